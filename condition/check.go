@@ -1,0 +1,188 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"google.golang.org/protobuf/proto"
+
+	"fmqm/container"
+)
+
+// Check parses and types a condition, and gives the form that is shipped and loaded.
+// With problems the Checked is of no use. The same text and scope give the same bytes.
+func Check(text string, s Scope) (Checked, []Problem) {
+	e, err := environmentOf(s)
+	if err != nil {
+		return Checked{}, []Problem{{Message: err.Error(), Remedy: "correct the structures"}}
+	}
+	a, problems := typed(text, e, &vocabulary{scope: s})
+	if len(problems) > 0 {
+		return Checked{}, problems
+	}
+	if t := a.GetType(a.Expr().ID()); !t.IsExactType(types.BoolType) {
+		return Checked{}, []Problem{notBool(text, a, a.Expr(), "the condition")}
+	}
+	c := Checked{Text: text, Macros: costly(a)}
+	for _, name := range readsOf(a.Expr()) {
+		c.ReadsRC = c.ReadsRC || name == RC
+	}
+	if c.Expr, err = encode(a); err == nil {
+		_, err = load(c, s)
+	}
+	if err != nil {
+		return Checked{}, []Problem{{Message: err.Error(), Remedy: "make the condition simpler"}}
+	}
+	return c, nil
+}
+
+// typed gives the text as an expression of which every part has a type.
+func typed(text string, e *environment, v *vocabulary) (*ast.AST, []Problem) {
+	a, problems := parse(text)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	src := common.NewTextSource(text)
+	x := explainer{text: text, words: v, types: e.types}
+	for {
+		checked, errs := checker.Check(a, src, e.check)
+		x.ast = checked
+		if widen(checked) {
+			continue // what was an error may not be one any more
+		}
+		for _, err := range errs.GetErrors() {
+			x.explain(err)
+		}
+		if len(x.problems) == 0 {
+			x.finish()
+		}
+		return checked, x.problems
+	}
+}
+
+// parse gives the untyped expression, and refuses what the language does not have.
+func parse(text string) (*ast.AST, []Problem) {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil, []Problem{{Message: "the condition is empty", Remedy: "write one, or leave it out if it always holds"}}
+	case len(text) > MaxText:
+		return nil, []Problem{{
+			Message: fmt.Sprintf("the condition has %d bytes; the limit is %d", len(text), MaxText),
+			Remedy:  "let the program compute a member of type bool and ask for that",
+		}}
+	case !utf8.ValidString(text):
+		return nil, []Problem{{Message: "the condition is not valid UTF-8", Remedy: "save the file as UTF-8"}}
+	}
+	if problems := foreign(text); len(problems) > 0 {
+		return nil, problems
+	}
+	a, errs := shared().parser.Parse(common.NewTextSource(text))
+	if list := errs.GetErrors(); len(list) > 0 {
+		return nil, []Problem{syntaxProblem(text, list[0])}
+	}
+	if problems := unsupported(text, a); len(problems) > 0 {
+		return nil, problems
+	}
+	return a, nil
+}
+
+// encode writes what loading needs: the expression, the overloads that were chosen,
+// and the types of structures that members are selected from.
+func encode(a *ast.AST) ([]byte, error) {
+	checked, err := ast.ToProto(a)
+	if err != nil {
+		return nil, err
+	}
+	checked.SourceInfo = nil
+	root := a.Expr().ID()
+	for id := range checked.TypeMap {
+		if id != root && a.GetType(id).Kind() != types.StructKind {
+			delete(checked.TypeMap, id)
+		}
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(checked)
+}
+
+// costly says whether evaluation can take more than a time linear in text and
+// container: macros repeat, regular expressions search, and sums of strings and
+// lists copy.
+func costly(a *ast.AST) bool {
+	found := false
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			found = true
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case "matches":
+				found = true
+			case operators.Add:
+				found = found || growing(a.GetType(e.ID()))
+			}
+		default:
+		}
+	}))
+	return found
+}
+
+func growing(t *types.Type) bool {
+	switch t.Kind() {
+	case types.StringKind, types.BytesKind, types.ListKind:
+		return true
+	default:
+		return false
+	}
+}
+
+// vocabulary says how problems name what a text is about.
+type vocabulary struct {
+	scope Scope
+	start bool // a start condition: its names are predecessors
+}
+
+func (v *vocabulary) names() []string {
+	names := v.scope.Members.MemberNames()
+	if v.scope.RC {
+		names = append(names, RC)
+	}
+	return names
+}
+
+// unknown is the problem with a name that means nothing.
+func (v *vocabulary) unknown(name string) (message, remedy string) {
+	names := v.names()
+	remedy = "use one of them"
+	if near, ok := container.Nearest(name, names); ok {
+		remedy = "did you mean " + near
+	} else if lower := strings.ToLower(name); lower == "true" || lower == "false" {
+		remedy = "write " + lower
+	}
+	switch {
+	case v.start && len(names) == 0:
+		return fmt.Sprintf("%s is not a predecessor; there are none", name), "add a control connector from it"
+	case v.start:
+		return fmt.Sprintf("%s is not a predecessor; predecessors are %s", name, few(names)), remedy + ", or add a control connector from it"
+	case name == RC:
+		return RC + " is not known here", "use it in an exit or transition condition, where a program has ended"
+	case len(names) == 0:
+		return fmt.Sprintf("there is no member %s; the container is empty", name), "declare an output with this member"
+	case v.scope.Members.Name == "":
+		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy
+	}
+	return fmt.Sprintf("%s has no member %s; it has %s", v.scope.Members.Name, name, few(names)), remedy
+}
+
+// few lists names, not all if there are many.
+func few(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

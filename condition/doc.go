@@ -1,0 +1,27 @@
+// Package condition is the expression language of processes: CEL over the members
+// of one container and the return code _RC, and boolean start expressions over the
+// names of predecessors.
+//
+// A condition's life has two halves. [Check] runs once, at the definition node: it
+// parses, types and rewrites the text (an int literal beside a double becomes a
+// double) and gives a [Checked], which is plain bytes. [Load] runs at every node
+// that needs it: it needs neither parser nor checker, and gives a [Condition] that
+// many goroutines may evaluate at once.
+//
+// What it guarantees:
+//
+//   - What Check accepts, Load accepts, on any node of the same or a later version.
+//   - Eval is pure and gives TRUE, FALSE or an error (a division by zero, an index
+//     out of range); an error is never taken as a truth value.
+//   - Evaluation takes bounded time. What is linear in text and container runs without
+//     a cost limit; macros (all, exists, map, filter), regular expressions and sums of
+//     strings or lists run with one, which ends them with an error.
+//   - It gives the same at every site: no clock, no time zone data, no locale.
+//   - Problems are given as offset, message and remedy, for the definition room to
+//     show at their place in the file.
+//
+// Which members of its scope a condition reads, for the warning about a container of
+// which nothing is read, is what [ReadsOf] says; it is not shipped.
+//
+// It does no I/O.
+package condition

@@ -1,0 +1,148 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestStartConditionsAsTrees(t *testing.T) {
+	names := []string{"credit", "stock", "override"}
+	for text, want := range map[string]string{
+		"credit":                          "0",
+		"!credit":                         "!0",
+		"!!credit":                        "0",
+		"(credit && stock) || override":   "(| (& 0 1) 2)",
+		"credit && stock && override":     "(& 0 1 2)",
+		"credit || stock || override":     "(| 0 1 2)",
+		"true":                            "(&)",
+		"false || credit":                 "(| (|) 0)",
+		"credit == stock":                 "(| (& 0 1) (& !0 !1))",
+		"credit != stock":                 "(| (& 0 !1) (& !0 1))",
+		"credit ? stock : override":       "(| (& 0 1) (& !0 2))",
+		"stock\n  // the second\n&& true": "(& 1 (&))",
+	} {
+		l, problems := CheckStart(text, names)
+		if len(problems) > 0 {
+			t.Errorf("%s: %s", text, written(problems))
+		} else if got := drawn(l); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func drawn(l Logic) string {
+	if l.Op == LogicVar {
+		return fmt.Sprint(l.Var)
+	}
+	if l.Op == LogicNot {
+		return "!" + drawn(l.Args[0])
+	}
+	parts := []string{map[LogicOp]string{LogicAnd: "(&", LogicOr: "(|"}[l.Op]}
+	for _, a := range l.Args {
+		parts = append(parts, drawn(a))
+	}
+	return strings.Join(parts, " ") + ")"
+}
+
+func TestStartProblems(t *testing.T) {
+	const only = "a start condition only joins predecessors: use their names with && || ! and parentheses; ask for data in the transition conditions"
+	names := []string{"credit", "stock"}
+	for text, want := range map[string]string{
+		"":                    "0 the condition is empty: write one, or leave it out if it always holds",
+		"credit & stock":      "7 a single & is no operator: write &&",
+		"credit and stock":    "7 not understood: what stands before this is already whole: write && for and",
+		"credti":              "0 credti is not a predecessor; predecessors are credit, stock: did you mean credit, or add a control connector from it",
+		"ship || stock":       "0 ship is not a predecessor; predecessors are credit, stock: use one of them, or add a control connector from it",
+		"_RC == 0":            "0 _RC is not a predecessor; predecessors are credit, stock: use one of them, or add a control connector from it",
+		"credit && 1 == 1":    "10 " + only,
+		"credit in [stock]":   "7 " + only,
+		"size('a') == 1":      "4 " + only,
+		"credit > stock":      "7 " + only,
+		"[credit][0]":         "8 " + only,
+		"[credit].all(c, c)":  "12 " + only,
+		"credit && 1":         "10 this must be TRUE or FALSE, not int: compare it with something, as in 1 > 0",
+		"1":                   "0 the start condition must be TRUE or FALSE, not int: name predecessors, as in credit && stock",
+		"credit.amount > 100": "6 credit (bool) has no members: remove .amount",
+		"credit" + strings.Repeat(" == (stock != credit", 20) + strings.Repeat(")", 20): "0 the start condition has too many == and ?: inside one another: write it with && and ||",
+	} {
+		_, problems := CheckStart(text, names)
+		if got := written(problems); got != want {
+			t.Errorf("%.60s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+	_, problems := CheckStart("credit", nil)
+	if got, want := written(problems), "0 credit is not a predecessor; there are none: add a control connector from it"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The tree gives what the text says, for every state of the connectors.
+func TestStartConditionsMeanWhatTheySay(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	var draw func(t *rapid.T, depth int) (string, func([]bool) bool)
+	draw = func(t *rapid.T, depth int) (string, func([]bool) bool) {
+		kind := rapid.IntRange(0, 6).Draw(t, "kind")
+		if depth == 0 {
+			kind = 0
+		}
+		if kind == 0 {
+			i := rapid.IntRange(0, len(names)).Draw(t, "name")
+			if i == len(names) {
+				return "true", func([]bool) bool { return true }
+			}
+			return names[i], func(s []bool) bool { return s[i] }
+		}
+		x, fx := draw(t, depth-1)
+		y, fy := draw(t, depth-1)
+		z, fz := draw(t, depth-1)
+		switch kind {
+		case 1:
+			return "!(" + x + ")", func(s []bool) bool { return !fx(s) }
+		case 2:
+			return "(" + x + " && " + y + ")", func(s []bool) bool { return fx(s) && fy(s) }
+		case 3:
+			return "(" + x + " || " + y + ")", func(s []bool) bool { return fx(s) || fy(s) }
+		case 4:
+			return "(" + x + " == " + y + ")", func(s []bool) bool { return fx(s) == fy(s) }
+		case 5:
+			return "(" + x + " != " + y + ")", func(s []bool) bool { return fx(s) != fy(s) }
+		default:
+			return "(" + x + " ? " + y + " : " + z + ")", func(s []bool) bool {
+				if fx(s) {
+					return fy(s)
+				}
+				return fz(s)
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, says := draw(t, 3)
+		l, problems := CheckStart(text, names)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %s", text, written(problems))
+		}
+		for bits := range 1 << len(names) {
+			state := make([]bool, len(names))
+			for i := range state {
+				state[i] = bits>>i&1 == 1
+			}
+			if l.Eval(state) != says(state) {
+				t.Fatalf("%s with %v: got %v", text, state, l.Eval(state))
+			}
+		}
+	})
+}
+
+func TestLogicAtLeast(t *testing.T) {
+	l := Logic{Op: LogicAtLeast, N: 2, Args: []Logic{{Op: LogicVar, Var: 0}, {Op: LogicVar, Var: 1}, {Op: LogicVar, Var: 2}}}
+	for bits := range 8 {
+		state := []bool{bits&1 > 0, bits&2 > 0, bits&4 > 0}
+		n := bits&1 + bits>>1&1 + bits>>2
+		if l.Eval(state) != (n >= 2) {
+			t.Errorf("%v: got %v", state, l.Eval(state))
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package container
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// The CBOR of RFC 8949 that values are written in. A type is never written with its
+// value: both ends have it. Heads are always the shortest possible.
+//
+//	bool       simple 20, 21        structure  array of the members, in order
+//	int        integer              list       array of the elements
+//	double     64-bit float         timestamp  array of Unix seconds and nanoseconds
+//	string     text string          duration   integer, nanoseconds
+//	bytes      byte string
+const (
+	majorUint   byte = 0 << 5
+	majorNegint byte = 1 << 5
+	majorBytes  byte = 2 << 5
+	majorText   byte = 3 << 5
+	majorArray  byte = 4 << 5
+
+	cborFalse   byte = 0xf4
+	cborTrue    byte = 0xf5
+	cborFloat64 byte = 0xfb
+)
+
+// EncodeCBOR writes v for queues and links. Equal values give equal bytes. It is an
+// error if v is not a value as CheckValue has it, or over MaxEncoded bytes.
+func EncodeCBOR(v Value) ([]byte, error) {
+	return appendBounded(nil, v)
+}
+
+// EncodeValues writes several values as one CBOR array: what the body of a
+// connector's message holds. Each is held to the limit MaxEncoded.
+func EncodeValues(vs []Value) ([]byte, error) {
+	b := appendHead(make([]byte, 0, 64), majorArray, uint64(len(vs)))
+	for i, v := range vs {
+		var err error
+		if b, err = appendBounded(b, v); err != nil {
+			return nil, inElement(i, err)
+		}
+	}
+	return b, nil
+}
+
+// appendBounded reckons the size first: so one allocation does, and what is too big
+// is not built at all.
+func appendBounded(b []byte, v Value) ([]byte, error) {
+	n := encodedSize(v)
+	if n > MaxEncoded {
+		return nil, tooLarge()
+	}
+	return appendCBOR(slices.Grow(b, n), v)
+}
+
+func tooLarge() error {
+	return fault("pass a reference (a file, a URL) instead of the content",
+		"the container is over %d bytes encoded", MaxEncoded)
+}
+
+func appendCBOR(b []byte, v Value) ([]byte, error) {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return append(b, cborTrue), nil
+		}
+		return append(b, cborFalse), nil
+	case int64:
+		return appendInt(b, v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, checkScalar(v)
+		}
+		return binary.BigEndian.AppendUint64(append(b, cborFloat64), math.Float64bits(v)), nil
+	case string:
+		if !utf8.ValidString(v) {
+			return nil, checkScalar(v)
+		}
+		return append(appendHead(b, majorText, uint64(len(v))), v...), nil
+	case []byte:
+		return append(appendHead(b, majorBytes, uint64(len(v))), v...), nil
+	case time.Time:
+		if v.Before(minTime) || v.After(maxTime) {
+			return nil, checkScalar(v)
+		}
+		b = appendInt(append(b, majorArray|2), v.Unix())
+		return appendHead(b, majorUint, uint64(v.Nanosecond())), nil
+	case time.Duration:
+		return appendInt(b, int64(v)), nil
+	case []Value:
+		return appendList(b, v)
+	case *Struct:
+		return appendStruct(b, v)
+	}
+	return nil, fault("", "a Go %T is not a value of a container", v)
+}
+
+func appendList(b []byte, l []Value) ([]byte, error) {
+	err := checkLength(len(l))
+	b = appendHead(b, majorArray, uint64(len(l)))
+	for i := 0; i < len(l) && err == nil; i++ {
+		if b, err = appendCBOR(b, l[i]); err != nil {
+			return nil, inElement(i, err)
+		}
+	}
+	return b, err
+}
+
+func appendStruct(b []byte, s *Struct) ([]byte, error) {
+	if s == nil {
+		return nil, fault("", "a structure without a value")
+	}
+	b = appendHead(b, majorArray, uint64(len(s.Fields)))
+	for i, f := range s.Fields {
+		var err error
+		if b, err = appendCBOR(b, f); err != nil {
+			return nil, inMember(s.Type.Members[i].Name, err)
+		}
+	}
+	return b, nil
+}
+
+func appendInt(b []byte, v int64) []byte {
+	if v < 0 {
+		return appendHead(b, majorNegint, uint64(-1-v))
+	}
+	return appendHead(b, majorUint, uint64(v))
+}
+
+func appendHead(b []byte, major byte, n uint64) []byte {
+	switch {
+	case n < 24:
+		return append(b, major|byte(n))
+	case n <= math.MaxUint8:
+		return append(b, major|24, byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(b, major|25), uint16(n))
+	case n <= math.MaxUint32:
+		return binary.BigEndian.AppendUint32(append(b, major|26), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(b, major|27), n)
+}
+
+func headSize(n uint64) int {
+	switch {
+	case n < 24:
+		return 1
+	case n <= math.MaxUint8:
+		return 2
+	case n <= math.MaxUint16:
+		return 3
+	case n <= math.MaxUint32:
+		return 5
+	}
+	return 9
+}
+
+func intSize(v int64) int {
+	if v < 0 {
+		return headSize(uint64(-1 - v))
+	}
+	return headSize(uint64(v))
+}
+
+// encodedSize is the length of what appendCBOR writes for a value that it accepts.
+func encodedSize(v Value) int {
+	switch v := v.(type) {
+	case int64:
+		return intSize(v)
+	case float64:
+		return 9
+	case string:
+		return headSize(uint64(len(v))) + len(v)
+	case []byte:
+		return headSize(uint64(len(v))) + len(v)
+	case time.Time:
+		return 1 + intSize(v.Unix()) + headSize(uint64(v.Nanosecond()))
+	case time.Duration:
+		return intSize(int64(v))
+	case []Value:
+		return sizeAll(v)
+	case *Struct:
+		if v != nil {
+			return sizeAll(v.Fields)
+		}
+	default:
+	}
+	return 1
+}
+
+func sizeAll(vs []Value) int {
+	n := headSize(uint64(len(vs)))
+	for _, v := range vs {
+		n += encodedSize(v)
+	}
+	return n
+}

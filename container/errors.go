@@ -1,0 +1,114 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Error says what is wrong with a value, where in it, and what to do.
+type Error struct {
+	Path   string // such as "order.lines[3].quantity"; empty: the whole value
+	What   string
+	Remedy string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.What)
+	if e.Remedy != "" {
+		b.WriteString(": " + e.Remedy)
+	}
+	return b.String()
+}
+
+// fault makes an Error about the value at hand; callers put the path before it.
+func fault(remedy, format string, args ...any) error {
+	return &Error{What: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// inMember and inElement say where an error is, from the inside out.
+func inMember(name string, err error) error { return inside(name, err) }
+
+func inElement(i int, err error) error { return inside(fmt.Sprintf("[%d]", i), err) }
+
+func inside(step string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	switch {
+	case e.Path == "":
+		e.Path = step
+	case e.Path[0] == '[':
+		e.Path = step + e.Path
+	default:
+		e.Path = step + "." + e.Path
+	}
+	return e
+}
+
+// unknownMember is the error for a name that t does not have.
+func unknownMember(t *Type, name string) error {
+	names := t.MemberNames()
+	remedy := "remove it or correct its name"
+	if len(names) == 0 {
+		remedy = "remove it"
+	}
+	if near, ok := Nearest(name, names); ok {
+		remedy = "did you mean " + near
+	}
+	owner := t.Name
+	if owner == "" {
+		owner = "the container"
+	}
+	return inMember(shown(name), fault(remedy, "unknown member; %s has %s", owner, joined(names)))
+}
+
+// shown writes a name that could be anything for an error text.
+func shown(name string) string {
+	quoted := strconv.Quote(name)
+	if name == "" || quoted[1:len(quoted)-1] != name {
+		return shorten(quoted)
+	}
+	return shorten(name)
+}
+
+// Nearest gives the one of names that name was probably meant to be: the one that
+// takes the fewest changes of a letter, if that is few for its length.
+func Nearest(name string, names []string) (string, bool) {
+	best, least := "", max(1, len(name)/3)+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n), least); d < least {
+			best, least = n, d
+		}
+	}
+	return best, best != ""
+}
+
+// distance is Levenshtein's, or limit if it is not less.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

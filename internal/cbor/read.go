@@ -1,0 +1,273 @@
+package cbor
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// Reader reads what a Writer wrote. The first error stays: later calls give zero
+// values, and Err tells it. A Reader belongs to one goroutine.
+type Reader struct {
+	data []byte
+	off  int
+	err  error
+}
+
+// NewReader reads data, of which byte strings that it gives are parts.
+func NewReader(data []byte) Reader { return Reader{data: data} }
+
+// Err is the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Fail sets the error, unless there was one.
+func (r *Reader) Fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("byte %d: %s", r.off, fmt.Sprintf(format, args...))
+	}
+}
+
+// Offset is how many bytes were read.
+func (r *Reader) Offset() int { return r.off }
+
+// End gives the first error, or one if anything is left.
+func (r *Reader) End() error {
+	if r.err == nil && r.off != len(r.data) {
+		r.Fail("%d bytes too many", len(r.data)-r.off)
+	}
+	return r.err
+}
+
+var errShort = errors.New("ends too early")
+
+// head reads a head of the major type wanted and gives its number.
+func (r *Reader) head(major byte, what string) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	if r.off >= len(r.data) {
+		r.Fail("%v: %s expected", errShort, what)
+		return 0
+	}
+	first := r.data[r.off]
+	if first&^31 != major {
+		r.Fail("%s expected", what)
+		return 0
+	}
+	r.off++
+	return r.number(first & 31)
+}
+
+// number reads the rest of a head, and refuses one that is longer than it needs to be.
+func (r *Reader) number(info byte) uint64 {
+	if info < 24 {
+		return uint64(info)
+	}
+	if info > 27 {
+		r.Fail("no number of a known length")
+		return 0
+	}
+	size := 1 << (info - 24)
+	if len(r.data)-r.off < size {
+		r.Fail("%v", errShort)
+		return 0
+	}
+	var n, least uint64
+	rest := r.data[r.off:]
+	switch size {
+	case 1:
+		n, least = uint64(rest[0]), 24
+	case 2:
+		n, least = uint64(binary.BigEndian.Uint16(rest)), 1<<8
+	case 4:
+		n, least = uint64(binary.BigEndian.Uint32(rest)), 1<<16
+	default:
+		n, least = binary.BigEndian.Uint64(rest), 1<<32
+	}
+	if n < least {
+		r.Fail("a number is longer than it needs to be")
+		return 0
+	}
+	r.off += size
+	return n
+}
+
+// Uint reads an unsigned integer of at most limit.
+func (r *Reader) Uint(limit uint64) uint64 {
+	n := r.head(majorUint, "unsigned integer")
+	if n > limit {
+		r.Fail("number %d of at most %d", n, limit)
+		return 0
+	}
+	return n
+}
+
+// Int reads a signed integer.
+func (r *Reader) Int() int64 {
+	if r.err == nil && r.off < len(r.data) && r.data[r.off]&^31 == majorNint {
+		n := r.head(majorNint, "integer")
+		if n > math.MaxInt64 {
+			r.Fail("integer of more than 64 bits")
+			return 0
+		}
+		return ^int64(n)
+	}
+	n := r.head(majorUint, "integer")
+	if n > math.MaxInt64 {
+		r.Fail("integer of more than 64 bits")
+		return 0
+	}
+	return int64(n)
+}
+
+func (r *Reader) raw(major byte, what string, limit int) []byte {
+	n := r.head(major, what)
+	if r.err != nil {
+		return nil
+	}
+	if n > uint64(limit) {
+		r.Fail("%s of %d bytes of at most %d", what, n, limit)
+		return nil
+	}
+	if n > uint64(len(r.data)-r.off) {
+		r.Fail("%v: %s of %d bytes", errShort, what, n)
+		return nil
+	}
+	v := r.data[r.off : r.off+int(n) : r.off+int(n)]
+	r.off += int(n)
+	return v
+}
+
+// Bytes reads a byte string of at most limit bytes: a part of the input, nil if empty.
+func (r *Reader) Bytes(limit int) []byte {
+	v := r.raw(majorBytes, "byte string", limit)
+	if len(v) == 0 {
+		return nil
+	}
+	return v
+}
+
+// Fixed reads a byte string of exactly len(to) bytes.
+func (r *Reader) Fixed(to []byte) {
+	v := r.raw(majorBytes, "byte string", len(to))
+	if r.err == nil && len(v) != len(to) {
+		r.Fail("byte string of %d bytes, not %d", len(v), len(to))
+		return
+	}
+	copy(to, v)
+}
+
+// Text reads a text of at most limit bytes.
+func (r *Reader) Text(limit int) string {
+	v := r.raw(majorText, "text", limit)
+	if !utf8.Valid(v) {
+		r.Fail("text that is not UTF-8")
+		return ""
+	}
+	return string(v)
+}
+
+// Array reads the head of an array of at most limit items. An item takes at least one
+// byte, so a caller may allocate for what it gives.
+func (r *Reader) Array(limit int) int {
+	n := r.head(majorArray, "array")
+	if n > uint64(limit) || n > uint64(len(r.data)-r.off) {
+		r.Fail("array of %d items: at most %d, and %d bytes are left", n, limit, len(r.data)-r.off)
+		return 0
+	}
+	return int(n)
+}
+
+// Fields reads one map: for f := r.Map(); f.Next(); { switch f.Key ... }.
+type Fields struct {
+	*Reader
+	Key  int
+	left int
+}
+
+// Map begins to read a map.
+func (r *Reader) Map() Fields {
+	n := r.head(majorMap, "map")
+	if n > maxKey+1 {
+		r.Fail("map of %d fields", n)
+		n = 0
+	}
+	return Fields{Reader: r, Key: -1, left: int(n)}
+}
+
+// Next goes to the next field and says whether there is one.
+func (f *Fields) Next() bool {
+	if f.err != nil || f.left == 0 {
+		return false
+	}
+	f.left--
+	k := int(f.Reader.Uint(maxKey))
+	if f.err == nil && k <= f.Key {
+		f.Fail("field %d after %d: twice, or out of order", k, f.Key)
+	}
+	f.Key = k
+	return f.err == nil
+}
+
+// Unknown refuses the field.
+func (f *Fields) Unknown() { f.Fail("unknown field %d", f.Key) }
+
+func (f *Fields) zero(is bool) {
+	if is {
+		f.Fail("field %d is written although it is zero", f.Key)
+	}
+}
+
+// Uint reads the field's value, of at most limit.
+func (f *Fields) Uint(limit uint64) uint64 {
+	n := f.Reader.Uint(limit)
+	f.zero(n == 0)
+	return n
+}
+
+// Int reads the field's value.
+func (f *Fields) Int() int64 {
+	n := f.Reader.Int()
+	f.zero(n == 0)
+	return n
+}
+
+// Bool reads the field's value, which is true.
+func (f *Fields) Bool() bool {
+	if f.err != nil {
+		return false
+	}
+	if f.off >= len(f.data) || f.data[f.off] != simpleTrue {
+		f.Fail("true expected")
+		return false
+	}
+	f.off++
+	return true
+}
+
+// Text reads the field's value, of at most limit bytes.
+func (f *Fields) Text(limit int) string {
+	s := f.Reader.Text(limit)
+	f.zero(s == "")
+	return s
+}
+
+// Bytes reads the field's value, of at most limit bytes: a part of the input.
+func (f *Fields) Bytes(limit int) []byte {
+	v := f.Reader.Bytes(limit)
+	f.zero(len(v) == 0)
+	return v
+}
+
+// Time reads the field's value, in UTC.
+func (f *Fields) Time() time.Time { return time.Unix(0, f.Reader.Int()).UTC() }
+
+// Array reads the head of the field's value.
+func (f *Fields) Array(limit int) int {
+	n := f.Reader.Array(limit)
+	f.zero(n == 0)
+	return n
+}

@@ -1,0 +1,243 @@
+package message
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fmqm/container"
+	"fmqm/internal/cbor"
+	"fmqm/processtable"
+)
+
+// Limits of the texts in bodies, in bytes.
+const (
+	MaxText = 16 << 10 // of an error or a reason; encoding cuts what is longer
+	MaxKey  = 1 << 10  // of a start key
+)
+
+// Record is the body of a KindRecord message: what the origin keeps of an instance
+// from its start to its end (N1, N2).
+type Record struct {
+	Process   processtable.ProcessID
+	Started   time.Time
+	InputHash [32]byte // SHA-256 of Input, for refusing a repeat with another one
+	Key       string   // the start key, if there was one
+	Input     []byte   // CBOR container
+}
+
+// Snapshot is the body of a KindSnapshot message: what an activity remembers of
+// itself (N4, N9).
+type Snapshot struct {
+	Iteration   int       // under way, or next; counts from 1
+	Run         int       // grows with an operator's restart (P1)
+	Attempt     int       // failed attempts of this iteration
+	Due         time.Time // it goes on then; zero: at once
+	Quick       int       // quick iterations in a row
+	Input       []byte    // CBOR container of the iteration, fed back; nil: derived from connectors
+	Error       string    // why it is in error
+	Failed      bool      // it is in error, and waits for an operator
+	HasOutput   bool      // the program had ended with Output and RC when the error came
+	Output      []byte    // CBOR container
+	RC          int64
+	LastFailure string    // of the last failed attempt
+	Started     time.Time // of the first attempt of the first iteration
+}
+
+// Notice is the body of a KindNotice message: an activity went in error, or left it (N4).
+type Notice struct {
+	Error    string
+	Attempts int
+	Cleared  bool // it is not in error any more
+	Time     time.Time
+}
+
+// Marker is the body of a KindMarker message: an operator ended the instance (N7).
+type Marker struct {
+	Reason string
+	Time   time.Time
+}
+
+// Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
+// zero. All bodies are an array of the format version and a map with integer keys.
+
+func beginBody(size int) cbor.Map {
+	b := cbor.AppendArray(make([]byte, 0, 64+size), 2)
+	return cbor.BeginMap(cbor.AppendUint(b, FormatVersion))
+}
+
+// decodeBody calls field for each field of a body.
+func decodeBody(what string, data []byte, field func(*cbor.Fields)) error {
+	r := cbor.NewReader(data)
+	if n := r.Array(2); n != 2 {
+		r.Fail("array of version and fields expected")
+	}
+	if v := r.Uint(1<<32 - 1); r.Err() == nil && v != FormatVersion {
+		r.Fail("version %d: this node reads version %d: upgrade it", v, FormatVersion)
+	}
+	for f := r.Map(); f.Next(); {
+		field(&f)
+	}
+	if err := r.End(); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrFormat, what, err)
+	}
+	return nil
+}
+
+// cut makes s valid UTF-8 of at most MaxText bytes.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s, "?")
+	if len(s) <= MaxText {
+		return s
+	}
+	end := MaxText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
+
+// EncodeRecord gives the body of a KindRecord message.
+func EncodeRecord(r Record) []byte {
+	w := beginBody(len(r.Input) + len(r.Key) + 2*processtable.MaxName)
+	w.Text(0, r.Process.Name)
+	w.Uint(1, uint64(r.Process.Version))
+	w.Time(2, r.Started)
+	w.Bytes(3, r.InputHash[:])
+	w.Text(4, r.Key)
+	w.Bytes(5, r.Input)
+	return w.B
+}
+
+// DecodeRecord reads the body of a KindRecord message. Input is a part of data.
+func DecodeRecord(data []byte) (r Record, err error) {
+	err = decodeBody("record", data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			r.Process.Name = f.Text(processtable.MaxName)
+		case 1:
+			r.Process.Version = int(f.Uint(processtable.MaxVersion))
+		case 2:
+			r.Started = f.Time()
+		case 3:
+			f.Fixed(r.InputHash[:])
+		case 4:
+			r.Key = f.Text(MaxKey)
+		case 5:
+			r.Input = f.Bytes(container.MaxEncoded)
+		default:
+			f.Unknown()
+		}
+	})
+	return r, err
+}
+
+// EncodeSnapshot gives the body of a KindSnapshot message.
+func EncodeSnapshot(s Snapshot) []byte {
+	w := beginBody(len(s.Input) + len(s.Output) + len(s.Error) + len(s.LastFailure))
+	w.Uint(0, uint64(s.Iteration))
+	w.Uint(1, uint64(s.Run))
+	w.Uint(2, uint64(s.Attempt))
+	w.Time(3, s.Due)
+	w.Uint(4, uint64(s.Quick))
+	w.Bytes(5, s.Input)
+	w.Text(6, cut(s.Error))
+	w.Bool(7, s.Failed)
+	w.Bool(8, s.HasOutput)
+	w.Bytes(9, s.Output)
+	w.Int(10, s.RC)
+	w.Text(11, cut(s.LastFailure))
+	w.Time(12, s.Started)
+	return w.B
+}
+
+// DecodeSnapshot reads the body of a KindSnapshot message. Input and Output are parts of data.
+func DecodeSnapshot(data []byte) (s Snapshot, err error) {
+	err = decodeBody("snapshot", data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			s.Iteration = int(f.Uint(math.MaxInt64))
+		case 1:
+			s.Run = int(f.Uint(math.MaxInt64))
+		case 2:
+			s.Attempt = int(f.Uint(math.MaxInt64))
+		case 3:
+			s.Due = f.Time()
+		case 4:
+			s.Quick = int(f.Uint(math.MaxInt64))
+		case 5:
+			s.Input = f.Bytes(container.MaxEncoded)
+		case 6:
+			s.Error = f.Text(MaxText)
+		case 7:
+			s.Failed = f.Bool()
+		case 8:
+			s.HasOutput = f.Bool()
+		case 9:
+			s.Output = f.Bytes(container.MaxEncoded)
+		case 10:
+			s.RC = f.Int()
+		case 11:
+			s.LastFailure = f.Text(MaxText)
+		case 12:
+			s.Started = f.Time()
+		default:
+			f.Unknown()
+		}
+	})
+	return s, err
+}
+
+// EncodeNotice gives the body of a KindNotice message.
+func EncodeNotice(n Notice) []byte {
+	w := beginBody(len(n.Error))
+	w.Text(0, cut(n.Error))
+	w.Uint(1, uint64(n.Attempts))
+	w.Bool(2, n.Cleared)
+	w.Time(3, n.Time)
+	return w.B
+}
+
+// DecodeNotice reads the body of a KindNotice message.
+func DecodeNotice(data []byte) (n Notice, err error) {
+	err = decodeBody("notice", data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			n.Error = f.Text(MaxText)
+		case 1:
+			n.Attempts = int(f.Uint(math.MaxInt64))
+		case 2:
+			n.Cleared = f.Bool()
+		case 3:
+			n.Time = f.Time()
+		default:
+			f.Unknown()
+		}
+	})
+	return n, err
+}
+
+// EncodeMarker gives the body of a KindMarker message.
+func EncodeMarker(m Marker) []byte {
+	w := beginBody(len(m.Reason))
+	w.Text(0, cut(m.Reason))
+	w.Time(1, m.Time)
+	return w.B
+}
+
+// DecodeMarker reads the body of a KindMarker message.
+func DecodeMarker(data []byte) (m Marker, err error) {
+	err = decodeBody("marker", data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			m.Reason = f.Text(MaxText)
+		case 1:
+			m.Time = f.Time()
+		default:
+			f.Unknown()
+		}
+	})
+	return m, err
+}

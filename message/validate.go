@@ -1,0 +1,83 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"fmqm/processtable"
+)
+
+// validate says what of a header no message can have, whatever its process.
+func (h *Header) validate() error {
+	switch {
+	case !processtable.ValidProcess(h.Queue.Process.Name):
+		return invalid("process %.80q is not a name", h.Queue.Process.Name)
+	case h.Queue.Process.Version < 1 || h.Queue.Process.Version > processtable.MaxVersion:
+		return invalid("version %d of the process is not between 1 and %d", h.Queue.Process.Version, processtable.MaxVersion)
+	case !processtable.ValidNode(string(h.Queue.Node)):
+		return invalid("node %.80q is not a name", h.Queue.Node)
+	case h.Origin != "" && !processtable.ValidNode(string(h.Origin)):
+		return invalid("origin %.80q is not a node's name", h.Origin)
+	case h.OnBehalf != "" && !processtable.ValidNode(string(h.OnBehalf)):
+		return invalid("on behalf of %.80q, which is not a node's name", h.OnBehalf)
+	case h.Activity != "" && !processtable.ValidActivity(string(h.Activity)):
+		return invalid("activity %.80q is not a name", h.Activity)
+	case h.Source != "" && !processtable.ValidActivity(string(h.Source)):
+		return invalid("source %.80q is not an activity's name", h.Source)
+	case !printable(string(h.Scope), MaxScope):
+		return invalid("scope is longer than %d or has more than printable ASCII", MaxScope)
+	case !printable(h.Trace, MaxTrace):
+		return invalid("trace is longer than %d or has more than printable ASCII", MaxTrace)
+	case h.Control > True:
+		return invalid("state %d of the control connector is unknown", h.Control)
+	case h.Data > DataPresent:
+		return invalid("state %d of the data connector is unknown", h.Data)
+	case h.Lane > LaneControl:
+		return invalid("lane %d is unknown", h.Lane)
+	case h.Onward && h.OnBehalf == "":
+		return invalid("onward without on behalf")
+	}
+	return h.validateKind()
+}
+
+// validateKind says what a message of its kind cannot be without.
+func (h *Header) validateKind() error {
+	needsActivity, needsSource := true, false
+	switch h.Kind {
+	case KindConnector:
+		needsSource = true
+	case KindRecord, KindSnapshot, KindNotice:
+	case KindMarker:
+		needsActivity = false
+	case KindTable:
+		return nil
+	default:
+		return invalid("kind %d is unknown", h.Kind)
+	}
+	switch {
+	case h.Instance == uuid.Nil:
+		return invalid("no instance")
+	case needsActivity && h.Activity == "":
+		return invalid("no activity")
+	case needsSource && h.Source == "":
+		return invalid("no source")
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}
+
+func printable(s string, limit int) bool {
+	if len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,118 @@
+package processtable
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// CBOR major types and the simple values in use (RFC 8949 §3).
+const (
+	majorUint   = 0
+	majorNeg    = 1
+	majorBytes  = 2
+	majorText   = 3
+	majorArray  = 4
+	majorMap    = 5
+	majorSimple = 7
+
+	simpleFalse = 20
+	simpleTrue  = 21
+)
+
+// writer appends CBOR in its deterministic form (RFC 8949 §4.2.1): definite lengths,
+// shortest heads, map keys ascending.
+type writer struct{ b []byte }
+
+func (w *writer) head(major byte, n uint64) {
+	major <<= 5
+	switch {
+	case n < 24:
+		w.b = append(w.b, major|byte(n))
+	case n <= math.MaxUint8:
+		w.b = append(w.b, major|24, byte(n))
+	case n <= math.MaxUint16:
+		w.b = binary.BigEndian.AppendUint16(append(w.b, major|25), uint16(n))
+	case n <= math.MaxUint32:
+		w.b = binary.BigEndian.AppendUint32(append(w.b, major|26), uint32(n))
+	default:
+		w.b = binary.BigEndian.AppendUint64(append(w.b, major|27), n)
+	}
+}
+
+func (w *writer) int(n int64) {
+	if n < 0 {
+		w.head(majorNeg, uint64(^n))
+		return
+	}
+	w.head(majorUint, uint64(n))
+}
+
+func (w *writer) text(s string) {
+	w.head(majorText, uint64(len(s)))
+	w.b = append(w.b, s...)
+}
+
+func (w *writer) bytes(p []byte) {
+	w.head(majorBytes, uint64(len(p)))
+	w.b = append(w.b, p...)
+}
+
+func (w *writer) bool(v bool) {
+	if v {
+		w.head(majorSimple, simpleTrue)
+		return
+	}
+	w.head(majorSimple, simpleFalse)
+}
+
+func (w *writer) array(n int) { w.head(majorArray, uint64(n)) }
+
+// object is a map under construction. Its head is counted up as keys come, which
+// holds for up to 23 keys below 24: each of them takes one byte.
+type object struct {
+	w    *writer
+	head int
+}
+
+func (w *writer) object() object {
+	w.b = append(w.b, majorMap<<5)
+	return object{w: w, head: len(w.b) - 1}
+}
+
+// key begins the next field. Keys must come in ascending order.
+func (o object) key(k byte) *writer {
+	o.w.b[o.head]++
+	o.w.b = append(o.w.b, k)
+	return o.w
+}
+
+// The following leave out a field that has its zero value.
+
+func (o object) text(k byte, s string) {
+	if s != "" {
+		o.key(k).text(s)
+	}
+}
+
+func (o object) int(k byte, n int64) {
+	if n != 0 {
+		o.key(k).int(n)
+	}
+}
+
+func (o object) bool(k byte, v bool) {
+	if v {
+		o.key(k).bool(v)
+	}
+}
+
+// list writes n elements under a key, nothing if there are none.
+func (o object) list(k byte, n int, each func(i int)) {
+	if n == 0 {
+		return
+	}
+	o.key(k).array(n)
+	for i := range n {
+		each(i)
+	}
+}

@@ -1,0 +1,91 @@
+package processtable
+
+import "slices"
+
+// index makes look-ups in a table independent of its size. Decode builds it; a table
+// that was put together by hand has none and is searched.
+type index struct {
+	activities map[ActivityID]*Activity
+	places     map[ActivityID]NodeID
+	resolvers  map[resolution]bool
+}
+
+type resolution struct {
+	node     NodeID
+	activity ActivityID
+}
+
+func newIndex(t *Table) *index {
+	x := &index{
+		activities: make(map[ActivityID]*Activity, len(t.Activities)),
+		places:     make(map[ActivityID]NodeID, len(t.Roster)),
+	}
+	for _, a := range t.Activities {
+		x.activities[a.Name] = a
+	}
+	for _, p := range t.Roster {
+		x.places[p.Activity] = p.Node
+	}
+	if len(t.Resolvers) > 0 {
+		x.resolvers = map[resolution]bool{}
+	}
+	for _, r := range t.Resolvers {
+		for _, a := range r.Activities {
+			x.resolvers[resolution{r.Node, a}] = true
+		}
+	}
+	return x
+}
+
+// Activity gives the entry of the activity with that name, or nil if this node does
+// not host it.
+func (t *Table) Activity(name ActivityID) *Activity {
+	if t.index != nil {
+		return t.index.activities[name]
+	}
+	for _, a := range t.Activities {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// NodeOf says where an activity lives, from the roster; Source and Sink live at
+// Origin. It is false for a name that the process does not have.
+func (t *Table) NodeOf(name ActivityID) (NodeID, bool) {
+	if name == Source || name == Sink {
+		return Origin, true
+	}
+	if t.index != nil {
+		n, ok := t.index.places[name]
+		return n, ok
+	}
+	for _, p := range t.Roster {
+		if p.Activity == name {
+			return p.Node, true
+		}
+	}
+	return "", false
+}
+
+// IsStart says whether instances may be started at this table's node (N1).
+func (t *Table) IsStart() bool { return slices.Contains(t.Starts, t.Node) }
+
+// MayResolve says whether a node may resolve, on the behalf of its host, the connectors
+// of an activity that lead into this table's activities (N6).
+func (t *Table) MayResolve(node NodeID, activity ActivityID) bool {
+	if t.index != nil {
+		return t.index.resolvers[resolution{node, activity}]
+	}
+	return slices.ContainsFunc(t.Resolvers, func(r Resolver) bool {
+		return r.Node == node && slices.Contains(r.Activities, activity)
+	})
+}
+
+// DiesAlone says whether the activity is skipped as soon as the only control connector
+// into it is FALSE: then whoever resolves that connector may resolve those out of it (N6).
+func (a *Activity) DiesAlone() bool {
+	return a.Kind != KindSource && a.Kind != KindSink && len(a.InControl) == 1 &&
+		a.InControl[0].From != Source && !a.Start.Eval([]bool{false})
+}

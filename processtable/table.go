@@ -1,0 +1,194 @@
+package processtable
+
+import (
+	"crypto/ed25519"
+	"time"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// FormatVersion is the newest version of the table format. This code reads and writes
+// all versions from 1 on (L6): version 2 added Detours and Resolvers (N6).
+const FormatVersion = 2
+
+// MaxEncoded is the size limit of one encoded table, in bytes.
+const MaxEncoded = 8 << 20
+
+type (
+	// NodeID names a site.
+	NodeID string
+	// ActivityID names an activity within its process.
+	ActivityID string
+	// ProgramID names a program of a node's configuration.
+	ProgramID string
+)
+
+// Origin stands in a table for "the node where the instance was started": the
+// place of sink, which no table can know (N1).
+const Origin NodeID = "@origin"
+
+// The two activities that the compiler adds (N1).
+const (
+	Source ActivityID = "source"
+	Sink   ActivityID = "sink"
+)
+
+// ProcessID is name@version.
+type ProcessID struct {
+	Name    string
+	Version int
+}
+
+// DefinitionHash is the SHA-256 of a definition's canonical form: its meaning, not
+// its layout, comments, or the bytes a compiler made of it.
+type DefinitionHash [32]byte
+
+// ShortHash is how messages carry a DefinitionHash: its first 8 bytes.
+type ShortHash [8]byte
+
+// Short gives the form that messages carry.
+func (h DefinitionHash) Short() ShortHash { return ShortHash(h[:8]) }
+
+// Table is all that one node needs of one process.
+type Table struct {
+	Format     int // of its encoded form; all tables of one compilation have the same
+	Process    ProcessID
+	Node       NodeID // whose table this is
+	Definition DefinitionHash
+	Roster     []Place  // every activity of the process, in file order, without source and sink
+	Starts     []NodeID // where an instance may be started; those nodes' tables hold source and sink
+	Input      *container.Type
+	Output     *container.Type
+	Activities []*Activity // those hosted here, in file order; at start nodes source first and sink last
+	Detours    []Detour    // in the roster's order; from format 2 on
+	Resolvers  []Resolver  // by node; from format 2 on
+
+	// Definer is who signed the encoded form; nil: nobody. Encode leaves it out, Sign adds it.
+	Definer ed25519.PublicKey
+
+	index *index // look-ups; nil in a table that was not decoded
+}
+
+// Detour is an activity of another node whose outgoing connectors this node resolves
+// on that node's behalf, once the only control connector into it is FALSE (N6): so a
+// dead path passes around a node that is down. The targets are in file order.
+type Detour struct {
+	Activity   ActivityID
+	OutControl []ActivityID
+	OutData    []ActivityID
+}
+
+// Resolver is a node that may resolve, on the behalf of their host, the connectors of
+// activities that lead into this table's (N6, invariant 11); FALSE and "no data" only.
+type Resolver struct {
+	Node       NodeID
+	Activities []ActivityID // in the roster's order
+}
+
+// Place says where an activity lives.
+type Place struct {
+	Activity ActivityID
+	Node     NodeID
+}
+
+// Kind is what sort of step an activity is. The numbers are part of the stored format.
+type Kind uint8
+
+const (
+	KindProgram Kind = 1 // invokes a registered program
+	KindEmpty   Kind = 2 // routing only: echo, with _RC 0
+	KindSource  Kind = 3 // terminates when the instance is started; its output is the process's input
+	KindSink    Kind = 4 // terminates when everything has; its input is the process's output
+)
+
+// Activity is one row of a process table: paper §3.2, the list of what an entry has.
+type Activity struct {
+	Name    ActivityID
+	Kind    Kind
+	Program ProgramID // KindProgram only
+
+	Input  *container.Type // never nil; the empty structure where the definition names none
+	Output *container.Type
+	// NoOutput: the definition names no output, so what the program prints is log.
+	NoOutput bool
+
+	InControl  []InControl // in file order; Logic's variables are indexes into it
+	Start      condition.Logic
+	OutControl []OutControl // in file order
+	InData     []InData     // in file order: the order in which mappings apply (N8)
+	OutData    []OutData
+
+	Exit          *condition.Checked // nil: always TRUE
+	Feedback      []Mapping          // output (and _RC) onto the next iteration's input
+	MaxIterations int
+	Again         Backoff // between iterations, from the fourth quick one (N9)
+	Retry         Retry
+	// RCIsData: something of this activity reads _RC, or on_rc says continue, so a
+	// return code other than 0 is data; otherwise it is a failed attempt.
+	RCIsData bool
+	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
+	// failed attempt is data (P3).
+	RCContinue bool
+}
+
+// Backoff is a wait that doubles from After up to Max.
+type Backoff struct{ After, Max time.Duration }
+
+// Retry says how often a failed attempt is repeated. Attempts counts all tries; at
+// least 1.
+type Retry struct {
+	Attempts int
+	Backoff  Backoff
+}
+
+// InControl is an incoming control connector.
+type InControl struct{ From ActivityID }
+
+// OutControl is an outgoing control connector with its transition condition: the
+// paper's "t4, Q_D,0, CONDITION". With neither Condition nor Otherwise it is TRUE
+// whenever its source ran.
+type OutControl struct {
+	To        ActivityID
+	Node      NodeID // where To lives, or Origin
+	Condition *condition.Checked
+	Otherwise bool
+}
+
+// InData is an incoming data connector with its filter.
+type InData struct {
+	From     ActivityID
+	Mappings []Mapping
+}
+
+// OutData is an outgoing data connector. Sent are the values of the Mappings'
+// sources, in order; the receiver's InData has the same mappings.
+type OutData struct {
+	To       ActivityID
+	Node     NodeID
+	Mappings []Mapping
+}
+
+// Mapping assigns one member of a source container (or _RC) to one member of a
+// target container. Type is the type of both ends. Where the path leads to a
+// structure all its leaves are assigned.
+type Mapping struct {
+	RC     bool // the source is _RC and From is empty
+	From   container.Path
+	To     container.Path
+	Type   *container.Type
+	Source string // both ends as written, for people
+	Target string
+}
+
+// Pause is the n-th wait, counting from 0: After, doubled n times, at most Max.
+func (b Backoff) Pause(n int) time.Duration {
+	d := b.After
+	for range n {
+		if d >= b.Max {
+			break
+		}
+		d *= 2
+	}
+	return min(d, b.Max)
+}

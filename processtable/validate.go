@@ -1,0 +1,196 @@
+package processtable
+
+import (
+	"errors"
+	"fmt"
+)
+
+// validate checks what the format alone does not: that the table is whole. It is
+// only asked about tables that were just read, whose equal types are one *Type.
+func validate(t *Table) error {
+	v := validator{t: t, index: newIndex(t)}
+	if err := v.head(); err != nil {
+		return err
+	}
+	if err := v.hosted(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
+	v.findLocal()
+	for _, a := range t.Activities {
+		if err := v.activity(a); err != nil {
+			return fmt.Errorf("%s: activity %s: %w", QueueName(t.Process, t.Node), a.Name, err)
+		}
+	}
+	if err := v.detours(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
+	return nil
+}
+
+type validator struct {
+	t     *Table
+	index *index
+	// The connectors of which both ends are in this table, as each end has them.
+	outControl, inControl map[ends]bool
+	outData, inData       map[ends][]Mapping
+	// The activities here into which connectors lead from one elsewhere.
+	remoteControl, remoteData map[ActivityID][]ActivityID
+	leads                     map[ActivityID]bool // a connector leads from it to an activity here
+	places                    map[ActivityID]int  // in the roster; made when asked for
+}
+
+type ends struct{ from, to ActivityID }
+
+func (v *validator) findLocal() {
+	v.outControl, v.inControl = map[ends]bool{}, map[ends]bool{}
+	v.outData, v.inData = map[ends][]Mapping{}, map[ends][]Mapping{}
+	v.remoteControl, v.remoteData = map[ActivityID][]ActivityID{}, map[ActivityID][]ActivityID{}
+	v.leads = map[ActivityID]bool{}
+	for _, a := range v.t.Activities {
+		for _, c := range a.OutControl {
+			if v.isLocal(c.To) {
+				v.outControl[ends{a.Name, c.To}] = true
+			}
+		}
+		for _, c := range a.InControl {
+			v.leads[c.From] = true
+			if v.isLocal(c.From) {
+				v.inControl[ends{c.From, a.Name}] = true
+			} else {
+				v.remoteControl[c.From] = append(v.remoteControl[c.From], a.Name)
+			}
+		}
+		for _, c := range a.OutData {
+			if v.isLocal(c.To) {
+				v.outData[ends{a.Name, c.To}] = c.Mappings
+			}
+		}
+		for _, c := range a.InData {
+			v.leads[c.From] = true
+			if v.isLocal(c.From) {
+				v.inData[ends{c.From, a.Name}] = c.Mappings
+			} else {
+				v.remoteData[c.From] = append(v.remoteData[c.From], a.Name)
+			}
+		}
+	}
+}
+
+func (v *validator) isLocal(name ActivityID) bool { return v.index.activities[name] != nil }
+
+// head checks what stands before the activities.
+func (v *validator) head() error {
+	t := v.t
+	switch {
+	case !ValidProcess(t.Process.Name):
+		return fmt.Errorf("process %q is not a name", t.Process.Name)
+	case t.Process.Version < 1 || t.Process.Version > MaxVersion:
+		return fmt.Errorf("process %s: version %d is not between 1 and %d", t.Process.Name, t.Process.Version, MaxVersion)
+	case !ValidNode(string(t.Node)):
+		return fmt.Errorf("process %s: node %q is not a name", t.Process, t.Node)
+	case t.Definition == DefinitionHash{}:
+		return fmt.Errorf("%s: the definition hash is missing", QueueName(t.Process, t.Node))
+	case t.Input == nil || t.Output == nil:
+		return fmt.Errorf("%s: the input or output structure is missing", QueueName(t.Process, t.Node))
+	case len(t.Starts) == 0:
+		return fmt.Errorf("%s: no node may start it", QueueName(t.Process, t.Node))
+	}
+	seen := map[NodeID]bool{}
+	for _, n := range t.Starts {
+		if !ValidNode(string(n)) || seen[n] {
+			return fmt.Errorf("%s: starts: %q is not a name, or there twice", QueueName(t.Process, t.Node), n)
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+// hosted checks the roster, and that the table has just the entries that the roster
+// and Starts call for.
+func (v *validator) hosted() error {
+	var want []ActivityID
+	if v.t.IsStart() {
+		want = append(want, Source)
+	}
+	seen := make(map[ActivityID]bool, len(v.t.Roster))
+	for _, p := range v.t.Roster {
+		switch {
+		case !ValidActivity(string(p.Activity)) || p.Activity == Source || p.Activity == Sink:
+			return fmt.Errorf("roster: %q cannot name an activity", p.Activity)
+		case !ValidNode(string(p.Node)):
+			return fmt.Errorf("roster: %s: node %q is not a name", p.Activity, p.Node)
+		case seen[p.Activity]:
+			return fmt.Errorf("roster: %s occurs twice", p.Activity)
+		}
+		seen[p.Activity] = true
+		if p.Node == v.t.Node {
+			want = append(want, p.Activity)
+		}
+	}
+	if v.t.IsStart() {
+		want = append(want, Sink)
+	}
+	if len(want) != len(v.t.Activities) {
+		return fmt.Errorf("%d activities, and the roster calls for %d", len(v.t.Activities), len(want))
+	}
+	for i, a := range v.t.Activities {
+		if a.Name != want[i] {
+			return fmt.Errorf("activity %d is %q, and the roster calls for %s", i, a.Name, want[i])
+		}
+	}
+	return nil
+}
+
+func (v *validator) activity(a *Activity) error {
+	if a.Input == nil || a.Output == nil {
+		return errors.New("the input or output structure is missing")
+	}
+	if err := v.kind(a); err != nil {
+		return err
+	}
+	if err := v.control(a); err != nil {
+		return err
+	}
+	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
+		return fmt.Errorf("start condition: %w", err)
+	}
+	return v.data(a)
+}
+
+// kind checks what depends on the kind of activity.
+func (v *validator) kind(a *Activity) error {
+	added := a.Name == Source || a.Name == Sink
+	switch {
+	case a.Kind < KindProgram || a.Kind > KindSink:
+		return fmt.Errorf("kind %d is unknown", a.Kind)
+	case (a.Kind == KindSource) != (a.Name == Source), (a.Kind == KindSink) != (a.Name == Sink):
+		return fmt.Errorf("kind %d does not go with the name", a.Kind)
+	case a.Kind == KindProgram && !ValidProgram(string(a.Program)):
+		return fmt.Errorf("program %q is not a name", a.Program)
+	case a.Kind != KindProgram && a.Program != "":
+		return fmt.Errorf("program %s: its kind has none", a.Program)
+	case a.Kind == KindSource && a.Output != v.t.Input:
+		return errors.New("its output is not the process's input")
+	case a.Kind == KindSink && a.Input != v.t.Output:
+		return errors.New("its input is not the process's output")
+	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue):
+		return errors.New("it runs no program and has no exit condition, repetition or retry")
+	case added:
+		return nil
+	case a.MaxIterations < 1:
+		return errors.New("max_iterations is below 1")
+	case a.Retry.Attempts < 1:
+		return errors.New("retry: fewer than 1 attempt")
+	case !a.Again.valid():
+		return errors.New("again: want 0 <= after <= max")
+	case !a.Retry.Backoff.valid():
+		return errors.New("retry: want 0 <= backoff <= max_backoff")
+	case a.RCContinue && !a.RCIsData:
+		return errors.New("on_rc: continue, and a return code that is no data")
+	case len(a.Feedback) > 0 && a.Exit == nil:
+		return errors.New("feedback without an exit condition")
+	}
+	return nil
+}
+
+func (b Backoff) valid() bool { return 0 <= b.After && b.After <= b.Max }

@@ -1,0 +1,223 @@
+package processtable
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+func (v *validator) control(a *Activity) error {
+	if a.Kind == KindSource && len(a.InControl) > 0 || a.Kind == KindSink && len(a.OutControl) > 0 {
+		return errors.New("it has control connectors on the wrong side")
+	}
+	from := map[ActivityID]bool{}
+	for _, c := range a.InControl {
+		if err := v.incoming("control", a, c.From, from); err != nil {
+			return err
+		}
+		if v.isLocal(c.From) && !v.outControl[ends{c.From, a.Name}] {
+			return fmt.Errorf("incoming control connector from %s: %s has none to it", c.From, c.From)
+		}
+	}
+	if from[Source] && len(from) > 1 {
+		return errors.New("control connectors from source and from activities: source starts only what has no predecessors")
+	}
+	to := map[ActivityID]bool{}
+	otherwise := 0
+	for _, c := range a.OutControl {
+		if err := v.outgoing("control", a, c.To, c.Node, to); err != nil {
+			return err
+		}
+		if (c.Condition != nil || c.Otherwise) && (a.Kind == KindSource || c.To == Sink) || c.Condition != nil && c.Otherwise {
+			return fmt.Errorf("outgoing control connector to %s: it can have no condition", c.To)
+		}
+		if c.Otherwise {
+			otherwise++
+		}
+		if v.isLocal(c.To) && !v.inControl[ends{a.Name, c.To}] {
+			return fmt.Errorf("outgoing control connector to %s: %s has none from it", c.To, c.To)
+		}
+	}
+	if to[Sink] && len(to) > 1 {
+		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
+	}
+	if otherwise > 1 || otherwise == 1 && len(a.OutControl) == 1 {
+		return errors.New("want one otherwise, beside other outgoing control connectors")
+	}
+	return nil
+}
+
+func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map[ActivityID]bool) error {
+	_, known := v.index.places[from]
+	switch {
+	case !known && from != Source, from == a.Name:
+		return fmt.Errorf("incoming %s connector from %q: not another activity of the process", kind, from)
+	case seen[from]:
+		return fmt.Errorf("incoming %s connector from %s: it is there twice", kind, from)
+	}
+	seen[from] = true
+	return nil
+}
+
+func (v *validator) outgoing(kind string, a *Activity, to ActivityID, node NodeID, seen map[ActivityID]bool) error {
+	place, known := v.index.places[to]
+	if to == Sink {
+		place, known = Origin, true
+	}
+	switch {
+	case !known, to == a.Name:
+		return fmt.Errorf("outgoing %s connector to %q: not another activity of the process", kind, to)
+	case node != place:
+		return fmt.Errorf("outgoing %s connector to %s: node %q, and the roster says %s", kind, to, node, place)
+	case seen[to]:
+		return fmt.Errorf("outgoing %s connector to %s: it is there twice", kind, to)
+	}
+	seen[to] = true
+	return nil
+}
+
+// checkLogic says whether a start condition can be evaluated over n connectors.
+func checkLogic(l condition.Logic, n int) error {
+	switch l.Op {
+	case condition.LogicVar:
+		if l.Var >= n || l.N != 0 || len(l.Args) != 0 {
+			return fmt.Errorf("connector %d of %d", l.Var, n)
+		}
+		return nil
+	case condition.LogicNot:
+		if len(l.Args) != 1 || l.N != 0 {
+			return errors.New("not takes one argument")
+		}
+	case condition.LogicAnd, condition.LogicOr:
+		if l.N != 0 {
+			return errors.New("only at_least has a number")
+		}
+	case condition.LogicAtLeast:
+		if l.N < 1 || l.N > len(l.Args) {
+			return fmt.Errorf("at_least %d of %d", l.N, len(l.Args))
+		}
+	default:
+		return fmt.Errorf("operator %d is unknown", l.Op)
+	}
+	if l.Var != 0 {
+		return errors.New("only a connector has an index")
+	}
+	for _, arg := range l.Args {
+		if err := checkLogic(arg, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) data(a *Activity) error {
+	if a.Kind == KindSource && len(a.InData) > 0 || a.Kind == KindSink && len(a.OutData) > 0 {
+		return errors.New("it has data connectors on the wrong side")
+	}
+	from := map[ActivityID]bool{}
+	for _, c := range a.InData {
+		if err := v.incoming("data", a, c.From, from); err != nil {
+			return err
+		}
+		if err := v.mappings(c.Mappings, v.outputOf(c.From), a.Input, c.From); err != nil {
+			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
+		}
+		if v.isLocal(c.From) && !sameMappings(v.outData[ends{c.From, a.Name}], c.Mappings) {
+			return fmt.Errorf("incoming data connector from %s: %s has not the same one to it", c.From, c.From)
+		}
+	}
+	to := map[ActivityID]bool{}
+	for _, c := range a.OutData {
+		if err := v.outgoing("data", a, c.To, c.Node, to); err != nil {
+			return err
+		}
+		if err := v.mappings(c.Mappings, a.Output, v.inputOf(c.To), a.Name); err != nil {
+			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
+		}
+		if v.isLocal(c.To) && !sameMappings(v.inData[ends{a.Name, c.To}], c.Mappings) {
+			return fmt.Errorf("outgoing data connector to %s: %s has not the same one from it", c.To, c.To)
+		}
+	}
+	if len(a.Feedback) > 0 {
+		if err := v.mappings(a.Feedback, a.Output, a.Input, a.Name); err != nil {
+			return fmt.Errorf("feedback: %w", err)
+		}
+	}
+	return nil
+}
+
+// outputOf gives the output container of an activity, or nil if this table does not
+// know it.
+func (v *validator) outputOf(name ActivityID) *container.Type {
+	if name == Source {
+		return v.t.Input
+	}
+	if a := v.index.activities[name]; a != nil {
+		return a.Output
+	}
+	return nil
+}
+
+func (v *validator) inputOf(name ActivityID) *container.Type {
+	if name == Sink {
+		return v.t.Output
+	}
+	if a := v.index.activities[name]; a != nil {
+		return a.Input
+	}
+	return nil
+}
+
+// mappings checks both ends; source or target is nil for a container that only
+// another node's table has.
+func (v *validator) mappings(ms []Mapping, source, target *container.Type, from ActivityID) error {
+	if len(ms) == 0 {
+		return errors.New("it maps nothing")
+	}
+	for i, m := range ms {
+		if err := checkMapping(m, source, target, from); err != nil {
+			return fmt.Errorf("mapping %d (%s to %s): %w", i, m.Source, m.Target, err)
+		}
+	}
+	return nil
+}
+
+func checkMapping(m Mapping, source, target *container.Type, from ActivityID) error {
+	if m.Type == nil {
+		return errors.New("the type is missing")
+	}
+	if m.RC {
+		if from == Source || len(m.From) != 0 || m.Type.Kind != container.Int {
+			return errors.New("_RC is an int, of an activity, without members")
+		}
+	} else if err := checkEnd(source, m.From, m.Type); err != nil {
+		return fmt.Errorf("from: %w", err)
+	}
+	if err := checkEnd(target, m.To, m.Type); err != nil {
+		return fmt.Errorf("to: %w", err)
+	}
+	return nil
+}
+
+func checkEnd(t *container.Type, p container.Path, want *container.Type) error {
+	if len(p) == 0 {
+		return errors.New("the path is empty")
+	}
+	if t == nil {
+		return nil
+	}
+	got, err := t.TypeAt(p)
+	if err == nil && got != want {
+		err = fmt.Errorf("path %v of %s leads to %s, not %s", []int(p), t, got, want)
+	}
+	return err
+}
+
+func sameMappings(a, b []Mapping) bool {
+	return slices.EqualFunc(a, b, func(m, n Mapping) bool {
+		return m.RC == n.RC && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
+	})
+}
