@@ -1,0 +1,211 @@
+package definition
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// The canonical form of a definition is what its hash is taken of: everything that
+// can change how an instance runs, and nothing else. Descriptions, positions, the
+// order of activities and control connectors, structures that nothing uses and
+// compiled conditions are not in it; conditions are their texts. These types are a
+// format: a change of them changes the hash of every definition, which N3 would
+// take for another definition.
+type canonicalProcess struct {
+	Form       int                  `cbor:"1,keyasint"` // 1
+	Name       string               `cbor:"2,keyasint"`
+	Version    int                  `cbor:"3,keyasint"`
+	Structures []canonicalStructure `cbor:"4,keyasint"` // sorted by name
+	Input      string               `cbor:"5,keyasint"`
+	Output     string               `cbor:"6,keyasint"`
+	Starts     []string             `cbor:"7,keyasint"`  // sorted
+	Activities []canonicalActivity  `cbor:"8,keyasint"`  // sorted by name
+	Control    []canonicalControl   `cbor:"9,keyasint"`  // sorted by target and source
+	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
+}
+
+type canonicalStructure struct {
+	_       struct{} `cbor:",toarray"`
+	Name    string
+	Members []canonicalMember
+}
+
+type canonicalMember struct {
+	_       struct{} `cbor:",toarray"`
+	Name    string
+	Type    string
+	Default []byte // nil: the zero of its type
+}
+
+type canonicalActivity struct {
+	Name          string        `cbor:"1,keyasint"`
+	Node          string        `cbor:"2,keyasint"`
+	Program       string        `cbor:"3,keyasint"` // empty: routing only
+	Input         string        `cbor:"4,keyasint"`
+	Output        string        `cbor:"5,keyasint"`
+	NoOutput      bool          `cbor:"6,keyasint"`
+	StartKind     StartKind     `cbor:"7,keyasint"`
+	StartN        int           `cbor:"8,keyasint"`
+	StartText     string        `cbor:"9,keyasint"`
+	Exit          string        `cbor:"10,keyasint"`
+	MaxIterations int           `cbor:"11,keyasint"`
+	AgainAfter    time.Duration `cbor:"12,keyasint"`
+	AgainMax      time.Duration `cbor:"13,keyasint"`
+	RetryAttempts int           `cbor:"14,keyasint"`
+	RetryBackoff  time.Duration `cbor:"15,keyasint"`
+	RetryMax      time.Duration `cbor:"16,keyasint"`
+	RCIsData      bool          `cbor:"17,keyasint"`
+	RCContinue    bool          `cbor:"18,keyasint"`
+}
+
+type canonicalControl struct {
+	_              struct{} `cbor:",toarray"`
+	Source, Target string
+	Condition      string // empty: none
+	Otherwise      bool
+}
+
+type canonicalData struct {
+	_              struct{} `cbor:",toarray"`
+	Source, Target string
+	Mappings       []canonicalMapping
+}
+
+type canonicalMapping struct {
+	_        struct{} `cbor:",toarray"`
+	RC       bool
+	From, To container.Path
+}
+
+// definitionHash gives the hash that name@version is bound to for ever (N3).
+func definitionHash(p *Process) (processtable.DefinitionHash, error) {
+	c, err := canonicalOf(p)
+	if err != nil {
+		return processtable.DefinitionHash{}, err
+	}
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return processtable.DefinitionHash{}, fmt.Errorf("canonical form: %w", err)
+	}
+	b, err := mode.Marshal(c)
+	if err != nil {
+		return processtable.DefinitionHash{}, fmt.Errorf("canonical form: %w", err)
+	}
+	return sha256.Sum256(b), nil
+}
+
+func canonicalOf(p *Process) (*canonicalProcess, error) {
+	structures, err := canonicalStructures(p)
+	if err != nil {
+		return nil, err
+	}
+	c := &canonicalProcess{
+		Form: 1, Name: p.Name, Version: p.Version,
+		Structures: structures,
+		Input:      p.Input.String(), Output: p.Output.String(),
+		Starts: slices.Sorted(slices.Values(p.Starts)),
+	}
+	for _, a := range p.Activities {
+		c.Activities = append(c.Activities, canonicalActivityOf(a))
+	}
+	slices.SortFunc(c.Activities, func(a, b canonicalActivity) int { return cmp.Compare(a.Name, b.Name) })
+	for _, k := range p.Control {
+		e := canonicalControl{Source: k.Source, Target: k.Target, Otherwise: k.Otherwise}
+		if k.Condition != nil {
+			e.Condition = k.Condition.Checked.Text
+		}
+		c.Control = append(c.Control, e)
+	}
+	slices.SortFunc(c.Control, func(a, b canonicalControl) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Source, b.Source))
+	})
+	for _, d := range p.Data {
+		e := canonicalData{Source: d.Source, Target: d.Target}
+		for _, m := range d.Mappings {
+			e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
+		}
+		c.Data = append(c.Data, e)
+	}
+	slices.SortStableFunc(c.Data, func(a, b canonicalData) int { return cmp.Compare(a.Target, b.Target) })
+	return c, nil
+}
+
+func canonicalActivityOf(a *Activity) canonicalActivity {
+	c := canonicalActivity{
+		Name: a.Name, Node: a.Node, Program: a.Program,
+		Input: a.Input.String(), Output: a.Output.String(), NoOutput: a.NoOutput,
+		StartKind:     a.Start.Kind,
+		MaxIterations: a.MaxIterations,
+		AgainAfter:    a.AgainAfter, AgainMax: a.AgainMax,
+		RetryAttempts: a.RetryAttempts, RetryBackoff: a.RetryBackoff, RetryMax: a.RetryMax,
+		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+	}
+	switch a.Start.Kind {
+	case StartAtLeast:
+		c.StartN = a.Start.N
+	case StartExpression:
+		c.StartText = a.Start.Text
+	case StartAll, StartAny:
+	}
+	if a.Exit != nil {
+		c.Exit = a.Exit.Checked.Text
+	}
+	return c
+}
+
+// canonicalStructures gives the structures that containers use, directly or inside
+// others. Within a process a name stands for one structure, so types are their names.
+func canonicalStructures(p *Process) ([]canonicalStructure, error) {
+	used := map[string]*container.Type{}
+	var use func(t *container.Type)
+	use = func(t *container.Type) {
+		switch t.Kind {
+		case container.List:
+			use(t.Elem)
+		case container.Structure:
+			if used[t.Name] != nil {
+				return
+			}
+			used[t.Name] = t
+			for _, m := range t.Members {
+				use(m.Type)
+			}
+		default:
+		}
+	}
+	use(p.Input)
+	use(p.Output)
+	for _, a := range p.Activities {
+		use(a.Input)
+		use(a.Output)
+	}
+	var all []canonicalStructure
+	for _, t := range used {
+		s := canonicalStructure{Name: t.Name}
+		for _, m := range t.Members {
+			d, err := canonicalDefault(m)
+			if err != nil {
+				return nil, fmt.Errorf("structure %s: member %s: %w", t.Name, m.Name, err)
+			}
+			s.Members = append(s.Members, canonicalMember{Name: m.Name, Type: m.Type.String(), Default: d})
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b canonicalStructure) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func canonicalDefault(m container.Member) ([]byte, error) {
+	if m.Default == nil || container.Equal(m.Default, container.Zero(m.Type)) {
+		return nil, nil
+	}
+	return container.EncodeCBOR(m.Default)
+}

@@ -1,0 +1,90 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// conditionKey: equal texts over the same container are checked once.
+type conditionKey struct {
+	members *container.Type
+	text    string
+}
+
+type checkedCondition struct {
+	condition.Checked
+	problems []condition.Problem
+	reads    bool // a member of the container
+}
+
+// allConditions checks the transition and exit conditions.
+func (d *draft) allConditions() {
+	for _, s := range d.steps {
+		if s.exitNode != nil {
+			s.Exit = d.condition(s, s.exitNode, "exit")
+		}
+	}
+	for i, n := range d.transition {
+		if n == nil {
+			continue
+		}
+		c := d.Control[i]
+		c.Condition = d.condition(d.byName[c.Source], n, c.Source+" -> "+c.Target)
+	}
+}
+
+// condition checks a condition over the output of s.
+func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
+	text, ok := d.conditionText(n, key, "a condition")
+	if !ok || s.outputUnknown() {
+		return nil
+	}
+	c := d.check(text, s.Output)
+	d.failCondition(n, codeCondition, c.problems)
+	s.outputRead = s.outputRead || c.reads
+	s.readsRC = s.readsRC || c.ReadsRC
+	return &Condition{Checked: c.Checked, Pos: d.pos(n)}
+}
+
+func (d *draft) check(text string, members *container.Type) checkedCondition {
+	key := conditionKey{members, text}
+	c, ok := d.conditions[key]
+	if !ok {
+		scope := condition.Scope{Members: members, RC: true}
+		c.Checked, c.problems = condition.Check(text, scope)
+		c.reads = len(condition.ReadsOf(text, scope)) > 0
+		d.conditions[key] = c
+	}
+	return c
+}
+
+func isEmptyScalar(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && strings.TrimSpace(n.Value) == ""
+}
+
+// conditionText reads the text of a condition. Key is what stands before its colon.
+func (d *draft) conditionText(n *yaml.Node, key, what string) (string, bool) {
+	at := d.pos(n)
+	switch {
+	case n.Kind == 0:
+		return "", false
+	case isEmptyScalar(n):
+		d.fail(at, codeEmptyCondition, fmt.Sprintf("no condition behind `%s:`", key), "write "+what+", or leave it out together with the colon")
+	case n.Kind != yaml.ScalarNode:
+		if c, ok := d.conditionAt(at); ok {
+			d.failQuote(at, c)
+		} else {
+			d.fail(at, codeForm, fmt.Sprintf("expected %s, found %s", what, formOf(n)), "write it in one line behind the colon")
+		}
+	case len(n.Value) > condition.MaxText:
+		d.fail(at, codeLimit, fmt.Sprintf("a condition of %d bytes", len(n.Value)), fmt.Sprintf("use at most %d: let the program work it out", condition.MaxText))
+	default:
+		return n.Value, true
+	}
+	return "", false
+}

@@ -1,0 +1,277 @@
+package definition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// dataEnd is one end of a data connector: an activity, or the process's own input
+// or output.
+type dataEnd struct {
+	step    *step // nil: source or sink
+	owner   string
+	members *container.Type
+	key     string // where the container is named: input or output
+	unknown bool   // its type was reported
+}
+
+// data reads and checks the data connectors.
+func (d *draft) data(n *yaml.Node) {
+	seen := map[pair]Pos{}
+	for _, c := range d.connectors(n, "data", "a -> b: {target: source}") {
+		from, okFrom := d.dataSource(c)
+		to, okTo := d.dataTarget(c)
+		if !okFrom || !okTo ||
+			!d.unique(seen, c, "data", "write all its members in one mapping") || d.tooMany(c.at) {
+			continue
+		}
+		d.follows(c, from, to)
+		if from.step != nil {
+			from.step.dataOut++
+		}
+		if to.step != nil {
+			to.step.dataIn++
+		}
+		d.Data = append(d.Data, &Data{Pos: c.at, Source: c.source, Target: c.target, Mappings: d.mappings(c, from, to)})
+	}
+}
+
+func (d *draft) dataSource(c connector) (dataEnd, bool) {
+	switch c.source {
+	case sourceEnd:
+		return dataEnd{owner: "the process", members: d.Input, key: "input", unknown: d.inputUnknown}, true
+	case sinkEnd:
+		d.fail(c.sourceAt, codeEnds, "sink gives no data", "sink is the output of the process: map onto it, or from the activity that fills it")
+		return dataEnd{}, false
+	}
+	s := d.end(c.source, c.sourceAt)
+	if s == nil {
+		return dataEnd{}, false
+	}
+	return dataEnd{step: s, owner: s.Name, members: s.Output, key: "output", unknown: s.outputUnknown()}, true
+}
+
+func (d *draft) dataTarget(c connector) (dataEnd, bool) {
+	switch c.target {
+	case sinkEnd:
+		return dataEnd{owner: "the process", members: d.Output, key: "output", unknown: d.outputUnknown}, true
+	case sourceEnd:
+		d.fail(c.targetAt, codeEnds, "source takes no data", "source is the input of the process: map from it, or onto sink")
+		return dataEnd{}, false
+	}
+	s := d.end(c.target, c.targetAt)
+	if s == nil {
+		return dataEnd{}, false
+	}
+	return dataEnd{step: s, owner: s.Name, members: s.Input, key: "input", unknown: s.inputUnknown()}, true
+}
+
+// follows checks that data goes where control goes: a control path leads from the
+// source to the target, or it is the feedback of a loop.
+func (d *draft) follows(c connector, from, to dataEnd) {
+	s, t := from.step, to.step
+	switch {
+	case s == nil || t == nil:
+	case s == t:
+		if s.exitNode == nil {
+			d.fail(c.at, codeFeedback, fmt.Sprintf("feedback from %s to itself, which has no exit condition", s.Name),
+				fmt.Sprintf("write `exit: CONDITION` at %s: it runs again until that holds", s.Name))
+		}
+	case d.topology != nil && !d.above(t).has(s.index) && !d.controlUnknown:
+		remedy := fmt.Sprintf("add a control connector, such as `- %s -> %s`, or take the data from an activity before %s", s.Name, t.Name, t.Name)
+		if d.above(s).has(t.index) {
+			remedy = fmt.Sprintf("%s runs before %s: turn the connector round, or take the data from an activity before %s", t.Name, s.Name, t.Name)
+		}
+		d.fail(c.at, codeDataFlow, fmt.Sprintf("no control path leads from %s to %s", s.Name, t.Name), remedy)
+	}
+}
+
+// above gives the activities from which a control path leads to s.
+func (d *draft) above(s *step) bitset {
+	if s.above == nil {
+		for _, t := range d.topology {
+			t.above = newBitset(len(d.steps))
+			for _, i := range t.in {
+				source := d.byName[d.Control[i].Source]
+				t.above.add(source.index)
+				t.above.union(source.above)
+			}
+		}
+	}
+	return s.above
+}
+
+// bitset is a set of small numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b bitset) union(other bitset) {
+	for i, w := range other {
+		b[i] |= w
+	}
+}
+
+// mappings reads {target: source}, or writes out the default mapping.
+func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
+	if from.unknown || to.unknown || c.value != nil && c.value.Kind == 0 {
+		return nil
+	}
+	if c.value == nil {
+		return d.sameNames(c, from, to)
+	}
+	if !d.is(c.value, yaml.MappingNode, "members as {target: source}",
+		"write {target: source}, or leave it out for members of the same name and type") {
+		return nil
+	}
+	var all []Mapping
+	for _, e := range d.entries(c.value, codeDuplicateName, "target member") {
+		if m, ok := d.mapping(e, from, to); ok {
+			all = append(all, m)
+			d.used(from, to, m)
+		}
+	}
+	if len(c.value.Content) == 0 {
+		d.fail(d.pos(c.value), codeMapsNothing, "a data connector that maps nothing", "write {target: source}, or leave it out for members of the same name and type")
+	}
+	return all
+}
+
+// used notes what a mapping reads and sets.
+func (d *draft) used(from, to dataEnd, m Mapping) {
+	switch s := from.step; {
+	case s == nil:
+		d.inputRead = true
+	case m.RC:
+		s.readsRC = true
+	default:
+		s.outputRead = true
+	}
+	if to.step == nil {
+		d.outputSet = true
+	}
+}
+
+func (d *draft) mapping(e entry, from, to dataEnd) (Mapping, bool) {
+	m := Mapping{Pos: d.pos(e.key), Target: e.key.Value}
+	source, ok := d.scalar(e.value, "a member of the source")
+	m.Source = source
+	toPath, toType, okTo := d.target(e.key, to)
+	if !ok || !okTo {
+		return m, false
+	}
+	fromType, ok := d.source(e.value, from, &m)
+	if !ok {
+		return m, false
+	}
+	if !container.SameType(fromType, toType) {
+		d.fail(m.Pos, codeMismatch, fmt.Sprintf("%s is %s, but %s is %s", m.Target, article(toType), m.Source, article(fromType)),
+			"map a member of the same type, or declare both with one type")
+		return m, false
+	}
+	m.To, m.Type = toPath, toType
+	return m, true
+}
+
+func (d *draft) target(n *yaml.Node, to dataEnd) (container.Path, *container.Type, bool) {
+	if n.Value == condition.RC {
+		d.fail(d.pos(n), codeReservedName, "_RC cannot be set", "_RC is what a program returns: map it onto a member of type int")
+		return nil, nil, false
+	}
+	return d.resolve(n, to)
+}
+
+// source finds the source member of a mapping, or _RC.
+func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type, bool) {
+	if n.Value != condition.RC {
+		path, t, ok := d.resolve(n, from)
+		m.From = path
+		return t, ok
+	}
+	if from.step == nil {
+		d.fail(d.pos(n), codeUnknownName, "the input of the process has no _RC", "take _RC from the activity whose return code is meant")
+		return nil, false
+	}
+	m.RC = true
+	return container.Scalar(container.Int), true
+}
+
+func (d *draft) resolve(n *yaml.Node, end dataEnd) (container.Path, *container.Type, bool) {
+	if len(end.members.Members) == 0 {
+		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s names no %s container, so it has no member %s", end.owner, end.key, n.Value),
+			fmt.Sprintf("write `%s: STRUCTURE` at %s", end.key, end.owner))
+		return nil, nil, false
+	}
+	path, t, err := end.members.Resolve(n.Value)
+	if err == nil {
+		return path, t, true
+	}
+	message, remedy := err.Error(), "name a member of "+end.members.String()
+	var e *container.Error
+	if errors.As(err, &e) {
+		message = e.What
+		if e.Path != "" {
+			message = e.Path + ": " + message
+		}
+		if e.Remedy != "" {
+			remedy = e.Remedy
+		}
+	}
+	d.fail(d.pos(n), codeUnknownName, message, remedy)
+	return nil, nil, false
+}
+
+// sameNames maps the members that have the same name and type. A member of the same
+// name and another type is an error: left at its default it would surprise.
+func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
+	for _, end := range []dataEnd{from, to} {
+		if len(end.members.Members) == 0 {
+			d.fail(c.at, codeMapsNothing, fmt.Sprintf("maps nothing: %s names no %s container", end.owner, end.key),
+				fmt.Sprintf("write `%s: STRUCTURE` at %s, or remove the connector", end.key, end.owner))
+			return nil
+		}
+	}
+	var all []Mapping
+	shared := false
+	for i, m := range to.members.Members {
+		j, ok := from.members.MemberIndex(m.Name)
+		if !ok {
+			continue
+		}
+		shared = true
+		if t := from.members.Members[j].Type; !container.SameType(t, m.Type) {
+			d.fail(c.at, codeMismatch, fmt.Sprintf("%s of %s is %s, but %s of %s is %s", m.Name, to.members, article(m.Type), m.Name, from.members, article(t)),
+				"list the members that are meant, as {target: source}, or declare both with one type")
+			continue
+		}
+		all = append(all, Mapping{
+			Pos: c.at, Source: m.Name, Target: m.Name, From: container.Path{j}, To: container.Path{i}, Type: m.Type,
+		})
+		d.used(from, to, all[len(all)-1])
+	}
+	if !shared {
+		d.fail(c.at, codeMapsNothing, fmt.Sprintf("maps nothing: %s and %s have no member of the same name", from.members, to.members),
+			"list the members that are meant, as {target: source}")
+	}
+	return all
+}
+
+func article(t *container.Type) string {
+	name := t.String()
+	switch {
+	case t.Kind == container.List:
+		return "a list " + name
+	case strings.ContainsRune("aeiouAEIOU", rune(name[0])):
+		return "an " + name
+	}
+	return "a " + name
+}

@@ -1,0 +1,39 @@
+package definition
+
+import "fmt"
+
+// resolveRC decides for each activity whether a return code other than 0 is data.
+func (d *draft) resolveRC() {
+	for _, s := range d.steps {
+		switch s.OnRC {
+		case OnRCContinue:
+			s.RCIsData = true
+		case OnRCError:
+			s.RCIsData = false
+		case OnRCDefault:
+			s.RCIsData = s.readsRC
+		}
+	}
+}
+
+// checkUse warns of containers and settings that have no effect. An input container
+// that no connector sets is none of them: its defaults are how a definition gives a
+// program constants.
+func (d *draft) checkUse() {
+	for _, s := range d.steps {
+		if s.outputAt.Line > 0 && !s.outputRead {
+			d.warn(s.outputAt, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
+				"map it on, or leave `output` out: then what the program prints goes to the log")
+		}
+		if s.OnRC == OnRCContinue && !s.readsRC {
+			d.warn(s.onRCAt, codeOnRCUnread, fmt.Sprintf("no condition or data connector of %s reads _RC, so its failures go unseen", s.Name),
+				"read _RC in a condition or mapping, or leave `on_rc` out")
+		}
+	}
+	if d.inputAt.Line > 0 && !d.inputRead {
+		d.warn(d.inputAt, codeUnread, "no data connector reads the input of the process", "add `- source -> ACTIVITY` under `data`, or leave `input` out")
+	}
+	if d.outputAt.Line > 0 && !d.outputSet {
+		d.warn(d.outputAt, codeUnset, "no data connector sets the output of the process", "add `- ACTIVITY -> sink` under `data`, or leave `output` out")
+	}
+}

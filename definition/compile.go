@@ -1,0 +1,329 @@
+package definition
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// Compiled is a process bound to its nodes: one process table for each node that
+// hosts an activity or may start an instance.
+type Compiled struct {
+	Hash     processtable.DefinitionHash
+	Tables   []*processtable.Table // sorted by node
+	Encoded  [][]byte              // Encoded[i] is Tables[i] as it is sent and stored
+	Manifest Manifest
+}
+
+// CompileOptions say how a process is compiled.
+type CompileOptions struct {
+	// TableFormat is the version of the tables' format; 0 is the newest. Version 1 is for
+	// sites that read no other yet: there dead paths do not pass around dead nodes (N6).
+	TableFormat int
+}
+
+// Manifest lists what a compilation gave. Its JSON keys are API.
+type Manifest struct {
+	Process    string          `json:"process"`
+	Version    int             `json:"version"`
+	Format     int             `json:"table_format"`
+	Definition string          `json:"definition"` // the definition hash, hexadecimal
+	Tables     []ManifestTable `json:"tables"`     // sorted by node
+}
+
+// ManifestTable describes one process table.
+type ManifestTable struct {
+	Node       string   `json:"node"`
+	File       string   `json:"file"`   // the name to store it under, such as purchase-order@1.A.table
+	SHA256     string   `json:"sha256"` // of its encoded form, hexadecimal
+	Bytes      int      `json:"bytes"`
+	Activities []string `json:"activities"` // hosted there, in file order, without source and sink
+}
+
+// Compile binds a process to its nodes (paper §3.2). It adds source and sink (N1),
+// resolves start conditions to trees over connectors, and gives each node the table
+// with just what it needs. It is a function: the same process gives the same bytes.
+// p must come from Load without errors; what can still fail is a table that is larger
+// than processtable.MaxEncoded.
+func Compile(p *Process) (*Compiled, error) { return CompileWith(p, CompileOptions{}) }
+
+// CompileWith is Compile with options. The definition hash does not depend on them.
+func CompileWith(p *Process, o CompileOptions) (*Compiled, error) {
+	if o.TableFormat == 0 {
+		o.TableFormat = processtable.FormatVersion
+	}
+	switch {
+	case p == nil:
+		return nil, errors.New("compile: there is no process")
+	case o.TableFormat < 1 || o.TableFormat > processtable.FormatVersion:
+		return nil, fmt.Errorf("compile %s@%d: there is no table format %d: this version writes 1 to %d",
+			p.Name, p.Version, o.TableFormat, processtable.FormatVersion)
+	}
+	hash, err := definitionHash(p)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+	}
+	c := newCompiler(p)
+	if err := c.connect(); err != nil {
+		return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+	}
+	out := &Compiled{
+		Hash:     hash,
+		Manifest: Manifest{Process: p.Name, Version: p.Version, Format: o.TableFormat, Definition: hash.String()},
+	}
+	for _, node := range c.nodes() {
+		t := c.table(node, hash)
+		t.Format = o.TableFormat
+		if t.Format >= 2 {
+			c.detours(t)
+		}
+		if err := out.add(t); err != nil {
+			return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+		}
+	}
+	return out, nil
+}
+
+// add encodes a table and keeps it as the node will see it.
+func (out *Compiled) add(t *processtable.Table) error {
+	encoded, err := processtable.Encode(t)
+	if err != nil {
+		return err
+	}
+	decoded, err := processtable.Decode(encoded)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(encoded)
+	hosted := []string{}
+	for _, place := range t.Roster {
+		if place.Node == t.Node {
+			hosted = append(hosted, string(place.Activity))
+		}
+	}
+	out.Tables = append(out.Tables, decoded)
+	out.Encoded = append(out.Encoded, encoded)
+	out.Manifest.Tables = append(out.Manifest.Tables, ManifestTable{
+		Node:       string(t.Node),
+		File:       processtable.QueueName(t.Process, t.Node) + ".table",
+		SHA256:     hex.EncodeToString(sum[:]),
+		Bytes:      len(encoded),
+		Activities: hosted,
+	})
+	return nil
+}
+
+// compiler holds the entry of every activity while connectors are added to both of
+// their ends.
+type compiler struct {
+	p            *Process
+	source, sink *processtable.Activity
+	entries      map[string]*processtable.Activity // by name, with source and sink
+	places       map[string]processtable.NodeID
+	resolving    map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
+}
+
+func newCompiler(p *Process) *compiler {
+	c := &compiler{
+		p: p,
+		source: &processtable.Activity{
+			Name: processtable.Source, Kind: processtable.KindSource,
+			Input: container.Empty, Output: p.Input, Start: always(),
+		},
+		sink: &processtable.Activity{
+			Name: processtable.Sink, Kind: processtable.KindSink,
+			Input: p.Output, Output: container.Empty, Start: always(),
+		},
+		entries: make(map[string]*processtable.Activity, len(p.Activities)+2),
+		places:  make(map[string]processtable.NodeID, len(p.Activities)+1),
+
+		resolving: map[processtable.ActivityID][]processtable.NodeID{},
+	}
+	for _, a := range p.Activities {
+		c.entries[a.Name] = entryOf(a)
+		c.places[a.Name] = processtable.NodeID(a.Node)
+	}
+	c.entries[string(processtable.Source)] = c.source
+	c.entries[string(processtable.Sink)] = c.sink
+	c.places[string(processtable.Sink)] = processtable.Origin
+	return c
+}
+
+// always is the start condition that holds whatever the connectors are: sink runs
+// once everything is resolved, also if every path died.
+func always() condition.Logic { return condition.Logic{Op: condition.LogicAnd} }
+
+func entryOf(a *Activity) *processtable.Activity {
+	e := &processtable.Activity{
+		Name:          processtable.ActivityID(a.Name),
+		Kind:          processtable.KindProgram,
+		Program:       processtable.ProgramID(a.Program),
+		Input:         a.Input,
+		Output:        a.Output,
+		NoOutput:      a.NoOutput,
+		MaxIterations: a.MaxIterations,
+		Again:         processtable.Backoff{After: a.AgainAfter, Max: a.AgainMax},
+		Retry: processtable.Retry{
+			Attempts: a.RetryAttempts,
+			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
+		},
+		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+	}
+	if a.Empty {
+		e.Kind = processtable.KindEmpty
+	}
+	if a.Exit != nil {
+		e.Exit = &a.Exit.Checked
+	}
+	return e
+}
+
+// connect adds every connector to the entries at both of its ends, in file order,
+// and after them what depends on them.
+func (c *compiler) connect() error {
+	for _, k := range c.p.Control {
+		e := processtable.OutControl{Otherwise: k.Otherwise}
+		if k.Condition != nil {
+			e.Condition = &k.Condition.Checked
+		}
+		if err := c.control(k.Source, k.Target, e); err != nil {
+			return err
+		}
+	}
+	if err := c.bound(); err != nil {
+		return err
+	}
+	for _, a := range c.p.Activities {
+		if err := c.start(a); err != nil {
+			return err
+		}
+	}
+	for _, d := range c.p.Data {
+		if err := c.data(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) control(source, target string, out processtable.OutControl) error {
+	from, to := c.entries[source], c.entries[target]
+	if from == nil || to == nil {
+		return fmt.Errorf("control connector %s -> %s: there is no such activity", source, target)
+	}
+	out.To, out.Node = to.Name, c.places[target]
+	from.OutControl = append(from.OutControl, out)
+	to.InControl = append(to.InControl, processtable.InControl{From: from.Name})
+	return nil
+}
+
+// bound joins source to what has no predecessors and sink to what has no successors (N1).
+func (c *compiler) bound() error {
+	for _, a := range c.p.Activities {
+		e := c.entries[a.Name]
+		if len(e.InControl) == 0 {
+			if err := c.control(string(processtable.Source), a.Name, processtable.OutControl{}); err != nil {
+				return err
+			}
+		}
+		if len(e.OutControl) == 0 {
+			if err := c.control(a.Name, string(processtable.Sink), processtable.OutControl{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// start turns a start condition into a tree over the indexes of InControl.
+func (c *compiler) start(a *Activity) error {
+	e := c.entries[a.Name]
+	names := make([]string, len(e.InControl))
+	vars := make([]condition.Logic, len(e.InControl))
+	for i, in := range e.InControl {
+		names[i] = string(in.From)
+		vars[i] = condition.Logic{Op: condition.LogicVar, Var: i}
+	}
+	switch a.Start.Kind {
+	case StartAll:
+		e.Start = condition.Logic{Op: condition.LogicAnd, Args: vars}
+	case StartAny:
+		e.Start = condition.Logic{Op: condition.LogicOr, Args: vars}
+	case StartAtLeast:
+		e.Start = condition.Logic{Op: condition.LogicAtLeast, N: a.Start.N, Args: vars}
+	case StartExpression:
+		logic, problems := condition.CheckStart(a.Start.Text, names)
+		if len(problems) > 0 {
+			return fmt.Errorf("activity %s: start condition %q: %s: %s", a.Name, a.Start.Text, problems[0].Message, problems[0].Remedy)
+		}
+		e.Start = logic
+	default:
+		return fmt.Errorf("activity %s: start condition of kind %d", a.Name, a.Start.Kind)
+	}
+	return nil
+}
+
+func (c *compiler) data(d *Data) error {
+	from, to := c.entries[d.Source], c.entries[d.Target]
+	if from == nil || to == nil {
+		return fmt.Errorf("data connector %s -> %s: there is no such activity", d.Source, d.Target)
+	}
+	mappings := make([]processtable.Mapping, len(d.Mappings))
+	for i, m := range d.Mappings {
+		mappings[i] = processtable.Mapping{RC: m.RC, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
+	}
+	if from == to {
+		from.Feedback = mappings
+		return nil
+	}
+	from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Node: c.places[d.Target], Mappings: mappings})
+	to.InData = append(to.InData, processtable.InData{From: from.Name, Mappings: mappings})
+	return nil
+}
+
+// nodes gives every node that needs a table, sorted.
+func (c *compiler) nodes() []processtable.NodeID {
+	var nodes []processtable.NodeID
+	for _, a := range c.p.Activities {
+		nodes = append(nodes, processtable.NodeID(a.Node))
+	}
+	for _, n := range c.p.Starts {
+		nodes = append(nodes, processtable.NodeID(n))
+	}
+	slices.SortFunc(nodes, cmp.Compare[processtable.NodeID])
+	return slices.Compact(nodes)
+}
+
+func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionHash) *processtable.Table {
+	t := &processtable.Table{
+		Process:    processtable.ProcessID{Name: c.p.Name, Version: c.p.Version},
+		Node:       node,
+		Definition: hash,
+		Input:      c.p.Input,
+		Output:     c.p.Output,
+	}
+	for _, n := range c.p.Starts {
+		t.Starts = append(t.Starts, processtable.NodeID(n))
+	}
+	if t.IsStart() {
+		t.Activities = append(t.Activities, c.source)
+	}
+	for _, a := range c.p.Activities {
+		place := processtable.Place{Activity: processtable.ActivityID(a.Name), Node: c.places[a.Name]}
+		t.Roster = append(t.Roster, place)
+		if place.Node == node {
+			t.Activities = append(t.Activities, c.entries[a.Name])
+		}
+	}
+	if t.IsStart() {
+		t.Activities = append(t.Activities, c.sink)
+	}
+	return t
+}

@@ -1,0 +1,19 @@
+// Package definition is the process model and its language: it reads YAML files,
+// checks them, and compiles a process into one process table per node (paper §3.2,
+// "process definition and binding").
+//
+//	Load     text -> *Process and diagnostics     language, names, types, conditions
+//	Compile  *Process -> tables and manifest       source and sink, binding to nodes
+//	Show, Dot, Mermaid, Schema                     the process for people and editors
+//
+// What it guarantees:
+//
+//   - Load reports everything that is wrong with a file, in one go, each with line,
+//     column, message and remedy; a *Process that it returns without errors compiles.
+//   - Compile is a function: the same process gives the same bytes, on any machine.
+//   - The definition hash is of the meaning: layout, comments, descriptions and the
+//     version of the compiler do not change it.
+//   - "Can never run" is decided exactly, over all outcomes of the conditions.
+//
+// It does no I/O: callers read and write files.
+package definition

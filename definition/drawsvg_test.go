@@ -1,0 +1,170 @@
+package definition
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func svgOf(t testing.TB, p *Process) string {
+	t.Helper()
+	out, err := SVG(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestPicture(t *testing.T) {
+	p := loadOne(t, section34)
+	golden(t, "testdata/section34.svg", svgOf(t, p))
+	if svgOf(t, p) != svgOf(t, loadOne(t, section34)) {
+		t.Error("the same process is drawn in two ways")
+	}
+}
+
+// textsOf gives what an SVG shows as text and as tooltips; it must be XML.
+func textsOf(t *rapid.T, svg string) []string {
+	var texts []string
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, svg)
+		}
+		if c, ok := token.(xml.CharData); ok {
+			texts = append(texts, string(c))
+		}
+	}
+}
+
+func TestPictureEscapesWhatItShows(t *testing.T) {
+	p := loadOne(t, awkward)
+	p.Description = "</desc><script>alert(1)</script> \x01"
+	svg := svgOf(t, p)
+	for _, want := range []string{`s == &#34;a|b\\\&#34;&lt;#&gt;`, "&lt;/desc&gt;&lt;script&gt;", "\uFFFD"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("no %s in\n%s", want, svg)
+		}
+	}
+}
+
+func TestPictureOfALoopSaysWhenItEnds(t *testing.T) {
+	p := loadOne(t, purchaseOrder(t))
+	svg := svgOf(t, p)
+	for _, want := range []string{">\u21bb until _RC == 0<", "credit at node B, program check-credit, until _RC == 0"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("no %s in\n%s", want, svg)
+		}
+	}
+}
+
+func TestAPictureTooLargeToBeReadIsRefused(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("process: long\nversion: 1\nstructures: {S: {n: int}}\ninput: S\nactivities:\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "  a%d: {node: A, program: p, input: S}\n", i)
+	}
+	b.WriteString("control:\n")
+	for i := range 399 {
+		fmt.Fprintf(&b, "  - a%d -> a%d\n", i, i+1)
+	}
+	b.WriteString("data:\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "  - source -> a%d\n", i)
+	}
+	_, err := SVG(loadOne(t, b.String()))
+	const want = "long@1: the picture would have over 50000 parts: it is too large to be read: see fmqm-define show"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// drawnProcess draws a process at random: connectors go from earlier activities to later
+// ones, some with a condition, some with data beside.
+func drawnProcess(t *rapid.T) *Process {
+	n := rapid.IntRange(1, 14).Draw(t, "activities")
+	var b, control, data strings.Builder
+	b.WriteString("process: drawn\nversion: 1\nstructures: {S: {n: int}}\ninput: S\noutput: S\nactivities:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  a%d: {node: N%d, program: p, input: S, output: S}\n", i, rapid.IntRange(0, 3).Draw(t, "node"))
+		for j := range i {
+			switch rapid.IntRange(0, 7).Draw(t, "connector") {
+			case 0:
+				fmt.Fprintf(&control, "  - a%d -> a%d\n", j, i)
+			case 1:
+				fmt.Fprintf(&control, "  - a%d -> a%d: n > %d\n", j, i, rapid.IntRange(0, 1<<30).Draw(t, "bound"))
+				fmt.Fprintf(&data, "  - a%d -> a%d\n", j, i)
+			}
+		}
+		fmt.Fprintf(&data, "  - source -> a%d: {n: n}\n", i)
+	}
+	if control.Len() > 0 {
+		b.WriteString("control:\n" + control.String())
+	}
+	processes, problems := Load("drawn.yaml", []byte(b.String()+"data:\n"+data.String()))
+	if len(processes) != 1 {
+		t.Fatalf("%v\n%s", problems, b.String())
+	}
+	return processes[0]
+}
+
+// Nothing is drawn across anything: places in a layer lie apart, layers lie apart, and
+// a connector goes from each layer to the next, from its source to its target.
+func TestNothingIsDrawnAcrossABoxOrAText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawnProcess(t)
+		d, err := layOut(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := 0
+		for i, layer := range d.layers {
+			end := right
+			for k, s := range layer {
+				if s.layer != i || s.x-s.w/2 < right || s.y-s.h/2 < d.legend() || s.y+s.h/2 > d.h || s.x+s.w/2 > d.w {
+					t.Fatalf("layer %d: %q lies outside its layer, which begins at %d: %+v", i, s.name, right, s)
+				}
+				if k > 0 && layer[k-1].y+layer[k-1].h/2 >= s.y-s.h/2 {
+					t.Fatalf("layer %d: %v and %v overlap", i, layer[k-1].text, s.text)
+				}
+				for _, line := range s.text {
+					if len([]rune(line))*svgLetter > s.w {
+						t.Fatalf("%q is wider than its place, %d", line, s.w)
+					}
+				}
+				end = max(end, s.x+s.w/2)
+			}
+			right = end + 1
+		}
+		for _, r := range d.routes {
+			at := r.hops[0].from
+			if at.name != r.from || r.hops[len(r.hops)-1].to.name != r.to {
+				t.Fatalf("%s -> %s is drawn from %s to %s", r.from, r.to, at.name, r.hops[len(r.hops)-1].to.name)
+			}
+			for i, h := range r.hops {
+				if h.from != at || h.to.layer != at.layer+1 || i > 0 && at.name != "" {
+					t.Fatalf("%s -> %s leaves its layers", r.from, r.to)
+				}
+				at = h.to
+			}
+		}
+		if want := len(edges(p)); len(d.routes)+len(d.loops) != want {
+			t.Fatalf("%d connectors are drawn, want %d", len(d.routes)+len(d.loops), want)
+		}
+		texts := strings.Join(textsOf(t, d.write(p)), "\n")
+		for _, e := range edges(p) {
+			if !strings.Contains(texts, e.describe()) {
+				t.Fatalf("nothing says %s", e.describe())
+			}
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// svgHead has what all pictures share. Colours stay readable in print and for those who
+// see few of them; what they say is written in the boxes too.
+const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" aria-labelledby="title desc">
+<title id="title">%[3]s</title>
+<desc id="desc">%[4]s</desc>
+<defs>
+<marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#333"/></marker>
+<marker id="data" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker>
+</defs>
+<rect width="100%%" height="100%%" fill="#fff"/>
+`
+
+// write draws what was laid out.
+func (d *picture) write(p *Process) string {
+	var b strings.Builder
+	title := fmt.Sprintf("%s@%d", p.Name, p.Version)
+	w := d.w
+	for _, line := range append(d.legendTexts(), title) {
+		w = max(w, 2*svgMargin+svgMargin+svgLetter*len([]rune(line)))
+	}
+	fmt.Fprintf(&b, svgHead, w, d.h, escape(title), escape(d.describe(p)))
+	b.WriteString("<g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"12\" fill=\"#111\">\n")
+	d.writeLegend(&b, title)
+	for _, data := range []bool{true, false} { // control lies above data
+		for _, r := range d.routes {
+			if r.data == data {
+				r.write(&b)
+			}
+		}
+	}
+	for _, layer := range d.layers {
+		for _, s := range layer {
+			switch {
+			case s.name != "":
+				d.writeBox(&b, s)
+			case len(s.text) > 0:
+				fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"11\">%s</text>\n", s.x, s.y-5, escape(s.text[0]))
+			}
+		}
+	}
+	b.WriteString("</g>\n</svg>\n")
+	return b.String()
+}
+
+// describe says in words what the picture shows, for those who do not see it.
+func (d *picture) describe(p *Process) string {
+	var b strings.Builder
+	if text := oneLine(p.Description); text != "" {
+		b.WriteString(text + "\n")
+	}
+	for _, n := range d.nodes {
+		names := make([]string, len(n.activities))
+		for i, a := range n.activities {
+			names[i] = a.Name
+		}
+		fmt.Fprintf(&b, "Node %s: %s.\n", n.node, strings.Join(names, ", "))
+	}
+	for _, r := range d.routes {
+		b.WriteString(r.describe() + ".\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// describe says in words what a connector does.
+func (e edge) describe() string {
+	text := e.from + " to " + e.to
+	switch {
+	case e.data:
+		return "Data from " + text + ": " + e.label
+	case e.label == "":
+		return "Control from " + text
+	}
+	return "Control from " + text + " if " + e.label
+}
+
+func (d *picture) legendTexts() []string {
+	var all []string
+	for _, n := range d.nodes {
+		all = append(all, "node "+cut(n.node))
+	}
+	return append(all, "control, if its condition holds - - - data")
+}
+
+func (d *picture) writeLegend(b *strings.Builder, title string) {
+	y := svgMargin + svgLine/2
+	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" font-size=\"14\" font-weight=\"bold\">%s</text>\n", svgMargin, y, escape(title))
+	for i, n := range d.nodes {
+		y += svgLine
+		fmt.Fprintf(b, "<rect x=\"%d\" y=\"%d\" width=\"16\" height=\"11\" rx=\"3\" %s/><text x=\"%d\" y=\"%d\">node %s</text>\n",
+			svgMargin, y-10, paint(i), svgMargin+24, y, escape(cut(n.node)))
+	}
+	y += svgLine
+	line := "<path d=\"M%d,%d h28\" %s/><text x=\"%d\" y=\"%d\">%s</text>\n"
+	fmt.Fprintf(b, line, svgMargin, y-4, controlStyle, svgMargin+36, y, "control")
+	fmt.Fprintf(b, line, svgMargin+110, y-4, dataStyle, svgMargin+146, y, "data")
+}
+
+const (
+	controlStyle = `fill="none" stroke="#333" stroke-width="1.3" marker-end="url(#arrow)"`
+	dataStyle    = `fill="none" stroke="#777" stroke-dasharray="5 4" marker-end="url(#data)"`
+)
+
+// paint gives the colour of the i-th node: hues a golden angle apart differ for as long
+// as they can.
+func paint(i int) string {
+	hue := (210 + i*137) % 360
+	return fmt.Sprintf(`fill="hsl(%d,70%%,91%%)" stroke="hsl(%d,55%%,38%%)"`, hue, hue)
+}
+
+// write draws a connector: it bends between layers and is straight within them.
+func (r route) write(b *strings.Builder) {
+	var path strings.Builder
+	first := r.hops[0]
+	fmt.Fprintf(&path, "M%d,%d", first.from.x+first.from.w/2, first.from.y+first.exit)
+	for _, h := range r.hops {
+		x0, y0 := h.from.x+h.from.w/2, h.from.y+h.exit
+		x1, y1 := h.to.x-h.to.w/2, h.to.y+h.entry
+		if x := h.from.x + h.from.w/2; h != first {
+			fmt.Fprintf(&path, " H%d", x)
+		}
+		fmt.Fprintf(&path, " C%d,%d %d,%d %d,%d", (x0+x1)/2, y0, (x0+x1)/2, y1, x1, y1)
+	}
+	style := controlStyle
+	if r.data {
+		style = dataStyle
+	}
+	fmt.Fprintf(b, "<path d=\"%s\" %s><title>%s</title></path>\n", path.String(), style, escape(r.describe()))
+}
+
+func (d *picture) writeBox(b *strings.Builder, s *spot) {
+	look, radius, tip := `fill="#f4f4f4" stroke="#333"`, 16, s.name
+	if s.activity != nil {
+		radius, tip = 6, d.tip(s.activity)
+		look = paint(slices.IndexFunc(d.nodes, func(n host) bool { return n.node == s.activity.Node }))
+		if s.activity.Empty {
+			look += ` stroke-dasharray="4 3"`
+		}
+	}
+	fmt.Fprintf(b, "<g><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" %s/>\n",
+		escape(tip), s.x-s.w/2, s.y-s.h/2, s.w, s.h, radius, look)
+	y := s.y - svgLine*len(s.text)/2 + 13
+	for i, line := range s.text {
+		weight := ""
+		if i == 0 && s.activity != nil {
+			weight = ` font-weight="bold"`
+		}
+		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\"%s>%s</text>\n", s.x, y+i*svgLine, weight, escape(line))
+	}
+	b.WriteString("</g>\n")
+}
+
+// tip is all of what a box shows in part, and what its loop feeds back.
+func (d *picture) tip(a *Activity) string {
+	text := a.Name + " at node " + a.Node
+	if a.Program != "" {
+		text += ", program " + a.Program
+	}
+	if a.Exit != nil {
+		text += ", until " + oneLine(a.Exit.Checked.Text)
+	}
+	if back, ok := d.loops[a.Name]; ok {
+		text += ", fed back: " + back.label
+	}
+	if about := oneLine(a.Description); about != "" {
+		text += ": " + about
+	}
+	return text
+}

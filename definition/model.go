@@ -1,0 +1,122 @@
+package definition
+
+import (
+	"time"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// Pos is a place in a file; lines and columns count from 1. Column counts characters.
+type Pos struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// Process is a checked definition. Everything in it is resolved: names exist, types
+// match, conditions are checked, default mappings are written out.
+type Process struct {
+	Pos         Pos
+	Name        string
+	Version     int
+	Description string
+	Structures  []*container.Type // in file order
+	Input       *container.Type   // never nil: container.Empty where none is named
+	Output      *container.Type
+	Starts      []string // in file order, or the nodes of activities without predecessors
+	Activities  []*Activity
+	Control     []*Control
+	Data        []*Data
+}
+
+// StartKind is the form of a start condition.
+type StartKind uint8
+
+const (
+	StartAll        StartKind = iota + 1 // every incoming control connector is TRUE; also without predecessors
+	StartAny                             // at least one
+	StartAtLeast                         // at least N
+	StartExpression                      // Text over the names of the predecessors
+)
+
+// Start is a start condition, evaluated once, when every incoming connector is resolved.
+type Start struct {
+	Kind StartKind
+	N    int
+	Text string
+	Pos  Pos
+}
+
+// Condition is a checked transition or exit condition.
+type Condition struct {
+	Checked condition.Checked
+	Pos     Pos
+}
+
+// OnRC says what a return code other than 0 means.
+type OnRC uint8
+
+const (
+	OnRCDefault  OnRC = iota // data if a condition or mapping of this activity reads _RC, else a failed attempt
+	OnRCContinue             // always data
+	OnRCError                // always a failed attempt
+)
+
+// Defaults of activities, where the file says nothing.
+const (
+	DefaultMaxIterations = 10_000
+	DefaultAgainAfter    = time.Second
+	DefaultAgainMax      = time.Minute
+	DefaultRetryBackoff  = time.Second
+	DefaultRetryMax      = time.Minute
+)
+
+// Activity is one step. Exactly one of Program and Empty is set.
+type Activity struct {
+	Pos           Pos
+	Name          string
+	Description   string
+	Node          string
+	Program       string
+	Empty         bool
+	Input, Output *container.Type // never nil
+	NoOutput      bool            // the file names no output
+	Start         Start
+	Exit          *Condition // nil: always TRUE
+	MaxIterations int
+	AgainAfter    time.Duration
+	AgainMax      time.Duration
+	RetryAttempts int // all tries; at least 1
+	RetryBackoff  time.Duration
+	RetryMax      time.Duration
+	OnRC          OnRC
+	RCIsData      bool // OnRC, resolved
+}
+
+// Control is a control connector. With neither Condition nor Otherwise it is TRUE
+// whenever its source ran.
+type Control struct {
+	Pos            Pos
+	Source, Target string
+	Condition      *Condition
+	Otherwise      bool
+}
+
+// Data is a data connector, with its mappings written out. Source may be "source",
+// Target "sink"; both the same activity is the feedback of a loop.
+type Data struct {
+	Pos            Pos
+	Source, Target string
+	Mappings       []Mapping
+}
+
+// Mapping assigns one member (or _RC, if RC is set) of the source's output container
+// to one member of the target's input container. Type is the type of both.
+type Mapping struct {
+	Pos            Pos
+	RC             bool
+	From, To       container.Path
+	Type           *container.Type
+	Source, Target string // as written
+}

@@ -1,0 +1,257 @@
+package definition
+
+import (
+	"fmt"
+
+	"fmqm/condition"
+)
+
+// Which activities can run, whatever the conditions give? Every condition counts as
+// free: any connector with a condition may be TRUE or FALSE when its source ran, also
+// where two have the same text or one is a literal. What remains is a boolean circuit
+// over the connectors, in which an activity is a function of its start condition.
+//
+// Random simulation finds nearly all that can run, and going back from the others most
+// of the rest. What remains is decided exactly by a SAT solver: most of what never runs
+// from what is near it, the others together: it is asked whether any of those undecided
+// can run, until none can.
+
+// runGraph is a control graph as booleans.
+type runGraph struct {
+	vertices []runVertex // sources before targets
+	edges    []runEdge
+}
+
+// runVertex is an activity. Without incoming edges it always runs.
+type runVertex struct {
+	in, out []int           // edges; start's variables are indexes into in
+	start   condition.Logic // ignored without in
+}
+
+// runEdge is a control connector. It can be TRUE only if its source runs.
+type runEdge struct {
+	source int
+	kind   edgeKind
+}
+
+type edgeKind uint8
+
+const (
+	edgeAlways    edgeKind = iota // TRUE if its source runs
+	edgeFree                      // has a condition
+	edgeOtherwise                 // TRUE if its source runs and all others out of it are FALSE
+)
+
+// decision answers for one graph.
+type decision struct {
+	*runGraph
+	sim   *simulation
+	runs  []bool // seen to run in some outcome
+	never []bool // proved to run in none
+}
+
+// effort says how much is tried before the solver is asked about everything. Whatever
+// it is, the decision is the same.
+type effort struct {
+	rounds int // of random simulation
+	passes int // of going back from what is undecided
+	local  int // vertices near an undecided one that the solver looks at first
+}
+
+var fullEffort = effort{rounds: 80, passes: 4, local: 64}
+
+// decide finds out which vertices can run.
+func decide(g *runGraph, e effort) *decision {
+	n := len(g.vertices)
+	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n)}
+	for range e.rounds {
+		d.sim.random()
+		d.note()
+	}
+	for range e.passes {
+		d.justify(d.undecided())
+	}
+	for _, v := range d.undecided() {
+		d.never[v] = d.neverLocally(v, e.local)
+	}
+	for d.solveRuns() {
+		d.note()
+	}
+	return d
+}
+
+// note takes over what ran in the last round of the simulation.
+func (d *decision) note() {
+	for v, word := range d.sim.last() {
+		if word != 0 {
+			d.runs[v] = true
+		}
+	}
+}
+
+// neverLocally says whether already what is near a vertex keeps it from running. Those
+// before it were asked first, so that what never runs because they do not is near.
+func (d *decision) neverLocally(v, local int) bool {
+	f := d.localFormula(v, local)
+	f.clause(f.runs[v])
+	_, ok := f.solve()
+	return !ok
+}
+
+// undecided gives the vertices that were neither seen to run nor proved not to.
+func (d *decision) undecided() []int {
+	var all []int
+	for v, runs := range d.runs {
+		if !runs && !d.never[v] {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// solveRuns looks for an outcome in which an undecided vertex runs, and simulates it.
+// Without one all that is undecided never runs.
+func (d *decision) solveRuns() bool {
+	undecided := d.undecided()
+	if len(undecided) == 0 {
+		return false
+	}
+	f := d.formula(undecided)
+	var any []int
+	for _, v := range undecided {
+		any = append(any, f.runs[v])
+	}
+	f.clause(any...)
+	outcome, ok := f.solve()
+	if !ok {
+		return false
+	}
+	d.sim.around(outcome)
+	for _, v := range undecided {
+		if d.sim.last()[v] != 0 {
+			return true
+		}
+	}
+	return false // the solver's outcome is none: rather no warning than a wrong one
+}
+
+// anyOf is TRUE in an outcome in which its vertex runs or its predecessor is TRUE. So
+// a list of vertices that grows is a chain of them.
+type anyOf struct {
+	before int // index of an anyOf that comes before this one; -1: none
+	vertex int // -1: always runs
+}
+
+// meeting asks whether a vertex can run in one outcome together with one of others.
+type meeting struct {
+	vertex int   // -1: always runs
+	others []int // indexes of anyOf
+}
+
+// maxMeetings bounds how often the solver is asked for meetings. What is undecided
+// then is taken as exclusive, so that it can cost a warning but not an evening.
+const maxMeetings = 200
+
+// meet gives for each question a round of the simulation in which it is so, or -1 for
+// never.
+func (d *decision) meet(chains []anyOf, questions []meeting) []int {
+	rounds := make([]int, len(questions))
+	undecided := make([]int, len(questions))
+	for i := range questions {
+		rounds[i], undecided[i] = -1, i
+	}
+	for r := 0; r < len(d.sim.rounds) && len(undecided) > 0; r++ {
+		undecided = d.sim.meet(r, chains, questions, undecided, rounds)
+	}
+	for range maxMeetings {
+		before := len(undecided)
+		if before == 0 || !d.solveMeetings(chains, questions, undecided) {
+			break
+		}
+		undecided = d.sim.meet(len(d.sim.rounds)-1, chains, questions, undecided, rounds)
+		if len(undecided) == before {
+			break // the solver's outcome is none
+		}
+	}
+	return rounds
+}
+
+// solveMeetings looks for an outcome that answers one of the questions with yes, and
+// simulates it.
+func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided []int) bool {
+	needed := make([]bool, len(chains))
+	var cone []int
+	note := func(vertex int) {
+		if vertex >= 0 {
+			cone = append(cone, vertex)
+		}
+	}
+	for _, q := range undecided {
+		note(questions[q].vertex)
+		for _, c := range questions[q].others {
+			for ; c >= 0 && !needed[c]; c = chains[c].before {
+				needed[c] = true
+				note(chains[c].vertex)
+			}
+		}
+	}
+	f := d.formula(cone)
+	literals := make([]int, len(chains))
+	for c, chain := range chains {
+		if !needed[c] {
+			continue
+		}
+		literals[c] = f.ran(chain.vertex)
+		if chain.before >= 0 {
+			literals[c] = f.or(literals[chain.before], literals[c])
+		}
+	}
+	var any []int
+	for _, q := range undecided {
+		var others []int
+		for _, c := range questions[q].others {
+			others = append(others, literals[c])
+		}
+		any = append(any, f.and(f.ran(questions[q].vertex), f.or(others...)))
+	}
+	f.clause(any...)
+	outcome, ok := f.solve()
+	if ok {
+		d.sim.around(outcome)
+	}
+	return ok
+}
+
+// graph gives the control graph of a process without errors.
+func (d *draft) graph() (*runGraph, map[string]int) {
+	g := &runGraph{edges: make([]runEdge, len(d.Control))}
+	at := map[string]int{sourceEnd: -1}
+	for _, s := range d.topology {
+		at[s.Name] = len(g.vertices)
+		g.vertices = append(g.vertices, runVertex{in: s.in, out: s.out, start: s.logic})
+	}
+	for i, c := range d.Control {
+		g.edges[i] = runEdge{source: at[c.Source], kind: edgeAlways}
+		switch {
+		case c.Otherwise:
+			g.edges[i].kind = edgeOtherwise
+		case c.Condition != nil:
+			g.edges[i].kind = edgeFree
+		}
+	}
+	return g, at
+}
+
+// checkRuns warns of activities that never run, and of members that two activities of
+// one instance can set.
+func (d *draft) checkRuns() {
+	g, at := d.graph()
+	decided := decide(g, fullEffort)
+	for _, s := range d.steps {
+		if !decided.runs[at[s.Name]] {
+			d.warn(s.Pos, codeNeverRuns, fmt.Sprintf("%s can never run, whatever the conditions give", s.Name),
+				"look at its start condition and at the connectors that lead to it")
+		}
+	}
+	d.checkSources(decided, at)
+}

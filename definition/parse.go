@@ -1,0 +1,228 @@
+package definition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Load reads the processes of a file, one for each YAML document, and says
+// everything that is wrong or doubtful with them, in the order of the text. Processes
+// are returned only if no diagnostic is an error; each of them then compiles. File is
+// used in positions only: Load reads no file. A YAML syntax error ends the file:
+// what stands before it is still checked. Load is pure and safe for concurrent use.
+func Load(file string, text []byte) ([]*Process, []Diagnostic) {
+	l := &loader{
+		file:       file,
+		lines:      splitLines(string(text)),
+		conditions: map[conditionKey]checkedCondition{},
+	}
+	var processes []*Process
+	if l.encoding() {
+		processes = l.read(text)
+	}
+	Sort(l.diags)
+	l.diags = slices.Compact(l.diags)
+	if HasErrors(l.diags) {
+		return nil, l.diags
+	}
+	return processes, l.diags
+}
+
+// loader is the reading of one file.
+type loader struct {
+	file       string
+	lines      []string
+	bang       string // stands for the leading "!" of a condition while YAML reads the text
+	diags      []Diagnostic
+	conditions map[conditionKey]checkedCondition
+}
+
+func (l *loader) read(text []byte) []*Process {
+	var processes []*Process
+	seen := map[string]Pos{}
+	for _, doc := range l.documents(text) {
+		p := l.process(doc)
+		if p == nil {
+			continue
+		}
+		id := fmt.Sprintf("%s@%d", p.Name, p.Version)
+		if first, ok := seen[id]; ok {
+			l.fail(p.Pos, codeDuplicateName, fmt.Sprintf("process %s is already defined in line %d", id, first.Line),
+				"give it another name or raise the version")
+		}
+		seen[id] = p.Pos
+		processes = append(processes, p)
+	}
+	if len(processes) == 0 && len(l.diags) == 0 {
+		l.fail(Pos{l.file, 1, 1}, codeEmptyFile, "no process in this file", "begin with `process: NAME` and `version: 1`")
+	}
+	return processes
+}
+
+// documents gives the roots of the YAML documents before the first syntax error.
+func (l *loader) documents(text []byte) []*yaml.Node {
+	var roots []*yaml.Node
+	reader, err := yaml.NewLoader(bytes.NewReader(l.hideBangs(text)))
+	for err == nil {
+		var doc yaml.Node
+		if err = reader.Load(&doc); err != nil {
+			break
+		}
+		for _, root := range doc.Content {
+			if isNull(root) && root.Value == "" && root.Anchor == "" {
+				continue // `---` with nothing behind it
+			}
+			l.clean(root)
+			roots = append(roots, root)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		l.syntax(err)
+	}
+	return roots
+}
+
+func (l *loader) report(at Pos, s Severity, code, message, remedy string) {
+	l.diags = append(l.diags, Diagnostic{
+		File: at.File, Line: at.Line, Column: at.Column,
+		Severity: s, Code: code, Message: clip(message), Remedy: clip(remedy),
+	})
+}
+
+// clip shortens what repeats a text of the file that is of any length.
+func clip(s string) string {
+	const most = 500
+	for i := range s {
+		if i >= most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+func (l *loader) fail(at Pos, code, message, remedy string) {
+	l.report(at, Error, code, message, remedy)
+}
+
+func (l *loader) warn(at Pos, code, message, remedy string) {
+	l.report(at, Warning, code, message, remedy)
+}
+
+// encoding says whether the text is UTF-8 that YAML takes, and where it is not.
+func (l *loader) encoding() bool {
+	for i, line := range l.lines {
+		column := 1
+		for j, r := range line {
+			at := Pos{l.file, i + 1, column}
+			switch {
+			case r == utf8.RuneError && !strings.HasPrefix(line[j:], "\uFFFD"):
+				l.fail(at, codeEncoding, fmt.Sprintf("byte 0x%02x is not UTF-8", line[j]), "save the file as UTF-8")
+				return false
+			case !yamlTakes(r):
+				l.fail(at, codeEncoding, fmt.Sprintf("character %U is not allowed in YAML", r),
+					fmt.Sprintf("remove it, or write it as \"\\u%04X\" in double quotes", r))
+				return false
+			}
+			column++
+		}
+	}
+	return true
+}
+
+// yamlTakes is YAML's set of printable characters, less the line breaks.
+func yamlTakes(r rune) bool {
+	switch {
+	case r == '\t', r >= 0x20 && r <= 0x7E, r >= 0xA0 && r <= 0xD7FF, r >= 0x10000:
+		return true
+	}
+	return r >= 0xE000 && r <= 0xFFFD && r != 0xFEFF
+}
+
+// clean reports what this language does not take from YAML: anchors, aliases and
+// tags. It brings back the hidden "!", and empties what was reported, so that nobody
+// reports it again.
+func (l *loader) clean(n *yaml.Node) {
+	n.Value = l.showBangs(n.Value)
+	switch {
+	case n.Kind == yaml.AliasNode:
+		l.unwanted(n, codeAlias, "an alias", "*"+n.Value, "write the value out here")
+		n.Kind = 0
+	case n.Anchor != "":
+		l.unwanted(n, codeAlias, "an anchor", "&"+n.Anchor, "remove it and write the value out where it is needed")
+	case n.Style&yaml.TaggedStyle != 0 || n.Tag == "!":
+		l.unwanted(n, codeTag, "a tag", n.Tag, "remove it, or quote the value if it is meant as text")
+	}
+	for _, c := range n.Content {
+		l.clean(c)
+	}
+}
+
+// unwanted reports a mark of YAML's own, which in a condition was probably meant as
+// part of the condition.
+func (l *loader) unwanted(n *yaml.Node, code, what, text, remedy string) {
+	at := l.pos(n)
+	if c, ok := l.conditionAt(at); ok {
+		l.failQuote(at, c)
+		return
+	}
+	l.fail(at, code, fmt.Sprintf("%s (%s) has no meaning here", what, l.showBangs(text)), remedy)
+}
+
+// syntax reports what YAML's parser says.
+func (l *loader) syntax(err error) {
+	at, message := Pos{l.file, 1, 1}, err.Error()
+	var e *yaml.LoadError
+	if !errors.As(err, &e) {
+		l.fail(at, codeSyntax, message, "check the file with a YAML checker")
+		return
+	}
+	message = e.Message
+	for _, mark := range []yaml.Mark{e.Mark, e.ContextMark} {
+		for _, c := range conditionsIn(l.line(mark.Line)) {
+			if c.needsQuotes() {
+				l.failQuote(Pos{l.file, mark.Line, c.column}, c)
+				return
+			}
+		}
+	}
+	mark := e.Mark
+	if mark.Line == 0 || mark.Line > len(l.lines) || strings.Contains(message, "end of stream") && e.ContextMark.Line > 0 {
+		mark = e.ContextMark // not the end of the file, but what was begun and not ended
+	}
+	if mark.Line > 0 {
+		at.Line, at.Column = mark.Line, max(mark.Column, 1)
+	}
+	if begun := e.ContextMark; strings.Contains(e.ContextMsg, "flow") && begun.Line > 0 {
+		message += fmt.Sprintf(" (of what begins in line %d, column %d)", begun.Line, begun.Column)
+	}
+	l.fail(at, codeSyntax, "not YAML: "+message, syntaxRemedy(message, l.line(at.Line)))
+}
+
+func syntaxRemedy(message, line string) string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	switch {
+	case strings.Contains(indent, "\t"):
+		return "indent with spaces; YAML takes no tabs there"
+	case strings.Contains(message, "mapping values are not allowed"):
+		return "quote the value if it contains `: `, or check the indentation"
+	case strings.Contains(message, "cannot start any token"):
+		return "quote the value"
+	case strings.Contains(message, "end of stream"):
+		return "close the quote or bracket that begins here"
+	}
+	return "check indentation, brackets and quotes up to this place"
+}
+
+func (l *loader) line(n int) string {
+	if n < 1 || n > len(l.lines) {
+		return ""
+	}
+	return l.lines[n-1]
+}

@@ -1,0 +1,159 @@
+package definition
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/container"
+)
+
+// Limits of the language.
+const (
+	maxActivities = 10_000
+	maxConnectors = 100_000 // of one process, control and data together
+	maxFan        = 2_000   // into or out of one activity, control and data together
+	maxIterations = 1_000_000_000
+	maxAttempts   = 1_000_000
+)
+
+func (d *draft) activities(root, n *yaml.Node) {
+	if !d.required(root, map[string]*yaml.Node{"activities": n}, "activities", "a process", "write `activities:` and below it NAME: {node: A, program: P}") ||
+		!d.is(n, yaml.MappingNode, "activities by name", "write NAME: {node: A, program: P}") {
+		return
+	}
+	entries := d.entries(n, codeDuplicateName, "activity")
+	if len(entries) == 0 {
+		d.fail(d.pos(n), codeNoActivities, "a process without activities", "write NAME: {node: A, program: P}")
+	}
+	if len(entries) > maxActivities {
+		d.fail(d.pos(entries[maxActivities].key), codeLimit, fmt.Sprintf("the process has %d activities", len(entries)),
+			fmt.Sprintf("use at most %d: split it into several processes", maxActivities))
+		entries = entries[:maxActivities]
+	}
+	for _, e := range entries {
+		d.activity(e)
+	}
+}
+
+// activity reads one activity; also with errors it is known by its name from then on.
+func (d *draft) activity(e entry) {
+	name, _ := d.name(e.key, activityName)
+	s := &step{
+		index: len(d.steps),
+		Activity: &Activity{
+			Pos: d.pos(e.key), Name: name, Input: container.Empty, Output: container.Empty, NoOutput: true,
+			Start:         Start{Kind: StartAll, Pos: d.pos(e.key)},
+			MaxIterations: DefaultMaxIterations,
+			AgainAfter:    DefaultAgainAfter, AgainMax: DefaultAgainMax,
+			RetryAttempts: 1, RetryBackoff: DefaultRetryBackoff, RetryMax: DefaultRetryMax,
+		},
+	}
+	d.steps = append(d.steps, s)
+	d.byName[name] = s
+	d.stepNames = append(d.stepNames, name)
+	d.Activities = append(d.Activities, s.Activity)
+	if !d.is(e.value, yaml.MappingNode, "the keys of an activity", "write {node: A, program: P}") {
+		return
+	}
+	f := d.fields(e.value, "an activity", activityKeys)
+	d.whatRuns(s, f)
+	d.containers(s, f)
+	s.startNode, s.exitNode = f["start"], f["exit"]
+	if n := f["description"]; n != nil {
+		s.Description, _ = d.scalar(n, "a text")
+	}
+	if n := f["max_iterations"]; n != nil {
+		if v, ok := d.integer(n, "max_iterations", 1, maxIterations); ok {
+			s.MaxIterations = v
+		}
+	}
+	d.again(s, f["again"])
+	d.retry(s, f["retry"])
+	d.onRC(s, f["on_rc"])
+}
+
+// whatRuns reads where the activity runs, and what.
+func (d *draft) whatRuns(s *step, f map[string]*yaml.Node) {
+	if n := f["node"]; n != nil {
+		s.Node, _ = d.name(n, nodeName)
+	} else {
+		d.fail(s.Pos, codeNoNode, fmt.Sprintf("activity %s has no node", s.Name), "write `node: NAME`: the site where it runs")
+	}
+	program, empty := f["program"], f["empty"]
+	switch {
+	case program != nil && empty != nil:
+		d.fail(d.pos(empty), codeWhatRuns, fmt.Sprintf("activity %s has both `program` and `empty`", s.Name), "remove one of the two")
+	case program == nil && empty == nil:
+		d.fail(s.Pos, codeWhatRuns, fmt.Sprintf("activity %s has neither `program` nor `empty`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes")
+	case program != nil:
+		s.Program, _ = d.name(program, programName)
+	default:
+		s.Empty = true
+		if text, ok := d.scalar(empty, "true"); ok && text != "true" {
+			d.fail(d.pos(empty), codeValue, fmt.Sprintf("empty cannot be %s", text), "write `empty: true`, or name a program")
+		}
+	}
+}
+
+func (d *draft) containers(s *step, f map[string]*yaml.Node) {
+	if n := f["input"]; n != nil {
+		s.Input, s.inputAt = d.containerType(n), d.pos(n)
+	}
+	if n := f["output"]; n != nil {
+		s.Output, s.outputAt = d.containerType(n), d.pos(n)
+		s.NoOutput = false
+	}
+}
+
+// again reads the wait between iterations.
+func (d *draft) again(s *step, n *yaml.Node) {
+	if n == nil || !d.is(n, yaml.MappingNode, "a wait between iterations", "write {after: 1s, max: 1m}") {
+		return
+	}
+	f := d.fields(n, "again", againKeys)
+	s.AgainAfter = d.wait(f["after"], "after", s.AgainAfter)
+	preset := max(s.AgainMax, s.AgainAfter)
+	s.AgainMax = d.wait(f["max"], "max", preset)
+	if s.AgainMax < s.AgainAfter {
+		d.fail(d.pos(f["max"]), codeValue, fmt.Sprintf("max (%v) is less than after (%v)", s.AgainMax, s.AgainAfter), "raise max or lower after")
+	}
+}
+
+// retry reads how failed attempts are repeated.
+func (d *draft) retry(s *step, n *yaml.Node) {
+	if n == nil || !d.is(n, yaml.MappingNode, "how attempts are repeated", "write {attempts: 5, backoff: 1s, max_backoff: 1m}") {
+		return
+	}
+	f := d.fields(n, "retry", retryKeys)
+	if d.required(n, f, "attempts", "retry", "write {attempts: 5}: how often it is tried in all") {
+		if v, ok := d.integer(f["attempts"], "attempts", 1, maxAttempts); ok {
+			s.RetryAttempts = v
+		}
+	}
+	s.RetryBackoff = d.wait(f["backoff"], "backoff", s.RetryBackoff)
+	preset := max(s.RetryMax, s.RetryBackoff)
+	s.RetryMax = d.wait(f["max_backoff"], "max_backoff", preset)
+	if s.RetryMax < s.RetryBackoff {
+		d.fail(d.pos(f["max_backoff"]), codeValue,
+			fmt.Sprintf("max_backoff (%v) is less than backoff (%v)", s.RetryMax, s.RetryBackoff), "raise max_backoff or lower backoff")
+	}
+}
+
+func (d *draft) onRC(s *step, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	s.onRCAt = d.pos(n)
+	text, ok := d.scalar(n, "continue or error")
+	switch {
+	case !ok:
+	case text == "continue":
+		s.OnRC = OnRCContinue
+	case text == "error":
+		s.OnRC = OnRCError
+	default:
+		d.fail(s.onRCAt, codeValue, fmt.Sprintf("on_rc cannot be %s", text), "write `on_rc: continue` or `on_rc: error`")
+	}
+}

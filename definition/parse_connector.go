@@ -1,0 +1,221 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// otherwise is the transition condition that is TRUE when all others out of its
+// source are FALSE.
+const otherwise = "otherwise"
+
+// The process's own ends.
+const (
+	sourceEnd = "source"
+	sinkEnd   = "sink"
+)
+
+// connector is a list item `a -> b` or `a -> b: value`, control or data.
+type connector struct {
+	at             Pos
+	source, target string
+	sourceAt       Pos
+	targetAt       Pos
+	value          *yaml.Node // nil: none
+}
+
+// connectors reads the items of a list of connectors. Kind is "control" or "data".
+func (d *draft) connectors(n *yaml.Node, kind, example string) []connector {
+	if n == nil || isNull(n) || !d.is(n, yaml.SequenceNode, "a list of "+kind+" connectors", "write each as `- "+example+"`") {
+		return nil
+	}
+	var all []connector
+	for _, item := range n.Content {
+		if c, ok := d.connector(item, kind, example); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (d *draft) connector(item *yaml.Node, kind, example string) (connector, bool) {
+	arrow, value := item, (*yaml.Node)(nil)
+	if item.Kind == yaml.MappingNode && len(item.Content) == 2 {
+		arrow, value = item.Content[0], item.Content[1]
+	}
+	if item.Kind == 0 {
+		return connector{}, false
+	}
+	c := connector{at: d.pos(arrow), value: value}
+	before, after, ok := strings.Cut(arrow.Value, "->")
+	if arrow.Kind != yaml.ScalarNode || !ok || strings.Contains(after, "->") {
+		d.fail(c.at, codeForm, fmt.Sprintf("expected a %s connector, found %s", kind, formOf(arrow)),
+			"write `- "+example+"`, one connector an item")
+		return connector{}, false
+	}
+	c.source, c.target = strings.TrimSpace(before), strings.TrimSpace(after)
+	if c.source == "" || c.target == "" {
+		d.fail(c.at, codeForm, fmt.Sprintf("a %s connector with one end only", kind), "write `- "+example+"`")
+		return connector{}, false
+	}
+	if colon := strings.IndexByte(arrow.Value, ':'); colon >= 0 {
+		d.fail(d.within(arrow, colon), codeForm, "no space behind the colon", "write a space after `:`")
+		return connector{}, false
+	}
+	c.sourceAt = d.within(arrow, strings.Index(arrow.Value, c.source))
+	c.targetAt = d.within(arrow, len(before)+2+strings.Index(after, c.target))
+	return c, true
+}
+
+// end finds the activity that a connector names.
+func (d *draft) end(name string, at Pos) *step {
+	s, ok := d.byName[name]
+	if !ok {
+		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), d.oneOfSteps(name))
+	}
+	return s
+}
+
+// oneOfSteps is the remedy for an unknown activity. It costs a comparison with every
+// activity, so it is worked out once for a name, and not for hundreds of names.
+func (d *draft) oneOfSteps(name string) string {
+	const enough = 200
+	remedy, ok := d.remedies[name]
+	if !ok {
+		remedy = "use one that is declared under `activities`"
+		if len(d.remedies) < enough {
+			remedy = oneOf(name, d.stepNames)
+			d.remedies[name] = remedy
+		}
+	}
+	return remedy
+}
+
+// pair is what no two connectors of one kind may share.
+type pair struct{ source, target string }
+
+// unique reports the second connector between the same two ends.
+func (d *draft) unique(seen map[pair]Pos, c connector, kind, remedy string) bool {
+	p := pair{c.source, c.target}
+	if first, ok := seen[p]; ok {
+		d.fail(c.at, codeDuplicate, fmt.Sprintf("the %s connector %s -> %s is already in line %d", kind, c.source, c.target, first.Line), remedy)
+		return false
+	}
+	seen[p] = c.at
+	return true
+}
+
+// control reads the control connectors; their conditions are checked later.
+func (d *draft) control(n *yaml.Node) {
+	seen := map[pair]Pos{}
+	for _, c := range d.connectors(n, "control", "a -> b: condition") {
+		if d.isEnd(c) {
+			continue
+		}
+		source, target := d.end(c.source, c.sourceAt), d.end(c.target, c.targetAt)
+		if source == nil || target == nil {
+			d.controlUnknown = true
+			if source != nil {
+				source.outUnknown = true
+			}
+			if target != nil {
+				target.inUnknown = true
+			}
+			continue
+		}
+		if source == target {
+			d.fail(c.at, codeSelf, fmt.Sprintf("a control connector from %s to itself", c.source),
+				"for a loop write `exit: CONDITION` at the activity: it runs again until that holds")
+			continue
+		}
+		if !d.unique(seen, c, "control", "write one condition with || between the two") || d.tooMany(c.at) {
+			continue
+		}
+		i := len(d.Control)
+		source.out, target.in = append(source.out, i), append(target.in, i)
+		k := &Control{Pos: c.at, Source: c.source, Target: c.target}
+		if c.value != nil && c.value.Kind == yaml.ScalarNode && c.value.Value == otherwise {
+			k.Otherwise, c.value = true, nil
+		}
+		d.Control = append(d.Control, k)
+		d.transition = append(d.transition, c.value)
+		if k.Otherwise {
+			d.oneOtherwise(source, k)
+		}
+	}
+	for _, s := range d.steps {
+		d.checkOtherwise(s)
+	}
+}
+
+func (d *draft) isEnd(c connector) bool {
+	for _, end := range []string{sourceEnd, sinkEnd} {
+		if c.source == end || c.target == end {
+			d.fail(c.at, codeEnds, fmt.Sprintf("%s in a control connector", end),
+				"remove it: an activity without predecessors starts with the process, one without successors ends it")
+			return true
+		}
+	}
+	return false
+}
+
+// tooMany says whether the process has all the connectors that it may; it is reported
+// once.
+func (d *draft) tooMany(at Pos) bool {
+	full := len(d.Control)+len(d.Data) >= maxConnectors
+	if full && !d.full {
+		d.fail(at, codeLimit, fmt.Sprintf("the process has over %d connectors", maxConnectors), "split it into several processes")
+	}
+	d.full = d.full || full
+	return full
+}
+
+func (d *draft) oneOtherwise(source *step, k *Control) {
+	for _, i := range source.out {
+		if c := d.Control[i]; c.Otherwise && c != k {
+			d.fail(k.Pos, codeOtherwiseTwice, fmt.Sprintf("a second `otherwise` out of %s; the first is in line %d", source.Name, c.Pos.Line),
+				"give one of the two a condition, or lead one `otherwise` to an empty activity that goes on to both")
+			return
+		}
+	}
+}
+
+// checkOtherwise looks at what stands beside an `otherwise`: something must, and none
+// of it may be TRUE always.
+func (d *draft) checkOtherwise(s *step) {
+	var other, always *Control
+	for _, i := range s.out {
+		switch c := d.Control[i]; {
+		case c.Otherwise:
+			other = c
+		case d.transition[i] == nil:
+			always = c
+		}
+	}
+	switch {
+	case other == nil:
+	case len(s.out) == 1 && !s.outUnknown:
+		d.fail(other.Pos, codeOtherwiseAlone, fmt.Sprintf("`otherwise` is the only control connector out of %s", s.Name),
+			fmt.Sprintf("write `- %s -> %s` without a condition, or add the connector that it is the alternative of", other.Source, other.Target))
+	case always != nil:
+		d.warn(other.Pos, codeOtherwiseNever,
+			fmt.Sprintf("this `otherwise` is always FALSE: `%s -> %s` has no condition and is TRUE whenever %s ran", always.Source, always.Target, s.Name),
+			"give that connector a condition, or remove this one")
+	}
+}
+
+// fanLimits reports activities with too many connectors.
+func (d *draft) fanLimits() {
+	for _, s := range d.steps {
+		if n := len(s.in) + s.dataIn; n > maxFan {
+			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead into %s", n, s.Name),
+				fmt.Sprintf("use at most %d: join some in empty activities first", maxFan))
+		}
+		if n := len(s.out) + s.dataOut; n > maxFan {
+			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead out of %s", n, s.Name),
+				fmt.Sprintf("use at most %d: spread them over empty activities", maxFan))
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+func (l *loader) pos(n *yaml.Node) Pos { return Pos{l.file, n.Line, n.Column} }
+
+// The forms of YAML nodes. A node of kind 0 was reported before: nothing more is said.
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+func formOf(n *yaml.Node) string {
+	switch {
+	case isNull(n):
+		return "nothing"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	}
+	return strconv.Quote(n.Value)
+}
+
+// is says whether a node has the kind that is expected, and reports it if not.
+func (l *loader) is(n *yaml.Node, kind yaml.Kind, what, remedy string) bool {
+	if n == nil || n.Kind == 0 {
+		return false
+	}
+	if n.Kind != kind || isNull(n) {
+		l.fail(l.pos(n), codeForm, fmt.Sprintf("expected %s, found %s", what, formOf(n)), remedy)
+		return false
+	}
+	return true
+}
+
+// entry is one key of a mapping with its value.
+type entry struct{ key, value *yaml.Node }
+
+// entries gives the keys of a mapping in file order, without duplicates, which are
+// reported: as duplicate names if what is a name, such as "activity".
+func (l *loader) entries(n *yaml.Node, code, what string) []entry {
+	var all []entry
+	first := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag == "!!merge" && value.Kind == 0 {
+			continue // its alias was reported
+		}
+		if !l.is(key, yaml.ScalarNode, "the name of the "+what, "write a plain name before the colon") {
+			continue
+		}
+		if before, ok := first[key.Value]; ok {
+			l.fail(l.pos(key), code, fmt.Sprintf("%s %s is already in line %d", what, key.Value, before.Line),
+				"remove one of the two")
+			continue
+		}
+		first[key.Value] = key
+		all = append(all, entry{key, value})
+	}
+	return all
+}
+
+// fields reads a mapping with fixed keys. Owner is for messages: "an activity".
+func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*yaml.Node {
+	values := map[string]*yaml.Node{}
+	var meant []entry
+	for _, e := range l.entries(n, codeDuplicateKey, "key") {
+		if slices.Contains(keys, e.key.Value) {
+			values[e.key.Value] = e.value
+			continue
+		}
+		l.fail(l.pos(e.key), codeUnknownKey, fmt.Sprintf("unknown key %q of %s", e.key.Value, owner), oneOf(e.key.Value, keys))
+		meant = append(meant, e)
+	}
+	for _, e := range meant { // so that a misspelt key is not also reported as missing
+		if near, ok := nearest(e.key.Value, keys); ok && values[near] == nil {
+			values[near] = &yaml.Node{Line: e.key.Line, Column: e.key.Column}
+		}
+	}
+	return values
+}
+
+// nearest is the known name that was probably meant; very short names resemble too
+// many.
+func nearest(name string, known []string) (string, bool) {
+	if len(name) < 3 {
+		return "", false
+	}
+	return container.Nearest(name, known)
+}
+
+// oneOf is the remedy for a name that is none of those known.
+func oneOf(name string, known []string) string {
+	if near, ok := nearest(name, known); ok {
+		return fmt.Sprintf("did you mean %s", near)
+	}
+	switch {
+	case len(known) == 0:
+		return "declare it first"
+	case len(known) > 20:
+		return "use one that is declared, such as " + strings.Join(known[:5], ", ")
+	}
+	return "use one of " + strings.Join(known, ", ")
+}
+
+// scalar gives the text of a scalar as it is written.
+func (l *loader) scalar(n *yaml.Node, what string) (string, bool) {
+	if !l.is(n, yaml.ScalarNode, what, "write it behind the colon, or leave the key out") {
+		return "", false
+	}
+	return n.Value, true
+}
+
+// integer reads a number between least and most.
+func (l *loader) integer(n *yaml.Node, key string, least, most int) (int, bool) {
+	what := fmt.Sprintf("a whole number from %d to %d", least, most)
+	text, ok := l.scalar(n, what)
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < least || v > most {
+		l.fail(l.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)), "write "+what)
+		return 0, false
+	}
+	return v, true
+}
+
+// wait reads a duration above 0.
+func (l *loader) wait(n *yaml.Node, key string, preset time.Duration) time.Duration {
+	if n == nil {
+		return preset
+	}
+	text, ok := l.scalar(n, "a duration such as 10s")
+	if !ok {
+		return preset
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil || v <= 0 {
+		l.fail(l.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)),
+			"write a duration above 0, such as 500ms, 10s or 1h30m")
+		return preset
+	}
+	return v
+}
+
+const maxName = 64
+
+// nameKind is what a name is of ("a node"); it decides the characters and words allowed.
+type nameKind struct {
+	what     string
+	dash     bool     // "-" is allowed
+	words    bool     // _RC and CEL's words are reserved
+	reserved []string // further words
+}
+
+var (
+	processName   = nameKind{what: "a process", dash: true}
+	nodeName      = nameKind{what: "a node", dash: true}
+	programName   = nameKind{what: "a program", dash: true}
+	structureName = nameKind{what: "a structure", reserved: []string{
+		"bool", "int", "double", "string", "bytes", "timestamp", "duration",
+	}}
+	memberName   = nameKind{what: "a member", words: true}
+	activityName = nameKind{what: "an activity", words: true, reserved: []string{
+		"source", "sink", "all", "any", "first", "otherwise", "at_least",
+	}}
+)
+
+// name reads a name and says what is wrong with it.
+func (l *loader) name(n *yaml.Node, k nameKind) (string, bool) {
+	text, ok := l.scalar(n, "the name of "+k.what)
+	if !ok {
+		return "", false
+	}
+	return text, l.checkName(text, l.pos(n), k)
+}
+
+func (l *loader) checkName(text string, at Pos, k nameKind) bool {
+	plain := text
+	if k.dash {
+		plain = strings.ReplaceAll(text, "-", "_")
+		if strings.HasPrefix(text, "-") {
+			plain = "-"
+		}
+	}
+	switch {
+	case utf8.RuneCountInString(text) > maxName:
+		l.fail(at, codeLimit, fmt.Sprintf("the name of %s has %d characters", k.what, utf8.RuneCountInString(text)),
+			fmt.Sprintf("use at most %d", maxName))
+	case !condition.ValidName(plain):
+		chars := "letters, digits and _"
+		if k.dash {
+			chars = "letters, digits, _ and -"
+		}
+		l.fail(at, codeBadName, fmt.Sprintf("%q cannot be the name of %s", text, k.what),
+			"use "+chars+", beginning with a letter or _")
+	case k.words && (text == condition.RC || condition.IsReserved(text)), slices.Contains(k.reserved, text):
+		l.fail(at, codeReservedName, fmt.Sprintf("%s is reserved and cannot be the name of %s", text, k.what),
+			fmt.Sprintf("choose another name, such as %s_", text))
+	default:
+		return true
+	}
+	return false
+}

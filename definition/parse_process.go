@@ -1,0 +1,207 @@
+package definition
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// The keys of the language; schema.json has the same.
+var (
+	processKeys = []string{
+		"process", "version", "description", "structures", "input", "output", "starts", "activities", "control", "data",
+	}
+	memberKeys   = []string{"type", "default"}
+	activityKeys = []string{
+		"node", "program", "empty", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "description",
+	}
+	startKeys = []string{"at_least"}
+	againKeys = []string{"after", "max"}
+	retryKeys = []string{"attempts", "backoff", "max_backoff"}
+)
+
+// draft is a process on its way from YAML to a *Process.
+type draft struct {
+	*loader
+	*Process
+	types             map[string]*container.Type // nil: declared with errors
+	typeNames         []string
+	steps             []*step // one for each activity, in file order
+	byName            map[string]*step
+	stepNames         []string
+	remedies          map[string]string // for unknown activities
+	transition        []*yaml.Node      // the condition of each control connector; nil: none
+	controlUnknown    bool              // a control connector could not be read
+	full              bool              // more connectors were reported as too many
+	topology          []*step           // sources before targets; nil if there is a cycle
+	inputAt, outputAt Pos               // of the process's containers; no line: none named
+	inputUnknown      bool              // the type was reported; likewise output
+	outputUnknown     bool
+	inputRead         bool
+	outputSet         bool
+}
+
+// step is an activity with what the checks need besides.
+type step struct {
+	*Activity
+	index                     int
+	inputAt, outputAt, onRCAt Pos // no line: not in the file
+	startNode, exitNode       *yaml.Node
+	in, out                   []int // indexes into Process.Control, in file order
+	inUnknown, outUnknown     bool  // a control connector at it was reported
+	dataIn, dataOut           int   // how many
+	outputRead                bool  // a member of it, by a condition or mapping
+	readsRC                   bool
+	above                     bitset // the steps from which a control path leads here
+	expression                condition.Logic
+	logic                     condition.Logic // the start condition, over the indexes of in
+}
+
+// inputUnknown says whether the input is named but could not be resolved.
+func (s *step) inputUnknown() bool  { return s.inputAt.Line > 0 && s.Input == container.Empty }
+func (s *step) outputUnknown() bool { return s.outputAt.Line > 0 && s.Output == container.Empty }
+
+// process reads and checks one document. It returns nil if it could not make out
+// what the process is.
+func (l *loader) process(root *yaml.Node) *Process {
+	if !l.is(root, yaml.MappingNode, "a process", "begin with `process: NAME` and `version: 1`") {
+		return nil
+	}
+	d := &draft{
+		loader: l, Process: &Process{Pos: l.pos(root)},
+		types: map[string]*container.Type{}, byName: map[string]*step{}, remedies: map[string]string{},
+	}
+	errorsBefore := l.errors()
+	f := l.fields(root, "a process", processKeys)
+	d.header(root, f)
+	d.structures(f["structures"])
+	d.ends(f)
+	d.activities(root, f["activities"])
+	d.starts(f["starts"])
+	d.control(f["control"])
+	d.order()
+	d.defaultStarts(f["starts"])
+	d.startConditions()
+	d.allConditions()
+	d.data(f["data"])
+	d.fanLimits()
+	d.resolveRC()
+	if l.errors() == errorsBefore { // else what the warnings say could be wrong
+		d.checkUse()
+		d.checkRuns()
+	}
+	return d.Process
+}
+
+// errors counts what was reported so far as an error.
+func (l *loader) errors() int {
+	n := 0
+	for _, d := range l.diags {
+		if d.Severity == Error {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *draft) header(root *yaml.Node, f map[string]*yaml.Node) {
+	if d.required(root, f, "process", "a process", "write `process: NAME`") {
+		d.Pos = d.pos(f["process"])
+		d.Name, _ = d.name(f["process"], processName)
+	}
+	if d.required(root, f, "version", "a process", "write `version: 1`") {
+		d.Version, _ = d.integer(f["version"], "version", 1, math.MaxInt32)
+	}
+	if n := f["description"]; n != nil {
+		d.Description, _ = d.scalar(n, "a text")
+	}
+}
+
+// ends reads the process's own containers.
+func (d *draft) ends(f map[string]*yaml.Node) {
+	d.Input, d.Output = container.Empty, container.Empty
+	if n := f["input"]; n != nil {
+		d.Input, d.inputAt = d.containerType(n), d.pos(n)
+		d.inputUnknown = d.Input == container.Empty
+	}
+	if n := f["output"]; n != nil {
+		d.Output, d.outputAt = d.containerType(n), d.pos(n)
+		d.outputUnknown = d.Output == container.Empty
+	}
+}
+
+func (l *loader) required(owner *yaml.Node, f map[string]*yaml.Node, key, what, remedy string) bool {
+	if f[key] != nil {
+		return true
+	}
+	l.fail(l.pos(owner), codeMissingKey, fmt.Sprintf("%s needs the key %s", what, key), remedy)
+	return false
+}
+
+// starts reads the nodes where instances may be started.
+func (d *draft) starts(n *yaml.Node) {
+	if n == nil || !d.is(n, yaml.SequenceNode, "a list of nodes", "write it as [A, B]") {
+		return
+	}
+	if len(n.Content) == 0 {
+		d.fail(d.pos(n), codeValue, "no node may start this process", "name a node, or leave `starts` out")
+	}
+	for _, c := range n.Content {
+		name, ok := d.name(c, nodeName)
+		switch {
+		case !ok:
+		case slices.Contains(d.Starts, name):
+			d.fail(d.pos(c), codeDuplicateName, fmt.Sprintf("node %s is named twice", name), "remove one of the two")
+		default:
+			d.Starts = append(d.Starts, name)
+		}
+	}
+}
+
+// defaultStarts are the nodes of activities without predecessors, in file order.
+func (d *draft) defaultStarts(n *yaml.Node) {
+	if n != nil {
+		return
+	}
+	for _, s := range d.steps {
+		if len(s.in) == 0 && s.Node != "" && !slices.Contains(d.Starts, s.Node) {
+			d.Starts = append(d.Starts, s.Node)
+		}
+	}
+}
+
+// containerType reads the name of a structure; without one the container is empty.
+func (d *draft) containerType(n *yaml.Node) *container.Type {
+	if n == nil {
+		return container.Empty
+	}
+	name, ok := d.scalar(n, "the name of a structure")
+	if !ok {
+		return container.Empty
+	}
+	if _, ok := container.ParseKind(name); ok {
+		d.fail(d.pos(n), codeValue, fmt.Sprintf("a container cannot be of type %s", name),
+			fmt.Sprintf("declare a structure with a member of type %s and name it here", name))
+		return container.Empty
+	}
+	t, ok := d.types[name]
+	if !ok {
+		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("unknown structure %s", name), d.oneOfStructures(name))
+	}
+	if t == nil {
+		return container.Empty // not declared, or declared with errors
+	}
+	return t
+}
+
+func (d *draft) oneOfStructures(name string) string {
+	if len(d.typeNames) == 0 {
+		return "declare it under `structures`"
+	}
+	return oneOf(name, d.typeNames)
+}

@@ -1,0 +1,321 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+)
+
+type object = map[string]any
+
+func parsedSchema(t *testing.T) object {
+	t.Helper()
+	var s object
+	if err := json.Unmarshal(Schema(), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// at walks into a schema.
+func at(t *testing.T, s object, path ...string) object {
+	t.Helper()
+	for _, step := range path {
+		next, ok := s[step].(object)
+		if !ok {
+			t.Fatalf("the schema has no %v", path)
+		}
+		s = next
+	}
+	return s
+}
+
+// Each key that the parser knows is in the schema, and the other way round.
+func TestSchemaHasTheKeys(t *testing.T) {
+	s := parsedSchema(t)
+	activity := at(t, s, "$defs", "activity")
+	start, ok := at(t, activity, "properties", "start")["oneOf"].([]any)
+	if !ok {
+		t.Fatal("start has no alternatives")
+	}
+	atLeast, ok := start[1].(object)
+	if !ok {
+		t.Fatal("start has no mapping")
+	}
+	for _, test := range []struct {
+		what   string
+		schema object
+		keys   []string
+	}{
+		{"process", s, processKeys},
+		{"member", at(t, s, "$defs", "member"), memberKeys},
+		{"activity", activity, activityKeys},
+		{"start", atLeast, startKeys},
+		{"again", at(t, activity, "properties", "again"), againKeys},
+		{"retry", at(t, activity, "properties", "retry"), retryKeys},
+	} {
+		want := slices.Sorted(slices.Values(test.keys))
+		got := slices.Sorted(maps.Keys(at(t, test.schema, "properties")))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: parser and schema differ:\n%s", test.what, diff)
+		}
+		if test.schema["additionalProperties"] != false {
+			t.Errorf("%s: the schema takes unknown keys", test.what)
+		}
+	}
+}
+
+// A definition that Load takes is taken by the schema; one with a mistake that a
+// schema can see is refused by both.
+func TestSchemaAgreesWithLoad(t *testing.T) {
+	v := validator{root: parsedSchema(t), t: t}
+	good := []string{testdata(t, "purchase-order.yaml"), strings.Replace(everything, "part_of", "name", 1)}
+	files, err := filepath.Glob("testdata/diagnostics/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, file := range files {
+		for _, input := range strings.Split(testdata(t, strings.TrimPrefix(file, "testdata/")), "\nload\n") {
+			text, _, _ := strings.Cut(input, "\n----")
+			if _, diagnostics := Load(file, []byte(text)); !HasErrors(diagnostics) {
+				good = append(good, text)
+			}
+		}
+	}
+	if len(good) < 8 {
+		t.Fatalf("only %d definitions without errors", len(good))
+	}
+	for _, text := range good {
+		for _, doc := range documentsOf(t, text) {
+			if err := v.check(v.root, doc); err != nil {
+				t.Errorf("%v in\n%s", err, text)
+			}
+		}
+	}
+	for _, bad := range []string{
+		"process: p\nversion: 0\nactivities: {a: {node: A, program: p}}",
+		"process: p\nversion: 1\nactivities: {}",
+		"process: 1p\nversion: 1\nactivities: {a: {node: A, program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, empty: true}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, nod: A}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, on_rc: ignore}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, again: {after: soon}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, retry: {backoff: 1s}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}, b: {node: A, program: p, start: first}}\ncontrol: [a -> b]",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}, b: {node: A, program: p}}\ncontrol: [a - b]",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\nstructures: {S: {}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\nstructures: {S: {a: [int, int]}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\nstarts: []",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\ndata: [{a -> sink: {}}]",
+	} {
+		if _, diagnostics := Load("bad.yaml", []byte(bad)); !HasErrors(diagnostics) {
+			t.Errorf("Load takes\n%s", bad)
+		}
+		if v.check(v.root, documentsOf(t, bad)[0]) == nil {
+			t.Errorf("the schema takes\n%s", bad)
+		}
+	}
+}
+
+// documentsOf gives the YAML documents of a text as JSON values.
+func documentsOf(t *testing.T, text string) []any {
+	t.Helper()
+	var docs []any
+	l := &loader{}
+	if err := yaml.Load(l.hideBangs([]byte(text)), &docs, yaml.WithAllDocuments()); err != nil {
+		t.Fatal(err)
+	}
+	for i, doc := range docs {
+		encoded, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.NewDecoder(bytes.NewReader(encoded)).Decode(&docs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return docs
+}
+
+// validator is as much of JSON Schema as schema.json uses. A word that it does not
+// know fails the test.
+type validator struct {
+	root object
+	t    *testing.T
+}
+
+func (v validator) check(s object, value any) error {
+	for word, arg := range s {
+		if err := v.word(s, word, arg, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v validator) word(s object, word string, arg, value any) error {
+	no := fmt.Errorf("%s %v: found %v", word, arg, value)
+	holds := true
+	switch word {
+	case "$schema", "title", "description", "default", "$defs":
+	case "$ref":
+		name := strings.TrimPrefix(arg.(string), "#/$defs/")
+		return v.check(at(v.t, v.root, "$defs", name), value)
+	case "not":
+		holds = v.check(arg.(object), value) != nil
+	case "oneOf":
+		n := 0
+		for _, option := range arg.([]any) {
+			if v.check(option.(object), value) == nil {
+				n++
+			}
+		}
+		holds = n == 1
+	case "const":
+		holds = cmp.Equal(arg, value)
+	case "enum":
+		holds = slices.ContainsFunc(arg.([]any), func(a any) bool { return cmp.Equal(a, value) })
+	case "type":
+		names, ok := arg.([]any)
+		if !ok {
+			names = []any{arg}
+		}
+		holds = slices.ContainsFunc(names, func(a any) bool { return isType(a.(string), value) })
+	default:
+		return v.wordOf(s, word, arg, value)
+	}
+	if !holds {
+		return no
+	}
+	return nil
+}
+
+// wordOf checks the words that are about one type of value, and hold for all others.
+func (v validator) wordOf(s object, word string, arg, value any) error {
+	limit, _ := arg.(float64)
+	holds := true
+	switch value := value.(type) {
+	case string:
+		switch word {
+		case "pattern":
+			holds = regexp.MustCompile(arg.(string)).MatchString(value)
+		case "minLength":
+			holds = utf8.RuneCountInString(value) >= int(limit)
+		case "maxLength":
+			holds = utf8.RuneCountInString(value) <= int(limit)
+		}
+	case float64:
+		switch word {
+		case "minimum":
+			holds = value >= limit
+		case "maximum":
+			holds = value <= limit
+		}
+	case []any:
+		switch word {
+		case "minItems":
+			holds = len(value) >= int(limit)
+		case "maxItems":
+			holds = len(value) <= int(limit)
+		case "uniqueItems":
+			for i, a := range value {
+				holds = holds && !slices.ContainsFunc(value[i+1:], func(b any) bool { return cmp.Equal(a, b) })
+			}
+		case "items":
+			for _, item := range value {
+				if err := v.check(arg.(object), item); err != nil {
+					return err
+				}
+			}
+		}
+	case object:
+		return v.wordOfObject(s, word, arg, value)
+	}
+	if !holds {
+		return fmt.Errorf("%s %v: found %v", word, arg, value)
+	}
+	return nil
+}
+
+func (v validator) wordOfObject(s object, word string, arg any, value object) error {
+	limit, _ := arg.(float64)
+	holds := true
+	switch word {
+	case "minProperties":
+		holds = len(value) >= int(limit)
+	case "maxProperties":
+		holds = len(value) <= int(limit)
+	case "required":
+		for _, key := range arg.([]any) {
+			_, ok := value[key.(string)]
+			holds = holds && ok
+		}
+	case "propertyNames":
+		for key := range value {
+			if err := v.check(arg.(object), key); err != nil {
+				return err
+			}
+		}
+	case "properties":
+		for key, s := range arg.(object) {
+			if inner, ok := value[key]; ok {
+				if err := v.check(s.(object), inner); err != nil {
+					return fmt.Errorf("%s: %w", key, err)
+				}
+			}
+		}
+	case "additionalProperties":
+		known, _ := s["properties"].(object)
+		for key, inner := range value {
+			if _, ok := known[key]; ok {
+				continue
+			}
+			other, ok := arg.(object)
+			if !ok {
+				return fmt.Errorf("unknown key %s", key)
+			}
+			if err := v.check(other, inner); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	default:
+		if !slices.Contains([]string{"pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "uniqueItems", "items"}, word) {
+			v.t.Errorf("the schema uses %q, which this test does not check", word)
+		}
+	}
+	if !holds {
+		return fmt.Errorf("%s %v: found %v", word, arg, value)
+	}
+	return nil
+}
+
+func isType(name string, value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return name == "null"
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case float64:
+		return name == "number" || name == "integer" && value == math.Trunc(value)
+	case []any:
+		return name == "array"
+	case object:
+		return name == "object"
+	}
+	return false
+}

@@ -1,0 +1,347 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+
+	"fmqm/condition"
+	"fmqm/processtable"
+)
+
+// ShownTable is a process table for people: figure 5 of the paper, with what it
+// leaves out for simplicity. Its JSON keys are API.
+type ShownTable struct {
+	Process    string          `json:"process"` // name@version
+	Number     int             `json:"number"`  // of the process in this listing: the 0 of Q_A,0
+	Node       string          `json:"node"`
+	Queue      string          `json:"queue"` // Q_A,0
+	Activities []ShownActivity `json:"activities"`
+	Detours    []ShownDetour   `json:"detours,omitempty"`
+	Resolvers  []ShownResolver `json:"resolvers,omitempty"`
+}
+
+// ShownDetour is an activity elsewhere whose connectors the node resolves on its host's
+// behalf when it is on a dead path (N6).
+type ShownDetour struct {
+	Activity   string           `json:"activity"`
+	Node       string           `json:"node"`
+	OutControl []ShownConnector `json:"out_control"`
+	OutData    []ShownConnector `json:"out_data"`
+}
+
+// ShownResolver is a node that may resolve connectors that lead here, on the behalf of
+// the hosts of the activities that they come from (N6).
+type ShownResolver struct {
+	Node       string   `json:"node"`
+	Activities []string `json:"activities"`
+}
+
+// ShownActivity is one row: an activity with its connectors.
+type ShownActivity struct {
+	Activity   string           `json:"activity"`
+	Program    string           `json:"program,omitempty"`
+	Start      string           `json:"start"`
+	InControl  []string         `json:"in_control"`
+	OutControl []ShownConnector `json:"out_control"`
+	InData     []ShownFilter    `json:"in_data"`
+	OutData    []ShownConnector `json:"out_data"`
+	Feedback   []string         `json:"feedback,omitempty"`
+	Exit       string           `json:"exit,omitempty"`
+}
+
+// ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
+type ShownConnector struct {
+	To        string `json:"to"`
+	Queue     string `json:"queue"`
+	Condition string `json:"condition,omitempty"`
+}
+
+// ShownFilter is an incoming data connector: "t1, FILTER" in the paper.
+type ShownFilter struct {
+	From   string   `json:"from"`
+	Filter []string `json:"filter"` // member, or target: source
+}
+
+// Shown gives process tables as figure 5 draws them. Processes are numbered in the
+// order in which they come.
+func Shown(tables []*processtable.Table) []ShownTable {
+	numbers := map[processtable.ProcessID]int{}
+	shown := make([]ShownTable, 0, len(tables))
+	for _, t := range tables {
+		n, ok := numbers[t.Process]
+		if !ok {
+			n = len(numbers)
+			numbers[t.Process] = n
+		}
+		s := ShownTable{Process: t.Process.String(), Number: n, Node: string(t.Node), Queue: queueLabel(t.Node, n)}
+		for _, a := range t.Activities {
+			s.Activities = append(s.Activities, showActivity(a, n))
+		}
+		s.Detours, s.Resolvers = showDetours(t, n), showResolvers(t)
+		shown = append(shown, s)
+	}
+	return shown
+}
+
+// queueLabel gives the paper's short name of a process queue.
+func queueLabel(n processtable.NodeID, process int) string {
+	name := string(n)
+	if n == processtable.Origin {
+		name = "origin"
+	}
+	return fmt.Sprintf("Q_%s,%d", name, process)
+}
+
+func showActivity(a *processtable.Activity, process int) ShownActivity {
+	s := ShownActivity{
+		Activity:   string(a.Name),
+		Program:    string(a.Program),
+		Start:      showStart(a),
+		InControl:  []string{},
+		OutControl: []ShownConnector{},
+		InData:     []ShownFilter{},
+		OutData:    []ShownConnector{},
+	}
+	for _, c := range a.InControl {
+		s.InControl = append(s.InControl, string(c.From))
+	}
+	for _, c := range a.OutControl {
+		o := ShownConnector{To: string(c.To), Queue: queueLabel(c.Node, process)}
+		if c.Condition != nil {
+			o.Condition = c.Condition.Text
+		}
+		if c.Otherwise {
+			o.Condition = "otherwise"
+		}
+		s.OutControl = append(s.OutControl, o)
+	}
+	for _, d := range a.InData {
+		s.InData = append(s.InData, ShownFilter{From: string(d.From), Filter: showMappings(d.Mappings)})
+	}
+	for _, d := range a.OutData {
+		s.OutData = append(s.OutData, ShownConnector{To: string(d.To), Queue: queueLabel(d.Node, process)})
+	}
+	if len(a.Feedback) > 0 {
+		s.Feedback = showMappings(a.Feedback)
+	}
+	if a.Exit != nil {
+		s.Exit = a.Exit.Text
+	}
+	return s
+}
+
+func showDetours(t *processtable.Table, process int) []ShownDetour {
+	connectors := func(targets []processtable.ActivityID) []ShownConnector {
+		out := []ShownConnector{}
+		for _, to := range targets {
+			node, _ := t.NodeOf(to)
+			out = append(out, ShownConnector{To: string(to), Queue: queueLabel(node, process)})
+		}
+		return out
+	}
+	var all []ShownDetour
+	for _, d := range t.Detours {
+		node, _ := t.NodeOf(d.Activity)
+		all = append(all, ShownDetour{
+			Activity: string(d.Activity), Node: string(node),
+			OutControl: connectors(d.OutControl), OutData: connectors(d.OutData),
+		})
+	}
+	return all
+}
+
+func showResolvers(t *processtable.Table) []ShownResolver {
+	var all []ShownResolver
+	for _, r := range t.Resolvers {
+		s := ShownResolver{Node: string(r.Node)}
+		for _, a := range r.Activities {
+			s.Activities = append(s.Activities, string(a))
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func showMappings(ms []processtable.Mapping) []string {
+	all := make([]string, len(ms))
+	for i, m := range ms {
+		all[i] = m.Target + ": " + m.Source
+		if m.Target == m.Source {
+			all[i] = m.Target
+		}
+	}
+	return all
+}
+
+// showStart writes a start condition as the language does.
+func showStart(a *processtable.Activity) string {
+	if a.Kind == processtable.KindSource {
+		return "at the start"
+	}
+	if a.Kind == processtable.KindSink {
+		return "at the end"
+	}
+	if overAll(a.Start, len(a.InControl)) {
+		switch a.Start.Op {
+		case condition.LogicAnd:
+			return "all"
+		case condition.LogicOr:
+			return "any"
+		case condition.LogicAtLeast:
+			return fmt.Sprintf("at_least %d", a.Start.N)
+		case condition.LogicVar, condition.LogicNot:
+		}
+	}
+	return showLogic(a.Start, a.InControl, false)
+}
+
+// overAll says whether the arguments of l are just the n connectors, in their order.
+func overAll(l condition.Logic, n int) bool {
+	if len(l.Args) != n {
+		return false
+	}
+	for i, arg := range l.Args {
+		if arg.Op != condition.LogicVar || arg.Var != i {
+			return false
+		}
+	}
+	return true
+}
+
+func showLogic(l condition.Logic, in []processtable.InControl, inside bool) string {
+	joined := func(by string) string {
+		parts := make([]string, len(l.Args))
+		for i, arg := range l.Args {
+			parts[i] = showLogic(arg, in, true)
+		}
+		s := strings.Join(parts, by)
+		if inside && len(parts) > 1 {
+			return "(" + s + ")"
+		}
+		return s
+	}
+	switch l.Op {
+	case condition.LogicVar:
+		return string(in[l.Var].From)
+	case condition.LogicNot:
+		return "!" + showLogic(l.Args[0], in, true)
+	case condition.LogicAnd:
+		if len(l.Args) == 0 {
+			return "true"
+		}
+		return joined(" && ")
+	case condition.LogicOr:
+		if len(l.Args) == 0 {
+			return "false"
+		}
+		return joined(" || ")
+	case condition.LogicAtLeast:
+		return fmt.Sprintf("at_least %d of (%s)", l.N, joined(", "))
+	}
+	return ""
+}
+
+// columns of figure 5; Start and Exit are the conditions that it omits.
+var columns = []string{"Proc", "Act", "In.CC", "Start", "Out.CC", "In.DC", "Out.DC", "Exit"}
+
+// Show draws process tables as figure 5 of the paper does: a row for each activity, a
+// line for each connector, queues as Q_A,0, and below which process and which queue
+// each short name stands for.
+func Show(tables []*processtable.Table) string {
+	var b strings.Builder
+	shown := Shown(tables)
+	for i, t := range shown {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "Node %s\n", t.Node)
+		writeGrid(&b, grid(t))
+		writeDetours(&b, t)
+	}
+	if len(shown) > 0 {
+		b.WriteByte('\n')
+		writeLegend(&b, shown)
+	}
+	return b.String()
+}
+
+// grid gives the rows of one table; a cell has a line for each thing in it.
+func grid(t ShownTable) [][][]string {
+	rows := [][][]string{}
+	head := [][]string{}
+	for _, c := range columns {
+		head = append(head, []string{c})
+	}
+	rows = append(rows, head)
+	for _, a := range t.Activities {
+		var in, out, outData []string
+		for _, d := range a.InData {
+			in = append(in, d.From+", {"+strings.Join(d.Filter, ", ")+"}")
+		}
+		if len(a.Feedback) > 0 {
+			in = append(in, a.Activity+", {"+strings.Join(a.Feedback, ", ")+"}")
+		}
+		for _, c := range a.OutControl {
+			out = append(out, showConnector(c))
+		}
+		for _, c := range a.OutData {
+			outData = append(outData, showConnector(c))
+		}
+		rows = append(rows, [][]string{
+			{fmt.Sprint(t.Number)},
+			{a.Activity},
+			a.InControl,
+			{oneLine(a.Start)},
+			out,
+			in,
+			outData,
+			{oneLine(a.Exit)},
+		})
+	}
+	return rows
+}
+
+// writeDetours says, below a table, where dead paths pass around nodes.
+func writeDetours(b *strings.Builder, t ShownTable) {
+	for _, d := range t.Detours {
+		var control, data []string
+		for _, c := range d.OutControl {
+			control = append(control, showConnector(c))
+		}
+		for _, c := range d.OutData {
+			data = append(data, showConnector(c))
+		}
+		fmt.Fprintf(b, "if %s is dead, %s sends for %s: FALSE to %s", d.Activity, t.Node, d.Node, strings.Join(control, "; "))
+		if len(data) > 0 {
+			fmt.Fprintf(b, "; no data to %s", strings.Join(data, "; "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, r := range t.Resolvers {
+		fmt.Fprintf(b, "%s may send so for %s\n", r.Node, strings.Join(r.Activities, ", "))
+	}
+}
+
+func showConnector(c ShownConnector) string {
+	s := c.To + ", " + c.Queue
+	if c.Condition != "" {
+		s += ", " + oneLine(c.Condition)
+	}
+	return s
+}
+
+// oneLine takes the line breaks out of a condition that was written over several lines.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func writeLegend(b *strings.Builder, shown []ShownTable) {
+	seen := map[int]bool{}
+	for _, t := range shown {
+		if !seen[t.Number] {
+			fmt.Fprintf(b, "process %d is %s\n", t.Number, t.Process)
+			seen[t.Number] = true
+		}
+	}
+	t := shown[0]
+	fmt.Fprintf(b, "%s is the queue of process %d at node %s, named %s.%s\n", t.Queue, t.Number, t.Node, t.Process, t.Node)
+	fmt.Fprintf(b, "%s is its queue at the node where the instance was started\n", queueLabel(processtable.Origin, t.Number))
+}

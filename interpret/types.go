@@ -1,0 +1,83 @@
+package interpret
+
+import (
+	"fmqm/container"
+	"fmqm/definition"
+)
+
+// Programs runs the programs of activities. Activities that are empty run none.
+type Programs interface {
+	// Run gives the result of one attempt. The call's input belongs to the program.
+	Run(activity *definition.Activity, call Call) Outcome
+}
+
+// ProgramFunc makes a function into Programs.
+type ProgramFunc func(activity *definition.Activity, call Call) Outcome
+
+// Run calls f.
+func (f ProgramFunc) Run(activity *definition.Activity, call Call) Outcome { return f(activity, call) }
+
+// Call is one attempt. Iteration counts from 1 in an instance, Attempt from 1 in an
+// iteration.
+type Call struct {
+	Iteration int
+	Attempt   int
+	Input     *container.Struct
+}
+
+// Outcome is how an attempt ended.
+type Outcome struct {
+	RC int64
+	// Output is of the activity's output type; nil stands for the defaults.
+	Output *container.Struct
+	// BadOutput says why what the program gave is not its output container. Where RC
+	// is other than 0 and is data the output then counts as empty; elsewhere the
+	// attempt has failed.
+	BadOutput string
+	// Err says why the attempt has failed; RC and Output then mean nothing.
+	Err string
+}
+
+// Options of a run. The zero value will do.
+type Options struct {
+	// Observe is told of every attempt when it has ended; nil: nobody is.
+	Observe func(activity *definition.Activity, call Call, outcome Outcome)
+}
+
+// State is the state of an instance or an activity, in the words of every status.
+type State string
+
+// States that an activity can be in when nothing more can go on.
+const (
+	Inactive   State = "inactive"   // nothing has arrived
+	Waiting    State = "waiting"    // some connectors are resolved
+	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
+	Terminated State = "terminated" // it ran
+	Skipped    State = "skipped"    // dead path
+)
+
+// Finished is the state of an instance whose sink has terminated.
+const Finished State = "finished"
+
+// Result is what became of an instance.
+type Result struct {
+	Process    *definition.Process
+	State      State             // Finished or InError
+	Output     *container.Struct // the process's output; nil unless Finished
+	Error      string            // why it is InError though no activity is
+	Activities []ActivityResult  // in file order
+}
+
+// ActivityResult is what became of an activity.
+type ActivityResult struct {
+	Activity   string
+	Node       string
+	State      State
+	Iterations int    // begun; 0 if it never ran
+	Attempts   int    // of the last iteration
+	RC         *int64 // of the last attempt, if its program ended
+	// Input and Output are of the last iteration; nil if it never ran. Output is nil
+	// also where the last attempt failed.
+	Input, Output *container.Struct
+	Error         string // why it is in error
+}
