@@ -1,0 +1,80 @@
+// Package store is the seam to the storage engine: an ordered map of keys to values
+// with numbered, durable, all-or-nothing commits. Only the packages below this one
+// import an engine; storetest is the one suite that every engine has to pass.
+//
+// What an Engine guarantees:
+//
+//   - Commit applies all of a batch or none of it, and returns only once it is on
+//     disk (invariant 8). Commits come one at a time, with numbers that grow by one.
+//   - What was committed is there after any crash of the process; the last commit
+//     number is known at open (S1).
+//   - Reads see every commit that has returned and none in part; they never wait for
+//     a commit under way (managed mode), and may come from many goroutines.
+//   - A value or key that would not fit is refused before anything is written.
+//   - After a commit that failed while it was written, all later ones are refused. One
+//     for which the disk has too little room is refused before it is written.
+//
+// Keys are not empty, and begin neither with 0 nor with '!': those are the engine's.
+package store
+
+import "errors"
+
+// Errors that engines return, wrapped.
+var (
+	ErrNotFound = errors.New("key not found")
+	ErrTooLarge = errors.New("transaction too large for the store")
+	ErrClosed   = errors.New("store is closed")
+	ErrNoSpace  = errors.New("too little free disk space")
+)
+
+// Op is one change: a put, or a delete where Value is nil.
+type Op struct {
+	Key   []byte
+	Value []byte
+}
+
+// Batch is what one commit changes; of two changes of one key the later one holds.
+type Batch struct{ Ops []Op }
+
+// Put adds a change of key to value. Neither may be altered until the commit returned.
+func (b *Batch) Put(key, value []byte) { b.Ops = append(b.Ops, Op{Key: key, Value: value}) }
+
+// Delete adds a removal of key; one that is not there is no error.
+func (b *Batch) Delete(key []byte) { b.Ops = append(b.Ops, Op{Key: key}) }
+
+// Engine is a storage engine, opened on a directory that it holds locked.
+type Engine interface {
+	// Get gives a copy of the value of key, or ErrNotFound.
+	Get(key []byte) ([]byte, error)
+	// Scan calls visit for each key with the prefix, from the first one >= from (or,
+	// backwards, the last one <= from; a nil from means the end of the prefix), until
+	// visit gives false. Key and value are valid during the call only.
+	Scan(o ScanOptions, visit func(key, value []byte) bool) error
+	// Commit applies the batch durably as commit number version, which is Last() + 1.
+	Commit(version uint64, b *Batch) error
+	// Last is the number of the last commit.
+	Last() uint64
+	// MaxBatch is the limit for Size(batch) in bytes; a larger one is ErrTooLarge.
+	MaxBatch() int64
+	// Size reckons what a batch takes of MaxBatch, before anything is written. It adds
+	// up: the size of two batches' changes in one is the sum of their sizes.
+	Size(b *Batch) int64
+	// Close waits for reads under way and closes the files.
+	Close() error
+}
+
+// Doubter is an Engine whose files can rot under it.
+type Doubter interface {
+	// Doubt is for a caller that did not find what must be there: it reads all files
+	// that were written long ago, and gives what is wrong with them, or nil. After an
+	// error nothing more is committed.
+	Doubt() error
+}
+
+// ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil.
+type ScanOptions struct {
+	Prefix   []byte
+	From     []byte
+	Reverse  bool
+	KeysOnly bool
+}

@@ -1,0 +1,148 @@
+package queue
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// acceptPut is an Accept made ready.
+type acceptPut struct {
+	peer  processtable.NodeID
+	lane  message.Lane
+	at    acceptedAt
+	parts [][]byte // keys of stored parts to remove
+}
+
+// bindPut says under which incarnation a peer is known from now on.
+type bindPut struct {
+	peer        processtable.NodeID
+	incarnation Incarnation
+	start       *startPut // nil: the peer is met for the first time
+}
+
+const acceptedSize = 16 + 8 + 16
+
+func (b *builder) accept(a *Accept) {
+	if !processtable.ValidNode(string(a.Peer)) || a.Lane >= lanes {
+		b.fail(fmt.Errorf("accept from %.80q lane %d, which cannot be", a.Peer, a.Lane))
+		return
+	}
+	key := appendLane(nil, classAccepted, a.Peer, a.Lane)
+	value := append(beginRecord(nil), a.Incarnation[:]...)
+	value = binary.BigEndian.AppendUint64(value, a.Number)
+	b.sealed(key, endRecord(append(value, a.Hash[:]...)))
+
+	put := &acceptPut{peer: a.Peer, lane: a.Lane, at: acceptedAt{a.Incarnation, Position{a.Number, a.Hash}}}
+	b.work.accept = put
+	whole := map[uint64]bool{}
+	for _, first := range a.Whole {
+		whole[first] = true
+		prefix := partPrefix(a.Peer, a.Lane, first)
+		err := b.m.engine.Scan(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) bool {
+			put.parts = append(put.parts, append([]byte(nil), key...))
+			return true
+		})
+		if err != nil {
+			b.fail(fmt.Errorf("parts from %s: %w", a.Peer, err))
+		}
+	}
+	for i := range a.Parts {
+		p := &a.Parts[i]
+		if whole[p.First] {
+			continue
+		}
+		if len(p.Data) > partSize || p.Index < 0 || p.Index >= maxParts {
+			b.fail(fmt.Errorf("part %d of %d bytes from %s, which cannot be", p.Index, len(p.Data), a.Peer))
+			return
+		}
+		b.large(appendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), beginRecord(nil), p.Data)
+	}
+}
+
+func partPrefix(peer processtable.NodeID, lane message.Lane, first uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendLane(nil, classPart, peer, lane), first)
+}
+
+func readAccepted(key, value []byte) (laneKey, acceptedAt, error) {
+	var at acceptedAt
+	content, err := openRecord(key, value)
+	if err != nil {
+		return laneKey{}, at, err
+	}
+	k := keyReader{rest: key[1:]}
+	lane := laneKey{processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])}
+	if k.end() != nil || len(content) != acceptedSize {
+		return lane, at, damaged(key, "its content is of an unknown form")
+	}
+	copy(at.incarnation[:], content)
+	at.Number = binary.BigEndian.Uint64(content[16:])
+	copy(at.Hash[:], content[24:])
+	return lane, at, nil
+}
+
+// Accepted says what is on disk of what peer sent in lane.
+func (m *Manager) Accepted(peer processtable.NodeID, lane message.Lane) Position {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	return m.durable.accepted[laneKey{peer, lane}].Position
+}
+
+// KnownIncarnation gives the incarnation under which peer was met, and whether it was.
+func (m *Manager) KnownIncarnation(peer processtable.NodeID) (Incarnation, bool) {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	inc, ok := m.durable.peers[peer]
+	return inc, ok
+}
+
+// BindIncarnation records, durably, under which incarnation peer is known. It blocks
+// for one commit. A second call with another incarnation is refused with
+// ErrOutOfOrder: an operator decides (L1).
+func (m *Manager) BindIncarnation(peer processtable.NodeID, inc Incarnation) error {
+	if !processtable.ValidNode(string(peer)) {
+		return fmt.Errorf("bind incarnation: %.80q is not a node's name", peer)
+	}
+	key := appendName([]byte{classPeer}, string(peer))
+	done := make(chan error, 1)
+	w := m.prepare(&Tx{Done: func(err error) { done <- err }})
+	w.ops = append(w.ops, store.Op{Key: key, Value: newRecord(key, inc[:]...)})
+	w.size = m.engine.Size(&store.Batch{Ops: w.ops})
+	w.bind = &bindPut{peer: peer, incarnation: inc}
+	m.submit(w)
+	return <-done
+}
+
+// Parts gives the stored parts of the message from peer whose first part has the
+// number first, in their order. The last part is never stored.
+func (m *Manager) Parts(peer processtable.NodeID, lane message.Lane, first uint64) ([][]byte, error) {
+	var places []place
+	var failed error
+	err := m.engine.Scan(store.ScanOptions{Prefix: partPrefix(peer, lane, first)}, func(key, value []byte) bool {
+		content, err := openRecord(key, value)
+		if err != nil {
+			failed = err
+			return false
+		}
+		p, _, err := readPlace(key, append([]byte(nil), content...))
+		if err != nil {
+			failed = err
+			return false
+		}
+		places = append(places, p)
+		return true
+	})
+	if err = first1(failed, err); err != nil {
+		return nil, fmt.Errorf("parts of message %d from %s: %w", first, peer, m.judge(err))
+	}
+	parts := make([][]byte, len(places))
+	for i, p := range places {
+		if parts[i], err = m.body(p); err != nil {
+			return nil, fmt.Errorf("part %d of message %d from %s: %w", i, first, peer, m.judge(err))
+		}
+	}
+	return parts, nil
+}

@@ -1,0 +1,156 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// A restored store is a new one to its peers (L1): nothing of theirs counts as accepted,
+// and what its transmission queues keep is what its conversations begin with. What the
+// copy had accepted is noted, so that a peer need not send all of it again (S4).
+
+// keyAnew: the store was restored, or made anew for a node that others knew already.
+var keyAnew = appendName([]byte{classMeta}, "anew")
+
+func restoredKey(peer processtable.NodeID) []byte {
+	return appendName(appendName([]byte{classMeta}, "restored"), string(peer))
+}
+
+// renewal collects, while a backup is read, what its conversations have to become.
+type renewal struct {
+	peers    map[processtable.NodeID]Incarnation
+	accepted map[processtable.NodeID]*[lanes]Position
+	low      map[processtable.NodeID]*[lanes]Position
+}
+
+func newRenewal() *renewal {
+	return &renewal{
+		peers:    map[processtable.NodeID]Incarnation{},
+		accepted: map[processtable.NodeID]*[lanes]Position{},
+		low:      map[processtable.NodeID]*[lanes]Position{},
+	}
+}
+
+func setLane(of map[processtable.NodeID]*[lanes]Position, at laneKey, p Position) {
+	if of[at.peer] == nil {
+		of[at.peer] = &[lanes]Position{}
+	}
+	of[at.peer][at.lane] = p
+}
+
+// take looks at a record; keep is false for what a new store does not have.
+func (r *renewal) take(key, value []byte) (keep bool, err error) {
+	switch key[0] {
+	case classAccepted:
+		lane, at, err := readAccepted(key, value)
+		if err != nil || lane.lane >= lanes {
+			return false, first1(err, damaged(key, errKey.Error()))
+		}
+		setLane(r.accepted, lane, at.Position)
+		return false, nil
+	case classLow:
+		peer, lane, low, err := readLow(key, value)
+		if err != nil {
+			return false, err
+		}
+		setLane(r.low, laneKey{peer, lane}, low.Position)
+	case classPeer:
+		content, err := openRecord(key, value)
+		k := keyReader{rest: key[1:]}
+		peer := processtable.NodeID(k.name())
+		if err != nil || k.end() != nil || len(content) != len(Incarnation{}) {
+			return false, first1(err, damaged(key, errKey.Error()))
+		}
+		r.peers[peer] = Incarnation(content)
+	}
+	return true, nil
+}
+
+// records are what the new store has instead.
+func (r *renewal) records() []store.Op {
+	if len(r.peers) == 0 {
+		return nil // nobody else can know anything of it
+	}
+	ops := []store.Op{{Key: keyAnew, Value: newRecord(keyAnew, 1)}}
+	for _, peer := range slices.Sorted(maps.Keys(r.peers)) {
+		incarnation := r.peers[peer]
+		if at := r.low[peer]; at != nil {
+			key := beganKey(peer)
+			ops = append(ops, store.Op{Key: key, Value: newRecord(key, appendPositions(incarnation, at)...)})
+		}
+		if at := r.accepted[peer]; at != nil {
+			key := restoredKey(peer)
+			ops = append(ops, store.Op{Key: key, Value: newRecord(key, appendPositions(incarnation, at)...)})
+		}
+	}
+	return ops
+}
+
+func appendPositions(incarnation Incarnation, at *[lanes]Position) []byte {
+	content := append(make([]byte, 0, beganSize), incarnation[:]...)
+	for lane := range at {
+		content = binary.BigEndian.AppendUint64(content, at[lane].Number)
+		content = append(content, at[lane].Hash[:]...)
+	}
+	return content
+}
+
+// RestoredAccepted gives what this store, where it was restored from a backup, had
+// accepted of peer, and of which incarnation of it; false if nothing is known of that.
+func (m *Manager) RestoredAccepted(peer processtable.NodeID) (inc Incarnation, at [lanes]Position, known bool, err error) {
+	key := restoredKey(peer)
+	content, err := m.meta(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return inc, at, false, nil
+	}
+	if err == nil && len(content) != beganSize {
+		err = damaged(key, "its content is of an unknown form")
+	}
+	if err != nil {
+		return inc, at, false, fmt.Errorf("what was accepted of %s before: %w", peer, err)
+	}
+	copy(inc[:], content)
+	content = content[len(inc):]
+	for lane := range at {
+		at[lane].Number = binary.BigEndian.Uint64(content)
+		copy(at[lane].Hash[:], content[8:])
+		content = content[8+len(Hash{}):]
+	}
+	return inc, at, true, nil
+}
+
+// Anew says whether others may know instances of this node that this store does not
+// know: it was restored, or made anew.
+func (m *Manager) Anew() (bool, error) {
+	_, err := m.engine.Get(keyAnew)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// NoteAnew records, durably, that this store was made anew for a node that others knew.
+// It blocks for one commit.
+func (m *Manager) NoteAnew() error {
+	w := m.prepare(&Tx{})
+	w.ops = append(w.ops, store.Op{Key: keyAnew, Value: newRecord(keyAnew, 1)})
+	return m.await(w)
+}
+
+// dropParts removes what was kept of messages of peer that had not come whole: the
+// conversation that they belong to is over.
+func (m *Manager) dropParts(w *work, peer processtable.NodeID, lane message.Lane) error {
+	prefix := appendLane(nil, classPart, peer, lane)
+	return m.engine.Scan(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) bool {
+		w.replaces = append(w.replaces, len(w.ops))
+		w.ops = append(w.ops, store.Op{Key: append([]byte(nil), key...)})
+		return true
+	})
+}

@@ -1,0 +1,98 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+)
+
+// What was set aside leaves again by an operator's word, in the transaction that makes
+// something of it (L5). Its number is never given again: who repeats the word finds
+// nothing, and not another message.
+
+// ErrNotAside: nothing is set aside under the number that a transaction takes out, or
+// not any more.
+var ErrNotAside = errors.New("nothing is set aside under this number")
+
+// keyAside is the highest number that was ever taken out. It is written with each, so
+// that the highest number given can be told when the message that had it is gone.
+var keyAside = appendName([]byte{classMeta}, "aside")
+
+// SetAsideAt gives the message that was set aside under a number; found is false where
+// there is none (any more).
+func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) {
+	key := appendSetAsideKey(nil, number)
+	for range maxRereads {
+		var value []byte
+		if value, err = m.engine.Get(key); errors.Is(err, store.ErrNotFound) {
+			return SetAside{}, false, nil
+		}
+		if err == nil {
+			s, err = m.readSetAside(key, value)
+		}
+		if !errors.Is(err, errGone) { // else it is being taken out, or damaged: read again
+			break
+		}
+	}
+	if err != nil {
+		return SetAside{}, false, fmt.Errorf("message set aside as %d: %w", number, m.judge(err))
+	}
+	return s, true, nil
+}
+
+// takeAside removes what was set aside, and with it what was staged of it.
+func (b *builder) takeAside(numbers []uint64) {
+	for _, number := range numbers {
+		b.replaces = append(b.replaces, b.op(appendSetAsideKey(nil, number), nil))
+	}
+	if len(numbers) > 0 {
+		b.taken = b.op(keyAside, newRecord(keyAside, make([]byte, 8)...)) // the committer knows the number
+	}
+}
+
+// examineAside says why a transaction cannot take out what it names: it is not there,
+// or another of the same commit takes it.
+func (c *core) examineAside(numbers []uint64) error {
+	for i, number := range numbers {
+		twice := c.taken[number]
+		for _, before := range numbers[:i] {
+			twice = twice || before == number
+		}
+		_, err := c.get(appendSetAsideKey(nil, number))
+		if twice || errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("take out message %d: %w", number, ErrNotAside)
+		}
+		if err != nil {
+			return fmt.Errorf("take out message %d: %w", number, err)
+		}
+	}
+	return nil
+}
+
+// takeAside notes what w takes out.
+func (c *core) takeAside(w *work) {
+	for _, number := range w.tx.TakeAside {
+		c.taken[number] = true
+		c.highestTaken = max(c.highestTaken, number)
+	}
+	op := &w.ops[w.taken]
+	op.Value = newRecord(op.Key, binary.BigEndian.AppendUint64(nil, c.highestTaken)...)
+}
+
+// loadSetAside finds the highest number that was given.
+func (m *Manager) loadSetAside() error {
+	content, err := m.meta(keyAside)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case len(content) != 8:
+		return damaged(keyAside, "it has the wrong length")
+	default:
+		m.core.highestTaken = binary.BigEndian.Uint64(content)
+	}
+	m.nextAside.Store(m.core.highestTaken)
+	return m.last(classSetAside, func(k *keyReader) { m.nextAside.Store(max(k.uint64(), m.core.highestTaken)) })
+}

@@ -1,0 +1,67 @@
+package queue
+
+import (
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Event says what an audit record is about. The numbers are part of the format.
+type Event uint8
+
+const (
+	EventStarted    Event = 1  // the instance; activity is source; Output is the process's input
+	EventEnded      Event = 2  // the instance; activity is sink; Output is the process's output
+	EventTerminated Event = 3  // an activity that ran
+	EventSkipped    Event = 4  // an activity on a dead path
+	EventStopped    Event = 5  // an activity, or with sink the instance, ended by an operator's terminate
+	EventIterated   Event = 6  // the exit condition was FALSE: once more
+	EventFailed     Event = 7  // a failed attempt that will be repeated
+	EventInError    Event = 8  // an activity went in error
+	EventRetried    Event = 9  // an operator's retry
+	EventPassed     Event = 10 // the connectors out of a dead activity were resolved before its host ended it (N6)
+	EventDropped    Event = 11 // a message to the activity that had been set aside was let go by an operator (L5)
+)
+
+// AuditRecord is one line of history. It has what is needed to build the messages
+// that were sent again (S4): what was consumed by name, the output once, and the
+// numbers that the onward messages got, which the committer fills in.
+type AuditRecord struct {
+	Time       time.Time // for people only (invariant 14)
+	Clock      uint64
+	Process    processtable.ProcessID
+	Definition processtable.ShortHash
+	Instance   message.InstanceID
+	Origin     processtable.NodeID
+	Scope      message.Scope
+	Activity   processtable.ActivityID
+	Event      Event
+	Iteration  int // counts from 1; 0 for an activity that never ran
+	Attempt    int
+	Run        int // grows with an operator's restart
+	RC         int64
+	Started    time.Time // zero if it did not run
+	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped; of EventStarted the key
+	Consumed   []Consumed
+	Output     []byte // CBOR container; nil if none
+	Sent       []Sent
+}
+
+// Consumed is a message that the termination removed.
+type Consumed struct {
+	Key     message.Key
+	Control message.Truth
+	Data    message.Data
+	Clock   uint64
+}
+
+// Sent is a message that the termination put: with a Number if it went to a peer.
+type Sent struct {
+	Target  processtable.ActivityID
+	Node    processtable.NodeID
+	Control message.Truth
+	Data    message.Data
+	Lane    message.Lane
+	Number  uint64
+}

@@ -1,0 +1,192 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"fmqm/container"
+	"fmqm/internal/cbor"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+const (
+	maxReason = 16 << 10 // bytes; encoding cuts what is longer
+	// maxMentions bounds the lists of an audit record.
+	maxMentions = 1 << 16
+)
+
+// An audit record's content is a map with integer keys and, behind it, the link
+// numbers of Sent, 8 bytes each: so the committer, which alone knows them, fills
+// them in without encoding anything.
+
+// appendAudit appends the map of a; the output is left out where it is staged.
+func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
+	w := cbor.BeginMap(b)
+	w.Time(0, a.Time)
+	w.Uint(1, a.Clock)
+	w.Text(2, a.Process.Name)
+	w.Uint(3, uint64(a.Process.Version))
+	if a.Definition != (processtable.ShortHash{}) {
+		w.Bytes(4, a.Definition[:])
+	}
+	w.Bytes(5, a.Instance[:])
+	w.Text(6, string(a.Origin))
+	w.Text(7, string(a.Scope))
+	w.Text(8, string(a.Activity))
+	w.Uint(9, uint64(a.Event))
+	w.Uint(10, uint64(a.Iteration))
+	w.Uint(11, uint64(a.Attempt))
+	w.Uint(12, uint64(a.Run))
+	w.Int(13, a.RC)
+	w.Time(14, a.Started)
+	w.Text(15, cutReason(a.Reason))
+	if withOutput {
+		w.Bytes(16, a.Output)
+	}
+	w.Array(17, len(a.Consumed))
+	for i := range a.Consumed {
+		c := &a.Consumed[i]
+		w.B = cbor.AppendArray(w.B, 5)
+		w.B = cbor.AppendUint(w.B, uint64(c.Key.Kind))
+		w.B = cbor.AppendText(w.B, string(c.Key.Source))
+		w.B = cbor.AppendUint(w.B, uint64(c.Control))
+		w.B = cbor.AppendUint(w.B, uint64(c.Data))
+		w.B = cbor.AppendUint(w.B, c.Clock)
+	}
+	w.Array(18, len(a.Sent))
+	for i := range a.Sent {
+		s := &a.Sent[i]
+		w.B = cbor.AppendArray(w.B, 5)
+		w.B = cbor.AppendText(w.B, string(s.Target))
+		w.B = cbor.AppendText(w.B, string(s.Node))
+		w.B = cbor.AppendUint(w.B, uint64(s.Control))
+		w.B = cbor.AppendUint(w.B, uint64(s.Data))
+		w.B = cbor.AppendUint(w.B, uint64(s.Lane))
+	}
+	return w.B
+}
+
+func cutReason(s string) string {
+	if len(s) > maxReason {
+		s = s[:maxReason]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// validateAudit refuses what could not be found or read again.
+func validateAudit(a *AuditRecord) error {
+	switch {
+	case a.Instance == uuid.Nil:
+		return errors.New("audit record without an instance")
+	case !processtable.ValidActivity(string(a.Activity)):
+		return fmt.Errorf("audit record of activity %.80q, which is not a name", a.Activity)
+	case strings.ContainsRune(string(a.Scope), 0) || len(a.Scope) > message.MaxScope:
+		return errors.New("audit record whose scope is too long or has a zero byte")
+	case a.Event < EventStarted || a.Event > EventDropped:
+		return fmt.Errorf("audit record of unknown event %d", a.Event)
+	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions:
+		return fmt.Errorf("audit record with more than %d messages", maxMentions)
+	case len(a.Output) > container.MaxEncoded:
+		return fmt.Errorf("audit record with an output of %d bytes of at most %d", len(a.Output), container.MaxEncoded)
+	}
+	return nil
+}
+
+// decodeAudit reads a map and the link numbers behind it. Output is a part of content.
+func decodeAudit(content []byte) (a AuditRecord, err error) {
+	r := cbor.NewReader(content)
+	for f := r.Map(); f.Next(); {
+		decodeAuditField(&a, &f)
+	}
+	if err := r.Err(); err != nil {
+		return a, err
+	}
+	numbers := content[r.Offset():]
+	if len(numbers) != 8*len(a.Sent) {
+		return a, fmt.Errorf("%d bytes of link numbers for %d messages", len(numbers), len(a.Sent))
+	}
+	for i := range a.Sent {
+		a.Sent[i].Number = binary.BigEndian.Uint64(numbers[8*i:])
+	}
+	return a, nil
+}
+
+func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
+	const name = processtable.MaxName
+	switch f.Key {
+	case 0:
+		a.Time = f.Time()
+	case 1:
+		a.Clock = f.Uint(math.MaxUint64)
+	case 2:
+		a.Process.Name = f.Text(name)
+	case 3:
+		a.Process.Version = int(f.Uint(processtable.MaxVersion))
+	case 4:
+		f.Fixed(a.Definition[:])
+	case 5:
+		f.Fixed(a.Instance[:])
+	case 6:
+		a.Origin = processtable.NodeID(f.Text(name))
+	case 7:
+		a.Scope = message.Scope(f.Text(message.MaxScope))
+	case 8:
+		a.Activity = processtable.ActivityID(f.Text(name))
+	case 9:
+		a.Event = Event(f.Uint(math.MaxUint8))
+	case 10:
+		a.Iteration = int(f.Uint(math.MaxInt64))
+	case 11:
+		a.Attempt = int(f.Uint(math.MaxInt64))
+	case 12:
+		a.Run = int(f.Uint(math.MaxInt64))
+	case 13:
+		a.RC = f.Int()
+	case 14:
+		a.Started = f.Time()
+	case 15:
+		a.Reason = f.Text(maxReason)
+	case 16:
+		a.Output = f.Bytes(container.MaxEncoded)
+	case 17:
+		a.Consumed = make([]Consumed, f.Array(maxMentions))
+		for i := range a.Consumed {
+			decodeConsumed(&a.Consumed[i], f.Reader)
+		}
+	case 18:
+		a.Sent = make([]Sent, f.Array(maxMentions))
+		for i := range a.Sent {
+			decodeSent(&a.Sent[i], f.Reader)
+		}
+	default:
+		f.Unknown()
+	}
+}
+
+func decodeConsumed(c *Consumed, r *cbor.Reader) {
+	if r.Array(5) != 5 {
+		r.Fail("a consumed message has 5 parts")
+	}
+	c.Key.Kind = message.Kind(r.Uint(math.MaxUint8))
+	c.Key.Source = processtable.ActivityID(r.Text(processtable.MaxName))
+	c.Control = message.Truth(r.Uint(math.MaxUint8))
+	c.Data = message.Data(r.Uint(math.MaxUint8))
+	c.Clock = r.Uint(math.MaxUint64)
+}
+
+func decodeSent(s *Sent, r *cbor.Reader) {
+	if r.Array(5) != 5 {
+		r.Fail("a sent message has 5 parts")
+	}
+	s.Target = processtable.ActivityID(r.Text(processtable.MaxName))
+	s.Node = processtable.NodeID(r.Text(processtable.MaxName))
+	s.Control = message.Truth(r.Uint(math.MaxUint8))
+	s.Data = message.Data(r.Uint(math.MaxUint8))
+	s.Lane = message.Lane(r.Uint(math.MaxUint8))
+}

@@ -1,0 +1,244 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// EntryMessages is an entry with its messages, in the order of their keys.
+type EntryMessages struct {
+	Entry    message.Entry
+	Messages []message.Message
+}
+
+// Browse gives the messages of an entry, in the order of their keys: kind, then
+// source (BROWSE, paper §2.5). It takes nothing away. Markers are not among them.
+func (m *Manager) Browse(id processtable.ProcessID, e message.Entry) ([]message.Message, error) {
+	found, err := m.browse(appendEntry(appendProcess(nil, classMessage, id), &e))
+	if err == nil && e.Activity == processtable.Sink {
+		found, err = m.addRecord(id, e, found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("browse %s of instance %s: %w", e.Activity, e.Instance, m.judge(err))
+	}
+	return found, nil
+}
+
+// BrowseInstance gives all messages of an instance: those of its entries in the order
+// of their keys, then its record. Markers are not among them.
+func (m *Manager) BrowseInstance(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
+	found, err := m.browse(append(appendProcess(nil, classMessage, id), i[:]...))
+	if err == nil {
+		var records []message.Message
+		records, err = m.browse(append(appendProcess(nil, classRecord, id), i[:]...))
+		found = append(found, records...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("browse instance %s: %w", i, m.judge(err))
+	}
+	return found, nil
+}
+
+// addRecord puts the instance's record where its kind belongs among sink's messages.
+func (m *Manager) addRecord(id processtable.ProcessID, e message.Entry, found []message.Message) ([]message.Message, error) {
+	records, err := m.browse(appendEntry(appendProcess(nil, classRecord, id), &e))
+	if err != nil || len(records) == 0 {
+		return found, err
+	}
+	at := 0
+	for at < len(found) && found[at].Kind < message.KindRecord {
+		at++
+	}
+	return append(found[:at:at], append(records, found[at:]...)...), nil
+}
+
+// maxRereads is how often a read begins anew because a body went while it was read.
+const maxRereads = 100
+
+// browse gives the messages under a prefix.
+func (m *Manager) browse(prefix []byte) ([]message.Message, error) {
+	var found []message.Message
+	for range maxRereads {
+		found = found[:0]
+		_, err := m.walk(store.ScanOptions{Prefix: prefix}, func(_ []byte, msg message.Message) bool {
+			found = append(found, msg)
+			return true
+		})
+		if !errors.Is(err, errGone) {
+			return found, err
+		}
+	}
+	return nil, errGone
+}
+
+// storedMessage is a message as it was read, before its staged body was.
+type storedMessage struct {
+	key     []byte
+	message message.Message
+	place   place
+}
+
+// walk reads messages and calls visit for each until it gives false, which more tells.
+func (m *Manager) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
+	var failed error
+	err = m.engine.Scan(o, func(key, value []byte) bool {
+		var s storedMessage
+		if s, failed = readMessage(key, value); failed != nil {
+			return false
+		}
+		if s.place.ref.count > 0 {
+			if s.message.Body, failed = m.body(s.place); failed != nil {
+				return false
+			}
+		}
+		more = !visit(key, s.message)
+		return !more
+	})
+	return more, first1(failed, err)
+}
+
+// readMessage reads a message's record; nothing of it is a part of value.
+func readMessage(key, value []byte) (s storedMessage, err error) {
+	content, err := openRecord(key, value)
+	if err != nil {
+		return s, err
+	}
+	var encoded []byte
+	if s.place, encoded, err = readPlace(key, bytes.Clone(content)); err != nil {
+		return s, err
+	}
+	if s.place.ref.count == 0 {
+		encoded = s.place.inline
+	}
+	s.key = key
+	if s.message, err = message.Decode(encoded); err != nil {
+		return s, fmt.Errorf("%w: %w", damaged(key, "its message cannot be read"), err)
+	}
+	return s, nil
+}
+
+// browseBytes is how much of message bodies BrowseFrom gives at once, beyond the last
+// entry.
+const browseBytes = 4 << 20
+
+// BrowseFrom gives up to limit whole entries of a process queue that come after an
+// entry in the order of the keys, and says whether there are more; the zero Entry is
+// before all. It gives fewer where their bodies have 4 MiB together, but at least one. Entries of sink have the instance's record, but a sink with nothing but
+// its record is not among them: see Records.
+func (m *Manager) BrowseFrom(id processtable.ProcessID, after message.Entry, limit int) (found []EntryMessages, more bool, err error) {
+	for range maxRereads {
+		found, more, err = m.browseFrom(id, after, limit)
+		if !errors.Is(err, errGone) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("browse queue of %s: %w", id, m.judge(err))
+	}
+	return found, more, nil
+}
+
+func (m *Manager) browseFrom(id processtable.ProcessID, after message.Entry, limit int) ([]EntryMessages, bool, error) {
+	o := store.ScanOptions{Prefix: appendProcess(nil, classMessage, id)}
+	if after != (message.Entry{}) {
+		o.From = nextPrefix(appendEntry(bytes.Clone(o.Prefix), &after))
+	}
+	var found []EntryMessages
+	size := 0
+	more, err := m.walk(o, func(_ []byte, msg message.Message) bool {
+		e := msg.Entry()
+		if n := len(found); n == 0 || found[n-1].Entry != e {
+			if n == limit || size >= browseBytes {
+				return false
+			}
+			found = append(found, EntryMessages{Entry: e})
+		}
+		last := &found[len(found)-1]
+		last.Messages = append(last.Messages, msg)
+		size += len(msg.Body)
+		return true
+	})
+	for i := range found {
+		if err == nil && found[i].Entry.Activity == processtable.Sink {
+			found[i].Messages, err = m.addRecord(id, found[i].Entry, found[i].Messages)
+		}
+	}
+	return found, more, err
+}
+
+// Records gives up to limit records of running instances of a process, by instance,
+// that come after one, and says whether there are more; the zero instance is before all.
+func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, limit int) (found []message.Message, more bool, err error) {
+	o := store.ScanOptions{Prefix: appendProcess(nil, classRecord, id)}
+	if after != (message.InstanceID{}) {
+		o.From = nextPrefix(append(bytes.Clone(o.Prefix), after[:]...))
+	}
+	for range maxRereads {
+		found = found[:0]
+		more, err = m.walk(o, func(_ []byte, msg message.Message) bool {
+			if len(found) == limit {
+				return false
+			}
+			found = append(found, msg)
+			return true
+		})
+		if !errors.Is(err, errGone) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("records of %s: %w", id, m.judge(err))
+	}
+	return found, more, nil
+}
+
+// Marker gives the marker of an instance that an operator ended, nil if there is none.
+func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
+	if !m.HasMarkers(id) {
+		return nil, nil
+	}
+	found, err := m.browse(append(appendProcess(nil, classMarker, id), i[:]...))
+	if err != nil {
+		return nil, fmt.Errorf("marker of instance %s: %w", i, m.judge(err))
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
+}
+
+// HasMarkers says, from memory, whether any instance of a process has a marker.
+func (m *Manager) HasMarkers(id processtable.ProcessID) bool { return m.process(id).marked.Load() }
+
+// Parked gives the processes that have messages but no table here, with the count of
+// those messages, as far as it is reckoned: a message that replaces another counts too.
+func (m *Manager) Parked() map[processtable.ProcessID]int {
+	m.registry.RLock()
+	defer m.registry.RUnlock()
+	parked := map[processtable.ProcessID]int{}
+	for id, p := range m.registry.processes {
+		if n := p.parkedCount(); n > 0 {
+			parked[id] = n
+		}
+	}
+	return parked
+}
+
+// ParkedCount says how many messages wait for the table of a process.
+func (m *Manager) ParkedCount(id processtable.ProcessID) int { return m.process(id).parkedCount() }
+
+// ParkedFull says whether so many do that no more should be put (N3).
+func (m *Manager) ParkedFull(id processtable.ProcessID) bool {
+	return m.ParkedCount(id) >= m.parkedLimit
+}
+
+func (p *process) parkedCount() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.parked
+}

@@ -1,0 +1,33 @@
+// Package queue is the recoverable queue manager of a node (paper §2.5): process
+// queues, transmission queues, timers and the audit queue, in one store with one
+// committer.
+//
+// A [Tx] is all that happens at once: messages removed and put, over any number of
+// queues, audit records, a link's accepted number. The committer joins the
+// transactions that arrive while a write is under way into one durable write (group
+// commit); a group may be split, a transaction never (S2).
+//
+// What it guarantees:
+//
+//   - All of a Tx or none (invariant 3). Done is called exactly once, after it is on
+//     disk or refused; by then its messages are in their mailboxes, and every reading
+//     method shows it. Transactions happen in the order in which they were submitted.
+//   - A Tx names the entries that it was decided on. If a message for one of them was
+//     put that its owner has not folded yet, the Tx is refused with [ErrStale] and
+//     nothing of it happens: the owner folds the newcomer and decides again. So is the
+//     second of two that take messages of one entry, if it was submitted before the
+//     first was on disk.
+//   - A message put for a queue of this node is handed to that queue's [Mailbox] in
+//     memory once it is durable; nothing is polled and no reader is waited for. Browse
+//     sees it no later than the mailbox does.
+//   - A message for another node gets the next number of its lane and the running hash
+//     over all before it (L1), and stays in the transmission queue until trimmed.
+//   - Every record carries its version and a checksum; one that does not match is an
+//     error that names the record, never a wrong value.
+//   - Bodies over 32 KiB are staged as chunks before the transaction that names them
+//     (S2), so that no transaction outgrows the engine.
+//
+// Keys sort so that everything of one (queue, instance, scope, activity) lies
+// together, and history lies apart from what is scanned at open; keys.go has the
+// layout. The room reads no wall clock but through [Clock].
+package queue

@@ -1,0 +1,146 @@
+package queue
+
+import (
+	"fmt"
+	"time"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Dumped is one record of a store, for people and their scripts. Only the fields that
+// its kind has are set. Bodies are shown as their size: they are of a process's types.
+type Dumped struct {
+	Kind     string       `json:"kind"`
+	Key      string       `json:"key"` // readable part of the key
+	Bytes    int          `json:"bytes"`
+	Problem  string       `json:"problem,omitempty"`
+	Process  string       `json:"process,omitempty"`
+	Instance string       `json:"instance,omitempty"`
+	Scope    string       `json:"scope,omitempty"`
+	Activity string       `json:"activity,omitempty"`
+	Source   string       `json:"source,omitempty"`
+	Message  string       `json:"message,omitempty"` // connector, snapshot, ...
+	Control  string       `json:"control,omitempty"`
+	Data     string       `json:"data,omitempty"`
+	Clock    uint64       `json:"clock,omitempty"`
+	Body     int          `json:"body,omitempty"` // bytes
+	Peer     string       `json:"peer,omitempty"`
+	Lane     *int         `json:"lane,omitempty"`
+	Number   uint64       `json:"number,omitempty"`
+	Hash     string       `json:"hash,omitempty"`
+	Definer  string       `json:"definer,omitempty"` // who signed a table
+	Reason   string       `json:"reason,omitempty"`
+	Event    string       `json:"event,omitempty"`
+	Time     *time.Time   `json:"time,omitempty"`
+	Due      *time.Time   `json:"due,omitempty"`
+	Audit    *AuditRecord `json:"audit,omitempty"`
+}
+
+// Dump calls visit for every record of a store at rest, in the order of the keys,
+// also for those that are damaged. It changes nothing.
+func Dump(engine store.Engine, visit func(Dumped) error) error {
+	m := newManager(engine, Options{})
+	var failed error
+	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
+		d := Dumped{Kind: classNames[key[0]], Key: readable(key), Bytes: len(value)}
+		if err := m.dump(&d, key, value); err != nil {
+			d.Problem = err.Error()
+		}
+		failed = visit(d)
+		return failed == nil
+	})
+	if err = first1(failed, err); err != nil {
+		return fmt.Errorf("dump: %w", err)
+	}
+	return nil
+}
+
+func (m *Manager) dump(d *Dumped, key, value []byte) error {
+	if _, err := openRecord(key, value); err != nil {
+		return err
+	}
+	switch key[0] {
+	case classTable:
+		encoded, hash, err := m.readTable(key, value)
+		k := keyReader{rest: key[1:]}
+		d.Process, d.Hash = k.process().String(), hash.String()
+		if definer := processtable.DefinerOf(encoded); definer != nil {
+			d.Definer = processtable.DefinerText(definer)
+		}
+		return err
+	case classMessage, classRecord, classMarker:
+		s, err := readMessage(key, value)
+		if err == nil {
+			s.message.Body, err = m.body(s.place)
+		}
+		d.message(&s.message)
+		return err
+	case classTransmission:
+		return m.dumpItem(d, key, value)
+	case classLow:
+		peer, lane, low, err := readLow(key, value)
+		d.lane(peer, lane, low.Position)
+		return err
+	case classAccepted:
+		lane, at, err := readAccepted(key, value)
+		d.lane(lane.peer, lane.lane, at.Position)
+		return err
+	case classSetAside:
+		s, err := m.readSetAside(key, value)
+		d.Peer, d.Reason, d.Time, d.Body = string(s.Peer), s.Reason, &s.Time, len(s.Message)
+		return err
+	case classTimer:
+		k := keyReader{rest: key[1:]}
+		due := time.Unix(0, int64(k.uint64())).UTC()
+		d.Due, d.Process = &due, k.process().String()
+		d.entry(k.entry())
+		return k.end()
+	case classInstance, classEnd, classHistory:
+		a, err := m.readAudit(key, value)
+		d.Body, a.Output = len(a.Output), nil
+		d.Audit, d.Process, d.Clock, d.Time = &a, a.Process.String(), a.Clock, &a.Time
+		d.entry(message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity})
+		return err
+	}
+	return nil
+}
+
+func (m *Manager) dumpItem(d *Dumped, key, value []byte) error {
+	k := keyReader{rest: key[1:]}
+	peer, lane := processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
+	item, err := readItem(key, value)
+	d.lane(peer, lane, item.at.Position)
+	if err != nil {
+		return err
+	}
+	payload, err := m.body(item.place)
+	if err != nil {
+		return err
+	}
+	piece, err := Unpack(payload)
+	if err != nil || !piece.Whole {
+		return err
+	}
+	msg, err := message.Decode(piece.Data)
+	d.message(&msg)
+	return err
+}
+
+func (d *Dumped) entry(e message.Entry) {
+	d.Instance, d.Scope, d.Activity = e.Instance.String(), string(e.Scope), string(e.Activity)
+}
+
+func (d *Dumped) lane(peer processtable.NodeID, lane message.Lane, at Position) {
+	n := int(lane)
+	d.Peer, d.Lane, d.Number, d.Hash = string(peer), &n, at.Number, at.Hash.String()
+}
+
+func (d *Dumped) message(m *message.Message) {
+	d.Process, d.Source, d.Clock, d.Body = m.Queue.Process.String(), string(m.Source), m.Clock, len(m.Body)
+	d.entry(m.Entry())
+	d.Message = [...]string{"", "connector", "record", "snapshot", "notice", "marker", "table"}[min(int(m.Kind), 6)]
+	d.Control = [...]string{"", "FALSE", "TRUE"}[min(int(m.Control), 2)]
+	d.Data = [...]string{"", "absent", "present"}[min(int(m.Data), 2)]
+}

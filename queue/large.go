@@ -1,0 +1,167 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+)
+
+// A transaction that the engine cannot commit at once (the end of an activity with
+// thousands of connectors, each with a body of its own) is written down first: its
+// changes as pieces that nothing names, then, in one commit, a head that names them.
+// With the head the transaction has happened. The changes are then made in as many
+// commits as they take, and the last one removes head and pieces. Open does the same
+// with a head that it finds, before anything else is read; pieces without a head go.
+//
+// Each change is a put or a removal of its own key, so that making some of them twice
+// does no harm. Meanwhile nothing else is committed.
+
+const (
+	// maxLarge is the largest transaction, in bytes as the engine reckons them. The most
+	// that the language's limits let one activity consume and send is below it.
+	maxLarge = 16 << 20
+	// pieceSize is how much of the changes one piece has.
+	pieceSize = 256 << 10
+	// maxPieces bounds what Open believes.
+	maxPieces = 2 * maxLarge / pieceSize
+)
+
+// commitLarge makes the changes of ops, as one transaction.
+func (m *Manager) commitLarge(ops []store.Op) error {
+	encoded := appendOps(nil, ops)
+	count := (len(encoded) + pieceSize - 1) / pieceSize
+	pieces := make([]store.Op, 0, count)
+	for index := range count {
+		key := appendPieceKey(nil, index)
+		piece := encoded[index*pieceSize : min(len(encoded), (index+1)*pieceSize)]
+		pieces = append(pieces, store.Op{Key: key, Value: newRecord(key, piece...)})
+	}
+	if err := m.commitInParts(pieces); err != nil {
+		return err
+	}
+	head := newRecord(keyLarge, binary.BigEndian.AppendUint32(nil, uint32(count))...)
+	if err := m.commitInParts([]store.Op{{Key: keyLarge, Value: head}}); err != nil {
+		return err
+	}
+	return m.makeChanges(ops, count)
+}
+
+// makeChanges makes the changes of a transaction whose head is on disk.
+func (m *Manager) makeChanges(ops []store.Op, pieces int) error {
+	if err := m.commitInParts(ops); err != nil {
+		return err
+	}
+	return m.commitInParts(removePieces([]store.Op{{Key: keyLarge}}, pieces))
+}
+
+func removePieces(ops []store.Op, count int) []store.Op {
+	for index := range count {
+		ops = append(ops, store.Op{Key: appendPieceKey(nil, index)})
+	}
+	return ops
+}
+
+// commitInParts commits ops in order, as many at once as the engine takes.
+func (m *Manager) commitInParts(ops []store.Op) error {
+	for len(ops) > 0 {
+		n, size := 0, int64(0)
+		for n < len(ops) {
+			size += m.engine.Size(&store.Batch{Ops: ops[n : n+1]})
+			if n > 0 && size > m.maxBatch {
+				break
+			}
+			n++
+		}
+		if err := m.engine.Commit(m.engine.Last()+1, &store.Batch{Ops: ops[:n]}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// finishLarge finishes, at open, the large transaction that was under way when the
+// node stopped, or removes what there is of it.
+func (m *Manager) finishLarge() error {
+	var encoded []byte
+	pieces, head := 0, 0
+	err := m.scan(store.ScanOptions{Prefix: []byte{classLarge}}, func(key, value []byte) error {
+		content, err := openRecord(key, value)
+		if err != nil {
+			return err
+		}
+		if len(key) == len(keyLarge) {
+			if len(content) != 4 {
+				return damaged(key, "its content is of an unknown form")
+			}
+			head = int(binary.BigEndian.Uint32(content))
+			return nil
+		}
+		if k := (keyReader{rest: key[1:]}); k.uint32() != uint32(pieces) || k.end() != nil || pieces == maxPieces {
+			return damaged(key, "pieces are missing before it")
+		}
+		encoded = append(encoded, content...)
+		pieces++
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case head == 0:
+		return m.commitInParts(removePieces(nil, pieces))
+	case head != pieces:
+		return damaged(keyLarge, fmt.Sprintf("it has %d pieces of %d", pieces, head))
+	}
+	ops, err := readOps(encoded)
+	if err != nil {
+		return damaged(keyLarge, err.Error())
+	}
+	return m.makeChanges(ops, pieces)
+}
+
+// appendOps appends changes: the length of the key, the key, the length of the value
+// plus one, or 0 for a removal, and the value.
+func appendOps(b []byte, ops []store.Op) []byte {
+	for i := range ops {
+		op := &ops[i]
+		b = append(binary.AppendUvarint(b, uint64(len(op.Key))), op.Key...)
+		if op.Value == nil {
+			b = append(b, 0)
+			continue
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(op.Value))+1), op.Value...)
+	}
+	return b
+}
+
+var errOps = errors.New("its changes cannot be read")
+
+func readOps(b []byte) (ops []store.Op, err error) {
+	next := func(n uint64) []byte {
+		if n > uint64(len(b)) {
+			err, n = errOps, 0
+		}
+		part := b[:n:n]
+		b = b[n:]
+		return part
+	}
+	number := func() uint64 {
+		n, width := binary.Uvarint(b)
+		if width <= 0 {
+			err = errOps
+			return 0
+		}
+		b = b[width:]
+		return n
+	}
+	for len(b) > 0 && err == nil {
+		op := store.Op{Key: next(number())}
+		if size := number(); size > 0 {
+			op.Value = next(size - 1)
+		}
+		ops = append(ops, op)
+	}
+	return ops, err
+}

@@ -1,0 +1,255 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"fmqm/internal/store"
+	"fmqm/internal/store/badger"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// crashing is an engine that fails after some commits, and that survives its manager.
+type crashing struct {
+	store.Engine
+	maxBatch int64
+	left     int // commits until it fails; below 0: never
+	done     int
+}
+
+var errCrashed = errors.New("crashed")
+
+func (e *crashing) Commit(version uint64, b *store.Batch) error {
+	if e.left == 0 {
+		return errCrashed
+	}
+	e.left--
+	e.done++
+	if size := e.Size(b); size > e.maxBatch {
+		return fmt.Errorf("%w: %d bytes", store.ErrTooLarge, size)
+	}
+	return e.Engine.Commit(version, b)
+}
+
+func (e *crashing) MaxBatch() int64 { return e.maxBatch }
+
+func (e *crashing) Close() error { return nil }
+
+func (e *crashing) records(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := e.Scan(store.ScanOptions{}, func(key, value []byte) bool {
+		found[string(key)] = string(value)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// longName is a name of the greatest length.
+func longName(n int) processtable.ActivityID {
+	return processtable.ActivityID(fmt.Sprintf("a%0*d", processtable.MaxName-1, n))
+}
+
+// wideMessage goes from one activity to another, all names as long as they may be.
+func wideMessage(source, target processtable.ActivityID, scope, body int) message.Message {
+	return message.Message{
+		Header: message.Header{
+			Queue: message.Queue{
+				Process: processtable.ProcessID{Name: string(longName(0)), Version: 1 << 30}, Node: "A",
+			},
+			Instance: message.InstanceID{6: 0x70, 8: 0x80}, Origin: processtable.NodeID(longName(1)),
+			Scope:    message.Scope(strings.Repeat("s", scope)),
+			Activity: target, Source: source, Kind: message.KindConnector, Control: message.True, Data: message.DataPresent, Clock: 1 << 40,
+		},
+		Body: bytes.Repeat([]byte{1}, body),
+	}
+}
+
+// wide gives what n activities send to one, and how that one ends: it consumes all of
+// it and sends to n others.
+func wide(n, scope, body int) (incoming, end *Tx) {
+	incoming, end = &Tx{}, &Tx{}
+	joined := longName(2)
+	first := wideMessage(longName(3), joined, scope, 0)
+	c := Consume{Process: first.Queue.Process, Entry: first.Entry()}
+	a := AuditRecord{
+		Process: first.Queue.Process, Instance: first.Instance, Origin: first.Origin, Scope: first.Scope,
+		Activity: joined, Event: EventTerminated, Output: bytes.Repeat([]byte{2}, body),
+	}
+	for i := range n {
+		in := wideMessage(longName(10+i), joined, scope, body)
+		out := wideMessage(joined, longName(10+i), scope, body)
+		incoming.Put = append(incoming.Put, in)
+		end.Put = append(end.Put, out)
+		c.Keys = append(c.Keys, in.Key())
+		a.Consumed = append(a.Consumed, Consumed{Key: in.Key(), Control: in.Control, Data: in.Data, Clock: in.Clock})
+		a.Sent = append(a.Sent, Sent{Target: out.Activity, Node: out.Queue.Node, Control: out.Control, Data: out.Data})
+	}
+	end.Consume, end.Audit = []Consume{c}, []AuditRecord{a}
+	return incoming, end
+}
+
+func openCrashing(t *testing.T, e *crashing) *Manager {
+	t.Helper()
+	m, err := Open(e, Options{Node: "A", Clock: stoppedClock{}, Rand: bytes.NewReader(make([]byte, 16))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// commit submits tx and closes the manager.
+func commit(t *testing.T, m *Manager, tx *Tx) error {
+	t.Helper()
+	done := make(chan error, 1)
+	tx.Done = func(err error) { done <- err }
+	m.Submit(tx)
+	err := <-done
+	if closed := m.Close(context.Background()); closed != nil {
+		t.Error(closed)
+	}
+	return err
+}
+
+func newCrashing(t *testing.T, maxBatch int64) *crashing {
+	t.Helper()
+	engine, err := badger.Open(badger.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	if maxBatch == 0 {
+		maxBatch = engine.MaxBatch()
+	}
+	return &crashing{Engine: engine, maxBatch: maxBatch, left: -1}
+}
+
+// TestWidestTermination: the most that the language lets one activity have, 2,000
+// connectors in and 2,000 out with the longest names, in the deepest scope, each with a
+// body that is staged.
+func TestWidestTermination(t *testing.T) {
+	const fan = 2000
+	incoming, end := wide(fan, message.MaxScope, smallInline+1)
+	e := newCrashing(t, 0)
+	if err := commit(t, openCrashing(t, e), incoming); err != nil {
+		t.Fatal(err)
+	}
+	m := openCrashing(t, e)
+	// A body of 1 MiB has four chunks, and these have one.
+	removals := e.Size(&store.Batch{Ops: removePieces(nil, 3*fan)})
+	if size := m.prepare(end).size; size <= m.maxBatch || size+removals+fan*1000 > maxLarge {
+		t.Errorf("%d bytes: more than the engine's %d, and well below %d", size, m.maxBatch, maxLarge)
+	}
+	if err := commit(t, m, end); err != nil {
+		t.Fatal(err)
+	}
+	m = openCrashing(t, e)
+	for _, i := range []int{0, fan - 1} {
+		want := end.Put[i]
+		if found, err := m.Browse(want.Queue.Process, want.Entry()); err != nil || len(found) != 1 || !bytes.Equal(found[0].Body, want.Body) {
+			t.Errorf("target %d has %d messages, %v", i, len(found), err)
+		}
+	}
+	if left, err := m.Browse(end.Consume[0].Process, end.Consume[0].Entry); err != nil || len(left) != 0 {
+		t.Errorf("%d of the incoming messages are left, %v", len(left), err)
+	}
+	if err := m.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if report, err := Verify(e); err != nil || len(report.Problems) > 0 {
+		t.Errorf("%v, %v", report.Problems, err)
+	}
+}
+
+// TestLargeTransactionCutOff: wherever a large transaction is cut off, the next open
+// finds all of it or nothing (invariant 3).
+func TestLargeTransactionCutOff(t *testing.T) {
+	var whole map[string]string
+	outcomes := map[string]int{}
+	for left := -1; ; left++ {
+		incoming, end := wide(400, 1000, 300)
+		e := newCrashing(t, minBatch)
+		if err := commit(t, openCrashing(t, e), incoming); err != nil {
+			t.Fatal(err)
+		}
+		m := openCrashing(t, e)
+		before := e.records(t)
+		e.left = left
+		failed := commit(t, m, end)
+		e.left = -1
+		if report, err := Verify(e); err != nil || len(report.Problems) > 0 {
+			t.Errorf("cut off after %d commits: %v, %v", left, report.Problems, err)
+		}
+		if err := openCrashing(t, e).Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		now := e.records(t)
+		switch {
+		case left < 0:
+			whole = now
+			if e.done < 8 || failed != nil {
+				t.Fatalf("%d commits, %v", e.done, failed)
+			}
+			continue
+		case maps.Equal(now, whole):
+			outcomes["whole"]++
+		case maps.Equal(now, before) && failed != nil:
+			outcomes["nothing"]++
+		default:
+			t.Errorf("cut off after %d commits (%v): %d records, before %d, after %d", left, failed, len(now), len(before), len(whole))
+		}
+		if failed == nil {
+			break
+		}
+	}
+	t.Log(outcomes)
+	if outcomes["whole"] < 3 || outcomes["nothing"] < 3 {
+		t.Errorf("outcomes: %v", outcomes)
+	}
+}
+
+// TestDamagedPieces: what a large transaction was to change cannot be told any more.
+func TestDamagedPieces(t *testing.T) {
+	ops := []store.Op{{Key: []byte("a"), Value: []byte{}}, {Key: []byte("bc")}, {Key: []byte("d"), Value: []byte("value")}}
+	encoded := appendOps(nil, ops)
+	got, err := readOps(encoded)
+	if err != nil || len(got) != 3 || got[0].Value == nil || got[1].Value != nil || string(got[2].Value) != "value" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for size := range encoded {
+		if got, err := readOps(encoded[:size]); err == nil && len(got) > 2 {
+			t.Errorf("%d of %d bytes are read as %+v", size, len(encoded), got)
+		}
+	}
+	head := func(count byte) []byte { return newRecord(keyLarge, 0, 0, 0, count) }
+	for name, records := range map[string][]store.Op{
+		"a piece is missing":   {{Key: keyLarge, Value: head(2)}, {Key: appendPieceKey(nil, 0), Value: newRecord(appendPieceKey(nil, 0), encoded...)}},
+		"the first is missing": {{Key: keyLarge, Value: head(1)}, {Key: appendPieceKey(nil, 1), Value: newRecord(appendPieceKey(nil, 1), encoded...)}},
+		"no changes":           {{Key: keyLarge, Value: head(1)}, {Key: appendPieceKey(nil, 0), Value: newRecord(appendPieceKey(nil, 0), 0xff)}},
+		"a head of two bytes":  {{Key: keyLarge, Value: newRecord(keyLarge, 1, 2)}},
+	} {
+		e := newCrashing(t, 0)
+		if err := openCrashing(t, e).Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Engine.Commit(e.Last()+1, &store.Batch{Ops: records}); err != nil {
+			t.Fatal(err)
+		}
+		before := e.records(t)
+		if _, err := Open(e, Options{Node: "A"}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !maps.Equal(before, e.records(t)) {
+			t.Errorf("%s: the store was changed", name)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"fmqm/internal/store"
+	"fmqm/processtable"
+)
+
+// Options say how to open a queue manager.
+type Options struct {
+	// Node is whose store it is; a store is bound to the first one that opens it.
+	Node processtable.NodeID
+	// Clock tells the time; the system's if nil.
+	Clock Clock
+	// Rand is where the incarnation of a new store comes from; crypto/rand if nil.
+	Rand io.Reader
+	// DirtyLimit is how many entries may have newcomers before links stop accepting;
+	// 50,000 if 0.
+	DirtyLimit int
+	// ParkedLimit is how many messages may wait for one missing process table (N3);
+	// 10,000 if 0.
+	ParkedLimit int
+}
+
+// Manager is a node's queue manager. Its methods are safe for concurrent use.
+type Manager struct {
+	node        processtable.NodeID
+	engine      store.Engine
+	clock       Clock
+	incarnation Incarnation
+	parkedLimit int
+	maxBatch    int64
+	works       workPool
+	load        load
+	timers      *timers
+	nextBody    atomic.Uint64
+	nextAside   atomic.Uint64
+
+	registry struct {
+		sync.RWMutex
+		processes     map[processtable.ProcessID]*process
+		transmissions map[processtable.NodeID]*Transmission
+	}
+
+	// durable is what of the committer's state is on disk.
+	durable struct {
+		sync.Mutex
+		accepted map[laneKey]acceptedAt
+		peers    map[processtable.NodeID]Incarnation
+		tables   map[processtable.ProcessID]processtable.DefinitionHash
+	}
+
+	// The committer's own.
+	core  core
+	group group
+
+	kick      chan struct{}
+	committed chan struct{} // closed when the committer ended
+	failed    chan error
+
+	mu        sync.Mutex // guards what follows
+	list      []*work
+	submitted uint64
+	trims     []trimRequest
+	trimDue   bool
+	stopTrim  func() bool
+	stopping  bool
+	abandoned bool  // what was submitted is not to be committed any more
+	broken    error // the store turned out to be damaged
+	cause     error // why transactions are refused
+	stats     Stats
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Stats counts what was done since the store was opened.
+type Stats struct {
+	Commits      uint64 // durable writes
+	Transactions uint64 // that were joined into them
+	Dirty        int    // entries whose newcomers wait in mailboxes
+}
+
+// Incarnation is the random number that the store got when it was made (L1).
+func (m *Manager) Incarnation() Incarnation { return m.incarnation }
+
+// Failed gives the error, once, when a commit failed or the store turned out to be
+// damaged: nothing is committed any more, and the node must stop.
+func (m *Manager) Failed() <-chan error { return m.failed }
+
+// Stats says what was done.
+func (m *Manager) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.stats
+	s.Dirty = m.load.count()
+	return s
+}
+
+// Congested says whether so much waits in mailboxes that links should not accept.
+func (m *Manager) Congested() bool { return m.load.congested() }
+
+// WaitCapacity blocks while it is congested, or until ctx ends, and gives its error.
+func (m *Manager) WaitCapacity(ctx context.Context) error { return m.load.wait(ctx) }
+
+func (m *Manager) process(id processtable.ProcessID) *process {
+	m.registry.RLock()
+	p := m.registry.processes[id]
+	m.registry.RUnlock()
+	if p != nil {
+		return p
+	}
+	m.registry.Lock()
+	defer m.registry.Unlock()
+	if p = m.registry.processes[id]; p == nil {
+		p = newProcess(id, &m.load)
+		m.registry.processes[id] = p
+	}
+	return p
+}
+
+// Mailbox gives the newcomers of a process queue from now on. What came before only
+// lies in the store: who asks first browses. Timers that are due are in it.
+func (m *Manager) Mailbox(id processtable.ProcessID) *Mailbox {
+	p := m.process(id)
+	p.mu.Lock()
+	first := !p.reader
+	p.reader = true
+	p.mu.Unlock()
+	if first {
+		if err := m.timers.refire(p); err != nil {
+			m.failReading(err)
+		}
+	}
+	return &Mailbox{p: p}
+}
+
+// judge stops the manager after a read that failed: what cannot be read may be what
+// must not be missing (invariant 8). The engine may know more.
+func (m *Manager) judge(err error) error {
+	if err == nil || errors.Is(err, store.ErrClosed) {
+		return err
+	}
+	if d, ok := m.engine.(store.Doubter); ok {
+		err = first1(d.Doubt(), err)
+	}
+	m.failReading(err)
+	return err
+}
+
+// failReading stops the manager: the store is damaged where nobody can be told.
+func (m *Manager) failReading(err error) {
+	m.mu.Lock()
+	if m.stopping {
+		m.mu.Unlock()
+		return
+	}
+	m.broken = err
+	m.mu.Unlock()
+	signal(m.kick)
+}
+
+// Close commits what was submitted, ends all goroutines and closes the engine. Where
+// ctx ends before, transactions that were not begun get ErrStopped. A second call
+// gives the result of the first.
+func (m *Manager) Close(ctx context.Context) error {
+	m.closeOnce.Do(func() { m.closeErr = m.close(ctx) })
+	return m.closeErr
+}
+
+func (m *Manager) close(ctx context.Context) error {
+	m.mu.Lock()
+	m.stopping = true
+	if m.stopTrim != nil {
+		m.stopTrim()
+	}
+	m.mu.Unlock()
+	signal(m.kick)
+	var err error
+	select {
+	case <-m.committed:
+	case <-ctx.Done():
+		err = m.abandon(ctx.Err())
+	}
+	m.timers.stop()
+	return errors.Join(err, m.engine.Close())
+}
+
+// abandon ends the committer after the commit under way.
+func (m *Manager) abandon(cause error) error {
+	m.mu.Lock()
+	m.cause = fmt.Errorf("close: %w", cause)
+	m.abandoned = true
+	m.mu.Unlock()
+	signal(m.kick)
+	<-m.committed
+	return m.cause
+}
+
+// workPool keeps works for reuse, with the memory that they encode into.
+type workPool struct{ pool sync.Pool }
+
+// maxKeptBuffer bounds what a work that is kept holds, in bytes.
+const maxKeptBuffer = 64 << 10
+
+func (p *workPool) get() *work {
+	if w, ok := p.pool.Get().(*work); ok {
+		return w
+	}
+	return &work{buf: make([]byte, 0, 4<<10)}
+}
+
+func (p *workPool) put(w *work) {
+	if cap(w.buf) > maxKeptBuffer {
+		return
+	}
+	clear(w.ops)
+	clear(w.consumes)
+	clear(w.local)
+	clear(w.items)
+	*w = work{
+		buf: w.buf[:0], ops: w.ops[:0], consumes: w.consumes[:0], local: w.local[:0],
+		items: w.items[:0], audits: w.audits[:0], links: w.links[:0],
+		timers: w.timers[:0], replaces: w.replaces[:0],
+	}
+	p.pool.Put(w)
+}

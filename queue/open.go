@@ -1,0 +1,370 @@
+package queue
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+const (
+	defaultDirtyLimit  = 50_000
+	defaultParkedLimit = 10_000
+	// minBatch is what an engine has to commit at once: several chunks.
+	minBatch = 1 << 20
+)
+
+var (
+	keyFormat      = []byte{classMeta, 'f', 'o', 'r', 'm', 'a', 't'}
+	keyNode        = []byte{classMeta, 'n', 'o', 'd', 'e'}
+	keyIncarnation = []byte{classMeta, 'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'}
+)
+
+// Open makes a manager of engine, which it closes with Close; after an error engine
+// is still the caller's. A store that is new is bound to o.Node and gets its
+// incarnation; one of another node, or of another format, is refused.
+func Open(engine store.Engine, o Options) (*Manager, error) {
+	m := newManager(engine, o)
+	if !processtable.ValidNode(string(o.Node)) {
+		return nil, fmt.Errorf("open queues: %q is not a node's name", o.Node)
+	}
+	if m.maxBatch < minBatch {
+		return nil, fmt.Errorf("open queues of %s: the engine commits at most %d bytes at once, %d are needed", o.Node, m.maxBatch, minBatch)
+	}
+	random := o.Rand
+	if random == nil {
+		random = rand.Reader
+	}
+	for _, step := range []func() error{
+		func() error { return m.bind(random) },
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside,
+	} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
+		}
+	}
+	m.core.version = engine.Last()
+	go m.commitLoop()
+	go m.timers.run()
+	return m, nil
+}
+
+func newManager(engine store.Engine, o Options) *Manager {
+	m := &Manager{
+		node: o.Node, engine: engine, clock: o.Clock,
+		parkedLimit: o.ParkedLimit, maxBatch: engine.MaxBatch(),
+		kick: make(chan struct{}, 1), committed: make(chan struct{}), failed: make(chan error, 1),
+	}
+	if m.clock == nil {
+		m.clock = SystemClock{}
+	}
+	if m.parkedLimit <= 0 {
+		m.parkedLimit = defaultParkedLimit
+	}
+	m.load.limit = o.DirtyLimit
+	if m.load.limit <= 0 {
+		m.load.limit = defaultDirtyLimit
+	}
+	m.timers = newTimers(m)
+	m.load.relaxed = func() { signal(m.timers.kick) }
+	m.registry.processes = map[processtable.ProcessID]*process{}
+	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
+	m.durable.accepted = map[laneKey]acceptedAt{}
+	m.durable.peers = map[processtable.NodeID]Incarnation{}
+	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
+	m.group.lanes = map[*Transmission]bool{}
+	m.core = core{
+		size: engine.Size, get: engine.Get, maxBatch: m.maxBatch,
+		lanes:    map[*Transmission]*[lanes]laneEnd{},
+		accepted: map[laneKey]acceptedAt{},
+		peers:    map[processtable.NodeID]Incarnation{},
+		tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
+		staged:   newStagedFilter(),
+		fresh:    map[string]*bodyRef{},
+		taken:    map[uint64]bool{},
+	}
+	return m
+}
+
+// bind reads whose store it is, or makes it ours if it is new.
+func (m *Manager) bind(random io.Reader) error {
+	format, err := m.meta(keyFormat)
+	if errors.Is(err, store.ErrNotFound) {
+		if last := m.engine.Last(); last != 0 {
+			return fmt.Errorf("the store has %d commits but no format: %w", last, ErrDamaged)
+		}
+		return m.create(random)
+	}
+	if err != nil {
+		return err
+	}
+	if len(format) != 1 || format[0] != formatVersion {
+		return fmt.Errorf("the store is of format %d, this program writes %d: use the version that made it", format, formatVersion)
+	}
+	node, err := m.meta(keyNode)
+	if err != nil {
+		return err
+	}
+	if string(node) != string(m.node) {
+		return wrongNode(processtable.NodeID(node), m.node)
+	}
+	incarnation, err := m.meta(keyIncarnation)
+	if err != nil {
+		return err
+	}
+	if len(incarnation) != len(m.incarnation) {
+		return damaged(keyIncarnation, "it has the wrong length")
+	}
+	copy(m.incarnation[:], incarnation)
+	return nil
+}
+
+func (m *Manager) meta(key []byte) ([]byte, error) {
+	value, err := m.engine.Get(key)
+	if err != nil {
+		return nil, fmt.Errorf("record %q: %w", readable(key), err)
+	}
+	return openRecord(key, value)
+}
+
+func (m *Manager) create(random io.Reader) error {
+	if _, err := io.ReadFull(random, m.incarnation[:]); err != nil {
+		return fmt.Errorf("make an incarnation: %w", err)
+	}
+	var b store.Batch
+	b.Put(keyFormat, newRecord(keyFormat, formatVersion))
+	b.Put(keyNode, newRecord(keyNode, []byte(m.node)...))
+	b.Put(keyIncarnation, newRecord(keyIncarnation, m.incarnation[:]...))
+	return m.engine.Commit(m.engine.Last()+1, &b)
+}
+
+// scan calls visit for every record of a class, until it gives an error.
+func (m *Manager) scan(o store.ScanOptions, visit func(key, value []byte) error) error {
+	var failed error
+	err := m.engine.Scan(o, func(key, value []byte) bool {
+		failed = visit(key, value)
+		return failed == nil
+	})
+	return first1(failed, err)
+}
+
+func (m *Manager) loadTables() error {
+	return m.scan(store.ScanOptions{Prefix: []byte{classTable}}, func(key, value []byte) error {
+		content, err := openRecord(key, value)
+		if err != nil {
+			return err
+		}
+		k := keyReader{rest: key[1:]}
+		id := k.process()
+		if k.end() != nil || len(content) < tableFixed {
+			return damaged(key, "it is not of a known form")
+		}
+		hash := processtable.DefinitionHash(content[:tableFixed])
+		m.durable.tables[id], m.core.tables[id] = hash, hash
+		m.process(id).gotTable()
+		return nil
+	})
+}
+
+func (m *Manager) loadLinks() error {
+	err := m.scan(store.ScanOptions{Prefix: []byte{classPeer}}, func(key, value []byte) error {
+		content, err := openRecord(key, value)
+		if err != nil {
+			return err
+		}
+		k := keyReader{rest: key[1:]}
+		peer := processtable.NodeID(k.name())
+		if k.end() != nil || len(content) != len(Incarnation{}) {
+			return damaged(key, "it is not of a known form")
+		}
+		m.durable.peers[peer], m.core.peers[peer] = Incarnation(content), Incarnation(content)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return m.scan(store.ScanOptions{Prefix: []byte{classAccepted}}, func(key, value []byte) error {
+		lane, at, err := readAccepted(key, value)
+		m.durable.accepted[lane], m.core.accepted[lane] = at, at
+		return err
+	})
+}
+
+// loadTransmissions finds both ends of every lane, without reading what lies between.
+func (m *Manager) loadTransmissions() error {
+	err := m.scan(store.ScanOptions{Prefix: []byte{classLow}}, func(key, value []byte) error {
+		peer, lane, low, err := readLow(key, value)
+		if err == nil {
+			m.Transmission(peer).ends[lane] = laneEnd{last: low, low: low}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The first key of each peer's lane leads to the next one.
+	for from := []byte{classTransmission}; from != nil; {
+		key, err := m.firstKey(classTransmission, from)
+		if err != nil || key == nil {
+			return first1(err, m.shareLanes())
+		}
+		k := keyReader{rest: key[1:]}
+		peer, lane := processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
+		if k.bad || lane >= lanes {
+			return damaged(key, errKey.Error())
+		}
+		if err := m.loadLane(m.Transmission(peer), lane); err != nil {
+			return err
+		}
+		from = nextPrefix(appendLane(nil, classTransmission, peer, lane))
+	}
+	return m.shareLanes()
+}
+
+// shareLanes gives the committer its copy of the lanes.
+func (m *Manager) shareLanes() error {
+	for _, t := range m.registry.transmissions {
+		ends := t.ends
+		m.core.lanes[t] = &ends
+	}
+	return nil
+}
+
+// loadLane finds the last item of a lane, and verifies that the first follows on low.
+func (m *Manager) loadLane(t *Transmission, lane message.Lane) error {
+	prefix := appendLane(nil, classTransmission, t.peer, lane)
+	for _, reverse := range []bool{false, true} {
+		found := false
+		err := m.scan(store.ScanOptions{Prefix: prefix, Reverse: reverse}, func(key, value []byte) error {
+			if found {
+				return errEnough
+			}
+			found = true
+			item, err := readItem(key, value)
+			if err != nil {
+				return err
+			}
+			if !reverse && item.at.Number != t.ends[lane].low.Number+1 {
+				return damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].low.Number+1))
+			}
+			t.ends[lane].last = item.at
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errEnough ends a scan.
+var errEnough = errors.New("enough")
+
+// firstKey gives the first key of a class from a key on, nil if there is none.
+func (m *Manager) firstKey(class byte, from []byte) (first []byte, err error) {
+	err = m.engine.Scan(store.ScanOptions{Prefix: []byte{class}, From: from, KeysOnly: true}, func(key, _ []byte) bool {
+		first = bytes.Clone(key)
+		return false
+	})
+	return first, err
+}
+
+// eachProcess calls visit for every process that has records of a class.
+func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) error) error {
+	for from := []byte{class}; from != nil; {
+		key, err := m.firstKey(class, from)
+		if err != nil || key == nil {
+			return err
+		}
+		k := keyReader{rest: key[1:]}
+		id := k.process()
+		if k.bad {
+			return damaged(key, errKey.Error())
+		}
+		if err := visit(id); err != nil {
+			return err
+		}
+		from = nextPrefix(appendProcess(nil, class, id))
+	}
+	return nil
+}
+
+func (m *Manager) loadMarkers() error {
+	return m.eachProcess(classMarker, func(id processtable.ProcessID) error {
+		m.process(id).marked.Store(true)
+		return nil
+	})
+}
+
+// anyMarker says whether a process has markers; in doubt it has.
+func (m *Manager) anyMarker(id processtable.ProcessID) bool {
+	found := false
+	o := store.ScanOptions{Prefix: appendProcess(nil, classMarker, id), KeysOnly: true}
+	err := m.engine.Scan(o, func(_, _ []byte) bool {
+		found = true
+		return false
+	})
+	return found || err != nil
+}
+
+// loadParked counts the messages of processes whose table is not here.
+func (m *Manager) loadParked() error {
+	for _, class := range []byte{classMessage, classRecord, classMarker} {
+		err := m.eachProcess(class, func(id processtable.ProcessID) error {
+			p := m.process(id)
+			if p.tabled {
+				return nil
+			}
+			o := store.ScanOptions{Prefix: appendProcess(nil, class, id), KeysOnly: true}
+			return m.scan(o, func(_, _ []byte) error {
+				p.parked++
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBodies notes which records have staged bodies, and sweeps those that no record
+// names: the node stopped between the chunks and the transaction.
+func (m *Manager) loadBodies() error {
+	var unnamed []bodyRef
+	err := m.scan(store.ScanOptions{Prefix: []byte{classStaged}}, func(key, value []byte) error {
+		named, ref, owner, err := readStaged(key, value)
+		if err != nil {
+			return err
+		}
+		if named {
+			m.core.staged.add(owner)
+		} else {
+			unnamed = append(unnamed, ref)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, ref := range unnamed {
+		b := store.Batch{Ops: removeStaged(nil, ref)}
+		if err := m.engine.Commit(m.engine.Last()+1, &b); err != nil {
+			return err
+		}
+	}
+	return m.last(classChunk, func(k *keyReader) { m.nextBody.Store(k.uint64()) })
+}
+
+// last shows the last key of a class, without the class, if there is one.
+func (m *Manager) last(class byte, show func(*keyReader)) error {
+	return m.engine.Scan(store.ScanOptions{Prefix: []byte{class}, Reverse: true, KeysOnly: true}, func(key, _ []byte) bool {
+		show(&keyReader{rest: key[1:]})
+		return false
+	})
+}

@@ -1,0 +1,482 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fmqm/internal/cbor"
+	"fmqm/internal/store"
+	"fmqm/message"
+)
+
+const (
+	// inlineSize is the largest part of a record that is not staged, in bytes (S2).
+	inlineSize = 32 << 10
+	// smallInline is the same in a transaction that would be too large otherwise: what
+	// is staged in its place costs the transaction less from here on.
+	smallInline = 256
+	// chunkSize is how much of a staged body one chunk has: a part of a message fits.
+	chunkSize = partSize + 1<<10
+	// itemFixed: an item's running hash, the bytes in its lane up to it, and its time.
+	itemFixed  = 16 + 8 + 8
+	tableFixed = 32
+)
+
+// work is a transaction made ready by its submitter: encoded, its keys built. What
+// only the committer knows (link numbers, hashes, the commit) is filled in by it.
+type work struct {
+	tx  *Tx
+	seq uint64
+	err error // why it cannot be committed
+
+	buf  []byte
+	ops  []store.Op
+	size int64 // of ops, and of extra once it was examined
+
+	consumes []consumePut
+	local    []localPut
+	items    []itemPut
+	audits   []auditPut
+	links    []auditLink
+	timers   []int        // ops that put timers
+	replaces []int        // ops that may remove a record whose content is staged
+	staged   []stagedName // bodies that the transaction names
+	accept   *acceptPut
+	bind     *bindPut
+	taken    int // op that notes what was taken out of what is set aside
+
+	stage     []store.Op // chunks, to be written before
+	stageDone int
+	extra     []store.Op // removals of what replaced records had staged
+	examined  bool
+}
+
+type consumePut struct {
+	process *process
+	consume *Consume
+	takes   bool
+}
+
+type localPut struct {
+	process *process
+	message *message.Message
+	op      int
+}
+
+// itemPut is an item for a transmission queue that has no number yet.
+type itemPut struct {
+	to      *Transmission
+	lane    message.Lane
+	op      int
+	payload []byte
+	put     int // of Tx.Put
+	first   bool
+	staged  int    // of work.staged, or -1
+	number  uint64 // once it has one
+}
+
+// auditPut is an audit record whose key or checksum is not complete yet.
+type auditPut struct {
+	op      int
+	history bool // the key ends with commit and index
+}
+
+// auditLink says that a Sent of an audit record is an item.
+type auditLink struct{ audit, sent, item int }
+
+// stagedName is a body that was staged, and the record that names it.
+type stagedName struct {
+	ref   bodyRef
+	op    int  // of the record that makes it exist
+	owner int  // op of the record that names it
+	kept  bool // until owner goes
+}
+
+// prepare makes tx ready. It runs in the submitter's goroutine. Where many parts that
+// are small enough to stay with their records are too much together, it begins again
+// and stages them too.
+func (m *Manager) prepare(tx *Tx) *work {
+	w := m.build(tx, inlineSize)
+	if w.err == nil && w.size > m.maxBatch {
+		m.works.put(w)
+		w = m.build(tx, smallInline)
+	}
+	return w
+}
+
+func (m *Manager) build(tx *Tx, inline int) *work {
+	w := m.works.get()
+	w.tx = tx
+	b := builder{m: m, work: w, inline: inline}
+	for i := range tx.Consume {
+		b.consume(&tx.Consume[i])
+	}
+	for i := range tx.Put {
+		b.put(i)
+	}
+	for i := range tx.Timers {
+		b.timer(&tx.Timers[i])
+	}
+	for i := range tx.Audit {
+		b.audit(i)
+	}
+	for i := range tx.Tables {
+		b.table(&tx.Tables[i])
+	}
+	if tx.Accept != nil {
+		b.accept(tx.Accept)
+	}
+	for i := range tx.SetAside {
+		b.setAside(&tx.SetAside[i])
+	}
+	b.takeAside(tx.TakeAside)
+	b.rebuild(tx.Rebuild)
+	b.dropReplaced()
+	if w.err == nil {
+		w.size = m.engine.Size(&store.Batch{Ops: w.ops})
+		if inline == smallInline && w.size > maxLarge {
+			w.err = fmt.Errorf("%w: %d bytes of records of at most %d", ErrTooLarge, w.size, maxLarge)
+		}
+	}
+	return w
+}
+
+// builder adds the operations of one transaction.
+type builder struct {
+	m *Manager
+	*work
+	inline int // the largest part of a record that is not staged
+	now    time.Time
+}
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = fmt.Errorf("transaction refused: %w", err)
+	}
+}
+
+// cut gives what was appended to buf since start, as a slice of its own.
+func (b *builder) cut(start int) []byte { return b.buf[start:len(b.buf):len(b.buf)] }
+
+func (b *builder) op(key, value []byte) int {
+	b.ops = append(b.ops, store.Op{Key: key, Value: value})
+	return len(b.ops) - 1
+}
+
+// sealed adds a put of a record whose content is complete.
+func (b *builder) sealed(key, value []byte) int {
+	seal(key, value)
+	return b.op(key, value)
+}
+
+func (b *builder) consume(c *Consume) {
+	p := b.m.process(c.Process)
+	b.consumes = append(b.consumes, consumePut{process: p, consume: c, takes: len(c.Keys) > 0 || !c.Due.IsZero()})
+	for _, k := range c.Keys {
+		start := len(b.buf)
+		b.buf = appendMessageKey(b.buf, c.Process, &c.Entry, k)
+		op := b.op(b.cut(start), nil)
+		b.replaces = append(b.replaces, op)
+	}
+	if !c.Due.IsZero() {
+		start := len(b.buf)
+		b.buf = appendTimerKey(b.buf, &Timer{Due: c.Due, Process: c.Process, Entry: c.Entry})
+		b.op(b.cut(start), nil)
+	}
+}
+
+func (b *builder) put(i int) {
+	m := &b.tx.Put[i]
+	if m.Queue.Node == b.m.node {
+		b.putLocal(m)
+	} else {
+		b.putRemote(i, m)
+	}
+}
+
+func (b *builder) putLocal(m *message.Message) {
+	entry := m.Entry()
+	start := len(b.buf)
+	b.buf = appendMessageKey(b.buf, m.Queue.Process, &entry, m.Key())
+	key := b.cut(start)
+	start = len(b.buf)
+	b.buf = beginRecord(b.buf)
+	staged := -1
+	inline := *m
+	if len(m.Body) > b.inline {
+		staged = b.stageBody(m.Body)
+		inline.Body = nil
+		b.buf = appendRef(append(b.buf, placeStaged), b.staged[staged].ref)
+	} else {
+		b.buf = append(b.buf, placeInline)
+	}
+	if !b.encode(inline) {
+		return
+	}
+	b.buf = endRecord(b.buf)
+	op := b.sealed(key, b.cut(start))
+	b.name(staged, op)
+	b.replaces = append(b.replaces, op)
+	b.local = append(b.local, localPut{process: b.m.process(m.Queue.Process), message: m, op: op})
+}
+
+func (b *builder) encode(m message.Message) bool {
+	encoded, err := message.AppendEncode(b.buf, m)
+	if err != nil {
+		b.fail(fmt.Errorf("message from %q to %q: %w", m.Source, m.Activity, err))
+		return false
+	}
+	b.buf = encoded
+	return true
+}
+
+func (b *builder) putRemote(i int, m *message.Message) {
+	if b.now.IsZero() {
+		b.now = b.m.clock.Now()
+	}
+	to := b.m.Transmission(m.Queue.Node)
+	if len(m.Body) <= min(b.inline, inlineSize-message.MaxHeader) {
+		b.item(to, m.Lane, i, true, func() bool { return b.encode(*m) })
+		return
+	}
+	encoded, err := message.Encode(*m)
+	if err != nil {
+		b.fail(fmt.Errorf("message from %q to %q: %w", m.Source, m.Activity, err))
+		return
+	}
+	of := pieces(len(encoded))
+	if of == 1 {
+		b.largeItem(to, m.Lane, i, true, append([]byte{payloadWhole}, encoded...))
+		return
+	}
+	index := 0
+	for part := range slices.Chunk(encoded, partSize) {
+		payload := append(appendPartHead(make([]byte, 0, partHead+len(part)), index, of), part...)
+		b.largeItem(to, m.Lane, i, index == 0, payload)
+		index++
+	}
+}
+
+// beginItem adds the key of an item and the part of its value before its place.
+func (b *builder) beginItem(to *Transmission, lane message.Lane) (key []byte, start int) {
+	start = len(b.buf)
+	b.buf = appendItemKey(b.buf, to.peer, lane, 0)
+	key = b.cut(start)
+	start = len(b.buf)
+	b.buf = beginRecord(b.buf)
+	var fixed [itemFixed]byte
+	binary.BigEndian.PutUint64(fixed[itemFixed-8:], uint64(b.now.UnixNano()))
+	b.buf = append(b.buf, fixed[:]...)
+	return key, start
+}
+
+// item adds an item that carries a whole small message, which encode appends.
+func (b *builder) item(to *Transmission, lane message.Lane, put int, first bool, encode func() bool) {
+	key, start := b.beginItem(to, lane)
+	b.buf = append(b.buf, placeInline)
+	payload := len(b.buf) - start
+	b.buf = append(b.buf, payloadWhole)
+	if !encode() {
+		return
+	}
+	b.buf = endRecord(b.buf)
+	value := b.cut(start)
+	b.items = append(b.items, itemPut{
+		to: to, lane: lane, op: b.op(key, value), put: put, first: first, staged: -1,
+		payload: value[payload : len(value)-crcSize],
+	})
+}
+
+// largeItem adds an item whose payload is staged.
+func (b *builder) largeItem(to *Transmission, lane message.Lane, put int, first bool, payload []byte) {
+	staged := b.stageBody(payload)
+	key, start := b.beginItem(to, lane)
+	b.buf = endRecord(appendRef(append(b.buf, placeStaged), b.staged[staged].ref))
+	op := b.op(key, b.cut(start))
+	b.name(staged, op)
+	b.items = append(b.items, itemPut{
+		to: to, lane: lane, op: op, put: put, first: first, staged: staged, payload: payload,
+	})
+}
+
+// stageBody adds body's chunks to what is written before the transaction, and a record
+// that says that nothing names them yet. It gives the index in staged.
+func (b *builder) stageBody(body []byte) int {
+	ref := bodyRef{id: b.m.nextBody.Add(1), size: len(body), count: (len(body) + chunkSize - 1) / chunkSize}
+	key := appendStagedKey(nil, ref.id)
+	b.stage = append(b.stage, store.Op{Key: key, Value: newRecord(key, stagedContent(false, ref, nil)...)})
+	index := 0
+	for part := range slices.Chunk(body, chunkSize) {
+		key := appendChunkKey(nil, ref.id, index)
+		b.stage = append(b.stage, store.Op{Key: key, Value: newRecord(key, part...)})
+		index++
+	}
+	b.staged = append(b.staged, stagedName{ref: ref, op: -1, owner: -1})
+	return len(b.staged) - 1
+}
+
+// name adds the record that says which record names the body, so that it is found
+// when that record goes. Where staged is -1 there is none.
+func (b *builder) name(staged, owner int) {
+	if staged < 0 {
+		return
+	}
+	s := &b.staged[staged]
+	key := appendStagedKey(nil, s.ref.id)
+	s.owner, s.kept = owner, true
+	s.op = b.op(key, newRecord(key, stagedContent(true, s.ref, b.ops[owner].Key)...))
+}
+
+// dropReplaced drops the staged body of a record that a later one of this very
+// transaction replaces.
+func (b *builder) dropReplaced() {
+	if len(b.staged) == 0 {
+		return
+	}
+	last := make(map[string]int, len(b.replaces))
+	for _, op := range b.replaces {
+		last[string(b.ops[op].Key)] = op
+	}
+	for i := range b.staged {
+		s := &b.staged[i]
+		if !s.kept {
+			continue
+		}
+		if op, replaceable := last[string(b.ops[s.owner].Key)]; replaceable && op != s.owner {
+			s.kept = false
+			b.ops = removeStaged(b.ops, s.ref)
+		}
+	}
+}
+
+func (b *builder) timer(t *Timer) {
+	start := len(b.buf)
+	b.buf = appendTimerKey(b.buf, t)
+	key := b.cut(start)
+	start = len(b.buf)
+	b.buf = endRecord(beginRecord(b.buf))
+	b.timers = append(b.timers, b.sealed(key, b.cut(start)))
+}
+
+func (b *builder) table(t *TableRecord) {
+	b.m.durable.Lock()
+	bound, known := b.m.durable.tables[t.Process]
+	b.m.durable.Unlock()
+	if known && bound == t.Definition {
+		return // nothing changes
+	}
+	start := len(b.buf)
+	b.buf = appendProcess(b.buf, classTable, t.Process)
+	key := b.cut(start)
+	value := append(beginRecord(nil), t.Definition[:]...)
+	b.replaces = append(b.replaces, b.large(key, value, t.Encoded))
+}
+
+// large adds a record of head and body, which is staged if it has to be.
+func (b *builder) large(key, head, body []byte) (op int) {
+	if len(body) <= b.inline {
+		return b.sealed(key, endRecord(append(append(head, placeInline), body...)))
+	}
+	staged := b.stageBody(body)
+	op = b.sealed(key, endRecord(appendRef(append(head, placeStaged), b.staged[staged].ref)))
+	b.name(staged, op)
+	return op
+}
+
+func (b *builder) setAside(s *SetAside) {
+	if len(s.Message) > message.MaxEncoded {
+		b.fail(errors.New("a message to set aside is too large"))
+		return
+	}
+	w := cbor.BeginMap(make([]byte, 0, 128+len(s.Reason)+len(s.Message)))
+	w.Time(0, s.Time)
+	w.Text(1, string(s.Peer))
+	w.Text(2, cutReason(s.Reason))
+	w.Bytes(3, s.Message)
+	b.large(appendSetAsideKey(nil, b.m.nextAside.Add(1)), beginRecord(nil), w.B)
+}
+
+func (b *builder) audit(i int) {
+	a := &b.tx.Audit[i]
+	if err := validateAudit(a); err != nil {
+		b.fail(err)
+		return
+	}
+	key, history := b.auditKey(a)
+	start := len(b.buf)
+	b.buf = beginRecord(b.buf)
+	staged := -1
+	if len(a.Output) > b.inline {
+		staged = b.stageBody(a.Output)
+		b.buf = appendRef(append(b.buf, placeStaged), b.staged[staged].ref)
+	} else {
+		b.buf = append(b.buf, placeInline)
+	}
+	b.buf = appendAudit(b.buf, a, staged < 0)
+	b.buf = append(b.buf, make([]byte, 8*len(a.Sent))...)
+	b.buf = endRecord(b.buf)
+	op := b.op(key, b.cut(start))
+	if staged >= 0 { // named for ever: nothing is kept that open would have to read
+		b.staged[staged].op = b.op(appendStagedKey(nil, b.staged[staged].ref.id), nil)
+	}
+	b.linkSent(i)
+	b.audits = append(b.audits, auditPut{op: op, history: history})
+	if a.Event == EventStarted {
+		start := len(b.buf)
+		b.buf = appendStartKey(b.buf, a.Time, a.Instance)
+		key := b.cut(start)
+		start = len(b.buf)
+		b.buf = endRecord(beginRecord(b.buf))
+		b.sealed(key, b.cut(start))
+	}
+}
+
+// auditKey says where an audit record lies: at its entry's or instance's end where it
+// is one, else in the history.
+func (b *builder) auditKey(a *AuditRecord) (key []byte, history bool) {
+	start := len(b.buf)
+	entry := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}
+	which, ends := endOf(a)
+	switch {
+	case which != 0:
+		b.buf = appendInstanceKey(b.buf, a.Instance, which)
+	case ends:
+		b.buf = appendEndKey(b.buf, &entry)
+	default:
+		b.buf = append(append(b.buf, classHistory), a.Instance[:]...)
+		b.buf = binary.BigEndian.AppendUint64(b.buf, a.Clock)
+		b.buf = append(b.buf, make([]byte, 12)...) // commit and index, from the committer
+		history = true
+	}
+	return b.cut(start), history
+}
+
+// linkSent finds the items that an audit record's Sent are about.
+func (b *builder) linkSent(i int) {
+	a := &b.tx.Audit[i]
+	at := 0
+	for s := range a.Sent {
+		if a.Sent[s].Node == b.m.node || a.Sent[s].Node == "" {
+			continue
+		}
+		for range b.items {
+			if at >= len(b.items) {
+				at = 0
+			}
+			item := &b.items[at]
+			at++
+			if item.first && sentAs(a, &a.Sent[s], &b.tx.Put[item.put].Header) {
+				b.links = append(b.links, auditLink{audit: len(b.audits), sent: s, item: at - 1})
+				break
+			}
+		}
+	}
+}
+
+func sentAs(a *AuditRecord, s *Sent, h *message.Header) bool {
+	return h.Activity == s.Target && h.Source == a.Activity && h.Queue.Node == s.Node &&
+		h.Instance == a.Instance && h.Scope == a.Scope && h.Lane == s.Lane
+}

@@ -1,0 +1,60 @@
+// Package queuetest is the suite that the queue manager has to pass on every storage
+// engine: a test for each guarantee of package queue. It also has a [Clock] for
+// tests of other rooms.
+package queuetest
+
+import (
+	"testing"
+
+	"fmqm/internal/store/storetest"
+)
+
+// Run tests the queue manager on an engine that keeps its data in a directory.
+func Run(t *testing.T, open storetest.Open) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, storetest.Open)
+	}{
+		{"all of a transaction or none", testAllOrNone},
+		{"stale", testStale},
+		{"two consumers", testTwoConsumers},
+		{"mailbox", testMailbox},
+		{"mailbox of a later reader", testLateReader},
+		{"replacing", testReplacing},
+		{"browsing", testBrowsing},
+		{"records and markers", testRecordsAndMarkers},
+		{"tables", testTables},
+		{"parked messages", testParked},
+		{"large bodies", testLargeBodies},
+		{"large bodies of a refused transaction", testRefusedBodies},
+		{"many bodies", testManyBodies},
+		{"browsing large bodies", testBrowseBytes},
+		{"sweep", testSweep},
+		{"large tables and outputs", testLargeElsewhere},
+		{"transmission", testTransmission},
+		{"trim", testTrim},
+		{"trim after a second", testTrimAlone},
+		{"sent numbers", testSentNumbers},
+		{"parts", testParts},
+		{"accept", testAccept},
+		{"incarnations", testIncarnations},
+		{"set aside", testSetAside},
+		{"taken out of what is set aside", testTakeAside},
+		{"audit", testAudit},
+		{"instances", testInstances},
+		{"timers", testTimers},
+		{"timers after a restart", testTimersAfterRestart},
+		{"timers in the past", testTimersInThePast},
+		{"timers and full mailboxes", testTimersAndCongestion},
+		{"congestion", testCongestion},
+		{"binding", testBinding},
+		{"close", testClose},
+		{"close without time", testCloseWithoutTime},
+		{"failed disk", testFailedDisk},
+		{"damage", testDamage},
+		{"group commit", testGroupCommit},
+		{"model", testModel},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	}
+}

@@ -1,0 +1,398 @@
+package queuetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fmqm/internal/store/storetest"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// testAllOrNone: a transaction that is refused for any reason leaves nothing behind.
+func testAllOrNone(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	here, there := msg("A", 1, "a", "b"), msg("B", 1, "a", "c")
+	table := queue.TableRecord{Process: procP, Definition: defP, Encoded: []byte("table")}
+	s.must(&queue.Tx{Put: []message.Message{here}, Tables: []queue.TableRecord{table}})
+	if err := s.BindIncarnation("B", queue.Incarnation{7}); err != nil {
+		t.Fatal(err)
+	}
+	mb := s.Mailbox(procP)
+	dirty := msg("A", 2, "a", "b")
+	s.must(put(dirty))
+
+	whole := func() *queue.Tx {
+		return &queue.Tx{
+			Consume:  []queue.Consume{consume(here)},
+			Put:      []message.Message{msg("A", 1, "b", "d"), there, msg("A", 3, "a", "b", noise(100_000, 1)...)},
+			Timers:   []queue.Timer{{Due: noon, Process: procP, Entry: here.Entry()}},
+			Audit:    []queue.AuditRecord{{Instance: instance(1), Activity: "b", Event: queue.EventTerminated}},
+			Tables:   []queue.TableRecord{{Process: procQ, Definition: defP}},
+			Accept:   &queue.Accept{Peer: "B", Incarnation: queue.Incarnation{7}, Number: 1, Count: 1, Hash: queue.Hash{1}},
+			SetAside: []queue.SetAside{{Reason: "r"}},
+		}
+	}
+	tooLarge := make([]message.Message, 60_000) // too small to be staged
+	for i := range tooLarge {
+		tooLarge[i] = msg("A", 100+i, "a", "b", noise(100, byte(i))...)
+	}
+	before := s.dump()
+	for _, tc := range []struct {
+		name   string
+		change func(*queue.Tx)
+		want   error
+	}{
+		{"stale", func(tx *queue.Tx) { tx.Consume = append(tx.Consume, take(dirty).Consume...) }, queue.ErrStale},
+		{"stale without removing", func(tx *queue.Tx) {
+			tx.Consume = append(tx.Consume, queue.Consume{Process: procP, Entry: dirty.Entry()})
+		}, queue.ErrStale},
+		{"bound", func(tx *queue.Tx) {
+			tx.Tables = append(tx.Tables, queue.TableRecord{Process: procP, Definition: processtable.DefinitionHash{9}})
+		}, queue.ErrBound},
+		{"too large", func(tx *queue.Tx) { tx.Put = append(tx.Put, tooLarge...) }, queue.ErrTooLarge},
+		{"link number", func(tx *queue.Tx) { tx.Accept.Number = 2 }, queue.ErrOutOfOrder},
+		{"link hash", func(tx *queue.Tx) { tx.Accept.Before = queue.Hash{1} }, queue.ErrOutOfOrder},
+		{"link incarnation", func(tx *queue.Tx) { tx.Accept.Incarnation = queue.Incarnation{8} }, queue.ErrOutOfOrder},
+		{"unknown peer", func(tx *queue.Tx) { tx.Accept.Peer = "C" }, queue.ErrOutOfOrder},
+		{"message", func(tx *queue.Tx) { tx.Put[0].Activity = "not a name" }, message.ErrFormat},
+		{"message for a peer", func(tx *queue.Tx) { tx.Put[1].Kind = 0 }, message.ErrFormat},
+		{"large message for a peer", func(tx *queue.Tx) { tx.Put[1].Kind, tx.Put[1].Body = 0, noise(100_000, 1) }, message.ErrFormat},
+		{"node", func(tx *queue.Tx) { tx.Put[1].Queue.Node = processtable.Origin }, message.ErrFormat},
+		{"audit without an instance", func(tx *queue.Tx) { tx.Audit[0].Instance = message.InstanceID{} }, nil},
+		{"audit without an activity", func(tx *queue.Tx) { tx.Audit[0].Activity = "" }, nil},
+		{"audit of an unknown event", func(tx *queue.Tx) { tx.Audit[0].Event = 99 }, nil},
+		{"part", func(tx *queue.Tx) { tx.Accept.Parts = []queue.Part{{First: 1, Index: -1}} }, nil},
+		{"message to set aside", func(tx *queue.Tx) { tx.SetAside[0].Message = make([]byte, message.MaxEncoded+1) }, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tx := whole()
+			tc.change(tx)
+			err := s.try(tx)
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) {
+				t.Errorf("error %v, want %v", err, tc.want)
+			}
+			if after := s.dump(); after != before {
+				t.Errorf("it left something behind:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+	s.must(whole())
+	if s.dump() == before {
+		t.Error("the transaction changed nothing")
+	}
+	if got := mb.Take(10); len(got) != 4 {
+		t.Errorf("%d deliveries, want one of the first put, two messages and a timer of what was not refused", len(got))
+	}
+}
+
+// testStale: a transaction counts only on what its owner has taken.
+func testStale(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	first, second, other := msg("A", 1, "a", "c"), msg("A", 1, "b", "c"), msg("A", 1, "a", "d")
+	mb := s.Mailbox(procP)
+	s.must(put(first, other))
+	next(mb)
+	s.must(put(second))
+	if err := s.try(take(first)); !errors.Is(err, queue.ErrStale) {
+		t.Fatalf("decided without the second message: %v", err)
+	}
+	s.must(take(other)) // nothing new came for it
+	s.wantStored(first.Entry(), first, second)
+	if got := next(mb); len(got) != 1 || len(got[0].Messages) != 1 {
+		t.Fatalf("deliveries %v", got)
+	}
+	s.must(take(first, second))
+	s.wantStored(first.Entry())
+}
+
+// testTwoConsumers: of two transactions for one entry that were submitted before
+// either was reported, the second is refused, whether they share a write or not.
+func testTwoConsumers(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	m := msg("A", 1, "a", "b")
+	out := uint64(0)
+	for range 50 {
+		s.must(put(m))
+		results := make(chan error, 2)
+		for i := range 2 {
+			tx := take(m)
+			tx.Put = []message.Message{msg("B", i, "b", "c")}
+			tx.Done = func(err error) { results <- err }
+			s.Submit(tx)
+		}
+		reported := len(results) > 0 // on a busy machine, perhaps before the second was submitted
+		first, second := <-results, <-results
+		if first == nil && second == nil && reported {
+			out += 2
+			continue
+		}
+		if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), queue.ErrStale) {
+			t.Fatalf("results %v, %v", first, second)
+		}
+		out++
+	}
+	if got := s.Transmission("B").Last(0).Number; got != out {
+		t.Errorf("%d messages went out, want %d", got, out)
+	}
+	s.must(take(m)) // once it was reported, the entry is free again
+}
+
+func testMailbox(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	mb := s.Mailbox(procP)
+	if got := mb.Take(10); len(got) != 0 {
+		t.Fatalf("an empty mailbox gives %v", got)
+	}
+	// First come, first served, by entry; what comes for an entry joins it.
+	b1, b2, c1, d1 := msg("A", 1, "x", "b", 1), msg("A", 1, "y", "b"), msg("A", 1, "x", "c"), msg("A", 1, "x", "d")
+	for _, m := range []message.Message{b1, c1, b2, d1} {
+		s.must(put(m))
+	}
+	got := next2(mb, 2)
+	if len(got) != 2 || got[0].Entry != b1.Entry() || got[1].Entry != c1.Entry() {
+		t.Fatalf("deliveries %v", got)
+	}
+	sameMessages(t, got[0].Messages, []message.Message{b1, b2})
+	sameMessages(t, got[1].Messages, []message.Message{c1})
+	got = next2(mb, 2) // it wakes again for what was left
+	if len(got) != 1 || got[0].Entry != d1.Entry() {
+		t.Fatalf("deliveries %v", got)
+	}
+	// Other processes, and other nodes, have their own.
+	q := msg("A", 1, "x", "b")
+	q.Queue.Process = procQ
+	s.must(put(q, msg("B", 1, "x", "b")))
+	if got := mb.Take(10); len(got) != 0 {
+		t.Errorf("deliveries of another process: %v", got)
+	}
+	if again := s.Mailbox(procP); again.Wake() != mb.Wake() {
+		t.Error("a process has two mailboxes")
+	}
+}
+
+func next2(mb *queue.Mailbox, limit int) []queue.Delivery {
+	<-mb.Wake()
+	return mb.Take(limit)
+}
+
+// testLateReader: what came before anybody asked for the mailbox only lies in the
+// store, and stands in nobody's way.
+func testLateReader(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	before, after := msg("A", 1, "a", "c"), msg("A", 1, "b", "c")
+	s.must(put(before))
+	mb := s.Mailbox(procP)
+	if got := mb.Take(10); len(got) != 0 {
+		t.Errorf("the mailbox has what came before: %v", got)
+	}
+	s.wantStored(before.Entry(), before)
+	s.must(put(after))
+	sameMessages(t, next(mb)[0].Messages, []message.Message{after})
+	s.must(take(before, after))
+}
+
+// testReplacing: a second message with the same key replaces the first.
+func testReplacing(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	m := kind(msg("A", 1, "", "b", 1), message.KindSnapshot)
+	s.must(put(m))
+	m.Body, m.Clock = []byte{2}, 7
+	s.must(put(m))
+	s.wantStored(m.Entry(), m)
+	later := m
+	later.Body = []byte{3}
+	s.must(put(m, later))
+	s.wantStored(m.Entry(), later)
+	tx := take(later)
+	tx.Put = []message.Message{m}
+	s.must(tx) // removing comes first
+	s.wantStored(m.Entry(), m)
+	s.reopen()
+	s.wantStored(m.Entry(), m)
+}
+
+// testBrowsing: entries come whole and in the order of their keys, whatever the names.
+func testBrowsing(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	scoped := msg("A", 1, "a", "b")
+	scoped.Scope = "block/1"
+	messages := []message.Message{
+		msg("A", 1, "a", "b"), msg("A", 1, "c", "b"), kind(msg("A", 1, "", "b"), message.KindSnapshot),
+		msg("A", 1, "a", "b1"), msg("A", 1, "a", "ba"), scoped,
+		msg("A", 2, "a", "b"), kind(msg("A", 2, "b", processtable.Sink), message.KindNotice),
+		msg("A", 3, "a", processtable.Sink),
+	}
+	records := []message.Message{
+		kind(msg("A", 2, processtable.Source, processtable.Sink), message.KindRecord),
+		kind(msg("A", 4, processtable.Source, processtable.Sink), message.KindRecord),
+	}
+	other := msg("A", 1, "a", "b")
+	other.Queue.Process = procQ
+	shuffled := slices.Concat(messages, records, []message.Message{other, msg("B", 1, "a", "b")})
+	slices.Reverse(shuffled)
+	s.must(put(shuffled...))
+
+	s.wantStored(messages[0].Entry(), messages[0:3]...)
+	s.wantStored(messages[7].Entry(), records[0], messages[7]) // by kind
+	s.wantStored(records[1].Entry(), records[1])
+	s.wantStored(entry(9, "b"))
+	for n, want := range map[int][]message.Message{
+		1: messages[0:6], 2: {messages[6], messages[7], records[0]}, 3: {messages[8]}, 4: {records[1]}, 5: nil,
+	} {
+		got, err := s.BrowseInstance(procP, instance(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameMessages(t, got, want)
+	}
+	want := [][]message.Message{
+		messages[0:3], messages[3:4], messages[4:5], messages[5:6], messages[6:7],
+		{records[0], messages[7]},
+		messages[8:9],
+	}
+	for _, limit := range []int{1, 2, 3, 100} {
+		t.Run(fmt.Sprintf("%d at a time", limit), func(t *testing.T) {
+			var after message.Entry
+			for at := 0; ; {
+				found, more, err := s.BrowseFrom(procP, after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range found {
+					if e.Entry != want[at][0].Entry() {
+						t.Fatalf("entry %d is %v", at, e.Entry)
+					}
+					sameMessages(t, e.Messages, want[at])
+					after = e.Entry
+					at++
+				}
+				if more != (at < len(want)) {
+					t.Fatalf("after %d of %d entries more is %v", at, len(want), more)
+				}
+				if !more {
+					return
+				}
+			}
+		})
+	}
+}
+
+func testRecordsAndMarkers(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	var records []message.Message
+	for n := range 5 {
+		r := kind(msg("A", n, processtable.Source, processtable.Sink, byte(n)), message.KindRecord)
+		records = append(records, r)
+		s.must(put(r, msg("A", n, "a", "b"), msg("A", n, "a", processtable.Sink)))
+	}
+	check := func(want []message.Message) {
+		t.Helper()
+		var after message.InstanceID
+		var got []message.Message
+		for more := true; more; {
+			found, m, err := s.Records(procP, after, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, more = append(got, found...), m
+			after = got[len(got)-1].Instance
+		}
+		sameMessages(t, got, want)
+	}
+	check(records)
+	s.must(take(records[1]))
+	check(slices.Delete(slices.Clone(records), 1, 2))
+
+	marker := kind(msg("A", 2, "", ""), message.KindMarker)
+	none := func(n int) {
+		t.Helper()
+		if got, err := s.Marker(procP, instance(n)); got != nil || err != nil {
+			t.Errorf("marker of instance %d: %v, %v", n, got, err)
+		}
+	}
+	none(2)
+	if s.HasMarkers(procP) {
+		t.Error("there is a marker before any was put")
+	}
+	s.must(put(marker))
+	for range 2 {
+		got, err := s.Marker(procP, instance(2))
+		if err != nil || got == nil {
+			t.Fatalf("marker: %v, %v", got, err)
+		}
+		sameMessages(t, []message.Message{*got}, []message.Message{marker})
+		none(3)
+		if !s.HasMarkers(procP) || s.HasMarkers(procQ) {
+			t.Error("which process has markers is wrong")
+		}
+		s.reopen()
+	}
+	s.must(take(marker))
+	none(2)
+	if s.HasMarkers(procP) {
+		t.Error("there is a marker after the last was taken")
+	}
+}
+
+func testTables(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	if _, _, found, err := s.Table(procP); found || err != nil {
+		t.Errorf("table before any was stored: %v, %v", found, err)
+	}
+	record := queue.TableRecord{Process: procP, Definition: defP, Encoded: []byte("first")}
+	tx := func(r queue.TableRecord) *queue.Tx { return &queue.Tx{Tables: []queue.TableRecord{r}} }
+	s.must(tx(record))
+	again := record
+	again.Encoded = []byte("compiled again")
+	s.must(tx(again)) // the same definition: nothing changes
+	other := record
+	other.Definition = processtable.DefinitionHash{9}
+	err := s.try(tx(other))
+	if !errors.Is(err, queue.ErrBound) || !strings.Contains(err.Error(), "table of p@1: bound to another definition: raise the version") {
+		t.Errorf("another definition: %v", err)
+	}
+	s.must(tx(queue.TableRecord{Process: procQ, Definition: other.Definition}))
+	for range 2 {
+		encoded, hash, found, err := s.Table(procP)
+		if err != nil || !found || hash != defP || string(encoded) != "first" {
+			t.Errorf("table %q of %v, %v, %v", encoded, hash, found, err)
+		}
+		if all := s.Tables(); len(all) != 2 || all[procP] != defP || all[procQ] != other.Definition {
+			t.Errorf("tables %v", all)
+		}
+		s.reopen()
+	}
+}
+
+// testParked: what waits for a table is counted, for a quota (N3).
+func testParked(t *testing.T, open storetest.Open) {
+	s := newSite(t, open, func(o *queue.Options) { o.ParkedLimit = 3 })
+	s.must(put(msg("A", 1, "a", "b"), kind(msg("A", 1, "", ""), message.KindMarker)))
+	for range 2 {
+		if n := s.ParkedCount(procP); n != 2 || s.ParkedFull(procP) {
+			t.Errorf("%d messages are parked, want 2", n)
+		}
+		s.crash()
+	}
+	s.must(put(msg("A", 2, "a", "b"), msg("A", 3, "a", "b")))
+	if all := s.Parked(); len(all) != 1 || all[procP] != 4 || !s.ParkedFull(procP) {
+		t.Errorf("parked %v, want 4 of p", all)
+	}
+	s.must(take(msg("A", 2, "a", "b")))
+	if n := s.ParkedCount(procP); n != 3 {
+		t.Errorf("%d messages are parked, want 3", n)
+	}
+	s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procP, Definition: defP}}})
+	s.must(put(msg("A", 4, "a", "b")))
+	for range 2 {
+		if all := s.Parked(); len(all) != 0 || s.ParkedFull(procP) {
+			t.Errorf("parked %v although the table is here", all)
+		}
+		s.crash()
+	}
+}

@@ -1,0 +1,145 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/internal/store/badger"
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// rebinder is node A, which has exchanged messages with B's store 1: B has confirmed
+// two of five, and A has accepted one of B's and the first part of another.
+type rebinder struct {
+	t   *testing.T
+	dir string
+	m   *queue.Manager
+}
+
+var store1, store2 = queue.Incarnation{1}, queue.Incarnation{2}
+
+func newRebinder(t *testing.T) *rebinder {
+	r := &rebinder{t: t, dir: t.TempDir()}
+	r.open()
+	t.Cleanup(r.close)
+	r.must(r.m.BindIncarnation("B", store1))
+	for n := range 5 {
+		r.must(r.submit(&queue.Tx{Put: []message.Message{{Header: message.Header{
+			Queue: message.Queue{Process: procP, Node: "B"}, Instance: uuid.UUID{byte(n + 1)},
+			Origin: "A", Activity: "a", Source: "b", Kind: message.KindConnector, Control: message.True,
+		}}}}))
+	}
+	r.m.Transmission("B").Trim(0, 2)
+	first := queue.HashNext(queue.Hash{}, []byte("first"))
+	r.must(r.submit(&queue.Tx{Accept: &queue.Accept{
+		Peer: "B", Incarnation: store1, Number: 2, Count: 2, Hash: queue.HashNext(first, []byte("part")),
+		Parts: []queue.Part{{First: 2, Data: make([]byte, 200_000)}},
+	}}))
+	return r
+}
+
+func (r *rebinder) open() {
+	engine, err := badger.Open(badger.Options{Dir: r.dir})
+	r.must(err)
+	r.m, err = queue.Open(engine, queue.Options{Node: "A"})
+	r.must(err)
+}
+
+func (r *rebinder) close() { r.must(r.m.Close(context.Background())) }
+
+func (r *rebinder) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rebinder) submit(tx *queue.Tx) error {
+	done := make(chan error, 1)
+	tx.Done = func(err error) { done <- err }
+	r.m.Submit(tx)
+	return <-done
+}
+
+// L1: by an operator's word the conversation with a peer that lost its store begins
+// anew: nothing of the new store is accepted yet, it is sent what was not confirmed, and
+// all of that is one transaction that a restart finds.
+func TestRebindBeginsTheConversationAnew(t *testing.T) {
+	r := newRebinder(t)
+	before, err := r.m.Transmission("B").Read(0, 1, 1<<20)
+	r.must(err)
+	r.must(r.m.RebindIncarnation("B", store2))
+	for _, restarted := range []bool{false, true} {
+		if restarted {
+			r.close()
+			r.open()
+		}
+		if known, _ := r.m.KnownIncarnation("B"); known != store2 {
+			t.Fatalf("B is known as %s", known)
+		}
+		if at := r.m.Accepted("B", 0); at != (queue.Position{}) {
+			t.Fatalf("of the new store %d is accepted", at.Number)
+		}
+		if parts, err := r.m.Parts("B", 0, 2); err != nil || len(parts) != 0 {
+			t.Fatalf("%d parts of the store before are kept, %v", len(parts), err)
+		}
+		began, err := r.m.Began("B")
+		r.must(err)
+		if low := r.m.Transmission("B").Low(0); began[0] != low || low.Number != 2 || began[1] != (queue.Position{}) {
+			t.Fatalf("the conversation begins at %+v, and the queue is trimmed up to %d", began, low.Number)
+		}
+		after, err := r.m.Transmission("B").Read(0, 1, 1<<20)
+		r.must(err)
+		if len(after) != 3 || after[0].Number != before[0].Number || after[2].Hash != before[2].Hash {
+			t.Fatalf("%d items wait from %d on, expected the 3 from 3 on", len(after), after[0].Number)
+		}
+	}
+	hash := queue.HashNext(queue.Hash{}, []byte("again from 1"))
+	accept := queue.Accept{Peer: "B", Incarnation: store1, Number: 1, Count: 1, Hash: hash}
+	if err := r.submit(&queue.Tx{Accept: &accept}); !errors.Is(err, queue.ErrOutOfOrder) {
+		t.Fatalf("the store before was accepted from: %v", err)
+	}
+	accept.Incarnation = store2
+	r.must(r.submit(&queue.Tx{Accept: &accept}))
+}
+
+func TestRebindIsRefusedWhereNothingIsToBeDecided(t *testing.T) {
+	r := newRebinder(t)
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"the store that is known": {r.m.RebindIncarnation("B", store1), "rebind incarnation of B: link number out of order: it is known as " + store1.String()},
+		"a peer that was not met": {r.m.RebindIncarnation("C", store1), "rebind incarnation of C: link number out of order: it is known as " + queue.Incarnation{}.String()},
+		"no store":                {r.m.RebindIncarnation("B", queue.Incarnation{}), "rebind incarnation: 0 is none"},
+		"begin before meeting":    {r.m.BeginAccepted("C", [2]queue.Position{{Number: 7}}), "begin with C: link number out of order: its incarnation is not known"},
+	} {
+		if tt.err == nil || tt.err.Error() != tt.want {
+			t.Errorf("%s: got %v, expected %s", name, tt.err, tt.want)
+		}
+	}
+	if at := r.m.Accepted("B", 0); at.Number != 2 {
+		t.Fatalf("a refusal changed what was accepted: %d", at.Number)
+	}
+}
+
+// The other side: what the peer sends begins where its operator's decision left it, in
+// lanes of which nothing was accepted.
+func TestBeginAcceptedBeginsOnlyWhatHasNotBegun(t *testing.T) {
+	r := newRebinder(t)
+	accepted := r.m.Accepted("B", 0)
+	begin := [2]queue.Position{{Number: 40, Hash: queue.Hash{4}}, {Number: 7, Hash: queue.Hash{7}}}
+	r.must(r.m.BeginAccepted("B", begin))
+	r.close()
+	r.open()
+	if r.m.Accepted("B", 0) != accepted || r.m.Accepted("B", 1) != begin[1] {
+		t.Fatalf("lanes begin at %+v and %+v", r.m.Accepted("B", 0), r.m.Accepted("B", 1))
+	}
+	r.must(r.submit(&queue.Tx{Accept: &queue.Accept{
+		Peer: "B", Incarnation: store1, Lane: 1, Number: 8, Count: 1, Before: begin[1].Hash, Hash: queue.HashNext(begin[1].Hash, nil),
+	}}))
+}

@@ -1,0 +1,109 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"fmqm/internal/store"
+)
+
+// A staged body is its chunks and one record that says whether a record names it, and
+// which. At open, bodies that nothing names are swept; those of messages, items and
+// the like are removed with the record that names them. Bodies of the audit queue
+// have no such record once they are named.
+
+func stagedContent(named bool, ref bodyRef, owner []byte) []byte {
+	b := []byte{0}
+	if named {
+		b[0] = 1
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(ref.count)), owner...)
+}
+
+func readStaged(key, value []byte) (named bool, ref bodyRef, owner []byte, err error) {
+	content, err := openRecord(key, value)
+	if err != nil {
+		return false, ref, nil, err
+	}
+	k := keyReader{rest: key[1:]}
+	ref.id = k.uint64()
+	if k.end() != nil || len(content) < 5 || content[0] > 1 {
+		return false, ref, nil, damaged(key, "its content is of an unknown form")
+	}
+	ref.count = int(binary.BigEndian.Uint32(content[1:]))
+	return content[0] == 1, ref, content[5:], nil
+}
+
+// removeStaged adds the removal of a body to ops.
+func removeStaged(ops []store.Op, ref bodyRef) []store.Op {
+	ops = append(ops, store.Op{Key: appendStagedKey(nil, ref.id)})
+	for i := range ref.count {
+		ops = append(ops, store.Op{Key: appendChunkKey(nil, ref.id, i)})
+	}
+	return ops
+}
+
+// filterSlots is the size of a stagedFilter.
+const filterSlots = 1 << 12
+
+// stagedFilter says, in memory of a fixed size, which records may have a staged body,
+// so that removing the others costs no read.
+type stagedFilter struct {
+	seed  maphash.Seed
+	total int
+	slots [filterSlots]uint32
+}
+
+func newStagedFilter() *stagedFilter { return &stagedFilter{seed: maphash.MakeSeed()} }
+
+func (f *stagedFilter) slot(key []byte) *uint32 {
+	return &f.slots[maphash.Bytes(f.seed, key)%filterSlots]
+}
+
+func (f *stagedFilter) add(key []byte) {
+	*f.slot(key)++
+	f.total++
+}
+
+func (f *stagedFilter) remove(key []byte) {
+	*f.slot(key)--
+	f.total--
+}
+
+func (f *stagedFilter) maybe(key []byte) bool { return f.total > 0 && *f.slot(key) > 0 }
+
+// body gives the large part of a record, from its chunks where it is staged.
+func (m *Manager) body(p place) ([]byte, error) {
+	if p.ref.count == 0 {
+		return p.inline, nil
+	}
+	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
+		return nil, fmt.Errorf("body of %d bytes in %d chunks: %w", p.ref.size, p.ref.count, ErrDamaged)
+	}
+	body := make([]byte, 0, p.ref.size)
+	for i := range p.ref.count {
+		key := appendChunkKey(nil, p.ref.id, i)
+		value, err := m.engine.Get(key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, errGone
+		}
+		if err != nil {
+			return nil, fmt.Errorf("chunk %q: %w", readable(key), err)
+		}
+		chunk, err := openRecord(key, value)
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, chunk...)
+	}
+	if len(body) != p.ref.size {
+		return nil, fmt.Errorf("body of %d bytes, not %d: %w", len(body), p.ref.size, ErrDamaged)
+	}
+	return body, nil
+}
+
+// errGone: a chunk is not there. The record that names it was removed since it was
+// read, or it is damage; reading the record again tells.
+var errGone = fmt.Errorf("a chunk of the body is missing: %w", ErrDamaged)

@@ -1,0 +1,329 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// lanes is how many lanes a link has (L2).
+const lanes = 2
+
+// Transmission is the transmission queue for one peer: what it was sent and has not
+// acknowledged. All methods are safe for concurrent use.
+type Transmission struct {
+	m    *Manager
+	peer processtable.NodeID
+	wake chan struct{}
+
+	mu   sync.Mutex
+	ends [lanes]laneEnd // as far as they are durable
+}
+
+// TransmissionStats is what a transmission queue holds.
+type TransmissionStats struct {
+	Peer   processtable.NodeID
+	Count  uint64    // items
+	Bytes  uint64    // of their payloads
+	Oldest time.Time // when the oldest was put; zero if there is none
+}
+
+// Transmission gives the transmission queue for peer, also if nothing was ever sent there.
+func (m *Manager) Transmission(peer processtable.NodeID) *Transmission {
+	m.registry.RLock()
+	t := m.registry.transmissions[peer]
+	m.registry.RUnlock()
+	if t != nil {
+		return t
+	}
+	m.registry.Lock()
+	defer m.registry.Unlock()
+	if t = m.registry.transmissions[peer]; t == nil {
+		t = &Transmission{m: m, peer: peer, wake: make(chan struct{}, 1)}
+		m.registry.transmissions[peer] = t
+	}
+	return t
+}
+
+// Peers gives the nodes whose transmission queue is not empty, by name.
+func (m *Manager) Peers() []processtable.NodeID {
+	m.registry.RLock()
+	defer m.registry.RUnlock()
+	var peers []processtable.NodeID
+	for peer, t := range m.registry.transmissions {
+		if t.count() > 0 {
+			peers = append(peers, peer)
+		}
+	}
+	slices.SortFunc(peers, func(a, b processtable.NodeID) int { return strings.Compare(string(a), string(b)) })
+	return peers
+}
+
+func (t *Transmission) end(lane message.Lane) laneEnd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if lane >= lanes {
+		return laneEnd{}
+	}
+	return t.ends[lane]
+}
+
+func (t *Transmission) count() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var n uint64
+	for i := range t.ends {
+		n += t.ends[i].last.Number - t.ends[i].low.Number
+	}
+	return n
+}
+
+// Last is the newest durable position in lane.
+func (t *Transmission) Last(lane message.Lane) Position { return t.end(lane).last.Position }
+
+// Low is the position before the oldest item that is still kept in lane.
+func (t *Transmission) Low(lane message.Lane) Position { return t.end(lane).low.Position }
+
+// Wake is signalled (capacity 1) when items were added.
+func (t *Transmission) Wake() <-chan struct{} { return t.wake }
+
+// Trim lets everything in lane up to number go, with the next commit or after a second
+// (L4). What is above Last is left alone.
+func (t *Transmission) Trim(lane message.Lane, number uint64) {
+	end := t.end(lane)
+	if number = min(number, end.last.Number); number > end.low.Number {
+		t.m.requestTrim(t, lane, number)
+	}
+}
+
+// Stats says what the queue holds; both lanes together.
+func (t *Transmission) Stats() (TransmissionStats, error) {
+	s := TransmissionStats{Peer: t.peer}
+	for lane := range message.Lane(lanes) {
+		end := t.end(lane)
+		s.Count += end.last.Number - end.low.Number
+		s.Bytes += end.last.total - end.low.total
+		if end.last.Number == end.low.Number {
+			continue
+		}
+		key := appendItemKey(nil, t.peer, lane, end.low.Number+1)
+		value, err := t.m.engine.Get(key)
+		if errors.Is(err, store.ErrNotFound) {
+			var low itemAt
+			if low, err = t.storedLow(lane); err == nil {
+				if low.Number > end.low.Number {
+					continue // trimmed meanwhile
+				}
+				err = damaged(key, "it is missing")
+			}
+		}
+		var item storedItem
+		if err == nil {
+			item, err = readItem(key, value)
+		}
+		if err != nil {
+			return s, fmt.Errorf("transmission queue for %s: %w", t.peer, t.m.judge(err))
+		}
+		if s.Oldest.IsZero() || item.put.Before(s.Oldest) {
+			s.Oldest = item.put
+		}
+	}
+	return s, nil
+}
+
+// Read gives items of lane from number on, in order and without a gap, as many as fit
+// maxBytes of payload, and at least one if there is one. It reads from disk.
+func (t *Transmission) Read(lane message.Lane, from uint64, maxBytes int) ([]Item, error) {
+	end := t.end(lane)
+	for {
+		items, err := t.read(lane, end, from, maxBytes)
+		if errors.Is(err, errGone) {
+			low, failed := t.storedLow(lane)
+			if failed == nil && low.Number > end.low.Number {
+				end.low = low // trimmed while it was read
+				continue
+			}
+			err = first1(failed, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("transmission queue for %s: %w", t.peer, t.m.judge(err))
+		}
+		return items, nil
+	}
+}
+
+func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxBytes int) ([]Item, error) {
+	from = max(from, end.low.Number+1)
+	if from > end.last.Number {
+		return nil, nil
+	}
+	var found []storedItem
+	var failed error
+	size, cut := 0, false
+	o := store.ScanOptions{Prefix: appendLane(nil, classTransmission, t.peer, lane), From: appendItemKey(nil, t.peer, lane, from)}
+	err := t.m.engine.Scan(o, func(key, value []byte) bool {
+		item, err := readItem(key, slices.Clone(value))
+		if err != nil {
+			failed = err
+			return false
+		}
+		size += max(item.place.ref.size, len(item.place.inline))
+		if cut = item.at.Number > end.last.Number || (len(found) > 0 && size > maxBytes); cut {
+			return false
+		}
+		found = append(found, item)
+		cut = size >= maxBytes
+		return !cut
+	})
+	if err = first1(failed, err); err != nil {
+		return nil, err
+	}
+	if next := from + uint64(len(found)); !cut && next <= end.last.Number {
+		return nil, fmt.Errorf("item %d of lane %d: %w", next, lane, errGone)
+	}
+	items := make([]Item, len(found))
+	for i := range found {
+		f := &found[i]
+		if f.at.Number != from+uint64(i) {
+			return nil, fmt.Errorf("item %d of lane %d: %w", from+uint64(i), lane, errGone)
+		}
+		payload, err := t.m.body(f.place)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = Item{Number: f.at.Number, Hash: f.at.Hash, Payload: payload}
+	}
+	return items, nil
+}
+
+// storedLow is the position before the oldest item of lane as the store has it: what a
+// commit trims is gone before its end is known to Low.
+func (t *Transmission) storedLow(lane message.Lane) (itemAt, error) {
+	key := appendLane(nil, classLow, t.peer, lane)
+	value, err := t.m.engine.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return itemAt{}, nil
+	}
+	if err != nil {
+		return itemAt{}, err
+	}
+	_, _, low, err := readLow(key, value)
+	return low, err
+}
+
+// storedItem is an item's record.
+type storedItem struct {
+	at    itemAt
+	put   time.Time
+	place place
+}
+
+// readItem reads an item's record; its place is a part of value.
+func readItem(key, value []byte) (s storedItem, err error) {
+	content, err := openRecord(key, value)
+	if err != nil {
+		return s, err
+	}
+	if len(content) < itemFixed || len(key) < 8 {
+		return s, damaged(key, "it is too short")
+	}
+	s.at.Number = binary.BigEndian.Uint64(key[len(key)-8:])
+	copy(s.at.Hash[:], content)
+	s.at.total = binary.BigEndian.Uint64(content[16:])
+	s.put = time.Unix(0, int64(binary.BigEndian.Uint64(content[24:]))).UTC()
+	s.place, _, err = readPlace(key, content[itemFixed:])
+	return s, err
+}
+
+const lowSize = 8 + 16 + 8
+
+func lowRecord(to *Transmission, lane message.Lane, low itemAt) store.Op {
+	key := appendLane(nil, classLow, to.peer, lane)
+	content := binary.BigEndian.AppendUint64(nil, low.Number)
+	content = binary.BigEndian.AppendUint64(append(content, low.Hash[:]...), low.total)
+	return store.Op{Key: key, Value: newRecord(key, content...)}
+}
+
+func readLow(key, value []byte) (peer processtable.NodeID, lane message.Lane, low itemAt, err error) {
+	content, err := openRecord(key, value)
+	if err != nil {
+		return "", 0, low, err
+	}
+	k := keyReader{rest: key[1:]}
+	peer, lane = processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
+	if k.end() != nil || len(content) != lowSize || lane >= lanes {
+		return "", 0, low, damaged(key, "its content is of an unknown form")
+	}
+	low.Number = binary.BigEndian.Uint64(content)
+	copy(low.Hash[:], content[8:])
+	low.total = binary.BigEndian.Uint64(content[24:])
+	return peer, lane, low, nil
+}
+
+// addTrims adds the trims that were asked for to the group, so many that transactions
+// have room beside them; the rest goes with the next.
+func (c *core) addTrims(g *group) error {
+	for budget := uint64(maxTrims); len(c.trims) > 0 && g.size < c.maxBatch/2; {
+		r := c.trims[0]
+		low := c.lanes[r.to][r.lane].low.Number
+		if budget == 0 {
+			return nil
+		}
+		if r.upto > low {
+			if err := c.trimLane(g, r, min(r.upto, low+budget)); err != nil {
+				return fmt.Errorf("trim transmission queue for %s: %w", r.to.peer, err)
+			}
+		}
+		reached := c.lanes[r.to][r.lane].low.Number
+		budget -= max(reached, low) - low
+		if reached < r.upto {
+			return nil
+		}
+		c.trims = c.trims[1:]
+	}
+	return nil
+}
+
+// trimLane removes items up to number, or fewer if the group is half full before.
+func (c *core) trimLane(g *group, r trimRequest, number uint64) error {
+	end := &c.lanes[r.to][r.lane]
+	upto := end.low.Number
+	for upto < number && g.size < c.maxBatch/2 {
+		key := appendItemKey(nil, r.to.peer, r.lane, upto+1)
+		ops := []store.Op{{Key: key}}
+		ref, err := c.stagedBy(key)
+		if err != nil {
+			return err
+		}
+		if ref != nil {
+			ops = removeStaged(ops, *ref)
+			c.noteRemoved(key)
+		}
+		g.batch.Ops = append(g.batch.Ops, ops...)
+		g.size += c.size(&store.Batch{Ops: ops})
+		upto++
+	}
+	key := appendItemKey(nil, r.to.peer, r.lane, upto)
+	value, err := c.get(key)
+	if err != nil {
+		return fmt.Errorf("item %d: %w", upto, err)
+	}
+	item, err := readItem(key, value)
+	if err != nil {
+		return err
+	}
+	end.low = item.at
+	op := lowRecord(r.to, r.lane, end.low)
+	g.batch.Ops = append(g.batch.Ops, op)
+	g.size += c.size(&store.Batch{Ops: []store.Op{op}})
+	g.lanes[r.to] = true
+	return nil
+}

@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"errors"
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Errors of a transaction, wrapped.
+var (
+	// ErrStale: an entry that the transaction was decided on has newcomers in its mailbox.
+	ErrStale = errors.New("entry has messages that were not folded yet")
+	// ErrBound: the name@version of a table is bound to another definition (N3).
+	ErrBound = errors.New("bound to another definition")
+	// ErrTooLarge: the transaction's records, without staged bodies, exceed 16 MiB.
+	ErrTooLarge = errors.New("transaction too large")
+	// ErrStopped: the manager is closing or its disk failed; nothing more is committed.
+	ErrStopped = errors.New("queue manager is stopped")
+	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
+	ErrOutOfOrder = errors.New("link number out of order")
+)
+
+// Tx is one transaction. All of it happens or none. The committer owns it from
+// Submit until Done.
+type Tx struct {
+	Consume  []Consume         // the entries that it was decided on, and what it removes of them
+	Put      []message.Message // to this node's process queues, or to the transmission queue of Header.Queue.Node
+	Timers   []Timer           // wake-ups of local entries
+	Audit    []AuditRecord
+	Tables   []TableRecord
+	Accept   *Accept // what a link has accepted with this transaction
+	SetAside []SetAside
+	// TakeAside are the numbers of messages set aside that go with this transaction; it is
+	// refused with ErrNotAside if one of them is not there any more.
+	TakeAside []uint64
+	Rebuild   *Rebuild // how far the rebuilding of a peer has come with this transaction
+	// Done is called once, from the committer's goroutine, and must not block. The
+	// error is nil if the transaction is on disk, else it has happened in no part.
+	Done func(error)
+}
+
+// Consume names an entry of one of this node's process queues, the messages of it
+// that go (GET, paper §3.3), and its timer if it has one. With Keys empty the entry is
+// only checked for newcomers.
+type Consume struct {
+	Process processtable.ProcessID
+	Entry   message.Entry
+	Keys    []message.Key
+	Due     time.Time // the timer to remove; zero if none
+}
+
+// Timer wakes an entry at Due: its mailbox gets a Delivery without messages. It is a
+// message in the timer queue and survives restarts; it stays until consumed.
+type Timer struct {
+	Due     time.Time
+	Process processtable.ProcessID
+	Entry   message.Entry
+}
+
+// TableRecord stores an encoded process table. It is refused with ErrBound if
+// name@version is there with another definition, and changes nothing if it is there
+// with the same.
+type TableRecord struct {
+	Process    processtable.ProcessID
+	Definition processtable.DefinitionHash
+	Encoded    []byte
+}
+
+// Hash is the running hash of a link's lane (L1).
+type Hash [16]byte
+
+// Incarnation is the random number that a store gets when it is made (L1).
+type Incarnation [16]byte
+
+// Accept advances what was accepted from a peer. The committer checks that Number-Count,
+// Before and Incarnation are what is on disk; one Accept for a lane may be under way at
+// a time.
+type Accept struct {
+	Peer        processtable.NodeID
+	Incarnation Incarnation // the peer's
+	Lane        message.Lane
+	Number      uint64 // of the last message accepted with this transaction
+	Count       uint64 // how many were
+	Before      Hash   // at Number-Count: where the items continue from
+	Hash        Hash   // after Number
+	// Parts are pieces of large messages whose last part has not come yet.
+	Parts []Part
+	// Whole names, by the number of its first part, each message whose last part came:
+	// the parts that are stored of it are removed.
+	Whole []uint64
+}
+
+// Part is a stored piece of a large message on its way in (L4).
+type Part struct {
+	First uint64 // number of the message's first part: identifies it within peer and lane
+	Index int
+	Data  []byte
+}
+
+// SetAside is a message that was accepted and cannot take effect (L5).
+type SetAside struct {
+	Number  uint64 // in the order in which they were set aside; given when it is put
+	Time    time.Time
+	Peer    processtable.NodeID // where it came from; empty if from here
+	Reason  string
+	Message []byte // as it came, encoded
+}
+
+// Delivery is what a Mailbox gives: the newcomers of one entry, or none where a timer
+// of it is due.
+type Delivery struct {
+	Entry    message.Entry
+	Messages []message.Message
+}
+
+// Clock tells the time and wakes. Tests and the simulation have their own.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f once, in its own goroutine, after d, unless the returned stop
+	// was called before.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
