@@ -1,0 +1,187 @@
+package instancetable
+
+import (
+	"container/list"
+
+	"fmqm/message"
+	"fmqm/navigator"
+)
+
+// Phase is how far an entry has come. The paper's states of an activity (§3.3) are
+// seen through it: inactive has no entry; waiting; in execution is Ready and Running;
+// executed is Settling; terminated has no entry any more.
+type Phase uint8
+
+const (
+	Waiting  Phase = iota // for connectors, a pause or an operator
+	Ready                 // start condition TRUE, waiting for a free place of its program
+	Running               // an activity thread runs the program
+	Settling              // a transaction of it is under way
+)
+
+// Entry is one activity of one instance.
+type Entry struct {
+	Key      message.Entry
+	Activity *navigator.Activity
+	State    *navigator.State
+	Phase    Phase
+	// Result is the program's, once it ended and until the transaction is on disk: a
+	// transaction that came too early is built again from it. An entry with one is pinned.
+	Result *navigator.Result
+	// Newcomers came while a transaction was under way: they are folded once it is known
+	// how that ended.
+	Newcomers []message.Message
+
+	element *list.Element // in the order of use; nil while pinned
+	bytes   int
+}
+
+// pinned: something of the entry is in memory only.
+func (e *Entry) pinned() bool { return e.Phase != Waiting || e.Result != nil }
+
+// Limits of the cache of entries that are not in execution. Shared, if not nil, bounds
+// it together with those of the node's other process queues.
+type Limits struct {
+	Entries int
+	Bytes   int
+	Shared  *Budget
+}
+
+// Table holds entries by key.
+type Table struct {
+	limits  Limits
+	entries map[message.Entry]*Entry
+	unused  *list.List // of *Entry, the longest unused in front
+	bytes   int
+	evicted *filter
+	scanned bool
+}
+
+// New makes an empty table. Until Scanned is called, every entry may be in the store.
+func New(limits Limits) *Table {
+	return &Table{
+		limits:  limits,
+		entries: map[message.Entry]*Entry{},
+		unused:  list.New(),
+		evicted: newFilter(minFilterBits),
+	}
+}
+
+// Len is the number of entries held.
+func (t *Table) Len() int { return len(t.entries) }
+
+// Get finds an entry and marks it as used, or gives nil.
+func (t *Table) Get(key message.Entry) *Entry {
+	e := t.entries[key]
+	if e != nil && e.element != nil {
+		t.unused.MoveToBack(e.element)
+	}
+	return e
+}
+
+// Add puts an entry that is not there yet. It may evict others.
+func (t *Table) Add(e *Entry) {
+	if t.entries[e.Key] != nil {
+		return
+	}
+	t.entries[e.Key] = e
+	t.settle(e)
+}
+
+// Remove forgets an entry whose messages are gone from the store.
+func (t *Table) Remove(key message.Entry) {
+	e := t.entries[key]
+	if e == nil {
+		return
+	}
+	t.unlist(e)
+	delete(t.entries, key)
+}
+
+// SetPhase moves an entry on. Entries that are Ready, Running or Settling are pinned,
+// and so are those with a Result.
+func (t *Table) SetPhase(e *Entry, p Phase) {
+	e.Phase = p
+	t.unlist(e)
+	t.settle(e)
+}
+
+// Touch takes account of what was folded into e.
+func (t *Table) Touch(e *Entry) {
+	t.unlist(e)
+	t.settle(e)
+}
+
+// settle lists e among the unused if it is not pinned, and evicts over the limits.
+func (t *Table) settle(e *Entry) {
+	if e.pinned() {
+		return
+	}
+	e.bytes = e.State.Bytes()
+	t.count(e.bytes)
+	e.element = t.unused.PushBack(e)
+	for t.unused.Len() > 1 && t.full() {
+		oldest, ok := t.unused.Front().Value.(*Entry)
+		if !ok {
+			return
+		}
+		t.Evict(oldest)
+	}
+}
+
+func (t *Table) unlist(e *Entry) {
+	if e.element == nil {
+		return
+	}
+	t.unused.Remove(e.element)
+	t.count(-e.bytes)
+	e.element = nil
+}
+
+func (t *Table) count(bytes int) {
+	t.bytes += bytes
+	if t.limits.Shared != nil {
+		t.limits.Shared.used.Add(int64(bytes))
+	}
+}
+
+func (t *Table) full() bool {
+	return t.unused.Len() > t.limits.Entries || t.bytes > t.limits.Bytes || t.limits.Shared.full()
+}
+
+// Evict drops an entry from memory; its messages are its durable form.
+func (t *Table) Evict(e *Entry) {
+	t.unlist(e)
+	delete(t.entries, e.Key)
+	t.evicted.add(e.Key)
+}
+
+// Scanned says that the queue was browsed to its end: from now on only what was
+// evicted can be in the store and not here.
+func (t *Table) Scanned() { t.scanned = true }
+
+// Crowded reports that so much was evicted that MayBeStored says yes too often: time
+// to browse the queue again, from Rescan to Scanned.
+func (t *Table) Crowded() bool { return t.scanned && t.evicted.crowded() }
+
+// Rescan forgets what was evicted; until Scanned is called again every entry may be in
+// the store. Entries that the browse finds are added, and evicted, as at open.
+func (t *Table) Rescan() {
+	t.scanned = false
+	t.evicted = newFilter(t.evicted.grown())
+}
+
+// MayBeStored reports whether an entry that is not in the table may have messages in
+// the store that were delivered before.
+func (t *Table) MayBeStored(key message.Entry) bool {
+	return !t.scanned || t.evicted.has(key)
+}
+
+// All calls visit for every entry, in no order, until it gives false.
+func (t *Table) All(visit func(*Entry) bool) {
+	for _, e := range t.entries {
+		if !visit(e) {
+			return
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package navigator
+
+import (
+	"fmt"
+	"time"
+
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Decide says what should happen to the entry, everything present being folded. now
+// is only compared with the pauses that a snapshot asks for (R11, R13).
+func (a *Activity) Decide(s *State, now time.Time) Effects {
+	if s.Stopped {
+		return a.stop(s)
+	}
+	switch {
+	case s.InError():
+		return Effects{}
+	case s.Waiting(a) > 0 && s.dead != nil: // R18
+		return a.passOn(s)
+	case s.Waiting(a) > 0: // R2
+		return Effects{}
+	}
+	if a.Kind == processtable.KindSink {
+		return a.end(s)
+	}
+	if !a.starts(s) { // R3
+		return a.skip(s)
+	}
+	if s.Snapshot != nil && s.Snapshot.Due.After(now) {
+		return Effects{WakeAt: s.Snapshot.Due}
+	}
+	input, err := a.input(s)
+	if err != nil {
+		return a.fail(s, message.Snapshot{}, err.Error(), now)
+	}
+	if a.Kind == processtable.KindEmpty { // R14
+		return a.Conclude(s, Result{Output: a.echoed(input), Started: now, Ended: now}, now)
+	}
+	at := s.progress()
+	return Effects{Invoke: &Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input}} // R4
+}
+
+// InError reports that the entry waits for an operator.
+func (s *State) InError() bool { return s.Snapshot != nil && s.Snapshot.Failed }
+
+// progress is the snapshot, or what it would say before there is one.
+func (s *State) progress() message.Snapshot {
+	if s.Snapshot == nil {
+		return message.Snapshot{Iteration: 1}
+	}
+	return *s.Snapshot
+}
+
+// Conclude says what follows from the end of an attempt (R6 to R13).
+func (a *Activity) Conclude(s *State, r Result, now time.Time) Effects {
+	if s.Stopped {
+		return a.stop(s)
+	}
+	if r.Err == "" && r.RC != 0 && !a.RCIsData { // R10
+		r.Err = fmt.Sprintf("return code %d, and no condition or mapping of %s reads %s", r.RC, a.Name, condition.RC)
+	}
+	if r.Err != "" {
+		return a.failedAttempt(s, r, now)
+	}
+	return a.evaluate(s, r, now)
+}
+
+// evaluate takes an output container through the exit and transition conditions.
+func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
+	done := true
+	if a.exit != nil {
+		var err error
+		if done, err = a.exit.Eval(r.Output, r.RC); err != nil { // R12
+			return a.failEvaluated(s, r, fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err), now)
+		}
+	}
+	if !done {
+		return a.again(s, r, now)
+	}
+	truths, err := a.transitions(r)
+	if err != nil {
+		return a.failEvaluated(s, r, err.Error(), now)
+	}
+	at := s.progress()
+	return a.terminate(s, r, truths, Outcome{
+		What: Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+	})
+}
+
+// transitions evaluates every outgoing control connector (R7, R8).
+func (a *Activity) transitions(r Result) ([]message.Truth, error) {
+	truths := make([]message.Truth, len(a.OutControl))
+	otherwise, taken := -1, false
+	for i, c := range a.OutControl {
+		if c.Otherwise {
+			otherwise = i
+			continue
+		}
+		holds := true
+		if cond := a.outgoing[i]; cond != nil {
+			var err error
+			if holds, err = cond.Eval(r.Output, r.RC); err != nil { // R12
+				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
+			}
+		}
+		taken = taken || holds
+		truths[i] = message.TruthOf(holds)
+	}
+	if otherwise >= 0 {
+		truths[otherwise] = message.TruthOf(!taken)
+	}
+	return truths, nil
+}
+
+// terminate ends an entry that ran, with one message for each target (R9).
+func (a *Activity) terminate(s *State, r Result, truths []message.Truth, o Outcome) Effects {
+	encoded, err := container.EncodeCBOR(r.Output)
+	if err != nil {
+		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
+	}
+	o.Clock, o.Output = s.Clock+1, encoded
+	e := Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
+	for _, t := range a.targets {
+		m := a.onward(s, t)
+		if t.control >= 0 {
+			m.Control = truths[t.control]
+		}
+		if t.data >= 0 {
+			m.Data, m.Lane = message.DataPresent, message.LaneData
+			if m.Body, err = mapped(a.OutData[t.data].Mappings, r); err != nil {
+				return a.failEvaluated(s, r, fmt.Sprintf("data for %s: %v", t.activity, err), r.Ended)
+			}
+		}
+		e.Put = append(e.Put, m)
+	}
+	return e
+}
+
+// mapped encodes what a data connector carries: its sources' values, in order.
+func mapped(mappings []processtable.Mapping, r Result) ([]byte, error) {
+	values := make([]container.Value, len(mappings))
+	for i, m := range mappings {
+		values[i] = sourceValue(m, r)
+	}
+	return container.EncodeValues(values)
+}
+
+func sourceValue(m processtable.Mapping, r Result) container.Value {
+	if m.RC {
+		return r.RC
+	}
+	return r.Output.Get(m.From)
+}
+
+// skip ends an entry on a dead path (R3, R8); what leads out of it may have been
+// resolved before (R18).
+func (a *Activity) skip(s *State) Effects {
+	e := Effects{Ends: true, Outcome: Outcome{What: Skipped, Clock: s.Clock + 1}}
+	if !s.passed {
+		e.Put = a.dead(s)
+	}
+	return e
+}
+
+// dead gives what an activity on a dead path sends: FALSE and "no data" (R3, R8).
+func (a *Activity) dead(s *State) []message.Message {
+	out := make([]message.Message, 0, len(a.targets)+1)
+	for _, t := range a.targets {
+		m := a.onward(s, t)
+		if t.control >= 0 {
+			m.Control = message.False
+		}
+		if t.data >= 0 {
+			m.Data = message.DataAbsent
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// end terminates sink: its input is the process's output (R15).
+func (a *Activity) end(s *State) Effects {
+	if s.Record == nil {
+		return Effects{} // messages have overtaken nothing: the start puts record and connectors at once
+	}
+	output, err := a.build(s)
+	if err != nil {
+		return a.fail(s, message.Snapshot{}, err.Error(), time.Time{})
+	}
+	encoded, err := container.EncodeCBOR(output)
+	if err != nil {
+		return a.fail(s, message.Snapshot{}, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
+	}
+	return Effects{Ends: true, Outcome: Outcome{
+		What: Terminated, Clock: s.Clock + 1, Iteration: 1, Started: s.Record.Started, Output: encoded,
+	}}
+}
+
+// stop ends an entry of a terminated instance (R16).
+func (a *Activity) stop(s *State) Effects {
+	at := s.progress()
+	return Effects{Ends: true, Outcome: Outcome{
+		What: Stopped, Clock: s.Clock + 1, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
+		Reason: "instance terminated by an operator",
+	}}
+}
+
+// echoed gives an empty activity's output (R14).
+func (a *Activity) echoed(input *container.Struct) *container.Struct {
+	out := container.New(a.Output)
+	for _, e := range a.echo {
+		out.Assign(container.Path{e.to}, input.Fields[e.from])
+	}
+	return out
+}
+
+// onward is the header of a message to one target.
+func (a *Activity) onward(s *State, t target) message.Message {
+	node := t.node
+	if node == processtable.Origin {
+		node = s.Origin
+	}
+	return message.Message{Header: message.Header{
+		Queue:      message.Queue{Process: a.process.Table.Process, Node: node},
+		Definition: a.process.Definition(),
+		Instance:   s.Entry.Instance,
+		Origin:     s.Origin,
+		Scope:      s.Entry.Scope,
+		Activity:   t.activity,
+		Source:     a.Name,
+		Kind:       message.KindConnector,
+		Lane:       message.LaneControl, // but for what carries data (L2)
+		Clock:      s.Clock + 1,
+		Trace:      s.Trace,
+	}}
+}

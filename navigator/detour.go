@@ -1,0 +1,63 @@
+package navigator
+
+import (
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// prepareDetours makes of each detour of the table an activity that can only be dead.
+func (p *Process) prepareDetours() {
+	p.detours = make(map[processtable.ActivityID]*Activity, len(p.Table.Detours))
+	for _, d := range p.Table.Detours {
+		row := &processtable.Activity{Name: d.Activity}
+		for _, to := range d.OutControl {
+			node, _ := p.Table.NodeOf(to)
+			row.OutControl = append(row.OutControl, processtable.OutControl{To: to, Node: node})
+		}
+		for _, to := range d.OutData {
+			node, _ := p.Table.NodeOf(to)
+			row.OutData = append(row.OutData, processtable.OutData{To: to, Node: node})
+		}
+		p.detours[d.Activity] = &Activity{Activity: row, process: p, targets: targetsOf(row)}
+	}
+}
+
+// PassAround says whether the target of m, at another node, is skipped by m alone, and
+// may be passed around (R18). Then it gives m as the record that its host gets, and the
+// effects of the activity's being dead: what leads out of it, which is to be put in the
+// same transaction. To put m as it is is always right too: then its host does this.
+func (p *Process) PassAround(m message.Message) (record message.Message, e Effects, ok bool) {
+	a := p.detours[m.Activity]
+	if a == nil || m.Kind != message.KindConnector || m.Control != message.False || m.Onward {
+		return m, Effects{}, false
+	}
+	s := &State{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}
+	e = Effects{Put: a.dead(s), Outcome: Outcome{What: Passed, Clock: s.Clock + 1}}
+	m.OnBehalf, m.Onward = m.Queue.Node, true
+	return m, e, true
+}
+
+// passOn sends what leads out of a dead activity that has still to wait for data, and
+// notes in the message that made it dead that this was done (R18).
+func (a *Activity) passOn(s *State) Effects {
+	record := *s.dead
+	record.OnBehalf, record.Onward = a.process.Table.Node, true
+	return Effects{
+		Put:     append(a.dead(s), record),
+		Outcome: Outcome{What: Passed, Clock: s.Clock + 1},
+	}
+}
+
+// die folds what a connector message says of the activity's being dead (R18).
+func (s *State) die(a *Activity, m message.Message) {
+	switch {
+	case m.Onward:
+		s.passed, s.dead = true, nil
+	case a.diesAlone && m.Control == message.False && !s.passed:
+		s.dead = &m
+	}
+}
+
+// Passed reports that the entry is on a dead path, that what leads out of it has been
+// resolved, and that it only absorbs what still comes for it (R18).
+func (s *State) Passed() bool { return s.passed }

@@ -1,0 +1,59 @@
+// Package navigator decides what an activity does next. It is the FlowMark
+// behaviour behind the contract that every behaviour keeps:
+//
+//	Fold(state, message)  what is known: any order, no effects
+//	Decide(state)         what should be: asked once everything present is folded
+//	Conclude(state, result) what follows from a program's end
+//
+// Effects are data: messages to put, the program to invoke, a wake-up, the entry's
+// end. The process thread makes them happen, all durable ones in one transaction.
+//
+// The package is pure: no I/O, clock, goroutine or log. A prepared [Process] is
+// immutable and safe for concurrent use; a [State] belongs to its process thread.
+//
+// # The rules of navigation
+//
+// Each rule names its source: the paper (Exotica/FMQM, by section) or the design's
+// own number. Tests cite the numbers.
+//
+//	R1   An entry's state is a function of the set of its messages: any order, and any
+//	     repeat, gives the same state. (invariant 2; paper §4: recovery browses)
+//	R2   An activity is decided once all its incoming connectors, control and data, are
+//	     resolved; until then nothing happens, but for R18. (invariant 4; paper §3.3)
+//	R3   Start condition FALSE: the activity counts as terminated. It sends FALSE on every
+//	     outgoing control connector and "no data" on every data connector. (paper §2.3,
+//	     dead path elimination)
+//	R4   Start condition TRUE: the program is invoked with the input container. (paper §3.3)
+//	R5   The input container has its defaults; then the mappings of each data connector
+//	     whose source ran apply in file order, leaf by leaf. (N8; paper §3.2 FILTER)
+//	R6   Exit condition FALSE: the program runs again. The next input is this iteration's,
+//	     with the feedback mappings applied. (paper §2.3, §3.3)
+//	R7   Exit condition TRUE: the transition conditions are evaluated over the output
+//	     container and _RC, and the activity is terminated. (paper §3.3)
+//	R8   otherwise is TRUE if every other control connector out of the activity is FALSE;
+//	     an activity that was skipped makes it FALSE. (language)
+//	R9   What one termination sends to one target travels as one message. (design §6)
+//	R10  A return code other than 0 is data where something of the activity reads _RC;
+//	     elsewhere it is a failed attempt. (language)
+//	R11  A failed attempt is repeated while attempts are left, after a pause that doubles;
+//	     then, or at once where another must not be made (P2), the activity is in error,
+//	     and the origin is told. (N4)
+//	R12  A condition that fails puts the activity in error; none of its connectors is
+//	     sent. The output is kept: a retry evaluates again without running the program. (N4)
+//	R13  While _RC is not 0, the next iteration waits after the third quick one; past
+//	     max_iterations the activity is in error. (N9)
+//	R14  An empty activity terminates without a program: its output takes the members of
+//	     its input that have the same name and type, _RC is 0. (language)
+//	R15  source terminates when the instance is started; its output is the process's
+//	     input. sink runs whatever the outcome of its connectors; when it terminates, the
+//	     instance has ended. (N1; paper §4)
+//	R16  A terminated instance's entries end as stopped and send nothing. (N7)
+//	R17  An operator's retry of an activity in error runs the program under a new run
+//	     number, or takes the operator's output in its place. (P1, N4)
+//	R18  An activity that is skipped as soon as the only control connector into it is
+//	     FALSE is passed around: who resolves that connector resolves those out of it in
+//	     the same transaction, on its host's behalf, and so on along the path. Its host
+//	     gets the message as a record that this was done: it absorbs what else comes,
+//	     then ends as skipped and sends nothing. Where the record does not say so, the host
+//	     resolves them at once, without waiting for data. (N6)
+package navigator

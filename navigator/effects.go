@@ -1,0 +1,78 @@
+package navigator
+
+import (
+	"time"
+
+	"fmqm/container"
+	"fmqm/message"
+)
+
+// Effects is what should happen to one entry now. Everything in it but Invoke happens
+// in one transaction (invariant 3); the zero Effects means: wait.
+type Effects struct {
+	// Invoke: run the program now. Nothing else is set beside it.
+	Invoke *Invoke
+	// WakeAt: nothing happens before this time. Nothing else is set beside it.
+	WakeAt time.Time
+	// Put are the messages to put: onward ones, or the entry's own snapshot with a notice.
+	Put []message.Message
+	// Timer wakes the entry that goes on after a pause; zero: none.
+	Timer time.Time
+	// Ends: the entry's messages, all those of its State.Keys, are removed.
+	Ends bool
+	// Outcome is what the audit records; zero: nothing.
+	Outcome Outcome
+}
+
+// Waits reports that there is nothing to do until something arrives.
+func (e *Effects) Waits() bool {
+	return e.Invoke == nil && e.WakeAt.IsZero() && !e.Ends && len(e.Put) == 0
+}
+
+// Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run
+// from 0.
+type Invoke struct {
+	Iteration int
+	Attempt   int
+	Run       int
+	Input     *container.Struct
+}
+
+// What says what became of an entry.
+type What uint8
+
+const (
+	Nothing    What = iota
+	Terminated      // it ran, and its exit condition was TRUE
+	Skipped         // dead path
+	Stopped         // by an operator's terminate
+	Iterated        // the exit condition was FALSE
+	Failed          // a failed attempt, to be repeated
+	InError         // an operator is needed
+	Retried         // an operator's retry
+	Passed          // dead path: its connectors are resolved, and its host ends it later (R18)
+)
+
+// Outcome is the line of history that a transaction writes.
+type Outcome struct {
+	What      What
+	Clock     uint64
+	Iteration int
+	Attempt   int
+	Run       int
+	RC        int64
+	Started   time.Time
+	Reason    string
+	Output    []byte // CBOR
+}
+
+// Result is how one attempt of a program ended. With Err it failed, and the other
+// fields but the times mean nothing.
+type Result struct {
+	RC      int64
+	Output  *container.Struct
+	Err     string
+	Final   bool // with Err: it is not repeated, whatever attempts are left
+	Started time.Time
+	Ended   time.Time
+}

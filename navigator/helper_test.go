@@ -1,0 +1,412 @@
+package navigator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// The container of every activity of these tests.
+var data = container.NewStructure("Data", []container.Member{
+	{Name: "n", Type: container.Scalar(container.Int)},
+	{Name: "text", Type: container.Scalar(container.String), Default: "none"},
+	{Name: "list", Type: container.NewList(container.Scalar(container.Int))},
+	{Name: "inner", Type: inner},
+})
+
+var inner = container.NewStructure("Inner", []container.Member{
+	{Name: "a", Type: container.Scalar(container.Int), Default: int64(7)},
+	{Name: "b", Type: container.Scalar(container.String)},
+})
+
+var (
+	instance = uuid.MustParse("01970000-0000-7000-8000-000000000001")
+	noon     = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+)
+
+const (
+	here   processtable.NodeID = "H"
+	origin processtable.NodeID = "O" // of the instance
+)
+
+// model builds the table of a process of which this node hosts every activity, unless
+// at says otherwise: both ends of each connector, as a compiler would.
+type model struct {
+	t     testing.TB
+	table *processtable.Table
+	rows  map[processtable.ActivityID]*processtable.Activity
+	nodes map[processtable.ActivityID]processtable.NodeID
+}
+
+func newModel(t testing.TB, names ...processtable.ActivityID) *model {
+	m := &model{
+		t: t, rows: map[processtable.ActivityID]*processtable.Activity{},
+		nodes: map[processtable.ActivityID]processtable.NodeID{processtable.Sink: processtable.Origin},
+		table: &processtable.Table{
+			Process: processtable.ProcessID{Name: "p", Version: 1}, Node: here,
+			Definition: processtable.DefinitionHash{1, 2, 3}, Starts: []processtable.NodeID{here},
+			Input: data, Output: data,
+		},
+	}
+	m.add(processtable.Source, processtable.KindSource)
+	for _, name := range names {
+		m.add(name, processtable.KindProgram)
+	}
+	m.add(processtable.Sink, processtable.KindSink)
+	return m
+}
+
+func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
+	row := &processtable.Activity{
+		Name: name, Kind: kind, Input: data, Output: data, MaxIterations: 10_000,
+		Again: processtable.Backoff{After: time.Second, Max: time.Minute}, Retry: processtable.Retry{Attempts: 1},
+	}
+	switch kind {
+	case processtable.KindProgram:
+		row.Program = processtable.ProgramID("run-" + name)
+	case processtable.KindSource:
+		row.Input = container.Empty
+	case processtable.KindSink:
+		row.Output = container.Empty
+	case processtable.KindEmpty:
+	}
+	m.rows[name] = row
+	m.table.Activities = append(m.table.Activities, row)
+	if name != processtable.Source && name != processtable.Sink {
+		m.nodes[name] = here
+	}
+}
+
+// at says that an activity lives at another node.
+func (m *model) at(node processtable.NodeID, names ...processtable.ActivityID) *model {
+	for _, name := range names {
+		m.nodes[name] = node
+	}
+	return m
+}
+
+func (m *model) empty(name processtable.ActivityID) *model {
+	m.rows[name].Kind, m.rows[name].Program = processtable.KindEmpty, ""
+	return m
+}
+
+// control adds connectors such as "a -> b", "a -> b: n > 1" and "a -> b: otherwise".
+func (m *model) control(connectors ...string) *model {
+	for _, text := range connectors {
+		arrow, cond, _ := strings.Cut(text, ": ")
+		from, to := m.ends(arrow)
+		out := processtable.OutControl{To: to.Name, Otherwise: cond == "otherwise"}
+		if cond != "" && !out.Otherwise {
+			out.Condition = m.check(cond)
+		}
+		from.OutControl = append(from.OutControl, out)
+		to.InControl = append(to.InControl, processtable.InControl{From: from.Name})
+	}
+	return m
+}
+
+// data adds connectors such as "a -> b: n = inner.a, text = text", target first.
+func (m *model) data(connectors ...string) *model {
+	for _, text := range connectors {
+		arrow, list, _ := strings.Cut(text, ": ")
+		from, to := m.ends(arrow)
+		mappings := m.mappings(list)
+		if from == to {
+			from.Feedback = append(from.Feedback, mappings...)
+			continue
+		}
+		from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Mappings: mappings})
+		to.InData = append(to.InData, processtable.InData{From: from.Name, Mappings: mappings})
+	}
+	return m
+}
+
+func (m *model) ends(arrow string) (from, to *processtable.Activity) {
+	a, b, _ := strings.Cut(arrow, " -> ")
+	from, to = m.rows[processtable.ActivityID(a)], m.rows[processtable.ActivityID(b)]
+	if from == nil || to == nil {
+		m.t.Fatalf("connector %q", arrow)
+	}
+	return from, to
+}
+
+func (m *model) mappings(list string) []processtable.Mapping {
+	var out []processtable.Mapping
+	for pair := range strings.SplitSeq(list, ", ") {
+		target, source, _ := strings.Cut(pair, " = ")
+		to, typ, err := data.Resolve(target)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		mapping := processtable.Mapping{To: to, Type: typ, Source: source, Target: target, RC: source == condition.RC}
+		if !mapping.RC {
+			if mapping.From, _, err = data.Resolve(source); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+		out = append(out, mapping)
+	}
+	return out
+}
+
+func (m *model) check(text string) *condition.Checked {
+	c, problems := condition.Check(text, condition.Scope{Members: data, RC: true})
+	if len(problems) > 0 {
+		m.t.Fatalf("condition %q: %v", text, problems)
+	}
+	return &c
+}
+
+// set changes a row.
+func (m *model) set(name processtable.ActivityID, change func(*processtable.Activity)) *model {
+	change(m.rows[name])
+	return m
+}
+
+func (m *model) exit(name processtable.ActivityID, text string) *model {
+	m.rows[name].Exit = m.check(text)
+	m.rows[name].RCIsData = m.rows[name].RCIsData || m.rows[name].Exit.ReadsRC
+	return m
+}
+
+// start sets a start condition over the predecessors; without it all must be TRUE.
+func (m *model) start(name processtable.ActivityID, text string) *model {
+	logic, problems := condition.CheckStart(text, predecessors(m.rows[name]))
+	if len(problems) > 0 {
+		m.t.Fatalf("start %q: %v", text, problems)
+	}
+	m.rows[name].Start = logic
+	return m
+}
+
+func predecessors(row *processtable.Activity) []string {
+	names := make([]string, len(row.InControl))
+	for i, c := range row.InControl {
+		names[i] = string(c.From)
+	}
+	return names
+}
+
+// prepare finishes the table and loads it.
+func (m *model) prepare() *Process {
+	for _, row := range m.table.Activities {
+		if row.Start.Op == 0 {
+			row.Start.Op = condition.LogicAnd
+			for i := range row.InControl {
+				row.Start.Args = append(row.Start.Args, condition.Logic{Op: condition.LogicVar, Var: i})
+			}
+		}
+		for i := range row.OutControl {
+			row.OutControl[i].Node = m.nodes[row.OutControl[i].To]
+		}
+		for i := range row.OutData {
+			row.OutData[i].Node = m.nodes[row.OutData[i].To]
+		}
+	}
+	p, err := Prepare(m.table)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return p
+}
+
+func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().Activity(name) }
+
+// value is a container from JSON; what is missing has its default.
+func value(t testing.TB, json string) *container.Struct {
+	t.Helper()
+	if json == "" {
+		return container.New(data)
+	}
+	v, err := container.DecodeJSON(data, []byte(json))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// from is a message of source, which ended with this truth and output, to a: as
+// the table's connectors want it. truth Unresolved stands for a source that was skipped.
+func from(t testing.TB, a *Activity, source processtable.ActivityID, truth message.Truth, output string) message.Message {
+	t.Helper()
+	m := message.Message{Header: message.Header{
+		Queue:      message.Queue{Process: a.process.Table.Process, Node: here},
+		Definition: a.process.Definition(), Instance: instance, Origin: origin, Activity: a.Name, Source: source,
+		Kind: message.KindConnector, Clock: 5, Trace: "00-trace",
+	}}
+	if _, ok := a.inControl[source]; ok {
+		m.Control = max(truth, message.False)
+	}
+	if i, ok := a.inData[source]; ok {
+		m.Data = message.DataAbsent
+		if truth != message.Unresolved {
+			m.Data = message.DataPresent
+			body, err := mapped(a.InData[i].Mappings, Result{Output: value(t, output), RC: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Body = body
+		}
+	}
+	return m
+}
+
+// own is a message of another kind to a.
+func own(a *Activity, kind message.Kind, body []byte) message.Message {
+	m := message.Message{Header: message.Header{
+		Queue:    message.Queue{Process: a.process.Table.Process, Node: here},
+		Instance: instance, Origin: origin, Activity: a.Name, Kind: kind, Clock: 5,
+	}, Body: body}
+	if kind == message.KindNotice {
+		m.Source = "elsewhere"
+	}
+	return m
+}
+
+// folded is a new entry with messages.
+func folded(t testing.TB, a *Activity, messages ...message.Message) *State {
+	t.Helper()
+	s := &State{Entry: message.Entry{Instance: instance, Activity: a.Name}}
+	fold(t, a, s, messages...)
+	return s
+}
+
+func fold(t testing.TB, a *Activity, s *State, messages ...message.Message) {
+	t.Helper()
+	for _, m := range messages {
+		if err := a.Fold(s, m); err != nil {
+			t.Fatalf("fold %v of %s: %v", m.Kind, m.Source, err)
+		}
+	}
+}
+
+// kept folds into s the snapshot that e puts, as the queue would bring it.
+func kept(t testing.TB, a *Activity, s *State, e Effects) message.Snapshot {
+	t.Helper()
+	i := slices.IndexFunc(e.Put, func(m message.Message) bool { return m.Kind == message.KindSnapshot })
+	if i < 0 || e.Ends {
+		t.Fatalf("no snapshot is put: %s", show(a.process, e))
+	}
+	fold(t, a, s, e.Put[i])
+	return *s.Snapshot
+}
+
+// ran is a program's end after a second.
+func ran(t testing.TB, rc int64, output string) Result {
+	return Result{RC: rc, Output: value(t, output), Started: noon, Ended: noon.Add(time.Second)}
+}
+
+func failed(text string) Result {
+	return Result{Err: text, Started: noon, Ended: noon.Add(time.Second)}
+}
+
+var whats = map[What]string{
+	Nothing: "nothing", Terminated: "terminated", Skipped: "skipped", Stopped: "stopped",
+	Iterated: "iterated", Failed: "failed", InError: "in-error", Retried: "retried", Passed: "passed",
+}
+
+// show writes effects as rules speak of them, a line for each.
+func show(p *Process, e Effects) string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if e.Waits() && e.Outcome.What == Nothing {
+		say("waits")
+	}
+	if !e.WakeAt.IsZero() {
+		say("wakes after %v", e.WakeAt.Sub(noon))
+	}
+	if i := e.Invoke; i != nil {
+		json, err := container.EncodeJSON(i.Input)
+		say("invokes iteration %d attempt %d run %d: %s%s", i.Iteration, i.Attempt, i.Run, json, text(err))
+	}
+	if e.Outcome.What != Nothing {
+		ends := ""
+		if e.Ends {
+			ends = ", ends"
+		}
+		say("%s%s", whats[e.Outcome.What], ends)
+	}
+	if !e.Timer.IsZero() {
+		say("timer after %v", e.Timer.Sub(noon))
+	}
+	for _, m := range e.Put {
+		say("%s", showMessage(p, m))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func showMessage(p *Process, m message.Message) string {
+	line := fmt.Sprintf("to %s at %s:", m.Activity, m.Queue.Node)
+	switch m.Kind {
+	case message.KindConnector:
+		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data"}[m.Data]
+		if m.Data == message.DataPresent {
+			line += showValues(p.Activity(m.Activity), m)
+		}
+	case message.KindSnapshot:
+		line += " snapshot"
+	case message.KindNotice:
+		n, err := message.DecodeNotice(m.Body)
+		line += fmt.Sprintf(" notice cleared=%t attempts=%d %s%s", n.Cleared, n.Attempts, n.Error, text(err))
+	case message.KindRecord:
+		line += " record"
+	case message.KindMarker, message.KindTable:
+		line += fmt.Sprintf(" kind %d", m.Kind)
+	}
+	return line
+}
+
+func showValues(to *Activity, m message.Message) string {
+	values, err := container.DecodeValues(to.dataTypes[to.inData[m.Source]], m.Body)
+	line := text(err)
+	for _, v := range values {
+		json, err := container.EncodeJSON(v)
+		line += fmt.Sprintf(" %s%s", json, text(err))
+	}
+	return line
+}
+
+// expect compares effects with the lines that show gives for them.
+func expect(t testing.TB, a *Activity, e Effects, lines ...string) {
+	t.Helper()
+	if got, want := show(a.process, e), strings.Join(lines, "\n"); got != want {
+		t.Errorf("effects:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func contains(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v\nwant %s", err, want)
+	}
+}
+
+// jsonOf reads an encoded container.
+func jsonOf(t testing.TB, encoded []byte) string {
+	t.Helper()
+	v, err := container.DecodeCBOR(data, encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	json, err := container.EncodeJSON(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(json)
+}

@@ -1,0 +1,156 @@
+package navigator
+
+import (
+	"fmt"
+
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// Process is a process table prepared for navigation: conditions loaded, connectors
+// indexed. It is immutable.
+type Process struct {
+	Table      *processtable.Table
+	activities map[processtable.ActivityID]*Activity
+	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
+}
+
+// Activity is one prepared row of the table.
+type Activity struct {
+	*processtable.Activity
+	process *Process
+
+	inControl map[processtable.ActivityID]int
+	inData    map[processtable.ActivityID]int
+	diesAlone bool                // R18
+	dataTypes [][]*container.Type // of each InData's values
+	targets   []target
+	exit      *condition.Condition
+	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
+	echo      []echoed
+}
+
+// target is where one onward message goes (R9): indexes into OutControl and OutData,
+// or -1.
+type target struct {
+	activity processtable.ActivityID
+	node     processtable.NodeID
+	control  int
+	data     int
+}
+
+// echoed is a member that an empty activity passes on (R14).
+type echoed struct{ from, to int }
+
+// Prepare loads the conditions of a table. An error means that the table comes from a
+// compiler that this node cannot follow; it names the activity.
+func Prepare(t *processtable.Table) (*Process, error) {
+	p := &Process{Table: t, activities: make(map[processtable.ActivityID]*Activity, len(t.Activities))}
+	loaded := map[loadKey]*condition.Condition{}
+	for _, row := range t.Activities {
+		a, err := p.prepare(row, loaded)
+		if err != nil {
+			return nil, fmt.Errorf("prepare %s at %s: activity %s: %w", t.Process, t.Node, row.Name, err)
+		}
+		p.activities[row.Name] = a
+	}
+	p.prepareDetours()
+	return p, nil
+}
+
+// loadKey: equal conditions over one type are loaded once.
+type loadKey struct {
+	checked *condition.Checked
+	scope   *container.Type
+}
+
+func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condition.Condition) (*Activity, error) {
+	a := &Activity{
+		Activity:  row,
+		process:   p,
+		diesAlone: row.DiesAlone(),
+		inControl: make(map[processtable.ActivityID]int, len(row.InControl)),
+		inData:    make(map[processtable.ActivityID]int, len(row.InData)),
+		outgoing:  make([]*condition.Condition, len(row.OutControl)),
+	}
+	for i, c := range row.InControl {
+		a.inControl[c.From] = i
+	}
+	for i, d := range row.InData {
+		a.inData[d.From] = i
+		types := make([]*container.Type, len(d.Mappings))
+		for j, m := range d.Mappings {
+			types[j] = m.Type
+		}
+		a.dataTypes = append(a.dataTypes, types)
+	}
+	load := func(c *condition.Checked) (*condition.Condition, error) {
+		if c == nil {
+			return nil, nil
+		}
+		key := loadKey{c, row.Output}
+		if known := loaded[key]; known != nil {
+			return known, nil
+		}
+		cond, err := condition.Load(*c, condition.Scope{Members: row.Output, RC: true})
+		if err != nil {
+			return nil, fmt.Errorf("condition %q: %w", c.Text, err)
+		}
+		loaded[key] = cond
+		return cond, nil
+	}
+	var err error
+	if a.exit, err = load(row.Exit); err != nil {
+		return nil, err
+	}
+	for i, c := range row.OutControl {
+		if a.outgoing[i], err = load(c.Condition); err != nil {
+			return nil, err
+		}
+	}
+	a.targets = targetsOf(row)
+	a.echo = echoOf(row.Input, row.Output)
+	return a, nil
+}
+
+// targetsOf joins the connectors that lead to one activity, in the order of their
+// first mention.
+func targetsOf(row *processtable.Activity) []target {
+	var out []target
+	at := map[processtable.ActivityID]int{}
+	find := func(to processtable.ActivityID, node processtable.NodeID) *target {
+		i, ok := at[to]
+		if !ok {
+			i = len(out)
+			at[to] = i
+			out = append(out, target{activity: to, node: node, control: -1, data: -1})
+		}
+		return &out[i]
+	}
+	for i, c := range row.OutControl {
+		find(c.To, c.Node).control = i
+	}
+	for i, d := range row.OutData {
+		find(d.To, d.Node).data = i
+	}
+	return out
+}
+
+func echoOf(input, output *container.Type) []echoed {
+	var out []echoed
+	for to, member := range output.Members {
+		for from, candidate := range input.Members {
+			if candidate.Name == member.Name && container.SameType(candidate.Type, member.Type) {
+				out = append(out, echoed{from, to})
+			}
+		}
+	}
+	return out
+}
+
+// Activity gives the prepared activity, or nil if this node does not host it.
+func (p *Process) Activity(name processtable.ActivityID) *Activity { return p.activities[name] }
+
+// Definition is the short hash that this process's messages carry.
+func (p *Process) Definition() processtable.ShortHash { return p.Table.Definition.Short() }

@@ -1,0 +1,207 @@
+package navigator
+
+import (
+	"fmt"
+	"time"
+
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// quickIterations is how many iterations with _RC other than 0 may follow one another
+// at once (N9).
+const quickIterations = 3
+
+// again starts the next iteration (R6, R13).
+func (a *Activity) again(s *State, r Result, now time.Time) Effects {
+	at := s.progress()
+	if at.Iteration >= a.MaxIterations {
+		return a.failEvaluated(s, r, fmt.Sprintf(
+			"exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Text, at.Iteration), now)
+	}
+	next, err := a.feedback(s, r)
+	if err != nil {
+		return a.failEvaluated(s, r, err.Error(), now)
+	}
+	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next}
+	if r.RC != 0 && r.Ended.Sub(r.Started) < a.Again.After {
+		snapshot.Quick = at.Quick + 1
+	}
+	if n := snapshot.Quick - quickIterations; n >= 0 {
+		snapshot.Due = now.Add(a.Again.Pause(n))
+	}
+	return a.keep(s, snapshot, Outcome{
+		What: Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+	})
+}
+
+// feedback gives the next iteration's input: this one's, with the feedback mappings
+// applied in order.
+func (a *Activity) feedback(s *State, r Result) ([]byte, error) {
+	input, err := a.input(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range a.Feedback {
+		input.Assign(m.To, sourceValue(m, r))
+	}
+	encoded, err := container.EncodeCBOR(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode the next iteration's input: %w", err)
+	}
+	return encoded, nil
+}
+
+// failedAttempt repeats the attempt after a pause, or gives up (R11).
+func (a *Activity) failedAttempt(s *State, r Result, now time.Time) Effects {
+	at := s.progress()
+	at.Attempt++
+	at.RC, at.LastFailure, at.Started = r.RC, r.Err, r.Started
+	if r.Final || at.Attempt >= a.Retry.Attempts {
+		return a.fail(s, at, r.Err, now)
+	}
+	at.Due = now.Add(a.Retry.Backoff.Pause(at.Attempt - 1))
+	return a.keep(s, at, Outcome{
+		What: Failed, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: r.RC, Started: r.Started, Reason: r.Err,
+	})
+}
+
+// failEvaluated puts the activity in error after its program ended, keeping the
+// output so that a retry evaluates it again (R12).
+func (a *Activity) failEvaluated(s *State, r Result, reason string, now time.Time) Effects {
+	at := s.progress()
+	at.RC, at.Started = r.RC, r.Started
+	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
+		at.HasOutput, at.Output = true, encoded
+	}
+	return a.fail(s, at, reason, now)
+}
+
+// fail puts the entry in error, durably, and tells the origin (R11, R12; N4).
+func (a *Activity) fail(s *State, at message.Snapshot, reason string, now time.Time) Effects {
+	if at.Iteration == 0 {
+		at = s.progress()
+	}
+	at.Failed, at.Error, at.Due = true, reason, time.Time{}
+	e := a.keep(s, at, Outcome{
+		What: InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
+	})
+	return a.tell(s, e, message.Notice{Error: reason, Attempts: at.Attempt, Time: now})
+}
+
+// Refused puts the entry in error because a message to it could not take effect (L5).
+func (a *Activity) Refused(s *State, m message.Message, reason string, now time.Time) Effects {
+	s.Entry = m.Entry()
+	if s.Origin == "" {
+		s.Origin = m.Origin
+	}
+	return a.fail(s, s.progress(), RefusedFrom(m.Source)+reason, now)
+}
+
+// RefusedFrom is what the error of an entry begins with that is in error because a
+// message from an activity was refused.
+func RefusedFrom(source processtable.ActivityID) string {
+	return fmt.Sprintf("message from %s was refused: ", source)
+}
+
+// Resume is the operator's hand on an activity in error (R17): it runs under a new run
+// number, or, after a failed evaluation, evaluates again; with output the program is
+// taken to have ended with it and _RC 0. It fails if the entry is not in error.
+func (a *Activity) Resume(s *State, output *container.Struct, now time.Time) (Effects, error) {
+	if !s.InError() {
+		return Effects{}, fmt.Errorf("retry %s: it is not in error", a.Name)
+	}
+	if a.Kind == processtable.KindSink && output != nil {
+		return Effects{}, fmt.Errorf("retry %s: it has no output: retry it without one", a.Name)
+	}
+	if (s.passed || s.dead != nil) && output != nil {
+		return Effects{}, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
+	}
+	at := *s.Snapshot
+	healed := s.Clone()
+	at.Failed, at.Error, at.Quick = false, "", 0
+	healed.Snapshot = &at
+	var e Effects
+	switch {
+	case output != nil:
+		e = a.evaluate(healed, Result{Output: output, Started: now, Ended: now}, now)
+	case at.HasOutput:
+		kept, err := a.keptOutput(at)
+		if err != nil {
+			return Effects{}, err
+		}
+		if a.usedUp(at, kept) {
+			e = a.restart(healed, at)
+			break
+		}
+		e = a.evaluate(healed, Result{RC: at.RC, Output: kept, Started: at.Started, Ended: now}, now)
+	default:
+		e = a.restart(healed, at)
+	}
+	if e.Outcome.What != InError {
+		e = a.tell(s, e, message.Notice{Cleared: true, Time: now})
+	}
+	return e, nil
+}
+
+// keptOutput is the output that the program had ended with when the error came.
+func (a *Activity) keptOutput(at message.Snapshot) (*container.Struct, error) {
+	v, err := container.DecodeCBOR(a.Output, at.Output)
+	if err != nil {
+		return nil, fmt.Errorf("retry %s: read its output: %w", a.Name, err)
+	}
+	kept, ok := v.(*container.Struct)
+	if !ok {
+		return nil, fmt.Errorf("retry %s: its output is no structure", a.Name)
+	}
+	return kept, nil
+}
+
+// usedUp: the last iteration that max_iterations allows has not fulfilled the exit
+// condition; to evaluate it again would change nothing.
+func (a *Activity) usedUp(at message.Snapshot, output *container.Struct) bool {
+	if a.exit == nil || at.Iteration < a.MaxIterations {
+		return false
+	}
+	done, err := a.exit.Eval(output, at.RC)
+	return err == nil && !done
+}
+
+// restart runs the program again, under a new run number (P1).
+func (a *Activity) restart(healed *State, at message.Snapshot) Effects {
+	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
+	at.HasOutput, at.Output, at.RC = false, nil, 0
+	return a.keep(healed, at, Outcome{What: Retried, Iteration: at.Iteration, Run: at.Run})
+}
+
+// keep replaces the entry's snapshot.
+func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
+	o.Clock = s.Clock + 1
+	m := a.onward(s, target{activity: a.Name, node: a.process.Table.Node})
+	m.Source, m.Kind = "", message.KindSnapshot
+	m.Body = message.EncodeSnapshot(snapshot)
+	return Effects{Put: []message.Message{m}, Timer: snapshot.Due, Outcome: o}
+}
+
+// tell adds the message that tells sink, at the origin, of an error (N4). Sink's own
+// needs none, and that of an entry whose origin is not known can go nowhere.
+func (a *Activity) tell(s *State, e Effects, n message.Notice) Effects {
+	if a.Kind == processtable.KindSink || s.Origin == "" {
+		return e
+	}
+	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
+	m.Kind = message.KindNotice
+	m.Body = message.EncodeNotice(n)
+	e.Put = append(e.Put, m)
+	return e
+}
+
+// Unsent puts the entry in error because its transaction could not be committed as it
+// stands: it is too large. A program that had ended is not run again by a retry.
+func (a *Activity) Unsent(s *State, r *Result, reason string, now time.Time) Effects {
+	if r != nil && r.Err == "" {
+		return a.failEvaluated(s, *r, reason, now)
+	}
+	return a.fail(s, s.progress(), reason, now)
+}

@@ -1,0 +1,256 @@
+package navigator
+
+import (
+	"fmt"
+	"slices"
+
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// State is what the messages of one entry say: the fold of them (invariant 2). The
+// zero State is that of an entry without messages. It is plain data without a
+// goroutine, and may be dropped at any time, since its messages are its durable form.
+type State struct {
+	Entry      message.Entry
+	Origin     processtable.NodeID
+	Trace      string
+	Clock      uint64        // the highest of the messages folded
+	Keys       []message.Key // the messages folded: the exact set that a termination removes
+	Consumed   []Resolved    // how each connector message resolved its connectors, for the audit
+	Stopped    bool          // a marker: the instance was terminated by an operator (R16)
+	Record     *message.Record
+	Snapshot   *message.Snapshot
+	dead       *message.Message // R18: the only control connector is FALSE, and nothing was sent yet
+	passed     bool             // R18: what leads out has been resolved
+	snapshotAt uint64           // the Clock of Snapshot's message
+	unresolved int              // connectors; meaningful once control and data are allocated
+	control    []message.Truth
+	data       []message.Data
+	values     [][]container.Value
+	bytes      int // of values
+}
+
+// Resolved is what the audit keeps of a connector message.
+type Resolved struct {
+	Key     message.Key
+	Control message.Truth
+	Data    message.Data
+	Clock   uint64
+}
+
+// Clone gives a State that can be folded on without changing s.
+func (s *State) Clone() *State {
+	c := *s
+	c.Keys = slices.Clone(s.Keys)
+	c.Consumed = slices.Clone(s.Consumed)
+	c.control = slices.Clone(s.control)
+	c.data = slices.Clone(s.data)
+	c.values = slices.Clone(s.values)
+	return &c
+}
+
+// Empty reports that no message was folded.
+func (s *State) Empty() bool { return len(s.Keys) == 0 && !s.Stopped }
+
+// Bytes estimates the memory that the state takes.
+func (s *State) Bytes() int {
+	n := 256 + s.bytes + 24*len(s.control) + 32*len(s.Keys) + 40*len(s.Consumed)
+	if s.Snapshot != nil {
+		n += 256 + len(s.Snapshot.Input) + len(s.Snapshot.Output) + len(s.Snapshot.Error) + len(s.Snapshot.LastFailure)
+	}
+	if s.dead != nil {
+		n += 256 + len(s.dead.Body)
+	}
+	if s.Record != nil {
+		n += 256 + len(s.Record.Input) + len(s.Record.Key)
+	}
+	return n
+}
+
+// Waiting reports how many incoming connectors are unresolved, of a.
+func (s *State) Waiting(a *Activity) int {
+	if s.control == nil {
+		return len(a.InControl) + len(a.InData)
+	}
+	return s.unresolved
+}
+
+// Unresolved names the activities whose control or data connectors into a are not
+// resolved yet, in the table's order.
+func (s *State) Unresolved(a *Activity) []processtable.ActivityID {
+	var out []processtable.ActivityID
+	for i, c := range a.InControl {
+		if s.control == nil || s.control[i] == message.Unresolved {
+			out = append(out, c.From)
+		}
+	}
+	for i, d := range a.InData {
+		if (s.data == nil || s.data[i] == message.DataNone) && !slices.Contains(out, d.From) {
+			out = append(out, d.From)
+		}
+	}
+	return out
+}
+
+// Refusal is why a message cannot take effect (L5). It changes nothing.
+type Refusal struct{ Reason string }
+
+func (r *Refusal) Error() string { return r.Reason }
+
+func refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
+
+// Fold adds to s what m says (R1). It returns a *Refusal, and leaves s as it was, if m
+// does not fit the process table.
+func (a *Activity) Fold(s *State, m message.Message) error {
+	switch m.Kind {
+	case message.KindConnector:
+		return a.foldConnector(s, m)
+	case message.KindSnapshot:
+		snapshot, err := message.DecodeSnapshot(m.Body)
+		if err != nil {
+			return refuse("snapshot of %s: %v", a.Name, err)
+		}
+		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
+			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
+		}
+	case message.KindRecord:
+		if a.Kind != processtable.KindSink {
+			return refuse("an instance record is for sink, not for %s", a.Name)
+		}
+		record, err := message.DecodeRecord(m.Body)
+		if err != nil {
+			return refuse("instance record: %v", err)
+		}
+		s.Record = &record
+	case message.KindNotice:
+		if a.Kind != processtable.KindSink {
+			return refuse("a notice is for sink, not for %s", a.Name)
+		}
+	case message.KindMarker:
+		s.Stopped = true
+		return nil // the marker is the instance's, and stays (N7)
+	case message.KindTable:
+		return refuse("a process table is not for an activity")
+	default:
+		return refuse("message of unknown kind %d", m.Kind)
+	}
+	s.seen(m)
+	return nil
+}
+
+// seen notes that m belongs to the set that s is a fold of.
+func (s *State) seen(m message.Message) {
+	s.Entry = m.Entry()
+	s.Origin = m.Origin
+	s.Trace = max(s.Trace, m.Trace) // some have none
+	s.Clock = max(s.Clock, m.Clock)
+	if key := m.Key(); !slices.Contains(s.Keys, key) {
+		s.Keys = append(s.Keys, key)
+	}
+}
+
+func (a *Activity) foldConnector(s *State, m message.Message) error {
+	if m.Definition != a.process.Definition() {
+		return refuse("message from %s is of definition %s, the table of %s here of %s: the sites were given different definitions",
+			m.Source, m.Definition, a.process.Table.Process, a.process.Definition())
+	}
+	if m.Origin == "" {
+		return refuse("message from %s does not say where the instance was started", m.Source)
+	}
+	ci, hasControl := a.inControl[m.Source]
+	di, hasData := a.inData[m.Source]
+	if !hasControl && !hasData {
+		return refuse("no connector leads from %s to %s", m.Source, a.Name)
+	}
+	if hasControl != (m.Control != message.Unresolved) {
+		return refuse("control connector from %s to %s: the table and the message differ on whether there is one", m.Source, a.Name)
+	}
+	if hasData != (m.Data != message.DataNone) {
+		return refuse("data connector from %s to %s: the table and the message differ on whether there is one", m.Source, a.Name)
+	}
+	if m.Onward && (!a.diesAlone || m.Control != message.False || m.OnBehalf != a.process.Table.Node) {
+		return refuse("message from %s says that %s was skipped on behalf of %s, which the table does not allow", m.Source, a.Name, m.OnBehalf)
+	}
+	var values []container.Value
+	if m.Data == message.DataPresent {
+		var err error
+		if values, err = container.DecodeValues(a.dataTypes[di], m.Body); err != nil {
+			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
+		}
+	}
+	if slices.Contains(s.Keys, m.Key()) { // a repeat: known while the activity lives (R1)
+		if hasControl && s.control[ci] == m.Control {
+			s.die(a, m)
+		}
+		return nil
+	}
+	s.die(a, m)
+	if s.control == nil {
+		s.control = make([]message.Truth, len(a.InControl))
+		s.data = make([]message.Data, len(a.InData))
+		s.values = make([][]container.Value, len(a.InData))
+		s.unresolved = len(a.InControl) + len(a.InData)
+	}
+	if hasControl {
+		s.control[ci] = m.Control
+		s.unresolved--
+	}
+	if hasData {
+		s.data[di], s.values[di] = m.Data, values
+		s.unresolved--
+		s.bytes += 2 * len(m.Body)
+	}
+	s.seen(m)
+	s.Consumed = append(s.Consumed, Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
+	return nil
+}
+
+// starts evaluates the start condition (R2 holds already).
+func (a *Activity) starts(s *State) bool {
+	states := make([]bool, len(a.InControl))
+	for i := range states {
+		states[i] = s.control != nil && s.control[i] == message.True
+	}
+	return a.Start.Eval(states)
+}
+
+// input builds the input container of the current iteration (R5, R6). Each source is
+// within the limit of a container; mapped together they need not be. That is looked at
+// only where the messages are large enough for it.
+func (a *Activity) input(s *State) (*container.Struct, error) {
+	in, err := a.build(s)
+	if err != nil || container.ZeroSize(a.Input)+s.bytes/2 <= container.MaxEncoded {
+		return in, err
+	}
+	if _, err := container.EncodeCBOR(in); err != nil {
+		return nil, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err)
+	}
+	return in, nil
+}
+
+// build is input without regard to its size.
+func (a *Activity) build(s *State) (*container.Struct, error) {
+	if s.Snapshot != nil && s.Snapshot.Input != nil {
+		v, err := container.DecodeCBOR(a.Input, s.Snapshot.Input)
+		if err != nil {
+			return nil, fmt.Errorf("read the input that iteration %d was given: %w", s.Snapshot.Iteration, err)
+		}
+		input, ok := v.(*container.Struct)
+		if !ok {
+			return nil, fmt.Errorf("input of iteration %d is no structure", s.Snapshot.Iteration)
+		}
+		return input, nil
+	}
+	in := container.New(a.Input)
+	for i, d := range a.InData {
+		if s.data == nil || s.data[i] != message.DataPresent {
+			continue
+		}
+		for j, m := range d.Mappings {
+			in.Assign(m.To, s.values[i][j])
+		}
+	}
+	return in, nil
+}
