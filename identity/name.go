@@ -1,0 +1,86 @@
+package identity
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fmqm/processtable"
+)
+
+// Role is what a certificate lets its holder do.
+type Role string
+
+// The roles.
+const (
+	RoleNode     Role = "node"     // to open and take links
+	RoleOperator Role = "operator" // to ask a node over the network
+)
+
+// Name is whom a certificate is for.
+type Name struct {
+	Role Role
+	Name string
+}
+
+// String gives the name as people read it: "site A", "operator ann".
+func (n Name) String() string {
+	if n.Role == RoleNode {
+		return "site " + n.Name
+	}
+	return string(n.Role) + " " + n.Name
+}
+
+const scheme = "fmqm"
+
+// uri is how a certificate says the name.
+func (n Name) uri() *url.URL {
+	return &url.URL{Scheme: scheme, Host: string(n.Role), Path: "/" + n.Name}
+}
+
+// check says why n cannot be a name.
+func (n Name) check() error {
+	switch {
+	case n.Role == RoleNode && !processtable.ValidNode(n.Name):
+		return fmt.Errorf("%q cannot name a node: use letters, digits, _ and -, not a digit or - first, at most 64", n.Name)
+	case n.Role == RoleOperator && !ValidOperator(n.Name):
+		return fmt.Errorf("%q cannot name an operator: use letters, digits, and . _ @ -, at most 64", n.Name)
+	}
+	return nil
+}
+
+// ValidOperator says whether s can be the name of an operator: letters, digits, and any
+// of . _ @ -, from 1 to 64.
+func ValidOperator(s string) bool {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._@-", r)
+	}
+	return len(s) > 0 && len(s) <= 64 && !strings.ContainsFunc(s, odd)
+}
+
+// NameOf reads whom a certificate is for. It judges nothing else of it.
+func NameOf(c *x509.Certificate) (Name, error) {
+	var names []Name
+	for _, u := range c.URIs {
+		if u.Scheme != scheme {
+			continue
+		}
+		n := Name{Role: Role(u.Host), Name: strings.TrimPrefix(u.Path, "/")}
+		if n.Role != RoleNode && n.Role != RoleOperator || n.check() != nil {
+			return Name{}, fmt.Errorf("it names %q, which is neither a site nor an operator", u)
+		}
+		names = append(names, n)
+	}
+	switch {
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) > 1:
+		return Name{}, fmt.Errorf("it names %s as well as %s: one certificate is for one of them", names[0], names[1])
+	case processtable.ValidNode(c.Subject.CommonName) && slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) &&
+		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
+		return Name{RoleNode, c.Subject.CommonName}, nil
+	}
+	return Name{}, fmt.Errorf("it names no site and no operator (its subject is %q)", c.Subject)
+}

@@ -1,0 +1,99 @@
+package identity
+
+import (
+	"cmp"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Why somebody is not believed. Errors of this room wrap one of them.
+var (
+	ErrNoCertificate = errors.New("no certificate")
+	ErrAuthority     = errors.New("signed by another authority")
+	ErrExpired       = errors.New("not valid any more")
+	ErrTooEarly      = errors.New("not valid yet")
+	ErrWrongName     = errors.New("for somebody else")
+	ErrUnfit         = errors.New("not fit for this")
+)
+
+// reason is an error for people that is also one of the errors above.
+type reason struct {
+	text string
+	is   error
+}
+
+func (r *reason) Error() string { return r.text }
+func (r *reason) Unwrap() error { return r.is }
+
+func because(is error, format string, args ...any) error {
+	return &reason{fmt.Sprintf(format, args...), is}
+}
+
+// dateOnly is how dates of certificates are shown, in UTC.
+const dateOnly = "2006-01-02 15:04 UTC"
+
+// verifyChain says whom the first certificate is for, if it is of the authorities in
+// roots, valid now and made for the usage.
+func verifyChain(chain []*x509.Certificate, roots *x509.CertPool, authority string, now time.Time, usage x509.ExtKeyUsage) (Name, error) {
+	if len(chain) == 0 {
+		return Name{}, because(ErrNoCertificate, "no certificate was shown: %s", configureRemedy)
+	}
+	leaf, between := chain[0], x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	whose := describe(leaf)
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	if err != nil {
+		return Name{}, explain(err, leaf, whose, authority, now)
+	}
+	name, err := NameOf(leaf)
+	if err != nil {
+		return Name{}, because(ErrUnfit, "the certificate that was shown cannot be used: %v: make one with `fmqmd pki issue`", err)
+	}
+	return name, nil
+}
+
+const configureRemedy = "set `identity` there, with a certificate that `fmqmd pki issue` made"
+
+// describe names a certificate for people, believed or not.
+func describe(c *x509.Certificate) string {
+	if name, err := NameOf(c); err == nil {
+		return "the certificate of " + name.String()
+	}
+	return fmt.Sprintf("the certificate of %q", c.Subject)
+}
+
+// explain says in plain words why a certificate does not verify.
+func explain(err error, leaf *x509.Certificate, whose, authority string, now time.Time) error {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return explainTime(invalid.Cert, leaf, whose, now)
+	}
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &unknown) && leaf.Issuer.CommonName == authority:
+		return because(ErrAuthority, "%s was signed by another authority that is called %q too: it was made anew? Then all sites need certificates of the new one, and its file as `ca`", whose, authority)
+	case errors.As(err, &unknown):
+		return because(ErrAuthority, "%s was signed by another authority (%q, and not %q): make one with the sites' own authority, or add the other to the file of `ca`", whose, cmp.Or(leaf.Issuer.CommonName, leaf.Issuer.String()), authority)
+	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
+		return because(ErrUnfit, "%s is not made for this end of a connection: make one with `fmqmd pki issue`", whose)
+	}
+	return because(ErrUnfit, "%s cannot be used: %s", whose, strings.TrimPrefix(err.Error(), "x509: "))
+}
+
+func explainTime(c, leaf *x509.Certificate, whose string, now time.Time) error {
+	if c != nil && !c.Equal(leaf) {
+		whose = fmt.Sprintf("the authority %q, of %s,", c.Subject.CommonName, whose)
+	} else {
+		c = leaf
+	}
+	if now.Before(c.NotBefore) {
+		return because(ErrTooEarly, "%s is valid from %s on, and here it is %s: set the clock that is wrong", whose, c.NotBefore.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
+	}
+	return because(ErrExpired, "%s expired on %s (here it is %s): renew it with `fmqmd pki issue --force`, and reload the daemon", whose,
+		c.NotAfter.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
+}

@@ -1,0 +1,91 @@
+package link
+
+import (
+	"context"
+	"fmt"
+
+	"fmqm/processtable"
+)
+
+// Acceptor takes the connections that peers open, and gives each to its Link.
+type Acceptor struct {
+	Self    processtable.NodeID
+	Session uint64 // the same as the links have
+	// Lookup gives the link to a peer, nil if nobody configured that peer.
+	Lookup func(peer processtable.NodeID) *Link
+	// Permit, if not nil, says why caller may not be who it says it is on this connection.
+	Permit func(conn Conn, caller processtable.NodeID) error
+	// Refused, if not nil, is told of connections that no link got. The caller is empty
+	// where it did not say who it is.
+	Refused func(caller processtable.NodeID, reason string)
+}
+
+// Accept reads the hello of a new connection and hands the connection on, or tells
+// the caller why not. It blocks until the hello is there, the connection ends, or ctx
+// does.
+func (a Acceptor) Accept(ctx context.Context, conn Conn) {
+	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	hello, err := readHello(conn)
+	if !release() {
+		return
+	}
+	if err != nil {
+		_ = conn.Close()
+		a.refused("", err.Error())
+		return
+	}
+	h := hello.Hello
+	if h.Expected != a.Self {
+		a.refuse(conn, hello, Stop{Code: StopWrongNode, Reason: reasonCalledWrong(h.Node, h.Expected, a.Self), Final: true})
+		return
+	}
+	if a.Permit != nil {
+		if err := a.Permit(conn, h.Node); err != nil {
+			a.refuse(conn, hello, Stop{Code: StopUnknownPeer, Reason: err.Error()})
+			return
+		}
+	}
+	l := a.Lookup(h.Node)
+	if l == nil {
+		a.refuse(conn, hello, Stop{Code: StopUnknownPeer, Reason: reasonUnknownPeer(h.Node)})
+		return
+	}
+	l.Attach(conn, hello)
+}
+
+func readHello(conn Conn) (*Frame, error) {
+	d, err := receive(conn)
+	if err != nil {
+		return nil, fmt.Errorf("read hello: %w", err)
+	}
+	d.settle()
+	data := d.Frame
+	if err := checkSize("read hello: frame", len(data), MaxHello); err != nil {
+		return nil, err
+	}
+	f, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("read hello: %w", err)
+	}
+	if f.Type != FrameHello {
+		return nil, fmt.Errorf("read hello: %w: a frame of type %d comes first: a caller says who it is", ErrMalformed, f.Type)
+	}
+	return &f, nil
+}
+
+func (a Acceptor) refuse(conn Conn, hello *Frame, s Stop) {
+	s.Node = a.Self
+	s.Reason = cut(s.Reason)
+	f := &Frame{Version: MaxVersion, Type: FrameStop, From: a.Session, To: hello.From, Seq: 1, Answer: hello.Challenge, Stop: &s}
+	if data, err := Encode(f); err == nil {
+		_ = conn.Send(data) // a caller that is gone need not be told
+	}
+	_ = conn.Close()
+	a.refused(hello.Hello.Node, s.Reason)
+}
+
+func (a Acceptor) refused(caller processtable.NodeID, reason string) {
+	if a.Refused != nil {
+		a.Refused(caller, reason)
+	}
+}

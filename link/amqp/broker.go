@@ -1,0 +1,326 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fmqm/link"
+	"fmqm/processtable"
+)
+
+const (
+	firstBackoff = 200 * time.Millisecond
+	lastBackoff  = 10 * time.Second
+	// steadyAfter is how long a connection must have lasted for the pause after it to be
+	// the first one again.
+	steadyAfter = 10 * time.Second
+	// connectTimeout is how long connecting, logging in and declaring may take together.
+	connectTimeout = 60 * time.Second
+)
+
+// Broker is a daemon's access to a broker: two connections, and the peers behind them.
+// Its methods are safe for concurrent use.
+type Broker struct {
+	o      Options
+	target target
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	peers   map[processtable.NodeID]*peer
+	legs    [2]leg
+	keeper  *keeper       // of the present receiving leg, or the one before
+	blocked string        // why the broker takes nothing; empty: it does
+	gate    chan struct{} // closed while it does
+	changed chan struct{} // closed and made anew when something above changes
+	strange map[processtable.NodeID]time.Time
+	status  Status
+	told    []string // reasons for the present state that were logged
+	counts  counts
+}
+
+// The legs.
+const (
+	receiving = iota
+	sending
+)
+
+// leg is one of the two connections to the broker.
+type leg struct {
+	conn   connection // nil: none
+	tries  int        // of connecting; says which connection an event is of
+	reason string     // why there is none
+}
+
+// New checks the options and gives a Broker that does nothing before Start.
+func New(o Options) (*Broker, error) {
+	t, err := o.prepare()
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{
+		o: o, target: t,
+		peers:   map[processtable.NodeID]*peer{},
+		gate:    make(chan struct{}),
+		changed: make(chan struct{}),
+		strange: map[processtable.NodeID]time.Time{},
+	}
+	close(b.gate)
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.status = Status{State: StateConnecting, Since: o.Clock.Now(), Address: t.String(), Queue: t.queue}
+	return b, nil
+}
+
+// Start begins; call it once. It does not wait for a connection.
+func (b *Broker) Start() {
+	if file, mode, yes := b.o.exposed(); yes {
+		b.o.Log.Warn().Str("file", file).Stringer("mode", mode).Msg("others than its owner can read the broker's password: chmod 600")
+	}
+	b.spawn(func() { b.supervise(receiving, b.receive) })
+	b.spawn(func() { b.supervise(sending, b.send) })
+}
+
+// Stop ends everything and waits, until ctx ends, for the goroutines. What was settled
+// is acknowledged, so that it is not delivered again after the next start.
+func (b *Broker) Stop(ctx context.Context) error {
+	b.mu.Lock()
+	k := b.keeper
+	b.mu.Unlock()
+	if k != nil {
+		_ = k.acknowledge() // else its connection is gone already
+	}
+	b.cancel()
+	done := make(chan struct{})
+	go func() {
+		b.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop the connection to the broker %s: %w", b.target.addr, ctx.Err())
+	}
+}
+
+func (b *Broker) spawn(f func()) {
+	b.wg.Add(1)
+	go func() {
+		defer b.wg.Done()
+		f()
+	}()
+}
+
+// Address is that of the broker, without secrets.
+func (b *Broker) Address() string { return b.target.String() }
+
+// Dialer gives what dials peer through the broker. From then on peer is known here,
+// until Forget.
+func (b *Broker) Dialer(peer processtable.NodeID) link.Dialer { return dialer{b, peer} }
+
+// Forget lets go of a peer to which there is no link any more.
+func (b *Broker) Forget(id processtable.NodeID) {
+	b.mu.Lock()
+	p := b.peers[id]
+	delete(b.peers, id)
+	b.mu.Unlock()
+	if p != nil {
+		p.forget()
+	}
+}
+
+// peer gives the peer, made at need.
+func (b *Broker) peer(id processtable.NodeID) *peer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.peers[id]
+	if p == nil && b.ctx.Err() == nil {
+		p = newPeer(b, id)
+		b.peers[id] = p
+		b.spawn(p.run)
+	}
+	return p
+}
+
+// known gives the peer, or nil.
+func (b *Broker) known(id processtable.NodeID) *peer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.peers[id]
+}
+
+func (b *Broker) all() []*peer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	peers := make([]*peer, 0, len(b.peers))
+	for _, p := range b.peers {
+		peers = append(peers, p)
+	}
+	return peers
+}
+
+// supervise keeps one leg connected: it connects, lets work use the connection until
+// that ends, and rests. work calls up once it is ready.
+func (b *Broker) supervise(which int, work func(connection, func()) error) {
+	for attempts := 0; ; attempts++ {
+		began := b.o.Clock.Now()
+		err := b.connect(which, work)
+		if b.ctx.Err() != nil {
+			return
+		}
+		if b.down(which, err) && b.o.Clock.Now().Sub(began) >= steadyAfter {
+			attempts = 0
+		}
+		pause := min(firstBackoff<<min(attempts, 10), lastBackoff)
+		pause = pause/2 + time.Duration(b.o.Random()*float64(pause/2))
+		if b.rest(b.ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// rest waits for d of the Broker's clock.
+func (b *Broker) rest(ctx context.Context, d time.Duration) error {
+	over := make(chan struct{})
+	stop := b.o.Clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var legNames = [...]string{receiving: "receive", sending: "send"}
+
+func (b *Broker) connect(which int, work func(connection, func()) error) error {
+	ctx, cancel := context.WithTimeout(b.ctx, connectTimeout)
+	defer cancel()
+	on := connectionEvents{blocked: func(string) {}, free: func() {}}
+	if which == sending {
+		b.mu.Lock()
+		b.legs[sending].tries++
+		try := b.legs[sending].tries
+		b.mu.Unlock()
+		on = connectionEvents{blocked: func(reason string) { b.block(try, reason) }, free: func() { b.block(try, "") }}
+	}
+	conn, err := b.o.open(ctx, b.target, "fmqm "+string(b.o.Self)+" "+legNames[which], on)
+	if err != nil {
+		return err
+	}
+	// Whatever work waits for ends with the connection.
+	release := context.AfterFunc(b.ctx, conn.Close)
+	defer func() {
+		if release() {
+			conn.Close()
+		}
+		<-conn.Done()
+	}()
+	return work(conn, func() { b.up(which, conn) })
+}
+
+// send is the work of the sending leg: peers publish on it by themselves.
+func (b *Broker) send(conn connection, up func()) error {
+	up()
+	<-conn.Done()
+	return conn.Err()
+}
+
+func (b *Broker) up(which int, conn connection) {
+	b.mu.Lock()
+	b.legs[which].conn, b.legs[which].reason = conn, ""
+	b.change()
+	b.mu.Unlock()
+	b.publish()
+}
+
+// down notes that a leg is gone, or did not come about, and ends what depends on it. It
+// says whether it had been up.
+func (b *Broker) down(which int, err error) (was bool) {
+	if err == nil {
+		err = errors.New("the connection ended")
+	}
+	reason := b.target.explain(err)
+	b.mu.Lock()
+	was = b.legs[which].conn != nil
+	b.legs[which].conn, b.legs[which].reason = nil, reason
+	if which == sending {
+		b.unblock()
+	}
+	b.change()
+	b.mu.Unlock()
+	if was {
+		for _, p := range b.all() {
+			p.brokerLost(reason)
+		}
+	}
+	b.publish()
+	return was
+}
+
+// block notes that the broker takes nothing, or with an empty reason that it does again.
+func (b *Broker) block(try int, reason string) {
+	b.mu.Lock()
+	if l := b.legs[sending]; l.tries != try || l.conn == nil {
+		b.mu.Unlock()
+		return
+	}
+	b.unblock()
+	if reason != "" {
+		b.blocked, b.gate = reason, make(chan struct{})
+	}
+	b.change()
+	b.mu.Unlock()
+	b.publish()
+}
+
+func (b *Broker) unblock() {
+	if b.blocked != "" {
+		b.blocked = ""
+		close(b.gate)
+	}
+}
+
+func (b *Broker) change() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// link gives the connection to send on; nil unless both legs are up.
+func (b *Broker) link() (conn connection, gate, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.legs[receiving].conn != nil && b.legs[sending].conn != nil {
+		conn = b.legs[sending].conn
+	}
+	return conn, b.gate, b.changed
+}
+
+const (
+	strangeEvery = time.Minute
+	maxStrange   = 1000
+)
+
+// stranger tells of a node that nobody asked for.
+func (b *Broker) stranger(id processtable.NodeID) {
+	if b.o.Unknown == nil || id == b.o.Self {
+		return
+	}
+	now := b.o.Clock.Now()
+	b.mu.Lock()
+	last, seen := b.strange[id]
+	tell := !seen && len(b.strange) < maxStrange || seen && now.Sub(last) >= strangeEvery
+	if tell {
+		b.strange[id] = now
+	}
+	b.mu.Unlock()
+	if tell {
+		b.spawn(func() { b.o.Unknown(id) })
+	}
+}

@@ -1,0 +1,195 @@
+package amqp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"fmqm/link"
+)
+
+// sendTimeout is how long Send waits for room.
+const sendTimeout = 60 * time.Second
+
+// Conn is a virtual connection to a peer: what one end sends reaches the other, unless it
+// is lost. It is a link.Deliverer.
+type Conn struct {
+	p     *peer
+	ready chan struct{} // something is in the inbox
+	room  chan struct{} // something was sent
+	done  chan struct{} // closed at the end
+	heard atomic.Int64
+	timer func() bool
+
+	// Under the peer's lock.
+	inbox []link.Delivery
+	bytes int // of inbox
+	err   error
+}
+
+var _ link.Deliverer = (*Conn)(nil)
+
+func (c *Conn) signal() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Send gives a frame to the peer's sender. It blocks while that has much to send, and
+// does not wait for the broker to confirm it.
+func (c *Conn) Send(frame []byte) error {
+	if len(frame) == 0 || len(frame) > link.MaxFrame {
+		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(frame), link.MaxFrame)
+	}
+	var timeout <-chan time.Time
+	for {
+		sent, err := c.trySend(frame)
+		if sent || err != nil {
+			return err
+		}
+		if timeout == nil {
+			timer := time.NewTimer(sendTimeout)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		select {
+		case <-c.room:
+		case <-c.done:
+		case <-timeout:
+			reason := c.p.b.why()
+			if reason == "" {
+				reason = "the broker does not take what is sent"
+			}
+			c.fail(errors.New(reason))
+		}
+	}
+}
+
+func (c *Conn) trySend(frame []byte) (bool, error) {
+	p := c.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.err != nil {
+		return false, fmt.Errorf("send frame: %w", c.err)
+	}
+	if p.queued > 0 && p.queued+len(frame) > maxQueued {
+		return false, nil
+	}
+	p.number++
+	for _, piece := range pack(frame, p.number) {
+		p.pieces = append(p.pieces, piece)
+		p.queued += len(piece)
+	}
+	p.signal()
+	return true, nil
+}
+
+// Receive gives the next frame, which the broker keeps until it is settled. What came
+// before the end is given first.
+func (c *Conn) Receive() (link.Delivery, error) {
+	for {
+		c.p.mu.Lock()
+		if len(c.inbox) > 0 {
+			d := c.inbox[0]
+			c.inbox[0], c.inbox = link.Delivery{}, c.inbox[1:]
+			c.bytes -= len(d.Frame)
+			c.p.mu.Unlock()
+			return d, nil
+		}
+		err := c.err
+		c.p.mu.Unlock()
+		if err != nil {
+			return link.Delivery{}, fmt.Errorf("receive frame: %w", err)
+		}
+		select {
+		case <-c.ready:
+		case <-c.done:
+		}
+	}
+}
+
+// Recv gives the next frame, which the broker then forgets.
+func (c *Conn) Recv() ([]byte, error) {
+	d, err := c.Receive()
+	if err == nil {
+		d.Settle()
+	}
+	return d.Frame, err
+}
+
+// LastHeard is when the peer last proved that it is there.
+func (c *Conn) LastHeard() time.Time { return time.Unix(0, c.heard.Load()) }
+
+// Close ends the connection; what was sent before still goes to the broker.
+func (c *Conn) Close() error {
+	c.fail(net.ErrClosed)
+	return nil
+}
+
+// fail ends the connection for a reason, once. What it had and did not settle is let go:
+// the links at both ends know what is missing.
+func (c *Conn) fail(reason error) {
+	p := c.p
+	p.mu.Lock()
+	if c.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	c.err = reason
+	var drop []*kept
+	if p.conn == c {
+		p.conn = nil
+		drop = p.parts.reset()
+		p.change()
+	}
+	if errors.Is(reason, net.ErrClosed) {
+		c.inbox, c.bytes = nil, 0
+	}
+	c.timer()
+	p.mu.Unlock()
+	close(c.done)
+	settleAll(drop)()
+	p.b.release(c)
+}
+
+// beat asks for a peer that is silent, and ends the connection of one that stays so.
+func (c *Conn) beat() {
+	p := c.p
+	p.mu.Lock()
+	now := p.b.o.Clock.Now()
+	quiet, idle := now.Sub(p.heard), now.Sub(p.sent)
+	if c.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	if quiet >= Silence {
+		reason := p.silence(quiet)
+		p.mu.Unlock()
+		c.fail(reason)
+		return
+	}
+	var err error
+	if quiet >= PingEvery || idle >= PingEvery || !p.session.Ready() {
+		err = p.ask(false)
+	}
+	c.timer = p.b.o.Clock.AfterFunc(PingEvery, c.beat)
+	p.mu.Unlock()
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// silence says why the peer is not heard, as far as can be known; it is called with the lock.
+func (p *peer) silence(d time.Duration) error {
+	text := fmt.Sprintf("nothing was heard from site %s for %s: its daemon, or its connection to the broker, is down", p.id, d.Round(time.Second))
+	if p.trouble != "" {
+		text = p.trouble
+	}
+	if blocked := p.b.why(); blocked != "" {
+		text = blocked
+	}
+	return errors.New(text)
+}

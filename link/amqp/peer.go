@@ -1,0 +1,320 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"fmqm/link"
+	"fmqm/link/seal"
+	"fmqm/processtable"
+)
+
+const (
+	// PingEvery is how long nothing may be sent to a peer, or heard of it, before it is
+	// asked whether it is there.
+	PingEvery = 20 * time.Second
+	// Silence is how long a peer may not be heard before its connection ends. Messages
+	// that only ask for it expire at the broker after as long.
+	Silence = 60 * time.Second
+	// expiry is when the broker throws frames away that the peer has not taken: its
+	// connection has ended long before, and its link asks again.
+	expiry = 10 * time.Minute
+
+	maxControl = 32            // hellos, proofs and pings that wait to be sent
+	maxQueued  = link.MaxFrame // of frames that wait to be sent: Send blocks above it
+	maxInbox   = 4 * link.MaxFrame
+	maxInboxed = 4096
+)
+
+// peer is a node behind the broker: the session with it, and at most one connection. It
+// has one goroutine, which sends.
+type peer struct {
+	b    *Broker
+	id   processtable.NodeID
+	ctx  context.Context // ends with Forget and with the Broker
+	end  context.CancelFunc
+	wake chan struct{}
+
+	mu      sync.Mutex
+	session *seal.Session
+	control [][]byte // envelopes, to be sent first
+	answers []byte   // pings and pongs
+	pieces  [][]byte // to be sealed
+	queued  int      // bytes of pieces
+	number  uint32   // of the last frame that was sent in parts
+	conn    *Conn    // nil: none
+	parts   assembler
+	heard   time.Time // when it last proved that it is there
+	sent    time.Time
+	trouble string        // what became of what was sent last; empty: nothing bad
+	refusal string        // why what came from it was not accepted
+	changed chan struct{} // closed and made anew when heard or conn changes
+}
+
+func newPeer(b *Broker, id processtable.NodeID) *peer {
+	p := &peer{b: b, id: id, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	p.ctx, p.end = context.WithCancel(b.ctx)
+	p.session = seal.New(seal.Config{Self: b.o.Self, Peer: id, Identity: b.o.Identity, Verify: b.o.Verify, Rand: b.o.Rand})
+	return p
+}
+
+func (p *peer) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// change is called with the lock.
+func (p *peer) change() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// receive takes a message that bears the peer's name.
+func (p *peer) receive(body []byte, d *kept) {
+	p.mu.Lock()
+	settle := p.open(body, d)
+	p.mu.Unlock()
+	if settle != nil {
+		settle()
+	}
+}
+
+// open is receive with the lock. It gives what is to be done without.
+func (p *peer) open(body []byte, d *kept) (settle func()) {
+	r, err := p.session.Receive(body)
+	if err != nil {
+		p.refusal = err.Error()
+		p.b.counts.dropped.Add(1)
+		return d.settle
+	}
+	p.control = append(p.control, r.Reply...)
+	p.trimControl()
+	if len(r.Reply) > 0 {
+		p.signal()
+	}
+	if r.Ready || r.Frame != nil {
+		p.heard, p.refusal = p.b.o.Clock.Now(), ""
+		if p.conn != nil {
+			p.conn.heard.Store(p.heard.UnixNano())
+		}
+		p.change()
+	}
+	if len(r.Frame) == 0 {
+		return d.settle
+	}
+	return p.piece(r.Frame, d)
+}
+
+func (p *peer) piece(piece []byte, d *kept) (settle func()) {
+	switch piece[0] {
+	case kindPing:
+		p.answer(kindPong)
+		return d.settle
+	case kindPong:
+		return d.settle
+	case kindWhole:
+		return p.deliver(piece[1:], []*kept{d})
+	case kindPart:
+		frame, all, drop := p.parts.add(piece, d)
+		if frame != nil {
+			return p.deliver(frame, all)
+		}
+		return settleAll(drop)
+	}
+	p.b.counts.dropped.Add(1)
+	return d.settle
+}
+
+func settleAll(all []*kept) func() {
+	return func() {
+		for _, d := range all {
+			d.settle()
+		}
+	}
+}
+
+// deliver gives a frame to the connection. Without one, or with one that does not take
+// what came before, it is as good as lost: its link asks for it again.
+func (p *peer) deliver(frame []byte, from []*kept) (settle func()) {
+	c := p.conn
+	if c == nil || c.bytes+len(frame) > maxInbox || len(c.inbox) >= maxInboxed {
+		p.b.counts.dropped.Add(1)
+		return settleAll(from)
+	}
+	for _, d := range from {
+		d.give(c)
+	}
+	c.inbox = append(c.inbox, link.Delivery{Frame: frame, Settle: settleAll(from)})
+	c.bytes += len(frame)
+	c.signal()
+	return nil
+}
+
+// answer sends a ping or a pong; it is called with the lock.
+func (p *peer) answer(kind byte) {
+	if len(p.answers) < maxControl {
+		p.answers = append(p.answers, kind)
+	}
+	p.signal()
+}
+
+// trimControl keeps the newest; what is lost is said again.
+func (p *peer) trimControl() {
+	if n := len(p.control) - maxControl; n > 0 {
+		p.control = p.control[n:]
+	}
+}
+
+// ask sends what brings the session about, and a ping if there is one; it is called with
+// the lock.
+func (p *peer) ask(renew bool) error {
+	open := p.session.Open
+	if renew {
+		open = p.session.Renew
+	}
+	envelopes, err := open()
+	if err != nil {
+		return err
+	}
+	p.control = append(p.control, envelopes...)
+	p.trimControl()
+	if p.session.Ready() {
+		p.answer(kindPing)
+	}
+	p.signal()
+	return nil
+}
+
+// next gives an envelope that is to be sent now, and how long it may wait at the broker;
+// nil if there is nothing.
+func (p *peer) next() (envelope []byte, expire time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer func() {
+		if envelope != nil {
+			p.sent = p.b.o.Clock.Now()
+		}
+	}()
+	if len(p.control) > 0 {
+		envelope, p.control = p.control[0], p.control[1:]
+		return envelope, Silence
+	}
+	for len(p.answers) > 0 || len(p.pieces) > 0 {
+		piece, expire := p.nextPiece()
+		sealed, err := p.session.Seal(piece)
+		if err == nil {
+			return sealed, expire
+		} // the session is gone: what it was for is lost
+	}
+	return nil, 0
+}
+
+func (p *peer) nextPiece() (piece []byte, expire time.Duration) {
+	if len(p.answers) > 0 {
+		piece, p.answers = p.answers[:1:1], p.answers[1:]
+		return piece, Silence
+	}
+	piece, p.pieces[0], p.pieces = p.pieces[0], nil, p.pieces[1:]
+	p.queued -= len(piece)
+	if c := p.conn; c != nil && p.queued < maxQueued {
+		select {
+		case c.room <- struct{}{}:
+		default:
+		}
+	}
+	return piece, expiry
+}
+
+// run sends until the peer is forgotten.
+func (p *peer) run() {
+	var out *outlet
+	defer func() { out.close() }()
+	for {
+		conn, gate, changed := p.b.link()
+		if out != nil && (out.conn != conn || out.gone() || out.worn()) {
+			out.close()
+			out = nil
+		}
+		if conn == nil {
+			select {
+			case <-changed:
+				continue
+			case <-p.ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-gate:
+		case <-changed:
+			continue
+		case <-p.ctx.Done():
+			return
+		}
+		envelope, expire := p.next()
+		if envelope == nil {
+			select {
+			case <-p.wake:
+			case <-changed:
+			case <-p.ctx.Done():
+				return
+			}
+			continue
+		}
+		if out == nil {
+			out = newOutlet(p, conn)
+		}
+		if err := out.publish(envelope, expire); err != nil {
+			out.close()
+			out = nil
+			p.lost(p.sending(err))
+		}
+	}
+}
+
+func (p *peer) sending(err error) string {
+	return fmt.Sprintf("what is sent to site %s does not reach the broker: %s", p.id, p.b.target.explain(err))
+}
+
+// lost: what was sent is lost, or refused, and so would be what follows.
+func (p *peer) lost(reason string) {
+	p.mu.Lock()
+	p.trouble = reason
+	c := p.conn
+	p.mu.Unlock()
+	if c != nil {
+		c.fail(fmt.Errorf("%s", reason))
+	}
+}
+
+// note keeps what became of what was sent, for the one who asks why nothing comes.
+func (p *peer) note(trouble string) {
+	p.mu.Lock()
+	p.trouble = trouble
+	p.mu.Unlock()
+}
+
+// brokerLost ends the connection: what was on its way may be lost.
+func (p *peer) brokerLost(reason string) {
+	p.mu.Lock()
+	c := p.conn
+	p.control, p.answers, p.pieces, p.queued = nil, nil, nil, 0
+	p.mu.Unlock()
+	if c != nil {
+		c.fail(fmt.Errorf("%s", reason))
+	}
+}
+
+// forget ends everything of the peer.
+func (p *peer) forget() {
+	p.end()
+	p.mu.Lock()
+	c := p.conn
+	p.mu.Unlock()
+	if c != nil {
+		c.fail(errClosed)
+	}
+}

@@ -1,0 +1,424 @@
+package link
+
+import (
+	"slices"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// Config is what a Core starts from: what the store holds when the daemon starts.
+type Config struct {
+	Self, Peer  processtable.NodeID
+	Incarnation queue.Incarnation // of this node's store
+	Known       queue.Incarnation // of the peer's, as it was met; zero: never met
+	Session     uint64            // random for each start of the daemon, not 0
+	Low, Last   [Lanes]Position   // of the transmission queue
+	Accepted    [Lanes]Position   // from the peer
+	Begin       [Lanes]Position   // before the first item that is for the peer's present store
+
+	Formats Formats // what this node reads; zero: what this program does
+
+	WindowBytes int // what may be under way in a lane without acknowledgement; 0: 2 MiB
+	WindowItems int // 0: 8192
+	// WindowFrames bounds the Data frames that are under way in a lane: what comes while
+	// so many are joins into the next, larger one. 0: 64
+	WindowFrames int
+	FrameBytes   int // payload of one Data frame; 0: 512 KiB
+}
+
+// Core is one end of a link: rules L1 to L5, without goroutines, clock or I/O. Not
+// safe for concurrent use. The same events in the same order give the same effects.
+//
+// A conversation begins when each side has seen the other's answer to its own
+// question (Challenge, Answer), so nothing that was sent to an earlier life of either
+// daemon is taken for news. From then on the sender keeps a window of unacknowledged
+// items under way and goes back to the number that the receiver asks for; the
+// receiver takes last+1 and nothing else.
+type Core struct {
+	cfg      Config
+	known    queue.Incarnation
+	binding  queue.Incarnation // what a Bind is under way for
+	starting *[Lanes]Position  // what a Begin is under way for
+	question uint64            // newest challenge; each is one more than the one before
+	greeting uint64            // the challenge that a hello must answer to count as fresh
+	seq      uint64
+
+	transports []*transport // in the order of their coming
+	peer       peer
+	rival      *rival
+	retired    []uint64 // sessions of the peer that were followed by another
+
+	out [Lanes]sender
+	in  [Lanes]receiver
+	ask ask
+
+	stopped   *Stop             // by what was seen here: an operator decides
+	refusal   *Stop             // by the peer: tried again, now and then
+	presented queue.Incarnation // the peer's other store that stopped the link
+	effects   []Effect
+}
+
+// peer is the daemon at the other end.
+type peer struct {
+	session uint64 // 0: none met
+	seq     uint64 // newest seen of it
+	up      bool   // the conversation is under way
+	owed    bool   // it waits for an acknowledgement
+	due     bool   // and has waited for a tick
+	version uint8  // of the frames that it is sent
+	reads   Formats
+}
+
+// Via names a transport of a link; the shell chooses the numbers, from 1 on.
+type Via int
+
+// Event is what happens to a Core.
+type Event interface{ event() }
+
+// The events.
+type (
+	// Connected: frames can be carried. Who dialed speaks first. Of several transports
+	// the one of the lowest Rank is used. Shared: something between keeps frames for a
+	// peer that is not there, and the transport does not end with the peer's daemon.
+	Connected struct {
+		Via    Via
+		Dialed bool
+		Rank   int
+		Shared bool
+	}
+	// Disconnected: Via is gone, for whatever reason, also after a Close.
+	Disconnected struct{ Via Via }
+	// Received: a frame came in whole. What Decode finds damaged is not told: it is lost.
+	Received struct {
+		Via   Via
+		Frame *Frame
+	}
+	// Unreadable: a frame came that Decode finds malformed.
+	Unreadable struct {
+		Via Via
+		Err error
+	}
+	// Tick: TickInterval has passed. Needed only while Restless.
+	Tick struct{}
+	// Woken: there may be new items; Last is where the lanes end now.
+	Woken struct{ Last [Lanes]Position }
+	// Items answers Read.
+	Items struct {
+		Lane  message.Lane
+		From  uint64
+		Items []Item
+		Err   error
+	}
+	// Accepted answers Accept.
+	Accepted struct {
+		Lane message.Lane
+		Err  error
+	}
+	// Bound answers Bind, Begun answers Begin.
+	Bound struct{ Err error }
+	Begun struct{ Err error }
+	// Leaving: Via is not wanted any more.
+	Leaving struct{ Via Via }
+	// Decided: an operator has spoken. Now is what the store holds; no Accept is under way.
+	Decided struct{ Now Config }
+	// Carry sends a query or a reply.
+	Carry struct{ Frame *Frame }
+)
+
+func (Connected) event()    {}
+func (Disconnected) event() {}
+func (Received) event()     {}
+func (Unreadable) event()   {}
+func (Tick) event()         {}
+func (Woken) event()        {}
+func (Items) event()        {}
+func (Accepted) event()     {}
+func (Bound) event()        {}
+func (Begun) event()        {}
+func (Leaving) event()      {}
+func (Decided) event()      {}
+func (Carry) event()        {}
+
+// Effect is what a Core wants done. Effects are carried out in their order.
+type Effect interface{ effect() }
+
+// The effects.
+type (
+	// Send gives a frame to a transport. The frame is not changed any more.
+	Send struct {
+		Via   Via
+		Frame *Frame
+	}
+	// Close ends a transport once what was sent before has left, then Disconnected comes.
+	// Reason is for people and may be empty.
+	Close struct {
+		Via    Via
+		Reason string
+	}
+	// Read asks for items of the transmission queue; at most one is under way in a lane.
+	Read struct {
+		Lane     message.Lane
+		From     uint64
+		MaxBytes int
+	}
+	// Trim lets the items up to Number go.
+	Trim struct {
+		Lane   message.Lane
+		Number uint64
+	}
+	// Accept puts items into the store; at most one is under way in a lane.
+	Accept struct {
+		Lane  message.Lane
+		Items []Item
+	}
+	// Bind records the incarnation of a peer that is met for the first time.
+	Bind struct{ Incarnation queue.Incarnation }
+	// Begin records that what the peer sends begins after a position, where nothing was
+	// accepted yet.
+	Begin struct{ At [Lanes]Position }
+	// Deliver gives a query or a reply of the peer to the node.
+	Deliver struct{ Frame *Frame }
+	// Up: the conversation is under way. Down: it is not any more.
+	Up   struct{}
+	Down struct{}
+	// Stopped: the link is stopped; the peer was told, if it could be, or has said so.
+	Stopped struct{ Stop Stop }
+)
+
+func (Send) effect()    {}
+func (Close) effect()   {}
+func (Read) effect()    {}
+func (Trim) effect()    {}
+func (Accept) effect()  {}
+func (Bind) effect()    {}
+func (Begin) effect()   {}
+func (Deliver) effect() {}
+func (Up) effect()      {}
+func (Down) effect()    {}
+func (Stopped) effect() {}
+
+// NewCore gives a Core without a transport.
+func NewCore(cfg Config) *Core {
+	if cfg.WindowBytes == 0 {
+		cfg.WindowBytes = 2 << 20
+	}
+	if cfg.WindowItems == 0 {
+		cfg.WindowItems = 8192
+	}
+	if cfg.FrameBytes == 0 {
+		cfg.FrameBytes = 512 << 10
+	}
+	if cfg.WindowFrames == 0 {
+		cfg.WindowFrames = 64
+	}
+	if cfg.Formats == (Formats{}) {
+		cfg.Formats = reads
+	}
+	c := &Core{cfg: cfg}
+	c.load(cfg)
+	return c
+}
+
+// load takes what the store holds.
+func (c *Core) load(now Config) {
+	c.known, c.cfg.Begin = now.Known, now.Begin
+	for l := range Lanes {
+		c.out[l] = sender{base: now.Low[l], next: now.Low[l].Number + 1, last: now.Last[l].Number}
+		c.in[l] = receiver{accepted: now.Accepted[l], received: now.Accepted[l], said: now.Accepted[l].Number}
+	}
+}
+
+// Step takes an event and gives what is to be done about it.
+func (c *Core) Step(e Event) []Effect {
+	c.effects = nil
+	if c.stopped != nil {
+		c.stepStopped(e)
+		return c.effects
+	}
+	switch e := e.(type) {
+	case Connected:
+		c.connected(e)
+	case Disconnected:
+		c.disconnected(e.Via)
+	case Received:
+		c.receivedFrame(e)
+	case Unreadable:
+		if t := c.transport(e.Via); t != nil {
+			c.end(t, reasonUnreadable(c.cfg.Peer, e.Err))
+		}
+	case Tick:
+		c.tick()
+	case Woken:
+		c.woken(e)
+	case Items:
+		c.items(e)
+	case Accepted:
+		c.accepted(e)
+	case Bound:
+		c.bound(e.Err)
+	case Begun:
+		c.begun(e.Err)
+	case Leaving:
+		if t := c.transport(e.Via); t != nil {
+			c.closing(t, "")
+		}
+	case Decided:
+		c.decided(e.Now)
+	case Carry:
+		c.carry(e.Frame)
+	}
+	c.settle()
+	return c.effects
+}
+
+// Established says whether the conversation is under way.
+func (c *Core) Established() bool { return c.peer.up && c.stopped == nil }
+
+// Restless says whether the passing of time matters: an idle link needs no ticks.
+func (c *Core) Restless() bool {
+	if c.stopped != nil {
+		return false
+	}
+	for _, t := range c.transports {
+		if !t.greeted || t.losing || t.silent && t != c.best() {
+			return true
+		}
+	}
+	if c.rival != nil || c.peer.up && c.peer.owed {
+		return true
+	}
+	for l := range Lanes {
+		if c.peer.up && (len(c.out[l].sent) > 0 || c.in[l].gap != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+
+// send stamps a frame with what every frame carries and gives it to t, for the daemon
+// with the session to.
+func (c *Core) send(t *transport, to uint64, f *Frame) {
+	c.seq++
+	f.Version, f.From, f.To, f.Seq = c.peer.version, c.cfg.Session, to, c.seq
+	if f.Type == FrameHello || f.Type == FrameStop { // every version reads what it knows of these
+		f.Version = c.cfg.Formats.Frame.Max
+	}
+	for l := range c.in {
+		f.Receipts[l] = Receipt{Position: c.in[l].accepted, Received: c.in[l].received.Number}
+	}
+	if to == c.peer.session {
+		c.peer.owed, c.peer.due = false, false
+		for l := range c.in {
+			c.in[l].say()
+		}
+	}
+	c.emit(Send{Via: t.via, Frame: f})
+}
+
+// sendPeer sends to the peer over the best transport; without a conversation nothing.
+func (c *Core) sendPeer(f *Frame) {
+	if t := c.best(); t != nil && c.peer.up {
+		c.send(t, c.peer.session, f)
+	}
+}
+
+// settle is the end of each step: lanes send what they may, and an acknowledgement
+// that nothing carried goes alone, once it is urgent. While a Read is under way its Data
+// will carry it.
+func (c *Core) settle() {
+	if c.stopped != nil || !c.peer.up || c.best() == nil { // what is read could not be sent
+		return
+	}
+	reading := false
+	for l := Lanes - 1; l >= 0; l-- { // what is expedited first (L2)
+		c.pump(message.Lane(l))
+		reading = reading || c.out[l].reading
+	}
+	if c.peer.owed && !reading && c.urgent() {
+		c.sendPeer(&Frame{Type: FrameAck})
+	}
+}
+
+func (c *Core) receivedFrame(e Received) {
+	t, f := c.transport(e.Via), e.Frame
+	if t == nil {
+		return
+	}
+	switch f.Type {
+	case FrameHello:
+		c.hello(t, f)
+		return
+	case FrameStop:
+		c.heardStop(t, f)
+		return
+	default:
+	}
+	if !c.peer.up || !t.greeted || f.To != c.cfg.Session || f.From != c.peer.session {
+		return // of another life of one of us; hellos will bring us together
+	}
+	if f.Answer != 0 {
+		c.hear(t)
+	}
+	if c.news(f) {
+		c.heed(f)
+	}
+	if c.stopped != nil {
+		return
+	}
+	switch f.Type {
+	case FrameData:
+		c.data(f.Data)
+	case FrameGap:
+		c.out[f.Gap.Lane].rewind(f.Gap.From)
+	case FrameQuery, FrameReply:
+		c.emit(Deliver{Frame: f})
+	case FrameAck, FrameHello, FrameStop:
+	}
+	if f.Challenge != 0 && c.stopped == nil && c.peer.up {
+		c.answer(t, f.Challenge)
+	}
+}
+
+// news says whether f is newer than all that was heard of the peer.
+func (c *Core) news(f *Frame) bool {
+	if f.Seq <= c.peer.seq {
+		return false
+	}
+	c.peer.seq = f.Seq
+	return true
+}
+
+// heed takes the peer's receipts.
+func (c *Core) heed(f *Frame) {
+	for l := range Lanes {
+		c.receipt(message.Lane(l), f.Receipts[l])
+		if c.stopped != nil {
+			return
+		}
+	}
+	if f.Answer != 0 && f.Answer == c.ask.question {
+		for l := range Lanes {
+			if c.ask.sent[l] > f.Receipts[l].Received {
+				c.out[l].rewind(f.Receipts[l].Received + 1)
+			}
+		}
+		c.ask = ask{}
+	}
+}
+
+func (c *Core) carry(f *Frame) {
+	sent := *f
+	c.sendPeer(&sent)
+}
+
+func (c *Core) transport(via Via) *transport {
+	i := slices.IndexFunc(c.transports, func(t *transport) bool { return t.via == via })
+	if i < 0 {
+		return nil
+	}
+	return c.transports[i]
+}

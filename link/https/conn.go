@@ -1,0 +1,162 @@
+package https
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fmqm/link"
+	"fmqm/processtable"
+)
+
+const (
+	// Timeout is how long a connection may be silent, and a write may take.
+	Timeout = 45 * time.Second
+	// PingEvery is how long a connection may be idle before a ping.
+	PingEvery = 15 * time.Second
+	// HelloTimeout is how long the first frame may take.
+	HelloTimeout = 10 * time.Second
+)
+
+// Conn is an upgraded connection. It is a link.Conn.
+type Conn struct {
+	conn  net.Conn
+	peer  processtable.NodeID // whose certificate the other end has; "" in plain text
+	in    *bufio.Reader
+	out   *bufio.Writer // over TLS: head and frame go out together
+	limit int           // of the next frame
+	wait  time.Duration
+	heard atomic.Int64
+
+	ping  *time.Timer
+	every time.Duration
+	mu    sync.Mutex // one write at a time: frames and pings
+	head  [4]byte
+	ended bool
+}
+
+var _ link.Conn = (*Conn)(nil)
+
+// newConn takes over a connection of which in may have read ahead.
+func newConn(c net.Conn, in *bufio.Reader, pingEvery time.Duration) *Conn {
+	conn := &Conn{conn: c, in: in, limit: link.MaxHello, wait: HelloTimeout, every: pingEvery}
+	if _, ok := c.(*tls.Conn); ok {
+		conn.out = bufio.NewWriterSize(c, 16<<10) // what one record takes
+	}
+	conn.heard.Store(time.Now().UnixNano())
+	conn.mu.Lock()
+	conn.ping = time.AfterFunc(pingEvery, conn.sendPing)
+	conn.mu.Unlock()
+	return conn
+}
+
+// Send writes one frame.
+func (c *Conn) Send(frame []byte) error {
+	if len(frame) == 0 || len(frame) > link.MaxFrame {
+		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(frame), link.MaxFrame)
+	}
+	return c.write(frame)
+}
+
+func (c *Conn) sendPing() {
+	if err := c.write(nil); err != nil {
+		_ = c.Close()
+	}
+}
+
+func (c *Conn) write(frame []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return net.ErrClosed
+	}
+	if err := c.conn.SetWriteDeadline(time.Now().Add(Timeout)); err != nil {
+		return fmt.Errorf("send frame: %w", err)
+	}
+	binary.BigEndian.PutUint32(c.head[:], uint32(len(frame)))
+	if err := c.put(frame); err != nil {
+		return fmt.Errorf("send frame: %w", err)
+	}
+	c.ping.Reset(c.every)
+	return nil
+}
+
+// put writes the head and the frame.
+func (c *Conn) put(frame []byte) error {
+	if c.out == nil {
+		buffers := net.Buffers{c.head[:], frame}
+		_, err := buffers.WriteTo(c.conn)
+		return err
+	}
+	_, err := c.out.Write(c.head[:])
+	if err == nil {
+		_, err = c.out.Write(frame)
+	}
+	if err == nil {
+		err = c.out.Flush()
+	}
+	return err
+}
+
+// Peer is the node whose certificate the other end has; empty where there is none: in
+// plain text nobody has proved anything.
+func (c *Conn) Peer() processtable.NodeID { return c.peer }
+
+// Recv reads one frame.
+func (c *Conn) Recv() ([]byte, error) {
+	for {
+		if err := c.conn.SetReadDeadline(time.Now().Add(c.wait)); err != nil {
+			return nil, fmt.Errorf("receive frame: %w", err)
+		}
+		var head [4]byte
+		if _, err := io.ReadFull(c.in, head[:]); err != nil {
+			return nil, fmt.Errorf("receive frame: %w", err)
+		}
+		c.heard.Store(time.Now().UnixNano())
+		n := binary.BigEndian.Uint32(head[:])
+		if n == 0 {
+			continue
+		}
+		if n > uint32(c.limit) {
+			return nil, fmt.Errorf("receive frame of %d bytes: at most %d", n, c.limit)
+		}
+		frame := make([]byte, n)
+		if _, err := io.ReadFull(c.in, frame); err != nil {
+			return nil, fmt.Errorf("receive frame: it ends early: %w", err)
+		}
+		c.limit, c.wait = link.MaxFrame, Timeout
+		return frame, nil
+	}
+}
+
+// CloseWrite ends the sending half: the other side reads what was sent, then the end.
+func (c *Conn) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	if !ok || c.ended {
+		return net.ErrClosed
+	}
+	c.ended = true
+	c.ping.Stop()
+	return half.CloseWrite()
+}
+
+// LastHeard is when something last came, be it a ping.
+func (c *Conn) LastHeard() time.Time { return time.Unix(0, c.heard.Load()) }
+
+// Close ends the connection; a Send or Recv under way returns with an error.
+func (c *Conn) Close() error {
+	err := c.conn.Close() // first: it frees a write that holds the lock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.ping.Stop()
+	return err
+}

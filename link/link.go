@@ -1,0 +1,342 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/internal/failpoint"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// Options says what a Link connects. All fields but those marked are needed.
+type Options struct {
+	Self, Peer  processtable.NodeID
+	Incarnation queue.Incarnation // of this node's store
+	Session     uint64            // random for each start of the daemon, not 0
+	Outbox      Outbox
+	Inbox       Inbox
+	Peers       Peers
+	Routes      []Route   // none: the peer calls; at most one of each name
+	Responder   Responder // nil: queries are answered with an error
+	Logger      zerolog.Logger
+	Clock       queue.Clock
+	OnState     func(Status)   // optional; called from the link's goroutine on each change, also of a transport; must not block
+	Random      func() float64 // optional, in [0, 1): the jitter of dialing
+}
+
+// Link is the shell around a Core: one goroutine, and two for each connection. Its
+// methods are safe for concurrent use.
+type Link struct {
+	o Options
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	// What comes to the link's goroutine.
+	calls    chan func()
+	events   chan Event
+	accepted chan Accepted // an answer each lane at most: done never blocks
+	ticks    chan struct{}
+	redials  chan struct{}
+
+	// Owned by the link's goroutine.
+	core     *Core
+	backlog  []Event
+	pipes    map[Via]*pipe
+	lastVia  Via
+	ticking  bool
+	routes   []*route
+	pending  []func() // decisions that wait until no Accept is under way
+	deciding bool     // a Rebind is under way
+	reason   string
+	stopTick func() bool
+
+	queries queries
+
+	mu        sync.Mutex // for what Status tells
+	shown     shown
+	conns     map[Via]Conn
+	told      []string // reasons for this state that were logged
+	lastHeard atomic.Int64
+}
+
+var _ Outbox = (*queue.Transmission)(nil)
+
+// New gives a Link that does nothing before Start.
+func New(o Options) *Link {
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	l := &Link{
+		o:        o,
+		calls:    make(chan func()),
+		events:   make(chan Event),
+		accepted: make(chan Accepted, Lanes),
+		ticks:    make(chan struct{}, 1),
+		redials:  make(chan struct{}, 1),
+		pipes:    map[Via]*pipe{},
+		conns:    map[Via]Conn{},
+		queries:  queries{pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	for _, r := range o.Routes {
+		l.routes = append(l.routes, newRoute(r))
+	}
+	l.shown.State = StateConnecting
+	if len(o.Routes) == 0 {
+		l.shown.State, l.shown.Reason = StateWaiting, l.willCall()
+	}
+	l.reason = l.shown.Reason
+	return l
+}
+
+func (l *Link) willCall() string {
+	return "no address is configured: site " + string(l.o.Peer) + " will call"
+}
+
+// Start begins; call it once. It does not wait for a connection.
+func (l *Link) Start() {
+	l.wg.Add(1)
+	go l.loop()
+}
+
+// Stop closes the connections and waits, until ctx ends, for the link's goroutines.
+// What was not acknowledged stays in the outbox.
+func (l *Link) Stop(ctx context.Context) error {
+	l.cancel()
+	done := make(chan struct{})
+	go func() {
+		l.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New("stop link to " + string(l.o.Peer) + ": " + ctx.Err().Error())
+	}
+}
+
+// Attach gives a started link a connection that the peer opened, and the hello that was
+// read from it. The connection is the link's from then on.
+func (l *Link) Attach(conn Conn, hello *Frame) {
+	attached := l.do(func() {
+		via := l.add(conn, nil)
+		l.step(Connected{Via: via, Rank: rank(RouteDirect)})
+		l.step(Received{Via: via, Frame: hello})
+	})
+	if !attached {
+		_ = conn.Close()
+	}
+}
+
+// do runs f in the link's goroutine, unless the link is stopped.
+func (l *Link) do(f func()) bool {
+	select {
+	case l.calls <- f:
+		return true
+	case <-l.ctx.Done():
+		return false
+	}
+}
+
+func (l *Link) post(e Event) bool {
+	select {
+	case l.events <- e:
+		return true
+	case <-l.ctx.Done():
+		return false
+	}
+}
+
+func (l *Link) loop() {
+	defer l.wg.Done()
+	defer l.shutdown()
+	l.begin()
+	for {
+		l.keepUp()
+		select {
+		case <-l.ctx.Done():
+			return
+		case f := <-l.calls:
+			f()
+		case e := <-l.events:
+			l.step(e)
+		case e := <-l.accepted:
+			l.step(e)
+			l.settle(e.Lane)
+			l.decidePending()
+		case <-l.o.Outbox.Wake():
+			l.step(Woken{Last: l.lasts()})
+		case <-l.ticks:
+			l.ticking = false
+			l.step(Tick{})
+		case <-l.redials:
+			l.rested()
+		}
+	}
+}
+
+// begin makes the core of what the store holds.
+func (l *Link) begin() {
+	cfg, err := l.config()
+	l.core = NewCore(cfg)
+	if err != nil {
+		l.core.stopped = &Stop{Code: StopCannotGoOn, Node: l.o.Self, Reason: cut(err.Error()), Final: true}
+		l.reason = l.core.stopped.Reason
+	}
+	l.mu.Lock()
+	l.shown.transports, _ = l.transports(nil)
+	l.mu.Unlock()
+}
+
+func (l *Link) config() (Config, error) {
+	cfg := Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Last: l.lasts()}
+	cfg.Known, _ = l.o.Peers.Known()
+	for lane := range message.Lane(Lanes) {
+		cfg.Low[lane] = l.o.Outbox.Low(lane)
+		cfg.Accepted[lane] = l.o.Inbox.Accepted(lane)
+	}
+	var err error
+	if cfg.Begin, err = l.o.Peers.Began(); err != nil {
+		return cfg, fmt.Errorf("read where the conversation with site %s began: %w", l.o.Peer, err)
+	}
+	return cfg, nil
+}
+
+func (l *Link) lasts() (last [Lanes]Position) {
+	for lane := range message.Lane(Lanes) {
+		last[lane] = l.o.Outbox.Last(lane)
+	}
+	return last
+}
+
+func (l *Link) shutdown() {
+	if l.stopTick != nil {
+		l.stopTick()
+	}
+	for _, r := range l.routes {
+		r.end()
+	}
+	for _, p := range l.pipes {
+		_ = p.conn.Close()
+	}
+	l.queries.fail(ErrNotConnected)
+}
+
+// step gives the core an event and carries out what it wants, with what follows.
+func (l *Link) step(e Event) {
+	l.backlog = append(l.backlog, e)
+	for len(l.backlog) > 0 {
+		e := l.backlog[0]
+		l.backlog = l.backlog[1:]
+		for _, effect := range l.core.Step(e) {
+			l.perform(effect)
+		}
+	}
+	l.backlog = nil
+}
+
+func (l *Link) perform(effect Effect) {
+	switch e := effect.(type) {
+	case Send:
+		if p := l.pipes[e.Via]; p != nil {
+			p.send(e.Frame)
+			passSent(e.Frame)
+		}
+	case Close:
+		if e.Reason != "" {
+			l.reason = e.Reason
+		}
+		if p := l.pipes[e.Via]; p != nil {
+			p.told = e.Reason != ""
+			p.finish()
+		}
+	case Read:
+		items, err := l.o.Outbox.Read(e.Lane, e.From, e.MaxBytes)
+		l.backlog = append(l.backlog, Items{Lane: e.Lane, From: e.From, Items: items, Err: err})
+	case Trim:
+		failpoint.Hit("link.confirmed")
+		l.o.Outbox.Trim(e.Lane, e.Number)
+	case Accept:
+		l.spawn(func() { l.accept(e) })
+	case Bind:
+		l.spawn(func() { l.post(Bound{Err: l.o.Peers.Bind(e.Incarnation)}) })
+	case Begin:
+		l.spawn(func() { l.post(Begun{Err: l.o.Peers.Begin(e.At)}) })
+	case Deliver:
+		l.deliver(e.Frame)
+	case Up:
+		l.reason = ""
+	case Down:
+		l.queries.fail(ErrNotConnected)
+	case Stopped:
+		l.reason = e.Stop.Reason
+		for lane := range message.Lane(Lanes) {
+			l.settle(lane)
+		}
+	}
+}
+
+// spawn starts a goroutine that Stop waits for; only the link's goroutine may.
+func (l *Link) spawn(f func()) {
+	l.wg.Add(1)
+	go func() {
+		defer l.wg.Done()
+		f()
+	}()
+}
+
+// accept waits until the store has room, then gives it the items. Meanwhile the link
+// goes on reading, within the window, and answering.
+func (l *Link) accept(e Accept) {
+	if err := l.o.Inbox.Capacity(l.ctx); err != nil {
+		l.accepted <- Accepted{Lane: e.Lane, Err: err}
+		return
+	}
+	failpoint.Hit("link.received")
+	l.o.Inbox.Accept(e.Lane, e.Items, func(err error) {
+		failpoint.Hit("link.accepted")
+		l.accepted <- Accepted{Lane: e.Lane, Err: err}
+	})
+}
+
+// passSent passes the points behind a frame.
+func passSent(f *Frame) {
+	switch f.Type {
+	case FrameData:
+		failpoint.Hit("link.sent")
+	case FrameAck:
+		failpoint.Hit("link.acknowledged")
+	case FrameHello, FrameGap, FrameQuery, FrameReply, FrameStop:
+	}
+}
+
+// keepUp does what the core's state asks for after each event.
+func (l *Link) keepUp() {
+	if l.core.Restless() && !l.ticking {
+		l.ticking = true
+		l.stopTick = l.after(TickInterval, l.ticks)
+	}
+	l.keepRoutes()
+	l.publish()
+}
+
+func (l *Link) after(d time.Duration, signal chan<- struct{}) (stop func() bool) {
+	return l.o.Clock.AfterFunc(d, func() {
+		select {
+		case signal <- struct{}{}:
+		default:
+		}
+	})
+}

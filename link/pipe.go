@@ -1,0 +1,208 @@
+package link
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// lastWords is how long the peer may take to read what was sent before the end.
+const lastWords = 2 * time.Second
+
+// maxQueued is how many bytes may wait for a connection, beside which the windows
+// bound what is sent; a peer that takes nothing loses the connection.
+const maxQueued = 24 << 20
+
+// pipe is a connection with its two goroutines.
+type pipe struct {
+	via   Via
+	conn  Conn
+	clock queue.Clock
+	told  bool // why it ends is known already
+	held  []held
+
+	// Of the link's goroutine.
+	route   *route    // that it was dialed on; nil: the peer called
+	met     time.Time // when the peer was first heard on it; zero: not yet
+	leaving bool      // it goes once another transport does
+
+	mu      sync.Mutex
+	express []*Frame // what goes before bulk, in its order
+	bulk    []*Frame // Data of lane 0
+	passed  int      // express frames in a row while bulk waited
+	bytes   int
+	closing bool
+	wake    chan struct{}
+	gone    chan struct{} // closed when the reader ended
+}
+
+// maxPassed is how many frames go before bulk that waits, in a row: neither lane
+// starves (L2).
+const maxPassed = 16
+
+// add takes a connection over and starts its goroutines.
+func (l *Link) add(conn Conn, r *route) Via {
+	l.lastVia++
+	p := &pipe{via: l.lastVia, conn: conn, route: r, clock: l.o.Clock, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	l.pipes[p.via] = p
+	l.mu.Lock()
+	l.conns[p.via] = conn
+	l.mu.Unlock()
+	l.spawn(p.write)
+	l.spawn(func() { l.read(p) })
+	return p.via
+}
+
+func (p *pipe) send(f *Frame) {
+	p.mu.Lock()
+	if f.Data != nil && f.Data.Lane == message.LaneData {
+		p.bulk = append(p.bulk, f)
+	} else {
+		p.express = append(p.express, f)
+	}
+	p.bytes += f.size()
+	full := p.bytes > maxQueued
+	p.mu.Unlock()
+	if full {
+		_ = p.conn.Close()
+	}
+	p.signal()
+}
+
+// finish closes the connection once what was sent has left.
+func (p *pipe) finish() {
+	p.mu.Lock()
+	p.closing = true
+	p.mu.Unlock()
+	p.signal()
+}
+
+func (p *pipe) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next gives the frame to be sent next, nil if none waits, and whether none will come.
+func (p *pipe) next() (f *Frame, last bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case len(p.express) > 0 && (len(p.bulk) == 0 || p.passed < maxPassed):
+		f, p.express = p.express[0], p.express[1:]
+		if p.passed++; len(p.bulk) == 0 {
+			p.passed = 0
+		}
+	case len(p.bulk) > 0:
+		f, p.bulk = p.bulk[0], p.bulk[1:]
+		p.passed = 0
+	default:
+		p.express, p.bulk = nil, nil
+		return nil, p.closing
+	}
+	p.bytes -= f.size()
+	return f, false
+}
+
+// write sends frames until the pipe is finished or the connection ends, and closes it.
+func (p *pipe) write() {
+	defer func() { _ = p.conn.Close() }()
+	for {
+		f, last := p.next()
+		if last {
+			p.sayGoodbye()
+			return
+		}
+		if f == nil {
+			select {
+			case <-p.wake:
+			case <-p.gone:
+				return
+			}
+			continue
+		}
+		data, err := Encode(f)
+		if err == nil {
+			err = p.conn.Send(data)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sayGoodbye lets the peer read to the end: a connection that is closed while
+// something of it is unread is reset, and the last frame, which says why, may be lost.
+func (p *pipe) sayGoodbye() {
+	half, ok := p.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	stop := p.clock.AfterFunc(lastWords, func() { _ = p.conn.Close() })
+	<-p.gone
+	stop()
+}
+
+// read tells the link what comes, until the connection ends. A damaged frame is as
+// good as lost (L5).
+func (l *Link) read(p *pipe) {
+	defer close(p.gone)
+	for {
+		d, err := receive(p.conn)
+		if err != nil {
+			_ = p.conn.Close()
+			l.do(func() { l.lost(p, err) })
+			return
+		}
+		f, err := Decode(d.Frame)
+		if errors.Is(err, ErrDamaged) {
+			d.settle()
+			continue
+		}
+		l.lastHeard.Store(l.o.Clock.Now().UnixNano())
+		if err != nil {
+			d.settle()
+			l.post(Unreadable{Via: p.via, Err: err})
+			continue
+		}
+		if d.Settle == nil {
+			l.post(Received{Via: p.via, Frame: &f})
+			continue
+		}
+		l.do(func() { l.take(p, &f, d) })
+	}
+}
+
+// lost: a connection has ended.
+func (l *Link) lost(p *pipe, err error) {
+	delete(l.pipes, p.via)
+	l.mu.Lock()
+	delete(l.conns, p.via)
+	l.mu.Unlock()
+	why := "the connection was lost: " + err.Error()
+	if !p.told && l.core.stopped == nil && l.core.refusal == nil {
+		l.reason = why
+	}
+	l.step(Disconnected{Via: p.via})
+	l.restAfter(p, why)
+}
+
+// size is about what a frame takes in memory.
+func (f *Frame) size() int {
+	n := 256
+	switch {
+	case f.Data != nil:
+		for _, p := range f.Data.Payloads {
+			n += len(p)
+		}
+	case f.Query != nil:
+		n += len(f.Query.Body)
+	case f.Reply != nil:
+		n += len(f.Reply.Body)
+	}
+	return n
+}

@@ -1,0 +1,149 @@
+package link
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fmqm/message"
+)
+
+// halfConn is a connection that notes what is done to it. Its peer ends it once the
+// sending half was closed.
+type halfConn struct {
+	mu    sync.Mutex
+	did   []string
+	ended chan struct{}
+	full  error // of Send
+}
+
+func (c *halfConn) note(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.did = append(c.did, what)
+}
+
+func (c *halfConn) Send([]byte) error {
+	c.note("send")
+	return c.full
+}
+
+func (c *halfConn) CloseWrite() error {
+	c.note("close write")
+	close(c.ended)
+	return nil
+}
+
+func (c *halfConn) Recv() ([]byte, error) {
+	<-c.ended
+	c.note("end read")
+	return nil, io.EOF
+}
+
+func (c *halfConn) Close() error {
+	c.note("close")
+	return nil
+}
+
+// idleClock never goes off.
+type idleClock struct{}
+
+func (idleClock) Now() time.Time { return time.Time{} }
+func (idleClock) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// A connection is closed only after the peer has read what was sent before.
+func TestLastFrameIsReadBeforeTheConnectionIsClosed(t *testing.T) {
+	conn := &halfConn{ended: make(chan struct{})}
+	p := &pipe{conn: conn, clock: idleClock{}, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	go func() {
+		defer close(p.gone)
+		_, _ = conn.Recv()
+	}()
+	p.send(&Frame{Version: 1, Type: FrameStop, From: 1, Stop: &Stop{Code: StopOtherHash, Node: "A"}})
+	p.finish()
+	p.write()
+	if want := []string{"send", "close write", "end read", "close"}; !slices.Equal(conn.did, want) {
+		t.Fatalf("got %q, expected %q", conn.did, want)
+	}
+}
+
+// A peer that takes nothing loses the connection before memory is gone.
+func TestPeerThatTakesNothingLosesTheConnection(t *testing.T) {
+	conn := &halfConn{full: errors.New("nobody takes it")}
+	p := &pipe{conn: conn, wake: make(chan struct{}, 1)}
+	frame := &Frame{Version: 1, Type: FrameReply, From: 1, Reply: &Reply{Body: make([]byte, MaxBody)}}
+	for range maxQueued/MaxBody - 1 {
+		p.send(frame)
+	}
+	if len(conn.did) != 0 {
+		t.Fatalf("got %q with less than %d bytes", conn.did, maxQueued)
+	}
+	p.send(frame)
+	if !slices.Equal(conn.did, []string{"close"}) {
+		t.Fatalf("got %q, expected the connection to be closed", conn.did)
+	}
+}
+
+// stepConn lets one frame through at a time.
+type stepConn struct {
+	halfConn
+	sent chan []byte
+}
+
+func (c *stepConn) Send(frame []byte) error {
+	c.sent <- frame
+	return nil
+}
+
+// L2: what is expedited goes before the bulk that waits, and the bulk goes on: neither
+// lane starves.
+func TestExpeditedFramesPassTheBulk(t *testing.T) {
+	conn := &stepConn{sent: make(chan []byte), halfConn: halfConn{ended: make(chan struct{})}}
+	p := &pipe{conn: conn, clock: idleClock{}, wake: make(chan struct{}, 1), gone: conn.ended}
+	data := func(lane message.Lane, n uint64) *Frame {
+		return &Frame{Version: 1, Type: FrameData, From: 1, Data: &Data{Lane: lane, First: n, Payloads: [][]byte{{1}}}}
+	}
+	for n := range uint64(100) {
+		p.send(data(0, n+1))
+	}
+	go p.write()
+	next := func() *Data {
+		f, err := Decode(<-conn.sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Data
+	}
+	next()
+	p.send(data(1, 1))
+	next() // was taken before
+	if d := next(); d.Lane != 1 {
+		t.Fatalf("item %d of the bulk went before the marker", d.First)
+	}
+	for n := range uint64(100) {
+		p.send(data(1, n+2))
+	}
+	bulk, last := 0, [Lanes]uint64{2, 1}
+	for range 101 {
+		d := next()
+		if d.First != last[d.Lane]+1 {
+			t.Fatalf("item %d of lane %d after %d", d.First, d.Lane, last[d.Lane])
+		}
+		last[d.Lane] = d.First
+		if d.Lane == 0 {
+			bulk++
+		}
+	}
+	if bulk < 100/maxPassed || bulk > 2*(100/maxPassed)+2 {
+		t.Fatalf("%d frames of the bulk went among 101, expected one after each %d", bulk, maxPassed)
+	}
+	p.finish()
+	for last[0] < 100 || last[1] < 101 {
+		last[next().Lane]++
+	}
+}

@@ -1,0 +1,187 @@
+package link_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fmqm/link"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+func TestQueriesGoBothWays(t *testing.T) {
+	a, b := pair(t, false)
+	got, err := a.link.Query(t.Context(), "status", []byte("7"))
+	if err != nil || string(got) != "A asked status 7" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	got, err = b.link.Query(t.Context(), "history", nil)
+	if err != nil || string(got) != "B asked history " {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	_, err = a.link.Query(t.Context(), "fail", nil)
+	if err == nil || err.Error() != "query fail of site B: no instance 7 at this site" {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestQueryErrors(t *testing.T) {
+	a := newSite(t, "A", 1)
+	a.run(a.options("B", nil))
+	tests := []struct {
+		name string
+		kind string
+		body []byte
+		want string
+	}{
+		{"nobody there", "status", nil, "query status of site B: not connected: no address is configured: site B will call"},
+		{"no kind", "", nil, "query  of site B: query kind of 0 bytes: expected 1 to 64"},
+		{"too large", "status", make([]byte, link.MaxBody+1), "query status of site B: query body of 3145729 bytes: at most 3145728"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := a.link.Query(t.Context(), tt.kind, tt.body); err == nil || err.Error() != tt.want {
+				t.Fatalf("got %v, expected %q", err, tt.want)
+			}
+		})
+	}
+	l := a.link
+	a.stop()
+	if _, err := l.Query(t.Context(), "status", nil); !errors.Is(err, link.ErrNotConnected) || !strings.Contains(err.Error(), "the link is stopping") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// gate is a Responder that answers when it is let.
+type gate struct {
+	asked chan time.Duration // how long the asker waits
+	open  chan struct{}
+}
+
+func newGate() gate { return gate{asked: make(chan time.Duration, 100), open: make(chan struct{})} }
+
+func (g gate) respond(ctx context.Context, _ processtable.NodeID, _ string, _ []byte) ([]byte, error) {
+	due, _ := ctx.Deadline()
+	g.asked <- time.Until(due)
+	select {
+	case <-g.open:
+		return []byte("late"), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// gated is a connected pair of which B answers through a gate.
+func gated(t *testing.T) (a, b *site, g gate) {
+	t.Helper()
+	g = newGate()
+	a, b = newSite(t, "A", 1), newSite(t, "B", 2)
+	o := b.options("A", nil)
+	o.Responder = g.respond
+	b.run(o)
+	a.run(a.options("B", a.dialer(b)))
+	a.untilState(link.StateConnected)
+	return a, b, g
+}
+
+// The asker's time-out is the remedy, and the one who answers knows it.
+func TestQueryTimesOut(t *testing.T) {
+	a, _, g := gated(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := a.link.Query(ctx, "status", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	if wait := <-g.asked; wait > 50*time.Millisecond {
+		t.Fatalf("the responder has %s", wait)
+	}
+}
+
+// A query is lost with its connection, at once.
+func TestQueryIsLostWithTheConnection(t *testing.T) {
+	a, b, g := gated(t)
+	result := make(chan error, 1)
+	go func() {
+		_, err := a.link.Query(context.Background(), "status", nil)
+		result <- err
+	}()
+	select {
+	case <-g.asked:
+	case err := <-result:
+		t.Fatalf("it was not asked: %v", err)
+	}
+	b.stop()
+	if err := <-result; !errors.Is(err, link.ErrNotConnected) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// At most 16 are answered at once; the next is told to come again.
+func TestTooManyQueries(t *testing.T) {
+	a, _, g := gated(t)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if got, err := a.link.Query(context.Background(), "status", nil); err != nil || string(got) != "late" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+	for range 16 {
+		<-g.asked
+	}
+	_, err := a.link.Query(t.Context(), "status", nil)
+	if err == nil || err.Error() != "query status of site B: site B answers 16 queries already: ask again later" {
+		t.Fatalf("got %v", err)
+	}
+	close(g.open)
+	wg.Wait()
+}
+
+func TestAnswerThatIsTooLargeIsAnError(t *testing.T) {
+	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
+	o := b.options("A", nil)
+	o.Responder = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
+		return make([]byte, link.MaxBody+1), nil
+	}
+	b.run(o)
+	a.run(a.options("B", a.dialer(b)))
+	a.untilState(link.StateConnected)
+	_, err := a.link.Query(t.Context(), "status", nil)
+	if err == nil || err.Error() != "query status of site B: the answer: body of 3145729 bytes: at most 3145728" {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A frame that came whole and makes no sense: the connection ends with the reason,
+// and the next one is good.
+func TestFrameThatCannotBeReadIsShown(t *testing.T) {
+	b := newSite(t, "B", 2)
+	b.run(b.options("A", nil))
+	conn := rawConn(t, b)
+	hello, err := link.Encode(&link.Frame{
+		Version: 1, Type: link.FrameHello, From: 9, Seq: 1,
+		Hello: &link.Hello{Node: "A", Expected: "B", Incarnation: queue.Incarnation{'A'}, MinVersion: 1, MaxVersion: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	senseless := []byte{0xa1, 0x00, 0x05} // version 5 and nothing else
+	senseless = binary.BigEndian.AppendUint32(senseless, crc32.Checksum(senseless, crc32.MakeTable(crc32.Castagnoli)))
+	for _, frame := range [][]byte{hello, []byte("damaged, as good as lost"), senseless} {
+		if err := conn.Send(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "site A sent what this version cannot read: malformed frame: format version 5: this program reads 1 to 2"
+	b.until("the reason", func(st link.Status) bool { return st.Reason == want })
+	a := newSite(t, "A", 1)
+	a.run(a.options("B", a.dialer(b)))
+	b.untilState(link.StateConnected)
+}

@@ -1,0 +1,109 @@
+package link
+
+import (
+	"fmt"
+
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// StopCode says why a conversation was refused. The numbers are part of the format.
+type StopCode uint8
+
+const (
+	StopBelowLowest    StopCode = 1  // one side needs what the other has let go
+	StopAboveLast      StopCode = 2  // one side has what the other never sent
+	StopOtherHash      StopCode = 3  // same number, other messages
+	StopNewIncarnation StopCode = 4  // another store under a known name
+	StopWrongNode      StopCode = 5  // another site answers than the one that was called
+	StopTwoDaemons     StopCode = 6  // two daemons run under one name
+	StopVersion        StopCode = 7  // no common frame format; not final
+	StopUnknownPeer    StopCode = 8  // the caller is not among the peers; not final
+	StopCannotGoOn     StopCode = 9  // a frame that makes no sense, or a store that fails; not final
+	StopByPeer         StopCode = 10 // the peer stopped the link
+)
+
+// The texts say what was seen, what it means, and what to do. Here is the site that
+// speaks, peer the other one.
+
+func reasonBelowLowest(peer processtable.NodeID, lane int, accepted, low uint64) string {
+	return fmt.Sprintf("site %s has accepted messages up to %d in lane %d, but had confirmed them up to %d, and those were let go here: "+
+		"the store of %s is an older copy (restored from a backup?): put the newest store of %s back, then restart both daemons", peer, accepted, lane, low, peer, peer)
+}
+
+func reasonPeerLetGo(peer processtable.NodeID, lane int, accepted, low uint64) string {
+	return fmt.Sprintf("this site has accepted messages from %s up to %d in lane %d, but %s keeps only those after %d, since this site had confirmed them: "+
+		"the store of this site is an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, accepted, lane, peer, low)
+}
+
+func reasonAboveLast(peer processtable.NodeID, lane int, accepted, last uint64) string {
+	return fmt.Sprintf("site %s has accepted messages from this site up to %d in lane %d, but this site's store knows only %d: "+
+		"the store of this site is an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, accepted, lane, last)
+}
+
+func reasonOtherHash(peer processtable.NodeID, lane int, number uint64, ours, theirs queue.Hash) string {
+	return fmt.Sprintf("this site and %s disagree about the messages up to %d in lane %d (hash %s here, %s there): "+
+		"one of the two stores went on from an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, number, lane, ours, theirs)
+}
+
+func reasonNewIncarnation(peer processtable.NodeID, known, now queue.Incarnation) string {
+	return fmt.Sprintf("site %s has another store than the one known here (known %s, now %s): "+
+		"its data directory was replaced or emptied, or another machine uses its name: put the known store of %s back, or give the new site a name of its own; then restart the daemon. "+
+		"If that store is lost for good: fmqm rebuild %s", peer, known, now, peer, peer)
+}
+
+func reasonKnownOtherwise(peer processtable.NodeID, ours, known queue.Incarnation) string {
+	return fmt.Sprintf("site %s knows this site by another store (known there %s, here %s): "+
+		"this site's data directory was replaced or emptied, or its name was used by another machine: put the known store back, or give this site a name of its own; then restart the daemon. "+
+		"If that store is lost for good, its peers rebuild this site (fmqm rebuild)", peer, known, ours)
+}
+
+func reasonWrongNode(expected, actual processtable.NodeID) string {
+	return fmt.Sprintf("the address that is configured for site %s is answered by site %s: "+
+		"correct the address of %s in this site's configuration, then restart the daemon", expected, actual, expected)
+}
+
+func reasonCalledWrong(caller, expected, self processtable.NodeID) string {
+	return fmt.Sprintf("site %s called for site %s, but this is site %s: correct the address of %s in the configuration of %s", caller, expected, self, expected, caller)
+}
+
+func reasonTwoDaemons(peer processtable.NodeID, a, b uint64) string {
+	return fmt.Sprintf("two daemons run under the name %s (sessions %x and %x, both alive): "+
+		"stop one of them, and see that no copy of its data directory is in use, then restart the daemons", peer, a, b)
+}
+
+func reasonVersion(peer processtable.NodeID, theirs, ours Range) string {
+	older := "this site"
+	if theirs.Max < ours.Min {
+		older = "site " + string(peer)
+	}
+	return fmt.Sprintf("site %s reads frame formats %s, this site %s: upgrade %s", peer, theirs, ours, older)
+}
+
+func reasonUnknownPeer(caller processtable.NodeID) string {
+	return fmt.Sprintf("no peer %s is configured here: add it under links.peers of this site", caller)
+}
+
+func reasonByPeer(peer processtable.NodeID, text string) string {
+	return fmt.Sprintf("site %s stopped the link and says: \"%s\"", peer, text)
+}
+
+func reasonUnreadable(peer processtable.NodeID, err error) string {
+	return fmt.Sprintf("site %s sent what this version cannot read: %s", peer, err)
+}
+
+func reasonEnded(peer processtable.NodeID, text string) string {
+	return fmt.Sprintf("site %s ended the connection and says: \"%s\"", peer, text)
+}
+
+// cut shortens a text to what a frame carries, at a character's end.
+func cut(text string) string {
+	if len(text) <= MaxReason {
+		return text
+	}
+	end := MaxReason
+	for end > 0 && text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return text[:end]
+}

@@ -1,0 +1,219 @@
+package link
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstBackoff = 200 * time.Millisecond
+	lastBackoff  = 30 * time.Second
+	dialTimeout  = 15 * time.Second
+	// steadyAfter is how long the peer must have been heard on a connection for the next
+	// dial to start from firstBackoff again: one that breaks at once does not count.
+	steadyAfter = 10 * time.Second
+)
+
+// route is a Route that is dialed, owned by the link's goroutine.
+type route struct {
+	Route
+	gone     bool // not wanted any more
+	dialing  bool
+	resting  bool // the next dial waits for its time
+	attempts int  // dials since the last steady connection
+	via      Via  // of the connection; 0: there is none
+	reason   string
+	due      atomic.Bool
+	stop     func() bool
+}
+
+func newRoute(r Route) *route { return &route{Route: r} }
+
+func (r *route) end() {
+	r.gone = true
+	if r.stop != nil {
+		r.stop()
+	}
+}
+
+// SetRoutes changes how the peer is dialed. What is connected goes on: a route that
+// stays is left alone, and the connection of one that does not is kept until the peer
+// is heard on another. A link that stopped since the address led to another site tries
+// again. It returns once the change is taken up.
+func (l *Link) SetRoutes(routes []Route) {
+	taken := make(chan struct{})
+	if !l.do(func() { l.setRoutes(routes); close(taken) }) {
+		return
+	}
+	select {
+	case <-taken:
+	case <-l.ctx.Done():
+	}
+}
+
+func (l *Link) setRoutes(routes []Route) {
+	var next []*route
+	changed := false
+	for _, want := range routes {
+		i := slices.IndexFunc(l.routes, func(r *route) bool { return r.same(want) })
+		if i < 0 {
+			next, changed = append(next, newRoute(want)), true
+			continue
+		}
+		next = append(next, l.routes[i])
+	}
+	for _, r := range l.routes {
+		if slices.Contains(next, r) {
+			continue
+		}
+		changed = true
+		r.end()
+		if p := l.pipes[r.via]; p != nil {
+			p.leaving = true
+		}
+	}
+	l.routes = next
+	if !changed {
+		return
+	}
+	if !l.core.Established() && l.core.stopped == nil {
+		l.reason = ""
+		if len(next) == 0 {
+			l.reason = l.willCall()
+		}
+	}
+	if s := l.core.stopped; s != nil && s.Code == StopWrongNode {
+		if err := l.again(); err != nil {
+			l.reason = err.Error()
+		}
+	}
+}
+
+// keepRoutes dials what is to be dialed, and lets go of what is not wanted any more
+// once there is another way.
+func (l *Link) keepRoutes() {
+	for _, r := range l.routes {
+		if l.wants(r) {
+			r.dialing = true
+			l.spawn(func() { l.dial(r) })
+		}
+	}
+	another := slices.ContainsFunc(l.core.transports, l.stays)
+	for _, p := range l.pipes {
+		t := l.core.transport(p.via)
+		if t != nil && t.greeted && p.met.IsZero() {
+			p.met = l.o.Clock.Now()
+		}
+		if p.leaving && another {
+			p.leaving = false
+			l.step(Leaving{Via: p.via})
+		}
+	}
+}
+
+// stays says whether the peer is heard on t, and t is wanted.
+func (l *Link) stays(t *transport) bool {
+	p := l.pipes[t.via]
+	return t.greeted && !t.closing && t.session == l.core.peer.session && p != nil && !p.leaving && (p.route == nil || !p.route.gone)
+}
+
+// wants says whether r is to be dialed now. A direct connection is good for both
+// directions, whoever dialed it.
+func (l *Link) wants(r *route) bool {
+	if r.dialing || r.resting || r.via != 0 {
+		return false
+	}
+	if r.Name != RouteDirect {
+		return true
+	}
+	if l.core.stopped != nil {
+		return false
+	}
+	for _, p := range l.pipes {
+		if p.direct() && !p.leaving {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pipe) direct() bool { return p.route == nil || p.route.Name == RouteDirect }
+
+func (l *Link) dial(r *route) {
+	ctx, cancel := context.WithTimeout(l.ctx, dialTimeout)
+	defer cancel()
+	conn, err := r.Dialer.Dial(ctx)
+	taken := l.do(func() { l.dialed(r, conn, err) })
+	if !taken && err == nil {
+		_ = conn.Close()
+	}
+}
+
+func (l *Link) dialed(r *route, conn Conn, err error) {
+	r.dialing = false
+	switch {
+	case err == nil && r.gone:
+		_ = conn.Close()
+	case err == nil:
+		r.reason = ""
+		r.via = l.add(conn, r)
+		l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
+	case !r.gone:
+		r.reason = err.Error()
+		if !l.core.Established() && l.core.stopped == nil && l.core.refusal == nil {
+			l.reason = r.reason
+		}
+		l.rest(r)
+	}
+}
+
+// restAfter puts the next dial of a route off whose connection ended; that of the
+// direct one also where the peer's ended.
+func (l *Link) restAfter(p *pipe, why string) {
+	for _, r := range l.routes {
+		switch {
+		case r == p.route:
+			r.via, r.reason = 0, why
+			if !p.met.IsZero() && l.o.Clock.Now().Sub(p.met) >= steadyAfter {
+				r.attempts = 0
+			}
+			l.rest(r)
+		case p.direct() && r.Name == RouteDirect && r.via == 0 && !r.dialing:
+			l.rest(r)
+		}
+	}
+}
+
+// rest puts the next dial off: 0.2 s, doubling to 30 s, of which the last half is
+// random so that sites do not call in step. New messages do not shorten it. A peer
+// that refuses is asked at the longest pause.
+func (l *Link) rest(r *route) {
+	if r.resting || r.gone {
+		return
+	}
+	pause := min(firstBackoff<<min(r.attempts, 10), lastBackoff)
+	if l.core.refusal != nil {
+		pause = lastBackoff
+	}
+	r.attempts++
+	r.resting = true
+	pause = pause/2 + time.Duration(l.o.Random()*float64(pause/2))
+	r.stop = l.o.Clock.AfterFunc(pause, func() {
+		r.due.Store(true)
+		select {
+		case l.redials <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// rested: the time of some route has come.
+func (l *Link) rested() {
+	for _, r := range l.routes {
+		if r.due.Swap(false) {
+			r.resting = false
+		}
+	}
+}

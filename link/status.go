@@ -1,0 +1,237 @@
+package link
+
+import (
+	"slices"
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// Status is what is known of a link, for people.
+type Status struct {
+	Peer       processtable.NodeID
+	State      State
+	Reason     string    // why it is not connected or stopped, what to do, or what items wait for
+	LastHeard  time.Time // zero: never since the daemon was started
+	Waiting    uint64    // items in the transmission queue: a message, or a part of a large one
+	Bytes      uint64    // of their payloads
+	Oldest     time.Time // when the oldest was put; zero if there is none
+	Transports []TransportStatus
+	Lanes      [Lanes]LaneStatus
+	// Stop is why it is stopped, nil if it is not; Presented is then the peer's new store,
+	// where that is why, which Decide can take for known.
+	Stop      *Stop
+	Presented queue.Incarnation
+}
+
+// TransportStatus is one way to the peer: a route, or a connection that the peer opened.
+type TransportStatus struct {
+	Route   string
+	State   State     // connected, standby or connecting
+	Since   time.Time // of the state
+	Dialed  bool      // by this side
+	Address string    // that is dialed; empty where the peer called
+	Reason  string    // why it is not connected
+}
+
+// LaneStatus is where one lane stands.
+type LaneStatus struct {
+	Next         uint64 // number of the next item to be sent
+	Acknowledged uint64 // by the peer, up to here
+	Expected     uint64 // number of the next item from the peer
+}
+
+// shown is what Status tells of the link's goroutine's state.
+type shown struct {
+	State      State
+	Reason     string
+	stop       *Stop
+	presented  queue.Incarnation
+	lanes      [Lanes]LaneStatus
+	transports []shownTransport
+}
+
+type shownTransport struct {
+	via   Via
+	route *route
+	TransportStatus
+}
+
+// Status tells how the link is. It reads the oldest item's record from the store.
+func (l *Link) Status() Status {
+	s := Status{Peer: l.o.Peer}
+	l.mu.Lock()
+	s.State, s.Reason, s.Stop, s.Presented, s.Lanes = l.shown.State, l.shown.Reason, l.shown.stop, l.shown.presented, l.shown.lanes
+	for _, t := range l.shown.transports {
+		s.Transports = append(s.Transports, t.TransportStatus)
+	}
+	heard := time.Time{}
+	if ns := l.lastHeard.Load(); ns != 0 {
+		heard = time.Unix(0, ns)
+	}
+	for _, c := range l.conns {
+		if h, ok := c.(interface{ LastHeard() time.Time }); ok && h.LastHeard().After(heard) {
+			heard = h.LastHeard()
+		}
+	}
+	l.mu.Unlock()
+	s.LastHeard = heard
+	for lane := range message.Lane(Lanes) {
+		s.Waiting += l.o.Outbox.Last(lane).Number - l.o.Outbox.Low(lane).Number
+	}
+	if counter, ok := l.o.Outbox.(interface {
+		Stats() (queue.TransmissionStats, error)
+	}); ok {
+		if stats, err := counter.Stats(); err == nil { // else the store says so elsewhere
+			s.Bytes, s.Oldest = stats.Bytes, stats.Oldest
+		}
+	}
+	return s
+}
+
+// publish makes a change of state known.
+func (l *Link) publish() {
+	next := shown{State: StateWaiting, Reason: l.reason, stop: l.core.stopped, presented: l.core.presented}
+	if next.stop == nil {
+		next.stop = l.core.refusal
+	}
+	switch {
+	case next.stop != nil:
+		next.State, next.Reason = StateStopped, next.stop.Reason
+	case l.core.Established():
+		next.State, next.Reason = StateConnected, l.core.Hindrance()
+	case len(l.routes) > 0:
+		next.State = StateConnecting
+	}
+	l.mu.Lock()
+	last := l.shown
+	for lane := range Lanes {
+		next.lanes[lane] = l.core.lane(lane)
+	}
+	moved := false
+	next.transports, moved = l.transports(last.transports)
+	l.shown = next
+	l.mu.Unlock()
+	if next.State == last.State && next.Reason == last.Reason && !moved {
+		return
+	}
+	if l.tell(next, next.State != last.State) {
+		l.log(next)
+	}
+	if l.o.OnState != nil {
+		l.o.OnState(l.Status())
+	}
+}
+
+// maxTold is how many reasons for one state are logged.
+const maxTold = 4
+
+// tell says whether a change is one for the log: of the state, or to a reason that was
+// not told for this one. What is tried again and again fails for the same few.
+func (l *Link) tell(next shown, turned bool) bool {
+	if turned {
+		l.told = nil
+	}
+	if next.Reason == "" || len(l.told) == maxTold || slices.Contains(l.told, next.Reason) {
+		return turned
+	}
+	l.told = append(l.told, next.Reason)
+	return true
+}
+
+func (c *Core) lane(lane int) LaneStatus {
+	return LaneStatus{Next: c.out[lane].next, Acknowledged: c.out[lane].base.Number, Expected: c.in[lane].received.Number + 1}
+}
+
+// transports lists what there is, or gives last where nothing has moved: it is asked
+// after every event.
+func (l *Link) transports(last []shownTransport) (next []shownTransport, moved bool) {
+	best := l.core.best()
+	n, same := 0, true
+	each := func(via Via, r *route, state State, reason string) {
+		same = same && n < len(last) && last[n].via == via && last[n].route == r && last[n].State == state && last[n].Reason == reason
+		n++
+	}
+	l.eachTransport(best, each)
+	if same && n == len(last) {
+		return last, false
+	}
+	now := l.o.Clock.Now()
+	next = make([]shownTransport, 0, n)
+	l.eachTransport(best, func(via Via, r *route, state State, reason string) {
+		t := shownTransport{via: via, route: r, TransportStatus: TransportStatus{Route: RouteDirect, State: state, Since: now, Reason: reason}}
+		if r != nil {
+			t.Route, t.Address, t.Dialed = r.Name, r.Address, true
+		}
+		i := slices.IndexFunc(last, func(s shownTransport) bool { return s.via == via && s.route == r && s.State == state })
+		if i >= 0 {
+			t.Since = last[i].Since
+		}
+		next = append(next, t)
+	})
+	return next, true
+}
+
+// eachTransport visits the routes, then the connections that the peer opened and those
+// of routes that are not wanted any more.
+func (l *Link) eachTransport(best *transport, visit func(Via, *route, State, string)) {
+	for _, r := range l.routes {
+		state, reason := l.stateOf(r.via, best), r.reason
+		if r.via != 0 {
+			reason = l.unheard(r.via)
+		}
+		visit(r.via, r, state, reason)
+	}
+	for _, t := range l.core.transports {
+		if p := l.pipes[t.via]; p != nil && (p.route == nil || p.route.gone) {
+			visit(t.via, p.route, l.stateOf(t.via, best), l.unheard(t.via))
+		}
+	}
+}
+
+func (l *Link) stateOf(via Via, best *transport) State {
+	t := l.core.transport(via)
+	switch {
+	case t == nil || !t.greeted:
+		return StateConnecting
+	case best != nil && t == best && l.core.Established():
+		return StateConnected
+	default:
+		return StateStandby
+	}
+}
+
+// unheard says why a transport that is open is not used.
+func (l *Link) unheard(via Via) string {
+	t := l.core.transport(via)
+	switch {
+	case t == nil:
+		return ""
+	case !t.greeted && t.shared:
+		return "the broker is reached, and site " + string(l.o.Peer) + " has not been heard there yet"
+	case !t.greeted:
+		return "connected, and site " + string(l.o.Peer) + " has not answered yet"
+	case t.silent:
+		return "nothing comes back on it"
+	}
+	return ""
+}
+
+func (l *Link) log(s shown) {
+	event := l.o.Logger.Warn()
+	switch s.State {
+	case StateConnected:
+		if s.Reason == "" {
+			event = l.o.Logger.Info()
+		}
+	case StateStopped:
+		event = l.o.Logger.Error()
+	case StateConnecting, StateWaiting, StateStandby, StateUnconfigured:
+	}
+	if s.Reason != "" {
+		event = event.Str("reason", s.Reason)
+	}
+	event.Str("peer", string(l.o.Peer)).Str("state", string(s.State)).Msg("link")
+}

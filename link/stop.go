@@ -1,0 +1,229 @@
+package link
+
+import (
+	"fmt"
+
+	"fmqm/queue"
+)
+
+// A link is stopped by what was seen here, and then an operator decides here; or it is
+// refused by the peer, whose operator decides there, and is tried again now and then.
+// Either way nothing is accepted before hellos have shown that both agree: whatever
+// was wrong is found again by the next hello, also after a restart.
+
+// stop ends the conversation until an operator decides, and tells whoever listens.
+func (c *Core) stop(code StopCode, reason string) {
+	if c.stopped != nil {
+		return
+	}
+	c.down()
+	c.dropReceived()
+	c.stopped = &Stop{Code: code, Node: c.cfg.Self, Reason: cut(reason), Final: true}
+	c.refusal = nil
+	for _, t := range c.transports {
+		c.sayStop(t, t.session, *c.stopped)
+	}
+	c.emit(Stopped{Stop: *c.stopped})
+}
+
+// dropReceived forgets what was not given to the store.
+func (c *Core) dropReceived() {
+	for l := range c.in {
+		r := &c.in[l]
+		r.queue, r.bytes, r.gap, r.received, r.unsaid = nil, 0, 0, r.accepted, nil
+		if r.busy {
+			r.received = r.under
+		}
+	}
+}
+
+// sayStop tells why, and ends the transport, unless others may call on it.
+func (c *Core) sayStop(t *transport, to uint64, s Stop) {
+	if to != 0 || !t.shared {
+		c.send(t, to, &Frame{Type: FrameStop, Stop: &s})
+	}
+	c.endRefused(t)
+}
+
+func (c *Core) endRefused(t *transport) {
+	if !t.shared {
+		c.closing(t, "")
+		return
+	}
+	t.greeted, t.session, t.losing, t.silent = false, 0, false, false
+	t.hello, t.pause = t.ticks+sharedPause, sharedPause
+}
+
+// stepStopped: who calls a stopped link hears why. What was under way with the store
+// comes to its end.
+func (c *Core) stepStopped(e Event) {
+	switch e := e.(type) {
+	case Connected:
+		c.transports = append(c.transports, &transport{via: e.Via, dialed: e.Dialed, rank: e.Rank, shared: e.Shared})
+	case Disconnected:
+		c.forget(e.Via)
+	case Received:
+		if t := c.transport(e.Via); t != nil && e.Frame.Type == FrameHello {
+			c.sayStop(t, e.Frame.From, *c.stopped)
+		}
+	case Woken:
+		c.woken(e)
+	case Items:
+		c.out[e.Lane].reading = false
+	case Accepted:
+		r := &c.in[e.Lane]
+		if r.busy && e.Err == nil {
+			r.accepted = r.under
+		}
+		r.busy = false
+		r.received = r.accepted
+	case Bound:
+		c.binding = queue.Incarnation{}
+	case Begun:
+		c.starting = nil // what the store has of it is read with the decision
+	case Leaving:
+		if t := c.transport(e.Via); t != nil {
+			c.closing(t, "")
+		}
+	case Decided:
+		c.decided(e.Now)
+	}
+}
+
+// decided begins again with what the store holds now, as after a restart, but for the
+// numbers that the peer has seen of this daemon.
+func (c *Core) decided(now Config) {
+	c.down()
+	c.stopped, c.refusal, c.presented = nil, nil, queue.Incarnation{}
+	c.peer, c.rival, c.retired, c.ask, c.binding, c.starting = peer{}, nil, nil, ask{}, queue.Incarnation{}, nil
+	c.load(now)
+	c.newGreeting()
+	for _, t := range c.transports {
+		t.greeted, t.losing, t.silent = false, false, false
+		if !t.closing {
+			c.sayHello(t, t.session, t.answered)
+		}
+	}
+}
+
+// Busy says whether an Accept is under way: an operator's decision waits for it.
+func (c *Core) Busy() bool {
+	for l := range c.in {
+		if c.in[l].busy {
+			return true
+		}
+	}
+	return false
+}
+
+// heardStop takes a peer's refusal. A final one of a daemon that another has followed
+// is no news.
+func (c *Core) heardStop(t *transport, f *Frame) {
+	if f.To != c.cfg.Session || c.peer.up && f.From != c.peer.session {
+		return
+	}
+	s := f.Stop
+	switch {
+	case !s.Final:
+		c.closing(t, reasonEnded(c.cfg.Peer, s.Reason))
+	case s.Node != c.cfg.Peer:
+		c.stop(StopWrongNode, reasonWrongNode(c.cfg.Peer, s.Node))
+	default:
+		c.refused(StopByPeer, reasonByPeer(c.cfg.Peer, s.Reason))
+	}
+}
+
+// refused ends the conversation: only the peer's operator can go on with it, so that
+// who is refused asks again.
+func (c *Core) refused(code StopCode, reason string) {
+	c.down()
+	c.dropReceived()
+	c.rival = nil
+	c.refusal = &Stop{Code: code, Node: c.cfg.Self, Reason: cut(reason), Final: true}
+	for _, t := range c.transports {
+		c.endRefused(t)
+	}
+	c.emit(Stopped{Stop: *c.refusal})
+}
+
+// refuseAll is refused, and says so to the peer.
+func (c *Core) refuseAll(code StopCode, reason string) {
+	said := Stop{Code: code, Node: c.cfg.Self, Reason: cut(reason), Final: true}
+	for _, t := range c.transports {
+		if t.session != 0 {
+			c.send(t, t.session, &Frame{Type: FrameStop, Stop: &said})
+		}
+	}
+	c.refused(code, reason)
+}
+
+// refuse ends one transport and says why; the link goes on.
+func (c *Core) refuse(t *transport, to uint64, code StopCode, reason string, final bool) {
+	c.send(t, to, &Frame{Type: FrameStop, Stop: &Stop{Code: code, Node: c.cfg.Self, Reason: cut(reason), Final: final}})
+	c.closing(t, reason)
+}
+
+func (c *Core) closing(t *transport, reason string) {
+	if !t.closing {
+		t.closing = true
+		c.emit(Close{Via: t.via, Reason: reason})
+	}
+}
+
+// endAll ends every transport for a reason that may pass; both sides try again later.
+func (c *Core) endAll(reason string) {
+	for _, t := range c.transports {
+		c.end(t, reason)
+	}
+}
+
+func (c *Core) end(t *transport, reason string) {
+	if !t.closing {
+		c.refuse(t, t.session, StopCannotGoOn, reason, false)
+	}
+}
+
+// beginning says whether the conversation has to wait for its beginning to be on the
+// disk of the store that it begins with: an operator has bound that store anew, and
+// what was confirmed by the one before it does not come again (L1).
+func (c *Core) beginning(t *transport, f *Frame) bool {
+	h := f.Hello
+	wanted := false
+	for l := range Lanes {
+		wanted = wanted || h.Begin[l].Number > 0 && c.in[l].received == Position{}
+	}
+	if wanted {
+		if c.starting == nil {
+			c.starting = &h.Begin
+			c.emit(Begin{At: h.Begin})
+		}
+		return true
+	}
+	for l := range Lanes {
+		begin := c.cfg.Begin[l]
+		if begin.Number == 0 || c.out[l].base != begin || f.Receipts[l].Position != (Position{}) {
+			continue
+		}
+		if h.MaxVersion < 2 {
+			c.refuse(t, f.From, StopVersion, fmt.Sprintf("site %s runs a version that cannot take up a conversation anew with another store: upgrade %s", c.cfg.Peer, c.cfg.Peer), false)
+		}
+		return true // another hello will follow
+	}
+	return false
+}
+
+// begun: the beginning is on disk, or could not be put there.
+func (c *Core) begun(err error) {
+	at := c.starting
+	c.starting = nil
+	if err != nil {
+		c.endAll("cannot record where the messages of site " + string(c.cfg.Peer) + " begin: " + err.Error())
+		return
+	}
+	for l := range at {
+		if r := &c.in[l]; r.received == (Position{}) {
+			r.accepted, r.received, r.said = at[l], at[l], at[l].Number
+		}
+	}
+	c.greetAll()
+}

@@ -1,0 +1,140 @@
+package link
+
+import (
+	"context"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// Lanes is how many lanes a link has (L2).
+const Lanes = 2
+
+// Position is a place in a lane: a number and the running hash over everything up to it.
+type Position = queue.Position
+
+// Item is one numbered entry of a transmission queue: a whole message or a part of
+// one, opaque to the link.
+type Item = queue.Item
+
+// State is why a link is as it is; the words are API.
+type State string
+
+const (
+	StateConnected    State = "connected"
+	StateConnecting   State = "connecting"   // dialing, or waiting to dial again
+	StateWaiting      State = "waiting"      // no address: the peer will call
+	StateStandby      State = "standby"      // of a transport: it would do, and a better one is used
+	StateStopped      State = "stopped"      // the two stores disagree: an operator decides, here or there
+	StateUnconfigured State = "unconfigured" // messages wait for a peer that nobody configured
+)
+
+// Outbox is the sending side's store: one peer's transmission queue. *queue.Transmission
+// is one. All methods are safe for concurrent use.
+type Outbox interface {
+	// Last is the newest position in lane, Low the one before the oldest item still kept.
+	Last(lane message.Lane) Position
+	Low(lane message.Lane) Position
+	// Read gives items from number on, in order, as many as fit maxBytes (at least one).
+	Read(lane message.Lane, from uint64, maxBytes int) ([]Item, error)
+	// Trim lets everything up to number go, with the next commit or after a second (L4).
+	Trim(lane message.Lane, number uint64)
+	// Wake is signalled (capacity 1) when items were added.
+	Wake() <-chan struct{}
+}
+
+// Inbox is the receiving side.
+type Inbox interface {
+	// Accepted is what the store has of peer's incarnation in lane.
+	Accepted(lane message.Lane) Position
+	// Accept puts the items, which follow on Accepted, in one transaction, and calls done
+	// once they are on disk or could not be put. One call at a time per lane.
+	Accept(lane message.Lane, items []Item, done func(error))
+	// Capacity blocks while too much is waiting to be folded, or until ctx ends.
+	Capacity(ctx context.Context) error
+}
+
+// Peers is what the store knows of the other side's identity, and of where the
+// conversation with it began (L1). All methods but Known block for a commit or a read.
+type Peers interface {
+	// Known gives the incarnation that peer has here, and whether it was ever met.
+	Known() (queue.Incarnation, bool)
+	// Bind records the incarnation of a peer that is met for the first time, durably.
+	Bind(queue.Incarnation) error
+	// Rebind records, durably and at once, that peer has another store from now on, by an
+	// operator's word: nothing was accepted from that store yet, and the transmission
+	// queue's conversation with it begins at what the queue still holds.
+	Rebind(queue.Incarnation) error
+	// Began gives the position before the first item of the transmission queue that is
+	// for the present store of the peer, in each lane; zero if it is for all of them.
+	Began() ([Lanes]Position, error)
+	// Begin records, durably, that what peer sends begins after a position, in each lane
+	// where nothing was accepted yet: its operator has bound this store anew.
+	Begin([Lanes]Position) error
+}
+
+// Responder answers a peer's queries. It must not block for long: it is called in a
+// goroutine of its own, at most 16 at a time for a peer.
+type Responder func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
+
+// Conn is one connection to a peer, on any transport. Send and Recv may be called by
+// one goroutine each; Close by any, and ends both.
+type Conn interface {
+	Send(frame []byte) error
+	Recv() ([]byte, error)
+	Close() error
+}
+
+// Delivery is a frame that its transport keeps until it is settled.
+type Delivery struct {
+	Frame []byte
+	// Settle tells the transport to let the frame go. It is called at most once, by any
+	// goroutine, and must not block; after Close it has no effect. Nil: nothing is kept.
+	Settle func()
+}
+
+// Deliverer is a Conn that keeps what it delivered until it is told, as a broker does.
+// A link calls Receive where there is one, and never Recv beside it.
+//
+// A frame is settled when the items that it brought are on disk, or at once where it
+// brought none that were taken. What is not settled when the connection ends is left:
+// the transport may deliver it again. At most [MaxHeld] are kept for a connection.
+type Deliverer interface {
+	Conn
+	Receive() (Delivery, error)
+}
+
+// Dialer opens connections to one peer.
+type Dialer interface {
+	Dial(ctx context.Context) (Conn, error)
+}
+
+// The names of routes, the best first (L3).
+const (
+	RouteDirect = "direct" // a connection of the two daemons, which either side may dial
+	RouteAMQP   = "amqp"   // through a broker, which both sides dial
+)
+
+// Route is a way to dial a peer. A link dials each of its routes by itself, uses the
+// best that the peer is heard on, and keeps the others ready.
+type Route struct {
+	Name    string // RouteDirect or RouteAMQP
+	Dialer  Dialer
+	Address string // what Dialer dials, without secrets: it is shown, and a route that keeps it is left alone
+	Life    int    // tells dialers of one address apart, such as those before and after a new password
+}
+
+// same says whether r need not be dialed anew for q.
+func (r Route) same(q Route) bool {
+	return r.Name == q.Name && r.Address == q.Address && r.Life == q.Life && r.Address != ""
+}
+
+// rank of a route: the lower one is used. Both sides reckon alike, whatever their
+// configurations say.
+func rank(name string) int {
+	if name == RouteDirect {
+		return 0
+	}
+	return 1
+}
