@@ -1,0 +1,186 @@
+// Package apitest has a node's Backend for tests of what talks to a node.
+package apitest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"fmqm/api"
+)
+
+// Backend does what its fields say. A method whose field is nil answers that the test
+// did not expect it, with code failed.
+type Backend struct {
+	OnStart       func(context.Context, api.StartRequest) (api.Status, error)
+	OnStatus      func(context.Context, api.InstanceID) (api.Status, error)
+	OnWait        func(context.Context, api.InstanceID) (api.Status, error)
+	OnList        func(context.Context, api.ListRequest) (api.ListAnswer, error)
+	OnHistory     func(context.Context, api.InstanceID) (api.HistoryAnswer, error)
+	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
+	OnWhy         func(context.Context, api.InstanceID) (api.WhyAnswer, error)
+	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) error
+	OnTerminate   func(context.Context, api.InstanceID) error
+	OnDead        func(context.Context, api.DeadRequest) (api.DeadAnswer, error)
+	OnDeadMessage func(context.Context, uint64) (api.DeadMessage, error)
+	OnRetryDead   func(context.Context, uint64) (api.DeadDecision, error)
+	OnDropDead    func(context.Context, uint64, api.DropRequest) (api.DeadDecision, error)
+	OnLinks       func(context.Context) (api.LinksAnswer, error)
+	OnNodes       func(context.Context) (api.NodesAnswer, error)
+	OnDefinitions func(context.Context) (api.DefinitionsAnswer, error)
+	OnUpload      func(context.Context, api.UploadRequest) (api.UploadAnswer, error)
+}
+
+var _ api.Backend = (*Backend)(nil)
+
+func unexpected(method string) error {
+	return api.Errorf(api.CodeFailed, "", "the test did not expect %s", method)
+}
+
+func (b *Backend) Start(ctx context.Context, r api.StartRequest) (api.Status, error) {
+	if b.OnStart == nil {
+		return api.Status{}, unexpected("Start")
+	}
+	return b.OnStart(ctx, r)
+}
+
+func (b *Backend) Status(ctx context.Context, id api.InstanceID) (api.Status, error) {
+	if b.OnStatus == nil {
+		return api.Status{}, unexpected("Status")
+	}
+	return b.OnStatus(ctx, id)
+}
+
+func (b *Backend) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
+	if b.OnWait == nil {
+		return api.Status{}, unexpected("Wait")
+	}
+	return b.OnWait(ctx, id)
+}
+
+func (b *Backend) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
+	if b.OnList == nil {
+		return api.ListAnswer{}, unexpected("List")
+	}
+	return b.OnList(ctx, r)
+}
+
+func (b *Backend) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
+	if b.OnHistory == nil {
+		return api.HistoryAnswer{}, unexpected("History")
+	}
+	return b.OnHistory(ctx, id)
+}
+
+func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
+	if b.OnWatch == nil {
+		return unexpected("Watch")
+	}
+	return b.OnWatch(ctx, id, event)
+}
+
+func (b *Backend) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
+	if b.OnWhy == nil {
+		return api.WhyAnswer{}, unexpected("Why")
+	}
+	return b.OnWhy(ctx, id)
+}
+
+func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) error {
+	if b.OnRetry == nil {
+		return unexpected("Retry")
+	}
+	return b.OnRetry(ctx, id, r)
+}
+
+func (b *Backend) Terminate(ctx context.Context, id api.InstanceID) error {
+	if b.OnTerminate == nil {
+		return unexpected("Terminate")
+	}
+	return b.OnTerminate(ctx, id)
+}
+
+func (b *Backend) Dead(ctx context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
+	if b.OnDead == nil {
+		return api.DeadAnswer{}, unexpected("Dead")
+	}
+	return b.OnDead(ctx, r)
+}
+
+func (b *Backend) DeadMessage(ctx context.Context, number uint64) (api.DeadMessage, error) {
+	if b.OnDeadMessage == nil {
+		return api.DeadMessage{}, unexpected("DeadMessage")
+	}
+	return b.OnDeadMessage(ctx, number)
+}
+
+func (b *Backend) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
+	if b.OnRetryDead == nil {
+		return api.DeadDecision{}, unexpected("RetryDead")
+	}
+	return b.OnRetryDead(ctx, number)
+}
+
+func (b *Backend) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
+	if b.OnDropDead == nil {
+		return api.DeadDecision{}, unexpected("DropDead")
+	}
+	return b.OnDropDead(ctx, number, r)
+}
+
+func (b *Backend) Links(ctx context.Context) (api.LinksAnswer, error) {
+	if b.OnLinks == nil {
+		return api.LinksAnswer{}, unexpected("Links")
+	}
+	return b.OnLinks(ctx)
+}
+
+func (b *Backend) Nodes(ctx context.Context) (api.NodesAnswer, error) {
+	if b.OnNodes == nil {
+		return api.NodesAnswer{}, unexpected("Nodes")
+	}
+	return b.OnNodes(ctx)
+}
+
+func (b *Backend) Definitions(ctx context.Context) (api.DefinitionsAnswer, error) {
+	if b.OnDefinitions == nil {
+		return api.DefinitionsAnswer{}, unexpected("Definitions")
+	}
+	return b.OnDefinitions(ctx)
+}
+
+func (b *Backend) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
+	if b.OnUpload == nil {
+		return api.UploadAnswer{}, unexpected("Upload")
+	}
+	return b.OnUpload(ctx, r)
+}
+
+// Serve serves b on a Unix socket until the test ends, and gives its address for --to.
+func Serve(t testing.TB, b api.Backend) string {
+	t.Helper()
+	return ServeHandler(t, api.Handler(b))
+}
+
+// ServeHandler is Serve for any handler.
+func ServeHandler(t testing.TB, h http.Handler) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fmqmd.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-ended
+	})
+	return "unix:" + path
+}

@@ -1,0 +1,49 @@
+package api
+
+import "context"
+
+// Limits of requests.
+const (
+	MaxKey    = 1 << 10   // bytes of a start key
+	MaxPage   = 1000      // instances on one page of a list
+	MaxUpload = 256 << 20 // bytes of an upload request: the tables of one definition over its nodes, in base64
+	MaxStart  = 9 << 20   // bytes of any other request: a container of 8 MiB of JSON and what is around it
+)
+
+// Backend is what a node does for its callers. Its methods are called concurrently,
+// and return when ctx ends. An error that is an *Error goes to the caller as it is;
+// any other is an internal one, code "failed". An instance that every node says it
+// does not know is CodeNotFound; one that nobody present knows, CodeUnreachable.
+type Backend interface {
+	// Start starts an instance once, however often it is asked (N2), and returns when the
+	// start is on disk. The status may be of this node's knowledge only.
+	Start(ctx context.Context, r StartRequest) (Status, error)
+	// Status gathers from all nodes of the process, in at most 2 s.
+	Status(ctx context.Context, id InstanceID) (Status, error)
+	// Wait is Status, once the instance's state is not running any more or ctx has ended,
+	// whichever comes first; a ctx that has ended is not an error.
+	Wait(ctx context.Context, id InstanceID) (Status, error)
+	List(ctx context.Context, r ListRequest) (ListAnswer, error)
+	History(ctx context.Context, id InstanceID) (HistoryAnswer, error)
+	// Watch calls event for what has happened and for what happens, until the instance has
+	// ended, ctx ends or event gives an error, which it returns.
+	Watch(ctx context.Context, id InstanceID, event func(HistoryEvent) error) error
+	Why(ctx context.Context, id InstanceID) (WhyAnswer, error)
+	// Retry returns when the retry is durable, here or on its way to the activity's node.
+	Retry(ctx context.Context, id InstanceID, r RetryRequest) error
+	// Terminate returns when the marker (N7) is durable here.
+	Terminate(ctx context.Context, id InstanceID) error
+	// Dead gives what this node has set aside.
+	Dead(ctx context.Context, r DeadRequest) (DeadAnswer, error)
+	DeadMessage(ctx context.Context, number uint64) (DeadMessage, error)
+	// RetryDead and DropDead return when what they did is durable. A number that is not
+	// there, or not any more, is CodeNotFound.
+	RetryDead(ctx context.Context, number uint64) (DeadDecision, error)
+	DropDead(ctx context.Context, number uint64, r DropRequest) (DeadDecision, error)
+	Links(ctx context.Context) (LinksAnswer, error)
+	Nodes(ctx context.Context) (NodesAnswer, error)
+	Definitions(ctx context.Context) (DefinitionsAnswer, error)
+	// Upload plans and, unless r.PlanOnly, sends. The tables' bytes have been compared with
+	// their SHA256 before, nothing else of them.
+	Upload(ctx context.Context, r UploadRequest) (UploadAnswer, error)
+}

@@ -1,0 +1,36 @@
+// Package api is how a node is asked: the requests and answers of fmqmd, a server
+// that gives them over HTTP, and a client for them.
+//
+// The JSON keys of the types are stable: people's scripts read them. A node serves
+// them below /v1/, on its local socket and on its listen address:
+//
+//	POST /v1/instances                   StartRequest      -> Status
+//	GET  /v1/instances                   ?all ?after ?limit -> ListAnswer
+//	GET  /v1/instances/{id}              ?wait=30s          -> Status
+//	GET  /v1/instances/{id}/history                         -> HistoryAnswer
+//	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended
+//	GET  /v1/instances/{id}/why                             -> WhyAnswer
+//	POST /v1/instances/{id}/retry        RetryRequest      -> {}
+//	POST /v1/instances/{id}/terminate    {}                -> {}
+//	GET  /v1/nodes                                          -> NodesAnswer
+//	GET  /v1/definitions                                    -> DefinitionsAnswer
+//	POST /v1/upload                      UploadRequest     -> UploadAnswer
+//
+// Beside them, for who watches over nodes ([HealthHandler]):
+//
+//	GET  /livez, /readyz                                    -> Health
+//
+// What it guarantees:
+//
+//   - A request is taken whole or refused: unknown, repeated and misspelt members,
+//     wrong types, what comes after the object, and what is over the limits are errors
+//     that name the member and say what to do (invariant 12).
+//   - Every error is {"error": {"code", "message", "remedy"}}; see [Error]. The codes
+//     are those of the exit codes of fmqm.
+//   - [Client] never waits for ever, and repeats nothing by itself: a start is repeated
+//     by its caller, with the same identifier (N2).
+//   - A web page that a browser shows cannot use the API (requests that a browser marks
+//     as such are refused), also where it listens on loopback only.
+//
+// The node implements [Backend]; this package keeps no state.
+package api

@@ -1,0 +1,352 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxWait is the longest that one request waits for an instance.
+const MaxWait = time.Minute
+
+// Handler serves the API of a node.
+func Handler(b Backend) http.Handler {
+	s := server{b}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/instances", answer(s.start))
+	mux.HandleFunc("GET /v1/instances", answer(s.list))
+	mux.HandleFunc("GET /v1/instances/{id}", answer(s.status))
+	mux.HandleFunc("GET /v1/instances/{id}/history", answer(s.history))
+	mux.HandleFunc("GET /v1/instances/{id}/watch", s.watch)
+	mux.HandleFunc("GET /v1/instances/{id}/why", answer(s.why))
+	mux.HandleFunc("POST /v1/instances/{id}/retry", answer(s.retry))
+	mux.HandleFunc("POST /v1/instances/{id}/terminate", answer(s.terminate))
+	mux.HandleFunc("GET /v1/dead", answer(s.dead))
+	mux.HandleFunc("GET /v1/dead/{number}", answer(s.deadMessage))
+	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryDead))
+	mux.HandleFunc("POST /v1/dead/{number}/drop", answer(s.dropDead))
+	mux.HandleFunc("GET /v1/links", answer(s.links))
+	mux.HandleFunc("GET /v1/nodes", answer(s.nodes))
+	mux.HandleFunc("GET /v1/definitions", answer(s.definitions))
+	mux.HandleFunc("GET /v1/rebuild/{peer}", rebuildHandler(b, false))
+	mux.HandleFunc("POST /v1/rebuild/{peer}", rebuildHandler(b, true))
+	mux.HandleFunc("POST /v1/upload", answer(s.upload))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, Errorf(CodeUsage, "see the documentation of the API; the node may be of another version than its caller",
+			"a node has no request %s %s", r.Method, r.URL.Path))
+	})
+	return RefuseBrowsers(mux)
+}
+
+// RefuseBrowsers keeps web pages, which a browser would let send requests to this
+// machine, from what it guards: the API, health and metrics.
+func RefuseBrowsers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := r.Header
+		if h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" || strings.HasPrefix(h.Get("User-Agent"), "Mozilla/") {
+			writeError(w, http.StatusForbidden, Errorf(CodeRefused, "use fmqm, curl or the like", "the API is not for web browsers"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answer makes a handler of what gives one answer or an error.
+func answer[A any](ask func(http.ResponseWriter, *http.Request) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, err := ask(w, r)
+		if err != nil {
+			e := asError(err)
+			writeError(w, e.Code.httpStatus(), e)
+			return
+		}
+		writeJSON(w, http.StatusOK, a)
+	}
+}
+
+// asError gives err as the caller gets it.
+func asError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return Errorf(CodeUnreachable, "try again", "the node did not finish in time: %v", err)
+	}
+	return Errorf(CodeFailed, "see the log of the node", "%v", err)
+}
+
+func writeError(w http.ResponseWriter, status int, e *Error) {
+	writeJSON(w, status, errorBody{e})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := encode(v)
+	if err != nil {
+		status = http.StatusInternalServerError
+		body, _ = encode(errorBody{Errorf(CodeFailed, "report it", "the answer cannot be encoded: %v", err)})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the caller has gone: nobody is left to tell
+}
+
+// encode writes JSON and a newline, with < > & as they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+type server struct{ b Backend }
+
+// nothing is the answer of what only happens.
+type nothing struct{}
+
+func pathInstance(r *http.Request) (InstanceID, error) { return ParseInstance(r.PathValue("id")) }
+
+// query gives the parameters of a request, each at most once and of those known.
+func query(r *http.Request, known ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, Errorf(CodeUsage, "write ?name=value&name=value", "the parameters cannot be read: %v", err)
+	}
+	for name, v := range values {
+		if len(v) > 1 {
+			return nil, Errorf(CodeUsage, "send it once", "parameter %s is there twice", name)
+		}
+		if !strings.Contains(" "+strings.Join(known, " ")+" ", " "+name+" ") {
+			return nil, Errorf(CodeUsage, "remove it; there are: "+strings.Join(known, ", "), "unknown parameter %q", name)
+		}
+	}
+	return values, nil
+}
+
+func (s server) start(w http.ResponseWriter, r *http.Request) (Status, error) {
+	var req StartRequest
+	if err := readBody(w, r, MaxStart, &req); err != nil {
+		return Status{}, err
+	}
+	switch {
+	case req.Instance == InstanceID{}:
+		return Status{}, Errorf(CodeUsage, "send a UUIDv7, and the same one when you repeat the request", "instance is missing")
+	case req.Process == "":
+		return Status{}, Errorf(CodeUsage, "send NAME or NAME@VERSION", "process is missing")
+	case len(req.Key) > MaxKey:
+		return Status{}, Errorf(CodeUsage, "take a date or an order number, say", "key: over %d bytes", MaxKey)
+	}
+	if err := wantObject("input", req.Input); err != nil {
+		return Status{}, err
+	}
+	if isNull(req.Input) {
+		req.Input = nil
+	}
+	st, err := s.b.Start(r.Context(), req)
+	return st.whole(), err
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+// wantObject says whether raw, if there is one, is a JSON object; what is in it is for
+// the node to judge, which knows its type.
+func wantObject(name string, raw json.RawMessage) error {
+	if len(raw) == 0 || isNull(raw) || raw[0] == '{' {
+		return nil
+	}
+	return Errorf(CodeUsage, `send an object, such as {"customer": "ann"}`, "%s is not a JSON object", name)
+}
+
+func (s server) status(_ http.ResponseWriter, r *http.Request) (Status, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return Status{}, err
+	}
+	q, err := query(r, "wait")
+	if err != nil {
+		return Status{}, err
+	}
+	if !q.Has("wait") {
+		st, err := s.b.Status(r.Context(), id)
+		return st.whole(), err
+	}
+	d, err := time.ParseDuration(q.Get("wait"))
+	if err != nil || d < 0 || d > MaxWait {
+		return Status{}, Errorf(CodeUsage, "send a duration from 0s to 1m, and ask again when it is over", "wait=%s is out of range", q.Get("wait"))
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), d)
+	defer cancel()
+	st, err := s.b.Wait(ctx, id)
+	return st.whole(), err
+}
+
+func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error) {
+	q, err := query(r, "all", "after", "limit")
+	if err != nil {
+		return ListAnswer{}, err
+	}
+	var req ListRequest
+	if v := q.Get("all"); v != "" {
+		if req.All, err = strconv.ParseBool(v); err != nil {
+			return ListAnswer{}, Errorf(CodeUsage, "send true or false", "all=%s is neither", v)
+		}
+	}
+	if req.Limit, err = pageLimit(q, "after"); err != nil {
+		return ListAnswer{}, err
+	}
+	if v := q.Get("after"); v != "" {
+		if req.After, err = ParseInstance(v); err != nil {
+			return ListAnswer{}, err
+		}
+	}
+	a, err := s.b.List(r.Context(), req)
+	a.Instances = orEmpty(a.Instances)
+	return a, err
+}
+
+// pageLimit is how many a caller wants at once; next is how it asks for more.
+func pageLimit(q url.Values, next string) (int, error) {
+	v := q.Get("limit")
+	if v == "" {
+		return MaxPage, nil
+	}
+	limit, err := strconv.Atoi(v)
+	if err != nil || limit < 1 || limit > MaxPage {
+		return 0, Errorf(CodeUsage, "send a number from 1 to 1000, and ask for the next page with `"+next+"`", "limit=%s is out of range", v)
+	}
+	return limit, nil
+}
+
+func (s server) dead(_ http.ResponseWriter, r *http.Request) (DeadAnswer, error) {
+	q, err := query(r, "before", "limit")
+	if err != nil {
+		return DeadAnswer{}, err
+	}
+	var req DeadRequest
+	if req.Limit, err = pageLimit(q, "before"); err != nil {
+		return DeadAnswer{}, err
+	}
+	if v := q.Get("before"); v != "" {
+		if req.Before, err = strconv.ParseUint(v, 10, 64); err != nil || req.Before == 0 {
+			return DeadAnswer{}, Errorf(CodeUsage, "send the number of the last message of the page before", "before=%s is no number of a message", v)
+		}
+	}
+	a, err := s.b.Dead(r.Context(), req)
+	a.Messages = orEmpty(a.Messages)
+	return a, err
+}
+
+func (s server) history(_ http.ResponseWriter, r *http.Request) (HistoryAnswer, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return HistoryAnswer{}, err
+	}
+	a, err := s.b.History(r.Context(), id)
+	a.Events, a.Unreachable = orEmpty(a.Events), orEmpty(a.Unreachable)
+	return a, err
+}
+
+func (s server) why(_ http.ResponseWriter, r *http.Request) (WhyAnswer, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return WhyAnswer{}, err
+	}
+	a, err := s.b.Why(r.Context(), id)
+	a.Waits, a.Unreachable = orEmpty(a.Waits), orEmpty(a.Unreachable)
+	return a, err
+}
+
+func (s server) retry(w http.ResponseWriter, r *http.Request) (nothing, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	var req RetryRequest
+	if err := readBody(w, r, MaxStart, &req); err != nil {
+		return nothing{}, err
+	}
+	if req.Activity == "" {
+		return nothing{}, Errorf(CodeUsage, "send the name of the activity that is in error", "activity is missing")
+	}
+	if err := wantObject("output", req.Output); err != nil {
+		return nothing{}, err
+	}
+	if isNull(req.Output) {
+		req.Output = nil
+	}
+	return nothing{}, s.b.Retry(r.Context(), id, req)
+}
+
+func (s server) terminate(w http.ResponseWriter, r *http.Request) (nothing, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
+		return nothing{}, err
+	}
+	return nothing{}, s.b.Terminate(r.Context(), id)
+}
+
+func (s server) nodes(_ http.ResponseWriter, r *http.Request) (NodesAnswer, error) {
+	a, err := s.b.Nodes(r.Context())
+	a.Nodes = orEmpty(a.Nodes)
+	for i := range a.Nodes {
+		if l := a.Nodes[i].Link; l != nil {
+			l.whole()
+		}
+	}
+	return a, err
+}
+
+func (s server) definitions(_ http.ResponseWriter, r *http.Request) (DefinitionsAnswer, error) {
+	a, err := s.b.Definitions(r.Context())
+	a.Definitions = orEmpty(a.Definitions)
+	for i := range a.Definitions {
+		d := &a.Definitions[i]
+		d.Starts, d.Activities = orEmpty(d.Starts), orEmpty(d.Activities)
+	}
+	return a, err
+}
+
+func (s server) upload(w http.ResponseWriter, r *http.Request) (UploadAnswer, error) {
+	var req UploadRequest
+	if err := readBody(w, r, MaxUpload, &req); err != nil {
+		return UploadAnswer{}, err
+	}
+	if len(req.Tables) == 0 {
+		return UploadAnswer{}, Errorf(CodeUsage, "send the tables of a compiled process", "tables is missing or empty")
+	}
+	for i, t := range req.Tables {
+		if sum := sha256.Sum256(t.Table); hex.EncodeToString(sum[:]) != t.SHA256 {
+			return UploadAnswer{}, Errorf(CodeUsage, "send it again; sha256 is of the bytes of the table, in 64 lower-case hexadecimal digits",
+				"tables[%d]: the table of %s for node %s does not have the sha256 that is given", i, t.Process, t.Node)
+		}
+	}
+	a, err := s.b.Upload(r.Context(), req)
+	a.Nodes, a.Warnings = orEmpty(a.Nodes), orEmpty(a.Warnings)
+	return a, err
+}
+
+// whole makes lists that are empty lists in JSON too, not null.
+func (s Status) whole() Status {
+	s.Activities, s.Unreachable = orEmpty(s.Activities), orEmpty(s.Unreachable)
+	return s
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,295 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// InstanceID identifies a process instance: a UUIDv7, or a UUIDv8 made by KeyedInstance.
+type InstanceID = uuid.UUID
+
+// InstanceState is the state of an instance; the words are API.
+type InstanceState string
+
+const (
+	InstanceRunning    InstanceState = "running"
+	InstanceSuspended  InstanceState = "suspended"
+	InstanceInError    InstanceState = "in-error" // an activity is in error and nothing else can go on
+	InstanceFinished   InstanceState = "finished"
+	InstanceTerminated InstanceState = "terminated" // by an operator
+	InstanceUnknown    InstanceState = "unknown"    // the node where it was started did not answer
+)
+
+// ActivityState is the state of an activity; the words are API.
+type ActivityState string
+
+const (
+	ActivityInactive   ActivityState = "inactive" // nothing has arrived
+	ActivityWaiting    ActivityState = "waiting"  // some connectors are resolved
+	ActivityReady      ActivityState = "ready"
+	ActivityRunning    ActivityState = "running"
+	ActivitySuspended  ActivityState = "suspended"
+	ActivityInError    ActivityState = "in-error"
+	ActivityExecuted   ActivityState = "executed" // ran, not yet terminated
+	ActivityTerminated ActivityState = "terminated"
+	ActivitySkipped    ActivityState = "skipped" // dead path
+	ActivityUnknown    ActivityState = "unknown" // its node did not answer
+)
+
+// StartRequest starts an instance. It is idempotent (N2): a known Instance with the
+// same process and input gives that instance, with other content it is refused. A
+// process without version matches an instance of any version of that name, so that
+// what is repeated after an upload still finds what it has started.
+type StartRequest struct {
+	Instance InstanceID      `json:"instance"`
+	Process  string          `json:"process"`         // NAME@VERSION, or NAME for the newest
+	Input    json.RawMessage `json:"input,omitempty"` // one JSON object; nothing: all defaults
+	Key      string          `json:"key,omitempty"`   // what Instance was derived from, to be shown; at most 1 KiB
+}
+
+// Status is what is known of an instance over all nodes. Times are for people.
+type Status struct {
+	Instance    InstanceID      `json:"instance"`
+	Process     string          `json:"process"`       // NAME@VERSION
+	Key         string          `json:"key,omitempty"` // that it was started with
+	State       InstanceState   `json:"state"`
+	InError     int             `json:"in_error,omitempty"` // activities in error
+	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
+	Started     time.Time       `json:"started,omitzero"`
+	Ended       time.Time       `json:"ended,omitzero"`
+	Output      json.RawMessage `json:"output,omitempty"` // of a finished instance
+	Activities  []Activity      `json:"activities"`       // in file order, without source and sink
+	Unreachable []Unreachable   `json:"unreachable"`
+}
+
+// Activity is what is known of one activity of an instance. What never ran has a
+// name, a node and a state only.
+type Activity struct {
+	Activity   string          `json:"activity"`
+	Node       string          `json:"node"`
+	State      ActivityState   `json:"state"`
+	Iterations int             `json:"iterations,omitempty"`
+	Attempts   int             `json:"attempts,omitempty"` // of this iteration, where there was more than one
+	RC         *int64          `json:"rc,omitempty"`       // where it has run
+	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended and waiting for a repeat
+	Started    time.Time       `json:"started,omitzero"`
+	Ended      time.Time       `json:"ended,omitzero"`
+	Output     json.RawMessage `json:"output,omitempty"`
+}
+
+// Unreachable is a node that did not answer in time.
+type Unreachable struct {
+	Node      string    `json:"node"`
+	LastHeard time.Time `json:"last_heard,omitzero"` // zero: never
+}
+
+// ListRequest asks for the instances that were started at the node, newest first.
+type ListRequest struct {
+	All   bool       // also those that have ended
+	After InstanceID // the last one of the page before; uuid.Nil: from the beginning
+	Limit int        // at most so many; 1 to MaxPage
+}
+
+// ListAnswer is one page. More: there are others after the last one.
+type ListAnswer struct {
+	Instances []Instance `json:"instances"`
+	More      bool       `json:"more"`
+}
+
+// Instance is one line of a list.
+type Instance struct {
+	Instance InstanceID    `json:"instance"`
+	Process  string        `json:"process"`
+	Key      string        `json:"key,omitempty"` // that it was started with
+	State    InstanceState `json:"state"`
+	InError  int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
+	Started  time.Time     `json:"started,omitzero"`
+	Ended    time.Time     `json:"ended,omitzero"`
+}
+
+// HistoryAnswer is an instance's history over all nodes, in the order of the logical
+// clock, then of the node's name (invariant 14).
+type HistoryAnswer struct {
+	Events      []HistoryEvent `json:"events"`
+	Unreachable []Unreachable  `json:"unreachable"`
+}
+
+// Event names what happened; the words are API.
+type Event string
+
+const (
+	EventStarted    Event = "started"    // the instance; activity source
+	EventEnded      Event = "ended"      // the instance; activity sink
+	EventTerminated Event = "terminated" // an activity that ran
+	EventSkipped    Event = "skipped"    // an activity on a dead path
+	EventStopped    Event = "stopped"    // by an operator's terminate
+	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
+	EventFailed     Event = "failed"     // a failed attempt that will be repeated
+	EventInError    Event = "in-error"
+	EventRetried    Event = "retried" // an operator's retry
+	EventDropped    Event = "dropped" // a message to the activity, which had been set aside, will not take effect: by an operator's word
+	EventPassed     Event = "passed"  // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+)
+
+// HistoryEvent is one line of history, and what watch gives.
+type HistoryEvent struct {
+	Clock     uint64    `json:"clock"`
+	Time      time.Time `json:"time"`
+	Node      string    `json:"node"`
+	Activity  string    `json:"activity"`
+	Event     Event     `json:"event"`
+	Iteration int       `json:"iteration,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"`
+	RC        *int64    `json:"rc,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// DeadRequest asks for the messages that the node has set aside (L5), newest first.
+type DeadRequest struct {
+	Before uint64 // the last number of the page before; 0: from the beginning
+	Limit  int    // at most so many; 1 to MaxPage
+}
+
+// DeadAnswer is one page. More: there are others after the last one.
+type DeadAnswer struct {
+	Messages []Dead `json:"messages"`
+	More     bool   `json:"more"`
+}
+
+// Dead is a message that a node took and could not let take effect. What cannot be
+// read of it is missing.
+type Dead struct {
+	Number   uint64     `json:"number"` // at its node
+	Time     time.Time  `json:"time"`
+	From     string     `json:"from"` // the node that it came from, or whose activity sent it
+	Kind     string     `json:"kind,omitempty"`
+	Process  string     `json:"process,omitempty"`
+	Instance InstanceID `json:"instance,omitzero"`
+	Activity string     `json:"activity,omitempty"` // that it was for
+	Source   string     `json:"source,omitempty"`   // activity that sent it
+	Reason   string     `json:"reason"`
+}
+
+// NodesAnswer is the node asked, first, and its peers by name.
+type NodesAnswer struct {
+	Nodes []Node `json:"nodes"`
+}
+
+// NodeSelf is the state of the node that was asked; those of the others are states of
+// their links.
+const NodeSelf = "self"
+
+// Node is a site as the node asked sees it.
+type Node struct {
+	Node      string    `json:"node"`
+	State     string    `json:"state"` // NodeSelf, connected, connecting, waiting, stopped, unconfigured
+	LastHeard time.Time `json:"last_heard,omitzero"`
+	Waiting   uint64    `json:"waiting"` // messages held for it
+	Reason    string    `json:"reason,omitempty"`
+	Link      *Link     `json:"link,omitempty"`   // of a peer: all that is known of the link
+	Broker    *Broker   `json:"broker,omitempty"` // of the node asked, if it has one
+}
+
+// WhyAnswer says what an instance waits for.
+type WhyAnswer struct {
+	Instance    InstanceID    `json:"instance"`
+	Process     string        `json:"process"`
+	State       InstanceState `json:"state"`
+	Waits       []Wait        `json:"waits"`
+	Unreachable []Unreachable `json:"unreachable"`
+}
+
+// Wait is one activity that does not go on, and why.
+type Wait struct {
+	Activity  string        `json:"activity"`
+	Node      string        `json:"node"`
+	State     ActivityState `json:"state"`
+	For       string        `json:"for"`                 // what it waits for, in words
+	At        string        `json:"at"`                  // the node where that is
+	Since     time.Time     `json:"since,omitzero"`      // when it began to wait
+	Heard     bool          `json:"heard"`               // whether At answered just now
+	LastHeard time.Time     `json:"last_heard,omitzero"` // when At was last heard; zero: never
+}
+
+// RetryRequest lets an activity in error go on: its program runs again, or, with an
+// output, counts as having given that with return code 0.
+type RetryRequest struct {
+	Activity string          `json:"activity"`
+	Output   json.RawMessage `json:"output,omitempty"` // one JSON object
+}
+
+// UploadRequest stores process tables at their nodes, or says what that would do.
+type UploadRequest struct {
+	Tables       []Table `json:"tables"`
+	AllowNewNode bool    `json:"allow_new_node,omitempty"` // also for nodes that nobody has a link to
+	PlanOnly     bool    `json:"plan_only,omitempty"`      // change nothing
+}
+
+// Table is a compiled process table on its way to its node.
+type Table struct {
+	Node       string `json:"node"`
+	Process    string `json:"process"`    // NAME@VERSION
+	Definition string `json:"definition"` // the definition's hash, 64 hexadecimal digits
+	SHA256     string `json:"sha256"`     // of Table, 64 hexadecimal digits
+	Table      []byte `json:"table"`      // encoded; base64 in JSON
+}
+
+// Plan says what an upload changes at a node; the words are API.
+type Plan string
+
+const (
+	PlanAdd       Plan = "add"       // the node does not have this version
+	PlanUnchanged Plan = "unchanged" // it has it
+	PlanRefuse    Plan = "refuse"    // it cannot be stored: see the reason
+	PlanUnknown   Plan = "unknown"   // the node did not answer: it decides when the table comes
+)
+
+// Result says what an upload did at a node; the words are API.
+type Result string
+
+const (
+	ResultStored    Result = "stored"
+	ResultQueued    Result = "queued" // on its way: the node has not been heard yet
+	ResultUnchanged Result = "unchanged"
+	ResultRefused   Result = "refused"
+)
+
+// UploadAnswer has one line for each table of the request, in its order.
+type UploadAnswer struct {
+	Nodes    []UploadNode `json:"nodes"`
+	Warnings []string     `json:"warnings"` // programs not registered, connectors without a link, ...
+}
+
+// UploadNode is what happens, or happened, at one node. Result is empty in a plan.
+type UploadNode struct {
+	Node    string `json:"node"`
+	Process string `json:"process"`
+	Plan    Plan   `json:"plan"`
+	Result  Result `json:"result,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// DefinitionsAnswer is what the node has tables of.
+type DefinitionsAnswer struct {
+	Definitions []Definition `json:"definitions"`
+}
+
+// Definition is a process whose table the node has.
+type Definition struct {
+	Process    string   `json:"process"` // the name
+	Version    int      `json:"version"`
+	Definition string   `json:"definition"` // hash, 64 hexadecimal digits
+	Node       string   `json:"node"`       // whose table it is
+	Starts     []string `json:"starts"`     // nodes where it may be started
+	Activities []Place  `json:"activities"` // all of the process, with their nodes
+	// Definer is the public key of who signed the table, ed25519:BASE64; empty: nobody.
+	Definer string `json:"definer,omitempty"`
+}
+
+// Place says where an activity lives.
+type Place struct {
+	Activity string `json:"activity"`
+	Node     string `json:"node"`
+}

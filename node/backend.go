@@ -1,0 +1,435 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+var _ api.Backend = (*Node)(nil)
+
+// asAPI makes an error of the node's own fit for a caller; nil stays nil.
+func asAPI(err error) *api.Error {
+	if err == nil {
+		return nil
+	}
+	var e *api.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, errConflict):
+		return api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%v", err)
+	case errors.Is(err, queue.ErrStopped):
+		return api.Errorf(api.CodeUnreachable, "ask again when it is back", "the node is stopping")
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return api.Errorf(api.CodeUnreachable, "ask again", "no answer in time")
+	}
+	return api.Errorf(api.CodeFailed, "", "%v", err)
+}
+
+// Start starts an instance here, once, however often it is asked (N2), and tells what
+// this node knows of it; of one that was started before, what all nodes know.
+func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error) {
+	t, known, err := n.begin(ctx, r)
+	if err != nil {
+		return api.Status{}, err
+	}
+	if known {
+		return n.Status(ctx, r.Instance)
+	}
+	own, err := n.report(ctx, instanceQuestion{Instance: r.Instance, Process: t.core.id().String()})
+	if err != nil {
+		return api.Status{}, asAPI(err)
+	}
+	g := &gathered{id: r.Instance, reports: map[string]instanceReport{}}
+	g.add(string(n.name), own)
+	s := g.status()
+	for i := range s.Activities {
+		if s.Activities[i].State == api.ActivityUnknown {
+			s.Activities[i].State = api.ActivityInactive // its node was not asked
+		}
+	}
+	return s, nil
+}
+
+// Begin is Start for a caller that does not want the status.
+func (n *Node) Begin(ctx context.Context, r api.StartRequest) error {
+	_, _, err := n.begin(ctx, r)
+	return err
+}
+
+// begin starts an instance, and gives its process's thread, and whether it was known.
+// Its results have no names: what the thread is asked for outlives a caller who gives up.
+func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, error) {
+	t, err := n.startable(ctx, r)
+	if err != nil {
+		return nil, false, err
+	}
+	input, err := decodeInput(t.core.process.Table.Input, r.Input)
+	if err != nil {
+		return nil, false, api.Errorf(api.CodeRefused, "see the process's `input` structure", "start %s: input: %v", t.core.id(), err)
+	}
+	if err := n.checkSize(input); err != nil {
+		return nil, false, api.Errorf(api.CodeRefused, "pass a reference to the data, not the data", "start %s: input: %v", t.core.id(), err)
+	}
+	if refusal := n.pressure.refuse(t.core.process.Table); refusal != nil {
+		if _, _, found, err := n.queue.Instance(r.Instance); err != nil || !found {
+			return nil, false, refusal
+		}
+	}
+	// So much waits to be taken up that links accept nothing: starts wait as well.
+	if err := n.queue.WaitCapacity(ctx); err != nil {
+		return nil, false, asAPI(err)
+	}
+	type outcome struct {
+		known bool
+		err   error
+	}
+	done := make(chan outcome, 1)
+	t.post(func(now time.Time) {
+		t.core.start(navigator.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: now}, func(known bool, err error) {
+			done <- outcome{known, err}
+		}, now)
+	})
+	known := false
+	select {
+	case o := <-done:
+		known, err = o.known, o.err
+	case <-t.ended:
+		err = queue.ErrStopped
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, false, asAPI(err)
+	}
+	return t, known, nil
+}
+
+// startable finds the process thread for a start. Without a version, a known instance
+// keeps the one that it was started with.
+func (n *Node) startable(ctx context.Context, r api.StartRequest) (*thread, error) {
+	id, err := processtable.ParseProcessID(r.Process)
+	if err != nil {
+		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the newest version", "start: %v", err)
+	}
+	var t *thread
+	if id.Version == 0 {
+		t = n.newest(id.Name)
+		if started, _, found, err := n.queue.Instance(r.Instance); err == nil && found && started.Process.Name == id.Name {
+			t = n.thread(started.Process)
+		}
+	} else {
+		t = n.thread(id)
+	}
+	if t == nil {
+		return nil, n.notHere(ctx, r.Process, id)
+	}
+	if !t.core.process.Table.IsStart() {
+		return nil, api.Errorf(api.CodeRefused, "start it at one of these nodes (--to), or add this node to the definition's `starts`",
+			"%s may not be started at %s, only at %s", t.core.id(), n.name, join(t.core.process.Table.Starts))
+	}
+	return t, nil
+}
+
+// notHere refuses a start where the table is missing, naming nodes that have it (N2).
+func (n *Node) notHere(ctx context.Context, name string, id processtable.ProcessID) error {
+	if id.Version > 0 {
+		var have []processtable.NodeID
+		for _, r := range askAll[tableReport](ctx, n, n.peers(), askTable, tableQuestion{Process: id.String()}) {
+			if r.Err == nil && r.Answer.Found {
+				have = append(have, r.Node)
+			}
+		}
+		if len(have) > 0 {
+			return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",
+				"no table of %s at %s; these nodes have one: %s", name, n.name, join(have))
+		}
+	}
+	return api.Errorf(api.CodeRefused, "upload it with fmqm-define upload, or see fmqm-define list for what there is",
+		"no table of %s at %s", name, n.name)
+}
+
+func join(nodes []processtable.NodeID) string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = string(n)
+	}
+	return strings.Join(names, ", ")
+}
+
+func decodeInput(t *container.Type, input json.RawMessage) (*container.Struct, error) {
+	if len(input) == 0 {
+		return container.New(t), nil
+	}
+	return container.DecodeJSON(t, input)
+}
+
+// List gives the instances that were started here, newest first.
+func (n *Node) List(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
+	found, err := n.queue.Instances(queue.ListOptions{All: r.All, Limit: r.Limit + 1, Before: r.After})
+	if err != nil {
+		return api.ListAnswer{}, asAPI(err)
+	}
+	a := api.ListAnswer{Instances: []api.Instance{}, More: len(found) > r.Limit}
+	for _, f := range found[:min(len(found), r.Limit)] {
+		i := api.Instance{
+			Instance: f.Started.Instance, Process: f.Started.Process.String(),
+			Key: f.Started.Reason, State: api.InstanceRunning, Started: f.Started.Time,
+		}
+		if f.Ended != nil {
+			i.State, i.Ended = api.InstanceFinished, f.Ended.Time
+			if f.Ended.Event == queue.EventStopped {
+				i.State = api.InstanceTerminated
+			}
+		} else {
+			n.listRunning(&i, f.Started)
+		}
+		a.Instances = append(a.Instances, i)
+	}
+	return a, nil
+}
+
+// listRunning adds what the origin's queue says of an instance that has not ended: an
+// operator's marker, and how many activities told of an error. Whether anything else
+// can go on only the other nodes know: that is asked for one instance, not for a list.
+func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
+	if marker, err := n.queue.Marker(started.Process, started.Instance); err == nil && marker != nil {
+		i.State = api.InstanceTerminated
+		return
+	}
+	messages, err := n.queue.Browse(started.Process, message.Entry{Instance: started.Instance, Activity: processtable.Sink})
+	if err != nil {
+		return
+	}
+	for _, m := range messages {
+		if m.Kind != message.KindNotice {
+			continue
+		}
+		if notice, err := message.DecodeNotice(m.Body); err == nil && !notice.Cleared {
+			i.InError++
+		}
+	}
+}
+
+// History gathers what all nodes have recorded.
+func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
+	g, err := n.gather(ctx, id, true)
+	if err != nil {
+		return api.HistoryAnswer{}, err
+	}
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable}
+	if a.Unreachable == nil {
+		a.Unreachable = []api.Unreachable{}
+	}
+	for _, r := range g.reports {
+		a.Events = append(a.Events, r.Events...)
+	}
+	slices.SortStableFunc(a.Events, func(x, y api.HistoryEvent) int {
+		return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
+	})
+	return a, nil
+}
+
+// watchPause is how often a watcher looks at the other nodes.
+const watchPause = 300 * time.Millisecond
+
+// Watch calls event for what has happened and what happens, until the instance ended.
+func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
+	changed, end := n.changes.watch(id, true)
+	defer end()
+	seen := map[string]bool{}
+	for {
+		h, err := n.History(ctx, id)
+		if err != nil {
+			return err
+		}
+		over := false
+		for _, e := range h.Events {
+			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
+			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if err := event(e); err != nil {
+				return err
+			}
+		}
+		if over {
+			return nil
+		}
+		pause := time.NewTimer(watchPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil
+		case <-changed:
+			pause.Stop()
+		case <-pause.C:
+		}
+	}
+}
+
+// Retry lets an activity in error go on, at the node that hosts it.
+func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) error {
+	g, err := n.gather(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(g.roster, func(p api.Place) bool { return p.Activity == r.Activity })
+	if i < 0 {
+		return api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.process, r.Activity)
+	}
+	q := retryQuestion{Instance: id, Process: g.process, Activity: r.Activity, Output: r.Output}
+	host := processtable.NodeID(g.roster[i].Node)
+	if host == n.name {
+		if e := asAPI(n.retryHere(ctx, q)); e != nil {
+			return e
+		}
+		return nil
+	}
+	answers := askAll[retryReport](ctx, n, []processtable.NodeID{host}, askRetry, q)
+	if answers[0].Err != nil {
+		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s, where %s is hosted, does not answer: %v", host, r.Activity, answers[0].Err)
+	}
+	if e := answers[0].Answer.Error; e != nil {
+		return e
+	}
+	return nil
+}
+
+func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
+	id, err := processtable.ParseProcessID(q.Process)
+	if err != nil {
+		return err
+	}
+	t := n.thread(id)
+	if t == nil {
+		return api.Errorf(api.CodeNotFound, "", "no table of %s at %s", q.Process, n.name)
+	}
+	a := t.core.process.Activity(processtable.ActivityID(q.Activity))
+	if a == nil {
+		return api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", q.Activity, q.Process, n.name)
+	}
+	var output *container.Struct
+	if len(q.Output) > 0 {
+		if output, err = container.DecodeJSON(a.Output, q.Output); err != nil {
+			return api.Errorf(api.CodeRefused, "see the activity's `output` structure", "retry %s: output: %v", q.Activity, err)
+		}
+	}
+	done := make(chan error, 1)
+	key := message.Entry{Instance: q.Instance, Activity: a.Name}
+	t.post(func(now time.Time) { t.core.retry(key, output, func(err error) { done <- err }, now) })
+	select {
+	case err := <-done:
+		if err != nil && !errors.Is(err, queue.ErrStopped) {
+			return api.Errorf(api.CodeRefused, "see fmqm status", "%v", err)
+		}
+		return err
+	case <-t.ended:
+		return queue.ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Terminate puts a marker for the instance at every node of the roster (N7). It
+// returns when all of them are durable here or on their way.
+func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
+	g, err := n.gather(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	if s := g.status(); s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
+		return api.Errorf(api.CodeRefused, "nothing is left to terminate", "instance %s is %s", id, s.State)
+	}
+	process, err := processtable.ParseProcessID(g.process)
+	if err != nil {
+		return asAPI(err)
+	}
+	tx := &queue.Tx{}
+	body := message.EncodeMarker(message.Marker{Reason: "terminated by an operator at " + string(n.name), Time: n.clock.Now()})
+	for _, node := range append(n.others(g.roster, g.origin), n.name) {
+		tx.Put = append(tx.Put, message.Message{Header: message.Header{
+			Queue:    message.Queue{Process: process, Node: node},
+			Instance: id, Origin: processtable.NodeID(g.origin), Kind: message.KindMarker, Lane: message.LaneControl,
+		}, Body: body})
+	}
+	if e := asAPI(n.commit(ctx, tx)); e != nil {
+		return e
+	}
+	return nil
+}
+
+// commit submits a transaction of the node manager's own and waits for it.
+func (n *Node) commit(ctx context.Context, tx *queue.Tx) error {
+	done := make(chan error, 1)
+	tx.Done = func(err error) { done <- err }
+	n.queue.Submit(tx)
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Nodes says how this node sees its peers.
+func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
+	a := api.NodesAnswer{Nodes: []api.Node{{Node: string(n.name), State: api.NodeSelf, LastHeard: n.clock.Now(), Broker: n.broker()}}}
+	peers := n.peers()
+	for _, peer := range peers {
+		s := n.Link(peer).Status()
+		a.Nodes = append(a.Nodes, api.Node{
+			Node: string(peer), State: string(s.State), LastHeard: s.LastHeard, Waiting: s.Waiting, Reason: s.Reason, Link: linkOf(s),
+		})
+	}
+	for _, peer := range n.queue.Peers() {
+		if slices.Contains(peers, peer) {
+			continue
+		}
+		l, err := n.unlinked(peer)
+		if err != nil {
+			return api.NodesAnswer{}, asAPI(err)
+		}
+		a.Nodes = append(a.Nodes, api.Node{Node: l.Peer, State: l.State, Waiting: l.Waiting, Reason: l.Reason, Link: l})
+	}
+	for process, messages := range n.queue.Parked() {
+		a.Nodes[0].Waiting += uint64(messages)
+		a.Nodes[0].Reason = fmt.Sprintf("messages wait here for the table of %s: upload it", process)
+	}
+	return a, nil
+}
+
+// Definitions gives the processes whose tables are here.
+func (n *Node) Definitions(context.Context) (api.DefinitionsAnswer, error) {
+	a := api.DefinitionsAnswer{Definitions: []api.Definition{}}
+	for _, t := range n.threads() {
+		table := t.core.process.Table
+		d := api.Definition{
+			Process: table.Process.Name, Version: table.Process.Version, Definition: table.Definition.String(),
+			Node: string(n.name), Starts: []string{}, Activities: rosterOf(table),
+		}
+		for _, s := range table.Starts {
+			d.Starts = append(d.Starts, string(s))
+		}
+		if table.Definer != nil {
+			d.Definer = processtable.DefinerText(table.Definer)
+		}
+		a.Definitions = append(a.Definitions, d)
+	}
+	return a, nil
+}

@@ -1,0 +1,77 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// While as many entries have newcomers that no thread has taken up as the limit says,
+// links accept nothing and starts wait; then both go on.
+func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
+	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{"p": {Kind: program.KindBuiltin, Builtin: "noop"}}, program.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Open(Options{Name: "A", Engine: memoryEngine(t), Registry: registry, DirtyLimit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Launch()
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		registry.Close()
+	})
+	processes, problems := definition.Load("p.yaml", []byte("process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n"))
+	if definition.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	compiled, err := definition.Compile(processes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := compiled.Tables[0]
+	if _, err := n.Upload(context.Background(), api.UploadRequest{Tables: []api.Table{{
+		Node: "A", Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[0],
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+
+	busy, release := make(chan struct{}), make(chan struct{})
+	n.thread(table.Process).post(func(time.Time) { close(busy); <-release })
+	<-busy
+	marker := message.EncodeMarker(message.Marker{Reason: "a test", Time: time.Unix(0, 0)})
+	if err := n.commit(context.Background(), &queue.Tx{Put: []message.Message{{Header: message.Header{
+		Queue: message.Queue{Process: table.Process, Node: "A"}, Instance: uuid.Must(uuid.NewV7()), Origin: "A", Kind: message.KindMarker,
+	}, Body: marker}}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := (&inbox{node: n, peer: "B"}).Capacity(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a link may accept: %v", err)
+	}
+	request := api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "p"}
+	if err := n.Begin(ctx, request); api.CodeOf(err) != api.CodeUnreachable {
+		t.Errorf("a start while mailboxes are full: %v", err)
+	}
+	if _, _, found, err := n.queue.Instance(request.Instance); found || err != nil {
+		t.Errorf("it was started all the same, %v", err)
+	}
+	close(release)
+	if err := n.Begin(context.Background(), request); err != nil {
+		t.Errorf("a start afterwards: %v", err)
+	}
+}

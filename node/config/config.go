@@ -1,0 +1,191 @@
+package config
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fmqm/container"
+	"fmqm/processtable"
+	"fmqm/program"
+)
+
+// Defaults.
+const (
+	DefaultPath   = "/etc/fmqm/fmqmd.yaml"
+	DefaultData   = "/var/lib/fmqm"
+	DefaultListen = "127.0.0.1:7411"
+	DefaultSocket = "/run/fmqm/fmqmd.sock"
+	DefaultStore  = "badger"
+)
+
+// maxFile is the size limit of a configuration file, in bytes.
+const maxFile = 4 << 20
+
+// Config is what a node is told.
+type Config struct {
+	Path     string // the file, absolute
+	Node     processtable.NodeID
+	Data     string // directory of the store
+	Listen   string // host:port of the API and of direct links; loopback unless there is an Identity or Insecure
+	Socket   string // the local API
+	Store    string // "badger"
+	Insecure bool   // what is not encrypted or not authenticated may leave this machine; see Risk
+	Identity *Identity
+	AMQP     *AMQP // nil: no broker
+	// Peers has those that are listed. With AMQP a node that is not is reached over it.
+	Peers map[processtable.NodeID]Peer
+	// Definers may upload tables here; nil: the configuration does not say.
+	Definers []ed25519.PublicKey
+	// Operators may ask over the network; nil: everybody with an operator's certificate of
+	// the authorities in Identity.
+	Operators []string
+	Programs  map[processtable.ProgramID]program.Spec
+	Limits    Limits
+}
+
+// Limits of sizes, in bytes.
+type Limits struct {
+	// These can be lower than those of the language, not higher.
+	Container int // of one container, encoded
+	Table     int // of one process table, encoded
+
+	// Transmission is the quota of each transmission queue: at it nothing more is begun
+	// that sends to that peer.
+	Transmission int64
+
+	// Free and Stop are marks of free space on the file system of the data directory:
+	// below the first, nothing is started, taken from links or run; below the second the
+	// daemon stops. Reserve is the size of a file that is given up at the second mark.
+	Free, Stop, Reserve int64
+}
+
+// Defaults of limits.
+const (
+	DefaultTransmission = 1 << 30
+	DefaultFree         = 256 << 20
+	DefaultStop         = 128 << 20
+	DefaultReserve      = 64 << 20
+)
+
+// Overrides are the flags that stand above the file; empty: not given.
+type Overrides struct {
+	Node, Data, Listen, Socket, Store string
+}
+
+// Risk says what `insecure: true` means for this configuration; empty without it. The
+// daemon says it at every start.
+func (c *Config) Risk() string {
+	if !c.Insecure {
+		return ""
+	}
+	var risks []string
+	if host, _, err := net.SplitHostPort(c.Listen); err == nil && c.Identity == nil && !loopback(host) {
+		risks = append(risks, fmt.Sprintf("anybody who can reach %s can start and change work, and read it", c.Listen))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
+		if u, err := url.Parse(c.Peers[name].Address); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+			risks = append(risks, fmt.Sprintf("anybody on the way to %s (%s) can read and change what is sent", name, u.Host))
+		}
+	}
+	if c.AMQP != nil {
+		risks = append(risks, c.AMQP.risks(c.Identity != nil)...)
+	}
+	if len(risks) == 0 {
+		return "insecure: true: nothing in this configuration needs it: remove it"
+	}
+	return "insecure: true: not everything is encrypted and authenticated: " + strings.Join(risks, "; ") +
+		": keep it inside a network that you trust, or a tunnel"
+}
+
+func (a *AMQP) risks(signed bool) []string {
+	u, err := url.Parse(a.URL)
+	if err != nil || loopback(u.Hostname()) {
+		return nil
+	}
+	var risks []string
+	if u.Scheme == "amqp" {
+		risks = append(risks, fmt.Sprintf("anybody on the way to the broker %s can read the messages and the password", u.Host))
+	}
+	if !signed {
+		risks = append(risks, fmt.Sprintf("anybody who may publish at the broker %s can write messages in any site's name", u.Host))
+	}
+	return risks
+}
+
+// Load reads the configuration file at path and lays environment variables (FMQM_NODE,
+// FMQM_DATA, FMQM_LISTEN, FMQM_SOCKET, FMQM_STORE) and flags over it. The error is of
+// type Problems. Relative paths in the file start at its directory, others at the
+// working directory.
+func Load(path string, env func(string) string, flags Overrides) (*Config, error) {
+	text, problems := read(path)
+	if problems != nil {
+		return nil, problems
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, Problems{{Where: path, What: err.Error()}}
+	}
+	r := &reader{file: path, dir: filepath.Dir(path), lines: splitLines(text), env: env}
+	c := &Config{
+		Path:     path,
+		Peers:    map[processtable.NodeID]Peer{},
+		Programs: map[processtable.ProgramID]program.Spec{},
+		Limits: Limits{
+			Container: container.MaxEncoded, Table: processtable.MaxEncoded,
+			Transmission: DefaultTransmission, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
+		},
+	}
+	s := settings{}
+	r.document(text, c, s)
+	if r.syntax {
+		return nil, r.problems
+	}
+	s.override(env, flags)
+	s.check(r, c)
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, byLine)
+		return nil, r.problems
+	}
+	return c, nil
+}
+
+// byLine orders problems as the file has them; those without a line come last.
+func byLine(a, b Problem) int {
+	if a.Line == 0 || b.Line == 0 {
+		return cmp.Compare(b.Line, a.Line)
+	}
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+func read(path string) ([]byte, Problems) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFile {
+		return nil, Problems{{Where: path, What: fmt.Sprintf("over %d bytes", maxFile), Remedy: "this is no configuration of a node"}}
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return text, nil
+	}
+	remedy := "name the file with --config"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = "write one (`node: A` is enough to begin with), or name yours with --config FILE"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "let the daemon's user read it"
+	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return nil, Problems{{Where: path, What: fmt.Sprintf("cannot read the configuration: %v", err), Remedy: remedy}}
+}

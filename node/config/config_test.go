@@ -1,0 +1,287 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fmqm/node/config"
+	"fmqm/processtable"
+	"fmqm/program"
+)
+
+// load reads text as a configuration file, with environment variables and flags.
+func load(t *testing.T, text string, env map[string]string, flags config.Overrides) (*config.Config, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fmqmd.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path, func(k string) string { return env[k] }, flags)
+	return c, dir, err
+}
+
+func TestEveryKey(t *testing.T) {
+	c, dir, err := load(t, `
+node: A
+data: data
+listen: 0.0.0.0:7000
+socket: /run/a.sock
+store: badger
+insecure: true
+links:
+  peers:
+    B: http://b.example.org:7411
+    C: {}
+    D: {url: "http://127.0.0.1"}
+programs:
+  check-credit: {exec: [/usr/local/bin/check-credit, --json], timeout: 5m, concurrency: 4, env: {PORT: 80, EMPTY: ""}, dir: work}
+  script: {exec: [./script.sh]}
+  tool: {exec: [tool]}
+  notify: {http: "https://hooks.example.org/notify", timeout: 10s}
+  pass: {builtin: echo}
+limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
+`, nil, config.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Path: dir + "/fmqmd.yaml", Node: "A", Data: dir + "/data", Listen: "0.0.0.0:7000", Socket: "/run/a.sock", Store: "badger", Insecure: true,
+		Peers: map[processtable.NodeID]config.Peer{
+			"B": {Address: "http://b.example.org:7411", Via: "direct"}, "C": {Via: "direct"}, "D": {Address: "http://127.0.0.1:7411", Via: "direct"},
+		},
+		Programs: map[processtable.ProgramID]program.Spec{
+			"check-credit": {
+				Kind: program.KindExec, Exec: []string{"/usr/local/bin/check-credit", "--json"}, Timeout: 5 * time.Minute, Concurrency: 4,
+				Env: map[string]string{"PORT": "80", "EMPTY": ""}, Dir: dir + "/work",
+			},
+			"script": {Kind: program.KindExec, Exec: []string{dir + "/script.sh"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec)},
+			"tool":   {Kind: program.KindExec, Exec: []string{"tool"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec)},
+			"notify": {Kind: program.KindHTTP, URL: "https://hooks.example.org/notify", Timeout: 10 * time.Second, Concurrency: 16},
+			"pass":   {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 256},
+		},
+		Limits: config.Limits{
+			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
+		},
+	}
+	if d := cmp.Diff(want, c); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if _, err := program.NewRegistry(c.Programs, program.Options{}); err != nil {
+		t.Errorf("what was accepted cannot be registered: %v", err)
+	}
+	if risk := c.Risk(); !strings.Contains(risk, "anybody who can reach 0.0.0.0:7000 can start and change work, and read it") {
+		t.Errorf("the risk is not named: %q", risk)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	c, dir, err := load(t, "node: A\n", nil, config.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Path: dir + "/fmqmd.yaml", Node: "A", Data: "/var/lib/fmqm", Listen: "127.0.0.1:7411", Socket: "/run/fmqm/fmqmd.sock", Store: "badger",
+		Peers: map[processtable.NodeID]config.Peer{}, Programs: map[processtable.ProgramID]program.Spec{},
+		Limits: config.Limits{
+			Container: 1 << 20, Table: 8 << 20, Transmission: 1 << 30, Free: 256 << 20, Stop: 128 << 20, Reserve: 64 << 20,
+		},
+	}
+	if d := cmp.Diff(want, c); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if c.Risk() != "" {
+		t.Errorf("a risk on loopback: %q", c.Risk())
+	}
+}
+
+func TestFlagsStandAboveTheEnvironmentAndThatAboveTheFile(t *testing.T) {
+	env := map[string]string{"FMQM_NODE": "B", "FMQM_DATA": "/env/data", "FMQM_LISTEN": "127.0.0.1:1", "FMQM_SOCKET": "/env/socket", "FMQM_STORE": "badger"}
+	const file = "node: A\ndata: /file\nlisten: 127.0.0.1:3\nsocket: /file/socket\nstore: pebble\n"
+	c, _, err := load(t, file, env, config.Overrides{Node: "C", Listen: "localhost:2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Node != "C" || c.Listen != "localhost:2" || c.Data != "/env/data" || c.Socket != "/env/socket" || c.Store != "badger" {
+		t.Errorf("got %+v", c)
+	}
+	c, _, err = load(t, "data: x\n", nil, config.Overrides{Node: "C", Data: "/flag/data", Socket: "/flag/socket", Store: "badger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Data != "/flag/data" || c.Socket != "/flag/socket" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestARelativeFlagStartsAtTheWorkingDirectory(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := load(t, "node: A\n", nil, config.Overrides{Data: "mine"})
+	if err != nil || c.Data != filepath.Join(wd, "mine") {
+		t.Errorf("data %v, error %v", c, err)
+	}
+}
+
+// Every way to get the file wrong, with what is said: the first is the text after the
+// file's name, the others must occur.
+func TestMistakes(t *testing.T) {
+	const node = "node: A\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"empty", " \n", []string{`: the configuration is empty: write at least ` + "`node: NAME`"}},
+		{"only a comment", "# later\n", []string{": not YAML: no documents in stream", "with at least `node: NAME`"}},
+		{"two documents", "node: A\n---\nnode: B\n", []string{": not YAML: expected single document, found multiple", "write one YAML document"}},
+		{"not YAML", "node: A\ndata: [x\n", []string{":3:1: not YAML: did not find expected ',' or ']'"}},
+		{"not UTF-8", "node: \xff\n", []string{": not YAML: invalid leading UTF-8 octet", "as UTF-8"}},
+		{"a list", "- node: A\n", []string{":1:1: the file is not a mapping", "    - node: A\n    ^"}},
+		{"no name", "data: /x\n", []string{": this node has no name: write `node: NAME`"}},
+		{"bad name", "node: A.B\n", []string{`:1:7: "A.B" cannot name a node: use letters`, "    node: A.B\n          ^"}},
+		{"no value", "node:\n", []string{":1:6: no value: write a text, or remove the key"}},
+		{"no single value", node + "data: [x]\n", []string{":2:7: not a single value: write a text"}},
+		{"unknown key", node + "dada: x\n", []string{`:2:1: unknown key "dada": did you mean data?`}},
+		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has data, definers, identity, insecure, limits, links, listen, node, operators, programs, socket, store`}},
+		{"twice", node + "data: x\nnode: B\n", []string{":3:1: node is there twice, first in line 1: remove one of the two"}},
+		{"alias", "node: &n A\n", []string{":1:7: anchors, aliases and merge keys are not part of the configuration"}},
+		{"alias of a section", node + "limits: &x {}\n", []string{":2:9: anchors, aliases and merge keys"}},
+		{"tag", "node: !!str A\n", []string{":1:7: tags are not part of the configuration: remove the !!str"}},
+		{"a key that is a list", node + "? [a]\n: 1\n", []string{":2:3: a key that is no word"}},
+		{"insecure", node + "insecure: maybe\n", []string{`:2:11: "maybe" is neither true nor false`}},
+		{"store", node + "store: bolt\n", []string{`:2:8: no store is called "bolt": write ` + "`store: badger`"}},
+		{"pebble", node + "store: pebble\n", []string{":2:8: the store pebble is not in this version"}},
+		{"no address", node + "listen: here\n", []string{`:2:9: "here" is not an address to listen on: write HOST:PORT, such as 127.0.0.1:7411`}},
+		{"no port", node + "listen: 127.0.0.1:99999\n", []string{`:2:9: "127.0.0.1:99999" is not an address to listen on`}},
+		{"listen beyond this machine", node + "listen: 0.0.0.0:7411\n", []string{
+			":2:9: 0.0.0.0:7411 can be reached from other machines: listen on 127.0.0.1:7411, or write identity: {certificate: FILE, key: FILE, ca: FILE}, which `fmqmd pki issue A` makes, or accept with `insecure: true`",
+			"anybody who can reach the port can start and change work, and read it",
+		}},
+		{"listen on all", node + "listen: :7411\n", []string{":2:9: :7411 can be reached from other machines"}},
+		{"long socket", node + "socket: /" + strings.Repeat("s", 107) + "\n", []string{":2:9: the path of the socket, /sss", "has 108 bytes; the system takes 107: use a shorter one"}},
+		{"links", node + "links: x\n", []string{":2:8: links is not a mapping"}},
+		{"peers", node + "links: {peer: {}}\n", []string{`:2:9: unknown key "peer": did you mean peers?`}},
+		{"peer's name", node + "links: {peers: {b.org: {}}}\n", []string{`:2:17: "b.org" cannot name a node`}},
+		{"peer is this node", node + "links: {peers: {A: {}}}\n", []string{":2:17: A is this node itself: remove it"}},
+		{"peer without a value", node + "links:\n  peers:\n    B:\n", []string{":4:7: no value: write its address, https://HOST:PORT, or {} if it calls"}},
+		{"peer's key", node + "links: {peers: {B: {uri: x}}}\n", []string{`:2:21: unknown key "uri": did you mean url?`}},
+		{"peer's address", node + "links: {peers: {B: b.example.org}}\n", []string{`:2:20: "b.example.org" is not the address of a node: write https://HOST:PORT`}},
+		{"peer over TLS", node + "links: {peers: {B: \"https://b.example.org:7411\"}}\n", []string{":2:20: a link over TLS needs a certificate of this node: write identity: {certificate: FILE, key: FILE, ca: FILE}, which `fmqmd pki issue A` makes"}},
+		{"peer with a path", node + "links: {peers: {B: \"http://127.0.0.1/x\"}}\n", []string{`:2:20: "http://127.0.0.1/x" has more than an address: write http://127.0.0.1`}},
+		{"peer on another machine", node + "links: {peers: {B: \"http://b.example.org:7411\"}}\n", []string{":2:20: b.example.org:7411 is on another machine, and http:// is not encrypted: write https://b.example.org:7411 and give this node an `identity`", "`insecure: true`"}},
+		{"peer twice", node + "links: {peers: {B: {}, B: {}}}\n", []string{":2:24: B is there twice"}},
+		{"program's name", node + "programs: {a b: {builtin: echo}}\n", []string{`:2:12: "a b" cannot name a program`}},
+		{"program without a kind", node + "programs: {p: {timeout: 1s}}\n", []string{":2:12: program p does not say what runs: write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"}},
+		{"program of two kinds", node + "programs: {p: {builtin: echo, exec: [x]}}\n", []string{":2:31: program p says twice what runs"}},
+		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, concurrency, dir, env, exec, http, timeout`}},
+		{"program is a word", node + "programs: {p: echo}\n", []string{":2:15: a program is not a mapping"}},
+		{"exec is a word", node + "programs: {p: {exec: ls -l}}\n", []string{":2:22: exec is not a list: write a list of the program and its arguments", "there is no shell"}},
+		{"exec is empty", node + "programs: {p: {exec: []}}\n", []string{":2:22: exec is not a list"}},
+		{"exec has no name", node + "programs: {p: {exec: [\"\", x]}}\n", []string{":2:23: the program has no name"}},
+		{"exec has a list", node + "programs: {p: {exec: [x, [y]]}}\n", []string{":2:26: an argument that is no text"}},
+		{"exec has NUL", node + "programs: {p: {exec: [\"x\\0\"]}}\n", []string{":2:23: an argument that is no text"}},
+		{"exec has an alias", node + "programs: {p: {exec: [&x x]}}\n", []string{":2:23: anchors, aliases"}},
+		{"http", node + "programs: {p: {http: hooks.example.org}}\n", []string{`:2:22: http: "hooks.example.org" is not an address of a web service: write http://HOST/PATH`}},
+		{"builtin", node + "programs: {p: {builtin: ecko}}\n", []string{`:2:25: no builtin program "ecko": did you mean echo?`}},
+		{"builtin, none near", node + "programs: {p: {builtin: transmogrify}}\n", []string{`:2:25: no builtin program "transmogrify": there are echo, fail, noop, sleep`}},
+		{"timeout", node + "programs: {p: {builtin: echo, timeout: 5}}\n", []string{`:2:40: "5" is not a duration: write a duration with a unit, such as 90s, 5m or 1h30m`}},
+		{"no time", node + "programs: {p: {builtin: echo, timeout: 0s}}\n", []string{":2:40: 0s is no time at all"}},
+		{"concurrency", node + "programs: {p: {builtin: echo, concurrency: 0}}\n", []string{`:2:44: "0" is no concurrency: write a whole number from 1 to 10000`}},
+		{"dir of a builtin", node + "programs: {p: {builtin: echo, dir: /x}}\n", []string{":2:31: dir is for exec programs: remove it"}},
+		{"env of http", node + "programs: {p: {http: \"http://x/\", env: {A: b}}}\n", []string{":2:35: env is for exec programs: remove it"}},
+		{"env's name", node + "programs: {p: {exec: [x], env: {A-B: c}}}\n", []string{`:2:33: "A-B" cannot name an environment variable`}},
+		{"env of the daemon", node + "programs: {p: {exec: [x], env: {FMQM_NODE: c}}}\n", []string{":2:33: FMQM_NODE is the daemon's to set"}},
+		{"env's value", node + "programs: {p: {exec: [x], env: {A: [b]}}}\n", []string{":2:36: not a text: write the variable's value"}},
+		{"limit's key", node + "limits: {containers: 1MiB}\n", []string{`:2:10: unknown key "containers": did you mean container?`}},
+		{"limit's size", node + "limits: {container: 1MB}\n", []string{`:2:21: "1MB" is not a size: write a size such as 512KiB or 1MiB`}},
+		{"limit too high", node + "limits: {container: 2MiB}\n", []string{":2:21: 2MiB is out of range: write a size from 1KiB to 1MiB"}},
+		{"limit too low", node + "limits: {table: 1}\n", []string{":2:17: 1 is out of range: write a size from 1KiB to 8MiB"}},
+		{"quota too low", node + "limits: {transmission: 1MiB}\n", []string{":2:24: 1MiB is out of range: write a size from 16MiB to"}},
+		{"mark too low", node + "limits: {stop: 10MiB}\n", []string{":2:16: 10MiB is out of range: write a size from 96MiB to"}},
+		{"marks the wrong way round", node + "limits: {free: 100MiB}\n", []string{":2:9: work would stop (stop: 128MiB) before it is slowed down (free: 100MiB): write a `free` above `stop`"}},
+		{"marks that are equal may be", node + "limits: {free: 128MiB, stop: 128MiB, reserve: 1XB}\n", []string{":2:47: \"1XB\" is not a size"}},
+		{"limit overflows", node + "limits: {table: 99999999999999GiB}\n", []string{":2:17: \"99999999999999GiB\" is not a size"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, dir, err := load(t, tc.text, nil, config.Overrides{})
+			if err == nil {
+				t.Fatalf("accepted as %+v", c)
+			}
+			if want := dir + "/fmqmd.yaml" + tc.want[0]; !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got\n%v\nwant\n%s", err, want)
+			}
+			for _, w := range tc.want[1:] {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q is not in\n%v", w, err)
+				}
+			}
+			var problems config.Problems
+			if !errors.As(err, &problems) || len(problems) != 1 {
+				t.Errorf("not one problem, but\n%v", err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAreReportedInTheOrderOfTheFile(t *testing.T) {
+	_, dir, err := load(t, "listen: x\nnode: 1a\nprograms: {p: {builtin: no, timeout: 1}}\nlimit: {}\n", nil, config.Overrides{})
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	var lines []int
+	for _, p := range problems {
+		lines = append(lines, p.Line)
+		if p.Where != dir+"/fmqmd.yaml" {
+			t.Errorf("problem in %q", p.Where)
+		}
+	}
+	if d := cmp.Diff([]int{1, 2, 3, 3, 4}, lines); d != "" {
+		t.Errorf("lines (-want +got):\n%s\n%v", d, err)
+	}
+}
+
+func TestAMistakeFromOutsideNamesWhereItIs(t *testing.T) {
+	_, _, err := load(t, "node: A\n", map[string]string{"FMQM_LISTEN": "x"}, config.Overrides{Node: "?", Socket: "/" + strings.Repeat("s", 200)})
+	for _, want := range []string{`--node: "?" cannot name a node`, `FMQM_LISTEN: "x" is not an address`, "--socket: the path of the socket"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+}
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	none := func(string) string { return "" }
+	dir := t.TempDir()
+	_, err := config.Load(dir+"/absent.yaml", none, config.Overrides{})
+	if want := "absent.yaml: cannot read the configuration: no such file or directory: write one (`node: A` is enough to begin with), or name yours with --config FILE"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	_, err = config.Load(dir, none, config.Overrides{})
+	if err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("got %v", err)
+	}
+	large := filepath.Join(dir, "large.yaml")
+	if err := os.WriteFile(large, make([]byte, 5<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = config.Load(large, none, config.Overrides{})
+	if err == nil || !strings.Contains(err.Error(), "over 4194304 bytes: this is no configuration of a node") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheCaretStandsUnderItsCharacter(t *testing.T) {
+	_, _, err := load(t, "node: A\nlimits: {\"ü\": 1}\n", nil, config.Overrides{})
+	if want := "    limits: {\"ü\": 1}\n             ^"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}

@@ -1,0 +1,224 @@
+package config
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/identity"
+)
+
+// Identity is how this node proves who it is, and whom it believes: names of PEM files,
+// absolute.
+type Identity struct {
+	Certificate string // of this node, with its name
+	Key         string // its private key
+	CA          string // the authorities that peers and operators have their certificates from
+}
+
+// credentialPrefix marks a FILE that systemd hands to the service.
+const credentialPrefix = "credential:"
+
+// maxSecret bounds the file of a password, in bytes; maxKeys that of definers.
+const (
+	maxSecret = 4 << 10
+	maxKeys   = 1 << 20
+)
+
+// definerPrefix is what a definer's key begins with, where it is written out.
+const definerPrefix = "ed25519:"
+
+// identity reads the identity section.
+func (r *reader) identity(k, v *yaml.Node, c *Config) {
+	var id Identity
+	before := len(r.problems)
+	r.hasIdentity = true // whatever is wrong with it: nothing else is to complain that there is none
+	r.mapping(v, "identity", map[string]func(k, v *yaml.Node){
+		"certificate": func(_, v *yaml.Node) { r.fileName(v, &id.Certificate) },
+		"key":         func(_, v *yaml.Node) { r.fileName(v, &id.Key) },
+		"ca":          func(_, v *yaml.Node) { r.fileName(v, &id.CA) },
+	})
+	if len(r.problems) > before {
+		return
+	}
+	for _, need := range []struct{ key, value string }{{"certificate", id.Certificate}, {"key", id.Key}, {"ca", id.CA}} {
+		if need.value == "" {
+			r.add(k, "identity has no "+need.key, "write identity: {certificate: FILE, key: FILE, ca: FILE}; `fmqmd pki issue` makes them")
+			return
+		}
+	}
+	c.Identity = &id
+}
+
+func identityRemedy(c *Config) string {
+	node := string(c.Node)
+	if node == "" {
+		node = "NODE"
+	}
+	return "write identity: {certificate: FILE, key: FILE, ca: FILE}, which `fmqmd pki issue " + node + "` makes"
+}
+
+// fileName reads the name of a file: relative to the configuration, absolute, or
+// credential:NAME.
+func (r *reader) fileName(n *yaml.Node, into *string) {
+	s, ok := r.scalar(n, "the name of a file")
+	if !ok {
+		return
+	}
+	name, credential := strings.CutPrefix(s, credentialPrefix)
+	if !credential {
+		*into = r.abs(s)
+		return
+	}
+	switch dir := r.env("CREDENTIALS_DIRECTORY"); {
+	case name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00"):
+		r.add(n, fmt.Sprintf("%q cannot name a credential", name), "write credential:NAME with the NAME of LoadCredential= in the unit")
+	case dir == "":
+		r.add(n, "there are no credentials: CREDENTIALS_DIRECTORY is not set", "write LoadCredential="+name+":FILE into the unit; to try it from a shell, "+
+			"set CREDENTIALS_DIRECTORY to the directory that has the file "+name)
+	default:
+		*into = filepath.Join(dir, name)
+	}
+}
+
+// credential gives the file of a systemd credential that is there, or "".
+func (r *reader) credential(name string) string {
+	dir := r.env("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return ""
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// definers reads the keys of those who may upload tables.
+func (r *reader) definers(n *yaml.Node, c *Config) {
+	c.Definers = []ed25519.PublicKey{} // said, if only that there are none
+	r.list(n, "definers", "ed25519:KEY, or the name of a file that has such keys, one a line", func(item *yaml.Node, s string) {
+		if strings.HasPrefix(s, definerPrefix) {
+			key, err := parseDefiner(s)
+			if err != nil {
+				r.add(item, err.Error(), "write "+definerPrefix+" and the 32 bytes of the key in base64")
+				return
+			}
+			c.addDefiner(key)
+			return
+		}
+		path := ""
+		if r.fileName(item, &path); path == "" {
+			return
+		}
+		keys, err := readDefiners(path)
+		if err != nil {
+			r.add(item, err.Error(), "write a file that has keys such as "+definerPrefix+"BASE64, one a line")
+		}
+		for _, key := range keys {
+			c.addDefiner(key)
+		}
+	})
+}
+
+func (c *Config) addDefiner(key ed25519.PublicKey) {
+	if !slices.ContainsFunc(c.Definers, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
+		c.Definers = append(c.Definers, key)
+	}
+}
+
+func parseDefiner(s string) (ed25519.PublicKey, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, definerPrefix))
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("%q is no key of a definer", s)
+	}
+	return key, nil
+}
+
+// readDefiners reads a file of keys, one a line; empty lines and those that begin with
+// # are skipped.
+func readDefiners(path string) ([]ed25519.PublicKey, error) {
+	text, err := readSmall(path, maxKeys)
+	if err != nil {
+		return nil, err
+	}
+	var keys []ed25519.PublicKey
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if !strings.HasPrefix(line, definerPrefix) {
+			return nil, fmt.Errorf("%s, line %d: no key of a definer", path, number) // the line may be a secret in the wrong file
+		}
+		key, err := parseDefiner(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", path, number, err)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no keys", path)
+	}
+	return keys, nil
+}
+
+// operators reads the names of those who may ask over the network.
+func (r *reader) operators(n *yaml.Node, c *Config) {
+	c.Operators = []string{}
+	r.operatorsAt = n
+	r.list(n, "operators", "the NAME of a certificate of `fmqmd pki issue --operator NAME`", func(item *yaml.Node, s string) {
+		if !identity.ValidOperator(s) {
+			r.add(item, fmt.Sprintf("%q cannot name an operator", s), "use letters, digits, and . _ @ -, at most 64")
+			return
+		}
+		if !slices.Contains(c.Operators, s) {
+			c.Operators = append(c.Operators, s)
+		}
+	})
+}
+
+// ReadSecret reads a password from a file that the configuration names; one line end
+// after it is not part of it. The error never shows what is in the file.
+func ReadSecret(path string) (string, error) {
+	text, err := readSmall(path, maxSecret)
+	if err != nil {
+		return "", err
+	}
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	switch {
+	case len(text) == 0:
+		return "", fmt.Errorf("%s is empty: write the password into it", path)
+	case bytes.ContainsAny(text, "\n\r\x00"):
+		return "", fmt.Errorf("%s has more than one line: write the password into it, and nothing else", path)
+	}
+	return string(text), nil
+}
+
+func readSmall(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > most {
+		return nil, fmt.Errorf("%s has over %d bytes: is it the right file?", path, most)
+	}
+	if err == nil {
+		var text []byte
+		if text, err = os.ReadFile(path); err == nil {
+			return text, nil
+		}
+	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return nil, fmt.Errorf("cannot read %s: %w", path, err)
+}

@@ -1,0 +1,231 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/container"
+	"fmqm/processtable"
+	"fmqm/program"
+)
+
+// maxConcurrency is the most invocations of one program at once.
+const maxConcurrency = 10_000
+
+func (r *reader) programs(n *yaml.Node, c *Config) {
+	r.pairs(n, "programs", func(k, v *yaml.Node) {
+		if !processtable.ValidProgram(k.Value) {
+			r.add(k, fmt.Sprintf("%q cannot name a program", k.Value), "use letters, digits, _ and -, not a digit or - first, at most 64")
+			return
+		}
+		if s, ok := r.program(k, v); ok {
+			c.Programs[processtable.ProgramID(k.Value)] = s
+		}
+	})
+}
+
+// program reads one registration. It says ok if nothing was wrong with it.
+func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
+	var s program.Spec
+	var kinds, children []*yaml.Node // the keys that say the kind, and those for exec only
+	before := len(r.problems)
+	r.mapping(n, "a program", map[string]func(k, v *yaml.Node){
+		"exec": func(k, v *yaml.Node) {
+			s.Kind, kinds = program.KindExec, append(kinds, k)
+			s.Exec = r.argv(v)
+		},
+		"http": func(k, v *yaml.Node) {
+			s.Kind, kinds = program.KindHTTP, append(kinds, k)
+			r.url(v, &s.URL)
+		},
+		"builtin": func(k, v *yaml.Node) {
+			s.Kind, kinds = program.KindBuiltin, append(kinds, k)
+			r.builtin(v, &s.Builtin)
+		},
+		"timeout":     func(_, v *yaml.Node) { r.duration(v, &s.Timeout) },
+		"concurrency": func(_, v *yaml.Node) { r.concurrency(v, &s.Concurrency) },
+		"env": func(k, v *yaml.Node) {
+			children = append(children, k)
+			s.Env = r.environment(v)
+		},
+		"dir": func(k, v *yaml.Node) {
+			children = append(children, k)
+			if dir, ok := r.text(v); ok {
+				s.Dir = r.abs(dir)
+			}
+		},
+	})
+	r.kind(k, s.Kind, kinds, children, before)
+	if s.Concurrency == 0 {
+		s.Concurrency = program.DefaultConcurrency(s.Kind)
+	}
+	if s.Kind == program.KindExec && s.Dir == "" {
+		s.Dir = r.dir
+	}
+	return s, len(r.problems) == before
+}
+
+// kind checks that a program says once what it is, and nothing that does not fit.
+func (r *reader) kind(name *yaml.Node, kind program.Kind, kinds, children []*yaml.Node, before int) {
+	const remedy = "write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"
+	switch {
+	case len(kinds) == 0 && len(r.problems) == before:
+		r.add(name, fmt.Sprintf("program %s does not say what runs", name.Value), remedy)
+	case len(kinds) > 1:
+		r.add(kinds[1], fmt.Sprintf("program %s says twice what runs", name.Value), remedy)
+	}
+	for _, k := range children {
+		if len(kinds) == 1 && kind != program.KindExec {
+			r.add(k, k.Value+" is for exec programs", "remove it")
+		}
+	}
+}
+
+// argv reads the argument vector of an exec program.
+func (r *reader) argv(n *yaml.Node) []string {
+	const want = "a list of the program and its arguments, such as [/usr/local/bin/check, --json]"
+	if !r.plain(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		r.add(n, "exec is not a list", "write "+want+"; there is no shell")
+		return nil
+	}
+	argv := make([]string, 0, len(n.Content))
+	for _, a := range n.Content {
+		if !r.plain(a) {
+			return nil
+		}
+		if a.Kind != yaml.ScalarNode || a.Tag == "!!null" || strings.ContainsRune(a.Value, 0) {
+			r.add(a, "an argument that is no text", "write "+want)
+			return nil
+		}
+		argv = append(argv, a.Value)
+	}
+	if argv[0] == "" {
+		r.add(n.Content[0], "the program has no name", "write "+want)
+		return nil
+	}
+	if strings.Contains(argv[0], "/") {
+		argv[0] = r.abs(argv[0])
+	}
+	return argv
+}
+
+// abs makes a path of the file absolute.
+func (r *reader) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.dir, path)
+}
+
+func (r *reader) url(n *yaml.Node, into *string) {
+	s, ok := r.scalar(n, "http://HOST/PATH or https://HOST/PATH")
+	if !ok {
+		return
+	}
+	if err := program.CheckURL(s); err != nil {
+		r.add(n, err.Error(), "")
+		return
+	}
+	*into = s
+}
+
+func (r *reader) builtin(n *yaml.Node, into *string) {
+	names := program.Builtins()
+	s, ok := r.scalar(n, "one of "+strings.Join(names, ", "))
+	if !ok {
+		return
+	}
+	for _, name := range names {
+		if s == name {
+			*into = s
+			return
+		}
+	}
+	remedy := "there are " + strings.Join(names, ", ")
+	if near, ok := container.Nearest(s, names); ok {
+		remedy = "did you mean " + near + "?"
+	}
+	r.add(n, fmt.Sprintf("no builtin program %q", s), remedy)
+}
+
+func (r *reader) concurrency(n *yaml.Node, into *int) {
+	want := fmt.Sprintf("a whole number from 1 to %d: how many invocations may run at once", maxConcurrency)
+	s, ok := r.scalar(n, want)
+	if !ok {
+		return
+	}
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 || v > maxConcurrency {
+		r.add(n, fmt.Sprintf("%q is no concurrency", s), "write "+want)
+		return
+	}
+	*into = v
+}
+
+// environment reads what an exec program gets beside the clean environment.
+func (r *reader) environment(n *yaml.Node) map[string]string {
+	env := map[string]string{}
+	r.pairs(n, "env", func(k, v *yaml.Node) {
+		switch {
+		case !validVariable(k.Value):
+			r.add(k, fmt.Sprintf("%q cannot name an environment variable", k.Value), "use letters, digits and _, not a digit first")
+		case strings.HasPrefix(k.Value, "FMQM_"):
+			r.add(k, k.Value+" is the daemon's to set", "use a name without FMQM_")
+		case !r.plain(v):
+		case v.Kind != yaml.ScalarNode || v.Tag == "!!null" || strings.ContainsRune(v.Value, 0):
+			r.add(v, "not a text", `write the variable's value; "" for an empty one`)
+		default:
+			env[k.Value] = v.Value
+		}
+	})
+	return env
+}
+
+func validVariable(s string) bool {
+	return processtable.ValidActivity(s) // the same letters and the same limit
+}
+
+// units of sizes, largest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// size reads a size such as 1MiB.
+func (r *reader) size(n *yaml.Node) (int64, bool) {
+	const want = "a size such as 512KiB or 1MiB"
+	s, ok := r.scalar(n, want)
+	if !ok {
+		return 0, false
+	}
+	number, unit := s, int64(1)
+	for _, u := range units {
+		if cut, ok := strings.CutSuffix(s, u.name); ok {
+			number, unit = strings.TrimSpace(cut), u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || v < 0 || v > math.MaxInt64/unit {
+		r.add(n, fmt.Sprintf("%q is not a size", s), "write "+want)
+		return 0, false
+	}
+	return v * unit, true
+}
+
+func sizeText(n int64) string {
+	for _, u := range units {
+		if n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}

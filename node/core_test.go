@@ -1,0 +1,173 @@
+package node
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fmqm/container"
+	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/sim/generate"
+)
+
+// Invariants 2 to 5, 7, 9 and 10 of the process thread: whatever the order in which
+// messages cross the network, transactions are joined, programs end, entries are
+// evicted, transactions come too early and sites crash, every activity ends once, as
+// the interpreter of the whole process says, and nothing is left in the stores.
+func TestCoresAgreeWithTheInterpreter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := generate.Cases().Draw(rt, "case")
+		w := newWorld(rt, c)
+		w.stales = rapid.IntRange(0, 5).Draw(rt, "stale refusals")
+		w.crashes = rapid.IntRange(0, 3).Draw(rt, "crashes")
+		w.start(rapid.IntRange(1, 4).Draw(rt, "instances"), c.Start, c.Input)
+		w.run()
+		w.compare(c)
+		for _, s := range w.sites {
+			s.atRest()
+		}
+		if !w.crashed {
+			for e, n := range w.invoked {
+				if n > 1 {
+					rt.Fatalf("%s was invoked %d times for one attempt\n%s", e.entry.Activity, n, w.given)
+				}
+			}
+		}
+	})
+}
+
+// N7, R16: a terminated instance leaves nothing but its markers, whenever it was
+// terminated, and nothing of it runs afterwards.
+func TestTerminatedInstancesLeaveNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := generate.Cases().Draw(rt, "case")
+		w := newWorld(rt, c)
+		w.crashes = rapid.IntRange(0, 2).Draw(rt, "crashes")
+		w.start(2, c.Start, c.Input)
+		for range rapid.IntRange(0, 200).Draw(rt, "steps before") {
+			if possible := w.possible(); len(possible) > 0 {
+				possible[w.rand.IntN(len(possible))]()
+			}
+		}
+		stopped := w.starts[0].call.Instance
+		for _, s := range w.sites {
+			w.wire = append(w.wire, message.Message{Header: message.Header{
+				Queue: message.Queue{Process: s.core.id(), Node: s.name}, Instance: stopped,
+				Origin: w.starts[0].site.name, Kind: message.KindMarker,
+			}})
+		}
+		w.run()
+		for _, s := range w.sites {
+			s.atRest()
+			for e := range s.store.entries {
+				if e.Instance == stopped {
+					rt.Fatalf("%s of the terminated instance is left at %s\n%s", e.Activity, s.name, w.given)
+				}
+			}
+		}
+		w.audits()
+	})
+}
+
+// Whatever operators and peers do, at any moment: no activity ends twice or runs beside
+// itself, what is in memory is in the store, and a terminated instance leaves nothing.
+func TestOperatorsAndPeersCannotBreakIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := generate.Cases().Draw(rt, "case")
+		w := newWorld(rt, c)
+		w.stales = rapid.IntRange(0, 5).Draw(rt, "stale refusals")
+		w.crashes = rapid.IntRange(0, 2).Draw(rt, "crashes")
+		w.meddles = rapid.IntRange(1, 20).Draw(rt, "meddles")
+		w.start(2, c.Start, c.Input)
+		w.run()
+		w.audits()
+		for _, s := range w.sites {
+			s.atRest()
+			for _, started := range w.starts {
+				w.wire = append(w.wire, message.Message{Header: message.Header{
+					Queue: message.Queue{Process: s.core.id(), Node: s.name}, Instance: started.call.Instance,
+					Origin: started.site.name, Kind: message.KindMarker,
+				}})
+			}
+		}
+		w.run()
+		w.audits()
+		for _, s := range w.sites {
+			s.atRest()
+			if n := len(s.store.entries) + len(s.store.records) + len(s.store.timers); n > 0 {
+				rt.Fatalf("%s: %v are left\n%s", s.name, s.store.sorted(), c)
+			}
+		}
+	})
+}
+
+// compare holds every instance against the interpreter.
+func (w *world) compare(given *generate.Case) {
+	want, err := interpret.Run(w.def, w.starts[0].call.Input, generate.Interpreted(given), interpret.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	history := w.audits()
+	for _, c := range w.starts {
+		for _, a := range want.Activities {
+			w.compareActivity(a, history[message.Entry{Instance: c.call.Instance, Activity: processtable.ActivityID(a.Activity)}])
+		}
+		ended := history[message.Entry{Instance: c.call.Instance, Activity: processtable.Sink}][queue.EventEnded]
+		if (want.State == interpret.Finished) != (len(ended) == 1) {
+			w.t.Fatalf("instance: the interpreter says %s, the end was noted %d times\n%s", want.State, len(ended), w.given)
+		}
+		if len(ended) == 1 && string(ended[0].Output) != string(encode(w, want.Output)) {
+			w.t.Fatalf("the outputs of the instance differ\n%s", w.given)
+		}
+	}
+	if want.State == interpret.Finished {
+		for _, s := range w.sites {
+			if len(s.store.entries)+len(s.store.records)+len(s.store.timers)+len(s.store.aside) > 0 {
+				w.t.Fatalf("%s: %v, %v, %v, %d set aside are left\n%s", s.name, s.store.sorted(), s.store.records, s.store.timers, len(s.store.aside), w.given)
+			}
+		}
+	}
+}
+
+func (w *world) compareActivity(want interpret.ActivityResult, history map[queue.Event][]queue.AuditRecord) {
+	terminated, skipped, inError := history[queue.EventTerminated], history[queue.EventSkipped], history[queue.EventInError]
+	state := interpret.Waiting
+	switch {
+	case len(terminated) == 1:
+		state = interpret.Terminated
+	case len(skipped) == 1:
+		state = interpret.Skipped
+	case len(inError) > 0:
+		state = interpret.InError
+	case want.State == interpret.Inactive:
+		state = interpret.Inactive // nothing of it is in history either
+	}
+	if state != want.State {
+		w.t.Fatalf("%s is %s, the interpreter says %s (%s)\n%s", want.Activity, state, want.State, want.Error, w.given)
+	}
+	switch {
+	case state == interpret.Terminated:
+		got := terminated[0]
+		if got.Iteration != want.Iterations || got.RC != *want.RC || got.Attempt != want.Attempts || string(got.Output) != string(encode(w, want.Output)) {
+			w.t.Fatalf("%s: iteration %d, attempt %d, _RC %d; the interpreter: %d, %d, %d; or the outputs differ\n%s",
+				want.Activity, got.Iteration, got.Attempt, got.RC, want.Iterations, want.Attempts, *want.RC, w.given)
+		}
+	case state == interpret.InError && len(inError) != 1:
+		w.t.Fatalf("%s went in error %d times\n%s", want.Activity, len(inError), w.given)
+	case state == interpret.InError:
+		if got := inError[0]; got.Iteration != want.Iterations {
+			w.t.Fatalf("%s went in error in iteration %d; the interpreter: %d\n%s", want.Activity, got.Iteration, want.Iterations, w.given)
+		}
+	}
+}
+
+func encode(w *world, c *container.Struct) []byte {
+	encoded, err := container.EncodeCBOR(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return encoded
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"testing"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// L5: a message that cannot take effect is set aside, and its activity is in error
+// with the reason; it stops nobody else. N4: a restart leaves it so.
+func TestL5RefusedMessage(t *testing.T) {
+	w, s := one(t, pair)
+	w.put(w.to("y", message.KindConnector, processtable.Source))
+	s.turn()
+	s.commitAll(queue.ErrStale) // it is read and refused again
+	s.pump()
+	const reason = "no connector leads from source to y"
+	s.expectAside(t, reason)
+	w.expect(t, "x", "running", "y", "in error: message from source was refused: "+reason)
+	if notices := s.store.entries[w.entry(processtable.Sink)]; len(notices) != 1 {
+		t.Errorf("sink has %v, want a notice", notices)
+	}
+	s.store.crash()
+	s.open(1)
+	s.pump()
+	w.expect(t, "x", "running", "y", "in error: message from source was refused: "+reason)
+
+	w.put(w.marker())
+	s.pump()
+	s.finish(0)
+	s.pump()
+	w.expect(t, "x", "stopped", "y", "stopped", "sink", "stopped")
+	s.atRest()
+}
+
+// L5: an activity that runs goes on; only the message is set aside.
+func TestL5RefusedMessageWhileItRuns(t *testing.T) {
+	w, s := one(t, pair)
+	w.put(w.to("x", message.KindConnector, "y"))
+	s.pump()
+	s.expectAside(t, "no connector leads from y to x")
+	w.expect(t, "x", "running")
+	s.end("x")
+	s.pump()
+	s.end("y")
+	s.pump()
+	w.expect(t, "sink", "ended")
+	s.atRest()
+}
+
+// N7: what comes for what has ended is late, and makes no new entry; what is for an
+// activity of another node says so. Late notices are of no account.
+func TestN7LateAndStrayMessages(t *testing.T) {
+	w, s := one(t, pair)
+	s.end("x")
+	s.pump()
+	late := w.to("x", message.KindConnector, processtable.Source)
+	late.Control = message.True
+	w.put(late)
+	w.put(w.to("z", message.KindConnector, "x"))
+	s.pump()
+	s.end("y")
+	s.pump()
+	notice := w.to(processtable.Sink, message.KindNotice, "elsewhere")
+	w.put(notice)
+	s.pump()
+	s.expectAside(t, "late: the activity has already terminated", "activity z of p@1 is not hosted at A")
+	w.expect(t, "x", "terminated", "sink", "ended", "z", "inactive")
+	if len(s.store.entries) > 0 {
+		t.Errorf("left: %v", s.store.sorted())
+	}
+	s.atRest()
+}
+
+// N7: a marker ends the program that runs early, and gives up the place of one that
+// waits for it.
+func TestN7TerminateEndsPrograms(t *testing.T) {
+	w, s := one(t, "activities:\n  x: {node: A, program: x}\n  y: {node: A, program: x}\n  z: {node: A, program: x}\n")
+	s.store.crash()
+	s.open(1)
+	s.pump()
+	if len(s.running) != 1 {
+		t.Fatalf("%d programs run in one place", len(s.running))
+	}
+	w.put(w.marker())
+	s.pump()
+	if !s.running[0].cancelled {
+		t.Error("the program was not ended early")
+	}
+	s.finish(0)
+	s.pump()
+	w.expect(t, "x", "stopped", "y", "stopped", "z", "stopped", "sink", "stopped")
+	s.atRest()
+}

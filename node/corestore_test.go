@@ -1,0 +1,376 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// modelStore is one process queue as its process thread sees it: the reader of a core,
+// in memory and without goroutines. It does what the queue manager promises: groups,
+// marks of newcomers, staleness, and a mailbox that keeps what comes for an entry
+// while a transaction of it is under way.
+type modelStore struct {
+	self    processtable.NodeID
+	entries map[message.Entry]map[message.Key]message.Message
+	records map[message.Entry]message.Message
+	markers map[message.InstanceID]message.Message
+	timers  map[queue.Timer]bool // true: fired
+	audits  []queue.AuditRecord
+	aside   []queue.SetAside
+
+	numbered uint64 // of what was set aside
+
+	marks   map[message.Entry]*mark
+	mailbox []message.Entry
+	pending []*pendingTx
+	seq     uint64
+}
+
+// mark is what the queue manager remembers of an entry in memory.
+type mark struct {
+	messages []message.Message
+	due      bool
+	held     int
+	consumed uint64 // transactions up to this one were decided beside another that consumed
+	waiting  int
+	queued   bool
+}
+
+type pendingTx struct {
+	tx      *queue.Tx
+	then    func(error)
+	seq     uint64
+	refused error
+}
+
+func newModelStore(self processtable.NodeID) *modelStore {
+	return &modelStore{
+		self:    self,
+		entries: map[message.Entry]map[message.Key]message.Message{},
+		records: map[message.Entry]message.Message{},
+		markers: map[message.InstanceID]message.Message{},
+		timers:  map[queue.Timer]bool{},
+		marks:   map[message.Entry]*mark{},
+	}
+}
+
+func (s *modelStore) at(e message.Entry) *mark {
+	m := s.marks[e]
+	if m == nil {
+		m = &mark{}
+		s.marks[e] = m
+	}
+	return m
+}
+
+// submit is queue.Manager.Submit.
+func (s *modelStore) submit(tx *queue.Tx, then func(error)) {
+	for _, c := range tx.Consume {
+		s.at(c.Entry).held++
+	}
+	s.seq++
+	s.pending = append(s.pending, &pendingTx{tx: tx, then: then, seq: s.seq})
+}
+
+// commit writes the first n transactions as one group. refuse may refuse one that
+// could be committed.
+func (s *modelStore) commit(n int, refuse func(*queue.Tx) error) (remote []message.Message) {
+	group := s.pending[:n]
+	s.pending = slices.Clone(s.pending[n:])
+	for _, p := range group {
+		if p.refused = s.examine(p); p.refused == nil {
+			p.refused = refuse(p.tx)
+		}
+		if p.refused == nil {
+			remote = append(remote, s.apply(p.tx)...)
+		}
+	}
+	for _, p := range group {
+		if p.refused != nil {
+			s.done(p)
+			continue
+		}
+		for _, c := range p.tx.Consume {
+			if takes(c) {
+				s.at(c.Entry).consumed = s.seq
+			}
+		}
+	}
+	for _, p := range group {
+		if p.refused == nil {
+			for _, m := range p.tx.Put {
+				if m.Queue.Node == s.self {
+					s.deliver(m)
+				}
+			}
+			s.done(p)
+		}
+	}
+	return remote
+}
+
+func takes(c queue.Consume) bool { return len(c.Keys) > 0 || !c.Due.IsZero() }
+
+func (s *modelStore) examine(p *pendingTx) error {
+	for _, c := range p.tx.Consume {
+		m := s.at(c.Entry)
+		if m.waiting > 0 || len(m.messages) > 0 || p.seq <= m.consumed {
+			return fmt.Errorf("%w: %s", queue.ErrStale, c.Entry.Activity)
+		}
+	}
+	for _, number := range p.tx.TakeAside {
+		if s.setAside(number) < 0 {
+			return queue.ErrNotAside
+		}
+	}
+	for i := range p.tx.Put {
+		if _, err := message.Encode(p.tx.Put[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
+	for _, c := range tx.Consume {
+		for _, k := range c.Keys {
+			delete(s.entries[c.Entry], k)
+			if k.Kind == message.KindRecord {
+				delete(s.records, c.Entry)
+			}
+		}
+		if len(s.entries[c.Entry]) == 0 {
+			delete(s.entries, c.Entry)
+		}
+		if takes(c) {
+			s.at(c.Entry).consumed = math.MaxUint64
+		}
+		delete(s.timers, queue.Timer{Due: c.Due, Process: c.Process, Entry: c.Entry})
+	}
+	for _, m := range tx.Put {
+		if m.Queue.Node != s.self {
+			remote = append(remote, m)
+			continue
+		}
+		s.put(m)
+	}
+	for _, t := range tx.Timers {
+		s.timers[t] = false
+	}
+	s.audits = append(s.audits, tx.Audit...)
+	for _, a := range tx.SetAside {
+		s.numbered++
+		a.Number = s.numbered
+		s.aside = append(s.aside, a)
+	}
+	for _, number := range tx.TakeAside {
+		i := s.setAside(number)
+		s.aside = slices.Delete(s.aside, i, i+1)
+	}
+	return remote
+}
+
+func (s *modelStore) setAside(number uint64) int {
+	return slices.IndexFunc(s.aside, func(a queue.SetAside) bool { return a.Number == number })
+}
+
+func (s *modelStore) put(m message.Message) {
+	e := m.Entry()
+	s.at(e).waiting++
+	switch m.Kind {
+	case message.KindMarker:
+		s.markers[m.Instance] = m
+	case message.KindRecord:
+		s.records[e] = m
+	default:
+		if s.entries[e] == nil {
+			s.entries[e] = map[message.Key]message.Message{}
+		}
+		s.entries[e][m.Key()] = m
+	}
+}
+
+func (s *modelStore) deliver(m message.Message) {
+	e := m.Entry()
+	at := s.at(e)
+	at.waiting--
+	at.messages = append(at.messages, m)
+	s.enqueue(e)
+}
+
+func (s *modelStore) enqueue(e message.Entry) {
+	if m := s.at(e); m.held == 0 && !m.queued {
+		m.queued = true
+		s.mailbox = append(s.mailbox, e)
+	}
+}
+
+func (s *modelStore) done(p *pendingTx) {
+	for _, c := range p.tx.Consume {
+		m := s.at(c.Entry)
+		m.held--
+		if m.held == 0 && (len(m.messages) > 0 || m.due) {
+			s.enqueue(c.Entry)
+		}
+	}
+	p.then(p.refused)
+}
+
+// take is queue.Mailbox.Take.
+func (s *modelStore) take(limit int) []queue.Delivery {
+	var out []queue.Delivery
+	for range min(limit, len(s.mailbox)) {
+		e := s.mailbox[0]
+		s.mailbox = s.mailbox[1:]
+		m := s.at(e)
+		m.queued = false
+		if m.held > 0 {
+			continue
+		}
+		if len(m.messages) > 0 {
+			out = append(out, queue.Delivery{Entry: e, Messages: m.messages})
+		}
+		if m.due {
+			out = append(out, queue.Delivery{Entry: e})
+		}
+		m.messages, m.due = nil, false
+	}
+	return out
+}
+
+// fire hands over the timers that are due.
+func (s *modelStore) fire(now time.Time) {
+	var due []queue.Timer
+	for t, fired := range s.timers {
+		if !fired && !t.Due.After(now) {
+			due = append(due, t)
+		}
+	}
+	slices.SortFunc(due, func(a, b queue.Timer) int { return cmp.Or(a.Due.Compare(b.Due), compareEntries(a.Entry, b.Entry)) })
+	for _, t := range due {
+		s.timers[t] = true
+		s.at(t.Entry).due = true
+		s.enqueue(t.Entry)
+	}
+}
+
+// nextTimer is the earliest that was not fired.
+func (s *modelStore) nextTimer() (next time.Time) {
+	for t, fired := range s.timers {
+		if !fired && (next.IsZero() || t.Due.Before(next)) {
+			next = t.Due
+		}
+	}
+	return next
+}
+
+// crash keeps what is on disk, and nothing else.
+func (s *modelStore) crash() {
+	s.marks, s.mailbox, s.pending = map[message.Entry]*mark{}, nil, nil
+	for t := range s.timers {
+		s.timers[t] = false
+	}
+}
+
+// idle: nothing is under way, and the mailbox is empty.
+func (s *modelStore) idle() bool { return len(s.pending) == 0 && len(s.mailbox) == 0 }
+
+func compareEntries(a, b message.Entry) int {
+	return cmp.Or(slices.Compare(a.Instance[:], b.Instance[:]), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Activity, b.Activity))
+}
+
+func (s *modelStore) Browse(_ processtable.ProcessID, e message.Entry) ([]message.Message, error) {
+	var out []message.Message
+	for _, m := range s.entries[e] {
+		out = append(out, m)
+	}
+	if r, ok := s.records[e]; ok {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b message.Message) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(string(a.Source), string(b.Source)))
+	})
+	return out, nil
+}
+
+func (s *modelStore) BrowseInstance(p processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
+	var out []message.Message
+	for _, e := range s.sorted() {
+		if e.Instance == i {
+			found, _ := s.Browse(p, e)
+			out = append(out, found...)
+		}
+	}
+	for e, r := range s.records {
+		if e.Instance == i && s.entries[e] == nil {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (s *modelStore) sorted() []message.Entry {
+	out := make([]message.Entry, 0, len(s.entries))
+	for e := range s.entries {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, compareEntries)
+	return out
+}
+
+func (s *modelStore) BrowseFrom(p processtable.ProcessID, after message.Entry, limit int) (found []queue.EntryMessages, more bool, err error) {
+	for _, e := range s.sorted() {
+		if after != (message.Entry{}) && compareEntries(e, after) <= 0 {
+			continue
+		}
+		if len(found) == min(limit, 3) { // short turns: much can happen between them
+			return found, true, nil
+		}
+		messages, _ := s.Browse(p, e)
+		found = append(found, queue.EntryMessages{Entry: e, Messages: messages})
+	}
+	return found, false, nil
+}
+
+func (s *modelStore) Ended(e message.Entry) (queue.AuditRecord, bool, error) {
+	for _, a := range s.audits {
+		if a.Instance == e.Instance && a.Scope == e.Scope && a.Activity == e.Activity && ends(a.Event) {
+			return a, true, nil
+		}
+	}
+	return queue.AuditRecord{}, false, nil
+}
+
+func ends(e queue.Event) bool {
+	switch e {
+	case queue.EventStarted, queue.EventEnded, queue.EventTerminated, queue.EventSkipped, queue.EventStopped:
+		return true
+	case queue.EventIterated, queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventPassed, queue.EventDropped:
+	}
+	return false
+}
+
+func (s *modelStore) Instance(i message.InstanceID) (started queue.AuditRecord, ended *queue.AuditRecord, found bool, err error) {
+	started, found, _ = s.Ended(message.Entry{Instance: i, Activity: processtable.Source})
+	if end, ok, _ := s.Ended(message.Entry{Instance: i, Activity: processtable.Sink}); ok {
+		ended = &end
+	}
+	return started, ended, found, nil
+}
+
+func (s *modelStore) HasMarkers(processtable.ProcessID) bool { return len(s.markers) > 0 }
+
+func (s *modelStore) Marker(_ processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
+	if m, ok := s.markers[i]; ok {
+		return &m, nil
+	}
+	return nil, nil
+}

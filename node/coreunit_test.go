@@ -1,0 +1,426 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/sim/generate"
+)
+
+// one is a world of one node A with one instance under way, whose programs wait to be
+// ended by the test.
+func one(t *testing.T, text string) (*world, *site) {
+	t.Helper()
+	w := openWorld(t, "process: p\nversion: 1\n"+text, 1)
+	w.sites[0].pump()
+	w.start(1, 0, "")
+	w.starts[0].ask()
+	w.sites[0].pump()
+	return w, w.sites[0]
+}
+
+// pump lets everything happen but the ends of programs.
+func (s *site) pump() {
+	for !s.store.idle() || len(s.events) > 0 || s.core.browsing || len(s.core.stale)+len(s.core.undropped)+len(s.core.postponed) > 0 {
+		s.turn()
+		s.commitAll(nil)
+	}
+}
+
+// commitAll writes all that was submitted; each transaction gets the next of errs.
+func (s *site) commitAll(errs ...error) {
+	s.store.commit(len(s.store.pending), func(*queue.Tx) error {
+		if len(errs) == 0 {
+			return nil
+		}
+		err := errs[0]
+		errs = errs[1:]
+		return err
+	})
+}
+
+// end ends the program of an activity of the first instance.
+func (s *site) end(activity processtable.ActivityID) {
+	s.world.t.Helper()
+	i := slices.IndexFunc(s.running, func(r *invocation) bool { return r.entry == s.world.entry(activity) })
+	if i < 0 {
+		s.world.t.Fatalf("%s does not run", activity)
+	}
+	s.finish(i)
+}
+
+// entry is that of an activity of the first instance.
+func (w *world) entry(activity processtable.ActivityID) message.Entry {
+	return message.Entry{Instance: w.starts[0].call.Instance, Activity: activity}
+}
+
+// to is a message for an activity of the first instance.
+func (w *world) to(activity processtable.ActivityID, kind message.Kind, source processtable.ActivityID) message.Message {
+	s := w.sites[0]
+	return message.Message{Header: message.Header{
+		Queue:      message.Queue{Process: s.core.id(), Node: s.name},
+		Definition: s.process.Definition(), Instance: w.starts[0].call.Instance, Origin: s.name,
+		Activity: activity, Source: source, Kind: kind,
+	}}
+}
+
+func (w *world) marker() message.Message { return w.to("", message.KindMarker, "") }
+
+// state says how an activity of the first instance ended, or how it is.
+func (w *world) state(activity processtable.ActivityID) string {
+	events := w.audits()[w.entry(activity)]
+	for event, name := range map[queue.Event]string{
+		queue.EventTerminated: "terminated", queue.EventSkipped: "skipped", queue.EventStopped: "stopped", queue.EventEnded: "ended",
+	} {
+		if len(events[event]) > 0 {
+			return name
+		}
+	}
+	e := w.sites[0].core.table.Get(w.entry(activity))
+	switch {
+	case e == nil:
+		return "inactive"
+	case e.State.InError():
+		return "in error: " + e.State.Snapshot.Error
+	}
+	return [...]string{"waiting", "ready", "running", "settling"}[e.Phase]
+}
+
+// expect compares the states of activities, written as pairs.
+func (w *world) expect(t *testing.T, pairs ...string) {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := w.state(processtable.ActivityID(pairs[i])); got != pairs[i+1] {
+			t.Errorf("%s is %s, want %s", pairs[i], got, pairs[i+1])
+		}
+	}
+}
+
+func (s *site) expectAside(t *testing.T, reasons ...string) {
+	t.Helper()
+	var got []string
+	for _, a := range s.store.aside {
+		got = append(got, a.Reason)
+		if _, err := message.Decode(a.Message); err != nil {
+			t.Errorf("set aside: %v", err)
+		}
+	}
+	if diff := cmp.Diff(reasons, got); diff != "" {
+		t.Errorf("set aside: %s", diff)
+	}
+}
+
+// chain is a definition of n activities at A, one after the other.
+func chain(n int, kind, condition string) string {
+	var b strings.Builder
+	b.WriteString("activities:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  a%d: {node: A, %s}\n", i, kind)
+	}
+	b.WriteString("control:\n")
+	for i := range n - 1 {
+		fmt.Fprintf(&b, "  - a%d -> a%d%s\n", i, i+1, condition)
+		condition = ""
+	}
+	return b.String()
+}
+
+// N5: a chain of 10 programs at one node costs 11 durable writes; routing costs none.
+func TestN5DurableWritesOfAChain(t *testing.T) {
+	for _, tc := range []struct {
+		kind string
+		want uint64
+	}{{"program: x", 11}, {"empty: true", 2}} {
+		w, s := one(t, chain(10, tc.kind, ""))
+		for len(s.running) > 0 {
+			s.finish(0)
+			s.pump()
+		}
+		w.expect(t, "a9", "terminated", "sink", "ended")
+		if s.store.seq != tc.want {
+			t.Errorf("%s: %d durable writes, want %d", tc.kind, s.store.seq, tc.want)
+		}
+		s.atRest()
+	}
+}
+
+// N5: what a transaction cascades into is bounded; then the next goes on.
+func TestN5LongDeadPath(t *testing.T) {
+	w, s := one(t, chain(2000, "program: x", ": _RC > 5"))
+	s.end("a0")
+	var sizes []int
+	for !s.store.idle() || len(s.events) > 0 {
+		s.turn()
+		for _, p := range s.store.pending {
+			n := len(p.tx.Put) + len(p.tx.Consume)
+			for _, c := range p.tx.Consume {
+				n += len(c.Keys)
+			}
+			sizes = append(sizes, n)
+		}
+		s.commitAll()
+	}
+	w.expect(t, "a1", "skipped", "a1999", "skipped", "sink", "ended")
+	if len(sizes) < 3 || len(sizes) > 8 || slices.Max(sizes) > cascadeOps+10 {
+		t.Errorf("transactions of %v operations", sizes)
+	}
+	s.atRest()
+}
+
+// N5: what a transaction ends is held in memory, also where the cache has no room.
+func TestN5ACascadeEvictsNoneOfItsOwn(t *testing.T) {
+	w, s := one(t, `
+activities:
+  w: {node: A, program: x}
+  x: {node: A, program: x}
+  fresh: {node: A, empty: true}
+  waits: {node: A, empty: true}
+control:
+  - w -> waits
+  - x -> fresh
+  - x -> waits
+`)
+	s.limits.Entries = 1
+	s.open(2)
+	s.pump()
+	s.end("w")
+	s.pump()
+	w.expect(t, "waits", "waiting")
+	s.end("x")
+	s.turn() // checks that all are held
+	w.expect(t, "fresh", "settling", "waits", "settling", "x", "settling")
+	s.pump()
+	w.expect(t, "waits", "terminated", "sink", "ended")
+}
+
+const pair = `
+structures:
+  Number: {n: int}
+input: Number
+activities:
+  x: {node: A, program: x, output: Number}
+  y: {node: A, program: x}
+control:
+  - x -> y: n < 5
+`
+
+// Invariant 3: a transaction that did not know of a newcomer does not happen; the
+// entry folds it and decides again, about the exact set of its messages.
+func TestInvariant3ANewcomerMakesATransactionStale(t *testing.T) {
+	w, s := one(t, "activities:\n  x: {node: A, program: x}\n")
+	s.end("x")
+	s.turn()
+	notice := w.to(processtable.Sink, message.KindNotice, "elsewhere")
+	notice.Body = message.EncodeNotice(message.Notice{Error: "e", Time: w.now})
+	w.put(notice) // for sink, which the transaction of x's end ends too
+	s.commitAll()
+	w.expect(t, "x", "settling", "sink", "settling")
+	s.turn()
+	s.turn()
+	w.expect(t, "x", "settling", "sink", "settling")
+	last := s.store.pending[len(s.store.pending)-1].tx
+	if i := slices.IndexFunc(last.Consume, func(c queue.Consume) bool { return c.Entry == w.entry(processtable.Sink) }); len(last.Consume[i].Keys) != 2 {
+		t.Errorf("sink's end removes %v, want the record and the notice", last.Consume[i].Keys)
+	}
+	s.pump()
+	w.expect(t, "x", "terminated", "sink", "ended")
+	if len(s.store.entries)+len(s.store.records) > 0 {
+		t.Errorf("left: %v %v", s.store.entries, s.store.records)
+	}
+	if w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
+		t.Error("the result was not kept")
+	}
+}
+
+// Invariant 3, S2: a termination that is too large puts the activity in error; its
+// output is kept, so a retry needs no program.
+func TestATransactionThatIsTooLarge(t *testing.T) {
+	w, s := one(t, pair)
+	s.end("x")
+	s.turn()
+	s.commitAll(fmt.Errorf("%w: 3000000 bytes of records of at most 2500000", queue.ErrTooLarge))
+	s.pump()
+	w.expect(t, "x", "in error: transaction too large: 3000000 bytes of records of at most 2500000", "y", "inactive")
+	done := errors.New("not done")
+	s.core.retry(w.entry("x"), nil, func(err error) { done = err }, w.now)
+	s.perform()
+	s.pump()
+	w.expect(t, "x", "terminated", "y", "running")
+	if done != nil || w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
+		t.Errorf("retry: %v; invoked %v", done, w.invoked)
+	}
+}
+
+// N2: start is idempotent: a known identifier with the same input gives the same
+// instance, with other content it is refused; one that is under way is waited for.
+func TestN2StartIsIdempotent(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\n"+pair, 1)
+	w.start(1, 0, `{"n": 1}`)
+	s, call := w.sites[0], w.starts[0].call
+	other := call
+	other.Input = container.New(w.def.Input)
+	var got []error
+	for _, o := range []navigator.Start{call, call, other} {
+		s.core.start(o, func(_ bool, err error) { got = append(got, err) }, w.now)
+	}
+	s.perform()
+	if len(s.store.pending) != 1 || len(got) > 0 {
+		t.Errorf("%d transactions, answers %v, before anything is on disk", len(s.store.pending), got)
+	}
+	s.pump()
+	s.core.start(call, func(_ bool, err error) { got = append(got, err) }, w.now)
+	if len(got) != 4 || got[0] != nil || got[1] != nil || !errors.Is(got[2], errConflict) || got[3] != nil {
+		t.Errorf("answers %v", got)
+	}
+	if text := fmt.Sprint(got[2]); !strings.HasSuffix(text, "another instance has this identifier: it was started with another input") {
+		t.Error(text)
+	}
+	if n := len(w.audits()[w.entry(processtable.Source)][queue.EventStarted]); n != 1 {
+		t.Errorf("started %d times", n)
+	}
+}
+
+// N2: a start that was not committed has not happened, and can be asked again.
+func TestN2StartThatFails(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\n"+pair, 1)
+	w.start(1, 0, "")
+	s := w.sites[0]
+	var got error
+	s.core.start(w.starts[0].call, func(_ bool, err error) { got = err }, w.now)
+	s.perform()
+	s.commitAll(queue.ErrStopped)
+	s.pump()
+	if !errors.Is(got, queue.ErrStopped) {
+		t.Errorf("answer %v", got)
+	}
+	w.expect(t, "x", "inactive", "sink", "inactive")
+	w.starts[0].ask()
+	s.pump()
+	w.expect(t, "x", "running")
+}
+
+// R17: an operator's retry is for activities in error only.
+func TestR17RetryOfWhatIsNotInError(t *testing.T) {
+	w, s := one(t, pair)
+	for activity, want := range map[processtable.ActivityID]string{
+		"x": "retry x: it is not in error", "y": "retry y: it is not under way at A", "sink": "retry sink: it is not in error",
+	} {
+		var got error
+		s.core.retry(w.entry(activity), nil, func(err error) { got = err }, w.now)
+		if got == nil || got.Error() != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+// Invariant 10: entries that wait for a place of a program are held up to a bound, and
+// beyond it are in the store only; all get their turn.
+func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: x}\n", 1)
+	s := w.sites[0]
+	s.open(1)
+	s.core.readyLimit = 2
+	w.start(20, 0, "")
+	for _, c := range w.starts {
+		c.ask()
+	}
+	for done := 0; ; done++ {
+		s.pump()
+		if n := len(s.core.ready["x"]); n > 2 {
+			t.Errorf("%d entries are in the list of those ready", n)
+		}
+		if len(s.running) == 0 {
+			if done != 20 {
+				t.Errorf("%d programs ran, want 20", done)
+			}
+			break
+		}
+		s.finish(0)
+	}
+	s.atRest()
+}
+
+// failingStore cannot be read.
+type failingStore struct{ reader }
+
+func (failingStore) Browse(processtable.ProcessID, message.Entry) ([]message.Message, error) {
+	return nil, errors.New("damaged record")
+}
+
+// Invariant 8: what cannot be read cannot be decided: the node stops and says so.
+func TestAStoreThatCannotBeRead(t *testing.T) {
+	w, s := one(t, pair)
+	s.core.store = failingStore{s.store}
+	s.core.deliver(queue.Delivery{Entry: w.entry("y")}, w.now)
+	if got := fmt.Sprint(s.core.failure); got != "process thread of p@1: damaged record" {
+		t.Error(got)
+	}
+}
+
+// Invariant 13: the same events give the same commands.
+func TestInvariant13CoresAreDeterministic(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := generate.Cases().Draw(rt, "case")
+		seed := rapid.Uint64().Draw(rt, "schedule")
+		crashes := rapid.IntRange(0, 2).Draw(rt, "crashes")
+		history := func() [][]queue.AuditRecord {
+			w := openWorld(rt, c.Text("drawn"), seed)
+			w.given, w.result = c, resultsOf(c)
+			w.stales, w.crashes = 5, crashes
+			w.start(3, c.Start, c.Input)
+			w.run()
+			var out [][]queue.AuditRecord
+			for _, s := range w.sites {
+				out = append(out, s.store.audits)
+			}
+			return out
+		}
+		if diff := cmp.Diff(history(), history()); diff != "" {
+			rt.Fatalf("the same events gave something else: %s\n%s", diff, c)
+		}
+	})
+}
+
+// Timers (R11): the pause of a failed attempt is a message of the queue; it outlives
+// a restart, and goes with the entry.
+func TestR11PauseOutlivesARestart(t *testing.T) {
+	w, s := one(t, "activities:\n  x: {node: A, program: x, retry: {attempts: 3, backoff: 5s, max_backoff: 1m}}\n")
+	w.result = func(*invocation) navigator.Result { return navigator.Result{Err: "no such file"} }
+	s.end("x")
+	s.pump()
+	w.expect(t, "x", "waiting")
+	if next := s.store.nextTimer(); !next.Equal(w.now.Add(5 * time.Second)) {
+		t.Errorf("timer at %v", next)
+	}
+	s.store.crash()
+	s.open(1)
+	s.pump()
+	w.expect(t, "x", "waiting")
+	w.advance()
+	s.pump()
+	w.expect(t, "x", "running")
+	if run := s.running[0]; run.call.Attempt != 2 {
+		t.Errorf("attempt %d", run.call.Attempt)
+	}
+	w.result = func(run *invocation) navigator.Result {
+		return navigator.Result{Output: container.New(run.activity.Output)}
+	}
+	s.end("x")
+	s.pump()
+	w.expect(t, "x", "terminated", "sink", "ended")
+	if len(s.store.timers) > 0 {
+		t.Errorf("timers are left: %v", s.store.timers)
+	}
+}

@@ -1,0 +1,335 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"fmqm/api"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// kindNames are the API's words for what a message is.
+var kindNames = map[message.Kind]string{
+	message.KindConnector: "connector", message.KindRecord: "record", message.KindSnapshot: "snapshot",
+	message.KindNotice: "notice", message.KindMarker: "marker", message.KindTable: "table",
+}
+
+// Dead lists what this node has set aside, newest first (L5).
+func (n *Node) Dead(_ context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
+	before := r.Before
+	if before == 0 {
+		before = math.MaxUint64
+	}
+	found, err := n.queue.SetAsideBefore(before, r.Limit+1)
+	if err != nil {
+		return api.DeadAnswer{}, asAPI(err)
+	}
+	a := api.DeadAnswer{Messages: []api.Dead{}, More: len(found) > r.Limit}
+	for _, s := range found[:min(len(found), r.Limit)] {
+		d, _, _ := n.dead(s)
+		a.Messages = append(a.Messages, d)
+	}
+	return a, nil
+}
+
+// dead shows one message; of one that cannot be read, what the node itself noted.
+func (n *Node) dead(s queue.SetAside) (api.Dead, message.Message, error) {
+	d := api.Dead{Number: s.Number, Time: s.Time, From: string(s.Peer), Reason: s.Reason}
+	m, err := message.Decode(s.Message)
+	if d.From == "" {
+		d.From = string(n.sender(m, err))
+	}
+	if err != nil {
+		return d, m, err
+	}
+	d.Kind, d.Process, d.Instance = kindNames[m.Kind], m.Queue.Process.String(), m.Instance
+	d.Activity, d.Source = string(m.Activity), string(m.Source)
+	return d, m, nil
+}
+
+// sender is the node that a message speaks for which the process thread has set aside,
+// as its table says.
+func (n *Node) sender(m message.Message, unreadable error) processtable.NodeID {
+	if unreadable != nil {
+		return n.name
+	}
+	if m.OnBehalf != "" {
+		return m.OnBehalf
+	}
+	if t := n.thread(m.Queue.Process); t != nil {
+		if node, ok := t.core.process.Table.NodeOf(m.Source); ok && node != processtable.Origin {
+			return node
+		}
+	}
+	return cmp.Or(m.Origin, n.name)
+}
+
+// shownBytes is how much is shown of what cannot be read.
+const shownBytes = 256
+
+// DeadMessage shows one message that this node has set aside, with what it carries.
+func (n *Node) DeadMessage(_ context.Context, number uint64) (api.DeadMessage, error) {
+	s, err := n.setAside(number)
+	if err != nil {
+		return api.DeadMessage{}, asAPI(err)
+	}
+	d, m, err := n.dead(s)
+	out := api.DeadMessage{Dead: d, Bytes: len(s.Message)}
+	if err != nil {
+		out.Hex = hex.EncodeToString(s.Message[:min(len(s.Message), shownBytes)])
+		return out, nil
+	}
+	out.Node, out.Origin, out.Scope, out.OnBehalf = string(m.Queue.Node), string(m.Origin), string(m.Scope), string(m.OnBehalf)
+	out.Definition, out.Lane, out.Clock, out.Trace = m.Definition.String(), int(m.Lane), m.Clock, m.Trace
+	out.Control = [...]string{"", "FALSE", "TRUE"}[min(int(m.Control), 2)]
+	out.Data = [...]string{"", "absent", "present"}[min(int(m.Data), 2)]
+	out.BodyBytes = len(m.Body)
+	if out.Body, err = n.body(m); (err != nil || out.Body == nil) && len(m.Body) > 0 {
+		out.Body, out.Hex = nil, hex.EncodeToString(m.Body[:min(len(m.Body), shownBytes)])
+	}
+	return out, nil
+}
+
+func (n *Node) setAside(number uint64) (queue.SetAside, error) {
+	s, found, err := n.queue.SetAsideAt(number)
+	if err == nil && !found {
+		err = notAside(number)
+	}
+	return s, err
+}
+
+func notAside(number uint64) error {
+	return api.Errorf(api.CodeNotFound, "see `fmqm dead list`; what was retried is there under another number, if it was refused again",
+		"no message %d is set aside here", number)
+}
+
+// body shows what a message carries, as the table here reads it; nil where it does not say.
+func (n *Node) body(m message.Message) (json.RawMessage, error) {
+	switch m.Kind {
+	case message.KindNotice:
+		notice, err := message.DecodeNotice(m.Body)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string]any{"error": notice.Error, "attempts": notice.Attempts, "cleared": notice.Cleared})
+	case message.KindMarker:
+		marker, err := message.DecodeMarker(m.Body)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string]any{"reason": marker.Reason, "time": marker.Time})
+	case message.KindConnector:
+		return n.values(m)
+	case message.KindRecord, message.KindSnapshot, message.KindTable:
+	}
+	return nil, nil
+}
+
+// values are those of a data connector, by the member of the target's input that they are for.
+func (n *Node) values(m message.Message) (json.RawMessage, error) {
+	t := n.thread(m.Queue.Process)
+	if t == nil || m.Data != message.DataPresent {
+		return nil, nil
+	}
+	a := t.core.process.Activity(m.Activity)
+	if a == nil {
+		return nil, nil
+	}
+	for _, in := range a.InData {
+		if in.From != m.Source {
+			continue
+		}
+		types := make([]*container.Type, len(in.Mappings))
+		for i, mapping := range in.Mappings {
+			types[i] = mapping.Type
+		}
+		values, err := container.DecodeValues(types, m.Body)
+		if err != nil {
+			return nil, err
+		}
+		shown := map[string]json.RawMessage{}
+		for i, mapping := range in.Mappings {
+			if shown[mapping.Target], err = container.EncodeJSON(values[i]); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(shown)
+	}
+	return nil, nil
+}
+
+// RetryDead delivers a message that was set aside once more.
+func (n *Node) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
+	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}})
+}
+
+// DropDead lets go of a message that was set aside: what it would have resolved is FALSE
+// or without data, by a message of the operator's (L5).
+func (n *Node) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
+	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, drop: true, word: r.Reason})
+}
+
+// decide makes an operator's word come true, and says in the log that it did.
+func (n *Node) decide(ctx context.Context, v *verdict) (api.DeadDecision, error) {
+	d, err := n.judgeAside(ctx, v)
+	if err != nil {
+		return d, asAPI(err)
+	}
+	n.log.Info().Uint64("number", d.Number).Str("done", string(d.Done)).Str("was", v.aside.Reason).Str("word", v.word).
+		Msg("operator decided about a message that was set aside")
+	return d, nil
+}
+
+func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, err error) {
+	if v.aside, err = n.setAside(v.aside.Number); err != nil {
+		return d, err
+	}
+	if v.m, err = message.Decode(v.aside.Message); err != nil {
+		return n.givenUp(ctx, v, "it cannot be read")
+	}
+	if v.m.Kind == message.KindTable {
+		return n.tableAgain(ctx, v)
+	}
+	if reason := n.misplaced(v); reason != "" {
+		return n.givenUp(ctx, v, reason)
+	}
+	t := n.thread(v.m.Queue.Process)
+	switch {
+	case v.m.Kind != message.KindConnector:
+		if v.drop {
+			return n.givenUp(ctx, v, "no connector depends on it")
+		}
+	case t != nil:
+		return n.askThread(ctx, t, v)
+	case v.drop:
+		return d, api.Errorf(api.CodeRefused, "upload the process, then drop the message", "the table of %s is not here: what depends on message %d is not known", v.m.Queue.Process, v.aside.Number)
+	}
+	tx := &queue.Tx{Put: []message.Message{v.m}}
+	return n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.m.Queue.Process)})
+}
+
+// misplaced says why the message cannot be for here, or from where it came; what the
+// process thread has set aside had passed that.
+func (n *Node) misplaced(v *verdict) string {
+	if v.aside.Peer != "" {
+		return n.misdirected(v.aside.Peer, v.m)
+	}
+	if v.m.Queue.Node != n.name {
+		return fmt.Sprintf("it is for node %s, this is %s", v.m.Queue.Node, n.name)
+	}
+	return ""
+}
+
+// givenUp: nothing can come of the message. A retry is refused; dropped, it is removed.
+func (n *Node) givenUp(ctx context.Context, v *verdict, reason string) (api.DeadDecision, error) {
+	if !v.drop {
+		return api.DeadDecision{}, pointless(v.aside.Number, reason)
+	}
+	return n.settleAside(ctx, v, &queue.Tx{}, api.DeadDecision{Done: api.DeadRemoved, Text: "it is removed: " + reason})
+}
+
+// tableAgain judges a process table once more, or lets go of it.
+func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, error) {
+	if v.drop {
+		return n.givenUp(ctx, v, "whoever uploaded it can send it again")
+	}
+	p, isNew, err := n.judgeTable(v.m.Body)
+	if err != nil {
+		return api.DeadDecision{}, pointless(v.aside.Number, err.Error())
+	}
+	tx := &queue.Tx{}
+	if isNew {
+		tx.Tables = []queue.TableRecord{record(p, v.m.Body)}
+	}
+	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is taken", p.Table.Process)})
+	if err == nil && isNew {
+		n.install(p)
+	}
+	return d, err
+}
+
+// settleAside commits what became of a message that no process thread has to do with.
+func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.DeadDecision) (api.DeadDecision, error) {
+	d.Number = v.aside.Number
+	tx.TakeAside = []uint64{d.Number}
+	event, reason := v.event()
+	if v.m.Activity != "" && v.m.Instance != (message.InstanceID{}) {
+		tx.Audit = []queue.AuditRecord{{
+			Time: n.clock.Now(), Clock: v.m.Clock + 1, Process: v.m.Queue.Process, Definition: v.m.Definition,
+			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason,
+		}}
+	}
+	err := n.commit(ctx, tx)
+	switch {
+	case errors.Is(err, queue.ErrNotAside):
+		return d, notAside(d.Number)
+	case errors.Is(err, queue.ErrBound):
+		return d, pointless(d.Number, err.Error())
+	case err != nil:
+		return d, err
+	}
+	n.observe(tx)
+	n.changes.tell(v.m.Instance, false)
+	return d, nil
+}
+
+// askThread lets the process thread decide: it knows what the activity waits for.
+func (n *Node) askThread(ctx context.Context, t *thread, v *verdict) (d api.DeadDecision, err error) {
+	if v.others, err = n.refusals(v.m.Instance); err != nil {
+		return d, err
+	}
+	type outcome struct {
+		d   api.DeadDecision
+		err error
+	}
+	done := make(chan outcome, 1)
+	v.done = func(d api.DeadDecision, err error) { done <- outcome{d, err} }
+	t.post(func(now time.Time) { t.core.judge(v, now) })
+	select {
+	case o := <-done:
+		return o.d, o.err
+	case <-t.ended:
+		return d, queue.ErrStopped
+	case <-ctx.Done():
+		return d, ctx.Err()
+	}
+}
+
+// refusalsRead is how many messages, the newest, are looked through for those of one instance.
+const refusalsRead = 1000
+
+// refusals are the connector messages of an instance that process threads have set aside,
+// newest first.
+func (n *Node) refusals(instance message.InstanceID) ([]refusedMessage, error) {
+	var out []refusedMessage
+	before := uint64(math.MaxUint64)
+	for range refusalsRead / 50 { // a few at once: each may be large
+		page, err := n.queue.SetAsideBefore(before, 50)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			before = s.Number
+			if s.Peer != "" {
+				continue
+			}
+			if m, err := message.Decode(s.Message); err == nil && m.Kind == message.KindConnector && m.Instance == instance {
+				m.Body = nil
+				out = append(out, refusedMessage{number: s.Number, m: m, reason: s.Reason})
+			}
+		}
+		if len(page) < 50 {
+			break
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,173 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// refused checks that an operator's word was refused with a code and a reason.
+func refused(t *testing.T, err error, code api.Code, reason string) {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) || e.Code != code || !strings.Contains(err.Error(), reason) {
+		t.Errorf("got %v, want %s: %s", err, code, reason)
+	}
+}
+
+// done checks what an operator's word came to.
+func done(t *testing.T, d api.DeadDecision, err error, want api.Done) {
+	t.Helper()
+	if err != nil || d.Done != want || d.Text == "" {
+		t.Errorf("%+v, %v: want %s", d, err, want)
+	}
+}
+
+// commitTx commits a transaction of the test's own at A.
+func (w *inboxWorld) commitTx(tx *queue.Tx) {
+	w.t.Helper()
+	if err := w.a.commit(context.Background(), tx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// setAside sets a message of B's aside, as if A had refused it before.
+func (w *inboxWorld) setAside(m message.Message, reason string) {
+	w.t.Helper()
+	encoded, err := message.Encode(m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.commitTx(&queue.Tx{SetAside: []queue.SetAside{{Time: time.Now(), Peer: "B", Reason: reason, Message: encoded}}})
+}
+
+// What came from a site that may not send it, and what cannot be read, is never delivered;
+// dropped it goes, and the history of its instance says so where it names one.
+func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
+	w := newInboxWorld(t, true)
+	stray := w.connector()
+	stray.Source = "beyond"
+	w.accept(stray)
+	w.commitTx(&queue.Tx{SetAside: []queue.SetAside{{Time: time.Now(), Peer: "B", Reason: "it cannot be read", Message: []byte("no message")}}})
+	ctx := context.Background()
+
+	m, err := w.a.DeadMessage(ctx, 1)
+	if err != nil || m.From != "B" || m.Source != "beyond" || m.Control != "TRUE" || m.BodyBytes == 0 || m.Hex == "" {
+		t.Errorf("message 1: %+v %v", m, err) // no connector from beyond carries data, so that nothing says how to read them
+	}
+	m, err = w.a.DeadMessage(ctx, 2)
+	if err != nil || m.Kind != "" || m.Bytes != len("no message") || m.Hex != "6e6f206d657373616765" {
+		t.Errorf("message 2: %+v %v", m, err)
+	}
+	_, err = w.a.RetryDead(ctx, 1)
+	refused(t, err, api.CodeRefused, "message 1 cannot take effect: activity beyond of two-sites@1 is hosted at C, and the message came from B: let go of it with `fmqm dead drop 1`")
+	_, err = w.a.RetryDead(ctx, 2)
+	refused(t, err, api.CodeRefused, "message 2 cannot take effect: it cannot be read")
+	d, err := w.a.DropDead(ctx, 1, api.DropRequest{Reason: "found the culprit"})
+	done(t, d, err, api.DeadRemoved)
+	d, err = w.a.DropDead(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.DeadRemoved)
+	for _, n := range []uint64{1, 2, 3} {
+		_, err = w.a.DropDead(ctx, n, api.DropRequest{})
+		refused(t, err, api.CodeNotFound, "is set aside here")
+		_, err = w.a.RetryDead(ctx, n)
+		refused(t, err, api.CodeNotFound, "is set aside here")
+		_, err = w.a.DeadMessage(ctx, n)
+		refused(t, err, api.CodeNotFound, "is set aside here")
+	}
+	history, err := w.a.queue.History(stray.Instance)
+	if err != nil || len(history) != 1 || history[0].Event != queue.EventDropped || !strings.HasSuffix(history[0].Reason, ": found the culprit") {
+		t.Errorf("history %+v, %v", history, err)
+	}
+	if entries, _, err := w.a.queue.BrowseFrom(w.table.Process, message.Entry{}, 10); err != nil || len(entries) > 0 {
+		t.Errorf("it resolved something: %v %v", entries, err)
+	}
+}
+
+// A table that was refused for its size is taken once the limit is raised; the messages
+// that wait for it then run. One that is refused still stays where it is.
+func TestRetryOfATable(t *testing.T) {
+	w := newInboxWorld(t, false)
+	ctx := context.Background()
+	encoded, err := processtable.Encode(w.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(bytes int) { w.a.Configure(w.a.registry(), Ways{}, Limits{Table: bytes}) }
+	limit(100)
+	w.accept(w.tableMessage(encoded))
+	m := w.connector()
+	w.accept(m)
+	_, err = w.a.RetryDead(ctx, 1)
+	refused(t, err, api.CodeRefused, "bytes, A takes 100: raise limits.table there")
+	if d, err := w.a.Dead(ctx, api.DeadRequest{Limit: 9}); err != nil || len(d.Messages) != 1 || d.Messages[0].Number != 1 || d.Messages[0].Kind != "table" {
+		t.Errorf("set aside: %+v %v", d, err)
+	}
+	limit(0)
+	d, err := w.a.RetryDead(ctx, 1)
+	done(t, d, err, api.DeadStored)
+	if _, _, found, err := w.a.queue.Table(w.table.Process); !found || err != nil {
+		t.Errorf("the table is not here: %v", err)
+	}
+	for len(w.a.queue.Parked()) > 0 {
+		if err := w.a.thread(w.table.Process).ask(ctx, func(time.Time) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.accept(w.tableMessage([]byte("no table")))
+	d, err = w.a.DropDead(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.DeadRemoved)
+}
+
+// Without its table nobody knows what depends on a message: it can be delivered, to wait
+// for the table, and not be dropped.
+func TestDecisionsWithoutATable(t *testing.T) {
+	w := newInboxWorld(t, false)
+	ctx := context.Background()
+	w.setAside(w.connector(), "too many messages wait for it already")
+	_, err := w.a.DropDead(ctx, 1, api.DropRequest{})
+	refused(t, err, api.CodeRefused, "the table of two-sites@1 is not here: what depends on message 1 is not known: upload the process, then drop the message")
+	d, err := w.a.RetryDead(ctx, 1)
+	done(t, d, err, api.DeadDelivered)
+	if n := w.a.queue.ParkedCount(w.table.Process); n != 1 {
+		t.Errorf("%d messages wait for the table, want 1", n)
+	}
+}
+
+// What carries data is shown by the members that they are for; notices and markers in
+// their own words.
+func TestWhatMessagesCarryIsShown(t *testing.T) {
+	w := newInboxWorld(t, true)
+	ctx := context.Background()
+	w.setAside(w.connector(), "a test")
+	notice := w.connector()
+	notice.Kind, notice.Control, notice.Data, notice.Body = message.KindNotice, 0, 0, message.EncodeNotice(message.Notice{Error: "no luck", Attempts: 2})
+	w.setAside(notice, "a test")
+	marker := notice
+	marker.Kind, marker.Body = message.KindMarker, message.EncodeMarker(message.Marker{Reason: "enough"})
+	marker.Source, marker.Activity = "", ""
+	w.setAside(marker, "a test")
+	for n, want := range map[uint64]string{1: `{"amount":7}`, 2: `{"attempts":2,"cleared":false,"error":"no luck"}`, 3: `{"reason":"enough","time":"0001-01-01T00:00:00Z"}`} {
+		m, err := w.a.DeadMessage(ctx, n)
+		if err != nil || string(m.Body) != want || m.Hex != "" {
+			t.Errorf("message %d: %+v %v, want %s", n, m, err, want)
+		}
+		if _, err := json.Marshal(m); err != nil {
+			t.Error(err)
+		}
+	}
+	d, err := w.a.DropDead(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.DeadRemoved)
+	d, err = w.a.DropDead(ctx, 3, api.DropRequest{})
+	done(t, d, err, api.DeadRemoved)
+	d, err = w.a.RetryDead(ctx, 1)
+	done(t, d, err, api.DeadDelivered)
+}

@@ -1,0 +1,25 @@
+// Package node is everything with a goroutine: the node manager, the process thread
+// of each process queue, the activity threads that run programs, and what the node
+// answers to people and to its peers (paper §3.2, §3.3).
+//
+//	core.go, settle.go    the process thread's core: events in, commands out, no goroutine
+//	thread.go             its shell: one goroutine for each process queue
+//	slots.go              how many activity threads may run a program at once
+//	node.go, tables.go    the node manager: store, tables, threads, links, stop
+//	inbox.go              what a link brings: judged, then put
+//	gather.go             questions to peers, and their answers (never persistent)
+//	status.go ...         the answers of the API
+//	health.go, metrics.go whether it lives, and what it has counted
+//
+// What it guarantees:
+//
+//   - Restart is open the store and browse (invariant 2): there is no other recovery.
+//   - Each entry has one owner, its process thread; each durable change of it is one
+//     transaction, refused if a message came that the thread had not folded.
+//   - No goroutine waits for a connector, a pause or a free program: an activity thread
+//     exists only while its program runs, and no more than the program's concurrency.
+//   - Stop lets programs that run finish for a while, then ends them; nothing that was
+//     not committed is assumed. A failed disk ends the node with an error.
+//   - A node runs only registered programs, and takes messages only from peers that it
+//     knows, for connectors of its tables (invariant 11).
+package node

@@ -1,0 +1,237 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// gatherTimeout bounds what a question to all peers may take (issue of status: at
+// most 2 s, with a little for the merge).
+const gatherTimeout = 1800 * time.Millisecond
+
+// The questions that nodes ask one another. They ride on the links beside the
+// messages and are never persistent (paper §4).
+const (
+	askInstance = "instance"
+	askTable    = "table"
+	askNode     = "node"
+	askRetry    = "retry"
+)
+
+// instanceQuestion asks what a node knows of an instance. Process may be empty.
+type instanceQuestion struct {
+	Instance message.InstanceID `json:"instance"`
+	Process  string             `json:"process,omitempty"`
+	History  bool               `json:"history,omitempty"`
+}
+
+// instanceReport is what one node knows of an instance.
+type instanceReport struct {
+	Known      bool               `json:"known"`
+	Process    string             `json:"process,omitempty"`
+	Origin     string             `json:"origin,omitempty"`
+	Roster     []api.Place        `json:"roster,omitempty"`
+	State      api.InstanceState  `json:"state,omitempty"` // of the origin: running, finished, terminated
+	Key        string             `json:"key,omitempty"`   // of the origin
+	Started    time.Time          `json:"started,omitzero"`
+	Ended      time.Time          `json:"ended,omitzero"`
+	Output     json.RawMessage    `json:"output,omitempty"`
+	Activities []api.Activity     `json:"activities,omitempty"` // those hosted there, also inactive ones
+	Waits      []waiting          `json:"waits,omitempty"`
+	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error
+	Events     []api.HistoryEvent `json:"events,omitempty"`
+	Disk       string             `json:"disk,omitempty"` // why the node takes on nothing, where room on its disk is low
+
+	asides []refusedMessage // that were set aside here
+}
+
+// waiting is an activity that has not ended: the sources of its unresolved
+// connectors, and its program.
+type waiting struct {
+	Activity string    `json:"activity"`
+	For      []string  `json:"for,omitempty"`
+	Program  string    `json:"program,omitempty"`
+	Due      time.Time `json:"due,omitzero"`
+	Held     string    `json:"held,omitempty"`  // what keeps it from running although it could (S3)
+	Aside    uint64    `json:"aside,omitempty"` // number of a message that it would need, and that was set aside (L5)
+}
+
+// tableQuestion asks whether a node has a process's table, and whether it would take one.
+type tableQuestion struct {
+	Process string `json:"process"`
+	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
+	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
+}
+
+type tableReport struct {
+	Found      bool   `json:"found"`
+	Definition string `json:"definition,omitempty"`
+	Format     int    `json:"format,omitempty"`    // of the table; 0, of an older node: 1
+	Reads      int    `json:"reads,omitempty"`     // the newest format that the node reads; 0: 1
+	Refused    string `json:"refused,omitempty"`   // why one was refused, since the daemon was started
+	Signed     bool   `json:"signed,omitempty"`    // the node reads tables that are signed
+	Untrusted  string `json:"untrusted,omitempty"` // why it does not take one of that definer
+}
+
+// nodeReport is what an upload needs to know of a node.
+type nodeReport struct {
+	Programs []string `json:"programs"`
+	Peers    []string `json:"peers"`
+	Broker   bool     `json:"broker,omitempty"` // it reaches sites that it does not list, as they do
+}
+
+// retryQuestion is an operator's retry at the node that hosts the activity.
+type retryQuestion struct {
+	Instance message.InstanceID `json:"instance"`
+	Process  string             `json:"process"`
+	Activity string             `json:"activity"`
+	Output   json.RawMessage    `json:"output,omitempty"`
+}
+
+// retryReport carries the error, if there was one: a query's own error means that the
+// peer did not answer.
+type retryReport struct {
+	Error *api.Error `json:"error,omitempty"`
+}
+
+// respond answers a peer's question; it is the links' Responder.
+func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
+	if reply, ok, err := n.respondRebuild(ctx, peer, kind, body); ok {
+		return reply, err
+	}
+	switch kind {
+	case askInstance:
+		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.report(ctx, q) })
+	case askTable:
+		return answer(body, n.reportTable)
+	case askNode:
+		return answer(body, func(struct{}) (nodeReport, error) { return n.reportSelf(), nil })
+	case askRetry:
+		return answer(body, func(q retryQuestion) (retryReport, error) {
+			return retryReport{Error: asAPI(n.retryHere(ctx, q))}, nil
+		})
+	}
+	return nil, fmt.Errorf("question of unknown kind %q: upgrade this node", kind)
+}
+
+func answer[Q, A any](body []byte, f func(Q) (A, error)) ([]byte, error) {
+	var q Q
+	if err := json.Unmarshal(body, &q); err != nil {
+		return nil, fmt.Errorf("read question: %w", err)
+	}
+	a, err := f(q)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
+}
+
+// ask puts a question to one peer. An error means that it did not answer.
+func ask[A any](ctx context.Context, l *link.Link, kind string, question any) (A, error) {
+	var a A
+	body, err := json.Marshal(question)
+	if err != nil {
+		return a, fmt.Errorf("ask: %w", err)
+	}
+	reply, err := l.Query(ctx, kind, body)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(reply, &a); err != nil {
+		return a, fmt.Errorf("read answer: %w", err)
+	}
+	return a, nil
+}
+
+// reply is one peer's answer, or why there is none.
+type reply[A any] struct {
+	Node   processtable.NodeID
+	Answer A
+	Err    error
+}
+
+// askAll puts a question to peers at once and waits for all, or for the time-out.
+func askAll[A any](ctx context.Context, n *Node, peers []processtable.NodeID, kind string, question any) []reply[A] {
+	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
+	defer cancel()
+	replies := make([]reply[A], len(peers))
+	var all sync.WaitGroup
+	for i, peer := range peers {
+		replies[i].Node = peer
+		l := n.Link(peer)
+		if l == nil {
+			replies[i].Err = fmt.Errorf("%s has no link to %s", n.name, peer)
+			continue
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			replies[i].Answer, replies[i].Err = ask[A](ctx, l, kind, question)
+		}()
+	}
+	all.Wait()
+	return replies
+}
+
+// peers gives the names of the sites that there are links to, sorted.
+func (n *Node) peers() []processtable.NodeID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := make([]processtable.NodeID, 0, len(n.links))
+	for p := range n.links {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (n *Node) lastHeard(peer processtable.NodeID) time.Time {
+	if l := n.Link(peer); l != nil {
+		return l.Status().LastHeard
+	}
+	return time.Time{}
+}
+
+func (n *Node) reportTable(q tableQuestion) (tableReport, error) {
+	id, err := processtable.ParseProcessID(q.Process)
+	if err != nil {
+		return tableReport{}, err
+	}
+	encoded, definition, found, err := n.queue.Table(id)
+	if err != nil {
+		return tableReport{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := tableReport{Found: found, Reads: processtable.FormatVersion, Signed: true}
+	if refused := n.refused[id]; q.Table == "" || q.Table == refused.sum {
+		r.Refused = refused.reason
+	}
+	if q.Table != "" && !found {
+		r.Untrusted = n.judgeDefiner(id, q.Definer)
+	}
+	if found {
+		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
+	}
+	return r, nil
+}
+
+func (n *Node) reportSelf() nodeReport {
+	r := nodeReport{Programs: []string{}, Peers: []string{}, Broker: n.reachesAll()}
+	for _, p := range n.registry().Names() {
+		r.Programs = append(r.Programs, string(p))
+	}
+	for _, p := range n.peers() {
+		r.Peers = append(r.Peers, string(p))
+	}
+	return r
+}

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/queue"
+)
+
+// Live reports whether the node does its work: the committer answers, and so does every
+// process thread. It writes nothing. What does not answer before ctx ends counts as
+// dead; a disk that does not answer shows as soon as something is committed.
+func (n *Node) Live(ctx context.Context) api.Health {
+	h := api.Health{State: api.HealthOK}
+	if n.isStopped() {
+		h.Add("node", api.HealthFailed, "it is stopping")
+		return h
+	}
+	if err := n.commit(ctx, &queue.Tx{}); err != nil {
+		h.Add("committer", api.HealthFailed, silent(err))
+	} else {
+		h.Add("committer", api.HealthOK, "")
+	}
+	dead := 0
+	threads := n.threads()
+	for _, t := range threads {
+		if err := t.ask(ctx, func(time.Time) {}); err != nil {
+			dead++
+			h.Add("process "+t.core.id().String(), api.HealthFailed, silent(err))
+		}
+	}
+	if dead == 0 {
+		h.Add("processes", api.HealthOK, "")
+	}
+	return h
+}
+
+func silent(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return "it did not answer in time"
+	}
+	return err.Error()
+}
+
+// Ready is Live, and what a sysadmin should know although the node works: links that
+// are down, messages that wait for a table or for a peer that nobody configured, and
+// congestion. None of these makes a node unready: it works on without its peers.
+func (n *Node) Ready(ctx context.Context) api.Health {
+	h := n.Live(ctx)
+	if n.queue.Congested() {
+		h.Add("load", api.HealthDegraded, "too much waits to be worked off: links do not accept for the moment")
+	} else {
+		h.Add("load", api.HealthOK, "")
+	}
+	n.pressure.health(&h)
+	for _, peer := range n.peers() {
+		l := n.Link(peer)
+		if l == nil {
+			continue
+		}
+		name, s := "link "+string(peer), l.Status()
+		if s.State == link.StateConnected {
+			h.Add(name, api.HealthOK, "")
+			continue
+		}
+		reason := string(s.State)
+		if s.Reason != "" {
+			reason += ": " + s.Reason
+		}
+		h.Add(name, api.HealthDegraded, fmt.Sprintf("%s; %d messages wait", reason, s.Waiting))
+	}
+	for _, peer := range n.queue.Peers() {
+		if n.Link(peer) == nil {
+			h.Add("link "+string(peer), api.HealthDegraded, "messages wait for it, and it is not in links.peers")
+		}
+	}
+	for process, messages := range n.queue.Parked() {
+		h.Add("process "+process.String(), api.HealthDegraded, fmt.Sprintf("%d messages wait here for its table: upload it", messages))
+	}
+	return h
+}
+
+func (n *Node) isStopped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stopped
+}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+
+	"fmqm/link"
+	"fmqm/navigator"
+	"fmqm/processtable"
+)
+
+// Meet makes the link to a site that the configuration does not list, if Options.Unlisted
+// knows a way to it: because a table names it, messages wait for it, or it has written
+// here. It may be called at any time, and for a site that is met already.
+func (n *Node) Meet(peer processtable.NodeID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.meet(peer)
+}
+
+// meet is Meet; n.mu is held.
+func (n *Node) meet(peer processtable.NodeID) {
+	if !n.started || n.stopped || peer == n.name || n.links[peer] != nil {
+		return
+	}
+	if p, ok := n.unlisted(peer); ok {
+		n.addLink(peer, p)
+	}
+}
+
+func (n *Node) unlisted(peer processtable.NodeID) (Peer, bool) {
+	if n.options.Unlisted == nil {
+		return Peer{}, false
+	}
+	return n.options.Unlisted(peer)
+}
+
+// meetAll meets every site that anything here is for; n.mu is held.
+func (n *Node) meetAll() {
+	for _, peer := range n.queue.Peers() {
+		n.meet(peer)
+	}
+	for _, t := range n.tables {
+		n.meetOf(t.core.process)
+	}
+}
+
+// meetOf meets the sites of a process; n.mu is held.
+func (n *Node) meetOf(p *navigator.Process) {
+	for _, a := range p.Table.Roster {
+		n.meet(a.Node)
+	}
+	for _, origin := range p.Table.Starts {
+		n.meet(origin)
+	}
+}
+
+// Ways is how peers are reached: those that are listed, and others.
+type Ways struct {
+	Peers map[processtable.NodeID]Peer
+	// Unlisted says how a site that is not in Peers is reached, or false; nil: not at all.
+	// It must not block.
+	Unlisted func(processtable.NodeID) (Peer, bool)
+}
+
+// setWays takes up how peers are reached now. Links that stay are told their routes, those
+// to sites that cannot be reached any more are given back.
+func (n *Node) setWays(w Ways) {
+	n.mu.Lock()
+	n.options.Peers, n.options.Unlisted = w.Peers, w.Unlisted
+	stay, gone := map[*link.Link][]link.Route{}, []*link.Link{}
+	for peer, l := range n.links {
+		p, ok := w.Peers[peer]
+		if !ok {
+			p, ok = n.unlisted(peer)
+		}
+		if ok {
+			stay[l] = p.Routes
+			continue
+		}
+		gone = append(gone, l)
+		delete(n.links, peer)
+	}
+	if n.started && !n.stopped {
+		n.addLinks()
+	}
+	n.mu.Unlock()
+	for l, routes := range stay {
+		l.SetRoutes(routes)
+	}
+	for _, l := range gone {
+		_ = l.Stop(context.Background()) // it waits for as long as it takes
+	}
+}
+
+// addLinks makes the links that are missing; n.mu is held.
+func (n *Node) addLinks() {
+	for peer, p := range n.options.Peers {
+		if n.links[peer] == nil {
+			n.addLink(peer, p)
+		}
+	}
+	n.meetAll()
+}
+
+// pathTo says whether a peer is reached: what is put for it has a way, or will have.
+func (n *Node) pathTo(peer processtable.NodeID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, listed := n.options.Peers[peer]; listed {
+		return true
+	}
+	_, ok := n.unlisted(peer)
+	return ok
+}
+
+// reachesAll says whether sites are reached that are not listed.
+func (n *Node) reachesAll() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.options.Unlisted != nil
+}

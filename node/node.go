@@ -1,0 +1,358 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/instancetable"
+	"fmqm/internal/store"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// Options make a node. Name, Engine and Registry must be set.
+type Options struct {
+	Name     processtable.NodeID
+	Engine   store.Engine // the node closes it
+	Registry *program.Registry
+	Peers    map[processtable.NodeID]Peer
+	Unlisted func(processtable.NodeID) (Peer, bool) // see Ways
+	Log      zerolog.Logger
+	Clock    queue.Clock // default: the system's
+	Random   io.Reader   // of incarnation and session; default: crypto/rand
+
+	CacheEntries int           // entries in memory, for each process queue, beyond those in execution; default 20,000
+	CacheBytes   int           // and the bytes of those of all process queues together; default 32 MiB
+	DirtyLimit   int           // entries whose newcomers wait in memory, beyond which links and starts wait; default 50,000
+	Grace        time.Duration // for programs that run when the node stops; default 10 s
+	Limits       Limits
+	Disk         Disk // nil: room is never low
+	Definers     Definers
+
+	// Broker, if not nil, tells of the access to the broker; one without an address is none.
+	// It must not block for long.
+	Broker func() api.Broker
+	// Observe, if not nil, is told of every audit record once it is on disk. It is called
+	// from the committer's goroutine, must not block, and must not change the record.
+	Observe func(queue.AuditRecord)
+}
+
+// Limits that this node sets below those of the language, in bytes; 0: as the language.
+type Limits struct {
+	Container int // of one container, encoded
+	Table     int // of one process table, encoded
+	// Transmission is the quota of each transmission queue (S3). It may be exceeded by
+	// what the work sends that was under way when it was reached.
+	Transmission int64
+}
+
+// Peer is how a site is reached: over the best of its routes that works. Without any
+// the peer calls. A route whose address stays is left alone when the configuration is
+// read again.
+type Peer struct {
+	Routes []link.Route
+}
+
+func (o *Options) defaults() {
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
+	if o.CacheEntries == 0 {
+		o.CacheEntries = 20_000
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 32 << 20
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
+	}
+}
+
+// Node is the node manager (paper §3.2): it owns the queues, a process thread for each
+// process table, and a link to each peer. Its methods are safe for concurrent use.
+type Node struct {
+	name    processtable.NodeID
+	options Options
+	log     zerolog.Logger
+	clock   queue.Clock
+	queue   *queue.Manager
+	slots   *slots
+	cache   *instancetable.Budget
+	session uint64
+
+	programs atomic.Pointer[program.Registry]
+	limits   atomic.Pointer[Limits]
+	definers atomic.Pointer[Definers]
+	running  context.Context // ends when programs are to end
+	kill     context.CancelFunc
+
+	mu      sync.Mutex
+	tables  map[processtable.ProcessID]*thread
+	refused map[processtable.ProcessID]refusedTable // tables that came and were refused, since the start
+	links   map[processtable.NodeID]*link.Link
+	started bool
+	stopped bool
+
+	changes  changes
+	meters   meters
+	rebuilds rebuilds
+	anew     atomic.Bool // others may know instances of this node that its store does not
+	losses   atomic.Bool // a store was lost, here or at a peer
+	pressure *pressure
+	failed   chan error
+}
+
+// Open opens a node on its store. It does nothing until Launch.
+func Open(o Options) (*Node, error) {
+	o.defaults()
+	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Clock: o.Clock, Rand: o.Random, DirtyLimit: o.DirtyLimit})
+	if err != nil {
+		return nil, fmt.Errorf("open node %s: %w", o.Name, err)
+	}
+	n := &Node{
+		name: o.Name, options: o, clock: o.Clock, queue: manager,
+		log:     o.Log.With().Str("node", string(o.Name)).Logger(),
+		session: newSession(o.Random),
+		cache:   instancetable.NewBudget(o.CacheBytes),
+		tables:  map[processtable.ProcessID]*thread{},
+		refused: map[processtable.ProcessID]refusedTable{},
+		links:   map[processtable.NodeID]*link.Link{},
+		failed:  make(chan error, 1),
+	}
+	n.running, n.kill = context.WithCancel(context.Background())
+	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
+	if o.Disk != nil {
+		n.pressure.low.Store(o.Disk.SpaceLow())
+	}
+	n.programs.Store(o.Registry)
+	n.limits.Store(&o.Limits)
+	n.definers.Store(&o.Definers)
+	n.slots = newSlots(n.concurrency)
+	if err := errors.Join(n.loadLosses(), n.loadTables()); err != nil {
+		return nil, errors.Join(err, manager.Close(context.Background()))
+	}
+	return n, nil
+}
+
+// Name is the node's name.
+func (n *Node) Name() processtable.NodeID { return n.name }
+
+// Failed gives the error that ended the node's work: a disk that cannot be trusted.
+// The daemon stops then (invariant 8).
+func (n *Node) Failed() <-chan error { return n.failed }
+
+func (n *Node) fatal(err error) {
+	select {
+	case n.failed <- err:
+		n.log.Error().Err(err).Msg("node cannot go on")
+	default:
+	}
+}
+
+func (n *Node) registry() *program.Registry { return n.programs.Load() }
+
+// concurrency of a program that is not registered is 1: its attempts fail at once.
+// While room on the disk is low nothing is invoked (S3).
+func (n *Node) concurrency(id processtable.ProgramID) int {
+	if n.pressure.low.Load() {
+		return 0
+	}
+	if e, ok := n.registry().Lookup(id); ok {
+		return e.Concurrency
+	}
+	return 1
+}
+
+// Launch starts the process threads and the links.
+func (n *Node) Launch() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.started = true
+	for _, t := range n.tables {
+		go t.run()
+	}
+	n.addLinks()
+	n.resumeRebuilds()
+	go func() {
+		select {
+		case err := <-n.queue.Failed():
+			n.fatal(err)
+		case <-n.running.Done():
+		}
+	}()
+	if n.options.Disk != nil {
+		go n.pressure.watchDisk(n.options.Disk)
+	}
+	n.log.Info().Int("tables", len(n.tables)).Int("peers", len(n.links)).Msg("node started")
+}
+
+// addLink makes and starts the link to a peer. n.mu is held.
+func (n *Node) addLink(peer processtable.NodeID, p Peer) {
+	l := link.New(link.Options{
+		Self: n.name, Peer: peer, Incarnation: n.queue.Incarnation(), Session: n.session,
+		Outbox: n.queue.Transmission(peer), Inbox: &inbox{node: n, peer: peer}, Peers: &identity{node: n, peer: peer},
+		Routes: p.Routes, Responder: n.respond, Logger: n.log, Clock: n.clock,
+	})
+	n.links[peer] = l
+	l.Start()
+}
+
+// Configure takes up a configuration that was read again: programs and how peers are
+// reached. What runs goes on.
+func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
+	n.programs.Store(registry)
+	n.limits.Store(&limits)
+	n.setWays(ways)
+	n.slots.limitsChanged()
+	n.log.Info().Int("programs", len(registry.Names())).Int("peers", len(ways.Peers)).Msg("configuration taken up")
+}
+
+// Acceptor takes the connections that peers open.
+func (n *Node) Acceptor() link.Acceptor {
+	return link.Acceptor{
+		Self: n.name, Session: n.session, Lookup: n.Link,
+		Refused: func(caller processtable.NodeID, reason string) {
+			n.log.Warn().Str("peer", string(caller)).Str("reason", reason).Msg("connection refused")
+		},
+	}
+}
+
+// Link gives the link to a configured peer, or nil.
+func (n *Node) Link(peer processtable.NodeID) *link.Link {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.links[peer]
+}
+
+// Stop ends the node: no new work, programs that run may finish for the grace, then
+// they are ended; what was submitted is committed; the store is closed. When ctx ends
+// the grace ends too.
+func (n *Node) Stop(ctx context.Context) error {
+	n.mu.Lock()
+	if n.stopped {
+		n.mu.Unlock()
+		return nil
+	}
+	n.stopped = true
+	var threads []*thread
+	for _, t := range n.tables {
+		threads = append(threads, t)
+	}
+	links := n.links
+	n.links = map[processtable.NodeID]*link.Link{}
+	n.mu.Unlock()
+
+	for peer, l := range links {
+		if err := l.Stop(ctx); err != nil {
+			n.log.Warn().Err(err).Str("peer", string(peer)).Msg("link did not end in time")
+		}
+	}
+	n.slots.close()
+	n.drain(ctx, threads)
+	n.kill()
+	n.rebuilds.all.Wait()
+	for _, t := range threads {
+		close(t.quit)
+		if n.started {
+			<-t.ended
+		}
+		t.programs.Wait() // after the thread's last turn, which may have begun one
+	}
+	if err := n.queue.Close(ctx); err != nil {
+		return fmt.Errorf("stop node %s: %w", n.name, err)
+	}
+	n.log.Info().Msg("node stopped")
+	return nil
+}
+
+// drain waits until no program runs and its end is durable, at most for the grace.
+func (n *Node) drain(ctx context.Context, threads []*thread) {
+	ctx, cancel := context.WithTimeout(ctx, n.options.Grace)
+	defer cancel()
+	for _, t := range threads {
+		if n.started && t.ask(ctx, func(time.Time) { t.closing = true }) != nil {
+			return
+		}
+	}
+	for _, t := range threads {
+		done := make(chan struct{})
+		go func() {
+			t.programs.Wait()
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		}
+		if n.started {
+			// Two questions: the first comes after the ends that were posted, the second
+			// after the transactions that followed from them were submitted.
+			for range 2 {
+				if t.ask(ctx, func(time.Time) {}) != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// changes tells those who wait for an instance that something of it was committed here.
+type changes struct {
+	mu      sync.Mutex
+	waiting map[message.InstanceID]map[chan struct{}]bool // true: also told of what is not decisive
+	count   atomic.Int64
+}
+
+// watch gives a channel that is signalled on changes, of all kinds or only on those
+// after which an instance may not run any more; and what ends it.
+func (c *changes) watch(id message.InstanceID, all bool) (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting == nil {
+		c.waiting = map[message.InstanceID]map[chan struct{}]bool{}
+	}
+	if c.waiting[id] == nil {
+		c.waiting[id] = map[chan struct{}]bool{}
+	}
+	c.waiting[id][ch] = all
+	c.count.Add(1)
+	return ch, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting[id], ch)
+		if len(c.waiting[id]) == 0 {
+			delete(c.waiting, id)
+		}
+		c.count.Add(-1)
+	}
+}
+
+func (c *changes) tell(id message.InstanceID, decisive bool) {
+	if c.count.Load() == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ch, all := range c.waiting[id] {
+		if !all && !decisive {
+			continue
+		}
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"fmqm/container"
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// errConflict: a start with a known identifier and other content (N2).
+var errConflict = errors.New("another instance has this identifier")
+
+// start starts an instance, or finds that it was started before (N2). done is called
+// once, on the thread, when the instance is on disk; known says that it was before.
+func (c *core) start(o navigator.Start, done func(known bool, err error), now time.Time) {
+	if waiters, under := c.starting[o.Instance]; under {
+		c.starting[o.Instance] = append(waiters, func(now time.Time) { c.start(o, done, now) })
+		return
+	}
+	started, _, found, err := c.store.Instance(o.Instance)
+	if err != nil {
+		c.fail(err)
+		done(false, err)
+		return
+	}
+	if found {
+		done(true, c.sameStart(o, started))
+		return
+	}
+	effects, err := c.process.Start(o)
+	if err != nil {
+		done(false, err)
+		return
+	}
+	c.starting[o.Instance] = nil
+	if c.anew == nil || !c.anew() {
+		c.lives.born(o.Instance)
+	}
+	key := message.Entry{Instance: o.Instance, Activity: processtable.Source}
+	e := &instancetable.Entry{
+		Key: key, Activity: c.process.Activity(processtable.Source), Phase: instancetable.Settling,
+		State: &navigator.State{Entry: key, Origin: c.self, Trace: o.Trace},
+	}
+	s := c.settlement(e)
+	delete(s.tentative, key) // source has no entry in the table
+	effects.Outcome.Reason = o.Key
+	c.addEntry(s, e, e.State, nil, effects, now)
+	c.cascade(s, now)
+	c.commit(s.tx, func(err error, now time.Time) {
+		if err != nil {
+			c.lives.forget(o.Instance)
+			c.undo(s, now)
+		}
+		for _, ended := range s.ended {
+			if err == nil {
+				c.forget(ended, now)
+			}
+		}
+		waiters := c.starting[o.Instance]
+		delete(c.starting, o.Instance)
+		done(false, err)
+		for _, wake := range waiters {
+			wake(now)
+		}
+	})
+}
+
+// sameStart says whether a repeated start is the one that is known.
+func (c *core) sameStart(o navigator.Start, known queue.AuditRecord) error {
+	input, err := container.EncodeCBOR(o.Input)
+	if err != nil {
+		return fmt.Errorf("start %s: encode the input: %w", c.id(), err)
+	}
+	switch {
+	case known.Process != c.id() || known.Definition != c.process.Definition():
+		return fmt.Errorf("start %s as %s: %w: it is of %s", c.id(), o.Instance, errConflict, known.Process)
+	case !bytes.Equal(known.Output, input):
+		return fmt.Errorf("start %s as %s: %w: it was started with another input", c.id(), o.Instance, errConflict)
+	case o.Key != "" && known.Reason != "" && o.Key != known.Reason:
+		return fmt.Errorf("start %s as %s: %w: it was started with the key %q", c.id(), o.Instance, errConflict, known.Reason)
+	}
+	return nil
+}
+
+// retry is the operator's hand on an activity in error. output may be nil. done is
+// called once, on the thread.
+func (c *core) retry(key message.Entry, output *container.Struct, done func(error), now time.Time) {
+	e := c.table.Get(key)
+	if e == nil {
+		c.arrive(key, nil, now)
+		e = c.table.Get(key)
+	}
+	if e == nil {
+		done(fmt.Errorf("retry %s: it is not under way at %s", key.Activity, c.self))
+		return
+	}
+	if e.Phase != instancetable.Waiting {
+		done(fmt.Errorf("retry %s: it is not in error", key.Activity))
+		return
+	}
+	effects, err := e.Activity.Resume(e.State, output, now)
+	if err != nil {
+		done(err)
+		return
+	}
+	s := c.settlement(e)
+	if effects.Outcome.What != navigator.Retried { // what the retry led to comes after it
+		retried := navigator.Outcome{What: navigator.Retried, Clock: effects.Outcome.Clock, Iteration: effects.Outcome.Iteration, Run: effects.Outcome.Run}
+		s.tx.Audit = append(s.tx.Audit, c.audit(key, e.State, navigator.Effects{Outcome: retried}, now))
+	}
+	c.addEntry(s, e, e.State, e.State.Keys, effects, now)
+	c.table.SetPhase(e, instancetable.Settling)
+	c.cascade(s, now)
+	c.commit(s.tx, func(err error, now time.Time) {
+		c.committed(s, err, now)
+		done(err)
+	})
+}
+
+// stopInstance ends every entry of a terminated instance (N7). The marker is in the
+// store: what arrives later finds it there.
+func (c *core) stopInstance(instance message.InstanceID, now time.Time) {
+	stored, err := c.store.BrowseInstance(c.id(), instance)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	seen := map[message.Entry]bool{}
+	for _, m := range stored {
+		key := m.Entry()
+		if key.Activity == "" || seen[key] {
+			continue
+		}
+		seen[key] = true
+		e := c.table.Get(key)
+		if e == nil {
+			c.arrive(key, nil, now)
+			continue // it finds the marker itself
+		}
+		e.State.Stopped = true
+		c.consider(e, now)
+	}
+}

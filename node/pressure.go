@@ -1,0 +1,246 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fmqm/api"
+	"fmqm/instancetable"
+	"fmqm/processtable"
+)
+
+// Disk tells when free space is below its first mark (S3).
+type Disk interface {
+	SpaceLow() bool
+	// SpaceChanged is signalled (capacity 1) when SpaceLow has changed.
+	SpaceChanged() <-chan struct{}
+	// Room says what is free, and the first mark, in bytes.
+	Room() (free, mark int64, err error)
+}
+
+// pressure is what lets a node take on no more work than it can keep (S3). While room
+// on its disk is low it starts no instance, takes nothing from links and invokes no
+// program. While a transmission queue is at its quota it starts no instance that needs
+// that peer, and what is ready to run an activity that sends there stays ready. What
+// ends work always goes on: terminations, trims, operators.
+type pressure struct {
+	node *Node
+	low  atomic.Bool
+
+	mu    sync.Mutex
+	room  chan struct{} // closed when the disk has room again; nil: nobody waits
+	full  map[processtable.NodeID]bool
+	armed bool // somebody looks at the full queues again
+}
+
+// lookAgain is how often the queues that were found full are looked at, as long as
+// there are such.
+const lookAgain = 250 * time.Millisecond
+
+// watchDisk follows the disk until the node stops.
+func (p *pressure) watchDisk(disk Disk) {
+	for {
+		select {
+		case <-disk.SpaceChanged():
+			p.setLow(disk.SpaceLow())
+		case <-p.node.running.Done():
+			return
+		}
+	}
+}
+
+func (p *pressure) setLow(low bool) {
+	p.mu.Lock()
+	changed := p.low.Swap(low) != low
+	if changed && !low && p.room != nil {
+		close(p.room)
+		p.room = nil
+	}
+	p.mu.Unlock()
+	switch {
+	case !changed:
+	case low:
+		p.node.log.Warn().Msg(lowText + ": " + lowRemedy)
+	default:
+		p.node.log.Info().Msg("the disk has room again: work goes on")
+		p.node.slots.limitsChanged()
+	}
+}
+
+const (
+	lowText   = "room on the disk is low: nothing is started, taken from links or run"
+	lowRemedy = "make room on the file system of the data directory"
+)
+
+// waitRoom blocks while room is low, or until ctx ends.
+func (p *pressure) waitRoom(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		if !p.low.Load() {
+			p.mu.Unlock()
+			return nil
+		}
+		if p.room == nil {
+			p.room = make(chan struct{})
+		}
+		room := p.room
+		p.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// refuse says why an instance of a process cannot be started now, or nothing.
+func (p *pressure) refuse(t *processtable.Table) *api.Error {
+	if p.low.Load() {
+		return api.Errorf(api.CodeRefused, lowRemedy, "room on the disk of %s is low, so nothing is started", p.node.name)
+	}
+	for _, peer := range p.node.queue.Peers() {
+		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
+			count, bytes := p.node.queue.Transmission(peer).Size()
+			return api.Errorf(api.CodeRefused, "bring "+string(peer)+" back, or raise limits.transmission",
+				"%s needs %s, for which %d messages (%d MiB) wait already: the quota (limits.transmission) is reached",
+				t.Process, peer, count, bytes>>20)
+		}
+	}
+	return nil
+}
+
+// holds says whether an activity that could run must stay ready, since a transmission
+// queue into which it would send is at its quota.
+func (p *pressure) holds(e *instancetable.Entry) bool {
+	_, held := p.heldBy(e.Activity.Activity, e.State.Origin)
+	return held
+}
+
+// heldBy names a peer whose transmission queue is at its quota, and into which an
+// activity would send, of an instance of that origin.
+func (p *pressure) heldBy(a *processtable.Activity, origin processtable.NodeID) (processtable.NodeID, bool) {
+	if p.node.limits.Load().Transmission == 0 {
+		return "", false
+	}
+	full := func(to processtable.NodeID) (processtable.NodeID, bool) {
+		if to == processtable.Origin {
+			to = origin
+		}
+		return to, p.over(to)
+	}
+	for _, c := range a.OutControl {
+		if peer, held := full(c.Node); held {
+			return peer, true
+		}
+	}
+	for _, c := range a.OutData {
+		if peer, held := full(c.Node); held {
+			return peer, true
+		}
+	}
+	return "", false
+}
+
+// why says what keeps an activity that could run from running, and what to do about it;
+// nothing if it only waits for its turn.
+func (p *pressure) why(a *processtable.Activity, origin processtable.NodeID) string {
+	if disk := p.disk(); disk != "" {
+		return disk
+	}
+	peer, held := p.heldBy(a, origin)
+	if !held {
+		return ""
+	}
+	count, bytes := p.node.queue.Transmission(peer).Size()
+	quota := p.node.limits.Load().Transmission
+	return fmt.Sprintf("room in the transmission queue for %s: %d messages of %d bytes wait there, its quota (limits.transmission) is %d bytes, and below %d this goes on: bring %s back, or raise limits.transmission",
+		peer, count, bytes, quota, quota/4*3, peer)
+}
+
+// disk says that room on the disk is low, how low, and what to do about it, or nothing.
+func (p *pressure) disk() string {
+	if !p.low.Load() {
+		return ""
+	}
+	free, mark, err := p.node.options.Disk.Room()
+	if err != nil {
+		return fmt.Sprintf("room on the disk of %s, where nothing is run or taken from links below limits.free (%v): %s", p.node.name, err, lowRemedy)
+	}
+	return fmt.Sprintf("room on the disk of %s: %d MiB are free, and below %d MiB (limits.free) nothing is run or taken from links: %s",
+		p.node.name, free>>20, mark>>20, lowRemedy)
+}
+
+// over says whether the transmission queue for a peer is at its quota. Once it was, it
+// has to go down to three quarters.
+func (p *pressure) over(peer processtable.NodeID) bool {
+	quota := uint64(p.node.limits.Load().Transmission)
+	if quota == 0 || peer == p.node.name {
+		return false
+	}
+	_, bytes := p.node.queue.Transmission(peer).Size()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	over := bytes >= quota || (p.full[peer] && bytes >= quota/4*3)
+	if !over {
+		return false // a look-again notes that it is not full any more
+	}
+	if !p.full[peer] {
+		p.full[peer] = true
+		p.node.log.Warn().Str("peer", string(peer)).Uint64("bytes", bytes).Msg("the transmission queue is at its quota: nothing more is begun that sends there")
+	}
+	if !p.armed {
+		p.armed = true
+		p.node.clock.AfterFunc(lookAgain, p.look)
+	}
+	return true
+}
+
+// look finds out which queues are not full any more, and lets those go on who waited.
+func (p *pressure) look() {
+	if p.node.running.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	p.armed = false
+	var peers []processtable.NodeID
+	for peer := range p.full {
+		peers = append(peers, peer)
+	}
+	p.mu.Unlock()
+	relieved := false
+	for _, peer := range peers {
+		if p.over(peer) {
+			continue
+		}
+		p.mu.Lock()
+		delete(p.full, peer)
+		p.mu.Unlock()
+		relieved = true
+		p.node.log.Info().Str("peer", string(peer)).Msg("the transmission queue has room again")
+	}
+	if !relieved {
+		return
+	}
+	for _, t := range p.node.threads() {
+		t.post(func(time.Time) { t.core.relieved() })
+	}
+}
+
+// health adds what a sysadmin should know.
+func (p *pressure) health(h *api.Health) {
+	if p.low.Load() {
+		h.Add("disk", api.HealthDegraded, lowText+": "+lowRemedy)
+	} else {
+		h.Add("disk", api.HealthOK, "")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for peer := range p.full {
+		h.Add("queue "+string(peer), api.HealthDegraded,
+			fmt.Sprintf("so much waits for %s that nothing more is begun that sends there (limits.transmission)", peer))
+	}
+}

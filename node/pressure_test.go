@@ -1,0 +1,403 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+const pressed = `
+process: pressed
+version: 1
+activities:
+  gate: {node: A, program: gate}
+  send: {node: A, program: quick}
+  there: {node: B, program: quick}
+control:
+  - gate -> send
+  - send -> there
+---
+process: sending
+version: 1
+activities:
+  send: {node: A, program: quick}
+  there: {node: B, program: quick}
+control:
+  - send -> there
+---
+process: local
+version: 1
+activities:
+  one: {node: A, program: quick}
+`
+
+// fakeDisk is a disk whose room the test decides on.
+type fakeDisk struct {
+	low     chan bool // the answer of SpaceLow, always one in it
+	changed chan struct{}
+}
+
+func newFakeDisk() *fakeDisk {
+	d := &fakeDisk{low: make(chan bool, 1), changed: make(chan struct{}, 1)}
+	d.low <- false
+	return d
+}
+
+func (d *fakeDisk) SpaceLow() bool {
+	low := <-d.low
+	d.low <- low
+	return low
+}
+
+func (d *fakeDisk) SpaceChanged() <-chan struct{} { return d.changed }
+
+func (d *fakeDisk) Room() (free, mark int64, err error) { return 100 << 20, 128 << 20, nil }
+
+func (d *fakeDisk) set(low bool) {
+	<-d.low
+	d.low <- low
+	d.changed <- struct{}{}
+}
+
+// happenings are what a test is told of, in order: lines of the node's log, audit records
+// that are on disk, programs that were asked.
+type happenings struct {
+	mu   sync.Mutex
+	all  []string
+	more chan struct{} // closed with the next
+}
+
+func (h *happenings) add(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, what)
+	close(h.more)
+	h.more = make(chan struct{})
+}
+
+// Write takes a line of the log.
+func (h *happenings) Write(line []byte) (int, error) {
+	h.add(string(line))
+	return len(line), nil
+}
+
+// await waits until something has happened.
+func (h *happenings) await(t *testing.T, what string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for seen := 0; ; {
+		h.mu.Lock()
+		for ; seen < len(h.all); seen++ {
+			if strings.Contains(h.all[seen], what) {
+				h.mu.Unlock()
+				return
+			}
+		}
+		more := h.more
+		h.mu.Unlock()
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("it did not come about: %s", what)
+		}
+	}
+}
+
+// pressedNode is a node A, with a program that ends when the test opens the gate.
+type pressedNode struct {
+	t    *testing.T
+	n    *Node
+	disk *fakeDisk
+	open func()
+	told *happenings
+}
+
+func newPressedNode(t *testing.T, quota int64) *pressedNode {
+	t.Helper()
+	p := &pressedNode{t: t, disk: newFakeDisk(), told: &happenings{more: make(chan struct{})}}
+	gate := make(chan struct{})
+	p.open = sync.OnceFunc(func() { close(gate) })
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p.told.add("asked for " + r.Header.Get("Fmqm-Instance"))
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
+		"gate":  {Kind: program.KindHTTP, URL: server.URL, Concurrency: 8},
+		"quick": {Kind: program.KindBuiltin, Builtin: "noop", Concurrency: 8},
+	}, program.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.n, err = Open(Options{
+		Name: "A", Engine: memoryEngine(t), Registry: registry, Disk: p.disk, Limits: Limits{Transmission: quota},
+		Log:     zerolog.New(p.told),
+		Observe: func(r queue.AuditRecord) { p.told.add(happened(apiEvent[r.Event], r.Instance, string(r.Activity))) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.n.Launch()
+	t.Cleanup(func() {
+		p.open()
+		if err := p.n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		registry.Close()
+	})
+	p.install()
+	return p
+}
+
+// happened is an audit record as a happening.
+func happened(e api.Event, id uuid.UUID, activity string) string {
+	return fmt.Sprintf("%s %s %s.", e, id, activity)
+}
+
+func (p *pressedNode) install() {
+	p.t.Helper()
+	processes, problems := definition.Load("pressed.yaml", []byte(pressed))
+	if definition.HasErrors(problems) {
+		p.t.Fatal(problems)
+	}
+	for _, process := range processes {
+		compiled, err := definition.Compile(process)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for i, table := range compiled.Tables {
+			if table.Node != "A" {
+				continue
+			}
+			prepared, _, err := p.n.judgeTable(compiled.Encoded[i])
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if err := p.n.commit(p.t.Context(), &queue.Tx{Tables: []queue.TableRecord{record(prepared, compiled.Encoded[i])}}); err != nil {
+				p.t.Fatal(err)
+			}
+			p.n.install(prepared)
+		}
+	}
+}
+
+func (p *pressedNode) start(process string) (uuid.UUID, error) {
+	id := uuid.Must(uuid.NewV7())
+	return id, p.n.Begin(p.t.Context(), api.StartRequest{Instance: id, Process: process})
+}
+
+func (p *pressedNode) mustStart(process string) uuid.UUID {
+	p.t.Helper()
+	id, err := p.start(process)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return id
+}
+
+// runs waits until the program gate runs for an instance.
+func (p *pressedNode) runs(id uuid.UUID) {
+	p.t.Helper()
+	p.told.await(p.t, "asked for "+id.String())
+	p.is(id, "gate", api.ActivityRunning)
+}
+
+// ends waits until the end of an activity is on disk.
+func (p *pressedNode) ends(id uuid.UUID, activity string) {
+	p.t.Helper()
+	p.told.await(p.t, happened(api.EventTerminated, id, activity))
+	p.is(id, activity, api.ActivityTerminated)
+}
+
+// held says that an activity is ready and does not run, once the thread has taken up
+// all that was committed for it.
+func (p *pressedNode) held(id uuid.UUID, activity string) {
+	p.t.Helper()
+	for _, t := range p.n.threads() {
+		if err := t.ask(p.t.Context(), func(time.Time) {}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.is(id, activity, api.ActivityReady)
+}
+
+// is compares an activity's state as the node itself sees it.
+func (p *pressedNode) is(id uuid.UUID, activity string, want api.ActivityState) {
+	p.t.Helper()
+	s, err := p.n.Status(p.t.Context(), id)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	i := slices.IndexFunc(s.Activities, func(a api.Activity) bool { return a.Activity == activity })
+	if i < 0 || s.Activities[i].State != want {
+		p.t.Fatalf("%s should be %s: %+v", activity, want, s.Activities)
+	}
+}
+
+// why compares what the node says that an activity waits for.
+func (p *pressedNode) why(id uuid.UUID, activity, want string) {
+	p.t.Helper()
+	a, err := p.n.Why(p.t.Context(), id)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, w := range a.Waits {
+		if w.Activity == activity {
+			if w.For != want || w.At != "A" {
+				p.t.Errorf("%s waits at %s for\n%s\nwant\n%s", activity, w.At, w.For, want)
+			}
+			return
+		}
+	}
+	p.t.Errorf("nothing is said of %s: %+v", activity, a.Waits)
+}
+
+// low lets the node take notice of its disk.
+func (p *pressedNode) low(low bool) {
+	p.t.Helper()
+	p.disk.set(low)
+	if low {
+		p.told.await(p.t, lowText)
+	} else {
+		p.told.await(p.t, "the disk has room again")
+	}
+}
+
+func refusal(t *testing.T, err error, want ...string) {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) || e.Code != api.CodeRefused {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+	for _, w := range want {
+		if !strings.Contains(e.Error()+" "+e.Remedy, w) {
+			t.Errorf("%q is not in %v (%s)", w, e, e.Remedy)
+		}
+	}
+}
+
+// Below the first mark (S3) nothing is started, accepted or invoked; what runs ends, its
+// end is committed, operators are heard, and all of it goes on when there is room.
+func TestLowDisk(t *testing.T) {
+	p := newPressedNode(t, 0)
+	running := p.mustStart("pressed")
+	p.runs(running)
+	condemned := p.mustStart("pressed")
+	p.runs(condemned)
+	p.low(true)
+
+	_, err := p.start("local")
+	refusal(t, err, "room on the disk of A is low", "make room on the file system of the data directory")
+	if err := p.n.Begin(t.Context(), api.StartRequest{Instance: running, Process: "pressed"}); err != nil {
+		t.Errorf("a start that is repeated (N2): %v", err)
+	}
+	in := &inbox{node: p.n, peer: "B"}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := in.Capacity(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("links accept: %v", err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- in.Capacity(t.Context()) }()
+	if err := p.n.Terminate(t.Context(), condemned); err != nil {
+		t.Errorf("an operator is refused: %v", err)
+	}
+	p.told.await(t, happened(api.EventStopped, condemned, "gate"))
+	p.is(condemned, "gate", api.ActivityTerminated)
+	p.open()
+	p.ends(running, "gate")
+	p.held(running, "send")
+	p.why(running, "send", "room on the disk of A: 100 MiB are free, and below 128 MiB (limits.free) nothing is run or taken from links: "+
+		"make room on the file system of the data directory")
+	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
+		t.Errorf("health is %s: %+v", h.State, h)
+	}
+	select {
+	case err := <-waiting:
+		t.Fatalf("a link was let in: %v", err)
+	default:
+	}
+
+	p.low(false)
+	p.ends(running, "send")
+	if err := <-waiting; err != nil {
+		t.Errorf("links do not accept again: %v", err)
+	}
+	p.ends(p.mustStart("local"), "one")
+	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded { // B is not configured
+		t.Errorf("health is %s: %+v", h.State, h)
+	}
+}
+
+// At a transmission queue's quota (S3) starts that need the peer are refused and running
+// work waits as ready, and nothing else is touched. Three quarters let it go on.
+func TestQuotaOfATransmissionQueue(t *testing.T) {
+	p := newPressedNode(t, 1000)
+	running := p.mustStart("pressed")
+	p.runs(running)
+	to := p.n.queue.Transmission("B")
+	sent := 0
+	for {
+		id, err := p.start("sending")
+		if err != nil {
+			refusal(t, err, "sending@1 needs B, for which", "the quota (limits.transmission) is reached", "bring B back, or raise limits.transmission")
+			break
+		}
+		p.ends(id, "send")
+		if sent++; sent > 100 {
+			t.Fatal("no quota")
+		}
+	}
+	if _, bytes := to.Size(); sent == 0 || bytes < 1000 || bytes > 2000 {
+		t.Fatalf("%d were sent, %d bytes wait", sent, bytes)
+	}
+	p.ends(p.mustStart("local"), "one")
+	p.open()
+	p.ends(running, "gate")
+	p.held(running, "send")
+	count, bytes := to.Size()
+	p.why(running, "send", fmt.Sprintf("room in the transmission queue for B: %d messages of %d bytes wait there, "+
+		"its quota (limits.transmission) is 1000 bytes, and below 750 this goes on: bring B back, or raise limits.transmission", count, bytes))
+	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
+		t.Errorf("health is %s", h.State)
+	}
+
+	for _, lane := range []message.Lane{message.LaneData, message.LaneControl} {
+		to.Trim(lane, to.Last(lane).Number)
+	}
+	p.ends(running, "send")
+	p.ends(p.mustStart("sending"), "send")
+}
+
+// What waits for a free place of its program waits for nothing else, and is told so.
+func TestWhyOfABusyProgram(t *testing.T) {
+	p := newPressedNode(t, 1000)
+	for range 8 {
+		p.runs(p.mustStart("pressed"))
+	}
+	ninth := p.mustStart("pressed")
+	p.held(ninth, "gate")
+	p.why(ninth, "gate", "a free place of program gate")
+	p.open()
+	p.ends(ninth, "gate")
+}

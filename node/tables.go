@@ -1,0 +1,130 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// loadTables prepares every table of the store. A table that cannot be prepared keeps
+// its process from running, and the node from starting: it was accepted once.
+func (n *Node) loadTables() error {
+	for id := range n.queue.Tables() {
+		encoded, _, _, err := n.queue.Table(id)
+		if err != nil {
+			return fmt.Errorf("open node %s: read the table of %s: %w", n.name, id, err)
+		}
+		p, err := n.prepare(encoded)
+		if err != nil {
+			return fmt.Errorf("open node %s: %w", n.name, err)
+		}
+		n.tables[p.Table.Process] = newThread(n, p)
+	}
+	return nil
+}
+
+// prepare reads a table and checks that it is for this node.
+func (n *Node) prepare(encoded []byte) (*navigator.Process, error) {
+	t, err := processtable.Decode(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("read process table: %w", err)
+	}
+	if t.Node != n.name {
+		return nil, fmt.Errorf("table of %s is for node %s, this is %s", t.Process, t.Node, n.name)
+	}
+	return navigator.Prepare(t)
+}
+
+// judgeTable says whether a table may be stored here: name@version is bound to one
+// definition for ever (N3), and its definer is one that this node trusts (invariant 11).
+// New is false if it is there already.
+func (n *Node) judgeTable(encoded []byte) (p *navigator.Process, isNew bool, err error) {
+	if limit := n.limits.Load().Table; limit > 0 && len(encoded) > limit {
+		return nil, false, fmt.Errorf("the table has %d bytes, %s takes %d: raise limits.table there, or split the process", len(encoded), n.name, limit)
+	}
+	p, err = n.prepare(encoded)
+	if err != nil {
+		return nil, false, err
+	}
+	_, bound, found, err := n.queue.Table(p.Table.Process)
+	if err != nil {
+		return nil, false, fmt.Errorf("look for table of %s: %w", p.Table.Process, err)
+	}
+	if found && bound != p.Table.Definition {
+		return nil, false, errBound(p.Table.Process, n.name)
+	}
+	if reason := n.untrusted(p.Table.Process, p.Table.Definer); reason != "" && !found {
+		return nil, false, errors.New(reason)
+	}
+	return p, !found, nil
+}
+
+func errBound(id processtable.ProcessID, node processtable.NodeID) error {
+	return fmt.Errorf("%s is bound to another definition at %s: raise the version", id, node)
+}
+
+func record(p *navigator.Process, encoded []byte) queue.TableRecord {
+	return queue.TableRecord{Process: p.Table.Process, Definition: p.Table.Definition, Encoded: encoded}
+}
+
+// install starts the process thread of a table that is on disk. What waited for the
+// table (N3) is found by the thread's browse.
+func (n *Node) install(p *navigator.Process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id := p.Table.Process
+	delete(n.refused, id)
+	if n.stopped || n.tables[id] != nil {
+		return
+	}
+	t := newThread(n, p)
+	n.tables[id] = t
+	if n.started {
+		go t.run()
+		n.meetOf(p)
+	}
+	n.log.Info().Stringer("process", id).Str("definition", p.Table.Definition.String()[:12]).Msg("process table stored")
+}
+
+// thread gives the process thread of a process, or nil if its table is not here.
+func (n *Node) thread(id processtable.ProcessID) *thread {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.tables[id]
+}
+
+// newest gives the thread of the highest version of a process, or nil.
+func (n *Node) newest(name string) *thread {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var found *thread
+	for id, t := range n.tables {
+		if id.Name == name && (found == nil || id.Version > found.core.id().Version) {
+			found = t
+		}
+	}
+	return found
+}
+
+// threads gives all process threads by process name and version.
+func (n *Node) threads() []*thread {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := make([]*thread, 0, len(n.tables))
+	for _, t := range n.tables {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b *thread) int {
+		x, y := a.core.id(), b.core.id()
+		if c := strings.Compare(x.Name, y.Name); c != 0 {
+			return c
+		}
+		return x.Version - y.Version
+	})
+	return out
+}

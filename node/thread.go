@@ -1,0 +1,294 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/container"
+	"fmqm/instancetable"
+	"fmqm/internal/failpoint"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// mailbox is where a process thread's messages arrive. *queue.Mailbox is one.
+type mailbox interface {
+	Wake() <-chan struct{}
+	Take(limit int) []queue.Delivery
+}
+
+// Bounds of a thread's turn.
+const (
+	takeLimit     = 256  // entries taken from the mailbox in one turn
+	inFlightLimit = 2048 // transactions under way beyond which a browse waits
+)
+
+// thread is the process thread: one goroutine that serves one process queue (paper
+// §3.2). It turns what happens into events of its core, and the core's commands into
+// transactions and activity threads.
+type thread struct {
+	node    *Node
+	core    *core
+	mailbox mailbox
+	places  *threadPlaces
+	log     zerolog.Logger
+	meter   processMeter
+
+	mu     sync.Mutex
+	events []func(now time.Time)
+	wake   chan struct{}
+	quit   chan struct{}
+	ended  chan struct{}
+
+	programs sync.WaitGroup // activity threads
+	closing  bool           // the thread's own: no more of them, the node is stopping
+}
+
+func newThread(n *Node, p *navigator.Process) *thread {
+	t := &thread{
+		node:    n,
+		mailbox: n.queue.Mailbox(p.Table.Process),
+		log:     n.log.With().Stringer("process", p.Table.Process).Logger(),
+		wake:    make(chan struct{}, 1),
+		quit:    make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	t.places = n.slots.of(func(id processtable.ProgramID) {
+		t.post(func(now time.Time) { t.core.granted(id, now) })
+	})
+	t.core = newCore(n.name, p, n.queue, t.places, instancetable.Limits{
+		Entries: n.options.CacheEntries, Bytes: n.options.CacheBytes, Shared: n.cache,
+	})
+	t.core.holds = n.pressure.holds
+	t.core.reaches = n.pathTo
+	t.core.anew, t.core.losses = n.anew.Load, n.losses.Load
+	return t
+}
+
+// post hands an event to the thread. What is posted after the thread has stopped is
+// dropped: the queue says at the next start how far everything came.
+func (t *thread) post(event func(now time.Time)) {
+	t.mu.Lock()
+	t.events = append(t.events, event)
+	t.mu.Unlock()
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ask runs f on the thread and waits for it, or for ctx.
+func (t *thread) ask(ctx context.Context, f func(now time.Time)) error {
+	done := make(chan struct{})
+	t.post(func(now time.Time) {
+		f(now)
+		close(done)
+	})
+	select {
+	case <-done:
+		return nil
+	case <-t.ended:
+		return queue.ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *thread) run() {
+	defer close(t.ended)
+	for {
+		for t.turn() {
+			select {
+			case <-t.quit:
+				return
+			default:
+			}
+		}
+		select {
+		case <-t.wake:
+		case <-t.mailbox.Wake():
+		case <-t.quit:
+			return
+		}
+	}
+}
+
+// turn does what there is to do, newcomers first, and reports whether there may be
+// more. The browse of recovery comes last: it goes on beside new work.
+func (t *thread) turn() bool {
+	now := t.node.clock.Now()
+	deliveries := t.mailbox.Take(takeLimit)
+	if len(deliveries) > 0 {
+		failpoint.Hit("thread.taken")
+	}
+	for _, d := range deliveries {
+		t.core.deliver(d, now)
+	}
+	t.core.reconsider(now)
+	t.mu.Lock()
+	events := t.events
+	t.events = nil
+	t.mu.Unlock()
+	for _, event := range events {
+		event(now)
+	}
+	browsed := t.core.browsing && t.core.inFlight < inFlightLimit
+	if browsed {
+		t.core.browse(now)
+		failpoint.Hit("thread.browsed")
+	}
+	t.core.tidy()
+	t.meter.note(t.core)
+	t.perform()
+	if t.core.failure != nil {
+		t.node.fatal(t.core.failure)
+		return false
+	}
+	return len(deliveries) > 0 || len(events) > 0 || browsed || len(t.core.stale) > 0 || len(t.core.undropped) > 0
+}
+
+// perform carries out the core's commands.
+func (t *thread) perform() {
+	out := t.core.out
+	t.core.out = nil
+	for _, c := range out {
+		switch {
+		case c.submit != nil:
+			then, instance := c.then, c.submit.Consume[0].Entry.Instance
+			c.submit.Done = func(err error) {
+				t.post(func(now time.Time) { then(err, now) })
+				if err == nil {
+					t.meter.committed(c.submit)
+					t.node.meters.setAside.Add(uint64(len(c.submit.SetAside)))
+					t.node.observe(c.submit)
+					t.node.changes.tell(instance, decisive(c.submit))
+				}
+			}
+			failpoint.Hit("thread.decided")
+			t.node.queue.Submit(c.submit)
+		case c.invoke != nil:
+			t.invoke(c.invoke)
+		case c.cancel != nil:
+			if c.cancel.end != nil {
+				c.cancel.end()
+			}
+		}
+	}
+}
+
+// invoke starts an activity thread (paper §3.3): a goroutine that lives as long as
+// the program runs.
+func (t *thread) invoke(run *invocation) {
+	if t.closing { // a place that was granted before the node began to stop
+		t.places.Release(run.activity.Program)
+		return
+	}
+	ctx, cancel := context.WithCancel(t.node.running)
+	run.end = cancel
+	t.programs.Add(1)
+	t.meter.attempts.Add(1)
+	t.meter.running.Add(1)
+	go func() {
+		defer t.programs.Done()
+		defer cancel()
+		failpoint.Hit("program.begin")
+		result := t.attempt(ctx, run)
+		failpoint.Hit("program.ended")
+		t.meter.running.Add(-1)
+		t.places.Release(run.activity.Program)
+		if t.node.running.Err() != nil || result == nil {
+			return // the node is stopping: this attempt never happened
+		}
+		t.node.meters.program(run.activity.Program).ended(result.RC, result.Err != "", result.Ended.Sub(result.Started))
+		t.post(func(now time.Time) { t.core.finished(run, *result, now) })
+	}()
+}
+
+// attempt runs the program once. It gives nil, and ends the node, if the program could
+// not be noted where it would be found after a crash (P2).
+func (t *thread) attempt(ctx context.Context, run *invocation) *navigator.Result {
+	a := run.activity
+	entry, ok := t.node.registry().Lookup(a.Program)
+	if !ok {
+		return &navigator.Result{Started: run.started, Ended: run.started, Err: fmt.Sprintf(
+			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", a.Program, t.node.name)}
+	}
+	r := entry.Program.Run(ctx, program.Call{
+		Process:   t.core.id().String(),
+		Instance:  run.entry.Instance.String(),
+		Activity:  string(a.Name),
+		Node:      string(t.node.name),
+		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
+		Key:   idempotencyKey(run.entry, run.call.Iteration, run.call.Run),
+		Input: run.call.Input, OutputType: a.Output,
+		NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
+		Log: func(line string) {
+			t.log.Info().Stringer("instance", run.entry.Instance).Str("activity", string(a.Name)).
+				Str("program", string(a.Program)).Msg(line)
+		},
+	})
+	if errors.Is(r.Err, program.ErrLedger) {
+		t.node.fatal(r.Err)
+		return nil
+	}
+	out := &navigator.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended}
+	if r.Err != nil {
+		out.Err = r.Err.Error()
+	} else if err := t.node.checkSize(r.Output); err != nil {
+		out.Err = fmt.Sprintf("output of program %s: %v", a.Program, err)
+	}
+	return out
+}
+
+// idempotencyKey is the same for every attempt of one execution, and for no other (P1).
+func idempotencyKey(e message.Entry, iteration, run int) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		e.Instance.String(), string(e.Scope), string(e.Activity), strconv.Itoa(iteration), strconv.Itoa(run),
+	}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// checkSize holds a container to the node's limit, where that is below the language's.
+func (n *Node) checkSize(c *container.Struct) error {
+	limit := n.limits.Load().Container
+	if limit <= 0 || limit >= container.MaxEncoded || c == nil {
+		return nil
+	}
+	encoded, err := container.EncodeCBOR(c)
+	if err != nil {
+		return err
+	}
+	if len(encoded) > limit {
+		return fmt.Errorf("the container has %d bytes, this node takes %d (limits.container)", len(encoded), limit)
+	}
+	return nil
+}
+
+// decisive reports whether an instance may not run any more after tx.
+func decisive(tx *queue.Tx) bool {
+	return slices.ContainsFunc(tx.Audit, func(r queue.AuditRecord) bool {
+		return r.Event == queue.EventEnded || r.Event == queue.EventStopped || r.Event == queue.EventInError
+	})
+}
+
+func (n *Node) observe(tx *queue.Tx) {
+	if n.options.Observe == nil {
+		return
+	}
+	for i := range tx.Audit {
+		n.options.Observe(tx.Audit[i])
+	}
+}

@@ -1,0 +1,369 @@
+package node
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// How long an upload waits for what nodes that are heard say of their tables.
+const (
+	uploadTimeout = 10 * time.Second
+	uploadPause   = 50 * time.Millisecond
+)
+
+// upload is one request's work.
+type upload struct {
+	node    *Node
+	request api.UploadRequest
+	tables  []*processtable.Table
+	own     []*navigator.Process // the tables of this node that are new here
+	ownData [][]byte
+	formats map[processtable.ProcessID]otherFormat // what nodes have in another format than the upload's
+	answer  api.UploadAnswer
+}
+
+// Upload plans first: what changes at which node. Then, if no node refuses, it stores
+// the table of this node and puts those of the others on their way.
+func (n *Node) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
+	u := &upload{node: n, request: r, formats: map[processtable.ProcessID]otherFormat{}, answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}}}
+	for _, table := range r.Tables {
+		t, err := decodeUpload(table)
+		if err != nil {
+			return api.UploadAnswer{}, err
+		}
+		u.tables = append(u.tables, t)
+		n.Meet(t.Node)
+	}
+	if err := u.plan(ctx); err != nil {
+		return api.UploadAnswer{}, asAPI(err)
+	}
+	u.warn(ctx)
+	if r.PlanOnly {
+		return u.answer, nil
+	}
+	if u.refused() {
+		return u.answer, nil
+	}
+	if err := u.send(ctx); err != nil {
+		return api.UploadAnswer{}, asAPI(err)
+	}
+	u.await(ctx)
+	return u.answer, nil
+}
+
+func decodeUpload(table api.Table) (*processtable.Table, error) {
+	t, err := processtable.Decode(table.Table)
+	if err != nil {
+		return nil, api.Errorf(api.CodeRefused, "compile the definition again with this version of fmqm-define", "table for %s: %v", table.Node, err)
+	}
+	if string(t.Node) != table.Node || t.Process.String() != table.Process || t.Definition.String() != table.Definition {
+		return nil, api.Errorf(api.CodeRefused, "compile the definition again", "table for %s says that it is of %s for %s", table.Node, t.Process, t.Node)
+	}
+	return t, nil
+}
+
+// plan says for each table what it would do.
+func (u *upload) plan(ctx context.Context) error {
+	n := u.node
+	for i, t := range u.tables {
+		line := api.UploadNode{Node: string(t.Node), Process: t.Process.String(), Plan: api.PlanUnknown}
+		switch {
+		case t.Node == n.name:
+			p, isNew, err := n.judgeTable(u.request.Tables[i].Table)
+			switch {
+			case err != nil:
+				line.Plan, line.Reason = api.PlanRefuse, err.Error()
+			case isNew && u.otherwiseBound(p):
+				line.Plan, line.Reason = api.PlanRefuse, fmt.Sprintf("%s has two definitions in this upload: raise the version of one", t.Process)
+			case isNew:
+				line.Plan, u.own, u.ownData = api.PlanAdd, append(u.own, p), append(u.ownData, u.request.Tables[i].Table)
+			default:
+				line.Plan = api.PlanUnchanged
+				encoded, _, _, err := n.queue.Table(t.Process)
+				if err != nil {
+					return fmt.Errorf("read the table of %s: %w", t.Process, err)
+				}
+				u.found(t, processtable.FormatOf(encoded))
+			}
+		case n.Link(t.Node) == nil:
+			line.Reason = fmt.Sprintf("%s has no link to it: the table waits until one is configured", n.name)
+			if !u.request.AllowNewNode {
+				line.Plan = api.PlanRefuse
+				line.Reason = fmt.Sprintf("%s has no link to node %s: add it to links.peers, or allow a node that is not there yet (--allow-new-node)", n.name, t.Node)
+			}
+		default:
+			u.planRemote(ctx, t, u.request.Tables[i].Table, &line)
+		}
+		u.answer.Nodes = append(u.answer.Nodes, line)
+	}
+	u.refuseMixed()
+	return nil
+}
+
+// found notes the format of a table that a node has already, of the same definition.
+func (u *upload) found(t *processtable.Table, format int) {
+	if format = max(format, 1); format != t.Format {
+		u.formats[t.Process] = otherFormat{t.Node, format}
+	}
+}
+
+// otherFormat is a node that has its table in another format than the upload's.
+type otherFormat struct {
+	node   processtable.NodeID
+	format int
+}
+
+// refuseMixed refuses a table where another node has its own in another format: all of a
+// process's tables have one, or one node would resolve dead paths on the behalf of hosts
+// whose peers were never told that it may (N6).
+func (u *upload) refuseMixed() {
+	for i, t := range u.tables {
+		line := &u.answer.Nodes[i]
+		if other, mixed := u.formats[t.Process]; mixed && (line.Plan == api.PlanAdd || line.Plan == api.PlanUnknown) {
+			line.Plan = api.PlanRefuse
+			line.Reason = fmt.Sprintf("%s has its table of %s in format %d, and this upload is of format %d: upload with --table-format %d, or raise the version",
+				other.node, t.Process, other.format, t.Format, other.format)
+		}
+	}
+}
+
+// otherwiseBound reports whether this upload brings another definition of p as well (N3).
+func (u *upload) otherwiseBound(p *navigator.Process) bool {
+	return slices.ContainsFunc(u.own, func(other *navigator.Process) bool {
+		return other.Table.Process == p.Table.Process && other.Table.Definition != p.Table.Definition
+	})
+}
+
+func (u *upload) planRemote(ctx context.Context, t *processtable.Table, encoded []byte, line *api.UploadNode) {
+	r := askAll[tableReport](ctx, u.node, []processtable.NodeID{t.Node}, askTable, question(t, encoded))[0]
+	if r.Err != nil {
+		line.Reason = "it is not heard now: " + u.node.linkReason(t.Node)
+		return
+	}
+	u.planAnswered(t, r.Answer, line)
+}
+
+// planAnswered says what the upload would do at a node that has answered.
+func (u *upload) planAnswered(t *processtable.Table, r tableReport, line *api.UploadNode) {
+	reads := max(r.Reads, 1)
+	switch {
+	case !r.Found && t.Format > reads:
+		line.Plan = api.PlanRefuse
+		line.Reason = fmt.Sprintf("%s reads process tables up to format %d, and this upload is of format %d: upgrade it, or upload with --table-format %d",
+			t.Node, reads, t.Format, reads)
+	case !r.Found && t.Definer != nil && !r.Signed:
+		line.Plan = api.PlanRefuse
+		line.Reason = fmt.Sprintf("%s is of a version that reads no signed tables: upgrade it, or upload with --unsigned", t.Node)
+	case r.Untrusted != "":
+		line.Plan, line.Reason = api.PlanRefuse, r.Untrusted
+	case !r.Found:
+		line.Plan = api.PlanAdd
+	case r.Definition == t.Definition.String():
+		line.Plan = api.PlanUnchanged
+		u.found(t, r.Format)
+	default:
+		line.Plan, line.Reason = api.PlanRefuse, errBound(t.Process, t.Node).Error()
+	}
+}
+
+// question asks a node about a table that is to go to it.
+func question(t *processtable.Table, encoded []byte) tableQuestion {
+	return tableQuestion{Process: t.Process.String(), Table: sumOf(encoded), Definer: base64.StdEncoding.EncodeToString(t.Definer)}
+}
+
+func (n *Node) linkReason(peer processtable.NodeID) string {
+	l := n.Link(peer)
+	if l == nil {
+		return "no link"
+	}
+	s := l.Status()
+	if s.Reason == "" {
+		return string(s.State)
+	}
+	return s.Reason
+}
+
+// refused marks every line, if one node refuses: an upload is for all nodes or none
+// of those that can be asked.
+func (u *upload) refused() bool {
+	by := slices.IndexFunc(u.answer.Nodes, func(l api.UploadNode) bool { return l.Plan == api.PlanRefuse })
+	if by < 0 {
+		return false
+	}
+	for i := range u.answer.Nodes {
+		line := &u.answer.Nodes[i]
+		switch line.Plan {
+		case api.PlanUnchanged:
+			line.Result = api.ResultUnchanged
+		case api.PlanRefuse:
+			line.Result = api.ResultRefused
+		case api.PlanAdd, api.PlanUnknown:
+			line.Result = api.ResultRefused
+			line.Reason = "not sent, since " + u.answer.Nodes[by].Node + " refuses"
+		}
+	}
+	return true
+}
+
+// send puts everything in one transaction: this node's tables, and the others' into
+// their transmission queues.
+func (u *upload) send(ctx context.Context) error {
+	n := u.node
+	tx := &queue.Tx{}
+	for i, p := range u.own {
+		tx.Tables = append(tx.Tables, record(p, u.ownData[i]))
+	}
+	for i, t := range u.tables {
+		line := &u.answer.Nodes[i]
+		switch {
+		case line.Plan == api.PlanUnchanged:
+			line.Result = api.ResultUnchanged
+		case t.Node == n.name:
+			line.Result = api.ResultStored
+		default:
+			line.Result = api.ResultQueued
+			tx.Put = append(tx.Put, message.Message{
+				Header: message.Header{
+					Queue:      message.Queue{Process: t.Process, Node: t.Node},
+					Definition: t.Definition.Short(), Origin: n.name, Kind: message.KindTable, Lane: message.LaneData,
+				},
+				Body: u.request.Tables[i].Table,
+			})
+		}
+	}
+	if len(tx.Tables) == 0 && len(tx.Put) == 0 {
+		return nil
+	}
+	if err := n.commit(ctx, tx); err != nil {
+		return fmt.Errorf("store the upload at %s: %w", n.name, err)
+	}
+	for _, p := range u.own {
+		n.install(p)
+	}
+	return nil
+}
+
+// await asks the nodes that are heard what became of their tables; those that are not
+// stay queued.
+func (u *upload) await(ctx context.Context) {
+	n := u.node
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	for i, t := range u.tables {
+		line := &u.answer.Nodes[i]
+		for line.Result == api.ResultQueued && ctx.Err() == nil {
+			l := n.Link(t.Node)
+			if l == nil || l.Status().State != link.StateConnected {
+				break
+			}
+			r := askAll[tableReport](ctx, n, []processtable.NodeID{t.Node}, askTable, question(t, u.request.Tables[i].Table))[0]
+			switch {
+			case r.Err != nil:
+			case r.Answer.Found && r.Answer.Definition == t.Definition.String():
+				line.Result, line.Reason = api.ResultStored, ""
+			case r.Answer.Refused != "":
+				line.Result, line.Reason = api.ResultRefused, r.Answer.Refused
+			default:
+				pause(ctx, uploadPause)
+			}
+			if r.Err != nil {
+				break
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// warn names programs that a node has not registered, and pairs of nodes that a
+// connector joins and no link does.
+func (u *upload) warn(ctx context.Context) {
+	n := u.node
+	known := map[processtable.NodeID]nodeReport{n.name: n.reportSelf()}
+	var ask []processtable.NodeID
+	for _, t := range u.tables {
+		if t.Node != n.name && n.Link(t.Node) != nil && !slices.Contains(ask, t.Node) {
+			ask = append(ask, t.Node)
+		}
+	}
+	for _, r := range askAll[nodeReport](ctx, n, ask, askNode, struct{}{}) {
+		if r.Err == nil {
+			known[r.Node] = r.Answer
+		}
+	}
+	for _, t := range u.tables {
+		report, ok := known[t.Node]
+		if !ok {
+			continue
+		}
+		for _, program := range unregistered(t, report) {
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: program %s is not registered at %s: add it to `programs` there, or its activities go in error", t.Process, program, t.Node))
+		}
+		for _, peer := range unlinked(t, report) {
+			if report.Broker && known[processtable.NodeID(peer)].Broker {
+				continue
+			}
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: a connector leads from %s to %s, and %s has no link to %s: its messages wait until one is configured", t.Process, t.Node, peer, t.Node, peer))
+		}
+	}
+}
+
+func unregistered(t *processtable.Table, r nodeReport) []string {
+	var out []string
+	for _, a := range t.Activities {
+		name := string(a.Program)
+		if a.Kind == processtable.KindProgram && !slices.Contains(r.Programs, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// unlinked gives the nodes that connectors of t lead to and that its node has no link
+// to. Sink may be at any node where an instance may start.
+func unlinked(t *processtable.Table, r nodeReport) []string {
+	var out []string
+	add := func(node processtable.NodeID) {
+		name := string(node)
+		if node != t.Node && !slices.Contains(r.Peers, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, a := range t.Activities {
+		for _, c := range a.OutControl {
+			if c.Node == processtable.Origin {
+				for _, s := range t.Starts {
+					add(s)
+				}
+				continue
+			}
+			add(c.Node)
+		}
+		for _, d := range a.OutData {
+			if d.Node != processtable.Origin {
+				add(d.Node)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,129 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/processtable"
+)
+
+// Why says what each activity that does not go on waits for.
+func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
+	g, err := n.gather(ctx, id, false)
+	if err != nil {
+		return api.WhyAnswer{}, err
+	}
+	s := g.status()
+	a := api.WhyAnswer{Instance: id, Process: g.process, State: s.State, Waits: []api.Wait{}, Unreachable: s.Unreachable}
+	if s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
+		return a, nil
+	}
+	byName := map[string]api.Activity{}
+	for _, activity := range s.Activities {
+		byName[activity.Activity] = activity
+	}
+	waits := g.waits()
+	for _, activity := range s.Activities {
+		if w, waits := n.why(g, activity, waits[activity.Activity], byName); waits {
+			a.Waits = append(a.Waits, w)
+		}
+	}
+	return a, nil
+}
+
+// why is one line of Why: false for an activity that has ended, or whose turn has not
+// come as long as its predecessors have theirs.
+func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api.Activity) (api.Wait, bool) {
+	out := api.Wait{Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started}
+	switch a.State {
+	case api.ActivityTerminated, api.ActivitySkipped:
+		return out, false
+	case api.ActivityInError:
+		out.For = "an operator to retry it: " + a.Reason
+		if w.Aside > 0 {
+			out.For = toDecide(w, a) + ": " + a.Reason
+		}
+	case api.ActivityUnknown:
+		out.For = "its node to answer"
+	case api.ActivityRunning:
+		out.For = "program " + w.Program + " to end"
+	case api.ActivityReady:
+		out.For = "a free place of program " + w.Program
+		switch {
+		case w.Held != "":
+			out.For = w.Held
+		case !w.Due.IsZero():
+			out.For = "its next attempt at " + w.Due.UTC().Format(time.RFC3339)
+			if a.Reason != "" {
+				out.For += ", after: " + a.Reason
+			}
+		}
+	case api.ActivityExecuted:
+		out.For = "its result to be written"
+	case api.ActivitySuspended:
+		out.For = "an operator to resume it"
+	case api.ActivityWaiting, api.ActivityInactive:
+		if w.Aside > 0 {
+			out.For = toDecide(w, a)
+			break
+		}
+		return n.whyWaiting(g, out, w, byName)
+	}
+	out.Heard, out.LastHeard = n.heard(g, out.At)
+	return out, true
+}
+
+// toDecide: a message that the activity needs was set aside at its node.
+func toDecide(w waiting, a api.Activity) string {
+	return fmt.Sprintf("an operator at %s to decide about message %d, which was set aside (fmqm dead show %d)", a.Node, w.Aside, w.Aside)
+}
+
+// whyWaiting names what an activity waits for: the predecessors that have not ended,
+// or, where they have, the messages that are on their way.
+func (n *Node) whyWaiting(g *gathered, out api.Wait, w waiting, byName map[string]api.Activity) (api.Wait, bool) {
+	var pending, coming []string
+	for _, from := range w.For {
+		p, known := byName[from]
+		switch {
+		case from == string(processtable.Source):
+			coming = append(coming, from)
+			out.At = g.origin
+		case known && (p.State == api.ActivityTerminated || p.State == api.ActivitySkipped):
+			coming = append(coming, from)
+			if p.Ended.After(out.Since) {
+				out.Since = p.Ended
+			}
+			out.At = p.Node
+		default:
+			pending = append(pending, from)
+		}
+	}
+	if out.State == api.ActivityInactive && len(coming) == 0 {
+		return out, false
+	}
+	switch {
+	case len(pending) > 0:
+		out.For = "connectors from " + strings.Join(pending, ", ")
+		out.At = byName[pending[0]].Node
+	default:
+		out.For = "messages of " + strings.Join(coming, ", ") + " that are on their way"
+		if disk := g.reports[out.Node].Disk; disk != "" && out.At != out.Node {
+			out.At = out.Node // it takes nothing from links
+			out.For += "; " + disk
+		}
+	}
+	out.Heard, out.LastHeard = n.heard(g, out.At)
+	return out, true
+}
+
+// heard reports whether a node answered just now, and when it was last heard.
+func (n *Node) heard(g *gathered, node string) (bool, time.Time) {
+	if node == string(n.name) {
+		return true, n.clock.Now()
+	}
+	_, answered := g.reports[node]
+	return answered, n.lastHeard(processtable.NodeID(node))
+}

@@ -1,0 +1,249 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fmqm/container"
+)
+
+// DefaultGrace is how long a program has between SIGTERM and SIGKILL.
+const DefaultGrace = 5 * time.Second
+
+// CleanPath is the PATH of programs, unless their env says otherwise.
+const CleanPath = "/usr/local/bin:/usr/bin:/bin"
+
+// command is a program of kind exec.
+type command struct {
+	argv      []string
+	env       []string // of every invocation
+	path      string   // PATH in env
+	dir       string
+	timeout   time.Duration
+	grace     time.Duration
+	maxOutput int
+	ledger    *Ledger
+}
+
+func newCommand(s Spec, o Options) (Program, error) {
+	if len(s.Exec) == 0 || s.Exec[0] == "" {
+		return nil, errors.New("exec: no program: write a list of the program and its arguments, such as [/usr/local/bin/check, --json]")
+	}
+	keepFiles()
+	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
+	maps.Copy(env, s.Env)
+	c := &command{
+		argv: s.Exec, path: env["PATH"], dir: s.Dir,
+		timeout: s.Timeout, grace: o.Grace, maxOutput: o.MaxOutput, ledger: o.Ledger,
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.env = append(c.env, name+"="+env[name])
+	}
+	return c, nil
+}
+
+// keepFiles keeps from programs the files that the daemon itself inherited; what it
+// opens never reaches them. Kernels before 5.11 cannot do it.
+var keepFiles = sync.OnceFunc(func() {
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+})
+
+func (p *command) Run(ctx context.Context, c Call) Result {
+	r := Result{Started: time.Now()}
+	r.RC, r.Output, r.Err = p.attempt(ctx, &c)
+	r.Final = errors.Is(r.Err, ErrSuspect)
+	r.Ended = time.Now()
+	return r
+}
+
+// attempt runs the program between two notes in the ledger. After a failure another
+// attempt may follow: what has left the process group is ended too, so that it finds
+// itself alone.
+func (p *command) attempt(ctx context.Context, c *Call) (int64, *container.Struct, error) {
+	if ctx.Err() != nil {
+		return 0, nil, stopped(ctx, p.timeout)
+	}
+	if err := p.ledger.begin(c, p.argv[0]); err != nil {
+		return 0, nil, err
+	}
+	rc, out, err := p.run(ctx, c)
+	if err != nil || rc != 0 && !c.RCIsData {
+		if endRunaways(c) != nil {
+			return rc, out, err // not ended: its note stays, and its key waits for it
+		}
+	}
+	p.ledger.end(c)
+	return rc, out, err
+}
+
+// endRunaways kills what carries the key of c: children that left the group.
+func endRunaways(c *Call) error {
+	if c.Key == "" {
+		return nil
+	}
+	_, err := ofKey(c.Node, c.Key).end()
+	return err
+}
+
+func (p *command) run(ctx context.Context, c *Call) (int64, *container.Struct, error) {
+	input, err := container.EncodeJSON(c.Input)
+	if err != nil {
+		return 0, nil, fmt.Errorf("input container: %w", err)
+	}
+	path, err := p.find()
+	if err != nil {
+		return 0, nil, err
+	}
+	run, cancel := withTimeout(ctx, p.timeout)
+	defer cancel()
+
+	log := newLines(c.Log)
+	stderr, printed := &stream{to: log}, &stream{to: log}
+	stdout := &bounded{limit: p.maxOutput, over: cancel}
+	cmd := exec.CommandContext(run, path)
+	cmd.Args, cmd.Dir, cmd.Env = p.argv, p.dir, p.environment(c)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
+	if c.NoOutput {
+		cmd.Stdout = printed
+	}
+	ended, err := p.child(cmd, c)
+	printed.flush()
+	stderr.flush()
+
+	var exit *exec.ExitError
+	switch {
+	case cmd.Process == nil:
+		return 0, nil, p.notStarted(path, err)
+	case stdout.full:
+		return 0, nil, fmt.Errorf("wrote over %d bytes to its standard output: pass a reference (a file, a URL) instead of the content", p.maxOutput)
+	case ended:
+		return 0, nil, stopped(ctx, p.timeout)
+	case errors.As(err, &exit) && !exit.Exited():
+		return 0, nil, fmt.Errorf("was ended by a signal (%s): see the program's log for what it said before", exit.ProcessState)
+	case err != nil && exit == nil && !errors.Is(err, exec.ErrWaitDelay):
+		return 0, nil, fmt.Errorf("run %s: %w", path, err)
+	}
+	rc := int64(cmd.ProcessState.ExitCode())
+	if errors.Is(err, exec.ErrWaitDelay) {
+		log.say("fmqm: a child that has left the process group holds standard output or error open: what it writes from now on is dropped")
+	}
+	if hint := usually[rc]; hint != "" && !c.RCIsData {
+		log.say(fmt.Sprintf("fmqm: return code %d usually means that a command %s", rc, hint))
+	}
+	out, err := c.output(stdout.buf.Bytes(), rc, log)
+	return rc, out, err
+}
+
+// usually is what shells and the like mean by some return codes.
+var usually = map[int64]string{126: "could not be executed", 127: "was not found"}
+
+// child starts cmd in a process group of its own, waits until it has ended, and ends
+// what is left of the group. It says whether the child was asked to end.
+func (p *command) child(cmd *exec.Cmd, c *Call) (ended bool, err error) {
+	var asked atomic.Bool
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = p.grace
+	cmd.Cancel = func() error {
+		asked.Store(true)
+		return signalGroup(cmd.Process.Pid, unix.SIGTERM)
+	}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	p.ledger.runs(c, cmd.Process.Pid)
+	awaitExit(cmd.Process.Pid)
+	// The leader is still a zombie, so its number names this group and no other.
+	_ = signalGroup(cmd.Process.Pid, unix.SIGKILL)
+	if asked.Load() {
+		_ = endRunaways(c) // now, lest they hold the output open; tried again by attempt
+	}
+	err = cmd.Wait()
+	return asked.Load(), err
+}
+
+// awaitExit returns when the process has ended, and leaves it to be waited for.
+func awaitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+func signalGroup(pid int, s unix.Signal) error {
+	if err := unix.Kill(-pid, s); err != nil {
+		if errors.Is(err, unix.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+	return nil
+}
+
+// find gives the file to run: a name without a slash is looked for in the PATH that
+// the program will have, not in the daemon's.
+func (p *command) find() (string, error) {
+	name := p.argv[0]
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(p.path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("cannot be started: no executable %q in %s: install it, or write its whole path in `exec`", name, p.path)
+}
+
+// notStarted says what to do about err of starting path.
+func (p *command) notStarted(path string, err error) error {
+	remedy := "try it by hand as the daemon's user"
+	switch {
+	case p.dir != "" && !isDir(p.dir):
+		remedy = fmt.Sprintf("its `dir` %s is not a directory that the daemon can see: make it, or correct `dir`", p.dir)
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = "install it, or correct `exec` in the node's configuration (for a script, also the interpreter in its first line)"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "let the daemon's user execute it (chmod +x)"
+	case errors.Is(err, unix.ENOEXEC):
+		remedy = "it is no program for this machine; a script needs a first line such as #!/bin/sh"
+	case errors.Is(err, unix.E2BIG):
+		remedy = "its arguments and `env` are too long together"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("stopped by the node: %w", err)
+	}
+	return fmt.Errorf("cannot be started: %w: %s", err, remedy)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func (p *command) environment(c *Call) []string {
+	facts := c.facts()
+	env := make([]string, len(p.env), len(p.env)+len(facts))
+	copy(env, p.env)
+	for _, f := range facts {
+		env = append(env, f.env+"="+f.value)
+	}
+	return env
+}

@@ -1,0 +1,96 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"fmqm/container"
+)
+
+// Program is something that can be invoked. It is safe for concurrent use.
+type Program interface {
+	// Run invokes the program once and returns when it has ended. It never panics for
+	// what the program does, and takes as long as the program, its timeout, or ctx.
+	Run(ctx context.Context, call Call) Result
+}
+
+// Call is one invocation.
+type Call struct {
+	Process   string // name@version
+	Instance  string
+	Activity  string
+	Node      string
+	Iteration int    // from 1
+	Attempt   int    // from 1
+	Key       string // the idempotency key (P1): the same for every attempt
+
+	Input      *container.Struct // never nil; not changed and not kept
+	OutputType *container.Type   // never nil
+	NoOutput   bool              // the definition names no output: what is printed is log
+	RCIsData   bool              // a return code other than 0 is data, not a failed attempt
+	RCContinue bool              // on_rc: continue is written: so is an HTTP 408, 425, 429 or 5xx (P3)
+
+	// Log takes a line of the program's standard error, and of its standard output where
+	// NoOutput, without the newline, cut at MaxLogLine bytes. It is not called any more
+	// after Run has returned, and by one goroutine at a time. Nil: they are dropped.
+	Log func(line string)
+}
+
+// Result is what became of a Call.
+type Result struct {
+	RC     int64             // _RC: exit code, HTTP status (2xx: 0), or of a builtin
+	Output *container.Struct // the caller's; nil only where Err is not
+	// Err says why the attempt failed whatever the return code: the program could not be
+	// started, was killed by a signal, overran its timeout (ErrTimeout), wrote what is not
+	// its output container. It wraps ctx.Err() where Run's own ctx ended it: that says
+	// nothing of the program, and ErrLedger where the node must stop: neither was an
+	// attempt. A return code that nothing reads is not in it.
+	Err            error
+	Final          bool      // with Err: another attempt must not be made before somebody has looked
+	Started, Ended time.Time // for people
+}
+
+// ErrTimeout is wrapped where a program was ended because it overran its timeout.
+var ErrTimeout = errors.New("overran its timeout")
+
+// Limits of what programs write.
+const (
+	MaxLogLine  = 4 << 10 // bytes of one line of log; the rest of it is dropped
+	MaxLogBytes = 1 << 20 // bytes that one invocation can log; then a line says so
+	logLineCost = 128     // what a line counts beside its own bytes: a log adds about as much
+)
+
+// fact is one of the facts of an invocation that programs are told.
+type fact struct{ env, header, value string }
+
+// facts gives a program's contract: environment variables of exec, headers of http.
+func (c *Call) facts() []fact {
+	return []fact{
+		{"FMQM_PROCESS", "Fmqm-Process", c.Process},
+		{"FMQM_INSTANCE", "Fmqm-Instance", c.Instance},
+		{"FMQM_ACTIVITY", "Fmqm-Activity", c.Activity},
+		{"FMQM_ITERATION", "Fmqm-Iteration", strconv.Itoa(c.Iteration)},
+		{"FMQM_ATTEMPT", "Fmqm-Attempt", strconv.Itoa(c.Attempt)},
+		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},
+		{"FMQM_NODE", "Fmqm-Node", c.Node},
+	}
+}
+
+// stopped gives the reason why run, derived from parent with a timeout, has ended.
+func stopped(parent context.Context, timeout time.Duration) error {
+	if err := parent.Err(); err != nil {
+		return fmt.Errorf("stopped by the node: %w", err)
+	}
+	return fmt.Errorf("%w of %v: make it faster, or raise `timeout` of the program", ErrTimeout, timeout)
+}
+
+// withTimeout is context.WithTimeout, where 0 is none.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}

@@ -1,0 +1,160 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// Kind is how a program is invoked.
+type Kind uint8
+
+const (
+	KindExec    Kind = 1
+	KindHTTP    Kind = 2
+	KindBuiltin Kind = 3
+)
+
+// Spec registers one program, as a node's configuration says it.
+type Spec struct {
+	Kind        Kind
+	Exec        []string          // KindExec: argument vector; a name without a slash is looked for in PATH
+	URL         string            // KindHTTP
+	Builtin     string            // KindBuiltin: one of Builtins
+	Timeout     time.Duration     // 0: none, for http DefaultHTTPTimeout
+	Concurrency int               // invocations at once; 0: DefaultConcurrency of the kind
+	Env         map[string]string // KindExec: added to the clean environment
+	Dir         string            // KindExec: working directory; empty: the daemon's
+}
+
+// DefaultConcurrency is how many invocations of one program run at once unless its
+// registration says otherwise: a child process costs a core while it starts, an http
+// request waits, a builtin costs next to nothing.
+func DefaultConcurrency(k Kind) int {
+	switch k {
+	case KindExec:
+		return max(4, 2*runtime.NumCPU())
+	case KindHTTP:
+		return 16
+	case KindBuiltin:
+	}
+	return 256
+}
+
+// Options hold for all programs of a registry. Zero values have defaults.
+type Options struct {
+	Home      string            // HOME of exec programs; default: the daemon's
+	Grace     time.Duration     // between SIGTERM and SIGKILL; default: DefaultGrace
+	MaxOutput int               // bytes that a program may answer; default: container.MaxJSON
+	Transport http.RoundTripper // of http programs; default: one for all of them
+	Ledger    *Ledger           // notes exec programs; nil: what outlives a killed daemon is not found
+}
+
+func (o Options) withDefaults() Options {
+	if o.Home == "" {
+		o.Home = os.Getenv("HOME")
+	}
+	if o.Home == "" {
+		o.Home = "/"
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.MaxOutput <= 0 {
+		o.MaxOutput = container.MaxJSON
+	}
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 16
+		o.Transport = t
+	}
+	return o
+}
+
+// Entry is a registered program.
+type Entry struct {
+	Program     Program
+	Kind        Kind
+	Concurrency int // how many invocations may run at once; at least 1
+}
+
+// Registry is what a node can run (invariant 11). It is immutable; a configuration
+// that was read again makes a new one.
+type Registry struct {
+	entries map[processtable.ProgramID]Entry
+	options Options
+}
+
+// NewRegistry registers programs. All of it or, with an error for each that is wrong,
+// nothing.
+func NewRegistry(specs map[processtable.ProgramID]Spec, o Options) (*Registry, error) {
+	r := &Registry{entries: make(map[processtable.ProgramID]Entry, len(specs)), options: o.withDefaults()}
+	var problems []error
+	for _, id := range slices.Sorted(maps.Keys(specs)) {
+		e, err := newEntry(specs[id], r.options)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("program %s: %w", id, err))
+		}
+		r.entries[id] = e
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return r, nil
+}
+
+func newEntry(s Spec, o Options) (Entry, error) {
+	e := Entry{Kind: s.Kind, Concurrency: s.Concurrency}
+	if e.Concurrency <= 0 {
+		e.Concurrency = DefaultConcurrency(s.Kind)
+	}
+	var err error
+	switch s.Kind {
+	case KindExec:
+		e.Program, err = newCommand(s, o)
+	case KindHTTP:
+		e.Program, err = newService(s, o)
+	case KindBuiltin:
+		e.Program, err = newBuiltin(s.Builtin, s.Timeout)
+	default:
+		err = fmt.Errorf("no such kind of program: %d", s.Kind)
+	}
+	return e, err
+}
+
+// Lookup gives the program that is registered as id.
+func (r *Registry) Lookup(id processtable.ProgramID) (Entry, bool) {
+	e, ok := r.entries[id]
+	return e, ok
+}
+
+// Names gives what is registered, sorted.
+func (r *Registry) Names() []processtable.ProgramID {
+	return slices.Sorted(maps.Keys(r.entries))
+}
+
+// Close lets idle connections of http programs go. Programs that run are not touched.
+func (r *Registry) Close() {
+	if t, ok := r.options.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// RegistryOf registers programs that are Go values: for tests, and for whoever embeds
+// a node. A Concurrency below 1 counts as 1.
+func RegistryOf(entries map[processtable.ProgramID]Entry) *Registry {
+	r := &Registry{entries: make(map[processtable.ProgramID]Entry, len(entries)), options: Options{}.withDefaults()}
+	for id, e := range entries {
+		e.Concurrency = max(1, e.Concurrency)
+		r.entries[id] = e
+	}
+	return r
+}
