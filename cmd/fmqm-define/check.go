@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
+)
+
+func checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "say everything that is wrong or doubtful in definitions",
+		ArgsUsage: "FILE...",
+		Description: `Every error has file, line and column, the line with a caret beneath the place,
+what is wrong and what to do. It ends with 0 if there is no error, whatever
+warnings there are, and with 1 if there is one.`,
+		UsageText: `fmqm-define check purchase-order.yaml
+fmqm-define check processes/*.yaml -o json
+generate-process | fmqm-define check -`,
+		Flags:  []cli.Flag{shared.OutputFlag()},
+		Action: check,
+	}
+}
+
+func check(c *cli.Context) error {
+	p, err := shared.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	files := c.Args().Slice()
+	if readsStdin(files...) > 1 {
+		return shared.Usagef("- is there more than once: standard input can be read once")
+	}
+	list := p.List(false)
+	wrong, doubtful, unread := 0, 0, 0
+	for _, file := range files {
+		s, err := load(c, file)
+		if err != nil {
+			shared.Talk(c, "%v", err)
+			unread++
+			continue
+		}
+		w, d := count(s.diagnostics)
+		wrong, doubtful = wrong+w, doubtful+d
+		for _, d := range s.diagnostics {
+			if err := printDiagnostic(p, list, d, s.text, shared.From(c).Out); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Format != shared.Table {
+		if err := list.End(); err != nil {
+			return err
+		}
+	}
+	shared.Talk(c, "%s: %s, %s", plural(len(files), "file"), plural(wrong, "error"), plural(doubtful, "warning"))
+	if wrong > 0 || unread > 0 {
+		return &shared.Error{Exit: shared.ExitFailed}
+	}
+	return nil
+}
+
+// printDiagnostic prints d with its line of the source, or as a row of a list.
+func printDiagnostic(p *shared.Printer, list *shared.List, d definition.Diagnostic, text []byte, w io.Writer) error {
+	if p.Format != shared.Table {
+		return list.Row(d)
+	}
+	_, err := fmt.Fprint(w, d.Text(text))
+	return err
+}

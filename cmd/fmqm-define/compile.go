@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
+)
+
+func compileCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "compile",
+		Usage:     "write one table for each node, and a manifest with their hashes",
+		ArgsUsage: "FILE",
+		Description: `Writes NAME@VERSION.NODE.table for each node and NAME@VERSION.manifest.json into
+DIR. The same definition gives the same bytes, on any machine. To send tables to
+their nodes, use upload: it compiles by itself.`,
+		UsageText: `fmqm-define compile purchase-order.yaml -o tables
+fmqm-define compile -o /tmp/tables purchase-order.yaml`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "write into `DIR`, which is made if it is not there"},
+			tableFormatFlag(),
+		},
+		Action: compile,
+	}
+}
+
+func compile(c *cli.Context) error {
+	compiled, err := loadCompiled(c, c.Int(tableFormat))
+	if err != nil {
+		return err
+	}
+	dir := c.String("output")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the output directory: %w", err)
+	}
+	for _, each := range compiled {
+		for i, t := range each.Manifest.Tables {
+			if err := writeFile(dir, t.File, each.Encoded[i]); err != nil {
+				return err
+			}
+			shared.Talk(c, "%s: %s, %s", filepath.Join(dir, t.File), plural(len(t.Activities), "activity"), plural(t.Bytes, "byte"))
+		}
+		manifest, err := manifestText(each.Manifest)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s@%d.manifest.json", each.Manifest.Process, each.Manifest.Version)
+		if err := writeFile(dir, name, manifest); err != nil {
+			return err
+		}
+		shared.Talk(c, "%s", filepath.Join(dir, name))
+	}
+	return nil
+}
+
+const tableFormat = "table-format"
+
+func tableFormatFlag() cli.Flag {
+	return &cli.IntFlag{Name: tableFormat, Usage: "write tables in format `N`, for nodes that read no newer one (default: the newest)"}
+}
+
+// loadCompiled compiles every process of FILE; format 0 is the newest.
+func loadCompiled(c *cli.Context, format int) ([]*definition.Compiled, error) {
+	s, err := loadWhole(c, c.Args().First())
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*definition.Compiled, len(s.processes))
+	for i, p := range s.processes {
+		compiled, err := definition.CompileWith(p, definition.CompileOptions{TableFormat: format})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		all[i] = compiled
+	}
+	return all, nil
+}
+
+func manifestText(m definition.Manifest) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(m)
+	return b.Bytes(), err
+}
+
+// writeFile writes a file whole or not at all: nobody finds half of one.
+func writeFile(dir, name string, content []byte) (err error) {
+	f, err := os.CreateTemp(dir, "."+name+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(f.Name()))
+		}
+	}()
+	if _, err = f.Write(content); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err = f.Chmod(0o644); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(dir, name))
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
+)
+
+// Who lays a picture out.
+const (
+	layoutAuto     = "auto"
+	layoutGraphviz = "graphviz"
+	layoutPlain    = "plain"
+)
+
+// layoutTimeout is how long Graphviz may take for one process.
+const layoutTimeout = time.Minute
+
+func drawCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "draw",
+		Usage:     "draw a process as a graph",
+		ArgsUsage: "FILE",
+		Description: `dot is the language of Graphviz, mermaid that of many wikis and code forges. svg is
+a picture: Graphviz lays it out if its program dot is installed, and fmqm-define
+itself, more plainly, if not or if --layout plain asks for it.`,
+		UsageText: `fmqm-define draw purchase-order.yaml --format svg > purchase-order.svg
+fmqm-define draw purchase-order.yaml --format svg --layout plain > purchase-order.svg
+fmqm-define draw purchase-order.yaml --format mermaid
+fmqm-define draw purchase-order.yaml | dot -Tpng > purchase-order.png`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "dot", Usage: "draw as `FORMAT`: svg, dot or mermaid (default: dot)"},
+			&cli.StringFlag{Name: "layout", Value: layoutAuto, Usage: "lay svg out by `LAYOUT`: graphviz, plain, or auto, which is graphviz where it is installed (default: auto)"},
+			&cli.StringFlag{Name: "process", Usage: "draw only the process `NAME` of a file with several"},
+		},
+		Action: draw,
+	}
+}
+
+func draw(c *cli.Context) error {
+	format, layout := c.String("format"), c.String("layout")
+	drawing := definition.Dot
+	switch format {
+	case "dot", "svg":
+	case "mermaid":
+		drawing = definition.Mermaid
+	default:
+		return shared.Usagef("--format %s: no such format: write svg, dot or mermaid", format)
+	}
+	switch layout {
+	case layoutAuto, layoutGraphviz, layoutPlain:
+	default:
+		return shared.Usagef("--layout %s: no such layout: write graphviz, plain or auto", layout)
+	}
+	if c.IsSet("layout") && format != "svg" {
+		return shared.Usagef("--layout is for --format svg: whoever draws %s lays it out", format)
+	}
+	s, err := loadWhole(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	processes, err := chosen(s.processes, c.String("process"))
+	if err != nil {
+		return err
+	}
+	if format == "svg" {
+		if len(processes) > 1 {
+			return shared.Usagef("%s has %d processes, and a picture shows one: choose with --process: %s", s.name, len(processes), names(processes))
+		}
+		out, err := picture(c.Context, processes[0], layout)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(shared.From(c).Out, out)
+		return err
+	}
+	drawings := make([]string, len(processes))
+	for i, p := range processes {
+		drawings[i] = drawing(p)
+	}
+	_, err = io.WriteString(shared.From(c).Out, strings.Join(drawings, "\n"))
+	return err
+}
+
+// picture gives a process as SVG, laid out by Graphviz or here.
+func picture(ctx context.Context, p *definition.Process, layout string) (string, error) {
+	dot, err := exec.LookPath("dot")
+	switch {
+	case layout == layoutPlain, layout == layoutAuto && err != nil:
+		return definition.SVG(p)
+	case err != nil:
+		return "", shared.Failedf("--layout graphviz: Graphviz is not installed here: install it (apt-get install graphviz), or take --layout plain")
+	}
+	return graphviz(ctx, dot, definition.Dot(p))
+}
+
+// chosen gives the process with a name; all of them if there is none.
+func chosen(processes []*definition.Process, name string) ([]*definition.Process, error) {
+	if name == "" {
+		return processes, nil
+	}
+	for _, p := range processes {
+		if p.Name == name {
+			return []*definition.Process{p}, nil
+		}
+	}
+	return nil, shared.Usagef("--process %s: there is none of this name: there are %s", name, names(processes))
+}
+
+func names(processes []*definition.Process) string {
+	all := make([]string, len(processes))
+	for i, p := range processes {
+		all[i] = p.Name
+	}
+	return strings.Join(all, ", ")
+}
+
+// graphviz lets Graphviz lay out a graph.
+func graphviz(ctx context.Context, dot, graph string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, layoutTimeout)
+	defer cancel()
+	layout := exec.CommandContext(ctx, dot, "-Tsvg")
+	var out, talk bytes.Buffer
+	layout.Stdin, layout.Stdout, layout.Stderr = strings.NewReader(graph), &out, &talk
+	err := layout.Run()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", shared.Failedf("--format svg: Graphviz was not done after %v: try --layout plain, or see fmqm-define show", layoutTimeout)
+	case err != nil:
+		return "", fmt.Errorf("--format svg: %s: %w: %s", dot, err, strings.TrimSpace(talk.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definer"
+	"fmqm/processtable"
+)
+
+const keyFlag = "key"
+
+func keygenCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "keygen",
+		Usage:     "make a key that upload signs with",
+		ArgsUsage: "[FILE]",
+		Description: `Writes a new private key to FILE, for its owner only, and prints its public half as
+nodes have it in ` + "`definers`" + ` in their configurations. Without FILE the key is the
+user's own, ~/.config/fmqm/definer.key, with which upload signs where it is not told
+of another, and which the first upload makes. A key that is there is not replaced.`,
+		UsageText: `fmqm-define keygen
+fmqm-define keygen head-office.key
+fmqm-define keygen --public >definers.txt`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "public", Usage: "make none: print the public half of the key that is there"},
+		},
+		Action: keygen,
+	}
+}
+
+func keygen(c *cli.Context) error {
+	if c.Args().Len() > 1 {
+		return shared.Usagef("%q is one argument too many", c.Args().Get(1))
+	}
+	path, err := definer.Path(c.Args().First(), shared.From(c).Env)
+	if err != nil {
+		return fmt.Errorf("%w: name a file", err)
+	}
+	var key ed25519.PrivateKey
+	if c.Bool("public") {
+		key, err = definer.Load(path)
+	} else {
+		key, err = definer.Create(path, rand.Reader)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &shared.Error{Exit: shared.ExitRefused, Text: err.Error()}
+	case errors.Is(err, fs.ErrNotExist):
+		return &shared.Error{Exit: shared.ExitNotFound, Text: err.Error()}
+	case err != nil:
+		return err
+	}
+	fmt.Fprintln(shared.From(c).Out, processtable.DefinerText(key.Public().(ed25519.PublicKey)))
+	if !c.Bool("public") {
+		shared.Talk(c, "the private key is in %s: keep it to yourself, and a copy in a safe place", path)
+	}
+	return nil
+}
+
+// signer gives the key that an upload is signed with; nil: none.
+func signer(c *cli.Context) (ed25519.PrivateKey, error) {
+	named := c.String(keyFlag)
+	switch {
+	case named != "" && c.Bool("unsigned"):
+		return nil, shared.Usagef("--unsigned and --%s: write one of them", keyFlag)
+	case c.Bool("unsigned"):
+		return nil, nil
+	case named == "":
+		return ownKey(c)
+	}
+	path, err := definer.Path(named, shared.From(c).Env)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", keyFlag, err)
+	}
+	key, err := definer.Load(path)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", keyFlag, err)
+	}
+	return key, nil
+}
+
+// ownKey gives the user's own key, and makes it if it is not there, so that the first
+// upload needs no other command. Who has no place for one uploads unsigned.
+func ownKey(c *cli.Context) (ed25519.PrivateKey, error) {
+	path, err := definer.Path("", shared.From(c).Env)
+	if err != nil {
+		unsigned(c, err)
+		return nil, nil
+	}
+	key, err := definer.Load(path)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return key, err
+	}
+	key, err = definer.Create(path, rand.Reader)
+	switch {
+	case errors.Is(err, fs.ErrExist): // another upload was first
+		return definer.Load(path)
+	case err != nil:
+		unsigned(c, err)
+		return nil, nil
+	}
+	shared.Talk(c, "uploads are signed: made a key for it, %s; nodes that have `definers` need \"%s\" there",
+		path, processtable.DefinerText(key.Public().(ed25519.PublicKey)))
+	return key, nil
+}
+
+func unsigned(c *cli.Context, err error) {
+	shared.Talk(c, "not signed, since there is no key and none can be made (%v): nodes that have `definers` will refuse; name a key with --%s", err, keyFlag)
+}

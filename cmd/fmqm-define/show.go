@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
+	"fmqm/processtable"
+)
+
+func showCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show the process tables that the nodes would get",
+		ArgsUsage: "FILE",
+		Description: `The columns are those of process tables in the literature: the process, the
+activity, its incoming and outgoing control connectors (CC) and data connectors
+(DC) with their conditions. Q_A,0 is the queue of process 0 at node A. Below stand
+the activities elsewhere that the node resolves on their nodes' behalf when they are
+on a dead path, and which nodes may do so for connectors that lead here.`,
+		UsageText: `fmqm-define show purchase-order.yaml
+fmqm-define show purchase-order.yaml --node B
+fmqm-define show --node B purchase-order.yaml -o json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "node", Usage: "show the table of `NODE` only"},
+			shared.OutputFlag(),
+		},
+		Action: show,
+	}
+}
+
+func show(c *cli.Context) error {
+	p, err := shared.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	compiled, err := loadCompiled(c, 0)
+	if err != nil {
+		return err
+	}
+	tables, err := tablesOf(compiled, c.String("node"), c.IsSet("node"))
+	if err != nil {
+		return err
+	}
+	if p.Format == shared.Table {
+		_, err := io.WriteString(shared.From(c).Out, definition.Show(tables))
+		return err
+	}
+	list := p.List(false)
+	for _, t := range definition.Shown(tables) {
+		if err := list.Row(t); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
+// tablesOf gives the tables of all nodes, or of one.
+func tablesOf(compiled []*definition.Compiled, node string, one bool) ([]*processtable.Table, error) {
+	var tables []*processtable.Table
+	var nodes []string
+	for _, each := range compiled {
+		for _, t := range each.Tables {
+			nodes = append(nodes, string(t.Node))
+			if !one || string(t.Node) == node {
+				tables = append(tables, t)
+			}
+		}
+	}
+	if len(tables) == 0 {
+		slices.Sort(nodes)
+		return nil, &shared.Error{
+			Exit: shared.ExitNotFound,
+			Text: fmt.Sprintf("no table is for node %q: there are tables for %s", node, strings.Join(slices.Compact(nodes), ", ")),
+		}
+	}
+	return tables, nil
+}
+
+func schemaCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "schema",
+		Usage: "print the JSON Schema of definitions, for editors",
+		Description: `With it an editor completes and checks definitions while they are written. Most
+understand this line at the top of a file, with the path of the schema:
+# yaml-language-server: $schema=fmqm.schema.json`,
+		UsageText: `fmqm-define schema > fmqm.schema.json`,
+		Action: func(c *cli.Context) error {
+			_, err := shared.From(c).Out.Write(definition.Schema())
+			return err
+		},
+	}
+}

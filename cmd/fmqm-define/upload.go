@@ -1,0 +1,239 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
+	"fmqm/processtable"
+)
+
+func uploadCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "upload",
+		Usage:     "compile a definition and send each node its table",
+		ArgsUsage: "FILE",
+		Description: `The node at ADDR gets its own table and passes the others on. First it says what
+changes at which node; then the tables are sent, unless a node refuses: then none
+is. For each node the report says stored, queued (it was not heard from yet, and
+gets its table when it is), unchanged or refused, and why. It ends with 0 if no
+table was refused, and with 4 if one was.
+
+Every table is signed, so that nodes can insist on who defines what they run
+(` + "`definers`" + ` in their configurations), with the key of --key, else with the user's
+own, ~/.config/fmqm/definer.key, which is made if it is not there; see keygen.`,
+		UsageText: `fmqm-define upload purchase-order.yaml --to http://127.0.0.1:7411
+fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
+fmqm-define upload --allow-new-node purchase-order.yaml
+fmqm-define upload purchase-order.yaml --key credential:definer`,
+		Flags: append([]cli.Flag{
+			shared.ToFlag(),
+			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that no node has a link to yet: they wait until one has"},
+			&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
+			tableFormatFlag(),
+			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign: for nodes of versions that read no signed tables"},
+			&cli.BoolFlag{Name: "plan", Usage: "say what would change, and change nothing"},
+			shared.TimeoutFlag(),
+			shared.OutputFlag(),
+		}, shared.CertificateFlags()...),
+		Action: upload,
+	}
+}
+
+func upload(c *cli.Context) error {
+	printer, err := shared.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	compiled, err := loadCompiled(c, c.Int(tableFormat))
+	if err != nil {
+		return err
+	}
+	client, err := shared.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	key, err := signer(c)
+	if err != nil {
+		return err
+	}
+	tables, err := tablesToSend(compiled, key)
+	if err != nil {
+		return err
+	}
+
+	request := api.UploadRequest{Tables: tables, AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
+	plan, err := send(c, client, request, "asking what would change")
+	if err != nil {
+		return fmt.Errorf("plan the upload: %w", err)
+	}
+	for _, w := range plan.Warnings {
+		shared.Talk(c, "warning: %s", w)
+	}
+	if c.Bool("plan") {
+		return report(printer, plan.Nodes)
+	}
+	for _, line := range plan.Nodes {
+		shared.Talk(c, "plan: %s", planLine(line))
+	}
+	request.PlanOnly = false
+	done, err := send(c, client, request, "uploading")
+	if err != nil {
+		if api.MayHaveHappened(err) {
+			shared.Talk(c, "the upload may have been done all the same; it is safe to repeat")
+		}
+		return fmt.Errorf("upload: %w", err)
+	}
+	for _, w := range done.Warnings {
+		if !slices.Contains(plan.Warnings, w) {
+			shared.Talk(c, "warning: %s", w)
+		}
+	}
+	return report(printer, done.Nodes)
+}
+
+// send is client.Upload, with how far it has come for who waits at a terminal.
+func send(c *cli.Context, client *api.Client, r api.UploadRequest, what string) (api.UploadAnswer, error) {
+	progress := shared.NewProgress(c)
+	defer progress.End()
+	nodes := map[string]bool{}
+	for _, t := range r.Tables {
+		nodes[t.Node] = true
+	}
+	return client.Upload(api.WithProgress(c.Context, func(sent, total int64) {
+		if sent < total {
+			progress.Show("%s: %s of %s (%d %%)", what, shared.Bytes(sent), shared.Bytes(total), 100*sent/max(total, 1))
+			return
+		}
+		progress.Show("%s: %s sent, waiting for the answers of %d nodes", what, shared.Bytes(total), len(nodes))
+	}), r)
+}
+
+// tablesToSend gives the tables with the signature of key, if that is not nil.
+func tablesToSend(compiled []*definition.Compiled, key ed25519.PrivateKey) ([]api.Table, error) {
+	var tables []api.Table
+	for _, each := range compiled {
+		for i, t := range each.Manifest.Tables {
+			encoded := each.Encoded[i]
+			if key != nil {
+				signed, err := processtable.Sign(encoded, key)
+				if err != nil {
+					return nil, err
+				}
+				encoded = signed
+			}
+			sum := sha256.Sum256(encoded)
+			tables = append(tables, api.Table{
+				Node:       t.Node,
+				Process:    fmt.Sprintf("%s@%d", each.Manifest.Process, each.Manifest.Version),
+				Definition: each.Manifest.Definition,
+				SHA256:     hex.EncodeToString(sum[:]),
+				Table:      encoded,
+			})
+		}
+	}
+	return tables, nil
+}
+
+// planLine says in words what the upload will do at a node.
+func planLine(l api.UploadNode) string {
+	what := map[api.Plan]string{
+		api.PlanAdd:       "gets",
+		api.PlanUnchanged: "has",
+		api.PlanRefuse:    "refuses",
+		api.PlanUnknown:   "did not answer, and is sent",
+	}[l.Plan]
+	line := fmt.Sprintf("%s %s %s", l.Node, what, l.Process)
+	if l.Reason != "" {
+		line += ": " + l.Reason
+	}
+	return line
+}
+
+// report prints one line for each table, and is an error if one was refused.
+func report(p *shared.Printer, nodes []api.UploadNode) error {
+	list := p.List(false, "NODE", "PROCESS", "PLAN", "RESULT", "REASON")
+	var refused []string
+	for _, l := range nodes {
+		if l.Result == api.ResultRefused || l.Result == "" && l.Plan == api.PlanRefuse {
+			refused = append(refused, l.Node)
+		}
+		result := string(l.Result)
+		if result == "" {
+			result = "-"
+		}
+		if err := list.Row(l, l.Node, l.Process, string(l.Plan), result, l.Reason); err != nil {
+			return err
+		}
+	}
+	if err := list.End(); err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		return &shared.Error{Exit: shared.ExitRefused, Text: "refused: " + strings.Join(refused, ", ")}
+	}
+	return nil
+}
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "list the processes that a node has tables of",
+		Description: `STARTS are the nodes where an instance may be started. DEFINER is the beginning of the
+key of who signed the table, as it stands in ` + "`definers`" + ` of configurations, or - if
+nobody did.`,
+		UsageText: `fmqm-define list --to http://127.0.0.1:7411
+fmqm-define list -o jsonl`,
+		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
+		Action: list,
+	}
+}
+
+// shortDefiner gives the beginning of ed25519:BASE64.
+func shortDefiner(key string) string {
+	_, text, ok := strings.Cut(key, ":")
+	if !ok {
+		return "-"
+	}
+	return text[:min(8, len(text))]
+}
+
+func list(c *cli.Context) error {
+	printer, err := shared.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	client, err := shared.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	answer, err := client.Definitions(c.Context)
+	if err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
+	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER")
+	for _, d := range answer.Definitions {
+		short := d.Definition[:min(12, len(d.Definition))]
+		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer)); err != nil {
+			return err
+		}
+	}
+	if err := rows.End(); err != nil {
+		return err
+	}
+	if len(answer.Definitions) == 0 {
+		shared.Talk(c, "the node has no process yet: upload one with fmqm-define upload FILE")
+	}
+	return nil
+}

@@ -1,0 +1,568 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"fmqm/api"
+	"fmqm/api/apitest"
+	"fmqm/cmd/fmqm/client"
+	"fmqm/cmd/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // so that tables do not depend on where the test runs
+	goleak.VerifyTestMain(m)
+}
+
+const id = "0197c0de-0000-7000-8000-000000000001"
+
+var at = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// result is what a command line comes to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// fmqm runs a command line against the node at to.
+func fmqm(to, stdin string, args ...string) result {
+	var out, err bytes.Buffer
+	env := func(name string) string {
+		if name == "FMQM_TO" {
+			return to
+		}
+		return ""
+	}
+	code := client.Main(append([]string{"fmqm"}, args...), cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err, Env: env})
+	return result{code, out.String(), err.String()}
+}
+
+func want(t *testing.T, what string, got, want result) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(result{})); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func fullStatus() api.Status {
+	rc, none := int64(3), int64(0)
+	i, _ := api.ParseInstance(id)
+	return api.Status{
+		Instance: i, Process: "purchase-order@1", State: api.InstanceRunning, InError: 1, Started: at,
+		Activities: []api.Activity{
+			{Activity: "receive", Node: "A", State: api.ActivityTerminated, Iterations: 1, RC: &none, Started: at, Ended: at.Add(time.Second), Output: json.RawMessage(`{"amount":5}`)},
+			{Activity: "credit", Node: "B", State: api.ActivityInError, Iterations: 2, RC: &rc, Reason: "return code 3", Started: at},
+			{Activity: "reject", Node: "D", State: api.ActivityUnknown},
+		},
+		Unreachable: []api.Unreachable{{Node: "C"}, {Node: "D", LastHeard: at}},
+	}
+}
+
+const fullTable = `instance   0197c0de-0000-7000-8000-000000000001
+process    purchase-order@1
+state      running, activities in error: 1
+started    2025-06-01 12:00:00
+no answer  C (not heard since the daemon was started), D (last heard 2025-06-01 12:00:00)
+
+ACTIVITY  NODE  STATE       ITERATIONS  RC  STARTED              ENDED                REASON
+receive   A     terminated  1           0   2025-06-01 12:00:00  2025-06-01 12:00:01
+credit    B     in-error    2           3   2025-06-01 12:00:00  -                    return code 3
+reject    D     unknown     -           -   -                    -
+`
+
+const fullJSONL = `{"instance":"0197c0de-0000-7000-8000-000000000001","process":"purchase-order@1","state":"running","in_error":1,"started":"2025-06-01T12:00:00Z","activities":[` +
+	`{"activity":"receive","node":"A","state":"terminated","iterations":1,"rc":0,"started":"2025-06-01T12:00:00Z","ended":"2025-06-01T12:00:01Z","output":{"amount":5}},` +
+	`{"activity":"credit","node":"B","state":"in-error","iterations":2,"rc":3,"reason":"return code 3","started":"2025-06-01T12:00:00Z"},` +
+	`{"activity":"reject","node":"D","state":"unknown"}],"unreachable":[{"node":"C"},{"node":"D","last_heard":"2025-06-01T12:00:00Z"}]}` + "\n"
+
+// start PROCESS[@VERSION] [--input JSON|@FILE|-] [--key K] [-n COUNT] [--wait]
+
+func TestStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "order.json")
+	if err := os.WriteFile(file, []byte("{\"from\": \"file\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var asked api.StartRequest
+	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
+		asked = r
+		return fullStatus(), nil
+	}})
+	for _, tc := range []struct {
+		line           []string
+		process, input string
+	}{
+		{[]string{"start", "p"}, "p", ""},
+		{[]string{"start", "p@2"}, "p@2", ""},
+		{[]string{"start", "p", "--input", `{"a": 1}`}, "p", `{"a":1}`},
+		{[]string{"start", "--input", `{"a": 1}`, "p"}, "p", `{"a":1}`},
+		{[]string{"start", "p", "--input=@" + file}, "p", `{"from":"file"}`},
+		{[]string{"start", "p", "--input", "-"}, "p", `{"from":"stdin"}`},
+	} {
+		want(t, strings.Join(tc.line, " "), fmqm(to, ` {"from": "stdin"} `, tc.line...), result{0, fullTable, ""})
+		if asked.Process != tc.process || string(asked.Input) != tc.input || asked.Instance.Version() != 7 {
+			t.Errorf("%v: asked for %+v", tc.line, asked)
+		}
+	}
+	first := asked.Instance
+	fmqm(to, "", "start", "p")
+	if asked.Instance == first {
+		t.Error("two starts, one instance")
+	}
+	want(t, "as jsonl", fmqm(to, "", "start", "p", "-o", "jsonl"), result{0, fullJSONL, ""})
+}
+
+// N2: --key K is the same instance again and again; each of -n has its own.
+func TestStartWithAKey(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[api.InstanceID]int{}
+	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[r.Instance]++
+		if r.Key == "" || r.Instance != api.KeyedInstance("p", r.Key) {
+			t.Errorf("instance %s with the key %q, of which it is not made", r.Instance, r.Key)
+		}
+		return api.Status{Instance: r.Instance, Key: r.Key}, nil
+	}})
+	for _, line := range []string{"start p --key K", "start --key=K p@2", "start p --key L -n 3", "start p --key L -n 3"} {
+		if r := fmqm(to, "", strings.Fields(line)...); r.code != 0 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if n := seen[api.KeyedInstance("p", "K")]; n != 2 || len(seen) != 4 {
+		t.Errorf("key K was started %d times, there are %d instances", n, len(seen))
+	}
+	for i, n := range seen {
+		if n != 2 {
+			t.Errorf("%s was asked for %d times", i, n)
+		}
+	}
+	if r := fmqm(to, "", "start", "p", "--key", "K"); !strings.Contains(r.out, "\nkey        K\n") {
+		t.Errorf("the status has no key: %+v", r)
+	}
+	if r := fmqm(to, "", "start", "p", "--key", strings.Repeat("k", 1100)); r.code != 2 || !strings.Contains(r.err, "--key: over 1016 bytes: take a date or an order number, say") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestStartMany(t *testing.T) {
+	var n atomic.Int32
+	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
+		n.Add(1)
+		return api.Status{Instance: r.Instance, Process: "p@1", State: api.InstanceRunning}, nil
+	}})
+	r := fmqm(to, "", "start", "p", "-n", "200", "-o", "jsonl")
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	seen := map[api.InstanceID]bool{}
+	for _, l := range lines {
+		var st api.Status
+		if err := json.Unmarshal([]byte(l), &st); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		seen[st.Instance] = true
+	}
+	if r.code != 0 || r.err != "" || len(lines) != 200 || len(seen) != 200 || n.Load() != 200 {
+		t.Errorf("exit %d, %s; %d lines, %d instances, %d requests", r.code, r.err, len(lines), len(seen), n.Load())
+	}
+	table := fmqm(to, "", "start", "p", "-n", "2")
+	if rows := strings.Split(strings.TrimSpace(table.out), "\n"); len(rows) != 3 || !strings.HasPrefix(rows[0], "INSTANCE ") || !strings.HasSuffix(rows[2], "  p@1         running") {
+		t.Errorf("table\n%s", table.out)
+	}
+	one := fmqm(to, "", "start", "p", "-n", "1", "-o", "json")
+	var array []api.Status
+	if err := json.Unmarshal([]byte(one.out), &array); err != nil || len(array) != 1 {
+		t.Errorf("json of -n is no array: %s", one.out)
+	}
+}
+
+func TestStartManyStopsAtTheFirstThatCannotBeStarted(t *testing.T) {
+	var n atomic.Int32
+	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
+		if n.Add(1) > 5 {
+			return api.Status{}, api.Errorf(api.CodeRefused, "free some", "the disk is full")
+		}
+		return api.Status{Instance: r.Instance}, nil
+	}})
+	r := fmqm(to, "", "start", "p", "-n", "1000", "-o", "jsonl")
+	if want := "fmqm: 5 of 1000 were started: the disk is full: free some\n"; r.code != cli.ExitRefused || r.err != want || strings.Count(r.out, "\n") != 5 {
+		t.Errorf("%+v", r)
+	}
+	if n.Load() > 200 {
+		t.Errorf("%d were asked for after the first was refused", n.Load())
+	}
+}
+
+// An order is never doubled: after a time-out the same instance is asked for again.
+func TestStartIsRepeatedWithTheSameIdentifier(t *testing.T) {
+	var mu sync.Mutex
+	var asked []api.InstanceID
+	backend := api.Handler(&apitest.Backend{OnStart: func(ctx context.Context, r api.StartRequest) (api.Status, error) {
+		mu.Lock()
+		asked = append(asked, r.Instance)
+		n := len(asked)
+		mu.Unlock()
+		switch n {
+		case 1:
+			<-ctx.Done() // never answers
+			return api.Status{}, ctx.Err()
+		case 2:
+			panic(http.ErrAbortHandler) // breaks
+		}
+		return api.Status{Instance: r.Instance, Process: "p@1", State: api.InstanceRunning}, nil
+	}})
+	to := apitest.ServeHandler(t, backend)
+	r := fmqm(to, "", "start", "p", "--timeout", "1s", "-o", "jsonl")
+	if r.code != 0 || len(asked) != 3 || asked[0] != asked[1] || asked[1] != asked[2] || !strings.Contains(r.out, asked[0].String()) {
+		t.Errorf("asked for %v: %+v", asked, r)
+	}
+	if !strings.Contains(r.err, "no answer from "+to+" within 1s") || !strings.Contains(r.err, "asking again for the same instance") {
+		t.Errorf("said %s", r.err)
+	}
+}
+
+func TestStartThatIsNeverAnsweredSaysThatItMayHaveHappened(t *testing.T) {
+	to := apitest.ServeHandler(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	r := fmqm(to, "", "start", "p", "--key", "K", "--timeout", "10ms")
+	i := api.KeyedInstance("p", "K").String()
+	if r.code != cli.ExitUnreachable || !strings.HasSuffix(r.err, "instance "+i+" may have been started: see fmqm status "+i+"\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestStartWait(t *testing.T) {
+	ended := fullStatus()
+	ended.State, ended.InError, ended.Unreachable, ended.Ended = api.InstanceFinished, 0, nil, at.Add(time.Minute)
+	ended.Output, ended.Activities = json.RawMessage(`{"tracking":"1"}`), nil
+	inError, terminated := fullStatus(), fullStatus()
+	inError.State, inError.Reason = api.InstanceInError, "credit at B is in error"
+	terminated.State, terminated.Activities = api.InstanceTerminated, nil
+	for _, tc := range []struct {
+		name string
+		last api.Status
+		code int
+		out  string // of the table, the beginning
+		err  string
+	}{
+		{"finished", ended, 0, "instance   " + id + "\nprocess    purchase-order@1\nstate      finished\nstarted    2025-06-01 12:00:00\nended      2025-06-01 12:01:00\noutput     {\"tracking\":\"1\"}\n", ""},
+		{
+			"in error", inError, 1, "instance   " + id + "\nprocess    purchase-order@1\nstate      in-error, activities in error: 1\n",
+			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  put right what is wrong, then: fmqm retry " + id + " ACTIVITY\n",
+		},
+		{"terminated", terminated, 1, "instance   " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var waits atomic.Int64
+			to := apitest.Serve(t, &apitest.Backend{
+				OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+				OnWait: func(context.Context, api.InstanceID) (api.Status, error) {
+					if waits.Add(1) == 1 {
+						return fullStatus(), nil // still running
+					}
+					return tc.last, nil
+				},
+			})
+			r := fmqm(to, "", "start", "p", "--wait")
+			if r.code != tc.code || !strings.HasPrefix(r.out, tc.out) || r.err != tc.err || waits.Load() != 2 {
+				t.Errorf("after %d waits: exit %d\n%s%s\nwant %d\n%s%s", waits.Load(), r.code, r.out, r.err, tc.code, tc.out, tc.err)
+			}
+			if many := fmqm(to, "", "start", "p", "-n", "2", "--wait", "-o", "jsonl"); many.code != tc.code || many.err != tc.err || strings.Count(many.out, "\n") != 2 {
+				t.Errorf("with -n: %+v", many)
+			}
+		})
+	}
+}
+
+func TestStartWaitBearsANodeThatIsAwayForAWhile(t *testing.T) {
+	waits := 0
+	ended := fullStatus()
+	ended.State = api.InstanceFinished
+	to := apitest.Serve(t, &apitest.Backend{
+		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+		OnWait: func(context.Context, api.InstanceID) (api.Status, error) {
+			if waits++; waits < 3 {
+				panic(http.ErrAbortHandler)
+			}
+			return ended, nil
+		},
+	})
+	if r := fmqm(to, "", "start", "p", "--wait"); r.code != 0 || waits != 3 {
+		t.Errorf("after %d waits: %+v", waits, r)
+	}
+	gone := apitest.Serve(t, &apitest.Backend{
+		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+		OnWait:  func(context.Context, api.InstanceID) (api.Status, error) { panic(http.ErrAbortHandler) },
+	})
+	if r := fmqm(gone, "", "start", "p", "--wait", "--timeout", "100ms"); r.code != cli.ExitUnreachable || !strings.HasPrefix(r.err, "fmqm: instance "+id+": the connection to "+gone+" broke") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// status INSTANCE
+
+func TestStatus(t *testing.T) {
+	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+		if i.String() != id {
+			return api.Status{}, errors.New("another instance")
+		}
+		return fullStatus(), nil
+	}})
+	for _, line := range []string{"status " + id, "status -o table " + id, "status " + id + " -o table"} {
+		want(t, line, fmqm(to, "", strings.Fields(line)...), result{0, fullTable, ""})
+	}
+	want(t, "jsonl", fmqm(to, "", "status", id, "-o=jsonl"), result{0, fullJSONL, ""})
+	r := fmqm(to, "", "status", id, "-o", "json")
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(r.out)); err != nil || compact.String() != strings.TrimSpace(fullJSONL) || strings.Count(r.out, "\n") < 20 {
+		t.Errorf("json: %v\n%s", err, r.out)
+	}
+}
+
+// list [--all]
+
+func TestList(t *testing.T) {
+	var asked []api.ListRequest
+	ids := make([]api.InstanceID, 3)
+	for i := range ids {
+		ids[i], _ = api.ParseInstance(id[:35] + string(rune('1'+i)))
+	}
+	to := apitest.Serve(t, &apitest.Backend{OnList: func(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
+		asked = append(asked, r)
+		switch {
+		case !r.All:
+			return api.ListAnswer{}, nil
+		case r.After == api.InstanceID{}:
+			return api.ListAnswer{Instances: []api.Instance{
+				{Instance: ids[0], Process: "p@1", State: api.InstanceRunning, Started: at}, {Instance: ids[1], Process: "p@1", State: api.InstanceFinished, Started: at, Ended: at},
+			}, More: true}, nil
+		}
+		return api.ListAnswer{Instances: []api.Instance{{Instance: ids[2], Process: "long-name@12", Key: "monday", State: api.InstanceInError, Started: at}}}, nil
+	}})
+	want(t, "list", fmqm(to, "", "list"), result{0, "", "nothing is under way here; --all lists what has ended\n"})
+	want(t, "list --all", fmqm(to, "", "list", "--all"), result{0, `INSTANCE                              PROCESS       STATE     STARTED              ENDED                KEY
+0197c0de-0000-7000-8000-000000000001  p@1           running   2025-06-01 12:00:00  -                    -
+0197c0de-0000-7000-8000-000000000002  p@1           finished  2025-06-01 12:00:00  2025-06-01 12:00:00  -
+0197c0de-0000-7000-8000-000000000003  long-name@12  in-error  2025-06-01 12:00:00  -                    monday
+`, ""})
+	want(t, "json of nothing", fmqm(to, "", "list", "-o", "json"), result{0, "[]\n", "nothing is under way here; --all lists what has ended\n"})
+	r := fmqm(to, "", "list", "-o", "json", "--all")
+	var array []api.Instance
+	if err := json.Unmarshal([]byte(r.out), &array); err != nil || len(array) != 3 {
+		t.Errorf("json: %v\n%s", err, r.out)
+	}
+	r = fmqm(to, "", "list", "--all", "-o", "jsonl")
+	if first := `{"instance":"` + id + `","process":"p@1","state":"running","started":"2025-06-01T12:00:00Z"}` + "\n"; !strings.HasPrefix(r.out, first) || strings.Count(r.out, "\n") != 3 {
+		t.Errorf("jsonl\n%s", r.out)
+	}
+	if asked[2].After != ids[1] || asked[2].Limit != api.MaxPage {
+		t.Errorf("the second page was asked for with %+v", asked[2])
+	}
+}
+
+// watch INSTANCE · history INSTANCE
+
+var events = []api.HistoryEvent{
+	{Clock: 1, Time: at, Node: "A", Activity: "source", Event: api.EventStarted},
+	{Clock: 7, Time: at, Node: "B", Activity: "credit", Event: api.EventInError, Iteration: 2, Attempt: 3, RC: new(int64), Reason: "two\nlines"},
+}
+
+const eventsJSONL = `{"clock":1,"time":"2025-06-01T12:00:00Z","node":"A","activity":"source","event":"started"}
+{"clock":7,"time":"2025-06-01T12:00:00Z","node":"B","activity":"credit","event":"in-error","iteration":2,"attempt":3,"rc":0,"reason":"two\nlines"}
+`
+
+func TestWatch(t *testing.T) {
+	var end error
+	to := apitest.Serve(t, &apitest.Backend{OnWatch: func(_ context.Context, _ api.InstanceID, event func(api.HistoryEvent) error) error {
+		for _, e := range events {
+			if err := event(e); err != nil {
+				return err
+			}
+		}
+		return end
+	}})
+	want(t, "table", fmqm(to, "", "watch", id), result{0, `CLOCK  TIME                 NODE   ACTIVITY    EVENT       ITERATION  ATTEMPT  RC     REASON
+1      2025-06-01 12:00:00  A      source      started     -          -        -
+7      2025-06-01 12:00:00  B      credit      in-error    2          3        0      two lines
+`, ""})
+	want(t, "jsonl", fmqm(to, "", "watch", "-o", "jsonl", id), result{0, eventsJSONL, ""})
+	end = api.Errorf(api.CodeUnreachable, "try again", "the node stops")
+	want(t, "an error on the way", fmqm(to, "", "watch", "-o", "jsonl", id), result{5, eventsJSONL, "fmqm: the node stops: try again\n"})
+}
+
+func TestHistory(t *testing.T) {
+	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+		return api.HistoryAnswer{Events: events, Unreachable: []api.Unreachable{{Node: "C", LastHeard: at}}}, nil
+	}})
+	const missing = "no answer from C (last heard 2025-06-01 12:00:00): what they know is missing here\n"
+	want(t, "table", fmqm(to, "", "history", id), result{0, `CLOCK  TIME                 NODE  ACTIVITY  EVENT     ITERATION  ATTEMPT  RC  REASON
+1      2025-06-01 12:00:00  A     source    started   -          -        -
+7      2025-06-01 12:00:00  B     credit    in-error  2          3        0   two lines
+`, missing})
+	want(t, "jsonl", fmqm(to, "", "history", id, "-o", "jsonl"), result{0, eventsJSONL, missing})
+}
+
+// nodes
+
+func TestNodes(t *testing.T) {
+	to := apitest.Serve(t, &apitest.Backend{OnNodes: func(context.Context) (api.NodesAnswer, error) {
+		return api.NodesAnswer{Nodes: []api.Node{{Node: "A", State: api.NodeSelf}, {Node: "B", State: "connecting", LastHeard: at, Waiting: 12, Reason: "connection refused"}}}, nil
+	}})
+	want(t, "table", fmqm(to, "", "nodes"), result{0, `NODE  STATE       LAST HEARD           WAITING  REASON
+A     self        -                    0
+B     connecting  2025-06-01 12:00:00  12       connection refused
+`, ""})
+	want(t, "jsonl", fmqm(to, "", "nodes", "-o", "jsonl"), result{0, `{"node":"A","state":"self","waiting":0}
+{"node":"B","state":"connecting","last_heard":"2025-06-01T12:00:00Z","waiting":12,"reason":"connection refused"}
+`, ""})
+}
+
+// why INSTANCE
+
+func TestWhy(t *testing.T) {
+	answer := api.WhyAnswer{State: api.InstanceRunning, Waits: []api.Wait{
+		{Activity: "ship", Node: "C", State: api.ActivityWaiting, For: "credit to resolve credit -> ship", At: "B", Since: at, LastHeard: at},
+		{Activity: "stock", Node: "A", State: api.ActivityReady, For: "a place: check-stock runs 4 times", At: "A", Since: at, Heard: true},
+		{Activity: "reject", Node: "D", State: api.ActivityUnknown, For: "an answer of D", At: "D"},
+	}}
+	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return answer, nil }})
+	want(t, "table", fmqm(to, "", "why", id), result{0, `ACTIVITY  NODE  STATE    WAITS FOR                          AT  SINCE                HEARD
+ship      C     waiting  credit to resolve credit -> ship   B   2025-06-01 12:00:00  not since 2025-06-01 12:00:00
+stock     A     ready    a place: check-stock runs 4 times  A   2025-06-01 12:00:00  yes
+reject    D     unknown  an answer of D                     D   -                    no
+`, ""})
+	if r := fmqm(to, "", "why", id, "-o", "jsonl"); !strings.HasPrefix(r.out, `{"activity":"ship","node":"C","state":"waiting","for":"credit to resolve credit -> ship","at":"B","since":"2025-06-01T12:00:00Z","heard":false,"last_heard":"2025-06-01T12:00:00Z"}`+"\n") {
+		t.Errorf("jsonl\n%s", r.out)
+	}
+	answer = api.WhyAnswer{State: api.InstanceFinished}
+	want(t, "nothing", fmqm(to, "", "why", id), result{0, "", "it waits for nothing: it is finished\n"})
+}
+
+// retry INSTANCE ACTIVITY [--output JSON] · terminate INSTANCE
+
+func TestRetryAndTerminate(t *testing.T) {
+	var asked api.RetryRequest
+	ended := ""
+	to := apitest.Serve(t, &apitest.Backend{
+		OnRetry:     func(_ context.Context, _ api.InstanceID, r api.RetryRequest) error { asked = r; return nil },
+		OnTerminate: func(_ context.Context, i api.InstanceID) error { ended = i.String(); return nil },
+	})
+	for _, tc := range []struct {
+		line   []string
+		output string
+	}{
+		{[]string{"retry", id, "credit"}, ""},
+		{[]string{"retry", id, "credit", "--output", `{"approved": true}`}, `{"approved":true}`},
+		{[]string{"retry", "--output", "-", id, "credit"}, `{"from":"stdin"}`},
+	} {
+		want(t, strings.Join(tc.line, " "), fmqm(to, `{"from": "stdin"}`, tc.line...), result{0, "", "credit goes on; see fmqm status " + id + "\n"})
+		if asked.Activity != "credit" || string(asked.Output) != tc.output {
+			t.Errorf("%v: asked for %+v", tc.line, asked)
+		}
+	}
+	want(t, "terminate", fmqm(to, "", "terminate", id), result{0, "", id + " is being terminated; see fmqm status " + id + "\n"})
+	if ended != id {
+		t.Errorf("terminated %q", ended)
+	}
+}
+
+// Every command hands on what the node answers, with its exit code, and prints no data.
+func TestExitCodesOfEveryCommand(t *testing.T) {
+	var answer error
+	to := apitest.Serve(t, &apitest.Backend{
+		OnStart:     func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, answer },
+		OnStatus:    func(context.Context, api.InstanceID) (api.Status, error) { return api.Status{}, answer },
+		OnList:      func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, answer },
+		OnHistory:   func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, answer },
+		OnWatch:     func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error { return answer },
+		OnWhy:       func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{}, answer },
+		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) error { return answer },
+		OnTerminate: func(context.Context, api.InstanceID) error { return answer },
+		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
+		OnDead:      func(context.Context, api.DeadRequest) (api.DeadAnswer, error) { return api.DeadAnswer{}, answer },
+	})
+	absent := "unix:" + t.TempDir() + "/absent.sock"
+	lines := []string{"start p", "status " + id, "list", "watch " + id, "history " + id, "nodes", "why " + id, "retry " + id + " credit", "terminate " + id, "dead list"}
+	for _, line := range lines {
+		for code, exit := range map[api.Code]int{api.CodeFailed: 1, api.CodeUsage: 2, api.CodeNotFound: 3, api.CodeRefused: 4, api.CodeUnreachable: 5} {
+			answer = api.Errorf(code, "do that", "it is so")
+			want(t, line+", "+string(code), fmqm(to, "", strings.Fields(line)...), result{exit, "", "fmqm: it is so: do that\n"})
+		}
+		r := fmqm(absent, "", strings.Fields(line)...)
+		want(t, line+" without a daemon", r, result{5, "", "fmqm: no daemon here: there is no socket " + absent + ": start fmqmd, or name another node with --to (or FMQM_TO)\n"})
+		if r := fmqm("nowhere", "", append(strings.Fields(line), "--to", absent)...); r.code != 5 {
+			t.Errorf("%s: --to does not stand above FMQM_TO: %+v", line, r)
+		}
+	}
+}
+
+// What is typed wrong is exit 2 and asks no node.
+func TestUsageErrors(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large.json")
+	if err := os.WriteFile(large, bytes.Repeat([]byte(" 1"), 5<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		line []string
+		want string
+	}{
+		{[]string{"start"}, "PROCESS[@VERSION] is missing: see fmqm start --help"},
+		{[]string{"start", "a b"}, `process "a b": not a name: write NAME or NAME@VERSION`},
+		{[]string{"start", "p@0"}, `process "p@0": "0" is not a version`},
+		{[]string{"start", "p", "q"}, `"q" is one argument too many`},
+		{[]string{"start", "p", "-n", "0"}, "-n 0: write a number from 1 to 1000000"},
+		{[]string{"start", "p", "--key", ""}, "--key is empty: write what tells this instance from others"},
+		{[]string{"start", "p", "--input", ""}, "--input: not JSON"},
+		{[]string{"start", "p", "--input", "{"}, `--input: not JSON: write an object such as '{"customer": "ann"}', @FILE or -`},
+		{[]string{"start", "p", "--input", "[1]"}, "--input: not a JSON object"},
+		{[]string{"start", "p", "--input", "@" + dir + "/absent"}, "--input @" + dir + "/absent: open " + dir + "/absent: no such file or directory"},
+		{[]string{"start", "p", "--input", "@" + large}, "--input: over 8388608 bytes: pass a reference"},
+		{[]string{"start", "p", "--wiat"}, "fmqm start has no flag --wiat: did you mean --wait?"},
+		{[]string{"start", "p", "-o", "yaml"}, "-o yaml: no such format"},
+		{[]string{"status"}, "INSTANCE is missing: see fmqm status --help"},
+		{[]string{"status", "17"}, `"17" is not the identifier of an instance: write it as start and list print it`},
+		{[]string{"list", "x"}, `"x" is one argument too many`},
+		{[]string{"retry", id}, "ACTIVITY is missing: see fmqm retry --help"},
+		{[]string{"retry", "17", "credit"}, `"17" is not the identifier of an instance`},
+		{[]string{"retry", id, "credit", "--output", "true"}, "--output: not a JSON object"},
+		{[]string{"terminate", "17"}, `"17" is not the identifier of an instance`},
+		{[]string{"nodes", "--to", "b"}, `--to: "b" is not the address of a node`},
+		{[]string{"dead", "x"}, `fmqm dead has no command "x": there are list`},
+		{[]string{"stats"}, `fmqm has no command "stats": did you mean status?`},
+		{[]string{"--to", "b", "nodes"}, "fmqm has no flag --to before its command"},
+	} {
+		r := fmqm("unix:/absent", "", tc.line...)
+		if r.code != cli.ExitUsage || r.out != "" || !strings.HasPrefix(r.err, "fmqm: "+tc.want) {
+			t.Errorf("%v: %+v\nwant %s", tc.line, r, tc.want)
+		}
+	}
+}
+
+func TestEveryCommandHasHelpWithExamplesThatWork(t *testing.T) {
+	for _, missing := range cli.CheckHelp(client.App()) {
+		t.Error(missing)
+	}
+	r := fmqm("", "", "help")
+	for _, command := range []string{"start", "status", "list", "watch", "history", "nodes", "why", "retry", "terminate", "dead"} {
+		if !strings.Contains(r.out, "\n  "+command+" ") {
+			t.Errorf("help does not name %s:\n%s", command, r.out)
+		}
+	}
+}

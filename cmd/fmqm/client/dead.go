@@ -1,0 +1,207 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+func deadCommand() *cli.Command {
+	return &cli.Command{
+		Name: "dead", Usage: "show and decide about the messages that a node could not let take effect",
+		Description: `A message that fits no connector of the node's process tables, comes too late or cannot be
+read is set aside with the reason, so that it holds up nothing behind it. What waits for it
+waits until an operator has it delivered again or drops it.`,
+		UsageText:   "fmqm dead list\nfmqm dead show 7\nfmqm dead retry 7\nfmqm dead drop 7 --reason 'sent by hand'",
+		Subcommands: []*cli.Command{deadListCommand(), deadShowCommand(), deadRetryCommand(), deadDropCommand()},
+	}
+}
+
+func deadListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the messages that the node has set aside, newest first",
+		Description: `Lists what this node has set aside: from which node it came, for which instance and
+activity it was, and why it could not take effect. Nothing is lost: the message is kept.`,
+		UsageText: "fmqm dead list\nfmqm dead list -o jsonl",
+		Flags:     printing(),
+		Action:    listDead,
+	}
+}
+
+func deadShowCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show a message that the node has set aside, with what it carries", ArgsUsage: "NUMBER",
+		Description: `Shows everything of one message: where it came from, what it was to resolve, why it could
+not take effect, and the data that it carries, as the node's process table reads them; where
+they cannot be read, how long they are and how they begin, in hexadecimal digits.`,
+		UsageText: "fmqm dead show 7\nfmqm dead show 7 -o json",
+		Flags:     printing(),
+		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
+			m, err := a.client.DeadMessage(c.Context, number)
+			if err != nil {
+				return err
+			}
+			return a.printer.Object(m, func(w io.Writer) error { return showDead(w, m) })
+		}),
+	}
+}
+
+func deadRetryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "retry", Usage: "let a message that was set aside take effect after all", ArgsUsage: "NUMBER",
+		Description: `Puts the message into its queue again, where it is judged again: after an upgrade, or once the
+table that it needs is there. The activity that was in error because of it goes on. If it
+is refused again, it is set aside under a new number.`,
+		UsageText: "fmqm dead retry 7",
+		Flags:     printing(),
+		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
+			d, err := a.client.RetryDead(c.Context, number)
+			if err != nil {
+				return err
+			}
+			return decided(a, d)
+		}),
+	}
+}
+
+func deadDropCommand() *cli.Command {
+	return &cli.Command{
+		Name: "drop", Usage: "go on without a message that was set aside", ArgsUsage: "NUMBER",
+		Description: `What the message would have resolved counts as FALSE, or as without data, as if its sender
+had been skipped; the activity that was in error because of it goes on. If nothing waits for
+it any more it is only removed. The history says so, with the reason that is given.`,
+		UsageText: "fmqm dead drop 7\nfmqm dead drop 7 --reason 'sent by hand'",
+		Flags:     printing(&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history of the instance"}),
+		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
+			d, err := a.client.DropDead(c.Context, number, api.DropRequest{Reason: c.String("reason")})
+			if err != nil {
+				return err
+			}
+			return decided(a, d)
+		}),
+	}
+}
+
+// withNumber gives the action of a command about one message.
+func withNumber(f func(c *cli.Context, a asked, number uint64) error) cli.ActionFunc {
+	return func(c *cli.Context) (err error) {
+		number, err := strconv.ParseUint(c.Args().First(), 10, 64)
+		if err != nil || number == 0 {
+			return common.Usagef("%q is no number of a message: write one of those that fmqm dead list shows", c.Args().First())
+		}
+		a := asked{}
+		if a.printer, err = common.NewPrinter(c); err != nil {
+			return err
+		}
+		if a.client, err = common.NewClient(c); err != nil {
+			return err
+		}
+		defer a.client.Close()
+		return f(c, a, number)
+	}
+}
+
+func decided(a asked, d api.DeadDecision) error {
+	return a.printer.Object(d, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "message %d: %s\n", d.Number, common.OneLine(d.Text))
+		return err
+	})
+}
+
+func showDead(w io.Writer, m api.DeadMessage) error {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s  %s\n", name, common.OneLine(value))
+		}
+	}
+	line("number", strconv.FormatUint(m.Number, 10))
+	line("time", common.Time(m.Time))
+	line("reason", m.Reason)
+	line("from", m.From)
+	line("kind", m.Kind)
+	line("process", m.Process)
+	line("definition", m.Definition)
+	if m.Instance != (api.InstanceID{}) {
+		line("instance", m.Instance.String())
+	}
+	line("scope", m.Scope)
+	line("started at", m.Origin)
+	line("for", strings.TrimSpace(m.Activity+at(m.Node)))
+	line("sent by", m.Source)
+	line("on behalf", m.OnBehalf)
+	line("control", m.Control)
+	line("data", m.Data)
+	if m.Kind != "" {
+		line("lane", strconv.Itoa(m.Lane))
+		line("clock", strconv.FormatUint(m.Clock, 10))
+	}
+	line("trace", m.Trace)
+	line("bytes", fmt.Sprintf("%d, of which the body has %d", m.Bytes, m.BodyBytes))
+	line("body", string(compact(m.Body)))
+	line("hex", m.Hex)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func at(node string) string {
+	if node == "" {
+		return ""
+	}
+	return " at " + node
+}
+
+// compact is JSON on one line.
+func compact(raw json.RawMessage) []byte {
+	b, err := json.Marshal(raw)
+	if err != nil || len(raw) == 0 {
+		return raw
+	}
+	return b
+}
+
+func listDead(c *cli.Context) error {
+	a, err := ask(c)
+	if err != nil {
+		return err
+	}
+	defer a.client.Close()
+	list := a.printer.List(false, "NUMBER", "TIME", "FROM", "KIND", "PROCESS", "INSTANCE", "ACTIVITY", "SOURCE", "REASON")
+	request := api.DeadRequest{Limit: api.MaxPage}
+	for more := true; more; {
+		page, err := a.client.Dead(c.Context, request)
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Messages {
+			instance := ""
+			if d.Instance != (api.InstanceID{}) {
+				instance = d.Instance.String()
+			}
+			if err := list.Row(d, strconv.FormatUint(d.Number, 10), common.Time(d.Time), d.From, dash(d.Kind), dash(d.Process),
+				dash(instance), dash(d.Activity), dash(d.Source), d.Reason); err != nil {
+				return err
+			}
+			request.Before = d.Number
+		}
+		more = page.More && len(page.Messages) > 0
+	}
+	if list.Count() == 0 {
+		common.Talk(c, "nothing is set aside here")
+	}
+	return list.End()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

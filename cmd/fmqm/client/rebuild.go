@@ -1,0 +1,166 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+func rebuildCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rebuild", Usage: "send a site again what it lost with its store", ArgsUsage: "PEER",
+		Description: `For a site that comes with another store than the one that is known: its disk was lost, or
+a backup was restored. Its peers have stopped their links to it. Without --yes this says
+what the node that is asked would send again; with --yes that node takes the new store for
+known from now on, and sends what its audit can build. It goes on by itself, also after a
+restart. Every peer of the site has to do so: --all asks them, through the node that is asked.
+
+Named are the instances that were started at the site and that it does not know: start
+them again there under the same identifier (fmqm start with the same --key does), and
+rebuild once more; or terminate them. A repeat changes nothing twice.
+
+Do this only when the old store is lost for good: what it alone knew is gone.`,
+		UsageText: "fmqm rebuild B\nfmqm rebuild B --all --yes\nfmqm rebuild B --yes -o json",
+		Flags: printing(
+			&cli.BoolFlag{Name: "yes", Usage: "do it; else it is only said what would be done"},
+			&cli.BoolFlag{Name: "all", Usage: "also by all other nodes that the one that is asked has a link to"}),
+		Action: rebuild,
+	}
+}
+
+func rebuild(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return common.Usagef("rebuild: name the site that lost its store: fmqm rebuild PEER")
+	}
+	printer, err := common.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	client, err := common.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	request := api.RebuildRequest{Peer: c.Args().First(), All: c.Bool("all"), Do: c.Bool("yes")}
+	answer, err := client.Rebuild(c.Context, request)
+	progress := common.NewProgress(c)
+	defer progress.End()
+	request.Do = false // it goes on by itself: from now on it is looked at
+	for err == nil && goesOn(answer) {
+		progress.Show("%s", strings.ReplaceAll(strings.TrimSpace(rebuildText(answer)), "\n", "; "))
+		if err = lookAgain(c.Context); err != nil {
+			break
+		}
+		answer, err = client.Rebuild(c.Context, request)
+	}
+	if err != nil {
+		return err
+	}
+	progress.End()
+	if err := printer.Object(answer, func(w io.Writer) error {
+		_, err := io.WriteString(w, rebuildText(answer))
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, b := range answer.Rebuilds {
+		if c.Bool("yes") && b.Stage != api.RebuildDone && b.Stage != "" {
+			return &common.Error{Exit: common.ExitUnreachable, Text: fmt.Sprintf("rebuild: %s has not done it yet, and goes on by itself", b.Node)}
+		}
+	}
+	return nil
+}
+
+// lookAgain waits a little before the next look.
+func lookAgain(ctx context.Context) error {
+	pause := time.NewTimer(300 * time.Millisecond)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// goesOn says whether a look later may show more; where something is to be done first,
+// it does not.
+func goesOn(a api.RebuildAnswer) bool {
+	for _, b := range a.Rebuilds {
+		if b.Stage == api.RebuildWaiting {
+			return false
+		}
+	}
+	for _, b := range a.Rebuilds {
+		if b.Stage == api.RebuildDecided || b.Stage == api.RebuildSending {
+			return true
+		}
+	}
+	return false
+}
+
+// rebuildText says it in words.
+func rebuildText(a api.RebuildAnswer) string {
+	var text strings.Builder
+	named := map[api.InstanceID]bool{}
+	for _, b := range a.Rebuilds {
+		fmt.Fprintf(&text, "%s: %s\n", b.Node, rebuildLine(b))
+		if len(b.Unasked) > 0 {
+			fmt.Fprintf(&text, "  %s did not say which instances have ended: they count as if none had\n", strings.Join(b.Unasked, ", "))
+		}
+		for _, u := range b.Unknown {
+			if named[u.Instance] {
+				continue
+			}
+			named[u.Instance] = true
+			how := "nothing of it is under way at " + b.Node + ": it may have ended"
+			if u.UnderWay {
+				how = "it is under way at " + b.Node
+			}
+			fmt.Fprintf(&text, "  %s %s: its record was only at %s; %s\n", u.Instance, u.Process, b.Peer, how)
+		}
+		if b.More > 0 {
+			fmt.Fprintf(&text, "  and %d more\n", b.More)
+		}
+	}
+	if len(named) > 0 {
+		text.WriteString("Start those that had not ended again at their site, each under its identifier (the same --key\n" +
+			"and input), and rebuild once more; terminate those that cannot be started again.\n")
+	}
+	return text.String()
+}
+
+func rebuildLine(b api.Rebuild) string {
+	store := b.Store[:min(8, len(b.Store))]
+	switch b.Stage {
+	case api.RebuildPlanned:
+		line := fmt.Sprintf("would take store %s of %s for known, and send it again at most %d messages of %d instances", store, b.Peer, b.Messages, b.Instances)
+		if len(b.Lacks) > 0 {
+			line += "; upload there first: " + strings.Join(b.Lacks, ", ")
+		}
+		return line
+	case api.RebuildWaiting:
+		return fmt.Sprintf("%s lacks the process tables of %s: upload them there, and this goes on by itself", b.Peer, strings.Join(b.Lacks, ", "))
+	case api.RebuildDecided:
+		return fmt.Sprintf("store %s of %s is known from now on; %s", store, b.Peer, orElse(b.Reason, "asking what it has"))
+	case api.RebuildSending:
+		return strings.TrimSuffix(fmt.Sprintf("sends %s again what it lost: %d messages of %d instances so far; %s", b.Peer, b.Messages, b.Instances, b.Reason), "; ")
+	case api.RebuildDone:
+		return fmt.Sprintf("has sent %s again %d messages of %d instances", b.Peer, b.Messages, b.Instances)
+	}
+	return b.Reason
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

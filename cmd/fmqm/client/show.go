@@ -1,0 +1,405 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+// asked is what most commands need: who is asked, for which instance, how it is printed.
+type asked struct {
+	client   *api.Client
+	printer  *common.Printer
+	instance api.InstanceID
+}
+
+// ask prepares a command; one with an argument takes an instance as its first. The
+// client must be closed.
+func ask(c *cli.Context) (a asked, err error) {
+	if c.NArg() > 0 {
+		if a.instance, err = api.ParseInstance(c.Args().First()); err != nil {
+			return a, err
+		}
+	}
+	if a.printer, err = common.NewPrinter(c); err != nil {
+		return a, err
+	}
+	a.client, err = common.NewClient(c)
+	return a, err
+}
+
+// asks gives the action of a command that asks a node: f, once that is prepared.
+func asks(f func(c *cli.Context, a asked) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		a, err := ask(c)
+		if err != nil {
+			return err
+		}
+		defer a.client.Close()
+		return f(c, a)
+	}
+}
+
+func statusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show an instance and its activities, over all nodes", ArgsUsage: "INSTANCE",
+		Description: `Shows what all nodes of the process know of the instance. Nodes that do not answer are
+named with when they were last heard; their activities are unknown.`,
+		UsageText: "fmqm status " + example + "\nfmqm status " + example + " -o json",
+		Flags:     printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			st, err := a.client.Status(c.Context, a.instance)
+			if err != nil {
+				return err
+			}
+			return printStatus(a.printer, st)
+		}),
+	}
+}
+
+// printStatus prints a status as every command does.
+func printStatus(p *common.Printer, st api.Status) error {
+	return p.Object(st, func(w io.Writer) error {
+		if err := statusHead(p, w, st); err != nil || len(st.Activities) == 0 {
+			return err
+		}
+		when := common.Time
+		if common.TerminalWidth(w) > 0 { // there lines should not break: the head says the day
+			when = timeOf(st.Started)
+		}
+		rows := make([][]string, len(st.Activities))
+		for i, a := range st.Activities {
+			rows[i] = []string{a.Activity, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		return p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows)
+	})
+}
+
+// timeOf gives what prints times: without the day, where it is that of started.
+func timeOf(started time.Time) func(time.Time) string {
+	day := started.Local().Format(time.DateOnly)
+	return func(at time.Time) string { return strings.TrimPrefix(common.Time(at), day+" ") }
+}
+
+// statusHead prints what is known of the instance as a whole.
+func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
+	lines := [][2]string{
+		{"instance", st.Instance.String()},
+		{"process", st.Process},
+		{"state", p.State(string(st.State))},
+		{"started", common.Time(st.Started)},
+	}
+	if st.InError > 0 {
+		lines[2][1] += ", activities in error: " + strconv.Itoa(st.InError)
+	}
+	if st.Key != "" {
+		lines = slices.Insert(lines, 2, [2]string{"key", common.OneLine(st.Key)})
+	}
+	if !st.Ended.IsZero() {
+		lines = append(lines, [2]string{"ended", common.Time(st.Ended)})
+	}
+	if st.Reason != "" {
+		lines = append(lines, [2]string{"reason", common.OneLine(st.Reason)})
+	}
+	if len(st.Output) > 0 {
+		lines = append(lines, [2]string{"output", common.OneLine(string(st.Output))})
+	}
+	if len(st.Unreachable) > 0 {
+		lines = append(lines, [2]string{"no answer", common.OneLine(unheard(st.Unreachable))})
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%-9s  %s\n", l[0], l[1])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// unheard says which nodes did not answer.
+func unheard(nodes []api.Unreachable) string {
+	texts := make([]string, len(nodes))
+	for i, n := range nodes {
+		texts[i] = n.Node + " (last heard " + common.Time(n.LastHeard) + ")"
+		if n.LastHeard.IsZero() {
+			texts[i] = n.Node + " (not heard since the daemon was started)"
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// warn tells that an answer is not whole.
+func warn(c *cli.Context, nodes []api.Unreachable) {
+	if len(nodes) > 0 {
+		common.Talk(c, "no answer from %s: what they know is missing here", unheard(nodes))
+	}
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func rc(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the instances that were started at a node",
+		Description: "Lists the instances that were started at the node and have not ended, newest first.",
+		UsageText:   "fmqm list\nfmqm list --all -o jsonl",
+		Flags:       printing(&cli.BoolFlag{Name: "all", Usage: "also those that have ended"}),
+		Action: asks(func(c *cli.Context, a asked) error {
+			columns, cells := listColumns(common.TerminalWidth(common.From(c).Out) > 0, c.Bool("all"), time.Now())
+			list := a.printer.List(false, columns...).Fold()
+			request := api.ListRequest{All: c.Bool("all"), Limit: api.MaxPage}
+			for more := true; more; {
+				page, err := a.client.List(c.Context, request)
+				if err != nil {
+					return err
+				}
+				for _, i := range page.Instances {
+					if err := list.Row(i, cells(i)...); err != nil {
+						return err
+					}
+					request.After = i.Instance
+				}
+				more = page.More && len(page.Instances) > 0
+			}
+			if list.Count() == 0 && !c.Bool("all") {
+				common.Talk(c, "nothing is under way here; --all lists what has ended")
+			}
+			return list.End()
+		}),
+	}
+}
+
+// listColumns gives the columns of a list and what stands in them. On a terminal lines
+// should not break: times of today stand without the day, and what has not ended needs no
+// column for when it did.
+func listColumns(terminal, all bool, now time.Time) ([]string, func(api.Instance) []string) {
+	when := common.Time
+	if terminal {
+		when = timeOf(now)
+	}
+	if terminal && !all {
+		return []string{"INSTANCE", "PROCESS", "STATE", "STARTED", "KEY"}, func(i api.Instance) []string {
+			return []string{i.Instance.String(), i.Process, listState(i), when(i.Started), cmp.Or(i.Key, "-")}
+		}
+	}
+	return []string{"INSTANCE", "PROCESS", "STATE", "STARTED", "ENDED", "KEY"}, func(i api.Instance) []string {
+		return []string{i.Instance.String(), i.Process, listState(i), when(i.Started), when(i.Ended), cmp.Or(i.Key, "-")}
+	}
+}
+
+// listState says beside the state how many activities are in error although the instance
+// still runs.
+func listState(i api.Instance) string {
+	if i.InError > 0 && i.State == api.InstanceRunning {
+		return fmt.Sprintf("%s (%d in error)", i.State, i.InError)
+	}
+	return string(i.State)
+}
+
+var eventColumns = []string{"CLOCK", "TIME", "NODE", "ACTIVITY", "EVENT", "ITERATION", "ATTEMPT", "RC", "REASON"}
+
+func eventRow(l *common.List, e api.HistoryEvent) error {
+	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, e.Activity, string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), e.Reason)
+}
+
+func watchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "watch", Usage: "show what happens to an instance, until it has ended", ArgsUsage: "INSTANCE",
+		Description: `Shows what has happened so far, then what happens, each as it becomes known to the node
+that is asked, and ends when the instance does. On a terminal each site has a column, and
+what died is grey; into a pipe goes a table.`,
+		UsageText: "fmqm watch " + example + "\nfmqm watch " + example + " -o jsonl | grep in-error",
+		Flags:     printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			if t := newTimeline(c, a.printer); t != nil {
+				t.knowAll(c, a)
+				return a.client.Watch(c.Context, a.instance, t.event)
+			}
+			list := a.printer.List(true, eventColumns...)
+			err := a.client.Watch(c.Context, a.instance, func(e api.HistoryEvent) error { return eventRow(list, e) })
+			if err != nil && list.Count() == 0 {
+				return err
+			}
+			if end := list.End(); err == nil {
+				err = end
+			}
+			return err
+		}),
+	}
+}
+
+func historyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "history", Usage: "show what has happened to an instance, over all nodes", ArgsUsage: "INSTANCE",
+		Description: `Shows every step in the order of the logical clock: what depends on something comes after
+it, whatever the clocks of the nodes say. Times are those of each node. On a terminal each
+site has a column, and what died is grey; into a pipe goes a table.`,
+		UsageText: "fmqm history " + example + "\nfmqm history " + example + " -o json",
+		Flags:     printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			answer, err := a.client.History(c.Context, a.instance)
+			if err != nil {
+				return err
+			}
+			warn(c, answer.Unreachable)
+			if t := newTimeline(c, a.printer); t != nil {
+				t.knowAll(c, a)
+				for _, e := range answer.Events {
+					t.know(e.Node)
+				}
+				for _, e := range answer.Events {
+					if err := t.event(e); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			list := a.printer.List(false, eventColumns...)
+			for _, e := range answer.Events {
+				if err := eventRow(list, e); err != nil {
+					return err
+				}
+			}
+			return list.End()
+		}),
+	}
+}
+
+func nodesCommand() *cli.Command {
+	return &cli.Command{
+		Name: "nodes", Usage: "show the node that is asked and its links to others",
+		Description: "Shows for each node whether there is a connection, when it was last heard, and how many\nmessages wait for it.",
+		UsageText:   "fmqm nodes\nfmqm nodes --to http://127.0.0.1:7412 -o json",
+		Flags:       printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			answer, err := a.client.Nodes(c.Context)
+			if err != nil {
+				return err
+			}
+			list := a.printer.List(false, "NODE", "STATE", "LAST HEARD", "WAITING", "REASON")
+			for _, n := range answer.Nodes {
+				if err := list.Row(n, n.Node, n.State, common.Time(n.LastHeard), strconv.FormatUint(n.Waiting, 10), n.Reason); err != nil {
+					return err
+				}
+			}
+			return list.End()
+		}),
+	}
+}
+
+func whyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "why", Usage: "say what an instance waits for", ArgsUsage: "INSTANCE",
+		Description: `One line for each activity that does not go on: what it waits for, where that is, since
+when, and whether that site answered just now.`,
+		UsageText: "fmqm why " + example,
+		Flags:     printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			answer, err := a.client.Why(c.Context, a.instance)
+			if err != nil {
+				return err
+			}
+			warn(c, answer.Unreachable)
+			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WAITS FOR", "AT", "SINCE", "HEARD")
+			for _, w := range answer.Waits {
+				if err := list.Row(w, w.Activity, w.Node, string(w.State), w.For, w.At, common.Time(w.Since), heard(w)); err != nil {
+					return err
+				}
+			}
+			if list.Count() == 0 {
+				common.Talk(c, "it waits for nothing: it is %s", answer.State)
+			}
+			return list.End()
+		}),
+	}
+}
+
+func heard(w api.Wait) string {
+	switch {
+	case w.Heard:
+		return "yes"
+	case w.LastHeard.IsZero():
+		return "no"
+	}
+	return "not since " + common.Time(w.LastHeard)
+}
+
+func retryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "retry", Usage: "let an activity that is in error go on", ArgsUsage: "INSTANCE ACTIVITY",
+		Description: `Runs the activity's program again; or only what comes after it, if the program had ended
+and a condition failed. With --output the program is not run: it counts as having ended
+with return code 0 and this output.`,
+		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'`,
+		Flags:     asking(&cli.StringFlag{Name: "output", Usage: "take `JSON`, the content of @FILE, or - for standard input, as its output"}),
+		Action: func(c *cli.Context) error {
+			id, err := api.ParseInstance(c.Args().First())
+			if err != nil {
+				return err
+			}
+			output, err := readJSON(c, "output")
+			if err != nil {
+				return err
+			}
+			client, err := common.NewClient(c)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			activity := c.Args().Get(1)
+			if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: output}); err != nil {
+				return err
+			}
+			common.Talk(c, "%s goes on; see fmqm status %s", activity, id)
+			return nil
+		},
+	}
+}
+
+func terminateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "terminate", Usage: "end an instance without letting it finish", ArgsUsage: "INSTANCE",
+		Description: `Ends the instance at every node of its process; at one that is away, as soon as it is
+back. What runs is not interrupted, but nothing comes after it. There is no way back.`,
+		UsageText: "fmqm terminate " + example,
+		Flags:     asking(),
+		Action: func(c *cli.Context) error {
+			id, err := api.ParseInstance(c.Args().First())
+			if err != nil {
+				return err
+			}
+			client, err := common.NewClient(c)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if err := client.Terminate(c.Context, id); err != nil {
+				return err
+			}
+			common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
+			return nil
+		},
+	}
+}

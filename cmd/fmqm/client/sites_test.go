@@ -1,0 +1,199 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/definition"
+	"fmqm/node/config"
+	"fmqm/sim"
+)
+
+// sites are the daemons A and B, asked with the commands that an operator types.
+type sites struct {
+	*testing.T
+	dir string
+	up  map[string]*daemon.Daemon
+}
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second
+
+func newSites(t *testing.T) *sites {
+	s := &sites{T: t, dir: t.TempDir(), up: map[string]*daemon.Daemon{}}
+	t.Cleanup(func() {
+		for name := range s.up {
+			s.stop(name)
+		}
+	})
+	return s
+}
+
+// address of a site: a loopback address of this test's own, so that a site which comes
+// back finds its port free.
+func (s *sites) address(site string) string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d:7411", 1+pid%250, 1+pid/250%250, site[0])
+}
+
+func (s *sites) start(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		peer := map[string]string{"A": "B", "B": "A"}[name]
+		file := filepath.Join(s.dir, name+".yaml")
+		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\nsocket: %s.sock\nlinks: {peers: {%s: 'http://%s'}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}}\nlimits: {container: 4KiB}\n",
+			name, name, s.address(name), name, peer, s.address(peer))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if s.up[name], err = daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()}); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+func (s *sites) stop(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.up[name].Stop(ctx); err != nil {
+			s.Error(err)
+		}
+		delete(s.up, name)
+	}
+}
+
+// fmqm runs a command line against a site.
+func (s *sites) fmqm(site string, args ...string) result {
+	s.Helper()
+	return fmqm("http://"+s.address(site), "", args...)
+}
+
+// must runs a command line that has to succeed.
+func (s *sites) must(site string, args ...string) string {
+	s.Helper()
+	r := s.fmqm(site, args...)
+	if r.code != 0 {
+		s.Fatalf("fmqm %s: exit %d: %s", strings.Join(args, " "), r.code, r.err)
+	}
+	return r.out
+}
+
+// refused runs a command line that has to be refused, with a reason.
+func (s *sites) refused(what, site, want string, args ...string) {
+	s.Helper()
+	if r := s.fmqm(site, args...); r.code != cli.ExitRefused || r.out != "" || !strings.Contains(r.err, want) {
+		s.Errorf("%s: exit %d, said %q\nwant 4 and %q", what, r.code, r.err, want)
+	}
+}
+
+// upload gives a definition to both sites and waits until they have it.
+func (s *sites) upload(text string) {
+	s.Helper()
+	processes, problems := definition.Load("test.yaml", []byte(text))
+	if definition.HasErrors(problems) {
+		s.Fatal(problems)
+	}
+	compiled, err := definition.Compile(processes[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	var r api.UploadRequest
+	for i, t := range compiled.Tables {
+		r.Tables = append(r.Tables, api.Table{Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String(), Table: compiled.Encoded[i]})
+	}
+	s.wait("upload", func() bool {
+		answer, err := s.up["A"].Node.Upload(context.Background(), r)
+		if err != nil {
+			s.Fatal(err)
+		}
+		return !slices.ContainsFunc(answer.Nodes, func(n api.UploadNode) bool {
+			return n.Result != api.ResultStored && n.Result != api.ResultUnchanged
+		})
+	})
+}
+
+func (s *sites) wait(what string, until func() bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := sim.Until(ctx, func() (bool, error) { return until(), nil }); err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+}
+
+// status is an instance's, as a site tells it.
+func (s *sites) status(site, id string) (st api.Status) {
+	s.Helper()
+	if err := json.Unmarshal([]byte(s.must(site, "status", id, "-o", "json")), &st); err != nil {
+		s.Fatal(err)
+	}
+	return st
+}
+
+// until waits until an activity, or with "" the instance, is in a state.
+func (s *sites) until(site, id, activity, state string) {
+	s.Helper()
+	s.wait(activity+" "+state, func() bool {
+		st := s.status(site, id)
+		if activity == "" {
+			return string(st.State) == state
+		}
+		return slices.ContainsFunc(st.Activities, func(a api.Activity) bool { return a.Activity == activity && string(a.State) == state })
+	})
+}
+
+// begin starts an instance at A and gives its identifier.
+func (s *sites) begin(process, input string) string {
+	s.Helper()
+	var st api.Status
+	if err := json.Unmarshal([]byte(s.must("A", "start", process, "--input", input, "-o", "json")), &st); err != nil {
+		s.Fatal(err)
+	}
+	return st.Instance.String()
+}
+
+// quiet: no queue has anything, and nothing was set aside.
+func (s *sites) quiet() {
+	s.Helper()
+	for name, d := range s.up {
+		what := ""
+		s.wait("a quiet "+name, func() (empty bool) {
+			empty, what = d.Node.Quiet()
+			return empty
+		})
+		if what != "" {
+			s.Errorf("%s: %s", name, what)
+		}
+		if r := s.fmqm(name, "dead", "list"); r.out != "" {
+			s.Errorf("%s has set aside:\n%s", name, r.out)
+		}
+	}
+}
+
+// ran says whether a site's history has an event of an activity.
+func (s *sites) ran(site, id, activity string, event api.Event) bool {
+	s.Helper()
+	var events []api.HistoryEvent
+	if err := json.Unmarshal([]byte(s.must(site, "history", id, "-o", "json")), &events); err != nil {
+		s.Fatal(err)
+	}
+	return slices.ContainsFunc(events, func(e api.HistoryEvent) bool { return e.Activity == activity && e.Event == event })
+}

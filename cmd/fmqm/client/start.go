@@ -1,0 +1,340 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// maxCount is the most instances that one command starts.
+const maxCount = 1_000_000
+
+func startCommand() *cli.Command {
+	return &cli.Command{
+		Name: "start", Usage: "start instances of a process", ArgsUsage: "PROCESS[@VERSION]",
+		Description: `Starts an instance, of the newest version unless one is named, and prints its status.
+The node that is asked must be one where the process may be started.
+
+If no answer comes it asks again for the same instance, so nothing is started twice.
+With --key the instance's identifier is made of the process's name and the key: whoever
+starts it again with the same key gets the same instance.
+
+With -n it prints one line for each instance, as soon as it is on disk.
+With --wait it waits until the instance has ended or is stuck in error, and ends with 0
+only if it has finished.`,
+		UsageText: `fmqm start purchase-order --input '{"customer": "ann", "item": "bolt", "quantity": 2}'
+fmqm start purchase-order@1 --input @order.json --wait -o json
+generate-order | fmqm start purchase-order --input -
+fmqm start nightly-report --key "$(date +%F)"
+fmqm start purchase-order --input @order.json -n 100`,
+		Flags: printing(
+			&cli.StringFlag{Name: "input", Usage: "give it `JSON`, the content of @FILE, or - for standard input (default: all defaults)"},
+			&cli.StringFlag{Name: "key", Usage: "make the identifier of `KEY`, so that starting twice starts one"},
+			&cli.IntFlag{Name: "n", Value: 1, Usage: "start `COUNT` instances (default: 1)"},
+			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"},
+		),
+		Action: start,
+	}
+}
+
+func start(c *cli.Context) error {
+	process, err := processtable.ParseProcessID(c.Args().First())
+	if err != nil {
+		return common.Usagef("%v", err)
+	}
+	count := c.Int("n")
+	if count < 1 || count > maxCount {
+		return common.Usagef("-n %d: write a number from 1 to %d", count, maxCount)
+	}
+	if c.IsSet("key") && c.String("key") == "" {
+		return common.Usagef("--key is empty: write what tells this instance from others, such as a date or an order number")
+	}
+	if len(c.String("key")) > api.MaxKey-len("#1000000") {
+		return common.Usagef("--key: over %d bytes: take a date or an order number, say", api.MaxKey-len("#1000000"))
+	}
+	input, err := readJSON(c, "input")
+	if err != nil {
+		return err
+	}
+	printer, err := common.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	client, err := common.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	s := &starter{
+		client: client, process: process, input: input, key: c.String("key"), count: count, wait: c.Bool("wait"),
+		patience: 3 * c.Duration("timeout"), talk: func(text string) { common.Talk(c, "%s", text) },
+	}
+	if !c.IsSet("n") {
+		st, err := s.one(c.Context, 1)
+		return errors.Join(show(printer, st), err)
+	}
+	list := printer.List(true, "INSTANCE", "PROCESS", "STATE")
+	progress := common.NewProgress(c)
+	defer progress.End()
+	if common.IsTerminal(common.From(c).Out) {
+		progress.End() // there the lines themselves show it
+	}
+	err = s.all(c.Context, func(st api.Status) error {
+		progress.Show("%d of %d started", list.Count()+1, count)
+		return list.Row(st, st.Instance.String(), st.Process, string(st.State))
+	})
+	return errors.Join(list.End(), err)
+}
+
+// show prints a status, unless there is none.
+func show(p *common.Printer, st api.Status) error {
+	if st.Instance == (api.InstanceID{}) {
+		return nil
+	}
+	return printStatus(p, st)
+}
+
+// readJSON gives the JSON object that a flag says, from the line, a file or standard
+// input; nil if the flag is not there.
+func readJSON(c *cli.Context, flag string) (json.RawMessage, error) {
+	if !c.IsSet(flag) {
+		return nil, nil
+	}
+	value := c.String(flag)
+	text, err := []byte(value), error(nil)
+	switch file, isFile := strings.CutPrefix(value, "@"); {
+	case value == "-":
+		text, err = io.ReadAll(io.LimitReader(common.From(c).In, container.MaxJSON+1))
+	case isFile:
+		text, err = readFile(file)
+	}
+	if err != nil {
+		return nil, common.Usagef("--%s %s: %v", flag, value, err)
+	}
+	if len(text) > container.MaxJSON {
+		return nil, common.Usagef("--%s: over %d bytes: pass a reference (a file, a URL) instead of the content", flag, container.MaxJSON)
+	}
+	text = bytes.TrimSpace(text)
+	switch {
+	case !json.Valid(text):
+		return nil, common.Usagef(`--%s: not JSON: write an object such as '{"customer": "ann"}', @FILE or -`, flag)
+	case text[0] != '{':
+		return nil, common.Usagef(`--%s: not a JSON object: write one such as '{"customer": "ann"}'`, flag)
+	}
+	return text, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, container.MaxJSON+1))
+}
+
+// starter starts instances of one process.
+type starter struct {
+	client   *api.Client
+	process  processtable.ProcessID
+	input    json.RawMessage
+	key      string
+	count    int
+	wait     bool
+	patience time.Duration // how long no answer at all is borne
+	talk     func(string)
+}
+
+// request makes the request for the i-th instance, from 1.
+func (s *starter) request(i int) (r api.StartRequest, err error) {
+	r = api.StartRequest{Process: s.process.String(), Input: s.input, Key: s.key}
+	if s.key == "" {
+		r.Instance, err = api.NewInstance()
+		return r, err
+	}
+	if s.count > 1 {
+		r.Key = fmt.Sprintf("%s#%d", s.key, i)
+	}
+	r.Instance = api.KeyedInstance(s.process.Name, r.Key)
+	return r, nil
+}
+
+// one starts the i-th instance and, with --wait, waits for it. The status is what is
+// known of it, also beside an error.
+func (s *starter) one(ctx context.Context, i int) (api.Status, error) {
+	request, err := s.request(i)
+	if err != nil {
+		return api.Status{}, err
+	}
+	st, err := s.start(ctx, request)
+	if err != nil || !s.wait {
+		return st, err
+	}
+	if st, err = s.await(ctx, st); err != nil {
+		return st, err
+	}
+	return st, outcome(st)
+}
+
+// start asks until an answer comes. Asking again is safe, since it is for the same
+// instance; but where not even the first request can have arrived, that is the answer.
+func (s *starter) start(ctx context.Context, r api.StartRequest) (api.Status, error) {
+	p := pause{until: time.Now().Add(s.patience)}
+	for sent := false; ; {
+		st, err := s.client.Start(ctx, r)
+		if api.CodeOf(err) != api.CodeUnreachable || ctx.Err() != nil {
+			return st, err
+		}
+		if sent = sent || api.MayHaveHappened(err); !sent {
+			return st, err
+		}
+		if !p.wait(ctx) {
+			return st, fmt.Errorf("%w; instance %s may have been started: see fmqm status %s", err, r.Instance, r.Instance)
+		}
+		s.talk(fmt.Sprintf("%v: asking again for the same instance", err))
+	}
+}
+
+// await waits until an instance does not run any more. A node that is away for a while
+// is borne.
+func (s *starter) await(ctx context.Context, st api.Status) (api.Status, error) {
+	p := pause{until: time.Now().Add(s.patience)}
+	for ended(st.State) == "" {
+		next, err := s.client.Wait(ctx, st.Instance, api.MaxWait/2)
+		switch {
+		case err == nil:
+			st, p = next, pause{until: time.Now().Add(s.patience), next: p.next}
+			if ended(st.State) == "" && !p.wait(ctx) {
+				return st, ctx.Err()
+			}
+		case api.CodeOf(err) != api.CodeUnreachable || !p.wait(ctx):
+			return st, fmt.Errorf("instance %s: %w", st.Instance, err)
+		}
+	}
+	return st, nil
+}
+
+// ended says in words that an instance does not go on by itself; "" if it does.
+func ended(s api.InstanceState) string {
+	switch s {
+	case api.InstanceFinished:
+		return "has finished"
+	case api.InstanceTerminated:
+		return "was terminated by an operator"
+	case api.InstanceInError:
+		return "is in error"
+	case api.InstanceRunning, api.InstanceSuspended, api.InstanceUnknown:
+	}
+	return ""
+}
+
+// outcome is nil only for an instance that has finished.
+func outcome(st api.Status) error {
+	if st.State == api.InstanceFinished {
+		return nil
+	}
+	text := fmt.Sprintf("instance %s %s", st.Instance, ended(st.State))
+	if st.Reason != "" {
+		text += ": " + st.Reason
+	}
+	for _, a := range st.Activities {
+		if a.State == api.ActivityInError {
+			text += fmt.Sprintf("\n  %s at %s: %s", a.Activity, a.Node, a.Reason)
+		}
+	}
+	if st.State == api.InstanceInError {
+		text += fmt.Sprintf("\n  put right what is wrong, then: fmqm retry %s ACTIVITY", st.Instance)
+	}
+	return common.Failedf("%s", text)
+}
+
+// pause keeps what is repeated apart: 0.1 s, doubling to 2 s.
+type pause struct {
+	until time.Time // then it is enough
+	next  time.Duration
+}
+
+// wait waits, unless it is enough or ctx has ended.
+func (p *pause) wait(ctx context.Context) bool {
+	p.next = min(max(2*p.next, 100*time.Millisecond), 2*time.Second)
+	if time.Now().Add(p.next).After(p.until) {
+		return false
+	}
+	t := time.NewTimer(p.next)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// atOnce is how many starts are under way at the same time: they share the node's
+// durable writes.
+const atOnce = 64
+
+// all starts s.count instances and calls printed for each as it is there. After the
+// first that cannot be started it begins no others.
+func (s *starter) all(ctx context.Context, printed func(api.Status) error) error {
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		begun  int
+		failed error // the first; of --wait, an instance that has not finished is none
+		done   int
+		bad    error // the first that has not finished
+	)
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if failed != nil || begun == s.count {
+			return 0, false
+		}
+		begun++
+		return begun, true
+	}
+	keep := func(st api.Status, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if st.Instance != (api.InstanceID{}) {
+			done++
+			err = errors.Join(err, printed(st))
+		}
+		var own *common.Error
+		switch {
+		case errors.As(err, &own):
+			if bad == nil {
+				bad = err
+			}
+		case err != nil && failed == nil:
+			failed = err
+		}
+	}
+	for range min(s.count, atOnce) {
+		wg.Go(func() {
+			for i, more := take(); more; i, more = take() {
+				keep(s.one(ctx, i))
+			}
+		})
+	}
+	wg.Wait()
+	if failed != nil {
+		return fmt.Errorf("%d of %d were started: %w", done, s.count, failed)
+	}
+	return bad
+}

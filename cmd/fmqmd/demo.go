@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+	ucli "github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// demoTimeout bounds each thing that the demo waits for.
+const demoTimeout = 15 * time.Second
+
+// demoOrder is an order that takes the long way: over the credit office at B.
+const demoOrder = `{"customer": "carol", "item": "anchor", "quantity": 3, "amount": 4800}`
+
+func demoCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "demo",
+		Usage: "see it work: four sites, one order, one power cut",
+		Description: "Starts four sites in this process, on stores in a temporary directory, sends an order over\n" +
+			"them, kills one site in the middle and brings it back. Takes some seconds.",
+		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and leave it there"},
+			&ucli.StringFlag{Name: "broker", Usage: "carry the messages through the RabbitMQ at `URL` (not in this version)"},
+		},
+		Action: runDemo,
+	}
+}
+
+func runDemo(c *ucli.Context) (err error) {
+	if c.String("broker") != "" {
+		return &cli.Error{Exit: cli.ExitRefused, Text: "--broker: links over RabbitMQ are not in this version: leave it out, the sites then talk directly"}
+	}
+	dir := c.String("keep")
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "fmqm-demo-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	s := cli.From(c)
+	d := &demo{dir: dir, stage: newStage(s.Out, cli.NewStyle(s.Out, s.Env)), daemons: map[string]*daemon.Daemon{}}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	ctx, cancel := context.WithTimeout(c.Context, 4*demoTimeout)
+	defer cancel()
+	return d.play(ctx, c.String("keep") != "")
+}
+
+// demo is the play: its sites, and the stage on which they are seen.
+type demo struct {
+	dir      string
+	stage    *stage
+	daemons  map[string]*daemon.Daemon
+	instance uuid.UUID
+}
+
+// play goes through the scenes.
+func (d *demo) play(ctx context.Context, kept bool) error {
+	d.stage.title("Four sites, each with its own store. No database and no head office between them.")
+	if err := d.open(); err != nil {
+		return err
+	}
+	if err := d.upload(ctx); err != nil {
+		return err
+	}
+	d.stage.title("An order of 4,800 comes in at site A. Above 1,000 the credit office at B has to agree.")
+	if err := d.order(ctx); err != nil {
+		return err
+	}
+	if err := d.until(ctx, "credit at B to run", func(s api.Status) bool { return stateOf(s, "credit") == api.ActivityRunning }); err != nil {
+		return err
+	}
+	d.stage.title("Power cut at B, in the middle of its program. The other sites go on with what they have.")
+	if err := d.daemons["B"].Kill(); err != nil {
+		return err
+	}
+	delete(d.daemons, "B")
+	d.stage.kill("B")
+	if err := d.until(ctx, "stock at A to end", func(s api.Status) bool { return stateOf(s, "stock") == api.ActivityTerminated }); err != nil {
+		return err
+	}
+	if err := d.tellWaiting(ctx); err != nil {
+		return err
+	}
+	d.stage.title("B is back. It reads its queues: the order is still there, so the program runs again, under the same key.")
+	if err := d.start("B"); err != nil {
+		return err
+	}
+	d.stage.back("B")
+	wait, cancel := context.WithTimeout(ctx, demoTimeout)
+	defer cancel()
+	status, err := d.daemons["A"].Node.Wait(wait, d.instance)
+	if err != nil {
+		return err
+	}
+	if status.State != api.InstanceFinished {
+		return cli.Failedf("the order is %s and not finished: %s", status.State, status.Reason)
+	}
+	d.stage.settle()
+	d.stage.result(status)
+	d.stage.epilogue(d.dir, kept)
+	return nil
+}
+
+func (d *demo) upload(ctx context.Context) error {
+	r, err := demoTables(d.dir)
+	if err != nil {
+		return err
+	}
+	if err := d.connected(ctx); err != nil {
+		return err
+	}
+	answer, err := d.daemons["A"].Node.Upload(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, line := range answer.Nodes {
+		if line.Result != api.ResultStored && line.Result != api.ResultUnchanged {
+			return cli.Failedf("the table for %s is %s: %s", line.Node, line.Result, line.Reason)
+		}
+		d.stage.note(line.Node, "has its process table")
+	}
+	return nil
+}
+
+// connected waits until A is heard by all.
+func (d *demo) connected(ctx context.Context) error {
+	return d.poll(ctx, "the sites to find one another", func() (bool, error) {
+		for _, one := range d.daemons {
+			nodes, err := one.Node.Nodes(ctx)
+			if err != nil {
+				return false, err
+			}
+			for _, n := range nodes.Nodes {
+				if n.State != api.NodeSelf && n.State != "connected" {
+					return false, nil
+				}
+			}
+		}
+		return true, nil
+	})
+}
+
+func (d *demo) order(ctx context.Context) error {
+	d.instance = uuid.Must(uuid.NewV7())
+	_, err := d.daemons["A"].Node.Start(ctx, api.StartRequest{
+		Instance: d.instance, Process: demoProcess, Input: json.RawMessage(demoOrder),
+	})
+	return err
+}
+
+// until waits for something to be true of the order.
+func (d *demo) until(ctx context.Context, what string, is func(api.Status) bool) error {
+	return d.poll(ctx, what, func() (bool, error) {
+		s, err := d.daemons["A"].Node.Status(ctx, d.instance)
+		return err == nil && is(s), err
+	})
+}
+
+func (d *demo) poll(ctx context.Context, what string, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		done, err := is()
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return cli.Failedf("waited %v for %s: see the log in %s", demoTimeout, what, filepath.Join(d.dir, "fmqmd.log"))
+		}
+	}
+}
+
+func stateOf(s api.Status, activity string) api.ActivityState {
+	for _, a := range s.Activities {
+		if a.Activity == activity {
+			return a.State
+		}
+	}
+	return ""
+}
+
+// tellWaiting says what the order waits for while B is down, as fmqm why does.
+func (d *demo) tellWaiting(ctx context.Context) error {
+	d.stage.settle()
+	why, err := d.daemons["A"].Node.Why(ctx, d.instance)
+	if err != nil {
+		return err
+	}
+	for _, w := range why.Waits {
+		d.stage.why(w)
+	}
+	return nil
+}
+
+// stop ends the sites that still run.
+func (d *demo) stop() error {
+	var errs []error
+	for _, one := range d.daemons {
+		ctx, cancel := context.WithTimeout(context.Background(), demoTimeout)
+		errs = append(errs, one.Stop(ctx))
+		cancel()
+	}
+	return errors.Join(errs...)
+}
+
+// open starts all sites.
+func (d *demo) open() error {
+	if err := demoFiles(d.dir); err != nil {
+		return err
+	}
+	for _, name := range demoSites {
+		if err := d.start(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demo) start(name string) error {
+	conf, err := demoConfig(d.dir, name)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(d.dir, "fmqmd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	one, err := daemon.Start(daemon.Options{
+		Config: conf, Log: zerolog.New(log).With().Timestamp().Logger(),
+		Observe: func(node processtable.NodeID, r queue.AuditRecord) { d.stage.record(string(node), r) },
+	})
+	if err != nil {
+		return fmt.Errorf("site %s: %w", name, err)
+	}
+	d.daemons[name] = one
+	return nil
+}

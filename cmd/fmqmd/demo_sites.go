@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/definition"
+	purchaseorder "fmqm/examples/purchase-order"
+	"fmqm/node/config"
+)
+
+// demoProcess is the process of examples/purchase-order.
+const demoProcess = "purchase-order"
+
+var demoSites = []string{"A", "B", "C", "D"}
+
+// demoDelay makes each program slow enough to be watched.
+const demoDelay = 600 * time.Millisecond
+
+// demoFiles writes the example's files and a configuration for each site.
+func demoFiles(dir string) error {
+	err := fs.WalkDir(purchaseorder.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, path)
+		if entry.IsDir() {
+			return os.MkdirAll(to, 0o700)
+		}
+		text, err := purchaseorder.Files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o700)
+	})
+	if err != nil {
+		return fmt.Errorf("write the example: %w", err)
+	}
+	ports, err := freePorts(len(demoSites))
+	if err != nil {
+		return err
+	}
+	for i, site := range demoSites {
+		if err := os.WriteFile(demoFile(dir, site), []byte(demoYAML(i, site, ports)), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func demoFile(dir, site string) string {
+	return filepath.Join(dir, "site-"+strings.ToLower(site)+".yaml")
+}
+
+// demoYAML is a site's configuration, such as a sysadmin would write it.
+func demoYAML(i int, site string, ports []int) string {
+	var b strings.Builder
+	small := strings.ToLower(site)
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n  peers:\n", site, small, ports[i], small)
+	for j, peer := range demoSites {
+		if j != i {
+			fmt.Fprintf(&b, "    %s: http://127.0.0.1:%d\n", peer, ports[j])
+		}
+	}
+	b.WriteString("programs:\n")
+	for _, p := range purchaseorder.Programs[site] {
+		fmt.Fprintf(&b, "  %s: {exec: [/bin/sh, -c, 'sleep %.1f; exec ./programs/%s'], dir: .}\n", p, demoDelay.Seconds(), p)
+	}
+	return b.String()
+}
+
+func demoConfig(dir, site string) (*config.Config, error) {
+	return config.Load(demoFile(dir, site), func(string) string { return "" }, config.Overrides{})
+}
+
+// freePorts finds loopback ports that nobody listens on.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close()
+		address, ok := l.Addr().(*net.TCPAddr)
+		if !ok {
+			return nil, fmt.Errorf("find a free port: %s", l.Addr())
+		}
+		ports[i] = address.Port
+	}
+	return ports, nil
+}
+
+// demoTables compiles the example, as fmqm-define does.
+func demoTables(dir string) (api.UploadRequest, error) {
+	return compile(filepath.Join(dir, demoProcess+".yaml"))
+}
+
+// compile makes the upload of a definition.
+func compile(file string) (api.UploadRequest, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return api.UploadRequest{}, err
+	}
+	processes, problems := definition.Load(file, text)
+	for _, p := range problems {
+		if p.Severity == definition.Error {
+			return api.UploadRequest{}, fmt.Errorf("%s", p.Text(text))
+		}
+	}
+	var r api.UploadRequest
+	for _, p := range processes {
+		compiled, err := definition.Compile(p)
+		if err != nil {
+			return r, err
+		}
+		for i, t := range compiled.Tables {
+			r.Tables = append(r.Tables, api.Table{
+				Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String(), Table: compiled.Encoded[i],
+			})
+		}
+	}
+	return r, nil
+}

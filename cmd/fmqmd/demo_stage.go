@@ -1,0 +1,225 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/cli"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// stage shows what happens: on a terminal in a column for each site, with an arrow for
+// each message; into a pipe as plain lines.
+type stage struct {
+	style cli.Style
+	draws bool
+
+	mu     sync.Mutex
+	w      io.Writer
+	begun  time.Time
+	heard  time.Time
+	down   map[string]bool
+	counts struct{ messages, dead int }
+}
+
+const columnWidth = 16
+
+func newStage(w io.Writer, style cli.Style) *stage {
+	return &stage{w: w, style: style, draws: cli.IsTerminal(w), begun: time.Now(), down: map[string]bool{}}
+}
+
+func (s *stage) print(format string, args ...any) {
+	fmt.Fprintf(s.w, format+"\n", args...)
+}
+
+// title begins a scene.
+func (s *stage) title(text string) {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print("\n%s", s.style.Strong(text))
+	if s.draws {
+		var head strings.Builder
+		for _, site := range demoSites {
+			head.WriteString(fmt.Sprintf("  %-*s", columnWidth-2, s.name(site)))
+		}
+		s.print("%s", s.style.Faint(head.String()))
+	}
+}
+
+func (s *stage) name(site string) string {
+	if s.down[site] {
+		return site + " (down)"
+	}
+	return site
+}
+
+// settle waits until nothing was shown for a moment, so that what belongs to a scene
+// is not shown in the next.
+func (s *stage) settle() {
+	for {
+		s.mu.Lock()
+		quiet := time.Since(s.heard)
+		s.mu.Unlock()
+		if quiet > 150*time.Millisecond {
+			return
+		}
+		<-time.After(150*time.Millisecond - quiet)
+	}
+}
+
+// at shows a line of one site.
+func (s *stage) at(site, mark, text string) {
+	s.heard = time.Now()
+	if !s.draws {
+		s.print("%5.1fs  %s  %s", time.Since(s.begun).Seconds(), site, text)
+		return
+	}
+	column := slices.Index(demoSites, site)
+	s.print("%s%s %s", s.rails(0, column), mark, text)
+}
+
+// rails draws the columns from..to as idle.
+func (s *stage) rails(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		b.WriteString("  " + s.style.Faint("│") + strings.Repeat(" ", columnWidth-3))
+	}
+	return b.String() + "  "
+}
+
+func (s *stage) note(site, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at(site, s.style.Faint("·"), text)
+}
+
+func (s *stage) kill(site string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down[site] = true
+	s.at(site, s.style.Bad("✗"), s.style.Bad("killed"))
+}
+
+func (s *stage) back(site string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.down, site)
+	s.at(site, s.style.Good("●"), s.style.Good("started again"))
+}
+
+// record shows one audit record: what ended, and the messages that went out with it.
+func (s *stage) record(site string, r queue.AuditRecord) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	activity := string(r.Activity)
+	switch r.Event {
+	case queue.EventStarted:
+		s.at(site, s.style.Good("▶"), "the order is started")
+	case queue.EventEnded:
+		s.at(site, s.style.Good("■"), s.style.Good("the order has ended"))
+	case queue.EventTerminated:
+		s.at(site, s.style.Good("●"), fmt.Sprintf("%s has run, _RC %d", s.style.Strong(activity), r.RC))
+	case queue.EventSkipped:
+		s.counts.dead++
+		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is skipped: a dead path"))
+	case queue.EventPassed:
+		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is on a dead path, which passes around its site"))
+	case queue.EventIterated:
+		s.at(site, s.style.Busy("↻"), fmt.Sprintf("%s: exit condition FALSE (_RC %d), once more", activity, r.RC))
+	case queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventStopped, queue.EventDropped:
+		s.at(site, s.style.Bad("!"), activity+": "+r.Reason)
+	}
+	for _, sent := range r.Sent {
+		s.sent(site, activity, sent)
+	}
+}
+
+// sent shows one message.
+func (s *stage) sent(site, from string, m queue.Sent) {
+	if m.Target == processtable.Sink && m.Control == message.False {
+		return // of a dead end: sink waits for all, and this says nothing to see
+	}
+	s.counts.messages++
+	what := ""
+	switch m.Control {
+	case message.True:
+		what = "TRUE"
+	case message.False:
+		what = "FALSE"
+	case message.Unresolved:
+		what = "data"
+	}
+	if m.Data == message.DataPresent && m.Control != message.Unresolved {
+		what += " + data"
+	}
+	to := string(m.Node)
+	if !s.draws {
+		s.print("        %s  %s -> %s at %s: %s", site, from, m.Target, to, what)
+		return
+	}
+	paint := s.style.Good
+	if m.Control == message.False {
+		paint = s.style.Faint
+	}
+	s.print("%s", s.arrow(slices.Index(demoSites, site), slices.Index(demoSites, to), paint)+paint(fmt.Sprintf(" %s: %s", m.Target, what)))
+}
+
+// arrow draws from one column to another.
+func (s *stage) arrow(from, to int, paint func(string) string) string {
+	switch {
+	case from == to:
+		return s.rails(0, from) + paint("╰▶")
+	case from < to:
+		return s.rails(0, from) + paint("╰"+strings.Repeat("─", (to-from)*columnWidth-2)+"▶")
+	}
+	return s.rails(0, to) + paint("◀"+strings.Repeat("─", (from-to)*columnWidth-2)+"╯")
+}
+
+func (s *stage) why(w api.Wait) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heard := ""
+	if !w.Heard {
+		heard = ", which is not heard now"
+	}
+	s.print("  %s at %s is %s: waits for %s at %s%s", w.Activity, w.Node, w.State, w.For, w.At, heard)
+}
+
+// result shows what became of the order.
+func (s *stage) result(status api.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print("\n%s", s.style.Strong("The order is "+string(status.State)+"."))
+	for _, a := range status.Activities {
+		detail := ""
+		if a.Iterations > 1 {
+			detail = fmt.Sprintf(", %d iterations", a.Iterations)
+		}
+		s.print("  %-8s at %s  %s%s", a.Activity, a.Node, a.State, detail)
+	}
+	s.print("  output  %s", status.Output)
+}
+
+func (s *stage) epilogue(dir string, kept bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print("\n%s", s.style.Strong("What you have seen"))
+	s.print(`  One process instance over four sites: %d messages between activities, %d dead path skipped.
+  Each site keeps what it needs in its own queues; a step's end is one transaction there.
+  Site B was killed in the middle: nothing was lost, nothing was asked of a head office.`, s.counts.messages, s.counts.dead)
+	s.print("\n%s", s.style.Strong("What to type next"))
+	s.print(`  bin/fmqm-define check examples/purchase-order/purchase-order.yaml     the process that you saw
+  bin/fmqm-define show examples/purchase-order/purchase-order.yaml      its table at each site
+  less examples/purchase-order/README.md                                the same with four daemons by hand`)
+	if kept {
+		s.print("  bin/fmqmd run --config %s       site A of this demo (its links need the others, b to d)", demoFile(dir, "A"))
+	}
+}

@@ -1,0 +1,32 @@
+// Command fmqmd is the node daemon: one for each site.
+package main
+
+import (
+	"context"
+	"os"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"fmqm/cmd/internal/cli"
+)
+
+func main() { os.Exit(Main(os.Args, cli.OS())) }
+
+// Main runs fmqmd and gives its exit code. The daemon handles its signals itself.
+func Main(args []string, s cli.Streams) int {
+	return cli.Run(context.Background(), app(), args, s)
+}
+
+func app() *ucli.App {
+	return &ucli.App{
+		Name:  "fmqmd",
+		Usage: "the node daemon of FMQM: runs the activities of this site, and talks to the other sites",
+		Description: "One daemon runs at each site, with its own store. Definitions come from fmqm-define,\n" +
+			"work is started and looked at with fmqm.",
+		UsageText: "fmqmd demo\nfmqmd run --config /etc/fmqm/fmqmd.yaml",
+		Commands: []*ucli.Command{
+			runCommand(), demoCommand(), checkConfigCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),
+			cli.CompletionCommand("fmqmd"), cli.ManCommand("fmqmd"),
+		},
+	}
+}

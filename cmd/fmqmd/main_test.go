@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/cli/clitest"
+)
+
+// With FMQMD_TEST_RUN in the environment the test binary is fmqmd: tests of signals and
+// of service managers start it as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("FMQMD_TEST_RUN") != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// fmqmd runs the command and gives its exit code and what it printed.
+func fmqmd(args ...string) (exit int, out, talk string) {
+	var stdout, stderr bytes.Buffer
+	exit = Main(append([]string{"fmqmd"}, args...), cli.Streams{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" },
+	})
+	return exit, stdout.String(), stderr.String()
+}
+
+// The demo shows an order over four sites, one of which dies in the middle: into a
+// pipe as plain lines, in the order in which a newcomer would tell it.
+func TestDemoShowsTheOrderSurviveAPowerCut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	exit, out, talk := fmqmd("demo", "--keep", dir)
+	if exit != 0 {
+		t.Fatalf("exit %d: %s\n%s", exit, talk, out)
+	}
+	rest := out
+	for _, want := range []string{
+		"D  has its process table",
+		"A  the order is started",
+		"A  receive -> credit at B: TRUE + data",
+		"B  killed",
+		"ship at C is waiting: waits for connectors from credit at B, which is not heard now",
+		"B  started again",
+		"B  credit: exit condition FALSE (_RC 1), once more",
+		"D  reject is skipped: a dead path",
+		"C  ship -> sink at A: TRUE + data",
+		"A  the order has ended",
+		"The order is finished.",
+		"credit   at B  terminated, 2 iterations",
+		"What to type next",
+	} {
+		at := strings.Index(rest, want)
+		if at < 0 {
+			t.Fatalf("after what came before, %q is missing:\n%s", want, out)
+		}
+		rest = rest[at+len(want):]
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Error("colours in a pipe")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "site-a.yaml")); err != nil {
+		t.Errorf("--keep did not keep: %v", err)
+	}
+}
+
+// Every help has examples that parse, and what is wrong on the line is exit 2.
+func TestCommandLine(t *testing.T) {
+	for _, missing := range cli.CheckHelp(app()) {
+		t.Error(missing)
+	}
+	if text := clitest.ManText(t, cli.ManPage(app())); !strings.Contains(text, "--log-level LEVEL") {
+		t.Errorf("the manual page lacks a flag:\n%s", text)
+	}
+	for _, tc := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"demo", "--broker", "amqp://localhost"}, 4, "not in this version"},
+		{[]string{"frobnicate"}, 2, "no command"},
+		{[]string{"run", "--nonsense"}, 2, "nonsense"},
+		{[]string{"run", "--log-level", "loud"}, 2, "write debug, info, warn or error"},
+		{[]string{"run", "--log-format", "xml"}, 2, "write json, console or auto"},
+		{[]string{"run", "--config", "/nonexistent.yaml"}, 1, "write one"},
+		{[]string{"check-config"}, 2, "FILE is missing"},
+	} {
+		exit, out, talk := fmqmd(tc.args...)
+		if exit != tc.exit || !strings.Contains(talk, tc.want) || out != "" {
+			t.Errorf("fmqmd %s: exit %d, want %d and %q; it said %q and printed %q", strings.Join(tc.args, " "), exit, tc.exit, tc.want, talk, out)
+		}
+	}
+}
+
+func TestCheckConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("node: A\nprograms:\n  p: {builtin: echo}\n")
+	if exit, out, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(out, "node A") {
+		t.Errorf("exit %d: %s%s", exit, out, talk)
+	}
+	write("node: A\nlisten: 0.0.0.0:7411\ninsecure: true\n")
+	if exit, _, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(talk, "anybody who can reach") {
+		t.Errorf("exit %d: %s", exit, talk)
+	}
+	write("nodes: A\nstore: pebble\nlinks: {amqp: amqp://broker}\n")
+	exit, _, talk := fmqmd("check-config", file)
+	for _, want := range []string{":1:1:", "this node has no name", "not in this version"} {
+		if exit != 1 || !strings.Contains(talk, want) {
+			t.Errorf("exit %d, %q missing: %s", exit, want, talk)
+		}
+	}
+}
+
+// check-config --connect tries the links of a configuration, and its exit code says
+// whether they work.
+func TestCheckConfigConnect(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("node: A\nlinks: {peers: {B: 'http://127.0.0.1:1', C: {}}}\n")
+	exit, out, talk := fmqmd("check-config", file, "--connect")
+	if exit != 1 || !strings.Contains(talk, "1 of 2 checks failed") || !strings.HasPrefix(out, "LINK  ROUTE   CHECK       RESULT  FOUND\n"+
+		"B     direct  connection  failed  dial 127.0.0.1:1: nothing listens there") || !strings.Contains(out, "C     direct  connection  later   no address is configured: site C will call") {
+		t.Errorf("exit %d: %s\n%s", exit, out, talk)
+	}
+	exit, out, _ = fmqmd("check-config", "--connect", "-o", "jsonl", file)
+	if first, _, _ := strings.Cut(out, "\n"); exit != 1 || !strings.HasPrefix(first, `{"link":"B","route":"direct","check":"connection","result":"failed","text":"dial 127.0.0.1:1: `) {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+	write("node: A\nlinks: {peers: {C: {}}}\n")
+	if exit, out, talk := fmqmd("check-config", file, "--connect"); exit != 0 {
+		t.Errorf("exit %d: %s%s", exit, out, talk)
+	}
+	write("node: A\n")
+	if exit, out, talk := fmqmd("check-config", "--connect", file, "-o", "json"); exit != 0 || out != "[]\n" || !strings.Contains(talk, "there are no links to try") {
+		t.Errorf("exit %d: %s%s", exit, out, talk)
+	}
+	if exit, _, talk := fmqmd("check-config", file, "-o", "json"); exit != 2 || !strings.Contains(talk, "-o is for --connect") {
+		t.Errorf("exit %d: %s", exit, talk)
+	}
+}

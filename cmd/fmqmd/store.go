@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/cli"
+	"fmqm/internal/store/badger"
+	"fmqm/queue"
+)
+
+func backupCommand() *ucli.Command {
+	return &ucli.Command{
+		Name: "backup", Usage: "write a verified backup of a running daemon's store", ArgsUsage: "DIR",
+		Description: "Asks the daemon on its local socket for everything that its store has, as it is at one moment,\n" +
+			"while work goes on; writes it to DIR/NODE-TIME.fmqmbackup and verifies it. Prints the file's name.",
+		UsageText: "fmqmd backup /var/backups/fmqm\nfmqmd backup /var/backups/fmqm --to unix:/run/fmqm/fmqmd.sock",
+		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag(), cli.OutputFlag()},
+		Action:    backup,
+	}
+}
+
+// backedUp is what backup prints; its keys are API.
+type backedUp struct {
+	File string `json:"file"`
+	queue.BackupInfo
+}
+
+func backup(c *ucli.Context) error {
+	printer, err := cli.NewPrinter(c)
+	if err != nil {
+		return err
+	}
+	client, err := cli.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	dir := c.Args().First()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return cli.Failedf("backup: %v", err)
+	}
+	part := filepath.Join(dir, fmt.Sprintf(".fmqm-%d.part", os.Getpid()))
+	defer os.Remove(part)
+	if err := fetchBackup(c.Context, client, part); err != nil {
+		return err
+	}
+	info, err := verifyBackupFile(part)
+	if err != nil {
+		return cli.Failedf("backup: what was written does not verify: %v", err)
+	}
+	file := filepath.Join(dir, fmt.Sprintf("%s-%s.fmqmbackup", info.Node, time.Now().UTC().Format("20060102T150405Z")))
+	if err := os.Rename(part, file); err != nil {
+		return cli.Failedf("backup: %v", err)
+	}
+	return printer.Object(backedUp{file, info}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: node %s, %d records, %d bytes, after commit %d\n", file, info.Node, info.Records, info.Bytes, info.Commit)
+		return err
+	})
+}
+
+// fetchBackup writes the stream to a new file, synced.
+func fetchBackup(ctx context.Context, client *api.Client, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return cli.Failedf("backup: %v", err)
+	}
+	err = client.Backup(ctx, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func verifyBackupFile(path string) (queue.BackupInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return queue.BackupInfo{}, err
+	}
+	defer f.Close()
+	return queue.VerifyBackup(f)
+}
+
+func dataFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "data", Required: true, Usage: "`DIR` of the store, as `data` in the configuration"}
+}
+
+func restoreCommand() *ucli.Command {
+	return &ucli.Command{
+		Name: "restore", Usage: "make a new data directory from a backup", ArgsUsage: "FILE",
+		Description: "Fills a data directory that is empty or not there yet. The restored node is a new one to its\n" +
+			"peers: each link stops and says so, until an operator has compared, since what the node did after\n" +
+			"the backup is known to its peers and not to itself.",
+		UsageText: "fmqmd restore /var/backups/fmqm/A-20261121T020000Z.fmqmbackup --data /var/lib/fmqm",
+		Flags:     []ucli.Flag{dataFlag()},
+		Action: func(c *ucli.Context) error {
+			file, dir := c.Args().First(), c.String("data")
+			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+				return &cli.Error{Exit: cli.ExitRefused, Text: fmt.Sprintf("restore: %s is not empty: move it away, or name another directory", dir)}
+			}
+			if _, err := verifyBackupFile(file); err != nil {
+				return cli.Failedf("restore: %s: %v", file, err)
+			}
+			info, err := restore(file, dir)
+			if err != nil {
+				return cli.Failedf("restore: %v", err)
+			}
+			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %d records, as after commit %d\n", dir, info.Node, info.Records, info.Commit)
+			return err
+		},
+	}
+}
+
+func restore(file, dir string) (info queue.BackupInfo, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return info, err
+	}
+	defer f.Close()
+	engine, err := badger.Open(badger.Options{Dir: dir})
+	if err != nil {
+		return info, err
+	}
+	info, err = queue.Restore(f, engine, nil)
+	return info, errors.Join(err, engine.Close())
+}
+
+func verifyCommand() *ucli.Command {
+	return &ucli.Command{
+		Name: "verify", Usage: "check every record of a store at rest, or a backup", ArgsUsage: "[FILE]",
+		Description: "Reads every record: checksums, contents, bodies, the running hashes of the links. Exit code 0 if\n" +
+			"nothing is wrong, 1 otherwise, with what is wrong. The daemon must not run on the directory.",
+		UsageText: "fmqmd verify --data /var/lib/fmqm\nfmqmd verify /var/backups/fmqm/A-20261121T020000Z.fmqmbackup",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "data", Usage: "`DIR` of the store, as `data` in the configuration"},
+			cli.OutputFlag(),
+		},
+		Action: func(c *ucli.Context) error {
+			printer, err := cli.NewPrinter(c)
+			if err != nil {
+				return err
+			}
+			switch file, dir := c.Args().First(), c.String("data"); {
+			case (file == "") == (dir == ""):
+				return cli.Usagef("verify: name a backup, or a store with --data DIR")
+			case file != "":
+				info, err := verifyBackupFile(file)
+				if err != nil {
+					return cli.Failedf("verify: %s: %v", file, err)
+				}
+				return printer.Object(backedUp{file, info}, func(w io.Writer) error {
+					_, err := fmt.Fprintf(w, "%s: good: node %s, %d records, after commit %d\n", file, info.Node, info.Records, info.Commit)
+					return err
+				})
+			default:
+				return verifyStore(printer, dir)
+			}
+		},
+	}
+}
+
+func verifyStore(printer *cli.Printer, dir string) error {
+	report, err := atRest(dir, func(e *badger.Engine) (queue.VerifyReport, error) { return queue.Verify(e) })
+	if err != nil {
+		return cli.Failedf("verify: %v", err)
+	}
+	err = printer.Object(report, func(w io.Writer) error {
+		total := uint64(0)
+		for _, n := range report.Records {
+			total += n
+		}
+		for _, problem := range report.Problems {
+			fmt.Fprintln(w, problem)
+		}
+		_, err := fmt.Fprintf(w, "%s: node %s, %d records, after commit %d, %d problems\n", dir, report.Node, total, report.Commit, len(report.Problems))
+		return err
+	})
+	if err == nil && len(report.Problems) > 0 {
+		return &cli.Error{Exit: cli.ExitFailed}
+	}
+	return err
+}
+
+// atRest opens a store that is there, for reading.
+func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return out, err
+	}
+	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "MANIFEST" }) {
+		return out, fmt.Errorf("%s holds no store: name the directory that `data` in the configuration says", dir)
+	}
+	engine, err := badger.Open(badger.Options{Dir: dir})
+	if err != nil {
+		return out, err
+	}
+	out, err = f(engine)
+	return out, errors.Join(err, engine.Close())
+}
+
+func dumpCommand() *ucli.Command {
+	return &ucli.Command{
+		Name: "dump", Usage: "print every record of a store at rest",
+		Description: "One line for each record, in the order of the store; with -o jsonl all that is known of it.\nThe daemon must not run on the directory.",
+		UsageText:   "fmqmd dump --data /var/lib/fmqm -o jsonl",
+		Flags:       []ucli.Flag{dataFlag(), cli.OutputFlag()},
+		Action: func(c *ucli.Context) error {
+			printer, err := cli.NewPrinter(c)
+			if err != nil {
+				return err
+			}
+			list := printer.List(true, "KIND", "PROCESS", "INSTANCE", "ACTIVITY", "PEER", "BYTES", "PROBLEM")
+			_, err = atRest(c.String("data"), func(e *badger.Engine) (struct{}, error) {
+				return struct{}{}, queue.Dump(e, func(d queue.Dumped) error {
+					return list.Row(d, d.Kind, d.Process, d.Instance, d.Activity, d.Peer, fmt.Sprint(d.Bytes), d.Problem)
+				})
+			})
+			if err != nil {
+				return cli.Failedf("dump: %v", err)
+			}
+			return list.End()
+		},
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/node/config"
+)
+
+const oneStep = `
+process: one-step
+version: 1
+structures:
+  Order: {amount: int}
+input: Order
+output: Order
+activities:
+  step: {node: A, program: echo, input: Order, output: Order}
+data:
+  - source -> step
+  - step -> sink
+`
+
+// startDaemon starts a daemon A on dir/data, which the test has to stop.
+func startDaemon(t *testing.T, dir string) (d *daemon.Daemon, stop func()) {
+	t.Helper()
+	file := filepath.Join(dir, "a.yaml")
+	if err := os.WriteFile(file, []byte("node: A\ndata: data\nlisten: 127.0.0.1:0\nsocket: a.sock\nprograms:\n  echo: {builtin: echo}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()}); err != nil {
+		t.Fatal(err)
+	}
+	return d, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := d.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func must(t *testing.T, exit int, want int, out, talk string) {
+	t.Helper()
+	if exit != want {
+		t.Fatalf("exit %d, want %d: %s%s", exit, want, out, talk)
+	}
+}
+
+// A backup of a running daemon, restored elsewhere, is a node with the same history;
+// store and backup verify, and a damaged backup is refused.
+func TestBackupRestoreVerifyDump(t *testing.T) {
+	dir := t.TempDir()
+	d, stop := startDaemon(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "one-step.yaml"), []byte(oneStep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := compile(filepath.Join(dir, "one-step.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := d.Node.Upload(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	id := uuid.Must(uuid.NewV7())
+	if _, err := d.Node.Start(ctx, api.StartRequest{Instance: id, Process: "one-step", Input: json.RawMessage(`{"amount": 7}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Node.Wait(ctx, id); err != nil || s.State != api.InstanceFinished {
+		t.Fatalf("%v %v", s.State, err)
+	}
+	exit, out, talk := fmqmd("backup", filepath.Join(dir, "backups"), "--to", "unix:"+filepath.Join(dir, "a.sock"), "-o", "json")
+	must(t, exit, 0, out, talk)
+	var made backedUp
+	if err := json.Unmarshal([]byte(out), &made); err != nil || made.Node != "A" || made.Records == 0 {
+		t.Fatalf("%s: %v", out, err)
+	}
+	exit, out, talk = fmqmd("backup", filepath.Join(dir, "backups"), "--to", "http://"+d.Address().String())
+	must(t, exit, 2, out, talk) // not for whoever reaches the port
+	exit, out, talk = fmqmd("verify", "--data", filepath.Join(dir, "data"))
+	must(t, exit, 1, out, talk) // the daemon has it
+	if !strings.Contains(talk, "another process has it open") {
+		t.Error(talk)
+	}
+	stop()
+
+	for _, args := range [][]string{
+		{"verify", "--data", filepath.Join(dir, "data")},
+		{"verify", made.File},
+		{"dump", "--data", filepath.Join(dir, "data"), "-o", "jsonl"},
+		{"restore", made.File, "--data", filepath.Join(dir, "restored")},
+		{"verify", "--data", filepath.Join(dir, "restored")},
+	} {
+		exit, out, talk = fmqmd(args...)
+		must(t, exit, 0, out, talk)
+	}
+	exit, out, talk = fmqmd("restore", made.File, "--data", filepath.Join(dir, "restored"))
+	must(t, exit, 4, out, talk)
+	exit, out, talk = fmqmd("verify", "--data", filepath.Join(dir, "nowhere"))
+	must(t, exit, 1, out, talk)
+
+	damaged, err := os.ReadFile(made.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged[len(damaged)/2] ^= 4
+	if err := os.WriteFile(made.File, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", made.File}, {"restore", made.File, "--data", filepath.Join(dir, "again")}} {
+		exit, out, talk = fmqmd(args...)
+		must(t, exit, 1, out, talk)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "again")); err == nil {
+		t.Error("a damaged backup left a data directory behind")
+	}
+
+	if err := os.Rename(filepath.Join(dir, "data"), filepath.Join(dir, "old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "restored"), filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	d, stop = startDaemon(t, dir)
+	defer stop()
+	if s, err := d.Node.Status(ctx, id); err != nil || s.State != api.InstanceFinished || string(s.Output) != `{"amount":7}` {
+		t.Errorf("after the restore: %+v %v", s, err)
+	}
+}

@@ -1,0 +1,302 @@
+// Package daemon assembles a node from its configuration: store, programs, node,
+// listeners. All of it starts, or nothing is left behind. fmqmd runs one, its demo
+// runs four.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/identity"
+	"fmqm/internal/store/badger"
+	"fmqm/link/amqp"
+	"fmqm/link/https"
+	"fmqm/node"
+	"fmqm/node/config"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// Options make a daemon.
+type Options struct {
+	Config  *config.Config
+	Log     zerolog.Logger
+	Observe func(processtable.NodeID, queue.AuditRecord) // optional; see node.Options
+	Version string                                       // of this build, for metrics
+}
+
+// Daemon is a running node with its listeners.
+type Daemon struct {
+	Node     *node.Node
+	log      zerolog.Logger
+	servers  []*http.Server
+	registry *program.Registry
+	ledger   *program.Ledger
+	metrics  *metrics
+	identity *identity.Identity // nil: none
+	config   atomic.Pointer[config.Config]
+	links    *links                      // of the present configuration; whoever reloads and stops owns it
+	broker   atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
+	meet     func(processtable.NodeID)
+	told     *told
+	address  net.Addr
+	accept   context.Context
+	refuse   context.CancelFunc
+	failed   chan error
+}
+
+// Start starts a daemon. What it returns an error for, it has taken back.
+func Start(o Options) (d *Daemon, err error) {
+	c := o.Config
+	log := o.Log.With().Str("node", string(c.Node)).Logger()
+	if risk := c.Risk(); risk != "" {
+		log.Warn().Msg(risk)
+	}
+	d = &Daemon{log: log, failed: make(chan error, 4), metrics: newMetrics(o.Version), told: newTold()}
+	d.config.Store(c)
+	d.accept, d.refuse = context.WithCancel(context.Background())
+	var undo []func()
+	refuse := d.refuse // d is nil when an error is returned
+	defer func() {
+		if err == nil {
+			return
+		}
+		refuse()
+		for i := len(undo) - 1; i >= 0; i-- {
+			undo[i]()
+		}
+	}()
+
+	if d.identity, err = openIdentity(c); err != nil {
+		return nil, err
+	}
+	this := d // also where an error is returned
+	d.meet = func(peer processtable.NodeID) { this.Node.Meet(peer) }
+	if d.links, err = newLinks(c, d.identity, nil, log, d.meet); err != nil {
+		return nil, err
+	}
+	d.broker.Store(d.links.broker)
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w: stop what listens there, or set `listen` to another address", err)
+	}
+	undo = append(undo, func() { _ = listener.Close() })
+	socket, err := api.ListenSocket(c.Socket)
+	if err != nil {
+		return nil, err
+	}
+	undo = append(undo, func() { _ = socket.Close() })
+	engine, err := badger.Open(badger.Options{Dir: c.Data, Space: badger.Space{
+		Free: c.Limits.Free, Stop: c.Limits.Stop, Reserve: c.Limits.Reserve,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	if err := d.openPrograms(c); err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	undo = append(undo, d.closePrograms)
+	options := node.Options{
+		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
+		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
+		Limits: limits(c), Disk: engine, Definers: definers(c), Broker: d.brokerStatus,
+	}
+	if o.Observe != nil {
+		options.Observe = func(r queue.AuditRecord) { o.Observe(c.Node, r) }
+	}
+	if d.Node, err = node.Open(options); err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	d.metrics.watch(d.Node, c.Data)
+	d.metrics.certificate(d.identity)
+	d.Node.Launch()
+	d.links.start(nil) // the node knows by now from whom messages come
+	go func() {
+		select {
+		case err := <-d.Node.Failed():
+			d.failed <- err
+		case err := <-engine.Failed():
+			d.failed <- fmt.Errorf("the store: %w", err)
+		case <-d.accept.Done():
+		}
+	}()
+	go d.watchExpiry()
+	d.address = listener.Addr()
+	if d.identity != nil {
+		listener = secured(listener, d.identity.Server())
+	}
+	d.serve(listener, d.public())
+	d.serve(socket, d.onSocket())
+	return d, nil
+}
+
+func limits(c *config.Config) node.Limits {
+	return node.Limits{Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission}
+}
+
+// definers: who has an identity, so whose node others can reach, takes tables of those
+// that it names and of nobody else. Without either whoever reaches the node may define.
+func definers(c *config.Config) node.Definers {
+	return node.Definers{Keys: c.Definers, Required: c.Definers != nil || c.Identity != nil}
+}
+
+// health is what everybody may ask, also without a certificate.
+func (d *Daemon) health(mux *http.ServeMux) {
+	health := api.RefuseBrowsers(api.HealthHandler(d))
+	mux.Handle("GET /livez", health)
+	mux.Handle("GET /readyz", health)
+}
+
+// local is what the daemon serves on both its listeners: the API, health and metrics.
+func (d *Daemon) local() http.Handler {
+	mux := http.NewServeMux()
+	d.health(mux)
+	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
+	mux.Handle("/", api.Handler(d.Node))
+	return mux
+}
+
+// onSocket is what the local socket serves: all that, and backups, which are
+// everything that the node knows.
+func (d *Daemon) onSocket() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(api.BackupPath, api.RefuseBrowsers(api.BackupHandler(d.Node)))
+	mux.Handle("/", d.local())
+	return mux
+}
+
+// public is what the daemon's port serves: that, to those who may ask over the network,
+// and links, to peers.
+func (d *Daemon) public() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("POST "+https.Path, d.incoming())
+	d.health(mux)
+	mux.Handle("/", d.operators(d.local()))
+	return mux
+}
+
+func (d *Daemon) serve(l net.Listener, h http.Handler) {
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0),
+	}
+	d.servers = append(d.servers, s)
+	go func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+		}
+	}()
+}
+
+// Address is where the daemon listens.
+func (d *Daemon) Address() net.Addr { return d.address }
+
+// Failed gives an error after which the daemon must stop: of a listener, or of the
+// node's disk.
+func (d *Daemon) Failed() <-chan error { return d.failed }
+
+// Reload takes up programs and peers of a configuration that was read again. What can
+// only change with a restart is named in the log and left as it is.
+func (d *Daemon) Reload(old, c *config.Config) error {
+	err := d.reload(old, c)
+	d.metrics.configured(err)
+	return err
+}
+
+// ReloadFailed notes that a configuration could not even be read.
+func (d *Daemon) ReloadFailed(err error) { d.metrics.configured(err) }
+
+func (d *Daemon) reload(old, c *config.Config) error {
+	registry, err := program.NewRegistry(c.Programs, program.Options{Ledger: d.ledger})
+	if err != nil {
+		return fmt.Errorf("programs: %w", err)
+	}
+	err = d.reloadIdentity(c)
+	var links *links
+	if err == nil {
+		links, err = newLinks(c, d.identity, d.links, d.log, d.meet)
+	}
+	if err != nil {
+		registry.Close()
+		return err
+	}
+	for _, fixed := range []struct{ key, before, now string }{
+		{"node", string(old.Node), string(c.Node)},
+		{"data", old.Data, c.Data},
+		{"listen", old.Listen, c.Listen},
+		{"socket", old.Socket, c.Socket},
+		{"store", old.Store, c.Store},
+		{"identity", present(d.identity != nil), present(c.Identity != nil)},
+		{"limits.free, stop or reserve", fmt.Sprint(old.Limits.Free, old.Limits.Stop, old.Limits.Reserve), fmt.Sprint(c.Limits.Free, c.Limits.Stop, c.Limits.Reserve)},
+	} {
+		if fixed.before != fixed.now {
+			d.log.Warn().Str("key", fixed.key).Str("now", fixed.before).Str("file", fixed.now).Msg("this change needs a restart")
+		}
+	}
+	d.broker.Store(links.broker)
+	d.Node.Configure(registry, links.ways, limits(c))
+	if err := d.links.stop(context.Background(), links); err != nil {
+		d.log.Warn().Err(err).Msg("the broker before this configuration")
+	}
+	links.start(d.links) // now: it would take the one before for a second daemon of this name
+	d.links = links
+	d.Node.SetDefiners(definers(c))
+	d.config.Store(c)
+	d.registry.Close()
+	d.registry = registry
+	return nil
+}
+
+func present(is bool) string {
+	if is {
+		return "there is one"
+	}
+	return "none"
+}
+
+// Stop ends the daemon: no more requests, then the node. Requests under way get as
+// long as ctx.
+func (d *Daemon) Stop(ctx context.Context) error {
+	d.refuse()
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.Node.Stop(ctx) }()
+	var errs []error
+	for _, s := range d.servers {
+		if err := s.Shutdown(ctx); err != nil {
+			_ = s.Close()
+		}
+	}
+	errs = append(errs, <-stopped, d.links.stop(ctx, nil))
+	d.registry.Close()
+	errs = append(errs, d.ledger.Close())
+	return errors.Join(errs...)
+}
+
+// Kill ends the daemon as a crash would, but for the files, which must be closed: no
+// program is waited for and nothing is put in order.
+func (d *Daemon) Kill() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	d.refuse()
+	for _, s := range d.servers {
+		_ = s.Close()
+	}
+	err := d.Node.Stop(ctx)
+	_ = d.links.stop(context.Background(), nil) // its sockets are closed at once
+	d.registry.Close()
+	_ = d.ledger.Release()
+	if errors.Is(err, context.Canceled) {
+		return nil // that nothing was waited for is what was asked
+	}
+	return err
+}

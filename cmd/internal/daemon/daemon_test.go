@@ -1,0 +1,168 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/definition"
+	"fmqm/node/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var sites = []string{"A", "B", "C", "D"}
+
+// network is four daemons that know one another, on loopback.
+type network struct {
+	t       *testing.T
+	dir     string
+	ports   map[string]int
+	daemons map[string]*daemon.Daemon
+}
+
+func newNetwork(t *testing.T) *network {
+	n := &network{t: t, dir: t.TempDir(), ports: map[string]int{}, daemons: map[string]*daemon.Daemon{}}
+	var held []net.Listener
+	for _, s := range sites {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, l)
+		n.ports[s] = l.Addr().(*net.TCPAddr).Port
+	}
+	for _, l := range held {
+		l.Close()
+	}
+	t.Cleanup(func() {
+		for s := range n.daemons {
+			n.stop(s)
+		}
+	})
+	return n
+}
+
+func (n *network) start(site string) {
+	n.t.Helper()
+	c := n.config(site, sites...)
+	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(n.t)).Level(zerolog.InfoLevel), Version: "a test's"})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.daemons[site] = d
+}
+
+// config writes and reads a site's configuration, with a link to each peer.
+func (n *network) config(site string, peers ...string) *config.Config {
+	n.t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n  peers:\n", site, site, n.ports[site], site)
+	for _, peer := range peers {
+		if peer != site {
+			fmt.Fprintf(&b, "    %s: http://127.0.0.1:%d\n", peer, n.ports[peer])
+		}
+	}
+	b.WriteString("programs:\n")
+	for _, p := range []string{"receive-order", "check-credit", "check-stock", "ship", "reject"} {
+		fmt.Fprintf(&b, "  %s: {builtin: echo}\n", p)
+	}
+	file := filepath.Join(n.dir, site+".yaml")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return c
+}
+
+func (n *network) stop(site string) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := n.daemons[site].Stop(ctx); err != nil {
+		n.t.Error(err)
+	}
+	delete(n.daemons, site)
+}
+
+func tables(t *testing.T, text string) api.UploadRequest {
+	t.Helper()
+	processes, problems := definition.Load("test.yaml", []byte(text))
+	for _, p := range problems {
+		t.Fatal(p.Text([]byte(text)))
+	}
+	var r api.UploadRequest
+	for _, p := range processes {
+		compiled, err := definition.Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, table := range compiled.Tables {
+			r.Tables = append(r.Tables, api.Table{
+				Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[i],
+			})
+		}
+	}
+	return r
+}
+
+// The order goes over four sites although one of them comes up only after the upload
+// and the start: its table and its messages wait.
+func TestOrderOverFourSitesOneOfThemLate(t *testing.T) {
+	text, err := os.ReadFile("../../../definition/testdata/purchase-order.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNetwork(t)
+	for _, s := range []string{"A", "C", "D"} {
+		n.start(s)
+	}
+	a := n.daemons["A"].Node
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	r := tables(t, string(text))
+	answer, err := a.Upload(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range answer.Nodes {
+		if line.Node == "B" && line.Result != api.ResultQueued {
+			t.Errorf("upload: %+v: B is down, its table waits", line)
+		}
+	}
+	id := uuid.Must(uuid.NewV7())
+	if _, err := a.Start(ctx, api.StartRequest{
+		Instance: id, Process: "purchase-order", Input: json.RawMessage(`{"customer":"carol","item":"anchor","quantity":3,"amount":4800}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	n.start("B")
+	s, err := a.Wait(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.State != api.InstanceFinished {
+		t.Fatalf("%s: %s %+v", s.State, s.Reason, s.Activities)
+	}
+	want := map[string]api.ActivityState{"receive": "terminated", "credit": "terminated", "stock": "terminated", "ship": "skipped", "reject": "terminated"}
+	for _, activity := range s.Activities {
+		if activity.State != want[activity.Activity] {
+			t.Errorf("%s is %s", activity.Activity, activity.State)
+		}
+	}
+}

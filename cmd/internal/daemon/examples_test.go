@@ -1,0 +1,207 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/definition"
+	"fmqm/examples/exampletest"
+	"fmqm/node/config"
+	"fmqm/processtable"
+)
+
+// The examples through real daemons with their own configurations and programs: each
+// case ends as under the interpreter, activity by activity (invariant 7).
+func TestExamples(t *testing.T) {
+	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout"} {
+		t.Run(name, func(t *testing.T) {
+			e := exampletest.Load(t, "../../../examples/"+name) // before any program runs: one that is being written cannot
+			t.Parallel()
+			n := newExampleNet(t, e)
+			for site := range e.Configs {
+				n.start(site)
+			}
+			n.upload()
+			for _, c := range e.Cases {
+				t.Run(c.Name, func(t *testing.T) { n.try(t, c) })
+			}
+		})
+	}
+}
+
+// exampleNet is the daemons of an example, on ports of their own.
+type exampleNet struct {
+	t       *testing.T
+	example *exampletest.Example
+	daemons map[string]*daemon.Daemon
+}
+
+func newExampleNet(t *testing.T, e *exampletest.Example) *exampleNet {
+	n := &exampleNet{t: t, example: e, daemons: map[string]*daemon.Daemon{}}
+	dir := t.TempDir() // a short path, for the sockets
+	addresses := map[processtable.NodeID]string{}
+	var held []net.Listener
+	for _, c := range e.Configs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, l)
+		addresses[c.Node] = l.Addr().String()
+	}
+	for _, l := range held {
+		l.Close()
+	}
+	for i, c := range slices.Collect(values(e.Configs)) {
+		c.Listen, c.Socket = addresses[c.Node], dir+"/"+strconv.Itoa(i)
+		for peer, p := range c.Peers {
+			if p.Address != "" {
+				c.Peers[peer] = config.Peer{Address: "http://" + addresses[peer]}
+			}
+		}
+	}
+	t.Cleanup(func() {
+		for site := range n.daemons {
+			n.stop(site)
+		}
+	})
+	return n
+}
+
+func values(m map[string]*config.Config) func(func(*config.Config) bool) {
+	return func(yield func(*config.Config) bool) {
+		for _, c := range m {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (n *exampleNet) start(site string) {
+	n.t.Helper()
+	d, err := daemon.Start(daemon.Options{Config: n.example.Configs[site], Log: zerolog.Nop()})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.daemons[site] = d
+}
+
+func (n *exampleNet) stop(site string) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := n.daemons[site].Stop(ctx); err != nil {
+		n.t.Error(err)
+	}
+	delete(n.daemons, site)
+}
+
+// upload sends the tables by way of a node that has a link to every other one.
+func (n *exampleNet) upload() {
+	n.t.Helper()
+	compiled, err := definition.Compile(n.example.Process)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var r api.UploadRequest
+	for i, table := range compiled.Tables {
+		r.Tables = append(r.Tables, api.Table{
+			Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[i],
+		})
+	}
+	var by *daemon.Daemon
+	for site, c := range n.example.Configs {
+		if len(c.Peers) == len(n.example.Configs)-1 {
+			by = n.daemons[site]
+		}
+	}
+	if by == nil {
+		n.t.Fatal("no node has a link to every other one")
+	}
+	n.connected(by)
+	answer, err := by.Node.Upload(n.t.Context(), r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, line := range answer.Nodes {
+		if line.Result != api.ResultStored {
+			n.t.Errorf("upload: %+v", line)
+		}
+	}
+	if len(answer.Warnings) > 0 {
+		n.t.Errorf("upload: %v", answer.Warnings)
+	}
+}
+
+// connected waits until a daemon has a connection to every peer.
+func (n *exampleNet) connected(d *daemon.Daemon) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		answer, err := d.Node.Nodes(ctx)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if !slices.ContainsFunc(answer.Nodes, func(l api.Node) bool { return l.State != api.NodeSelf && l.State != "connected" }) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			n.t.Fatalf("not connected: %+v", answer.Nodes)
+		}
+	}
+}
+
+// try starts a case, brings back who was away, and compares how it ends.
+func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
+	for _, site := range c.Away {
+		n.stop(site)
+	}
+	id, err := api.NewInstance()
+	if c.Key != "" {
+		id, err = api.KeyedInstance(n.example.Process.Name, c.Key), nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	start := api.StartRequest{Instance: id, Process: n.example.Process.Name, Input: c.Input}
+	for range 2 { // the second finds the first (N2)
+		if _, err := n.daemons[c.At].Node.Start(ctx, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, site := range c.Away {
+		n.start(site)
+	}
+	status, err := n.daemons[c.At].Node.Wait(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := exampletest.ParseStatus(t, text)
+	n.example.Check(t, c, got)
+	want := exampletest.StatusOf(t, n.example.Interpret(t, c))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("other than under the interpreter (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,226 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/identity"
+	"fmqm/link"
+	"fmqm/link/https"
+	"fmqm/node/config"
+	"fmqm/processtable"
+)
+
+// openIdentity loads the identity of a configuration; nil if it has none.
+func openIdentity(c *config.Config) (*identity.Identity, error) {
+	if c.Identity == nil {
+		return nil, nil
+	}
+	return identity.Load(identity.Options{
+		Files: identityFiles(c), Name: identity.Name{Role: identity.RoleNode, Name: string(c.Node)},
+	})
+}
+
+// CheckIdentity says what is wrong with the files of a configuration's identity.
+func CheckIdentity(c *config.Config) error {
+	_, err := openIdentity(c)
+	return err
+}
+
+func identityFiles(c *config.Config) identity.Files {
+	return identity.Files{Certificate: c.Identity.Certificate, Key: c.Identity.Key, CA: c.Identity.CA}
+}
+
+// reloadIdentity takes up certificates that were renewed. Whether there is an identity
+// at all is decided at the start: one that is gone from the file goes on.
+func (d *Daemon) reloadIdentity(c *config.Config) error {
+	switch {
+	case c.Identity == nil:
+		return nil
+	case d.identity == nil:
+		return errors.New("identity: this daemon was started without one: restart it")
+	}
+	return d.identity.Reload(identityFiles(c))
+}
+
+// incoming takes what peers dial, each node on connections that are its own.
+func (d *Daemon) incoming() http.Handler {
+	acceptor := d.Node.Acceptor()
+	acceptor.Permit = d.permit
+	if refused := acceptor.Refused; refused != nil {
+		acceptor.Refused = func(caller processtable.NodeID, reason string) {
+			if d.told.news("site "+string(caller), reason) {
+				refused(caller, reason)
+			}
+		}
+	}
+	return &https.Server{
+		Identity: d.identity,
+		Accept:   func(conn link.Conn, _ string) { acceptor.Accept(d.accept, conn) },
+		Refused: func(remote string, err error) {
+			if d.told.news(host(remote), err.Error()) {
+				d.log.Warn().Str("remote", remote).Str("reason", err.Error()).Msg("connection refused")
+			}
+		},
+	}
+}
+
+// permit compares who a caller says it is with whom its certificate names. In plain text
+// nobody is known: without an identity, or by an operator's word, that is taken; else only
+// from peers that are called in plain text too, through a tunnel.
+func (d *Daemon) permit(conn link.Conn, caller processtable.NodeID) error {
+	known := processtable.NodeID("")
+	if c, ok := conn.(*https.Conn); ok {
+		known = c.Peer()
+	}
+	c := d.config.Load()
+	switch {
+	case known == caller:
+		return nil
+	case known != "":
+		return fmt.Errorf("the caller says that it is site %s, and its certificate names site %s: set `node` and `identity` there so that they agree", caller, known)
+	case d.identity == nil || c.Insecure || strings.HasPrefix(c.Peers[caller].Address, "http://"):
+		return nil
+	}
+	return fmt.Errorf("site %s calls without encryption, and site %s has an identity: write https:// for %s there, and give it an `identity`", caller, c.Node, c.Node)
+}
+
+// operators lets those through who may ask: everybody in plain text, which only comes
+// from this machine (or by an operator's word), and over TLS those with the certificate of
+// an operator.
+func (d *Daemon) operators(next http.Handler) http.Handler {
+	if d.identity == nil {
+		return next
+	}
+	const remedy = "name the certificate of an operator with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA); `fmqmd pki issue --operator NAME` makes one"
+	return api.Authenticated(next, func(r *http.Request) (int, *api.Error) {
+		if r.TLS == nil {
+			return 0, nil
+		}
+		name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
+		if errors.Is(err, identity.ErrNoCertificate) {
+			return http.StatusUnauthorized, api.Errorf(api.CodeRefused, remedy, "this node answers operators only, and no certificate was shown")
+		}
+		c := d.config.Load()
+		if err == nil && c.Operators != nil && !slices.Contains(c.Operators, name.Name) {
+			return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, c.Node)
+		}
+		if err == nil {
+			return 0, nil
+		}
+		if d.told.news(host(r.RemoteAddr), err.Error()) {
+			d.log.Warn().Str("remote", r.RemoteAddr).Str("reason", err.Error()).Msg("request refused")
+		}
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, remedy, "%v", err)
+	})
+}
+
+// Expiry of certificates.
+const (
+	expiryNear  = 30 * 24 * time.Hour // from then on it is said
+	expiryEvery = 24 * time.Hour      // how often
+)
+
+// nearExpiry says what is to be said of the identity at a time; empty: nothing.
+func nearExpiry(expires, now time.Time) string {
+	left := expires.Sub(now)
+	switch {
+	case left > expiryNear:
+		return ""
+	case left <= 0:
+		return fmt.Sprintf("the certificate of this node expired on %s: no site and no operator believes it: renew it with `fmqmd pki issue --force`, and reload",
+			expires.UTC().Format(time.DateOnly))
+	}
+	return fmt.Sprintf("the certificate of this node, or its authority's, expires on %s, in %d days: renew it with `fmqmd pki issue --force`, and reload",
+		expires.UTC().Format(time.DateOnly), int(left/(24*time.Hour)))
+}
+
+// watchExpiry says once a day that the certificate ends soon, until the daemon does.
+func (d *Daemon) watchExpiry() {
+	if d.identity == nil {
+		return
+	}
+	tick := time.NewTicker(expiryEvery)
+	defer tick.Stop()
+	for {
+		if text := nearExpiry(d.identity.Expires(), time.Now()); text != "" {
+			d.log.Warn().Msg(text)
+		}
+		select {
+		case <-tick.C:
+		case <-d.accept.Done():
+			return
+		}
+	}
+}
+
+// told remembers what was said about whom, so that it is said once and not at each of
+// their tries.
+type told struct {
+	mu   sync.Mutex
+	last map[string]said
+}
+
+type said struct {
+	what string
+	when time.Time
+}
+
+const (
+	maxTold  = 1024
+	sayAgain = time.Hour
+)
+
+func newTold() *told { return &told{last: map[string]said{}} }
+
+// news says whether what is new about who, or was said long ago.
+func (t *told) news(who, what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if s, ok := t.last[who]; ok && s.what == what && now.Sub(s.when) < sayAgain {
+		return false
+	}
+	if len(t.last) >= maxTold {
+		clear(t.last)
+	}
+	t.last[who] = said{what, now}
+	return true
+}
+
+// host is the part of an address that stays the same from one connection to the next.
+func host(remote string) string {
+	if h, _, err := net.SplitHostPort(remote); err == nil {
+		return h
+	}
+	return remote
+}
+
+// handshakes is the log of a server: handshakes that fail, and what else its package says.
+type handshakes struct {
+	log  zerolog.Logger
+	told *told
+}
+
+func (h handshakes) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	who, what := "", text
+	if rest, ok := strings.CutPrefix(text, "http: TLS handshake error from "); ok {
+		if remote, reason, ok := strings.Cut(rest, ": "); ok {
+			who, what = host(remote), "no TLS: "+reason
+		}
+	}
+	if h.told.news(who, what) {
+		h.log.Warn().Str("remote", who).Str("reason", what).Msg("connection refused")
+	}
+	return len(line), nil
+}

@@ -1,0 +1,268 @@
+package daemon
+
+import (
+	"io/fs"
+	"math"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sys/unix"
+
+	"fmqm/internal/store"
+	"fmqm/link"
+	"fmqm/node"
+	"fmqm/queue"
+)
+
+// metrics is what GET /metrics shows. The engine counts by itself (node.Stats); it is
+// read when somebody asks, so that nothing is spent where nobody does.
+type metrics struct {
+	registry *prometheus.Registry
+	commits  prometheus.Histogram
+	reloads  *prometheus.CounterVec
+	reloaded prometheus.Gauge
+}
+
+func newMetrics(version string) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "fmqm_commit_duration_seconds", Help: "How long durable writes of the store took.",
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5},
+		}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fmqm_config_reloads_total", Help: "Times that the configuration was read again, by whether it was taken up.",
+		}, []string{"result"}),
+		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fmqm_config_last_reload_successful", Help: "1 if the configuration that was read last was taken up, else 0.",
+		}),
+	}
+	m.reloaded.Set(1)
+	for _, result := range []string{"taken_up", "refused"} {
+		m.reloads.WithLabelValues(result)
+	}
+	version = strings.TrimSpace(strings.TrimSuffix(version, runtime.Version())) // a label of its own
+	if version == "" {
+		version = "unknown"
+	}
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "fmqm_build_info", Help: "Which build this is; the value is always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(m.commits, m.reloads, m.reloaded, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// watch begins to show a node and the directory of its store.
+func (m *metrics) watch(n *node.Node, dir string) {
+	m.registry.MustRegister(&nodeCollector{node: n, dir: dir})
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 30 * time.Second})
+}
+
+func (m *metrics) configured(err error) {
+	if err != nil {
+		m.reloads.WithLabelValues("refused").Inc()
+		m.reloaded.Set(0)
+		return
+	}
+	m.reloads.WithLabelValues("taken_up").Inc()
+	m.reloaded.Set(1)
+}
+
+// timed is an engine whose durable writes are measured.
+type timed struct {
+	store.Engine
+	commits prometheus.Observer
+}
+
+func (t *timed) Commit(version uint64, b *store.Batch) error {
+	begun := time.Now()
+	err := t.Engine.Commit(version, b)
+	t.commits.Observe(time.Since(begun).Seconds())
+	return err
+}
+
+// Doubt passes on what a reader asks of the store that did not find what must be there.
+func (t *timed) Doubt() error {
+	if d, ok := t.Engine.(store.Doubter); ok {
+		return d.Doubt()
+	}
+	return nil
+}
+
+// What a node and its store show. By process, program and peer, of which there are few;
+// never by instance.
+var (
+	instancesStarted = desc("instances_started_total", "Process instances that were started at this node.", "process")
+	instancesEnded   = desc("instances_ended_total", "Process instances started at this node that have ended, by how.", "process", "result")
+	terminated       = desc("activities_terminated_total", "Activities that ran and terminated.", "process")
+	skipped          = desc("activities_skipped_total", "Activities on a dead path, which never run.", "process")
+	stopped          = desc("activities_stopped_total", "Activities ended because an operator terminated their instance.", "process")
+	iterated         = desc("activity_iterations_repeated_total", "Iterations after which the exit condition was FALSE, so that the activity ran once more.", "process")
+	failedAttempts   = desc("activity_attempts_failed_total", "Failed attempts that are repeated (retry).", "process")
+	inError          = desc("activity_errors_total", "Times that an activity went in error and waited for an operator.", "process")
+	retried          = desc("activity_retries_total", "Operators' retries of activities in error.", "process")
+	attempts         = desc("activity_attempts_total", "Attempts to run an activity's program that were begun.", "process")
+	entries          = desc("activities_in_memory", "Activities of which the node has something in memory: waiting, ready or running.", "process")
+	ready            = desc("activities_ready", "Activities that wait for a free place of their program (concurrency).", "process")
+	running          = desc("activities_running", "Activities whose program runs.", "process")
+	parked           = desc("messages_parked", "Messages that wait for the table of their process.", "process")
+	programRuns      = desc("program_attempts_total", "Attempts of a program that have ended, by their result.", "program", "result")
+	programTime      = desc("program_duration_seconds", "How long attempts of a program took.", "program")
+	linkUp           = desc("link_connected", "1 if the link to the peer is connected, else 0.", "peer")
+	linkState        = desc("link_state", "1 for the state that the link to the peer is in.", "peer", "state")
+	linkHeard        = desc("link_last_heard_timestamp_seconds", "When the peer was last heard, since the daemon was started.", "peer")
+	sendItems        = desc("transmission_queue_messages", "Messages that wait for the peer.", "peer")
+	sendBytes        = desc("transmission_queue_bytes", "Bytes of the messages that wait for the peer.", "peer")
+	sendAge          = desc("transmission_queue_oldest_age_seconds", "How long the oldest message for the peer waits; 0 if none does.", "peer")
+	transactions     = desc("transactions_total", "Transactions that were joined into durable writes.")
+	mailboxes        = desc("mailbox_activities", "Activities whose new messages wait to be folded.")
+	congested        = desc("congested", "1 while links do not accept because too much waits to be folded, else 0.")
+	setAside         = desc("messages_set_aside_total", "Messages that were refused for their content and set aside.")
+	sendFull         = desc("transmission_queue_full", "1 while so much waits for the peer that nothing more is begun that sends there, else 0.", "peer")
+	spaceLow         = desc("store_space_low", "1 while room on the store's file system is so low that no work is taken on, else 0.")
+	storeBytes       = desc("store_size_bytes", "What the store's directory takes on disk.")
+	storeFree        = desc("store_free_bytes", "What is free on the store's file system for the daemon.")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("fmqm_"+name, help, labels, nil)
+}
+
+// linkStates are all that a link can be in.
+var linkStates = []link.State{
+	link.StateConnected, link.StateConnecting, link.StateWaiting, link.StateStopped, link.StateUnconfigured,
+}
+
+// nodeCollector asks a node when it is asked.
+type nodeCollector struct {
+	node *node.Node
+	dir  string
+}
+
+// Describe names nothing: what is shown depends on processes, programs and peers.
+func (c *nodeCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
+	s, err := c.node.Stats()
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(transactions, err)
+		return
+	}
+	out := metricsOut{to}
+	out.counter(transactions, s.Queue.Transactions)
+	out.gauge(mailboxes, float64(s.Queue.Dirty))
+	out.gauge(congested, oneIf(s.Congested))
+	out.gauge(spaceLow, oneIf(s.SpaceLow))
+	out.counter(setAside, s.SetAside)
+	for _, p := range s.Processes {
+		out.process(p)
+	}
+	for _, p := range s.Programs {
+		name := string(p.Program)
+		out.counter(programRuns, p.Succeeded, name, "succeeded")
+		out.counter(programRuns, p.Nonzero, name, "nonzero")
+		out.counter(programRuns, p.Failed, name, "failed")
+		all := p.Buckets[math.Inf(1)]
+		delete(p.Buckets, math.Inf(1))
+		to <- prometheus.MustNewConstHistogram(programTime, all, p.Seconds, p.Buckets, name)
+	}
+	for _, p := range s.Peers {
+		out.peer(p, time.Now())
+	}
+	for process, messages := range s.Parked {
+		out.gauge(parked, float64(messages), process.String())
+	}
+	if size, err := diskUse(c.dir); err == nil {
+		out.gauge(storeBytes, float64(size))
+	}
+	var disk unix.Statfs_t
+	if unix.Statfs(c.dir, &disk) == nil {
+		out.gauge(storeFree, float64(disk.Bavail)*float64(disk.Bsize))
+	}
+}
+
+// metricsOut writes metrics.
+type metricsOut struct{ to chan<- prometheus.Metric }
+
+func (o metricsOut) counter(d *prometheus.Desc, value uint64, labels ...string) {
+	o.to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
+}
+
+func (o metricsOut) gauge(d *prometheus.Desc, value float64, labels ...string) {
+	o.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func (o metricsOut) process(p node.ProcessStats) {
+	name := p.Process.String()
+	o.counter(instancesStarted, p.Events[queue.EventStarted], name)
+	o.counter(instancesEnded, p.Events[queue.EventEnded], name, "finished")
+	o.counter(instancesEnded, p.Terminated, name, "terminated")
+	o.counter(terminated, p.Events[queue.EventTerminated], name)
+	o.counter(skipped, p.Events[queue.EventSkipped], name)
+	o.counter(stopped, p.Events[queue.EventStopped], name)
+	o.counter(iterated, p.Events[queue.EventIterated], name)
+	o.counter(failedAttempts, p.Events[queue.EventFailed], name)
+	o.counter(inError, p.Events[queue.EventInError], name)
+	o.counter(retried, p.Events[queue.EventRetried], name)
+	o.counter(attempts, p.Attempts, name)
+	o.gauge(entries, float64(p.Entries), name)
+	o.gauge(ready, float64(p.Ready), name)
+	o.gauge(running, float64(p.Running), name)
+}
+
+func (o metricsOut) peer(p node.PeerStats, now time.Time) {
+	name := string(p.Peer)
+	o.gauge(linkUp, oneIf(p.State == link.StateConnected), name)
+	for _, state := range linkStates {
+		o.gauge(linkState, oneIf(p.State == state), name, string(state))
+	}
+	if !p.LastHeard.IsZero() {
+		o.gauge(linkHeard, float64(p.LastHeard.UnixMilli())/1000, name)
+	}
+	age := 0.0
+	if !p.Waiting.Oldest.IsZero() {
+		age = max(now.Sub(p.Waiting.Oldest).Seconds(), 0)
+	}
+	o.gauge(sendItems, float64(p.Waiting.Count), name)
+	o.gauge(sendBytes, float64(p.Waiting.Bytes), name)
+	o.gauge(sendFull, oneIf(p.Full), name)
+	o.gauge(sendAge, age, name)
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// diskUse is what the files below dir take on disk: the engine's logs are sparse, so
+// their lengths say nothing. A file that goes meanwhile is no error.
+func diskUse(dir string) (int64, error) {
+	var size int64
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				size += s.Blocks * 512
+			}
+		}
+		return nil
+	})
+	return size, err
+}

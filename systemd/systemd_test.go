@@ -1,0 +1,161 @@
+// Package systemd_test checks the units as systemd itself reads them.
+package systemd_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var units = []string{"fmqmd.service", "fmqmd@.service"}
+
+// need finds a tool of systemd, or skips the test.
+func need(t *testing.T, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skipf("NOT TESTED: the units: %s is not installed here (apt-get install systemd)", tool)
+	}
+	return path
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// settings gives the lines of a unit that are none of comment, section and empty.
+func settings(unit string) []string {
+	var all []string
+	for line := range strings.Lines(unit) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '[' {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// The exposure that systemd reckons is at most 2.0 of 10.
+func TestExposure(t *testing.T) {
+	analyze := need(t, "systemd-analyze")
+	for _, unit := range units {
+		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", unit).CombinedOutput()
+		if err != nil && strings.Contains(string(out), "offline") && !strings.Contains(string(out), "exposure") {
+			t.Skipf("NOT TESTED: the units' exposure: this systemd-analyze knows no --offline (it came with 250): %s", out)
+		}
+		found := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`).FindSubmatch(out)
+		if found == nil {
+			t.Fatalf("%s: %v: %s", unit, err, out)
+		}
+		if level, err := strconv.ParseFloat(string(found[1]), 64); err != nil || level > 2.0 {
+			t.Errorf("%s: exposure %s, at most 2.0 is promised:\n%s", unit, found[1], out)
+		}
+	}
+}
+
+// systemd finds nothing to say about the units. The daemon is not installed here:
+// another program stands for it.
+func TestUnitsAreUnderstood(t *testing.T) {
+	analyze := need(t, "systemd-analyze")
+	dir := t.TempDir()
+	var files []string
+	for _, unit := range units {
+		text := strings.ReplaceAll(read(t, unit), "/usr/local/bin/fmqmd ", os.Args[0]+" ")
+		file := filepath.Join(dir, strings.Replace(unit, "@.", "@B.", 1))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	out, err := exec.Command(analyze, append([]string{"verify", "--man=no", "--recursive-errors=no"}, files...)...).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What a dead network, a daemon that hangs and programs that run ask of a unit
+// is in both, and they differ only in names and places.
+func TestBothUnitsSayTheSame(t *testing.T) {
+	one, each := settings(read(t, units[0])), settings(read(t, units[1]))
+	for _, want := range []string{
+		"Type=notify", "WatchdogSec=2min", "Wants=network-online.target", "KillMode=mixed", "NoNewPrivileges=yes",
+		"ProtectSystem=strict", "TimeoutStartSec=infinity", "ExecReload=/bin/kill -HUP $MAINPID",
+	} {
+		if !strings.Contains("\n"+strings.Join(one, "\n")+"\n", "\n"+want+"\n") {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if len(one) != len(each) {
+		t.Fatalf("%d settings in one, %d in the other", len(one), len(each))
+	}
+	for i := range one {
+		key, _, _ := strings.Cut(one[i], "=")
+		switch key {
+		case "Requires", "BindsTo":
+			t.Errorf("%s: the daemon works on without what it wants", one[i])
+		case "MemoryDenyWriteExecute":
+			t.Errorf("%s: Java and Node.js programs would fail", one[i])
+		case "Description", "ExecStart", "StateDirectory", "RuntimeDirectory":
+			if !strings.HasPrefix(each[i], key+"=") || !strings.Contains(each[i], "%i") {
+				t.Errorf("%s, but %s", one[i], each[i])
+			}
+		default:
+			if one[i] != each[i] {
+				t.Errorf("%s, but %s", one[i], each[i])
+			}
+		}
+	}
+}
+
+// The user and the directories can be made on a new machine.
+func TestUserAndDirectories(t *testing.T) {
+	sysusers, tmpfiles := need(t, "systemd-sysusers"), need(t, "systemd-tmpfiles")
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: sysusers.d and tmpfiles.d: making users and directories of other owners needs root")
+	}
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc/fmqm"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(root, "etc/fmqm/fmqmd.yaml")
+	if err := os.WriteFile(config, []byte("node: A\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{sysusers, "--root=" + root, filepath.Join(workdir(t), "sysusers.d/fmqm.conf")},
+		{tmpfiles, "--create", "--root=" + root, filepath.Join(workdir(t), "tmpfiles.d/fmqm.conf")},
+	} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", command, err, out)
+		}
+	}
+	if passwd := read(t, filepath.Join(root, "etc/passwd")); !strings.Contains(passwd, "fmqm:") || !strings.Contains(passwd, ":/var/lib/fmqm:") {
+		t.Errorf("no user fmqm: %s", passwd)
+	}
+	for path, mode := range map[string]os.FileMode{"etc/fmqm": 0o750, "etc/fmqm/fmqmd.yaml": 0o640, "etc/fmqm/credentials": 0o700} {
+		info, err := os.Stat(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != mode {
+			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), mode)
+		}
+	}
+}
+
+func workdir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
