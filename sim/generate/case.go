@@ -1,0 +1,134 @@
+package generate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// Nodes are the sites of every process.
+var Nodes = []string{"A", "B", "C", "D"}
+
+// Programs are the programs that activities name. All of them give [Case.Result].
+var Programs = []string{"many", "few", "one"}
+
+// Case is a random process with an input and the results of its programs.
+type Case struct {
+	body  string // the definition without its name
+	Input string // a JSON object, or nothing
+	Seed  uint64 // of the programs' results
+	Start int    // where it is started: an index into the definition's start nodes, modulo their number
+
+	failing int // in a hundred attempts
+	odd     int // in a hundred ends whose return code is data: those with one other than 0
+}
+
+// Text is the definition as a file, of a process with that name.
+func (c *Case) Text(process string) string {
+	return fmt.Sprintf("process: %s\nversion: 1\n%s", process, c.body)
+}
+
+// String shows all that a failure needs to be understood.
+func (c *Case) String() string {
+	return fmt.Sprintf("%sinput: %s\nseed: %d, start: %d, failing %d%%, return codes %d%%\n",
+		c.Text("process"), c.Input, c.Seed, c.Start, c.failing, c.odd)
+}
+
+// Cases draws processes of which about half end in error: what can go wrong does.
+func Cases() *rapid.Generator[*Case] { return cases(false) }
+
+// Steady draws processes of which nine in ten finish: attempts fail as often, and are
+// repeated until one does not; loops end; few conditions can fail. They run for longer
+// than those of Cases, of which many are over before much has run.
+func Steady() *rapid.Generator[*Case] { return cases(true) }
+
+func cases(steady bool) *rapid.Generator[*Case] {
+	return rapid.Custom(func(t *rapid.T) *Case {
+		d := &drawing{T: t, steady: steady}
+		d.process()
+		return &Case{
+			body:    d.text.String(),
+			Input:   d.processInput(),
+			Seed:    rapid.Uint64().Draw(t, "seed"),
+			Start:   d.upTo(3, "start"),
+			failing: rapid.SampledFrom([]int{0, 0, 5, 20}).Draw(t, "failing"),
+			odd:     rapid.SampledFrom([]int{0, 20, 50}).Draw(t, "odd"),
+		}
+	})
+}
+
+// Named gives the process that a name stands for, drawn-N of Cases or steady-N of
+// Steady: always the same one, so that programs in processes of their own know what they
+// are to give. A version (@1) may follow.
+func Named(process string) (*Case, error) {
+	name, _, _ := strings.Cut(process, "@")
+	kind, number, _ := strings.Cut(name, "-")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil:
+	case kind == "drawn":
+		return Cases().Example(n), nil
+	case kind == "steady":
+		return Steady().Example(n), nil
+	}
+	return nil, fmt.Errorf("process %q: expected drawn-N or steady-N", process)
+}
+
+// drawing is a process that is being drawn.
+type drawing struct {
+	*rapid.T
+	steady     bool // see Steady
+	text       strings.Builder
+	structures []*structure
+	input      *structure // nil: none
+	output     *structure
+	steps      []*step // in an order in which control leads forward
+}
+
+// step is an activity.
+type step struct {
+	name          string
+	input, output *structure // nil: none
+	before        []*step    // direct predecessors, in file order
+	above         map[*step]bool
+	out           int // control connectors out of it
+	otherwise     bool
+	exit          bool
+}
+
+func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }
+
+// in says yes one time out of n; a shrunken draw says no.
+func (d *drawing) in(n int, label string) bool { return d.upTo(n-1, label) == n-1 }
+
+func (d *drawing) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+
+func pick[T any](d *drawing, from []T, label string) T {
+	return from[d.upTo(len(from)-1, label)]
+}
+
+func (d *drawing) process() {
+	d.drawStructures()
+	d.input, d.output = d.maybeStructure("input"), d.maybeStructure("output")
+	if d.input != nil {
+		d.line("input: %s", d.input.name)
+	}
+	if d.output != nil {
+		d.line("output: %s", d.output.name)
+	}
+	if d.in(4, "starts") {
+		d.line("starts: [%s]", strings.Join(d.subset(Nodes, "start node"), ", "))
+	}
+	d.graph()
+	d.activities()
+	d.control()
+	d.data()
+}
+
+// subset draws some of the names, at least one.
+func (d *drawing) subset(names []string, label string) []string {
+	shuffled := rapid.Permutation(names).Draw(d.T, label)
+	return shuffled[:1+d.upTo(len(names)-1, label+"s")]
+}

@@ -1,0 +1,214 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+const maxActivities = 12
+
+// graph draws the activities' names and control connectors: each leads forward, so
+// there is no cycle.
+func (d *drawing) graph() {
+	names := rapid.Permutation(strings.Split("a b c d e f g h j k m n", " ")).Draw(d.T, "names")
+	for i := range 1 + d.upTo(maxActivities-1, "activities") {
+		s := &step{name: names[i], above: map[*step]bool{}}
+		if i > 0 {
+			for range d.upTo(3, "predecessors") {
+				p := d.steps[d.upTo(i-1, "predecessor")]
+				if slices.Contains(s.before, p) {
+					continue
+				}
+				s.before = append(s.before, p)
+				p.out++
+				s.above[p] = true
+				for a := range p.above {
+					s.above[a] = true
+				}
+			}
+		}
+		d.steps = append(d.steps, s)
+	}
+}
+
+// activities writes them in any order.
+func (d *drawing) activities() {
+	d.line("activities:")
+	for _, s := range rapid.Permutation(d.steps).Draw(d.T, "file order") {
+		d.line("  %s:", s.name)
+		d.line("    node: %s", pick(d, Nodes, "node"))
+		if d.in(6, "empty") {
+			d.line("    empty: true")
+		} else {
+			d.line("    program: %s", pick(d, Programs, "program"))
+		}
+		s.input, s.output = d.maybeStructure("input"), d.maybeStructure("output")
+		if s.input != nil {
+			d.line("    input: %s", s.input.name)
+		}
+		if s.output != nil {
+			d.line("    output: %s", s.output.name)
+		}
+		d.startCondition(s)
+		d.repeats(s)
+	}
+}
+
+// startCondition draws every kind of it; all is what most have.
+func (d *drawing) startCondition(s *step) {
+	if len(s.before) == 0 {
+		return
+	}
+	switch d.upTo(6, "start condition") {
+	case 3:
+		d.line("    start: all")
+	case 4:
+		d.line("    start: any")
+	case 5:
+		d.line("    start: {at_least: %d}", 1+d.upTo(len(s.before)-1, "at least"))
+	case 6:
+		d.line("    start: %s", quoted(d.expression(s, 2)))
+	}
+}
+
+// expression draws a start expression over the predecessors.
+func (d *drawing) expression(s *step, depth int) string {
+	if depth == 0 {
+		return pick(d, s.before, "name").name
+	}
+	a := d.expression(s, depth-1)
+	switch d.upTo(4, "operator") {
+	case 0:
+		return a
+	case 1:
+		return fmt.Sprintf("!(%s)", a)
+	case 2:
+		return fmt.Sprintf("(%s && %s)", a, d.expression(s, depth-1))
+	case 3:
+		return fmt.Sprintf("(%s || %s)", a, d.expression(s, depth-1))
+	default:
+		return fmt.Sprintf("!%s || (%s)", pick(d, s.before, "name").name, a)
+	}
+}
+
+// repeats draws what makes an activity run more than once.
+func (d *drawing) repeats(s *step) {
+	if d.in(4, "exit") {
+		s.exit = true
+		exit, most := d.condition, 2
+		if d.steady && !d.in(12, "endless") {
+			exit, most = d.ending, 30
+		}
+		d.line("    exit: %s", quoted(exit(s)))
+		d.line("    max_iterations: %d", most+d.upTo(8, "max iterations"))
+		d.line("    again: {after: 1ms, max: 1ms}")
+	}
+	if least := d.leastAttempts(); d.in(2, "retry") || least > 1 {
+		d.line("    retry: {attempts: %d, backoff: 1ms, max_backoff: 2ms}", least+d.upTo(3, "attempts"))
+	}
+	switch d.upTo(9, "on_rc") {
+	case 8:
+		d.line("    on_rc: continue")
+	case 9:
+		d.line("    on_rc: error")
+	}
+}
+
+// leastAttempts is how many there are to be, at least.
+func (d *drawing) leastAttempts() int {
+	if d.steady && !d.in(12, "impatient") {
+		return 5
+	}
+	return 1
+}
+
+// control writes the connectors, target by target in any order, with conditions.
+func (d *drawing) control() {
+	var lines []string
+	for _, s := range d.steps {
+		for _, p := range s.before {
+			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", p.name, s.name, d.transition(p)))
+		}
+	}
+	d.list("control", lines)
+}
+
+func (d *drawing) transition(p *step) string {
+	switch n := d.upTo(9, "transition"); {
+	case n < 4:
+		return ""
+	case n == 9 && p.out > 1 && !p.otherwise:
+		p.otherwise = true
+		return ": otherwise"
+	}
+	return ": " + quoted(d.condition(p))
+}
+
+// list writes a list's items in any order.
+func (d *drawing) list(key string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	d.line("%s:", key)
+	for _, l := range rapid.Permutation(lines).Draw(d.T, key) {
+		d.line("%s", l)
+	}
+}
+
+// data draws data connectors: along control flow, from source, to sink, and back into
+// the same activity where it loops.
+func (d *drawing) data() {
+	var lines []string
+	add := func(from, to string, source, target *structure, rc bool) {
+		if m, ok := d.mapping(source, target, rc); ok {
+			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", from, to, m))
+		}
+	}
+	for _, s := range d.steps {
+		if d.in(2, "from source") {
+			add("source", s.name, d.input, s.input, false)
+		}
+		for _, p := range d.steps { // not the map: it has no order
+			if s.above[p] && d.in(2, "data") {
+				add(p.name, s.name, p.output, s.input, true)
+			}
+		}
+		if s.exit && !d.in(3, "no feedback") {
+			add(s.name, s.name, s.output, s.input, true)
+		}
+		if d.in(3, "to sink") {
+			add(s.name, "sink", s.output, d.output, true)
+		}
+	}
+	if d.in(6, "through") {
+		add("source", "sink", d.input, d.output, false)
+	}
+	d.list("data", lines)
+}
+
+// mapping draws the default mapping, or members one by one; false if nothing fits.
+func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
+	if target == nil {
+		return "", false
+	}
+	if source != nil && d.in(2, "same names") {
+		return "", true
+	}
+	var pairs []string
+	for _, to := range target.leaves() {
+		from := source.of(to.of)
+		if rc && to.of == "int" {
+			from = append(from, "_RC")
+		}
+		if len(from) > 0 && d.in(3, "map") {
+			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, from, "from")))
+		}
+	}
+	if len(pairs) == 0 {
+		return "", false
+	}
+	return ": {" + strings.Join(rapid.Permutation(pairs).Draw(d.T, "pairs"), ", ") + "}", true
+}

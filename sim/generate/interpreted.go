@@ -1,0 +1,17 @@
+package generate
+
+import (
+	"fmqm/definition"
+	"fmqm/interpret"
+)
+
+// Interpreted gives the results of c to the oracle.
+func Interpreted(c *Case) interpret.Programs {
+	return interpret.ProgramFunc(func(a *definition.Activity, call interpret.Call) interpret.Outcome {
+		r := c.Result(Call{
+			Activity: a.Name, Iteration: call.Iteration, Attempt: call.Attempt,
+			Input: call.Input, Output: a.Output, RCIsData: a.RCIsData,
+		})
+		return interpret.Outcome{RC: r.RC, Output: r.Output, Err: r.Err}
+	})
+}

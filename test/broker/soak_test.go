@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/internal/rabbittest"
+	"fmqm/test/fleet"
+)
+
+// fault is one of those that are drawn; site is whom it meets, if it meets one.
+type fault struct {
+	name string
+	do   func(r *trial, site string)
+}
+
+// faults are those that come in any order.
+var faults = []fault{
+	{"kill", func(r *trial, _ string) { r.count(); r.do(r.broker.Restart()) }},
+	{"wipe", func(r *trial, _ string) { r.count(); r.do(r.broker.Wipe()); r.do(r.broker.Start()) }},
+	{"stop", func(r *trial, _ string) { r.count(); r.broker.Stop(); r.some(r.share); r.do(r.broker.Start()) }},
+	{"freeze", func(r *trial, _ string) { r.do(r.broker.Freeze()); r.some(r.share); r.do(r.broker.Thaw()) }},
+	{"purge", func(r *trial, _ string) { r.purge() }},
+	{"purge of what has piled up", func(r *trial, site string) { r.away(site, r.purge) }},
+	{"deletion of all queues", func(r *trial, _ string) { r.do(r.broker.DeleteQueues(r.vhost)) }},
+	{"deletion of a queue", func(r *trial, site string) { r.do(r.broker.DeleteQueue(r.vhost, "fmqm."+site)) }},
+	{"closing of all connections", func(r *trial, _ string) { r.do(r.broker.CloseConnections("a test")) }},
+	{"cut", func(r *trial, site string) { r.proxies[site].Cut() }},
+	{"memory alarm", func(r *trial, _ string) { r.alarm(rabbittest.Memory) }},
+	{"disk alarm", func(r *trial, _ string) { r.alarm(rabbittest.Disk) }},
+	{"drop-head", func(r *trial, site string) { r.policy(site, `{"max-length": 1, "overflow": "drop-head"}`) }},
+	{"reject-publish", func(r *trial, site string) { r.policy(site, `{"max-length": 1, "overflow": "reject-publish"}`) }},
+	{"TTL", func(r *trial, site string) { r.policy(site, `{"message-ttl": 2}`) }},
+	{"stop of a daemon", func(r *trial, site string) { r.fleet.Sites[site].Stop(); r.some(r.share); r.fleet.Sites[site].Start() }},
+}
+
+// alarm raises an alarm for a while.
+func (r *trial) alarm(which rabbittest.Alarm) {
+	r.t.Helper()
+	r.do(r.broker.Raise(which))
+	r.some(r.share)
+	r.do(r.broker.Clear(which))
+}
+
+// policy has all queues under a policy while messages pile up for a site.
+func (r *trial) policy(site, definition string) {
+	r.t.Helper()
+	r.do(r.broker.SetPolicy(r.vhost, "bad", `^fmqm\.`, definition))
+	r.away(site, func() {})
+	r.do(r.broker.ClearPolicy(r.vhost, "bad"))
+}
+
+// soak lets faults come that are drawn from the seed.
+func soak(t *testing.T, o options, count int) {
+	t.Helper()
+	r := newTrial(t, o, count)
+	random := rand.New(rand.NewPCG(uint64(o.seed), 3))
+	drawn := map[string]int{}
+	order := random.Perm(len(faults)) // each comes before one comes again
+	r.rounds(count, func(i int) {
+		f := faults[order[i%len(order)]]
+		drawn[f.name]++
+		f.do(r, fleet.Names[random.IntN(len(fleet.Names))])
+	})
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(drawn)) {
+		names = append(names, fmt.Sprintf("%d %s", drawn[name], name))
+	}
+	r.end("a fault (" + strings.Join(names, ", ") + ")").hit(t)
+}
+
+// 500 instances, and every fault three times in an order that is drawn, again and again
+// for FMQM_FAULTS minutes (`make faults`), each time with another seed. FMQM_FAULTS_SEED
+// is the first.
+func TestFaultsForLong(t *testing.T) {
+	if os.Getenv("FMQM_FAULTS") == "" {
+		t.Skip("make faults MINUTES=10")
+	}
+	end := time.Now().Add(time.Duration(setting(t, "FMQM_FAULTS", 1)) * time.Minute)
+	first := setting(t, "FMQM_FAULTS_SEED", 200)
+	for seed := first; (seed == first || time.Now().Before(end)) && !t.Failed(); seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			soak(t, options{seed: seed, processes: 50, instances: 10, limit: 10 * fleet.Patience}, 3*len(faults))
+		})
+	}
+}
+
+// setting is a number from the environment.
+func setting(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%s: write a number of at least 1", name, text)
+	}
+	return n
+}

@@ -1,0 +1,123 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"fmqm/internal/faultnet"
+	"fmqm/sim"
+	"fmqm/test/fleet"
+)
+
+// trial is a scene whose instances begin bit by bit, so that work is on its way at each
+// fault, and that counts what the faults did.
+type trial struct {
+	*scene
+	vhost   string
+	left    []*fleet.Play // not started yet
+	share   int           // how many begin before a fault
+	faults  int
+	carried traffic
+	began   time.Time
+}
+
+// traffic is what the broker counts.
+type traffic struct {
+	received     int // from daemons
+	acknowledged int // by daemons
+	purged       int
+}
+
+// newTrial starts the daemons and a broker for them alone, so that trials, which mostly
+// wait, can go on beside each other. So many faults are to come.
+func newTrial(t *testing.T, o options, faults int) *trial {
+	t.Helper()
+	o.own, o.held = true, true
+	r := &trial{scene: newScene(t, o), began: time.Now()}
+	r.vhost = r.vhosts["A"]
+	r.left = r.work.Plays
+	r.share = max(1, len(r.left)/(faults+1))
+	return r
+}
+
+// count adds what the broker has counted since it was started. It does not survive the
+// broker.
+func (r *trial) count() {
+	r.t.Helper()
+	text, err := r.broker.Eval("S = fun(K) -> lists:sum([maps:get(K, C, 0) || {_, C} <- maps:to_list(rabbit_global_counters:overview())]) end, " +
+		"{S(messages_received_total), S(messages_acknowledged_total)}")
+	r.do(err)
+	var received, acknowledged int
+	if _, err := fmt.Sscanf(text, "{%d,%d}", &received, &acknowledged); err != nil {
+		r.t.Fatalf("the broker's counters: %v: %s", err, text)
+	}
+	r.carried.received += received
+	r.carried.acknowledged += acknowledged
+}
+
+// begin starts the next share of the instances when all is well again, and waits until
+// some of it runs.
+func (r *trial) begin() {
+	r.t.Helper()
+	r.fleet.Connected(r.ctx)
+	r.start(r.share)
+	r.some(r.share)
+}
+
+func (r *trial) start(count int) {
+	r.t.Helper()
+	count = min(count, len(r.left))
+	for _, p := range r.left[:count] {
+		r.do(r.work.StartOne(r.ctx, p))
+	}
+	r.left = r.left[count:]
+}
+
+// rounds is for faults that come again and again, with work before each.
+func (r *trial) rounds(count int, fault func(round int)) {
+	r.t.Helper()
+	for i := range count {
+		r.begin()
+		fault(i)
+		r.faults++
+	}
+}
+
+// away runs do while a site has no way to the broker, and others have sent it something.
+func (r *trial) away(site string, do func()) {
+	r.t.Helper()
+	p := r.proxies[site]
+	p.Set(faultnet.Faults{Refuse: true})
+	p.Cut()
+	r.some(r.share)
+	do()
+	p.Set(faultnet.Faults{})
+}
+
+// end starts the instances that are left and judges all of them.
+func (r *trial) end(what string) traffic {
+	r.t.Helper()
+	r.start(len(r.left))
+	ctx, cancel := context.WithTimeout(r.ctx, fleet.Patience)
+	defer cancel()
+	_ = sim.Until(ctx, func() (bool, error) { return r.work.Attempts() >= r.work.Expected(), nil }) // else the judge says what is missing
+	r.fleet.Connected(r.ctx)
+	r.count()
+	purged := ""
+	if r.carried.purged > 0 {
+		purged = fmt.Sprintf(", %d of them purged", r.carried.purged)
+	}
+	r.judge(fmt.Sprintf("%d times %s, in %s; %d messages at the broker, %d never arrived%s",
+		r.faults, what, time.Since(r.began).Round(time.Second), r.carried.received, r.carried.received-r.carried.acknowledged, purged))
+	return r.carried
+}
+
+// hit says that the fault has to have cost messages.
+func (c traffic) hit(t *testing.T) {
+	t.Helper()
+	if c.received <= c.acknowledged {
+		t.Error("nothing was lost at the broker: the fault did not hit")
+	}
+}

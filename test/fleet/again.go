@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fmqm/api"
+	"fmqm/interpret"
+	"fmqm/sim"
+)
+
+// Again is what JudgeAgain counted.
+type Again struct {
+	Attempts, Repeated int
+	Forgotten          int // activities of instances that had ended, of which the site knows nothing any more
+}
+
+// JudgeAgain is Judge of work of which a site had lost its store: programs may have run
+// again, under the same keys, with the same inputs; and what the site alone knew of
+// instances that had ended is gone.
+func (w *Work) JudgeAgain(ctx context.Context, lost string) Again {
+	w.t.Helper()
+	var count Again
+	for _, p := range w.Plays {
+		count.Forgotten += w.compareWithout(ctx, p, lost)
+	}
+	type execution struct {
+		instance, activity, input string
+		iteration                 int
+	}
+	keys, seen := map[string]string{}, map[execution]bool{}
+	expected := w.expectedInputs()
+	for _, l := range w.lines() {
+		count.Attempts++
+		e := execution{l.Instance, l.Activity, l.Input, l.Iteration}
+		if seen[e] {
+			count.Repeated++
+		}
+		seen[e] = true
+		name := fmt.Sprint(l.Instance, " ", l.Activity, " ", l.Iteration)
+		if key, ran := keys[name]; ran && key != l.Key {
+			w.t.Errorf("%s ran under the keys %s and %s", name, key, l.Key)
+		}
+		keys[name] = l.Key
+		if !expected[name+" "+l.Input] {
+			w.t.Errorf("%s ran with the input %s, which the interpreter does not give it", name, l.Input)
+		}
+		if l.Beside {
+			w.t.Errorf("%s ran beside another attempt of itself", name)
+		}
+	}
+	w.empty(ctx)
+	w.whole()
+	return count
+}
+
+// compareWithout is compare, without the activities that the lost site has forgotten; it
+// gives how many they are.
+func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgotten int) {
+	w.t.Helper()
+	var found []string
+	err := sim.Until(ctx, func() (bool, error) {
+		status, err := w.Home(p).Client.Status(ctx, p.ID)
+		if err != nil {
+			found = []string{err.Error()}
+			return false, nil
+		}
+		found, forgotten = sim.Differences(status, p.Expect.Result), 0
+		for _, a := range status.Activities {
+			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityInactive {
+				forgotten++
+				found = slices.DeleteFunc(found, func(d string) bool { return strings.HasPrefix(d, a.Activity+": ") })
+			}
+		}
+		return len(found) == 0, nil
+	})
+	if err != nil {
+		w.t.Fatalf("instance %s of %s, started at %s\n%s\n  - %s", p.ID, p.Process.Name, w.Home(p).Name, p.Drawn, strings.Join(found, "\n  - "))
+	}
+	if p.Expect.Result.State == interpret.InError {
+		Must(w.t, "fmqm", "terminate", p.ID.String(), "--to", w.Home(p).To())
+	}
+	return forgotten
+}
+
+// expectedInputs are those that the interpreter gives each execution.
+func (w *Work) expectedInputs() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range w.Plays {
+		for _, a := range p.Expect.Attempts {
+			all[fmt.Sprint(p.ID, " ", a.Activity, " ", a.Iteration, " ", a.Input)] = true
+		}
+	}
+	return all
+}
+
+// Backup writes a backup of a running site, and gives its file.
+func (s *Site) Backup(dir string) string {
+	s.t.Helper()
+	var done struct{ File string }
+	out := Must(s.t, "fmqmd", "backup", dir, "--to", s.To(), "-o", "json")
+	if err := json.Unmarshal([]byte(out), &done); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	return done.File
+}
+
+// Files are the definitions of the work's processes.
+func (w *Work) Files() []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, p := range w.Plays {
+		if name := p.Process.Name; !seen[name] {
+			seen[name] = true
+			all = append(all, filepath.Join(w.dir, name+".yaml"))
+		}
+	}
+	return all
+}

@@ -1,0 +1,37 @@
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Bin is the directory of the binaries that are tested, once Main has built them.
+var Bin string
+
+// Main builds the binaries, runs the tests of a package, and gives its exit code:
+//
+//	func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
+//
+// m is what has Run: a *testing.M, or what is around one.
+func Main(m interface{ Run() int }) int {
+	dir, err := os.MkdirTemp("", "fmqm-fleet-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	Bin = dir
+	if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config")); err != nil { // for the key that the first upload makes
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	command := exec.Command("go", "build", "-o", dir+string(filepath.Separator),
+		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/test/sites/actor")
+	if out, err := command.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}

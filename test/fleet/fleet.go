@@ -1,0 +1,191 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fmqm/api"
+	"fmqm/sim"
+)
+
+// Patience is how long anything may take on a busy machine.
+const Patience = 2 * time.Minute
+
+// Names are the sites of a fleet.
+var Names = []string{"A", "B", "C", "D"}
+
+// Options make a fleet.
+type Options struct {
+	// Listen gives a site's address; nil: a free port on loopback.
+	Listen func(site string) string
+	// Links gives what a site's configuration says below its first lines, such as `links:`,
+	// once every site has its address.
+	Links func(f *Fleet, site string) string
+	// Programs gives the programs of a site, a line of YAML each; nil: none.
+	Programs func(site string) []string
+	// Within gives what a site's daemon is run by (ip netns exec NAME); nil: nothing.
+	Within func(site string) []string
+	// Env is added to the environment of every daemon.
+	Env []string
+}
+
+// Fleet is four daemons, each with its directory. All are killed when the test ends.
+type Fleet struct {
+	T     *testing.T
+	Sites map[string]*Site
+	o     Options
+}
+
+// New starts the daemons. They may not listen yet when it returns.
+func New(t *testing.T, o Options) *Fleet {
+	t.Helper()
+	f := &Fleet{T: t, Sites: map[string]*Site{}, o: o}
+	for _, name := range Names {
+		s := &Site{t: t, fleet: f, Name: name, Dir: filepath.Join(t.TempDir(), name)}
+		if o.Listen == nil {
+			s.Listen = FreePort(t)
+		} else {
+			s.Listen = o.Listen(name)
+		}
+		f.Sites[name] = s
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			f.tell()
+		}
+		for _, s := range f.Sites {
+			s.Kill()
+		}
+	})
+	for _, name := range Names {
+		s := f.Sites[name]
+		s.connect()
+		s.Configure()
+		s.Start()
+	}
+	return f
+}
+
+// tell shows the last of each daemon's log. With FMQM_KEEP=DIR the whole of it goes
+// there, with what every goroutine was doing.
+func (f *Fleet) tell() {
+	for _, s := range f.Sites {
+		f.T.Logf("%s: the last of its log:\n%s", s.Name, s.LastLog(15))
+		if keep := os.Getenv("FMQM_KEEP"); keep != "" {
+			_ = s.end(syscall.SIGQUIT)
+			if err := os.WriteFile(filepath.Join(keep, s.Name+".log"), []byte(s.Log()), 0o600); err != nil {
+				f.T.Log(err)
+			}
+		}
+	}
+}
+
+// FreePort gives an address below the ports that the kernel hands out by itself, so
+// that a server that is down finds it free when it comes back.
+func FreePort(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(17_000))
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			_ = l.Close()
+			return address
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// Connected waits until every site is up and linked with all others.
+func (f *Fleet) Connected(ctx context.Context) {
+	f.T.Helper()
+	seen := ""
+	err := sim.Until(ctx, func() (bool, error) {
+		seen = f.unlinked(ctx)
+		return seen == "", nil
+	})
+	if err != nil {
+		f.T.Fatalf("all sites linked: %v: %s", err, seen)
+	}
+}
+
+// unlinked says who is not linked with whom.
+func (f *Fleet) unlinked(ctx context.Context) string {
+	var all []string
+	for _, s := range f.Sites {
+		a, err := s.Client.Nodes(ctx)
+		if err != nil {
+			all = append(all, s.Name+": "+err.Error())
+			continue
+		}
+		heard := map[string]bool{}
+		for _, node := range a.Nodes {
+			heard[node.Node] = node.State == api.NodeSelf || node.State == "connected"
+		}
+		for _, peer := range Names {
+			if !heard[peer] {
+				all = append(all, s.Name+" is not linked with "+peer)
+			}
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Until waits for a condition; what says which, when it does not come true in time.
+func (f *Fleet) Until(ctx context.Context, what string, holds func() bool) {
+	f.T.Helper()
+	if err := sim.Until(ctx, func() (bool, error) { return holds(), nil }); err != nil {
+		f.T.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Waiting counts the messages that sites hold for others; -1: one did not answer.
+func (f *Fleet) Waiting(ctx context.Context) int {
+	count := 0
+	for _, site := range f.Sites {
+		a, err := site.Client.Nodes(ctx)
+		if err != nil {
+			return -1
+		}
+		for _, node := range a.Nodes {
+			count += int(node.Waiting)
+		}
+	}
+	return count
+}
+
+// Run runs a command and gives its standard output, what it says beside that, and its
+// exit code.
+func Run(t *testing.T, name string, args ...string) (out, talk string, code int) {
+	t.Helper()
+	c := exec.Command(filepath.Join(Bin, name), args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return stdout.String(), strings.TrimSpace(stderr.String()), c.ProcessState.ExitCode()
+}
+
+// Must is Run, of a command that must end with 0.
+func Must(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, talk, code := Run(t, name, args...)
+	if code != 0 {
+		t.Fatalf("%s %v ended with %d:\n%s%s", name, args, code, out, talk)
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fmqm/internal/store/badger"
+	"fmqm/interpret"
+	"fmqm/sim"
+)
+
+// Verdict is what Judge counted.
+type Verdict struct {
+	Instances, Finished, InError int
+	Attempts, Expected           int // of programs: made, and made by the interpreter
+}
+
+func (v Verdict) String() string {
+	return fmt.Sprintf("%d instances: %d finished, %d in error, as the interpreter says; %d attempts where it makes %d; lost 0, doubled 0",
+		v.Instances, v.Finished, v.InError, v.Attempts, v.Expected)
+}
+
+// Judge waits until every instance is as the interpreter says, and then looks at what
+// ran and what is left. It stops the daemons.
+func (w *Work) Judge(ctx context.Context) Verdict {
+	w.t.Helper()
+	v := Verdict{Instances: len(w.Plays), Expected: w.Expected()}
+	for _, p := range w.Plays {
+		w.compare(ctx, p)
+		if p.Expect.Result.State == interpret.Finished {
+			v.Finished++
+		} else {
+			v.InError++
+		}
+	}
+	lines := w.lines()
+	v.Attempts = len(lines)
+	w.executions(lines)
+	w.empty(ctx)
+	w.whole()
+	return v
+}
+
+// compare waits until an instance is as the interpreter says, and ends it where it is
+// in error.
+func (w *Work) compare(ctx context.Context, p *Play) {
+	w.t.Helper()
+	var found []string
+	err := sim.Until(ctx, func() (bool, error) {
+		status, err := w.Home(p).Client.Status(ctx, p.ID)
+		if err != nil {
+			found = []string{err.Error()}
+			return false, nil
+		}
+		found = sim.Differences(status, p.Expect.Result)
+		return len(found) == 0, nil
+	})
+	if err != nil {
+		w.t.Fatalf("instance %s of %s\n%s\n  - %s", p.ID, p.Process.Name, p.Drawn, strings.Join(found, "\n  - "))
+	}
+	if p.Expect.Result.State == interpret.InError {
+		Must(w.t, "fmqm", "terminate", p.ID.String(), "--to", w.Home(p).To())
+	}
+}
+
+// line is what an actor notes of an attempt.
+type line struct {
+	Instance, Activity string
+	Iteration, Attempt int
+	Input, Key         string
+	Beside             bool
+}
+
+// lines reads what all actors have noted, each site's in order.
+func (w *Work) lines() []line {
+	w.t.Helper()
+	var all []line
+	for _, site := range Names {
+		f, err := os.Open(filepath.Join(w.dir, site))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r := bufio.NewReader(f)
+		for {
+			text, err := r.ReadBytes('\n')
+			if errors.Is(err, io.EOF) {
+				break // what stands there now is being written
+			}
+			var l line
+			if err != nil || json.Unmarshal(text, &l) != nil {
+				w.t.Fatalf("%s: %v %s", site, err, text)
+			}
+			all = append(all, l)
+		}
+		_ = f.Close()
+	}
+	return all
+}
+
+// executions checks what ran: the attempts that the interpreter makes and no others,
+// with the same inputs; each execution under one key, and never beside itself (P1, P2).
+func (w *Work) executions(lines []line) {
+	w.t.Helper()
+	byInstance := map[string][]sim.Attempt{}
+	type execution struct {
+		instance, activity string
+		iteration          int
+	}
+	keys := map[execution]string{}
+	owners := map[string]execution{}
+	for _, l := range lines {
+		byInstance[l.Instance] = append(byInstance[l.Instance], sim.Attempt{
+			Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
+		})
+		e := execution{l.Instance, l.Activity, l.Iteration}
+		if key, ran := keys[e]; ran && key != l.Key {
+			w.t.Errorf("%v ran under the keys %s and %s", e, key, l.Key)
+		}
+		keys[e] = l.Key
+		if other, used := owners[l.Key]; used && other != e {
+			w.t.Errorf("%v and %v ran under one key, %s", e, other, l.Key)
+		}
+		owners[l.Key] = e
+		if l.Beside {
+			w.t.Errorf("%v ran beside another attempt of itself", e)
+		}
+	}
+	for _, p := range w.Plays {
+		for _, d := range p.Expect.AttemptDifferences(byInstance[p.ID.String()], true) {
+			w.t.Errorf("instance %s of %s: %s", p.ID, p.Process.Name, d)
+		}
+		delete(byInstance, p.ID.String())
+	}
+	for id := range byInstance {
+		w.t.Errorf("instance %s ran, which nobody started", id)
+	}
+}
+
+// empty stops the daemons, when everything has come where it should, and looks into
+// their stores: nothing may be left in any queue, nor set aside.
+func (w *Work) empty(ctx context.Context) {
+	w.t.Helper()
+	left := ""
+	err := sim.Until(ctx, func() (bool, error) {
+		w.fleet.Until(ctx, "transmission queues are empty", func() bool { return w.fleet.Waiting(ctx) == 0 })
+		left = w.leftInStores()
+		if left == "" {
+			return true, nil
+		}
+		for _, site := range w.fleet.Sites {
+			site.Start()
+		}
+		w.fleet.Connected(ctx)
+		return false, nil
+	})
+	if err != nil {
+		w.t.Errorf("left in the stores: %s (%v)", left, err)
+	}
+}
+
+func (w *Work) leftInStores() string {
+	w.t.Helper()
+	var all []string
+	for _, site := range w.fleet.Sites {
+		site.Stop()
+		engine, err := badger.Open(badger.Options{Dir: site.File("data")})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		left, err := sim.Left(engine)
+		if err = errors.Join(err, engine.Close()); err != nil {
+			w.t.Fatal(err)
+		}
+		if left != "" {
+			all = append(all, site.Name+": "+left)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// whole checks each store at rest, with the operator's own commands: every record can be
+// read, and none is of a kind that should be gone.
+func (w *Work) whole() {
+	w.t.Helper()
+	for _, site := range w.fleet.Sites {
+		data := site.File("data")
+		Must(w.t, "fmqmd", "verify", "--data", data)
+		for line := range strings.Lines(Must(w.t, "fmqmd", "dump", "--data", data, "-o", "jsonl")) {
+			var record struct{ Kind, Problem string }
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				w.t.Fatalf("%v: %s", err, line)
+			}
+			switch record.Kind {
+			case "message", "instance record", "transmission item", "incoming part", "set aside", "timer", "staged body":
+				w.t.Errorf("left at %s: %s", site.Name, line)
+			}
+			if record.Problem != "" {
+				w.t.Errorf("at %s: %s", site.Name, line)
+			}
+		}
+	}
+}

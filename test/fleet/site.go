@@ -1,0 +1,196 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fmqm/api"
+	"fmqm/sim"
+)
+
+// Site is one daemon.
+type Site struct {
+	Name   string
+	Dir    string
+	Listen string
+	Client *api.Client // over the local socket
+
+	t       *testing.T
+	fleet   *Fleet
+	mu      sync.Mutex
+	command *exec.Cmd // nil: it is down
+	ended   chan error
+}
+
+func (s *Site) connect() {
+	s.t.Helper()
+	client, err := api.NewClient(s.To(), 10*time.Second)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Client = client
+	s.t.Cleanup(client.Close)
+}
+
+// To is how fmqm and fmqm-define address the site.
+func (s *Site) To() string { return "unix:" + filepath.Join(s.Dir, "sock") }
+
+// File is a path in the site's directory.
+func (s *Site) File(name string) string { return filepath.Join(s.Dir, name) }
+
+// Configure writes the site's configuration, from what the fleet's options say now.
+func (s *Site) Configure() {
+	s.t.Helper()
+	o := s.fleet.o
+	var text strings.Builder
+	fmt.Fprintf(&text, "node: %s\ndata: data\nlisten: %s\nsocket: sock\n", s.Name, s.Listen)
+	if o.Links != nil {
+		text.WriteString(o.Links(s.fleet, s.Name))
+	}
+	if o.Programs != nil {
+		text.WriteString("programs:\n")
+		for _, p := range o.Programs(s.Name) {
+			fmt.Fprintf(&text, "  %s\n", p)
+		}
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.File("fmqmd.yaml"), []byte(text.String()), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Start runs the daemon; it may not listen yet when Start returns.
+func (s *Site) Start() {
+	s.t.Helper()
+	log, err := os.OpenFile(s.File("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	var argv []string
+	if s.fleet.o.Within != nil {
+		argv = s.fleet.o.Within(s.Name)
+	}
+	argv = append(argv, filepath.Join(Bin, "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
+	c := exec.Command(argv[0], argv[1:]...)
+	c.Stdout, c.Stderr = log, log
+	c.Env = append(os.Environ(), s.fleet.o.Env...)
+	if err := c.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.command, s.ended = c, ended
+}
+
+// Answers waits until the daemon does.
+func (s *Site) Answers() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	err := sim.Until(ctx, func() (bool, error) {
+		_, err := s.Client.Nodes(ctx)
+		return err == nil, nil
+	})
+	if err != nil {
+		s.t.Fatalf("%s does not answer: %v", s.Name, err)
+	}
+}
+
+// Up says whether the daemon was started and not ended by the test.
+func (s *Site) Up() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.command != nil
+}
+
+// Process is the running daemon's process identifier; 0: it is down.
+func (s *Site) Process() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.command == nil {
+		return 0
+	}
+	return s.command.Process.Pid
+}
+
+// Signal sends a signal and does not wait for what it does.
+func (s *Site) Signal(which os.Signal) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.command == nil {
+		s.t.Fatalf("%s is down", s.Name)
+	}
+	if err := s.command.Process.Signal(which); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// end sends a signal and waits for the daemon's end.
+func (s *Site) end(which os.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.command == nil {
+		return nil
+	}
+	if err := s.command.Process.Signal(which); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	err := <-s.ended
+	s.command = nil
+	return err
+}
+
+// Kill is kill -9.
+func (s *Site) Kill() { _ = s.end(syscall.SIGKILL) }
+
+// Stop ends the daemon in order.
+func (s *Site) Stop() {
+	s.t.Helper()
+	if err := s.end(syscall.SIGTERM); err != nil {
+		s.t.Errorf("%s: stop: %v\n%s", s.Name, err, s.LastLog(15))
+	}
+}
+
+// Says waits until the daemon's log has something.
+func (s *Site) Says(what string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	err := sim.Until(ctx, func() (bool, error) {
+		text, err := os.ReadFile(s.File("log"))
+		return strings.Contains(string(text), what), err
+	})
+	if err != nil {
+		s.t.Fatalf("%s does not say %q: %v\n%s", s.Name, what, err, s.LastLog(15))
+	}
+}
+
+// Log is all that the daemon has said.
+func (s *Site) Log() string {
+	text, err := os.ReadFile(s.File("log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// LastLog is the last lines of it.
+func (s *Site) LastLog(lines int) string {
+	all := strings.Split(strings.TrimSpace(s.Log()), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,166 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/sim"
+	"fmqm/sim/generate"
+)
+
+// Work is instances of random processes. Programs gives what a fleet needs to run it.
+type Work struct {
+	Plays []*Play
+
+	t     *testing.T
+	dir   string // with the lines of actors: a file for each site
+	seed  int
+	fleet *Fleet
+}
+
+// Play is one instance.
+type Play struct {
+	ID      uuid.UUID
+	Drawn   *generate.Case
+	Process *definition.Process
+	Expect  *sim.Expectation
+}
+
+// NewWork makes work that is drawn from a seed.
+func NewWork(t *testing.T, seed int) *Work {
+	t.Helper()
+	w := &Work{t: t, seed: seed, dir: t.TempDir()}
+	if err := os.Mkdir(filepath.Join(w.dir, "locks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Programs are those of the work at one site; see Options.
+func (w *Work) Programs(site string) []string {
+	var all []string
+	for i, program := range generate.Programs {
+		all = append(all, fmt.Sprintf("%s: {exec: [%s, %s, %s], timeout: 1m, concurrency: %d}",
+			program, filepath.Join(Bin, "actor"), filepath.Join(w.dir, site), filepath.Join(w.dir, "locks"), len(generate.Programs)-i))
+	}
+	return all
+}
+
+// Define uploads so many random processes to the fleet, and expects so many instances
+// of each.
+func (w *Work) Define(f *Fleet, processes, instances int) {
+	w.t.Helper()
+	w.fleet = f
+	for i := range processes {
+		w.define(w.seed*1000+i, instances)
+	}
+	r := rand.New(rand.NewPCG(uint64(w.seed), 1))
+	r.Shuffle(len(w.Plays), func(i, j int) { w.Plays[i], w.Plays[j] = w.Plays[j], w.Plays[i] })
+}
+
+func (w *Work) define(number, instances int) {
+	w.t.Helper()
+	drawn := generate.Cases().Example(number)
+	name := fmt.Sprintf("drawn-%d", number)
+	file := filepath.Join(w.dir, name+".yaml")
+	if err := os.WriteFile(file, []byte(drawn.Text(name)), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	loaded, diagnostics := definition.Load(file, []byte(drawn.Text(name)))
+	if len(loaded) != 1 {
+		w.t.Fatal(diagnostics)
+	}
+	expect, err := sim.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for range instances {
+		w.Plays = append(w.Plays, &Play{ID: uuid.Must(uuid.NewV7()), Drawn: drawn, Process: loaded[0], Expect: expect})
+	}
+	Must(w.t, "fmqm-define", "upload", file, "--to", w.Home(w.Plays[len(w.Plays)-1]).To())
+}
+
+// Home is where an instance is started.
+func (w *Work) Home(p *Play) *Site {
+	return w.fleet.Sites[p.Process.Starts[p.Drawn.Start%len(p.Process.Starts)]]
+}
+
+// Expected is how many attempts of programs the interpreter makes.
+func (w *Work) Expected() int {
+	n := 0
+	for _, p := range w.Plays {
+		n += len(p.Expect.Attempts)
+	}
+	return n
+}
+
+// Start starts all instances in the background, one after the other; those of a site
+// that is down again, with the same identifier, when it is back (N2). The channel gives
+// one error or nil.
+func (w *Work) Start(ctx context.Context) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- w.start(ctx) }()
+	return ended
+}
+
+func (w *Work) start(ctx context.Context) error {
+	for _, p := range w.Plays {
+		if err := w.StartOne(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartOne starts one instance, however often it has to be asked.
+func (w *Work) StartOne(ctx context.Context, p *Play) error {
+	err := sim.Until(ctx, func() (bool, error) {
+		_, err := w.Home(p).Client.Start(ctx, api.StartRequest{
+			Instance: p.ID, Process: p.Process.Name, Input: json.RawMessage(p.Drawn.Input),
+		})
+		if err != nil && api.CodeOf(err) != api.CodeUnreachable {
+			return false, err
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("start %s at %s: %w", p.Process.Name, w.Home(p).Name, err)
+	}
+	return nil
+}
+
+// Attempts counts the attempts that programs have made so far, everywhere.
+func (w *Work) Attempts() int {
+	count := 0
+	for _, site := range Names {
+		count += w.AttemptsAt(site)
+	}
+	return count
+}
+
+// AttemptsAt counts those of one site.
+func (w *Work) AttemptsAt(site string) int {
+	text, err := os.ReadFile(filepath.Join(w.dir, site))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	return bytes.Count(text, []byte("\n"))
+}
+
+// Progress waits until programs have made so many attempts more, or ctx ends: where
+// nothing goes on any more, the caller's context says how long that is looked at.
+func (w *Work) Progress(ctx context.Context, more int) {
+	goal := w.Attempts() + more
+	_ = sim.Until(ctx, func() (bool, error) { return w.Attempts() >= goal, nil })
+}

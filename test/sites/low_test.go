@@ -1,0 +1,59 @@
+package sites
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+)
+
+// S3: a site whose disk has little room takes nothing from its links; `fmqm why` says so
+// wherever it is asked, and all goes on by itself when there is room.
+func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
+	n := smallNetworkWith(t, "B")
+	a, b := n.sites["A"], n.sites["B"]
+	if !b.disk.mounted() {
+		t.Skipf("NOT TESTED: a disk with little room: no small file system could be mounted (%s): run as root", b.disk.reason)
+	}
+	b.disk.fill(leaveLow)
+	b.says("room on the disk is low: nothing is started, taken from links or run")
+	id := started(t, must(t, "fmqm", "start", "small", "--to", a.to(), "--input", `{"text": "x"}`, "-o", "json"))
+	a.until(id, "one", api.EventTerminated)
+
+	want := regexp.MustCompile(`two .*messages of one that are on their way; ` +
+		`room on the disk of B: 1\d\d MiB are free, and below 128 MiB \(limits.free\) nothing is run or taken from links: ` +
+		`make room on the file system of the data directory`)
+	for _, site := range []*site{a, b} {
+		if out := must(t, "fmqm", "why", id, "--to", site.to()); !want.MatchString(out) {
+			t.Errorf("asked at %s:\n%s\nwant %s", site.name, out, want)
+		}
+	}
+	b.disk.free()
+	b.until(id, "two", api.EventTerminated)
+}
+
+// until watches an instance until something has happened to an activity of it at the
+// site.
+func (s *site) until(id, activity string, want api.Event) {
+	s.t.Helper()
+	instance, err := uuid.Parse(id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	seen := errors.New("seen")
+	err = s.client.Watch(ctx, instance, func(e api.HistoryEvent) error {
+		if e.Activity == activity && e.Event == want {
+			return seen
+		}
+		return nil
+	})
+	if !errors.Is(err, seen) {
+		s.t.Fatalf("%s of %s at %s: %v", want, activity, s.name, err)
+	}
+}
