@@ -1,0 +1,84 @@
+# make demo   four sites in one process: the first thing to look at
+# make test   builds, vets and runs every test, with the race detector where there is a C compiler
+# make help   the rest
+
+GO       ?= go
+TIMEOUT  ?= 40m
+FUZZTIME ?= 10s
+BENCH    ?= .
+BENCHES  ?= ./...
+
+# The linter and its formatter are pinned in a module of their own.
+LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
+
+# The race detector needs cgo, a C compiler and the C library's headers.
+CGO := $(or $(CGO_ENABLED),$(shell $(GO) env CGO_ENABLED))
+CC_WORKS := $(shell echo '\#include <stdlib.h>' | $$($(GO) env CC) -E - >/dev/null 2>&1 && echo yes)
+RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo test storm faults bench microbench lint fmt fuzz man clean
+
+help:
+	@echo 'make build   bin/fmqmd, bin/fmqm and bin/fmqm-define'
+	@echo 'make demo    builds, then runs `bin/fmqmd demo`'
+	@echo 'make test    builds, vets, and runs every test'
+	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10'
+	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
+	@echo 'make bench   terminations a second, beside the bare store in the same run'
+	@echo 'make microbench  the benchmarks of the rooms (BENCH=regexp, BENCHES=packages)'
+	@echo 'make lint    format and rules; `make fmt` formats'
+	@echo 'make fuzz    every fuzz target for FUZZTIME=$(FUZZTIME) each, or all in MINUTES=n'
+	@echo 'make man     man/*.1, the manual pages'
+	@echo 'make clean   removes bin/ and man/'
+
+build:
+	$(GO) build -o bin/ ./cmd/...
+
+demo: build
+	bin/fmqmd demo
+
+test: build
+	$(GO) vet ./...
+	@if [ -z '$(RACE)' ]; then \
+		echo '################################################################'; \
+		echo '## NO C COMPILER: the tests run WITHOUT the race detector.    ##'; \
+		echo '## For the full test: apt-get install gcc libc6-dev           ##'; \
+		echo '################################################################'; \
+	fi
+	@scripts/install-rabbitmq.sh || { \
+		echo '################################################################'; \
+		echo '## NO RABBITMQ: the tests of links over a broker are SKIPPED. ##'; \
+		echo '## For the full test: apt-get install rabbitmq-server         ##'; \
+		echo '################################################################'; \
+	}
+	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+
+storm:
+	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm$$' ./test/sites
+
+faults:
+	FMQM_FAULTS=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestFaultsForLong$$' ./test/broker
+
+bench:
+	$(GO) run ./bench
+
+microbench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout $(TIMEOUT) $(BENCHES)
+
+lint:
+	$(LINT) fmt --diff
+	$(LINT) run
+
+fmt:
+	$(LINT) fmt
+
+fuzz:
+	GO='$(GO)' MINUTES='$(MINUTES)' scripts/fuzz.sh $(FUZZTIME)
+
+man: build
+	mkdir -p man
+	for p in fmqm fmqm-define fmqmd; do bin/$$p man > man/$$p.1 || exit 1; done
+
+clean:
+	rm -rf bin man

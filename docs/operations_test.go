@@ -1,0 +1,80 @@
+package docs
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every state that users are shown is on the page.
+func TestEveryStateIsExplained(t *testing.T) {
+	text, err := os.ReadFile("operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, ends := range map[string][2]string{
+		"api/types.go":  {"InstanceRunning", "ActivityUnknown"},
+		"link/types.go": {"StateConnected", "StateUnconfigured"},
+	} {
+		for _, state := range constants(t, file, ends[0], ends[1]) {
+			if !strings.Contains(string(text), "\n| `"+strings.Trim(state, `"`)+"` |") {
+				t.Errorf("operations.md does not explain the state %s of %s", state, file)
+			}
+		}
+	}
+}
+
+// What the page quotes of refusals is what the code says.
+func TestQuotedReasons(t *testing.T) {
+	text, err := os.ReadFile("operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for quoted, file := range map[string]string{
+		"site X has another store than the one known here":              "link/reason.go",
+		"site X knows this site by another store":                       "link/reason.go",
+		"disagree about the messages up to":                             "link/reason.go",
+		"two daemons run under the name":                                "link/reason.go",
+		"the address that is configured for site X is answered by site": "link/reason.go",
+		"no peer X is configured here":                                  "link/reason.go",
+		"reads frame formats":                                           "link/reason.go",
+		"overran its timeout":                                           "program/program.go",
+		"was ended by a signal":                                         "program/exec.go",
+		"cannot be started: ":                                           "program/exec.go",
+		"the output is not a container of type":                         "program/output.go",
+		"is not registered at":                                          "node/thread.go",
+		"still FALSE after":                                             "navigator/snapshot.go",
+		"the store is damaged":                                          "internal/store/badger/inspect.go",
+		"too little free disk space":                                    "internal/store/store.go",
+		"was signed by another authority":                               "identity/verify.go",
+		"expired on":                                                    "identity/verify.go",
+		"set the clock that is wrong":                                   "identity/verify.go",
+		"the certificate names":                                         "identity/identity.go",
+		"links are for sites":                                           "identity/identity.go",
+		"requests are for operators":                                    "identity/identity.go",
+		"does not speak TLS":                                            "identity/identity.go",
+		"no certificate was shown":                                      "identity/verify.go",
+		"and its certificate names site":                                "cmd/internal/daemon/identity.go",
+		"calls without encryption":                                      "cmd/internal/daemon/identity.go",
+		"another process has it open":                                   "internal/store/badger/side.go",
+		"another daemon answers on":                                     "api/socket.go",
+		"the last stop was unclean":                                     "cmd/internal/daemon/programs.go",
+		"configuration not taken up":                                    "cmd/fmqmd/run.go",
+		"the transmission queue is at its quota":                        "node/pressure.go",
+		"room on the disk is low":                                       "node/pressure.go",
+		"was refused: ":                                                 "navigator/snapshot.go",
+		"input container of ":                                           "navigator/state.go",
+		"may be what takes this machine down":                           "program/ledger.go",
+	} {
+		code, err := os.ReadFile("../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), quoted) {
+			t.Errorf("operations.md does not quote %q", quoted)
+		}
+		if !strings.Contains(string(code), strings.ReplaceAll(strings.TrimSpace(quoted), " X ", " %s ")) {
+			t.Errorf("%s does not say %q, which operations.md quotes", file, quoted)
+		}
+	}
+}
