@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,15 @@ import (
 	"fmqm/queue"
 )
 
-// demoTimeout bounds each thing that the demo waits for.
-const demoTimeout = 15 * time.Second
+// demoTimeout bounds each thing that the demo waits for, on a machine with other things
+// to do: here none takes longer than some seconds.
+const demoTimeout = time.Minute
+
+// brokerTimeout bounds the trial of a broker.
+const brokerTimeout = 20 * time.Second
+
+// demoLog is the file to which all sites log.
+const demoLog = "fmqmd.log"
 
 // demoOrder is an order that takes the long way: over the credit office at B.
 const demoOrder = `{"customer": "carol", "item": "anchor", "quantity": 3, "amount": 4800}`
@@ -31,38 +39,51 @@ func demoCommand() *ucli.Command {
 		Name:  "demo",
 		Usage: "see it work: four sites, one order, one power cut",
 		Description: "Starts four sites in this process, on stores in a temporary directory, sends an order over\n" +
-			"them, kills one site in the middle and brings it back. Takes some seconds.",
-		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo",
-		Flags: []ucli.Flag{
+			"them, kills one site in the middle and brings it back. Takes some seconds. The sites talk\n" +
+			"directly, or with --broker through a RabbitMQ: they have certificates then, and leave the\n" +
+			"queues fmqm.A to fmqm.D in its virtual host.",
+		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo\nfmqmd demo --broker amqp://localhost/fmqm-demo",
+		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and leave it there"},
-			&ucli.StringFlag{Name: "broker", Usage: "carry the messages through the RabbitMQ at `URL` (not in this version)"},
-		},
+		}, demoBrokerFlags()...),
 		Action: runDemo,
 	}
 }
 
 func runDemo(c *ucli.Context) (err error) {
-	if c.String("broker") != "" {
-		return &cli.Error{Exit: cli.ExitRefused, Text: "--broker: links over RabbitMQ are not in this version: leave it out, the sites then talk directly"}
+	broker, err := demoBrokerOf(c)
+	if err != nil {
+		return err
 	}
 	dir := c.String("keep")
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "fmqm-demo-"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		defer func() { err = cleared(dir, err) }()
 	}
 	s := cli.From(c)
-	d := &demo{dir: dir, stage: newStage(s.Out, cli.NewStyle(s.Out, s.Env)), daemons: map[string]*daemon.Daemon{}}
+	d := &demo{dir: dir, broker: broker, stage: newStage(s.Out, cli.NewStyle(s.Out, s.Env)), daemons: map[string]*daemon.Daemon{}}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	ctx, cancel := context.WithTimeout(c.Context, 4*demoTimeout)
+	ctx, cancel := context.WithTimeout(c.Context, 2*demoTimeout)
 	defer cancel()
 	return d.play(ctx, c.String("keep") != "")
+}
+
+// cleared removes what the demo made, unless it failed and there is a log that says why.
+func cleared(dir string, failed error) error {
+	log := filepath.Join(dir, demoLog)
+	if _, err := os.Stat(log); failed == nil || err != nil {
+		return errors.Join(failed, os.RemoveAll(dir))
+	}
+	return fmt.Errorf("%w: read what the sites say in %s, and remove %s then", failed, log, dir)
 }
 
 // demo is the play: its sites, and the stage on which they are seen.
 type demo struct {
 	dir      string
+	broker   demoBroker
+	definer  ed25519.PrivateKey // nil: tables are not signed
 	stage    *stage
 	daemons  map[string]*daemon.Daemon
 	instance uuid.UUID
@@ -71,7 +92,10 @@ type demo struct {
 // play goes through the scenes.
 func (d *demo) play(ctx context.Context, kept bool) error {
 	d.stage.title("Four sites, each with its own store. No database and no head office between them.")
-	if err := d.open(); err != nil {
+	if d.broker.url != "" {
+		d.stage.say("Their messages go through the broker %s, which is trusted with nothing.", d.broker.host)
+	}
+	if err := d.open(ctx); err != nil {
 		return err
 	}
 	if err := d.upload(ctx); err != nil {
@@ -117,7 +141,7 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 }
 
 func (d *demo) upload(ctx context.Context) error {
-	r, err := demoTables(d.dir)
+	r, err := demoTables(d.dir, d.definer)
 	if err != nil {
 		return err
 	}
@@ -137,7 +161,7 @@ func (d *demo) upload(ctx context.Context) error {
 	return nil
 }
 
-// connected waits until A is heard by all.
+// connected waits until all sites hear one another.
 func (d *demo) connected(ctx context.Context) error {
 	return d.poll(ctx, "the sites to find one another", func() (bool, error) {
 		for _, one := range d.daemons {
@@ -184,7 +208,7 @@ func (d *demo) poll(ctx context.Context, what string, is func() (bool, error)) e
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return cli.Failedf("waited %v for %s: see the log in %s", demoTimeout, what, filepath.Join(d.dir, "fmqmd.log"))
+			return cli.Failedf("waited %v for %s", demoTimeout, what)
 		}
 	}
 }
@@ -223,8 +247,12 @@ func (d *demo) stop() error {
 }
 
 // open starts all sites.
-func (d *demo) open() error {
-	if err := demoFiles(d.dir); err != nil {
+func (d *demo) open(ctx context.Context) error {
+	var err error
+	if d.definer, err = demoFiles(d.dir, d.broker); err != nil {
+		return err
+	}
+	if err := d.tryBroker(ctx); err != nil {
 		return err
 	}
 	for _, name := range demoSites {
@@ -235,12 +263,34 @@ func (d *demo) open() error {
 	return nil
 }
 
+// tryBroker says in plain words what keeps the sites from the broker, as
+// check-config --connect does.
+func (d *demo) tryBroker(ctx context.Context) error {
+	if d.broker.url == "" {
+		return nil
+	}
+	conf, err := demoConfig(d.dir, demoSites[0])
+	if err != nil {
+		return err
+	}
+	found, err := daemon.Connect(ctx, conf, brokerTimeout)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.Result == daemon.ResultFailed {
+			return cli.Failedf("%s", f.Text)
+		}
+	}
+	return nil
+}
+
 func (d *demo) start(name string) error {
 	conf, err := demoConfig(d.dir, name)
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(d.dir, "fmqmd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(d.dir, demoLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"io/fs"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"fmqm/definition"
 	purchaseorder "fmqm/examples/purchase-order"
 	"fmqm/node/config"
+	"fmqm/processtable"
 )
 
 // demoProcess is the process of examples/purchase-order.
@@ -23,8 +25,9 @@ var demoSites = []string{"A", "B", "C", "D"}
 // demoDelay makes each program slow enough to be watched.
 const demoDelay = 600 * time.Millisecond
 
-// demoFiles writes the example's files and a configuration for each site.
-func demoFiles(dir string) error {
+// demoFiles writes the example's files and a configuration for each site. It gives the
+// key that tables have to be signed with; nil: none.
+func demoFiles(dir string, broker demoBroker) (ed25519.PrivateKey, error) {
 	err := fs.WalkDir(purchaseorder.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -40,18 +43,31 @@ func demoFiles(dir string) error {
 		return os.WriteFile(to, text, 0o700)
 	})
 	if err != nil {
-		return fmt.Errorf("write the example: %w", err)
+		return nil, fmt.Errorf("write the example: %w", err)
 	}
 	ports, err := freePorts(len(demoSites))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, site := range demoSites {
-		if err := os.WriteFile(demoFile(dir, site), []byte(demoYAML(i, site, ports)), 0o600); err != nil {
-			return err
+	var (
+		identities map[string]string
+		key        ed25519.PrivateKey
+	)
+	if broker.url != "" {
+		if err := broker.guestPassword(dir); err != nil {
+			return nil, err
+		}
+		if identities, key, err = demoIdentities(dir); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	for i, site := range demoSites {
+		text := demoYAML(i, site, ports, broker) + identities[site]
+		if err := os.WriteFile(demoFile(dir, site), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
 }
 
 func demoFile(dir, site string) string {
@@ -59,12 +75,20 @@ func demoFile(dir, site string) string {
 }
 
 // demoYAML is a site's configuration, such as a sysadmin would write it.
-func demoYAML(i int, site string, ports []int) string {
+func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	var b strings.Builder
 	small := strings.ToLower(site)
-	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n  peers:\n", site, small, ports[i], small)
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n", site, small, ports[i], small)
+	if broker.url != "" {
+		b.WriteString(broker.yaml())
+	}
+	b.WriteString("  peers:\n")
 	for j, peer := range demoSites {
-		if j != i {
+		switch {
+		case j == i:
+		case broker.url != "":
+			fmt.Fprintf(&b, "    %s: {via: amqp}\n", peer)
+		default:
 			fmt.Fprintf(&b, "    %s: http://127.0.0.1:%d\n", peer, ports[j])
 		}
 	}
@@ -97,9 +121,19 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// demoTables compiles the example, as fmqm-define does.
-func demoTables(dir string) (api.UploadRequest, error) {
-	return compile(filepath.Join(dir, demoProcess+".yaml"))
+// demoTables compiles the example and signs its tables, as fmqm-define does; key nil:
+// unsigned.
+func demoTables(dir string, key ed25519.PrivateKey) (api.UploadRequest, error) {
+	r, err := compile(filepath.Join(dir, demoProcess+".yaml"))
+	if err != nil || key == nil {
+		return r, err
+	}
+	for i, t := range r.Tables {
+		if r.Tables[i].Table, err = processtable.Sign(t.Table, key); err != nil {
+			return r, fmt.Errorf("sign the table of %s for %s: %w", t.Process, t.Node, err)
+		}
+	}
+	return r, nil
 }
 
 // compile makes the upload of a definition.

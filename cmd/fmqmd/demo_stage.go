@@ -39,6 +39,13 @@ func (s *stage) print(format string, args ...any) {
 	fmt.Fprintf(s.w, format+"\n", args...)
 }
 
+// say shows what belongs to no site.
+func (s *stage) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print(format, args...)
+}
+
 // title begins a scene.
 func (s *stage) title(text string) {
 	s.settle()

@@ -11,6 +11,7 @@ import (
 
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/cli/clitest"
+	"fmqm/internal/rabbittest"
 )
 
 // With FMQMD_TEST_RUN in the environment the test binary is fmqmd: tests of signals and
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FMQMD_TEST_RUN") != "" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(rabbittest.Main(m))
 }
 
 // fmqmd runs the command and gives its exit code and what it printed.
@@ -82,7 +83,6 @@ func TestCommandLine(t *testing.T) {
 		exit int
 		want string
 	}{
-		{[]string{"demo", "--broker", "amqp://localhost"}, 4, "not in this version"},
 		{[]string{"frobnicate"}, 2, "no command"},
 		{[]string{"run", "--nonsense"}, 2, "nonsense"},
 		{[]string{"run", "--log-level", "loud"}, 2, "write debug, info, warn or error"},

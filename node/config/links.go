@@ -257,7 +257,7 @@ func (r *reader) checkPassword(b *broker, a *AMQP, u *url.URL) {
 	switch {
 	case a.User == "" && b.password != nil:
 		r.add(b.password, "a password without a user", "write the user into the URL: "+u.Scheme+"://USER@"+u.Host+u.Path)
-	case a.User == "" && !external && !loopback(u.Hostname()):
+	case a.User == "" && !external:
 		r.add(b.url, "the broker is not told who calls", "write the user into the URL and `password: FILE`, or give this node a certificate that the broker knows")
 	case a.User != "" && a.Password == "" && b.password == nil && !external:
 		r.add(b.url, fmt.Sprintf("there is no password for the user %s", a.User),
