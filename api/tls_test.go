@@ -37,7 +37,7 @@ func TestClientsOverTLS(t *testing.T) {
 		{"TLS to plain text", strings.Replace(plain.URL, "http", "https", 1), nil, "does not speak TLS: write http:// in --to (or FMQM_TO), or give the node an `identity`"},
 		{"nobody", "https://127.0.0.1:1", known, "no daemon listens at https://127.0.0.1:1"},
 	} {
-		c, err := api.NewTLSClient(tc.to, 30*time.Second, tc.config)
+		c, err := api.NewTLSClient(tc.to, time.Minute, tc.config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestAuthenticated(t *testing.T) {
 		return http.StatusUnauthorized, api.Errorf(api.CodeRefused, "say who you are", "nobody may")
 	}))
 	defer s.Close()
-	c, err := api.NewClient(s.URL, 30*time.Second)
+	c, err := api.NewClient(s.URL, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; nothing waits that long.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // store is a site's durable memory: outbox, inbox and what it knows of its peer.
 type store struct {

@@ -69,7 +69,7 @@ func TestANodeThatCannotNoteItsProgramsStops(t *testing.T) {
 		if !errors.Is(err, program.ErrLedger) {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
 	}
 	s, err := n.Status(context.Background(), id)
@@ -82,7 +82,7 @@ func TestANodeThatCannotNoteItsProgramsStops(t *testing.T) {
 func TestAFinalFailureIsNotRepeated(t *testing.T) {
 	n := nodeWith(t, program.Result{Err: program.ErrSuspect, Final: true})
 	upload(t, n, retried)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if s, err := n.Wait(ctx, begin(t, n, "retried")); err != nil || s.State != api.InstanceInError || s.Activities[0].Reason != program.ErrSuspect.Error() {
 		t.Errorf("%v %+v", err, s)

@@ -89,7 +89,7 @@ func TestStatsCountErrorsAndTerminations(t *testing.T) {
 	if err := n.Terminate(context.Background(), s.Instance); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
 		if err := n.Watch(ctx, s.Instance, func(api.HistoryEvent) error { return nil }); err != nil {

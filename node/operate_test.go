@@ -46,7 +46,7 @@ func start(t *testing.T, n *node.Node, process, input string) uuid.UUID {
 
 func wait(t *testing.T, n *node.Node, id uuid.UUID) api.Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := n.Wait(ctx, id)
 	if err != nil {
@@ -191,7 +191,7 @@ func TestOtherDefinitionUnderOneVersionIsRefused(t *testing.T) {
 // quiet waits until no queue of the node holds anything.
 func quiet(t *testing.T, n *node.Node) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()

@@ -101,7 +101,7 @@ func (h *happenings) Write(line []byte) (int, error) {
 // await waits until something has happened.
 func (h *happenings) await(t *testing.T, what string) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for seen := 0; ; {
 		h.mu.Lock()
 		for ; seen < len(h.all); seen++ {

@@ -203,7 +203,7 @@ func TestAProgramOverItsTimeoutIsEnded(t *testing.T) {
 // alive says whether a process exists and is no zombie. A process that was killed may
 // take a moment to become one, so it is asked for until a deadline.
 func alive(pid string) bool {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil {
 			return false

@@ -56,7 +56,7 @@ func startService(t *testing.T, conf string, env ...string) *service {
 			}
 		}
 	}()
-	if s.client, err = api.NewClient("unix:"+filepath.Join(s.dir, "s"), 20*time.Second); err != nil {
+	if s.client, err = api.NewClient("unix:"+filepath.Join(s.dir, "s"), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -80,7 +80,7 @@ func (s *service) configure(conf string) {
 // said waits until the daemon logs something.
 func (s *service) said(what string) string {
 	s.t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(time.Minute)
 	var all []string
 	for {
 		select {
@@ -172,7 +172,7 @@ func TestSystemdIsTold(t *testing.T) {
 	defer conn.Close()
 	told := func(what string) string {
 		t.Helper()
-		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		buf := make([]byte, 4096)
 		for {
 			n, err := conn.Read(buf)
@@ -289,7 +289,7 @@ func TestSIGHUPTakesUpTheConfigurationAndLeavesRunningWorkAlone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "go"), []byte("go\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.client.Wait(t.Context(), id, 30*time.Second)
+	st, err := s.client.Wait(t.Context(), id, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

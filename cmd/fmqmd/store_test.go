@@ -46,7 +46,7 @@ func startDaemon(t *testing.T, dir string) (d *daemon.Daemon, stop func()) {
 		t.Fatal(err)
 	}
 	return d, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := d.Stop(ctx); err != nil {
 			t.Error(err)

@@ -54,7 +54,7 @@ func newSite(t *testing.T, dir, name, address, peer, peerAddress string) *site {
 		config += fmt.Sprintf("  %s: {exec: [%s]}\n", program, filepath.Join(s.dir, program))
 	}
 	s.write("fmqmd.yaml", config, 0o644)
-	client, err := api.NewClient("http://"+address, 10*time.Second)
+	client, err := api.NewClient("http://"+address, patience)
 	if err != nil {
 		t.Fatal(err)
 	}

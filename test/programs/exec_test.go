@@ -50,7 +50,7 @@ func TestWhatProgramsDo(t *testing.T) {
 		},
 		{name: "hangs", script: `sleep 3600`, spec: "timeout: 200ms", state: api.InstanceInError, reason: "overran its timeout of 200ms"},
 		{
-			name: "hangs once", script: `[ $FMQM_ATTEMPT = 2 ] || sleep 3600; cat`, spec: "timeout: 1s", activity: "retry: {attempts: 2, backoff: 10ms}",
+			name: "hangs once", script: `[ $FMQM_ATTEMPT != 1 ] || sleep 3600; cat`, spec: "timeout: 1s", activity: "retry: {attempts: 20, backoff: 10ms}",
 			state: api.InstanceFinished, output: `{"n":1,"text":"x","rc":0}`,
 		},
 		{name: "prints garbage", script: `echo hello`, state: api.InstanceInError, reason: "the output is not a container of type Box: not JSON at line 1, column 1"},

@@ -24,7 +24,7 @@ func TestAStartThatTimesOutIsRepeatedAndStartsOne(t *testing.T) {
 	line := []string{"start", "small", "--to", a.to(), "--key", "nightly", "--input", `{"text": "once"}`, "-o", "json"}
 
 	a.send(syscall.SIGSTOP)
-	_, talk, code := run(t, "fmqm", append(line, "--timeout", "200ms")...)
+	_, talk, code := run(t, "fmqm", append(line, "--timeout", "1s")...)
 	if code != 5 || !strings.Contains(talk, "may have been started: see fmqm status") {
 		t.Errorf("exit code %d, want 5; it said %s", code, talk)
 	}
@@ -73,7 +73,7 @@ type asking struct {
 
 func client(t *testing.T, args ...string) *asking {
 	t.Helper()
-	c := &asking{t: t, Cmd: exec.Command(filepath.Join(bin, "fmqm"), append(args, "--timeout", "500ms")...)}
+	c := &asking{t: t, Cmd: exec.Command(filepath.Join(bin, "fmqm"), append(args, "--timeout", "2s")...)}
 	c.Stdout = &c.out
 	talk, err := c.StderrPipe()
 	if err != nil {

@@ -131,7 +131,7 @@ func (s *site) configure(n *network, programs []string) {
 	if err := os.WriteFile(filepath.Join(s.dir, "fmqmd.yaml"), []byte(text.String()), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	client, err := api.NewClient(s.to(), 10*time.Second)
+	client, err := api.NewClient(s.to(), patience)
 	if err != nil {
 		s.t.Fatal(err)
 	}

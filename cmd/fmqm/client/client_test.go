@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -227,11 +228,29 @@ func TestStartIsRepeatedWithTheSameIdentifier(t *testing.T) {
 	}})
 	to := apitest.ServeHandler(t, backend)
 	r := fmqm(to, "", "start", "p", "--timeout", "1s", "-o", "jsonl")
-	if r.code != 0 || len(asked) != 3 || asked[0] != asked[1] || asked[1] != asked[2] || !strings.Contains(r.out, asked[0].String()) {
+	mu.Lock()
+	defer mu.Unlock()
+	// On a machine that stalls an answer may come too late, and is asked for once more.
+	if r.code != 0 || len(asked) < 3 || len(slices.Compact(asked)) != 1 || !strings.Contains(r.out, asked[0].String()) {
 		t.Errorf("asked for %v: %+v", asked, r)
 	}
 	if !strings.Contains(r.err, "no answer from "+to+" within 1s") || !strings.Contains(r.err, "asking again for the same instance") {
 		t.Errorf("said %s", r.err)
+	}
+}
+
+// within runs a command that has to come to its time-out, and again with a longer one
+// where it was too short for a machine that stalls to send a request at all.
+func within(t *testing.T, timeout time.Duration, run func(timeout string) (result, bool)) {
+	t.Helper()
+	for {
+		r, ok := run(timeout.String())
+		if ok {
+			return
+		}
+		if timeout *= 8; timeout > time.Minute {
+			t.Fatalf("%+v", r)
+		}
 	}
 }
 
@@ -240,11 +259,11 @@ func TestStartThatIsNeverAnsweredSaysThatItMayHaveHappened(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}))
-	r := fmqm(to, "", "start", "p", "--key", "K", "--timeout", "10ms")
 	i := api.KeyedInstance("p", "K").String()
-	if r.code != cli.ExitUnreachable || !strings.HasSuffix(r.err, "instance "+i+" may have been started: see fmqm status "+i+"\n") {
-		t.Errorf("%+v", r)
-	}
+	within(t, 10*time.Millisecond, func(timeout string) (result, bool) {
+		r := fmqm(to, "", "start", "p", "--key", "K", "--timeout", timeout)
+		return r, r.code == cli.ExitUnreachable && strings.HasSuffix(r.err, "instance "+i+" may have been started: see fmqm status "+i+"\n")
+	})
 }
 
 func TestStartWait(t *testing.T) {
@@ -310,9 +329,10 @@ func TestStartWaitBearsANodeThatIsAwayForAWhile(t *testing.T) {
 		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
 		OnWait:  func(context.Context, api.InstanceID) (api.Status, error) { panic(http.ErrAbortHandler) },
 	})
-	if r := fmqm(gone, "", "start", "p", "--wait", "--timeout", "100ms"); r.code != cli.ExitUnreachable || !strings.HasPrefix(r.err, "fmqm: instance "+id+": the connection to "+gone+" broke") {
-		t.Errorf("%+v", r)
-	}
+	within(t, 100*time.Millisecond, func(timeout string) (result, bool) {
+		r := fmqm(gone, "", "start", "p", "--wait", "--timeout", timeout)
+		return r, r.code == cli.ExitUnreachable && strings.HasPrefix(r.err, "fmqm: instance "+id+": the connection to "+gone+" broke")
+	})
 }
 
 // status INSTANCE

@@ -29,7 +29,7 @@ type sites struct {
 }
 
 // patience bounds what a test waits for.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func newSites(t *testing.T) *sites {
 	s := &sites{T: t, dir: t.TempDir(), up: map[string]*daemon.Daemon{}}

@@ -81,8 +81,8 @@ func TestConnectDirect(t *testing.T) {
 	if !strings.Contains(got, "was signed by another authority") {
 		t.Errorf("it does not say which certificate is wrong: %s", got)
 	}
-	got = findings(t, s, "A", fmt.Sprintf("links: {peers: {B: 'https://%s'}}\n", mute.Addr()), 200*time.Millisecond)
-	wantLines(t, got, "B connection failed: https://"+mute.Addr().String()+": no answer within 200ms: it is frozen or overloaded")
+	got = findings(t, s, "A", fmt.Sprintf("links: {peers: {B: 'https://%s'}}\n", mute.Addr()), 2*time.Second)
+	wantLines(t, got, "B connection failed: https://"+mute.Addr().String()+": no answer within 2s: it is frozen or overloaded")
 	if n, _ := log.count([]string{`"state":"connected"`}); n > 0 {
 		t.Error("a link came about by the check")
 	}

@@ -92,7 +92,7 @@ func (n *network) config(site string, peers ...string) *config.Config {
 
 func (n *network) stop(site string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := n.daemons[site].Stop(ctx); err != nil {
 		n.t.Error(err)

@@ -58,7 +58,7 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 		return daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)), Version: "a test's"})
 	}
 	stop := func(d *daemon.Daemon) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := d.Stop(ctx); err != nil {
 			t.Errorf("stop: %v", err)
@@ -76,7 +76,7 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 		if !strings.Contains(err.Error(), room) {
 			t.Errorf("it stops for another reason: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it goes on without room")
 	}
 	stop(d)

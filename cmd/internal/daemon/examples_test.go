@@ -99,7 +99,7 @@ func (n *exampleNet) start(site string) {
 
 func (n *exampleNet) stop(site string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := n.daemons[site].Stop(ctx); err != nil {
 		n.t.Error(err)
@@ -147,7 +147,7 @@ func (n *exampleNet) upload() {
 // connected waits until a daemon has a connection to every peer.
 func (n *exampleNet) connected(d *daemon.Daemon) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -81,7 +81,7 @@ func value(families map[string]*dto.MetricFamily, name string, labels ...string)
 func TestMetrics(t *testing.T) {
 	n := newNetwork(t)
 	n.start("A") // and no other: one peer will never be heard
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	a := n.daemons["A"].Node
 	text := "process: p\nversion: 1\nactivities:\n  here: {node: A, program: ship}\n  there: {node: B, program: ship}\ncontrol: [here -> there]\n"

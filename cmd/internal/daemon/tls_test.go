@@ -153,7 +153,7 @@ func (s *secured) start(c *config.Config) (*daemon.Daemon, *journal) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := d.Stop(ctx); err != nil {
 			s.t.Error(err)
