@@ -125,12 +125,19 @@ func (w *wire) Read(data []byte) (int, error) {
 }
 
 // better gives what failed below, where the client only guesses: it takes any end before
-// the login for a wrong password. A broker that refuses a login ends the connection, with
-// a reset or without.
+// the login for a wrong password, and closes what it could not read, so that a write
+// meanwhile fails with that. A broker that refuses a login ends the connection, with a
+// reset or without.
 func (w *wire) better(err error) error {
-	var reply *amqp091.Error
 	failed := w.failed.Load()
-	if !errors.As(err, &reply) || reply.Server || failed == nil {
+	if failed == nil {
+		return err
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return *failed
+	}
+	var reply *amqp091.Error
+	if !errors.As(err, &reply) || reply.Server {
 		return err
 	}
 	if errors.Is(err, amqp091.ErrCredentials) && (errors.Is(*failed, io.EOF) || errors.Is(*failed, syscall.ECONNRESET)) {
