@@ -141,6 +141,7 @@ func (m *Manager) Anew() (bool, error) {
 func (m *Manager) NoteAnew() error {
 	w := m.prepare(&Tx{})
 	w.ops = append(w.ops, store.Op{Key: keyAnew, Value: newRecord(keyAnew, 1)})
+	w.anew = true
 	return m.await(w)
 }
 

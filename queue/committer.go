@@ -175,6 +175,7 @@ func (m *Manager) publish(g *group) {
 		t.mu.Unlock()
 	}
 	for _, w := range g.works {
+		m.stock.aside.Add(int64(len(w.tx.SetAside) - len(w.tx.TakeAside)))
 		if w.accept == nil && w.bind == nil && len(w.tx.Tables) == 0 {
 			continue
 		}

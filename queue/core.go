@@ -38,8 +38,11 @@ type core struct {
 	alone  bool // the next transaction is large: it gets a group of its own
 	staged *stagedFilter
 	fresh  map[string]*bodyRef // by record, for what the group changes: nil if it has nothing staged
-	trims  []trimRequest
-	taken  map[uint64]bool // of what is set aside, by the group
+	// present says of messages that were looked up whether they are there once the group is.
+	present map[string]bool
+	lossy   bool // a store was lost, here or at a peer: any message may come again
+	trims   []trimRequest
+	taken   map[uint64]bool // of what is set aside, by the group
 	// highestTaken is the highest number that was ever taken out of what is set aside.
 	highestTaken uint64
 	late         []lateMarks // entries whose consumption was reported, until stragglers are through
@@ -133,7 +136,7 @@ func (c *core) handle(g *group, w *work) (bool, error) {
 			w.err = c.examine(w)
 		}
 		if w.err == nil {
-			if err := c.findReplaced(w); err != nil {
+			if err := first1(c.findReplaced(w), c.countPuts(w)); err != nil {
 				return false, err
 			}
 			w.size += c.size(&store.Batch{Ops: w.extra})
@@ -270,12 +273,12 @@ func (c *core) stageInto(g *group, w *work) bool {
 func (c *core) apply(g *group, w *work) {
 	for i := range w.consumes {
 		if k := &w.consumes[i]; k.takes {
-			k.process.consume(&k.consume.Entry, len(k.consume.Keys))
+			k.process.consume(k.consume)
 		}
 	}
 	for i := range w.local {
 		entry := w.local[i].message.Entry()
-		w.local[i].process.put(&entry)
+		w.local[i].process.put(&entry, w.local[i].adds)
 	}
 	for i := range w.items {
 		c.number(g, w, &w.items[i])
@@ -297,6 +300,7 @@ func (c *core) apply(g *group, w *work) {
 	if len(w.tx.TakeAside) > 0 {
 		c.takeAside(w)
 	}
+	c.lossy = c.lossy || w.anew
 	for i := range w.tx.Tables {
 		c.tables[w.tx.Tables[i].Process] = w.tx.Tables[i].Definition
 	}
@@ -382,6 +386,7 @@ func (c *core) finish(g *group, submitted uint64) {
 		c.version = g.version
 	}
 	clear(c.fresh)
+	clear(c.present)
 	clear(c.taken)
 	c.forgetLate()
 	var consumed []consumePut

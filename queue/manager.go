@@ -38,6 +38,7 @@ type Manager struct {
 	maxBatch    int64
 	works       workPool
 	load        load
+	stock       stocktaking
 	timers      *timers
 	nextBody    atomic.Uint64
 	nextAside   atomic.Uint64
@@ -188,6 +189,8 @@ func (m *Manager) close(ctx context.Context) error {
 		err = m.abandon(ctx.Err())
 	}
 	m.timers.stop()
+	m.stock.stop.Store(true)
+	m.stock.running.Wait()
 	return errors.Join(err, m.engine.Close())
 }
 

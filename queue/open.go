@@ -42,13 +42,14 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside,
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
 		}
 	}
 	m.core.version = engine.Last()
+	m.takeStock()
 	go m.commitLoop()
 	go m.timers.run()
 	return m, nil
@@ -86,6 +87,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 		tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
 		staged:   newStagedFilter(),
 		fresh:    map[string]*bodyRef{},
+		present:  map[string]bool{},
 		taken:    map[uint64]bool{},
 	}
 	return m

@@ -47,6 +47,7 @@ type work struct {
 	accept   *acceptPut
 	bind     *bindPut
 	taken    int // op that notes what was taken out of what is set aside
+	anew     bool // it notes that a store was made anew
 
 	stage     []store.Op // chunks, to be written before
 	stageDone int
@@ -64,6 +65,7 @@ type localPut struct {
 	process *process
 	message *message.Message
 	op      int
+	adds    bool // to what is stored: it replaces nothing
 }
 
 // itemPut is an item for a transmission queue that has no number yet.

@@ -23,6 +23,7 @@ type process struct {
 	last    *newcomers
 	parked  int // messages that were put while there is no table
 	tabled  bool
+	stored  int // see Manager.Stored; less what was there at open until that is counted
 
 	marked atomic.Bool // there are markers of instances that an operator ended
 }
@@ -94,9 +95,13 @@ func (p *process) release(e *message.Entry) {
 	p.forget(n)
 }
 
-// put marks e: a message for it is being written.
-func (p *process) put(e *message.Entry) {
+// put marks e: a message for it is being written, which adds to what is stored or
+// replaces some of it.
+func (p *process) put(e *message.Entry, adds bool) {
 	p.mu.Lock()
+	if adds {
+		p.stored++
+	}
 	p.at(e).waiting++
 	if !p.tabled {
 		p.parked++
@@ -104,12 +109,17 @@ func (p *process) put(e *message.Entry) {
 	p.mu.Unlock()
 }
 
-// consume marks e: a transaction that takes messages of it is being written.
-func (p *process) consume(e *message.Entry, messages int) {
+// consume marks an entry: a transaction that takes messages of it is being written.
+func (p *process) consume(c *Consume) {
 	p.mu.Lock()
-	p.at(e).consumed = neverReported
+	p.at(&c.Entry).consumed = neverReported
+	for _, k := range c.Keys {
+		if isStored(k.Kind) {
+			p.stored--
+		}
+	}
 	if !p.tabled {
-		p.parked = max(0, p.parked-messages)
+		p.parked = max(0, p.parked-len(c.Keys))
 	}
 	p.mu.Unlock()
 }

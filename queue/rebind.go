@@ -23,10 +23,13 @@ type startPut struct {
 	op   int // of the record where the conversation began on the way out, if anew
 }
 
-const beganSize = 16 + lanes*(8+16)
+const (
+	beganName = "began"
+	beganSize = 16 + lanes*(8+16)
+)
 
 func beganKey(peer processtable.NodeID) []byte {
-	return appendName(appendName([]byte{classMeta}, "began"), string(peer))
+	return appendName(appendName([]byte{classMeta}, beganName), string(peer))
 }
 
 // RebindIncarnation records, in one transaction, that peer has another store from now
@@ -132,6 +135,7 @@ func (c *core) start(w *work) {
 	if b.start == nil {
 		return
 	}
+	c.lossy = true
 	b.start.accept(b, c.accepted)
 	if !b.start.anew {
 		return

@@ -39,6 +39,8 @@ func Run(t *testing.T, open storetest.Open) {
 		{"accept", testAccept},
 		{"incarnations", testIncarnations},
 		{"set aside", testSetAside},
+		{"count of what is stored", testStored},
+		{"count after a peer lost its store", testStoredAfterRebind},
 		{"taken out of what is set aside", testTakeAside},
 		{"audit", testAudit},
 		{"instances", testInstances},

@@ -1,0 +1,106 @@
+package queuetest
+
+import (
+	"runtime"
+	"testing"
+
+	"fmqm/internal/store/storetest"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// messages gives the count of what lies in a process queue, once what was there at open
+// is counted.
+func (s *site) messages(id processtable.ProcessID) int {
+	for {
+		if n, counted := s.Stored(id); counted {
+			return n
+		}
+		runtime.Gosched()
+	}
+}
+
+func (s *site) aside() int {
+	for {
+		if n, counted := s.AsideCount(); counted {
+			return n
+		}
+		runtime.Gosched()
+	}
+}
+
+// testStored: how much lies in each process queue, and is set aside, is known at any
+// moment, by what was put and removed; what replaces a message adds nothing, and markers
+// do not count.
+func testStored(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	want := func(p, q, aside int) {
+		t.Helper()
+		if gotP, gotQ := s.messages(procP), s.messages(procQ); gotP != p || gotQ != q || s.aside() != aside {
+			t.Errorf("%d and %d messages and %d set aside, want %d, %d, %d", gotP, gotQ, s.aside(), p, q, aside)
+		}
+	}
+	want(0, 0, 0)
+	snapshot := kind(msg("A", 1, "", "b"), message.KindSnapshot)
+	notice := kind(msg("A", 1, "b", "sink"), message.KindNotice)
+	record := kind(msg("A", 1, "", "sink"), message.KindRecord)
+	other := msg("A", 1, "a", "b")
+	other.Queue.Process = procQ
+	s.must(put(msg("A", 1, "a", "b"), msg("A", 2, "a", "b"), snapshot, notice, record, other))
+	s.must(put(msg("B", 1, "a", "b"), kind(msg("A", 1, "", ""), message.KindMarker)))
+	want(5, 1, 0)
+
+	s.must(put(snapshot, notice)) // replaced
+	s.must(put(notice, notice))
+	want(5, 1, 0)
+	s.must(&queue.Tx{Consume: []queue.Consume{consume(notice, record)}, Put: []message.Message{notice}})
+	want(4, 1, 0)
+	s.reopen()
+	want(4, 1, 0)
+
+	// Submitted together, so that they share commits.
+	results := make(chan error, 40)
+	for range 20 {
+		for _, tx := range []*queue.Tx{put(snapshot), {SetAside: []queue.SetAside{{Time: noon, Reason: "r"}}}} {
+			tx.Done = func(err error) { results <- err }
+			s.Submit(tx)
+		}
+	}
+	for range 40 {
+		s.check(<-results)
+	}
+	want(4, 1, 20)
+	s.crash()
+	want(4, 1, 20)
+
+	// A connector that comes again by an operator's word, or after a store was lost.
+	s.must(&queue.Tx{TakeAside: []uint64{1, 2}, Put: []message.Message{msg("A", 1, "a", "b")}})
+	want(4, 1, 18)
+	s.check(s.NoteAnew())
+	s.must(put(msg("A", 1, "a", "b"), msg("A", 3, "a", "b")))
+	want(5, 1, 18)
+	s.reopen()
+	s.must(put(msg("A", 1, "a", "b"), msg("A", 3, "a", "b")))
+	want(5, 1, 18)
+	s.must(take(msg("A", 1, "a", "b"), snapshot))
+	s.must(take(msg("A", 2, "a", "b")))
+	s.must(take(msg("A", 3, "a", "b")))
+	s.must(take(notice))
+	want(0, 1, 18)
+}
+
+// testStoredAfterRebind: also where a peer has lost its store, a message may come again.
+func testStoredAfterRebind(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	s.check(s.BindIncarnation("B", queue.Incarnation{1}))
+	s.check(s.RebindIncarnation("B", queue.Incarnation{2}))
+	for range 2 {
+		s.must(put(msg("A", 1, "a", "b")))
+		s.must(put(msg("A", 1, "a", "b")))
+		if got := s.messages(procP); got != 1 {
+			t.Errorf("%d messages, want 1", got)
+		}
+		s.reopen()
+	}
+}
