@@ -41,6 +41,10 @@ type Backend interface {
 	RetryDead(ctx context.Context, number uint64) (DeadDecision, error)
 	DropDead(ctx context.Context, number uint64, r DropRequest) (DeadDecision, error)
 	Links(ctx context.Context) (LinksAnswer, error)
+	// RetryLink lets the stopped link to a peer go on, and says what has come of it, after at
+	// most 10 s. A peer that is not known is CodeNotFound; a link that is not stopped, or is
+	// stopped again, CodeRefused with the reason.
+	RetryLink(ctx context.Context, peer string) (Link, error)
 	Nodes(ctx context.Context) (NodesAnswer, error)
 	Definitions(ctx context.Context) (DefinitionsAnswer, error)
 	// Upload plans and, unless r.PlanOnly, sends. The tables' bytes have been compared with

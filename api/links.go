@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -78,6 +79,15 @@ func (s server) links(_ http.ResponseWriter, r *http.Request) (LinksAnswer, erro
 	return a, err
 }
 
+func (s server) retryLink(w http.ResponseWriter, r *http.Request) (Link, error) {
+	if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
+		return Link{}, err
+	}
+	l, err := s.b.RetryLink(r.Context(), r.PathValue("peer"))
+	l.whole()
+	return l, err
+}
+
 func (l *Link) whole() {
 	l.Transports, l.Lanes = orEmpty(l.Transports), orEmpty(l.Lanes)
 }
@@ -85,4 +95,10 @@ func (l *Link) whole() {
 // Links says how the node sees its links.
 func (c *Client) Links(ctx context.Context) (LinksAnswer, error) {
 	return ask[LinksAnswer](ctx, c, c.timeout, http.MethodGet, "/v1/links", nil)
+}
+
+// RetryLink lets the stopped link of the node to a peer go on, once what it was stopped
+// for is mended, and says how it is then.
+func (c *Client) RetryLink(ctx context.Context, peer string) (Link, error) {
+	return ask[Link](ctx, c, c.timeout, http.MethodPost, "/v1/links/"+url.PathEscape(peer)+"/retry", nothing{})
 }

@@ -33,6 +33,10 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 	var asked []any
 	c := client(t, apitest.Serve(t, &apitest.Backend{
 		OnLinks: func(context.Context) (api.LinksAnswer, error) { return links, nil },
+		OnRetryLink: func(_ context.Context, peer string) (api.Link, error) {
+			asked = append(asked, peer)
+			return links.Links[0], nil
+		},
 		OnDeadMessage: func(_ context.Context, n uint64) (api.DeadMessage, error) {
 			asked = append(asked, n)
 			return whole, nil
@@ -50,6 +54,10 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 	if d := cmp.Diff(links, got); err != nil || d != "" {
 		t.Errorf("links, %v (-want +got):\n%s", err, d)
 	}
+	l, err := c.RetryLink(t.Context(), "B/2 ?")
+	if d := cmp.Diff(links.Links[0], l); err != nil || d != "" {
+		t.Errorf("retry of a link, %v (-want +got):\n%s", err, d)
+	}
 	m, err := c.DeadMessage(t.Context(), 7)
 	if d := cmp.Diff(whole, m); err != nil || d != "" {
 		t.Errorf("message, %v (-want +got):\n%s", err, d)
@@ -62,7 +70,7 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 	if _, err := c.DropDead(t.Context(), 9, drop); !errors.As(err, &e) || e.Code != api.CodeNotFound {
 		t.Errorf("drop: %v", err)
 	}
-	if d := cmp.Diff([]any{uint64(7), uint64(8), uint64(9), drop}, asked); d != "" {
+	if d := cmp.Diff([]any{"B/2 ?", uint64(7), uint64(8), uint64(9), drop}, asked); d != "" {
 		t.Errorf("asked (-want +got):\n%s", d)
 	}
 }
@@ -83,6 +91,8 @@ func TestMalformedRequestsAboutMessages(t *testing.T) {
 		{"POST", "/v1/dead/7/drop", `{"word": "w"}`, "unknown member word"},
 		{"POST", "/v1/dead/7/drop", `{"reason": "` + strings.Repeat("x", api.MaxReason+1) + `"}`, "reason: over 1024 bytes"},
 		{"GET", "/v1/links?peer=B", "", "unknown parameter"},
+		{"POST", "/v1/links/B/retry", "", "the request is empty"},
+		{"POST", "/v1/links/B/retry", `{"store": "1"}`, "unknown member store"},
 	} {
 		status, body := request(t, &apitest.Backend{}, tc.method, tc.path, tc.body)
 		if status != http.StatusBadRequest || !strings.Contains(body, tc.want) || !strings.Contains(body, `"code":"usage"`) {

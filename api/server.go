@@ -34,6 +34,7 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryDead))
 	mux.HandleFunc("POST /v1/dead/{number}/drop", answer(s.dropDead))
 	mux.HandleFunc("GET /v1/links", answer(s.links))
+	mux.HandleFunc("POST /v1/links/{peer}/retry", answer(s.retryLink))
 	mux.HandleFunc("GET /v1/nodes", answer(s.nodes))
 	mux.HandleFunc("GET /v1/definitions", answer(s.definitions))
 	mux.HandleFunc("GET /v1/rebuild/{peer}", rebuildHandler(b, false))

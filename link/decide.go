@@ -12,7 +12,7 @@ import (
 type Decision struct {
 	// NewStore is the peer's new store, as Status presents it: it is known from now on,
 	// and the conversation begins anew with it (Peers.Rebind). Zero: nothing is taken for
-	// granted, and the link tries again, as after a restart of the daemon.
+	// granted, and the link tries again, as after a restart of the daemon (Link.Retry).
 	NewStore queue.Incarnation
 }
 
@@ -40,6 +40,30 @@ func (l *Link) Decide(ctx context.Context, d Decision) error {
 		return fmt.Errorf("decide about site %s: %w", l.o.Peer, err)
 	}
 	return nil
+}
+
+// Retry lets a stopped link go on, by an operator's word that its cause is gone, and gives
+// what has come of it: it is connected, or stopped again for what still holds, or, where
+// ctx ends before either, on its way.
+func (l *Link) Retry(ctx context.Context) (Status, error) {
+	if err := l.Decide(ctx, Decision{}); err != nil {
+		return Status{}, err
+	}
+	for {
+		l.mu.Lock()
+		state, changed := l.shown.State, l.changed
+		l.mu.Unlock()
+		if state == StateConnected || state == StateStopped {
+			return l.Status(), nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return l.Status(), nil
+		case <-l.ctx.Done():
+			return l.Status(), nil
+		}
+	}
 }
 
 // decide waits until nothing of the conversation that ended is on its way to the disk.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"fmqm/link"
@@ -114,4 +115,73 @@ func TestDecisionThatIsNotOnDiskChangesNothing(t *testing.T) {
 	if st := a.link.Status(); st.State != link.StateStopped || st.Presented != (queue.Incarnation{'N'}) {
 		t.Fatalf("got %+v", st)
 	}
+}
+
+// redirect is a dialer of an address whose name can be made to lead elsewhere.
+type redirect struct {
+	mu sync.Mutex
+	to link.Dialer
+}
+
+func (d *redirect) Dial(ctx context.Context) (link.Conn, error) {
+	d.mu.Lock()
+	to := d.to
+	d.mu.Unlock()
+	return to.Dial(ctx)
+}
+
+func (d *redirect) lead(to link.Dialer) {
+	d.mu.Lock()
+	d.to = to
+	d.mu.Unlock()
+}
+
+// nobody answers at an address.
+type nobody struct{}
+
+func (nobody) Dial(context.Context) (link.Conn, error) { return nil, errors.New("nobody answers") }
+
+// A stopped link goes on by an operator's word, without a restart, once the cause is
+// mended; and he hears what has come of it: that it is connected, what stopped it again,
+// or that the peer has not been heard.
+func TestRetryOfAStoppedLink(t *testing.T) {
+	a, b, c := newSite(t, "A", 1), newSite(t, "B", 2), newSite(t, "C", 3)
+	b.run(b.options("A", nil))
+	c.run(c.options("A", nil))
+	way := &redirect{to: a.dialer(c)}
+	a.run(a.options("B", way))
+	first := a.untilState(link.StateStopped)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+
+	again, err := a.link.Retry(ctx)
+	if err != nil || again.State != link.StateStopped || again.Reason != first.Reason {
+		t.Fatalf("nothing was mended: %v, %+v", err, again)
+	}
+	way.lead(nobody{})
+	brief, enough := context.WithCancel(ctx)
+	retried := make(chan link.Status, 1)
+	go func() {
+		st, err := a.link.Retry(brief)
+		if err != nil {
+			t.Error(err)
+		}
+		retried <- st
+	}()
+	a.until("nobody answers", func(st link.Status) bool { return st.Reason == "nobody answers" })
+	enough()
+	if st := <-retried; st.State != link.StateConnecting || st.Stop != nil {
+		t.Fatalf("nobody answers: %+v", st)
+	}
+	if _, err := a.link.Retry(ctx); !errors.Is(err, link.ErrNotStopped) {
+		t.Fatalf("a link that is not stopped: %v", err)
+	}
+	way.lead(a.dialer(c))
+	a.untilState(link.StateStopped)
+	way.lead(a.dialer(b))
+	if st, err := a.link.Retry(ctx); err != nil || st.State != link.StateConnected || st.Reason != "" {
+		t.Fatalf("all is mended: %v, %+v", err, st)
+	}
+	a.store.put(0, numbered(0, 5)...)
+	a.store.untilTrimmed(t, 0)
 }

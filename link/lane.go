@@ -233,7 +233,7 @@ func (c *Core) receipt(lane message.Lane, r Receipt) {
 	case n < s.base.Number:
 		c.stop(StopBelowLowest, reasonBelowLowest(c.cfg.Peer, int(lane), n, s.base.Number))
 	case n > s.last:
-		c.stop(StopAboveLast, reasonAboveLast(c.cfg.Peer, int(lane), n, s.last))
+		c.stop(StopAboveLast, reasonAboveLast(c.cfg.Self, c.cfg.Peer, int(lane), n, s.last))
 	case n == s.base.Number:
 		c.judge(lane, r.Position, s.base.Hash)
 	case n < s.next:

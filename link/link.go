@@ -65,6 +65,7 @@ type Link struct {
 
 	mu        sync.Mutex // for what Status tells
 	shown     shown
+	changed   chan struct{} // closed and made anew when shown's state or reason changes
 	conns     map[Via]Conn
 	told      []string // reasons for this state that were logged
 	lastHeard atomic.Int64
@@ -86,6 +87,7 @@ func New(o Options) *Link {
 		redials:  make(chan struct{}, 1),
 		pipes:    map[Via]*pipe{},
 		conns:    map[Via]Conn{},
+		changed:  make(chan struct{}),
 		queries:  queries{pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())

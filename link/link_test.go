@@ -225,7 +225,7 @@ func TestCallingTheWrongSiteStops(t *testing.T) {
 	c.run(c.options("A", nil)) // C has a link to A, which is none of this
 	a.run(a.options("B", a.dialer(c)))
 	st := a.untilState(link.StateStopped)
-	if st.Reason != "the address that is configured for site B is answered by site C: correct the address of B in this site's configuration, then restart the daemon" {
+	if st.Reason != "the address that is configured for site B is answered by site C: correct the address of B in this site's configuration and reload it, or see where its name leads; then here: fmqm links retry B" {
 		t.Fatalf("got %q", st.Reason)
 	}
 	if st := c.link.Status(); st.State != link.StateWaiting {

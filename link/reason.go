@@ -28,28 +28,28 @@ const (
 
 func reasonBelowLowest(peer processtable.NodeID, lane int, accepted, low uint64) string {
 	return fmt.Sprintf("site %s has accepted messages up to %d in lane %d, but had confirmed them up to %d, and those were let go here: "+
-		"the store of %s is an older copy (restored from a backup?): put the newest store of %s back, then restart both daemons", peer, accepted, lane, low, peer, peer)
+		"the store of %s is an older copy (restored from a backup?): put the newest store of %s back and start its daemon, then here: fmqm links retry %s", peer, accepted, lane, low, peer, peer, peer)
 }
 
-func reasonPeerLetGo(peer processtable.NodeID, lane int, accepted, low uint64) string {
+func reasonPeerLetGo(self, peer processtable.NodeID, lane int, accepted, low uint64) string {
 	return fmt.Sprintf("this site has accepted messages from %s up to %d in lane %d, but %s keeps only those after %d, since this site had confirmed them: "+
-		"the store of this site is an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, accepted, lane, peer, low)
+		"the store of this site is an older copy (restored from a backup?): put its newest store back and start its daemon, then, if %s has stopped the link too, there: fmqm links retry %s", peer, accepted, lane, peer, low, peer, self)
 }
 
-func reasonAboveLast(peer processtable.NodeID, lane int, accepted, last uint64) string {
+func reasonAboveLast(self, peer processtable.NodeID, lane int, accepted, last uint64) string {
 	return fmt.Sprintf("site %s has accepted messages from this site up to %d in lane %d, but this site's store knows only %d: "+
-		"the store of this site is an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, accepted, lane, last)
+		"the store of this site is an older copy (restored from a backup?): put its newest store back and start its daemon, then, if %s has stopped the link too, there: fmqm links retry %s", peer, accepted, lane, last, peer, self)
 }
 
 func reasonOtherHash(peer processtable.NodeID, lane int, number uint64, ours, theirs queue.Hash) string {
 	return fmt.Sprintf("this site and %s disagree about the messages up to %d in lane %d (hash %s here, %s there): "+
-		"one of the two stores went on from an older copy (restored from a backup?): put its newest store back, then restart both daemons", peer, number, lane, ours, theirs)
+		"one of the two stores went on from an older copy (restored from a backup?): put its newest store back and start its daemon, then here: fmqm links retry %s", peer, number, lane, ours, theirs, peer)
 }
 
 func reasonNewIncarnation(peer processtable.NodeID, known, now queue.Incarnation) string {
 	return fmt.Sprintf("site %s has another store than the one known here (known %s, now %s): "+
-		"its data directory was replaced or emptied, or another machine uses its name: put the known store of %s back, or give the new site a name of its own; then restart the daemon. "+
-		"If that store is lost for good: fmqm rebuild %s", peer, known, now, peer, peer)
+		"its data directory was replaced or emptied, or another machine uses its name: put the known store of %s back, or give the new site a name of its own; then here: fmqm links retry %s. "+
+		"If that store is lost for good: fmqm rebuild %s", peer, known, now, peer, peer, peer)
 }
 
 func reasonKnownOtherwise(peer processtable.NodeID, ours, known queue.Incarnation) string {
@@ -60,7 +60,7 @@ func reasonKnownOtherwise(peer processtable.NodeID, ours, known queue.Incarnatio
 
 func reasonWrongNode(expected, actual processtable.NodeID) string {
 	return fmt.Sprintf("the address that is configured for site %s is answered by site %s: "+
-		"correct the address of %s in this site's configuration, then restart the daemon", expected, actual, expected)
+		"correct the address of %s in this site's configuration and reload it, or see where its name leads; then here: fmqm links retry %s", expected, actual, expected, expected)
 }
 
 func reasonCalledWrong(caller, expected, self processtable.NodeID) string {
@@ -69,7 +69,7 @@ func reasonCalledWrong(caller, expected, self processtable.NodeID) string {
 
 func reasonTwoDaemons(peer processtable.NodeID, a, b uint64) string {
 	return fmt.Sprintf("two daemons run under the name %s (sessions %x and %x, both alive): "+
-		"stop one of them, and see that no copy of its data directory is in use, then restart the daemons", peer, a, b)
+		"stop one of them, and see that no copy of its data directory is in use, then here: fmqm links retry %s", peer, a, b, peer)
 }
 
 func reasonVersion(peer processtable.NodeID, theirs, ours Range) string {

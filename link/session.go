@@ -146,7 +146,7 @@ func (c *Core) meet(t *transport, f *Frame) {
 	c.peer.reads = Formats{Message: h.Messages.orFirst(), Table: h.Tables.orFirst()}
 	for l := range Lanes {
 		if c.in[l].accepted.Number < h.Low[l] {
-			c.stop(StopBelowLowest, reasonPeerLetGo(c.cfg.Peer, l, c.in[l].accepted.Number, h.Low[l]))
+			c.stop(StopBelowLowest, reasonPeerLetGo(c.cfg.Self, c.cfg.Peer, l, c.in[l].accepted.Number, h.Low[l]))
 			return
 		}
 	}

@@ -113,8 +113,13 @@ func (l *Link) publish() {
 	moved := false
 	next.transports, moved = l.transports(last.transports)
 	l.shown = next
+	turned := next.State != last.State || next.Reason != last.Reason
+	if turned {
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}
 	l.mu.Unlock()
-	if next.State == last.State && next.Reason == last.Reason && !moved {
+	if !turned && !moved {
 		return
 	}
 	if l.tell(next, next.State != last.State) {

@@ -39,7 +39,7 @@ func (s *site) forgetItems(n int) {
 	s.low[0] = min(s.low[0], uint64(n))
 }
 
-const older = "the store of this site is an older copy (restored from a backup?): put its newest store back, then restart both daemons"
+const older = "the store of this site is an older copy (restored from a backup?): put its newest store back and start its daemon, then, if B has stopped the link too, there: fmqm links retry A"
 
 // L1: what two stores disagree about stops the link, with a reason that says what was
 // seen, what it means and what to do. A has sent five items to B and let them go, and
@@ -56,7 +56,7 @@ func TestDisagreementStopsTheLink(t *testing.T) {
 			func(a *site, f *Frame) { f.Receipts[0] = Receipt{Position: a.position(0, 2), Received: 2} },
 			StopBelowLowest,
 			"site B has accepted messages up to 2 in lane 0, but had confirmed them up to 5, and those were let go here: " +
-				"the store of B is an older copy (restored from a backup?): put the newest store of B back, then restart both daemons",
+				"the store of B is an older copy (restored from a backup?): put the newest store of B back and start its daemon, then here: fmqm links retry B",
 		},
 		{
 			"this site was restored from a backup: the peer has let go what it needs",
@@ -234,7 +234,7 @@ func alone(t *testing.T) (w *world, a *site, hello *Frame) {
 
 // The address of B leads to C: the link to B stops, at whichever side it is seen.
 func TestDialingTheWrongSiteStopsTheLink(t *testing.T) {
-	want := "the address that is configured for site B is answered by site C: correct the address of B in this site's configuration, then restart the daemon"
+	want := "the address that is configured for site B is answered by site C: correct the address of B in this site's configuration and reload it, or see where its name leads; then here: fmqm links retry B"
 	for _, seen := range []string{"here", "there"} {
 		t.Run(seen, func(t *testing.T) {
 			w, a, hello := alone(t)
@@ -362,7 +362,7 @@ func TestTwoDaemonsUnderOneName(t *testing.T) {
 	if w.a.stopped == nil || w.a.stopped.Code != StopTwoDaemons {
 		t.Fatalf("two daemons were not noticed: %+v", w.a.stopped)
 	}
-	want := "two daemons run under the name B (sessions 2 and 65, both alive): stop one of them, and see that no copy of its data directory is in use, then restart the daemons"
+	want := "two daemons run under the name B (sessions 2 and 65, both alive): stop one of them, and see that no copy of its data directory is in use, then here: fmqm links retry B"
 	if w.a.stopped.Reason != want {
 		t.Fatalf("got %q, expected %q", w.a.stopped.Reason, want)
 	}

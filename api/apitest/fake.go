@@ -28,6 +28,7 @@ type Backend struct {
 	OnRetryDead   func(context.Context, uint64) (api.DeadDecision, error)
 	OnDropDead    func(context.Context, uint64, api.DropRequest) (api.DeadDecision, error)
 	OnLinks       func(context.Context) (api.LinksAnswer, error)
+	OnRetryLink   func(context.Context, string) (api.Link, error)
 	OnNodes       func(context.Context) (api.NodesAnswer, error)
 	OnDefinitions func(context.Context) (api.DefinitionsAnswer, error)
 	OnUpload      func(context.Context, api.UploadRequest) (api.UploadAnswer, error)
@@ -135,6 +136,13 @@ func (b *Backend) Links(ctx context.Context) (api.LinksAnswer, error) {
 		return api.LinksAnswer{}, unexpected("Links")
 	}
 	return b.OnLinks(ctx)
+}
+
+func (b *Backend) RetryLink(ctx context.Context, peer string) (api.Link, error) {
+	if b.OnRetryLink == nil {
+		return api.Link{}, unexpected("RetryLink")
+	}
+	return b.OnRetryLink(ctx, peer)
 }
 
 func (b *Backend) Nodes(ctx context.Context) (api.NodesAnswer, error) {

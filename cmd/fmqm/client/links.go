@@ -20,8 +20,9 @@ func linksCommand() *cli.Command {
 first, one with ? is not open), when it was last heard, how many messages WAIT for it, of how
 many bytes and since when, and for each lane the number of the next one to SEND and to TAKE. Below it stands why a
 link, a way or the broker is not connected, and what to do.`,
-		UsageText: "fmqm links\nfmqm links -o jsonl\nfmqm links --to http://127.0.0.1:7412",
-		Flags:     printing(),
+		UsageText:   "fmqm links\nfmqm links -o jsonl\nfmqm links --to http://127.0.0.1:7412\nfmqm links retry B",
+		Flags:       printing(),
+		Subcommands: []*cli.Command{linksRetryCommand()},
 		Action: asks(func(c *cli.Context, a asked) error {
 			answer, err := a.client.Links(c.Context)
 			if err != nil {
@@ -29,6 +30,43 @@ link, a way or the broker is not connected, and what to do.`,
 			}
 			return printLinks(c, a.printer, answer, time.Now())
 		}),
+	}
+}
+
+func linksRetryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "retry", Usage: "let a link go on that is stopped, once its cause is mended", ArgsUsage: "PEER",
+		Description: `Tells the node to go on with a link that it has stopped, as a restart of its daemon would.
+Nothing is taken on trust: what is still wrong is found again by the next hello, and stops the
+link again, which is exit code 4 with the reason. For a site whose store is lost for good see
+fmqm rebuild.
+
+Prints how the link is, after at most 10 s; where the peer was not heard by then, the link
+goes on trying.`,
+		UsageText: "fmqm links retry B\nfmqm links retry B --to http://127.0.0.1:7412 -o json",
+		Flags:     printing(),
+		Action: func(c *cli.Context) (err error) {
+			a := asked{}
+			if a.printer, err = common.NewPrinter(c); err != nil {
+				return err
+			}
+			if a.client, err = common.NewClient(c); err != nil {
+				return err
+			}
+			defer a.client.Close()
+			l, err := a.client.RetryLink(c.Context, c.Args().First())
+			if err != nil {
+				return err
+			}
+			return a.printer.Object(l, func(w io.Writer) error {
+				text := l.Peer + ": " + a.printer.State(l.State)
+				if l.Reason != "" {
+					text += ": " + common.OneLine(l.Reason)
+				}
+				_, err := io.WriteString(w, text+"\n")
+				return err
+			})
+		},
 	}
 }
 

@@ -71,3 +71,32 @@ D: messages wait for it
 	want(t, "none", fmqm(none, "", "links", "-o", "json"), result{0, "[]\n", "this node has no links: see links in its configuration\n"})
 	want(t, "no daemon", fmqm("unix:/nonexistent", "", "links"), result{5, "", "fmqm: no daemon here: there is no socket unix:/nonexistent: start fmqmd, or name another node with --to (or FMQM_TO)\n"})
 }
+
+// links retry
+
+func TestLinksRetry(t *testing.T) {
+	answers := map[string]api.Link{
+		"B": {Peer: "B", State: "connected"},
+		"C": {Peer: "C", State: "connecting", Reason: "dial c:7411: nothing listens\nthere"},
+	}
+	to := apitest.Serve(t, &apitest.Backend{OnRetryLink: func(_ context.Context, peer string) (api.Link, error) {
+		l, ok := answers[peer]
+		switch {
+		case peer == "D":
+			return l, api.Errorf(api.CodeRefused, "mend that, and retry", "the link to D is stopped again: two daemons run under the name D")
+		case !ok:
+			return l, api.Errorf(api.CodeNotFound, "see fmqm links", "A has no peer %s", peer)
+		}
+		return l, nil
+	}})
+	want(t, "connected", fmqm(to, "", "links", "retry", "B"), result{0, "B: connected\n", ""})
+	want(t, "json", fmqm(to, "", "links", "retry", "B", "-o", "jsonl"), result{0, `{"peer":"B","state":"connected","transports":[],"waiting":0,"bytes":0,"lanes":[]}` + "\n", ""})
+	want(t, "on its way", fmqm(to, "", "links", "retry", "C"), result{0, "C: connecting: dial c:7411: nothing listens there\n", ""})
+	want(t, "stopped again", fmqm(to, "", "links", "retry", "D"), result{4, "", "fmqm: the link to D is stopped again: two daemons run under the name D: mend that, and retry\n"})
+	want(t, "nobody", fmqm(to, "", "links", "retry", "E"), result{3, "", "fmqm: A has no peer E: see fmqm links\n"})
+	if r := fmqm("unix:/nonexistent", "", "links", "retry", "B"); r.code != 5 || !strings.Contains(r.err, "no daemon here") {
+		t.Errorf("no daemon: %+v", r)
+	}
+	want(t, "which", fmqm(to, "", "links", "retry"), result{2, "", "fmqm: PEER is missing: see fmqm links retry --help\n"})
+	want(t, "no such command", fmqm(to, "", "links", "again", "B"), result{2, "", "fmqm: fmqm links has no command \"again\": there are retry\n"})
+}

@@ -118,6 +118,42 @@ func TestWithoutACommandTheCommandsAreShown(t *testing.T) {
 	}
 }
 
+// A command may do something by itself and have others below it: its flags are its own.
+func TestACommandWithOthersBelowIt(t *testing.T) {
+	both := func() *ucli.App {
+		a := app()
+		a.Commands = []*ucli.Command{{
+			Name: "things", Usage: "show things", Action: a.Commands[0].Action, Flags: a.Commands[0].Flags,
+			Subcommands: []*ucli.Command{{Name: "mend", Usage: "mend one", ArgsUsage: "THING", Action: a.Commands[0].Action, Flags: a.Commands[0].Flags}},
+		}}
+		return a
+	}
+	for _, tc := range []struct {
+		line, out, err string
+		code           int
+	}{
+		{"things", `things to="" n=0 wait=false args=[]`, "", 0},
+		{"things --to x --wait", `things to="x" n=0 wait=true args=[]`, "", 0},
+		{"things mend x --to y", `mend to="y" n=0 wait=false args=["x"]`, "", 0},
+		{"things mend", "", "prog: THING is missing: see prog things mend --help\n", cli.ExitUsage},
+		{"things bend x", "", "prog: prog things has no command \"bend\": did you mean mend?\n", cli.ExitUsage},
+		{"things --to", "", "prog: --to needs a value: see prog things --help\n", cli.ExitUsage},
+	} {
+		if code, out, err := run(t, both(), strings.Fields(tc.line)...); code != tc.code || out != tc.out || err != tc.err {
+			t.Errorf("%s: exit %d, %s%s\nwant exit %d, %s%s", tc.line, code, out, err, tc.code, tc.out, tc.err)
+		}
+	}
+	_, help, _ := run(t, both(), "things", "--help")
+	for _, part := range []string{"Usage: prog things [flags]\n       prog things COMMAND\n", "\nCommands:\n  mend THING ", "\nFlags:\n  --to ADDR "} {
+		if !strings.Contains(help, part) {
+			t.Errorf("help has no %q:\n%s", part, help)
+		}
+	}
+	if _, man, _ := run(t, both(), "things", "mend", "--help"); strings.Contains(man, "COMMAND") {
+		t.Errorf("help of the one below:\n%s", man)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	const want = `prog start - start a thing
 

@@ -34,10 +34,13 @@ func complete(ctx context.Context, app *cli.App, args []string, s *Streams) erro
 	if len(args) > 0 {
 		word, args = args[len(args)-1], args[:len(args)-1]
 	}
-	commands, flags, usage, name := app.Commands, app.Flags, app.ArgsUsage, ""
+	commands, flags, usage, name, both := app.Commands, app.Flags, app.ArgsUsage, "", false
 	for len(args) > 0 && len(commands) > 0 {
 		command := find(commands, args[0])
 		switch {
+		case both && isFlag(args[0]): // of the command itself
+			commands = nil
+			continue
 		case args[0] == "help":
 			args = args[1:]
 			continue
@@ -45,11 +48,11 @@ func complete(ctx context.Context, app *cli.App, args []string, s *Streams) erro
 			return nil
 		}
 		args = args[1:]
-		commands, flags, usage, name = command.Subcommands, command.Flags, command.ArgsUsage, command.Name
+		commands, flags, usage, name, both = command.Subcommands, command.Flags, command.ArgsUsage, command.Name, command.Action != nil
 	}
 	var found []candidate
 	files := false
-	if len(commands) > 0 {
+	if len(commands) > 0 && !(both && isFlag(word)) {
 		found = commandCandidates(commands)
 	} else {
 		found, files = lineCandidates(ctx, lineSoFar{name: name, flags: flags, usage: usage, before: args, word: word, streams: s})

@@ -42,6 +42,7 @@ func completing() *ucli.App {
 			{Name: "retry", Usage: "once more", ArgsUsage: "INSTANCE ACTIVITY", Flags: []ucli.Flag{cli.ToFlag()}, Action: none},
 			{Name: "check", Usage: "check files", ArgsUsage: "FILE...", Flags: []ucli.Flag{&ucli.StringFlag{Name: "config", Usage: "read `FILE`"}}, Action: none},
 			{Name: "group", Usage: "has commands", Subcommands: []*ucli.Command{{Name: "inside", Usage: "is in it", Action: none}}},
+			{Name: "both", Usage: "does, and has commands", Flags: []ucli.Flag{cli.OutputFlag()}, Action: none, Subcommands: []*ucli.Command{{Name: "below", Usage: "is below it", Action: none}}},
 			{Name: "secret", Hidden: true, Usage: "not shown", Action: none},
 			cli.CompletionCommand("prog"),
 			cli.ManCommand("prog"),
@@ -79,11 +80,14 @@ func TestComplete(t *testing.T) {
 		words []string
 		want  string // words, and what they are after a bar
 	}{
-		{[]string{""}, "start|start a thing status|show it retry|once more check|check files group|has commands completion|print the completion of a shell man|print the manual page help|explain a command"},
-		{nil, "start|start a thing status|show it retry|once more check|check files group|has commands completion|print the completion of a shell man|print the manual page help|explain a command"},
+		{[]string{""}, "start|start a thing status|show it retry|once more check|check files group|has commands both|does, and has commands completion|print the completion of a shell man|print the manual page help|explain a command"},
+		{nil, "start|start a thing status|show it retry|once more check|check files group|has commands both|does, and has commands completion|print the completion of a shell man|print the manual page help|explain a command"},
 		{[]string{"sta"}, "start|start a thing status|show it"},
 		{[]string{"help", "gr"}, "group|has commands"},
 		{[]string{"group", ""}, "inside|is in it help|explain a command"},
+		{[]string{"both", ""}, "below|is below it help|explain a command"},
+		{[]string{"both", "-o", "js"}, "json| jsonl|"},
+		{[]string{"both", "below", ""}, ""},
 		{[]string{"nonsense", ""}, ""},
 		{[]string{"start", "--w"}, "--wait|wait"},
 		{[]string{"start", "--format", "js"}, "json| jsonl|"},

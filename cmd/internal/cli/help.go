@@ -14,7 +14,7 @@ import (
 func printHelp(w io.Writer, app *cli.App, path []*cli.Command) error {
 	h := help{name: app.Name, usage: app.Usage, description: app.Description, examples: app.UsageText, args: app.ArgsUsage, commands: app.Commands, flags: app.Flags}
 	for _, c := range path {
-		h = help{name: h.name + " " + c.Name, usage: c.Usage, description: c.Description, examples: c.UsageText, args: c.ArgsUsage, commands: c.Subcommands, flags: c.Flags}
+		h = help{name: h.name + " " + c.Name, usage: c.Usage, description: c.Description, examples: c.UsageText, args: c.ArgsUsage, commands: c.Subcommands, flags: c.Flags, acts: c.Action != nil}
 	}
 	_, err := io.WriteString(w, foldLines(h.text(), TerminalWidth(w)))
 	return err
@@ -25,12 +25,15 @@ type help struct {
 
 	commands []*cli.Command
 	flags    []cli.Flag
+	acts     bool // also without one of the commands
 }
 
 func (h help) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\n", h.name, h.usage)
 	switch {
+	case len(h.commands) > 0 && h.acts:
+		fmt.Fprintf(&b, "Usage: %s [flags]\n       %s COMMAND\n", h.name, h.name)
 	case len(h.commands) > 0:
 		fmt.Fprintf(&b, "Usage: %s COMMAND\n", h.name)
 	case h.args == "":
@@ -42,7 +45,7 @@ func (h help) text() string {
 		b.WriteString("\n" + strings.TrimSpace(h.description) + "\n")
 	}
 	section(&b, "Commands", commandRows(h.commands))
-	if len(h.commands) == 0 {
+	if len(h.commands) == 0 || h.acts {
 		section(&b, "Flags", flagRows(h.flags))
 	}
 	if h.examples != "" {

@@ -124,7 +124,7 @@ func (m *manPage) commands(above string, commands []*cli.Command) {
 			m.line(".PP")
 			m.paragraphs(c.Description)
 		}
-		if len(c.Subcommands) == 0 {
+		if len(c.Subcommands) == 0 || c.Action != nil {
 			for _, row := range flagRows(c.Flags) {
 				m.line(".TP")
 				m.line(".B %s", roffText(row[0]))

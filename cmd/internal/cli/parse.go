@@ -39,11 +39,14 @@ func parse(app *cli.App, args []string) (line, error) {
 			commands, flags, name = command.Subcommands, command.Flags, name+" "+command.Name
 			continue
 		}
-		l.bare = !l.help
+		l.bare = !l.help && !acts(l.path)
 		break
 	}
 	return l, l.rest(app, name, flags, args)
 }
+
+// acts says whether a command does something by itself, though there are others below it.
+func acts(path []*cli.Command) bool { return len(path) > 0 && path[len(path)-1].Action != nil }
 
 // rest understands what follows the command.
 func (l *line) rest(app *cli.App, name string, flags []cli.Flag, args []string) error {
