@@ -15,7 +15,7 @@ const stopWithin = 30 * time.Second
 // so, nothing hangs, one that is told to end does; and all goes on when the alarm is over.
 func TestAlarms(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 70, processes: 20, instances: 10, limit: 4 * fleet.Patience}, 6)
+	r := newTrial(t, options{seed: 70, limit: 4 * fleet.Patience}, 6)
 	alarms := []rabbittest.Alarm{rabbittest.Memory, rabbittest.Disk}
 	r.rounds(6, func(i int) {
 		r.do(r.broker.Raise(alarms[i%2]))

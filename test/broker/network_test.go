@@ -22,7 +22,7 @@ func TestFramesRepeatedReorderedAndReplayed(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	wait := func() {}
 	s := newScene(t, options{
-		seed: 50, processes: 50, instances: 10, limit: 4 * fleet.Patience,
+		seed: 50, limit: 4 * fleet.Patience,
 		vhosts: func(s *scene) map[string]string {
 			m = newMeddler(t, s.broker, 50)
 			wait = m.start(ctx)
@@ -52,7 +52,7 @@ func TestFramesRepeatedReorderedAndReplayed(t *testing.T) {
 // Connections to the broker that are cut, half-open in either direction, black holes,
 // slow: each takes its time, and nothing else.
 func TestTheWayToTheBrokerFails(t *testing.T) {
-	s := newScene(t, options{seed: 51, processes: 50, instances: 10, limit: 5 * fleet.Patience})
+	s := newScene(t, options{seed: 51, limit: 5 * fleet.Patience})
 	faults := []faultnet.Faults{
 		{Silent: faultnet.ToServer},
 		{Silent: faultnet.ToClient},
@@ -88,7 +88,7 @@ func TestWaysChangeWhileInstancesRun(t *testing.T) {
 	way := map[string]string{"AB": "amqp", "AC": "direct", "AD": "both", "BC": "both", "BD": "direct", "CD": "amqp"}
 	next := map[string]string{"amqp": "direct", "direct": "both", "both": "amqp"}
 	s := newScene(t, options{
-		seed: 52, processes: 50, instances: 10, limit: 4 * fleet.Patience,
+		seed: 52, limit: 4 * fleet.Patience,
 		links: func(_ *scene, f *fleet.Fleet, site string) string {
 			text := "  peers:\n"
 			for _, peer := range fleet.Names {
@@ -122,7 +122,7 @@ func TestWaysChangeWhileInstancesRun(t *testing.T) {
 // Somebody starts a second daemon with the name of one that runs: it is told that the
 // name is taken, and what to do; the first goes on, and nothing goes to the second.
 func TestASecondDaemonWithOneName(t *testing.T) {
-	s := newScene(t, options{seed: 53, processes: 20, instances: 10})
+	s := newScene(t, options{seed: 53})
 	b := s.fleet.Sites["B"]
 	dir := t.TempDir()
 	text, err := os.ReadFile(b.File("fmqmd.yaml"))

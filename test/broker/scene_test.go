@@ -30,17 +30,24 @@ type scene struct {
 	started <-chan error
 }
 
+// The 500 instances of each scene.
+const (
+	processes = 50
+	instances = 10 // of each
+)
+
 // options change a scene.
 type options struct {
-	seed       int
-	own        bool // a broker of its own: it is killed, wiped or starved
-	processes  int
-	instances  int // of each process
-	limit      time.Duration
-	links      func(s *scene, f *fleet.Fleet, site string) string // nil: all over the broker
-	held       bool                                               // the test starts the instances itself
-	configured []string                                           // lines of the broker's configuration
-	vhosts     func(s *scene) map[string]string                   // nil: one for all sites
+	seed     int
+	limit    time.Duration // for all of it; 0: 3 times fleet.Patience
+	own      bool          // a broker of its own: it is killed, wiped or starved
+	tls      *rabbittest.TLS
+	held     bool                                               // the test starts the instances itself
+	vhosts   func(s *scene) map[string]string                   // nil: one for all sites
+	identity func(site string) string                           // lines of a site's configuration; nil: none
+	amqp     func(s *scene, site string) string                 // links.amqp of a site; nil: its user, and a password
+	links    func(s *scene, f *fleet.Fleet, site string) string // more of its links; nil: all are over the broker
+	programs []string                                           // of every site, besides those of the work
 }
 
 // newScene starts everything, and begins to start the instances.
@@ -51,43 +58,18 @@ func newScene(t *testing.T, o options) *scene {
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithTimeout(context.Background(), max(o.limit, 3*fleet.Patience))
 	t.Cleanup(cancel)
-	if o.own {
-		s.broker = rabbittest.Start(t, rabbittest.Options{Dir: t.TempDir(), Config: o.configured})
-	} else {
-		s.broker = rabbittest.Shared(t)
-	}
-	if o.vhosts != nil {
-		s.vhosts = o.vhosts(s)
-	} else {
-		vhost := rabbittest.VHost(t, s.broker)
-		s.vhosts = map[string]string{"A": vhost, "B": vhost, "C": vhost, "D": vhost}
-	}
-	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte(rabbittest.Password+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, site := range fleet.Names {
-		p, err := faultnet.Listen(s.broker.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = p.Close() })
-		s.proxies[site] = p
-	}
+	s.ownOrShared(o)
+	s.proxy(o)
 	s.fleet = fleet.New(t, fleet.Options{
-		Links: func(f *fleet.Fleet, site string) string {
-			text := fmt.Sprintf("links:\n  amqp: {url: %q, password: %s}\n", s.url(site), password)
-			if o.links != nil {
-				text += o.links(s, f, site)
-			}
-			return text
+		Links: s.links(o),
+		Programs: func(site string) []string {
+			return append(s.work.Programs(site), o.programs...)
 		},
-		Programs: s.work.Programs,
 	})
 	for _, site := range s.fleet.Sites {
 		site.Answers()
 	}
-	s.work.Define(s.fleet, o.processes, o.instances)
+	s.work.Define(s.fleet, processes, instances)
 	s.fleet.Connected(s.ctx)
 	if o.held {
 		started := make(chan error, 1)
@@ -97,6 +79,67 @@ func newScene(t *testing.T, o options) *scene {
 		s.started = s.work.Start(s.ctx)
 	}
 	return s
+}
+
+// ownOrShared has a broker, and a virtual host for each site.
+func (s *scene) ownOrShared(o options) {
+	s.t.Helper()
+	if o.own {
+		s.broker = rabbittest.Start(s.t, rabbittest.Options{TLS: o.tls})
+	} else {
+		s.broker = rabbittest.Shared(s.t)
+	}
+	if o.vhosts != nil {
+		s.vhosts = o.vhosts(s)
+		return
+	}
+	vhost := rabbittest.VHost(s.t, s.broker)
+	s.vhosts = map[string]string{"A": vhost, "B": vhost, "C": vhost, "D": vhost}
+}
+
+// proxy puts a proxy between each site and the broker.
+func (s *scene) proxy(o options) {
+	s.t.Helper()
+	target := s.broker.Addr()
+	if o.tls != nil {
+		target = s.broker.TLSAddr()
+	}
+	for _, site := range fleet.Names {
+		p, err := faultnet.Listen(target)
+		s.do(err)
+		s.t.Cleanup(func() { _ = p.Close() })
+		s.proxies[site] = p
+	}
+}
+
+// links gives what the sites' configurations say of who they are and how they talk.
+func (s *scene) links(o options) func(f *fleet.Fleet, site string) string {
+	s.t.Helper()
+	if o.amqp == nil {
+		password := s.password()
+		o.amqp = func(s *scene, site string) string {
+			return fmt.Sprintf("{url: %q, password: %s}", s.url(site), password)
+		}
+	}
+	return func(f *fleet.Fleet, site string) string {
+		text := ""
+		if o.identity != nil {
+			text = o.identity(site)
+		}
+		text += "links:\n  amqp: " + o.amqp(s, site) + "\n"
+		if o.links != nil {
+			text += o.links(s, f, site)
+		}
+		return text
+	}
+}
+
+// password is a file with that of the broker's user.
+func (s *scene) password() string {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "password")
+	s.do(os.WriteFile(file, []byte(rabbittest.Password+"\n"), 0o600))
+	return file
 }
 
 // url is how a site reaches the broker: through its proxy.

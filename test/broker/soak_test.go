@@ -87,7 +87,7 @@ func TestFaultsForLong(t *testing.T) {
 	first := setting(t, "FMQM_FAULTS_SEED", 200)
 	for seed := first; (seed == first || time.Now().Before(end)) && !t.Failed(); seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			soak(t, options{seed: seed, processes: 50, instances: 10, limit: 10 * fleet.Patience}, 3*len(faults))
+			soak(t, options{seed: seed, limit: 10 * fleet.Patience}, 3*len(faults))
 		})
 	}
 }

@@ -2,7 +2,9 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,13 +68,30 @@ func (r *trial) begin() {
 	r.some(r.share)
 }
 
+// atOnce is how many instances are started at the same time.
+const atOnce = 8
+
+// start starts so many of those that are left, however long that takes.
 func (r *trial) start(count int) {
 	r.t.Helper()
 	count = min(count, len(r.left))
+	plays := make(chan *fleet.Play, count)
 	for _, p := range r.left[:count] {
-		r.do(r.work.StartOne(r.ctx, p))
+		plays <- p
 	}
+	close(plays)
 	r.left = r.left[count:]
+	errs := make([]error, atOnce)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			for p := range plays {
+				errs[i] = errors.Join(errs[i], r.work.StartOne(r.ctx, p))
+			}
+		})
+	}
+	all.Wait()
+	r.do(errors.Join(errs...))
 }
 
 // rounds is for faults that come again and again, with work before each.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -82,7 +81,7 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 		w.t.Fatalf("instance %s of %s, started at %s\n%s\n  - %s", p.ID, p.Process.Name, w.Home(p).Name, p.Drawn, strings.Join(found, "\n  - "))
 	}
 	if p.Expect.Result.State == interpret.InError {
-		Must(w.t, "fmqm", "terminate", p.ID.String(), "--to", w.Home(p).To())
+		w.terminate(ctx, p)
 	}
 	return forgotten
 }
@@ -110,14 +109,4 @@ func (s *Site) Backup(dir string) string {
 }
 
 // Files are the definitions of the work's processes.
-func (w *Work) Files() []string {
-	var all []string
-	seen := map[string]bool{}
-	for _, p := range w.Plays {
-		if name := p.Process.Name; !seen[name] {
-			seen[name] = true
-			all = append(all, filepath.Join(w.dir, name+".yaml"))
-		}
-	}
-	return all
-}
+func (w *Work) Files() []string { return w.files }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fmqm/api"
 	"fmqm/internal/store/badger"
 	"fmqm/interpret"
 	"fmqm/sim"
@@ -66,7 +67,27 @@ func (w *Work) compare(ctx context.Context, p *Play) {
 		w.t.Fatalf("instance %s of %s\n%s\n  - %s", p.ID, p.Process.Name, p.Drawn, strings.Join(found, "\n  - "))
 	}
 	if p.Expect.Result.State == interpret.InError {
-		Must(w.t, "fmqm", "terminate", p.ID.String(), "--to", w.Home(p).To())
+		w.terminate(ctx, p)
+	}
+}
+
+// terminate ends an instance, so that nothing of it is left.
+func (w *Work) terminate(ctx context.Context, p *Play) {
+	w.t.Helper()
+	asked := false
+	err := sim.Until(ctx, func() (bool, error) {
+		err := w.Home(p).Client.Terminate(ctx, p.ID)
+		switch {
+		case err != nil && api.CodeOf(err) == api.CodeUnreachable:
+			asked = true
+			return false, nil
+		case err != nil && api.CodeOf(err) == api.CodeRefused && asked:
+			return true, nil // it was done, and the answer did not come
+		}
+		return true, err
+	})
+	if err != nil {
+		w.t.Fatalf("terminate %s at %s: %v", p.ID, w.Home(p).Name, err)
 	}
 }
 

@@ -27,6 +27,7 @@ type Work struct {
 	dir   string // with the lines of actors: a file for each site
 	seed  int
 	fleet *Fleet
+	files []string // with the definitions
 }
 
 // Play is one instance.
@@ -62,22 +63,27 @@ func (w *Work) Programs(site string) []string {
 func (w *Work) Define(f *Fleet, processes, instances int) {
 	w.t.Helper()
 	w.fleet = f
+	texts := map[string]string{} // for those that are started at one site
 	for i := range processes {
-		w.define(w.seed*1000+i, instances)
+		text, home := w.draw(w.seed*1000+i, instances)
+		texts[home.Name] += text
 	}
 	r := rand.New(rand.NewPCG(uint64(w.seed), 1))
 	r.Shuffle(len(w.Plays), func(i, j int) { w.Plays[i], w.Plays[j] = w.Plays[j], w.Plays[i] })
+	for _, home := range Names {
+		if text := texts[home]; text != "" {
+			w.upload(f.Sites[home], text)
+		}
+	}
 }
 
-func (w *Work) define(number, instances int) {
+// draw gives a process and the site at which its instances, so many, will be started.
+func (w *Work) draw(number, instances int) (text string, home *Site) {
 	w.t.Helper()
 	drawn := generate.Cases().Example(number)
 	name := fmt.Sprintf("drawn-%d", number)
-	file := filepath.Join(w.dir, name+".yaml")
-	if err := os.WriteFile(file, []byte(drawn.Text(name)), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	loaded, diagnostics := definition.Load(file, []byte(drawn.Text(name)))
+	text = drawn.Text(name)
+	loaded, diagnostics := definition.Load(name, []byte(text))
 	if len(loaded) != 1 {
 		w.t.Fatal(diagnostics)
 	}
@@ -88,7 +94,18 @@ func (w *Work) define(number, instances int) {
 	for range instances {
 		w.Plays = append(w.Plays, &Play{ID: uuid.Must(uuid.NewV7()), Drawn: drawn, Process: loaded[0], Expect: expect})
 	}
-	Must(w.t, "fmqm-define", "upload", file, "--to", w.Home(w.Plays[len(w.Plays)-1]).To())
+	return text + "---\n", w.Home(w.Plays[len(w.Plays)-1])
+}
+
+// upload writes processes into a file, and uploads them through a site.
+func (w *Work) upload(through *Site, text string) {
+	w.t.Helper()
+	file := filepath.Join(w.dir, "started-at-"+through.Name+".yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.files = append(w.files, file)
+	Must(w.t, "fmqm-define", "upload", file, "--to", through.To())
 }
 
 // Home is where an instance is started.
