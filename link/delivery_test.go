@@ -18,8 +18,10 @@ type keeper struct {
 	store  *store // of the receiver
 	t      testing.TB
 	faulty bool
-	drops  bool // its link lets go of what it does not put on disk
+	drops  bool          // its link lets go of what it does not put on disk
+	ended  chan struct{} // closed by Close; a broker's connection does not end with the peer's. nil: this one does
 
+	once     sync.Once // of ended
 	mu       sync.Mutex
 	count    int
 	ready    [][]byte // to be delivered before more is received
@@ -50,12 +52,22 @@ func (k *keeper) Recv() ([]byte, error) {
 	return k.Conn.Recv()
 }
 
+func (k *keeper) Close() error {
+	if k.ended != nil {
+		k.once.Do(func() { close(k.ended) })
+	}
+	return k.Conn.Close()
+}
+
 func (k *keeper) Receive() (link.Delivery, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.ready) == 0 {
 		k.mu.Unlock()
 		data, err := k.Conn.Recv()
+		if err != nil && k.ended != nil {
+			<-k.ended
+		}
 		k.mu.Lock()
 		if err != nil {
 			return link.Delivery{}, err
@@ -231,7 +243,7 @@ func (h hushed) Close() error {
 func TestAStoppedLinkLetsGoOfWhatItDropped(t *testing.T) {
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
 	dialer := &keepers{inner: b.dialer(a), made: make(chan *keeper, 10), wrap: func(c link.Conn) *keeper {
-		return &keeper{Conn: c, store: b.store, t: t, drops: true, unsettle: map[int]*link.Frame{}, changed: make(chan struct{})}
+		return &keeper{Conn: c, store: b.store, t: t, drops: true, ended: make(chan struct{}), unsettle: map[int]*link.Frame{}, changed: make(chan struct{})}
 	}}
 	o := b.options("A", nil)
 	o.Routes = []link.Route{{Name: link.RouteAMQP, Dialer: dialer}}
