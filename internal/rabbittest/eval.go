@@ -176,6 +176,16 @@ func (b *Broker) DeleteQueues(vhost string) error {
 	return b.do("[rabbit_amqqueue:delete(Q, false, false, %s) || Q <- rabbit_amqqueue:list(%s)], ok", by, bin(vhost))
 }
 
+// Deafen empties a quorum queue and has it answer nobody any more, until it is deleted:
+// its only server waits for a leader. So a broker of one node comes back that was killed
+// right after it had declared the queue.
+func (b *Broker) Deafen(vhost, queue string) error {
+	return b.do("{ok, Q} = rabbit_amqqueue:lookup(%[1]s), {Name, _} = Server = amqqueue:get_pid(Q), Log = ra:new_uid(<<\"deaf\">>), "+
+		"ok = ra:force_delete_server(quorum_queues, Server), "+
+		"ra:start_server(quorum_queues, #{cluster_name => Name, id => Server, uid => Log, initial_members => [Server], log_init_args => #{uid => Log}, "+
+		"machine => {module, rabbit_fifo, #{name => Name, queue_resource => %[1]s}}})", resource(vhost, queue))
+}
+
 // Alarm is a resource alarm: publishers are blocked while it is raised.
 type Alarm string
 

@@ -26,6 +26,7 @@ const (
 type Broker struct {
 	o      Options
 	target target
+	deaf   int // how often in a row the node's queue let nobody receive; the receiving leg's own
 
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -20,9 +20,10 @@ var (
 	// ErrNoQueue: there is no such queue at the broker.
 	ErrNoQueue = errors.New("no such queue at the broker")
 
-	errEarly     = errors.New("the connection ended right after the handshake")
-	errClosed    = errors.New("closed by this side")
-	errCancelled = errors.New("the queue was deleted, or moved, and the broker ended the consumer")
+	errEarly      = errors.New("the connection ended right after the handshake")
+	errClosed     = errors.New("closed by this side")
+	errUnanswered = errors.New("the broker did not answer")
+	errCancelled  = errors.New("the queue was deleted, or moved, and the broker ended the consumer")
 )
 
 // explain says in plain words what an error of the broker or of the way to it means,

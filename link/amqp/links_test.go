@@ -94,6 +94,15 @@ func TestFaults(t *testing.T) {
 		}},
 		{"memory alarm", func(f *faults) { f.alarm(rabbittest.Memory) }},
 		{"disk alarm", func(f *faults) { f.alarm(rabbittest.Disk) }},
+		{"a queue answers nobody", func(f *faults) {
+			must(f.t, f.rabbit.Deafen(vhost, "fmqm.A"))
+			must(f.t, f.rabbit.CloseConnections("a test"))
+			f.put(500)
+			f.a.untilState("that the queue does not answer", func(s Status) bool {
+				return strings.Contains(s.Reason, "the broker did not answer within 5s: receive from queue fmqm.A")
+			})
+			f.a.until(StateConnected)
+		}},
 		{"the broker is killed", func(f *faults) { must(f.t, f.rabbit.Restart()) }},
 		{"the broker is frozen", func(f *faults) {
 			must(f.t, f.rabbit.Freeze())

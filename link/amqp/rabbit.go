@@ -222,7 +222,7 @@ func (r *rabbit) Close() {
 // limited runs a call of the client, which waits for ever, with a deadline.
 func (r *rabbit) limited(what string, call func() error) error {
 	stop := time.AfterFunc(r.timeout, func() {
-		r.Kill(fmt.Errorf("the broker did not answer within %s: %s", r.timeout, what))
+		r.Kill(fmt.Errorf("%w within %s: %s", errUnanswered, r.timeout, what))
 	})
 	defer stop.Stop()
 	err := call()

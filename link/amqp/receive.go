@@ -21,6 +21,9 @@ const (
 	// keepLimit is how long a delivery may stay unsettled. Brokers end a consumer that
 	// keeps one for half an hour; what is let go then is sent again by its link.
 	keepLimit = 10 * time.Minute
+	// deafLimit is how often in a row the node's queue may let nobody receive before it is
+	// made anew.
+	deafLimit = 2
 )
 
 // receive is the work of the receiving leg: it sees to the queue and takes what comes.
@@ -31,6 +34,11 @@ func (b *Broker) receive(conn connection, up func()) error {
 	}
 	if err := b.fence(conn); err != nil {
 		return err
+	}
+	if b.deaf >= deafLimit {
+		if kind, err = b.renew(conn); err != nil {
+			return err
+		}
 	}
 	var once sync.Once
 	cancelled := make(chan struct{})
@@ -43,8 +51,12 @@ func (b *Broker) receive(conn connection, up func()) error {
 	}
 	in, err := ch.Consume(b.target.queue, prefetch)
 	if err != nil {
+		if broken(err) {
+			b.deaf++
+		}
 		return err
 	}
+	b.deaf = 0
 	k := newKeeper(b.o.Clock, ch)
 	b.mu.Lock()
 	b.status.Kind, b.keeper = kind, k
@@ -137,6 +149,24 @@ func (b *Broker) ensureQueue(conn connection) (kind string, err error) {
 		}
 	}
 	return "", first
+}
+
+// broken says whether the broker has a queue and cannot let anybody receive from it.
+func broken(err error) bool {
+	var reply *amqp091.Error
+	return errors.Is(err, errUnanswered) || errors.As(err, &reply) && reply.Code == amqp091.InternalError
+}
+
+// renew makes the node's queue anew. RabbitMQ 3.10 that is killed right after it has made
+// a quorum queue comes back with one that answers nobody, or with an internal error, for
+// ever. What lies in it costs nothing: it is sent again.
+func (b *Broker) renew(conn connection) (kind string, err error) {
+	b.deaf = 0 // where it may not be deleted, it is tried again as it is
+	b.o.Log.Warn().Str("queue", b.target.queue).Msg("the broker lets nobody receive from this queue: it is deleted and made anew")
+	if err := try(conn, func(ch channel) error { return ch.Delete(b.target.queue) }); err != nil {
+		return "", err
+	}
+	return b.ensureQueue(conn)
 }
 
 // errSecond: another daemon with this node's name is there.
