@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fmqm/internal/skip"
 )
 
 var units = []string{"fmqmd.service", "fmqmd@.service"}
@@ -18,7 +20,7 @@ func need(t *testing.T, tool string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)
 	if err != nil {
-		t.Skipf("NOT TESTED: the units: %s is not installed here (apt-get install systemd)", tool)
+		skip.Untested(t, "the units: %s is not installed here (apt-get install systemd)", tool)
 	}
 	return path
 }
@@ -49,7 +51,7 @@ func TestExposure(t *testing.T) {
 	for _, unit := range units {
 		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", unit).CombinedOutput()
 		if err != nil && strings.Contains(string(out), "offline") && !strings.Contains(string(out), "exposure") {
-			t.Skipf("NOT TESTED: the units' exposure: this systemd-analyze knows no --offline (it came with 250): %s", out)
+			skip.Untested(t, "the units' exposure: this systemd-analyze knows no --offline (it came with 250): %s", out)
 		}
 		found := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`).FindSubmatch(out)
 		if found == nil {
@@ -119,7 +121,7 @@ func TestBothUnitsSayTheSame(t *testing.T) {
 func TestUserAndDirectories(t *testing.T) {
 	sysusers, tmpfiles := need(t, "systemd-sysusers"), need(t, "systemd-tmpfiles")
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: sysusers.d and tmpfiles.d: making users and directories of other owners needs root")
+		skip.Untested(t, "sysusers.d and tmpfiles.d: making users and directories of other owners needs root")
 	}
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "etc/fmqm"), 0o755); err != nil {

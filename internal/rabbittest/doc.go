@@ -11,6 +11,6 @@
 // its insides changed with [Broker.Eval] and what is built on it: purge and delete
 // queues, raise alarms, set policies, close connections. Those take milliseconds.
 //
-// Where RabbitMQ is not installed tests are skipped, loudly; with CI=true that fails.
+// Where RabbitMQ is not installed tests are skipped, loudly; in CI that fails.
 // scripts/install-rabbitmq.sh installs it on Debian.
 package rabbittest

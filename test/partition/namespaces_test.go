@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"fmqm/internal/skip"
 	"fmqm/test/fleet"
 )
 
@@ -25,16 +26,16 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("network namespaces need root")
+		skip.Untested(t, "partitions: network namespaces need root")
 	}
 	w := &world{t: t, prefix: fmt.Sprintf("fmqm-%d-%d-", os.Getpid(), worlds.Add(1))}
 	for _, tool := range []string{"ip", "nft"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			skip(t, fmt.Sprintf("%v: install the packages iproute2 and nftables", err))
+			skip.Untested(t, "partitions: %v: install the packages iproute2 and nftables", err)
 		}
 	}
 	if out, err := exec.Command("ip", "netns", "add", w.router()).CombinedOutput(); err != nil {
-		skip(t, fmt.Sprintf("this kernel gives no network namespaces: %v: %s", err, out))
+		skip.Untested(t, "partitions: this kernel gives no network namespaces: %v: %s", err, out)
 	}
 	t.Cleanup(func() { w.remove(w.router()) })
 	w.run("ip", "netns", "exec", w.router(), "sysctl", "-qw", "net.ipv4.ip_forward=1")
@@ -46,15 +47,6 @@ func newWorld(t *testing.T) *world {
 	w.filter("add chain inet cut forward { type filter hook forward priority 0 ; policy accept ; }")
 	w.filter("add rule inet cut forward ip saddr . ip daddr @pairs drop")
 	return w
-}
-
-// skip skips, where that is allowed: in CI everything must run.
-func skip(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }
 
 func (w *world) router() string           { return w.prefix + "router" }

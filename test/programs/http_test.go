@@ -6,10 +6,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"fmqm/api"
 )
@@ -110,16 +113,41 @@ func TestStatusesOfServices(t *testing.T) {
 	}
 }
 
+// reserved gives an address that nobody else can take, and at which nobody listens
+// before listen is called.
+func reserved(t *testing.T) (address string, listen func() net.Listener) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "reserved")
+	t.Cleanup(func() { _ = f.Close() })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port), func() net.Listener {
+		if err := unix.Listen(fd, 16); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.FileListener(f) // which has a descriptor of its own
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+}
+
 // P3: no connection is a failed attempt, also with on_rc: continue, which has no status
 // to go on with.
 func TestAServiceThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address, listen := reserved(t)
 	s := newSite(t, "work: {http: 'http://"+address+"/'}")
 	s.start()
 	s.upload(process("one", "program: work, on_rc: continue, retry: {attempts: 2, backoff: 10ms}"))
@@ -128,10 +156,7 @@ func TestAServiceThatIsNotThere(t *testing.T) {
 	if status.State != api.InstanceInError || work.Attempts != 2 || !strings.Contains(work.Reason, "no answer from http://"+address+"/: dial tcp") {
 		t.Errorf("%s after %d attempts: %s", status.State, work.Attempts, work.Reason)
 	}
-	if l, err = net.Listen("tcp", address); err != nil {
-		t.Skipf("somebody else took the port: %v", err)
-	}
-	up := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}}
+	up := &httptest.Server{Listener: listen(), Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}}
 	up.Start()
 	defer up.Close()
 	if err := s.client.Retry(t.Context(), id, api.RetryRequest{Activity: "work"}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fmqm/api"
+	"fmqm/internal/skip"
 )
 
 // flood fills the disk of one daemon in the middle of a storm, once: first so far that
@@ -108,7 +109,7 @@ func (f *flood) judge() {
 	t := f.storm.t
 	if d := f.site().disk; !d.mounted() {
 		t.Run("with a full disk", func(t *testing.T) {
-			t.Skipf("NOT TESTED: a full disk: no small file system could be mounted (%s): run as root", d.reason)
+			skip.Untested(t, "a full disk: no small file system could be mounted (%s): run as root", d.reason)
 		})
 		return
 	}

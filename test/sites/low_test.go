@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/internal/skip"
 )
 
 // S3: a site whose disk has little room takes nothing from its links; `fmqm why` says so
@@ -17,7 +18,7 @@ func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
 	n := smallNetworkWith(t, "B")
 	a, b := n.sites["A"], n.sites["B"]
 	if !b.disk.mounted() {
-		t.Skipf("NOT TESTED: a disk with little room: no small file system could be mounted (%s): run as root", b.disk.reason)
+		skip.Untested(t, "a disk with little room: no small file system could be mounted (%s): run as root", b.disk.reason)
 	}
 	b.disk.fill(leaveLow)
 	b.says("room on the disk is low: nothing is started, taken from links or run")

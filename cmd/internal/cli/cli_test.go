@@ -16,6 +16,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/cmd/internal/cli"
+	"fmqm/internal/skip"
 )
 
 // app is a program that prints what it was asked for.
@@ -400,7 +401,7 @@ func TestNoColourButOnATerminal(t *testing.T) {
 func TestColourOnATerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no pseudo terminal: %v", err)
+		skip.Untested(t, "colour on a terminal: no pseudo terminal: %v", err)
 	}
 	defer terminal.Close()
 	for _, tc := range []struct {

@@ -17,6 +17,7 @@ import (
 	"fmqm/api"
 	"fmqm/api/apitest"
 	"fmqm/cmd/internal/cli"
+	"fmqm/internal/skip"
 )
 
 // With PROG_TEST_RUN in the environment the test binary is prog: the shells' tests
@@ -127,7 +128,7 @@ func shell(t *testing.T, name string) (path, script string, env []string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("NOT TESTED: completion in %[1]s: it is not installed here (apt-get install %[1]s)", name)
+		skip.Untested(t, "completion in %[1]s: it is not installed here (apt-get install %[1]s)", name)
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(os.Args[0], filepath.Join(dir, "prog")); err != nil {

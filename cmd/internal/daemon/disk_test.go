@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/cmd/internal/daemon"
+	"fmqm/internal/skip"
 	"fmqm/node/config"
 )
 
@@ -38,7 +39,7 @@ func occupy(t *testing.T, disk string, leave int64) {
 func TestDiskIsFilledUnderADaemon(t *testing.T) {
 	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=400m"); err != nil {
-		t.Skipf("NOT TESTED: a full disk: no small file system could be mounted (%v): run as root", err)
+		skip.Untested(t, "a full disk: no small file system could be mounted (%v): run as root", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {

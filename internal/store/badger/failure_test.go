@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fmqm/internal/skip"
 	"fmqm/internal/store"
 )
 
@@ -139,7 +140,7 @@ func TestSecondDaemonOnTheDirectory(t *testing.T) {
 // TestDirectoryWithoutPermission acts as another user, which takes root.
 func TestDirectoryWithoutPermission(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: a directory without permission: run as root")
+		skip.Untested(t, "a directory without permission: run as root")
 	}
 	dir, w := image(t)
 	before := digest(t, dir)

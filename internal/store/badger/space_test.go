@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fmqm/internal/skip"
 	"fmqm/internal/store"
 )
 
@@ -19,7 +20,7 @@ func smallDisk(t *testing.T, size int64) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Skipf("NOT TESTED: a full disk: no small file system could be mounted (%v): run as root", err)
+		skip.Untested(t, "a full disk: no small file system could be mounted (%v): run as root", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
