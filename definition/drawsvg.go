@@ -110,11 +110,11 @@ func longestPaths(all []edge) map[string]int {
 		}
 	}
 	layer := map[string]int{}
-	for todo := []string{string(processtable.Source)}; len(todo) > 0; todo = todo[1:] {
-		for _, to := range next[todo[0]] {
-			layer[to] = max(layer[to], layer[todo[0]]+1)
+	for ready := []string{string(processtable.Source)}; len(ready) > 0; ready = ready[1:] {
+		for _, to := range next[ready[0]] {
+			layer[to] = max(layer[to], layer[ready[0]]+1)
 			if open[to]--; open[to] == 0 {
-				todo = append(todo, to)
+				ready = append(ready, to)
 			}
 		}
 	}

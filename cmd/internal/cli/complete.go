@@ -144,7 +144,7 @@ func flagCandidates(flags []cli.Flag) []candidate {
 // that its line of help counts up.
 func valueCandidates(flag cli.Flag, prefix string) ([]candidate, bool) {
 	usage := flag.(cli.DocGenerationFlag).GetUsage()
-	switch value := placeholder(usage); value {
+	switch value := valueName(usage); value {
 	case "FILE", "DIR", "PATH":
 		return nil, prefix == ""
 	}
@@ -155,8 +155,8 @@ func valueCandidates(flag cli.Flag, prefix string) ([]candidate, bool) {
 	return found, false
 }
 
-// placeholder gives FILE of "read `FILE`".
-func placeholder(usage string) string {
+// valueName gives FILE of "read `FILE`".
+func valueName(usage string) string {
 	_, rest, _ := strings.Cut(usage, "`")
 	value, _, _ := strings.Cut(rest, "`")
 	return value
