@@ -41,9 +41,13 @@ type Rebuild struct {
 	Lacks []string `json:"lacks"`
 	// Unknown are instances that were started at the peer, and that it does not know.
 	Unknown []UnknownInstance `json:"unknown"`
-	More    uint64            `json:"more,omitempty"`   // of these, that are not named
-	Unasked []string          `json:"unasked"`          // nodes that did not answer whether their instances have ended
-	Reason  string            `json:"reason,omitempty"` // what it waits for, or why this node did not answer
+	More    uint64            `json:"more,omitempty"` // of these, that are not named
+	// Removed are instances that were started at the peer and had ended, of which this node
+	// can send nothing again: retention has removed its audit of them.
+	Removed     []RemovedInstance `json:"removed,omitempty"`
+	MoreRemoved uint64            `json:"more_removed,omitempty"` // of these, that are not named
+	Unasked     []string          `json:"unasked"`                // nodes that did not answer whether their instances have ended
+	Reason      string            `json:"reason,omitempty"`       // what it waits for, or why this node did not answer
 }
 
 // UnknownInstance is an instance whose record was only at a peer that lost it.
@@ -51,6 +55,15 @@ type UnknownInstance struct {
 	Instance InstanceID `json:"instance"`
 	Process  string     `json:"process"`
 	UnderWay bool       `json:"under_way"` // something of it waits or runs at the node that tells
+}
+
+// RemovedInstance is an instance that had ended, whose audit was removed at the node that
+// tells. The peer does not know it, or has it from an older copy, as one that runs.
+type RemovedInstance struct {
+	Instance InstanceID `json:"instance"`
+	Process  string     `json:"process"`
+	Time     time.Time  `json:"time"`    // of the removal
+	Running  bool       `json:"running"` // at the peer, from an older copy of its store
 }
 
 // RebuildAnswer is the answer of one node, or of all that were asked.

@@ -35,7 +35,7 @@ const (
 	ActivityExecuted   ActivityState = "executed" // ran, not yet terminated
 	ActivityTerminated ActivityState = "terminated"
 	ActivitySkipped    ActivityState = "skipped" // dead path
-	ActivityUnknown    ActivityState = "unknown" // its node did not answer
+	ActivityUnknown    ActivityState = "unknown" // its node did not answer, or has removed what it had recorded
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -62,6 +62,14 @@ type Status struct {
 	Output      json.RawMessage `json:"output,omitempty"` // of a finished instance
 	Activities  []Activity      `json:"activities"`       // in file order, without source and sink
 	Unreachable []Unreachable   `json:"unreachable"`
+	Removed     []Removed       `json:"removed,omitempty"`
+}
+
+// Removed says that retention has removed what a node had recorded of an instance that
+// has ended. What the node then still tells of it is its state, at its origin.
+type Removed struct {
+	Node string    `json:"node"`
+	Time time.Time `json:"time"`
 }
 
 // Activity is what is known of one activity of an instance. What never ran has a
@@ -114,6 +122,7 @@ type Instance struct {
 type HistoryAnswer struct {
 	Events      []HistoryEvent `json:"events"`
 	Unreachable []Unreachable  `json:"unreachable"`
+	Removed     []Removed      `json:"removed,omitempty"` // nodes whose events are gone
 }
 
 // Event names what happened; the words are API.

@@ -187,9 +187,10 @@ func TestFormats(t *testing.T) {
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
 		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},
 		{"Marker", number, written(t, "message/body.go", "EncodeMarker")},
-		{"Keys", letter, constants(t, "queue/keys.go", "classMeta", "classHistory")},
+		{"Keys", letter, constants(t, "queue/keys.go", "classMeta", "classRemoved")},
 		{"Audit record", number, written(t, "queue/auditcodec.go", "appendAudit")},
 		{"Events", number, constants(t, "queue/audit.go", "EventStarted", "EventDropped")},
+		{"Removed instance", number, written(t, "queue/removed.go", "encodeRemoved")},
 		{"Message set aside", number, written(t, "queue/prepare.go", "setAside")},
 		{"Frame", number, tagged(t, "link/codec.go", "wireFrame")},
 		{"Types of frames", number, constants(t, "link/frame.go", "FrameHello", "FrameStop")},
@@ -270,7 +271,7 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	for row, types := range map[string][]any{
-		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "instance": {api.Instance{}},
+		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}},
 		"event": {api.HistoryEvent{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
 		"whole message set aside": {api.DeadMessage{}}, "decision": {api.DeadDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
@@ -316,7 +317,7 @@ func fields(t reflect.Type) func(func(string) bool) {
 // Every key that the reader of configurations knows is on the page, with the defaults.
 func TestConfigurationKeys(t *testing.T) {
 	text := section(t, "Configuration")
-	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go"} {
+	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go"} {
 		ast.Inspect(parse(t, "node/config/"+file), func(n ast.Node) bool {
 			pair, ok := n.(*ast.KeyValueExpr)
 			if !ok {

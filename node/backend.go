@@ -230,7 +230,7 @@ func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswe
 	if err != nil {
 		return api.HistoryAnswer{}, err
 	}
-	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable}
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed()}
 	if a.Unreachable == nil {
 		a.Unreachable = []api.Unreachable{}
 	}
@@ -256,7 +256,7 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 		if err != nil {
 			return err
 		}
-		over := false
+		over := len(h.Removed) > 0 // only what has ended is removed
 		for _, e := range h.Events {
 			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
 			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)

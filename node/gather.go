@@ -49,7 +49,8 @@ type instanceReport struct {
 	Waits      []waiting          `json:"waits,omitempty"`
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error
 	Events     []api.HistoryEvent `json:"events,omitempty"`
-	Disk       string             `json:"disk,omitempty"` // why the node takes on nothing, where room on its disk is low
+	Removed    time.Time          `json:"removed,omitzero"` // when retention removed what was recorded there
+	Disk       string             `json:"disk,omitempty"`   // why the node takes on nothing, where room on its disk is low
 
 	asides []refusedMessage // that were set aside here
 }

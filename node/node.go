@@ -55,6 +55,8 @@ type Limits struct {
 	// Transmission is the quota of each transmission queue (S3). It may be exceeded by
 	// what the work sends that was under way when it was reached.
 	Transmission int64
+	// Audit says how much of the audit queue is kept; the zero value: everything.
+	Audit Retention
 }
 
 // Peer is how a site is reached: over the best of its routes that works. Without any
@@ -107,10 +109,13 @@ type Node struct {
 	changes  changes
 	meters   meters
 	rebuilds rebuilds
-	anew     atomic.Bool // others may know instances of this node that its store does not
-	losses   atomic.Bool // a store was lost, here or at a peer
-	pressure *pressure
-	failed   chan error
+	retain   *retention
+	// standings is askStandings; tests have their own.
+	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
+	anew      atomic.Bool // others may know instances of this node that its store does not
+	losses    atomic.Bool // a store was lost, here or at a peer
+	pressure  *pressure
+	failed    chan error
 }
 
 // Open opens a node on its store. It does nothing until Launch.
@@ -131,6 +136,7 @@ func Open(o Options) (*Node, error) {
 		failed:  make(chan error, 1),
 	}
 	n.running, n.kill = context.WithCancel(context.Background())
+	n.retain, n.standings = newRetention(n), n.askStandings
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
 		n.pressure.low.Store(o.Disk.SpaceLow())
@@ -184,6 +190,7 @@ func (n *Node) Launch() {
 	}
 	n.addLinks()
 	n.resumeRebuilds()
+	n.retain.start(n.running)
 	go func() {
 		select {
 		case err := <-n.queue.Failed():
@@ -212,7 +219,9 @@ func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 // reached. What runs goes on.
 func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.programs.Store(registry)
-	n.limits.Store(&limits)
+	if before := n.limits.Swap(&limits); before.Audit != limits.Audit {
+		n.retain.changed()
+	}
 	n.setWays(ways)
 	n.slots.limitsChanged()
 	n.log.Info().Int("programs", len(registry.Names())).Int("peers", len(ways.Peers)).Msg("configuration taken up")
@@ -262,6 +271,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	n.drain(ctx, threads)
 	n.kill()
 	n.rebuilds.all.Wait()
+	n.retain.all.Wait()
 	for _, t := range threads {
 		close(t.quit)
 		if n.started {

@@ -78,10 +78,14 @@ func (c *core) sameStart(o navigator.Start, known queue.AuditRecord) error {
 	if err != nil {
 		return fmt.Errorf("start %s: encode the input: %w", c.id(), err)
 	}
+	same := bytes.Equal(known.Output, input)
+	if known.Removed != nil { // retention left its sum
+		same = known.Removed.Start.Input == queue.SumInput(input)
+	}
 	switch {
 	case known.Process != c.id() || known.Definition != c.process.Definition():
 		return fmt.Errorf("start %s as %s: %w: it is of %s", c.id(), o.Instance, errConflict, known.Process)
-	case !bytes.Equal(known.Output, input):
+	case !same:
 		return fmt.Errorf("start %s as %s: %w: it was started with another input", c.id(), o.Instance, errConflict)
 	case o.Key != "" && known.Reason != "" && o.Key != known.Reason:
 		return fmt.Errorf("start %s as %s: %w: it was started with the key %q", c.id(), o.Instance, errConflict, known.Reason)

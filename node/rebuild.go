@@ -231,6 +231,8 @@ func (n *Node) tellUnknown(ctx context.Context, b *api.Rebuild, mark queue.Rebui
 		}
 		for _, o := range found {
 			switch {
+			case o.removed != nil && (o.unknown || o.stale):
+				nameRemoved(b, &o)
 			case o.unknown && !named[o.instance]:
 				named[o.instance] = true
 				if len(b.Unknown) == api.MaxNamed {
@@ -243,7 +245,7 @@ func (n *Node) tellUnknown(ctx context.Context, b *api.Rebuild, mark queue.Rebui
 				}
 				b.Unknown = append(b.Unknown, api.UnknownInstance{Instance: o.instance, Process: o.process.String(), UnderWay: open})
 			case s.planned && o.send:
-				b.Messages += uint64(len(o.spoken))
+				b.Messages += uint64(max(len(o.spoken), 1)) // at least a marker
 				b.Instances++
 			}
 		}
@@ -273,6 +275,17 @@ func (n *Node) tellUnknown(ctx context.Context, b *api.Rebuild, mark queue.Rebui
 	}
 	slices.Sort(b.Unasked)
 	return err
+}
+
+// nameRemoved names an instance that was started at the peer, and that cannot be sent again.
+func nameRemoved(b *api.Rebuild, o *owed) {
+	if len(b.Removed) == api.MaxNamed {
+		b.MoreRemoved++
+		return
+	}
+	b.Removed = append(b.Removed, api.RemovedInstance{
+		Instance: o.instance, Process: o.process.String(), Time: o.removed.Time, Running: o.stale,
+	})
 }
 
 // underWay says whether something of an instance waits or runs here.

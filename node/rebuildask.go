@@ -126,6 +126,23 @@ func (n *Node) standing(i askedInstance) (s standing, err error) {
 	return s, err
 }
 
+// askStandings asks a node, perhaps this one, how instances stand there.
+func (n *Node) askStandings(ctx context.Context, node processtable.NodeID, q []askedInstance) ([]standing, error) {
+	var a lostReport
+	var err error
+	if node == n.name {
+		a, err = n.lost(node, lostQuestion{Instances: q})
+	} else if l := n.Link(node); l != nil {
+		a, err = ask[lostReport](ctx, l, askLost, lostQuestion{Instances: q})
+	} else {
+		err = link.ErrNotConnected
+	}
+	if err == nil && len(a.Standings) != len(q) {
+		err = link.ErrNotConnected
+	}
+	return a.Standings, err
+}
+
 // decide lets the conversation begin anew with the peer's store (L1).
 func (r *rebuilding) decide(ctx context.Context) error {
 	l := r.node.Link(r.peer)

@@ -195,6 +195,13 @@ func (r *rebuilding) send(ctx context.Context) error {
 // sendInstance puts what one instance was sent, from the mark's place on, in as many
 // transactions as it needs.
 func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
+	if o.removed != nil {
+		mark := r.mark
+		mark.After, mark.Part = o.instance, 0
+		mark.Messages++
+		mark.Instances++
+		return r.commit(&queue.Tx{Put: []message.Message{*o.marker}}, mark)
+	}
 	part := uint64(0)
 	if r.mark.After == o.instance {
 		part = r.mark.Part

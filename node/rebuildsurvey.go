@@ -2,7 +2,7 @@ package node
 
 import (
 	"context"
-	"slices"
+	"fmt"
 
 	"fmqm/link"
 	"fmqm/message"
@@ -27,7 +27,9 @@ type owed struct {
 	thread   *thread
 	spoken   []navigator.Spoken
 	marker   *message.Message // of an operator's terminate, for the peer
+	removed  *queue.Removed   // the instance had ended, and retention has removed what was sent of it
 	send     bool
+	stale    bool // the peer has the instance, started there, as one that has not ended
 	unknown  bool // it was started at the peer, which does not know it
 }
 
@@ -43,6 +45,16 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 		history, err := s.node.queue.History(id)
 		if err != nil {
 			return nil, err
+		}
+		removed, gone, err := s.node.queue.Removed(id)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			if o, concerned := s.forgotten(removed); concerned {
+				found = append(found, o)
+			}
+			continue
 		}
 		if len(history) == 0 {
 			continue
@@ -61,6 +73,27 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 		}
 	}
 	return found, nil
+}
+
+// forgotten gives what is left of an instance whose audit retention has removed, if the peer
+// may have a part in it. Of what was sent there nothing can be sent again. The instance has
+// ended: where something of it is under way at the peer, a marker ends that (N7).
+func (s *survey) forgotten(r queue.Removed) (owed, bool) {
+	o := owed{instance: r.Instance, process: r.Process, origin: r.Origin, thread: s.node.thread(r.Process), removed: &r}
+	if o.thread == nil || o.origin != s.peer && !hasPart(o.thread.core.process.Table, s.peer) {
+		return o, false
+	}
+	o.marker = &message.Message{
+		Header: message.Header{
+			Queue:    message.Queue{Process: r.Process, Node: s.peer},
+			Instance: r.Instance, Origin: r.Origin, Kind: message.KindMarker, Lane: message.LaneControl,
+		},
+		Body: message.EncodeMarker(message.Marker{
+			Reason: fmt.Sprintf("the instance had ended; %s cannot send again what was removed by retention on %s", s.node.name, day(r.Time)),
+			Time:   r.Time,
+		}),
+	}
+	return o, true
 }
 
 // upto is where the transmission queue begins that the peer's new store gets by itself.
@@ -145,42 +178,32 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 		o := &found[i]
 		at, asked := standings[o.origin][i]
 		o.unknown = o.origin == s.peer && !at.Started && (asked || s.planned)
-		o.send = len(o.spoken) > 0 && !o.unknown && (!at.Ended || standings[s.peer][i].Open)
+		open := standings[s.peer][i].Open
+		if o.removed != nil { // where its origin says so, what is left of it at the peer is ended
+			o.send = open && at.Ended && o.origin != s.peer
+			o.stale = o.origin == s.peer && at.Started && !at.Ended
+			continue
+		}
+		o.send = len(o.spoken) > 0 && !o.unknown && (!at.Ended || open)
 	}
 	return nil
 }
 
 // ask asks a node, perhaps this one, how instances stand there.
 func (s *survey) ask(ctx context.Context, node processtable.NodeID, found []owed, indexes []int) (map[int]standing, error) {
-	q := lostQuestion{}
-	for _, i := range indexes {
-		q.Instances = append(q.Instances, askedInstance{found[i].instance, found[i].process.String()})
+	q := make([]askedInstance, len(indexes))
+	for at, i := range indexes {
+		q[at] = askedInstance{found[i].instance, found[i].process.String()}
 	}
-	var a lostReport
-	var err error
-	if node == s.node.name {
-		a, err = s.node.lost(node, q)
-	} else if l := s.node.Link(node); l != nil {
-		a, err = ask[lostReport](ctx, l, askLost, q)
-	} else {
-		err = link.ErrNotConnected
-	}
-	if err != nil || len(a.Standings) != len(indexes) {
-		return nil, firstOf(err, link.ErrNotConnected)
+	all, err := s.node.standings(ctx, node, q)
+	if err != nil {
+		return nil, err
 	}
 	told := make(map[int]standing, len(indexes))
 	for at, i := range indexes {
-		told[i] = a.Standings[at]
+		told[i] = all[at]
 	}
 	return told, nil
-}
-
-func firstOf(errs ...error) error {
-	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if i < 0 {
-		return nil
-	}
-	return errs[i]
 }
 
 // queues visits what waits here of instances that were started at the peer.

@@ -13,10 +13,14 @@ import (
 // alarm, and is dropped: who lost his store runs again, and sends again, what he does not
 // know any more (S4).
 func (c *core) late(key message.Entry, ended queue.AuditRecord, messages []message.Message, now time.Time) {
+	reason := "late: the activity has already terminated"
+	if ended.Removed != nil {
+		reason = "late: the instance has ended, and retention has removed its audit"
+	}
 	var asides []queue.SetAside
 	for _, m := range messages {
 		if m.Kind == message.KindConnector && (c.losses == nil || !c.losses() || !repeats(ended, m)) {
-			asides = append(asides, c.aside(m, "late: the activity has already terminated", now))
+			asides = append(asides, c.aside(m, reason, now))
 		}
 	}
 	c.drop(key, messages, asides)

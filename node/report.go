@@ -20,6 +20,13 @@ func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, 
 	if err != nil {
 		return instanceReport{}, fmt.Errorf("read the history of %s: %w", q.Instance, err)
 	}
+	removed, gone, err := n.queue.Removed(q.Instance) // after the records: where some are missing, it is there
+	if err != nil {
+		return instanceReport{}, err
+	}
+	if t := n.thread(removed.Process); gone && t != nil {
+		return n.reportRemoved(t, removed), nil
+	}
 	t, err := n.threadOf(q, records)
 	if err != nil || t == nil {
 		return instanceReport{}, err
@@ -53,6 +60,33 @@ func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, 
 	n.reportActivities(&r, t, ended, lives)
 	return r, nil
 }
+
+// reportRemoved says what is left of an instance whose audit retention has removed.
+func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
+	r := instanceReport{
+		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
+		Roster: rosterOf(t.core.process.Table), Disk: n.pressure.disk(),
+	}
+	if s := removed.Start; s != nil {
+		r.State, r.Key, r.Started, r.Ended = api.InstanceFinished, s.Key, s.Started, s.Ended
+		if removed.Stopped {
+			r.State = api.InstanceTerminated
+		}
+	}
+	for _, a := range t.core.process.Table.Activities {
+		if a.Kind == processtable.KindSource || a.Kind == processtable.KindSink {
+			continue
+		}
+		r.Activities = append(r.Activities, api.Activity{
+			Activity: string(a.Name), Node: string(n.name), State: api.ActivityUnknown,
+			Reason: "it has ended; its audit was removed by retention on " + day(removed.Time),
+		})
+	}
+	return r
+}
+
+// day is a date for people.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // threadOf finds the process of an instance: as the asker says, as the history says,
 // or by looking into each process queue.

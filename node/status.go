@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"fmqm/api"
@@ -128,11 +129,22 @@ func (g *gathered) activities() []api.Activity {
 
 func (g *gathered) notices() []string { return g.reports[g.origin].Notices }
 
+// removed names the nodes whose records of the instance are gone.
+func (g *gathered) removed() (all []api.Removed) {
+	for node, r := range g.reports {
+		if !r.Removed.IsZero() {
+			all = append(all, api.Removed{Node: node, Time: r.Removed})
+		}
+	}
+	slices.SortFunc(all, func(a, b api.Removed) int { return strings.Compare(a.Node, b.Node) })
+	return all
+}
+
 // status joins the reports into one answer.
 func (g *gathered) status() api.Status {
 	s := api.Status{
 		Instance: g.id, Process: g.process, State: api.InstanceUnknown,
-		Activities: g.activities(), Unreachable: g.unreachable,
+		Activities: g.activities(), Unreachable: g.unreachable, Removed: g.removed(),
 	}
 	if s.Unreachable == nil {
 		s.Unreachable = []api.Unreachable{}

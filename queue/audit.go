@@ -46,6 +46,9 @@ type AuditRecord struct {
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
+	// Removed is not nil where the record itself was removed by retention: then there is
+	// nothing in it but what Removed has.
+	Removed *Removed `json:",omitempty"`
 }
 
 // Consumed is a message that the termination removed.

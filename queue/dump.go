@@ -103,6 +103,10 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 		d.Audit, d.Process, d.Clock, d.Time = &a, a.Process.String(), a.Clock, &a.Time
 		d.entry(message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity})
 		return err
+	case classRemoved:
+		r, err := readRemoved(key, value)
+		d.Process, d.Instance, d.Time = r.Process.String(), r.Instance.String(), &r.Time
+		return err
 	}
 	return nil
 }

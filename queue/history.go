@@ -38,25 +38,32 @@ func endOf(a *AuditRecord) (which byte, ends bool) {
 }
 
 // Ended gives the record that ended an activity, if it has ended: terminated, skipped
-// or stopped. For source it is the instance's start, for sink the instance's end.
+// or stopped. For source it is the instance's start, for sink the instance's end. Where
+// retention has removed it, it has nothing but Removed, activity and event.
 func (m *Manager) Ended(e message.Entry) (AuditRecord, bool, error) {
-	if e.Scope == "" && e.Activity == processtable.Source {
-		return m.auditAt(appendInstanceKey(nil, e.Instance, instanceStarted))
+	key := appendEndKey(nil, &e)
+	switch {
+	case e.Scope == "" && e.Activity == processtable.Source:
+		key = appendInstanceKey(nil, e.Instance, instanceStarted)
+	case e.Scope == "" && e.Activity == processtable.Sink:
+		key = appendInstanceKey(nil, e.Instance, instanceEnded)
 	}
-	if e.Scope == "" && e.Activity == processtable.Sink {
-		return m.auditAt(appendInstanceKey(nil, e.Instance, instanceEnded))
+	a, found, err := m.auditAt(key)
+	if err != nil || found {
+		return a, found, err
 	}
-	return m.auditAt(appendEndKey(nil, &e))
+	return m.removedEnd(e) // read after it: where that record is gone, this one is there
 }
 
-// Instance gives the record of an instance's start, and of its end if it has ended.
-// Found is false at a node where it was not started.
+// Instance gives the record of an instance's start, and of its end if it has ended; what
+// is left of them where retention has removed them. Found is false at a node where it was
+// not started.
 func (m *Manager) Instance(i message.InstanceID) (started AuditRecord, ended *AuditRecord, found bool, err error) {
-	started, found, err = m.auditAt(appendInstanceKey(nil, i, instanceStarted))
+	started, found, err = m.Ended(message.Entry{Instance: i, Activity: processtable.Source})
 	if err != nil || !found {
 		return started, nil, false, err
 	}
-	end, has, err := m.auditAt(appendInstanceKey(nil, i, instanceEnded))
+	end, has, err := m.Ended(message.Entry{Instance: i, Activity: processtable.Sink})
 	if err != nil {
 		return started, nil, false, err
 	}

@@ -36,6 +36,7 @@ import (
 //	T  instances        time of the start, instance
 //	E  ends             instance, scope, activity
 //	H  other events     instance, clock, commit, index
+//	R  removed          instance
 //
 // where process is name and version. Everything of one activity is one prefix.
 const (
@@ -58,6 +59,7 @@ const (
 	classStart        = 'T'
 	classEnd          = 'E'
 	classHistory      = 'H'
+	classRemoved      = 'R'
 )
 
 const (

@@ -42,6 +42,7 @@ type Manager struct {
 	timers      *timers
 	nextBody    atomic.Uint64
 	nextAside   atomic.Uint64
+	thinned     atomic.Bool // retention has removed something
 
 	registry struct {
 		sync.RWMutex

@@ -42,7 +42,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside, m.loadLossy,
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)

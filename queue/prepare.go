@@ -136,6 +136,7 @@ func (m *Manager) build(tx *Tx, inline int) *work {
 	}
 	b.takeAside(tx.TakeAside)
 	b.rebuild(tx.Rebuild)
+	w.ops = append(w.ops, tx.forget...)
 	b.dropReplaced()
 	if w.err == nil {
 		w.size = m.engine.Size(&store.Batch{Ops: w.ops})

@@ -142,11 +142,15 @@ func readRebuild(key, value []byte) (r Rebuild, err error) {
 	return r, nil
 }
 
-// AuditInstances gives up to limit instances of which the audit queue has something, by
-// their identifiers, from behind after on.
+// AuditInstances gives up to limit instances of which the audit queue has something, or
+// had until retention removed it, by their identifiers, from behind after on.
 func (m *Manager) AuditInstances(after message.InstanceID, limit int) ([]message.InstanceID, error) {
+	return m.instancesOf([]byte{classInstance, classEnd, classHistory, classRemoved}, after, limit)
+}
+
+func (m *Manager) instancesOf(classes []byte, after message.InstanceID, limit int) ([]message.InstanceID, error) {
 	var found []message.InstanceID
-	for _, class := range []byte{classInstance, classEnd, classHistory} {
+	for _, class := range classes {
 		o := store.ScanOptions{Prefix: []byte{class}, From: nextPrefix(append([]byte{class}, after[:]...)), KeysOnly: true}
 		if after == (message.InstanceID{}) {
 			o.From = nil
@@ -154,10 +158,10 @@ func (m *Manager) AuditInstances(after message.InstanceID, limit int) ([]message
 		own := 0
 		var last message.InstanceID
 		err := m.scan(o, func(key, _ []byte) error {
-			if len(key) <= len(last) {
-				return damaged(key, errKey.Error())
+			id, err := instanceOf(key)
+			if err != nil {
+				return err
 			}
-			id := message.InstanceID(key[1 : 1+len(last)])
 			if own > 0 && id == last {
 				return nil
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -35,7 +36,8 @@ type Tx struct {
 	// TakeAside are the numbers of messages set aside that go with this transaction; it is
 	// refused with ErrNotAside if one of them is not there any more.
 	TakeAside []uint64
-	Rebuild   *Rebuild // how far the rebuilding of a peer has come with this transaction
+	Rebuild   *Rebuild   // how far the rebuilding of a peer has come with this transaction
+	forget    []store.Op // audit records that go, and what stays in their place; see Manager.Forget
 	// Done is called once, from the committer's goroutine, and must not block. The
 	// error is nil if the transaction is on disk, else it has happened in no part.
 	Done func(error)

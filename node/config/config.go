@@ -51,6 +51,7 @@ type Config struct {
 	Operators []string
 	Programs  map[processtable.ProgramID]program.Spec
 	Limits    Limits
+	Audit     Audit
 }
 
 // Limits of sizes, in bytes.

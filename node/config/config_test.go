@@ -47,6 +47,7 @@ programs:
   notify: {http: "https://hooks.example.org/notify", timeout: 10s}
   pass: {builtin: echo}
 limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
+audit: {age: 90d, bytes: 10 GiB}
 `, nil, config.Overrides{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +70,7 @@ limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, free: 1GiB, stop: 
 		Limits: config.Limits{
 			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
 		},
+		Audit: config.Audit{Age: 90 * 24 * time.Hour, Bytes: 10 << 30},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -150,7 +152,7 @@ func TestMistakes(t *testing.T) {
 		{"no value", "node:\n", []string{":1:6: no value: write a text, or remove the key"}},
 		{"no single value", node + "data: [x]\n", []string{":2:7: not a single value: write a text"}},
 		{"unknown key", node + "dada: x\n", []string{`:2:1: unknown key "dada": did you mean data?`}},
-		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has data, definers, identity, insecure, limits, links, listen, node, operators, programs, socket, store`}},
+		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has audit, data, definers, identity, insecure, limits, links, listen, node, operators, programs, socket, store`}},
 		{"twice", node + "data: x\nnode: B\n", []string{":3:1: node is there twice, first in line 1: remove one of the two"}},
 		{"alias", "node: &n A\n", []string{":1:7: anchors, aliases and merge keys are not part of the configuration"}},
 		{"alias of a section", node + "limits: &x {}\n", []string{":2:9: anchors, aliases and merge keys"}},
@@ -192,6 +194,12 @@ func TestMistakes(t *testing.T) {
 		{"http", node + "programs: {p: {http: hooks.example.org}}\n", []string{`:2:22: http: "hooks.example.org" is not an address of a web service: write http://HOST/PATH`}},
 		{"builtin", node + "programs: {p: {builtin: ecko}}\n", []string{`:2:25: no builtin program "ecko": did you mean echo?`}},
 		{"builtin, none near", node + "programs: {p: {builtin: transmogrify}}\n", []string{`:2:25: no builtin program "transmogrify": there are echo, fail, noop, sleep`}},
+		{"audit, a key", node + "audit: {days: 90}\n", []string{`:2:9: unknown key "days": remove it or correct it; audit has age, bytes`}},
+		{"audit, no age", node + "audit: {age: 90}\n", []string{`:2:14: "90" is not an age: write an age in days, such as 90d`}},
+		{"audit, months", node + "audit: {age: 90m}\n", []string{`:2:14: 90m is out of range: write an age from 1d to 36500d`}},
+		{"audit, too long", node + "audit: {age: 36501d}\n", []string{`:2:14: 36501d is out of range`}},
+		{"audit, negative", node + "audit: {age: -1d}\n", []string{`:2:14: "-1d" is not an age`}},
+		{"audit, too small", node + "audit: {bytes: 15MiB}\n", []string{`:2:16: 15MiB is out of range: write a size from 16MiB to`}},
 		{"timeout", node + "programs: {p: {builtin: echo, timeout: 5}}\n", []string{`:2:40: "5" is not a duration: write a duration with a unit, such as 90s, 5m or 1h30m`}},
 		{"no time", node + "programs: {p: {builtin: echo, timeout: 0s}}\n", []string{":2:40: 0s is no time at all"}},
 		{"concurrency", node + "programs: {p: {builtin: echo, concurrency: 0}}\n", []string{`:2:44: "0" is no concurrency: write a whole number from 1 to 10000`}},

@@ -129,12 +129,28 @@ func rebuildText(a api.RebuildAnswer) string {
 		if b.More > 0 {
 			fmt.Fprintf(&text, "  and %d more\n", b.More)
 		}
+		removedText(&text, b)
 	}
 	if len(named) > 0 {
 		text.WriteString("Start those that had not ended again at their site, each under its identifier (the same --key\n" +
 			"and input), and rebuild once more; terminate those that cannot be started again.\n")
 	}
 	return text.String()
+}
+
+// removedText names what cannot be sent again because it was removed by retention.
+func removedText(text *strings.Builder, b api.Rebuild) {
+	for _, r := range b.Removed {
+		what := "do not start it again: it would not end"
+		if r.Running {
+			what = "it runs at " + b.Peer + " again, from the older copy, and would not end: terminate it there"
+		}
+		fmt.Fprintf(text, "  %s %s: it had ended, and its audit at %s was removed by retention on %s; %s\n",
+			r.Instance, r.Process, b.Node, r.Time.UTC().Format(time.DateOnly), what)
+	}
+	if b.MoreRemoved > 0 {
+		fmt.Fprintf(text, "  and %d more that retention has removed\n", b.MoreRemoved)
+	}
 }
 
 func rebuildLine(b api.Rebuild) string {

@@ -119,6 +119,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if len(st.Unreachable) > 0 {
 		lines = append(lines, [2]string{"no answer", common.OneLine(unheard(st.Unreachable))})
 	}
+	if len(st.Removed) > 0 {
+		lines = append(lines, [2]string{"audit", removedAt(st.Removed)})
+	}
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%-9s  %s\n", l[0], l[1])
@@ -137,6 +140,15 @@ func unheard(nodes []api.Unreachable) string {
 		}
 	}
 	return strings.Join(texts, ", ")
+}
+
+// removedAt says where retention has removed what was recorded.
+func removedAt(nodes []api.Removed) string {
+	texts := make([]string, len(nodes))
+	for i, n := range nodes {
+		texts[i] = n.Node + " on " + n.Time.UTC().Format(time.DateOnly)
+	}
+	return "removed by retention at " + strings.Join(texts, ", ")
 }
 
 // warn tells that an answer is not whole.
@@ -264,6 +276,9 @@ site has a column, and what died is grey; into a pipe goes a table.`,
 				return err
 			}
 			warn(c, answer.Unreachable)
+			if len(answer.Removed) > 0 {
+				common.Talk(c, "the instance has ended; its audit was %s: these events are missing here", removedAt(answer.Removed))
+			}
 			if t := newTimeline(c, a.printer); t != nil {
 				t.knowAll(c, a)
 				for _, e := range answer.Events {

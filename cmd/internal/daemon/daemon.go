@@ -131,6 +131,7 @@ func Start(o Options) (d *Daemon, err error) {
 		}
 	}()
 	go d.watchExpiry()
+	d.metrics.registry.MustRegister(&auditCollector{d.Node})
 	d.address = listener.Addr()
 	if d.identity != nil {
 		listener = secured(listener, d.identity.Server())
@@ -141,7 +142,10 @@ func Start(o Options) (d *Daemon, err error) {
 }
 
 func limits(c *config.Config) node.Limits {
-	return node.Limits{Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission}
+	return node.Limits{
+		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission,
+		Audit: node.Retention{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+	}
 }
 
 // definers: who has an identity, so whose node others can reach, takes tables of those
