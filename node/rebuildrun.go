@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"fmqm/internal/failpoint"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -241,6 +242,7 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 		if err := r.commit(tx, mark); err != nil {
 			return err
 		}
+		failpoint.Hit("rebuild.chunk")
 	}
 	return nil
 }

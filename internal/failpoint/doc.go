@@ -25,4 +25,5 @@
 //	link.accepted          they are on disk, the acknowledgement has not left
 //	link.acknowledged      the acknowledgement was given to the connection
 //	link.confirmed         the acknowledgement has come, the trim is not requested
+//	rebuild.chunk          some of what a peer lost was put again, with how far that has come
 package failpoint

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (w *Work) JudgeAgain(ctx context.Context, lost string) Again {
 			count.Repeated++
 		}
 		seen[e] = true
-		name := fmt.Sprint(l.Instance, " ", l.Activity, " ", l.Iteration)
+		name := l.execution()
 		if key, ran := keys[name]; ran && key != l.Key {
 			w.t.Errorf("%s ran under the keys %s and %s", name, key, l.Key)
 		}
@@ -86,6 +87,9 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 	return forgotten
 }
 
+// execution names what an attempt was for.
+func (l line) execution() string { return fmt.Sprint(l.Instance, " ", l.Activity, " ", l.Iteration) }
+
 // expectedInputs are those that the interpreter gives each execution.
 func (w *Work) expectedInputs() map[string]bool {
 	all := map[string]bool{}
@@ -95,6 +99,45 @@ func (w *Work) expectedInputs() map[string]bool {
 		}
 	}
 	return all
+}
+
+// JudgeTwins looks at what the programs of twins did, and counts their attempts: each is
+// one that the interpreter makes, under the key that the execution had at the site itself.
+func (w *Work) JudgeTwins() (attempts int) {
+	w.t.Helper()
+	keys := map[string]string{}
+	for _, l := range w.lines() {
+		keys[l.execution()] = l.Key
+	}
+	expected := w.expectedInputs()
+	for _, l := range w.linesIn(w.twin) {
+		attempts++
+		name := l.execution()
+		if key, ran := keys[name]; ran && key != l.Key {
+			w.t.Errorf("%s ran under the key %s, and at the twin under %s", name, key, l.Key)
+		}
+		if !expected[name+" "+l.Input] {
+			w.t.Errorf("%s ran at the twin with the input %s, which the interpreter does not give it", name, l.Input)
+		}
+	}
+	return attempts
+}
+
+// Twin is another daemon for the site's name, with an address and programs of its own, as
+// on another machine, and a copy of the store. The site is down, and the twin too, until
+// it is started; it ends with the test.
+func (s *Site) Twin(programs func(site string) []string) *Site {
+	s.t.Helper()
+	f := *s.fleet
+	f.o.Programs = programs
+	twin := &Site{t: s.t, fleet: &f, Name: s.Name, Dir: s.t.TempDir(), Listen: FreePort(s.t)}
+	s.t.Cleanup(twin.Kill)
+	twin.connect()
+	twin.Configure()
+	if err := os.CopyFS(twin.File("data"), os.DirFS(s.File("data"))); err != nil {
+		s.t.Fatal(err)
+	}
+	return twin
 }
 
 // Backup writes a backup of a running site, and gives its file.

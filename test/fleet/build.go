@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Bin is the directory of the binaries that are tested, once Main has built them.
@@ -14,8 +15,9 @@ var Bin string
 //
 //	func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
 //
-// m is what has Run: a *testing.M, or what is around one.
-func Main(m interface{ Run() int }) int {
+// m is what has Run: a *testing.M, or what is around one. Tags are those of the build:
+// with `failpoint` a daemon can be told where to die ([Site.StartToDie]).
+func Main(m interface{ Run() int }, tags ...string) int {
 	dir, err := os.MkdirTemp("", "fmqm-fleet-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -27,7 +29,7 @@ func Main(m interface{ Run() int }) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	command := exec.Command("go", "build", "-o", dir+string(filepath.Separator),
+	command := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", dir+string(filepath.Separator),
 		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/test/sites/actor")
 	if out, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

@@ -102,9 +102,14 @@ type line struct {
 // lines reads what all actors have noted, each site's in order.
 func (w *Work) lines() []line {
 	w.t.Helper()
+	return w.linesIn(w.dir)
+}
+
+func (w *Work) linesIn(dir string) []line {
+	w.t.Helper()
 	var all []line
 	for _, site := range Names {
-		f, err := os.Open(filepath.Join(w.dir, site))
+		f, err := os.Open(filepath.Join(dir, site))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -73,6 +73,19 @@ func (s *Site) Configure() {
 // Start runs the daemon; it may not listen yet when Start returns.
 func (s *Site) Start() {
 	s.t.Helper()
+	s.start()
+}
+
+// StartToDie is Start of a daemon that kills itself, as kill -9 does, at a failpoint, NAME
+// or NAME:N for the N-th time that it is passed; [Site.Died] waits for that.
+func (s *Site) StartToDie(point string) {
+	s.t.Helper()
+	s.start("FMQM_FAILPOINT=" + point)
+}
+
+// start runs the daemon, with this in its environment besides what all have.
+func (s *Site) start(env ...string) {
+	s.t.Helper()
 	log, err := os.OpenFile(s.File("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
@@ -85,7 +98,7 @@ func (s *Site) Start() {
 	argv = append(argv, filepath.Join(Bin, "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
 	c := exec.Command(argv[0], argv[1:]...)
 	c.Stdout, c.Stderr = log, log
-	c.Env = append(os.Environ(), s.fleet.o.Env...)
+	c.Env = append(append(os.Environ(), s.fleet.o.Env...), env...)
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -153,6 +166,26 @@ func (s *Site) end(which os.Signal) error {
 	err := <-s.ended
 	s.command = nil
 	return err
+}
+
+// Died waits until the daemon was killed at the failpoint that it was started with.
+func (s *Site) Died(ctx context.Context) {
+	s.t.Helper()
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	select {
+	case err := <-ended:
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			s.t.Fatalf("%s ended with %v, and not at its failpoint\n%s", s.Name, err, s.LastLog(15))
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.command = nil
+	case <-ctx.Done():
+		s.t.Fatalf("%s does not come to its failpoint: %v\n%s", s.Name, ctx.Err(), s.LastLog(15))
+	}
 }
 
 // Kill is kill -9.

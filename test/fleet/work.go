@@ -25,6 +25,7 @@ type Work struct {
 
 	t     *testing.T
 	dir   string // with the lines of actors: a file for each site
+	twin  string // and with those of twins
 	seed  int
 	fleet *Fleet
 	files []string // with the definitions
@@ -41,19 +42,26 @@ type Play struct {
 // NewWork makes work that is drawn from a seed.
 func NewWork(t *testing.T, seed int) *Work {
 	t.Helper()
-	w := &Work{t: t, seed: seed, dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(w.dir, "locks"), 0o700); err != nil {
-		t.Fatal(err)
+	w := &Work{t: t, seed: seed, dir: t.TempDir(), twin: t.TempDir()}
+	for _, dir := range []string{w.dir, w.twin} {
+		if err := os.Mkdir(filepath.Join(dir, "locks"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return w
 }
 
 // Programs are those of the work at one site; see Options.
-func (w *Work) Programs(site string) []string {
+func (w *Work) Programs(site string) []string { return programs(w.dir, site) }
+
+// TwinPrograms are those of a site's twin, on a machine of its own: see [Work.JudgeTwins].
+func (w *Work) TwinPrograms(site string) []string { return programs(w.twin, site) }
+
+func programs(dir, site string) []string {
 	var all []string
 	for i, program := range generate.Programs {
 		all = append(all, fmt.Sprintf("%s: {exec: [%s, %s, %s], timeout: 1m, concurrency: %d}",
-			program, filepath.Join(Bin, "actor"), filepath.Join(w.dir, site), filepath.Join(w.dir, "locks"), len(generate.Programs)-i))
+			program, filepath.Join(Bin, "actor"), filepath.Join(dir, site), filepath.Join(dir, "locks"), len(generate.Programs)-i))
 	}
 	return all
 }
