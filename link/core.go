@@ -50,9 +50,10 @@ type Core struct {
 	rival      *rival
 	retired    []uint64 // sessions of the peer that were followed by another
 
-	out [Lanes]sender
-	in  [Lanes]receiver
-	ask ask
+	out     [Lanes]sender
+	in      [Lanes]receiver
+	repeats uint64 // items that came and had come before
+	ask     ask
 
 	stopped   *Stop             // by what was seen here: an operator decides
 	refusal   *Stop             // by the peer: tried again, now and then

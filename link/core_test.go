@@ -80,6 +80,14 @@ func TestSeenItemsAreConfirmedAgain(t *testing.T) {
 	if got := types(effects); len(effects) != 1 || !slices.Equal(got, []FrameType{FrameAck}) {
 		t.Fatalf("got %+v", effects)
 	}
+	if b.core.repeats != 3 {
+		t.Errorf("%d repeats are counted, 3 came", b.core.repeats)
+	}
+	a.put(0, "6") // with two that had come
+	b.core.Step(Received{Via: b.via, Frame: a.data(b, 4, 6)})
+	if b.core.repeats != 5 || b.core.in[0].received.Number != 6 {
+		t.Errorf("%d repeats are counted, 5 came; received up to %d", b.core.repeats, b.core.in[0].received.Number)
+	}
 }
 
 // A gap is asked for once, and again only after a while.

@@ -272,6 +272,7 @@ func (c *Core) data(d *Data) {
 		c.askAgain(d.Lane)
 		return
 	case end <= r.received.Number: // seen; perhaps the acknowledgement was lost
+		c.repeats += uint64(len(d.Payloads))
 		c.peer.owed = true
 		return
 	case r.bytes > c.cfg.WindowBytes: // no room: as good as lost
@@ -296,6 +297,7 @@ func (c *Core) data(d *Data) {
 			d.First, end, d.Lane, c.cfg.Peer, h, d.End, c.cfg.Peer))
 		return
 	}
+	c.repeats += uint64(len(d.Payloads) - len(items))
 	r.received = Position{Number: end, Hash: h}
 	r.queue = append(r.queue, items...)
 	r.bytes += size

@@ -69,6 +69,9 @@ func TestCutsCostTimeAndNothingElse(t *testing.T) {
 	if !slices.Equal(b.store.have(0), numbered(0, 16000)) {
 		t.Fatal("what arrived is not what was sent")
 	}
+	if s := a.link.Status(); s.Connects < 8 {
+		t.Errorf("%d times connected are counted, it was at least 8", s.Connects)
+	}
 }
 
 // bothAtOnce lets two dialers connect in the same moment.

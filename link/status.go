@@ -20,6 +20,8 @@ type Status struct {
 	Oldest     time.Time // when the oldest was put; zero if there is none
 	Transports []TransportStatus
 	Lanes      [Lanes]LaneStatus
+	Connects   uint64 // times that it became connected, since the link was made
+	Repeats    uint64 // items that came and had come before, since then: they were dropped
 	// Stop is why it is stopped, nil if it is not; Presented is then the peer's new store,
 	// where that is why, which Decide can take for known.
 	Stop      *Stop
@@ -50,6 +52,8 @@ type shown struct {
 	stop       *Stop
 	presented  queue.Incarnation
 	lanes      [Lanes]LaneStatus
+	connects   uint64
+	repeats    uint64
 	transports []shownTransport
 }
 
@@ -64,6 +68,7 @@ func (l *Link) Status() Status {
 	s := Status{Peer: l.o.Peer}
 	l.mu.Lock()
 	s.State, s.Reason, s.Stop, s.Presented, s.Lanes = l.shown.State, l.shown.Reason, l.shown.stop, l.shown.presented, l.shown.lanes
+	s.Connects, s.Repeats = l.shown.connects, l.shown.repeats
 	for _, t := range l.shown.transports {
 		s.Transports = append(s.Transports, t.TransportStatus)
 	}
@@ -109,6 +114,10 @@ func (l *Link) publish() {
 	last := l.shown
 	for lane := range Lanes {
 		next.lanes[lane] = l.core.lane(lane)
+	}
+	next.repeats, next.connects = l.core.repeats, last.connects
+	if next.State == StateConnected && last.State != StateConnected {
+		next.connects++
 	}
 	moved := false
 	next.transports, moved = l.transports(last.transports)

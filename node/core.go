@@ -87,6 +87,8 @@ type core struct {
 
 	browsing bool
 	after    message.Entry
+	census   census
+	absorbed uint64 // messages that were taken out since they can change nothing any more (N7)
 
 	inFlight int
 	out      []command
@@ -297,7 +299,7 @@ func (c *core) holdsBack(e *instancetable.Entry) bool {
 func (c *core) relieved() {
 	if c.held {
 		c.held = false
-		c.browsing, c.after = true, message.Entry{}
+		c.browseAgain()
 	}
 }
 
@@ -345,7 +347,7 @@ func (c *core) drained(program processtable.ProgramID) {
 	delete(c.ready, program)
 	if c.overflow[program] {
 		delete(c.overflow, program)
-		c.browsing, c.after = true, message.Entry{}
+		c.browseAgain()
 	}
 }
 
@@ -398,7 +400,9 @@ func (c *core) browse(now time.Time) {
 	}
 	for _, found := range entries {
 		c.after = found.Entry
-		if e := c.table.Get(found.Entry); e == nil {
+		e := c.table.Get(found.Entry)
+		c.census.found(found, e)
+		if e == nil {
 			c.load(found.Entry, found.Messages, now)
 		} else if e.Phase == instancetable.Waiting {
 			c.consider(e, now)
@@ -406,14 +410,21 @@ func (c *core) browse(now time.Time) {
 	}
 	if !more {
 		c.browsing = false
+		c.census.complete = true
 		c.table.Scanned()
 	}
+}
+
+// browseAgain lets the browse begin anew.
+func (c *core) browseAgain() {
+	c.browsing, c.after = true, message.Entry{}
+	c.census.restart()
 }
 
 // tidy starts a new browse when too much was evicted to tell what is new.
 func (c *core) tidy() {
 	if !c.browsing && c.table.Crowded() {
 		c.table.Rescan()
-		c.browsing, c.after = true, message.Entry{}
+		c.browseAgain()
 	}
 }

@@ -283,10 +283,6 @@ func (s *modelStore) crash() {
 // idle: nothing is under way, and the mailbox is empty.
 func (s *modelStore) idle() bool { return len(s.pending) == 0 && len(s.mailbox) == 0 }
 
-func compareEntries(a, b message.Entry) int {
-	return cmp.Or(slices.Compare(a.Instance[:], b.Instance[:]), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Activity, b.Activity))
-}
-
 func (s *modelStore) Browse(_ processtable.ProcessID, e message.Entry) ([]message.Message, error) {
 	var out []message.Message
 	for _, m := range s.entries[e] {

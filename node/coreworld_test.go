@@ -434,6 +434,17 @@ func (s *site) atRest() {
 			t.Fatalf("%s: %s has ended and is remembered as lasting\n%s", s.name, e.Activity, s.world.given)
 		}
 	}
+	inError := 0
+	for _, messages := range s.store.entries {
+		for _, m := range messages {
+			if putsInError(m) {
+				inError++
+			}
+		}
+	}
+	if c := s.core.census; !c.complete || c.inError != inError {
+		t.Fatalf("%s: %d activities are counted as in error (complete: %t), %d are\n%s", s.name, c.inError, c.complete, inError, s.world.given)
+	}
 	s.core.table.All(func(e *instancetable.Entry) bool {
 		if s.store.entries[e.Key] == nil && s.store.records[e.Key].Kind == 0 {
 			t.Fatalf("%s: entry %s is in memory and not in the store\n%s", s.name, e.Key.Activity, s.world.given)

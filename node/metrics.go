@@ -20,6 +20,8 @@ type Stats struct {
 	Congested bool   // links do not accept: too much waits to be folded
 	SpaceLow  bool   // room on the disk is low: no work is taken on (S3)
 	SetAside  uint64 // messages set aside
+	Aside     int    // of them and earlier ones, what is there now
+	Counted   bool   // what the store had at open is counted: Aside and Stored hold
 	Processes []ProcessStats
 	Programs  []ProgramStats
 	Peers     []PeerStats
@@ -31,9 +33,13 @@ type ProcessStats struct {
 	Process    processtable.ProcessID
 	Events     map[queue.Event]uint64 // audit records that were committed; without those of Terminated
 	Terminated uint64                 // instances that an operator terminated
+	Stored     int                    // messages in the process queue
+	InError    int                    // activities that wait for an operator; -1: not counted yet
+	Absorbed   uint64                 // messages that were taken out since they can change nothing any more
 	Entries    int                    // activities in memory
 	Ready      int                    // of them, waiting for a free place of their program
 	Running    int                    // activity threads
+	Waiting    int                    // of those in memory the others: they wait for connectors, a pause, an operator
 	Attempts   uint64                 // activity threads that were started
 }
 
@@ -52,18 +58,23 @@ type PeerStats struct {
 	Peer      processtable.NodeID
 	State     link.State
 	LastHeard time.Time // zero: never since the start
+	Connects  uint64    // times that the link became connected
+	Repeats   uint64    // messages, or parts of one, that came and had come before
 	Waiting   queue.TransmissionStats
 	Full      bool // so much waits that nothing more is begun that sends there (S3)
 }
 
 // processMeter counts for one process thread. Its methods are safe for concurrent use.
 type processMeter struct {
-	events     [queue.EventRetried + 1]atomic.Uint64
+	events     [queue.EventDropped + 1]atomic.Uint64
 	terminated atomic.Uint64
 	attempts   atomic.Uint64
 	running    atomic.Int64
 	entries    atomic.Int64
 	ready      atomic.Int64
+	waiting    atomic.Int64
+	inError    atomic.Int64
+	absorbed   atomic.Uint64
 }
 
 // committed counts what a transaction of the thread has made history.
@@ -87,6 +98,13 @@ func (p *processMeter) note(c *core) {
 	}
 	p.ready.Store(int64(ready))
 	p.entries.Store(int64(c.table.Len()))
+	p.waiting.Store(int64(max(0, c.table.Len()-ready-len(c.running))))
+	inError := -1
+	if c.census.complete {
+		inError = c.census.inError
+	}
+	p.inError.Store(int64(inError))
+	p.absorbed.Store(c.absorbed)
 }
 
 // programBuckets are the upper bounds, in seconds, into which attempts are sorted.
@@ -151,8 +169,11 @@ func (n *Node) Stats() (Stats, error) {
 		Queue: n.queue.Stats(), Congested: n.queue.Congested(), SpaceLow: n.pressure.low.Load(),
 		SetAside: n.meters.setAside.Load(), Parked: n.queue.Parked(),
 	}
+	s.Aside, s.Counted = n.queue.AsideCount()
 	for _, t := range n.threads() {
-		s.Processes = append(s.Processes, t.meter.stats(t.core.id()))
+		p := t.meter.stats(t.core.id())
+		p.Stored, _ = n.queue.Stored(p.Process)
+		s.Processes = append(s.Processes, p)
 	}
 	n.meters.programs.Range(func(id, p any) bool {
 		s.Programs = append(s.Programs, p.(*programMeter).stats(id.(processtable.ProgramID)))
@@ -174,6 +195,7 @@ func (n *Node) Stats() (Stats, error) {
 		if l := n.Link(peer); l != nil {
 			status := l.Status()
 			p.State, p.LastHeard = status.State, status.LastHeard
+			p.Connects, p.Repeats = status.Connects, status.Repeats
 		}
 		s.Peers = append(s.Peers, p)
 	}
@@ -185,8 +207,9 @@ func (p *processMeter) stats(id processtable.ProcessID) ProcessStats {
 		Process: id, Events: map[queue.Event]uint64{},
 		Terminated: p.terminated.Load(), Attempts: p.attempts.Load(),
 		Entries: int(p.entries.Load()), Ready: int(p.ready.Load()), Running: int(p.running.Load()),
+		Waiting: int(p.waiting.Load()), InError: int(p.inError.Load()), Absorbed: p.absorbed.Load(),
 	}
-	for e := queue.EventStarted; e <= queue.EventRetried; e++ {
+	for e := queue.EventStarted; e <= queue.EventDropped; e++ {
 		s.Events[e] = p.events[e].Load()
 	}
 	return s

@@ -259,7 +259,11 @@ func (c *core) forget(key message.Entry, now time.Time) {
 	c.lives.end(key)
 	e := c.table.Get(key)
 	c.table.Remove(key)
-	if e != nil && len(e.Newcomers) > 0 {
+	if e == nil {
+		return
+	}
+	c.census.changed(key, e.State.InError(), false)
+	if len(e.Newcomers) > 0 {
 		c.load(key, e.Newcomers, now)
 	}
 }
@@ -270,7 +274,9 @@ func (c *core) goOn(e *instancetable.Entry, own []message.Message, now time.Time
 	c.table.SetPhase(e, instancetable.Waiting)
 	messages := append(e.Newcomers, own...)
 	e.Newcomers = nil
+	before := e.State.InError()
 	c.fold(e, messages, now)
+	c.census.changed(e.Key, before, e.State.InError())
 }
 
 // undo takes back what settle did to the table.
@@ -342,13 +348,15 @@ func (c *core) drop(key message.Entry, messages []message.Message, asides []queu
 	}
 	c.commit(tx, func(err error, _ time.Time) {
 		switch {
+		case err == nil:
+			c.absorbed += uint64(len(messages) - len(asides))
 		case errors.Is(err, queue.ErrStale):
 			if c.table.Get(key) == nil {
 				c.stale = append(c.stale, key) // read with the newcomers
 			} else { // the entry in memory knows nothing of these
 				c.undropped = append(c.undropped, undropped{key, messages, asides})
 			}
-		case err != nil && !errors.Is(err, queue.ErrStopped):
+		case !errors.Is(err, queue.ErrStopped):
 			c.fail(err)
 		}
 	})

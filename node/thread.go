@@ -74,6 +74,7 @@ func newThread(n *Node, p *navigator.Process) *thread {
 	})
 	t.core.holds = n.pressure.holds
 	t.core.reaches = n.pathTo
+	t.meter.inError.Store(-1) // until it was counted
 	t.core.anew, t.core.losses = n.anew.Load, n.losses.Load
 	return t
 }

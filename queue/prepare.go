@@ -46,7 +46,7 @@ type work struct {
 	staged   []stagedName // bodies that the transaction names
 	accept   *acceptPut
 	bind     *bindPut
-	taken    int // op that notes what was taken out of what is set aside
+	taken    int  // op that notes what was taken out of what is set aside
 	anew     bool // it notes that a store was made anew
 
 	stage     []store.Op // chunks, to be written before

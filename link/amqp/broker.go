@@ -32,17 +32,19 @@ type Broker struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex
-	peers   map[processtable.NodeID]*peer
-	legs    [2]leg
-	keeper  *keeper       // of the present receiving leg, or the one before
-	blocked string        // why the broker takes nothing; empty: it does
-	gate    chan struct{} // closed while it does
-	changed chan struct{} // closed and made anew when something above changes
-	strange map[processtable.NodeID]time.Time
-	status  Status
-	told    []string // reasons for the present state that were logged
-	counts  counts
+	mu         sync.Mutex
+	peers      map[processtable.NodeID]*peer
+	legs       [2]leg
+	keeper     *keeper // of the present receiving leg, or the one before
+	blocked    string  // why the broker takes nothing; empty: it does
+	blockedAt  time.Time
+	blockedFor time.Duration // before that
+	gate       chan struct{} // closed while it does
+	changed    chan struct{} // closed and made anew when something above changes
+	strange    map[processtable.NodeID]time.Time
+	status     Status
+	told       []string // reasons for the present state that were logged
+	counts     counts
 }
 
 // The legs.
@@ -257,6 +259,7 @@ func (b *Broker) down(which int, err error) (was bool) {
 	b.change()
 	b.mu.Unlock()
 	if was {
+		b.counts.lost.Add(1)
 		for _, p := range b.all() {
 			p.brokerLost(reason)
 		}
@@ -274,7 +277,7 @@ func (b *Broker) block(try int, reason string) {
 	}
 	b.unblock()
 	if reason != "" {
-		b.blocked, b.gate = reason, make(chan struct{})
+		b.blocked, b.gate, b.blockedAt = reason, make(chan struct{}), b.o.Clock.Now()
 	}
 	b.change()
 	b.mu.Unlock()
@@ -284,6 +287,7 @@ func (b *Broker) block(try int, reason string) {
 func (b *Broker) unblock() {
 	if b.blocked != "" {
 		b.blocked = ""
+		b.blockedFor += b.o.Clock.Now().Sub(b.blockedAt)
 		close(b.gate)
 	}
 }

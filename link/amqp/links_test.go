@@ -55,7 +55,9 @@ func TestFaults(t *testing.T) {
 		}},
 		{"messages expire at once", func(f *faults) { f.policy(`{"message-ttl": 0}`, "nothing was heard") }},
 		{"connections are closed by the broker", func(f *faults) {
+			before := f.a.broker.Status().Lost
 			f.each(3, func() error { return f.rabbit.CloseConnections("a test") })
+			f.a.untilState("that connections were lost", func(s Status) bool { return s.Lost >= before+2 })
 		}},
 		{"connections are cut within messages", func(f *faults) {
 			for n := range int64(5) {
@@ -156,8 +158,14 @@ func (f *faults) alarm(which rabbittest.Alarm) {
 	if !strings.Contains(s.Reason, string(which)) {
 		f.t.Fatalf("the reason does not name the alarm: %s", s.Reason)
 	}
+	if s.BlockedFor < 0 || f.a.broker.Status().BlockedFor <= s.BlockedFor {
+		f.t.Errorf("blocked for %s, and it goes on", s.BlockedFor)
+	}
 	must(f.t, f.rabbit.Clear(which))
 	f.a.until(StateConnected)
+	if over := f.a.broker.Status().BlockedFor; over <= s.BlockedFor || over != f.a.broker.Status().BlockedFor {
+		f.t.Errorf("blocked for %s at its beginning, %s at its end", s.BlockedFor, over)
+	}
 }
 
 // drain forgets the states that were told so far.

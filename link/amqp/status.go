@@ -35,17 +35,25 @@ type Status struct {
 	Dropped   uint64 // of those, what was no frame for a link: too late, damaged, too much at once
 
 	PublishedBytes uint64 // of what was published
+
+	Lost       uint64        // connections, of the two, that ended after they had come about
+	BlockedFor time.Duration // how long the broker took no messages, all in all
 }
 
 type counts struct {
-	published, confirmed, refused, returned, received, dropped, bytes atomic.Uint64
+	published, confirmed, refused, returned, received, dropped, bytes, lost atomic.Uint64
 }
 
 // Status tells how the access to the broker is.
 func (b *Broker) Status() Status {
 	b.mu.Lock()
 	s := b.status
+	s.BlockedFor = b.blockedFor
+	if b.blocked != "" {
+		s.BlockedFor += b.o.Clock.Now().Sub(b.blockedAt)
+	}
 	b.mu.Unlock()
+	s.Lost = b.counts.lost.Load()
 	s.PublishedBytes = b.counts.bytes.Load()
 	s.Published, s.Confirmed = b.counts.published.Load(), b.counts.confirmed.Load()
 	s.Refused, s.Returned = b.counts.refused.Load(), b.counts.returned.Load()

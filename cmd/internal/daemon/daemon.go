@@ -117,7 +117,7 @@ func Start(o Options) (d *Daemon, err error) {
 	if d.Node, err = node.Open(options); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	d.metrics.watch(d.Node, c.Data)
+	d.metrics.watch(d.Node, c.Data, d.broker.Load)
 	d.metrics.certificate(d.identity)
 	d.Node.Launch()
 	d.links.start(nil) // the node knows by now from whom messages come

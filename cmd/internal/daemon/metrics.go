@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"cmp"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,8 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/internal/store"
-	"fmqm/link"
+	"fmqm/link/amqp"
 	"fmqm/node"
+	"fmqm/processtable"
 	"fmqm/queue"
 )
 
@@ -61,9 +65,10 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// watch begins to show a node and the directory of its store.
-func (m *metrics) watch(n *node.Node, dir string) {
-	m.registry.MustRegister(&nodeCollector{node: n, dir: dir})
+// watch begins to show a node, the directory of its store, and what gives its broker, or
+// nil.
+func (m *metrics) watch(n *node.Node, dir string, broker func() *amqp.Broker) {
+	m.registry.MustRegister(&nodeCollector{node: n, dir: dir, broker: broker})
 }
 
 func (m *metrics) handler() http.Handler {
@@ -108,6 +113,7 @@ var (
 	instancesEnded   = desc("instances_ended_total", "Process instances started at this node that have ended, by how.", "process", "result")
 	terminated       = desc("activities_terminated_total", "Activities that ran and terminated.", "process")
 	skipped          = desc("activities_skipped_total", "Activities on a dead path, which never run.", "process")
+	passed           = desc("activities_passed_total", "Activities on a dead path whose connectors this node resolved before their hosts ended them.", "process")
 	stopped          = desc("activities_stopped_total", "Activities ended because an operator terminated their instance.", "process")
 	iterated         = desc("activity_iterations_repeated_total", "Iterations after which the exit condition was FALSE, so that the activity ran once more.", "process")
 	failedAttempts   = desc("activity_attempts_failed_total", "Failed attempts that are repeated (retry).", "process")
@@ -117,20 +123,18 @@ var (
 	entries          = desc("activities_in_memory", "Activities of which the node has something in memory: waiting, ready or running.", "process")
 	ready            = desc("activities_ready", "Activities that wait for a free place of their program (concurrency).", "process")
 	running          = desc("activities_running", "Activities whose program runs.", "process")
+	waiting          = desc("activities_waiting", "Activities in memory that wait: for connectors, a pause or an operator.", "process")
+	errorsNow        = desc("activities_in_error", "Activities that are in error and wait for an operator.", "process")
+	stored           = desc("queue_messages", "Messages in the process queue.", "process")
+	absorbed         = desc("messages_absorbed_total", "Messages that could change nothing any more, and were dropped: repeats after the loss of a store, and what came for an instance that an operator had terminated.", "process")
 	parked           = desc("messages_parked", "Messages that wait for the table of their process.", "process")
 	programRuns      = desc("program_attempts_total", "Attempts of a program that have ended, by their result.", "program", "result")
 	programTime      = desc("program_duration_seconds", "How long attempts of a program took.", "program")
-	linkUp           = desc("link_connected", "1 if the link to the peer is connected, else 0.", "peer")
-	linkState        = desc("link_state", "1 for the state that the link to the peer is in.", "peer", "state")
-	linkHeard        = desc("link_last_heard_timestamp_seconds", "When the peer was last heard, since the daemon was started.", "peer")
-	sendItems        = desc("transmission_queue_messages", "Messages that wait for the peer.", "peer")
-	sendBytes        = desc("transmission_queue_bytes", "Bytes of the messages that wait for the peer.", "peer")
-	sendAge          = desc("transmission_queue_oldest_age_seconds", "How long the oldest message for the peer waits; 0 if none does.", "peer")
 	transactions     = desc("transactions_total", "Transactions that were joined into durable writes.")
 	mailboxes        = desc("mailbox_activities", "Activities whose new messages wait to be folded.")
 	congested        = desc("congested", "1 while links do not accept because too much waits to be folded, else 0.")
 	setAside         = desc("messages_set_aside_total", "Messages that were refused for their content and set aside.")
-	sendFull         = desc("transmission_queue_full", "1 while so much waits for the peer that nothing more is begun that sends there, else 0.", "peer")
+	aside            = desc("messages_aside", "Messages that are set aside now, and wait for an operator.")
 	spaceLow         = desc("store_space_low", "1 while room on the store's file system is so low that no work is taken on, else 0.")
 	storeBytes       = desc("store_size_bytes", "What the store's directory takes on disk.")
 	storeFree        = desc("store_free_bytes", "What is free on the store's file system for the daemon.")
@@ -140,15 +144,11 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("fmqm_"+name, help, labels, nil)
 }
 
-// linkStates are all that a link can be in.
-var linkStates = []link.State{
-	link.StateConnected, link.StateConnecting, link.StateWaiting, link.StateStopped, link.StateUnconfigured,
-}
-
 // nodeCollector asks a node when it is asked.
 type nodeCollector struct {
-	node *node.Node
-	dir  string
+	node   *node.Node
+	dir    string
+	broker func() *amqp.Broker
 }
 
 // Describe names nothing: what is shown depends on processes, programs and peers.
@@ -167,8 +167,11 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	out.gauge(congested, oneIf(s.Congested))
 	out.gauge(spaceLow, oneIf(s.SpaceLow))
 	out.counter(setAside, s.SetAside)
+	if s.Counted {
+		out.gauge(aside, float64(s.Aside))
+	}
 	for _, p := range s.Processes {
-		out.process(p)
+		out.process(p, s.Counted)
 	}
 	for _, p := range s.Programs {
 		name := string(p.Program)
@@ -182,8 +185,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	for _, p := range s.Peers {
 		out.peer(p, time.Now())
 	}
-	for process, messages := range s.Parked {
-		out.gauge(parked, float64(messages), process.String())
+	out.parked(s.Parked)
+	if b := c.broker(); b != nil {
+		out.broker(b.Status())
 	}
 	if size, err := diskUse(c.dir); err == nil {
 		out.gauge(storeBytes, float64(size))
@@ -205,13 +209,14 @@ func (o metricsOut) gauge(d *prometheus.Desc, value float64, labels ...string) {
 	o.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-func (o metricsOut) process(p node.ProcessStats) {
+func (o metricsOut) process(p node.ProcessStats, counted bool) {
 	name := p.Process.String()
 	o.counter(instancesStarted, p.Events[queue.EventStarted], name)
 	o.counter(instancesEnded, p.Events[queue.EventEnded], name, "finished")
 	o.counter(instancesEnded, p.Terminated, name, "terminated")
 	o.counter(terminated, p.Events[queue.EventTerminated], name)
 	o.counter(skipped, p.Events[queue.EventSkipped], name)
+	o.counter(passed, p.Events[queue.EventPassed], name)
 	o.counter(stopped, p.Events[queue.EventStopped], name)
 	o.counter(iterated, p.Events[queue.EventIterated], name)
 	o.counter(failedAttempts, p.Events[queue.EventFailed], name)
@@ -221,25 +226,37 @@ func (o metricsOut) process(p node.ProcessStats) {
 	o.gauge(entries, float64(p.Entries), name)
 	o.gauge(ready, float64(p.Ready), name)
 	o.gauge(running, float64(p.Running), name)
+	o.gauge(waiting, float64(p.Waiting), name)
+	o.counter(absorbed, p.Absorbed, name)
+	if p.InError >= 0 {
+		o.gauge(errorsNow, float64(p.InError), name)
+	}
+	if counted {
+		o.gauge(stored, float64(p.Stored), name)
+	}
 }
 
-func (o metricsOut) peer(p node.PeerStats, now time.Time) {
-	name := string(p.Peer)
-	o.gauge(linkUp, oneIf(p.State == link.StateConnected), name)
-	for _, state := range linkStates {
-		o.gauge(linkState, oneIf(p.State == state), name, string(state))
+// maxParked is of how many processes without a table the messages are told by name:
+// names of processes that nobody uploaded are what other sites say.
+const maxParked = 100
+
+// parked tells of those processes that have the most messages by their names, and of all
+// others together.
+func (o metricsOut) parked(counts map[processtable.ProcessID]int) {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b processtable.ProcessID) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.String(), b.String()))
+	})
+	others := 0
+	for i, name := range names {
+		if i < maxParked {
+			o.gauge(parked, float64(counts[name]), name.String())
+		} else {
+			others += counts[name]
+		}
 	}
-	if !p.LastHeard.IsZero() {
-		o.gauge(linkHeard, float64(p.LastHeard.UnixMilli())/1000, name)
+	if others > 0 {
+		o.gauge(parked, float64(others), "others")
 	}
-	age := 0.0
-	if !p.Waiting.Oldest.IsZero() {
-		age = max(now.Sub(p.Waiting.Oldest).Seconds(), 0)
-	}
-	o.gauge(sendItems, float64(p.Waiting.Count), name)
-	o.gauge(sendBytes, float64(p.Waiting.Bytes), name)
-	o.gauge(sendFull, oneIf(p.Full), name)
-	o.gauge(sendAge, age, name)
 }
 
 func oneIf(yes bool) float64 {

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -80,7 +81,12 @@ func value(families map[string]*dto.MetricFamily, name string, labels ...string)
 // that follow the conventions, by process, program and peer, and never by instance.
 func TestMetrics(t *testing.T) {
 	n := newNetwork(t)
-	n.start("A") // and no other: one peer will never be heard
+	password := filepath.Join(n.dir, "password")
+	if err := os.WriteFile(password, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.broker = fmt.Sprintf("  amqp: {url: 'amqp://u@127.0.0.1:%d/v', password: %s}\n", n.ports["D"], password)
+	n.start("A") // and no other: no peer will ever be heard, and no broker
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	a := n.daemons["A"].Node
@@ -101,6 +107,10 @@ func TestMetrics(t *testing.T) {
 	})
 	enough()
 
+	for counted := false; !counted; { // what lay in the store at open, which was nothing
+		_, body := n.get("A", "/metrics", true)
+		counted = strings.Contains(body, "\nfmqm_queue_messages{") || ctx.Err() != nil
+	}
 	for _, socket := range []bool{false, true} {
 		status, body := n.get("A", "/metrics", socket)
 		if status != 200 {
@@ -142,6 +152,17 @@ func TestMetrics(t *testing.T) {
 			{"fmqm_transmission_queue_messages", []string{"peer=C"}, 0, 0},
 			{"fmqm_transmission_queue_oldest_age_seconds", []string{"peer=C"}, 0, 0},
 			{"fmqm_transmission_queue_full", []string{"peer=B"}, 0, 0},
+			{"fmqm_link_connections_total", []string{"peer=B"}, 0, 0},
+			{"fmqm_link_repeats_dropped_total", []string{"peer=B"}, 0, 0},
+			{"fmqm_queue_messages", []string{"process=p@1"}, 1, 1}, // the record of the instance
+			{"fmqm_activities_in_error", []string{"process=p@1"}, 0, 0},
+			{"fmqm_activities_waiting", []string{"process=p@1"}, 0, 1},
+			{"fmqm_activities_passed_total", []string{"process=p@1"}, 0, 0},
+			{"fmqm_messages_absorbed_total", []string{"process=p@1"}, 0, 0},
+			{"fmqm_messages_aside", nil, 0, 0},
+			{"fmqm_broker_state", []string{"state=connecting"}, 1, 1},
+			{"fmqm_broker_state", []string{"state=blocked"}, 0, 0},
+			{"fmqm_broker_published_total", nil, 0, 0},
 			{"fmqm_store_space_low", nil, 0, 0},
 			{"fmqm_commit_duration_seconds", nil, 2, 100},
 			{"fmqm_transactions_total", nil, 2, 100},

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// census counts the activities of a process queue that are in error, those included that
+// are not in memory: the first browse of the queue finds the ones that were so at open,
+// and every transaction that puts one in error, or ends that, changes the count. What
+// the first browse has not reached yet is counted by it, and not before.
+type census struct {
+	inError  int
+	complete bool          // the queue was browsed to its end
+	reached  message.Entry // by the first browse
+}
+
+// restart: the browse begins anew before it came to the end.
+func (c *census) restart() {
+	if !c.complete {
+		*c = census{}
+	}
+}
+
+// found takes down what the browse has found; e is its entry in memory, which knows
+// better what was committed and told, or nil.
+func (c *census) found(f queue.EntryMessages, e *instancetable.Entry) {
+	if c.complete {
+		return
+	}
+	c.reached = f.Entry
+	if e != nil && e.State.InError() || e == nil && slices.ContainsFunc(f.Messages, putsInError) {
+		c.inError++
+	}
+}
+
+// putsInError: a snapshot that does not decode is refused where it is folded.
+func putsInError(m message.Message) bool {
+	if m.Kind != message.KindSnapshot {
+		return false
+	}
+	s, err := message.DecodeSnapshot(m.Body)
+	return err == nil && s.Failed
+}
+
+// changed: a transaction of an entry is on disk, which was in error before, or is now.
+func (c *census) changed(e message.Entry, before, after bool) {
+	switch {
+	case before == after, !c.complete && compareEntries(e, c.reached) > 0:
+	case after:
+		c.inError++
+	default:
+		c.inError--
+	}
+}
+
+// compareEntries orders entries as the queue does.
+func compareEntries(a, b message.Entry) int {
+	return cmp.Or(slices.Compare(a.Instance[:], b.Instance[:]), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Activity, b.Activity))
+}
