@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"fmqm/internal/rabbittest"
 	"fmqm/test/fleet"
@@ -80,28 +77,7 @@ func soak(t *testing.T, o options, count int) {
 // for FMQM_FAULTS minutes (`make faults`), each time with another seed. FMQM_FAULTS_SEED
 // is the first.
 func TestFaultsForLong(t *testing.T) {
-	if os.Getenv("FMQM_FAULTS") == "" {
-		t.Skip("make faults MINUTES=10")
-	}
-	end := time.Now().Add(time.Duration(setting(t, "FMQM_FAULTS", 1)) * time.Minute)
-	first := setting(t, "FMQM_FAULTS_SEED", 200)
-	for seed := first; (seed == first || time.Now().Before(end)) && !t.Failed(); seed++ {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			soak(t, options{seed: seed, limit: 10 * fleet.Patience}, 3*len(faults))
-		})
-	}
-}
-
-// setting is a number from the environment.
-func setting(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%s: write a number of at least 1", name, text)
-	}
-	return n
+	fleet.ForLong(t, "FMQM_FAULTS", "make faults MINUTES=10", 200, func(t *testing.T, seed int) {
+		soak(t, options{seed: seed, limit: 10 * fleet.Patience}, 3*len(faults))
+	})
 }

@@ -53,8 +53,8 @@ func (w *Work) JudgeAgain(ctx context.Context, lost string) Again {
 			w.t.Errorf("%s ran beside another attempt of itself", name)
 		}
 	}
-	w.empty(ctx)
-	w.whole()
+	w.fleet.Empty(ctx)
+	w.fleet.Whole()
 	return count
 }
 

@@ -34,6 +34,9 @@ type Options struct {
 	Links func(f *Fleet, site string) string
 	// Programs gives the programs of a site, a line of YAML each; nil: none.
 	Programs func(site string) []string
+	// Prepare is called for each site, in the order of Names, before one is configured; nil:
+	// nothing is prepared.
+	Prepare func(s *Site)
 	// Within gives what a site's daemon is run by (ip netns exec NAME); nil: nothing.
 	Within func(site string) []string
 	// Env is added to the environment of every daemon.
@@ -59,6 +62,11 @@ func New(t *testing.T, o Options) *Fleet {
 			s.Listen = o.Listen(name)
 		}
 		f.Sites[name] = s
+	}
+	if o.Prepare != nil {
+		for _, name := range Names {
+			o.Prepare(f.Sites[name])
+		}
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -169,9 +177,15 @@ func (f *Fleet) Waiting(ctx context.Context) int {
 // exit code.
 func Run(t *testing.T, name string, args ...string) (out, talk string, code int) {
 	t.Helper()
+	return Feed(t, "", name, args...)
+}
+
+// Feed is Run, of a command that reads its standard input.
+func Feed(t *testing.T, stdin, name string, args ...string) (out, talk string, code int) {
+	t.Helper()
 	c := exec.Command(filepath.Join(Bin, name), args...)
 	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	err := c.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"fmqm/api"
-	"fmqm/internal/store/badger"
 	"fmqm/interpret"
 	"fmqm/sim"
 )
@@ -44,8 +43,8 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 	lines := w.lines()
 	v.Attempts = len(lines)
 	w.executions(lines)
-	w.empty(ctx)
-	w.whole()
+	w.fleet.Empty(ctx)
+	w.fleet.Whole()
 	return v
 }
 
@@ -169,70 +168,5 @@ func (w *Work) executions(lines []line) {
 	}
 	for id := range byInstance {
 		w.t.Errorf("instance %s ran, which nobody started", id)
-	}
-}
-
-// empty stops the daemons, when everything has come where it should, and looks into
-// their stores: nothing may be left in any queue, nor set aside.
-func (w *Work) empty(ctx context.Context) {
-	w.t.Helper()
-	left := ""
-	err := sim.Until(ctx, func() (bool, error) {
-		w.fleet.Until(ctx, "transmission queues are empty", func() bool { return w.fleet.Waiting(ctx) == 0 })
-		left = w.leftInStores()
-		if left == "" {
-			return true, nil
-		}
-		for _, site := range w.fleet.Sites {
-			site.Start()
-		}
-		w.fleet.Connected(ctx)
-		return false, nil
-	})
-	if err != nil {
-		w.t.Errorf("left in the stores: %s (%v)", left, err)
-	}
-}
-
-func (w *Work) leftInStores() string {
-	w.t.Helper()
-	var all []string
-	for _, site := range w.fleet.Sites {
-		site.Stop()
-		engine, err := badger.Open(badger.Options{Dir: site.File("data")})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		left, err := sim.Left(engine)
-		if err = errors.Join(err, engine.Close()); err != nil {
-			w.t.Fatal(err)
-		}
-		if left != "" {
-			all = append(all, site.Name+": "+left)
-		}
-	}
-	return strings.Join(all, "; ")
-}
-
-// whole checks each store at rest, with the operator's own commands: every record can be
-// read, and none is of a kind that should be gone.
-func (w *Work) whole() {
-	w.t.Helper()
-	for _, site := range w.fleet.Sites {
-		data := site.File("data")
-		Must(w.t, "fmqmd", "verify", "--data", data)
-		for line := range strings.Lines(Must(w.t, "fmqmd", "dump", "--data", data, "-o", "jsonl")) {
-			var record struct{ Kind, Problem string }
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
-				w.t.Fatalf("%v: %s", err, line)
-			}
-			switch record.Kind {
-			case "message", "instance record", "transmission item", "incoming part", "set aside", "timer", "staged body":
-				w.t.Errorf("left at %s: %s", site.Name, line)
-			}
-			if record.Problem != "" {
-				w.t.Errorf("at %s: %s", site.Name, line)
-			}
-		}
 	}
 }

@@ -33,7 +33,7 @@ type Site struct {
 
 func (s *Site) connect() {
 	s.t.Helper()
-	client, err := api.NewClient(s.To(), 10*time.Second)
+	client, err := api.NewClient(s.To(), Patience)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -57,8 +57,10 @@ func (s *Site) Configure() {
 		text.WriteString(o.Links(s.fleet, s.Name))
 	}
 	if o.Programs != nil {
-		text.WriteString("programs:\n")
-		for _, p := range o.Programs(s.Name) {
+		for i, p := range o.Programs(s.Name) {
+			if i == 0 {
+				text.WriteString("programs:\n")
+			}
 			fmt.Fprintf(&text, "  %s\n", p)
 		}
 	}
@@ -186,6 +188,22 @@ func (s *Site) Died(ctx context.Context) {
 	case <-ctx.Done():
 		s.t.Fatalf("%s does not come to its failpoint: %v\n%s", s.Name, ctx.Err(), s.LastLog(15))
 	}
+}
+
+// Ends waits for the daemon's end, which something else brings about, and gives its exit
+// code.
+func (s *Site) Ends() int {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.ended:
+	case <-time.After(Patience):
+		s.t.Fatalf("%s does not end", s.Name)
+	}
+	code := s.command.ProcessState.ExitCode()
+	s.command = nil
+	return code
 }
 
 // Kill is kill -9.

@@ -22,6 +22,11 @@ import (
 // Work is instances of random processes. Programs gives what a fleet needs to run it.
 type Work struct {
 	Plays []*Play
+	// Steady work is of processes of which nine in ten finish (generate.Steady), and not
+	// of such as fail in every way. It is set before Define.
+	Steady bool
+	// Waits says whether a start that a site refused is asked for again; nil: none is.
+	Waits func(at *Site, err error) bool
 
 	t     *testing.T
 	dir   string // with the lines of actors: a file for each site
@@ -88,8 +93,15 @@ func (w *Work) Define(f *Fleet, processes, instances int) {
 // draw gives a process and the site at which its instances, so many, will be started.
 func (w *Work) draw(number, instances int) (text string, home *Site) {
 	w.t.Helper()
-	drawn := generate.Cases().Example(number)
-	name := fmt.Sprintf("drawn-%d", number)
+	kind := "drawn"
+	if w.Steady {
+		kind = "steady"
+	}
+	name := fmt.Sprintf("%s-%d", kind, number)
+	drawn, err := generate.Named(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	text = drawn.Text(name)
 	loaded, diagnostics := definition.Load(name, []byte(text))
 	if len(loaded) != 1 {
@@ -154,10 +166,10 @@ func (w *Work) StartOne(ctx context.Context, p *Play) error {
 		_, err := w.Home(p).Client.Start(ctx, api.StartRequest{
 			Instance: p.ID, Process: p.Process.Name, Input: json.RawMessage(p.Drawn.Input),
 		})
-		if err != nil && api.CodeOf(err) != api.CodeUnreachable {
-			return false, err
+		if api.CodeOf(err) == api.CodeUnreachable || err != nil && w.Waits != nil && w.Waits(w.Home(p), err) {
+			return false, nil
 		}
-		return err == nil, nil
+		return err == nil, err
 	})
 	if err != nil {
 		return fmt.Errorf("start %s at %s: %w", p.Process.Name, w.Home(p).Name, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/test/fleet"
 )
 
 // broken has an activity whose program gives the return code that it is told.
@@ -45,13 +46,13 @@ type shell struct {
 // ok types a command that must succeed, and gives what it prints.
 func (s shell) ok(name string, args ...string) string {
 	s.Helper()
-	return must(s.T, name, append(args, "--to", s.site.to())...)
+	return fleet.Must(s.T, name, append(args, "--to", s.site.To())...)
 }
 
 // ends types a command that must end with a code and say something.
 func (s shell) ends(code int, says, name string, args ...string) string {
 	s.Helper()
-	out, talk, got := run(s.T, name, append(args, "--to", s.site.to())...)
+	out, talk, got := fleet.Run(s.T, name, append(args, "--to", s.site.To())...)
 	if got != code || !strings.Contains(talk, says) {
 		s.Errorf("%s %s\nended with %d and said: %s\nwant %d and %q", name, strings.Join(args, " "), got, talk, code, says)
 	}
@@ -92,7 +93,7 @@ func (s shell) status(id string) (st api.Status) {
 // becomes waits until an activity is in a state.
 func (s shell) becomes(id, activity string, state api.ActivityState) {
 	s.Helper()
-	s.n.until(s.Context(), activity+" is "+string(state), func() bool { return of(s.status(id), activity).State == state })
+	s.n.Until(s.Context(), activity+" is "+string(state), func() bool { return of(s.status(id), activity).State == state })
 }
 
 func of(st api.Status, activity string) api.Activity {
@@ -134,13 +135,13 @@ func TestEveryCommand(t *testing.T) {
 // check FILE... · compile FILE -o DIR · show · draw · run · schema: without a daemon.
 func atHome(s shell, definition string) {
 	bad := s.file("bad.yaml", "process: bad\nversion: 1\nactivities:\n  one: {program: p}\n")
-	must(s.T, "fmqm-define", "check", definition)
-	out, _, code := run(s.T, "fmqm-define", "check", definition, bad)
+	fleet.Must(s.T, "fmqm-define", "check", definition)
+	out, _, code := fleet.Run(s.T, "fmqm-define", "check", definition, bad)
 	if code != 1 || !strings.Contains(out, "bad.yaml:4:") {
 		s.Errorf("check: exit code %d: %s", code, out)
 	}
 	tables := filepath.Join(s.dir, "tables")
-	must(s.T, "fmqm-define", "compile", definition, "-o", tables)
+	fleet.Must(s.T, "fmqm-define", "compile", definition, "-o", tables)
 	if files, err := os.ReadDir(tables); err != nil || len(files) != 5 {
 		s.Errorf("compile made %v (%v), want four tables and a manifest", files, err)
 	}
@@ -154,7 +155,7 @@ func atHome(s shell, definition string) {
 		{[]string{"run", definition, "--input", order}, "finished"},
 		{[]string{"schema"}, "json-schema.org"},
 	} {
-		if out := must(s.T, "fmqm-define", line.args...); !strings.Contains(out, line.says) {
+		if out := fleet.Must(s.T, "fmqm-define", line.args...); !strings.Contains(out, line.says) {
 			s.Errorf("%v does not print %q:\n%s", line.args, line.says, out)
 		}
 	}
@@ -163,8 +164,8 @@ func atHome(s shell, definition string) {
 // upload FILE --to ADDR · list --to ADDR
 func uploads(s shell, definition string) {
 	d := s.n.sites["D"]
-	d.kill()
-	s.n.until(s.Context(), "A sees that D is away", func() bool {
+	d.Kill()
+	s.n.Until(s.Context(), "A sees that D is away", func() bool {
 		nodes := rows[api.Node](s, s.ok("fmqm", "nodes", "-o", "jsonl"))
 		return slices.ContainsFunc(nodes, func(n api.Node) bool { return n.Node == "D" && n.State != "connected" })
 	})
@@ -177,13 +178,13 @@ func uploads(s shell, definition string) {
 			s.Errorf("%s: %s, want %s", node, got[node], want)
 		}
 	}
-	d.start()
-	d.answers()
+	d.Start()
+	d.Answers()
 	atD := shell{T: s.T, n: s.n, site: d}
-	s.n.until(s.Context(), "D has its table", func() bool {
+	s.n.Until(s.Context(), "D has its table", func() bool {
 		return len(rows[api.Definition](s, atD.ok("fmqm-define", "list", "-o", "jsonl"))) == 1
 	})
-	s.n.connected(s.Context())
+	s.n.Connected(s.Context())
 	for _, r := range rows[api.UploadNode](s, s.ok("fmqm-define", "upload", definition, "-o", "jsonl")) {
 		if r.Result != api.ResultUnchanged {
 			s.Errorf("again: %+v", r)
@@ -205,7 +206,7 @@ func starts(s shell, _ string) {
 	file := s.file("order.json", order)
 	s.ok("fmqm", "start", "purchase-order", "--input", order)
 	s.ok("fmqm", "start", "purchase-order@1", "--input", "@"+file)
-	if out, talk, code := feed(s.T, order, "fmqm", "start", "--input", "-", "purchase-order", "--to", s.site.to()); code != 0 || out == "" {
+	if out, talk, code := fleet.Feed(s.T, order, "fmqm", "start", "--input", "-", "purchase-order", "--to", s.site.To()); code != 0 || out == "" {
 		s.Errorf("from standard input: exit code %d: %s", code, talk)
 	}
 	one := started(s.T, s.ok("fmqm", "start", "purchase-order", "--input", order, "--key", "17", "-o", "json"))
@@ -222,7 +223,7 @@ func starts(s shell, _ string) {
 	if len(seen) != 3 {
 		s.Errorf("-n 3 started %d", len(seen))
 	}
-	s.n.until(s.Context(), "all have ended", func() bool { return s.ok("fmqm", "list", "-o", "jsonl") == "" })
+	s.n.Until(s.Context(), "all have ended", func() bool { return s.ok("fmqm", "list", "-o", "jsonl") == "" })
 	if all := instances(s.T, s.site); len(all) != 7 {
 		s.Errorf("list --all has %d instances, want 7", len(all))
 	}
@@ -236,7 +237,7 @@ func starts(s shell, _ string) {
 // status · list · watch · history · nodes · why, while an order waits for a site.
 func away(s shell, _ string) {
 	c := s.n.sites["C"]
-	c.kill()
+	c.Kill()
 	id := started(s.T, s.ok("fmqm", "start", "purchase-order", "--input", order, "-o", "json"))
 	s.becomes(id, "stock", api.ActivityTerminated)
 
@@ -268,17 +269,17 @@ func away(s shell, _ string) {
 	}
 	s.ends(5, "C", "fmqm", "status", uuid.Must(uuid.NewV7()).String()) // C may know it
 
-	watch := exec.Command(filepath.Join(bin, "fmqm"), "watch", id, "--to", s.site.to(), "-o", "jsonl")
+	watch := exec.Command(filepath.Join(fleet.Bin, "fmqm"), "watch", id, "--to", s.site.To(), "-o", "jsonl")
 	var seen strings.Builder
 	watch.Stdout = &seen
 	if err := watch.Start(); err != nil {
 		s.Fatal(err)
 	}
-	c.start()
+	c.Start()
 	if err := watch.Wait(); err != nil {
 		s.Errorf("watch: %v", err)
 	}
-	s.n.connected(s.Context())
+	s.n.Connected(s.Context())
 	history := rows[api.HistoryEvent](s, s.ok("fmqm", "history", id, "-o", "jsonl"))
 	if !slices.IsSortedFunc(history, func(a, b api.HistoryEvent) int { return int(a.Clock) - int(b.Clock) }) {
 		s.Errorf("history is not in the order of the clock: %+v", history)
@@ -302,7 +303,7 @@ func inError(s shell, _ string) {
 	s.ends(4, "not under way", "fmqm", "retry", id, "then")
 	s.ends(3, "no activity nobody", "fmqm", "retry", id, "nobody")
 	s.ok("fmqm", "retry", id, "try") // it fails again
-	s.n.until(s.Context(), "the second error", func() bool { return strings.Count(s.ok("fmqm", "history", id), "in-error") == 2 })
+	s.n.Until(s.Context(), "the second error", func() bool { return strings.Count(s.ok("fmqm", "history", id), "in-error") == 2 })
 	s.becomes(id, "try", api.ActivityInError)
 	s.ok("fmqm", "retry", id, "try", "--output", `{"rc": 0}`)
 	s.ok("fmqm", "watch", id)
@@ -313,7 +314,7 @@ func inError(s shell, _ string) {
 	id = started(s.T, s.ok("fmqm", "start", "broken", "--input", `{"rc": 3}`, "-o", "json"))
 	s.becomes(id, "try", api.ActivityInError)
 	s.ok("fmqm", "terminate", id)
-	s.n.until(s.Context(), "the termination", func() bool { return s.status(id).State == api.InstanceTerminated })
+	s.n.Until(s.Context(), "the termination", func() bool { return s.status(id).State == api.InstanceTerminated })
 	s.ends(4, "terminated", "fmqm", "terminate", id)
 	s.ends(4, "", "fmqm", "retry", id, "try")
 	if out := s.ok("fmqm", "dead", "list", "-o", "jsonl"); out != "" {
@@ -322,7 +323,7 @@ func inError(s shell, _ string) {
 }
 
 func nobody(s shell, definition string) {
-	s.site.stop()
+	s.site.Stop()
 	for _, line := range [][]string{
 		{"fmqm", "start", "purchase-order"},
 		{"fmqm", "status", uuid.Nil.String()},

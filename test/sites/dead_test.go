@@ -15,6 +15,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/sim"
+	"fmqm/test/fleet"
 )
 
 const (
@@ -54,9 +55,7 @@ func deadDefinitions() string {
 // rssAnon is the memory of a daemon that is its own: not that of mapped files.
 func (s *site) rssAnon() int {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process()))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -86,7 +85,7 @@ func (s *site) begin(ctx context.Context, process, input string, count int) []uu
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			_, errs[i] = s.client.Start(ctx, api.StartRequest{Instance: ids[i], Process: process, Input: json.RawMessage(input)})
+			_, errs[i] = s.Client.Start(ctx, api.StartRequest{Instance: ids[i], Process: process, Input: json.RawMessage(input)})
 			<-turn
 		}()
 	}
@@ -103,7 +102,7 @@ func (s *site) begin(ctx context.Context, process, input string, count int) []uu
 func (s *site) finish(ctx context.Context, ids []uuid.UUID) {
 	s.t.Helper()
 	for _, id := range ids {
-		status, err := s.client.Wait(ctx, id, patience)
+		status, err := s.Client.Wait(ctx, id, fleet.Patience)
 		if err != nil || status.State != api.InstanceFinished {
 			s.t.Fatalf("%s is %s %s: %v", id, status.State, status.Reason, err)
 		}
@@ -117,7 +116,7 @@ func (s *site) holds(ctx context.Context, want map[string]int) {
 	for peer, count := range want {
 		err := sim.Until(ctx, func() (bool, error) { return s.waiting(ctx, peer) == count, nil })
 		if err != nil {
-			s.t.Fatalf("%d messages wait for %s at %s, want %d: %v", s.waiting(ctx, peer), peer, s.name, count, err)
+			s.t.Fatalf("%d messages wait for %s at %s, want %d: %v", s.waiting(ctx, peer), peer, s.Name, count, err)
 		}
 	}
 }
@@ -125,7 +124,7 @@ func (s *site) holds(ctx context.Context, want map[string]int) {
 // waiting counts the messages that a site holds for a peer.
 func (s *site) waiting(ctx context.Context, peer string) int {
 	s.t.Helper()
-	a, err := s.client.Nodes(ctx)
+	a, err := s.Client.Nodes(ctx)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -144,32 +143,32 @@ func TestAPeerThatIsDeadForLong(t *testing.T) {
 	pass := []string{"pass: {builtin: echo}"}
 	n := newNetwork(t, map[string][]string{"A": pass, "B": pass, "C": pass})
 	a, b := n.sites["A"], n.sites["B"]
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*fleet.Patience)
 	defer cancel()
 	empty := a.rssAnon()
 	file := filepath.Join(t.TempDir(), "dead.yaml")
 	if err := os.WriteFile(file, []byte(deadDefinitions()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "fmqm-define", "upload", file, "--to", a.to())
+	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
 	input := fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", deadText))
 
-	b.kill()
+	b.Kill()
 	waiting := a.begin(ctx, "fan", input, deadInstances) // at its quota it would be refused
 	a.finish(ctx, a.begin(ctx, "beside", input, deadBeside))
 	a.holds(ctx, map[string]int{"B": deadWaiting, "C": 0})
 
 	// Memory is looked at in a daemon whose runtime is told to give back at once what it
 	// does not use: what it still has then, it holds.
-	a.stop()
+	a.Stop()
 	t.Setenv("GOMEMLIMIT", "64MiB")
-	a.start()
-	a.answers()
+	a.Start()
+	a.Answers()
 	a.finish(ctx, a.begin(ctx, "beside", input, deadBeside))
 	a.holds(ctx, map[string]int{"B": deadWaiting, "C": 0})
 	grown := 0
 	err := sim.Until(ctx, func() (bool, error) {
-		_, err := a.client.Nodes(ctx)
+		_, err := a.Client.Nodes(ctx)
 		grown = a.rssAnon() - empty
 		return grown < deadGrowth, err
 	})
@@ -178,10 +177,10 @@ func TestAPeerThatIsDeadForLong(t *testing.T) {
 	}
 
 	t.Setenv("GOMEMLIMIT", "off")
-	b.start()
-	b.answers()
+	b.Start()
+	b.Answers()
 	sender, receiver := 0, 0
-	n.until(ctx, "B has all messages", func() bool {
+	n.Until(ctx, "B has all messages", func() bool {
 		sender, receiver = max(sender, a.rssAnon()-empty), max(receiver, b.rssAnon()-empty)
 		return a.waiting(ctx, "B") == 0
 	})

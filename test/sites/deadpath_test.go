@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fmqm/api"
+	"fmqm/test/fleet"
 )
 
 // A path that dies passes B twice, and joins one that lives at D.
@@ -55,18 +56,18 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 	if err := os.WriteFile(file, []byte(deadPathProcess), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "fmqm-define", "upload", file, "--to", a.to())
-	if shown := must(t, "fmqm-define", "show", file, "--node", "A"); !strings.Contains(shown, "if b1 is dead, A sends for B: FALSE to c, Q_C,0; no data to c, Q_C,0; sink, Q_origin,0\n") {
+	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	if shown := fleet.Must(t, "fmqm-define", "show", file, "--node", "A"); !strings.Contains(shown, "if b1 is dead, A sends for B: FALSE to c, Q_C,0; no data to c, Q_C,0; sink, Q_origin,0\n") {
 		t.Errorf("show does not say what A does for B:\n%s", shown)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 	defer cancel()
-	b.kill()
+	b.Kill()
 
 	ids := a.begin(ctx, "detour", `{"text": "without B"}`, deadPathInstances)
 	a.finish(ctx, ids)
 	for _, id := range ids {
-		s, err := a.client.Status(ctx, id)
+		s, err := a.Client.Status(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,10 +79,10 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 	n.sites["C"].holds(ctx, map[string]int{"B": 0})
 	n.sites["D"].holds(ctx, map[string]int{"B": 0})
 
-	b.start()
-	n.until(ctx, "B absorbs what waits for it", func() bool {
+	b.Start()
+	n.Until(ctx, "B absorbs what waits for it", func() bool {
 		for _, id := range ids {
-			s, err := a.client.Status(ctx, id)
+			s, err := a.Client.Status(ctx, id)
 			if err != nil || of(s, "b1").State != api.ActivitySkipped || of(s, "b2").State != api.ActivitySkipped || of(s, "c").State != api.ActivitySkipped {
 				return false
 			}
@@ -89,7 +90,7 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 		return true
 	})
 	a.holds(ctx, map[string]int{"B": 0})
-	history := must(t, "fmqm", "history", ids[0].String(), "--to", a.to())
+	history := fleet.Must(t, "fmqm", "history", ids[0].String(), "--to", a.To())
 	for _, want := range []string{"b1", "b2", "c", "passed", "skipped"} {
 		if !strings.Contains(history, want) {
 			t.Errorf("history does not tell of %s:\n%s", want, history)
@@ -99,9 +100,9 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 	again := a.begin(ctx, "detour", `{"text": "by B"}`, 3)
 	a.finish(ctx, again)
 	for _, id := range again {
-		if s, err := a.client.Status(ctx, id); err != nil || of(s, "b1").State != api.ActivityTerminated || of(s, "b2").State != api.ActivityTerminated {
+		if s, err := a.Client.Status(ctx, id); err != nil || of(s, "b1").State != api.ActivityTerminated || of(s, "b2").State != api.ActivityTerminated {
 			t.Errorf("status %+v, %v", s, err)
 		}
 	}
-	(&storm{t: t, network: n}).empty(ctx)
+	n.Empty(ctx)
 }

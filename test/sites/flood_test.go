@@ -2,13 +2,13 @@ package sites
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"fmqm/api"
 	"fmqm/internal/skip"
+	"fmqm/test/fleet"
 )
 
 // flood fills the disk of one daemon in the middle of a storm, once: first so far that
@@ -42,7 +42,7 @@ func (f *flood) rise() {
 	case diskLow:
 		f.up()
 		f.site().disk.fill(leaveLow)
-		f.site().says("room on the disk is low: nothing is started, taken from links or run")
+		f.site().Says("room on the disk is low: nothing is started, taken from links or run")
 	case diskFull:
 		f.up()
 		f.fill()
@@ -56,26 +56,26 @@ func (f *flood) rise() {
 func (f *flood) up() {
 	if i := slices.Index(f.storm.down, f.site()); i >= 0 {
 		f.storm.down = slices.Delete(f.storm.down, i, i+1)
-		f.site().start()
+		f.site().Start()
 	}
-	f.site().answers()
+	f.site().Answers()
 }
 
 // fill lets the daemon find its disk full, and look for room in vain when it is started.
 func (f *flood) fill() {
 	t, s := f.storm.t, f.site()
 	s.disk.fill(leaveFull)
-	if code := s.ends(); code != 1 {
-		t.Errorf("%s on a full disk ended with %d, want 1\n%s", s.name, code, s.lastLog())
+	if code := s.Ends(); code != 1 {
+		t.Errorf("%s on a full disk ended with %d, want 1\n%s", s.Name, code, s.LastLog(15))
 	}
 	const why = "(limits.stop) must stay free: make room there, then start again; nothing is lost"
-	if !strings.Contains(s.lastLog(), why) {
-		t.Errorf("%s does not say why it stopped\n%s", s.name, s.lastLog())
+	if !strings.Contains(s.LastLog(15), why) {
+		t.Errorf("%s does not say why it stopped\n%s", s.Name, s.LastLog(15))
 	}
 	s.disk.fill(0)
-	_, talk, code := run(t, "fmqmd", "run", "--config", filepath.Join(s.dir, "fmqmd.yaml"))
+	_, talk, code := fleet.Run(t, "fmqmd", "run", "--config", s.File("fmqmd.yaml"))
 	if code != 1 || !strings.Contains(talk, "make room there") {
-		t.Errorf("%s started on a full disk ended with %d: %s", s.name, code, talk)
+		t.Errorf("%s started on a full disk ended with %d: %s", s.Name, code, talk)
 	}
 }
 
@@ -85,16 +85,16 @@ func (f *flood) free() {
 		return
 	}
 	f.site().disk.free()
-	f.freed = f.storm.attemptsAt(f.name)
-	if !f.site().up() && !slices.Contains(f.storm.down, f.site()) {
-		f.site().start()
+	f.freed = f.storm.work.AttemptsAt(f.name)
+	if !f.site().Up() && !slices.Contains(f.storm.down, f.site()) {
+		f.site().Start()
 	}
 	f.stage = diskFreed
 }
 
 // refuses says whether a site refused to start an instance since its disk has no room.
-func (f *flood) refuses(at *site, err error) bool {
-	return at.disk != nil && api.CodeOf(err) == api.CodeRefused && strings.Contains(err.Error(), "room on the disk of "+f.name+" is low")
+func (f *flood) refuses(at *fleet.Site, err error) bool {
+	return at.Name == f.name && api.CodeOf(err) == api.CodeRefused && strings.Contains(err.Error(), "room on the disk of "+f.name+" is low")
 }
 
 func (f *flood) String() string {
@@ -116,7 +116,7 @@ func (f *flood) judge() {
 	if f.stage != diskFreed {
 		t.Errorf("the disk of %s was never full", f.name)
 	}
-	if f.storm.attemptsAt(f.name) == f.freed {
+	if f.storm.work.AttemptsAt(f.name) == f.freed {
 		t.Errorf("no program ran at %s after its disk had room again", f.name)
 	}
 }

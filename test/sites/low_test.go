@@ -10,6 +10,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/internal/skip"
+	"fmqm/test/fleet"
 )
 
 // S3: a site whose disk has little room takes nothing from its links; `fmqm why` says so
@@ -21,16 +22,16 @@ func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
 		skip.Untested(t, "a disk with little room: no small file system could be mounted (%s): run as root", b.disk.reason)
 	}
 	b.disk.fill(leaveLow)
-	b.says("room on the disk is low: nothing is started, taken from links or run")
-	id := started(t, must(t, "fmqm", "start", "small", "--to", a.to(), "--input", `{"text": "x"}`, "-o", "json"))
+	b.Says("room on the disk is low: nothing is started, taken from links or run")
+	id := started(t, fleet.Must(t, "fmqm", "start", "small", "--to", a.To(), "--input", `{"text": "x"}`, "-o", "json"))
 	a.until(id, "one", api.EventTerminated)
 
 	want := regexp.MustCompile(`two .*messages of one that are on their way; ` +
 		`room on the disk of B: 1\d\d MiB are free, and below 128 MiB \(limits.free\) nothing is run or taken from links: ` +
 		`make room on the file system of the data directory`)
 	for _, site := range []*site{a, b} {
-		if out := must(t, "fmqm", "why", id, "--to", site.to()); !want.MatchString(out) {
-			t.Errorf("asked at %s:\n%s\nwant %s", site.name, out, want)
+		if out := fleet.Must(t, "fmqm", "why", id, "--to", site.To()); !want.MatchString(out) {
+			t.Errorf("asked at %s:\n%s\nwant %s", site.Name, out, want)
 		}
 	}
 	b.disk.free()
@@ -45,16 +46,16 @@ func (s *site) until(id, activity string, want api.Event) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 	defer cancel()
 	seen := errors.New("seen")
-	err = s.client.Watch(ctx, instance, func(e api.HistoryEvent) error {
+	err = s.Client.Watch(ctx, instance, func(e api.HistoryEvent) error {
 		if e.Activity == activity && e.Event == want {
 			return seen
 		}
 		return nil
 	})
 	if !errors.Is(err, seen) {
-		s.t.Fatalf("%s of %s at %s: %v", want, activity, s.name, err)
+		s.t.Fatalf("%s of %s at %s: %v", want, activity, s.Name, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"fmqm/api"
 	purchaseorder "fmqm/examples/purchase-order"
+	"fmqm/test/fleet"
 )
 
 // unpack writes the example's files to a directory, and gives the programs of each
@@ -49,7 +50,7 @@ func unpack(t *testing.T) (definition string, programs map[string][]string) {
 func TestTheEightOutcomes(t *testing.T) {
 	definition, programs := unpack(t)
 	n := newNetwork(t, programs)
-	must(t, "fmqm-define", "upload", definition, "--to", n.sites["B"].to())
+	fleet.Must(t, "fmqm-define", "upload", definition, "--to", n.sites["B"].To())
 	outcomes, err := purchaseorder.Outcomes()
 	if err != nil || len(outcomes) != 8 {
 		t.Fatalf("%d outcomes: %v", len(outcomes), err)
@@ -57,7 +58,7 @@ func TestTheEightOutcomes(t *testing.T) {
 	for _, o := range outcomes {
 		t.Run(o.Name, func(t *testing.T) {
 			t.Parallel()
-			text := must(t, "fmqm", "start", "purchase-order", "--to", n.sites["A"].to(), "--input", string(o.Input), "--wait", "-o", "json")
+			text := fleet.Must(t, "fmqm", "start", "purchase-order", "--to", n.sites["A"].To(), "--input", string(o.Input), "--wait", "-o", "json")
 			var status api.Status
 			if err := json.Unmarshal([]byte(text), &status); err != nil {
 				t.Fatal(err)
@@ -66,7 +67,7 @@ func TestTheEightOutcomes(t *testing.T) {
 			if err := os.WriteFile(results, resultsOf(t, status), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			want := must(t, "fmqm-define", "run", definition, "--input", string(o.Input), "--results", results, "-o", "json")
+			want := fleet.Must(t, "fmqm-define", "run", definition, "--input", string(o.Input), "--results", results, "-o", "json")
 			if d := cmp.Diff(timeless(t, want), timeless(t, text)); d != "" {
 				t.Errorf("interpreter (-) and daemons (+) differ:\n%s", d)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/test/fleet"
 )
 
 // N2: a daemon that is frozen answers nobody. A start that gives up, and one whose
@@ -21,10 +22,10 @@ import (
 func TestAStartThatTimesOutIsRepeatedAndStartsOne(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
-	line := []string{"start", "small", "--to", a.to(), "--key", "nightly", "--input", `{"text": "once"}`, "-o", "json"}
+	line := []string{"start", "small", "--to", a.To(), "--key", "nightly", "--input", `{"text": "once"}`, "-o", "json"}
 
-	a.send(syscall.SIGSTOP)
-	_, talk, code := run(t, "fmqm", append(line, "--timeout", "1s")...)
+	a.Signal(syscall.SIGSTOP)
+	_, talk, code := fleet.Run(t, "fmqm", append(line, "--timeout", "1s")...)
 	if code != 5 || !strings.Contains(talk, "may have been started: see fmqm status") {
 		t.Errorf("exit code %d, want 5; it said %s", code, talk)
 	}
@@ -35,12 +36,12 @@ func TestAStartThatTimesOutIsRepeatedAndStartsOne(t *testing.T) {
 	}
 	waiting := client(t, line...)
 	waiting.waits()
-	a.send(syscall.SIGCONT)
+	a.Signal(syscall.SIGCONT)
 	if err := waiting.Wait(); err != nil {
 		t.Errorf("the client that was waiting: %v", err)
 	}
 
-	again := must(t, "fmqm", append(line, "--wait")...)
+	again := fleet.Must(t, "fmqm", append(line, "--wait")...)
 	if all := instances(t, a); len(all) != 1 || all[0] != started(t, again) {
 		t.Errorf("instances %v, want only %s", all, started(t, again))
 	}
@@ -50,11 +51,11 @@ func TestAStartThatTimesOutIsRepeatedAndStartsOne(t *testing.T) {
 func TestAClientRepeatsWhatAFrozenDaemonMayHaveDone(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
-	a.send(syscall.SIGSTOP)
-	c := client(t, "start", "small", "--to", a.to(), "--wait", "-o", "json")
+	a.Signal(syscall.SIGSTOP)
+	c := client(t, "start", "small", "--to", a.To(), "--wait", "-o", "json")
 	c.waits()
 	c.waits()
-	a.send(syscall.SIGCONT)
+	a.Signal(syscall.SIGCONT)
 	if err := c.Wait(); err != nil {
 		t.Errorf("the client: %v", err)
 	}
@@ -73,7 +74,7 @@ type asking struct {
 
 func client(t *testing.T, args ...string) *asking {
 	t.Helper()
-	c := &asking{t: t, Cmd: exec.Command(filepath.Join(bin, "fmqm"), append(args, "--timeout", "2s")...)}
+	c := &asking{t: t, Cmd: exec.Command(filepath.Join(fleet.Bin, "fmqm"), append(args, "--timeout", "2s")...)}
 	c.Stdout = &c.out
 	talk, err := c.StderrPipe()
 	if err != nil {
@@ -99,22 +100,8 @@ func (c *asking) waits() {
 	}
 }
 
-const gated = `process: gated
-version: 1
-structures:
-  Note: {text: string}
-input: Note
-output: Note
-activities:
-  one: {node: A, program: gate, input: Note, output: Note}
-  two: {node: A, program: pass, input: Note, output: Note}
-control:
-  - one -> two
-data:
-  - source -> one
-  - one -> two
-  - two -> sink
-`
+// gated is the small process at one site, with a program that waits.
+var gated = strings.NewReplacer("process: small", "process: gated", "{node: A, program: pass", "{node: A, program: gate", "node: B", "node: A").Replace(smallProcess)
 
 // gate is a program that says under which key it runs, and goes on when it is told.
 type gate struct {
@@ -144,7 +131,7 @@ func newGate(t *testing.T) (g *gate, program string) {
 // runs waits until the program runs, and gives its key.
 func (g *gate) runs() string {
 	g.t.Helper()
-	if err := g.said.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := g.said.SetReadDeadline(time.Now().Add(fleet.Patience)); err != nil {
 		g.t.Fatal(err)
 	}
 	buf := make([]byte, 200)
@@ -181,17 +168,17 @@ func gatedSite(t *testing.T) (a *site, g *gate, id, key string) {
 	if err := os.WriteFile(file, []byte(gated), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "fmqm-define", "upload", file, "--to", a.to())
-	id = started(t, must(t, "fmqm", "start", "gated", "--to", a.to(), "--input", `{"text": "kept"}`, "-o", "json"))
+	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	id = started(t, fleet.Must(t, "fmqm", "start", "gated", "--to", a.To(), "--input", `{"text": "kept"}`, "-o", "json"))
 	return a, g, id, g.runs()
 }
 
 // finishes waits for the instance's end, with the output that it was given.
 func finishes(t *testing.T, a *site, id string) {
 	t.Helper()
-	must(t, "fmqm", "watch", id, "--to", a.to())
+	fleet.Must(t, "fmqm", "watch", id, "--to", a.To())
 	var s api.Status
-	if err := json.Unmarshal([]byte(must(t, "fmqm", "status", id, "--to", a.to(), "-o", "json")), &s); err != nil {
+	if err := json.Unmarshal([]byte(fleet.Must(t, "fmqm", "status", id, "--to", a.To(), "-o", "json")), &s); err != nil {
 		t.Fatal(err)
 	}
 	var output struct{ Text string }
@@ -204,14 +191,14 @@ func finishes(t *testing.T, a *site, id string) {
 // again.
 func TestSIGTERMLetsRunningProgramsFinish(t *testing.T) {
 	a, g, id, _ := gatedSite(t)
-	a.send(syscall.SIGTERM)
-	a.says("stopping: programs that run may finish")
+	a.Signal(syscall.SIGTERM)
+	a.Says("stopping: programs that run may finish")
 	g.open()
-	if code := a.ends(); code != 0 {
+	if code := a.Ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	a.start()
-	a.answers()
+	a.Start()
+	a.Answers()
 	finishes(t, a, id)
 	if !g.silent() {
 		t.Error("the program ran again")
@@ -222,15 +209,15 @@ func TestSIGTERMLetsRunningProgramsFinish(t *testing.T) {
 // start and runs again, under the same key (P1, P2).
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	a, g, id, key := gatedSite(t)
-	a.send(syscall.SIGTERM)
-	a.says("stopping: programs that run may finish")
-	a.send(syscall.SIGINT)
-	if code := a.ends(); code != 1 {
+	a.Signal(syscall.SIGTERM)
+	a.Says("stopping: programs that run may finish")
+	a.Signal(syscall.SIGINT)
+	if code := a.Ends(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	a.says("stopped at once")
-	a.start()
-	a.answers()
+	a.Says("stopped at once")
+	a.Start()
+	a.Answers()
 	if again := g.runs(); again != key {
 		t.Errorf("it ran under the key %s, and then under %s", key, again)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fmqm/api"
+	"fmqm/test/fleet"
 )
 
 const smallProcess = `process: small
@@ -31,7 +32,7 @@ data:
 func instances(t *testing.T, s *site) []string {
 	t.Helper()
 	var ids []string
-	for line := range strings.Lines(must(t, "fmqm", "list", "--all", "--to", s.to(), "-o", "jsonl")) {
+	for line := range strings.Lines(fleet.Must(t, "fmqm", "list", "--all", "--to", s.To(), "-o", "jsonl")) {
 		var i api.Instance
 		if err := json.Unmarshal([]byte(line), &i); err != nil {
 			t.Fatal(err)
@@ -65,7 +66,7 @@ func smallNetworkWith(t *testing.T, small string) *network {
 	if err := os.WriteFile(file, []byte(smallProcess), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "fmqm-define", "upload", file, "--to", n.sites["A"].to())
+	fleet.Must(t, "fmqm-define", "upload", file, "--to", n.sites["A"].To())
 	return n
 }
 
@@ -74,9 +75,9 @@ func smallNetworkWith(t *testing.T, small string) *network {
 func TestAStartWhoseAnswerIsLostIsRepeatedAndStartsOne(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
-	w := newWire(t, a.listen)
+	w := newWire(t, a.Listen)
 	w.deafen(2)
-	out := must(t, "fmqm", "start", "small", "--to", "http://"+w.address(), "--input", `{"text": "once"}`, "-o", "json")
+	out := fleet.Must(t, "fmqm", "start", "small", "--to", "http://"+w.address(), "--input", `{"text": "once"}`, "-o", "json")
 	if w.isDeaf() {
 		t.Error("answers were still to be lost: the start was not repeated")
 	}
@@ -90,15 +91,15 @@ func TestAStartWithTheSameKeyStartsOne(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
 	start := func(extra ...string) (out, talk string, code int) {
-		return run(t, "fmqm", append([]string{"start", "small", "--to", a.to(), "--key", "order-17", "--wait", "-o", "json"}, extra...)...)
+		return fleet.Run(t, "fmqm", append([]string{"start", "small", "--to", a.To(), "--key", "order-17", "--wait", "-o", "json"}, extra...)...)
 	}
 	first, _, code := start("--input", `{"text": "one"}`)
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	a.kill()
-	a.start()
-	a.answers()
+	a.Kill()
+	a.Start()
+	a.Answers()
 	again, _, code := start("--input", `{"text": "one"}`)
 	if code != 0 || started(t, again) != started(t, first) {
 		t.Errorf("repeated: exit code %d, instance %s after %s", code, started(t, again), started(t, first))

@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"fmqm/internal/store/badger"
+	"fmqm/sim"
+)
+
+// Empty stops the daemons, when everything has come where it should, and looks into
+// their stores: nothing may be left in any queue, nor set aside.
+func (f *Fleet) Empty(ctx context.Context) {
+	f.T.Helper()
+	left := ""
+	err := sim.Until(ctx, func() (bool, error) {
+		f.Until(ctx, "transmission queues are empty", func() bool { return f.Waiting(ctx) == 0 })
+		left = f.leftInStores()
+		if left == "" {
+			return true, nil
+		}
+		for _, site := range f.Sites {
+			site.Start()
+		}
+		f.Connected(ctx)
+		return false, nil
+	})
+	if err != nil {
+		f.T.Errorf("left in the stores: %s (%v)", left, err)
+	}
+}
+
+func (f *Fleet) leftInStores() string {
+	f.T.Helper()
+	var all []string
+	for _, site := range f.Sites {
+		site.Stop()
+		engine, err := badger.Open(badger.Options{Dir: site.File("data")})
+		if err != nil {
+			f.T.Fatal(err)
+		}
+		left, err := sim.Left(engine)
+		if err = errors.Join(err, engine.Close()); err != nil {
+			f.T.Fatal(err)
+		}
+		if left != "" {
+			all = append(all, site.Name+": "+left)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Whole checks each store at rest, with the operator's own commands: every record can be
+// read, and none is of a kind that should be gone.
+func (f *Fleet) Whole() {
+	f.T.Helper()
+	for _, site := range f.Sites {
+		data := site.File("data")
+		Must(f.T, "fmqmd", "verify", "--data", data)
+		for line := range strings.Lines(Must(f.T, "fmqmd", "dump", "--data", data, "-o", "jsonl")) {
+			var record struct{ Kind, Problem string }
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				f.T.Fatalf("%v: %s", err, line)
+			}
+			switch record.Kind {
+			case "message", "instance record", "transmission item", "incoming part", "set aside", "timer", "staged body":
+				f.T.Errorf("left at %s: %s", site.Name, line)
+			}
+			if record.Problem != "" {
+				f.T.Errorf("at %s: %s", site.Name, line)
+			}
+		}
+	}
+}
