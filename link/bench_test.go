@@ -14,18 +14,18 @@ import (
 func TestLongQueueIsStreamedInBoundedMemory(t *testing.T) {
 	const n = 200_000
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
-	a.store.put(0, slices.Repeat([]string{strings.Repeat("x", 200)}, n)...)
-	b.store.keepNothing = true
+	a.store.Put(0, slices.Repeat([]string{strings.Repeat("x", 200)}, n)...)
+	b.store.KeepNothing = true
 	b.run(b.options("A", nil))
 	a.run(a.options("B", a.dialer(b)))
 	a.untilState(link.StateConnected)
 	var before, during runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	b.store.until(t, "half of the items", func() bool { return b.store.accepted[0].Number > n/2 })
+	b.store.UntilAccepted(t, 0, n/2+1)
 	runtime.GC()
 	runtime.ReadMemStats(&during)
-	a.store.untilTrimmed(t, 0)
+	a.store.UntilTrimmed(t, 0)
 	if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > 24<<20 {
 		t.Fatalf("the heap grew by %d bytes", grown)
 	}
@@ -35,22 +35,22 @@ func TestLongQueueIsStreamedInBoundedMemory(t *testing.T) {
 // to an inbox in memory.
 func BenchmarkItems(b *testing.B) {
 	x, y := pair(b, false)
-	y.store.keepNothing = true
+	y.store.KeepNothing = true
 	payloads := slices.Repeat([]string{strings.Repeat("x", 200)}, b.N)
 	b.SetBytes(200)
 	b.ResetTimer()
-	x.store.put(0, payloads...)
-	x.store.untilTrimmed(b, 0)
+	x.store.Put(0, payloads...)
+	x.store.UntilTrimmed(b, 0)
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
 }
 
 // BenchmarkRoundTrip is one item there and its acknowledgement back.
 func BenchmarkRoundTrip(b *testing.B) {
 	x, y := pair(b, false)
-	y.store.keepNothing = true
+	y.store.KeepNothing = true
 	for b.Loop() {
-		x.store.put(0, "one")
-		x.store.untilTrimmed(b, 0)
+		x.store.Put(0, "one")
+		x.store.UntilTrimmed(b, 0)
 	}
 }
 

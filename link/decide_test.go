@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fmqm/link"
+	"fmqm/link/linktest"
 	"fmqm/queue"
 )
 
@@ -24,14 +25,14 @@ func lost(t *testing.T, dials string) (a, b *site) {
 	}
 	a.run(a.options("B", fromA))
 	b.run(b.options("A", fromB))
-	a.store.put(0, numbered(0, 5)...)
-	b.store.put(0, numbered(100, 5)...)
-	a.store.untilTrimmed(t, 0)
-	b.store.untilTrimmed(t, 0)
+	a.store.Put(0, numbered(0, 5)...)
+	b.store.Put(0, numbered(100, 5)...)
+	a.store.UntilTrimmed(t, 0)
+	b.store.UntilTrimmed(t, 0)
 	b.stop()
-	a.store.put(0, numbered(5, 3)...)
-	b.store, b.number = newStore(), 20
-	b.store.put(0, numbered(200, 4)...)
+	a.store.Put(0, numbered(5, 3)...)
+	b.store, b.number = linktest.NewStore(), 20
+	b.store.Put(0, numbered(200, 4)...)
 	ob := b.options("A", fromB)
 	ob.Incarnation = queue.Incarnation{'N'}
 	b.run(ob)
@@ -50,12 +51,12 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 				t.Fatalf("got %+v", st)
 			}
 			b.untilState(link.StateStopped)
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 			defer cancel()
 			if err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'X'}}); err == nil || !strings.Contains(err.Error(), "site B presents store 4e00") {
 				t.Fatalf("a store that nobody has was taken: %v", err)
 			}
-			if len(b.store.have(0)) != 0 || len(a.store.have(0)) != 5 {
+			if len(b.store.Have(0)) != 0 || len(a.store.Have(0)) != 5 {
 				t.Fatal("something was accepted before the decision")
 			}
 			if err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'N'}}); err != nil {
@@ -63,13 +64,13 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 			}
 			a.untilState(link.StateConnected)
 			b.untilState(link.StateConnected)
-			a.store.put(0, "after the decision")
-			a.store.untilTrimmed(t, 0)
-			b.store.untilTrimmed(t, 0)
-			if got := b.store.have(0); !slices.Equal(got, append(numbered(5, 3), "after the decision")) {
+			a.store.Put(0, "after the decision")
+			a.store.UntilTrimmed(t, 0)
+			b.store.UntilTrimmed(t, 0)
+			if got := b.store.Have(0); !slices.Equal(got, append(numbered(5, 3), "after the decision")) {
 				t.Fatalf("B got %q", got)
 			}
-			if got := a.store.have(0); !slices.Equal(got, numbered(200, 4)) {
+			if got := a.store.Have(0); !slices.Equal(got, numbered(200, 4)) {
 				t.Fatalf("A got %q", got)
 			}
 			if st := a.link.Status(); st.Stop != nil || st.Presented != (queue.Incarnation{}) {
@@ -86,7 +87,7 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 func TestTryingAgainDecidesNothing(t *testing.T) {
 	a, b := lost(t, "A")
 	a.until("the new store", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 	for range 3 {
 		if err := a.link.Decide(ctx, link.Decision{}); err != nil {
@@ -94,7 +95,7 @@ func TestTryingAgainDecidesNothing(t *testing.T) {
 		}
 		a.until("the new store again", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
 	}
-	if len(b.store.have(0)) != 0 || len(a.store.have(0)) != 5 {
+	if len(b.store.Have(0)) != 0 || len(a.store.Have(0)) != 5 {
 		t.Fatal("something was accepted")
 	}
 }
@@ -103,10 +104,8 @@ func TestTryingAgainDecidesNothing(t *testing.T) {
 func TestDecisionThatIsNotOnDiskChangesNothing(t *testing.T) {
 	a, _ := lost(t, "A")
 	a.until("the new store", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
-	a.store.mu.Lock()
-	a.store.failing = errors.New("no space left")
-	a.store.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	a.store.Fail(errors.New("no space left"))
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 	err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'N'}})
 	if err == nil || err.Error() != "decide about site B: no space left" {
@@ -151,7 +150,7 @@ func TestRetryOfAStoppedLink(t *testing.T) {
 	way := &redirect{to: a.dialer(c)}
 	a.run(a.options("B", way))
 	first := a.untilState(link.StateStopped)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 
 	again, err := a.link.Retry(ctx)
@@ -182,6 +181,6 @@ func TestRetryOfAStoppedLink(t *testing.T) {
 	if st, err := a.link.Retry(ctx); err != nil || st.State != link.StateConnected || st.Reason != "" {
 		t.Fatalf("all is mended: %v, %+v", err, st)
 	}
-	a.store.put(0, numbered(0, 5)...)
-	a.store.untilTrimmed(t, 0)
+	a.store.Put(0, numbered(0, 5)...)
+	a.store.UntilTrimmed(t, 0)
 }

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"fmqm/link"
+	"fmqm/link/linktest"
 )
 
 // keeper makes a broker of a transport: it keeps what it delivered until it is
 // settled, and may deliver it damaged, twice or late.
 type keeper struct {
 	link.Conn
-	store  *store // of the receiver
+	store  *linktest.Store // of the receiver
 	t      testing.TB
 	faulty bool
 	drops  bool          // its link lets go of what it does not put on disk
@@ -149,7 +150,7 @@ func (k *keeper) change() {
 
 func (k *keeper) until(what string, holds func() bool) {
 	k.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(linktest.Patience)
 	for {
 		k.mu.Lock()
 		ok, changed := holds(), k.changed
@@ -181,12 +182,9 @@ func kept(t *testing.T, faulty bool) (a, b *site, k *keeper) {
 // Invariant 5: a broker may let a frame go once the store has what it brought.
 func TestDeliveryIsSettledOnceItsItemsAreOnDisk(t *testing.T) {
 	a, b, k := kept(t, false)
-	full := make(chan struct{})
-	b.store.mu.Lock()
-	b.store.full = full
-	b.store.mu.Unlock()
-	a.store.put(0, numbered(0, 10)...)
-	a.store.put(1, "expedited")
+	empty := b.store.Fill()
+	a.store.Put(0, numbered(0, 10)...)
+	a.store.Put(1, "expedited")
 	k.until("data is delivered", func() bool { return k.lastData != nil })
 	if _, err := a.link.Query(context.Background(), "passes", nil); err != nil { // what came behind the data was read
 		t.Fatal(err)
@@ -201,9 +199,9 @@ func TestDeliveryIsSettledOnceItsItemsAreOnDisk(t *testing.T) {
 		t.Error("no data is kept while the store has no room")
 	}
 	k.mu.Unlock()
-	close(full)
-	a.store.untilTrimmed(t, 0)
-	a.store.untilTrimmed(t, 1)
+	empty()
+	a.store.UntilTrimmed(t, 0)
+	a.store.UntilTrimmed(t, 1)
 	k.until("everything is settled", func() bool { return len(k.unsettle) == 0 })
 }
 
@@ -211,11 +209,11 @@ func TestDeliveryIsSettledOnceItsItemsAreOnDisk(t *testing.T) {
 func TestDeliveryOfNoUseIsSettledAtOnce(t *testing.T) {
 	a, b, k := kept(t, true)
 	for i := range 60 {
-		a.store.put(0, numbered(10*i, 10)...)
-		a.store.untilTrimmed(t, 0)
+		a.store.Put(0, numbered(10*i, 10)...)
+		a.store.UntilTrimmed(t, 0)
 	}
 	k.until("everything is settled", func() bool { return len(k.unsettle) == 0 })
-	if !slices.Equal(b.store.have(0), numbered(0, 600)) {
+	if !slices.Equal(b.store.Have(0), numbered(0, 600)) {
 		t.Fatal("what arrived is not what was sent")
 	}
 }
@@ -251,17 +249,14 @@ func TestAStoppedLinkLetsGoOfWhatItDropped(t *testing.T) {
 	b.run(o)
 	b.untilState(link.StateConnected)
 	k := <-dialer.made
-	full := make(chan struct{})
-	b.store.mu.Lock()
-	b.store.full = full
-	b.store.mu.Unlock()
+	empty := b.store.Fill()
 	for n := range uint64(3) { // the first one waits for the store, those behind it for the first
-		a.store.put(0, numbered(int(n), 1)...)
+		a.store.Put(0, numbered(int(n), 1)...)
 		k.until("data is delivered", func() bool { return k.lastData != nil && k.lastData.Data.First == n+1 })
 	}
 	b.link.Attach(hushed{make(chan struct{}), &sync.Once{}}, &link.Frame{Type: link.FrameHello, From: 99, Challenge: 1, Hello: &link.Hello{Node: "C", Expected: "B"}})
 	b.untilState(link.StateStopped)
 	k.until("what was dropped is settled", func() bool { return len(k.unsettle) <= 1 })
-	close(full)
+	empty()
 	k.until("what the store has is settled", func() bool { return len(k.unsettle) == 0 })
 }

@@ -1,13 +1,11 @@
 package link_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,219 +16,12 @@ import (
 
 	"fmqm/link"
 	"fmqm/link/https"
-	"fmqm/message"
+	"fmqm/link/linktest"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience is how long a test waits for what must come; nothing waits that long.
-const patience = time.Minute
-
-// store is a site's durable memory: outbox, inbox and what it knows of its peer.
-type store struct {
-	mu       sync.Mutex
-	items    [link.Lanes][]link.Item
-	low      [link.Lanes]uint64
-	accepted [link.Lanes]link.Position
-	got      [link.Lanes][]string
-	changed  chan struct{} // closed and made anew when something changes
-	wake     chan struct{}
-	known    queue.Incarnation
-	began    [link.Lanes]link.Position
-	full     chan struct{} // Capacity blocks until it is closed
-	failing  error         // of Bind and Accept
-
-	keepNothing bool // count what comes, and no more
-}
-
-func newStore() *store {
-	full := make(chan struct{})
-	close(full)
-	return &store{wake: make(chan struct{}, 1), changed: make(chan struct{}), full: full}
-}
-
-func (s *store) change() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-func (s *store) put(lane message.Lane, payloads ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range payloads {
-		last := s.position(lane, uint64(len(s.items[lane])))
-		s.items[lane] = append(s.items[lane], link.Item{Number: last.Number + 1, Hash: queue.HashNext(last.Hash, []byte(p)), Payload: []byte(p)})
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *store) position(lane message.Lane, n uint64) link.Position {
-	if n == 0 {
-		return link.Position{}
-	}
-	return link.Position{Number: n, Hash: s.items[lane][n-1].Hash}
-}
-
-func (s *store) Last(lane message.Lane) link.Position {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.position(lane, uint64(len(s.items[lane])))
-}
-
-func (s *store) Low(lane message.Lane) link.Position {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.position(lane, s.low[lane])
-}
-
-func (s *store) Read(lane message.Lane, from uint64, maxBytes int) ([]link.Item, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if from <= s.low[lane] || from > uint64(len(s.items[lane])) {
-		return nil, fmt.Errorf("no item %d", from)
-	}
-	rest, size, n := s.items[lane][from-1:], 0, 0
-	for n < len(rest) {
-		if size += len(rest[n].Payload); size > maxBytes && n > 0 {
-			break
-		}
-		n++
-	}
-	return rest[:n:n], nil
-}
-
-func (s *store) Trim(lane message.Lane, number uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.low[lane] = number
-	s.change()
-}
-
-func (s *store) Wake() <-chan struct{} { return s.wake }
-
-func (s *store) Accepted(lane message.Lane) link.Position {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.accepted[lane]
-}
-
-func (s *store) Accept(lane message.Lane, items []link.Item, done func(error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failing != nil {
-		done(s.failing)
-		return
-	}
-	for _, i := range items {
-		if i.Number != s.accepted[lane].Number+1 {
-			done(fmt.Errorf("item %d after %d", i.Number, s.accepted[lane].Number))
-			return
-		}
-		s.accepted[lane] = link.Position{Number: i.Number, Hash: i.Hash}
-		if !s.keepNothing {
-			s.got[lane] = append(s.got[lane], string(i.Payload))
-		}
-	}
-	s.change()
-	done(nil)
-}
-
-// have is what came in a lane.
-func (s *store) have(lane message.Lane) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.got[lane])
-}
-
-func (s *store) Capacity(ctx context.Context) error {
-	s.mu.Lock()
-	full := s.full
-	s.mu.Unlock()
-	select {
-	case <-full:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *store) Known() (queue.Incarnation, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known, s.known != queue.Incarnation{}
-}
-
-func (s *store) Bind(i queue.Incarnation) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failing != nil {
-		return s.failing
-	}
-	s.known = i
-	return nil
-}
-
-// Rebind takes a new store of the peer: nothing was accepted from it.
-func (s *store) Rebind(i queue.Incarnation) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failing != nil {
-		return s.failing
-	}
-	s.known = i
-	for l := range link.Lanes {
-		s.began[l] = s.position(message.Lane(l), s.low[l])
-		s.accepted[l], s.got[l] = link.Position{}, nil
-	}
-	return nil
-}
-
-func (s *store) Began() ([link.Lanes]link.Position, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.began, nil
-}
-
-func (s *store) Begin(at [link.Lanes]link.Position) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range at {
-		if s.accepted[l].Number == 0 {
-			s.accepted[l] = at[l]
-		}
-	}
-	return s.failing
-}
-
-// until waits for a state of the store.
-func (s *store) until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		s.mu.Lock()
-		ok, changed := holds(), s.changed
-		s.mu.Unlock()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
-// untilTrimmed waits until the peer has everything of a lane.
-func (s *store) untilTrimmed(t testing.TB, lane message.Lane) {
-	t.Helper()
-	s.until(t, "everything is confirmed", func() bool { return s.low[lane] == uint64(len(s.items[lane])) })
-}
 
 // fastClock runs a hundred times as fast as the wall's.
 type fastClock struct{}
@@ -245,11 +36,11 @@ func (fastClock) AfterFunc(d time.Duration, f func()) func() bool {
 type site struct {
 	t      testing.TB
 	name   processtable.NodeID
-	store  *store
+	store  *linktest.Store
 	number uint64
 	link   *link.Link
 	states chan link.Status
-	log    *lockedBuffer
+	log    *linktest.Log
 	server *httptest.Server
 	ctx    context.Context
 	end    context.CancelFunc
@@ -258,26 +49,9 @@ type site struct {
 	refused chan string
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // newSite gives a site that listens and has no link yet.
 func newSite(t testing.TB, name processtable.NodeID, number uint64) *site {
-	s := &site{t: t, name: name, number: number, store: newStore(), refused: make(chan string, 1000)}
+	s := &site{t: t, name: name, number: number, store: linktest.NewStore(), refused: make(chan string, 1000)}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	acceptor := link.Acceptor{
 		Self: name, Session: number,
@@ -307,7 +81,7 @@ func (s *site) close() {
 // options are what a link of this site to peer is made with.
 func (s *site) options(peer processtable.NodeID, dialer link.Dialer) link.Options {
 	states := make(chan link.Status, 1000)
-	s.states, s.log = states, &lockedBuffer{}
+	s.states, s.log = states, &linktest.Log{}
 	return link.Options{
 		Self: s.name, Peer: peer, Incarnation: queue.Incarnation{s.name[0]}, Session: s.number,
 		Outbox: s.store, Inbox: s.store, Peers: s.store, Routes: direct(dialer), Clock: fastClock{},
@@ -348,7 +122,7 @@ func (s *site) stop() {
 	if l == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 	if err := l.Stop(ctx); err != nil {
 		s.t.Error(err)
@@ -366,7 +140,7 @@ func (s *site) dialer(to *site) link.Dialer {
 // until waits for a state of the site's link.
 func (s *site) until(what string, holds func(link.Status) bool) link.Status {
 	s.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(linktest.Patience)
 	for {
 		select {
 		case st := <-s.states:
@@ -386,7 +160,7 @@ func (s *site) untilRefused(want string) {
 		if !strings.Contains(got, want) {
 			s.t.Fatalf("got %q, expected %q", got, want)
 		}
-	case <-time.After(patience):
+	case <-time.After(linktest.Patience):
 		s.t.Fatalf("nothing was refused, expected %q", want)
 	}
 }

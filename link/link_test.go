@@ -13,18 +13,19 @@ import (
 	"time"
 
 	"fmqm/link"
+	"fmqm/link/linktest"
 	"fmqm/queue"
 )
 
 func TestItemsGoBothWaysOverOneConnection(t *testing.T) {
 	a, b := pair(t, false)
-	a.store.put(0, numbered(0, 1000)...)
-	a.store.put(1, "expedited")
-	b.store.put(0, numbered(5000, 500)...)
-	a.store.untilTrimmed(t, 0)
-	a.store.untilTrimmed(t, 1)
-	b.store.untilTrimmed(t, 0)
-	if !slices.Equal(b.store.have(0), numbered(0, 1000)) || !slices.Equal(a.store.have(0), numbered(5000, 500)) || !slices.Equal(b.store.have(1), []string{"expedited"}) {
+	a.store.Put(0, numbered(0, 1000)...)
+	a.store.Put(1, "expedited")
+	b.store.Put(0, numbered(5000, 500)...)
+	a.store.UntilTrimmed(t, 0)
+	a.store.UntilTrimmed(t, 1)
+	b.store.UntilTrimmed(t, 0)
+	if !slices.Equal(b.store.Have(0), numbered(0, 1000)) || !slices.Equal(a.store.Have(0), numbered(5000, 500)) || !slices.Equal(b.store.Have(1), []string{"expedited"}) {
 		t.Fatal("what arrived is not what was sent")
 	}
 	if k, _ := a.store.Known(); k != (queue.Incarnation{'B'}) {
@@ -41,15 +42,15 @@ func TestRestartGoesOnWhereTheStoreIs(t *testing.T) {
 	a, b := pair(t, false)
 	total := 0
 	for round := range 4 {
-		a.store.put(0, numbered(total, 300)...)
+		a.store.Put(0, numbered(total, 300)...)
 		total += 300
 		b.stop()
 		a.until("the loss of B", func(st link.Status) bool { return st.State != link.StateConnected })
 		b.number = uint64(10 + round)
 		b.run(b.options("A", nil))
-		a.store.untilTrimmed(t, 0)
+		a.store.UntilTrimmed(t, 0)
 	}
-	if !slices.Equal(b.store.have(0), numbered(0, total)) {
+	if !slices.Equal(b.store.Have(0), numbered(0, total)) {
 		t.Fatal("what arrived is not what was sent")
 	}
 }
@@ -62,11 +63,11 @@ func TestCutsCostTimeAndNothingElse(t *testing.T) {
 	a.run(a.options("B", w))
 	for i := range 8 {
 		a.untilState(link.StateConnected)
-		a.store.put(0, numbered(i*2000, 2000)...)
+		a.store.Put(0, numbered(i*2000, 2000)...)
 		w.cut()
 	}
-	a.store.untilTrimmed(t, 0)
-	if !slices.Equal(b.store.have(0), numbered(0, 16000)) {
+	a.store.UntilTrimmed(t, 0)
+	if !slices.Equal(b.store.Have(0), numbered(0, 16000)) {
 		t.Fatal("what arrived is not what was sent")
 	}
 	if s := a.link.Status(); s.Connects < 8 {
@@ -98,24 +99,24 @@ func TestBothDialOneStays(t *testing.T) {
 	barrier.Add(2)
 	wa := newWires(&bothAtOnce{inner: a.dialer(b), barrier: barrier})
 	wb := newWires(&bothAtOnce{inner: b.dialer(a), barrier: barrier})
-	a.store.put(0, numbered(0, 3000)...)
-	b.store.put(0, numbered(0, 3000)...)
+	a.store.Put(0, numbered(0, 3000)...)
+	b.store.Put(0, numbered(0, 3000)...)
 	oa, ob := a.options("B", wa), b.options("A", wb)
 	a.run(oa)
 	b.run(ob)
 	a.untilState(link.StateConnected)
 	b.untilState(link.StateConnected)
-	a.store.put(0, numbered(3000, 3000)...)
+	a.store.Put(0, numbered(3000, 3000)...)
 	select {
 	case <-wb.ended:
-	case <-time.After(patience):
+	case <-time.After(linktest.Patience):
 		t.Fatal("B's connection was not given up")
 	}
-	a.store.put(0, numbered(6000, 3000)...)
-	b.store.put(0, numbered(3000, 3000)...)
-	a.store.untilTrimmed(t, 0)
-	b.store.untilTrimmed(t, 0)
-	if !slices.Equal(b.store.have(0), numbered(0, 9000)) || !slices.Equal(a.store.have(0), numbered(0, 6000)) {
+	a.store.Put(0, numbered(6000, 3000)...)
+	b.store.Put(0, numbered(3000, 3000)...)
+	a.store.UntilTrimmed(t, 0)
+	b.store.UntilTrimmed(t, 0)
+	if !slices.Equal(b.store.Have(0), numbered(0, 9000)) || !slices.Equal(a.store.Have(0), numbered(0, 6000)) {
 		t.Fatal("what arrived is not what was sent")
 	}
 	openA, totalA := wa.counts()
@@ -136,14 +137,14 @@ func TestBothDialOneStays(t *testing.T) {
 // queries; what the sender has under way is bounded.
 func TestSlowReceiverIsNotFlooded(t *testing.T) {
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
-	b.store.full = make(chan struct{})
+	empty := b.store.Fill()
 	b.run(b.options("A", nil))
 	a.run(a.options("B", a.dialer(b)))
 	a.untilState(link.StateConnected)
 	body := strings.Repeat("x", 1000)
-	a.store.put(0, slices.Repeat([]string{body}, 50_000)...)
-	b.store.put(0, numbered(0, 100)...)
-	b.store.untilTrimmed(t, 0) // B's messages and A's acknowledgements pass
+	a.store.Put(0, slices.Repeat([]string{body}, 50_000)...)
+	b.store.Put(0, numbered(0, 100)...)
+	b.store.UntilTrimmed(t, 0) // B's messages and A's acknowledgements pass
 	got, err := a.link.Query(t.Context(), "status", []byte("7"))
 	if err != nil || string(got) != "A asked status 7" {
 		t.Fatalf("query: %q, %v", got, err)
@@ -151,8 +152,8 @@ func TestSlowReceiverIsNotFlooded(t *testing.T) {
 	if n := b.store.Accepted(0).Number; n != 0 {
 		t.Fatalf("%d items were accepted without room", n)
 	}
-	close(b.store.full)
-	a.store.untilTrimmed(t, 0)
+	empty()
+	a.store.UntilTrimmed(t, 0)
 	if n := b.store.Accepted(0).Number; n != 50_000 {
 		t.Fatalf("%d items, expected 50000", n)
 	}
@@ -162,22 +163,20 @@ func TestSlowReceiverIsNotFlooded(t *testing.T) {
 // link goes on by itself.
 func TestFailingStoreIsShownAndRetried(t *testing.T) {
 	a, b := pair(t, false)
-	b.store.mu.Lock()
-	b.store.failing = errors.New("no space left on device")
-	b.store.mu.Unlock()
-	a.store.put(0, numbered(0, 10)...)
+	b.store.Fail(errors.New("no space left on device"))
+	a.store.Put(0, numbered(0, 10)...)
 	b.until("the reason", func(st link.Status) bool {
 		return st.State == link.StateWaiting && st.Reason == "cannot put messages of site A: no space left on device"
 	})
-	b.store.mu.Lock()
-	b.store.failing = nil
-	b.store.mu.Unlock()
-	a.store.untilTrimmed(t, 0)
+	b.store.Fail(nil)
+	a.store.UntilTrimmed(t, 0)
 }
 
 func TestStoppedLinkShowsWhy(t *testing.T) {
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
-	a.store.known = queue.Incarnation{99}
+	if err := a.store.Bind(queue.Incarnation{99}); err != nil {
+		t.Fatal(err)
+	}
 	b.run(b.options("A", nil))
 	a.run(a.options("B", a.dialer(b)))
 	st := a.untilState(link.StateStopped)
@@ -199,11 +198,11 @@ func TestStoppedLinkShowsWhy(t *testing.T) {
 // The peer is told why, also while it sends at full rate; it may never be called again.
 func TestStopIsHeardAboveTheNoise(t *testing.T) {
 	a, b := pair(t, false)
-	a.store.put(0, numbered(0, 5)...)
-	a.store.untilTrimmed(t, 0)
+	a.store.Put(0, numbered(0, 5)...)
+	a.store.UntilTrimmed(t, 0)
 	a.stop()
-	b.store.put(0, slices.Repeat([]string{strings.Repeat("x", 1000)}, 20_000)...)
-	a.store.items[0], a.store.low[0] = a.store.items[0][:3], 3 // from a backup
+	b.store.Put(0, slices.Repeat([]string{strings.Repeat("x", 1000)}, 20_000)...)
+	a.store.Restore(0, 3)
 	a.number = 77
 	a.run(a.options("B", a.dialer(b)))
 	a.untilState(link.StateStopped)
@@ -326,7 +325,7 @@ func TestDialingBacksOff(t *testing.T) {
 		o.Clock, o.Random = clock, func() float64 { return random }
 		a.run(o)
 		for _, ms := range want {
-			a.store.put(0, "news")
+			a.store.Put(0, "news")
 			timer := <-clock.timers
 			if timer.pause != ms*time.Millisecond {
 				t.Fatalf("pause of %s, expected %d ms", timer.pause, ms)
@@ -335,7 +334,7 @@ func TestDialingBacksOff(t *testing.T) {
 				t.Fatalf("%d dials between two pauses", n)
 			}
 			<-dialer.calls
-			a.store.put(0, "news")
+			a.store.Put(0, "news")
 			timer.fire()
 		}
 		if got := (<-clock.timers).pause; got != want[len(want)-1]*time.Millisecond {
@@ -411,7 +410,7 @@ func TestSteadyConversationShortensThePause(t *testing.T) {
 func TestLinkWithoutAnAddressWaits(t *testing.T) {
 	a := newSite(t, "A", 1)
 	a.run(a.options("B", nil))
-	a.store.put(0, numbered(0, 3)...)
+	a.store.Put(0, numbered(0, 3)...)
 	st := a.link.Status()
 	want := link.Status{Peer: "B", State: link.StateWaiting, Reason: "no address is configured: site B will call", Waiting: 3}
 	st.Lanes = want.Lanes

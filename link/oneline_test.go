@@ -16,7 +16,7 @@ func TestAPeerThatIsDownIsOneLine(t *testing.T) {
 	a.run(o)
 	for range 50 {
 		<-dialer.calls
-		a.store.put(0, "news")
+		a.store.Put(0, "news")
 		next := <-clock.timers
 		next.fire()
 	}

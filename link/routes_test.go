@@ -121,11 +121,11 @@ func TestTwoRoutesAndTheBetterOneIsUsed(t *testing.T) {
 	b.until("both routes", ready)
 	ends := 0
 	for i := range 6 {
-		a.store.put(0, numbered(i*1000, 1000)...)
-		b.store.put(0, numbered(i*1000, 1000)...)
+		a.store.Put(0, numbered(i*1000, 1000)...)
+		b.store.Put(0, numbered(i*1000, 1000)...)
 		w.cut()
-		a.store.untilTrimmed(t, 0)
-		b.store.untilTrimmed(t, 0)
+		a.store.UntilTrimmed(t, 0)
+		b.store.UntilTrimmed(t, 0)
 		ends += a.untilTransport(link.RouteDirect, link.StateConnecting)
 		ends += a.untilTransport(link.RouteDirect, link.StateConnected)
 	}
@@ -133,7 +133,7 @@ func TestTwoRoutesAndTheBetterOneIsUsed(t *testing.T) {
 		t.Errorf("the conversation ended %d times while the broker was there", ends)
 	}
 	for _, s := range []*site{a, b} {
-		if !slices.Equal(s.store.have(0), numbered(0, 6000)) {
+		if !slices.Equal(s.store.Have(0), numbered(0, 6000)) {
 			t.Fatalf("what arrived at %s is not what was sent", s.name)
 		}
 	}
@@ -157,7 +157,7 @@ func TestRouteIsChangedWhileMessagesFlow(t *testing.T) {
 	b.untilState(link.StateConnected)
 	ends := 0
 	for i := range 4 {
-		a.store.put(0, numbered(i*1000, 1000)...)
+		a.store.Put(0, numbered(i*1000, 1000)...)
 		if i%2 == 0 {
 			a.link.SetRoutes([]link.Route{{Name: link.RouteAMQP, Dialer: fromA, Address: "amqp://broker"}})
 			b.link.SetRoutes([]link.Route{{Name: link.RouteAMQP, Dialer: fromB, Address: "amqp://broker"}})
@@ -169,9 +169,9 @@ func TestRouteIsChangedWhileMessagesFlow(t *testing.T) {
 			b.link.SetRoutes(nil)
 			ends += a.untilTransport(link.RouteAMQP, "")
 		}
-		a.store.untilTrimmed(t, 0)
+		a.store.UntilTrimmed(t, 0)
 	}
-	if !slices.Equal(b.store.have(0), numbered(0, 4000)) {
+	if !slices.Equal(b.store.Have(0), numbered(0, 4000)) {
 		t.Fatal("what arrived is not what was sent")
 	}
 	if ends != 0 {
@@ -208,16 +208,16 @@ func TestSiteBehindNATGetsItsMessagesOverItsOwnCall(t *testing.T) {
 	caller.run(caller.options("A", w))
 	for i := range 4 {
 		called.untilState(link.StateConnected)
-		called.store.put(0, numbered(i*500, 500)...)
-		called.store.put(1, "marker")
-		caller.store.put(0, numbered(i*500, 500)...)
-		called.store.untilTrimmed(t, 0)
-		called.store.untilTrimmed(t, 1)
-		caller.store.untilTrimmed(t, 0)
+		called.store.Put(0, numbered(i*500, 500)...)
+		called.store.Put(1, "marker")
+		caller.store.Put(0, numbered(i*500, 500)...)
+		called.store.UntilTrimmed(t, 0)
+		called.store.UntilTrimmed(t, 1)
+		caller.store.UntilTrimmed(t, 0)
 		w.cut()
 		called.untilState(link.StateWaiting)
 	}
-	if !slices.Equal(caller.store.have(0), numbered(0, 2000)) || !slices.Equal(called.store.have(0), numbered(0, 2000)) || len(caller.store.have(1)) != 4 {
+	if !slices.Equal(caller.store.Have(0), numbered(0, 2000)) || !slices.Equal(called.store.Have(0), numbered(0, 2000)) || len(caller.store.Have(1)) != 4 {
 		t.Fatal("what arrived is not what was sent")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"fmqm/internal/rabbittest"
+	"fmqm/link/linktest"
 )
 
 // TestConformance holds the client over RabbitMQ and the fake of the tests to the same:
@@ -48,7 +49,7 @@ func (e *told) expect(t *testing.T, want ...string) {
 			if got != w {
 				t.Fatalf("told %q, expected %q", got, w)
 			}
-		case <-time.After(patience):
+		case <-time.After(linktest.Patience):
 			t.Fatalf("waited in vain for %q", w)
 		}
 	}
@@ -79,7 +80,7 @@ func conform(t *testing.T, open opener, to target) {
 				t.Fatal("there will be nothing more")
 			}
 			return d
-		case <-time.After(patience):
+		case <-time.After(linktest.Patience):
 			t.Fatal("nothing comes")
 		}
 		return delivery{}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fmqm/link"
+	"fmqm/link/linktest"
 	"fmqm/link/seal"
 )
 
@@ -79,7 +80,7 @@ func TestAcknowledgements(t *testing.T) {
 	for tag := uint64(0); tag < n; {
 		select {
 		case tag = <-a.tags:
-		case <-time.After(patience):
+		case <-time.After(linktest.Patience):
 			t.Fatalf("acknowledged up to %d of %d", tag, n)
 		}
 	}
@@ -104,7 +105,7 @@ func TestOldDeliveries(t *testing.T) {
 	k.add(1)
 	select {
 	case <-a.tags:
-	case <-time.After(patience):
+	case <-time.After(linktest.Patience):
 		t.Fatal("it is kept for ever")
 	}
 }

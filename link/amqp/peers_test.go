@@ -10,6 +10,7 @@ import (
 
 	"fmqm/internal/rabbittest"
 	"fmqm/link"
+	"fmqm/link/linktest"
 	"fmqm/processtable"
 )
 
@@ -63,7 +64,7 @@ func dialed(t *testing.T, a, b *site) (x, y *Conn) {
 // receive gives the next delivery of c, or fails in time.
 func receive(t *testing.T, c *Conn) link.Delivery {
 	t.Helper()
-	stop := time.AfterFunc(patience, func() { _ = c.Close() })
+	stop := time.AfterFunc(linktest.Patience, func() { _ = c.Close() })
 	defer stop.Stop()
 	d, err := c.Receive()
 	must(t, err)

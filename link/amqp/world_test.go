@@ -1,12 +1,10 @@
 package amqp
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"fmqm/internal/faultnet"
 	"fmqm/internal/rabbittest"
 	"fmqm/link"
+	"fmqm/link/linktest"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -35,32 +34,15 @@ func (c fastClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d/speed, f).Stop
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // site is a daemon as far as this room is concerned: a broker access and one link.
 type site struct {
 	t      testing.TB
 	name   processtable.NodeID
-	store  *store
+	store  *linktest.Store
 	proxy  *faultnet.Proxy
 	broker *Broker
 	link   *link.Link
-	log    *lockedBuffer
+	log    *linktest.Log
 	states chan Status
 	links  chan link.Status
 }
@@ -93,7 +75,7 @@ func newSite(t testing.TB, name processtable.NodeID, addr, vhost string, change 
 	t.Helper()
 	proxy, err := faultnet.Listen(addr)
 	must(t, err)
-	s := &site{t: t, name: name, store: newStore(), proxy: proxy, log: &lockedBuffer{}, states: make(chan Status, 10_000)}
+	s := &site{t: t, name: name, store: linktest.NewStore(), proxy: proxy, log: &linktest.Log{}, states: make(chan Status, 10_000)}
 	o := options(t, name, proxy.Addr(), vhost)
 	o.Log = zerolog.New(s.log)
 	o.OnState = func(st Status) { s.states <- st }
@@ -119,7 +101,7 @@ func (s *site) connect(peer processtable.NodeID) {
 }
 
 func (s *site) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 	if s.link != nil {
 		if err := s.link.Stop(ctx); err != nil {
@@ -140,7 +122,7 @@ func (s *site) close() {
 // untilState waits for a state of the access to the broker.
 func (s *site) untilState(what string, holds func(Status) bool) Status {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(linktest.Patience)
 	defer deadline.Stop()
 	for {
 		select {
@@ -162,7 +144,7 @@ func (s *site) until(state State) Status {
 // untilLink waits for a state of the link.
 func (s *site) untilLink(what string, holds func(link.Status) bool) link.Status {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(linktest.Patience)
 	defer deadline.Stop()
 	for {
 		select {
@@ -206,8 +188,8 @@ func (f *traffic) put(n int) {
 		if i%10 == 0 {
 			lane = 1
 		}
-		f.a.store.put(lane, text)
-		f.b.store.put(lane, text)
+		f.a.store.Put(lane, text)
+		f.b.store.Put(lane, text)
 	}
 	f.n += n
 }
@@ -218,21 +200,14 @@ func (f *traffic) arrived(t testing.TB) {
 	for _, way := range [][2]*site{{f.a, f.b}, {f.b, f.a}} {
 		from, to := way[0].store, way[1].store
 		for lane := range link.Lanes {
-			from.await(t, fmt.Sprintf("all of %s's lane %d is confirmed: %+v", way[0].name, lane, way[0].link.Status()), func() bool {
-				return from.low[lane] == uint64(len(from.items[lane]))
-			})
-			to.mu.Lock()
-			got := to.got[lane]
-			to.mu.Unlock()
-			from.mu.Lock()
-			sent := from.items[lane]
-			from.mu.Unlock()
+			from.UntilTrimmed(t, message.Lane(lane))
+			got, sent := to.Have(message.Lane(lane)), from.Sent(message.Lane(lane))
 			if len(got) != len(sent) {
 				t.Fatalf("%s got %d items of %d in lane %d", way[1].name, len(got), len(sent), lane)
 			}
 			for i := range got {
-				if got[i] != string(sent[i].Payload) {
-					t.Fatalf("%s got %q as item %d of lane %d, expected %q", way[1].name, got[i], i, lane, sent[i].Payload)
+				if got[i] != sent[i] {
+					t.Fatalf("%s got %q as item %d of lane %d, expected %q", way[1].name, got[i], i, lane, sent[i])
 				}
 			}
 		}

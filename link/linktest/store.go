@@ -1,0 +1,279 @@
+package linktest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// Patience is how long a test waits for what must come; nothing waits that long.
+const Patience = time.Minute
+
+// Store is a site's memory, for one peer: outbox, inbox and what it knows of the peer. It
+// may be used by any goroutine. NewStore makes one.
+type Store struct {
+	// KeepNothing lets it count what comes, and no more. It is set before the link starts.
+	KeepNothing bool
+
+	mu       sync.Mutex
+	items    [link.Lanes][]link.Item
+	low      [link.Lanes]uint64
+	accepted [link.Lanes]link.Position
+	got      [link.Lanes][]string
+	changed  chan struct{} // closed and made anew when something changes
+	wake     chan struct{}
+	known    queue.Incarnation
+	began    [link.Lanes]link.Position
+	full     chan struct{} // Capacity blocks until it is closed
+	failing  error         // of Bind, Rebind, Begin and Accept
+}
+
+// NewStore gives a store that is empty, has room and does not fail.
+func NewStore() *Store {
+	full := make(chan struct{})
+	close(full)
+	return &Store{wake: make(chan struct{}, 1), changed: make(chan struct{}), full: full}
+}
+
+func (s *Store) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Put appends messages to a lane of the outbox.
+func (s *Store) Put(lane message.Lane, payloads ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range payloads {
+		last := s.position(lane, uint64(len(s.items[lane])))
+		s.items[lane] = append(s.items[lane], link.Item{Number: last.Number + 1, Hash: queue.HashNext(last.Hash, []byte(p)), Payload: []byte(p)})
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) position(lane message.Lane, n uint64) link.Position {
+	if n == 0 {
+		return link.Position{}
+	}
+	return link.Position{Number: n, Hash: s.items[lane][n-1].Hash}
+}
+
+// Last is the last position of a lane of the outbox.
+func (s *Store) Last(lane message.Lane) link.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.position(lane, uint64(len(s.items[lane])))
+}
+
+// Low is up to where the peer has confirmed.
+func (s *Store) Low(lane message.Lane) link.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.position(lane, s.low[lane])
+}
+
+// Read gives messages of the outbox.
+func (s *Store) Read(lane message.Lane, from uint64, maxBytes int) ([]link.Item, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if from <= s.low[lane] || from > uint64(len(s.items[lane])) {
+		return nil, fmt.Errorf("no item %d", from)
+	}
+	rest, size, n := s.items[lane][from-1:], 0, 0
+	for n < len(rest) {
+		if size += len(rest[n].Payload); size > maxBytes && n > 0 {
+			break
+		}
+		n++
+	}
+	return rest[:n:n], nil
+}
+
+// Trim takes the peer's word for having all up to number.
+func (s *Store) Trim(lane message.Lane, number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.low[lane] = number
+	s.change()
+}
+
+// Wake is signalled when something was put.
+func (s *Store) Wake() <-chan struct{} { return s.wake }
+
+// Accepted is up to where a lane of the inbox has come.
+func (s *Store) Accepted(lane message.Lane) link.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accepted[lane]
+}
+
+// Accept takes messages at once, unless they leave a gap.
+func (s *Store) Accept(lane message.Lane, items []link.Item, done func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing != nil {
+		done(s.failing)
+		return
+	}
+	for _, i := range items {
+		if i.Number != s.accepted[lane].Number+1 {
+			done(fmt.Errorf("item %d after %d", i.Number, s.accepted[lane].Number))
+			return
+		}
+		s.accepted[lane] = link.Position{Number: i.Number, Hash: i.Hash}
+		if !s.KeepNothing {
+			s.got[lane] = append(s.got[lane], string(i.Payload))
+		}
+	}
+	s.change()
+	done(nil)
+}
+
+// Have is what came in a lane.
+func (s *Store) Have(lane message.Lane) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got[lane])
+}
+
+// Capacity waits while there is no room.
+func (s *Store) Capacity(ctx context.Context) error {
+	s.mu.Lock()
+	full := s.full
+	s.mu.Unlock()
+	select {
+	case <-full:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Known is the peer's store, if it is known.
+func (s *Store) Known() (queue.Incarnation, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known, s.known != queue.Incarnation{}
+}
+
+// Bind makes the peer's store known.
+func (s *Store) Bind(i queue.Incarnation) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing != nil {
+		return s.failing
+	}
+	s.known = i
+	return nil
+}
+
+// Rebind takes a new store of the peer: nothing was accepted from it.
+func (s *Store) Rebind(i queue.Incarnation) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing != nil {
+		return s.failing
+	}
+	s.known = i
+	for l := range link.Lanes {
+		s.began[l] = s.position(message.Lane(l), s.low[l])
+		s.accepted[l], s.got[l] = link.Position{}, nil
+	}
+	return nil
+}
+
+// Began is where the conversation began.
+func (s *Store) Began() ([link.Lanes]link.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.began, nil
+}
+
+// Begin lets the peer's lanes begin behind what it has no more.
+func (s *Store) Begin(at [link.Lanes]link.Position) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range at {
+		if s.accepted[l].Number == 0 {
+			s.accepted[l] = at[l]
+		}
+	}
+	return s.failing
+}
+
+// Sent is what was put into a lane of the outbox.
+func (s *Store) Sent(lane message.Lane) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, i := range s.items[lane] {
+		all = append(all, string(i.Payload))
+	}
+	return all
+}
+
+// Fill leaves no room for what comes, until the function that it gives is called.
+func (s *Store) Fill() (empty func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	full := make(chan struct{})
+	s.full = full
+	return func() { close(full) }
+}
+
+// Fail lets everything fail that is to be on disk; nil: nothing does any more.
+func (s *Store) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = err
+}
+
+// Restore makes of the lane's outbox what it was when n messages had been put and
+// confirmed, as from a backup. The link is stopped.
+func (s *Store) Restore(lane message.Lane, n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items[lane], s.low[lane] = s.items[lane][:n], n
+}
+
+// UntilTrimmed waits until the peer has everything of a lane.
+func (s *Store) UntilTrimmed(t testing.TB, lane message.Lane) {
+	t.Helper()
+	s.until(t, "everything is confirmed", func() bool { return s.low[lane] == uint64(len(s.items[lane])) })
+}
+
+// UntilAccepted waits until so many messages of a lane have come.
+func (s *Store) UntilAccepted(t testing.TB, lane message.Lane, n uint64) {
+	t.Helper()
+	s.until(t, fmt.Sprintf("%d messages have come", n), func() bool { return s.accepted[lane].Number >= n })
+}
+
+// until waits for a state of the store.
+func (s *Store) until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
