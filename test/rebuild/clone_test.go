@@ -1,70 +1,56 @@
 package rebuild
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"fmqm/test/fleet"
 )
 
-// clone runs a second daemon on a copy of the site's store, on an address of its own, and
-// gives what ends it.
-func (s *scene) clone() (end func()) {
-	s.Helper()
-	site := s.Sites[lost]
-	dir := filepath.Join(s.TempDir(), "clone")
-	site.Stop()
-	if err := os.CopyFS(dir, os.DirFS(site.Dir)); err != nil && !strings.Contains(err.Error(), "sock") {
-		s.Fatal(err)
-	}
-	site.Start()
-	site.Answers()
-	s.Connected(s.ctx)
-	text, err := os.ReadFile(site.File("fmqmd.yaml"))
-	if err != nil {
-		s.Fatal(err)
-	}
-	config := filepath.Join(dir, "fmqmd.yaml")
-	if err := os.WriteFile(config, []byte(strings.Replace(string(text), site.Listen, fleet.FreePort(s.T), 1)), 0o600); err != nil {
-		s.Fatal(err)
-	}
-	c := exec.Command(filepath.Join(fleet.Bin, "fmqmd"), "run", "--config", config)
-	if err := c.Start(); err != nil {
-		s.Fatal(err)
-	}
-	ended := false
-	end = func() {
-		if !ended {
-			ended = true
-			_ = c.Process.Kill()
-			_ = c.Wait()
+// L1: a second daemon runs on a copy of a site's store, on another machine, while
+// instances run. Over direct links the session numbers show it: the peers stop their links
+// to both, and no other; once the copy is gone an operator lets them go on. A broker lets
+// only one of the two receive: the other is told, and the work goes on. Either way nothing
+// of what the copy did reaches anybody.
+func TestAClonedStore(t *testing.T) {
+	overEachWay(t, func(t *testing.T, w way) {
+		s := newScene(t, options{way: w, seed: 44, processes: 50, instances: 10})
+		started := s.start(4)
+		site := s.Sites[lost]
+		site.Stop()
+		twin := site.Twin(s.work.TwinPrograms)
+		site.Start()
+		s.Connected(s.ctx)
+		twin.Start()
+		twin.Answers()
+		if w == direct {
+			s.twinStopsLinks()
+		} else {
+			twin.Says("a second daemon runs with this node's name: stop one of the two, and see that no copy of its data directory is in use")
+			s.work.Progress(s.ctx, s.work.Expected()/4)
+			s.Connected(s.ctx)
 		}
-	}
-	s.Cleanup(end)
-	return end
+		twin.Stop()
+		if w == direct {
+			s.retry()
+		}
+		s.allStarted(started)
+		s.Connected(s.ctx)
+		s.say(s.work.Judge(s.ctx))
+		t.Logf("the copy's programs made %d attempts of their own", s.work.JudgeTwins())
+	})
 }
 
-// L1: two daemons run on copies of one store, at two addresses. The session numbers show
-// it: the peers stop their links to both, and no other. Once one of them is gone and the
-// daemons were started again, everything goes on.
-func TestAClonedStore(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, 44, 6, 3)
-	end := s.clone()
+// twinStopsLinks checks what the peers and the site say while a copy of it runs.
+func (s *scene) twinStopsLinks() {
+	s.Helper()
 	s.stopped(6)
-	if l := s.link("A", lost); !strings.Contains(l.Reason, "two daemons run under the name B") ||
-		!strings.Contains(l.Reason, "stop one of them, and see that no copy of its data directory is in use, then restart the daemons") {
-		t.Errorf("A says %q", l.Reason)
-	}
-	end()
 	for _, name := range peers() {
-		s.Sites[name].Stop()
-		s.Sites[name].Start()
+		if l := s.link(name, lost); !strings.Contains(l.Reason, "two daemons run under the name B") ||
+			!strings.Contains(l.Reason, "stop one of them, and see that no copy of its data directory is in use, then here: fmqm links retry B") {
+			s.Errorf("%s says %q", name, l.Reason)
+		}
+		s.Until(s.ctx, lost+" hears it from "+name, func() bool {
+			l := s.link(lost, name)
+			return l.State == "stopped" && strings.Contains(l.Reason, "two daemons run under the name B")
+		})
 	}
-	s.Connected(s.ctx)
-	s.halfway()
-	t.Log(s.work.Judge(s.ctx))
 }
