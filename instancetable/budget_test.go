@@ -9,27 +9,46 @@ import (
 	"fmqm/navigator"
 )
 
-// Two tables with one budget stay within it together, down to one entry each.
+// Tables with one budget stay within it together. One that has used it up does not
+// leave the others without room: each has its share, and what it adds beyond that goes.
 func TestTablesShareABudget(t *testing.T) {
 	size := (&navigator.State{}).Bytes()
-	shared := NewBudget(4 * size)
-	tables := []*Table{New(Limits{Entries: 100, Bytes: 100 * size, Shared: shared}), New(Limits{Entries: 100, Bytes: 100 * size, Shared: shared})}
+	for what, shared := range map[string]*Budget{"entries": NewBudget(4, 100*size), "bytes": NewBudget(100, 4*size)} {
+		t.Run(what, func(t *testing.T) { shareFour(t, shared, size) })
+	}
+}
+
+func shareFour(t *testing.T, shared *Budget, size int) {
+	table := func() *Table { return New(Limits{Entries: 100, Bytes: 100 * size, Shared: shared}) }
+	parked, beside, unused := table(), table(), table()
 	add := func(table *Table, n int) {
 		for range n {
-			key := message.Entry{Instance: uuid.New(), Activity: "a"}
-			table.Add(&Entry{Key: key, State: &navigator.State{Entry: key}})
+			table.Add(NewEntry(message.Entry{Instance: uuid.New(), Activity: "a"}, nil))
 		}
 	}
-	add(tables[0], 10)
-	if got := tables[0].Len(); got != 4 {
-		t.Fatalf("%d entries, the budget is for 4", got)
+	expect := func(what string, ofParked, ofBeside, listed, sharing int) {
+		t.Helper()
+		if a, b := parked.Len(), beside.Len(); a != ofParked || b != ofBeside || unused.Len() != 0 {
+			t.Fatalf("%s: %d and %d entries, want %d and %d", what, a, b, ofParked, ofBeside)
+		}
+		if e, b := shared.usedEntries.Load(), shared.usedBytes.Load(); e != int64(listed) || b != int64(listed*size) {
+			t.Fatalf("%s: %d entries and %d bytes used, want %d and %d", what, e, b, listed, listed*size)
+		}
+		if got := shared.tables.Load(); got != int64(sharing) {
+			t.Fatalf("%s: %d tables share it, want %d", what, got, sharing)
+		}
 	}
-	add(tables[1], 10)
-	if got := tables[1].Len(); got != 1 {
-		t.Fatalf("%d entries in the second table, the first one has used the budget", got)
-	}
-	add(tables[0], 1)
-	if used := shared.used.Load(); used > int64(4*size) {
-		t.Fatalf("%d bytes used of %d", used, 4*size)
-	}
+	add(parked, 10)
+	expect("one table has the whole budget", 4, 0, 4, 1)
+	add(beside, 10)
+	expect("the second has half of it, although it is spent", 4, 2, 6, 2)
+	add(parked, 1)
+	expect("the first is down to its half when it adds", 2, 2, 4, 2)
+	beside.All(func(e *Entry) bool {
+		beside.SetPhase(e, Running)
+		return true
+	})
+	expect("what is in execution takes nothing of it", 2, 2, 2, 1)
+	add(parked, 10)
+	expect("and leaves it to the others", 4, 2, 4, 1)
 }

@@ -1,8 +1,6 @@
 package instancetable
 
 import (
-	"container/list"
-
 	"fmqm/message"
 	"fmqm/navigator"
 )
@@ -32,8 +30,24 @@ type Entry struct {
 	// how that ended.
 	Newcomers []message.Message
 
-	element *list.Element // in the order of use; nil while pinned
-	bytes   int
+	older, newer *Entry // in the order of use
+	listed       bool   // in that order; not while pinned
+	bytes        int
+}
+
+// NewEntry makes an entry without messages. It and its state are one object: there are
+// thousands of entries that wait for days, and what each costs is the objects that the
+// garbage collector has to look at in every cycle.
+func NewEntry(key message.Entry, a *navigator.Activity) *Entry {
+	both := &struct {
+		entry Entry
+		state navigator.State
+	}{
+		entry: Entry{Key: key, Activity: a},
+		state: navigator.State{Entry: key},
+	}
+	both.entry.State = &both.state
+	return &both.entry
 }
 
 // pinned: something of the entry is in memory only.
@@ -51,7 +65,7 @@ type Limits struct {
 type Table struct {
 	limits  Limits
 	entries map[message.Entry]*Entry
-	unused  *list.List // of *Entry, the longest unused in front
+	unused  order
 	bytes   int
 	evicted *filter
 	scanned bool
@@ -62,7 +76,6 @@ func New(limits Limits) *Table {
 	return &Table{
 		limits:  limits,
 		entries: map[message.Entry]*Entry{},
-		unused:  list.New(),
 		evicted: newFilter(minFilterBits),
 	}
 }
@@ -73,8 +86,9 @@ func (t *Table) Len() int { return len(t.entries) }
 // Get finds an entry and marks it as used, or gives nil.
 func (t *Table) Get(key message.Entry) *Entry {
 	e := t.entries[key]
-	if e != nil && e.element != nil {
-		t.unused.MoveToBack(e.element)
+	if e != nil && e.listed {
+		t.unused.remove(e)
+		t.unused.add(e)
 	}
 	return e
 }
@@ -118,35 +132,29 @@ func (t *Table) settle(e *Entry) {
 		return
 	}
 	e.bytes = e.State.Bytes()
-	t.count(e.bytes)
-	e.element = t.unused.PushBack(e)
-	for t.unused.Len() > 1 && t.full() {
-		oldest, ok := t.unused.Front().Value.(*Entry)
-		if !ok {
-			return
-		}
-		t.Evict(oldest)
+	t.unused.add(e)
+	t.count(1, e.bytes)
+	for t.unused.len > 1 && t.full() {
+		t.Evict(t.unused.oldest)
 	}
 }
 
 func (t *Table) unlist(e *Entry) {
-	if e.element == nil {
+	if !e.listed {
 		return
 	}
-	t.unused.Remove(e.element)
-	t.count(-e.bytes)
-	e.element = nil
+	t.unused.remove(e)
+	t.count(-1, e.bytes)
 }
 
-func (t *Table) count(bytes int) {
-	t.bytes += bytes
-	if t.limits.Shared != nil {
-		t.limits.Shared.used.Add(int64(bytes))
-	}
+// count notes that an entry was listed, or taken out (n is -1).
+func (t *Table) count(n, bytes int) {
+	t.bytes += n * bytes
+	t.limits.Shared.count(n, bytes, t.unused.len)
 }
 
 func (t *Table) full() bool {
-	return t.unused.Len() > t.limits.Entries || t.bytes > t.limits.Bytes || t.limits.Shared.full()
+	return t.unused.len > t.limits.Entries || t.bytes > t.limits.Bytes || t.limits.Shared.full(t.unused.len, t.bytes)
 }
 
 // Evict drops an entry from memory; its messages are its durable form.

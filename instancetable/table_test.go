@@ -286,7 +286,24 @@ func (m *model) check(rt *rapid.T) {
 	if unused > 1 && (unused > m.table.limits.Entries || bytes > m.table.limits.Bytes) {
 		rt.Fatalf("%d entries of %d bytes are in memory, over %+v", unused, bytes, m.table.limits)
 	}
-	if unused != m.table.unused.Len() || bytes != m.table.bytes {
-		rt.Fatalf("%d entries of %d bytes, counted as %d of %d", unused, bytes, m.table.unused.Len(), m.table.bytes)
+	if unused != m.table.unused.len || bytes != m.table.bytes {
+		rt.Fatalf("%d entries of %d bytes, counted as %d of %d", unused, bytes, m.table.unused.len, m.table.bytes)
+	}
+}
+
+// What waits for days is looked at by every cycle of the garbage collector: an entry and
+// its state are one object, and its place in the order of use is none.
+func TestAnEntryIsOneObject(t *testing.T) {
+	table := New(Limits{Entries: 1, Bytes: 1 << 20})
+	table.Add(entry("a", 1))
+	var e *Entry
+	if n := testing.AllocsPerRun(100, func() { e = NewEntry(key("a"), nil) }); n != 1 {
+		t.Errorf("an entry and its state are %v objects", n)
+	}
+	if e.State.Entry != e.Key || e.Key != key("a") {
+		t.Errorf("the entry %v has the state of %v", e.Key, e.State.Entry)
+	}
+	if n := testing.AllocsPerRun(100, func() { table.Touch(table.Get(key("a"))) }); n != 0 {
+		t.Errorf("to be used once more costs %v objects", n)
 	}
 }

@@ -189,7 +189,7 @@ func (c *core) load(key message.Entry, messages []message.Message, now time.Time
 		c.late(key, record, messages, now)
 		return
 	}
-	e := &instancetable.Entry{Key: key, Activity: a, State: &navigator.State{Entry: key}}
+	e := instancetable.NewEntry(key, a)
 	if c.store.HasMarkers(c.id()) {
 		marker, err := c.store.Marker(c.id(), key.Instance)
 		if err != nil {

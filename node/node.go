@@ -32,8 +32,8 @@ type Options struct {
 	Clock    queue.Clock // default: the system's
 	Random   io.Reader   // of incarnation and session; default: crypto/rand
 
-	CacheEntries int           // entries in memory, for each process queue, beyond those in execution; default 20,000
-	CacheBytes   int           // and the bytes of those of all process queues together; default 32 MiB
+	CacheEntries int           // entries in memory, of all process queues together, beyond those in execution; default 8,192
+	CacheBytes   int           // and their bytes; default 32 MiB
 	DirtyLimit   int           // entries whose newcomers wait in memory, beyond which links and starts wait; default 50,000
 	Grace        time.Duration // for programs that run when the node stops; default 10 s
 	Limits       Limits
@@ -71,7 +71,7 @@ func (o *Options) defaults() {
 		o.Clock = systemClock{}
 	}
 	if o.CacheEntries == 0 {
-		o.CacheEntries = 20_000
+		o.CacheEntries = 8192
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 32 << 20
@@ -129,7 +129,7 @@ func Open(o Options) (*Node, error) {
 		name: o.Name, options: o, clock: o.Clock, queue: manager,
 		log:     o.Log.With().Str("node", string(o.Name)).Logger(),
 		session: newSession(o.Random),
-		cache:   instancetable.NewBudget(o.CacheBytes),
+		cache:   instancetable.NewBudget(o.CacheEntries, o.CacheBytes),
 		tables:  map[processtable.ProcessID]*thread{},
 		refused: map[processtable.ProcessID]refusedTable{},
 		links:   map[processtable.NodeID]*link.Link{},

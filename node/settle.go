@@ -221,7 +221,7 @@ func (c *core) candidate(key message.Entry) *tentative {
 		c.fail(err)
 		return nil
 	}
-	e := &instancetable.Entry{Key: key, Activity: a, State: &navigator.State{Entry: key}}
+	e := instancetable.NewEntry(key, a)
 	return &tentative{entry: e, fresh: true, state: &navigator.State{Entry: key}}
 }
 
