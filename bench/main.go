@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -53,12 +54,16 @@ func main() {
 	only := flag.String("only", "", "measure only this `SCENARIO`, and print JSON: "+names())
 	asJSON := flag.Bool("json", false, "print JSON, a line for each figure")
 	profile := flag.String("cpuprofile", "", "with -only: write a CPU profile to this `FILE`")
+	fresh := flag.Bool("rounds", false, "what the scenario parked starts: for each line of standard input run a round on a fresh node, and print what it cost")
 	flag.Parse()
 	d := time.Duration(*seconds * float64(time.Second))
 	var err error
-	if *only != "" {
+	switch {
+	case *fresh:
+		err = rounds(context.Background(), os.Stdin, os.Stdout)
+	case *only != "":
 		err = one(*only, d, *profile)
-	} else {
+	default:
 		err = all(d, *asJSON)
 	}
 	if err != nil {
@@ -164,9 +169,9 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-func median(all []time.Duration) time.Duration {
+func median[T cmp.Ordered](all []T) (middle T) {
 	if len(all) == 0 {
-		return 0
+		return middle
 	}
 	slices.Sort(all)
 	return all[len(all)/2]

@@ -2,70 +2,96 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
-const (
-	parkedInstances = 100_000
-	besideInstances = 1000
-)
+const parkedInstances = 100_000
 
 // parked: instances that wait for a site that is not there, and what they cost those
 // that run.
-func parked(ctx context.Context, d time.Duration) ([]figure, error) {
+func parked(ctx context.Context, _ time.Duration) ([]figure, error) {
 	return inDirectory(func(dir string) ([]figure, error) {
-		s, err := openSite(dir, "A", nil)
+		fresh, err := startFresh(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.upload(ctx, parkedJoin()); err != nil {
-			return nil, err
-		}
-		if err := s.upload(ctx, renamed(chain("A"), "beside")); err != nil {
-			return nil, err
-		}
-		fresh, err := s.beside(ctx)
-		if err != nil {
-			return nil, err
-		}
-		anon, file, goroutines := memory()
-		begun := time.Now()
-		if err := s.park(ctx); err != nil {
-			return nil, err
-		}
-		parking := time.Since(begun)
-		anonAtOnce, _, _ := memory()
-		anonAfter, fileAfter, goroutinesAfter := memoryAtRest()
-		full, err := s.beside(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.stop(ctx); err != nil {
-			return nil, err
-		}
-		begun = time.Now()
-		if s, err = openSite(dir, "A", nil); err != nil {
-			return nil, err
-		}
-		if err := s.named(ctx, "beside"); err != nil {
-			return nil, err
-		}
-		first := time.Since(begun)
-		return []figure{
-			{Name: "100,000 parked on a join: started", Value: parkedInstances / parking.Seconds(), Unit: "instances/s"},
-			{Name: "  growth of RssAnon, right then", Value: mib(anonAtOnce - anon), Unit: "MiB"},
-			{Name: "  growth of RssAnon, at rest", Value: mib(anonAfter - anon), Unit: "MiB", Goal: "at most 100"},
-			{Name: "  growth of RssFile", Value: mib(fileAfter - file), Unit: "MiB"},
-			{Name: "  growth of goroutines", Value: float64(goroutinesAfter - goroutines), Unit: "", Goal: "as at rest"},
-			{Name: "  restart to the first new instance's end", Value: first.Seconds(), Unit: "s", Goal: "at most 3"},
-			(figure{Name: "  1,000 instances beside them", Value: full.Seconds(), Unit: "s", Goal: "at most 1.1"}).against("s on the fresh node", fresh.Seconds()),
-		}, s.stop(ctx)
+		figures, err := parkedBeside(ctx, dir, fresh)
+		return figures, errors.Join(err, fresh.stop())
 	})
+}
+
+func parkedBeside(ctx context.Context, dir string, fresh *freshNode) ([]figure, error) {
+	s, err := openBeside(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.upload(ctx, parkedJoin()); err != nil {
+		return nil, err
+	}
+	empty, err := s.turns(ctx, fresh, emptyTurns)
+	if err != nil {
+		return nil, err
+	}
+	figures, err := s.parking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, err := s.turns(ctx, fresh, parkedTurns)
+	if err != nil {
+		return nil, err
+	}
+	first, err := s.again(ctx, dir)
+	return append(
+		figures,
+		figure{Name: "  restart to the first new instance's end", Value: first.Seconds(), Unit: "s", Goal: "at most 3"},
+		compareTurns("  1,000 instances beside them", "at most 1.1", full),
+		compareCPU("    CPU of them", full),
+		compareTurns("  1,000 instances before they were parked", "", empty),
+		compareCPU("    CPU of them", empty),
+	), err
+}
+
+// parking is the figures of the instances being started, and of the memory that they take.
+func (s *site) parking(ctx context.Context) ([]figure, error) {
+	anon, file, goroutines := memory()
+	begun := time.Now()
+	if err := s.park(ctx); err != nil {
+		return nil, err
+	}
+	took := time.Since(begun)
+	anonAtOnce, _, _ := memory()
+	anonAfter, fileAfter, goroutinesAfter := memoryAtRest()
+	return []figure{
+		{Name: "100,000 parked on a join: started", Value: parkedInstances / took.Seconds(), Unit: "instances/s"},
+		{Name: "  growth of RssAnon, right then", Value: mib(anonAtOnce - anon), Unit: "MiB"},
+		{Name: "  growth of RssAnon, at rest", Value: mib(anonAfter - anon), Unit: "MiB", Goal: "at most 100"},
+		{Name: "  growth of RssFile", Value: mib(fileAfter - file), Unit: "MiB"},
+		{Name: "  growth of goroutines", Value: float64(goroutinesAfter - goroutines), Unit: "", Goal: "as at rest"},
+	}, nil
+}
+
+// again stops the node, opens it once more, and gives how long it is until a new
+// instance has ended.
+func (s *site) again(ctx context.Context, dir string) (time.Duration, error) {
+	if err := s.stop(ctx); err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	s, err := openSite(dir, "A", nil)
+	if err != nil {
+		return 0, err
+	}
+	err = s.named(ctx, besideProcess)
+	took := time.Since(begun)
+	return took, errors.Join(err, s.stop(ctx))
 }
 
 // park starts the instances and waits until each waits.
@@ -85,35 +111,9 @@ func (s *site) park(ctx context.Context) error {
 		<-reached
 	}
 	s.mu.Lock()
-	clear(s.ends)
+	s.ends = map[uuid.UUID]chan struct{}{} // cleared, it would keep its room
 	s.mu.Unlock()
 	return err
-}
-
-// beside runs a thousand instances of another process, 64 at once, ten times, and
-// gives the quickest: what is compared is the node, not the machine's mood.
-func (s *site) beside(ctx context.Context) (time.Duration, error) {
-	best := time.Duration(0)
-	for range 10 {
-		var left atomic.Int64
-		left.Store(besideInstances)
-		begun := time.Now()
-		err := parallel(64, func() error {
-			for left.Add(-1) >= 0 {
-				if err := s.named(ctx, "beside"); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-		if took := time.Since(begun); best == 0 || took < best {
-			best = took
-		}
-	}
-	return best, nil
 }
 
 // memory is the resident memory of this process in bytes, of its own and of mapped
