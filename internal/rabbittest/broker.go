@@ -159,7 +159,7 @@ func (b *Broker) prepare() error {
 			"ssl_options.cacertfile = "+t.CA, "ssl_options.certfile = "+t.Cert, "ssl_options.keyfile = "+t.Key,
 			"ssl_options.verify = verify_peer",
 			fmt.Sprintf("ssl_options.fail_if_no_peer_cert = %t", t.Require),
-			"auth_mechanisms.1 = PLAIN", "auth_mechanisms.2 = EXTERNAL",
+			"auth_mechanisms.1 = EXTERNAL", "auth_mechanisms.2 = PLAIN",
 			"ssl_cert_login_from = common_name")
 	}
 	conf = append(conf, b.o.Config...)

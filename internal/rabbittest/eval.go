@@ -231,8 +231,13 @@ func (b *Broker) Connections() (int, error) {
 }
 
 // Ctl runs rabbitmqctl, which takes one or two seconds.
-func (b *Broker) Ctl(args ...string) (string, error) {
-	out, err := b.command(b.tools.ctl, args...).CombinedOutput()
+func (b *Broker) Ctl(args ...string) (string, error) { return b.CtlInput("", args...) }
+
+// CtlInput is Ctl for commands that ask for something, such as a password.
+func (b *Broker) CtlInput(input string, args ...string) (string, error) {
+	cmd := b.command(b.tools.ctl, args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("rabbitmqctl %s: %w: %s", strings.Join(args, " "), err, out)
 	}

@@ -109,7 +109,8 @@ func (p *probe) queue() bool {
 	return p.say("queue", err, "%s is there (%s)", p.t.queue, kind)
 }
 
-// receive begins to consume and ends at once: what comes goes back.
+// receive begins to consume and ends at once: what comes goes back. What keeps a second
+// daemon off is tried too; it is gone with the connection.
 func (p *probe) receive() {
 	if n, err := consumers(p.conn, p.t.queue); err == nil && n > 0 {
 		p.say("receive", nil, "a daemon receives from %s now: that is this node's, or another one has its name", p.t.queue)
@@ -124,6 +125,9 @@ func (p *probe) receive() {
 		}
 		return err
 	})
+	if err == nil {
+		err = try(p.conn, func(ch channel) error { return ch.Lock(lockName(p.o.Self)) })
+	}
 	p.say("receive", err, "this user may receive from %s", p.t.queue)
 }
 

@@ -89,7 +89,7 @@ func TestConnectDirect(t *testing.T) {
 }
 
 // permissions are the lines of the page that give a user what he needs.
-var permissions = regexp.MustCompile(`(?m)^    rabbitmqctl set_permissions -p (\S+) (\S+) '([^']*)' '([^']*)' '([^']*)'$`)
+var permissions = regexp.MustCompile(`(?m)^    rabbitmqctl set_permissions -p (\S+) (site-\S+) '([^']*)' '([^']*)' '([^']*)'$`)
 
 // What docs/links.md tells the broker's administrator to do is enough: two daemons talk
 // through a broker that was set up so. And what is missing is said in plain words.
