@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	startLimit = 90 * time.Second // a cold start takes 4 to 9 s
+	startLimit = 5 * time.Minute // a cold start takes 4 to 9 s, and minutes where many others compute
 	stopLimit  = 60 * time.Second
 )
 

@@ -11,7 +11,11 @@ import (
 	"time"
 )
 
-const evalLimit = 60 * time.Second
+const (
+	evalLimit = 2 * time.Minute
+	evalTries = 30 // to connect
+	evalPause = 100 * time.Millisecond
+)
 
 // Eval evaluates an Erlang expression (without the final dot) within the broker and
 // gives its value as text: a binary as it is, everything else as Erlang writes it.
@@ -22,13 +26,15 @@ func (b *Broker) Eval(expression string) (string, error) {
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), evalLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.tools.call, "-c", b.cookie, "-address", fmt.Sprintf("localhost:%d", b.ports.dist), "-e")
-	cmd.Env, cmd.WaitDelay = b.env(), time.Second
-	// A file, since what erl_call prints is cut.
-	cmd.Stdin = strings.NewReader(fmt.Sprintf(
-		"file:write_file(%q, case begin %s end of R__ when is_binary(R__) -> R__; R__ -> io_lib:format(\"~0tp\", [R__]) end).\n",
-		file, strings.ReplaceAll(expression, "\n", " ")))
-	out, err := cmd.CombinedOutput()
+	out, err := b.call(ctx, file, expression)
+	// A node that is busy turns away who connects; nothing was evaluated then.
+	for try := 1; try < evalTries && strings.Contains(string(out), "failed to connect to node"); try++ {
+		select {
+		case <-ctx.Done():
+		case <-time.After(evalPause):
+		}
+		out, err = b.call(ctx, file, expression)
+	}
 	if err != nil || strings.TrimSpace(string(out)) != "{ok, ok}" {
 		return "", fmt.Errorf("evaluate %s within RabbitMQ: %w: %s", expression, failure(err), out)
 	}
@@ -37,6 +43,17 @@ func (b *Broker) Eval(expression string) (string, error) {
 		return "", fmt.Errorf("evaluate %s within RabbitMQ: %w", expression, err)
 	}
 	return string(value), os.Remove(file)
+}
+
+// call has the broker evaluate an expression, and write its value into a file, since
+// what erl_call prints is cut.
+func (b *Broker) call(ctx context.Context, file, expression string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, b.tools.call, "-c", b.cookie, "-address", fmt.Sprintf("localhost:%d", b.ports.dist), "-e")
+	cmd.Env, cmd.WaitDelay = b.env(), time.Second
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(
+		"file:write_file(%q, case begin %s end of R__ when is_binary(R__) -> R__; R__ -> io_lib:format(\"~0tp\", [R__]) end).\n",
+		file, strings.ReplaceAll(expression, "\n", " ")))
+	return cmd.CombinedOutput()
 }
 
 func failure(err error) error {

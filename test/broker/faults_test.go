@@ -3,12 +3,11 @@ package broker
 import (
 	"testing"
 	"time"
-
-	"fmqm/test/fleet"
 )
 
 // All four sites over the broker, and nothing goes wrong.
 func TestNothingGoesWrong(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, options{seed: 40})
 	s.judge("no fault")
 }
@@ -17,7 +16,7 @@ func TestNothingGoesWrong(t *testing.T) {
 // soon as it is back, while 500 instances run.
 func TestBrokerIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 60, limit: 6 * fleet.Patience}, 10)
+	r := newTrial(t, options{seed: 60}, 10)
 	r.rounds(10, func(int) {
 		for range 2 {
 			r.count()
@@ -34,7 +33,7 @@ const downFor = 75 * time.Second
 // The broker is away for longer than any time-out while instances go on to be started.
 func TestBrokerIsDownForLong(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 61, limit: 4 * fleet.Patience}, 30)
+	r := newTrial(t, options{seed: 61}, 30)
 	r.begin()
 	r.count()
 	r.broker.Stop()
@@ -50,7 +49,7 @@ func TestBrokerIsDownForLong(t *testing.T) {
 // The broker loses its data directory: queues, users, everything.
 func TestBrokerIsWiped(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 62, limit: 5 * fleet.Patience}, 4)
+	r := newTrial(t, options{seed: 62}, 4)
 	r.rounds(4, func(int) {
 		r.count()
 		r.do(r.broker.Wipe())

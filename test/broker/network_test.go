@@ -18,11 +18,12 @@ import (
 // Frames repeated, reordered, and replayed from any time before, also from earlier lives
 // of the daemons: each takes effect once.
 func TestFramesRepeatedReorderedAndReplayed(t *testing.T) {
+	t.Parallel()
 	var m *meddler
 	ctx, cancel := context.WithCancel(context.Background())
 	wait := func() {}
 	s := newScene(t, options{
-		seed: 50, limit: 4 * fleet.Patience,
+		seed: 50,
 		vhosts: func(s *scene) map[string]string {
 			m = newMeddler(t, s.broker, 50)
 			wait = m.start(ctx)
@@ -52,7 +53,8 @@ func TestFramesRepeatedReorderedAndReplayed(t *testing.T) {
 // Connections to the broker that are cut, half-open in either direction, black holes,
 // slow: each takes its time, and nothing else.
 func TestTheWayToTheBrokerFails(t *testing.T) {
-	s := newScene(t, options{seed: 51, limit: 5 * fleet.Patience})
+	t.Parallel()
+	s := newScene(t, options{seed: 51})
 	faults := []faultnet.Faults{
 		{Silent: faultnet.ToServer},
 		{Silent: faultnet.ToClient},
@@ -85,10 +87,11 @@ func TestTheWayToTheBrokerFails(t *testing.T) {
 // reached over the broker only, C and D talk directly, and all change while instances
 // run. A link that changes goes on where it was (L3).
 func TestWaysChangeWhileInstancesRun(t *testing.T) {
+	t.Parallel()
 	way := map[string]string{"AB": "amqp", "AC": "direct", "AD": "both", "BC": "both", "BD": "direct", "CD": "amqp"}
 	next := map[string]string{"amqp": "direct", "direct": "both", "both": "amqp"}
 	s := newScene(t, options{
-		seed: 52, limit: 4 * fleet.Patience,
+		seed: 52,
 		links: func(_ *scene, f *fleet.Fleet, site string) string {
 			text := "  peers:\n"
 			for _, peer := range fleet.Names {
@@ -122,6 +125,7 @@ func TestWaysChangeWhileInstancesRun(t *testing.T) {
 // Somebody starts a second daemon with the name of one that runs: it is told that the
 // name is taken, and what to do; the first goes on, and nothing goes to the second.
 func TestASecondDaemonWithOneName(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, options{seed: 53})
 	b := s.fleet.Sites["B"]
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ func (r *trial) purge() {
 // All queues are purged again and again, also when messages have piled up in one.
 func TestQueuesArePurged(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 63, limit: 4 * fleet.Patience}, 12)
+	r := newTrial(t, options{seed: 63}, 12)
 	r.rounds(12, func(i int) {
 		if i%3 > 0 {
 			r.purge()
@@ -40,7 +40,7 @@ func TestQueuesArePurged(t *testing.T) {
 // All queues are deleted again and again; the daemons make them anew.
 func TestQueuesAreDeleted(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 64, limit: 4 * fleet.Patience}, 6)
+	r := newTrial(t, options{seed: 64}, 6)
 	r.rounds(6, func(i int) {
 		if i%2 > 0 {
 			r.do(r.broker.DeleteQueues(r.vhost))
@@ -54,7 +54,7 @@ func TestQueuesAreDeleted(t *testing.T) {
 // The broker cancels one daemon's consumer, by the deletion of its queue.
 func TestConsumersAreCancelled(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 65, limit: 4 * fleet.Patience}, 6)
+	r := newTrial(t, options{seed: 65}, 6)
 	r.rounds(6, func(i int) { r.do(r.broker.DeleteQueue(r.vhost, "fmqm."+fleet.Names[i%4])) })
 	r.end("a consumer cancelled")
 	for _, site := range r.fleet.Sites {
@@ -65,7 +65,7 @@ func TestConsumersAreCancelled(t *testing.T) {
 // The broker closes all connections again and again.
 func TestConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 66, limit: 4 * fleet.Patience}, 6)
+	r := newTrial(t, options{seed: 66}, 6)
 	r.rounds(6, func(int) { r.do(r.broker.CloseConnections("a test of patience")) })
 	r.end("all connections closed by the broker")
 	for _, site := range r.fleet.Sites {
@@ -83,7 +83,7 @@ func TestPoliciesThatLoseMessages(t *testing.T) {
 	} {
 		t.Run(policy.name, func(t *testing.T) {
 			t.Parallel()
-			r := newTrial(t, options{seed: 67 + i, limit: 4 * fleet.Patience}, 4)
+			r := newTrial(t, options{seed: 67 + i}, 4)
 			r.do(r.broker.SetPolicy(r.vhost, "bad", `^fmqm\.`, policy.definition))
 			r.rounds(4, func(i int) { r.away(fleet.Names[i], func() { r.some(r.share) }) })
 			r.do(r.broker.ClearPolicy(r.vhost, "bad"))

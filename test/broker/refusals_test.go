@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fmqm/internal/rabbittest"
-	"fmqm/test/fleet"
 )
 
 // says waits until a site says something, in its log and in what `fmqm nodes` shows, that
@@ -31,7 +30,7 @@ func (r *trial) says(site, what string, before int) {
 // what is missing and how to grant it, and goes on once it is granted.
 func TestUserWithoutPermission(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 71, limit: 4 * fleet.Patience}, 3)
+	r := newTrial(t, options{seed: 71}, 3)
 	const all, notB, notDefault = ".*", `^(?!fmqm\.B)`, `^(?!amq\.default)`
 	missing := []struct{ configure, write, read, says string }{
 		{notB, all, all, "user fmqm may not do what is needed (access to queue 'fmqm.B'"},
@@ -57,7 +56,7 @@ func TestUserWithoutPermission(t *testing.T) {
 // daemon says so and what to do, and goes on once that is done.
 func TestQueueOfTheWrongKind(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 72, limit: 4 * fleet.Patience}, 2)
+	r := newTrial(t, options{seed: 72}, 2)
 	wrong := []string{
 		`[{<<"x-queue-type">>, longstr, <<"classic">>}, {<<"x-max-length">>, long, 7}]`,
 		`[{<<"x-queue-type">>, longstr, <<"stream">>}]`,

@@ -36,11 +36,14 @@ const (
 	instances = 10 // of each
 )
 
+// limit is for all of a scene: on a machine that has nothing else to do it takes two
+// minutes at most.
+const limit = 10 * fleet.Patience
+
 // options change a scene.
 type options struct {
 	seed     int
-	limit    time.Duration // for all of it; 0: 3 times fleet.Patience
-	own      bool          // a broker of its own: it is killed, wiped or starved
+	own      bool // a broker of its own: it is killed, wiped or starved
 	tls      *rabbittest.TLS
 	held     bool                                               // the test starts the instances itself
 	vhosts   func(s *scene) map[string]string                   // nil: one for all sites
@@ -56,7 +59,7 @@ func newScene(t *testing.T, o options) *scene {
 	rabbittest.Need(t)
 	s := &scene{t: t, proxies: map[string]*faultnet.Proxy{}, work: fleet.NewWork(t, o.seed)}
 	var cancel context.CancelFunc
-	s.ctx, cancel = context.WithTimeout(context.Background(), max(o.limit, 3*fleet.Patience))
+	s.ctx, cancel = context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	s.ownOrShared(o)
 	s.proxy(o)

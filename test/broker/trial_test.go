@@ -48,15 +48,21 @@ func newTrial(t *testing.T, o options, faults int) *trial {
 // broker.
 func (r *trial) count() {
 	r.t.Helper()
+	received, acknowledged := r.counted()
+	r.carried.received += received
+	r.carried.acknowledged += acknowledged
+}
+
+// counted is what the broker has counted since it was started.
+func (r *trial) counted() (received, acknowledged int) {
+	r.t.Helper()
 	text, err := r.broker.Eval("S = fun(K) -> lists:sum([maps:get(K, C, 0) || {_, C} <- maps:to_list(rabbit_global_counters:overview())]) end, " +
 		"{S(messages_received_total), S(messages_acknowledged_total)}")
 	r.do(err)
-	var received, acknowledged int
 	if _, err := fmt.Sscanf(text, "{%d,%d}", &received, &acknowledged); err != nil {
 		r.t.Fatalf("the broker's counters: %v: %s", err, text)
 	}
-	r.carried.received += received
-	r.carried.acknowledged += acknowledged
+	return received, acknowledged
 }
 
 // begin starts the next share of the instances when all is well again, and waits until
@@ -129,7 +135,7 @@ func (r *trial) end(what string) traffic {
 		purged = fmt.Sprintf(", %d of them purged", r.carried.purged)
 	}
 	r.judge(fmt.Sprintf("%d times %s, in %s; %d messages at the broker, %d never arrived%s",
-		r.faults, what, time.Since(r.began).Round(time.Second), r.carried.received, r.carried.received-r.carried.acknowledged, purged))
+		r.faults, what, time.Since(r.began).Round(time.Second), r.carried.received, max(0, r.carried.received-r.carried.acknowledged), purged))
 	return r.carried
 }
 
