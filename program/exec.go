@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/container"
+	"fmqm/internal/failpoint"
 )
 
 // DefaultGrace is how long a program has between SIGTERM and SIGKILL.
@@ -82,7 +83,9 @@ func (p *command) attempt(ctx context.Context, c *Call) (int64, *container.Struc
 	if err := p.ledger.begin(c, p.argv[0]); err != nil {
 		return 0, nil, err
 	}
+	failpoint.Hit("program.noted")
 	rc, out, err := p.run(ctx, c)
+	failpoint.Hit("program.over")
 	if err != nil || rc != 0 && !c.RCIsData {
 		if endRunaways(c) != nil {
 			return rc, out, err // not ended: its note stays, and its key waits for it
@@ -166,7 +169,9 @@ func (p *command) child(cmd *exec.Cmd, c *Call) (ended bool, err error) {
 	if err := cmd.Start(); err != nil {
 		return false, err
 	}
+	failpoint.Hit("program.started")
 	p.ledger.runs(c, cmd.Process.Pid)
+	failpoint.Hit("program.runs")
 	awaitExit(cmd.Process.Pid)
 	// The leader is still a zombie, so its number names this group and no other.
 	_ = signalGroup(cmd.Process.Pid, unix.SIGKILL)

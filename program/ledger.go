@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fmqm/internal/failpoint"
 	"fmqm/processtable"
 )
 
@@ -153,6 +154,7 @@ func (l *Ledger) Close() error {
 			return err
 		}
 	}
+	failpoint.Hit("ledger.closing")
 	return errors.Join(err, os.Remove(l.path), syncDir(filepath.Dir(l.path)))
 }
 
@@ -308,6 +310,7 @@ func (l *Ledger) compact() error {
 	if err == nil {
 		err = fresh.Sync()
 	}
+	failpoint.Hit("ledger.written")
 	if err == nil {
 		err = os.Rename(l.path+".new", l.path)
 	}
@@ -318,6 +321,7 @@ func (l *Ledger) compact() error {
 		_ = l.file.Close() // it was replaced
 	}
 	l.file, l.size, l.limit = fresh, size, limit
+	failpoint.Hit("ledger.replaced")
 	return syncDir(filepath.Dir(l.path))
 }
 

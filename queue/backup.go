@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 
+	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 	"fmqm/processtable"
 )
@@ -208,7 +209,8 @@ func (b *backupReader) end(info *BackupInfo) error {
 
 // Restore fills a new store from a backup, and gives it an incarnation of its own
 // (L1): peers that knew the old one stop their links until an operator has compared.
-// After an error the store is of no use. random is crypto/rand's Reader if nil.
+// After an error the store is of no use; after a crash neither: its format is written
+// last, and a store without one is refused. random is crypto/rand's Reader if nil.
 func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, error) {
 	if engine.Last() != 0 {
 		return BackupInfo{}, errors.New("restore: the store is not empty: restore into a new data directory")
@@ -227,6 +229,7 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, er
 		}
 		err := engine.Commit(engine.Last()+1, &b)
 		b = store.Batch{}
+		failpoint.Hit("restore.part")
 		return err
 	}
 	size := int64(0)
@@ -243,9 +246,14 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, er
 		b.Put(key, value)
 		return nil
 	}
+	var format []store.Op
 	info, err := readBackup(r, func(key, value []byte) error {
-		if string(key) == string(keyIncarnation) {
+		switch string(key) {
+		case string(keyIncarnation):
 			value = newRecord(keyIncarnation, own[:]...)
+		case string(keyFormat):
+			format = append(format, store.Op{Key: key, Value: value})
+			return nil
 		}
 		keep, err := renewed.take(key, value)
 		if err != nil || !keep {
@@ -256,7 +264,7 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, er
 	if err == nil {
 		err = commit()
 	}
-	for _, op := range renewed.records() {
+	for _, op := range append(renewed.records(), format...) {
 		if err == nil {
 			err = put(op.Key, op.Value)
 		}
@@ -267,5 +275,6 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, er
 	if err != nil {
 		return info, fmt.Errorf("restore: %w", err)
 	}
+	failpoint.Hit("restore.written")
 	return info, nil
 }

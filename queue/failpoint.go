@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"bytes"
+
 	"fmqm/internal/failpoint"
 	"fmqm/message"
 )
@@ -25,16 +27,53 @@ func (g *group) kinds() (kinds []string) {
 		if g.batch.Ops[i].Key[0] == classLow {
 			kinds = append(kinds, "trim")
 		}
+		if bytes.Equal(g.batch.Ops[i].Key, keyAnew) {
+			kinds = append(kinds, "anew")
+		}
 	}
 	for _, w := range g.works {
-		kinds = append(kinds, w.tx.kinds()...)
+		kinds = append(kinds, w.kinds()...)
 	}
 	return kinds
 }
 
-func (tx *Tx) kinds() (kinds []string) {
-	if tx.Accept != nil {
+func (w *work) kinds() []string {
+	kinds := append(w.tx.kinds(), w.tx.kindsOfAside()...)
+	if a := w.tx.Accept; a != nil {
 		kinds = append(kinds, "accept")
+		for i := range w.local {
+			if w.local[i].process.parks() {
+				kinds = append(kinds, "park")
+			}
+		}
+	}
+	if r := w.tx.Rebuild; r != nil {
+		kinds = append(kinds, r.kind(len(w.tx.Put) > 0))
+	}
+	switch b := w.bind; {
+	case b == nil:
+	case b.start == nil:
+		kinds = append(kinds, "meet")
+	case b.start.anew:
+		kinds = append(kinds, "rebind")
+	default:
+		kinds = append(kinds, "begin")
+	}
+	return kinds
+}
+
+// parks says whether messages wait here for a process table.
+func (p *process) parks() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.tabled
+}
+
+func (tx *Tx) kinds() (kinds []string) {
+	if a := tx.Accept; a != nil && len(a.Whole) > 0 {
+		kinds = append(kinds, "whole")
+	} else if a != nil && len(a.Parts) > 0 {
+		kinds = append(kinds, "part")
 	}
 	if len(tx.Tables) > 0 {
 		kinds = append(kinds, "table")
@@ -45,26 +84,73 @@ func (tx *Tx) kinds() (kinds []string) {
 		}
 	}
 	for i := range tx.Audit {
-		kinds = append(kinds, kindOf(tx.Audit[i].Event))
+		kinds = append(kinds, kindsOf(tx.Audit[i].Event)...)
 	}
 	return kinds
 }
 
-func kindOf(e Event) string {
+// kindsOfAside says what a transaction does with messages that take no effect.
+func (tx *Tx) kindsOfAside() (kinds []string) {
+	switch {
+	case len(tx.SetAside) > 0 && tx.Accept != nil:
+		kinds = append(kinds, "aside")
+	case len(tx.SetAside) > 0:
+		kinds = append(kinds, "refuse")
+	case len(tx.Consume) > 0 && len(tx.Consume[0].Keys) > 0 && len(tx.Put)+len(tx.Audit) == 0:
+		kinds = append(kinds, "absorb")
+	}
+	if len(tx.TakeAside) > 0 && !dropped(tx.Audit) {
+		kinds = append(kinds, "again")
+	}
+	return kinds
+}
+
+func dropped(audit []AuditRecord) bool {
+	for i := range audit {
+		if audit[i].Event == EventDropped {
+			return true
+		}
+	}
+	return false
+}
+
+// kind says which step of a rebuilding a transaction takes.
+func (r *Rebuild) kind(puts bool) string {
+	switch {
+	case r.Stage == StageDecided:
+		return "rebuild"
+	case r.Stage == StageDone:
+		return "rebuilt"
+	case puts:
+		return "chunk"
+	case r.After == message.InstanceID{}:
+		return "asked"
+	}
+	return "page"
+}
+
+func kindsOf(e Event) []string {
 	switch e {
 	case EventStarted:
-		return "start"
-	case EventTerminated, EventSkipped, EventEnded, EventStopped:
-		return "termination"
+		return []string{"start"}
+	case EventTerminated, EventEnded:
+		return []string{"termination"}
+	case EventSkipped:
+		return []string{"termination", "skip"}
+	case EventStopped:
+		return []string{"termination", "stop"}
 	case EventIterated:
-		return "iteration"
+		return []string{"iteration"}
 	case EventFailed:
-		return "attempt"
+		return []string{"attempt"}
 	case EventInError:
-		return "error"
+		return []string{"error"}
 	case EventRetried:
-		return "retry"
-	case EventPassed, EventDropped: // part of a termination, or an operator's word
+		return []string{"retry"}
+	case EventPassed:
+		return []string{"pass"}
+	case EventDropped:
+		return []string{"drop"}
 	}
-	return ""
+	return nil
 }

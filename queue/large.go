@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 )
 
@@ -38,11 +39,11 @@ func (m *Manager) commitLarge(ops []store.Op) error {
 		piece := encoded[index*pieceSize : min(len(encoded), (index+1)*pieceSize)]
 		pieces = append(pieces, store.Op{Key: key, Value: newRecord(key, piece...)})
 	}
-	if err := m.commitInParts(pieces); err != nil {
+	if err := m.commitInParts(pieces, "large.piece"); err != nil {
 		return err
 	}
 	head := newRecord(keyLarge, binary.BigEndian.AppendUint32(nil, uint32(count))...)
-	if err := m.commitInParts([]store.Op{{Key: keyLarge, Value: head}}); err != nil {
+	if err := m.commitInParts([]store.Op{{Key: keyLarge, Value: head}}, "large.head"); err != nil {
 		return err
 	}
 	return m.makeChanges(ops, count)
@@ -50,10 +51,10 @@ func (m *Manager) commitLarge(ops []store.Op) error {
 
 // makeChanges makes the changes of a transaction whose head is on disk.
 func (m *Manager) makeChanges(ops []store.Op, pieces int) error {
-	if err := m.commitInParts(ops); err != nil {
+	if err := m.commitInParts(ops, "large.change"); err != nil {
 		return err
 	}
-	return m.commitInParts(removePieces([]store.Op{{Key: keyLarge}}, pieces))
+	return m.commitInParts(removePieces([]store.Op{{Key: keyLarge}}, pieces), "large.end")
 }
 
 func removePieces(ops []store.Op, count int) []store.Op {
@@ -63,8 +64,9 @@ func removePieces(ops []store.Op, count int) []store.Op {
 	return ops
 }
 
-// commitInParts commits ops in order, as many at once as the engine takes.
-func (m *Manager) commitInParts(ops []store.Op) error {
+// commitInParts commits ops in order, as many at once as the engine takes. After each
+// commit it passes a failpoint.
+func (m *Manager) commitInParts(ops []store.Op, point string) error {
 	for len(ops) > 0 {
 		n, size := 0, int64(0)
 		for n < len(ops) {
@@ -77,6 +79,7 @@ func (m *Manager) commitInParts(ops []store.Op) error {
 		if err := m.engine.Commit(m.engine.Last()+1, &store.Batch{Ops: ops[:n]}); err != nil {
 			return err
 		}
+		failpoint.Hit(point)
 		ops = ops[n:]
 	}
 	return nil
@@ -110,7 +113,7 @@ func (m *Manager) finishLarge() error {
 	case err != nil:
 		return err
 	case head == 0:
-		return m.commitInParts(removePieces(nil, pieces))
+		return m.commitInParts(removePieces(nil, pieces), "large.sweep")
 	case head != pieces:
 		return damaged(keyLarge, fmt.Sprintf("it has %d pieces of %d", pieces, head))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -98,7 +99,7 @@ func (m *Manager) bind(random io.Reader) error {
 	format, err := m.meta(keyFormat)
 	if errors.Is(err, store.ErrNotFound) {
 		if last := m.engine.Last(); last != 0 {
-			return fmt.Errorf("the store has %d commits but no format: %w", last, ErrDamaged)
+			return fmt.Errorf("the store has %d commits but no format: %w: if a restore into it was cut off, empty the directory and restore again", last, ErrDamaged)
 		}
 		return m.create(random)
 	}
@@ -142,7 +143,10 @@ func (m *Manager) create(random io.Reader) error {
 	b.Put(keyFormat, newRecord(keyFormat, formatVersion))
 	b.Put(keyNode, newRecord(keyNode, []byte(m.node)...))
 	b.Put(keyIncarnation, newRecord(keyIncarnation, m.incarnation[:]...))
-	return m.engine.Commit(m.engine.Last()+1, &b)
+	failpoint.Hit("open.creating")
+	err := m.engine.Commit(m.engine.Last()+1, &b)
+	failpoint.Hit("open.created")
+	return err
 }
 
 // scan calls visit for every record of a class, until it gives an error.
@@ -359,6 +363,7 @@ func (m *Manager) loadBodies() error {
 		if err := m.engine.Commit(m.engine.Last()+1, &b); err != nil {
 			return err
 		}
+		failpoint.Hit("open.swept")
 	}
 	return m.last(classChunk, func(k *keyReader) { m.nextBody.Store(k.uint64()) })
 }

@@ -11,8 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +28,7 @@ import (
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/program"
+	"fmqm/queue"
 )
 
 // fmqmd is built with the tag that gives it failpoints.
@@ -57,53 +58,15 @@ func (b built) Run() int {
 	return b.m.Run()
 }
 
-// The process over both sites: a loop, an attempt that fails, an activity that goes in
-// error, a dead path, a join that waits for both.
-const process = `
-process: crash
-version: 1
-structures:
-  Order: {n: int, text: string}
-input: Order
-output: Order
-starts: [A]
-activities:
-  here:  {node: A, program: pass, input: Order, output: Order}
-  twice: {node: B, program: count, input: Order, output: Order, exit: n > 1}
-  flaky: {node: B, program: flaky, input: Order, output: Order, retry: {attempts: 3, backoff: 10ms}}
-  check: {node: B, program: broken, input: Order, output: Order}
-  never: {node: B, program: pass}
-  join:  {node: A, program: pass, input: Order, output: Order, start: any}
-control:
-  - here -> twice
-  - here -> flaky
-  - here -> never: n > 100
-  - twice -> check
-  - flaky -> check
-  - check -> join
-  - never -> join
-data:
-  - source -> here
-  - source -> flaky
-  - source -> check: {text: text}
-  - flaky -> join: {text: text}
-  - check -> join: {n: n}
-  - join -> sink
-`
-
-// decided is what the operator gives as check's output.
-const decided = `{"n":7,"text":""}`
-
-// world is two sites and one instance.
+// world is two sites, and the instances of one process.
 type world struct {
 	*testing.T
 	row    row
 	a, b   *site
 	victim *site
 	def    *definition.Process
-	upload api.UploadRequest
-	id     api.InstanceID
-	input  string
+	tables []api.Table
+	ids    []api.InstanceID
 }
 
 func TestEveryPoint(t *testing.T) {
@@ -118,137 +81,93 @@ func TestEveryPoint(t *testing.T) {
 }
 
 func newWorld(t *testing.T, r row, i int) *world {
-	w := &world{T: t, row: r, id: uuid.Must(uuid.NewV7()), input: `{"n":5,"text":"as it was"}`}
-	if r.scenario == large {
-		w.input = fmt.Sprintf(`{"n":5,"text":%q}`, strings.Repeat("x", 900_000))
-	}
+	w := &world{T: t, row: r, ids: []api.InstanceID{uuid.Must(uuid.NewV7())}}
 	dir := t.TempDir()
 	// Each row has loopback addresses of its own, so that no other process has them.
 	a, b := fmt.Sprintf("127.%d.%d.1:7411", 10+os.Getpid()%200, i), fmt.Sprintf("127.%d.%d.2:7411", 10+os.Getpid()%200, i)
 	w.a, w.b = newSite(t, dir, "A", a, "B", b), newSite(t, dir, "B", b, "A", a)
 	w.victim = map[string]*site{"A": w.a, "B": w.b}[r.victim]
-	processes, problems := definition.Load("crash.yaml", []byte(process))
-	if definition.HasErrors(problems) {
-		t.Fatal(problems)
+	for _, s := range []*site{w.a, w.b} {
+		if s == w.victim {
+			s.diesAt(r.points()...)
+		} else {
+			s.diesAt()
+		}
 	}
-	w.def = processes[0]
-	compiled, err := definition.Compile(w.def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for j, table := range compiled.Tables {
-		sum := sha256.Sum256(compiled.Encoded[j])
-		w.upload.Tables = append(w.upload.Tables, api.Table{
-			Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(),
-			Table: compiled.Encoded[j], SHA256: hex.EncodeToString(sum[:]),
-		})
-	}
+	w.def, w.tables = w.compile(r.scenario.process)
 	return w
 }
 
-// run plays the operator at A while the victim dies and comes back, and compares.
-func (w *world) run(ctx context.Context) {
-	for _, s := range []*site{w.a, w.b} {
-		point := ""
-		if s == w.victim {
-			point = w.row.point
+// compiled is what a definition comes to: the wide one is compiled once for all rows.
+var compiled sync.Map // of func() (definitionAndTables, error), by the text
+
+type definitionAndTables struct {
+	def    *definition.Process
+	tables []api.Table
+}
+
+// compile gives a process and its tables.
+func (w *world) compile(text string) (*definition.Process, []api.Table) {
+	w.Helper()
+	once, _ := compiled.LoadOrStore(text, sync.OnceValues(func() (d definitionAndTables, err error) {
+		processes, problems := definition.Load("crash.yaml", []byte(text))
+		if definition.HasErrors(problems) {
+			return d, fmt.Errorf("%v", problems)
 		}
-		if err := s.start(point); err != nil {
-			w.Fatal(err)
+		d.def = processes[0]
+		tables, err := definition.Compile(d.def)
+		if err != nil {
+			return d, err
 		}
+		for i, t := range tables.Tables {
+			d.tables = append(d.tables, tableOf(api.Table{Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String()}, tables.Encoded[i]))
+		}
+		return d, nil
+	}))
+	d, err := once.(func() (definitionAndTables, error))()
+	if err != nil {
+		w.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	revived := make(chan struct{})
-	defer func() { // also where the test has failed
-		cancel()
-		<-revived
-	}()
-	go func() {
-		defer close(revived)
-		w.revive(ctx)
-	}()
-	w.operate(ctx)
-	<-revived
-	w.settle(ctx)
-	w.compare(ctx)
+	return d.def, d.tables
+}
+
+func tableOf(t api.Table, encoded []byte) api.Table {
+	sum := sha256.Sum256(encoded)
+	t.Table, t.SHA256 = encoded, hex.EncodeToString(sum[:])
+	return t
+}
+
+// run plays the scene while the victim dies and comes back, and compares.
+func (w *world) run(ctx context.Context) {
+	w.row.scenario.play(w, ctx)
+	select {
+	case <-w.victim.died:
+	case <-ctx.Done():
+		w.Fatalf("%s: the point was not hit", w.victim.name)
+	}
+	w.settle(ctx, true)
+	for _, id := range w.ids {
+		w.compare(ctx, id)
+	}
+	w.oneKey()
 	for _, s := range []*site{w.a, w.b} {
-		s.stop(ctx)
+		s.stop()
 		w.empty(s)
 	}
 }
 
-// revive lets the victim die at its point, or points, and starts it again.
-func (w *world) revive(ctx context.Context) {
-	starts := []string{""}
-	if w.row.then != "" {
-		starts = []string{w.row.then, ""}
-	}
-	for _, next := range starts {
-		if err := w.victim.died(ctx); err != nil {
-			w.Error(err)
-			return
-		}
-		if err := w.victim.start(next); err != nil {
-			w.Error(err)
-			return
-		}
-	}
-}
-
-// operate uploads, starts, and decides on the activity in error.
-func (w *world) operate(ctx context.Context) {
-	until(ctx, w.T, "upload", func() error {
-		answer, err := w.a.client.Upload(ctx, w.upload)
-		if err != nil {
-			return err
-		}
-		for _, n := range answer.Nodes {
-			if n.Result != api.ResultStored && n.Result != api.ResultUnchanged {
-				return api.Errorf(api.CodeUnreachable, "", "%+v", n) // on its way
-			}
-		}
-		return nil
-	}, api.CodeFailed)
-	until(ctx, w.T, "start", func() error {
-		_, err := w.a.client.Start(ctx, api.StartRequest{Instance: w.id, Process: "crash", Input: json.RawMessage(w.input)})
-		return err
-	}, api.CodeFailed)
-	until(ctx, w.T, "decide", func() error { return w.decide(ctx) }, api.CodeFailed, api.CodeNotFound, api.CodeRefused)
-}
-
-// decide acts once the activity is in error; what was answered to nobody is seen in the
-// status, or done again.
-func (w *world) decide(ctx context.Context) error {
-	s, err := w.a.client.Status(ctx, w.id)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(s.Activities, func(a api.Activity) bool { return a.Activity == "check" })
-	check := api.ActivityUnknown
-	if i >= 0 {
-		check = s.Activities[i].State
-	}
-	switch {
-	case check == api.ActivityTerminated || s.State == api.InstanceTerminated:
-		return nil
-	case check != api.ActivityInError:
-		return api.Errorf(api.CodeUnreachable, "", "check is %s", check)
-	case w.row.scenario == terminated:
-		return w.a.client.Terminate(ctx, w.id)
-	}
-	return w.a.client.Retry(ctx, w.id, api.RetryRequest{Activity: "check", Output: json.RawMessage(decided)})
-}
-
-// settle waits until the instance has ended and no message is on its way.
-func (w *world) settle(ctx context.Context) {
+// settle waits until no message is on its way and, in the end, the instances have ended.
+func (w *world) settle(ctx context.Context, end bool) {
+	w.Helper()
 	until(ctx, w.T, "end", func() error {
-		s, err := w.a.client.Status(ctx, w.id)
-		if err != nil {
-			return err
-		}
-		ended := s.State == api.InstanceFinished || s.State == api.InstanceTerminated
-		if !ended || len(s.Unreachable) > 0 {
-			return api.Errorf(api.CodeUnreachable, "", "the instance is %s: %s", s.State, s.Reason)
+		for _, id := range w.ids {
+			s, err := w.a.client.Status(ctx, id)
+			if err != nil {
+				return err
+			}
+			if end && s.State != w.row.scenario.ending() || len(s.Unreachable) > 0 {
+				return notYet("the instance is %s: %s", s.State, s.Reason)
+			}
 		}
 		for _, site := range []*site{w.a, w.b} {
 			nodes, err := site.client.Nodes(ctx)
@@ -257,31 +176,26 @@ func (w *world) settle(ctx context.Context) {
 			}
 			for _, n := range nodes.Nodes {
 				if n.Waiting > 0 || n.State != api.NodeSelf && n.State != "connected" {
-					return api.Errorf(api.CodeUnreachable, "", "%s: %+v", site.name, n)
+					return notYet("%s: %+v", site.name, n)
 				}
 			}
 		}
 		return nil
-	})
+	}, api.CodeFailed)
 }
 
-// compare holds the instance to the interpreter, its history to once, and its programs
-// to one key for each iteration.
-func (w *world) compare(ctx context.Context) {
-	s, err := w.a.client.Status(ctx, w.id)
+// compare holds an instance to the interpreter, and its history to once.
+func (w *world) compare(ctx context.Context, id api.InstanceID) {
+	s, err := w.a.client.Status(ctx, id)
 	if err != nil {
 		w.Fatal(err)
 	}
-	history, err := w.a.client.History(ctx, w.id)
+	history, err := w.a.client.History(ctx, id)
 	if err != nil {
 		w.Fatal(err)
 	}
 	w.once(history)
-	w.oneKey()
-	if w.row.scenario == terminated {
-		if s.State != api.InstanceTerminated {
-			w.Errorf("the instance is %s", s.State)
-		}
+	if w.row.scenario.ends == api.InstanceTerminated {
 		return
 	}
 	got, err := json.Marshal(s)
@@ -323,9 +237,22 @@ func shapeOf(t *testing.T, text []byte) (s shape) {
 	return s
 }
 
-// expected runs the process in one place, with what the programs and the operator give.
+var judged sync.Map // of func() shape, by the scenario
+
+// expected is what has to come of the process in one place.
 func (w *world) expected() shape {
-	input, err := container.DecodeJSON(w.def.Input, []byte(w.input))
+	w.Helper()
+	once, _ := judged.LoadOrStore(w.row.scenario, sync.OnceValue(w.interpreted))
+	return once.(func() shape)()
+}
+
+// interpreted runs the process in one place, with what the programs and the operator give.
+func (w *world) interpreted() shape {
+	def := w.def
+	if text := w.row.scenario.expected; text != "" {
+		def, _ = w.compile(text)
+	}
+	input, err := container.DecodeJSON(def.Input, []byte(w.row.scenario.input))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -336,7 +263,7 @@ func (w *world) expected() shape {
 		}
 		return interpret.Outcome{Output: output}
 	}
-	r, err := interpret.Run(w.def, input, interpret.ProgramFunc(func(a *definition.Activity, c interpret.Call) interpret.Outcome {
+	r, err := interpret.Run(def, input, interpret.ProgramFunc(func(a *definition.Activity, c interpret.Call) interpret.Outcome {
 		switch {
 		case a.Program == "count":
 			return of(a, fmt.Sprintf(`{"n": %d}`, c.Iteration))
@@ -359,22 +286,17 @@ func (w *world) expected() shape {
 
 // once: nothing is recorded twice, and of what the process has nothing is missing.
 func (w *world) once(history api.HistoryAnswer) {
+	w.Helper()
 	seen := map[string]int{}
 	for _, e := range history.Events {
 		seen[fmt.Sprintf("%s %s %d", e.Activity, e.Event, e.Iteration)]++
 	}
-	want := map[string]int{"source started 1": 1, "twice iterated 1": 1, "flaky failed 1": 1, "check in-error 1": 1}
-	if w.row.scenario != terminated {
-		for _, what := range []string{"here terminated 1", "twice terminated 2", "flaky terminated 1", "check retried 1", "check terminated 1", "never skipped 0", "join terminated 1", "sink ended 1"} {
-			want[what] = 1
-		}
-	}
 	for what, n := range seen {
-		if n != 1 {
+		if n != max(1, w.row.scenario.events[what]) {
 			w.Errorf("%s is there %d times", what, n)
 		}
 	}
-	for what := range want {
+	for _, what := range w.row.scenario.want {
 		if seen[what] == 0 {
 			w.Errorf("%s is missing in %v", what, seen)
 		}
@@ -386,10 +308,10 @@ func (w *world) oneKey() {
 	keys, users := map[string]string{}, map[string]string{}
 	for _, run := range append(w.a.runs(), w.b.runs()...) {
 		f := strings.Fields(run)
-		if len(f) != 3 {
+		if len(f) != 4 {
 			w.Fatalf("a run is noted as %q", run)
 		}
-		execution, key := f[0]+" "+f[1], f[2]
+		execution, key := strings.Join(f[:3], " "), f[3]
 		if keys[execution] != "" && keys[execution] != key {
 			w.Errorf("%s ran under two keys", execution)
 		}
@@ -400,12 +322,25 @@ func (w *world) oneKey() {
 	}
 }
 
-// empty opens a stopped site's store: all of its queues are empty.
+// empty opens a stopped site's store: nothing is wrong with it, all of its queues are
+// empty, and nothing is left that was on its way.
 func (w *world) empty(s *site) {
 	w.Helper()
 	engine, err := badger.Open(badger.Options{Dir: filepath.Join(s.dir, "store")})
 	if err != nil {
 		w.Fatal(err)
+	}
+	report, err := queue.Verify(engine)
+	if err != nil || len(report.Problems) > 0 {
+		w.Errorf("%s: %v, %v", s.name, report.Problems, err)
+	}
+	for _, kind := range []string{"large transaction", "incoming part", "timer", "message"} {
+		if n := report.Records[kind]; n > 0 {
+			w.Errorf("%s has %d records of kind %s", s.name, n, kind)
+		}
+	}
+	if want := w.row.scenario.chunks; want != nil && report.Records["body chunk"] != want[s.name] {
+		w.Errorf("%s has bodies in %d chunks, want %d", s.name, report.Records["body chunk"], want[s.name])
 	}
 	registry, err := program.NewRegistry(nil, program.Options{})
 	if err != nil {

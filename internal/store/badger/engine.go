@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
+	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 )
 
@@ -135,6 +136,7 @@ func (e *Engine) open(o Options) error {
 		return err
 	}
 	found.pass()
+	failpoint.Hit("store.opened")
 	if last := e.Last(); last != found.last {
 		return errors.Join(damagedf("the engine reads it up to commit %d, and its files have %d", last, found.last), hide(e.db.Close()))
 	}
@@ -399,9 +401,11 @@ func (e *Engine) Close() error {
 	if err == nil {
 		err = e.follower.write()
 	}
+	failpoint.Hit("store.closing")
 	if err == nil {
 		err = e.closeEngine()
 	}
+	failpoint.Hit("store.closed")
 	return errors.Join(err, e.side.close())
 }
 

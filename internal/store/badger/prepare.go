@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"fmqm/internal/failpoint"
 )
 
 // registryText is what Badger's key registry holds behind 16 random bytes, where
@@ -139,10 +141,12 @@ func (i *inspection) renew(path string, size int64) (err error) {
 		return err
 	}
 	i.pass()
+	failpoint.Hit("store.copied")
 	if err := os.Rename(path+copySuffix, path); err != nil {
 		return err
 	}
 	i.pass()
+	failpoint.Hit("store.renewed")
 	return nil
 }
 

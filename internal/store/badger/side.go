@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fmqm/internal/failpoint"
 )
 
 // The side file says up to which commit the store was on disk, so that a log that lost
@@ -167,9 +169,11 @@ func (f *follower) write() error {
 	if n.number == f.written.number {
 		return nil
 	}
+	failpoint.Hit("side.before")
 	if err := f.file.write(n); err != nil {
 		return err
 	}
+	failpoint.Hit("side.written")
 	f.written = n
 	signal(f.synced)
 	return nil
