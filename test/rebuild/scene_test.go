@@ -70,7 +70,7 @@ func newScene(t *testing.T, o options) *scene {
 		o.programs = s.work.Programs
 	}
 	s.Fleet = fleet.New(t, fleet.Options{Links: links, Programs: o.programs})
-	ctx, cancel := context.WithTimeout(context.Background(), 5*fleet.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*fleet.Patience)
 	t.Cleanup(cancel)
 	s.ctx = ctx
 	s.Connected(ctx)
