@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"fmqm/internal/cbor"
 )
 
 // The CBOR of RFC 8949 that values are written in. A type is never written with its
@@ -37,7 +39,7 @@ func EncodeCBOR(v Value) ([]byte, error) {
 // EncodeValues writes several values as one CBOR array: what the body of a
 // connector's message holds. Each is held to the limit MaxEncoded.
 func EncodeValues(vs []Value) ([]byte, error) {
-	b := appendHead(make([]byte, 0, 64), majorArray, uint64(len(vs)))
+	b := cbor.AppendArray(make([]byte, 0, 64), len(vs))
 	for i, v := range vs {
 		var err error
 		if b, err = appendBounded(b, v); err != nil {
@@ -70,7 +72,7 @@ func appendCBOR(b []byte, v Value) ([]byte, error) {
 		}
 		return append(b, cborFalse), nil
 	case int64:
-		return appendInt(b, v), nil
+		return cbor.AppendInt(b, v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, checkScalar(v)
@@ -80,17 +82,17 @@ func appendCBOR(b []byte, v Value) ([]byte, error) {
 		if !utf8.ValidString(v) {
 			return nil, checkScalar(v)
 		}
-		return append(appendHead(b, majorText, uint64(len(v))), v...), nil
+		return cbor.AppendText(b, v), nil
 	case []byte:
-		return append(appendHead(b, majorBytes, uint64(len(v))), v...), nil
+		return cbor.AppendBytes(b, v), nil
 	case time.Time:
 		if v.Before(minTime) || v.After(maxTime) {
 			return nil, checkScalar(v)
 		}
-		b = appendInt(append(b, majorArray|2), v.Unix())
-		return appendHead(b, majorUint, uint64(v.Nanosecond())), nil
+		b = cbor.AppendInt(cbor.AppendArray(b, 2), v.Unix())
+		return cbor.AppendUint(b, uint64(v.Nanosecond())), nil
 	case time.Duration:
-		return appendInt(b, int64(v)), nil
+		return cbor.AppendInt(b, int64(v)), nil
 	case []Value:
 		return appendList(b, v)
 	case *Struct:
@@ -101,7 +103,7 @@ func appendCBOR(b []byte, v Value) ([]byte, error) {
 
 func appendList(b []byte, l []Value) ([]byte, error) {
 	err := checkLength(len(l))
-	b = appendHead(b, majorArray, uint64(len(l)))
+	b = cbor.AppendArray(b, len(l))
 	for i := 0; i < len(l) && err == nil; i++ {
 		if b, err = appendCBOR(b, l[i]); err != nil {
 			return nil, inElement(i, err)
@@ -114,7 +116,7 @@ func appendStruct(b []byte, s *Struct) ([]byte, error) {
 	if s == nil {
 		return nil, fault("", "a structure without a value")
 	}
-	b = appendHead(b, majorArray, uint64(len(s.Fields)))
+	b = cbor.AppendArray(b, len(s.Fields))
 	for i, f := range s.Fields {
 		var err error
 		if b, err = appendCBOR(b, f); err != nil {
@@ -122,27 +124,6 @@ func appendStruct(b []byte, s *Struct) ([]byte, error) {
 		}
 	}
 	return b, nil
-}
-
-func appendInt(b []byte, v int64) []byte {
-	if v < 0 {
-		return appendHead(b, majorNegint, uint64(-1-v))
-	}
-	return appendHead(b, majorUint, uint64(v))
-}
-
-func appendHead(b []byte, major byte, n uint64) []byte {
-	switch {
-	case n < 24:
-		return append(b, major|byte(n))
-	case n <= math.MaxUint8:
-		return append(b, major|24, byte(n))
-	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, major|25), uint16(n))
-	case n <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(b, major|26), uint32(n))
-	}
-	return binary.BigEndian.AppendUint64(append(b, major|27), n)
 }
 
 func headSize(n uint64) int {

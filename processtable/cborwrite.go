@@ -1,9 +1,6 @@
 package processtable
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "fmqm/internal/cbor"
 
 // CBOR major types and the simple values in use (RFC 8949 §3).
 const (
@@ -23,49 +20,10 @@ const (
 // shortest heads, map keys ascending.
 type writer struct{ b []byte }
 
-func (w *writer) head(major byte, n uint64) {
-	major <<= 5
-	switch {
-	case n < 24:
-		w.b = append(w.b, major|byte(n))
-	case n <= math.MaxUint8:
-		w.b = append(w.b, major|24, byte(n))
-	case n <= math.MaxUint16:
-		w.b = binary.BigEndian.AppendUint16(append(w.b, major|25), uint16(n))
-	case n <= math.MaxUint32:
-		w.b = binary.BigEndian.AppendUint32(append(w.b, major|26), uint32(n))
-	default:
-		w.b = binary.BigEndian.AppendUint64(append(w.b, major|27), n)
-	}
-}
-
-func (w *writer) int(n int64) {
-	if n < 0 {
-		w.head(majorNeg, uint64(^n))
-		return
-	}
-	w.head(majorUint, uint64(n))
-}
-
-func (w *writer) text(s string) {
-	w.head(majorText, uint64(len(s)))
-	w.b = append(w.b, s...)
-}
-
-func (w *writer) bytes(p []byte) {
-	w.head(majorBytes, uint64(len(p)))
-	w.b = append(w.b, p...)
-}
-
-func (w *writer) bool(v bool) {
-	if v {
-		w.head(majorSimple, simpleTrue)
-		return
-	}
-	w.head(majorSimple, simpleFalse)
-}
-
-func (w *writer) array(n int) { w.head(majorArray, uint64(n)) }
+func (w *writer) int(n int64)    { w.b = cbor.AppendInt(w.b, n) }
+func (w *writer) text(s string)  { w.b = cbor.AppendText(w.b, s) }
+func (w *writer) bytes(p []byte) { w.b = cbor.AppendBytes(w.b, p) }
+func (w *writer) array(n int)    { w.b = cbor.AppendArray(w.b, n) }
 
 // object is a map under construction. Its head is counted up as keys come, which
 // holds for up to 23 keys below 24: each of them takes one byte.
@@ -102,7 +60,8 @@ func (o object) int(k byte, n int64) {
 
 func (o object) bool(k byte, v bool) {
 	if v {
-		o.key(k).bool(v)
+		w := o.key(k)
+		w.b = append(w.b, majorSimple<<5|simpleTrue)
 	}
 }
 

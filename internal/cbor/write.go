@@ -46,10 +46,8 @@ func AppendUint(b []byte, n uint64) []byte { return appendHead(b, majorUint, n) 
 
 // AppendInt appends a signed integer.
 func AppendInt(b []byte, n int64) []byte {
-	if n < 0 {
-		return appendHead(b, majorNint, uint64(^n))
-	}
-	return appendHead(b, majorUint, uint64(n))
+	negative := n >> 63 // all bits, or none; without a branch this is inlined
+	return appendHead(b, majorNint&byte(negative), uint64(n^negative))
 }
 
 // AppendBytes appends a byte string.
