@@ -13,44 +13,34 @@ import (
 // damages, between sites that crash, each item arrives once and in order, and what
 // was confirmed is let go. No such fault stops a link.
 func TestEveryItemArrivesOnceAndInOrder(t *testing.T) {
-	seeds := 200
-	if testing.Short() {
-		seeds = 40
-	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := newWorld(t, uint64(seed))
-			w.faults = true
-			w.start(w.sites[0])
-			w.start(w.sites[1])
-			for range 1500 {
-				s := w.sites[w.rng.IntN(2)]
-				switch p := w.rng.IntN(1000); {
-				case p < 60:
-					w.putSome(s, message.Lane(w.rng.IntN(Lanes)), 1+w.rng.IntN(8))
-				case p < 64:
-					w.crash(s)
-				case p < 68:
-					s.via++
-					w.step(s, Disconnected{Via: s.via - 1})
-					w.step(s, Connected{Via: s.via, Dialed: true})
-				case p < 200:
-					w.settleAccept(s)
-				case p < 260:
-					w.step(s, Tick{})
-				default:
-					w.hazard()
-				}
+	eachSeed(t, 200, 40, func(t *testing.T, seed uint64) {
+		w := newWorld(t, seed)
+		w.faults = true
+		w.start(w.sites[0])
+		w.start(w.sites[1])
+		for range 1500 {
+			s := w.sites[w.rng.IntN(2)]
+			switch p := w.rng.IntN(1000); {
+			case p < 60:
+				w.putSome(s, message.Lane(w.rng.IntN(Lanes)), 1+w.rng.IntN(8))
+			case p < 64:
+				w.crash(s)
+			case p < 68:
+				s.via++
+				w.step(s, Disconnected{Via: s.via - 1})
+				w.step(s, Connected{Via: s.via, Dialed: true})
+			case p < 200:
+				w.settleAccept(s)
+			case p < 260:
+				w.step(s, Tick{})
+			default:
+				w.hazard()
 			}
-			w.calm(200)
-			w.checkDelivered()
-			for _, s := range w.sites {
-				if s.core.Restless() {
-					t.Errorf("site %s still waits for something when all is done", s.name)
-				}
-			}
-		})
-	}
+		}
+		w.calm(200)
+		w.checkDelivered()
+		w.checkAtRest()
+	})
 }
 
 // data is what the sender sends for items from..to of a lane 0.

@@ -51,6 +51,27 @@ type site struct {
 	stopped *Stop
 }
 
+// eachSeed runs a test of a world for so many seeds; short is how many with -short.
+func eachSeed(t *testing.T, seeds, short int, test func(t *testing.T, seed uint64)) {
+	t.Helper()
+	if testing.Short() {
+		seeds = short
+	}
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { test(t, seed) })
+	}
+}
+
+// checkAtRest: no site waits for time to pass when all is done.
+func (w *world) checkAtRest() {
+	w.t.Helper()
+	for _, s := range w.sites {
+		if s.core.Restless() {
+			w.t.Errorf("site %s still waits for something when all is done", s.name)
+		}
+	}
+}
+
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1))}
 	for i, name := range []processtable.NodeID{"A", "B"} {
