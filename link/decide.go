@@ -123,11 +123,8 @@ func (l *Link) again() error {
 	}
 	l.reason = ""
 	for _, r := range l.routes {
-		r.resting, r.attempts = false, 0
-		if r.stop != nil {
-			r.stop()
-		}
-		r.due.Store(false)
+		r.attempts = 0
+		r.wake()
 	}
 	l.step(Decided{Now: now})
 	l.publish() // who decided looks at what has come of it

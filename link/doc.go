@@ -20,6 +20,10 @@
 //     one log line when its state changes.
 //   - A peer is dialed over each of its routes ([Route], L3). The best one that answers is
 //     used, the others are ready, and take over without the conversation ending.
+//   - A way that rests is dialed soon when the peer is heard, on another way or by a
+//     [Listener]; a link that is connected says what hinders it ([Delivery]).
+//   - A link with nothing to carry sends nothing: whether the peer is there is for the
+//     transport to find out.
 //   - What the peer cannot read waits, and the link says what to upgrade (L6).
 //   - A stopped link waits for an operator's [Decision]; what is still wrong is found again
 //     by the next hello, also after a restart, before anything is accepted.

@@ -28,6 +28,8 @@ type pipe struct {
 	route   *route    // that it was dialed on; nil: the peer called
 	met     time.Time // when the peer was first heard on it; zero: not yet
 	leaving bool      // it goes once another transport does
+	// hindrance is why what is sent on it goes nowhere at present.
+	hindrance string
 
 	mu      sync.Mutex
 	express []*Frame // what goes before bulk, in its order
@@ -158,6 +160,10 @@ func (l *Link) read(p *pipe) {
 			l.do(func() { l.lost(p, err) })
 			return
 		}
+		if d.Hindrance != nil {
+			l.do(func() { p.hindrance = *d.Hindrance })
+			continue
+		}
 		f, err := Decode(d.Frame)
 		if errors.Is(err, ErrDamaged) {
 			d.settle()
@@ -189,6 +195,9 @@ func (l *Link) lost(p *pipe, err error) {
 	}
 	l.step(Disconnected{Via: p.via})
 	l.restAfter(p, why)
+	if p.route != nil && p.route.gone {
+		l.forget(p.route)
+	}
 }
 
 // size is about what a frame takes in memory.

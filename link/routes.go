@@ -26,6 +26,9 @@ type route struct {
 	via      Via  // of the connection; 0: there is none
 	reason   string
 	due      atomic.Bool
+	until    time.Time          // of the rest
+	hurried  time.Time          // when a rest was last cut short
+	deafen   context.CancelFunc // ends the listening for the peer; nil: there is none
 	stop     func() bool
 }
 
@@ -33,9 +36,20 @@ func newRoute(r Route) *route { return &route{Route: r} }
 
 func (r *route) end() {
 	r.gone = true
+	r.wake()
+}
+
+// wake ends a rest.
+func (r *route) wake() {
+	r.resting = false
 	if r.stop != nil {
 		r.stop()
 	}
+	if r.deafen != nil {
+		r.deafen()
+		r.deafen = nil
+	}
+	r.due.Store(false)
 }
 
 // SetRoutes changes how the peer is dialed. What is connected goes on: a route that
@@ -54,7 +68,7 @@ func (l *Link) SetRoutes(routes []Route) {
 }
 
 func (l *Link) setRoutes(routes []Route) {
-	var next []*route
+	var next, left []*route
 	changed := false
 	for _, want := range routes {
 		i := slices.IndexFunc(l.routes, func(r *route) bool { return r.same(want) })
@@ -72,9 +86,14 @@ func (l *Link) setRoutes(routes []Route) {
 		r.end()
 		if p := l.pipes[r.via]; p != nil {
 			p.leaving = true
+			continue
 		}
+		left = append(left, r)
 	}
 	l.routes = next
+	for _, r := range left {
+		l.forget(r)
+	}
 	if !changed {
 		return
 	}
@@ -105,6 +124,7 @@ func (l *Link) keepRoutes() {
 		t := l.core.transport(p.via)
 		if t != nil && t.greeted && p.met.IsZero() {
 			p.met = l.o.Clock.Now()
+			l.hurryOthers(p)
 		}
 		if p.leaving && another {
 			p.leaving = false
@@ -154,13 +174,16 @@ func (l *Link) dial(r *route) {
 func (l *Link) dialed(r *route, conn Conn, err error) {
 	r.dialing = false
 	switch {
-	case err == nil && r.gone:
-		_ = conn.Close()
+	case r.gone:
+		if err == nil {
+			_ = conn.Close()
+		}
+		l.forget(r)
 	case err == nil:
 		r.reason = ""
 		r.via = l.add(conn, r)
 		l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
-	case !r.gone:
+	default:
 		r.reason = err.Error()
 		if !l.core.Established() && l.core.stopped == nil && l.core.refusal == nil {
 			l.reason = r.reason
@@ -198,8 +221,14 @@ func (l *Link) rest(r *route) {
 		pause = lastBackoff
 	}
 	r.attempts++
+	l.restFor(r, pause)
+	l.listen(r)
+}
+
+func (l *Link) restFor(r *route, pause time.Duration) {
 	r.resting = true
 	pause = pause/2 + time.Duration(l.o.Random()*float64(pause/2))
+	r.until = l.o.Clock.Now().Add(pause)
 	r.stop = l.o.Clock.AfterFunc(pause, func() {
 		r.due.Store(true)
 		select {
@@ -209,11 +238,61 @@ func (l *Link) rest(r *route) {
 	})
 }
 
+// listen has a route that rests hear the peer, where its dialer can.
+func (l *Link) listen(r *route) {
+	listener, ok := r.Dialer.(Listener)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	r.deafen = cancel
+	l.spawn(func() {
+		if listener.Heard(ctx) == nil {
+			l.do(func() {
+				if ctx.Err() == nil {
+					l.hurry(r)
+				}
+			})
+		}
+	})
+}
+
+// hurryOthers cuts the rests of the other ways short: the peer is heard on p.
+func (l *Link) hurryOthers(p *pipe) {
+	for _, r := range l.routes {
+		if r.via != p.via && (r.Name != RouteDirect || !p.direct()) {
+			l.hurry(r)
+		}
+	}
+}
+
+// hurry cuts a rest short, since the peer is there: the next dial follows after the first
+// and shortest pause. Only once within the longest one: whoever comes and goes makes no
+// more than twice as many dials. A peer that refuses is left alone.
+func (l *Link) hurry(r *route) {
+	now := l.o.Clock.Now()
+	if !r.resting || r.gone || l.core.refusal != nil || l.core.stopped != nil || r.until.Sub(now) <= firstBackoff ||
+		!r.hurried.IsZero() && now.Sub(r.hurried) < lastBackoff {
+		return
+	}
+	r.hurried = now
+	r.wake()
+	l.restFor(r, firstBackoff)
+}
+
+// forget lets go of a route that is gone, unless another of its name has followed it.
+func (l *Link) forget(r *route) {
+	f, ok := r.Dialer.(Forgetter)
+	if ok && !r.dialing && !slices.ContainsFunc(l.routes, func(s *route) bool { return s.Name == r.Name }) {
+		l.spawn(f.Forget)
+	}
+}
+
 // rested: the time of some route has come.
 func (l *Link) rested() {
 	for _, r := range l.routes {
 		if r.due.Swap(false) {
-			r.resting = false
+			r.wake()
 		}
 	}
 }

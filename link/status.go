@@ -106,7 +106,7 @@ func (l *Link) publish() {
 	case next.stop != nil:
 		next.State, next.Reason = StateStopped, next.stop.Reason
 	case l.core.Established():
-		next.State, next.Reason = StateConnected, l.core.Hindrance()
+		next.State, next.Reason = StateConnected, l.hindrance()
 	case len(l.routes) > 0:
 		next.State = StateConnecting
 	}
@@ -223,6 +223,8 @@ func (l *Link) unheard(via Via) string {
 	switch {
 	case t == nil:
 		return ""
+	case l.pipes[via] != nil && l.pipes[via].hindrance != "":
+		return l.pipes[via].hindrance
 	case !t.greeted && t.shared:
 		return "the broker is reached, and site " + string(l.o.Peer) + " has not been heard there yet"
 	case !t.greeted:

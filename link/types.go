@@ -92,6 +92,9 @@ type Delivery struct {
 	// Settle tells the transport to let the frame go. It is called at most once, by any
 	// goroutine, and must not block; after Close it has no effect. Nil: nothing is kept.
 	Settle func()
+	// Hindrance, if not nil, is all that there is, and no frame: why what is sent goes
+	// nowhere at present, though the peer may be heard, and what to do; empty: it goes.
+	Hindrance *string
 }
 
 // Deliverer is a Conn that keeps what it delivered until it is told, as a broker does.
@@ -108,6 +111,21 @@ type Deliverer interface {
 // Dialer opens connections to one peer.
 type Dialer interface {
 	Dial(ctx context.Context) (Conn, error)
+}
+
+// Listener is a Dialer that hears the peer also while nobody dials it, as on a broker.
+type Listener interface {
+	Dialer
+	// Heard blocks until the peer shows that it is there, or ctx ends.
+	Heard(ctx context.Context) error
+}
+
+// Forgetter is a Dialer that keeps something for its peer between connections. Forget is
+// called, once, when the peer is not reached over it any more and its last connection has
+// ended; not when the link stops.
+type Forgetter interface {
+	Dialer
+	Forget()
 }
 
 // The names of routes, the best first (L3).

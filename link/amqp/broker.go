@@ -41,7 +41,7 @@ type Broker struct {
 	blockedFor time.Duration // before that
 	gate       chan struct{} // closed while it does
 	changed    chan struct{} // closed and made anew when something above changes
-	strange    map[processtable.NodeID]time.Time
+	strangers  strangers
 	status     Status
 	told       []string // reasons for the present state that were logged
 	counts     counts
@@ -71,7 +71,10 @@ func New(o Options) (*Broker, error) {
 		peers:   map[processtable.NodeID]*peer{},
 		gate:    make(chan struct{}),
 		changed: make(chan struct{}),
-		strange: map[processtable.NodeID]time.Time{},
+		strangers: strangers{
+			present:    map[processtable.NodeID]*stranger{},
+			introduced: map[processtable.NodeID]bool{},
+		},
 	}
 	close(b.gate)
 	b.ctx, b.cancel = context.WithCancel(context.Background())
@@ -142,11 +145,14 @@ func (b *Broker) peer(id processtable.NodeID) *peer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.peers[id]
-	if p == nil && b.ctx.Err() == nil {
+	if p != nil || b.ctx.Err() != nil {
+		return p
+	}
+	if p = b.claim(id); p == nil {
 		p = newPeer(b, id)
-		b.peers[id] = p
 		b.spawn(p.run)
 	}
+	b.peers[id] = p
 	return p
 }
 
@@ -282,6 +288,9 @@ func (b *Broker) block(try int, reason string) {
 	b.change()
 	b.mu.Unlock()
 	b.publish()
+	for _, p := range b.all() {
+		p.look()
+	}
 }
 
 func (b *Broker) unblock() {
@@ -305,27 +314,4 @@ func (b *Broker) link() (conn connection, gate, changed <-chan struct{}) {
 		conn = b.legs[sending].conn
 	}
 	return conn, b.gate, b.changed
-}
-
-const (
-	strangeEvery = time.Minute
-	maxStrange   = 1000
-)
-
-// stranger tells of a node that nobody asked for.
-func (b *Broker) stranger(id processtable.NodeID) {
-	if b.o.Unknown == nil || id == b.o.Self {
-		return
-	}
-	now := b.o.Clock.Now()
-	b.mu.Lock()
-	last, seen := b.strange[id]
-	tell := !seen && len(b.strange) < maxStrange || seen && now.Sub(last) >= strangeEvery
-	if tell {
-		b.strange[id] = now
-	}
-	b.mu.Unlock()
-	if tell {
-		b.spawn(func() { b.o.Unknown(id) })
-	}
 }

@@ -25,7 +25,8 @@ type Conn struct {
 
 	// Under the peer's lock.
 	inbox []link.Delivery
-	bytes int // of inbox
+	bytes int    // of inbox
+	told  string // the hindrance that Receive has told of
 	err   error
 }
 
@@ -87,11 +88,16 @@ func (c *Conn) trySend(frame []byte) (bool, error) {
 	return true, nil
 }
 
-// Receive gives the next frame, which the broker keeps until it is settled. What came
-// before the end is given first.
+// Receive gives the next frame, which the broker keeps until it is settled, or word of a
+// hindrance, where that has changed. What came before the end is given first.
 func (c *Conn) Receive() (link.Delivery, error) {
 	for {
 		c.p.mu.Lock()
+		if why := c.p.hindrance(); why != c.told && c.err == nil {
+			c.told = why
+			c.p.mu.Unlock()
+			return link.Delivery{Hindrance: &why}, nil
+		}
 		if len(c.inbox) > 0 {
 			d := c.inbox[0]
 			c.inbox[0], c.inbox = link.Delivery{}, c.inbox[1:]
@@ -113,11 +119,16 @@ func (c *Conn) Receive() (link.Delivery, error) {
 
 // Recv gives the next frame, which the broker then forgets.
 func (c *Conn) Recv() ([]byte, error) {
-	d, err := c.Receive()
-	if err == nil {
-		d.Settle()
+	for {
+		d, err := c.Receive()
+		switch {
+		case err != nil:
+			return nil, err
+		case d.Hindrance == nil:
+			d.Settle()
+			return d.Frame, nil
+		}
 	}
-	return d.Frame, err
 }
 
 // LastHeard is when the peer last proved that it is there.
@@ -153,43 +164,4 @@ func (c *Conn) fail(reason error) {
 	close(c.done)
 	settleAll(drop)()
 	p.b.release(c)
-}
-
-// beat asks for a peer that is silent, and ends the connection of one that stays so.
-func (c *Conn) beat() {
-	p := c.p
-	p.mu.Lock()
-	now := p.b.o.Clock.Now()
-	quiet, idle := now.Sub(p.heard), now.Sub(p.sent)
-	if c.err != nil {
-		p.mu.Unlock()
-		return
-	}
-	if quiet >= Silence {
-		reason := p.silence(quiet)
-		p.mu.Unlock()
-		c.fail(reason)
-		return
-	}
-	var err error
-	if quiet >= PingEvery || idle >= PingEvery || !p.session.Ready() {
-		err = p.ask(false)
-	}
-	c.timer = p.b.o.Clock.AfterFunc(PingEvery, c.beat)
-	p.mu.Unlock()
-	if err != nil {
-		c.fail(err)
-	}
-}
-
-// silence says why the peer is not heard, as far as can be known; it is called with the lock.
-func (p *peer) silence(d time.Duration) error {
-	text := fmt.Sprintf("nothing was heard from site %s for %s: its daemon, or its connection to the broker, is down", p.id, d.Round(time.Second))
-	if p.trouble != "" {
-		text = p.trouble
-	}
-	if blocked := p.b.why(); blocked != "" {
-		text = blocked
-	}
-	return errors.New(text)
 }

@@ -50,7 +50,7 @@ func (d dialer) dial(ctx context.Context) (*Conn, error) {
 		if c := p.connect(began); c != nil {
 			return c, nil
 		}
-		if renew && p.troubled() {
+		if p.departed() || renew && p.troubled() {
 			return nil, p.unheard() // asking on helps nothing
 		}
 		pause *= 2
@@ -98,23 +98,60 @@ func (p *peer) awaitHeard(ctx context.Context, began time.Time, pause time.Durat
 		case <-p.ctx.Done():
 			return errClosed
 		}
-		if p.ready(began) {
+		if p.ready(began) || p.departed() {
 			return nil
 		}
 		p.mu.Lock()
 		changed = p.changed
 		p.mu.Unlock()
-		if p.ready(began) {
+		if p.ready(began) || p.departed() {
 			return nil
 		}
 	}
+}
+
+// Heard waits until the peer shows that it is there, though it is not dialed.
+func (d dialer) Heard(ctx context.Context) error {
+	p := d.b.peer(d.id)
+	if p == nil {
+		return errClosed
+	}
+	for began := d.b.o.Clock.Now(); ; {
+		p.mu.Lock()
+		changed := p.changed
+		p.mu.Unlock()
+		if p.ready(began) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.ctx.Done():
+			return errClosed
+		}
+	}
+}
+
+// Forget lets go of the peer, which is told.
+func (d dialer) Forget() { d.b.Forget(d.id) }
+
+// departed says whether the peer has said that it is not reached over the broker.
+func (p *peer) departed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
+}
+
+func (p *peer) departure() error {
+	return fmt.Errorf("site %s does not use the broker for this link any more, by its configuration: change `via` for %s here as well, or for this site there, and reload", p.id, p.id)
 }
 
 // ready says whether the peer was heard since, in a session that is open.
 func (p *peer) ready(since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.session.Ready() && !p.heard.Before(since)
+	return p.session.Ready() && !p.left && !p.heard.Before(since)
 }
 
 // troubled says whether the broker does not take what is sent to the peer, or this side
@@ -133,6 +170,8 @@ func (p *peer) unheard() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case p.left:
+		return p.departure()
 	case p.refusal != "":
 		return errors.New(p.refusal)
 	case p.trouble != "":
@@ -156,8 +195,8 @@ func (p *peer) connect(since time.Time) *Conn {
 	p.mu.Lock()
 	old := p.conn
 	c.heard.Store(p.heard.UnixNano())
-	c.timer = p.b.o.Clock.AfterFunc(PingEvery, c.beat)
-	p.conn, p.trouble = c, ""
+	c.timer = p.b.o.Clock.AfterFunc(beatEvery, c.beat)
+	p.conn = c
 	p.change()
 	p.mu.Unlock()
 	if old != nil {

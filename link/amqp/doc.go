@@ -7,7 +7,7 @@
 // default exchange. [Broker.Dialer] gives a link.Dialer for a peer; both ends dial. The
 // connections that it makes are virtual: a session of link/seal with the peer, beside
 // which there is only what the peer was heard to say. They end when the peer was not
-// heard for [Silence], and with either of the two connections to the broker.
+// heard for [Silence] though it was asked, by its own word, and with either of the two connections to the broker.
 //
 // What it guarantees:
 //
@@ -21,6 +21,8 @@
 //     what was received and not yet taken; a peer that takes nothing slows no other.
 //   - What is sent to a peer expires at the broker, after [Silence] where it only asks
 //     who is there: nothing piles up for a peer that is away.
+//   - Of a name that nobody asked for nothing is kept before it has proved who it is, but
+//     for a handshake, of which there are few at a time.
 //   - What is wrong is said in plain words and with a remedy, in [Broker.Status], in the
 //     errors of Dial and of the connections, and by [Probe]; the log has changes of
 //     state only. A password is never shown.

@@ -13,6 +13,8 @@ type fakeBroker struct {
 	mu     sync.Mutex
 	queues map[string]*fakeQueue
 	mute   bool // nothing is confirmed
+	full   bool // what is published is refused
+	conns  []*fakeConn
 }
 
 type fakeQueue struct {
@@ -29,8 +31,30 @@ type fakeMessage struct {
 
 func newFakeBroker() *fakeBroker { return &fakeBroker{queues: map[string]*fakeQueue{}} }
 
-func (b *fakeBroker) open(_ context.Context, _ target, _ string, _ connectionEvents) (connection, error) {
-	return &fakeConn{b: b, done: make(chan struct{})}, nil
+func (b *fakeBroker) open(_ context.Context, _ target, _ string, on connectionEvents) (connection, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &fakeConn{b: b, on: on, done: make(chan struct{})}
+	b.conns = append(b.conns, c)
+	return c, nil
+}
+
+// set changes how the broker is.
+func (b *fakeBroker) set(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change()
+}
+
+// alarm is raised for a reason, and cleared without one.
+func (b *fakeBroker) alarm(reason string) {
+	for _, c := range b.conns {
+		if reason != "" {
+			c.on.blocked(reason)
+		} else {
+			c.on.free()
+		}
+	}
 }
 
 func reply(code int, text string) error {
@@ -39,6 +63,7 @@ func reply(code int, text string) error {
 
 type fakeConn struct {
 	b        *fakeBroker
+	on       connectionEvents
 	done     chan struct{}
 	err      error
 	channels []*fakeChannel
@@ -270,10 +295,12 @@ func (ch *fakeChannel) Confirm() error { return ch.do(func(*fakeBroker) error { 
 func (ch *fakeChannel) Publish(queue string, m outgoing) error {
 	var consumer *fakeChannel
 	var number uint64
-	routed, mute := false, false
+	routed, mute, full := false, false, false
 	err := ch.do(func(b *fakeBroker) error {
 		ch.number++
-		number, mute = ch.number, b.mute
+		if number, mute, full = ch.number, b.mute, b.full; full {
+			return nil
+		}
 		if q := b.queues[queue]; q != nil {
 			routed, consumer = true, q.consumer
 			q.messages = append(q.messages, fakeMessage{body: m.body})
@@ -283,6 +310,9 @@ func (ch *fakeChannel) Publish(queue string, m outgoing) error {
 	switch {
 	case err != nil || mute:
 		return err
+	case full:
+		ch.on.confirmed(number, false)
+		return nil
 	case !routed && ch.on.returned != nil:
 		ch.on.returned("NO_ROUTE")
 	}

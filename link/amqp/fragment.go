@@ -13,11 +13,13 @@ import (
 //	2  a part: number of the frame (4 bytes), index and count (1 byte each), then bytes
 //	3  is anybody there? Answered with 4
 //	4  yes
+//	5  the sender is not reached over the broker any more, by its configuration
 const (
 	kindWhole = 1
 	kindPart  = 2
 	kindPing  = 3
 	kindPong  = 4
+	kindLeave = 5
 )
 
 const (

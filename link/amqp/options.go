@@ -66,9 +66,10 @@ type Options struct {
 	Identity seal.Identity
 	Verify   func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error)
 
-	// Unknown, if not nil, is told of a node without Dialer that wrote here; who it is has
-	// not been verified. It is called at most once a minute for each of up to 1000, in a
-	// goroutine of its own.
+	// Unknown, if not nil, is told of a node without Dialer that calls, once it has proved
+	// who it is, as far as Identity and Verify can know that. It is called about once a minute
+	// for each of up to 1000, in a goroutine of its own; a node that is not dialed then is
+	// told so.
 	Unknown func(peer processtable.NodeID)
 	// OnState, if not nil, is told of each change of state. It must not block.
 	OnState func(Status)

@@ -28,8 +28,10 @@ type outlet struct {
 	mu      sync.Mutex
 	flying  []flying
 	bytes   int
-	refused bool  // the broker did not take something
-	err     error // why the channel ended
+	number  uint64 // messages that were published
+	doubt   uint64 // what a confirm up to here says is known: not all of it has arrived
+	refused bool   // the broker did not take something
+	err     error  // why the channel ended
 }
 
 type flying struct{ size int }
@@ -60,6 +62,7 @@ func (o *outlet) publish(envelope []byte, expire time.Duration) error {
 	o.mu.Lock()
 	o.flying = append(o.flying, flying{len(envelope)})
 	o.bytes += len(envelope)
+	o.number++
 	o.mu.Unlock()
 	o.p.b.counts.published.Add(1)
 	o.p.b.counts.bytes.Add(uint64(len(envelope)))
@@ -141,13 +144,16 @@ func (o *outlet) worn() bool {
 	return o.refused && o.p.b.o.Clock.Now().Sub(o.made) >= renewAfter
 }
 
-func (o *outlet) confirmed(_ uint64, taken bool) {
+func (o *outlet) confirmed(number uint64, taken bool) {
 	o.mu.Lock()
 	if len(o.flying) > 0 {
 		o.bytes -= o.flying[0].size
 		o.flying = o.flying[1:]
 	}
-	o.refused = o.refused || !taken
+	if !taken {
+		o.refused, o.doubt = true, o.number
+	}
+	arrives := number > o.doubt
 	o.mu.Unlock()
 	select {
 	case o.room <- struct{}{}:
@@ -155,6 +161,9 @@ func (o *outlet) confirmed(_ uint64, taken bool) {
 	}
 	if taken {
 		o.p.b.counts.confirmed.Add(1)
+		if arrives {
+			o.p.note("")
+		}
 		return
 	}
 	o.p.b.counts.refused.Add(1)
@@ -163,6 +172,9 @@ func (o *outlet) confirmed(_ uint64, taken bool) {
 
 func (o *outlet) returned(string) {
 	o.p.b.counts.returned.Add(1)
+	o.mu.Lock()
+	o.doubt = o.number
+	o.mu.Unlock()
 	o.p.lost(noQueue(o.p.id))
 }
 

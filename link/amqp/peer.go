@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fmqm/link"
@@ -12,15 +13,12 @@ import (
 )
 
 const (
-	// PingEvery is how long nothing may be sent to a peer, or heard of it, before it is
-	// asked whether it is there.
-	PingEvery = 20 * time.Second
-	// Silence is how long a peer may not be heard before its connection ends. Messages
-	// that only ask for it expire at the broker after as long.
-	Silence = 60 * time.Second
 	// expiry is when the broker throws frames away that the peer has not taken: its
 	// connection has ended long before, and its link asks again.
 	expiry = 10 * time.Minute
+
+	// leaveLimit is how long it may take to tell a peer that it is forgotten.
+	leaveLimit = 10 * time.Second
 
 	maxControl = 32            // hellos, proofs and pings that wait to be sent
 	maxQueued  = link.MaxFrame // of frames that wait to be sent: Send blocks above it
@@ -46,11 +44,17 @@ type peer struct {
 	number  uint32   // of the last frame that was sent in parts
 	conn    *Conn    // nil: none
 	parts   assembler
-	heard   time.Time // when it last proved that it is there
-	sent    time.Time
+	heard   time.Time     // when it last proved that it is there
+	asking  time.Time     // since when it has not been heard though it was sent something; zero: it was heard since
+	asked   time.Time     // when it was last asked whether it is there
 	trouble string        // what became of what was sent last; empty: nothing bad
 	refusal string        // why what came from it was not accepted
-	changed chan struct{} // closed and made anew when heard or conn changes
+	left    bool          // it has said that it is not reached over the broker any more
+	proved  time.Time     // of a stranger: when it proved who it is; zero: it has not
+	changed chan struct{} // closed and made anew when heard, left or conn changes
+
+	stranger atomic.Bool // nobody here has asked for it
+	leaving  atomic.Bool // it is told that it is not reached over the broker any more, and then forgotten
 }
 
 func newPeer(b *Broker, id processtable.NodeID) *peer {
@@ -97,16 +101,29 @@ func (p *peer) open(body []byte, d *kept) (settle func()) {
 		p.signal()
 	}
 	if r.Ready || r.Frame != nil {
-		p.heard, p.refusal = p.b.o.Clock.Now(), ""
-		if p.conn != nil {
-			p.conn.heard.Store(p.heard.UnixNano())
-		}
-		p.change()
+		p.hear()
 	}
-	if len(r.Frame) == 0 {
+	switch {
+	case len(r.Frame) == 0:
+		return d.settle
+	case p.stranger.Load():
+		p.turnAway(r.Frame[0])
 		return d.settle
 	}
 	return p.piece(r.Frame, d)
+}
+
+// hear notes that the peer has proved that it is there; it is called with the lock.
+func (p *peer) hear() {
+	p.heard, p.asking, p.refusal, p.left = p.b.o.Clock.Now(), time.Time{}, "", false
+	if p.conn != nil {
+		p.conn.heard.Store(p.heard.UnixNano())
+	}
+	if p.stranger.Load() && p.proved.IsZero() {
+		p.proved = p.heard
+		p.b.spawn(func() { p.b.introduce(p.id) })
+	}
+	p.change()
 }
 
 func (p *peer) piece(piece []byte, d *kept) (settle func()) {
@@ -116,6 +133,8 @@ func (p *peer) piece(piece []byte, d *kept) (settle func()) {
 		return d.settle
 	case kindPong:
 		return d.settle
+	case kindLeave:
+		return p.hasLeft(d)
 	case kindWhole:
 		return p.deliver(piece[1:], []*kept{d})
 	case kindPart:
@@ -182,6 +201,7 @@ func (p *peer) ask(renew bool) error {
 	}
 	p.control = append(p.control, envelopes...)
 	p.trimControl()
+	p.asked = p.b.o.Clock.Now()
 	if p.session.Ready() {
 		p.answer(kindPing)
 	}
@@ -194,11 +214,6 @@ func (p *peer) ask(renew bool) error {
 func (p *peer) next() (envelope []byte, expire time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer func() {
-		if envelope != nil {
-			p.sent = p.b.o.Clock.Now()
-		}
-	}()
 	if len(p.control) > 0 {
 		envelope, p.control = p.control[0], p.control[1:]
 		return envelope, Silence
@@ -207,6 +222,7 @@ func (p *peer) next() (envelope []byte, expire time.Duration) {
 		piece, expire := p.nextPiece()
 		sealed, err := p.session.Seal(piece)
 		if err == nil {
+			p.await(piece[0])
 			return sealed, expire
 		} // the session is gone: what it was for is lost
 	}
@@ -256,6 +272,10 @@ func (p *peer) run() {
 		}
 		envelope, expire := p.next()
 		if envelope == nil {
+			if p.leaving.Load() {
+				p.end()
+				return
+			}
 			select {
 			case <-p.wake:
 			case <-changed:
@@ -290,11 +310,36 @@ func (p *peer) lost(reason string) {
 	}
 }
 
-// note keeps what became of what was sent, for the one who asks why nothing comes.
+// note keeps what became of what was sent, for the one who asks why nothing comes; empty:
+// what was sent since has reached the broker.
 func (p *peer) note(trouble string) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.trouble == trouble {
+		return
+	}
 	p.trouble = trouble
-	p.mu.Unlock()
+	if p.conn != nil {
+		p.conn.signal()
+	}
+}
+
+// look has the connection look for a hindrance.
+func (p *peer) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn != nil {
+		p.conn.signal()
+	}
+}
+
+// hindrance says why what is sent to the peer goes nowhere at present, though it may be
+// heard; empty: it goes. It is called with the lock.
+func (p *peer) hindrance() string {
+	if why := p.b.why(); why != "" {
+		return why
+	}
+	return p.trouble
 }
 
 // brokerLost ends the connection: what was on its way may be lost.
@@ -308,12 +353,26 @@ func (p *peer) brokerLost(reason string) {
 	}
 }
 
-// forget ends everything of the peer.
+// forget ends everything of the peer, which is told where it can be: it would else go on
+// taking this node for reached.
 func (p *peer) forget() {
-	p.end()
 	p.mu.Lock()
 	c := p.conn
+	conn, _, _ := p.b.link()
+	tell := conn != nil && p.session.Ready()
+	if tell {
+		p.pieces, p.queued = nil, 0
+		p.answers = []byte{kindLeave}
+	}
 	p.mu.Unlock()
+	if tell {
+		p.leaving.Store(true)
+		stop := p.b.o.Clock.AfterFunc(leaveLimit, p.end)
+		context.AfterFunc(p.ctx, func() { stop() })
+		p.signal()
+	} else {
+		p.end()
+	}
 	if c != nil {
 		c.fail(errClosed)
 	}

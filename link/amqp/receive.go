@@ -104,9 +104,11 @@ func (b *Broker) take(body []byte, kept *kept) {
 	}
 	p := b.known(sender)
 	if p == nil {
+		p = b.stranger(sender, body)
+	}
+	if p == nil {
 		b.counts.dropped.Add(1)
 		kept.settle()
-		b.stranger(sender)
 		return
 	}
 	p.receive(body, kept)

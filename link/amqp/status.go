@@ -133,7 +133,10 @@ func (b *Broker) log(s Status) {
 
 // why says for a link why it cannot use the broker now; empty if it can.
 func (b *Broker) why() string {
-	switch s := b.Status(); {
+	b.mu.Lock()
+	s := b.status
+	b.mu.Unlock()
+	switch {
 	case s.State == StateConnected:
 		return ""
 	case s.Reason == "":

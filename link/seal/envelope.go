@@ -200,3 +200,10 @@ func (e *envelope) check() error {
 	}
 	return nil
 }
+
+// IsHello says whether an envelope says that it is the first of a session. Nothing of it
+// is verified.
+func IsHello(data []byte) bool {
+	e, _, err := head(data)
+	return err == nil && e.kind == kindHello
+}

@@ -1,0 +1,24 @@
+package link
+
+import "slices"
+
+// hindrance says why not everything goes over a link that is connected; empty: it does.
+func (l *Link) hindrance() string {
+	t := l.core.best()
+	if t == nil {
+		return "" // the only way ends just now
+	}
+	if p := l.pipes[t.via]; p != nil && p.hindrance != "" {
+		return p.hindrance
+	}
+	if l.core.unconfirmed() && t.silent {
+		return "site " + string(l.o.Peer) + " has confirmed nothing of what is sent for a while, and no other way to it works: see `fmqm links` there"
+	}
+	return l.core.Hindrance()
+}
+
+// unconfirmed says whether the peer has been asked again and again where it stands, and
+// nothing has come of it.
+func (c *Core) unconfirmed() bool {
+	return slices.ContainsFunc(c.out[:], func(s sender) bool { return len(s.sent) > 0 && s.patience >= lastPatience })
+}

@@ -1,0 +1,131 @@
+package link
+
+import (
+	"testing"
+	"time"
+
+	"fmqm/queue"
+)
+
+// setClock is at a time that the test says; nothing is due on it.
+type setClock struct{ now time.Time }
+
+func (c *setClock) Now() time.Time                              { return c.now }
+func (c *setClock) AfterFunc(time.Duration, func()) func() bool { return func() bool { return true } }
+func (c *setClock) after(r *route) time.Duration                { return r.until.Sub(c.now) }
+func resting(l *Link, r *route, attempts int)                   { r.wake(); r.attempts = attempts; l.rest(r) }
+func never() float64                                            { return 0.999 }
+func shortened(c *setClock, r *route) bool {
+	return r.resting && c.after(r) <= firstBackoff && c.after(r) >= firstBackoff/2
+}
+
+func unshortened(c *setClock, r *route, longest time.Duration) bool {
+	return r.resting && c.after(r) > longest*9/10
+}
+
+// A rest is cut short when the peer shows that it is there, to the shortest pause, which is
+// random as any; once within the longest pause, however often the peer comes and goes, and
+// not where it refuses.
+func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
+	clock := &setClock{now: time.Unix(1000, 0)}
+	l := New(Options{Self: "A", Peer: "B", Clock: clock, Random: never})
+	l.core = NewCore(Config{Self: "A", Peer: "B", Incarnation: queue.Incarnation{1}, Session: 1})
+	r := newRoute(Route{Name: RouteAMQP})
+	l.routes = []*route{r}
+
+	resting(l, r, 10)
+	l.hurry(r)
+	if !shortened(clock, r) || r.attempts != 11 {
+		t.Errorf("heard: the rest is %s after %d attempts", clock.after(r), r.attempts)
+	}
+	for range 10 {
+		clock.now = clock.now.Add(lastBackoff / 11)
+		resting(l, r, 10)
+		l.hurry(r)
+		if !unshortened(clock, r, lastBackoff) {
+			t.Errorf("heard again and again: the rest is %s", clock.after(r))
+		}
+	}
+	clock.now = clock.now.Add(lastBackoff)
+	resting(l, r, 0)
+	before := r.until
+	l.hurry(r)
+	if r.until != before {
+		t.Error("the shortest rest was put off")
+	}
+	l.core.refusal = &Stop{}
+	resting(l, r, 0)
+	l.hurry(r)
+	if !unshortened(clock, r, lastBackoff) {
+		t.Errorf("a peer that refuses is asked after %s", clock.after(r))
+	}
+	l.core.refusal = nil
+	l.hurry(r)
+	if !shortened(clock, r) {
+		t.Errorf("heard after a long time: the rest is %s", clock.after(r))
+	}
+	p := &pipe{via: 7}
+	direct := newRoute(Route{Name: RouteDirect})
+	l.routes = append(l.routes, direct)
+	resting(l, direct, 10)
+	l.hurryOthers(p)
+	if shortened(clock, direct) {
+		t.Error("a direct connection is there, and another is dialed soon")
+	}
+	p.route = &route{Route: Route{Name: RouteAMQP}}
+	l.hurryOthers(p)
+	if !shortened(clock, direct) {
+		t.Errorf("heard over the broker: the direct way rests for %s", clock.after(direct))
+	}
+}
+
+// A link with nothing to carry sends nothing by itself, on whatever transport: what shows
+// that the peer is there is the transport's.
+func TestAnIdleHourCostsNoFrame(t *testing.T) {
+	for name, shared := range map[string]bool{"direct": false, "through a broker": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.ways = &ways{world: w}
+			for _, s := range w.sites {
+				w.session++
+				s.core = NewCore(Config{Self: s.name, Peer: w.sites[1-s.index].name, Incarnation: s.incarnation, Session: w.session})
+				w.step(s, Connected{Via: 1, Dialed: true, Shared: shared})
+			}
+			frames, woken := 0, 0
+			carry := func() {
+				for len(w.packets) > 0 || len(w.sites[0].accepts)+len(w.sites[1].accepts) > 0 {
+					if len(w.packets) > 0 {
+						frames++
+						w.deliver(0, w.packets[0].data)
+						w.remove(0)
+					}
+					w.settleAccept(w.sites[0])
+					w.settleAccept(w.sites[1])
+				}
+			}
+			pass := func(d time.Duration) {
+				for range d / TickInterval {
+					for _, s := range w.sites {
+						if s.core.Restless() {
+							woken++
+							w.step(s, Tick{})
+						}
+					}
+					carry()
+				}
+			}
+			pass(time.Minute)
+			w.putSome(w.sites[0], 0, 20)
+			pass(time.Minute)
+			w.checkDelivered()
+			if frames == 0 || !w.sites[0].core.Established() || !w.sites[1].core.Established() {
+				t.Fatal("the sites are not connected")
+			}
+			frames, woken = 0, 0
+			pass(time.Hour)
+			if frames != 0 || woken != 0 {
+				t.Errorf("%d frames and %d ticks in an idle hour", frames, woken)
+			}
+		})
+	}
+}
