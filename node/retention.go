@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fmqm/internal/failpoint"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -300,7 +299,6 @@ func (r *retention) forget(ctx context.Context, i message.InstanceID, stopped bo
 		if err := r.node.commit(ctx, tx); err != nil {
 			return err
 		}
-		failpoint.Hit("retention.removed")
 		r.yield(ctx, began)
 		if !more {
 			return nil
