@@ -77,6 +77,7 @@ func TestEveryCommandHasHelpWithAnExampleThatWorks(t *testing.T) {
 	for _, problem := range shared.CheckHelp(newApp()) {
 		t.Error(problem)
 	}
+	clitest.Pages(t, "../..", func(page string) ([]string, int) { return shared.CheckPage(newApp(), page) })
 	if text := clitest.ManText(t, shared.ManPage(newApp())); !strings.Contains(text, "--allow-new-node") {
 		t.Errorf("the manual page lacks a flag:\n%s", text)
 	}

@@ -75,6 +75,7 @@ func TestCommandLine(t *testing.T) {
 	for _, missing := range cli.CheckHelp(app()) {
 		t.Error(missing)
 	}
+	clitest.Pages(t, "../..", func(page string) ([]string, int) { return cli.CheckPage(app(), page) })
 	if text := clitest.ManText(t, cli.ManPage(app())); !strings.Contains(text, "--log-level LEVEL") {
 		t.Errorf("the manual page lacks a flag:\n%s", text)
 	}

@@ -23,6 +23,7 @@ import (
 	"fmqm/api/apitest"
 	"fmqm/cmd/fmqm/client"
 	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) {
@@ -579,6 +580,7 @@ func TestEveryCommandHasHelpWithExamplesThatWork(t *testing.T) {
 	for _, missing := range cli.CheckHelp(client.App()) {
 		t.Error(missing)
 	}
+	clitest.Pages(t, "../../..", func(page string) ([]string, int) { return cli.CheckPage(client.App(), page) })
 	r := fmqm("", "", "help")
 	for _, command := range []string{"start", "status", "list", "watch", "history", "nodes", "why", "retry", "terminate", "dead"} {
 		if !strings.Contains(r.out, "\n  "+command+" ") {

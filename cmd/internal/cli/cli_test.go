@@ -185,6 +185,20 @@ Examples:
 	}
 }
 
+// What a page has people type is checked as it stands; what names a command in passing may
+// lack its arguments.
+func TestCheckPage(t *testing.T) {
+	page := "Type `fmqm start`, `fmqm nonsense`, or `fmqm start --nothing`; `fmqm link proof 1` is no command.\n\n" +
+		"    $ FMQM_TO=x fmqm start order --nothing 2>log &   # this is wrong\n    fmqm start ...\n    cat fmqm start --nothing\n\n```sh\nfmqm help; fmqm x\n```\n"
+	a := app()
+	a.Name = "fmqm"
+	wrong, checked := cli.CheckPage(a, page)
+	if checked != 5 || len(wrong) != 3 || !strings.HasPrefix(wrong[0], `"fmqm nonsense": `) ||
+		!strings.HasPrefix(wrong[1], `"fmqm start --nothing": `) || !strings.HasPrefix(wrong[2], `"$ FMQM_TO=x fmqm start order --nothing`) {
+		t.Errorf("%d checked: %s", checked, strings.Join(wrong, "\n"))
+	}
+}
+
 func TestCheckHelpSeesWhatIsMissing(t *testing.T) {
 	do := func(*ucli.Context) error { return nil }
 	a := &ucli.App{Name: "prog", Usage: "u", Description: "d", UsageText: "prog good 'a b'", Commands: []*ucli.Command{
