@@ -1,0 +1,100 @@
+package systemd_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fmqm/node/config"
+)
+
+// value gives what a unit sets a key to.
+func value(t *testing.T, unit, key string) string {
+	t.Helper()
+	for _, s := range settings(unit) {
+		if v, found := strings.CutPrefix(s, key+"="); found {
+			return v
+		}
+	}
+	t.Fatalf("no %s", key)
+	return ""
+}
+
+var (
+	installed  = regexp.MustCompile(`(?m)^    install -m [0-7]+ (.*) (/\S+)`)
+	credential = regexp.MustCompile(`LoadCredential=[a-z.-]+:(/\S+)/`)
+)
+
+// What the pages have a sysadmin install is there, and lies where the unit looks for it;
+// the unit's directories are the daemon's defaults.
+func TestInstalledAsThePagesSay(t *testing.T) {
+	unit := read(t, "fmqmd.service")
+	places := map[string]string{} // by the file's name
+	for _, page := range []string{"../docs/operations.md", "../docs/monitoring.md"} {
+		for _, m := range installed.FindAllStringSubmatch(read(t, page), -1) {
+			for _, file := range strings.Fields(m[1]) {
+				if !strings.HasPrefix(file, "systemd/") && !strings.HasPrefix(file, "bin/") {
+					continue // certificates
+				}
+				if found, _ := filepath.Glob("../" + file); strings.HasPrefix(file, "systemd/") && len(found) == 0 {
+					t.Errorf("%s installs %s, which is not there", page, file)
+				}
+				to := m[2]
+				if strings.HasSuffix(to, "/") {
+					to += path.Base(file)
+				}
+				places[path.Base(path.Dir(file))+"/"+path.Base(file)] = to
+			}
+		}
+	}
+	command := strings.Fields(value(t, unit, "ExecStart"))
+	for file, want := range map[string]string{
+		"bin/fmqmd": command[0], "systemd/fmqmd.service": "/etc/systemd/system/fmqmd.service",
+		"tmpfiles.d/fmqm.conf": "/etc/tmpfiles.d/", "sysusers.d/fmqm.conf": "/etc/sysusers.d/",
+	} {
+		if got := places[file]; !strings.HasPrefix(got, want) {
+			t.Errorf("the pages install %s as %q, expected %s", file, got, want)
+		}
+	}
+
+	file := command[slices.Index(command, "--config")+1]
+	if page := read(t, "../docs/operations.md"); !strings.Contains(page, "$EDITOR "+file) || !strings.Contains(page, "check-config "+file) {
+		t.Errorf("operations.md does not have %s written and checked", file)
+	}
+	for _, name := range []string{value(t, unit, "User"), value(t, unit, "Group")} {
+		if !regexp.MustCompile(`(?m)^u ` + name + ` `).MatchString(read(t, "sysusers.d/fmqm.conf")) {
+			t.Errorf("nobody makes the user %s", name)
+		}
+	}
+	directories := read(t, "tmpfiles.d/fmqm.conf")
+	for _, file := range []string{"fmqmd.service", "../docs/operations.md", "../docs/monitoring.md", "../docs/links.md"} {
+		found := credential.FindAllStringSubmatch(read(t, file), -1)
+		if len(found) == 0 {
+			t.Errorf("%s does not say how to hand over a credential", file)
+		}
+		for _, m := range found {
+			if !strings.Contains(directories, "d "+m[1]+" ") {
+				t.Errorf("a credential lies in %s, which nobody makes", m[1])
+			}
+		}
+	}
+
+	empty := filepath.Join(t.TempDir(), "fmqmd.yaml")
+	if err := os.WriteFile(empty, []byte("node: A\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(empty, func(string) string { return "" }, config.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/var/lib/" + value(t, unit, "StateDirectory"); c.Data != want {
+		t.Errorf("the daemon keeps its data in %s, the unit makes %s", c.Data, want)
+	}
+	if want := "/run/" + value(t, unit, "RuntimeDirectory"); path.Dir(c.Socket) != want {
+		t.Errorf("the daemon's socket is %s, the unit makes %s", c.Socket, want)
+	}
+}
