@@ -1,0 +1,299 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/internal/store/badger"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// retainedSites is a process of which each of two nodes hosts a part; dead is at B, and waits
+// for the data of late there although FALSE comes from go at A.
+const retainedSites = `
+process: two
+version: 1
+structures: {In: {n: int, text: string}}
+input: In
+output: In
+starts: [A]
+activities:
+  go:   {node: A, program: echo, input: In, output: In}
+  work: {node: B, program: echo, input: In, output: In}
+  dead: {node: B, program: echo, input: In, output: In}
+control:
+  - go -> work: n > 5
+  - go -> dead: n > 50
+data:
+  - source -> go
+  - go -> work
+  - source -> dead
+  - work -> sink
+`
+
+// handClock stands still until it is set, and wakes nobody; or, with a step, goes on by it
+// with each look, wakes at once, and notes for how long it was to wait.
+type handClock struct {
+	mu     sync.Mutex
+	now    time.Time
+	step   time.Duration
+	pauses []time.Duration
+}
+
+func (c *handClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+// goOn sets the step, and gives the pauses until then.
+func (c *handClock) goOn(step time.Duration) (pauses []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pauses, c.pauses, c.step = c.pauses, nil, step
+	return pauses
+}
+
+func (c *handClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.step > 0 {
+		c.pauses = append(c.pauses, d)
+		go f()
+	}
+	return func() bool { return true }
+}
+
+// outliving is a store that outlives its node.
+type outliving struct{ *badger.Engine }
+
+func (outliving) Close() error { return nil }
+
+// keeper is a node whose audit is kept by a policy. Links are the test's hands.
+type keeper struct {
+	*testing.T
+	*Node
+	engine *badger.Engine
+	clock  *handClock
+	ends   chan queue.AuditRecord
+}
+
+const day90 = 90 * 24 * time.Hour
+
+func newKeeper(t *testing.T, name, text string) *keeper {
+	t.Helper()
+	engine, err := badger.Open(badger.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{T: t, engine: engine, clock: &handClock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, ends: make(chan queue.AuditRecord, 1000)}
+	k.open(name)
+	t.Cleanup(func() {
+		k.close()
+		k.must(engine.Close())
+	})
+	k.table(text)
+	return k
+}
+
+func (k *keeper) must(err error) {
+	k.Helper()
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k *keeper) open(name string) {
+	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
+		"echo": {Kind: program.KindBuiltin, Builtin: "echo"},
+		"fail": {Kind: program.KindBuiltin, Builtin: "fail"},
+	}, program.Options{})
+	k.must(err)
+	k.Node, err = Open(Options{
+		Name: processtable.NodeID(name), Engine: outliving{k.engine}, Registry: registry, Clock: k.clock,
+		Log:     zerolog.New(zerolog.NewTestWriter(k.T)).Level(zerolog.WarnLevel),
+		Observe: func(r queue.AuditRecord) { k.ends <- r },
+	})
+	k.must(err)
+	k.Launch()
+}
+
+func (k *keeper) close() {
+	k.must(k.Stop(context.Background()))
+	k.registry().Close()
+}
+
+func (k *keeper) restart() {
+	k.close()
+	k.open(string(k.name))
+}
+
+// table stores the node's table of a definition.
+func (k *keeper) table(text string) {
+	k.Helper()
+	processes, problems := definition.Load("test.yaml", []byte(text))
+	if definition.HasErrors(problems) {
+		k.Fatal(problems)
+	}
+	compiled, err := definition.Compile(processes[0])
+	k.must(err)
+	for _, encoded := range compiled.Encoded {
+		if table, err := processtable.Decode(encoded); err != nil || table.Node != k.name {
+			k.must(err)
+			continue
+		}
+		p, _, err := k.judgeTable(encoded)
+		k.must(err)
+		k.must(k.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}))
+		k.install(p)
+	}
+}
+
+func (k *keeper) start(id message.InstanceID, input string) error {
+	return k.Begin(context.Background(), api.StartRequest{Instance: id, Process: "two@1", Input: json.RawMessage(input), Key: "monday"})
+}
+
+// await waits until an activity of an instance has ended so.
+func (k *keeper) await(id message.InstanceID, a processtable.ActivityID, events ...queue.Event) {
+	k.Helper()
+	limit := time.After(2 * time.Minute)
+	for {
+		select {
+		case r := <-k.ends:
+			if r.Instance == id && r.Activity == a && slices.Contains(events, r.Event) {
+				return
+			}
+		case <-limit:
+			k.Fatalf("%s of %s does not end", a, id)
+		}
+	}
+}
+
+// sent gives the messages that wait for a peer, and lets go of them.
+func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
+	k.Helper()
+	for lane := range message.Lane(2) {
+		t := k.queue.Transmission(peer)
+		items, err := t.Read(lane, t.Low(lane).Number+1, 1<<20)
+		k.must(err)
+		for _, item := range items {
+			piece, err := queue.Unpack(item.Payload)
+			k.must(err)
+			m, err := message.Decode(piece.Data)
+			k.must(err)
+			all = append(all, m)
+		}
+		t.Trim(lane, t.Last(lane).Number)
+	}
+	return all
+}
+
+// take puts messages as the link does that brings them.
+func (k *keeper) take(messages ...message.Message) {
+	k.Helper()
+	k.must(k.commit(context.Background(), &queue.Tx{Put: messages}))
+}
+
+// settled waits until the process thread has nothing under way.
+func (k *keeper) settled() {
+	k.Helper()
+	t := k.thread(processtable.ProcessID{Name: "two", Version: 1})
+	for idle := false; !idle; {
+		k.must(t.ask(context.Background(), func(time.Time) {
+			idle = t.core.inFlight == 0 && len(t.core.stale)+len(t.core.undropped) == 0 && !t.core.browsing
+		}))
+	}
+}
+
+// round lets retention look once, with a policy.
+func (k *keeper) round(policy Retention) AuditStats {
+	k.Helper()
+	k.limits.Store(&Limits{Audit: policy})
+	k.must(k.retain.round(context.Background()))
+	s, looked := k.AuditStats()
+	if !looked {
+		k.Fatal("nothing was looked at")
+	}
+	return s
+}
+
+func (k *keeper) records(id message.InstanceID) int {
+	k.Helper()
+	history, err := k.queue.History(id)
+	k.must(err)
+	return len(history)
+}
+
+// invoked counts the attempts of all programs since the start.
+func (k *keeper) invoked() (n uint64) {
+	s, err := k.Stats()
+	k.must(err)
+	for _, p := range s.Processes {
+		n += p.Attempts
+	}
+	return n
+}
+
+// keepers is A, where instances are started, and B. A answers what B asks, if it is not silent.
+type keepers struct {
+	a, b   *keeper
+	silent bool
+}
+
+func newKeepers(t *testing.T) *keepers {
+	p := &keepers{a: newKeeper(t, "A", retainedSites), b: newKeeper(t, "B", retainedSites)}
+	p.join()
+	return p
+}
+
+func (p *keepers) join() {
+	p.b.standings = func(ctx context.Context, node processtable.NodeID, q []askedInstance) ([]standing, error) {
+		if node == "A" && p.silent {
+			return nil, errors.New("no answer")
+		}
+		if node == "A" {
+			return p.a.askStandings(ctx, node, q)
+		}
+		return p.b.askStandings(ctx, node, q)
+	}
+}
+
+func (p *keepers) restart() {
+	p.a.restart()
+	p.b.restart()
+	p.join()
+}
+
+// run runs an instance to its end, and gives what each was sent.
+func (p *keepers) run(id message.InstanceID) (toB, toA []message.Message) {
+	p.a.must(p.a.start(id, `{"n": 7}`))
+	p.a.await(id, "go", queue.EventTerminated)
+	toB = p.a.sent("B")
+	p.b.take(toB...)
+	p.b.await(id, "work", queue.EventTerminated)
+	p.b.settled()
+	toA = p.b.sent("A")
+	p.a.take(toA...)
+	p.a.await(id, processtable.Sink, queue.EventEnded)
+	p.a.settled()
+	return toB, toA
+}
