@@ -31,6 +31,7 @@ type Dumped struct {
 	Number   uint64       `json:"number,omitempty"`
 	Hash     string       `json:"hash,omitempty"`
 	Definer  string       `json:"definer,omitempty"` // who signed a table
+	Of       string       `json:"of,omitempty"`      // kind of the record that names a staged body
 	Reason   string       `json:"reason,omitempty"`
 	Event    string       `json:"event,omitempty"`
 	Time     *time.Time   `json:"time,omitempty"`
@@ -79,6 +80,12 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 		return err
 	case classTransmission:
 		return m.dumpItem(d, key, value)
+	case classStaged:
+		named, _, owner, err := readStaged(key, value)
+		if named && len(owner) > 0 {
+			d.Of = classNames[owner[0]]
+		}
+		return err
 	case classLow:
 		peer, lane, low, err := readLow(key, value)
 		d.lane(peer, lane, low.Position)

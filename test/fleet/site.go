@@ -26,6 +26,7 @@ type Site struct {
 
 	t       *testing.T
 	fleet   *Fleet
+	apart   bool // it sees no process of others, as on a machine of its own
 	mu      sync.Mutex
 	command *exec.Cmd // nil: it is down
 	ended   chan error
@@ -98,7 +99,13 @@ func (s *Site) start(env ...string) {
 		argv = s.fleet.o.Within(s.Name)
 	}
 	argv = append(argv, filepath.Join(Bin, "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
+	if s.apart {
+		argv = append([]string{"/bin/sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, "sh"}, argv...)
+	}
 	c := exec.Command(argv[0], argv[1:]...)
+	if s.apart {
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	}
 	c.Stdout, c.Stderr = log, log
 	c.Env = append(append(os.Environ(), s.fleet.o.Env...), env...)
 	if err := c.Start(); err != nil {
