@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -195,9 +196,19 @@ func (w *Work) AttemptsAt(site string) int {
 	return bytes.Count(text, []byte("\n"))
 }
 
-// Progress waits until programs have made so many attempts more, or ctx ends: where
-// nothing goes on any more, the caller's context says how long that is looked at.
+// pace is how long nothing may run before a wait for more ends: what was started may have
+// made all of its attempts before the wait began, on a machine with nothing else to do.
+const pace = 20 * time.Second
+
+// Progress waits until programs have made so many attempts more, until none was made for
+// a while, or until ctx ends.
 func (w *Work) Progress(ctx context.Context, more int) {
-	goal := w.Attempts() + more
-	_ = sim.Until(ctx, func() (bool, error) { return w.Attempts() >= goal, nil })
+	seen, since := w.Attempts(), time.Now()
+	goal := seen + more
+	_ = sim.Until(ctx, func() (bool, error) {
+		if n := w.Attempts(); n != seen {
+			seen, since = n, time.Now()
+		}
+		return seen >= goal || time.Since(since) > pace, nil
+	})
 }
