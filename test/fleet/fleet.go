@@ -22,15 +22,17 @@ import (
 // Patience is how long anything may take on a busy machine.
 const Patience = 2 * time.Minute
 
-// Names are the sites of a fleet.
+// Names are the sites of a fleet, unless its options say otherwise.
 var Names = []string{"A", "B", "C", "D"}
 
 // Options make a fleet.
 type Options struct {
+	// Sites are the names of its sites; nil: Names. Work needs all of Names.
+	Sites []string
 	// Listen gives a site's address; nil: a free port on loopback.
 	Listen func(site string) string
 	// Links gives what a site's configuration says below its first lines, such as `links:`,
-	// once every site has its address.
+	// once every site has its address; nil: nothing.
 	Links func(f *Fleet, site string) string
 	// Programs gives the programs of a site, a line of YAML each; nil: none.
 	Programs func(site string) []string
@@ -43,7 +45,7 @@ type Options struct {
 	Env []string
 }
 
-// Fleet is four daemons, each with its directory. All are killed when the test ends.
+// Fleet is daemons, each with its directory. All are killed when the test ends.
 type Fleet struct {
 	T     *testing.T
 	Sites map[string]*Site
@@ -53,8 +55,11 @@ type Fleet struct {
 // New starts the daemons. They may not listen yet when it returns.
 func New(t *testing.T, o Options) *Fleet {
 	t.Helper()
+	if o.Sites == nil {
+		o.Sites = Names
+	}
 	f := &Fleet{T: t, Sites: map[string]*Site{}, o: o}
-	for _, name := range Names {
+	for _, name := range o.Sites {
 		s := &Site{t: t, fleet: f, Name: name, Dir: filepath.Join(t.TempDir(), name)}
 		if o.Listen == nil {
 			s.Listen = FreePort(t)
@@ -64,7 +69,7 @@ func New(t *testing.T, o Options) *Fleet {
 		f.Sites[name] = s
 	}
 	if o.Prepare != nil {
-		for _, name := range Names {
+		for _, name := range o.Sites {
 			o.Prepare(f.Sites[name])
 		}
 	}
@@ -76,7 +81,7 @@ func New(t *testing.T, o Options) *Fleet {
 			s.Kill()
 		}
 	})
-	for _, name := range Names {
+	for _, name := range o.Sites {
 		s := f.Sites[name]
 		s.connect()
 		s.Configure()
@@ -141,7 +146,7 @@ func (f *Fleet) unlinked(ctx context.Context) string {
 		for _, node := range a.Nodes {
 			heard[node.Node] = node.State == api.NodeSelf || node.State == "connected"
 		}
-		for _, peer := range Names {
+		for _, peer := range f.o.Sites {
 			if !heard[peer] {
 				all = append(all, s.Name+" is not linked with "+peer)
 			}

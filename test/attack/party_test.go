@@ -1,0 +1,155 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/identity"
+	"fmqm/internal/rabbittest"
+	"fmqm/link"
+	"fmqm/link/amqp"
+	"fmqm/link/https"
+	"fmqm/link/linktest"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/sim"
+	"fmqm/test/fleet"
+)
+
+// party is an attacker with a certificate and without a daemon.
+type party struct {
+	w        *world
+	name     processtable.NodeID
+	identity *identity.Identity
+	lines    map[string]*line // by site
+}
+
+// line is a link of a party, and the store that stands behind it: what is put there goes
+// to the site as it is, and what the site sends lies there.
+type line struct {
+	*link.Link
+	store *linktest.Store
+	log   *linktest.Log
+	party *party
+	site  string
+}
+
+// party gives an attacker a certificate of the authority in pki: w.pki is the sites' own.
+func (w *world) party(name, pki string) *party {
+	w.t.Helper()
+	fleet.Must(w.t, "fmqmd", "pki", "issue", name, "--dir", pki)
+	id, err := identity.Load(identity.Options{Files: identity.Files{
+		Certificate: pki + "/node-" + name + ".crt", Key: pki + "/node-" + name + ".key", CA: w.pki + "/ca.crt",
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &party{w: w, name: processtable.NodeID(name), identity: id, lines: map[string]*line{}}
+}
+
+// call opens a direct link to a site. It may be refused: see line.until.
+func (p *party) call(site string) *line {
+	p.w.t.Helper()
+	address := "https://" + p.w.Sites[site].Listen
+	dialer, err := https.NewPeerDialer(https.Peer{Address: address, Name: processtable.NodeID(site), Identity: p.identity})
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	return p.open(site, link.Route{Name: link.RouteDirect, Dialer: dialer, Address: address})
+}
+
+// broker gives the party an access to a virtual host of a broker, from which it opens
+// links by overBroker.
+func (p *party) broker(b *rabbittest.Broker, vhost string) *amqp.Broker {
+	p.w.t.Helper()
+	access, err := amqp.New(amqp.Options{
+		Self: p.name, URL: rabbittest.URL(b.Addr(), vhost), User: rabbittest.User, PasswordFile: password(p.w.t),
+		Identity: p.identity, Verify: p.identity.Verify, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	access.Start()
+	p.w.t.Cleanup(func() { stop(p.w.t, access) })
+	return access
+}
+
+// overBroker opens a link to a site over a broker.
+func (p *party) overBroker(access *amqp.Broker, site string) *line {
+	p.w.t.Helper()
+	return p.open(site, link.Route{Name: link.RouteAMQP, Dialer: access.Dialer(processtable.NodeID(site)), Address: access.Address()})
+}
+
+func (p *party) open(site string, route link.Route) *line {
+	l := &line{store: linktest.NewStore(), log: &linktest.Log{}, party: p, site: site}
+	l.Link = link.New(link.Options{
+		Self: p.name, Peer: processtable.NodeID(site), Incarnation: queue.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
+		Outbox: l.store, Inbox: l.store, Peers: l.store, Clock: queue.SystemClock{}, Logger: zerolog.New(l.log),
+		Routes: []link.Route{route},
+	})
+	l.Start()
+	p.w.t.Cleanup(func() { stop(p.w.t, l) })
+	p.lines[site] = l
+	return l
+}
+
+// put sends messages, byte by byte as they are.
+func (l *line) put(lane message.Lane, payloads ...[]byte) {
+	for _, p := range payloads {
+		l.store.Put(lane, string(p))
+	}
+}
+
+// taken waits until the site has accepted all that was put: it has judged each of them.
+func (l *line) taken(lane message.Lane) {
+	l.party.w.t.Helper()
+	l.store.UntilTrimmed(l.party.w.t, lane)
+}
+
+// until waits until the link is in a state.
+func (l *line) until(state link.State) {
+	l.party.w.t.Helper()
+	l.party.w.eventually(fmt.Sprintf("%s's link to %s is %s", l.party.name, l.site, state), func() (string, bool) {
+		s := l.Status()
+		return fmt.Sprintf("%s %s", s.State, s.Reason), s.State == state
+	})
+}
+
+// refused waits until the link is not connected for a reason that has this text.
+func (l *line) refused(text string) {
+	l.party.w.t.Helper()
+	l.party.w.eventually(fmt.Sprintf("%s's link to %s is refused: %s", l.party.name, l.site, text), func() (string, bool) {
+		s := l.Status()
+		return fmt.Sprintf("%s %s", s.State, s.Reason), s.State != link.StateConnected && strings.Contains(s.Reason, text)
+	})
+}
+
+// stop ends what a party has.
+func stop(t *testing.T, what interface {
+	Stop(ctx context.Context) error
+}) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
+	defer cancel()
+	if err := what.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// eventually asks until it holds, and fails with what it was last told.
+func (w *world) eventually(what string, ask func() (found string, holds bool)) {
+	w.t.Helper()
+	found := ""
+	err := sim.Until(w.ctx, func() (holds bool, _ error) {
+		found, holds = ask()
+		return holds, nil
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v\nfound: %s", what, err, found)
+	}
+}
