@@ -7,8 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +58,32 @@ func RefuseBrowsers(next http.Handler) http.Handler {
 		h := r.Header
 		if h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" || strings.HasPrefix(h.Get("User-Agent"), "Mozilla/") {
 			writeError(w, http.StatusForbidden, Errorf(CodeRefused, "use fmqm, curl or the like", "the API is not for web browsers"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// OwnHost lets only those requests through to next whose Host is an address, localhost,
+// the name of this machine or the one in listen (HOST:PORT). A web page can make a name of
+// its own lead to this machine, and a browser takes what is there for a part of that page
+// (DNS rebinding); an address it cannot have.
+func OwnHost(next http.Handler, listen string) http.Handler {
+	own, _, _ := net.SplitHostPort(listen)
+	names := []string{"localhost", own}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		_, err := netip.ParseAddr(host)
+		if err != nil && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) }) {
+			writeError(w, http.StatusForbidden, Errorf(CodeRefused, "call it by its address, or write the name into `listen` of its configuration",
+				"this node is not called %q", host))
 			return
 		}
 		next.ServeHTTP(w, r)

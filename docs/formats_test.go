@@ -349,7 +349,7 @@ func TestConfigurationKeys(t *testing.T) {
 		}
 	}
 	for key, def := range map[string]string{
-		"data": config.DefaultData, "listen": config.DefaultListen, "socket": config.DefaultSocket, "store": config.DefaultStore,
+		"data": config.DefaultData, "socket": config.DefaultSocket, "store": config.DefaultStore,
 	} {
 		if !strings.Contains(text, "| `"+key+"` | `"+def+"` |") {
 			t.Errorf("the default of %s, %s, is not on the page", key, def)

@@ -55,7 +55,7 @@ func TestQuotedReasons(t *testing.T) {
 		"does not speak TLS":                                            "identity/identity.go",
 		"no certificate was shown":                                      "identity/verify.go",
 		"and its certificate names site":                                "cmd/internal/daemon/identity.go",
-		"calls without encryption":                                      "cmd/internal/daemon/identity.go",
+		"the peer has an identity and speaks TLS only":                  "link/https/dial.go",
 		"another process has it open":                                   "internal/store/badger/side.go",
 		"another daemon answers on":                                     "api/socket.go",
 		"the last stop was unclean":                                     "cmd/internal/daemon/programs.go",

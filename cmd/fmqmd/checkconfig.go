@@ -49,8 +49,12 @@ func checkConfig(c *ucli.Context) error {
 	if risk := conf.Risk(); risk != "" {
 		cli.Talk(c, "warning: %s", risk)
 	}
-	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s and %s, %d peers, %d programs, audit %s",
-		file, conf.Node, conf.Data, conf.Listen, conf.Socket, len(conf.Peers), len(conf.Programs), conf.Audit)
+	listens := conf.Socket + " only"
+	if conf.Listen != "" {
+		listens = conf.Listen + " and " + conf.Socket
+	}
+	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %d peers, %d programs, audit %s",
+		file, conf.Node, conf.Data, listens, len(conf.Peers), len(conf.Programs), conf.Audit)
 	if !c.Bool("connect") {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err

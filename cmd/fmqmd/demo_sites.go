@@ -78,7 +78,11 @@ func demoFile(dir, site string) string {
 func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	var b strings.Builder
 	small := strings.ToLower(site)
-	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n", site, small, ports[i], small)
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\n", site, small, ports[i], small)
+	if broker.url == "" {
+		b.WriteString("insecure: true   # plain HTTP between the sites of this demo, on this machine\n")
+	}
+	b.WriteString("links:\n")
 	if broker.url != "" {
 		b.WriteString(broker.yaml())
 	}

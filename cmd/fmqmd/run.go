@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -70,7 +71,7 @@ func run(c *ucli.Context) error {
 	}
 	systemd := newManager(log)
 	quiet := systemd.ready(d.Ready)
-	log.Info().Stringer("listen", d.Address()).Str("socket", conf.Socket).Str("data", conf.Data).Msg("ready")
+	log.Info().Str("listen", cmp.Or(d.Address(), "the socket only")).Str("socket", conf.Socket).Str("data", conf.Data).Msg("ready")
 	for {
 		select {
 		case s := <-signals:

@@ -159,7 +159,7 @@ func (s *service) start(process, input string) (api.InstanceID, error) {
 	return id, err
 }
 
-const plain = "node: A\ndata: '%s/data'\nlisten: 127.0.0.1:0\nsocket: '%s/s'\n"
+const plain = "node: A\ndata: '%s/data'\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: '%s/s'\n"
 
 // systemd is told when the listeners are up, that the daemon lives, what it does at a
 // SIGHUP, and that it stops (sd_notify(3)).

@@ -35,7 +35,7 @@ data:
 func startDaemon(t *testing.T, dir string) (d *daemon.Daemon, stop func()) {
 	t.Helper()
 	file := filepath.Join(dir, "a.yaml")
-	if err := os.WriteFile(file, []byte("node: A\ndata: data\nlisten: 127.0.0.1:0\nsocket: a.sock\nprograms:\n  echo: {builtin: echo}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("node: A\ndata: data\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nprograms:\n  echo: {builtin: echo}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
@@ -90,7 +90,7 @@ func TestBackupRestoreVerifyDump(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &made); err != nil || made.Node != "A" || made.Records == 0 {
 		t.Fatalf("%s: %v", out, err)
 	}
-	exit, out, talk = fmqmd("backup", filepath.Join(dir, "backups"), "--to", "http://"+d.Address().String())
+	exit, out, talk = fmqmd("backup", filepath.Join(dir, "backups"), "--to", "http://"+d.Address())
 	must(t, exit, 2, out, talk) // not for whoever reaches the port
 	exit, out, talk = fmqmd("verify", "--data", filepath.Join(dir, "data"))
 	must(t, exit, 1, out, talk) // the daemon has it

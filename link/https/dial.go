@@ -178,6 +178,10 @@ func (d *Dialer) upgraded(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUpgradeRequired:
 		return fmt.Errorf("ask for a link: refused there: %s", text)
+	case http.StatusBadRequest:
+		if d.tls == nil && strings.Contains(text, "HTTPS server") {
+			return fmt.Errorf("ask for a link: the peer has an identity and speaks TLS only: write https://%s, and give this node an `identity`", d.addr)
+		}
 	}
 	return fmt.Errorf("ask for a link: the server answers %s %s", res.Status, text)
 }

@@ -171,7 +171,7 @@ func TestPlainTextAgainstTLS(t *testing.T) {
 	all := newSites(t)
 	encrypted := listenTLS(t, all.node("B"))
 	_, err := newDialer(t, strings.Replace(encrypted.URL, "https", "http", 1)).Dial(t.Context())
-	if want := "400 Bad Request Client sent an HTTP request to an HTTPS server"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "the peer has an identity and speaks TLS only: write https://"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("plain to TLS: %v", err)
 	}
 	plain, _ := listen(t, (*httptest.Server).Start)

@@ -23,7 +23,6 @@ import (
 const (
 	DefaultPath   = "/etc/fmqm/fmqmd.yaml"
 	DefaultData   = "/var/lib/fmqm"
-	DefaultListen = "127.0.0.1:7411"
 	DefaultSocket = "/run/fmqm/fmqmd.sock"
 	DefaultStore  = "badger"
 )
@@ -36,10 +35,10 @@ type Config struct {
 	Path     string // the file, absolute
 	Node     processtable.NodeID
 	Data     string // directory of the store
-	Listen   string // host:port of the API and of direct links; loopback unless there is an Identity or Insecure
+	Listen   string // host:port of the API and of direct links; empty: there is the socket only. With an Identity it speaks TLS alone, without one Insecure is set
 	Socket   string // the local API
 	Store    string // "badger"
-	Insecure bool   // what is not encrypted or not authenticated may leave this machine; see Risk
+	Insecure bool   // what is not encrypted or not authenticated may be there; see Risk
 	Identity *Identity
 	AMQP     *AMQP // nil: no broker
 	// Peers has those that are listed. With AMQP a node that is not is reached over it.
@@ -83,29 +82,37 @@ type Overrides struct {
 	Node, Data, Listen, Socket, Store string
 }
 
-// Risk says what `insecure: true` means for this configuration; empty without it. The
-// daemon says it at every start.
+// Risk says what is neither encrypted nor authenticated in this configuration; empty: all
+// is. The daemon says it at every start.
 func (c *Config) Risk() string {
-	if !c.Insecure {
-		return ""
-	}
 	var risks []string
-	if host, _, err := net.SplitHostPort(c.Listen); err == nil && c.Identity == nil && !loopback(host) {
-		risks = append(risks, fmt.Sprintf("anybody who can reach %s can start and change work, and read it", c.Listen))
+	if host, _, err := net.SplitHostPort(c.Listen); err == nil && c.Identity == nil {
+		who := "anybody who can reach " + c.Listen
+		if loopback(host) {
+			who = "every user of this machine, through " + c.Listen + ","
+		}
+		risks = append(risks, who+" can start, change and read work")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
-		if u, err := url.Parse(c.Peers[name].Address); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		u, err := url.Parse(c.Peers[name].Address)
+		switch {
+		case err != nil || u.Scheme != "http":
+		case loopback(u.Hostname()):
+			risks = append(risks, fmt.Sprintf("whatever listens on %s of this machine is taken for %s", u.Host, name))
+		default:
 			risks = append(risks, fmt.Sprintf("anybody on the way to %s (%s) can read and change what is sent", name, u.Host))
 		}
 	}
 	if c.AMQP != nil {
 		risks = append(risks, c.AMQP.risks(c.Identity != nil)...)
 	}
-	if len(risks) == 0 {
+	switch {
+	case len(risks) > 0:
+		return "not everything is encrypted and authenticated: " + strings.Join(risks, "; ") + ": use an `identity` and https://, or keep it inside a network that you trust, or a tunnel"
+	case c.Insecure:
 		return "insecure: true: nothing in this configuration needs it: remove it"
 	}
-	return "insecure: true: not everything is encrypted and authenticated: " + strings.Join(risks, "; ") +
-		": keep it inside a network that you trust, or a tunnel"
+	return ""
 }
 
 func (a *AMQP) risks(signed bool) []string {

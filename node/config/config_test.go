@@ -78,7 +78,7 @@ audit: {age: 90d, bytes: 10 GiB}
 	if _, err := program.NewRegistry(c.Programs, program.Options{}); err != nil {
 		t.Errorf("what was accepted cannot be registered: %v", err)
 	}
-	if risk := c.Risk(); !strings.Contains(risk, "anybody who can reach 0.0.0.0:7000 can start and change work, and read it") {
+	if risk := c.Risk(); !strings.Contains(risk, "anybody who can reach 0.0.0.0:7000 can start, change and read work") {
 		t.Errorf("the risk is not named: %q", risk)
 	}
 }
@@ -89,7 +89,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &config.Config{
-		Path: dir + "/fmqmd.yaml", Node: "A", Data: "/var/lib/fmqm", Listen: "127.0.0.1:7411", Socket: "/run/fmqm/fmqmd.sock", Store: "badger",
+		Path: dir + "/fmqmd.yaml", Node: "A", Data: "/var/lib/fmqm", Socket: "/run/fmqm/fmqmd.sock", Store: "badger",
 		Peers: map[processtable.NodeID]config.Peer{}, Programs: map[processtable.ProgramID]program.Spec{},
 		Limits: config.Limits{
 			Container: 1 << 20, Table: 8 << 20, Transmission: 1 << 30, Free: 256 << 20, Stop: 128 << 20, Reserve: 64 << 20,
@@ -99,13 +99,13 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if c.Risk() != "" {
-		t.Errorf("a risk on loopback: %q", c.Risk())
+		t.Errorf("a risk where there is only the socket: %q", c.Risk())
 	}
 }
 
 func TestFlagsStandAboveTheEnvironmentAndThatAboveTheFile(t *testing.T) {
 	env := map[string]string{"FMQM_NODE": "B", "FMQM_DATA": "/env/data", "FMQM_LISTEN": "127.0.0.1:1", "FMQM_SOCKET": "/env/socket", "FMQM_STORE": "badger"}
-	const file = "node: A\ndata: /file\nlisten: 127.0.0.1:3\nsocket: /file/socket\nstore: pebble\n"
+	const file = "node: A\ndata: /file\nlisten: 127.0.0.1:3\ninsecure: true\nsocket: /file/socket\nstore: pebble\n"
 	c, _, err := load(t, file, env, config.Overrides{Node: "C", Listen: "localhost:2"})
 	if err != nil {
 		t.Fatal(err)
@@ -164,10 +164,14 @@ func TestMistakes(t *testing.T) {
 		{"no address", node + "listen: here\n", []string{`:2:9: "here" is not an address to listen on: write HOST:PORT, such as 127.0.0.1:7411`}},
 		{"no port", node + "listen: 127.0.0.1:99999\n", []string{`:2:9: "127.0.0.1:99999" is not an address to listen on`}},
 		{"listen beyond this machine", node + "listen: 0.0.0.0:7411\n", []string{
-			":2:9: 0.0.0.0:7411 can be reached from other machines: listen on 127.0.0.1:7411, or write identity: {certificate: FILE, key: FILE, ca: FILE}, which `fmqmd pki issue A` makes, or accept with `insecure: true`",
-			"anybody who can reach the port can start and change work, and read it",
+			":2:9: other machines can reach 0.0.0.0:7411, and this node could not tell who calls: write identity: {certificate: FILE, key: FILE, ca: FILE}, which `fmqmd pki issue A` makes, or remove `listen`, so that there is the socket only, or accept with `insecure: true`",
+			"whoever can reach the port can start, change and read work",
 		}},
-		{"listen on all", node + "listen: :7411\n", []string{":2:9: :7411 can be reached from other machines"}},
+		{"listen on all", node + "listen: :7411\n", []string{":2:9: other machines can reach :7411"}},
+		{"listen on this machine", node + "listen: 127.0.0.1:7411\n", []string{
+			":2:9: every user of this machine can reach 127.0.0.1:7411, and this node could not tell who calls: write identity: ", "`insecure: true`",
+		}},
+		{"listen by name", node + "listen: localhost:7411\n", []string{":2:9: every user of this machine can reach localhost:7411"}},
 		{"long socket", node + "socket: /" + strings.Repeat("s", 107) + "\n", []string{":2:9: the path of the socket, /sss", "has 108 bytes; the system takes 107: use a shorter one"}},
 		{"links", node + "links: x\n", []string{":2:8: links is not a mapping"}},
 		{"peers", node + "links: {peer: {}}\n", []string{`:2:9: unknown key "peer": did you mean peers?`}},

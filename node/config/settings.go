@@ -103,23 +103,27 @@ func (s settings) checkStore(r *reader, c *Config) {
 func (s settings) checkListen(r *reader, c *Config) {
 	v, ok := s["listen"]
 	if !ok || v.wrong {
-		v.value = DefaultListen
-	}
-	c.Listen = v.value
-	host, port, err := net.SplitHostPort(v.value)
-	if n, e := strconv.Atoi(port); err != nil || e != nil || n < 0 || n > 65535 {
-		r.addSetting(v, fmt.Sprintf("%q is not an address to listen on", v.value), "write HOST:PORT, such as "+DefaultListen)
 		return
 	}
-	if !loopback(host) && !r.hasIdentity && !c.Insecure {
-		r.addSetting(v, fmt.Sprintf("%s can be reached from other machines", v.value),
-			insecureRemedy("listen on "+net.JoinHostPort("127.0.0.1", port)+", or "+identityRemedy(c)))
+	host, port, err := net.SplitHostPort(v.value)
+	if n, e := strconv.Atoi(port); err != nil || e != nil || n < 0 || n > 65535 {
+		r.addSetting(v, fmt.Sprintf("%q is not an address to listen on", v.value), "write HOST:PORT, such as 127.0.0.1:7411, or leave it out: then there is the socket only")
+		return
 	}
+	c.Listen = v.value
+	if r.hasIdentity || c.Insecure {
+		return
+	}
+	reach := "every user of this machine can reach " + v.value
+	if !loopback(host) {
+		reach = "other machines can reach " + v.value
+	}
+	r.addSetting(v, reach+", and this node could not tell who calls", insecureRemedy(identityRemedy(c)+", or remove `listen`, so that there is the socket only"))
 }
 
-// insecureRemedy says what to do where something is not on loopback.
+// insecureRemedy says what to do where something is neither encrypted nor authenticated.
 func insecureRemedy(instead string) string {
-	return instead + ", or accept with `insecure: true` that nothing is encrypted or authenticated: anybody who can reach the port can start and change work, and read it"
+	return instead + ", or accept with `insecure: true` that nothing is encrypted or authenticated: whoever can reach the port can start, change and read work"
 }
 
 // loopback says whether host stands for this machine only.

@@ -53,7 +53,7 @@ func (s *Site) Configure() {
 	s.t.Helper()
 	o := s.fleet.o
 	var text strings.Builder
-	fmt.Fprintf(&text, "node: %s\ndata: data\nlisten: %s\nsocket: sock\n", s.Name, s.Listen)
+	fmt.Fprintf(&text, "node: %s\ndata: data\nlisten: %s\ninsecure: true\nsocket: sock\n", s.Name, s.Listen)
 	if o.Links != nil {
 		text.WriteString(o.Links(s.fleet, s.Name))
 	}

@@ -77,7 +77,7 @@ func newSite(t *testing.T, programs ...string) *site {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.write("fmqmd.yaml", 0o600, "node: A\ndata: store\nlisten: "+address+"\nsocket: s\nprograms:\n  "+strings.Join(programs, "\n  ")+"\n")
+	s.write("fmqmd.yaml", 0o600, "node: A\ndata: store\nlisten: "+address+"\ninsecure: true\nsocket: s\nprograms:\n  "+strings.Join(programs, "\n  ")+"\n")
 	if err := syscall.Mkfifo(filepath.Join(s.dir, "told"), 0o600); err != nil {
 		t.Fatal(err)
 	}

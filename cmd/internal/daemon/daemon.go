@@ -49,7 +49,7 @@ type Daemon struct {
 	broker   atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
 	meet     func(processtable.NodeID)
 	told     *told
-	address  net.Addr
+	address  string
 	accept   context.Context
 	refuse   context.CancelFunc
 	failed   chan error
@@ -86,11 +86,13 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, err
 	}
 	d.broker.Store(d.links.broker)
-	listener, err := net.Listen("tcp", c.Listen)
+	port, err := d.listen(c)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w: stop what listens there, or set `listen` to another address", err)
+		return nil, err
 	}
-	undo = append(undo, func() { _ = listener.Close() })
+	if port != nil {
+		undo = append(undo, func() { _ = port.Close() })
+	}
 	socket, err := api.ListenSocket(c.Socket)
 	if err != nil {
 		return nil, err
@@ -132,11 +134,9 @@ func Start(o Options) (d *Daemon, err error) {
 	}()
 	go d.watchExpiry()
 	d.metrics.registry.MustRegister(&auditCollector{d.Node})
-	d.address = listener.Addr()
-	if d.identity != nil {
-		listener = secured(listener, d.identity.Server())
+	if port != nil {
+		d.serve(port, d.public())
 	}
-	d.serve(listener, d.public())
 	d.serve(socket, d.onSocket())
 	return d, nil
 }
@@ -185,7 +185,11 @@ func (d *Daemon) public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+https.Path, d.incoming())
 	d.health(mux)
-	mux.Handle("/", d.operators(d.local()))
+	asked := d.operators(d.local())
+	if d.identity == nil { // with one, its certificate says whom a caller has reached
+		asked = api.OwnHost(asked, d.config.Load().Listen)
+	}
+	mux.Handle("/", asked)
 	return mux
 }
 
@@ -202,8 +206,8 @@ func (d *Daemon) serve(l net.Listener, h http.Handler) {
 	}()
 }
 
-// Address is where the daemon listens.
-func (d *Daemon) Address() net.Addr { return d.address }
+// Address is where the daemon listens, HOST:PORT; empty: on its socket only.
+func (d *Daemon) Address() string { return d.address }
 
 // Failed gives an error after which the daemon must stop: of a listener, or of the
 // node's disk.

@@ -70,7 +70,7 @@ func (n *network) start(site string) {
 func (n *network) config(site string, peers ...string) *config.Config {
 	n.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nlinks:\n%s  peers:\n", site, site, n.ports[site], site, n.broker)
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\ninsecure: true\nsocket: %s.sock\nlinks:\n%s  peers:\n", site, site, n.ports[site], site, n.broker)
 	for _, peer := range peers {
 		if peer != site {
 			fmt.Fprintf(&b, "    %s: http://127.0.0.1:%d\n", peer, n.ports[peer])

@@ -151,7 +151,7 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 func TestDefinersOverTheAPI(t *testing.T) {
 	n := newNetwork(t)
 	n.startTrusting("B", 1)
-	client, err := api.NewClient("http://"+n.daemons["B"].Address().String(), time.Minute)
+	client, err := api.NewClient("http://"+n.daemons["B"].Address(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

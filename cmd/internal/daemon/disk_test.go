@@ -47,7 +47,7 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 		}
 	})
 	file := filepath.Join(t.TempDir(), "a.yaml")
-	text := fmt.Sprintf("node: A\ndata: %s\nlisten: 127.0.0.1:0\nsocket: a.sock\nlimits: {free: 128MiB, stop: 96MiB, reserve: 32MiB}\n", filepath.Join(disk, "store"))
+	text := fmt.Sprintf("node: A\ndata: %s\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nlimits: {free: 128MiB, stop: 96MiB, reserve: 32MiB}\n", filepath.Join(disk, "store"))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

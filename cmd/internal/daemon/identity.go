@@ -74,38 +74,30 @@ func (d *Daemon) incoming() http.Handler {
 	}
 }
 
-// permit compares who a caller says it is with whom its certificate names. In plain text
-// nobody is known: without an identity, or by an operator's word, that is taken; else only
-// from peers that are called in plain text too, through a tunnel.
+// permit compares who a caller says it is with whom its certificate names. Only a node
+// without an identity, which listens in plain text by its operator's word, takes it as said.
 func (d *Daemon) permit(conn link.Conn, caller processtable.NodeID) error {
 	known := processtable.NodeID("")
 	if c, ok := conn.(*https.Conn); ok {
 		known = c.Peer()
 	}
-	c := d.config.Load()
 	switch {
-	case known == caller:
+	case known == caller || d.identity == nil:
 		return nil
 	case known != "":
 		return fmt.Errorf("the caller says that it is site %s, and its certificate names site %s: set `node` and `identity` there so that they agree", caller, known)
-	case d.identity == nil || c.Insecure || strings.HasPrefix(c.Peers[caller].Address, "http://"):
-		return nil
 	}
-	return fmt.Errorf("site %s calls without encryption, and site %s has an identity: write https:// for %s there, and give it an `identity`", caller, c.Node, c.Node)
+	return fmt.Errorf("site %s calls without a certificate, and site %s has an identity: write https:// for %s there, and give it an `identity`", caller, d.config.Load().Node, d.config.Load().Node)
 }
 
-// operators lets those through who may ask: everybody in plain text, which only comes
-// from this machine (or by an operator's word), and over TLS those with the certificate of
-// an operator.
+// operators lets those through who may ask: without an identity everybody (by the word of
+// who wrote `insecure: true`), with one those with the certificate of an operator.
 func (d *Daemon) operators(next http.Handler) http.Handler {
 	if d.identity == nil {
 		return next
 	}
 	const remedy = "name the certificate of an operator with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA); `fmqmd pki issue --operator NAME` makes one"
 	return api.Authenticated(next, func(r *http.Request) (int, *api.Error) {
-		if r.TLS == nil {
-			return 0, nil
-		}
 		name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
 		if errors.Is(err, identity.ErrNoCertificate) {
 			return http.StatusUnauthorized, api.Errorf(api.CodeRefused, remedy, "this node answers operators only, and no certificate was shown")

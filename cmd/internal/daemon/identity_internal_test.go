@@ -1,11 +1,7 @@
 package daemon
 
 import (
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -44,57 +40,4 @@ func TestSaidOnce(t *testing.T) {
 	if len(said.last) > maxTold {
 		t.Errorf("%d are remembered", len(said.last))
 	}
-}
-
-// A listener that is closed does not wait for connections that never said what they
-// are, and lets them go.
-func TestCloseEndsConnectionsThatSaidNothing(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := split(l, &tls.Config{})
-	silent, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	plain, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plain.Close()
-	if _, err := io.WriteString(plain, "GET"); err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	got := make([]byte, 3)
-	if _, err := io.ReadFull(c, got); err != nil || string(got) != "GET" {
-		t.Errorf("read %q, %v: the first byte belongs to it", got, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := silent.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := silent.Read(got); err == nil || isTimeout(err) {
-		t.Errorf("the silent connection is still there: %v", err)
-	}
-	if _, err := s.Accept(); err == nil {
-		t.Error("accepts after its end")
-	}
-	if _, err := s.Accept(); err == nil {
-		t.Error("accepts after its end")
-	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	ok := errors.As(err, &timeout)
-	return ok && timeout.Timeout()
 }

@@ -32,12 +32,15 @@ func (n *network) get(site, path string, socket bool, header ...string) (int, st
 			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(n.dir, site+".sock"))
 		}
 	}
-	r, err := http.NewRequestWithContext(n.t.Context(), "GET", "http://"+n.daemons[site].Address().String()+path, nil)
+	r, err := http.NewRequestWithContext(n.t.Context(), "GET", "http://"+n.daemons[site].Address()+path, nil)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 	}
 	resp, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
@@ -201,6 +204,9 @@ func TestHealthEndpoints(t *testing.T) {
 	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
 		if status, body := n.get("A", path, false, "Origin", "https://evil.example"); status != 403 {
 			t.Errorf("%s: %d %s", path, status, body)
+		}
+		if status, body := n.get("A", path, false, "Host", "evil.example"); path == "/metrics" && status != 403 {
+			t.Errorf("%s as part of another page: %d %s", path, status, body)
 		}
 	}
 }
