@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"fmqm/internal/text"
 )
 
 // Severity of a diagnostic.
@@ -46,9 +48,11 @@ func Sort(ds []Diagnostic) {
 	})
 }
 
-// String is the diagnostic in one line: place, severity, what is wrong, what to do.
+// String is the diagnostic in one line, for people: place, severity, what is wrong, what
+// to do. What it repeats of the file cannot steer a terminal.
 func (d Diagnostic) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s: %s: %s", d.File, d.Line, d.Column, d.Severity, d.Message, d.Remedy)
+	line := fmt.Sprintf("%s:%d:%d: %s: %s: %s", d.File, d.Line, d.Column, d.Severity, d.Message, d.Remedy)
+	return strings.ReplaceAll(text.Visible(line), "\n", `\n`)
 }
 
 // Text is the diagnostic for people: String, then the line of the source with a
@@ -88,8 +92,8 @@ func excerpt(line string, column int) (shown, pad string) {
 	}
 	for i := from; i < to; i++ {
 		r := runes[i]
-		if r != '\t' && !unicode.IsPrint(r) {
-			r = unicode.ReplacementChar // nothing from a file may steer a terminal
+		if text.Steers(r) {
+			r = unicode.ReplacementChar // one character for one: the caret stays right
 		}
 		b.WriteRune(r)
 		if i >= at {
@@ -109,35 +113,35 @@ func excerpt(line string, column int) (shown, pad string) {
 
 // splitLines splits a text where YAML does: at LF, CR, CR LF, NEL, LS and PS. A byte
 // order mark before it is not part of the first line.
-func splitLines(text string) []string {
-	text = strings.TrimPrefix(text, "\uFEFF")
-	if text == "" {
+func splitLines(source string) []string {
+	source = strings.TrimPrefix(source, "\uFEFF")
+	if source == "" {
 		return nil
 	}
 	var lines []string
 	start := 0
-	for i, r := range text {
+	for i, r := range source {
 		switch r {
 		case '\n':
-			if i > 0 && text[i-1] == '\r' {
+			if i > 0 && source[i-1] == '\r' {
 				start = i + 1
 				continue
 			}
-			lines = append(lines, text[start:i])
+			lines = append(lines, source[start:i])
 			start = i + 1
 		case '\r':
-			lines = append(lines, text[start:i])
+			lines = append(lines, source[start:i])
 			start = i + 1
 		case '\u0085':
-			lines = append(lines, text[start:i])
+			lines = append(lines, source[start:i])
 			start = i + 2
 		case '\u2028', '\u2029':
-			lines = append(lines, text[start:i])
+			lines = append(lines, source[start:i])
 			start = i + 3
 		}
 	}
-	if start < len(text) {
-		lines = append(lines, text[start:])
+	if start < len(source) {
+		lines = append(lines, source[start:])
 	}
 	return lines
 }

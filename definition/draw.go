@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -93,7 +94,7 @@ func mermaidID(name string) string {
 func mermaidQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, r := range oneLine(s) {
+	for _, r := range text.Line(s) {
 		if strings.ContainsRune("\"#&<>`*_\\|~", r) {
 			fmt.Fprintf(&b, "#%d;", r)
 			continue
@@ -112,7 +113,7 @@ func activityLabel(a *Activity, separator string) string {
 		label += separator + a.Program
 	}
 	if a.Exit != nil {
-		label += separator + "until " + oneLine(a.Exit.Checked.Text)
+		label += separator + "until " + text.Line(a.Exit.Checked.Text)
 	}
 	return label
 }
@@ -159,7 +160,7 @@ func edges(p *Process) []edge {
 	for _, k := range p.Control {
 		e := edge{from: k.Source, to: k.Target}
 		if k.Condition != nil {
-			e.label = oneLine(k.Condition.Checked.Text)
+			e.label = text.Line(k.Condition.Checked.Text)
 		}
 		if k.Otherwise {
 			e.label = "otherwise"

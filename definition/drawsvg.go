@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -155,7 +156,7 @@ func (d *picture) boxes(p *Process, layer map[string]int) map[string]*spot {
 			s.text = append(s.text, cut("runs "+a.Program))
 		}
 		if a.Exit != nil {
-			s.text = append(s.text, cut("\u21bb until "+oneLine(a.Exit.Checked.Text)))
+			s.text = append(s.text, cut("\u21bb until "+text.Line(a.Exit.Checked.Text)))
 		}
 		add(s)
 	}

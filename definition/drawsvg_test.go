@@ -50,7 +50,7 @@ func TestPictureEscapesWhatItShows(t *testing.T) {
 	p := loadOne(t, awkward)
 	p.Description = "</desc><script>alert(1)</script> \x01"
 	svg := svgOf(t, p)
-	for _, want := range []string{`s == &#34;a|b\\\&#34;&lt;#&gt;`, "&lt;/desc&gt;&lt;script&gt;", "\uFFFD"} {
+	for _, want := range []string{`s == &#34;a|b\\\&#34;&lt;#&gt;`, "&lt;/desc&gt;&lt;script&gt;", `\x01`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in\n%s", want, svg)
 		}

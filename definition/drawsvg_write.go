@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fmqm/internal/text"
 )
 
 // svgHead has what all pictures share. Colours stay readable in print and for those who
@@ -53,8 +55,8 @@ func (d *picture) write(p *Process) string {
 // describe says in words what the picture shows, for those who do not see it.
 func (d *picture) describe(p *Process) string {
 	var b strings.Builder
-	if text := oneLine(p.Description); text != "" {
-		b.WriteString(text + "\n")
+	if about := text.Line(p.Description); about != "" {
+		b.WriteString(about + "\n")
 	}
 	for _, n := range d.nodes {
 		names := make([]string, len(n.activities))
@@ -159,18 +161,18 @@ func (d *picture) writeBox(b *strings.Builder, s *spot) {
 
 // tip is all of what a box shows in part, and what its loop feeds back.
 func (d *picture) tip(a *Activity) string {
-	text := a.Name + " at node " + a.Node
+	tip := a.Name + " at node " + a.Node
 	if a.Program != "" {
-		text += ", program " + a.Program
+		tip += ", program " + a.Program
 	}
 	if a.Exit != nil {
-		text += ", until " + oneLine(a.Exit.Checked.Text)
+		tip += ", until " + text.Line(a.Exit.Checked.Text)
 	}
 	if back, ok := d.loops[a.Name]; ok {
-		text += ", fed back: " + back.label
+		tip += ", fed back: " + back.label
 	}
-	if about := oneLine(a.Description); about != "" {
-		text += ": " + about
+	if about := text.Line(a.Description); about != "" {
+		tip += ": " + about
 	}
-	return text
+	return tip
 }

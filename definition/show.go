@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fmqm/condition"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -291,11 +292,11 @@ func grid(t ShownTable) [][][]string {
 			{fmt.Sprint(t.Number)},
 			{a.Activity},
 			a.InControl,
-			{oneLine(a.Start)},
+			{text.Line(a.Start)},
 			out,
 			in,
 			outData,
-			{oneLine(a.Exit)},
+			{text.Line(a.Exit)},
 		})
 	}
 	return rows
@@ -325,13 +326,10 @@ func writeDetours(b *strings.Builder, t ShownTable) {
 func showConnector(c ShownConnector) string {
 	s := c.To + ", " + c.Queue
 	if c.Condition != "" {
-		s += ", " + oneLine(c.Condition)
+		s += ", " + text.Line(c.Condition)
 	}
 	return s
 }
-
-// oneLine takes the line breaks out of a condition that was written over several lines.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func writeLegend(b *strings.Builder, shown []ShownTable) {
 	seen := map[int]bool{}

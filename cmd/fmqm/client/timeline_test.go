@@ -61,7 +61,7 @@ const inColumns = `          A                 B                 D              
 12:00:04                    ✗ credit in error, iteration 2, attempt 2
                               └ the program wrote what is not its output
                                 container: unknown member "aproved": it is spelled
-                                otherwise [2Jhere
+                                otherwise \x1b[2Jhere
 2025-06-02
 01:00:00                    → credit retried
 01:00:01                    ✓ credit, iteration 2, attempt 3
@@ -80,7 +80,7 @@ const inALine = `2025-06-01
             \ the program wrote what is not its
               output container: unknown member
               "aproved": it is spelled otherwise
-              [2Jhere
+              \x1b[2Jhere
 2025-06-02
 01:00:00  B  > credit retried
 01:00:01  B  + credit, iteration 2, attempt 3

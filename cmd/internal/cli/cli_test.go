@@ -260,8 +260,8 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestAnErrorCannotSteerTheTerminal(t *testing.T) {
-	a := &ucli.App{Name: "prog", Action: func(*ucli.Context) error { return errors.New("x\x1b[2Jy\x07") }}
-	if _, _, err := run(t, a); err != "prog: x [2Jy \n" {
+	a := &ucli.App{Name: "prog", Action: func(*ucli.Context) error { return errors.New("x\x1b[2Jy\x07\u202ez\u200b") }}
+	if _, _, err := run(t, a); err != `prog: x\x1b[2Jy\x07\u202ez\u200b`+"\n" {
 		t.Errorf("%q", err)
 	}
 }
@@ -309,20 +309,20 @@ func printed(t *testing.T, format string, live bool, things ...thing) string {
 }
 
 func TestLists(t *testing.T) {
-	two := []thing{{"a<b", "running"}, {"länger als zehn", "x\ny\x1b"}}
+	two := []thing{{"a<b", "running"}, {"länger als zehn", "x\ny\x1b\u202e"}}
 	for _, tc := range []struct {
 		format string
 		live   bool
 		things []thing
 		want   string
 	}{
-		{"table", false, two, "NAME             STATE\na<b              running\nlänger als zehn  x y\n"},
-		{"table", true, two, "NAME        STATE\na<b         running\nlänger als zehn  x y\n"},
+		{"table", false, two, "NAME             STATE\na<b              running\nlänger als zehn  x y\\x1b\\u202e\n"},
+		{"table", true, two, "NAME        STATE\na<b         running\nlänger als zehn  x y\\x1b\\u202e\n"},
 		{"table", false, nil, ""},
 		{"table", true, nil, ""},
-		{"json", false, two, "[\n  {\n    \"name\": \"a<b\",\n    \"state\": \"running\"\n  },\n  {\n    \"name\": \"länger als zehn\",\n    \"state\": \"x\\ny\\u001b\"\n  }\n]\n"},
+		{"json", false, two, "[\n  {\n    \"name\": \"a<b\",\n    \"state\": \"running\"\n  },\n  {\n    \"name\": \"länger als zehn\",\n    \"state\": \"x\\ny\\u001b\\u202e\"\n  }\n]\n"},
 		{"json", true, nil, "[]\n"},
-		{"jsonl", true, two, "{\"name\":\"a<b\",\"state\":\"running\"}\n{\"name\":\"länger als zehn\",\"state\":\"x\\ny\\u001b\"}\n"},
+		{"jsonl", true, two, "{\"name\":\"a<b\",\"state\":\"running\"}\n{\"name\":\"länger als zehn\",\"state\":\"x\\ny\\u001b\\u202e\"}\n"},
 		{"jsonl", false, nil, ""},
 	} {
 		if d := cmp.Diff(tc.want, printed(t, tc.format, tc.live, tc.things...)); d != "" {

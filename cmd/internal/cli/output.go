@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"fmqm/internal/text"
 )
 
 // Format is how data are printed.
@@ -56,7 +58,8 @@ func (p *Printer) Object(v any, table func(w io.Writer) error) error {
 	return err
 }
 
-// encode writes JSON and a newline, with < > & as they are.
+// encode writes JSON and a newline, with < > & as they are, and what would steer a terminal
+// in JSON's escapes.
 func encode(v any, indent bool) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -65,7 +68,7 @@ func encode(v any, indent bool) ([]byte, error) {
 		e.SetIndent("", "  ")
 	}
 	err := e.Encode(v)
-	return b.Bytes(), err
+	return text.JSON(b.Bytes()), err
 }
 
 // List begins to print rows of one kind: a table with the columns given, or JSON. A
@@ -132,8 +135,8 @@ func (l *List) element(v any) error {
 	if l.count == 1 {
 		begin = "[\n  "
 	}
-	text := strings.ReplaceAll(strings.TrimSuffix(string(b), "\n"), "\n", "\n  ")
-	_, err = io.WriteString(l.p.w, begin+text)
+	indented := strings.ReplaceAll(strings.TrimSuffix(string(b), "\n"), "\n", "\n  ")
+	_, err = io.WriteString(l.p.w, begin+indented)
 	return err
 }
 

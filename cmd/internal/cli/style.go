@@ -4,9 +4,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"fmqm/internal/text"
 )
 
 // Style colours words for a terminal. Its zero value colours nothing.
@@ -72,18 +73,9 @@ func (s Style) state(word string) string {
 	return word
 }
 
-// printable keeps what came from elsewhere from steering a terminal: control characters
-// other than newline and tab become spaces.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return ' '
-		}
-		return r
-	}, text)
-}
+// printable keeps what came from elsewhere from steering a terminal, or misleading who
+// reads there.
+func printable(s string) string { return text.Visible(s) }
 
 // OneLine is printable for a cell of a table.
-func OneLine(text string) string {
-	return strings.Join(strings.Fields(printable(text)), " ")
-}
+func OneLine(s string) string { return text.Line(s) }
