@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"fmqm/container"
@@ -23,7 +24,12 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, into any) err
 	if err != nil || media != "application/json" {
 		return Errorf(CodeUsage, "send application/json", "the request's Content-Type is %q", r.Header.Get("Content-Type"))
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has none
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil { // what is done may take longer; what does not come is not waited for again
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -18,6 +18,13 @@ import (
 	"time"
 )
 
+// How long a caller has to send the body of a request, and to read an answer. They are for
+// those who are slow by intent: what is sent and answered is bounded in size.
+var (
+	bodyTimeout   = 2 * time.Minute
+	answerTimeout = 2 * time.Minute
+)
+
 // MaxWait is the longest that one request waits for an instance.
 const MaxWait = time.Minute
 
@@ -115,7 +122,11 @@ func asError(err error) *Error {
 	return Errorf(CodeFailed, "see the log of the node", "%v", err)
 }
 
+// writeError answers with an error. Who may not ask does not keep the connection.
 func writeError(w http.ResponseWriter, status int, e *Error) {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		w.Header().Set("Connection", "close")
+	}
 	writeJSON(w, status, errorBody{e})
 }
 
@@ -128,6 +139,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
+	// Without a deadline of its own (a test's recorder) the connection's holds.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 	_, _ = w.Write(body) // the caller has gone: nobody is left to tell
 }
 

@@ -53,10 +53,15 @@ func (s *Site) Configure() {
 	s.t.Helper()
 	o := s.fleet.o
 	var text strings.Builder
-	fmt.Fprintf(&text, "node: %s\ndata: data\nlisten: %s\ninsecure: true\nsocket: sock\n", s.Name, s.Listen)
+	fmt.Fprintf(&text, "node: %s\ndata: data\nlisten: %s\nsocket: sock\n", s.Name, s.Listen)
+	links := ""
 	if o.Links != nil {
-		text.WriteString(o.Links(s.fleet, s.Name))
+		links = o.Links(s.fleet, s.Name)
 	}
+	if !strings.Contains(links, "identity:") {
+		text.WriteString("insecure: true\n") // plain HTTP
+	}
+	text.WriteString(links)
 	if o.Programs != nil {
 		for i, p := range o.Programs(s.Name) {
 			if i == 0 {

@@ -137,7 +137,7 @@ func Start(o Options) (d *Daemon, err error) {
 	if port != nil {
 		d.serve(port, d.public())
 	}
-	d.serve(socket, d.onSocket())
+	d.serve(bounded(socket, maxOnSocket, 0, d.flooded), d.onSocket())
 	return d, nil
 }
 
@@ -155,16 +155,22 @@ func definers(c *config.Config) node.Definers {
 }
 
 // health is what everybody may ask, also without a certificate.
-func (d *Daemon) health(mux *http.ServeMux) {
-	health := api.RefuseBrowsers(api.HealthHandler(d))
-	mux.Handle("GET /livez", health)
-	mux.Handle("GET /readyz", health)
+func (d *Daemon) health() http.Handler { return api.RefuseBrowsers(api.HealthHandler(d)) }
+
+// once closes the connection after the answer: it is for what may be asked by who is
+// nobody, and who is not to hold a connection with it.
+func once(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // local is what the daemon serves on both its listeners: the API, health and metrics.
 func (d *Daemon) local() http.Handler {
 	mux := http.NewServeMux()
-	d.health(mux)
+	mux.Handle("GET /livez", d.health())
+	mux.Handle("GET /readyz", d.health())
 	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
 	mux.Handle("/", api.Handler(d.Node))
 	return mux
@@ -184,7 +190,8 @@ func (d *Daemon) onSocket() http.Handler {
 func (d *Daemon) public() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+https.Path, d.incoming())
-	d.health(mux)
+	mux.Handle("GET /livez", once(d.health()))
+	mux.Handle("GET /readyz", once(d.health()))
 	asked := d.operators(d.local())
 	if d.identity == nil { // with one, its certificate says whom a caller has reached
 		asked = api.OwnHost(asked, d.config.Load().Listen)
@@ -193,9 +200,17 @@ func (d *Daemon) public() http.Handler {
 	return mux
 }
 
+// afresh takes away the deadline that the answer before left on a connection.
+func afresh(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		next.ServeHTTP(w, r)
+	})
+}
+
 func (d *Daemon) serve(l net.Listener, h http.Handler) {
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0),
 	}
 	d.servers = append(d.servers, s)

@@ -8,6 +8,13 @@ import (
 	"fmqm/node/config"
 )
 
+// flooded says that a connection was not taken, once for each who and why.
+func (d *Daemon) flooded(remote, reason string) {
+	if d.told.news("connections of "+remote, reason) {
+		d.log.Warn().Str("remote", remote).Str("reason", reason).Msg("connection refused")
+	}
+}
+
 // listen opens the port of the configuration; nil if it has none. With an identity it
 // speaks TLS and nothing else, on loopback too: every user of this machine can reach it.
 func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
@@ -19,6 +26,7 @@ func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w: stop what listens there, or set `listen` to another address", err)
 	}
 	d.address = l.Addr().String()
+	l = bounded(l, portConnections(), maxPerAddress, d.flooded)
 	if d.identity != nil {
 		l = tls.NewListener(l, d.identity.Server())
 	}
