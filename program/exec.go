@@ -33,8 +33,9 @@ const CleanPath = "/usr/local/bin:/usr/bin:/bin"
 // command is a program of kind exec.
 type command struct {
 	argv      []string
-	env       []string // of every invocation
-	path      string   // PATH in env
+	env       []string          // of every invocation
+	secrets   map[string]string // variables whose values are in files
+	path      string            // PATH in env
 	dir       string
 	timeout   time.Duration
 	grace     time.Duration
@@ -50,7 +51,7 @@ func newCommand(s Spec, o Options) (Program, error) {
 	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
 	maps.Copy(env, s.Env)
 	c := &command{
-		argv: s.Exec, path: env["PATH"], dir: s.Dir,
+		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets,
 		timeout: s.Timeout, grace: o.Grace, maxOutput: o.MaxOutput, ledger: o.Ledger,
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -68,6 +69,7 @@ var keepFiles = sync.OnceFunc(func() {
 func (p *command) Run(ctx context.Context, c Call) Result {
 	r := Result{Started: time.Now()}
 	r.RC, r.Output, r.Err = p.attempt(ctx, &c)
+	r.Err = secrets(nil).reason(r.Err)
 	r.Final = errors.Is(r.Err, ErrSuspect)
 	r.Ended = time.Now()
 	return r
@@ -104,7 +106,7 @@ func endRunaways(c *Call) error {
 	return err
 }
 
-func (p *command) run(ctx context.Context, c *Call) (int64, *container.Struct, error) {
+func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struct, err error) {
 	input, err := container.EncodeJSON(c.Input)
 	if err != nil {
 		return 0, nil, fmt.Errorf("input container: %w", err)
@@ -113,14 +115,19 @@ func (p *command) run(ctx context.Context, c *Call) (int64, *container.Struct, e
 	if err != nil {
 		return 0, nil, err
 	}
+	values, hide, err := readSecrets(p.secrets)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = hide.reason(err) }()
 	run, cancel := withTimeout(ctx, p.timeout)
 	defer cancel()
 
-	log := newLines(c.Log)
+	log := newLines(c.Log, hide)
 	stderr, printed := &stream{to: log}, &stream{to: log}
 	stdout := &bounded{limit: p.maxOutput, over: cancel}
 	cmd := exec.CommandContext(run, path)
-	cmd.Args, cmd.Dir, cmd.Env = p.argv, p.dir, p.environment(c)
+	cmd.Args, cmd.Dir, cmd.Env = p.argv, p.dir, p.environment(c, values)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
 	if c.NoOutput {
 		cmd.Stdout = printed
@@ -243,10 +250,13 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (p *command) environment(c *Call) []string {
+func (p *command) environment(c *Call, secrets map[string]string) []string {
 	facts := c.facts()
-	env := make([]string, len(p.env), len(p.env)+len(facts))
+	env := make([]string, len(p.env), len(p.env)+len(facts)+len(secrets))
 	copy(env, p.env)
+	for name, value := range secrets {
+		env = append(env, name+"="+value)
+	}
 	for _, f := range facts {
 		env = append(env, f.env+"="+f.value)
 	}

@@ -3,11 +3,18 @@ package program
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"fmqm/container"
@@ -20,6 +27,8 @@ const DefaultHTTPTimeout = time.Minute
 // service is a program of kind http.
 type service struct {
 	url       string
+	header    http.Header
+	secrets   map[string]string // headers whose values are in files
 	timeout   time.Duration
 	maxOutput int
 	client    *http.Client
@@ -28,26 +37,87 @@ type service struct {
 // CheckURL says what is wrong with the address of an http program.
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
+	shown := hideQueries(hideUsers(address))
 	switch {
 	case err != nil:
-		return fmt.Errorf("http: %q is not a URL: write http://HOST/PATH or https://HOST/PATH", address)
+		return fmt.Errorf("http: %q is not a URL: write http://HOST/PATH or https://HOST/PATH", shown)
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return fmt.Errorf("http: %q is not an address of a web service: write http://HOST/PATH or https://HOST/PATH", address)
+		return fmt.Errorf("http: %q is not an address of a web service: write http://HOST/PATH or https://HOST/PATH", shown)
 	}
 	return nil
+}
+
+// CheckHeader says what is wrong with a header that a configuration adds to requests.
+func CheckHeader(name string) error {
+	canonical := http.CanonicalHeaderKey(name)
+	switch {
+	case !token.MatchString(name):
+		return fmt.Errorf("%q cannot name a header: use letters, digits and -", name)
+	case strings.HasPrefix(canonical, "Fmqm-"), slices.Contains(ownHeaders, canonical):
+		return fmt.Errorf("the header %s is the daemon's to set: use another name", name)
+	}
+	return nil
+}
+
+var (
+	token = regexp.MustCompile("^[0-9A-Za-z!#$%&'*+.^_`|~-]{1,128}$") // RFC 9110
+	// ownHeaders say what is sent, and how.
+	ownHeaders = []string{"Connection", "Content-Length", "Content-Type", "Host", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+)
+
+// ClientTLS reads the files of a client of TLS. The certificate comes with its key, or
+// without; ca may be empty, which is the system's authorities.
+func ClientTLS(certificate, key, ca string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if certificate != "" || key != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate of the client: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("the authorities: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("the authorities: there is no certificate in %s", ca)
+		}
+	}
+	return c, nil
 }
 
 func newService(s Spec, o Options) (Program, error) {
 	if err := CheckURL(s.URL); err != nil {
 		return nil, err
 	}
-	p := &service{url: s.URL, timeout: s.Timeout, maxOutput: o.MaxOutput}
+	p := &service{url: s.URL, header: http.Header{}, secrets: s.Secrets, timeout: s.Timeout, maxOutput: o.MaxOutput}
+	for name, value := range s.Headers {
+		p.header.Set(name, value)
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.Headers)), slices.Collect(maps.Keys(s.Secrets))) {
+		if err := CheckHeader(name); err != nil {
+			return nil, err
+		}
+	}
+	transport := o.Transport
+	if s.Certificate != "" || s.Key != "" || s.CA != "" {
+		t := newTransport()
+		var err error
+		if t.TLSClientConfig, err = ClientTLS(s.Certificate, s.Key, s.CA); err != nil {
+			return nil, err
+		}
+		transport = t
+	}
 	if p.timeout <= 0 {
 		p.timeout = DefaultHTTPTimeout
 	}
 	p.client = &http.Client{
-		Transport: o.Transport,
-		// A redirect is an answer like another: _RC is its status.
+		Transport: transport,
+		// A redirect is an answer like another: _RC is its status. It is not followed, so
+		// that neither headers nor certificate go to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p, nil
@@ -56,18 +126,24 @@ func newService(s Spec, o Options) (Program, error) {
 func (p *service) Run(ctx context.Context, c Call) Result {
 	r := Result{Started: time.Now()}
 	r.RC, r.Output, r.Err = p.run(ctx, &c)
+	r.Err = secrets(nil).reason(r.Err)
 	r.Ended = time.Now()
 	return r
 }
 
-func (p *service) run(ctx context.Context, c *Call) (int64, *container.Struct, error) {
+func (p *service) run(ctx context.Context, c *Call) (_ int64, _ *container.Struct, err error) {
 	input, err := container.EncodeJSON(c.Input)
 	if err != nil {
 		return 0, nil, fmt.Errorf("input container: %w", err)
 	}
+	values, hide, err := readSecrets(p.secrets)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = hide.reason(err) }()
 	run, cancel := withTimeout(ctx, p.timeout)
 	defer cancel()
-	status, body, err := p.post(run, c, input)
+	status, body, err := p.post(run, c, input, values)
 	switch {
 	case err != nil && run.Err() != nil:
 		return 0, nil, stopped(ctx, p.timeout)
@@ -78,7 +154,7 @@ func (p *service) run(ctx context.Context, c *Call) (int64, *container.Struct, e
 	if status >= 200 && status < 300 {
 		rc = 0
 	}
-	log := newLines(c.Log)
+	log := newLines(c.Log, hide)
 	if transient(status) && !c.RCContinue {
 		return rc, nil, fmt.Errorf("%s answered %d %s: see the service's own log; `retry` on the activity repeats such answers", p.url, status, http.StatusText(status))
 	}
@@ -100,14 +176,18 @@ func transient(status int) bool {
 	return status >= 500
 }
 
-func (p *service) post(ctx context.Context, c *Call, input []byte) (status int, body []byte, err error) {
+func (p *service) post(ctx context.Context, c *Call, input []byte, secrets map[string]string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(input))
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "fmqm")
+	maps.Copy(req.Header, p.header)
+	for name, value := range secrets {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("Content-Type", "application/json")
 	for _, f := range c.facts() {
 		req.Header.Set(f.header, f.value)
 	}

@@ -34,18 +34,32 @@ func (c *Call) output(written []byte, rc int64, lines *lines) (*container.Struct
 type lines struct {
 	mu   sync.Mutex
 	log  func(string)
+	hide secrets
 	left int // bytes that may still be logged
 }
 
-func newLines(log func(string)) *lines { return &lines{log: log, left: MaxLogBytes} }
+func newLines(log func(string), hide secrets) *lines {
+	return &lines{log: log, hide: hide, left: MaxLogBytes}
+}
 
-// say logs one line. What is not UTF-8 in it is replaced.
+// longest is how much of a line is looked at: a secret that begins in what is logged
+// must be seen whole.
+func (l *lines) longest() int {
+	if len(l.hide) == 0 {
+		return MaxLogLine
+	}
+	return MaxLogLine + len(l.hide[0].value)
+}
+
+// say logs one line, without secrets. What is not UTF-8 in it is replaced.
 func (l *lines) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.log == nil || l.left <= 0 {
 		return
 	}
+	line = hideUsers(l.hide.in(line, MaxLogLine))
+	line = line[:min(len(line), MaxLogLine)]
 	l.left -= len(line) + logLineCost
 	l.log(string(bytes.ToValidUTF8([]byte(line), []byte(string(utf8.RuneError)))))
 	if l.left <= 0 {
@@ -84,7 +98,7 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 func (s *stream) add(p []byte) {
-	s.line = append(s.line, p[:min(len(p), MaxLogLine-len(s.line))]...)
+	s.line = append(s.line, p[:min(len(p), s.to.longest()-len(s.line))]...)
 }
 
 // flush logs the line at hand, if there is one.

@@ -32,7 +32,12 @@ type Spec struct {
 	Timeout     time.Duration     // 0: none, for http DefaultHTTPTimeout
 	Concurrency int               // invocations at once; 0: DefaultConcurrency of the kind
 	Env         map[string]string // KindExec: added to the clean environment
-	Dir         string            // KindExec: working directory; empty: the daemon's
+	Headers     map[string]string // KindHTTP: added to the request
+	Secrets     map[string]string // more of Env or Headers: the file that has the value, read at each attempt
+	Certificate string            // KindHTTP: PEM file of the client's certificate, with Key
+	Key         string
+	CA          string // KindHTTP: PEM file of the authorities that the service's certificate is checked against; empty: the system's
+	Dir         string // KindExec: working directory; empty: the daemon's
 }
 
 // DefaultConcurrency is how many invocations of one program run at once unless its
@@ -72,11 +77,15 @@ func (o Options) withDefaults() Options {
 		o.MaxOutput = container.MaxJSON
 	}
 	if o.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 16
-		o.Transport = t
+		o.Transport = newTransport()
 	}
 	return o
+}
+
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 16
+	return t
 }
 
 // Entry is a registered program.
@@ -143,8 +152,10 @@ func (r *Registry) Names() []processtable.ProgramID {
 
 // Close lets idle connections of http programs go. Programs that run are not touched.
 func (r *Registry) Close() {
-	if t, ok := r.options.Transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+	for _, e := range r.entries {
+		if s, ok := e.Program.(*service); ok {
+			s.client.CloseIdleConnections()
+		}
 	}
 }
 

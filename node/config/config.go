@@ -106,6 +106,12 @@ func (c *Config) Risk() string {
 	if c.AMQP != nil {
 		risks = append(risks, c.AMQP.risks(c.Identity != nil)...)
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.Programs)) {
+		p := c.Programs[id]
+		if u, err := url.Parse(p.URL); err == nil && len(p.Secrets) > 0 && u.Scheme == "http" && !loopback(u.Hostname()) {
+			risks = append(risks, fmt.Sprintf("anybody on the way to %s can read the secrets of program %s", u.Host, id))
+		}
+	}
 	switch {
 	case len(risks) > 0:
 		return "not everything is encrypted and authenticated: " + strings.Join(risks, "; ") + ": use an `identity` and https://, or keep it inside a network that you trust, or a tunnel"

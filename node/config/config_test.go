@@ -43,8 +43,8 @@ links:
 programs:
   check-credit: {exec: [/usr/local/bin/check-credit, --json], timeout: 5m, concurrency: 4, env: {PORT: 80, EMPTY: ""}, dir: work}
   script: {exec: [./script.sh]}
-  tool: {exec: [tool]}
-  notify: {http: "https://hooks.example.org/notify", timeout: 10s}
+  tool: {exec: [tool], env: {A: b}, secrets: {TOKEN: token, "KEY": /etc/key}}
+  notify: {http: "https://hooks.example.org/notify", timeout: 10s, headers: {X-Site: "north", Accept: ""}, secrets: {Authorization: /etc/bearer}}
   pass: {builtin: echo}
 limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
 audit: {age: 90d, bytes: 10 GiB}
@@ -63,9 +63,15 @@ audit: {age: 90d, bytes: 10 GiB}
 				Env: map[string]string{"PORT": "80", "EMPTY": ""}, Dir: dir + "/work",
 			},
 			"script": {Kind: program.KindExec, Exec: []string{dir + "/script.sh"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec)},
-			"tool":   {Kind: program.KindExec, Exec: []string{"tool"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec)},
-			"notify": {Kind: program.KindHTTP, URL: "https://hooks.example.org/notify", Timeout: 10 * time.Second, Concurrency: 16},
-			"pass":   {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 256},
+			"tool": {
+				Kind: program.KindExec, Exec: []string{"tool"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec),
+				Env: map[string]string{"A": "b"}, Secrets: map[string]string{"TOKEN": dir + "/token", "KEY": "/etc/key"},
+			},
+			"notify": {
+				Kind: program.KindHTTP, URL: "https://hooks.example.org/notify", Timeout: 10 * time.Second, Concurrency: 16,
+				Headers: map[string]string{"X-Site": "north", "Accept": ""}, Secrets: map[string]string{"Authorization": "/etc/bearer"},
+			},
+			"pass": {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 256},
 		},
 		Limits: config.Limits{
 			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
@@ -187,7 +193,7 @@ func TestMistakes(t *testing.T) {
 		{"program's name", node + "programs: {a b: {builtin: echo}}\n", []string{`:2:12: "a b" cannot name a program`}},
 		{"program without a kind", node + "programs: {p: {timeout: 1s}}\n", []string{":2:12: program p does not say what runs: write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"}},
 		{"program of two kinds", node + "programs: {p: {builtin: echo, exec: [x]}}\n", []string{":2:31: program p says twice what runs"}},
-		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, concurrency, dir, env, exec, http, timeout`}},
+		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, ca, certificate, concurrency, dir, env, exec, headers, http, key, secrets, timeout`}},
 		{"program is a word", node + "programs: {p: echo}\n", []string{":2:15: a program is not a mapping"}},
 		{"exec is a word", node + "programs: {p: {exec: ls -l}}\n", []string{":2:22: exec is not a list: write a list of the program and its arguments", "there is no shell"}},
 		{"exec is empty", node + "programs: {p: {exec: []}}\n", []string{":2:22: exec is not a list"}},
@@ -212,6 +218,21 @@ func TestMistakes(t *testing.T) {
 		{"env's name", node + "programs: {p: {exec: [x], env: {A-B: c}}}\n", []string{`:2:33: "A-B" cannot name an environment variable`}},
 		{"env of the daemon", node + "programs: {p: {exec: [x], env: {FMQM_NODE: c}}}\n", []string{":2:33: FMQM_NODE is the daemon's to set"}},
 		{"env's value", node + "programs: {p: {exec: [x], env: {A: [b]}}}\n", []string{":2:36: not a text: write the variable's value"}},
+		{"secret's variable", node + "programs: {p: {exec: [x], secrets: {A-B: c}}}\n", []string{`:2:37: "A-B" cannot name an environment variable`}},
+		{"secret of the daemon", node + "programs: {p: {exec: [x], secrets: {FMQM_KEY: c}}}\n", []string{":2:37: FMQM_KEY is the daemon's to set"}},
+		{"secret and not", node + "programs: {p: {exec: [x], secrets: {A: c}, env: {A: d}}}\n", []string{":2:37: A is there twice, as a secret and openly: remove one of the two"}},
+		{"secret of systemd", node + "programs: {p: {exec: [x], secrets: {A: \"credential:a\"}}}\n", []string{":2:40: there are no credentials: CREDENTIALS_DIRECTORY is not set: write LoadCredential=a:FILE into the unit"}},
+		{"secret of a builtin", node + "programs: {p: {builtin: echo, secrets: {A: b}}}\n", []string{":2:41: builtin programs have no secrets: remove `secrets`"}},
+		{"secret in plain text", node + "programs: {p: {http: \"http://h.org/\", secrets: {X-Key: b}}}\n", []string{":2:12: the secrets of program p would go to h.org in plain text: write https://, or accept with `insecure: true`"}},
+		{"header's name", node + "programs: {p: {http: \"https://h/\", headers: {\"X Y\": b}}}\n", []string{`:2:46: "X Y" cannot name a header: use letters, digits and -`}},
+		{"header of the daemon", node + "programs: {p: {http: \"https://h/\", headers: {fmqm-node: b}}}\n", []string{":2:46: the header fmqm-node is the daemon's to set: use another name"}},
+		{"header that is secret", node + "programs: {p: {http: \"https://h/\", secrets: {Host: b}}}\n", []string{":2:46: the header Host is the daemon's to set"}},
+		{"header's value", node + "programs: {p: {http: \"https://h/\", headers: {X-Y: \"a\\nb\"}}}\n", []string{":2:51: not a text of one line: write the header's value; a secret one goes into a file that `secrets` names"}},
+		{"headers of exec", node + "programs: {p: {exec: [x], headers: {A: b}}}\n", []string{":2:27: headers is for http programs: remove it"}},
+		{"half a certificate", node + "programs: {p: {http: \"https://h/\", key: k}}\n", []string{":2:12: program p has one of certificate and key: write both"}},
+		{"certificate without TLS", node + "programs: {p: {http: \"http://127.0.0.1/\", ca: c}}\n", []string{":2:12: program p has a certificate for an address without TLS: write https://"}},
+		{"certificate that is not there", node + "programs: {p: {http: \"https://h/\", certificate: /x/c, key: /x/k}}\n", []string{":2:12: program p: the certificate of the client: open /x/c: no such file or directory: write the names of PEM files"}},
+		{"password in a wrong address", node + "programs: {p: {http: \"ftp://a:b@h/\"}}\n", []string{`:2:22: http: "ftp://xxxxx@h/" is not an address of a web service`}},
 		{"limit's key", node + "limits: {containers: 1MiB}\n", []string{`:2:10: unknown key "containers": did you mean container?`}},
 		{"limit's size", node + "limits: {container: 1MB}\n", []string{`:2:21: "1MB" is not a size: write a size such as 512KiB or 1MiB`}},
 		{"limit too high", node + "limits: {container: 2MiB}\n", []string{":2:21: 2MiB is out of range: write a size from 1KiB to 1MiB"}},

@@ -1,12 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/identity"
+	"fmqm/internal/secret"
 )
 
 // Identity is how this node proves who it is, and whom it believes: names of PEM files,
@@ -28,11 +26,8 @@ type Identity struct {
 // credentialPrefix marks a FILE that systemd hands to the service.
 const credentialPrefix = "credential:"
 
-// maxSecret bounds the file of a password, in bytes; maxKeys that of definers.
-const (
-	maxSecret = 4 << 10
-	maxKeys   = 1 << 20
-)
+// maxKeys bounds a file of definers, in bytes.
+const maxKeys = 1 << 20
 
 // definerPrefix is what a definer's key begins with, where it is written out.
 const definerPrefix = "ed25519:"
@@ -147,7 +142,7 @@ func parseDefiner(s string) (ed25519.PublicKey, error) {
 // readDefiners reads a file of keys, one a line; empty lines and those that begin with
 // # are skipped.
 func readDefiners(path string) ([]ed25519.PublicKey, error) {
-	text, err := readSmall(path, maxKeys)
+	text, err := secret.ReadFile(path, maxKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -186,39 +181,4 @@ func (r *reader) operators(n *yaml.Node, c *Config) {
 			c.Operators = append(c.Operators, s)
 		}
 	})
-}
-
-// ReadSecret reads a password from a file that the configuration names; one line end
-// after it is not part of it. The error never shows what is in the file.
-func ReadSecret(path string) (string, error) {
-	text, err := readSmall(path, maxSecret)
-	if err != nil {
-		return "", err
-	}
-	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
-	switch {
-	case len(text) == 0:
-		return "", fmt.Errorf("%s is empty: write the password into it", path)
-	case bytes.ContainsAny(text, "\n\r\x00"):
-		return "", fmt.Errorf("%s has more than one line: write the password into it, and nothing else", path)
-	}
-	return string(text), nil
-}
-
-func readSmall(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > most {
-		return nil, fmt.Errorf("%s has over %d bytes: is it the right file?", path, most)
-	}
-	if err == nil {
-		var text []byte
-		if text, err = os.ReadFile(path); err == nil {
-			return text, nil
-		}
-	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return nil, fmt.Errorf("cannot read %s: %w", path, err)
 }

@@ -42,7 +42,7 @@ type AMQP struct {
 	URL string
 	// User is the one of URL; empty: the certificate says who calls (SASL EXTERNAL).
 	User string
-	// Password is the file that holds the user's password; see ReadSecret.
+	// Password is the file that holds the user's password.
 	Password string
 	// Certificate and Key are the files of the client's certificate for TLS; empty: those
 	// of Config.Identity, if there is one, or none.

@@ -239,6 +239,7 @@ func TestTheRiskIsNamed(t *testing.T) {
 	}{
 		{"listen: 0.0.0.0:7000\n", []string{"anybody who can reach 0.0.0.0:7000 can start, change and read work", "a network that you trust"}, "way to"},
 		{"listen: 127.0.0.1:7000\n", []string{"every user of this machine, through 127.0.0.1:7000, can start, change and read work"}, "way to"},
+		{"programs: {p: {http: \"http://h.org/\", secrets: {X-Key: b}}}\n", []string{"anybody on the way to h.org can read the secrets of program p"}, "start"},
 		{"links: {peers: {B: \"http://127.0.0.1\"}}\n", []string{"whatever listens on 127.0.0.1:7411 of this machine is taken for B"}, "start"},
 		{"links: {peers: {B: \"http://b.org\"}}\n", []string{"anybody on the way to B (b.org:7411) can read and change what is sent"}, "start, change"},
 		{
@@ -259,30 +260,5 @@ func TestTheRiskIsNamed(t *testing.T) {
 				t.Errorf("%s: %q\nwant %q, without %q", tc.text, risk, w, tc.without)
 			}
 		}
-	}
-}
-
-func TestReadSecret(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "secret")
-	for text, want := range map[string]string{
-		"hunter2": "hunter2", "hunter2\n": "hunter2", "hunter2\r\n": "hunter2", " a b \n": " a b ",
-		"":                              "is empty: write the password into it",
-		"\n":                            "is empty: write the password into it",
-		"a\nhunter2b":                   "has more than one line: write the password into it, and nothing else",
-		strings.Repeat("hunter2", 1000): "has over 4096 bytes: is it the right file?",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := config.ReadSecret(path)
-		switch {
-		case err == nil && got != want:
-			t.Errorf("%.20q: got %q", text, got)
-		case err != nil && (!strings.HasSuffix(err.Error(), path+" "+want) || strings.Contains(err.Error(), "hunter2")):
-			t.Errorf("%.20q: %v, want %s", text, err, want)
-		}
-	}
-	if _, err := config.ReadSecret(path + "x"); err == nil || err.Error() != "cannot read "+path+"x: no such file or directory" {
-		t.Errorf("got %v", err)
 	}
 }

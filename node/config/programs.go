@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,7 +31,15 @@ func (r *reader) programs(n *yaml.Node, c *Config) {
 // program reads one registration. It says ok if nothing was wrong with it.
 func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 	var s program.Spec
-	var kinds, children []*yaml.Node // the keys that say the kind, and those for exec only
+	var kinds []*yaml.Node // the keys that say the kind
+	own := map[*yaml.Node]program.Kind{}
+	only := func(kind program.Kind, read func(v *yaml.Node)) func(k, v *yaml.Node) {
+		return func(k, v *yaml.Node) {
+			own[k] = kind
+			read(v)
+		}
+	}
+	var secrets *yaml.Node
 	before := len(r.problems)
 	r.mapping(n, "a program", map[string]func(k, v *yaml.Node){
 		"exec": func(k, v *yaml.Node) {
@@ -49,18 +56,25 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 		},
 		"timeout":     func(_, v *yaml.Node) { r.duration(v, &s.Timeout) },
 		"concurrency": func(_, v *yaml.Node) { r.concurrency(v, &s.Concurrency) },
-		"env": func(k, v *yaml.Node) {
-			children = append(children, k)
-			s.Env = r.environment(v)
-		},
-		"dir": func(k, v *yaml.Node) {
-			children = append(children, k)
+		"secrets":     func(_, v *yaml.Node) { secrets = v },
+		"env":         only(program.KindExec, func(v *yaml.Node) { s.Env = r.environment(v) }),
+		"dir": only(program.KindExec, func(v *yaml.Node) {
 			if dir, ok := r.text(v); ok {
 				s.Dir = r.abs(dir)
 			}
-		},
+		}),
+		"headers":     only(program.KindHTTP, func(v *yaml.Node) { s.Headers = r.headers(v) }),
+		"certificate": only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.Certificate) }),
+		"key":         only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.Key) }),
+		"ca":          only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.CA) }),
 	})
-	r.kind(k, s.Kind, kinds, children, before)
+	r.kind(k, s.Kind, kinds, own, before)
+	if secrets != nil {
+		r.secrets(secrets, &s)
+	}
+	if s.Kind == program.KindHTTP && len(r.problems) == before {
+		r.service(k, &s)
+	}
 	if s.Concurrency == 0 {
 		s.Concurrency = program.DefaultConcurrency(s.Kind)
 	}
@@ -70,8 +84,9 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 	return s, len(r.problems) == before
 }
 
-// kind checks that a program says once what it is, and nothing that does not fit.
-func (r *reader) kind(name *yaml.Node, kind program.Kind, kinds, children []*yaml.Node, before int) {
+// kind checks that a program says once what it is, and nothing that does not fit; own
+// has the keys that fit one kind only.
+func (r *reader) kind(name *yaml.Node, kind program.Kind, kinds []*yaml.Node, own map[*yaml.Node]program.Kind, before int) {
 	const remedy = "write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"
 	switch {
 	case len(kinds) == 0 && len(r.problems) == before:
@@ -79,9 +94,10 @@ func (r *reader) kind(name *yaml.Node, kind program.Kind, kinds, children []*yam
 	case len(kinds) > 1:
 		r.add(kinds[1], fmt.Sprintf("program %s says twice what runs", name.Value), remedy)
 	}
-	for _, k := range children {
-		if len(kinds) == 1 && kind != program.KindExec {
-			r.add(k, k.Value+" is for exec programs", "remove it")
+	words := map[program.Kind]string{program.KindExec: "exec", program.KindHTTP: "http"}
+	for k, fits := range own {
+		if len(kinds) == 1 && kind != fits {
+			r.add(k, k.Value+" is for "+words[fits]+" programs", "remove it")
 		}
 	}
 }
@@ -131,7 +147,7 @@ func (r *reader) url(n *yaml.Node, into *string) {
 		return
 	}
 	if err := program.CheckURL(s); err != nil {
-		r.add(n, err.Error(), "")
+		r.addHiding(n, err.Error(), "")
 		return
 	}
 	*into = s
@@ -175,11 +191,7 @@ func (r *reader) environment(n *yaml.Node) map[string]string {
 	env := map[string]string{}
 	r.pairs(n, "env", func(k, v *yaml.Node) {
 		switch {
-		case !validVariable(k.Value):
-			r.add(k, fmt.Sprintf("%q cannot name an environment variable", k.Value), "use letters, digits and _, not a digit first")
-		case strings.HasPrefix(k.Value, "FMQM_"):
-			r.add(k, k.Value+" is the daemon's to set", "use a name without FMQM_")
-		case !r.plain(v):
+		case !r.variable(k) || !r.plain(v):
 		case v.Kind != yaml.ScalarNode || v.Tag == "!!null" || strings.ContainsRune(v.Value, 0):
 			r.add(v, "not a text", `write the variable's value; "" for an empty one`)
 		default:
@@ -191,41 +203,4 @@ func (r *reader) environment(n *yaml.Node) map[string]string {
 
 func validVariable(s string) bool {
 	return processtable.ValidActivity(s) // the same letters and the same limit
-}
-
-// units of sizes, largest first.
-var units = []struct {
-	name  string
-	bytes int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
-
-// size reads a size such as 1MiB.
-func (r *reader) size(n *yaml.Node) (int64, bool) {
-	const want = "a size such as 512KiB or 1MiB"
-	s, ok := r.scalar(n, want)
-	if !ok {
-		return 0, false
-	}
-	number, unit := s, int64(1)
-	for _, u := range units {
-		if cut, ok := strings.CutSuffix(s, u.name); ok {
-			number, unit = strings.TrimSpace(cut), u.bytes
-			break
-		}
-	}
-	v, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || v < 0 || v > math.MaxInt64/unit {
-		r.add(n, fmt.Sprintf("%q is not a size", s), "write "+want)
-		return 0, false
-	}
-	return v * unit, true
-}
-
-func sizeText(n int64) string {
-	for _, u := range units {
-		if n%u.bytes == 0 {
-			return strconv.FormatInt(n/u.bytes, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10)
 }

@@ -25,6 +25,7 @@ type reader struct {
 	env      func(string) string
 	peers    []peer
 	broker   *broker
+	open     []openService
 
 	// What other keys are judged by, also where it is wrong itself.
 	hasIdentity, hasBroker bool

@@ -2,10 +2,12 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -61,6 +63,7 @@ func (s settings) check(r *reader, c *Config) {
 	s.checkListen(r, c)
 	r.checkPeers(c)
 	r.checkBroker(c)
+	r.checkServices(c)
 	if r.operatorsAt != nil && !r.hasIdentity {
 		r.add(r.operatorsAt, "operators are known by their certificates, and this node has no authority for them", identityRemedy(c)+", or remove operators")
 	}
@@ -172,4 +175,41 @@ func setLimit[T int | int64](r *reader, v *yaml.Node, into *T, least, most int64
 	default:
 		*into = T(n)
 	}
+}
+
+// units of sizes, largest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// size reads a size such as 1MiB.
+func (r *reader) size(n *yaml.Node) (int64, bool) {
+	const want = "a size such as 512KiB or 1MiB"
+	s, ok := r.scalar(n, want)
+	if !ok {
+		return 0, false
+	}
+	number, unit := s, int64(1)
+	for _, u := range units {
+		if cut, ok := strings.CutSuffix(s, u.name); ok {
+			number, unit = strings.TrimSpace(cut), u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || v < 0 || v > math.MaxInt64/unit {
+		r.add(n, fmt.Sprintf("%q is not a size", s), "write "+want)
+		return 0, false
+	}
+	return v * unit, true
+}
+
+func sizeText(n int64) string {
+	for _, u := range units {
+		if n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
 }
