@@ -22,10 +22,12 @@ const (
 	memTableSize = 16 << 20
 	// valueLimit is Badger's threshold: values stay strictly below it.
 	valueLimit = 1 << 20
-	keyLimit   = 60_000
+	// maxValue is the largest value that a commit takes.
+	maxValue = valueLimit - 1 - maskSize
+	keyLimit = 60_000
 	// opOverhead is what a change costs beside its key and value: the version, the two
-	// metas, and a node of the memtable's skip list, by which Badger limits the count.
-	opOverhead = 12 + 120
+	// metas, the mask, and a node of the memtable's skip list, by which Badger limits the count.
+	opOverhead = 12 + maskSize + 120
 	// margin is kept free for the commit's own number.
 	margin = 4 << 10
 	// versionLimit: Badger keeps the highest versions for itself.
@@ -57,6 +59,7 @@ type Engine struct {
 	maxBatch int64
 	last     atomic.Uint64
 	number   [8]byte
+	masks    masker // of the one commit under way
 
 	mu      sync.Mutex
 	reads   map[uint64]int // how many read at a version
@@ -83,7 +86,7 @@ type Engine struct {
 func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		reads: map[uint64]int{}, broken: make(chan struct{}), released: make(chan struct{}),
-		failures: make(chan error, 1),
+		failures: make(chan error, 1), masks: newMasker(),
 	}
 	e.idle.L = &e.mu
 	if o.InMemory {
@@ -266,8 +269,8 @@ func (e *Engine) check(version uint64, b *store.Batch) error {
 			return errors.New("a key is empty or begins with 0 or '!', which are the engine's")
 		case len(op.Key) > keyLimit:
 			return fmt.Errorf("%w: key of %d bytes of at most %d", store.ErrTooLarge, len(op.Key), keyLimit)
-		case len(op.Value) >= valueLimit:
-			return fmt.Errorf("%w: value of %d bytes of at most %d", store.ErrTooLarge, len(op.Value), valueLimit-1)
+		case len(op.Value) > maxValue:
+			return fmt.Errorf("%w: value of %d bytes of at most %d", store.ErrTooLarge, len(op.Value), maxValue)
 		}
 	}
 	return nil
@@ -277,13 +280,18 @@ func (e *Engine) write(version uint64, b *store.Batch) error {
 	txn := e.db.NewTransactionAt(version-1, true)
 	defer txn.Discard()
 	entries := make([]badger.Entry, len(b.Ops)+1)
+	size := 0
+	for i := range b.Ops {
+		size += len(b.Ops[i].Value)
+	}
+	e.masks.begin(len(b.Ops), size)
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		var err error
 		if op.Value == nil {
 			err = txn.Delete(op.Key)
 		} else {
-			entries[i].Key, entries[i].Value = op.Key, op.Value
+			entries[i].Key, entries[i].Value, entries[i].UserMeta = op.Key, e.masks.mask(op.Value), metaMasked
 			err = txn.SetEntry(&entries[i])
 		}
 		if err != nil {
@@ -362,6 +370,9 @@ func (e *Engine) view(version uint64, f func(*badger.Txn) error) (err error) {
 	err = f(txn)
 	if mismatches.Load() != before {
 		return e.suspect()
+	}
+	if errors.Is(err, ErrDamaged) {
+		return e.fail(err)
 	}
 	return err
 }

@@ -206,7 +206,7 @@ func TestStoreOfANewerVersion(t *testing.T) {
 		if err := os.WriteFile(path, side, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refusedUnchanged(t, dir, "the store is of format 2, this program knows 1: use the version of fmqm that wrote it")
+		refusedUnchanged(t, dir, "the store is of format 3, this program knows up to 2: use the version of fmqm that wrote it")
 	})
 	t.Run("the engine's", func(t *testing.T) {
 		dir, _ := image(t)

@@ -194,7 +194,7 @@ func sides(t *testing.T, dir string, number uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.write(sideNumber{number: number}); err != nil {
+	if err := s.write(sideNumber{number: number, format: storeFormat}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.close(); err != nil {

@@ -21,8 +21,10 @@ func (e *Engine) Get(key []byte) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		value, err = item.ValueCopy(nil)
-		return err
+		return item.Value(func(stored []byte) (err error) {
+			value, err = appendUnmasked(nil, item.UserMeta(), stored)
+			return err
+		})
 	})
 	switch {
 	case err == nil:
@@ -49,6 +51,7 @@ func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) e
 		}
 		it := txn.NewIterator(options)
 		defer it.Close()
+		var buf []byte
 		seek(it, o)
 		for ; it.ValidForPrefix(o.Prefix); it.Next() {
 			item := it.Item()
@@ -59,7 +62,7 @@ func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) e
 				}
 				continue
 			}
-			more, err := show(item, key, o.KeysOnly, visit)
+			more, err := show(item, key, o.KeysOnly, &buf, visit)
 			if err != nil || !more {
 				return err
 			}
@@ -75,14 +78,17 @@ func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) e
 	return nil
 }
 
-func show(item *badger.Item, key []byte, keysOnly bool, visit func(key, value []byte) bool) (bool, error) {
+// show calls visit, with a value that lies in buf.
+func show(item *badger.Item, key []byte, keysOnly bool, buf *[]byte, visit func(key, value []byte) bool) (bool, error) {
 	if keysOnly {
 		return visit(key, nil), nil
 	}
 	more := false
-	err := item.Value(func(value []byte) error {
-		more = visit(key, value)
-		return nil
+	err := item.Value(func(stored []byte) (err error) {
+		if *buf, err = appendUnmasked((*buf)[:0], item.UserMeta(), stored); err == nil {
+			more = visit(key, *buf)
+		}
+		return err
 	})
 	return more, err
 }

@@ -114,13 +114,9 @@ func TestBlockRotsUnderAScan(t *testing.T) {
 
 // TestBlockRotsUnderAGet: Badger finds nothing.
 func TestBlockRotsUnderAGet(t *testing.T) {
-	dir, path, w, _ := inTable(t)
+	dir, path, w, blocks := inTable(t)
 	e := mustOpen(t, Options{Dir: dir})
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flip(t, path, int64(strings.Index(string(data), "bbbbb")), 3)
+	flip(t, path, blocks/2, 3)
 	var failed error
 	for key := range w.now {
 		if _, err := e.Get([]byte(key)); err != nil {

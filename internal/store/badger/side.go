@@ -27,8 +27,9 @@ const (
 	sideSlots    = 2
 )
 
-// storeFormat is the version of how this engine uses Badger.
-const storeFormat = 1
+// storeFormat is the version of how this engine uses Badger. 1 did not mask values; both
+// are read.
+const storeFormat = 2
 
 // sidePause is how long a number waits for later ones before it is synced. A sync for
 // every commit would double what the disk has to do.
@@ -37,7 +38,8 @@ const sidePause = 50 * time.Millisecond
 // sideNumber is what a side file says; number 0: nothing.
 type sideNumber struct {
 	number uint64
-	slot   int // that holds it
+	slot   int    // that holds it
+	format uint32 // of its store; 0: not known
 }
 
 // sideFile is an open side file. It holds the lock of the directory's owner.
@@ -75,11 +77,13 @@ func (s *sideFile) read() (n sideNumber, err error) {
 		if string(b[:8]) != sideMagic || crc32.Checksum(b[:slotSize-4], castagnoli) != binary.BigEndian.Uint32(b[slotSize-4:]) {
 			continue
 		}
-		if format := binary.BigEndian.Uint32(b[8:]); format != storeFormat {
-			return n, fmt.Errorf("the store is of format %d, this program knows %d: use the version of fmqm that wrote it", format, storeFormat)
+		format := binary.BigEndian.Uint32(b[8:])
+		if format > storeFormat {
+			return n, fmt.Errorf("the store is of format %d, this program knows up to %d: use the version of fmqm that wrote it", format, storeFormat)
 		}
-		if number := binary.BigEndian.Uint64(b[12:]); number >= n.number {
-			n = sideNumber{number: number, slot: slot}
+		number := binary.BigEndian.Uint64(b[12:])
+		if number > n.number || (number == n.number && format > n.format) {
+			n = sideNumber{number: number, slot: slot, format: format}
 		}
 	}
 	return n, nil
@@ -89,7 +93,7 @@ func (s *sideFile) read() (n sideNumber, err error) {
 func (s *sideFile) write(n sideNumber) error {
 	var b [slotSize]byte
 	copy(b[:], sideMagic)
-	binary.BigEndian.PutUint32(b[8:], storeFormat)
+	binary.BigEndian.PutUint32(b[8:], n.format)
 	binary.BigEndian.PutUint64(b[12:], n.number)
 	binary.BigEndian.PutUint32(b[slotSize-4:], crc32.Checksum(b[:slotSize-4], castagnoli))
 	if _, err := s.f.WriteAt(b[:], int64(n.slot)*slotDistance); err != nil {
@@ -165,8 +169,8 @@ func (f *follower) run() {
 func (f *follower) write() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := sideNumber{number: f.last(), slot: (f.written.slot + 1) % sideSlots}
-	if n.number == f.written.number {
+	n := sideNumber{number: f.last(), slot: (f.written.slot + 1) % sideSlots, format: storeFormat}
+	if n.number == f.written.number && n.format == f.written.format {
 		return nil
 	}
 	failpoint.Hit("side.before")

@@ -22,9 +22,10 @@ import (
 //
 //	meta · user meta · uvarint key length · uvarint value length · uvarint expiry · key · value · CRC-32C
 //
-// A key ends with 8 bytes, big-endian: the largest uint64 minus the commit's number.
-// After a commit's records comes one whose value is that number in decimal. The rest
-// of the file is zero. testdata/00001.mem guards this.
+// where user meta says whether the value is masked. A key ends with 8 bytes, big-endian:
+// the largest uint64 minus the commit's number. After a commit's records comes one whose
+// value is that number in decimal. The rest of the file is zero. testdata/format1.mem
+// and format2.mem guard this.
 const (
 	logHeader   = 20
 	logSuffix   = ".mem"
@@ -38,6 +39,8 @@ const (
 	// maxRecordHeader is how many zero bytes Badger writes behind the last record.
 	maxRecordHeader = 22
 	maxRecordKey    = 1 << 16
+	// maxNumber is more commits than any store will see.
+	maxNumber = 1 << 48
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -53,7 +56,7 @@ type record struct {
 // readRecord reads the record that data begins with; false: there is none, or it is
 // damaged.
 func readRecord(data []byte) (r record, ok bool) {
-	if len(data) < 2 || data[1] != 0 {
+	if len(data) < 2 || data[1] > metaMasked {
 		return r, false
 	}
 	r.meta = data[0]
@@ -120,6 +123,11 @@ func walkLog(path string) (w walked, err error) {
 	if err != nil {
 		return w, err
 	}
+	return walk(path, data, size)
+}
+
+// walk walks over the contents of a log, of a file of size bytes.
+func walk(path string, data []byte, size int64) (w walked, err error) {
 	w = walked{path: path, size: size, end: logHeader}
 	if len(data) < logHeader {
 		w.end = int64(len(data))
@@ -150,11 +158,16 @@ func walkLog(path string) (w walked, err error) {
 	return w, w.judgeRest(data[at:])
 }
 
-// judgeRest looks at what is behind the last whole commit.
+// judgeRest looks at what is behind the last whole commit, for records. Values cannot
+// have what looks like one, since they are masked; of a key others choose names, which
+// have no byte below a space, and an identifier of 16 bytes, which is too short for one.
+// A number that no commit there can have is no commit's.
 func (w *walked) judgeRest(rest []byte) error {
 	var next uint64 // the commit that was being written
+	highest := uint64(maxNumber)
 	if w.last != 0 {
 		next = w.last + 1
+		highest = next + uint64(len(rest)) // as if each commit took a byte
 	}
 	for at := 0; at < len(rest); at++ {
 		if rest[at] == 0 {
@@ -162,7 +175,7 @@ func (w *walked) judgeRest(rest []byte) error {
 		}
 		w.torn = true
 		r, ok := readRecord(rest[at:])
-		if !ok {
+		if !ok || r.number > highest {
 			continue
 		}
 		if next == 0 {
