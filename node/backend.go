@@ -53,7 +53,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if err != nil {
 		return api.Status{}, asAPI(err)
 	}
-	g := &gathered{id: r.Instance, reports: map[string]instanceReport{}}
+	g := &gathered{self: string(n.name), id: r.Instance, reports: map[string]instanceReport{}}
 	g.add(string(n.name), own)
 	s := g.status()
 	for i := range s.Activities {
@@ -289,6 +289,9 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	if err != nil {
 		return err
 	}
+	if len(g.roster) == 0 {
+		return n.notKnown(g, "the table of "+g.process, "retry it at the node of the activity")
+	}
 	i := slices.IndexFunc(g.roster, func(p api.Place) bool { return p.Activity == r.Activity })
 	if i < 0 {
 		return api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.process, r.Activity)
@@ -346,8 +349,9 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 	}
 }
 
-// Terminate puts a marker for the instance at every node of the roster (N7). It
-// returns when all of them are durable here or on their way.
+// Terminate puts a marker for the instance at every node of the roster and at its origin
+// (N7). It returns when all of them are durable here or on their way. Where the origin is
+// not known it is refused: the instance's record would stay there for ever.
 func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 	g, err := n.gather(ctx, id, false)
 	if err != nil {
@@ -355,6 +359,12 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 	}
 	if s := g.status(); s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
 		return api.Errorf(api.CodeRefused, "nothing is left to terminate", "instance %s is %s", id, s.State)
+	}
+	switch {
+	case g.origin == "":
+		return n.notKnown(g, fmt.Sprintf("where instance %s was started", id), "terminate it at the node where it was started")
+	case len(g.roster) == 0:
+		return n.notKnown(g, "the table of "+g.process, "terminate it at a node that has one")
 	}
 	process, err := processtable.ParseProcessID(g.process)
 	if err != nil {
@@ -372,6 +382,20 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 		return e
 	}
 	return nil
+}
+
+// notKnown refuses a command where nobody who answered knows what it needs. Who did not
+// answer may: then it is unreachable, else not found.
+func (n *Node) notKnown(g *gathered, what, where string) error {
+	if len(g.unreachable) == 0 {
+		return api.Errorf(api.CodeNotFound, where, "neither %s nor any node that it can ask knows %s", n.name, what)
+	}
+	silent := make([]processtable.NodeID, len(g.unreachable))
+	for i, u := range g.unreachable {
+		silent[i] = processtable.NodeID(u.Node)
+	}
+	return api.Errorf(api.CodeUnreachable, "try again when they are back; or "+where,
+		"none of the nodes that answered knows %s; no answer from %s", what, join(silent))
 }
 
 // commit submits a transaction of the node manager's own and waits for it.

@@ -160,6 +160,16 @@ type reply[A any] struct {
 	Err    error
 }
 
+// askPeer is ask of the peer over its link, if there is one.
+func askPeer[A any](ctx context.Context, n *Node, peer processtable.NodeID, kind string, question any) (A, error) {
+	l := n.Link(peer)
+	if l == nil {
+		var none A
+		return none, fmt.Errorf("%s has no link to %s", n.name, peer)
+	}
+	return ask[A](ctx, l, kind, question)
+}
+
 // askAll puts a question to peers at once and waits for all, or for the time-out.
 func askAll[A any](ctx context.Context, n *Node, peers []processtable.NodeID, kind string, question any) []reply[A] {
 	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
@@ -167,17 +177,10 @@ func askAll[A any](ctx context.Context, n *Node, peers []processtable.NodeID, ki
 	replies := make([]reply[A], len(peers))
 	var all sync.WaitGroup
 	for i, peer := range peers {
-		replies[i].Node = peer
-		l := n.Link(peer)
-		if l == nil {
-			replies[i].Err = fmt.Errorf("%s has no link to %s", n.name, peer)
-			continue
-		}
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			replies[i].Answer, replies[i].Err = ask[A](ctx, l, kind, question)
-		}()
+		all.Go(func() {
+			replies[i].Node = peer
+			replies[i].Answer, replies[i].Err = askPeer[A](ctx, n, peer, kind, question)
+		})
 	}
 	all.Wait()
 	return replies

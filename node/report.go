@@ -9,6 +9,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/container"
+	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -28,8 +29,11 @@ func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, 
 		return n.reportRemoved(t, removed), nil
 	}
 	t, err := n.threadOf(q, records)
-	if err != nil || t == nil {
+	if err != nil {
 		return instanceReport{}, err
+	}
+	if t == nil {
+		return n.reportParked(q)
 	}
 	var lives []live
 	var liveErr error
@@ -39,14 +43,18 @@ func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, 
 	if liveErr != nil {
 		return instanceReport{}, liveErr
 	}
+	marker, err := n.queue.Marker(t.core.id(), q.Instance)
+	if err != nil {
+		return instanceReport{}, err
+	}
 	r := instanceReport{Process: t.core.id().String(), Roster: rosterOf(t.core.process.Table), Disk: n.pressure.disk()}
-	r.Known = len(records) > 0 || len(lives) > 0
+	r.Known = len(records) > 0 || len(lives) > 0 || marker != nil
+	r.Origin = originOf(records, lives, marker)
 	if r.asides, err = n.refusals(q.Instance); err != nil {
 		return instanceReport{}, err
 	}
 	ended := map[processtable.ActivityID]queue.AuditRecord{}
 	for _, record := range records {
-		r.Origin = string(record.Origin)
 		switch record.Event {
 		case queue.EventTerminated, queue.EventSkipped, queue.EventStopped, queue.EventStarted, queue.EventEnded:
 			ended[record.Activity] = record
@@ -56,9 +64,46 @@ func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, 
 			r.Events = append(r.Events, eventFrom(n.name, record))
 		}
 	}
-	n.reportInstance(&r, t, ended)
+	n.reportInstance(&r, t, ended, marker != nil)
 	n.reportActivities(&r, t, ended, lives)
 	return r, nil
+}
+
+// originOf is where an instance was started, as anything of it here says: whatever comes of
+// an instance names its origin.
+func originOf(records []queue.AuditRecord, lives []live, marker *message.Message) string {
+	for i := range records {
+		if o := records[i].Origin; o != "" {
+			return string(o)
+		}
+	}
+	for i := range lives {
+		if o := lives[i].Origin; o != "" {
+			return string(o)
+		}
+	}
+	if marker != nil {
+		return string(marker.Origin)
+	}
+	return ""
+}
+
+// reportParked says what is known of an instance whose process has no table here: what
+// waits for the table names process and origin (N3).
+func (n *Node) reportParked(q instanceQuestion) (instanceReport, error) {
+	for id := range n.queue.Parked() {
+		if q.Process != "" && q.Process != id.String() {
+			continue
+		}
+		found, err := n.queue.BrowseInstance(id, q.Instance)
+		if err != nil {
+			return instanceReport{}, fmt.Errorf("look for %s among what waits for the table of %s: %w", q.Instance, id, err)
+		}
+		if len(found) > 0 {
+			return instanceReport{Known: true, Process: id.String(), Origin: string(found[0].Origin)}, nil
+		}
+	}
+	return instanceReport{}, nil
 }
 
 // reportRemoved says what is left of an instance whose audit retention has removed.
@@ -106,7 +151,11 @@ func (n *Node) threadOf(q instanceQuestion, records []queue.AuditRecord) (*threa
 		if err != nil {
 			return nil, fmt.Errorf("look for %s in the queue of %s: %w", q.Instance, t.core.id(), err)
 		}
-		if len(found) > 0 {
+		marker, err := n.queue.Marker(t.core.id(), q.Instance)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 || marker != nil {
 			return t, nil
 		}
 	}
@@ -122,7 +171,7 @@ func rosterOf(t *processtable.Table) []api.Place {
 }
 
 // reportInstance adds what only the origin knows.
-func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord) {
+func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, marked bool) {
 	start, ok := ended[processtable.Source]
 	if !ok {
 		return
@@ -130,7 +179,7 @@ func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtab
 	r.State, r.Key, r.Started = api.InstanceRunning, start.Reason, start.Time
 	end, ok := ended[processtable.Sink]
 	if !ok {
-		if marker, err := n.queue.Marker(t.core.id(), start.Instance); err == nil && marker != nil {
+		if marked {
 			r.State = api.InstanceTerminated // its entries are being ended
 		}
 		return

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,79 +14,35 @@ import (
 
 // gathered is what all nodes that answered know of one instance.
 type gathered struct {
+	self        string // the node that asks
 	id          message.InstanceID
 	process     string
 	origin      string
 	roster      []api.Place
 	reports     map[string]instanceReport
 	unreachable []api.Unreachable
+	tableless   []string // nodes that answered, and have no table of the process
 }
 
-// gather asks this node and the peers. An instance is not found only if every node
-// answered that it does not know it.
-func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) (*gathered, error) {
-	q := instanceQuestion{Instance: id, History: history}
-	own, err := n.report(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	g := &gathered{id: id, reports: map[string]instanceReport{}}
-	peers := n.peers()
-	if own.Known {
-		g.add(string(n.name), own)
-		q.Process = own.Process
-		peers = n.others(own.Roster, own.Origin)
-	}
-	missing := n.askInstance(ctx, g, peers, q)
-	if q.Process == "" && g.process != "" {
-		// Now the process is known: nodes of its roster that had nothing to tell tell what
-		// they host.
-		q.Process = g.process
-		missing = n.askInstance(ctx, g, n.others(g.roster, g.origin), q)
-		if own, err := n.report(ctx, q); err == nil && own.Process != "" {
-			g.add(string(n.name), own)
-		}
-	}
-	for _, peer := range missing {
-		g.unreachable = append(g.unreachable, api.Unreachable{Node: string(peer), LastHeard: n.lastHeard(peer)})
-	}
-	if g.process == "" {
-		return nil, n.unknownInstance(id, missing)
-	}
-	return g, nil
-}
-
-func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
-	if len(missing) == 0 {
-		return api.Errorf(api.CodeNotFound, "compare it with what `fmqm list --all` shows at the node where it was started",
-			"instance %s is not known at %s nor at its peers", id, n.name)
-	}
-	return api.Errorf(api.CodeUnreachable, "ask again when they are back, or ask the node where it was started",
-		"instance %s is not known at the nodes that answered; no answer from %v", id, missing)
-}
-
-// askInstance adds the answers of peers to g, and names those that did not answer.
-func (n *Node) askInstance(ctx context.Context, g *gathered, peers []processtable.NodeID, q instanceQuestion) []processtable.NodeID {
-	var missing []processtable.NodeID
-	for _, r := range askAll[instanceReport](ctx, n, peers, askInstance, q) {
-		switch {
-		case r.Err != nil:
-			missing = append(missing, r.Node)
-		case r.Answer.Known, q.Process != "" && r.Answer.Process != "":
-			g.add(string(r.Node), r.Answer)
-		}
-	}
-	return missing
-}
-
+// add takes what a node tells. This node's own table is believed first; the origin is the
+// one that was named first, and this node is asked before all others.
 func (g *gathered) add(node string, r instanceReport) {
 	g.reports[node] = r
 	if r.Known || g.process == "" {
-		g.process, g.roster = r.Process, r.Roster
+		g.process = r.Process
 	}
-	if r.Origin != "" {
+	if len(r.Roster) > 0 && (len(g.roster) == 0 || node == g.self) {
+		g.roster = r.Roster
+	}
+	if g.origin == "" {
 		g.origin = r.Origin
 	}
+}
+
+// told reports whether a node has told anything.
+func (g *gathered) told(node processtable.NodeID) bool {
+	_, told := g.reports[string(node)]
+	return told
 }
 
 // others are the nodes of a roster, and the origin, without this one.
@@ -105,26 +62,37 @@ func (n *Node) others(roster []api.Place, origin string) []processtable.NodeID {
 	return out
 }
 
-// activities gives every activity of the roster, as its node tells.
+// activities gives every activity of the roster, as its node tells: a report speaks only
+// for what the roster places there.
 func (g *gathered) activities() []api.Activity {
-	known := map[string]api.Activity{}
-	for _, r := range g.reports {
+	known := map[api.Place]api.Activity{}
+	for node, r := range g.reports {
 		for _, a := range r.Activities {
-			known[a.Activity] = a
+			known[api.Place{Activity: a.Activity, Node: node}] = a
 		}
 	}
 	out := make([]api.Activity, 0, len(g.roster))
 	for _, p := range g.roster {
-		a, ok := known[p.Activity]
+		a, ok := known[p]
 		if !ok {
-			a = api.Activity{Activity: p.Activity, Node: p.Node, State: api.ActivityUnknown}
-			if slices.Contains(g.notices(), p.Activity) {
-				a.State, a.Reason = api.ActivityInError, "as it told the origin"
-			}
+			a = g.untold(p)
 		}
+		a.Node = p.Node
 		out = append(out, a)
 	}
 	return out
+}
+
+// untold is an activity of which its node has told nothing.
+func (g *gathered) untold(p api.Place) api.Activity {
+	a := api.Activity{Activity: p.Activity, State: api.ActivityUnknown}
+	switch {
+	case slices.Contains(g.notices(), p.Activity):
+		a.State, a.Reason = api.ActivityInError, "as it told the origin"
+	case slices.Contains(g.tableless, p.Node):
+		a.Reason = fmt.Sprintf("%s has no table of %s: upload it", p.Node, g.process)
+	}
+	return a
 }
 
 func (g *gathered) notices() []string { return g.reports[g.origin].Notices }
@@ -156,7 +124,7 @@ func (g *gathered) status() api.Status {
 	}
 	origin, ok := g.reports[g.origin]
 	if !ok || origin.State == "" {
-		s.Reason = "the node where it was started did not answer"
+		s.Reason = g.noState()
 		return s
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
@@ -175,12 +143,30 @@ func (g *gathered) status() api.Status {
 	return s
 }
 
+// noState says why the origin has not told the instance's state.
+func (g *gathered) noState() string {
+	heard := func(u api.Unreachable) bool { return u.Node == g.origin }
+	switch {
+	case g.origin == "":
+		return "none of the nodes that answered knows where it was started"
+	case slices.ContainsFunc(g.unreachable, heard):
+		return "the node where it was started, " + g.origin + ", did not answer"
+	}
+	return "the node where it was started, " + g.origin + ", does not know it: it has lost its store (see fmqm rebuild)"
+}
+
 // waits gives what every activity that has not ended waits for.
 func (g *gathered) waits() map[string]waiting {
+	hosts := make(map[string]string, len(g.roster))
+	for _, p := range g.roster {
+		hosts[p.Activity] = p.Node
+	}
 	out := map[string]waiting{}
-	for _, r := range g.reports {
+	for node, r := range g.reports {
 		for _, w := range r.Waits {
-			out[w.Activity] = w
+			if hosts[w.Activity] == node {
+				out[w.Activity] = w
+			}
 		}
 	}
 	return out

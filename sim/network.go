@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/store/badger"
 	"fmqm/link"
 	"fmqm/processtable"
+	"fmqm/program"
 )
 
 // Options make a network.
@@ -28,6 +29,8 @@ type Options struct {
 	// no rule relies on order between lanes (L2).
 	LaneDelay [link.Lanes]time.Duration
 	Log       zerolog.Logger
+	// Registry gives the programs of a site; nil: those of the network's Play.
+	Registry func(site string) *program.Registry
 }
 
 // Network is a network of sites. Its methods are safe for concurrent use, but for
@@ -48,6 +51,9 @@ func Open(o Options) (*Network, error) {
 	}
 	n := &Network{options: o, wires: newWires(), clock: NewClock(o.Speed), Play: newPlay(), broker: newBroker()}
 	n.wires.delay, n.wires.clock = o.LaneDelay, n.clock
+	if o.Registry == nil {
+		n.options.Registry = n.Play.registry
+	}
 	for _, name := range o.Names {
 		options := badger.Options{InMemory: o.Dir == ""}
 		if o.Dir != "" {

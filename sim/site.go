@@ -39,7 +39,7 @@ func (s *Site) Open(after int, applied bool) error {
 	l := &life{view: s.disk.open(after, applied)}
 	l.answers, l.end = context.WithCancel(context.Background())
 	n, err := node.Open(node.Options{
-		Name: s.Name, Engine: l.view, Registry: s.network.Play.registry(string(s.Name)), Peers: s.peers(link.RouteDirect, link.RouteAMQP),
+		Name: s.Name, Engine: l.view, Registry: s.network.options.Registry(string(s.Name)), Peers: s.peers(link.RouteDirect, link.RouteAMQP),
 		Log: s.network.options.Log, Clock: s.network.clock,
 		CacheEntries: s.network.options.CacheEntries,
 		Observe:      func(r queue.AuditRecord) { s.network.Play.record(string(s.Name), r) },
@@ -89,7 +89,7 @@ func (s *Site) peers(names ...string) map[processtable.NodeID]node.Peer {
 // configuration that is read again does. What runs goes on.
 func (s *Site) Reach(names ...string) {
 	if n := s.Node(); n != nil {
-		n.Configure(s.network.Play.registry(string(s.Name)), node.Ways{Peers: s.peers(names...)}, node.Limits{})
+		n.Configure(s.network.options.Registry(string(s.Name)), node.Ways{Peers: s.peers(names...)}, node.Limits{})
 	}
 }
 

@@ -1,0 +1,170 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+const (
+	// askedAgain is the first pause before a node is asked again that could not answer; it
+	// doubles.
+	askedAgain = 20 * time.Millisecond
+	// lostJustNow: a node that was heard so short a time ago may be back before the
+	// time-out.
+	lostJustNow = 2 * time.Second
+)
+
+// gathering asks the nodes of one instance, each as soon as anybody has named it, all
+// within one time-out: the roster's nodes, the origin, and, as long as nobody has told the
+// roster, all peers.
+type gathering struct {
+	node    *Node
+	q       instanceQuestion
+	g       *gathered
+	asked   map[processtable.NodeID]*asking
+	answers chan reply[instanceReport]
+}
+
+// asking is how far a node's answer is.
+type asking struct {
+	process  string // that it was asked with
+	pending  bool
+	answered bool
+}
+
+// gather asks this node and the peers. An instance is not found only if every node
+// answered that it does not know it.
+func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) (*gathered, error) {
+	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
+	defer cancel()
+	s := &gathering{
+		node: n, q: instanceQuestion{Instance: id, History: history},
+		g:     &gathered{self: string(n.name), id: id, reports: map[string]instanceReport{}},
+		asked: map[processtable.NodeID]*asking{}, answers: make(chan reply[instanceReport]),
+	}
+	own, err := n.report(ctx, s.q)
+	if err != nil {
+		return nil, err
+	}
+	s.asked[n.name] = &asking{pending: true}
+	s.take(reply[instanceReport]{Node: n.name, Answer: own})
+	for s.ask(ctx) && ctx.Err() == nil {
+		select {
+		case a := <-s.answers:
+			s.take(a)
+		case <-ctx.Done():
+		}
+	}
+	missing := s.end()
+	if s.g.process == "" {
+		return nil, n.unknownInstance(id, missing)
+	}
+	return s.g, nil
+}
+
+func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
+	if len(missing) == 0 {
+		return api.Errorf(api.CodeNotFound, "compare it with what `fmqm list --all` shows at the node where it was started",
+			"instance %s is not known at %s nor at its peers", id, n.name)
+	}
+	return api.Errorf(api.CodeUnreachable, "ask again when they are back, or ask the node where it was started",
+		"instance %s is not known at the nodes that answered; no answer from %v", id, missing)
+}
+
+// named gives the nodes whose answer matters, as far as is known.
+func (s *gathering) named() []processtable.NodeID {
+	nodes := s.node.others(s.g.roster, s.g.origin)
+	if len(s.g.roster) == 0 {
+		nodes = append(nodes, s.node.peers()...)
+	}
+	nodes = append(nodes, s.node.name)
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// ask asks who was named and not asked yet, and again, now that the process is known, who
+// had nothing to tell: such a node tells what it hosts. It says whether an answer is to come.
+func (s *gathering) ask(ctx context.Context) (pending bool) {
+	for _, node := range s.named() {
+		a := s.asked[node]
+		if a == nil || a.answered && a.process != s.g.process && !s.g.told(node) {
+			a = &asking{process: s.g.process, pending: true}
+			s.asked[node] = a
+			q := s.q
+			q.Process = a.process
+			go s.node.askReport(ctx, node, q, s.answers)
+		}
+		pending = pending || a.pending
+	}
+	return pending
+}
+
+// take adds an answer.
+func (s *gathering) take(a reply[instanceReport]) {
+	s.asked[a.Node].pending, s.asked[a.Node].answered = false, a.Err == nil
+	if a.Err == nil && a.Answer.Process != "" {
+		s.g.add(string(a.Node), a.Answer)
+	}
+}
+
+// end says who did not answer, and who did and has no part in the process.
+func (s *gathering) end() (missing []processtable.NodeID) {
+	for _, node := range s.named() {
+		switch a := s.asked[node]; {
+		case a == nil || !a.answered:
+			missing = append(missing, node)
+			s.g.unreachable = append(s.g.unreachable, api.Unreachable{Node: string(node), LastHeard: s.node.lastHeard(node)})
+		case len(s.g.reports[string(node)].Roster) == 0:
+			s.g.tableless = append(s.g.tableless, string(node))
+		}
+	}
+	return missing
+}
+
+// askReport asks a node, perhaps this one, for its report, again while it is busy or may
+// come back, until ctx ends.
+func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instanceQuestion, answers chan<- reply[instanceReport]) {
+	a := reply[instanceReport]{Node: node}
+	for pause := askedAgain; ; pause *= 2 {
+		if node == n.name {
+			a.Answer, a.Err = n.report(ctx, q)
+		} else {
+			a.Answer, a.Err = askPeer[instanceReport](ctx, n, node, askInstance, q)
+		}
+		if a.Err == nil || !n.mayAnswer(node, a.Err) || !pauseFor(ctx, pause) {
+			break
+		}
+	}
+	select {
+	case answers <- a:
+	case <-ctx.Done():
+	}
+}
+
+// mayAnswer: a node that did not answer may do so in a moment. It is there, and was busy,
+// or was there a moment ago.
+func (n *Node) mayAnswer(node processtable.NodeID, err error) bool {
+	if node == n.name || n.Link(node) == nil {
+		return false
+	}
+	return !errors.Is(err, link.ErrNotConnected) || n.clock.Now().Sub(n.lastHeard(node)) < lostJustNow
+}
+
+// pauseFor waits; false if ctx ended.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	pause := time.NewTimer(d)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
