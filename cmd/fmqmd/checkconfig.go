@@ -46,8 +46,8 @@ func checkConfig(c *ucli.Context) error {
 	if err := daemon.CheckIdentity(conf); err != nil {
 		return cli.Failedf("%s: %v", file, err)
 	}
-	if risk := conf.Risk(); risk != "" {
-		cli.Talk(c, "warning: %s", risk)
+	for _, w := range conf.Warnings() {
+		cli.Talk(c, "warning: %s", w)
 	}
 	listens := conf.Socket + " only"
 	if conf.Listen != "" {

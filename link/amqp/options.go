@@ -65,6 +65,8 @@ type Options struct {
 	// Identity anybody who may publish at the broker can write in any site's name.
 	Identity seal.Identity
 	Verify   func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error)
+	// PlainFrames takes peers that are too old to encrypt: see seal.Config.
+	PlainFrames bool
 
 	// Unknown, if not nil, is told of a node without Dialer that calls, once it has proved
 	// who it is, as far as Identity and Verify can know that. It is called about once a minute

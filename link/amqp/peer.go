@@ -60,7 +60,9 @@ type peer struct {
 func newPeer(b *Broker, id processtable.NodeID) *peer {
 	p := &peer{b: b, id: id, wake: make(chan struct{}, 1), changed: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(b.ctx)
-	p.session = seal.New(seal.Config{Self: b.o.Self, Peer: id, Identity: b.o.Identity, Verify: b.o.Verify, Rand: b.o.Rand})
+	p.session = seal.New(seal.Config{
+		Self: b.o.Self, Peer: id, Identity: b.o.Identity, Verify: b.o.Verify, PlainFrames: b.o.PlainFrames, Rand: b.o.Rand,
+	})
 	return p
 }
 

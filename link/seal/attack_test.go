@@ -2,10 +2,13 @@ package seal_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"fmqm/link/seal"
 )
@@ -42,6 +45,137 @@ func TestFlippedBits(t *testing.T) {
 			t.Errorf("ready %v and %v, got %q and %q", a.Ready(), b.Ready(), a.got, b.got)
 		}
 	})
+}
+
+// What passes cannot be read, whatever the frames are; who has recorded all of it cannot
+// read it later either, when he gets the key of a certificate: that never was what it is
+// encrypted with. A frame that is sent twice, or in both directions, looks different.
+func TestNobodyReads(t *testing.T) {
+	const secret = "the customer's name and what is owed"
+	for name, configure := range map[string]func(self, peer string, seed uint64) seal.Config{"encrypted": config, "where old peers are taken": lenient} {
+		t.Run(name, func(t *testing.T) {
+			a, b := pair(t, configure)
+			seen := [][]byte{a.say(secret), a.say(secret), b.say(secret)}
+			for i, data := range seen {
+				for n := 8; n <= len(secret); n++ {
+					if bytes.Contains(data, []byte(secret[n-8:n])) {
+						t.Fatalf("%q can be read in %q", secret[n-8:n], data)
+					}
+				}
+				for _, other := range seen[:i] {
+					if cut := len(data) - 16 - len(secret); bytes.Equal(data[cut:], other[cut:]) {
+						t.Error("the same text looks the same")
+					}
+				}
+			}
+			settle(a, b)
+			if !slices.Equal(a.got, []string{secret}) || !slices.Equal(b.got, []string{secret, secret}) {
+				t.Errorf("A got %q, B got %q", a.got, b.got)
+			}
+		})
+	}
+}
+
+// downgraded is an envelope whose offers say that their makers read other versions, with
+// the checksum of a hello in order; what is no handshake stays as it is.
+func downgraded(data []byte, low, high byte) []byte {
+	var m map[uint64]any
+	if len(data) < 16 || cbor.Unmarshal(data[:len(data)-16], &m) != nil {
+		return data
+	}
+	for _, key := range []uint64{5, 6} {
+		if offer, ok := m[key].([]byte); ok && len(offer) > 2 {
+			offer[0], offer[1] = low, high
+		}
+	}
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		return data
+	}
+	body, err := mode.Marshal(m)
+	if err != nil {
+		return data
+	}
+	sum := sha256.Sum256(body)
+	return append(body, sum[:16]...)
+}
+
+// Two nodes that take old peers encrypt with each other. Who says to each that the other
+// is old gets no session of theirs: what they sign, and their keys, are of what each of
+// them has said itself.
+func TestDowngrade(t *testing.T) {
+	for name, forge := range map[string]func(data []byte) []byte{
+		"both old":        func(data []byte) []byte { return downgraded(data, 1, 1) },
+		"only new":        func(data []byte) []byte { return downgraded(data, 2, 2) },
+		"older than that": func(data []byte) []byte { return downgraded(data, 0, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newEnd(t, lenient("A", "B", 1)), newEnd(t, lenient("B", "A", 2))
+			a.open()
+			b.open()
+			for range 8 { // he carries everything, and changes each handshake
+				from, to := a, b
+				if len(a.out) == 0 {
+					from, to = b, a
+				}
+				if len(from.out) == 0 {
+					break
+				}
+				data := from.out[0]
+				from.out = from.out[1:]
+				to.take(forge(data))
+			}
+			if a.Ready() || b.Ready() {
+				t.Fatalf("ready: A %v, B %v", a.Ready(), b.Ready())
+			}
+			a.out, b.out = nil, nil
+			a.open()
+			settle(a, b)
+			if data := a.say("a frame"); bytes.Contains(data, []byte("a frame")) {
+				t.Errorf("when he lets them be, they do not encrypt")
+			}
+			settle(a, b)
+			if !slices.Equal(b.got, []string{"a frame"}) {
+				t.Errorf("B got %q", b.got)
+			}
+		})
+	}
+}
+
+// A node that takes nothing but encrypted frames has no session with one that writes none,
+// and each says what to do; one that takes them has it, and so has the old one with it.
+func TestAnOldPeer(t *testing.T) {
+	a, b := newEnd(t, signed("A", "B", 1)), newEnd(t, config("B", "A", 2))
+	a.open()
+	b.open()
+	settle(a, b)
+	for _, e := range []*end{a, b} {
+		if e.Ready() || !errors.Is(e.err, seal.ErrVersion) {
+			t.Errorf("ready %v, error %v", e.Ready(), e.err)
+		}
+	}
+	for _, first := range []bool{true, false} {
+		a, b := newEnd(t, mixed("A", "B", 1)), newEnd(t, mixed("B", "A", 2))
+		if first {
+			a.open()
+		} else {
+			b.open()
+		}
+		settle(a, b)
+		exchange(t, a, b)
+	}
+}
+
+// In a session that encrypts no frame of version 1 is taken, whatever its tag, nor the
+// other way round.
+func TestAFrameOfAnotherVersion(t *testing.T) {
+	for version, configure := range map[uint64]func(self, peer string, seed uint64) seal.Config{1: lenient, 2: mixed} {
+		a, b := pair(t, configure)
+		b.take(rewrite(t, a.say("a frame"), func(m map[uint64]any) { m[0] = version }))
+		if len(b.got) != 0 || b.Counts().Forged != 1 {
+			t.Errorf("version %d: got %q, counts %+v", version, b.got, b.Counts())
+		}
+	}
 }
 
 // Everything of a session, played back in any direction at any end, has no effect.

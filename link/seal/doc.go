@@ -1,6 +1,7 @@
 // Package seal makes sessions between two nodes over a broker that everybody may
 // write to (invariant 5): what one node seals, the other opens once, and nobody else
-// can have written it. It hides nothing: a frame travels as it is.
+// can have written it, or read it. What can be seen is who sends to whom, when and how
+// much.
 //
 // [Session] is one end, for one peer: pure, without I/O, clock or goroutine; chance
 // comes from an io.Reader. It is not safe for concurrent use. The shell around it
@@ -18,11 +19,19 @@
 // offer serves one session and its private half is then forgotten: what was recorded
 // can never lead to that session again.
 //
+// Frames are encrypted (AES-256-GCM, with a key for each direction of a session, and the
+// number of the frame as nonce). Peers that are too old for that are taken only where the
+// configuration says so; which versions a node reads is part of its offer, so that who
+// carries the envelopes cannot make two nodes use an older one than both have.
+//
 // What it guarantees, while no private key of either node is known to others:
 //
 //   - Every frame that Receive gives was sealed by the peer, for this node, in the
 //     session that is ready, and is given once. Frames may be lost and reordered (in a
 //     window of 4096), and none of that can be told from an attacker's doing.
+//   - Nobody else can read it, also not who recorded it and gets the private key of a
+//     certificate later: sessions are encrypted with keys that were made for them and
+//     forgotten.
 //   - A session is ready once the peer has proved that it has it too. Until a new one
 //     is ready, the one before it stays; hellos and proofs, whoever writes or repeats
 //     them, do not touch it.
@@ -32,6 +41,6 @@
 //     that is ready.
 //
 // Without an [Identity] the sessions are plain: the same envelopes without key
-// agreement, certificates and signature, so that tags are checksums and anybody can
+// agreement, encryption, certificates and signature, so that tags are checksums and anybody can
 // write them. docs/formats.md has every field, and what an attacker can and cannot do.
 package seal

@@ -8,8 +8,15 @@ import (
 	"fmqm/processtable"
 )
 
-// Version of the envelope format, the only one that this code writes and reads.
-const Version = 1
+// Versions of the envelope format. They differ in frames alone: handshakes are of version
+// 1 in each, and say which versions their writer reads.
+const (
+	versionSigned    = 1 // frames as they are, with a MAC
+	versionEncrypted = 2 // encrypted frames
+
+	// Version is the newest.
+	Version = versionEncrypted
+)
 
 // Kinds of envelopes. The numbers are part of the format.
 const (
@@ -126,14 +133,14 @@ func head(data []byte) (e envelope, rest cbor.Fields, err error) {
 	return e, f, nil
 }
 
-// decode reads an envelope of this version; its byte strings are parts of data.
+// decode reads an envelope; its byte strings are parts of data.
 func decode(data []byte) (e envelope, body, tag []byte, err error) {
 	e, f, err := head(data)
 	if err != nil {
 		return e, nil, nil, err
 	}
-	if e.version != Version {
-		return e, nil, nil, fmt.Errorf("%w: %s writes version %d, and this reads version %d: update the older of the two nodes", ErrVersion, e.from, e.version, Version)
+	if e.version > Version {
+		return e, nil, nil, fmt.Errorf("%w: %s writes version %d, and this reads up to version %d: update the older of the two nodes", ErrVersion, e.from, e.version, Version)
 	}
 	if e.kind != kindFrame && len(data) > MaxHandshake {
 		return e, nil, nil, fmt.Errorf("%w: a handshake of %d bytes: at most %d", ErrMalformed, len(data), MaxHandshake)
@@ -185,6 +192,8 @@ func (e *envelope) check() error {
 	switch {
 	case !hello && !proof && !frame:
 		return fmt.Errorf("kind %d: expected %d to %d", e.kind, kindHello, kindFrame)
+	case !frame && e.version != versionSigned:
+		return fmt.Errorf("kind %d of version %d: expected %d", e.kind, e.version, versionSigned)
 	case (hello || proof) != (len(e.offer) == offer) || frame && len(e.offer) != 0:
 		return fmt.Errorf("kind %d with an offer of %d bytes", e.kind, len(e.offer))
 	case proof != (len(e.answered) == offer) || !proof && len(e.answered) != 0:

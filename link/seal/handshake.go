@@ -45,7 +45,7 @@ func (s *Session) checkMode(e *envelope) error {
 
 func (s *Session) ensureOffer() (*offer, error) {
 	if s.offer == nil {
-		o, err := newOffer(s.cfg.Rand, s.cfg.Identity == nil)
+		o, err := newOffer(&s.cfg)
 		if err != nil {
 			return nil, fmt.Errorf("open a session with %s: %w", s.cfg.Peer, err)
 		}
@@ -55,7 +55,7 @@ func (s *Session) ensureOffer() (*offer, error) {
 }
 
 func (s *Session) envelope(kind uint64) envelope {
-	return envelope{version: Version, kind: kind, from: string(s.cfg.Self), to: string(s.cfg.Peer), plain: s.cfg.Identity == nil}
+	return envelope{version: versionSigned, kind: kind, from: string(s.cfg.Self), to: string(s.cfg.Peer), plain: s.cfg.Identity == nil}
 }
 
 func (s *Session) hello() ([]byte, error) {
@@ -75,10 +75,6 @@ func (s *Session) receiveHello(e *envelope, body, tag []byte) (Result, error) {
 		s.counts.Malformed++
 		return Result{}, fmt.Errorf("hello from %s: %w: its checksum does not match", s.cfg.Peer, ErrMalformed)
 	}
-	if low, high := e.offer[0], e.offer[1]; low > Version || high < Version {
-		s.counts.Refused++
-		return Result{}, fmt.Errorf("%w: %s reads versions %d to %d, and %s version %d: update the older of the two nodes", ErrVersion, s.cfg.Peer, low, high, s.cfg.Self, Version)
-	}
 	offer := string(e.offer)
 	switch {
 	case s.ready != nil && s.ready.peers == offer: // late: the peer has the session
@@ -95,7 +91,7 @@ func (s *Session) receiveHello(e *envelope, body, tag []byte) (Result, error) {
 		session, err := derive(&s.cfg, own, offer)
 		if err != nil {
 			s.counts.Refused++
-			return nil, fmt.Errorf("hello from %s: %w: %w", s.cfg.Peer, ErrMalformed, err)
+			return nil, fmt.Errorf("hello from %s: %w", s.cfg.Peer, err)
 		}
 		return s.prove(session, false)
 	})
@@ -173,7 +169,7 @@ func (s *Session) receiveProof(e *envelope, body, tag []byte) (Result, error) {
 	n, err := derive(&s.cfg, s.offer, peers)
 	if err != nil {
 		s.counts.Refused++
-		return Result{}, fmt.Errorf("proof of %s: %w: %w", s.cfg.Peer, ErrMalformed, err)
+		return Result{}, fmt.Errorf("proof of %s: %w", s.cfg.Peer, err)
 	}
 	if !tagged(n.proofIn, body, tag) {
 		s.counts.Forged++
@@ -238,11 +234,13 @@ func (s *Session) confirm(n *session, r Result) Result {
 
 func (s *Session) receiveFrame(e *envelope, body, tag []byte) Result {
 	n := s.find(e.session)
-	switch {
-	case n == nil:
+	if n == nil {
 		s.counts.Stale++
 		return Result{}
-	case !tagged(n.frameIn, body, tag):
+	}
+	frame, ok := n.open(e, body, tag)
+	switch {
+	case !ok:
 		s.counts.Forged++
 		return Result{}
 	case !n.window.fresh(e.counter):
@@ -250,7 +248,7 @@ func (s *Session) receiveFrame(e *envelope, body, tag []byte) Result {
 		return Result{}
 	}
 	n.window.mark(e.counter)
-	return s.confirm(n, Result{Frame: e.frame})
+	return s.confirm(n, Result{Frame: frame})
 }
 
 func (s *Session) find(id []byte) *session {

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"crypto/cipher"
 	"crypto/ecdh"
 	"crypto/hkdf"
 	"crypto/hmac"
@@ -35,15 +36,15 @@ type offer struct {
 	wanted  bool             // this node asks for a session with it, and does not only answer
 }
 
-func newOffer(rand io.Reader, plain bool) (*offer, error) {
-	wire := make([]byte, 2, maxOffer)
-	wire[0], wire[1] = Version, Version
+func newOffer(cfg *Config) (*offer, error) {
+	low, high := cfg.versions()
+	wire := append(make([]byte, 0, maxOffer), low, high)
 	random := make([]byte, nonceSize+keySize)
-	if _, err := io.ReadFull(rand, random); err != nil {
+	if _, err := io.ReadFull(cfg.Rand, random); err != nil {
 		return nil, fmt.Errorf("read random bytes: %w", err)
 	}
 	wire = append(wire, random[:nonceSize]...)
-	if plain {
+	if cfg.Identity == nil {
 		return &offer{wire: string(wire)}, nil
 	}
 	private, err := ecdh.X25519().NewPrivateKey(random[nonceSize:])
@@ -95,10 +96,12 @@ type session struct {
 	self, peer processtable.NodeID
 	plain      bool
 	own, peers string // the offers
+	version    uint64 // of its frames
 	id         [sessionSize]byte
 
 	proofOut, proofIn hash.Hash
-	frameOut, frameIn hash.Hash
+	frameOut, frameIn hash.Hash   // of version 1
+	aeadOut, aeadIn   cipher.AEAD // of version 2
 
 	proof  []byte // of this node, which has the peer's: repeated until the peer knows it
 	sent   uint64 // counter of the newest frame
@@ -106,19 +109,25 @@ type session struct {
 }
 
 // derive makes the keys of a session by HKDF-SHA256, salted with the hash of the
-// transcript, one for each direction and use.
+// transcript, one for each direction and use. Both offers, so what versions both ends
+// read, are part of every key, and of what both sign: who changes them on the way makes
+// no session of an older version, but none.
 func derive(cfg *Config, own *offer, peers string) (*session, error) {
+	version, err := cfg.agreed(own.wire, peers)
+	if err != nil {
+		return nil, err
+	}
 	plain := own.private == nil
 	secret, err := own.agree(peers)
 	if err != nil {
-		return nil, fmt.Errorf("agree on keys: %w", err)
+		return nil, fmt.Errorf("%w: agree on keys: %w", ErrMalformed, err)
 	}
 	salt := sha256.Sum256(transcript(plain, cfg.Self, own.wire, cfg.Peer, peers))
 	prk, err := hkdf.Extract(sha256.New, secret, salt[:])
 	if err != nil {
 		return nil, fmt.Errorf("derive keys: %w", err)
 	}
-	s := &session{self: cfg.Self, peer: cfg.Peer, plain: plain, own: own.wire, peers: peers}
+	s := &session{self: cfg.Self, peer: cfg.Peer, plain: plain, own: own.wire, peers: peers, version: version}
 	expand := func(info string, size int) []byte {
 		key, failed := hkdf.Expand(sha256.New, prk, info, size)
 		if failed != nil && err == nil {
@@ -128,7 +137,11 @@ func derive(cfg *Config, own *offer, peers string) (*session, error) {
 	}
 	mac := func(info string) hash.Hash { return hmac.New(sha256.New, expand(info, sha256.Size)) }
 	s.proofOut, s.proofIn = mac("proof from "+string(cfg.Self)), mac("proof from "+string(cfg.Peer))
-	s.frameOut, s.frameIn = mac("frame from "+string(cfg.Self)), mac("frame from "+string(cfg.Peer))
+	if version == versionSigned {
+		s.frameOut, s.frameIn = mac("frame from "+string(cfg.Self)), mac("frame from "+string(cfg.Peer))
+	} else {
+		s.aeadOut, s.aeadIn = encryption(expand("encrypt from "+string(cfg.Self), encryptionKey)), encryption(expand("encrypt from "+string(cfg.Peer), encryptionKey))
+	}
 	copy(s.id[:], expand("session", sessionSize))
 	return s, err
 }
@@ -144,16 +157,4 @@ func tag(mac hash.Hash, body, to []byte) []byte {
 func tagged(mac hash.Hash, body, with []byte) bool {
 	var sum [tagSize]byte
 	return hmac.Equal(tag(mac, body, sum[:0]), with)
-}
-
-// seal makes the envelope of a frame, or of none: that tells the peer that this node
-// has the session.
-func (s *session) seal(frame []byte) []byte {
-	s.sent++
-	e := envelope{
-		version: Version, kind: kindFrame, from: string(s.self), to: string(s.peer), plain: s.plain,
-		session: s.id[:], counter: s.sent, frame: frame,
-	}
-	body := e.encode()
-	return tag(s.frameOut, body, body)
 }

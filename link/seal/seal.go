@@ -49,13 +49,44 @@ type Config struct {
 	// Verify says whose certificates these are, and with which key their owner signs; an
 	// error says why they are not accepted. Not used by plain sessions.
 	Verify func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error)
-	Rand   io.Reader // usually crypto/rand.Reader
+	// PlainFrames has this node take peers that are too old to encrypt: with them, and only
+	// with them, frames have a MAC and can be read on their way.
+	PlainFrames bool
+	Rand        io.Reader // usually crypto/rand.Reader
+
+	newest uint8 // of the versions that this node reads; 0: Version. Tests have older nodes.
+}
+
+// versions are those of frames that this node reads. Plain sessions have no key to encrypt
+// with.
+func (c *Config) versions() (low, high uint8) {
+	switch {
+	case c.Identity == nil || c.newest == versionSigned:
+		return versionSigned, versionSigned
+	case c.PlainFrames:
+		return versionSigned, versionEncrypted
+	}
+	return versionEncrypted, versionEncrypted
+}
+
+// agreed gives the version of the frames of the session that two offers lead to: the
+// newest that both makers read.
+func (c *Config) agreed(own, peers string) (uint64, error) {
+	version := min(own[1], peers[1])
+	switch {
+	case version >= own[0] && version >= peers[0]:
+		return uint64(version), nil
+	case peers[1] == versionSigned:
+		return 0, fmt.Errorf("%w: %s does not encrypt what it sends over a broker, and %s takes nothing else: update %s, or allow it until then with `plain_frames: true` in links.amqp of %s",
+			ErrVersion, c.Peer, c.Self, c.Peer, c.Self)
+	}
+	return 0, fmt.Errorf("%w: %s reads versions %d to %d, and %s versions %d to %d: update the older of the two nodes", ErrVersion, c.Peer, peers[0], peers[1], c.Self, own[0], own[1])
 }
 
 // Result is what an envelope led to.
 type Result struct {
-	// Frame is what the peer sealed, a part of the envelope that was received; nil if
-	// the envelope brought none.
+	// Frame is what the peer sealed, a part of the envelope that was received, where it
+	// was decrypted; nil if the envelope brought none.
 	Frame []byte
 	// Reply is to be sent to the peer, in this order.
 	Reply [][]byte
@@ -69,7 +100,7 @@ type Counts struct {
 	Malformed uint64 // not an envelope, or damaged
 	Foreign   uint64 // from or for another node, among them what was reflected
 	Stale     uint64 // of a session, or for an offer, that is not or no more
-	Forged    uint64 // with a tag that is not the peer's
+	Forged    uint64 // with a tag that is not the peer's, or of another version
 	Replayed  uint64 // frames that came before, or are older than the window
 	Refused   uint64 // hellos and proofs of a peer that is not accepted
 }

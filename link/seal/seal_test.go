@@ -1,6 +1,7 @@
 package seal_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -61,6 +62,26 @@ func config(self, peer string, seed uint64) seal.Config {
 	}
 }
 
+// signed knows version 1 alone.
+func signed(self, peer string, seed uint64) seal.Config {
+	return seal.Older(config(self, peer, seed))
+}
+
+// lenient takes peers that know version 1 alone, and knows both.
+func lenient(self, peer string, seed uint64) seal.Config {
+	c := config(self, peer, seed)
+	c.PlainFrames = true
+	return c
+}
+
+// mixed is a pair of which A knows version 1 alone.
+func mixed(self, peer string, seed uint64) seal.Config {
+	if self == "A" {
+		return signed(self, peer, seed)
+	}
+	return lenient(self, peer, seed)
+}
+
 func plain(self, peer string, seed uint64) seal.Config {
 	c := config(self, peer, seed)
 	c.Identity, c.Verify = nil, nil
@@ -106,7 +127,7 @@ func (e *end) say(frame string) []byte {
 }
 
 func (e *end) take(data []byte) {
-	r, err := e.Receive(data)
+	r, err := e.Receive(bytes.Clone(data)) // as a broker gives it again
 	if err != nil {
 		e.err = err
 	}
@@ -145,9 +166,10 @@ func pair(t tb, configure func(self, peer string, seed uint64) seal.Config) (a, 
 	return a, b
 }
 
-// modes runs a test with identities and without.
+// modes runs a test with identities, in both versions, and without.
 func modes(t *testing.T, test func(t *testing.T, configure func(self, peer string, seed uint64) seal.Config)) {
 	t.Run("sealed", func(t *testing.T) { test(t, config) })
+	t.Run("signed", func(t *testing.T) { test(t, signed) })
 	t.Run("plain", func(t *testing.T) { test(t, plain) })
 }
 
@@ -184,20 +206,25 @@ func TestSealWithoutASession(t *testing.T) {
 
 // What sealing and opening cost beside carrying a frame of the usual size.
 func BenchmarkFrame(b *testing.B) {
-	for _, size := range []int{1 << 10, 512 << 10} {
-		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
-			from, to := pair(b, config)
-			frame := make([]byte, size)
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				data, err := from.Seal(frame)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if r, err := to.Receive(data); err != nil || len(r.Frame) != size {
-					b.Fatal(err)
-				}
-			}
-		})
+	for name, configure := range map[string]func(self, peer string, seed uint64) seal.Config{"encrypted": config, "signed": signed} {
+		for _, size := range []int{1 << 10, 512 << 10} {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) { benchmarkFrame(b, configure, size) })
+		}
+	}
+}
+
+func benchmarkFrame(b *testing.B, configure func(self, peer string, seed uint64) seal.Config, size int) {
+	b.Helper()
+	from, to := pair(b, configure)
+	frame := make([]byte, size)
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		data, err := from.Seal(frame)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r, err := to.Receive(data); err != nil || len(r.Frame) != size {
+			b.Fatal(err)
+		}
 	}
 }

@@ -20,6 +20,7 @@ type world struct {
 	flying    [2][][]byte // on its way to a site
 	recorded  [][]byte
 	mallory   [2]*end // who says to be that site, by an authority that nobody trusts
+	encrypted bool    // both nodes can, so nothing that anybody does keeps them from it
 	seeds     uint64
 	frames    int
 	sealed    map[string]life // every frame, and in which life of its receiver it was sealed
@@ -96,7 +97,9 @@ func (w *world) seal(i int) {
 	w.frames++
 	frame := fmt.Sprintf("%s %d", s.name, w.frames)
 	w.sealed[frame] = life{i, w.sites[1-i].lives}
-	s.say(frame)
+	if data := s.say(frame); w.encrypted && bytes.Contains(data, []byte(frame)) {
+		w.Fatalf("%s sends %q, which the broker can read", s.name, frame)
+	}
 	w.collect(i)
 }
 
@@ -164,6 +167,10 @@ func (w *world) steps(restarts bool) map[string]func(*rapid.T) {
 			data = bytes.Replace(data, []byte("\x02aB\x03aA"), []byte("\x02aA\x03aB"), 1)
 			data = bytes.Replace(data, []byte("\x02aX\x03aA"), []byte("\x02aB\x03aA"), 1)
 			w.hand(w.site(), data)
+		},
+		"downgrade": func(t *rapid.T) {
+			low, high := byte(rapid.IntRange(0, 3).Draw(t, "low")), byte(rapid.IntRange(0, 3).Draw(t, "high"))
+			w.hand(w.site(), downgraded(w.any(), low, high))
 		},
 		"inject": func(*rapid.T) { // a handshake with keys of his own
 			i := w.site()
@@ -233,11 +240,19 @@ func (w *world) fair() {
 // taken is authentic, of this life, and taken once; and as soon as envelopes come
 // through, there is a session.
 func TestSessionsOverAHostileBroker(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, config)
-		t.Repeat(w.steps(true))
-		w.fair()
-	})
+	for name, c := range map[string]struct {
+		configure func(self, peer string, seed uint64) seal.Config
+		encrypted bool
+	}{"encrypted": {config, true}, "both": {lenient, true}, "old and new": {mixed, false}, "signed": {signed, false}} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := newWorld(t, c.configure)
+				w.encrypted = c.encrypted
+				t.Repeat(w.steps(true))
+				w.fair()
+			})
+		})
+	}
 }
 
 // Plain sessions withstand the network, though not an attacker who writes envelopes.

@@ -83,7 +83,7 @@ type Overrides struct {
 }
 
 // Risk says what is neither encrypted nor authenticated in this configuration; empty: all
-// is. The daemon says it at every start.
+// is.
 func (c *Config) Risk() string {
 	var risks []string
 	if host, _, err := net.SplitHostPort(c.Listen); err == nil && c.Identity == nil {
@@ -119,6 +119,19 @@ func (c *Config) Risk() string {
 		return "insecure: true: nothing in this configuration needs it: remove it"
 	}
 	return ""
+}
+
+// Warnings are what an operator has to know of this configuration, though it is as it
+// may be. The daemon says them at every start.
+func (c *Config) Warnings() []string {
+	var all []string
+	if risk := c.Risk(); risk != "" {
+		all = append(all, risk)
+	}
+	if c.AMQP != nil && c.AMQP.PlainFrames {
+		all = append(all, "links.amqp.plain_frames: true: what goes to and comes from sites that are too old to encrypt can be read at the broker: remove it once all sites are updated")
+	}
+	return all
 }
 
 func (a *AMQP) risks(signed bool) []string {

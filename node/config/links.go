@@ -51,6 +51,8 @@ type AMQP struct {
 	// empty: the system's.
 	CA     string
 	Queues Queues
+	// PlainFrames takes sites that are too old to encrypt what they send over the broker.
+	PlainFrames bool
 }
 
 // Queues is the kind of the queues that are declared at the broker.
@@ -77,8 +79,8 @@ type peer struct {
 
 // broker is links.amqp as the file has it.
 type broker struct {
-	url, password *yaml.Node // password: where its file is named
-	amqp          AMQP
+	url, password, plainFrames *yaml.Node // password: where its file is named
+	amqp                       AMQP
 }
 
 // links reads the links section.
@@ -114,6 +116,10 @@ func (r *reader) amqp(k, v *yaml.Node) {
 		"certificate": func(_, v *yaml.Node) { r.fileName(v, &a.Certificate) },
 		"key":         func(_, v *yaml.Node) { r.fileName(v, &a.Key) },
 		"ca":          func(_, v *yaml.Node) { r.fileName(v, &a.CA) },
+		"plain_frames": func(_, v *yaml.Node) {
+			b.plainFrames = v
+			r.bool(v, &a.PlainFrames)
+		},
 		"queues": func(_, v *yaml.Node) {
 			r.oneOf(v, "a kind of queue", (*string)(&a.Queues), string(QueuesAuto), string(QueuesQuorum), string(QueuesClassic))
 		},
@@ -240,6 +246,9 @@ func (r *reader) checkBroker(c *Config) {
 	case !loopback(u.Hostname()) && !r.hasIdentity && !c.Insecure:
 		r.add(b.url, "whoever may publish at the broker could write messages in any site's name", identityRemedy(c)+
 			", or accept it with `insecure: true`")
+	}
+	if a.PlainFrames && !r.hasIdentity {
+		r.add(b.plainFrames, "plain_frames takes sites that do not encrypt, and without an identity nothing is encrypted", identityRemedy(c)+", or remove plain_frames")
 	}
 	a.User = u.User.Username()
 	r.checkPassword(b, &a, u)

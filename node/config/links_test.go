@@ -91,6 +91,10 @@ func TestTheShortFormOfABroker(t *testing.T) {
 			config.AMQP{URL: "amqps://broker.example.org:5671"},
 		},
 		{
+			"sites of older versions", "links: {amqp: {url: \"amqps://broker.example.org\", plain_frames: true}}\n" + identity, nil,
+			config.AMQP{URL: "amqps://broker.example.org:5671", PlainFrames: true},
+		},
+		{
 			"on this machine", "links: {amqp: \"amqp://a@localhost\"}\n", credentials(t, "amqp-password", "x"),
 			config.AMQP{URL: "amqp://a@localhost:5672", User: "a", Password: "amqp-password"},
 		},
@@ -115,6 +119,9 @@ func TestTheShortFormOfABroker(t *testing.T) {
 			if d := cmp.Diff(&tc.want, c.AMQP); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
+			if warned := strings.Contains(strings.Join(c.Warnings(), "\n"), "can be read at the broker: remove it once all sites are updated"); warned != tc.want.PlainFrames {
+				t.Errorf("warnings %q", c.Warnings())
+			}
 		})
 	}
 }
@@ -126,6 +133,9 @@ func TestMistakesOfLinks(t *testing.T) {
 		name, text string
 		want       []string
 	}{
+		{"plain frames without identity", node + "links: {amqp: {url: \"amqp://a@localhost\", password: p, plain_frames: true}}\n", []string{
+			":2:70: plain_frames takes sites that do not encrypt, and without an identity nothing is encrypted: " + remedy + ", or remove plain_frames",
+		}},
 		{"broker without encryption", node + identity + "links: {amqp: \"amqp://broker\"}\n", []string{
 			":3:15: the broker broker is on another machine, and amqp:// is not encrypted: write amqps://, or accept with `insecure: true` that everybody on the way reads the messages and the password",
 			":3:15: the broker is not told who calls: write the user into the URL",
@@ -145,7 +155,7 @@ func TestMistakesOfLinks(t *testing.T) {
 		{"broker without a URL", node + "links: {amqp: {queues: auto}}\n", []string{":2:9: links.amqp does not say where the broker is: write url: amqps://USER@HOST/VHOST"}},
 		{"broker without a value", node + "links: {amqp: }\n", []string{":2:15: no value: write amqps://USER@HOST/VHOST, or {url: "}},
 		{"broker's key", node + "links: {amqp: {uri: x}}\n", []string{`:2:16: unknown key "uri": did you mean url?`}},
-		{"broker's key, none near", node + "links: {amqp: {heartbeat: x}}\n", []string{"links.amqp has ca, certificate, key, password, queues, url"}},
+		{"broker's key, none near", node + "links: {amqp: {heartbeat: x}}\n", []string{"links.amqp has ca, certificate, key, password, plain_frames, queues, url"}},
 		{"certificate without key", node + "links: {amqp: {url: \"amqps://localhost\", certificate: c}}\n", []string{":2:9: links.amqp has one of certificate and key: write both"}},
 		{"certificate without TLS", node + "links: {amqp: {url: \"amqp://u@localhost\", password: p, ca: c}}\n", []string{":2:21: certificates are for amqps://: write amqps://, or remove certificate, key and ca"}},
 		{"broker on this machine without a user", node + "links: {amqp: \"amqp://localhost\"}\n", []string{":2:15: the broker is not told who calls: write the user into the URL and `password: FILE`"}},

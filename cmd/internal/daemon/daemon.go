@@ -59,8 +59,8 @@ type Daemon struct {
 func Start(o Options) (d *Daemon, err error) {
 	c := o.Config
 	log := o.Log.With().Str("node", string(c.Node)).Logger()
-	if risk := c.Risk(); risk != "" {
-		log.Warn().Msg(risk)
+	for _, w := range c.Warnings() {
+		log.Warn().Msg(w)
 	}
 	d = &Daemon{log: log, failed: make(chan error, 4), metrics: newMetrics(o.Version), told: newTold()}
 	d.config.Store(c)

@@ -156,7 +156,7 @@ func BrokerOptions(c *config.Config, id *identity.Identity) (amqp.Options, error
 		o.PasswordFile, o.Credential = "", filepath.Base(a.Password)
 	}
 	if id != nil {
-		o.Identity, o.Verify = id, id.Verify
+		o.Identity, o.Verify, o.PlainFrames = id, id.Verify, a.PlainFrames
 	}
 	if strings.HasPrefix(a.URL, "amqps://") {
 		t, err := brokerTLS(c)
