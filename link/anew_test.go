@@ -15,14 +15,10 @@ func (s *site) loses(store byte) {
 
 // decide is an operator's word at a site about the new store of its peer.
 func (w *world) decide(s, peer *site) {
-	s.known = peer.incarnation
-	for l := range Lanes {
-		s.began[l] = s.position(l, s.low[l])
-		s.accepted[l], s.delivered[l] = Position{}, nil
+	w.step(s, Decide{ID: 1, NewStore: peer.incarnation})
+	for len(s.accepts) > 0 {
+		w.settleAccept(s)
 	}
-	s.stopped = nil
-	s.accepts = nil
-	w.step(s, Decided{Now: Config{Known: s.known, Low: s.lows(), Last: s.lasts(), Accepted: s.accepted, Begin: s.began}})
 }
 
 // L1: whatever a peer that lost its store, or was restored, makes of a link is found

@@ -8,15 +8,20 @@ import (
 	"fmqm/queue"
 )
 
-// Config is what a Core starts from: what the store holds when the daemon starts.
+// Stored is what the store holds of a link.
+type Stored struct {
+	Known     queue.Incarnation // of the peer's store, as it was met; zero: never met
+	Low, Last [Lanes]Position   // of the transmission queue
+	Accepted  [Lanes]Position   // from the peer
+	Begin     [Lanes]Position   // before the first item that is for the peer's present store
+}
+
+// Config is what a Core starts from: who it is, and what the store holds then.
 type Config struct {
 	Self, Peer  processtable.NodeID
 	Incarnation queue.Incarnation // of this node's store
-	Known       queue.Incarnation // of the peer's, as it was met; zero: never met
 	Session     uint64            // random for each start of the daemon, not 0
-	Low, Last   [Lanes]Position   // of the transmission queue
-	Accepted    [Lanes]Position   // from the peer
-	Begin       [Lanes]Position   // before the first item that is for the peer's present store
+	Stored
 
 	Formats Formats // what this node reads; zero: what this program does
 
@@ -39,10 +44,11 @@ type Config struct {
 type Core struct {
 	cfg      Config
 	known    queue.Incarnation
-	binding  queue.Incarnation // what a Bind is under way for
-	starting *[Lanes]Position  // what a Begin is under way for
-	question uint64            // newest challenge; each is one more than the one before
-	greeting uint64            // the challenge that a hello must answer to count as fresh
+	tokens   Token
+	binding  *binding  // the Bind that is under way
+	starting *starting // the Begin that is under way
+	question uint64    // newest challenge; each is one more than the one before
+	greeting uint64    // the challenge that a hello must answer to count as fresh
 	seq      uint64
 
 	transports []*transport // in the order of their coming
@@ -58,8 +64,21 @@ type Core struct {
 	stopped   *Stop             // by what was seen here: an operator decides
 	refusal   *Stop             // by the peer: tried again, now and then
 	presented queue.Incarnation // the peer's other store that stopped the link
+	decisions decisions
 	effects   []Effect
 }
+
+// binding and starting are what the store has been asked to record.
+type (
+	binding struct {
+		token       Token
+		incarnation queue.Incarnation
+	}
+	starting struct {
+		token Token
+		at    [Lanes]Position
+	}
+)
 
 // peer is the daemon at the other end.
 type peer struct {
@@ -71,134 +90,6 @@ type peer struct {
 	version uint8  // of the frames that it is sent
 	reads   Formats
 }
-
-// Via names a transport of a link; the shell chooses the numbers, from 1 on.
-type Via int
-
-// Event is what happens to a Core.
-type Event interface{ event() }
-
-// The events.
-type (
-	// Connected: frames can be carried. Who dialed speaks first. Of several transports
-	// the one of the lowest Rank is used. Shared: something between keeps frames for a
-	// peer that is not there, and the transport does not end with the peer's daemon.
-	Connected struct {
-		Via    Via
-		Dialed bool
-		Rank   int
-		Shared bool
-	}
-	// Disconnected: Via is gone, for whatever reason, also after a Close.
-	Disconnected struct{ Via Via }
-	// Received: a frame came in whole. What Decode finds damaged is not told: it is lost.
-	Received struct {
-		Via   Via
-		Frame *Frame
-	}
-	// Unreadable: a frame came that Decode finds malformed.
-	Unreadable struct {
-		Via Via
-		Err error
-	}
-	// Tick: TickInterval has passed. Needed only while Restless.
-	Tick struct{}
-	// Woken: there may be new items; Last is where the lanes end now.
-	Woken struct{ Last [Lanes]Position }
-	// Items answers Read.
-	Items struct {
-		Lane  message.Lane
-		From  uint64
-		Items []Item
-		Err   error
-	}
-	// Accepted answers Accept.
-	Accepted struct {
-		Lane message.Lane
-		Err  error
-	}
-	// Bound answers Bind, Begun answers Begin.
-	Bound struct{ Err error }
-	Begun struct{ Err error }
-	// Leaving: Via is not wanted any more.
-	Leaving struct{ Via Via }
-	// Decided: an operator has spoken. Now is what the store holds; no Accept is under way.
-	Decided struct{ Now Config }
-	// Carry sends a query or a reply.
-	Carry struct{ Frame *Frame }
-)
-
-func (Connected) event()    {}
-func (Disconnected) event() {}
-func (Received) event()     {}
-func (Unreadable) event()   {}
-func (Tick) event()         {}
-func (Woken) event()        {}
-func (Items) event()        {}
-func (Accepted) event()     {}
-func (Bound) event()        {}
-func (Begun) event()        {}
-func (Leaving) event()      {}
-func (Decided) event()      {}
-func (Carry) event()        {}
-
-// Effect is what a Core wants done. Effects are carried out in their order.
-type Effect interface{ effect() }
-
-// The effects.
-type (
-	// Send gives a frame to a transport. The frame is not changed any more.
-	Send struct {
-		Via   Via
-		Frame *Frame
-	}
-	// Close ends a transport once what was sent before has left, then Disconnected comes.
-	// Reason is for people and may be empty.
-	Close struct {
-		Via    Via
-		Reason string
-	}
-	// Read asks for items of the transmission queue; at most one is under way in a lane.
-	Read struct {
-		Lane     message.Lane
-		From     uint64
-		MaxBytes int
-	}
-	// Trim lets the items up to Number go.
-	Trim struct {
-		Lane   message.Lane
-		Number uint64
-	}
-	// Accept puts items into the store; at most one is under way in a lane.
-	Accept struct {
-		Lane  message.Lane
-		Items []Item
-	}
-	// Bind records the incarnation of a peer that is met for the first time.
-	Bind struct{ Incarnation queue.Incarnation }
-	// Begin records that what the peer sends begins after a position, where nothing was
-	// accepted yet.
-	Begin struct{ At [Lanes]Position }
-	// Deliver gives a query or a reply of the peer to the node.
-	Deliver struct{ Frame *Frame }
-	// Up: the conversation is under way. Down: it is not any more.
-	Up   struct{}
-	Down struct{}
-	// Stopped: the link is stopped; the peer was told, if it could be, or has said so.
-	Stopped struct{ Stop Stop }
-)
-
-func (Send) effect()    {}
-func (Close) effect()   {}
-func (Read) effect()    {}
-func (Trim) effect()    {}
-func (Accept) effect()  {}
-func (Bind) effect()    {}
-func (Begin) effect()   {}
-func (Deliver) effect() {}
-func (Up) effect()      {}
-func (Down) effect()    {}
-func (Stopped) effect() {}
 
 // NewCore gives a Core without a transport.
 func NewCore(cfg Config) *Core {
@@ -218,12 +109,17 @@ func NewCore(cfg Config) *Core {
 		cfg.Formats = reads
 	}
 	c := &Core{cfg: cfg}
-	c.load(cfg)
+	c.load(cfg.Stored)
 	return c
 }
 
-// load takes what the store holds.
-func (c *Core) load(now Config) {
+func (c *Core) newToken() Token {
+	c.tokens++
+	return c.tokens
+}
+
+// load takes what the store holds. Nothing is under way.
+func (c *Core) load(now Stored) {
 	c.known, c.cfg.Begin = now.Known, now.Begin
 	for l := range Lanes {
 		c.out[l] = sender{base: now.Low[l], next: now.Low[l].Number + 1, last: now.Last[l].Number}
@@ -234,8 +130,9 @@ func (c *Core) load(now Config) {
 // Step takes an event and gives what is to be done about it.
 func (c *Core) Step(e Event) []Effect {
 	c.effects = nil
-	if c.stopped != nil {
-		c.stepStopped(e)
+	if c.resting() {
+		c.stepResting(e)
+		c.decideNext()
 		return c.effects
 	}
 	switch e := e.(type) {
@@ -258,18 +155,22 @@ func (c *Core) Step(e Event) []Effect {
 	case Accepted:
 		c.accepted(e)
 	case Bound:
-		c.bound(e.Err)
+		c.bound(e)
 	case Begun:
-		c.begun(e.Err)
+		c.begun(e)
 	case Leaving:
 		if t := c.transport(e.Via); t != nil {
 			c.closing(t, "")
 		}
-	case Decided:
-		c.decided(e.Now)
+	case Decide:
+		c.decide(e)
+	case Broken:
+		c.stop(StopCannotGoOn, e.Err.Error())
 	case Carry:
 		c.carry(e.Frame)
+	case Rebound, Loaded, Rerouted: // of a link that is stopped
 	}
+	c.decideNext()
 	c.settle()
 	return c.effects
 }
@@ -337,7 +238,7 @@ func (c *Core) settle() {
 	reading := false
 	for l := Lanes - 1; l >= 0; l-- { // what is expedited first (L2)
 		c.pump(message.Lane(l))
-		reading = reading || c.out[l].reading
+		reading = reading || c.out[l].reading != 0
 	}
 	if c.peer.owed && !reading && c.urgent() {
 		c.sendPeer(&Frame{Type: FrameAck})

@@ -160,10 +160,10 @@ func TestAcknowledgementsRide(t *testing.T) {
 	b.core.Step(Received{Via: b.via, Frame: a.data(b, 6, 6)})
 	b.put(0, "something for A")
 	b.core.Step(Woken{Last: b.lasts()}) // a Read is under way
-	if got := b.core.Step(Accepted{Lane: 0}); len(got) != 0 {
+	if got := b.core.Step(Accepted{Token: b.core.in[0].under.token, Lane: 0, At: a.position(0, 6)}); len(got) != 0 {
 		t.Fatalf("got %+v, expected the acknowledgement to wait for the items", got)
 	}
-	effects := b.core.Step(b.read(Read{Lane: 0, From: 6, MaxBytes: 100}))
+	effects := b.core.Step(b.read(Read{Token: b.core.out[0].reading, Lane: 0, From: 6, MaxBytes: 100}))
 	if got := types(effects); !slices.Equal(got, []FrameType{FrameData}) {
 		t.Fatalf("got %+v", effects)
 	}

@@ -66,67 +66,25 @@ func (l *Link) Retry(ctx context.Context) (Status, error) {
 	}
 }
 
-// decide waits until nothing of the conversation that ended is on its way to the disk.
+// decide gives the core a decision; done hears what comes of it.
 func (l *Link) decide(d Decision, done chan<- error) {
-	if l.core.Busy() || l.deciding {
-		l.pending = append(l.pending, func() { l.decide(d, done) })
-		return
-	}
-	presented := l.core.presented
-	switch {
-	case l.core.stopped == nil && l.core.refusal == nil:
-		done <- ErrNotStopped
-		return
-	case d.NewStore == queue.Incarnation{}:
-		done <- l.again()
-		return
-	case presented == queue.Incarnation{}:
-		done <- fmt.Errorf("it is not stopped for a new store of site %s: %s", l.o.Peer, l.reason)
-		return
-	case presented != d.NewStore:
-		done <- fmt.Errorf("site %s presents store %s, not %s", l.o.Peer, presented, d.NewStore)
-		return
-	}
-	l.deciding = true
-	l.spawn(func() {
-		err := l.o.Peers.Rebind(d.NewStore)
-		taken := l.do(func() {
-			l.deciding = false
-			if err == nil {
-				err = l.again()
-			}
-			done <- err
-			l.decidePending()
-		})
-		if !taken {
-			done <- err
-		}
-	})
+	l.lastDecision++
+	l.deciders[l.lastDecision] = done
+	l.step(Decide{ID: l.lastDecision, NewStore: d.NewStore})
 }
 
-func (l *Link) decidePending() {
-	if l.core.Busy() || l.deciding {
-		return
-	}
-	pending := l.pending
-	l.pending = nil
-	for _, f := range pending {
-		f()
-	}
+// decided tells who decided. It looks at what has come of it.
+func (l *Link) decided(e Decided) {
+	l.publish()
+	l.deciders[e.ID] <- e.Err
+	delete(l.deciders, e.ID)
 }
 
-// again begins as after a restart, from what the store holds.
-func (l *Link) again() error {
-	now, err := l.config()
-	if err != nil {
-		return err
-	}
+// resumed: a stopped link goes on, and is dialed as after a restart.
+func (l *Link) resumed() {
 	l.reason = ""
 	for _, r := range l.routes {
 		r.attempts = 0
 		r.wake()
 	}
-	l.step(Decided{Now: now})
-	l.publish() // who decided looks at what has come of it
-	return nil
 }

@@ -184,3 +184,52 @@ func TestRetryOfAStoppedLink(t *testing.T) {
 	a.store.Put(0, numbered(0, 5)...)
 	a.store.UntilTrimmed(t, 0)
 }
+
+// fullStore is a store without room; it tells when it is asked for some.
+type fullStore struct {
+	*linktest.Store
+	asked chan struct{}
+}
+
+func (s fullStore) Capacity(ctx context.Context) error {
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+	return s.Store.Capacity(ctx)
+}
+
+// A decision does not wait for room on the disk: what waits for it is of the conversation
+// that ended, and is given up. What comes of the next one is what the sender lets go.
+func TestADecisionDoesNotWaitForRoom(t *testing.T) {
+	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
+	oa, ob := a.options("B", a.dialer(b)), b.options("A", nil)
+	full := fullStore{b.store, make(chan struct{}, 1)}
+	ob.Inbox = full
+	b.run(ob)
+	a.run(oa)
+	a.untilState(link.StateConnected)
+	room := b.store.Fill()
+	a.store.Put(0, numbered(0, 5)...)
+	<-full.asked
+	b.link.Attach(hushed{make(chan struct{}), &sync.Once{}}, &link.Frame{Type: link.FrameHello, From: 99, Challenge: 1, Hello: &link.Hello{Node: "C", Expected: "B"}})
+	b.untilState(link.StateStopped)
+	a.untilState(link.StateStopped)
+
+	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
+	defer cancel()
+	for _, s := range []*site{b, a} {
+		if err := s.link.Decide(ctx, link.Decision{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-full.asked
+	if got := len(a.store.Sent(0)) - int(a.link.Status().Waiting); got != 0 {
+		t.Fatalf("the sender let %d messages go, and the receiver has none", got)
+	}
+	room()
+	a.store.UntilTrimmed(t, 0)
+	if got := b.store.Have(0); !slices.Equal(got, numbered(0, 5)) {
+		t.Fatalf("B got %q", got)
+	}
+}

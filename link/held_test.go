@@ -11,6 +11,8 @@ import (
 // fullInbox is a store without room.
 type fullInbox struct{ Inbox }
 
+func (fullInbox) Accepted(message.Lane) Position { return Position{} }
+
 func (fullInbox) Capacity(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()

@@ -26,7 +26,7 @@ type sender struct {
 	bytes   int // of sent
 	next    uint64
 	last    uint64    // the newest that the store has
-	reading bool      // a Read is under way
+	reading Token     // of the Read that is under way; 0: there is none
 	claim   *Position // what the peer says it has, where the hash must be read first
 	frames  int       // Data frames that sent is spread over
 	unread  *unread   // next is one that the peer cannot read
@@ -54,14 +54,20 @@ type receiver struct {
 	accepted Position
 	received Position
 	queue    []Item
-	bytes    int // of queue
-	under    Position
-	busy     bool   // an Accept, up to under, is under way
+	bytes    int    // of queue
+	under    *under // the Accept that is under way
 	gap      uint64 // asked for from here; 0: nothing is
 	gapTicks int
 
 	said   uint64    // the newest that an acknowledgement has told of
 	unsaid []arrived // frames that none has
+}
+
+// under is an Accept that is under way.
+type under struct {
+	token     Token
+	end       Position // of its last item
+	withdrawn bool     // what stopped the link made it useless
 }
 
 // arrived is a Data frame that came.
@@ -141,20 +147,20 @@ func (s *sender) before() queue.Hash {
 // pump reads what the window has room for.
 func (c *Core) pump(lane message.Lane) {
 	s := &c.out[lane]
-	if s.reading {
+	if s.reading != 0 {
 		return
 	}
 	if s.claim != nil {
-		s.reading = true
-		c.emit(Read{Lane: lane, From: s.claim.Number, MaxBytes: 1})
+		s.reading = c.newToken()
+		c.emit(Read{Token: s.reading, Lane: lane, From: s.claim.Number, MaxBytes: 1})
 		return
 	}
 	room := min(c.cfg.WindowBytes-s.bytes, c.cfg.FrameBytes)
 	if s.next > s.last || room <= 0 || len(s.sent) >= c.cfg.WindowItems || s.frames >= c.cfg.WindowFrames || s.unread != nil {
 		return
 	}
-	s.reading = true
-	c.emit(Read{Lane: lane, From: s.next, MaxBytes: room})
+	s.reading = c.newToken()
+	c.emit(Read{Token: s.reading, Lane: lane, From: s.next, MaxBytes: room})
 }
 
 func (c *Core) woken(e Woken) {
@@ -166,7 +172,10 @@ func (c *Core) woken(e Woken) {
 // items sends what was read, or judges the peer's claim by it.
 func (c *Core) items(e Items) {
 	s := &c.out[e.Lane]
-	s.reading = false
+	if s.reading != e.Token {
+		return
+	}
+	s.reading = 0
 	if err := checkItems(e); err != nil {
 		c.endAll(fmt.Sprintf("cannot read the transmission queue for site %s: %s", c.cfg.Peer, err))
 		return
@@ -319,7 +328,7 @@ func (c *Core) askAgain(lane message.Lane) {
 // feed gives what waits to the store, unless it is at work on this lane.
 func (c *Core) feed(lane message.Lane) {
 	r := &c.in[lane]
-	if r.busy || len(r.queue) == 0 {
+	if r.under != nil || len(r.queue) == 0 {
 		return
 	}
 	n, size := 0, 0
@@ -336,23 +345,30 @@ func (c *Core) feed(lane message.Lane) {
 	if len(r.queue) == 0 {
 		r.queue = nil
 	}
-	r.busy = true
-	r.under = Position{Number: items[n-1].Number, Hash: items[n-1].Hash}
-	c.emit(Accept{Lane: lane, Items: items})
+	r.under = &under{token: c.newToken(), end: Position{Number: items[n-1].Number, Hash: items[n-1].Hash}}
+	c.emit(Accept{Token: r.under.token, Incarnation: c.known, Lane: lane, After: r.accepted, Items: items})
 }
 
-// accepted: the store has what it was given, or nothing of it.
+// accepted: the store has what it was given, or nothing of it. What it has is what it says.
 func (c *Core) accepted(e Accepted) {
 	r := &c.in[e.Lane]
-	r.busy = false
-	if e.Err != nil {
-		r.queue, r.bytes, r.received, r.unsaid = nil, 0, r.accepted, nil
-		c.endAll(fmt.Sprintf("cannot put messages of site %s: %s", c.cfg.Peer, e.Err))
+	u := r.under
+	if u == nil || u.token != e.Token {
 		return
 	}
-	r.accepted = r.under
-	c.peer.owed = true
-	c.feed(e.Lane)
+	r.under, r.accepted = nil, e.At
+	if e.Err == nil && e.At != u.end {
+		e.Err = fmt.Errorf("the store has them up to %d, where %d was expected", e.At.Number, u.end.Number)
+	}
+	if e.Err == nil {
+		c.peer.owed = true
+		c.feed(e.Lane)
+		return
+	}
+	r.queue, r.bytes, r.received, r.unsaid = nil, 0, r.accepted, nil
+	if !u.withdrawn {
+		c.endAll(fmt.Sprintf("cannot put messages of site %s: %s", c.cfg.Peer, e.Err))
+	}
 }
 
 // tick lets TickInterval pass.

@@ -50,16 +50,17 @@ type Link struct {
 	redials  chan struct{}
 
 	// Owned by the link's goroutine.
-	core     *Core
-	backlog  []Event
-	pipes    map[Via]*pipe
-	lastVia  Via
-	ticking  bool
-	routes   []*route
-	pending  []func() // decisions that wait until no Accept is under way
-	deciding bool     // a Rebind is under way
-	reason   string
-	stopTick func() bool
+	core         *Core
+	backlog      []Event
+	pipes        map[Via]*pipe
+	lastVia      Via
+	lastDecision DecisionID
+	ticking      bool
+	routes       []*route
+	accepts      map[Token]context.CancelFunc // end the waiting for room
+	deciders     map[DecisionID]chan<- error
+	reason       string
+	stopTick     func() bool
 
 	queries queries
 
@@ -86,6 +87,8 @@ func New(o Options) *Link {
 		ticks:    make(chan struct{}, 1),
 		redials:  make(chan struct{}, 1),
 		pipes:    map[Via]*pipe{},
+		accepts:  map[Token]context.CancelFunc{},
+		deciders: map[DecisionID]chan<- error{},
 		conns:    map[Via]Conn{},
 		changed:  make(chan struct{}),
 		queries:  queries{pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
@@ -175,9 +178,10 @@ func (l *Link) loop() {
 		case e := <-l.events:
 			l.step(e)
 		case e := <-l.accepted:
+			l.accepts[e.Token]()
+			delete(l.accepts, e.Token)
 			l.step(e)
 			l.settle(e.Lane)
-			l.decidePending()
 		case <-l.o.Outbox.Wake():
 			l.step(Woken{Last: l.lasts()})
 		case <-l.ticks:
@@ -191,29 +195,28 @@ func (l *Link) loop() {
 
 // begin makes the core of what the store holds.
 func (l *Link) begin() {
-	cfg, err := l.config()
-	l.core = NewCore(cfg)
+	now, err := l.load()
+	l.core = NewCore(Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Stored: now})
 	if err != nil {
-		l.core.stopped = &Stop{Code: StopCannotGoOn, Node: l.o.Self, Reason: cut(err.Error()), Final: true}
-		l.reason = l.core.stopped.Reason
+		l.step(Broken{Err: err})
 	}
 	l.mu.Lock()
 	l.shown.transports, _ = l.transports(nil)
 	l.mu.Unlock()
 }
 
-func (l *Link) config() (Config, error) {
-	cfg := Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Last: l.lasts()}
-	cfg.Known, _ = l.o.Peers.Known()
+func (l *Link) load() (Stored, error) {
+	now := Stored{Last: l.lasts()}
+	now.Known, _ = l.o.Peers.Known()
 	for lane := range message.Lane(Lanes) {
-		cfg.Low[lane] = l.o.Outbox.Low(lane)
-		cfg.Accepted[lane] = l.o.Inbox.Accepted(lane)
+		now.Low[lane] = l.o.Outbox.Low(lane)
+		now.Accepted[lane] = l.o.Inbox.Accepted(lane)
 	}
 	var err error
-	if cfg.Begin, err = l.o.Peers.Began(); err != nil {
-		return cfg, fmt.Errorf("read where the conversation with site %s began: %w", l.o.Peer, err)
+	if now.Begin, err = l.o.Peers.Began(); err != nil {
+		return now, fmt.Errorf("read where the conversation with site %s began: %w", l.o.Peer, err)
 	}
-	return cfg, nil
+	return now, nil
 }
 
 func (l *Link) lasts() (last [Lanes]Position) {
@@ -266,16 +269,29 @@ func (l *Link) perform(effect Effect) {
 		}
 	case Read:
 		items, err := l.o.Outbox.Read(e.Lane, e.From, e.MaxBytes)
-		l.backlog = append(l.backlog, Items{Lane: e.Lane, From: e.From, Items: items, Err: err})
+		l.backlog = append(l.backlog, Items{Token: e.Token, Lane: e.Lane, From: e.From, Items: items, Err: err})
 	case Trim:
 		failpoint.Hit("link.confirmed")
 		l.o.Outbox.Trim(e.Lane, e.Number)
 	case Accept:
-		l.spawn(func() { l.accept(e) })
+		ctx, cancel := context.WithCancel(l.ctx)
+		l.accepts[e.Token] = cancel
+		l.spawn(func() { l.accept(ctx, e) })
+	case Withdraw:
+		l.accepts[e.Token]()
 	case Bind:
-		l.spawn(func() { l.post(Bound{Err: l.o.Peers.Bind(e.Incarnation)}) })
+		l.spawn(func() { l.post(Bound{Token: e.Token, Err: l.o.Peers.Bind(e.Incarnation)}) })
 	case Begin:
-		l.spawn(func() { l.post(Begun{Err: l.o.Peers.Begin(e.At)}) })
+		l.spawn(func() { l.post(Begun{Token: e.Token, Err: l.o.Peers.Begin(e.At)}) })
+	case Rebind:
+		l.spawn(func() { l.post(Rebound{Token: e.Token, Err: l.o.Peers.Rebind(e.Incarnation)}) })
+	case Load:
+		now, err := l.load()
+		l.backlog = append(l.backlog, Loaded{Token: e.Token, Now: now, Err: err})
+	case Decided:
+		l.decided(e)
+	case Resumed:
+		l.resumed()
 	case Deliver:
 		l.deliver(e.Frame)
 	case Up:
@@ -299,17 +315,20 @@ func (l *Link) spawn(f func()) {
 	}()
 }
 
-// accept waits until the store has room, then gives it the items. Meanwhile the link
-// goes on reading, within the window, and answering.
-func (l *Link) accept(e Accept) {
-	if err := l.o.Inbox.Capacity(l.ctx); err != nil {
-		l.accepted <- Accepted{Lane: e.Lane, Err: err}
+// accept waits until the store has room, then gives it the items; ctx ends the waiting.
+// Meanwhile the link goes on reading, within the window, and answering.
+func (l *Link) accept(ctx context.Context, e Accept) {
+	answer := func(err error) {
+		l.accepted <- Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}
+	}
+	if err := l.o.Inbox.Capacity(ctx); err != nil {
+		answer(err)
 		return
 	}
 	failpoint.Hit("link.received")
-	l.o.Inbox.Accept(e.Lane, e.Items, func(err error) {
+	l.o.Inbox.Accept(Batch{From: e.Incarnation, Lane: e.Lane, After: e.After, Items: e.Items}, func(err error) {
 		failpoint.Hit("link.accepted")
-		l.accepted <- Accepted{Lane: e.Lane, Err: err}
+		answer(err)
 	})
 }
 

@@ -103,11 +103,7 @@ func (l *Link) setRoutes(routes []Route) {
 			l.reason = l.willCall()
 		}
 	}
-	if s := l.core.stopped; s != nil && s.Code == StopWrongNode {
-		if err := l.again(); err != nil {
-			l.reason = err.Error()
-		}
-	}
+	l.step(Rerouted{})
 }
 
 // keepRoutes dials what is to be dialed, and lets go of what is not wanted any more

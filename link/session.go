@@ -123,9 +123,9 @@ func (c *Core) meet(t *transport, f *Frame) {
 		c.refuseAll(StopNewIncarnation, reasonKnownOtherwise(c.cfg.Peer, c.cfg.Incarnation, h.Known))
 		return
 	case c.known == none:
-		if c.binding == none {
-			c.binding = h.Incarnation
-			c.emit(Bind{Incarnation: h.Incarnation})
+		if c.binding == nil {
+			c.binding = &binding{c.newToken(), h.Incarnation}
+			c.emit(Bind{Token: c.binding.token, Incarnation: h.Incarnation})
 		}
 		return
 	case h.Incarnation != c.known:
@@ -191,14 +191,17 @@ func (c *Core) down() {
 
 // bound: the peer's incarnation is on disk, or could not be put there. The peer is
 // greeted again, so that what it says is judged as of now.
-func (c *Core) bound(err error) {
-	met := c.binding
-	c.binding = queue.Incarnation{}
-	if err != nil {
-		c.endAll("cannot record the identity of site " + string(c.cfg.Peer) + ": " + err.Error())
+func (c *Core) bound(e Bound) {
+	b := c.binding
+	if b == nil || b.token != e.Token {
 		return
 	}
-	c.known = met
+	c.binding = nil
+	if e.Err != nil {
+		c.endAll("cannot record the identity of site " + string(c.cfg.Peer) + ": " + e.Err.Error())
+		return
+	}
+	c.known = b.incarnation
 	c.greetAll()
 }
 

@@ -1,10 +1,6 @@
 package link
 
-import (
-	"fmt"
-
-	"fmqm/queue"
-)
+import "fmt"
 
 // A link is stopped by what was seen here, and then an operator decides here; or it is
 // refused by the peer, whose operator decides there, and is tried again now and then.
@@ -26,13 +22,18 @@ func (c *Core) stop(code StopCode, reason string) {
 	c.emit(Stopped{Stop: *c.stopped})
 }
 
-// dropReceived forgets what was not given to the store.
+// dropReceived forgets what was not given to the store, and asks for what was on its way
+// there not to be.
 func (c *Core) dropReceived() {
 	for l := range c.in {
 		r := &c.in[l]
 		r.queue, r.bytes, r.gap, r.received, r.unsaid = nil, 0, 0, r.accepted, nil
-		if r.busy {
-			r.received = r.under
+		if u := r.under; u != nil {
+			r.received = u.end
+			if !u.withdrawn {
+				u.withdrawn = true
+				c.emit(Withdraw{Token: u.token})
+			}
 		}
 	}
 }
@@ -54,72 +55,61 @@ func (c *Core) endRefused(t *transport) {
 	t.hello, t.pause = t.ticks+sharedPause, sharedPause
 }
 
-// stepStopped: who calls a stopped link hears why. What was under way with the store
+// resting says whether the link waits for a decision, or to have taken one up.
+func (c *Core) resting() bool { return c.stopped != nil || len(c.decisions.waiting) > 0 }
+
+// stepResting: who calls a stopped link hears why. What was under way with the store
 // comes to its end.
-func (c *Core) stepStopped(e Event) {
+func (c *Core) stepResting(e Event) {
 	switch e := e.(type) {
 	case Connected:
 		c.transports = append(c.transports, &transport{via: e.Via, dialed: e.Dialed, rank: e.Rank, shared: e.Shared})
 	case Disconnected:
 		c.forget(e.Via)
 	case Received:
-		if t := c.transport(e.Via); t != nil && e.Frame.Type == FrameHello {
+		if t := c.transport(e.Via); t != nil && e.Frame.Type == FrameHello && c.stopped != nil {
 			c.sayStop(t, e.Frame.From, *c.stopped)
 		}
 	case Woken:
 		c.woken(e)
 	case Items:
-		c.out[e.Lane].reading = false
-	case Accepted:
-		r := &c.in[e.Lane]
-		if r.busy && e.Err == nil {
-			r.accepted = r.under
+		if s := &c.out[e.Lane]; s.reading == e.Token {
+			s.reading = 0
 		}
-		r.busy = false
-		r.received = r.accepted
-	case Bound:
-		c.binding = queue.Incarnation{}
+	case Accepted:
+		if r := &c.in[e.Lane]; r.under != nil && r.under.token == e.Token {
+			r.under, r.accepted, r.received = nil, e.At, e.At
+		}
+	case Bound: // what the store has of it is loaded with the decision
+		if c.binding != nil && c.binding.token == e.Token {
+			c.binding = nil
+		}
 	case Begun:
-		c.starting = nil // what the store has of it is read with the decision
+		if c.starting != nil && c.starting.token == e.Token {
+			c.starting = nil
+		}
 	case Leaving:
 		if t := c.transport(e.Via); t != nil {
 			c.closing(t, "")
 		}
-	case Decided:
-		c.decided(e.Now)
-	}
-}
-
-// decided begins again with what the store holds now, as after a restart, but for the
-// numbers that the peer has seen of this daemon.
-func (c *Core) decided(now Config) {
-	c.down()
-	c.stopped, c.refusal, c.presented = nil, nil, queue.Incarnation{}
-	c.peer, c.rival, c.retired, c.ask, c.binding, c.starting = peer{}, nil, nil, ask{}, queue.Incarnation{}, nil
-	c.load(now)
-	c.newGreeting()
-	for _, t := range c.transports {
-		t.greeted, t.losing, t.silent = false, false, false
-		if !t.closing {
-			c.sayHello(t, t.session, t.answered)
+	case Decide:
+		c.decide(e)
+	case Rerouted:
+		if c.stopped != nil && c.stopped.Code == StopWrongNode {
+			c.decide(Decide{})
 		}
+	case Rebound:
+		c.rebound(e)
+	case Loaded:
+		c.loaded(e)
+	case Unreadable, Tick, Carry, Broken:
 	}
 }
 
-// Busy says whether an Accept is under way: an operator's decision waits for it.
-func (c *Core) Busy() bool {
-	for l := range c.in {
-		if c.in[l].busy {
-			return true
-		}
-	}
-	return false
-}
-
-// heardStop takes a peer's refusal. A final one of a daemon that another has followed
-// is no news.
+// heardStop takes a peer's refusal. A final one is no news where another daemon has
+// followed, or the same one has gone on since: it was late.
 func (c *Core) heardStop(t *transport, f *Frame) {
-	if f.To != c.cfg.Session || c.peer.up && f.From != c.peer.session {
+	if f.To != c.cfg.Session || c.peer.up && (f.From != c.peer.session || f.Stop.Final && f.Seq <= c.peer.seq) {
 		return
 	}
 	s := f.Stop
@@ -194,8 +184,8 @@ func (c *Core) beginning(t *transport, f *Frame) bool {
 	}
 	if wanted {
 		if c.starting == nil {
-			c.starting = &h.Begin
-			c.emit(Begin{At: h.Begin})
+			c.starting = &starting{c.newToken(), h.Begin}
+			c.emit(Begin{Token: c.starting.token, At: h.Begin})
 		}
 		return true
 	}
@@ -213,16 +203,19 @@ func (c *Core) beginning(t *transport, f *Frame) bool {
 }
 
 // begun: the beginning is on disk, or could not be put there.
-func (c *Core) begun(err error) {
-	at := c.starting
-	c.starting = nil
-	if err != nil {
-		c.endAll("cannot record where the messages of site " + string(c.cfg.Peer) + " begin: " + err.Error())
+func (c *Core) begun(e Begun) {
+	b := c.starting
+	if b == nil || b.token != e.Token {
 		return
 	}
-	for l := range at {
+	c.starting = nil
+	if e.Err != nil {
+		c.endAll("cannot record where the messages of site " + string(c.cfg.Peer) + " begin: " + e.Err.Error())
+		return
+	}
+	for l := range b.at {
 		if r := &c.in[l]; r.received == (Position{}) {
-			r.accepted, r.received, r.said = at[l], at[l], at[l].Number
+			r.accepted, r.received, r.said = b.at[l], b.at[l], b.at[l].Number
 		}
 	}
 	c.greetAll()

@@ -48,11 +48,20 @@ type Outbox interface {
 type Inbox interface {
 	// Accepted is what the store has of peer's incarnation in lane.
 	Accepted(lane message.Lane) Position
-	// Accept puts the items, which follow on Accepted, in one transaction, and calls done
-	// once they are on disk or could not be put. One call at a time per lane.
-	Accept(lane message.Lane, items []Item, done func(error))
+	// Accept puts a batch in one transaction, and calls done once it is on disk or could not
+	// be put. What does not follow on Accepted, or comes from another store of the peer than
+	// the one that is known, is refused. One call at a time per lane.
+	Accept(b Batch, done func(error))
 	// Capacity blocks while too much is waiting to be folded, or until ctx ends.
 	Capacity(ctx context.Context) error
+}
+
+// Batch is what comes of a lane at once.
+type Batch struct {
+	From  queue.Incarnation // the peer's store that sent it
+	Lane  message.Lane
+	After Position // what the items follow on
+	Items []Item   // at least one
 }
 
 // Peers is what the store knows of the other side's identity, and of where the

@@ -83,8 +83,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 func (w *world) start(s *site) {
 	w.session++
 	s.core = NewCore(Config{
-		Self: s.name, Peer: w.sites[1-s.index].name, Incarnation: s.incarnation, Known: s.known, Session: w.session,
-		Low: s.lows(), Last: s.lasts(), Accepted: s.accepted, Begin: s.began, Formats: s.formats,
+		Self: s.name, Peer: w.sites[1-s.index].name, Incarnation: s.incarnation, Session: w.session,
+		Stored: s.stored(), Formats: s.formats,
 		WindowBytes: 2000, WindowItems: 50, FrameBytes: 300,
 	})
 	s.trim, s.accepts = s.low, nil
@@ -94,6 +94,11 @@ func (w *world) start(s *site) {
 	}
 	s.via = 1
 	w.step(s, Connected{Via: s.via, Dialed: true})
+}
+
+// stored is what the site's store holds of its link.
+func (s *site) stored() Stored {
+	return Stored{Known: s.known, Low: s.lows(), Last: s.lasts(), Accepted: s.accepted, Begin: s.began}
 }
 
 func (s *site) lows() (p [Lanes]Position) {
@@ -127,7 +132,7 @@ func (s *site) put(lane int, payload string) {
 
 func (s *site) read(e Read) Items {
 	if e.From <= s.low[e.Lane] {
-		return Items{Lane: e.Lane, From: e.From, Err: fmt.Errorf("item %d is gone", e.From)}
+		return Items{Token: e.Token, Lane: e.Lane, From: e.From, Err: fmt.Errorf("item %d is gone", e.From)}
 	}
 	var items []Item
 	size := 0
@@ -137,7 +142,7 @@ func (s *site) read(e Read) Items {
 		}
 		items = append(items, i)
 	}
-	return Items{Lane: e.Lane, From: e.From, Items: items}
+	return Items{Token: e.Token, Lane: e.Lane, From: e.From, Items: items}
 }
 
 // step gives a site's core an event, and does what it wants.
@@ -172,19 +177,26 @@ func (w *world) step(s *site, e Event) {
 				s.accepts = append(s.accepts, e)
 			case Bind:
 				s.known = e.Incarnation
-				backlog = append(backlog, Bound{})
+				backlog = append(backlog, Bound{Token: e.Token})
 			case Deliver:
 				s.got = append(s.got, e.Frame)
 			case Stopped:
 				s.stopped = &e.Stop
 			case Begin:
-				for l := range s.accepted {
-					if s.accepted[l].Number == 0 {
-						s.accepted[l] = e.At[l]
-					}
+				s.begin(e)
+				backlog = append(backlog, Begun{Token: e.Token})
+			case Rebind:
+				s.rebind(e)
+				backlog = append(backlog, Rebound{Token: e.Token})
+			case Load:
+				backlog = append(backlog, Loaded{Token: e.Token, Now: s.stored()})
+			case Resumed:
+				s.stopped = nil
+			case Decided:
+				if e.Err != nil {
+					w.t.Fatalf("site %s: decision %d: %v", s.name, e.ID, e.Err)
 				}
-				backlog = append(backlog, Begun{})
-			case Up, Down:
+			case Up, Down, Withdraw:
 			}
 		}
 	}
@@ -200,17 +212,38 @@ func (w *world) settleAccept(s *site) {
 	a := s.accepts[0]
 	s.accepts = s.accepts[1:]
 	if w.faults && w.rng.IntN(20) == 0 {
-		w.step(s, Accepted{Lane: a.Lane, Err: errDisk})
+		w.step(s, Accepted{Token: a.Token, Lane: a.Lane, At: s.accepted[a.Lane], Err: errDisk})
 		return
 	}
 	s.store(w.t, a)
-	w.step(s, Accepted{Lane: a.Lane})
+	w.step(s, Accepted{Token: a.Token, Lane: a.Lane, At: s.accepted[a.Lane]})
+}
+
+// begin is where what the peer sends begins, where nothing was accepted yet.
+func (s *site) begin(e Begin) {
+	for l := range s.accepted {
+		if s.accepted[l].Number == 0 {
+			s.accepted[l] = e.At[l]
+		}
+	}
+}
+
+// rebind: the peer has another store.
+func (s *site) rebind(e Rebind) {
+	s.known = e.Incarnation
+	for l := range Lanes {
+		s.began[l] = s.position(l, s.low[l])
+		s.accepted[l], s.delivered[l] = Position{}, nil
+	}
 }
 
 // store is what a committer does: it takes what follows and nothing else.
 func (s *site) store(t *testing.T, a Accept) {
 	t.Helper()
 	at := &s.accepted[a.Lane]
+	if a.Incarnation != s.known || a.After != *at {
+		t.Fatalf("site %s lane %d: items of store %s after %d, where %s is known and %d the last", s.name, a.Lane, a.Incarnation, a.After.Number, s.known, at.Number)
+	}
 	for _, i := range a.Items {
 		if i.Number != at.Number+1 || i.Hash != queue.HashNext(at.Hash, i.Payload) {
 			t.Fatalf("site %s lane %d: item %d after %d, or with a wrong hash", s.name, a.Lane, i.Number, at.Number)

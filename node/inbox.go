@@ -52,21 +52,21 @@ func (i *inbox) Capacity(ctx context.Context) error {
 	return i.node.queue.WaitCapacity(ctx)
 }
 
-// Accept judges the items and submits them in one transaction.
-func (i *inbox) Accept(lane message.Lane, items []link.Item, done func(error)) {
-	incarnation, known := i.node.queue.KnownIncarnation(i.peer)
-	if !known || len(items) == 0 {
-		done(fmt.Errorf("accept from %s: its incarnation is not known", i.peer))
+// Accept judges the items and submits them in one transaction. What they follow on, and
+// the store that they are from, is the link's word, and the committer holds it to it.
+func (i *inbox) Accept(b link.Batch, done func(error)) {
+	if len(b.Items) == 0 {
+		done(fmt.Errorf("accept from %s: there is no item", i.peer))
 		return
 	}
-	last := items[len(items)-1]
+	last := b.Items[len(b.Items)-1]
 	a := &acceptance{inbox: i, tx: &queue.Tx{Accept: &queue.Accept{
-		Peer: i.peer, Incarnation: incarnation, Lane: lane,
-		Number: last.Number, Count: uint64(len(items)),
-		Before: i.Accepted(lane).Hash, Hash: last.Hash,
+		Peer: i.peer, Incarnation: b.From, Lane: b.Lane,
+		Number: last.Number, Count: uint64(len(b.Items)),
+		Before: b.After.Hash, Hash: last.Hash,
 	}}}
-	for _, item := range items {
-		if err := a.add(lane, item); err != nil {
+	for _, item := range b.Items {
+		if err := a.add(b.Lane, item); err != nil {
 			done(err)
 			return
 		}
@@ -75,7 +75,7 @@ func (i *inbox) Accept(lane message.Lane, items []link.Item, done func(error)) {
 		if errors.Is(err, queue.ErrBound) {
 			// A table that came another way at the same moment bound the version: judged
 			// again, it is set aside.
-			go i.Accept(lane, items, done)
+			go i.Accept(b, done)
 			return
 		}
 		if err == nil {

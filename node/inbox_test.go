@@ -141,7 +141,8 @@ func (w *inboxWorld) accept(messages ...message.Message) {
 func (w *inboxWorld) deliver(items []link.Item) {
 	w.t.Helper()
 	done := make(chan error, 1)
-	w.inbox.Accept(message.LaneData, items, func(err error) { done <- err })
+	batch := link.Batch{From: w.b.Incarnation(), Lane: message.LaneData, After: w.inbox.Accepted(message.LaneData), Items: items}
+	w.inbox.Accept(batch, func(err error) { done <- err })
 	if err := <-done; err != nil {
 		w.t.Fatal(err)
 	}

@@ -117,26 +117,29 @@ func (s *Store) Accepted(lane message.Lane) link.Position {
 	return s.accepted[lane]
 }
 
-// Accept takes messages at once, unless they leave a gap.
-func (s *Store) Accept(lane message.Lane, items []link.Item, done func(error)) {
+// Accept takes messages at once, unless they leave a gap or are of another store.
+func (s *Store) Accept(b link.Batch, done func(error)) { done(s.accept(b)) }
+
+func (s *Store) accept(b link.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing != nil {
-		done(s.failing)
-		return
+		return s.failing
 	}
-	for _, i := range items {
-		if i.Number != s.accepted[lane].Number+1 {
-			done(fmt.Errorf("item %d after %d", i.Number, s.accepted[lane].Number))
-			return
+	if at := s.accepted[b.Lane]; b.From != s.known || b.After != at {
+		return fmt.Errorf("items of store %s after %d, where store %s is known and %d is the last", b.From, b.After.Number, s.known, at.Number)
+	}
+	for _, i := range b.Items {
+		if i.Number != s.accepted[b.Lane].Number+1 {
+			return fmt.Errorf("item %d after %d", i.Number, s.accepted[b.Lane].Number)
 		}
-		s.accepted[lane] = link.Position{Number: i.Number, Hash: i.Hash}
+		s.accepted[b.Lane] = link.Position{Number: i.Number, Hash: i.Hash}
 		if !s.KeepNothing {
-			s.got[lane] = append(s.got[lane], string(i.Payload))
+			s.got[b.Lane] = append(s.got[b.Lane], string(i.Payload))
 		}
 	}
 	s.change()
-	done(nil)
+	return nil
 }
 
 // Have is what came in a lane.

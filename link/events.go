@@ -1,0 +1,208 @@
+package link
+
+import (
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// Via names a transport of a link; the shell chooses the numbers, from 1 on.
+type Via int
+
+// Token names one effect that is answered. A Core never uses one twice, and takes an answer
+// only under the token that it waits for: one that is late, or comes twice, counts for nothing.
+type Token uint64
+
+// DecisionID names an operator's decision; the shell chooses the numbers. 0: nobody waits
+// for what comes of it.
+type DecisionID uint64
+
+// Event is what happens to a Core.
+type Event interface{ event() }
+
+// The events.
+type (
+	// Connected: frames can be carried. Who dialed speaks first. Of several transports
+	// the one of the lowest Rank is used. Shared: something between keeps frames for a
+	// peer that is not there, and the transport does not end with the peer's daemon.
+	Connected struct {
+		Via    Via
+		Dialed bool
+		Rank   int
+		Shared bool
+	}
+	// Disconnected: Via is gone, for whatever reason, also after a Close.
+	Disconnected struct{ Via Via }
+	// Received: a frame came in whole. What Decode finds damaged is not told: it is lost.
+	Received struct {
+		Via   Via
+		Frame *Frame
+	}
+	// Unreadable: a frame came that Decode finds malformed.
+	Unreadable struct {
+		Via Via
+		Err error
+	}
+	// Tick: TickInterval has passed. Needed only while Restless.
+	Tick struct{}
+	// Woken: there may be new items; Last is where the lanes end now.
+	Woken struct{ Last [Lanes]Position }
+	// Items answers Read.
+	Items struct {
+		Token Token
+		Lane  message.Lane
+		From  uint64
+		Items []Item
+		Err   error
+	}
+	// Accepted answers Accept, also one that was withdrawn. At is what the store has of the
+	// lane now: with an error as without, only this is ever confirmed to the peer.
+	Accepted struct {
+		Token Token
+		Lane  message.Lane
+		At    Position
+		Err   error
+	}
+	// Bound answers Bind, Begun answers Begin, Rebound answers Rebind.
+	Bound struct {
+		Token Token
+		Err   error
+	}
+	Begun struct {
+		Token Token
+		Err   error
+	}
+	Rebound struct {
+		Token Token
+		Err   error
+	}
+	// Loaded answers Load.
+	Loaded struct {
+		Token Token
+		Now   Stored
+		Err   error
+	}
+	// Leaving: Via is not wanted any more.
+	Leaving struct{ Via Via }
+	// Decide: an operator speaks about a stopped link; see Decision. Decided follows.
+	Decide struct {
+		ID       DecisionID
+		NewStore queue.Incarnation
+	}
+	// Rerouted: the peer is dialed otherwise from now on. A link that stopped since an
+	// address led to another site tries again.
+	Rerouted struct{}
+	// Broken: the store could not be read when the link started. It is stopped.
+	Broken struct{ Err error }
+	// Carry sends a query or a reply.
+	Carry struct{ Frame *Frame }
+)
+
+func (Connected) event()    {}
+func (Disconnected) event() {}
+func (Received) event()     {}
+func (Unreadable) event()   {}
+func (Tick) event()         {}
+func (Woken) event()        {}
+func (Items) event()        {}
+func (Accepted) event()     {}
+func (Bound) event()        {}
+func (Begun) event()        {}
+func (Rebound) event()      {}
+func (Loaded) event()       {}
+func (Leaving) event()      {}
+func (Decide) event()       {}
+func (Rerouted) event()     {}
+func (Broken) event()       {}
+func (Carry) event()        {}
+
+// Effect is what a Core wants done. Effects are carried out in their order.
+type Effect interface{ effect() }
+
+// The effects.
+type (
+	// Send gives a frame to a transport. The frame is not changed any more.
+	Send struct {
+		Via   Via
+		Frame *Frame
+	}
+	// Close ends a transport once what was sent before has left, then Disconnected comes.
+	// Reason is for people and may be empty.
+	Close struct {
+		Via    Via
+		Reason string
+	}
+	// Read asks for items of the transmission queue; at most one is under way in a lane.
+	Read struct {
+		Token    Token
+		Lane     message.Lane
+		From     uint64
+		MaxBytes int
+	}
+	// Trim lets the items up to Number go.
+	Trim struct {
+		Lane   message.Lane
+		Number uint64
+	}
+	// Accept puts items, which follow on After and come from the peer's store Incarnation,
+	// into the store; at most one is under way in a lane.
+	Accept struct {
+		Token       Token
+		Incarnation queue.Incarnation
+		Lane        message.Lane
+		After       Position
+		Items       []Item
+	}
+	// Withdraw: what Accept brought is of no use any more. If the store was not given it
+	// yet, it need not be. It is answered all the same.
+	Withdraw struct{ Token Token }
+	// Bind records the incarnation of a peer that is met for the first time.
+	Bind struct {
+		Token       Token
+		Incarnation queue.Incarnation
+	}
+	// Begin records that what the peer sends begins after a position, where nothing was
+	// accepted yet.
+	Begin struct {
+		Token Token
+		At    [Lanes]Position
+	}
+	// Rebind records that the peer has another store from now on. No Accept, Bind or Begin
+	// is under way.
+	Rebind struct {
+		Token       Token
+		Incarnation queue.Incarnation
+	}
+	// Load asks what the store holds. Nothing else is under way.
+	Load struct{ Token Token }
+	// Decided answers Decide, unless nobody waits: with nil the link goes on.
+	Decided struct {
+		ID  DecisionID
+		Err error
+	}
+	// Resumed: a stopped link goes on, by somebody's word.
+	Resumed struct{}
+	// Deliver gives a query or a reply of the peer to the node.
+	Deliver struct{ Frame *Frame }
+	// Up: the conversation is under way. Down: it is not any more.
+	Up   struct{}
+	Down struct{}
+	// Stopped: the link is stopped; the peer was told, if it could be, or has said so.
+	Stopped struct{ Stop Stop }
+)
+
+func (Send) effect()     {}
+func (Close) effect()    {}
+func (Read) effect()     {}
+func (Trim) effect()     {}
+func (Accept) effect()   {}
+func (Withdraw) effect() {}
+func (Bind) effect()     {}
+func (Begin) effect()    {}
+func (Rebind) effect()   {}
+func (Load) effect()     {}
+func (Decided) effect()  {}
+func (Resumed) effect()  {}
+func (Deliver) effect()  {}
+func (Up) effect()       {}
+func (Down) effect()     {}
+func (Stopped) effect()  {}

@@ -1,0 +1,561 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// TestScenarios tells the stories in testdata/scenarios line by line. Two cores, A and B,
+// have a store each, which does what it is asked when the story says so, and gives its
+// answer then, later, or twice. What each core wants is shown as it wants it.
+//
+// The commands (`go test ./link -run TestScenarios -rewrite` writes what follows them anew):
+//
+//	sites [items=N]           both sites start; each has sent the other N items, if any
+//	restart A                 a site's daemon starts again, on its store
+//	loses A store=N           and its store is a new, empty one
+//	connect [via=N]           A dials B
+//	cut [via=N]               that connection is lost
+//	put A n=N [lane=N]        items for the peer are stored
+//	deliver [to=B] [over=N]   frames arrive, and what follows from them
+//	lose [to=B] [over=N]      frames under way are lost
+//	hear A node=C             A hears from another site than it called
+//	hold A read|load...       reads and loads wait as well
+//	do A N [fail=text] [mute] the store does what token N asks; with mute it does not answer yet
+//	answer A N                and gives the answer that it has not given
+//	again A N                 gives an answer that it has given before
+//	stray A kind              an answer to nothing that was ever asked
+//	reload A                  the peer is dialed otherwise from now on
+//	decide A id=N [store=N]   an operator speaks
+//	tick [n=N]                time passes
+//	rest                      everything is done and delivered until nothing is left, in silence
+//	show                      how both stand
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		s := &stage{t: t}
+		datadriven.RunTest(t, path, s.run)
+	})
+}
+
+// stage is where a story happens.
+type stage struct {
+	t      *testing.T
+	sites  [2]*actor
+	wire   []onWire
+	lives  uint64 // of daemons
+	silent bool
+	out    strings.Builder
+}
+
+type onWire struct {
+	to    *actor
+	via   Via
+	frame *Frame
+}
+
+// actor is a site: a store, and a core that asks it.
+type actor struct {
+	site
+	asked map[Token]Effect
+	given map[Token]Event
+	held  map[Token]Event // what the store did without an answer
+	holds map[string]bool
+}
+
+func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
+	s.t = t
+	s.out.Reset()
+	s.command(d)
+	if s.out.Len() == 0 {
+		return "ok"
+	}
+	return s.out.String()
+}
+
+func (s *stage) say(format string, args ...any) {
+	if !s.silent {
+		fmt.Fprintf(&s.out, format+"\n", args...)
+	}
+}
+
+func (s *stage) at(d *datadriven.TestData) *actor {
+	for _, a := range s.sites {
+		if len(d.CmdArgs) > 0 && d.CmdArgs[0].Key == string(a.name) {
+			return a
+		}
+	}
+	d.Fatalf(s.t, "which site?")
+	return nil
+}
+
+func (s *stage) token(d *datadriven.TestData) Token {
+	var n uint64
+	if len(d.CmdArgs) < 2 {
+		d.Fatalf(s.t, "which token?")
+	}
+	if _, err := fmt.Sscan(d.CmdArgs[1].Key, &n); err != nil {
+		d.Fatalf(s.t, "token: %v", err)
+	}
+	return Token(n)
+}
+
+func number(t *testing.T, d *datadriven.TestData, name string, otherwise int) int {
+	d.MaybeScanArgs(t, name, &otherwise)
+	return otherwise
+}
+
+func (s *stage) command(d *datadriven.TestData) {
+	via := Via(number(s.t, d, "via", 1))
+	switch d.Cmd {
+	case "sites":
+		s.begin(number(s.t, d, "items", 0))
+	case "restart":
+		s.start(s.at(d))
+	case "loses":
+		a := s.at(d)
+		a.loses(byte(number(s.t, d, "store", 0)))
+		s.start(a)
+	case "connect":
+		s.step(s.sites[1], Connected{Via: via})
+		s.step(s.sites[0], Connected{Via: via, Dialed: true})
+	case "cut":
+		s.wire = slices.DeleteFunc(s.wire, func(f onWire) bool { return f.via == via })
+		for _, a := range s.sites {
+			s.step(a, Disconnected{Via: via})
+		}
+	case "put":
+		a := s.at(d)
+		for range number(s.t, d, "n", 1) {
+			lane := number(s.t, d, "lane", 0)
+			a.put(lane, fmt.Sprintf("%s %d", a.name, len(a.items[lane])+1))
+		}
+		s.step(a, Woken{Last: a.lasts()})
+	case "deliver":
+		s.deliver(d)
+	case "lose":
+		s.wire = slices.DeleteFunc(s.wire, func(f onWire) bool { return s.wanted(d, f) })
+	case "hear":
+		s.hear(d)
+	case "tick":
+		for range number(s.t, d, "n", 1) {
+			for _, a := range s.sites {
+				s.step(a, Tick{})
+			}
+		}
+	case "rest":
+		s.rest()
+	case "show":
+		s.show()
+	default:
+		s.storeCommand(d)
+	}
+}
+
+// storeCommand is one about what a site's store or operator does.
+func (s *stage) storeCommand(d *datadriven.TestData) {
+	a := s.at(d)
+	switch d.Cmd {
+	case "hold":
+		for _, kind := range d.CmdArgs[1:] {
+			a.holds[kind.Key] = true
+		}
+	case "do":
+		var fail string
+		d.MaybeScanArgs(s.t, "fail", &fail)
+		token := s.token(d)
+		answer := s.do(a, token, fail)
+		if d.HasArg("mute") {
+			a.held[token] = answer
+			return
+		}
+		s.give(a, token, answer)
+	case "answer":
+		token := s.token(d)
+		s.give(a, token, a.held[token])
+		delete(a.held, token)
+	case "again":
+		token := s.token(d)
+		s.give(a, token, a.given[token])
+	case "stray":
+		s.stray(a, d)
+	case "reload":
+		s.step(a, Rerouted{})
+	case "decide":
+		e := Decide{ID: DecisionID(number(s.t, d, "id", 1))}
+		e.NewStore[0] = byte(number(s.t, d, "store", 0))
+		s.step(a, e)
+	default:
+		d.Fatalf(s.t, "unknown command")
+	}
+}
+
+// begin makes the two sites; with items they have met.
+func (s *stage) begin(items int) {
+	for i, name := range []processtable.NodeID{"A", "B"} {
+		s.sites[i] = &actor{site: site{index: i, name: name, incarnation: queue.Incarnation{byte(i + 1)}}, holds: map[string]bool{}}
+		s.start(s.sites[i])
+	}
+	if items == 0 {
+		return
+	}
+	s.silent = true
+	defer func() { s.silent = false }()
+	s.step(s.sites[1], Connected{Via: 1})
+	s.step(s.sites[0], Connected{Via: 1, Dialed: true})
+	for _, a := range s.sites {
+		for n := range items {
+			a.put(0, fmt.Sprintf("%s %d", a.name, n+1))
+		}
+		s.step(a, Woken{Last: a.lasts()})
+	}
+	s.rest()
+	for _, a := range s.sites {
+		a.low = a.trim
+	}
+}
+
+func (s *stage) start(a *actor) {
+	s.lives++
+	a.core = NewCore(Config{Self: a.name, Peer: s.other(a).name, Incarnation: a.incarnation, Session: s.lives, Stored: a.stored()})
+	a.asked, a.given, a.held, a.trim = map[Token]Effect{}, map[Token]Event{}, map[Token]Event{}, a.low
+}
+
+func (s *stage) other(a *actor) *actor {
+	if s.sites[0].name == a.name && s.sites[1] != nil {
+		return s.sites[1]
+	}
+	if a.name == "A" {
+		return &actor{site: site{name: "B"}}
+	}
+	return s.sites[0]
+}
+
+// hear has a site hear a hello of another one than it called.
+func (s *stage) hear(d *datadriven.TestData) {
+	a, node := s.at(d), ""
+	d.ScanArgs(s.t, "node", &node)
+	via := Via(number(s.t, d, "via", 1))
+	s.step(a, Received{Via: via, Frame: &Frame{
+		Version: 1, Type: FrameHello, From: 4711, To: a.core.cfg.Session, Seq: 1, Challenge: 1,
+		Hello: &Hello{Node: processtable.NodeID(node), Expected: a.name, MinVersion: 1, MaxVersion: 2},
+	}})
+}
+
+func (s *stage) wanted(d *datadriven.TestData, f onWire) bool {
+	to, over := string(f.to.name), int(f.via)
+	d.MaybeScanArgs(s.t, "to", &to)
+	d.MaybeScanArgs(s.t, "over", &over)
+	return to == string(f.to.name) && Via(over) == f.via
+}
+
+// deliver carries frames to one site, or to both, and what is sent because of them.
+func (s *stage) deliver(d *datadriven.TestData) {
+	for range 1000 {
+		i := slices.IndexFunc(s.wire, func(f onWire) bool { return s.wanted(d, f) })
+		if i < 0 {
+			return
+		}
+		s.carry(i)
+	}
+	s.t.Fatal("the sites talk without end")
+}
+
+func (s *stage) carry(i int) {
+	f := s.wire[i]
+	s.wire = slices.Delete(s.wire, i, i+1)
+	data, err := Encode(f.frame)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got, err := Decode(data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.say("%s hears over %d: %s", f.to.name, f.via, describe(&got))
+	s.step(f.to, Received{Via: f.via, Frame: &got})
+}
+
+// rest does everything that is asked and carries everything that is sent.
+func (s *stage) rest() {
+	was := s.silent
+	s.silent = true
+	defer func() { s.silent = was }()
+	for range 20 {
+		for n := 0; ; n++ {
+			if n > 10_000 {
+				s.t.Fatal("the sites talk without end")
+			}
+			moved := len(s.wire) > 0
+			if moved {
+				s.carry(0)
+			}
+			for _, a := range s.sites {
+				if tokens := a.tokens(); len(tokens) > 0 {
+					s.give(a, tokens[0], s.do(a, tokens[0], ""))
+					moved = true
+				}
+			}
+			if !moved {
+				break
+			}
+		}
+		for _, a := range s.sites {
+			s.step(a, Tick{})
+		}
+	}
+}
+
+func (a *actor) tokens() (all []Token) {
+	for t := range a.asked {
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// do has a store do what it was asked under a token, and gives its answer.
+func (s *stage) do(a *actor, token Token, fail string) Event {
+	asked, ok := a.asked[token]
+	if !ok {
+		return nil
+	}
+	delete(a.asked, token)
+	var err error
+	if fail != "" {
+		err = errors.New(strings.ReplaceAll(fail, "_", " "))
+	}
+	switch e := asked.(type) {
+	case Read:
+		items := a.read(e)
+		if err != nil {
+			items.Items, items.Err = nil, err
+		}
+		return items
+	case Accept:
+		if err == nil {
+			a.store(s.t, e)
+		}
+		return Accepted{Token: token, Lane: e.Lane, At: a.accepted[e.Lane], Err: err}
+	case Bind:
+		if err == nil {
+			a.known = e.Incarnation
+		}
+		return Bound{Token: token, Err: err}
+	case Begin:
+		if err == nil {
+			a.begin(e)
+		}
+		return Begun{Token: token, Err: err}
+	case Rebind:
+		if err == nil {
+			a.rebind(e)
+		}
+		return Rebound{Token: token, Err: err}
+	case Load:
+		return Loaded{Token: token, Now: a.stored(), Err: err}
+	}
+	s.t.Fatalf("site %s asked #%d: %T", a.name, token, asked)
+	return nil
+}
+
+func (s *stage) give(a *actor, token Token, answer Event) {
+	if answer == nil {
+		s.say("%s has no answer to #%d; under way are %v", a.name, token, a.tokens())
+		return
+	}
+	a.given[token] = answer
+	s.step(a, answer)
+}
+
+// stray gives an answer to a question that was never asked.
+func (s *stage) stray(a *actor, d *datadriven.TestData) {
+	const never Token = 4711
+	answers := map[string]Event{
+		"items":    Items{Token: never, From: 1, Err: errors.New("stray")},
+		"accepted": Accepted{Token: never, At: Position{Number: 99}},
+		"bound":    Bound{Token: never},
+		"begun":    Begun{Token: never},
+		"rebound":  Rebound{Token: never},
+		"loaded":   Loaded{Token: never},
+	}
+	answer := answers[d.CmdArgs[1].Key]
+	if answer == nil {
+		d.Fatalf(s.t, "unknown answer")
+	}
+	s.step(a, answer)
+}
+
+// step gives a core an event, and shows what it wants.
+func (s *stage) step(a *actor, e Event) {
+	for backlog := []Event{e}; len(backlog) > 0; backlog = backlog[1:] {
+		for _, effect := range a.core.Step(backlog[0]) {
+			if text := a.describe(effect); text != "" {
+				s.say("  %s %s", a.name, text)
+			}
+			if next := s.perform(a, effect); next != nil {
+				backlog = append(backlog, next)
+			}
+		}
+	}
+}
+
+// perform does what needs no store, and notes what does.
+func (s *stage) perform(a *actor, effect Effect) Event {
+	switch e := effect.(type) {
+	case Send:
+		s.wire = append(s.wire, onWire{to: s.other(a), via: e.Via, frame: e.Frame})
+	case Close:
+		return Disconnected{Via: e.Via}
+	case Read:
+		return s.ask(a, e.Token, e, "read")
+	case Load:
+		return s.ask(a, e.Token, e, "load")
+	case Accept:
+		a.asked[e.Token] = e
+	case Bind:
+		a.asked[e.Token] = e
+	case Begin:
+		a.asked[e.Token] = e
+	case Rebind:
+		a.asked[e.Token] = e
+	case Trim:
+		a.trim[e.Lane] = e.Number
+	case Stopped:
+		a.stopped = &e.Stop
+	case Resumed:
+		a.stopped = nil
+	case Withdraw, Deliver, Up, Down, Decided:
+	}
+	return nil
+}
+
+func (s *stage) ask(a *actor, token Token, e Effect, kind string) Event {
+	a.asked[token] = e
+	if a.holds[kind] {
+		return nil
+	}
+	answer := s.do(a, token, "")
+	a.given[token] = answer
+	return answer
+}
+
+// describe says what an effect is; empty: it is not worth a line.
+func (a *actor) describe(effect Effect) string {
+	switch e := effect.(type) {
+	case Send:
+		return fmt.Sprintf("sends over %d: %s", e.Via, describe(e.Frame))
+	case Close:
+		return strings.TrimRight(fmt.Sprintf("closes %d: %s", e.Via, e.Reason), ": ")
+	case Read:
+		if a.holds["read"] {
+			return fmt.Sprintf("asks #%d: read lane %d from %d", e.Token, e.Lane, e.From)
+		}
+	case Load:
+		return fmt.Sprintf("asks #%d: load", e.Token)
+	case Accept:
+		return fmt.Sprintf("asks #%d: accept lane %d: %s after %d of store %x", e.Token, e.Lane, spanOf(e.Items), e.After.Number, e.Incarnation[:1])
+	case Bind:
+		return fmt.Sprintf("asks #%d: bind store %x", e.Token, e.Incarnation[:1])
+	case Begin:
+		return fmt.Sprintf("asks #%d: begin after %d and %d", e.Token, e.At[0].Number, e.At[1].Number)
+	case Rebind:
+		return fmt.Sprintf("asks #%d: rebind to store %x", e.Token, e.Incarnation[:1])
+	case Withdraw:
+		return fmt.Sprintf("withdraws #%d", e.Token)
+	case Trim:
+		return fmt.Sprintf("lets go of lane %d up to %d", e.Lane, e.Number)
+	case Stopped:
+		if e.Stop.Code == StopByPeer {
+			return "is refused: " + strings.SplitN(e.Stop.Reason, " and says", 2)[0]
+		}
+		return "is stopped: " + strings.SplitN(e.Stop.Reason, ":", 2)[0]
+	case Resumed:
+		return "goes on"
+	case Decided:
+		if e.Err == nil {
+			return fmt.Sprintf("answers decision %d: the link goes on", e.ID)
+		}
+		return fmt.Sprintf("answers decision %d: %v", e.ID, e.Err)
+	case Up:
+		return "is connected"
+	case Down:
+		return "is not connected any more"
+	case Deliver:
+		return "delivers " + describe(e.Frame)
+	}
+	return ""
+}
+
+func spanOf(items []Item) string {
+	return fmt.Sprintf("%d-%d", items[0].Number, items[len(items)-1].Number)
+}
+
+// describe says what a frame is, and what it confirms.
+func describe(f *Frame) string {
+	text := ""
+	switch f.Type {
+	case FrameHello:
+		text = fmt.Sprintf("hello of store %x, knows %x", f.Hello.Incarnation[:1], f.Hello.Known[:1])
+		if f.Answer != 0 {
+			text += ", answers"
+		}
+	case FrameData:
+		text = fmt.Sprintf("data lane %d: %d-%d", f.Data.Lane, f.Data.First, f.Data.First+uint64(len(f.Data.Payloads))-1)
+	case FrameAck:
+		text = "ack"
+		if f.Challenge != 0 {
+			text = "question"
+		} else if f.Answer != 0 {
+			text = "answer"
+		}
+	case FrameGap:
+		text = fmt.Sprintf("gap lane %d from %d", f.Gap.Lane, f.Gap.From)
+	case FrameQuery:
+		text = fmt.Sprintf("query %d %s", f.Query.ID, f.Query.Kind)
+	case FrameReply:
+		text = fmt.Sprintf("reply %d", f.Reply.ID)
+	case FrameStop:
+		text = fmt.Sprintf("stop %d, final %t", f.Stop.Code, f.Stop.Final)
+	}
+	for l, r := range f.Receipts {
+		if r.Received != 0 {
+			text += fmt.Sprintf(" (lane %d: has %d, received %d)", l, r.Number, r.Received)
+		}
+	}
+	return text
+}
+
+// show says how both sites stand: the core's view, and what its store has.
+func (s *stage) show() {
+	for _, a := range s.sites {
+		state := "not connected"
+		switch {
+		case a.core.Established():
+			state = "connected"
+		case a.core.stopped != nil:
+			state = "stopped"
+		case a.core.refusal != nil:
+			state = "refused"
+		}
+		s.say("%s is %s", a.name, state)
+		for l := range message.Lane(Lanes) {
+			kept := a.lasts()[l].Number - a.trim[l]
+			if a.core.in[l].received.Number != 0 || a.accepted[l].Number != 0 || len(a.items[l]) != 0 {
+				s.say("  lane %d: its store has %d of the peer, it confirms %d; it keeps %d of its own %d",
+					l, a.accepted[l].Number, a.core.in[l].accepted.Number, kept, len(a.items[l]))
+			}
+		}
+		for _, token := range a.tokens() {
+			s.say("  #%d is under way: %s", token, strings.TrimPrefix(a.describe(a.asked[token]), fmt.Sprintf("asks #%d: ", token)))
+		}
+	}
+}
