@@ -1,7 +1,9 @@
 package systemd_test
 
 import (
+	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -25,7 +27,7 @@ func value(t *testing.T, unit, key string) string {
 }
 
 var (
-	installed  = regexp.MustCompile(`(?m)^    install -m [0-7]+ (.*) (/\S+)`)
+	installed  = regexp.MustCompile(`(?m)^    install -D -m [0-7]+ -t (/\S+) (\S+(?: [^&\s]\S*)*)`)
 	credential = regexp.MustCompile(`LoadCredential=[a-z.-]+:(/\S+)/`)
 )
 
@@ -36,18 +38,11 @@ func TestInstalledAsThePagesSay(t *testing.T) {
 	places := map[string]string{} // by the file's name
 	for _, page := range []string{"../docs/operations.md", "../docs/monitoring.md"} {
 		for _, m := range installed.FindAllStringSubmatch(read(t, page), -1) {
-			for _, file := range strings.Fields(m[1]) {
-				if !strings.HasPrefix(file, "systemd/") && !strings.HasPrefix(file, "bin/") {
-					continue // certificates
-				}
+			for _, file := range strings.Fields(m[2]) {
 				if found, _ := filepath.Glob("../" + file); strings.HasPrefix(file, "systemd/") && len(found) == 0 {
 					t.Errorf("%s installs %s, which is not there", page, file)
 				}
-				to := m[2]
-				if strings.HasSuffix(to, "/") {
-					to += path.Base(file)
-				}
-				places[path.Base(path.Dir(file))+"/"+path.Base(file)] = to
+				places[path.Base(path.Dir(file))+"/"+path.Base(file)] = m[1] + "/" + path.Base(file)
 			}
 		}
 	}
@@ -96,5 +91,45 @@ func TestInstalledAsThePagesSay(t *testing.T) {
 	}
 	if want := "/run/" + value(t, unit, "RuntimeDirectory"); path.Dir(c.Socket) != want {
 		t.Errorf("the daemon's socket is %s, the unit makes %s", c.Socket, want)
+	}
+}
+
+// The recipe of operations.md works where none of the directories is there yet: a stock
+// Debian has no /etc/sysusers.d and no directory for manual pages below /usr/local.
+func TestTheRecipeInstalls(t *testing.T) {
+	root, clone := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"bin", "man"} {
+		if err := os.Mkdir(filepath.Join(clone, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, made := range []string{"bin/fmqmd", "bin/fmqm", "bin/fmqm-define", "man/fmqmd.1", "man/fmqm.1", "man/fmqm-define.1"} { // by make
+		if err := os.WriteFile(filepath.Join(clone, made), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(here, filepath.Join(clone, "systemd")); err != nil {
+		t.Fatal(err)
+	}
+	lines := installed.FindAllStringSubmatch(read(t, "../docs/operations.md"), -1)
+	for _, m := range lines {
+		line := exec.CommandContext(t.Context(), "sh", "-ec", strings.Replace(strings.TrimSpace(m[0]), " -t /", " -t "+root+"/", 1))
+		line.Dir = clone
+		if out, err := line.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", m[0], err, out)
+		}
+	}
+	for file, mode := range map[string]fs.FileMode{
+		"usr/local/bin/fmqmd": 0o755, "usr/local/bin/fmqm": 0o755, "usr/local/bin/fmqm-define": 0o755,
+		"usr/local/share/man/man1/fmqmd.1": 0o644, "usr/local/share/man/man1/fmqm.1": 0o644, "usr/local/share/man/man1/fmqm-define.1": 0o644,
+		"etc/systemd/system/fmqmd.service": 0o644, "etc/sysusers.d/fmqm.conf": 0o644, "etc/tmpfiles.d/fmqm.conf": 0o644,
+	} {
+		if info, err := os.Stat(filepath.Join(root, file)); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v, %v, expected mode %v", file, info, err, mode)
+		}
 	}
 }

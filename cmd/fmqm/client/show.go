@@ -302,28 +302,6 @@ site has a column, and what died is grey; into a pipe goes a table.`,
 	}
 }
 
-func nodesCommand() *cli.Command {
-	return &cli.Command{
-		Name: "nodes", Usage: "show the node that is asked and its links to others",
-		Description: "Shows for each node whether there is a connection, when it was last heard, and how many\nmessages wait for it.",
-		UsageText:   "fmqm nodes\nfmqm nodes --to http://127.0.0.1:7412 -o json",
-		Flags:       printing(),
-		Action: asks(func(c *cli.Context, a asked) error {
-			answer, err := a.client.Nodes(c.Context)
-			if err != nil {
-				return err
-			}
-			list := a.printer.List(false, "NODE", "STATE", "LAST HEARD", "WAITING", "REASON")
-			for _, n := range answer.Nodes {
-				if err := list.Row(n, n.Node, n.State, common.Time(n.LastHeard), strconv.FormatUint(n.Waiting, 10), n.Reason); err != nil {
-					return err
-				}
-			}
-			return list.End()
-		}),
-	}
-}
-
 func whyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "why", Usage: "say what an instance waits for", ArgsUsage: "INSTANCE",
@@ -397,7 +375,7 @@ func terminateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "terminate", Usage: "end an instance without letting it finish", ArgsUsage: "INSTANCE",
 		Description: `Ends the instance at every node of its process; at one that is away, as soon as it is
-back. What runs is not interrupted, but nothing comes after it. There is no way back.`,
+back. Programs that run are killed, and nothing comes after them. There is no way back.`,
 		UsageText: "fmqm terminate " + example,
 		Flags:     asking(),
 		Action: func(c *cli.Context) error {

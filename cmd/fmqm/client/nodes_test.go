@@ -1,0 +1,30 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"fmqm/cmd/internal/cli"
+)
+
+// nodes --wait is for scripts that have just started daemons: it waits for one that does
+// not answer yet, then for its links; and it ends with the time that it was given, saying
+// who is missing.
+func TestNodesWait(t *testing.T) {
+	s := newSites(t)
+	done := make(chan result, 1)
+	go func() { done <- fmqm("http://"+s.address("A"), "", "nodes", "--wait", "--timeout", "1m") }()
+	s.start("A", "B")
+	if r := <-done; r.code != 0 || strings.Count(r.out, "connected") != 1 {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	s.stop("B")
+	r := s.fmqm("A", "nodes", "--wait", "--timeout", "1s")
+	if r.code != cli.ExitUnreachable || !strings.Contains(r.out, "A     self") || !strings.Contains(r.err, "not connected after 1s: B (") || !strings.Contains(r.err, "see `fmqm links`") {
+		t.Errorf("without B: exit %d: %s%s", r.code, r.out, r.err)
+	}
+	s.stop("A")
+	if r := s.fmqm("A", "nodes", "--wait", "--timeout", "300ms"); r.code != cli.ExitUnreachable || r.out != "" || !strings.Contains(r.err, "no daemon listens at") {
+		t.Errorf("without A: exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
