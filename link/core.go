@@ -154,6 +154,10 @@ func (c *Core) Step(e Event) []Effect {
 		c.items(e)
 	case Accepted:
 		c.accepted(e)
+	case Paused:
+		if u := c.in[e.Lane].under; u != nil && u.token == e.Token {
+			u.paused = e.Reason
+		}
 	case Bound:
 		c.bound(e)
 	case Begun:

@@ -191,12 +191,12 @@ type fullStore struct {
 	asked chan struct{}
 }
 
-func (s fullStore) Capacity(ctx context.Context) error {
+func (s fullStore) Capacity(ctx context.Context, paused func(string)) error {
 	select {
 	case s.asked <- struct{}{}:
 	default:
 	}
-	return s.Store.Capacity(ctx)
+	return s.Store.Capacity(ctx, paused)
 }
 
 // A decision does not wait for room on the disk: what waits for it is of the conversation

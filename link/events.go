@@ -62,6 +62,12 @@ type (
 		At    Position
 		Err   error
 	}
+	// Paused: what Accept brought waits for room, and why; empty: for no reason any more.
+	Paused struct {
+		Token  Token
+		Lane   message.Lane
+		Reason string
+	}
 	// Bound answers Bind, Begun answers Begin, Rebound answers Rebind.
 	Bound struct {
 		Token Token
@@ -105,6 +111,7 @@ func (Tick) event()         {}
 func (Woken) event()        {}
 func (Items) event()        {}
 func (Accepted) event()     {}
+func (Paused) event()       {}
 func (Bound) event()        {}
 func (Begun) event()        {}
 func (Rebound) event()      {}

@@ -13,7 +13,7 @@ type fullInbox struct{ Inbox }
 
 func (fullInbox) Accepted(message.Lane) Position { return Position{} }
 
-func (fullInbox) Capacity(ctx context.Context) error {
+func (fullInbox) Capacity(ctx context.Context, _ func(string)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

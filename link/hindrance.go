@@ -17,6 +17,23 @@ func (l *Link) hindrance() string {
 	return l.core.Hindrance()
 }
 
+// Hindrance says why items wait, here or at the peer, although the conversation is under
+// way; empty if none does.
+func (c *Core) Hindrance() string {
+	if !c.peer.up {
+		return ""
+	}
+	for l := range Lanes {
+		if u := c.in[l].under; u != nil && u.paused != "" {
+			return "nothing more is taken from site " + string(c.cfg.Peer) + " for now: " + u.paused
+		}
+		if u := c.out[l].unread; u != nil {
+			return reasonUnread(c.cfg.Peer, u)
+		}
+	}
+	return ""
+}
+
 // unconfirmed says whether the peer has been asked again and again where it stands, and
 // nothing has come of it.
 func (c *Core) unconfirmed() bool {

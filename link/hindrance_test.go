@@ -287,3 +287,28 @@ func TestADialerIsToldThatItsRouteIsGone(t *testing.T) {
 	default:
 	}
 }
+
+// A site that takes nothing more from one peer says why, for as long as something of that
+// peer waits; to the others it is as before, and the peer itself is heard.
+func TestALinkThatTakesNothingMoreSaysWhy(t *testing.T) {
+	a, b := pair(t, false)
+	const why = "12 of 12 messages of it wait for a table: upload the process"
+	resume := a.store.Pause(why)
+	b.store.Put(1, "waits")
+	want := "nothing more is taken from site B for now: " + why
+	st := a.until("the reason", func(st link.Status) bool { return st.Reason != "" })
+	if st.State != link.StateConnected || st.Reason != want {
+		t.Fatalf("it is %s, for %q; expected %q", st.State, st.Reason, want)
+	}
+	a.store.Put(0, "goes on")
+	a.store.UntilTrimmed(t, 0)
+	if _, err := b.link.Query(t.Context(), "goes on", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.store.Have(1); len(got) != 0 {
+		t.Fatalf("taken all the same: %q", got)
+	}
+	resume()
+	a.until("no reason any more", func(st link.Status) bool { return st.State == link.StateConnected && st.Reason == "" })
+	b.store.UntilTrimmed(t, 1)
+}

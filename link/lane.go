@@ -68,6 +68,7 @@ type under struct {
 	token     Token
 	end       Position // of its last item
 	withdrawn bool     // what stopped the link made it useless
+	paused    string   // why it waits for room
 }
 
 // arrived is a Data frame that came.

@@ -321,7 +321,8 @@ func (l *Link) accept(ctx context.Context, e Accept) {
 	answer := func(err error) {
 		l.accepted <- Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}
 	}
-	if err := l.o.Inbox.Capacity(ctx); err != nil {
+	paused := func(reason string) { l.post(Paused{Token: e.Token, Lane: e.Lane, Reason: reason}) }
+	if err := l.o.Inbox.Capacity(ctx, paused); err != nil {
 		answer(err)
 		return
 	}

@@ -33,6 +33,7 @@ import (
 //	do A N [fail=text] [mute] the store does what token N asks; with mute it does not answer yet
 //	answer A N                and gives the answer that it has not given
 //	again A N                 gives an answer that it has given before
+//	pause A N [why=text]      what token N brought waits for room
 //	stray A kind              an answer to nothing that was ever asked
 //	reload A                  the peer is dialed otherwise from now on
 //	decide A id=N [store=N]   an operator speaks
@@ -185,6 +186,10 @@ func (s *stage) storeCommand(d *datadriven.TestData) {
 	case "again":
 		token := s.token(d)
 		s.give(a, token, a.given[token])
+	case "pause":
+		var why string
+		d.MaybeScanArgs(s.t, "why", &why)
+		s.step(a, Paused{Token: s.token(d), Reason: strings.ReplaceAll(why, "_", " ")})
 	case "stray":
 		s.stray(a, d)
 	case "reload":
@@ -545,6 +550,9 @@ func (s *stage) show() {
 			state = "stopped"
 		case a.core.refusal != nil:
 			state = "refused"
+		}
+		if why := a.core.Hindrance(); why != "" {
+			state += ": " + why
 		}
 		s.say("%s is %s", a.name, state)
 		for l := range message.Lane(Lanes) {

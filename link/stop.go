@@ -102,7 +102,7 @@ func (c *Core) stepResting(e Event) {
 		c.rebound(e)
 	case Loaded:
 		c.loaded(e)
-	case Unreadable, Tick, Carry, Broken:
+	case Unreadable, Tick, Carry, Broken, Paused:
 	}
 }
 

@@ -52,8 +52,11 @@ type Inbox interface {
 	// be put. What does not follow on Accepted, or comes from another store of the peer than
 	// the one that is known, is refused. One call at a time per lane.
 	Accept(b Batch, done func(error))
-	// Capacity blocks while too much is waiting to be folded, or until ctx ends.
-	Capacity(ctx context.Context) error
+	// Capacity blocks while the site takes nothing more from this peer, or until ctx ends.
+	// The links to other peers have their own. What may last is told to paused, from any
+	// goroutine before Capacity returns: why, and what to do; again when that changes. The
+	// link's state says it (Status.Reason) until the items that wait are taken or given up.
+	Capacity(ctx context.Context, paused func(reason string)) error
 }
 
 // Batch is what comes of a lane at once.

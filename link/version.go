@@ -66,17 +66,6 @@ func (c *Core) unread(i *Item) *unread {
 	return nil
 }
 
-// Hindrance says why items wait although the conversation is under way; empty if none
-// does.
-func (c *Core) Hindrance() string {
-	for l := range c.out {
-		if u := c.out[l].unread; u != nil && c.peer.up {
-			return reasonUnread(c.cfg.Peer, u)
-		}
-	}
-	return ""
-}
-
 func reasonUnread(peer processtable.NodeID, u *unread) string {
 	whom := string(peer)
 	if u.format < uint32(u.peer.Min) {

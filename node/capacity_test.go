@@ -60,7 +60,7 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	if err := (&inbox{node: n, peer: "B"}).Capacity(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := (&inbox{node: n, peer: "B"}).Capacity(ctx, func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a link may accept: %v", err)
 	}
 	request := api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "p"}

@@ -45,8 +45,8 @@ var _ link.Inbox = (*inbox)(nil)
 
 func (i *inbox) Accepted(lane message.Lane) link.Position { return i.node.queue.Accepted(i.peer, lane) }
 
-func (i *inbox) Capacity(ctx context.Context) error {
-	if err := i.node.pressure.waitRoom(ctx); err != nil {
+func (i *inbox) Capacity(ctx context.Context, paused func(reason string)) error {
+	if err := i.node.pressure.waitRoom(ctx, paused); err != nil {
 		return err
 	}
 	return i.node.queue.WaitCapacity(ctx)

@@ -76,8 +76,8 @@ const (
 	lowRemedy = "make room on the file system of the data directory"
 )
 
-// waitRoom blocks while room is low, or until ctx ends.
-func (p *pressure) waitRoom(ctx context.Context) error {
+// waitRoom blocks while room is low, or until ctx ends, and says so.
+func (p *pressure) waitRoom(ctx context.Context, paused func(reason string)) error {
 	for {
 		p.mu.Lock()
 		if !p.low.Load() {
@@ -89,8 +89,10 @@ func (p *pressure) waitRoom(ctx context.Context) error {
 		}
 		room := p.room
 		p.mu.Unlock()
+		paused("room on the disk is low: " + lowRemedy)
 		select {
 		case <-room:
+			paused("")
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -314,11 +314,15 @@ func TestLowDisk(t *testing.T) {
 	in := &inbox{node: p.n, peer: "B"}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := in.Capacity(ended); !errors.Is(err, context.Canceled) {
+	if err := in.Capacity(ended, func(string) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("links accept: %v", err)
 	}
 	waiting := make(chan error, 1)
-	go func() { waiting <- in.Capacity(t.Context()) }()
+	told := make(chan string, 1)
+	go func() { waiting <- in.Capacity(t.Context(), func(reason string) { told <- reason }) }()
+	if got, want := <-told, "room on the disk is low: make room on the file system of the data directory"; got != want {
+		t.Errorf("the link is told %q, want %q", got, want)
+	}
 	if err := p.n.Terminate(t.Context(), condemned); err != nil {
 		t.Errorf("an operator is refused: %v", err)
 	}

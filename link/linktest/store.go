@@ -32,6 +32,7 @@ type Store struct {
 	known    queue.Incarnation
 	began    [link.Lanes]link.Position
 	full     chan struct{} // Capacity blocks until it is closed
+	why      string        // it does
 	failing  error         // of Bind, Rebind, Begin and Accept
 }
 
@@ -149,11 +150,14 @@ func (s *Store) Have(lane message.Lane) []string {
 	return slices.Clone(s.got[lane])
 }
 
-// Capacity waits while there is no room.
-func (s *Store) Capacity(ctx context.Context) error {
+// Capacity waits while there is no room, and tells why, if that was said.
+func (s *Store) Capacity(ctx context.Context, paused func(reason string)) error {
 	s.mu.Lock()
-	full := s.full
+	full, why := s.full, s.why
 	s.mu.Unlock()
+	if why != "" {
+		paused(why)
+	}
 	select {
 	case <-full:
 		return nil
@@ -232,6 +236,20 @@ func (s *Store) Fill() (empty func()) {
 	full := make(chan struct{})
 	s.full = full
 	return func() { close(full) }
+}
+
+// Pause is Fill for a reason, which Capacity tells.
+func (s *Store) Pause(reason string) (resume func()) {
+	empty := s.Fill()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = reason
+	return func() {
+		s.mu.Lock()
+		s.why = ""
+		s.mu.Unlock()
+		empty()
+	}
 }
 
 // Fail lets everything fail that is to be on disk; nil: nothing does any more.
