@@ -10,8 +10,8 @@ import (
 	"fmqm/processtable"
 )
 
-// Decide says what should happen to the entry, everything present being folded. now
-// is only compared with the pauses that a snapshot asks for (R11, R13).
+// Decide says what should happen to the entry, everything present being folded. now is
+// for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(s *State, now time.Time) Effects {
 	if s.Stopped {
 		return a.stop(s)
@@ -30,8 +30,8 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 	if !a.starts(s) { // R3
 		return a.skip(s)
 	}
-	if s.Snapshot != nil && s.Snapshot.Due.After(now) {
-		return Effects{WakeAt: s.Snapshot.Due}
+	if due := s.progress().Due; !due.IsZero() && !due.Equal(s.Came) { // R19
+		return Effects{WakeAt: due, Pause: a.pause(s.Snapshot)}
 	}
 	input, err := a.input(s)
 	if err != nil {

@@ -12,8 +12,10 @@ import (
 type Effects struct {
 	// Invoke: run the program now. Nothing else is set beside it.
 	Invoke *Invoke
-	// WakeAt: nothing happens before this time. Nothing else is set beside it.
+	// WakeAt: nothing happens before the timer of this time came, which is to be asked for
+	// whenever it is said; it was set for a time of Pause. Nothing else is set beside them.
 	WakeAt time.Time
+	Pause  time.Duration
 	// Put are the messages to put: onward ones, or the entry's own snapshot with a notice.
 	Put []message.Message
 	// Timer wakes the entry that goes on after a pause; zero: none.

@@ -54,9 +54,14 @@ func TestR11RetryAndBackoff(t *testing.T) {
 		if at.Attempt != i+1 || at.LastFailure != "no such file" || at.Failed {
 			t.Errorf("snapshot %+v", at)
 		}
-		expect(t, x, x.Decide(s, noon), "wakes after "+pause.String())
-		expect(t, x, x.Decide(s, noon.Add(pause-1)), "wakes after "+pause.String())
-		if next := x.Decide(s, noon.Add(pause)).Invoke; next == nil || next.Iteration != 1 || next.Attempt != i+2 || next.Run != 0 {
+		waits := fmt.Sprintf("wakes after %v, a pause of %v", pause, pause)
+		for _, now := range []time.Time{noon, noon.Add(pause), noon.Add(-time.Hour), noon.Add(time.Hour)} { // R19
+			expect(t, x, x.Decide(s, now), waits)
+		}
+		s.Came = noon.Add(pause - 1) // of another pause
+		expect(t, x, x.Decide(s, noon), waits)
+		s.Came = noon.Add(pause)
+		if next := x.Decide(s, noon).Invoke; next == nil || next.Iteration != 1 || next.Attempt != i+2 || next.Run != 0 {
 			t.Errorf("after the pause: %+v", next)
 		}
 	}
@@ -212,6 +217,9 @@ func TestR13PausesBetweenQuickIterations(t *testing.T) {
 			t.Errorf("after iteration %d: timer %v, want a pause of %v", i+1, got, pause)
 		}
 		kept(t, x, s, e)
+		if pause > 0 { // R19
+			expect(t, x, x.Decide(s, noon.Add(time.Hour)), fmt.Sprintf("wakes after %v, a pause of %v", pause, pause))
+		}
 	}
 	slow := quick
 	slow.Ended = slow.Started.Add(2 * time.Second)

@@ -322,7 +322,7 @@ func show(p *Process, e Effects) string {
 		say("waits")
 	}
 	if !e.WakeAt.IsZero() {
-		say("wakes after %v", e.WakeAt.Sub(noon))
+		say("wakes after %v, a pause of %v", e.WakeAt.Sub(noon), e.Pause)
 	}
 	if i := e.Invoke; i != nil {
 		json, err := container.EncodeJSON(i.Input)

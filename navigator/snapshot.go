@@ -175,6 +175,15 @@ func (a *Activity) restart(healed *State, at message.Snapshot) Effects {
 	return a.keep(healed, at, Outcome{What: Retried, Iteration: at.Iteration, Run: at.Run})
 }
 
+// pause is what the timer of a snapshot was set for: the one after a failed attempt, or
+// between two iterations.
+func (a *Activity) pause(at *message.Snapshot) time.Duration {
+	if at.Attempt > 0 {
+		return a.Retry.Backoff.Pause(at.Attempt - 1)
+	}
+	return a.Again.Pause(at.Quick - quickIterations)
+}
+
 // keep replaces the entry's snapshot.
 func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
 	o.Clock = s.Clock + 1

@@ -3,6 +3,7 @@ package navigator
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/container"
 	"fmqm/message"
@@ -22,6 +23,7 @@ type State struct {
 	Stopped    bool          // a marker: the instance was terminated by an operator (R16)
 	Record     *message.Record
 	Snapshot   *message.Snapshot
+	Came       time.Time        // the last timer that came: not of a message, and no harm if it is forgotten (R19)
 	dead       *message.Message // R18: the only control connector is FALSE, and nothing was sent yet
 	passed     bool             // R18: what leads out has been resolved
 	snapshotAt uint64           // the Clock of Snapshot's message

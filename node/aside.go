@@ -57,7 +57,7 @@ func (c *core) judge(v *verdict, now time.Time) {
 			c.pointless(v, "late: the activity has already terminated", now)
 			return
 		}
-		c.arrive(key, nil, now)
+		c.arrive(queue.Delivery{Entry: key}, now)
 	}
 	s := &navigator.State{Entry: key}
 	if e := c.table.Get(key); e != nil {

@@ -46,6 +46,8 @@ type command struct {
 	then   func(error, time.Time)
 	invoke *invocation
 	cancel *invocation
+	wake   *queue.Timer // that an entry waits for, set for a time of pause
+	pause  time.Duration
 }
 
 // invocation is one attempt of a program, under way.
@@ -138,8 +140,11 @@ func (c *core) deliver(d queue.Delivery, now time.Time) {
 	}
 	e := c.table.Get(d.Entry)
 	if e == nil {
-		c.arrive(d.Entry, d.Messages, now)
+		c.arrive(d, now)
 		return
+	}
+	if !d.Due.IsZero() {
+		e.State.Came = d.Due
 	}
 	if e.Phase == instancetable.Settling {
 		e.Newcomers = append(e.Newcomers, d.Messages...)
@@ -149,9 +154,10 @@ func (c *core) deliver(d queue.Delivery, now time.Time) {
 }
 
 // arrive is deliver for an entry that is not in memory: new, or evicted.
-func (c *core) arrive(key message.Entry, newcomers []message.Message, now time.Time) {
-	if c.table.MayBeStored(key) || len(newcomers) == 0 || c.lacksRecord(key, newcomers) {
-		stored, err := c.store.Browse(c.id(), key)
+func (c *core) arrive(d queue.Delivery, now time.Time) {
+	newcomers := d.Messages
+	if c.table.MayBeStored(d.Entry) || len(newcomers) == 0 || c.lacksRecord(d.Entry, newcomers) {
+		stored, err := c.store.Browse(c.id(), d.Entry)
 		if err != nil {
 			c.fail(err)
 			return
@@ -159,7 +165,7 @@ func (c *core) arrive(key message.Entry, newcomers []message.Message, now time.T
 		newcomers = stored // what was delivered is among them
 	}
 	if len(newcomers) > 0 {
-		c.load(key, newcomers, now)
+		c.load(queue.Delivery{Entry: d.Entry, Messages: newcomers, Due: d.Due}, now)
 	}
 }
 
@@ -171,7 +177,8 @@ func (c *core) lacksRecord(key message.Entry, newcomers []message.Message) bool 
 }
 
 // load makes the entry of messages that are in the store, and considers it.
-func (c *core) load(key message.Entry, messages []message.Message, now time.Time) {
+func (c *core) load(d queue.Delivery, now time.Time) {
+	key, messages := d.Entry, d.Messages
 	a := c.process.Activity(key.Activity)
 	if a == nil {
 		c.setAside(key, messages, fmt.Sprintf("activity %s of %s is not hosted at %s", key.Activity, c.id(), c.self), now)
@@ -198,6 +205,7 @@ func (c *core) load(key message.Entry, messages []message.Message, now time.Time
 		}
 		e.State.Stopped = marker != nil
 	}
+	e.State.Came = d.Due
 	c.table.Add(e)
 	c.fold(e, messages, now)
 }
@@ -257,7 +265,11 @@ func (c *core) consider(e *instancetable.Entry, now time.Time) {
 	switch {
 	case effects.Invoke != nil:
 		c.makeReady(e, *effects.Invoke, now)
-	case effects.Waits(), !effects.WakeAt.IsZero():
+	case !effects.WakeAt.IsZero():
+		c.out = append(c.out, command{
+			wake: &queue.Timer{Due: effects.WakeAt, Process: c.id(), Entry: e.Key}, pause: effects.Pause,
+		})
+	case effects.Waits():
 		if e.State.Empty() {
 			c.table.Remove(e.Key)
 		}
@@ -372,7 +384,7 @@ func (c *core) reconsider(now time.Time) {
 		if e := c.table.Get(key); e != nil {
 			c.consider(e, now)
 		} else {
-			c.arrive(key, nil, now)
+			c.arrive(queue.Delivery{Entry: key}, now)
 		}
 	}
 	again := c.undropped
@@ -403,7 +415,7 @@ func (c *core) browse(now time.Time) {
 		e := c.table.Get(found.Entry)
 		c.census.found(found, e)
 		if e == nil {
-			c.load(found.Entry, found.Messages, now)
+			c.load(queue.Delivery{Entry: found.Entry, Messages: found.Messages}, now)
 		} else if e.Phase == instancetable.Waiting {
 			c.consider(e, now)
 		}

@@ -37,7 +37,7 @@ type modelStore struct {
 // mark is what the queue manager remembers of an entry in memory.
 type mark struct {
 	messages []message.Message
-	due      bool
+	due      time.Time
 	held     int
 	consumed uint64 // transactions up to this one were decided beside another that consumed
 	waiting  int
@@ -217,7 +217,7 @@ func (s *modelStore) done(p *pendingTx) {
 	for _, c := range p.tx.Consume {
 		m := s.at(c.Entry)
 		m.held--
-		if m.held == 0 && (len(m.messages) > 0 || m.due) {
+		if m.held == 0 && (len(m.messages) > 0 || !m.due.IsZero()) {
 			s.enqueue(c.Entry)
 		}
 	}
@@ -238,10 +238,10 @@ func (s *modelStore) take(limit int) []queue.Delivery {
 		if len(m.messages) > 0 {
 			out = append(out, queue.Delivery{Entry: e, Messages: m.messages})
 		}
-		if m.due {
-			out = append(out, queue.Delivery{Entry: e})
+		if !m.due.IsZero() {
+			out = append(out, queue.Delivery{Entry: e, Due: m.due})
 		}
-		m.messages, m.due = nil, false
+		m.messages, m.due = nil, time.Time{}
 	}
 	return out
 }
@@ -256,10 +256,27 @@ func (s *modelStore) fire(now time.Time) {
 	}
 	slices.SortFunc(due, func(a, b queue.Timer) int { return cmp.Or(a.Due.Compare(b.Due), compareEntries(a.Entry, b.Entry)) })
 	for _, t := range due {
-		s.timers[t] = true
-		s.at(t.Entry).due = true
-		s.enqueue(t.Entry)
+		s.wakeUp(t)
 	}
+}
+
+func (s *modelStore) wakeUp(t queue.Timer) {
+	s.timers[t] = true
+	s.at(t.Entry).due = t.Due
+	s.enqueue(t.Entry)
+}
+
+// wake is queue.Manager.Wake. It says whether there is such a timer.
+func (s *modelStore) wake(t queue.Timer, pause time.Duration, now time.Time) bool {
+	_, stored := s.timers[t]
+	switch wait := t.Due.Sub(now); {
+	case !stored:
+	case wait <= 0 || wait > pause+time.Minute:
+		s.wakeUp(t)
+	default:
+		s.timers[t] = false
+	}
+	return stored
 }
 
 // nextTimer is the earliest that was not fired.

@@ -39,7 +39,9 @@ type world struct {
 	stales  int // transactions that may still be refused for no reason
 	crashes int // that may still happen
 	crashed bool
-	meddles int // an operator's hands and peers' mistakes that may still happen
+	meddles int  // an operator's hands and peers' mistakes that may still happen
+	leaps   int  // of the clock, forward or back, that may still happen
+	hasty   bool // timers come also while a thread is in its turn
 	invoked map[execution]int
 }
 
@@ -78,7 +80,7 @@ type startCall struct {
 func newWorld(t *rapid.T, c *generate.Case) *world {
 	w := openWorld(t, c.Text("drawn"), rapid.Uint64().Draw(t, "schedule"))
 	w.given = c
-	w.result = resultsOf(c)
+	w.result, w.hasty = resultsOf(c), true
 	for _, s := range w.sites {
 		s.limits.Entries = rapid.IntRange(0, 8).Draw(t, "cache")
 		s.open(rapid.IntRange(1, 3).Draw(t, "concurrency"))
@@ -213,6 +215,9 @@ func (w *world) possible() []func() {
 	if w.meddles > 0 && w.rand.IntN(5) == 0 {
 		out = append(out, w.meddle)
 	}
+	if w.leaps > 0 && w.rand.IntN(10) == 0 {
+		out = append(out, w.leap)
+	}
 	for _, c := range w.starts {
 		if !c.done && !c.asked {
 			out = append(out, c.ask)
@@ -241,9 +246,29 @@ func (w *world) advance() bool {
 	return true
 }
 
-// turn is the shell's: newcomers first, the browse last.
+// leap sets the clock forward or back.
+func (w *world) leap() {
+	w.leaps--
+	d := time.Duration(w.rand.Int64N(int64(4*time.Hour))) - 2*time.Hour
+	w.now = w.now.Add(d)
+	for _, s := range w.sites {
+		s.store.fire(w.now)
+		if d < -time.Minute { // queue.Mailbox.AskAgain
+			s.core.browseAgain()
+		}
+	}
+}
+
+// turn is the shell's: newcomers first, the browse last. Timers may come between its
+// reading of the clock and of the mailbox, and the clock may be set.
 func (s *site) turn() {
 	now := s.world.now
+	if s.world.hasty && s.world.rand.IntN(4) == 0 {
+		s.world.advance()
+	}
+	if s.world.leaps > 0 && s.world.rand.IntN(10) == 0 {
+		s.world.leap()
+	}
 	for _, d := range s.store.take(1 + s.world.rand.IntN(4)) {
 		s.core.deliver(d, now)
 	}
@@ -275,6 +300,10 @@ func (s *site) perform() {
 			})
 		case c.invoke != nil:
 			s.invoke(c.invoke)
+		case c.wake != nil:
+			if !s.store.wake(*c.wake, c.pause, s.world.now) {
+				s.world.t.Fatalf("%s: %s waits for a timer that there is not\n%s", s.name, c.wake.Entry.Activity, s.world.given)
+			}
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (c *core) sameStart(o navigator.Start, known queue.AuditRecord) error {
 func (c *core) retry(key message.Entry, output *container.Struct, done func(error), now time.Time) {
 	e := c.table.Get(key)
 	if e == nil {
-		c.arrive(key, nil, now)
+		c.arrive(queue.Delivery{Entry: key}, now)
 		e = c.table.Get(key)
 	}
 	if e == nil {
@@ -145,7 +145,7 @@ func (c *core) stopInstance(instance message.InstanceID, now time.Time) {
 		seen[key] = true
 		e := c.table.Get(key)
 		if e == nil {
-			c.arrive(key, nil, now)
+			c.arrive(queue.Delivery{Entry: key}, now)
 			continue // it finds the marker itself
 		}
 		e.State.Stopped = true

@@ -264,7 +264,7 @@ func (c *core) forget(key message.Entry, now time.Time) {
 	}
 	c.census.changed(key, e.State.InError(), false)
 	if len(e.Newcomers) > 0 {
-		c.load(key, e.Newcomers, now)
+		c.load(queue.Delivery{Entry: key, Messages: e.Newcomers}, now)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 type mailbox interface {
 	Wake() <-chan struct{}
 	Take(limit int) []queue.Delivery
+	AskAgain() bool
 }
 
 // Bounds of a thread's turn.
@@ -128,9 +129,13 @@ func (t *thread) run() {
 }
 
 // turn does what there is to do, newcomers first, and reports whether there may be
-// more. The browse of recovery comes last: it goes on beside new work.
+// more. The browse of recovery comes last: it goes on beside new work. Nothing depends
+// on when the clock is read: timers come through the mailbox.
 func (t *thread) turn() bool {
 	now := t.node.clock.Now()
+	if t.mailbox.AskAgain() {
+		t.core.browseAgain()
+	}
 	deliveries := t.mailbox.Take(takeLimit)
 	if len(deliveries) > 0 {
 		failpoint.Hit("thread.taken")
@@ -186,6 +191,8 @@ func (t *thread) perform() {
 			if c.cancel.end != nil {
 				c.cancel.end()
 			}
+		case c.wake != nil:
+			t.node.queue.Wake(*c.wake, c.pause)
 		}
 	}
 }

@@ -233,8 +233,8 @@ func (m *Manager) report(g *group) {
 		for i := range w.local {
 			w.local[i].process.deliver(w.local[i].message)
 		}
-		for _, op := range w.timers {
-			m.timers.added(w.ops[op].Key)
+		for i := range w.tx.Timers {
+			m.timers.set(w.tx.Timers[i])
 		}
 		w.done(nil)
 		m.works.put(w)

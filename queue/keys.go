@@ -125,6 +125,9 @@ func appendTimerKey(b []byte, t *Timer) []byte {
 // timerDue is how a due time sorts; what lies before 1970 is due then.
 func timerDue(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
+// dueTime is the time that timerDue was made of.
+func dueTime(due uint64) time.Time { return time.Unix(0, int64(due)).UTC() }
+
 func appendChunkKey(b []byte, body uint64, index int) []byte {
 	b = binary.BigEndian.AppendUint64(append(b, classChunk), body)
 	return binary.BigEndian.AppendUint32(b, uint32(index))

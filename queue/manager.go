@@ -230,7 +230,7 @@ func (p *workPool) put(w *work) {
 	*w = work{
 		buf: w.buf[:0], ops: w.ops[:0], consumes: w.consumes[:0], local: w.local[:0],
 		items: w.items[:0], audits: w.audits[:0], links: w.links[:0],
-		timers: w.timers[:0], replaces: w.replaces[:0],
+		replaces: w.replaces[:0],
 	}
 	p.pool.Put(w)
 }

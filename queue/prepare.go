@@ -41,7 +41,6 @@ type work struct {
 	items    []itemPut
 	audits   []auditPut
 	links    []auditLink
-	timers   []int        // ops that put timers
 	replaces []int        // ops that may remove a record whose content is staged
 	staged   []stagedName // bodies that the transaction names
 	accept   *acceptPut
@@ -361,7 +360,7 @@ func (b *builder) timer(t *Timer) {
 	key := b.cut(start)
 	start = len(b.buf)
 	b.buf = endRecord(beginRecord(b.buf))
-	b.timers = append(b.timers, b.sealed(key, b.cut(start)))
+	b.sealed(key, b.cut(start))
 }
 
 func (b *builder) table(t *TableRecord) {

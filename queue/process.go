@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fmqm/message"
 	"fmqm/processtable"
@@ -18,6 +19,7 @@ type process struct {
 
 	mu      sync.Mutex
 	reader  bool                         // somebody asked for the mailbox
+	again   bool                         // the clock was set back: its reader is to ask for timers again
 	entries map[message.Entry]*newcomers // dirty, or consumed by a transaction under way
 	first   *newcomers                   // the mailbox, in the order in which entries became dirty
 	last    *newcomers
@@ -34,9 +36,9 @@ type newcomers struct {
 	waiting  int    // in the group that is being written
 	consumed uint64 // transactions submitted up to this one are stale: another consumed it
 	messages []message.Message
-	due      bool // a timer of it
-	queued   bool // in the mailbox
-	held     int  // transactions of it under way: the mailbox keeps what comes meanwhile
+	due      time.Time // of a timer of it whose time has come; zero: none
+	queued   bool      // in the mailbox
+	held     int       // transactions of it under way: the mailbox keeps what comes meanwhile
 	next     *newcomers
 }
 
@@ -88,7 +90,7 @@ func (p *process) release(e *message.Entry) {
 	defer p.mu.Unlock()
 	n := p.at(e)
 	n.held--
-	if n.held == 0 && (len(n.messages) > 0 || n.due) {
+	if n.held == 0 && (len(n.messages) > 0 || !n.due.IsZero()) {
 		p.enqueue(n)
 		return
 	}
@@ -152,17 +154,25 @@ func (p *process) deliver(m *message.Message) {
 	p.enqueue(n)
 }
 
-// wakeUp hands over a due timer, and says whether there is a reader for it.
-func (p *process) wakeUp(e *message.Entry) bool {
+// wakeUp hands over a timer whose time has come. Without a reader it only lies in the
+// store.
+func (p *process) wakeUp(e *message.Entry, due time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reader {
-		return false
+		return
 	}
 	n := p.at(e)
-	n.due = true
+	n.due = due
 	p.enqueue(n)
-	return true
+}
+
+// askAgain tells the reader that the clock was set back.
+func (p *process) askAgain() {
+	p.mu.Lock()
+	p.again = p.reader
+	p.mu.Unlock()
+	signal(p.wake)
 }
 
 // enqueue puts n behind the others, unless it is held. The caller holds mu.
@@ -203,10 +213,10 @@ func (p *process) take(limit int) []Delivery {
 			}
 			out = append(out, Delivery{Entry: n.entry, Messages: n.messages})
 		}
-		if n.due {
-			out = append(out, Delivery{Entry: n.entry})
+		if !n.due.IsZero() {
+			out = append(out, Delivery{Entry: n.entry, Due: n.due})
 		}
-		n.messages, n.due, n.queued = nil, false, false
+		n.messages, n.due, n.queued = nil, time.Time{}, false
 		p.load.add(-1, -bytes)
 		p.forget(n)
 	}
@@ -237,3 +247,13 @@ func (m *Mailbox) Wake() <-chan struct{} { return m.p.wake }
 // An entry with messages and a due timer gives two deliveries. Wake is signalled
 // again if anything is left.
 func (m *Mailbox) Take(limit int) []Delivery { return m.p.take(limit) }
+
+// AskAgain says, once, and after a Wake, that the clock was set back: the reader is to
+// ask for the timers of all entries that wait for one ([Manager.Wake]).
+func (m *Mailbox) AskAgain() bool {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	again := m.p.again
+	m.p.again = false
+	return again
+}

@@ -10,26 +10,45 @@ import (
 	"fmqm/internal/store"
 )
 
-// timers wakes entries when they are due. The timer queue is in the store; only the
-// nearest timer is armed, and of those that fired nothing is kept but how far it got.
+const (
+	// lookEvery is how long the timers wait at most before they read the clock again: so
+	// late it is noticed that the machine slept, or that the clock was set.
+	lookEvery = time.Minute
+	// leap is how far back the clock must have been set for pauses to be looked at again.
+	leap = time.Minute
+)
+
+// timers wakes entries when their time has come. The timer queue is in the store, only
+// the nearest timer is waited for, and of those that were handed out nothing is kept but
+// how far it got.
+//
+// Clocks are set, and stand still while a machine sleeps; only here is one asked whether
+// a time has come. Nobody else decides that, so it does not matter who reads it first. A
+// timer is lost by nothing: it stays in the store until its entry takes it away, and an
+// entry that still waits for one asks for it (Wake), which hands it out or puts it back.
 type timers struct {
 	m    *Manager
 	kick chan struct{}
 	quit chan struct{}
 	done chan struct{}
 
-	mu     sync.Mutex
-	fired  []byte // every timer whose key is below it was fired, or is being fired
-	armed  uint64 // due time for which a wake-up is set
-	disarm func() bool
+	mu      sync.Mutex
+	next    []byte // every timer below this key was handed out, or is being handed out
+	armed   uint64 // due time for which a wake-up is set
+	disarm  func() bool
+	reached time.Time // what the clock has shown, or must show by now
 }
 
 func newTimers(m *Manager) *timers {
 	return &timers{
 		m: m, kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		fired: []byte{classTimer}, armed: math.MaxUint64,
+		next: []byte{classTimer}, armed: math.MaxUint64,
 	}
 }
+
+// now is the wall's time. The monotonic clock that Go compares otherwise stands still
+// while the machine sleeps, and says nothing of timers that are stored.
+func (t *timers) now() time.Time { return t.m.clock.Now().Round(0) }
 
 // run is the timers' goroutine.
 func (t *timers) run() {
@@ -59,20 +78,10 @@ func (t *timers) stop() {
 	}
 }
 
-// fire wakes whatever is due by now, as long as mailboxes have room, and arms the next.
+// fire hands out whatever is due by now, as long as mailboxes have room, and arms the next.
 func (t *timers) fire() error {
-	due := timerDue(t.m.clock.Now())
-	t.mu.Lock()
-	from := t.fired
-	upto := binary.BigEndian.AppendUint64([]byte{classTimer}, due+1)
-	if bytes.Compare(upto, from) > 0 {
-		t.fired = upto // before the scan: what is committed after it, added wakes
-	} else {
-		upto = from
-	}
-	t.armed = math.MaxUint64
-	t.mu.Unlock()
-
+	now := t.now()
+	from, upto := t.begin(now)
 	var next, stopped []byte
 	var failed error
 	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{classTimer}, From: from, KeysOnly: true}, func(key, _ []byte) bool {
@@ -84,7 +93,10 @@ func (t *timers) fire() error {
 			stopped = bytes.Clone(key)
 			return false
 		}
-		failed = t.wake(key)
+		var timer Timer
+		if timer, failed = readTimer(key); failed == nil {
+			t.wake(timer)
+		}
 		return failed == nil
 	})
 	if err = first1(failed, err); err != nil {
@@ -93,19 +105,46 @@ func (t *timers) fire() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if stopped != nil { // goes on when the mailboxes have room: load.relaxed
-		t.fired = stopped
+		t.back(stopped)
 		if !t.m.load.congested() {
 			signal(t.kick)
 		}
 	}
 	if next != nil {
-		t.arm(binary.BigEndian.Uint64(next[1:]))
+		t.arm(binary.BigEndian.Uint64(next[1:]), now)
 	}
 	return nil
 }
 
+// begin gives the keys from and up to which timers are to be handed out. Where the clock
+// was set back there are none: those who wait are told to ask again.
+func (t *timers) begin(now time.Time) (from, upto []byte) {
+	upto = binary.BigEndian.AppendUint64([]byte{classTimer}, timerDue(now)+1)
+	t.mu.Lock()
+	from = t.next
+	if bytes.Compare(upto, from) > 0 {
+		t.next = upto // before the scan: what is committed after it, set wakes
+	} else {
+		upto = from
+	}
+	setBack := now.Before(t.reached.Add(-leap))
+	t.reached, t.armed = now, math.MaxUint64
+	t.mu.Unlock()
+	if setBack {
+		t.m.askAgain()
+	}
+	return from, upto
+}
+
+// back has the timers from a key on handed out again. The caller holds mu.
+func (t *timers) back(key []byte) {
+	if bytes.Compare(key, t.next) < 0 {
+		t.next = key
+	}
+}
+
 // arm sets a wake-up for due, instead of a later one. The caller holds mu.
-func (t *timers) arm(due uint64) {
+func (t *timers) arm(due uint64, now time.Time) {
 	if due >= t.armed {
 		return
 	}
@@ -113,37 +152,38 @@ func (t *timers) arm(due uint64) {
 		t.disarm()
 	}
 	t.armed = due
-	wait := time.Unix(0, int64(min(due, math.MaxInt64))).Sub(t.m.clock.Now())
-	t.disarm = t.m.clock.AfterFunc(max(0, wait), func() { signal(t.kick) })
+	wait := min(max(0, dueTime(min(due, math.MaxInt64)).Sub(now)), lookEvery)
+	t.disarm = t.m.clock.AfterFunc(wait, func() {
+		t.mu.Lock()
+		if then := now.Add(wait); then.After(t.reached) {
+			t.reached = then
+		}
+		t.mu.Unlock()
+		signal(t.kick)
+	})
 }
 
-// added tells of a timer that is durable now.
-func (t *timers) added(key []byte) {
+// set tells of a timer that is durable, and was not handed out or is to be once more.
+func (t *timers) set(timer Timer) {
+	key, now := appendTimerKey(nil, &timer), t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if bytes.Compare(key, t.fired) < 0 {
-		if err := t.wake(key); err != nil {
-			t.m.failReading(err)
-		}
+	due := timerDue(timer.Due)
+	if bytes.Compare(key, t.next) < 0 && due <= timerDue(now) {
+		t.wake(timer)
 		return
 	}
-	t.arm(binary.BigEndian.Uint64(key[1:]))
+	t.back(key)
+	t.arm(due, now)
 }
 
 // wake hands a timer to the mailbox that it is for.
-func (t *timers) wake(key []byte) error {
-	timer, err := readTimer(key)
-	if err != nil {
-		return err
-	}
-	t.m.process(timer.Process).wakeUp(&timer.Entry)
-	return nil
-}
+func (t *timers) wake(timer Timer) { t.m.process(timer.Process).wakeUp(&timer.Entry, timer.Due) }
 
-// refire wakes what was fired of p before it had a reader.
+// refire sets what was handed out for p before it had a reader.
 func (t *timers) refire(p *process) error {
 	t.mu.Lock()
-	upto := t.fired
+	upto := t.next
 	t.mu.Unlock()
 	var failed error
 	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{classTimer}, KeysOnly: true}, func(key, _ []byte) bool {
@@ -155,16 +195,39 @@ func (t *timers) refire(p *process) error {
 			return false
 		}
 		if timer.Process == p.id {
-			p.wakeUp(&timer.Entry)
+			t.set(timer)
 		}
 		return true
 	})
 	return first1(failed, err)
 }
 
+// Wake asks for a timer whose entry finds that it still waits for it. Its mailbox gets
+// the timer when its time has come, also where it had it before: whoever asks each time
+// that he considers the entry misses none, whatever became of a delivery in memory, and
+// however the clock was set. Pause is how long the timer was to wait when it was set.
+// One that would wait longer, by more than a minute, was set by a clock that has been
+// set back since: it comes at once, rather than as late as that clock was wrong.
+func (m *Manager) Wake(timer Timer, pause time.Duration) {
+	if timer.Due.Sub(m.timers.now()) > pause+leap {
+		m.timers.wake(timer)
+		return
+	}
+	m.timers.set(timer)
+}
+
+// askAgain has those who wait for timers ask for them: the clock was set back.
+func (m *Manager) askAgain() {
+	m.registry.RLock()
+	defer m.registry.RUnlock()
+	for _, p := range m.registry.processes {
+		p.askAgain()
+	}
+}
+
 func readTimer(key []byte) (Timer, error) {
 	k := keyReader{rest: key[1:]}
-	t := Timer{Due: time.Unix(0, int64(k.uint64())).UTC(), Process: k.process(), Entry: k.entry()}
+	t := Timer{Due: dueTime(k.uint64()), Process: k.process(), Entry: k.entry()}
 	if err := k.end(); err != nil {
 		return t, damaged(key, err.Error())
 	}

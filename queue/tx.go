@@ -53,8 +53,10 @@ type Consume struct {
 	Due     time.Time // the timer to remove; zero if none
 }
 
-// Timer wakes an entry at Due: its mailbox gets a Delivery without messages. It is a
-// message in the timer queue and survives restarts; it stays until consumed.
+// Timer wakes an entry once Due has come by the machine's clock: its mailbox gets a
+// Delivery with it and without messages. It is a message in the timer queue and survives
+// restarts; it stays until consumed. A clock that is set, or a machine that sleeps, makes
+// it early or late, and is noticed within a minute (invariant 14).
 type Timer struct {
 	Due     time.Time
 	Process processtable.ProcessID
@@ -110,14 +112,16 @@ type SetAside struct {
 	Message []byte // as it came, encoded
 }
 
-// Delivery is what a Mailbox gives: the newcomers of one entry, or none where a timer
-// of it is due.
+// Delivery is what a Mailbox gives: the newcomers of one entry, or none where the time
+// of a timer of it has come, which Due names. A timer may come more than once.
 type Delivery struct {
 	Entry    message.Entry
 	Messages []message.Message
+	Due      time.Time // of the timer; zero with messages
 }
 
-// Clock tells the time and wakes. Tests and the simulation have their own.
+// Clock tells the time and wakes. Tests and the simulation have their own. Now may be set
+// forward or back at any moment; AfterFunc goes by what elapses while the machine runs.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f once, in its own goroutine, after d, unless the returned stop

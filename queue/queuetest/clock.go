@@ -11,11 +11,12 @@ import (
 type Clock struct {
 	mu      sync.Mutex
 	now     time.Time
+	elapsed time.Duration // while the machine ran
 	waiting []*alarm
 }
 
 type alarm struct {
-	at time.Time
+	at time.Duration
 	f  func()
 }
 
@@ -33,11 +34,11 @@ func (c *Clock) Now() time.Time {
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := &alarm{at: c.now.Add(d), f: f}
-	c.waiting = append(c.waiting, a)
+	a := &alarm{at: c.elapsed + d, f: f}
 	if d <= 0 {
-		c.waiting = c.waiting[:len(c.waiting)-1]
 		go f()
+	} else {
+		c.waiting = append(c.waiting, a)
 	}
 	return func() bool {
 		c.mu.Lock()
@@ -51,11 +52,11 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 // Advance lets d go by, and calls what falls due, in order.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
-	end := c.now.Add(d)
+	end := c.elapsed + d
 	for {
 		var first *alarm
 		for _, a := range c.waiting {
-			if !a.at.After(end) && (first == nil || a.at.Before(first.at)) {
+			if a.at <= end && (first == nil || a.at < first.at) {
 				first = a
 			}
 		}
@@ -63,22 +64,37 @@ func (c *Clock) Advance(d time.Duration) {
 			break
 		}
 		c.waiting = slices.DeleteFunc(c.waiting, func(w *alarm) bool { return w == first })
-		c.now = first.at
+		c.pass(first.at)
 		c.mu.Unlock()
 		first.f()
 		c.mu.Lock()
 	}
-	c.now = end
+	c.pass(end)
 	c.mu.Unlock()
 }
 
-// Armed gives the times for which somebody waits, in order.
+// pass goes on to a time since the beginning. The caller holds mu.
+func (c *Clock) pass(elapsed time.Duration) {
+	c.now = c.now.Add(elapsed - c.elapsed)
+	c.elapsed = elapsed
+}
+
+// Set sets the clock forward by d, or back. Nothing elapses, as while a machine sleeps,
+// so that nothing falls due.
+func (c *Clock) Set(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Armed gives the times, if the clock is not set meanwhile, for which somebody waits, in
+// order.
 func (c *Clock) Armed() []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var times []time.Time
 	for _, a := range c.waiting {
-		times = append(times, a.at)
+		times = append(times, c.now.Add(a.at-c.elapsed))
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	return times

@@ -31,13 +31,13 @@ func (s *site) wantArmed(after ...time.Duration) {
 	}
 }
 
-func wantDue(t testing.TB, got []queue.Delivery, want ...message.Entry) {
+func wantDue(t testing.TB, got []queue.Delivery, want ...queue.Timer) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("deliveries %v, want timers of %v", got, want)
 	}
 	for i := range got {
-		if got[i].Entry != want[i] || len(got[i].Messages) != 0 {
+		if got[i].Entry != want[i].Entry || max(0, got[i].Due.Unix()) != max(0, want[i].Due.Unix()) || len(got[i].Messages) != 0 {
 			t.Errorf("delivery %v, want a timer of %v", got[i], want[i])
 		}
 	}
@@ -48,28 +48,28 @@ func wantDue(t testing.TB, got []queue.Delivery, want ...message.Entry) {
 func testTimers(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	mb := s.Mailbox(procP)
-	later, sooner, never := timer(time.Hour, entry(1, "a")), timer(time.Minute, entry(2, "b")), timer(2*time.Hour, entry(3, "c"))
+	later, sooner, never := timer(40*time.Second, entry(1, "a")), timer(10*time.Second, entry(2, "b")), timer(50*time.Second, entry(3, "c"))
 	s.must(&queue.Tx{Timers: []queue.Timer{later}})
-	s.wantArmed(time.Hour)
+	s.wantArmed(40 * time.Second)
 	s.must(&queue.Tx{Timers: []queue.Timer{sooner, never}})
-	s.wantArmed(time.Minute)
-	s.clock.Advance(time.Minute - 1)
+	s.wantArmed(10 * time.Second)
+	s.clock.Advance(10*time.Second - 1)
 	if got := mb.Take(10); len(got) != 0 {
 		t.Errorf("woken before it is due: %v", got)
 	}
 	s.clock.Advance(1)
-	wantDue(t, next(mb), sooner.Entry)
+	wantDue(t, next(mb), sooner)
 	s.must(cancel(never))
 	// A message and a timer of one entry are two deliveries.
 	m := msg("A", 1, "x", "a")
 	s.must(put(m))
-	s.clock.Advance(time.Hour)
+	s.clock.Advance(30 * time.Second)
 	var got []queue.Delivery
 	for len(got) < 2 {
 		got = append(got, next(mb)...)
 	}
 	sameMessages(t, got[0].Messages, []message.Message{m})
-	wantDue(t, got[1:], later.Entry)
+	wantDue(t, got[1:], later)
 	s.must(cancel(sooner)) // a due timer makes nothing stale
 	s.must(cancel(later))
 	s.clock.Advance(24 * time.Hour)
@@ -85,22 +85,22 @@ func testTimers(t *testing.T, open storetest.Open) {
 // the node was down wakes at once.
 func testTimersAfterRestart(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
-	first, second, third := timer(time.Minute, entry(1, "a")), timer(time.Hour, entry(2, "a")), timer(2*time.Hour, entry(3, "a"))
+	first, second, third := timer(10*time.Second, entry(1, "a")), timer(30*time.Second, entry(2, "a")), timer(50*time.Second, entry(3, "a"))
 	s.must(&queue.Tx{Timers: []queue.Timer{first, second, third}})
-	s.clock.Advance(time.Minute)
-	wantDue(t, next(s.Mailbox(procP)), first.Entry) // also to a mailbox that was asked for after it
-	s.clock.Advance(time.Hour)
+	s.clock.Advance(10 * time.Second)
+	wantDue(t, next(s.Mailbox(procP)), first) // also to a mailbox that was asked for after it
+	s.clock.Advance(20 * time.Second)
 	s.crash()
 	mb := s.Mailbox(procP)
 	var got []queue.Delivery
 	for len(got) < 2 {
 		got = append(got, next(mb)...)
 	}
-	wantDue(t, got, first.Entry, second.Entry)
+	wantDue(t, got, first, second)
 	s.must(cancel(first))
 	s.must(cancel(second))
-	s.clock.Advance(time.Hour)
-	wantDue(t, next(mb), third.Entry)
+	s.clock.Advance(20 * time.Second)
+	wantDue(t, next(mb), third)
 }
 
 func testTimersInThePast(t *testing.T, open storetest.Open) {
@@ -109,7 +109,7 @@ func testTimersInThePast(t *testing.T, open storetest.Open) {
 	for i, after := range []time.Duration{-time.Hour, 0, -time.Second, -200 * 365 * 24 * time.Hour} {
 		due := timer(after, entry(i, "a"))
 		s.must(&queue.Tx{Timers: []queue.Timer{due}})
-		wantDue(t, next(mb), due.Entry)
+		wantDue(t, next(mb), due)
 		s.must(cancel(due))
 		s.clock.Advance(time.Minute)
 	}

@@ -1,0 +1,249 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/rs/zerolog"
+
+	"fmqm/container"
+	"fmqm/definition"
+	"fmqm/internal/store/badger"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+	"fmqm/queue/queuetest"
+)
+
+// storyClock is a clock that a story sets. Between is called once, after the clock was
+// read and before who read it goes on.
+type storyClock struct {
+	*queuetest.Clock
+	between func()
+}
+
+func (c *storyClock) Now() time.Time {
+	now := c.Clock.Now()
+	if f := c.between; f != nil {
+		c.between = nil
+		f()
+	}
+	return now
+}
+
+// story is a node with its store and its queues, whose process thread takes a turn when
+// the story says so.
+type story struct {
+	*testing.T
+	dir    string
+	clock  *storyClock
+	node   *Node
+	thread *thread
+	heard  []string
+}
+
+var dawn = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (s *story) open() {
+	engine, err := badger.Open(badger.Options{Dir: s.dir})
+	if err != nil {
+		s.Fatal(err)
+	}
+	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
+		"fail": {Kind: program.KindBuiltin, Builtin: "fail", Concurrency: 1},
+	}, program.Options{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.node, err = Open(Options{
+		Name: "A", Engine: engine, Registry: registry, Clock: s.clock, Log: zerolog.Nop(),
+		CacheEntries: 1, // so that what waits is often in the store only
+		DirtyLimit:   5, Observe: s.observe,
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.thread = s.node.thread(processtable.ProcessID{Name: "p", Version: 1})
+}
+
+func (s *story) close() {
+	if err := s.node.Stop(context.Background()); err != nil {
+		s.Error(err)
+	}
+	s.node.registry().Close()
+}
+
+// observe is called by the committer, while the story waits for it.
+func (s *story) observe(r queue.AuditRecord) {
+	n := binary.BigEndian.Uint64(r.Instance[8:])
+	switch r.Event {
+	case queue.EventFailed:
+		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed", n, r.Attempt))
+	case queue.EventInError:
+		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed, in error", n, r.Attempt))
+	case queue.EventStarted, queue.EventEnded, queue.EventTerminated, queue.EventSkipped, queue.EventStopped,
+		queue.EventIterated, queue.EventRetried, queue.EventPassed, queue.EventDropped:
+	}
+}
+
+// rest lets everything happen that can.
+func (s *story) rest() {
+	for s.thread != nil {
+		for s.thread.turn() {
+		}
+		synctest.Wait()
+		select {
+		case <-s.thread.wake:
+		case <-s.thread.mailbox.Wake():
+		default:
+			return
+		}
+	}
+}
+
+// pass lets time go by, from one alarm to the next.
+func (s *story) pass(d time.Duration) {
+	for d > 0 {
+		step := d
+		if armed := s.clock.Armed(); len(armed) > 0 {
+			step = min(step, armed[0].Sub(s.clock.Now()))
+		}
+		s.clock.Advance(step)
+		s.rest()
+		d -= step
+	}
+}
+
+func (s *story) define(text string) {
+	processes, problems := definition.Load("test.yaml", []byte("process: p\nversion: 1\n"+text))
+	if definition.HasErrors(problems) {
+		s.Fatal(problems)
+	}
+	compiled, err := definition.Compile(processes[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	p, isNew, err := s.node.judgeTable(compiled.Encoded[0])
+	if err != nil || !isNew {
+		s.Fatal(isNew, err)
+	}
+	done := make(chan error, 1)
+	s.node.queue.Submit(&queue.Tx{Tables: []queue.TableRecord{record(p, compiled.Encoded[0])}, Done: func(err error) { done <- err }})
+	if err := <-done; err != nil {
+		s.Fatal(err)
+	}
+	s.node.install(p)
+	s.thread = s.node.thread(p.Table.Process)
+}
+
+func (s *story) start(n int) {
+	var id message.InstanceID
+	binary.BigEndian.PutUint64(id[8:], uint64(n))
+	s.thread.post(func(now time.Time) {
+		input := container.New(s.thread.core.process.Table.Input)
+		s.thread.core.start(navigator.Start{Instance: id, Input: input, Now: now}, func(_ bool, err error) {
+			if err != nil {
+				s.Error(err)
+			}
+		}, now)
+	})
+}
+
+// what shows what was heard; equal lines of more than three instances are counted.
+func (s *story) what() string {
+	var b strings.Builder
+	var order []string
+	who := map[string][]string{}
+	for _, line := range s.heard {
+		n, what, _ := strings.Cut(line, ": ")
+		if who[what] == nil {
+			order = append(order, what)
+		}
+		who[what] = append(who[what], n)
+	}
+	s.heard = nil
+	for _, what := range order {
+		slices.Sort(who[what])
+		if n := len(who[what]); n > 3 {
+			fmt.Fprintf(&b, "%d instances: %s\n", n, what)
+		} else {
+			fmt.Fprintf(&b, "%s: %s\n", strings.Join(who[what], " "), what)
+		}
+	}
+	if b.Len() == 0 {
+		return "nothing\n"
+	}
+	return b.String()
+}
+
+// The stories in testdata/timers tell that an activity which is to be tried again is
+// tried again, once, whoever reads the clock when, and however it is set: a real store,
+// real queues and a process thread, with a clock that the story sets.
+//
+//	define             the process
+//	start 3            instances, numbered from where the last ended
+//	pass 20ms          time goes by
+//	between 20ms       the same, in a turn of the process thread: after it has read the clock
+//	clock -1h          the clock is set; nothing elapses: also how a machine sleeps
+//	restart            the node stops and starts
+func TestStoriesOfTimers(t *testing.T) {
+	datadriven.Walk(t, "testdata/timers", func(t *testing.T, path string) {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			s := &story{T: t, dir: dir, clock: &storyClock{Clock: queuetest.NewClock(dawn)}}
+			s.open()
+			defer func() { s.close() }()
+			started := 0
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				s.T = t
+				span := func() time.Duration {
+					v, err := time.ParseDuration(d.CmdArgs[0].Key)
+					if err != nil {
+						d.Fatalf(t, "%v", err)
+					}
+					return v
+				}
+				switch d.Cmd {
+				case "define":
+					s.define(d.Input)
+				case "start":
+					n, err := strconv.Atoi(d.CmdArgs[0].Key)
+					if err != nil {
+						d.Fatalf(t, "%v", err)
+					}
+					for range n {
+						started++
+						s.start(started)
+					}
+				case "pass":
+					s.pass(span())
+				case "between":
+					s.clock.between = func() {
+						s.clock.Advance(span())
+						synctest.Wait()
+					}
+					s.thread.turn()
+				case "clock":
+					s.clock.Set(span())
+				case "restart":
+					s.close()
+					s.open()
+				default:
+					d.Fatalf(t, "unknown command %s", d.Cmd)
+				}
+				s.rest()
+				return s.what()
+			})
+		})
+	})
+}
