@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"fmqm/instancetable"
@@ -57,7 +58,8 @@ type invocation struct {
 	call      navigator.Invoke
 	started   time.Time
 	cancelled bool
-	end       func() // ends the program early; set by the shell
+	end       func()                 // ends the program early; set by the shell
+	lacks     atomic.Pointer[string] // why its program does not run yet; set by its activity thread
 }
 
 // core is the process thread without its goroutine (invariant 13): its methods are

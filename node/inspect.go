@@ -23,6 +23,7 @@ type live struct {
 	Output     []byte // CBOR
 	Started    time.Time
 	Due        time.Time // of a pause
+	Held       string    // why its program cannot be started now
 	Waits      []processtable.ActivityID
 	Origin     processtable.NodeID
 	Notices    []processtable.ActivityID // sink: activities that told of an error
@@ -93,6 +94,9 @@ func (c *core) liveOf(a *navigator.Activity, s *navigator.State, now time.Time) 
 	if run := c.running[s.Entry]; run != nil {
 		l.State, l.Started = api.ActivityRunning, run.started
 		l.Iterations = run.call.Iteration
+		if lacks := run.lacks.Load(); lacks != nil {
+			l.State, l.Held = api.ActivityReady, *lacks
+		}
 	} else if e := c.table.Get(s.Entry); e != nil && (e.Result != nil || e.Phase == instancetable.Settling) {
 		l.State = api.ActivityExecuted
 	}

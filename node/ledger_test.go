@@ -26,13 +26,19 @@ func (b broken) Run(context.Context, program.Call) program.Result { return b.res
 // nodeWith opens and launches a node whose only program, echo, ends with a result.
 func nodeWith(t *testing.T, r program.Result) *node.Node {
 	t.Helper()
+	return nodeOf(t, broken{r})
+}
+
+// nodeOf opens and launches a node whose only program, echo, is p.
+func nodeOf(t *testing.T, p program.Program) *node.Node {
+	t.Helper()
 	engine, err := badger.Open(badger.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n, err := node.Open(node.Options{
 		Name: "A", Engine: engine, Log: zerolog.Nop(),
-		Registry: program.RegistryOf(map[processtable.ProgramID]program.Entry{"echo": {Program: broken{r}, Kind: program.KindExec}}),
+		Registry: program.RegistryOf(map[processtable.ProgramID]program.Entry{"echo": {Program: p, Kind: program.KindExec}}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -98,6 +98,8 @@ type Node struct {
 	definers atomic.Pointer[Definers]
 	running  context.Context // ends when programs are to end
 	kill     context.CancelFunc
+	begins   context.Context // ends when no program is to begin any more
+	rest     context.CancelFunc
 
 	mu      sync.Mutex
 	tables  map[processtable.ProcessID]*thread
@@ -136,6 +138,7 @@ func Open(o Options) (*Node, error) {
 		failed:  make(chan error, 1),
 	}
 	n.running, n.kill = context.WithCancel(context.Background())
+	n.begins, n.rest = context.WithCancel(n.running)
 	n.retain, n.standings = newRetention(n), n.askStandings
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
@@ -268,6 +271,7 @@ func (n *Node) Stop(ctx context.Context) error {
 		}
 	}
 	n.slots.close()
+	n.rest()
 	n.drain(ctx, threads)
 	n.kill()
 	n.rebuilds.all.Wait()

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -225,7 +226,7 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 		}
 		w := waiting{Activity: string(a.Name), Program: string(a.Program), Due: l.Due}
 		if l.State == api.ActivityReady && !l.Due.After(n.clock.Now()) {
-			w.Held = n.pressure.why(a, l.Origin)
+			w.Held = cmp.Or(l.Held, n.pressure.why(a, l.Origin))
 		}
 		w.Aside = asideOf(r.asides, l)
 		for _, from := range l.Waits {

@@ -225,16 +225,36 @@ func (t *thread) invoke(run *invocation) {
 	}()
 }
 
-// attempt runs the program once. It gives nil, and ends the node, if the program could
-// not be noted where it would be found after a crash (P2).
+// attempt runs the program once. It gives nil if it never ran: the node is stopping, or
+// ends, since the program could not be noted where it would be found after a crash (P2).
 func (t *thread) attempt(ctx context.Context, run *invocation) *navigator.Result {
+	a := run.activity
+	r := t.whileShort(ctx, run)
+	switch {
+	case errors.Is(r.Err, program.ErrLedger):
+		t.node.fatal(r.Err)
+		return nil
+	case errors.Is(r.Err, program.ErrShort) && t.node.begins.Err() != nil:
+		return nil
+	}
+	out := &navigator.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended}
+	if r.Err != nil {
+		out.Err = r.Err.Error()
+	} else if err := t.node.checkSize(r.Output); err != nil {
+		out.Err = fmt.Sprintf("output of program %s: %v", a.Program, err)
+	}
+	return out
+}
+
+// runProgram runs the program that is registered now, if one is.
+func (t *thread) runProgram(ctx context.Context, run *invocation) program.Result {
 	a := run.activity
 	entry, ok := t.node.registry().Lookup(a.Program)
 	if !ok {
-		return &navigator.Result{Started: run.started, Ended: run.started, Err: fmt.Sprintf(
+		return program.Result{Started: run.started, Ended: run.started, Err: fmt.Errorf(
 			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", a.Program, t.node.name)}
 	}
-	r := entry.Program.Run(ctx, program.Call{
+	return entry.Program.Run(ctx, program.Call{
 		Process:   t.core.id().String(),
 		Instance:  run.entry.Instance.String(),
 		Activity:  string(a.Name),
@@ -248,17 +268,6 @@ func (t *thread) attempt(ctx context.Context, run *invocation) *navigator.Result
 				Str("program", string(a.Program)).Msg(line)
 		},
 	})
-	if errors.Is(r.Err, program.ErrLedger) {
-		t.node.fatal(r.Err)
-		return nil
-	}
-	out := &navigator.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended}
-	if r.Err != nil {
-		out.Err = r.Err.Error()
-	} else if err := t.node.checkSize(r.Output); err != nil {
-		out.Err = fmt.Sprintf("output of program %s: %v", a.Program, err)
-	}
-	return out
 }
 
 // idempotencyKey is the same for every attempt of one execution, and for no other (P1).

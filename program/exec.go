@@ -69,7 +69,7 @@ var keepFiles = sync.OnceFunc(func() {
 func (p *command) Run(ctx context.Context, c Call) Result {
 	r := Result{Started: time.Now()}
 	r.RC, r.Output, r.Err = p.attempt(ctx, &c)
-	r.Err = secrets(nil).reason(r.Err)
+	r.Err = secrets(nil).reason(short(r.Err))
 	r.Final = errors.Is(r.Err, ErrSuspect)
 	r.Ended = time.Now()
 	return r

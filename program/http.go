@@ -126,7 +126,7 @@ func newService(s Spec, o Options) (Program, error) {
 func (p *service) Run(ctx context.Context, c Call) Result {
 	r := Result{Started: time.Now()}
 	r.RC, r.Output, r.Err = p.run(ctx, &c)
-	r.Err = secrets(nil).reason(r.Err)
+	r.Err = secrets(nil).reason(short(r.Err))
 	r.Ended = time.Now()
 	return r
 }

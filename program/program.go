@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"fmqm/container"
 )
@@ -46,8 +49,9 @@ type Result struct {
 	// Err says why the attempt failed whatever the return code: the program could not be
 	// started, was killed by a signal, overran its timeout (ErrTimeout), wrote what is not
 	// its output container. It wraps ctx.Err() where Run's own ctx ended it: that says
-	// nothing of the program, and ErrLedger where the node must stop: neither was an
-	// attempt. A return code that nothing reads is not in it.
+	// nothing of the program, ErrLedger where the node must stop, and ErrShort where it
+	// could not be started now: none of these was an attempt. A return code that nothing
+	// reads is not in it.
 	Err            error
 	Final          bool      // with Err: another attempt must not be made before somebody has looked
 	Started, Ended time.Time // for people
@@ -55,6 +59,35 @@ type Result struct {
 
 // ErrTimeout is wrapped where a program was ended because it overran its timeout.
 var ErrTimeout = errors.New("overran its timeout")
+
+// ErrShort is wrapped where a program could not be started because this machine is short
+// of files, processes or memory at the moment. Nothing of it has run: it is to be tried
+// again later.
+var ErrShort = errors.New("cannot be started now")
+
+// shortages are the errors of a machine that is short of something, and what to do.
+var shortages = []struct {
+	err    syscall.Errno
+	remedy string
+}{
+	{unix.EMFILE, "raise LimitNOFILE of the daemon's unit, or lower `concurrency`"},
+	{unix.ENFILE, "the machine has too many files open: raise fs.file-max, or see what has them open"},
+	{unix.EAGAIN, "raise TasksMax of the daemon's unit, or see what runs so many processes"},
+	{unix.ENOMEM, "see what takes the memory, or raise MemoryMax of the daemon's unit"},
+}
+
+// short makes an ErrShort of an error that says that the machine is short of something.
+func short(err error) error {
+	if errors.Is(err, ErrLedger) || errors.Is(err, ErrShort) {
+		return err
+	}
+	for _, s := range shortages {
+		if errors.Is(err, s.err) {
+			return fmt.Errorf("%w: %w: %s", ErrShort, s.err, s.remedy)
+		}
+	}
+	return err
+}
 
 // Limits of what programs write.
 const (

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fmqm/program"
+)
+
+// Pauses between tries to start a program on a machine that is short of files, processes
+// or memory.
+const (
+	shortPause    = 250 * time.Millisecond
+	shortPauseMax = 30 * time.Second
+)
+
+// whileShort runs the program. A try on a machine that is short of what every program
+// needs is no attempt: it is repeated, with growing pauses, and the activity is ready
+// meanwhile. It keeps its place: the next one would fare no better.
+func (t *thread) whileShort(ctx context.Context, run *invocation) program.Result {
+	for pause := shortPause; ; pause = min(2*pause, shortPauseMax) {
+		r := t.runProgram(ctx, run)
+		if !errors.Is(r.Err, program.ErrShort) {
+			run.lacks.Store(nil)
+			return r
+		}
+		if run.lacks.Load() == nil {
+			t.log.Warn().Stringer("instance", run.entry.Instance).Str("activity", string(run.activity.Name)).
+				Str("program", string(run.activity.Program)).Err(r.Err).Msg("the program waits: it is tried again, and this is no attempt")
+		}
+		lacks := "program " + string(run.activity.Program) + " to be started, which is tried again: " + r.Err.Error()
+		run.lacks.Store(&lacks)
+		if !t.node.pause(ctx, pause) {
+			return r
+		}
+	}
+}
+
+// pause waits, and says whether there is still something to wait for: the program was
+// not ended early, and the node does not stop.
+func (n *Node) pause(ctx context.Context, d time.Duration) bool {
+	over := make(chan struct{})
+	stop := n.clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+	case <-n.begins.Done():
+	}
+	return false
+}
