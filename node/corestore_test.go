@@ -141,6 +141,9 @@ func (s *modelStore) examine(p *pendingTx) error {
 
 func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
 	for _, c := range tx.Consume {
+		if c.Replaces != nil {
+			s.checkReplaces(tx, c)
+		}
 		for _, k := range c.Keys {
 			delete(s.entries[c.Entry], k)
 			if k.Kind == message.KindRecord {
@@ -176,6 +179,26 @@ func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
 		s.aside = slices.Delete(s.aside, i, i+1)
 	}
 	return remote
+}
+
+// checkReplaces compares what a submitter says that it replaces of an entry with what
+// is there.
+func (s *modelStore) checkReplaces(tx *queue.Tx, c queue.Consume) {
+	var goes []message.Key
+	for _, other := range tx.Consume {
+		if other.Entry == c.Entry {
+			goes = append(goes, other.Keys...)
+		}
+	}
+	for _, m := range tx.Put {
+		if m.Entry() != c.Entry {
+			continue
+		}
+		_, there := s.entries[c.Entry][m.Key()]
+		if said := slices.Contains(c.Replaces, m.Key()); said != (there && !slices.Contains(goes, m.Key())) {
+			panic(fmt.Sprintf("%v of %s: said to replace: %v, is there: %v", m.Key(), c.Entry.Activity, said, there))
+		}
+	}
 }
 
 func (s *modelStore) setAside(number uint64) int {

@@ -66,8 +66,8 @@ func (c *core) addEntry(s *settlement, e *instancetable.Entry, state *navigator.
 		s.ended = append(s.ended, e.Key)
 	} else {
 		s.kept = e
+		consume.Replaces = []message.Key{}
 	}
-	s.tx.Consume = append(s.tx.Consume, consume)
 	if !effects.Timer.IsZero() {
 		s.tx.Timers = append(s.tx.Timers, queue.Timer{Due: effects.Timer, Process: c.id(), Entry: e.Key})
 	}
@@ -75,9 +75,13 @@ func (c *core) addEntry(s *settlement, e *instancetable.Entry, state *navigator.
 	for _, m := range effects.Put {
 		if m.Entry() == e.Key {
 			s.own = append(s.own, m)
+			if key := m.Key(); slices.Contains(e.State.Keys, key) {
+				consume.Replaces = append(consume.Replaces, key)
+			}
 		}
 		c.route(s, m)
 	}
+	s.tx.Consume = append(s.tx.Consume, consume)
 	if effects.Outcome.What != navigator.Nothing {
 		s.tx.Audit = append(s.tx.Audit, c.audit(e.Key, state, effects, now))
 	}

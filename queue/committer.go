@@ -73,6 +73,7 @@ func (m *Manager) commitLoop() {
 				m.fail(cause)
 				return
 			}
+			m.takeStockIfDue()
 			if !m.collect() && m.core.idle() {
 				break
 			}
@@ -197,6 +198,7 @@ func (m *Manager) publish(g *group) {
 			m.process(w.tx.Tables[i].Process).gotTable()
 		}
 	}
+	m.stock.unsure.Store(m.core.unsure)
 	m.publishMarkers(g)
 }
 

@@ -38,11 +38,10 @@ type core struct {
 	alone  bool // the next transaction is large: it gets a group of its own
 	staged *stagedFilter
 	fresh  map[string]*bodyRef // by record, for what the group changes: nil if it has nothing staged
-	// present says of messages that were looked up whether they are there once the group is.
-	present map[string]bool
-	lossy   bool // a store was lost, here or at a peer: any message may come again
-	trims   []trimRequest
-	taken   map[uint64]bool // of what is set aside, by the group
+	lossy  bool                // a store was lost, here or at a peer: any message may come again
+	unsure uint64              // puts of which it is not known whether they replaced a message
+	trims  []trimRequest
+	taken  map[uint64]bool // of what is set aside, by the group
 	// highestTaken is the highest number that was ever taken out of what is set aside.
 	highestTaken uint64
 	late         []lateMarks // entries whose consumption was reported, until stragglers are through
@@ -136,7 +135,7 @@ func (c *core) handle(g *group, w *work) (bool, error) {
 			w.err = c.examine(w)
 		}
 		if w.err == nil {
-			if err := first1(c.findReplaced(w), c.countPuts(w)); err != nil {
+			if err := c.findReplaced(w); err != nil {
 				return false, err
 			}
 			w.size += c.size(&store.Batch{Ops: w.extra})
@@ -276,9 +275,14 @@ func (c *core) apply(g *group, w *work) {
 			k.process.consume(k.consume)
 		}
 	}
+	again := c.lossy || len(w.tx.TakeAside) > 0
 	for i := range w.local {
-		entry := w.local[i].message.Entry()
-		w.local[i].process.put(&entry, w.local[i].adds)
+		put := &w.local[i]
+		entry := put.message.Entry()
+		put.process.put(&entry, put.adds)
+		if put.adds && (again || !put.sure) {
+			c.unsure++
+		}
 	}
 	for i := range w.items {
 		c.number(g, w, &w.items[i])
@@ -386,7 +390,6 @@ func (c *core) finish(g *group, submitted uint64) {
 		c.version = g.version
 	}
 	clear(c.fresh)
-	clear(c.present)
 	clear(c.taken)
 	c.forgetLate()
 	var consumed []consumePut

@@ -71,6 +71,7 @@ type Manager struct {
 	submitted uint64
 	trims     []trimRequest
 	trimDue   bool
+	stockDue  bool // what is stored is to be counted anew
 	stopTrim  func() bool
 	stopping  bool
 	abandoned bool  // what was submitted is not to be committed any more

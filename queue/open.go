@@ -88,7 +88,6 @@ func newManager(engine store.Engine, o Options) *Manager {
 		tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
 		staged:   newStagedFilter(),
 		fresh:    map[string]*bodyRef{},
-		present:  map[string]bool{},
 		taken:    map[uint64]bool{},
 	}
 	return m

@@ -65,6 +65,7 @@ type localPut struct {
 	message *message.Message
 	op      int
 	adds    bool // to what is stored: it replaces nothing
+	sure    bool // that it does, unless messages come again
 }
 
 // itemPut is an item for a transmission queue that has no number yet.
@@ -222,7 +223,9 @@ func (b *builder) putLocal(m *message.Message) {
 	op := b.sealed(key, b.cut(start))
 	b.name(staged, op)
 	b.replaces = append(b.replaces, op)
-	b.local = append(b.local, localPut{process: b.m.process(m.Queue.Process), message: m, op: op})
+	put := localPut{process: b.m.process(m.Queue.Process), message: m, op: op}
+	b.countPut(&put)
+	b.local = append(b.local, put)
 }
 
 func (b *builder) encode(m message.Message) bool {

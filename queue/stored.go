@@ -2,77 +2,193 @@ package queue
 
 import (
 	"bytes"
-	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
 )
 
-// How much lies in each process queue, and how much is set aside, is always known
-// without reading it: what the store had at open is counted once, beside the first
-// commits, and each commit adds what it puts and takes off what it removes.
+// How much lies in each process queue, and how much is set aside, is known without
+// reading it: what the store had at open is counted once, beside the first commits, and
+// each commit adds what it puts and takes off what it removes. The committer reads
+// nothing for that. Where it cannot know whether a message takes the place of one that is
+// there, it adds it, and notes that it is not sure; who asks then has all counted anew,
+// beside the commits, now and then.
 
-// stocktaking counts what the store had at open.
+const (
+	// recountPause is how long a count is good for, at least, though not sure.
+	recountPause = time.Minute
+	// recountShare is how many times as long as it took it is good for, at least.
+	recountShare = 50
+)
+
+// stocktaking counts what the store has.
 type stocktaking struct {
 	running sync.WaitGroup
 	stop    atomic.Bool
-	left    atomic.Int32 // classes that are not counted yet
-	aside   atomic.Int64 // what is set aside; below what was counted until all is
+	counted atomic.Bool   // once, at least
+	aside   atomic.Int64  // what is set aside; below what was counted until all is
+	unsure  atomic.Uint64 // puts of which it is not known whether they replaced
+	known   atomic.Uint64 // of these, those that the last count has seen
+
+	mu       sync.Mutex
+	counting bool      // a count is under way, or asked for
+	next     time.Time // not before
+}
+
+// stock is one count of all process queues.
+type stock struct {
+	begun  time.Time
+	unsure uint64
+	before map[processtable.ProcessID]int // what was taken for the count at its beginning
+
+	mu     sync.Mutex
+	has    map[processtable.ProcessID]int
+	failed bool
 }
 
 // Stored gives the messages in a process queue: what has come and was not yet removed
 // by what it led to, and the records of the instances that were started here. Markers
 // are not among them. counted is false while what the store had at open is being counted.
+// Notices that come again, and after a store was lost, here or at a peer, all that comes
+// again, may count twice for some minutes: StoredExactly says so.
 func (m *Manager) Stored(id processtable.ProcessID) (messages int, counted bool) {
-	if m.stock.left.Load() > 0 {
+	if !m.stock.counted.Load() {
 		return 0, false
 	}
+	m.recount()
 	p := m.process(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stored, true
 }
 
+// StoredExactly says whether nothing counts twice in what Stored gives.
+func (m *Manager) StoredExactly() bool {
+	return m.stock.counted.Load() && m.stock.unsure.Load() == m.stock.known.Load()
+}
+
 // AsideCount says how many messages are set aside; counted as for Stored.
 func (m *Manager) AsideCount() (messages int, counted bool) {
-	if m.stock.left.Load() > 0 {
+	if !m.stock.counted.Load() {
 		return 0, false
 	}
 	return int(m.stock.aside.Load()), true
 }
 
-// takeStock begins to count. It returns as soon as the scans see the store as it is at
-// this moment: nothing that is committed later is in them.
-func (m *Manager) takeStock() {
-	classes := []byte{classMessage, classRecord, classSetAside}
-	m.stock.left.Store(int32(len(classes)))
-	for _, class := range classes {
-		begun := make(chan struct{})
-		m.stock.running.Go(func() {
-			if err := m.countClass(class, sync.OnceFunc(func() { close(begun) })); err != nil {
-				_ = m.judge(err) // it stops the manager, unless that is closed already
-				return
-			}
-			m.stock.left.Add(-1)
-		})
-		<-begun
+// recount has the committer begin a count, if one is needed and it is time for it.
+func (m *Manager) recount() {
+	if m.StoredExactly() {
+		return
+	}
+	m.stock.mu.Lock()
+	due := !m.stock.counting && !m.clock.Now().Before(m.stock.next)
+	m.stock.counting = m.stock.counting || due
+	m.stock.mu.Unlock()
+	if !due {
+		return
+	}
+	m.mu.Lock()
+	m.stockDue = true
+	m.mu.Unlock()
+	signal(m.kick)
+}
+
+// takeStockIfDue begins the count that recount has asked for.
+func (m *Manager) takeStockIfDue() {
+	m.mu.Lock()
+	due := m.stockDue
+	m.stockDue = false
+	m.mu.Unlock()
+	if due {
+		m.takeStock()
 	}
 }
 
+// takeStock begins to count. It returns as soon as the scans see the store as it is at
+// this moment, between two commits: nothing that is committed later is in them.
+func (m *Manager) takeStock() {
+	s := &stock{
+		begun: m.clock.Now(), unsure: m.stock.unsure.Load(),
+		before: map[processtable.ProcessID]int{}, has: map[processtable.ProcessID]int{},
+	}
+	m.registry.RLock()
+	for id, p := range m.registry.processes {
+		p.mu.Lock()
+		s.before[id] = p.stored
+		p.mu.Unlock()
+	}
+	m.registry.RUnlock()
+	scans := []func(begun func()) error{
+		func(begun func()) error { return m.countClass(s, classMessage, begun) },
+		func(begun func()) error { return m.countClass(s, classRecord, begun) },
+	}
+	if !m.stock.counted.Load() {
+		scans = append(scans, m.countAside)
+	}
+	var all sync.WaitGroup
+	for _, scan := range scans {
+		seen := make(chan struct{})
+		begun := sync.OnceFunc(func() { close(seen) })
+		all.Add(1)
+		m.stock.running.Go(func() {
+			defer all.Done()
+			defer begun()
+			if err := scan(begun); err != nil {
+				s.fail()
+				_ = m.judge(err) // it stops the manager, unless that is closed already
+			}
+		})
+		<-seen
+	}
+	m.stock.running.Go(func() {
+		all.Wait()
+		m.tookStock(s)
+	})
+}
+
+func (s *stock) fail() {
+	s.mu.Lock()
+	s.failed = true
+	s.mu.Unlock()
+}
+
+// tookStock puts right what each process queue was taken to have.
+func (m *Manager) tookStock(s *stock) {
+	if s.failed || m.stock.stop.Load() {
+		return
+	}
+	for id := range s.before {
+		s.has[id] += 0
+	}
+	for id, has := range s.has {
+		p := m.process(id)
+		p.mu.Lock()
+		p.stored += has - s.before[id]
+		p.mu.Unlock()
+	}
+	m.stock.known.Store(s.unsure)
+	m.stock.counted.Store(true)
+	now := m.clock.Now()
+	m.stock.mu.Lock()
+	m.stock.counting = false
+	m.stock.next = now.Add(max(recountPause, recountShare*now.Sub(s.begun)))
+	m.stock.mu.Unlock()
+}
+
 // countClass counts the records of a class, and calls begun once it sees the store.
-func (m *Manager) countClass(class byte, begun func()) error {
-	defer begun()
+func (m *Manager) countClass(s *stock, class byte, begun func()) error {
 	count, prefix := 0, []byte(nil)
 	note := func() {
-		switch {
-		case class == classSetAside:
-			m.stock.aside.Add(int64(count))
-		case prefix != nil:
+		if prefix != nil {
 			k := keyReader{rest: prefix[1:]}
-			m.process(k.process()).hasStored(count)
+			s.mu.Lock()
+			s.has[k.process()] += count
+			s.mu.Unlock()
 		}
 		count = 0
 	}
@@ -81,7 +197,7 @@ func (m *Manager) countClass(class byte, begun func()) error {
 		if m.stock.stop.Load() {
 			return errEnough
 		}
-		if class != classSetAside && (prefix == nil || !bytes.HasPrefix(key, prefix)) {
+		if prefix == nil || !bytes.HasPrefix(key, prefix) {
 			note()
 			k := keyReader{rest: key[1:]}
 			if k.process(); k.bad {
@@ -98,49 +214,41 @@ func (m *Manager) countClass(class byte, begun func()) error {
 	return err
 }
 
-func (p *process) hasStored(messages int) {
-	p.mu.Lock()
-	p.stored += messages
-	p.mu.Unlock()
+func (m *Manager) countAside(begun func()) error {
+	return m.scan(store.ScanOptions{Prefix: []byte{classSetAside}, KeysOnly: true}, func(_, _ []byte) error {
+		begun()
+		if m.stock.stop.Load() {
+			return errEnough
+		}
+		m.stock.aside.Add(1)
+		return nil
+	})
 }
 
 // isStored says whether a message of a kind is counted.
 func isStored(k message.Kind) bool { return k != message.KindMarker }
 
-// countPuts finds which messages that w puts take the place of one that is there. Of
-// the connectors of an entry each comes once, unless a store was lost, here or at a
-// peer, or an operator lets one come again: they are not looked up, since they are most
-// of what is put.
-func (c *core) countPuts(w *work) error {
-	all := c.lossy || len(w.tx.TakeAside) > 0
-	looksUp := func(k message.Kind) bool { return isStored(k) && (all || k != message.KindConnector) }
+// countPut says what a put adds to what is stored. Connectors and records come once
+// each, unless a store was lost or an operator lets one come again; the committer knows
+// about that. Of an entry that the transaction was decided on, the submitter may know.
+func (w *work) countPut(put *localPut) {
+	kind := put.message.Kind
+	put.adds = isStored(kind)
+	put.sure = !put.adds || kind == message.KindConnector || kind == message.KindRecord
+	if put.sure {
+		return
+	}
+	entry, key := put.message.Entry(), put.message.Key()
 	for i := range w.consumes {
-		k := w.consumes[i].consume
-		for _, key := range k.Keys {
-			if looksUp(key.Kind) {
-				c.present[string(appendMessageKey(nil, k.Process, &k.Entry, key))] = false
+		if k := w.consumes[i].consume; k.Replaces != nil && k.Entry == entry && k.Process == put.message.Queue.Process {
+			put.sure = true
+			put.adds = !slices.Contains(k.Replaces, key)
+			for n := range w.local {
+				put.adds = put.adds && !bytes.Equal(w.ops[w.local[n].op].Key, w.ops[put.op].Key)
 			}
+			return
 		}
 	}
-	for i := range w.local {
-		put := &w.local[i]
-		put.adds = isStored(put.message.Kind)
-		if !looksUp(put.message.Kind) {
-			continue
-		}
-		key := w.ops[put.op].Key
-		there, known := c.present[string(key)]
-		if !known {
-			_, err := c.get(key)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err
-			}
-			there = err == nil
-		}
-		put.adds = !there
-		c.present[string(key)] = true
-	}
-	return nil
 }
 
 // loadLossy finds whether a store was lost, here or at a peer.

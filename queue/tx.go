@@ -50,7 +50,11 @@ type Consume struct {
 	Process processtable.ProcessID
 	Entry   message.Entry
 	Keys    []message.Key
-	Due     time.Time // the timer to remove; zero if none
+	// Replaces are, of the messages that the transaction puts for this entry, those that
+	// take the place of one that is stored, where the submitter knows that; nil: it does
+	// not. It is for what Stored counts.
+	Replaces []message.Key
+	Due      time.Time // the timer to remove; zero if none
 }
 
 // Timer wakes an entry once Due has come by the machine's clock: its mailbox gets a

@@ -88,7 +88,7 @@ type model struct {
 func testModel(t *testing.T, open storetest.Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newSite(t, open)
-		s.check(s.NoteAnew()) // else a connector comes only once, and is not looked up
+		s.check(s.NoteAnew()) // else a connector comes only once
 		s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procP, Definition: defP}}})
 		mb := s.Mailbox(procP)
 		m := model{
@@ -172,6 +172,14 @@ func (m *model) draw(t *rapid.T) (tx *queue.Tx, stale bool) {
 		for _, k := range slices.SortedFunc(maps.Keys(m.local[e]), compareKeys) {
 			if rapid.Bool().Draw(t, "take") {
 				c.Keys = append(c.Keys, k)
+			}
+		}
+		if rapid.Bool().Draw(t, "knows") {
+			c.Replaces = []message.Key{}
+			for k := range m.local[e] {
+				if !slices.Contains(c.Keys, k) {
+					c.Replaces = append(c.Replaces, k)
+				}
 			}
 		}
 		tx.Consume = append(tx.Consume, c)

@@ -3,6 +3,7 @@ package queuetest
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
@@ -10,15 +11,15 @@ import (
 	"fmqm/queue"
 )
 
-// messages gives the count of what lies in a process queue, once what was there at open
-// is counted.
+// messages gives the count of what lies in a process queue, once that is sure.
 func (s *site) messages(id processtable.ProcessID) int {
-	for {
-		if n, counted := s.Stored(id); counted {
-			return n
-		}
+	for !s.StoredExactly() {
+		s.clock.Advance(time.Minute)
+		s.Stored(id) // which begins a count
 		runtime.Gosched()
 	}
+	n, _ := s.Stored(id)
+	return n
 }
 
 func (s *site) aside() int {
@@ -30,9 +31,9 @@ func (s *site) aside() int {
 	}
 }
 
-// testStored: how much lies in each process queue, and is set aside, is known at any
-// moment, by what was put and removed; what replaces a message adds nothing, and markers
-// do not count.
+// testStored: how much lies in each process queue, and is set aside, is known by what was
+// put and removed; what replaces a message adds nothing once all is counted anew, or at
+// once where the submitter knows, and markers do not count.
 func testStored(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	want := func(p, q, aside int) {
@@ -51,7 +52,16 @@ func testStored(t *testing.T, open storetest.Open) {
 	s.must(put(msg("B", 1, "a", "b"), kind(msg("A", 1, "", ""), message.KindMarker)))
 	want(5, 1, 0)
 
+	own := consume(msg("A", 1, "a", "b"), snapshot)
+	own.Keys, own.Replaces = nil, []message.Key{snapshot.Key()}
+	s.must(&queue.Tx{Consume: []queue.Consume{own}, Put: []message.Message{snapshot}})
+	if n, counted := s.Stored(procP); n != 5 || !counted || !s.StoredExactly() {
+		t.Errorf("%d messages after one was replaced by who knows it, want 5", n)
+	}
 	s.must(put(snapshot, notice)) // replaced
+	if n, _ := s.Stored(procP); n != 7 || s.StoredExactly() {
+		t.Errorf("%d messages, and that is said to be exact", n)
+	}
 	s.must(put(notice, notice))
 	want(5, 1, 0)
 	s.must(&queue.Tx{Consume: []queue.Consume{consume(notice, record)}, Put: []message.Message{notice}})
