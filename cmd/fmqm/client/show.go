@@ -73,7 +73,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 			return err
 		}
 		when := common.Time
-		if common.TerminalWidth(w) > 0 { // there lines should not break: the head says the day
+		if p.Narrow() { // there lines should not break: the head says the day
 			when = timeOf(st.Started)
 		}
 		rows := make([][]string, len(st.Activities))
@@ -179,8 +179,8 @@ func listCommand() *cli.Command {
 		UsageText:   "fmqm list\nfmqm list --all -o jsonl",
 		Flags:       printing(&cli.BoolFlag{Name: "all", Usage: "also those that have ended"}),
 		Action: asks(func(c *cli.Context, a asked) error {
-			columns, cells := listColumns(common.TerminalWidth(common.From(c).Out) > 0, c.Bool("all"), time.Now())
-			list := a.printer.List(false, columns...).Fold()
+			columns, cells := listColumns(a.printer.Narrow(), c.Bool("all"), time.Now())
+			list := a.printer.List(false, columns...)
 			request := api.ListRequest{All: c.Bool("all"), Limit: api.MaxPage}
 			for more := true; more; {
 				page, err := a.client.List(c.Context, request)

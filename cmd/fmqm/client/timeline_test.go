@@ -207,7 +207,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	}})
 	shown, _, code := onTerminal(t, 80, to, map[string]string{"NO_COLOR": "1"}, "status", id)
 	const rows = `
-ACTIVITY  NODE  STATE       ITERATIONS  RC  STARTED   ENDED                REASON
+ACTIVITY  NODE  STATE       ITERATIONS  RC  STARTED   ENDED
 receive   A     terminated  1           0   12:00:00  12:00:01
 ship      C     terminated  1           0   12:01:00  2025-06-02 01:00:00
 `

@@ -359,7 +359,7 @@ func TestAnUnknownFormatIsAUsageError(t *testing.T) {
 		return err
 	}}
 	code, _, err := run(t, a, "-o", "xml")
-	if want := "prog: -o xml: no such format: write table, json or jsonl\n"; code != cli.ExitUsage || err != want {
+	if want := "prog: -o xml: no such format: write table, wide, json or jsonl\n"; code != cli.ExitUsage || err != want {
 		t.Errorf("exit %d, %q, want %q", code, err, want)
 	}
 }

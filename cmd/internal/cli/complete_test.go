@@ -92,7 +92,7 @@ func TestComplete(t *testing.T) {
 		{[]string{"nonsense", ""}, ""},
 		{[]string{"start", "--w"}, "--wait|wait"},
 		{[]string{"start", "--format", "js"}, "json| jsonl|"},
-		{[]string{"start", "-o", ""}, "table| json| jsonl|"},
+		{[]string{"start", "-o", ""}, "table| wide| json| jsonl|"},
 		{[]string{"start", "--format=t"}, "--format=table|"},
 		{[]string{"start", "--input", ""}, ""},
 		{[]string{"start", "--wait", "or"}, "order@1|0 activities order@2|0 activities"},

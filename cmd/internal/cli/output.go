@@ -18,20 +18,24 @@ type Format string
 
 const (
 	Table Format = "table"
+	// Wide is Table without broken cells, and with all columns, also on a narrow terminal.
+	// A [Printer] has it as Table.
+	Wide  Format = "wide"
 	JSON  Format = "json"  // one object, or an array of them, over several lines
 	JSONL Format = "jsonl" // one object a line
 )
 
 // OutputFlag is -o, for every command that prints data.
 func OutputFlag() cli.Flag {
-	return &cli.StringFlag{Name: "o", Aliases: []string{"format"}, Value: string(Table), Usage: "print as `FORMAT`: table, json or jsonl (default: table)"}
+	return &cli.StringFlag{Name: "o", Aliases: []string{"format"}, Value: string(Table), Usage: "print as `FORMAT`: table, wide, json or jsonl (default: table)"}
 }
 
 // Printer writes data to standard output in the format that -o says.
 type Printer struct {
-	Format Format
+	Format Format // Table, JSON or JSONL
 	Style  Style
 	w      io.Writer
+	room   int // characters of a table's line; 0: as many as are wanted
 }
 
 // NewPrinter gives the printer that the flags of c ask for.
@@ -39,11 +43,21 @@ func NewPrinter(c *cli.Context) (*Printer, error) {
 	s := From(c)
 	p := &Printer{Format: Format(c.String("o")), Style: NewStyle(s.Out, s.Env), w: s.Out}
 	switch p.Format {
-	case Table, JSON, JSONL:
+	case Wide:
+		p.Format = Table
+		return p, nil
+	case Table:
+		p.room = TerminalWidth(s.Out)
+		return p, nil
+	case JSON, JSONL:
 		return p, nil
 	}
-	return nil, Usagef("-o %s: no such format: write table, json or jsonl", p.Format)
+	return nil, Usagef("-o %s: no such format: write table, wide, json or jsonl", p.Format)
 }
+
+// Narrow says whether a table should do without what it can: it is for a terminal, and
+// -o wide was not asked for.
+func (p *Printer) Narrow() bool { return p.room > 0 }
 
 // Object prints v: as JSON, or with table, which gets the printer's writer, for people.
 func (p *Printer) Object(v any, table func(w io.Writer) error) error {
@@ -85,14 +99,6 @@ type List struct {
 	rows    [][]string // of a table that is not live
 	widths  []int
 	count   int
-	room    int // of a line; 0: as much as is wanted
-}
-
-// Fold lets columns for which a terminal has no room stand on indented lines below the
-// others. Elsewhere a row stays a line.
-func (l *List) Fold() *List {
-	l.room = TerminalWidth(l.p.w)
-	return l
 }
 
 // Row prints v, or the cells where a table is asked for.
@@ -157,15 +163,22 @@ func (l *List) End() error {
 	if l.live || l.count == 0 {
 		return nil
 	}
+	if l.p.room > 0 {
+		l.columns, l.rows = filled(l.columns, l.rows)
+	}
+	l.widen(l.columns)
 	for _, row := range l.rows {
 		l.widen(row)
 	}
+	narrow(l.columns, l.widths, l.p.room)
 	if err := l.write(l.columns, true); err != nil {
 		return err
 	}
 	for _, row := range l.rows {
-		if err := l.write(row, false); err != nil {
-			return err
+		for _, line := range broken(row, l.widths) {
+			if err := l.write(line, false); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -203,24 +216,26 @@ func (l *List) widen(row []string) {
 }
 
 func (l *List) write(row []string, head bool) error {
-	l.widen(row)
+	if l.live {
+		l.widen(row)
+	}
 	var b strings.Builder
 	at := 0
 	for i, cell := range row {
-		if l.room > 0 && i > 0 && at+l.widths[i] > l.room {
+		if room := l.p.room; !l.live && room > 0 && i > 0 && at+l.widths[i] > room {
 			line := strings.TrimRight(b.String(), " ")
 			b.Reset()
 			b.WriteString(line + "\n    ")
 			at = len("    ")
 		}
-		at += l.widths[i] + 2
+		at += l.widths[i] + gap
 		painted := l.p.Style.state(cell)
 		if head {
 			painted = l.p.Style.Faint(cell)
 		}
 		b.WriteString(painted)
 		if i < len(row)-1 {
-			b.WriteString(strings.Repeat(" ", l.widths[i]-utf8.RuneCountInString(cell)+2))
+			b.WriteString(strings.Repeat(" ", l.widths[i]-utf8.RuneCountInString(cell)+gap))
 		}
 	}
 	_, err := io.WriteString(l.p.w, strings.TrimRight(b.String(), " ")+"\n")
@@ -229,7 +244,7 @@ func (l *List) write(row []string, head bool) error {
 
 // WriteTable prints a table that is known whole.
 func (p *Printer) WriteTable(columns []string, rows [][]string) error {
-	l := (&Printer{Format: Table, Style: p.Style, w: p.w}).List(false, columns...)
+	l := (&Printer{Format: Table, Style: p.Style, w: p.w, room: p.room}).List(false, columns...)
 	for _, r := range rows {
 		if err := l.Row(nil, r...); err != nil {
 			return err
