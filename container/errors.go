@@ -54,19 +54,42 @@ func inside(step string, err error) error {
 
 // unknownMember is the error for a name that t does not have.
 func unknownMember(t *Type, name string) error {
-	names := t.MemberNames()
 	remedy := "remove it or correct its name"
-	if len(names) == 0 {
+	switch {
+	case len(t.Members) == 0:
 		remedy = "remove it"
-	}
-	if near, ok := Nearest(name, names); ok {
-		remedy = "did you mean " + near
+	case len(t.Members) <= mostCompared:
+		if near, ok := Nearest(name, t.MemberNames()); ok {
+			remedy = "did you mean " + near
+		}
 	}
 	owner := t.Name
 	if owner == "" {
 		owner = "the container"
 	}
-	return inMember(shown(name), fault(remedy, "unknown member; %s has %s", owner, joined(names)))
+	return inMember(shown(name), fault(remedy, "unknown member; %s has %s", owner, t.listed()))
+}
+
+// A structure with more members than these was made by a program. Whatever its size, an
+// error about it costs the same.
+const (
+	mostCompared = 1000
+	mostListed   = 20
+)
+
+// listed names the members of a structure, or the first ones of many.
+func (t *Type) listed() string {
+	if len(t.Members) == 0 {
+		return "no members"
+	}
+	var names []string
+	for _, m := range t.Members[:min(len(t.Members), mostListed)] {
+		names = append(names, m.Name)
+	}
+	if more := len(t.Members) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // shown writes a name that could be anything for an error text.
@@ -79,8 +102,12 @@ func shown(name string) string {
 }
 
 // Nearest gives the one of names that name was probably meant to be: the one that
-// takes the fewest changes of a letter, if that is few for its length.
+// takes the fewest changes of a letter, if that is few for its length. It costs a
+// comparison with each of names; a text that is far longer than any name is none of them.
 func Nearest(name string, names []string) (string, bool) {
+	if len(name) > longestName {
+		return "", false
+	}
 	best, least := "", max(1, len(name)/3)+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n), least); d < least {
@@ -89,6 +116,9 @@ func Nearest(name string, names []string) (string, bool) {
 	}
 	return best, best != ""
 }
+
+// longestName is how many bytes a name may have to be compared with others.
+const longestName = 256
 
 // distance is Levenshtein's, or limit if it is not less.
 func distance(a, b string, limit int) int {

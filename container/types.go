@@ -1,7 +1,5 @@
 package container
 
-import "strings"
-
 // scalars are the shared types of the kinds without parts.
 var scalars = [...]*Type{
 	Bool:      {Kind: Bool, zero: 1},
@@ -185,12 +183,4 @@ func sameDefault(m, n Member) bool {
 		e = Zero(n.Type)
 	}
 	return Equal(d, e)
-}
-
-// joined lists names for an error text.
-func joined(names []string) string {
-	if len(names) == 0 {
-		return "no members"
-	}
-	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -300,7 +301,28 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, %v; want %q", name, got, ok, want)
 		}
 	}
-	if strings.Contains(joined(nil), ",") {
-		t.Error("no names are listed")
+	if _, ok := Nearest(strings.Repeat("x", longestName+1), []string{strings.Repeat("x", longestName)}); ok {
+		t.Error("a text of any length is compared with names")
+	}
+}
+
+// Whatever the size of a structure, what is said of a member that it does not have is short.
+func TestAnUnknownMemberOfALargeStructureIsToldInShort(t *testing.T) {
+	members := make([]Member, mostCompared+1)
+	for i := range members {
+		members[i] = Member{Name: fmt.Sprintf("m%d", i), Type: Scalar(Int)}
+	}
+	large, small := NewStructure("Large", members), NewStructure("Small", members[:22])
+	for _, test := range []struct {
+		t    *Type
+		want string
+	}{
+		{large, "unknown member; Large has m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, and 981 more: remove it or correct its name"},
+		{small, "unknown member; Small has m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, and 2 more: did you mean m21"},
+	} {
+		_, _, err := test.t.Resolve("m_21")
+		if err == nil || err.Error() != "m_21: "+test.want {
+			t.Errorf("%v", err)
+		}
 	}
 }

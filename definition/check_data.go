@@ -28,7 +28,7 @@ func (d *draft) data(n *yaml.Node) {
 		from, okFrom := d.dataSource(c)
 		to, okTo := d.dataTarget(c)
 		if !okFrom || !okTo ||
-			!d.unique(seen, c, "data", "write all its members in one mapping") || d.tooMany(c.at) {
+			!d.unique(seen, c, "data", "write all its members in one mapping") || d.overLimit(c.at) {
 			continue
 		}
 		d.follows(c, from, to)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"fmqm/internal/text"
 )
@@ -48,6 +47,48 @@ func Sort(ds []Diagnostic) {
 	})
 }
 
+// First gives at most n of a file's diagnostics, which are sorted, errors before warnings
+// where not all of them have room, in the order of the text; and as the last one, with the
+// remedy given, how many more there are. It is an error if an error is among those.
+func First(ds []Diagnostic, n int, remedy string) []Diagnostic {
+	if len(ds) <= n {
+		return ds
+	}
+	room := map[Severity]int{Error: n}
+	for _, d := range ds {
+		if d.Severity == Error && room[Error] > 0 {
+			room[Error]--
+		}
+	}
+	room[Error], room[Warning] = n-room[Error], room[Error]
+	var shown []Diagnostic
+	left := map[Severity]int{}
+	more := Diagnostic{Severity: Warning, Code: codeMore, Remedy: remedy}
+	for _, d := range ds {
+		if room[d.Severity] > 0 {
+			room[d.Severity]--
+			shown = append(shown, d)
+			continue
+		}
+		if len(left) == 0 {
+			more.File, more.Line, more.Column = d.File, d.Line, d.Column
+		}
+		left[d.Severity]++
+	}
+	if left[Error] > 0 {
+		more.Severity = Error
+	}
+	more.Message = fmt.Sprintf("%s and %s are not shown", counted(left[Error], "error"), counted(left[Warning], "warning"))
+	return append(shown, more)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // String is the diagnostic in one line, for people: place, severity, what is wrong, what
 // to do. What it repeats of the file cannot steer a terminal.
 func (d Diagnostic) String() string {
@@ -55,93 +96,5 @@ func (d Diagnostic) String() string {
 	return strings.ReplaceAll(text.Visible(line), "\n", `\n`)
 }
 
-// Text is the diagnostic for people: String, then the line of the source with a
-// caret beneath the place. Source is the text of the file that was loaded; without
-// that line (an empty file, another text) only String is given. It ends with a
-// newline.
-func (d Diagnostic) Text(source []byte) string {
-	lines := splitLines(string(source))
-	if d.Line < 1 || d.Line > len(lines) {
-		return d.String() + "\n"
-	}
-	shown, pad := excerpt(lines[d.Line-1], d.Column)
-	return fmt.Sprintf("%s\n    %s\n    %s^\n", d.String(), shown, pad)
-}
-
-// A line of up to excerptWhole characters is shown whole; of a longer one, so many
-// before and after the caret.
-const (
-	excerptWhole  = 120
-	excerptBefore = 60
-	excerptAfter  = 40
-)
-
-// excerpt clips a line around a column and gives the white space that brings the
-// caret beneath it: a tab where the line has a tab, so that any tab width is right.
-func excerpt(line string, column int) (shown, pad string) {
-	runes := []rune(line)
-	at := min(max(column-1, 0), len(runes))
-	from, to := 0, len(runes)
-	if len(runes) > excerptWhole {
-		from, to = max(0, at-excerptBefore), min(to, at+excerptAfter)
-	}
-	var b, p strings.Builder
-	if from > 0 {
-		b.WriteRune('…')
-		p.WriteByte(' ')
-	}
-	for i := from; i < to; i++ {
-		r := runes[i]
-		if text.Steers(r) {
-			r = unicode.ReplacementChar // one character for one: the caret stays right
-		}
-		b.WriteRune(r)
-		if i >= at {
-			continue
-		}
-		if r == '\t' {
-			p.WriteByte('\t')
-		} else {
-			p.WriteByte(' ')
-		}
-	}
-	if to < len(runes) {
-		b.WriteRune('…')
-	}
-	return b.String(), p.String()
-}
-
-// splitLines splits a text where YAML does: at LF, CR, CR LF, NEL, LS and PS. A byte
-// order mark before it is not part of the first line.
-func splitLines(source string) []string {
-	source = strings.TrimPrefix(source, "\uFEFF")
-	if source == "" {
-		return nil
-	}
-	var lines []string
-	start := 0
-	for i, r := range source {
-		switch r {
-		case '\n':
-			if i > 0 && source[i-1] == '\r' {
-				start = i + 1
-				continue
-			}
-			lines = append(lines, source[start:i])
-			start = i + 1
-		case '\r':
-			lines = append(lines, source[start:i])
-			start = i + 1
-		case '\u0085':
-			lines = append(lines, source[start:i])
-			start = i + 2
-		case '\u2028', '\u2029':
-			lines = append(lines, source[start:i])
-			start = i + 3
-		}
-	}
-	if start < len(source) {
-		lines = append(lines, source[start:])
-	}
-	return lines
-}
+// Text is NewSource(source).Text(d), for one diagnostic: for many, make the Source once.
+func (d Diagnostic) Text(source []byte) string { return NewSource(source).Text(d) }

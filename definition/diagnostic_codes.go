@@ -45,4 +45,6 @@ const (
 	codeUnread         = "container-unread"      // warning
 	codeUnset          = "container-unset"       // warning
 	codeOnRCUnread     = "on-rc-unread"          // warning
+	codeMore           = "more"                  // there is more than is shown; see First
+	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read
 )

@@ -41,7 +41,7 @@ func TestDiagnostics(t *testing.T) {
 // Every code of the language is shown by a case in testdata, or by a test that makes
 // its input.
 func TestEveryCodeIsShown(t *testing.T) {
-	shown := []string{codeEncoding} // TestEncoding
+	shown := []string{codeEncoding, codeMore, CodeUnreadable} // TestEncoding, TestFirst, and a script of fmqm-define
 	files, err := filepath.Glob("testdata/diagnostics/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
@@ -141,6 +141,39 @@ func TestSort(t *testing.T) {
 	Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	d := func(line int, severity Severity) Diagnostic {
+		return Diagnostic{File: "f", Line: line, Column: 2, Severity: severity, Code: "c"}
+	}
+	all := []Diagnostic{d(1, Warning), d(2, Error), d(3, Warning), d(4, Error), d(5, Error)}
+	for _, test := range []struct {
+		n    int
+		want string
+	}{
+		{6, "[1 2 3 4 5]"},
+		{5, "[1 2 3 4 5]"},
+		{4, "[1 2 4 5] more: 3 warning: 0 errors and 1 warning are not shown"},
+		{3, "[2 4 5] more: 1 warning: 0 errors and 2 warnings are not shown"},
+		{2, "[2 4] more: 1 error: 1 error and 2 warnings are not shown"},
+		{1, "[2] more: 1 error: 2 errors and 2 warnings are not shown"},
+	} {
+		lines, more := []int{}, ""
+		for _, shown := range First(all, test.n, "see all") {
+			if shown.Code != codeMore {
+				lines = append(lines, shown.Line)
+				continue
+			}
+			more = fmt.Sprintf(" more: %d %s: %s", shown.Line, shown.Severity, shown.Message)
+			if shown.File != "f" || shown.Column != 2 || shown.Remedy != "see all" {
+				t.Errorf("%d: %v", test.n, shown)
+			}
+		}
+		if got := fmt.Sprint(lines) + more; got != test.want {
+			t.Errorf("the first %d: %s, want %s", test.n, got, test.want)
+		}
 	}
 }
 

@@ -12,21 +12,37 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// MaxFile is how many bytes a file of definitions may have.
+const MaxFile = 8 << 20
+
+// maxDiagnostics is how many diagnostics of one file are kept.
+const maxDiagnostics = 100_000
+
 // Load reads the processes of a file, one for each YAML document, and says
 // everything that is wrong or doubtful with them, in the order of the text. Processes
 // are returned only if no diagnostic is an error; each of them then compiles. File is
 // used in positions only: Load reads no file. A YAML syntax error ends the file:
-// what stands before it is still checked. Load is pure and safe for concurrent use.
+// what stands before it is still checked. What it costs grows with the text, whatever
+// is wrong in it; a text over MaxFile is refused, and of over 100,000 diagnostics the
+// others are counted only. Load is pure and safe for concurrent use.
 func Load(file string, text []byte) ([]*Process, []Diagnostic) {
+	if len(text) > MaxFile {
+		return nil, []Diagnostic{{
+			File: file, Line: 1, Column: 1, Severity: Error, Code: codeLimit,
+			Message: fmt.Sprintf("the file has over %d bytes", MaxFile),
+			Remedy:  "write its processes into files of their own",
+		}}
+	}
 	l := &loader{
 		file:       file,
-		lines:      splitLines(string(text)),
+		Source:     NewSource(text),
 		conditions: map[conditionKey]checkedCondition{},
 	}
 	var processes []*Process
 	if l.encoding() {
 		processes = l.read(text)
 	}
+	l.tooMany()
 	Sort(l.diags)
 	l.diags = slices.Compact(l.diags)
 	if HasErrors(l.diags) {
@@ -37,11 +53,15 @@ func Load(file string, text []byte) ([]*Process, []Diagnostic) {
 
 // loader is the reading of one file.
 type loader struct {
-	file       string
-	lines      []string
-	bang       string // stands for the leading "!" of a condition while YAML reads the text
-	diags      []Diagnostic
-	conditions map[conditionKey]checkedCondition
+	*Source
+	file    string
+	bang    string // stands for the leading "!" of a condition while YAML reads the text
+	diags   []Diagnostic
+	errors  int // that were reported
+	dropped int // diagnostics over maxDiagnostics
+
+	comparisons int // of unknown names with known ones
+	conditions  map[conditionKey]checkedCondition
 }
 
 func (l *loader) read(text []byte) []*Process {
@@ -90,9 +110,32 @@ func (l *loader) documents(text []byte) []*yaml.Node {
 }
 
 func (l *loader) report(at Pos, s Severity, code, message, remedy string) {
+	if s == Error {
+		l.errors++
+	}
+	if len(l.diags) >= maxDiagnostics {
+		l.dropped++
+		return
+	}
 	l.diags = append(l.diags, Diagnostic{
 		File: at.File, Line: at.Line, Column: at.Column,
 		Severity: s, Code: code, Message: clip(message), Remedy: clip(remedy),
+	})
+}
+
+// tooMany says that there is more to say than is kept.
+func (l *loader) tooMany() {
+	if l.dropped == 0 {
+		return
+	}
+	severity := Warning
+	if l.errors > 0 {
+		severity = Error
+	}
+	l.diags = append(l.diags, Diagnostic{
+		File: l.file, Line: 1, Column: 1, Severity: severity, Code: codeLimit,
+		Message: fmt.Sprintf("%d more errors and warnings than can be listed", l.dropped),
+		Remedy:  "mend those that are listed, then check it again",
 	})
 }
 
@@ -185,7 +228,7 @@ func (l *loader) syntax(err error) {
 	}
 	message = e.Message
 	for _, mark := range []yaml.Mark{e.Mark, e.ContextMark} {
-		for _, c := range conditionsIn(l.line(mark.Line)) {
+		for _, c := range l.conditionsIn(mark.Line) {
 			if c.needsQuotes() {
 				l.failQuote(Pos{l.file, mark.Line, c.column}, c)
 				return
@@ -218,11 +261,4 @@ func syntaxRemedy(message, line string) string {
 		return "close the quote or bracket that begins here"
 	}
 	return "check indentation, brackets and quotes up to this place"
-}
-
-func (l *loader) line(n int) string {
-	if n < 1 || n > len(l.lines) {
-		return ""
-	}
-	return l.lines[n-1]
 }

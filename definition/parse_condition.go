@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,14 +27,26 @@ func (l *loader) hideBangs(text []byte) []byte {
 	if !bytes.ContainsRune(text, '!') {
 		return text
 	}
-	for r := rune(0xE000); r <= 0xF8FF; r++ { // one that the text does not use
-		if l.bang = string(r); !bytes.Contains(text, []byte(l.bang)) {
+	used := map[rune]bool{}
+	for _, r := range string(text) {
+		if r >= firstPrivate && r <= lastPrivate {
+			used[r] = true
+		}
+	}
+	for r := firstPrivate; r <= lastPrivate; r++ {
+		if !used[r] {
+			l.bang = string(r)
 			return beforeBang.ReplaceAll(text, []byte("${1}"+l.bang))
 		}
 	}
-	l.bang = ""
 	return text // conditions with a leading "!" are refused, with a remedy
 }
+
+// The private characters of Unicode that YAML takes for letters.
+const (
+	firstPrivate = '\uE000'
+	lastPrivate  = '\uF8FF'
+)
 
 func (l *loader) showBangs(s string) string {
 	if l.bang == "" {
@@ -51,21 +62,30 @@ type writtenCondition struct {
 	flow               bool // inside braces
 }
 
-var conditionKeys = regexp.MustCompile(`(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+`)
+// The key of a condition: anywhere in a line, and just before a place.
+const conditionKeyText = `(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+`
+
+var (
+	conditionKeys      = regexp.MustCompile(conditionKeyText)
+	conditionKeyBefore = regexp.MustCompile(conditionKeyText + `$`)
+)
+
+// A condition is looked for in lines as people write them, behind a key of a connector
+// or an activity; other lines were made by programs, which do not read remedies.
+const (
+	maxWrittenLine = 2 * condition.MaxText
+	maxWrittenKey  = 2*maxName + 64
+)
 
 // conditionsIn finds the conditions in a line that YAML could not read, for the remedy.
-func conditionsIn(line string) []writtenCondition {
+func (l *loader) conditionsIn(number int) []writtenCondition {
+	line := l.line(number)
+	if len(line) > maxWrittenLine {
+		return nil
+	}
 	var all []writtenCondition
 	for _, key := range conditionKeys.FindAllStringIndex(line, -1) {
-		before, after := line[:key[1]], line[key[1]:]
-		c := writtenCondition{
-			column: utf8.RuneCountInString(before) + 1,
-			before: before,
-			flow:   strings.Count(before, "{") > strings.Count(before, "}"),
-		}
-		c.text = strings.TrimRight(after[:conditionEnd(after, c.flow)], " \t")
-		c.rest = after[len(c.text):]
-		if c.text != "" {
+		if c, ok := conditionBehind(line, key[1]); ok {
 			all = append(all, c)
 		}
 	}
@@ -74,12 +94,24 @@ func conditionsIn(line string) []writtenCondition {
 
 // conditionAt finds the condition that begins at a place.
 func (l *loader) conditionAt(at Pos) (writtenCondition, bool) {
-	all := conditionsIn(l.line(at.Line))
-	i := slices.IndexFunc(all, func(c writtenCondition) bool { return c.column == at.Column })
-	if i < 0 {
+	line := l.line(at.Line)
+	if len(line) > maxWrittenLine || !conditionKeyBefore.MatchString(l.before(at.Line, at.Column, maxWrittenKey)) {
 		return writtenCondition{}, false
 	}
-	return all[i], true
+	return conditionBehind(line, l.offset(at.Line, at.Column))
+}
+
+// conditionBehind is the condition that begins at a byte of a line, if there is anything.
+func conditionBehind(line string, at int) (writtenCondition, bool) {
+	before, after := line[:at], line[at:]
+	c := writtenCondition{
+		column: utf8.RuneCountInString(before) + 1,
+		before: before,
+		flow:   strings.Count(before, "{") > strings.Count(before, "}"),
+	}
+	c.text = strings.TrimRight(after[:conditionEnd(after, c.flow)], " \t")
+	c.rest = after[len(c.text):]
+	return c, c.text != ""
 }
 
 // conditionEnd is where a comment begins, or where the braces around it go on.
@@ -170,7 +202,7 @@ func (l *loader) within(n *yaml.Node, offset int) Pos {
 	offset = min(max(offset, 0), len(n.Value))
 	switch n.Style &^ yaml.FlowStyle {
 	case yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle:
-		rest := fromColumn(l.line(at.Line), at.Column)
+		rest := l.from(at.Line, at.Column)
 		if skipped, ok := throughQuotes(rest, n.Value[:offset]); ok {
 			at.Column += skipped
 		}
@@ -192,7 +224,7 @@ func (l *loader) within(n *yaml.Node, offset int) Pos {
 func (l *loader) throughFolds(n *yaml.Node, at Pos, offset int) Pos {
 	value := n.Value
 	for {
-		rest := fromColumn(l.line(at.Line), at.Column)
+		rest := l.from(at.Line, at.Column)
 		text := strings.TrimLeft(rest, " \t")
 		at.Column += len(rest) - len(text)
 		if strings.HasPrefix(text, value[:offset]) {
@@ -208,32 +240,22 @@ func (l *loader) throughFolds(n *yaml.Node, at Pos, offset int) Pos {
 	}
 }
 
-// fromColumn gives a line from a column on, counted in characters from 1.
-func fromColumn(line string, column int) string {
-	for i := range line {
-		if column--; column == 0 {
-			return line[i:]
-		}
-	}
-	return ""
-}
-
 // throughQuotes counts the characters that a quoted scalar takes for the beginning
 // of its value. Escapes other than of one character are not followed.
 func throughQuotes(quoted, value string) (int, bool) {
-	runes := []rune(quoted)
-	if len(runes) == 0 {
+	if quoted == "" {
 		return 0, false
 	}
-	i := 1
+	quote, rest, n := quoted[0], quoted[1:], 1
 	for _, r := range value {
-		if i+1 < len(runes) && (runes[0] == '"' && runes[i] == '\\' || runes[0] == '\'' && runes[i] == '\'') {
-			i++
+		if quote == '"' && strings.HasPrefix(rest, `\`) && len(rest) > 1 || quote == '\'' && strings.HasPrefix(rest, "''") {
+			rest, n = rest[1:], n+1
 		}
-		if i >= len(runes) || runes[i] != r {
+		next, size := utf8.DecodeRuneInString(rest)
+		if size == 0 || next != r {
 			return 0, false
 		}
-		i++
+		rest, n = rest[size:], n+1
 	}
-	return i, true
+	return n, true
 }

@@ -78,17 +78,12 @@ func (d *draft) end(name string, at Pos) *step {
 	return s
 }
 
-// oneOfSteps is the remedy for an unknown activity. It costs a comparison with every
-// activity, so it is worked out once for a name, and not for hundreds of names.
+// oneOfSteps is the remedy for an unknown activity; the same name is often there again.
 func (d *draft) oneOfSteps(name string) string {
-	const enough = 200
 	remedy, ok := d.remedies[name]
 	if !ok {
-		remedy = "use one that is declared under `activities`"
-		if len(d.remedies) < enough {
-			remedy = oneOf(name, d.stepNames)
-			d.remedies[name] = remedy
-		}
+		remedy = d.oneOf(name, d.stepNames)
+		d.remedies[name] = remedy
 	}
 	return remedy
 }
@@ -130,7 +125,7 @@ func (d *draft) control(n *yaml.Node) {
 				"for a loop write `exit: CONDITION` at the activity: it runs again until that holds")
 			continue
 		}
-		if !d.unique(seen, c, "control", "write one condition with || between the two") || d.tooMany(c.at) {
+		if !d.unique(seen, c, "control", "write one condition with || between the two") || d.overLimit(c.at) {
 			continue
 		}
 		i := len(d.Control)
@@ -161,9 +156,9 @@ func (d *draft) isEnd(c connector) bool {
 	return false
 }
 
-// tooMany says whether the process has all the connectors that it may; it is reported
+// overLimit says whether the process has all the connectors that it may; it is reported
 // once.
-func (d *draft) tooMany(at Pos) bool {
+func (d *draft) overLimit(at Pos) bool {
 	full := len(d.Control)+len(d.Data) >= maxConnectors
 	if full && !d.full {
 		d.fail(at, codeLimit, fmt.Sprintf("the process has over %d connectors", maxConnectors), "split it into several processes")
@@ -173,13 +168,12 @@ func (d *draft) tooMany(at Pos) bool {
 }
 
 func (d *draft) oneOtherwise(source *step, k *Control) {
-	for _, i := range source.out {
-		if c := d.Control[i]; c.Otherwise && c != k {
-			d.fail(k.Pos, codeOtherwiseTwice, fmt.Sprintf("a second `otherwise` out of %s; the first is in line %d", source.Name, c.Pos.Line),
-				"give one of the two a condition, or lead one `otherwise` to an empty activity that goes on to both")
-			return
-		}
+	if source.otherwise == nil {
+		source.otherwise = k
+		return
 	}
+	d.fail(k.Pos, codeOtherwiseTwice, fmt.Sprintf("a second `otherwise` out of %s; the first is in line %d", source.Name, source.otherwise.Pos.Line),
+		"give one of the two a condition, or lead one `otherwise` to an empty activity that goes on to both")
 }
 
 // checkOtherwise looks at what stands beside an `otherwise`: something must, and none

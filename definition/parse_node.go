@@ -79,29 +79,34 @@ func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*y
 			values[e.key.Value] = e.value
 			continue
 		}
-		l.fail(l.pos(e.key), codeUnknownKey, fmt.Sprintf("unknown key %q of %s", e.key.Value, owner), oneOf(e.key.Value, keys))
+		l.fail(l.pos(e.key), codeUnknownKey, fmt.Sprintf("unknown key %q of %s", e.key.Value, owner), l.oneOf(e.key.Value, keys))
 		meant = append(meant, e)
 	}
 	for _, e := range meant { // so that a misspelt key is not also reported as missing
-		if near, ok := nearest(e.key.Value, keys); ok && values[near] == nil {
+		if near, ok := l.nearest(e.key.Value, keys); ok && values[near] == nil {
 			values[near] = &yaml.Node{Line: e.key.Line, Column: e.key.Column}
 		}
 	}
 	return values
 }
 
+// maxComparisons is how many comparisons with known names a file's unknown ones may cost
+// in all: enough for every error that somebody makes by hand, and a bound for files of
+// which every line is wrong.
+const maxComparisons = 1_000_000
+
 // nearest is the known name that was probably meant; very short names resemble too
 // many.
-func nearest(name string, known []string) (string, bool) {
-	if len(name) < 3 {
+func (l *loader) nearest(name string, known []string) (string, bool) {
+	if l.comparisons += len(known); len(name) < 3 || l.comparisons > maxComparisons {
 		return "", false
 	}
 	return container.Nearest(name, known)
 }
 
 // oneOf is the remedy for a name that is none of those known.
-func oneOf(name string, known []string) string {
-	if near, ok := nearest(name, known); ok {
+func (l *loader) oneOf(name string, known []string) string {
+	if near, ok := l.nearest(name, known); ok {
 		return fmt.Sprintf("did you mean %s", near)
 	}
 	switch {
@@ -111,6 +116,14 @@ func oneOf(name string, known []string) string {
 		return "use one that is declared, such as " + strings.Join(known[:5], ", ")
 	}
 	return "use one of " + strings.Join(known, ", ")
+}
+
+// oneOfMembers is oneOf for the members of a structure.
+func (l *loader) oneOfMembers(name string, t *container.Type) string {
+	if l.comparisons > maxComparisons {
+		return "name a member of " + t.String()
+	}
+	return l.oneOf(name, t.MemberNames())
 }
 
 // scalar gives the text of a scalar as it is written.

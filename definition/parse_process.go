@@ -3,7 +3,6 @@ package definition
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -60,6 +59,7 @@ type step struct {
 	above                     bitset // the steps from which a control path leads here
 	expression                condition.Logic
 	logic                     condition.Logic // the start condition, over the indexes of in
+	otherwise                 *Control        // the first one out of it
 }
 
 // inputUnknown says whether the input is named but could not be resolved.
@@ -76,7 +76,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 		loader: l, Process: &Process{Pos: l.pos(root)},
 		types: map[string]*container.Type{}, byName: map[string]*step{}, remedies: map[string]string{},
 	}
-	errorsBefore := l.errors()
+	errorsBefore := l.errors
 	f := l.fields(root, "a process", processKeys)
 	d.header(root, f)
 	d.structures(f["structures"])
@@ -91,22 +91,11 @@ func (l *loader) process(root *yaml.Node) *Process {
 	d.data(f["data"])
 	d.fanLimits()
 	d.resolveRC()
-	if l.errors() == errorsBefore { // else what the warnings say could be wrong
+	if l.errors == errorsBefore { // else what the warnings say could be wrong
 		d.checkUse()
 		d.checkRuns()
 	}
 	return d.Process
-}
-
-// errors counts what was reported so far as an error.
-func (l *loader) errors() int {
-	n := 0
-	for _, d := range l.diags {
-		if d.Severity == Error {
-			n++
-		}
-	}
-	return n
 }
 
 func (d *draft) header(root *yaml.Node, f map[string]*yaml.Node) {
@@ -151,13 +140,15 @@ func (d *draft) starts(n *yaml.Node) {
 	if len(n.Content) == 0 {
 		d.fail(d.pos(n), codeValue, "no node may start this process", "name a node, or leave `starts` out")
 	}
+	named := map[string]bool{}
 	for _, c := range n.Content {
 		name, ok := d.name(c, nodeName)
 		switch {
 		case !ok:
-		case slices.Contains(d.Starts, name):
+		case named[name]:
 			d.fail(d.pos(c), codeDuplicateName, fmt.Sprintf("node %s is named twice", name), "remove one of the two")
 		default:
+			named[name] = true
 			d.Starts = append(d.Starts, name)
 		}
 	}
@@ -168,8 +159,10 @@ func (d *draft) defaultStarts(n *yaml.Node) {
 	if n != nil {
 		return
 	}
+	named := map[string]bool{"": true}
 	for _, s := range d.steps {
-		if len(s.in) == 0 && s.Node != "" && !slices.Contains(d.Starts, s.Node) {
+		if len(s.in) == 0 && !named[s.Node] {
+			named[s.Node] = true
 			d.Starts = append(d.Starts, s.Node)
 		}
 	}
@@ -203,5 +196,5 @@ func (d *draft) oneOfStructures(name string) string {
 	if len(d.typeNames) == 0 {
 		return "declare it under `structures`"
 	}
-	return oneOf(name, d.typeNames)
+	return d.oneOf(name, d.typeNames)
 }

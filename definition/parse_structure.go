@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 type structureReader struct {
 	*draft
 	declared map[string]entry
+	known    []string // the names of all types
 	open     []string // those that are being built, from the outside in
 }
 
@@ -33,6 +35,7 @@ func (d *draft) structures(n *yaml.Node) {
 			d.typeNames = append(d.typeNames, e.key.Value)
 		}
 	}
+	r.known = slices.Concat(structureName.reserved, d.typeNames)
 	for _, name := range d.typeNames {
 		if t := r.structure(name); t != nil {
 			d.Structures = append(d.Structures, t)
@@ -124,7 +127,7 @@ func (r *structureReader) typeOf(n *yaml.Node, depth int) *container.Type {
 		return container.Scalar(k)
 	}
 	if _, ok := r.declared[name]; !ok {
-		r.fail(r.pos(n), codeUnknownName, fmt.Sprintf("unknown type %s", name), oneOf(name, append(structureName.reserved, r.typeNames...)))
+		r.fail(r.pos(n), codeUnknownName, fmt.Sprintf("unknown type %s", name), r.oneOf(name, r.known))
 		return nil
 	}
 	for i, outer := range r.open {
@@ -230,7 +233,7 @@ func (r *structureReader) jsonObject(n *yaml.Node, t *container.Type) ([]byte, b
 	for _, e := range r.entries(n, codeDuplicateKey, "member") {
 		i, ok := t.MemberIndex(e.key.Value)
 		if !ok {
-			r.fail(r.pos(e.key), codeUnknownName, fmt.Sprintf("%s has no member %s", t, e.key.Value), oneOf(e.key.Value, t.MemberNames()))
+			r.fail(r.pos(e.key), codeUnknownName, fmt.Sprintf("%s has no member %s", t, e.key.Value), r.oneOfMembers(e.key.Value, t))
 			return nil, false
 		}
 		part, ok := r.json(e.value, t.Members[i].Type)

@@ -14,8 +14,12 @@ import (
 	"fmqm/definition"
 )
 
-// maxFile is the largest file that is read, in bytes.
-const maxFile = 64 << 20
+// maxInput is how many bytes of --input and --results are read. A definition has a limit
+// of its own, definition.MaxFile.
+const maxInput = 64 << 20
+
+// mostShown is how many diagnostics of a file are shown where not all are asked for.
+const mostShown = 100
 
 // standardInput is what FILE is called to mean standard input, and stdinName what
 // diagnostics call it.
@@ -27,18 +31,18 @@ const (
 // source is a definition file that was read.
 type source struct {
 	name        string
-	text        []byte
+	text        *definition.Source
 	processes   []*definition.Process
 	diagnostics []definition.Diagnostic
 }
 
 // load reads and checks a definition file. An error is about reading it.
 func load(c *cli.Context, file string) (*source, error) {
-	text, err := readFile(c, file)
+	text, err := readFile(c, file, definition.MaxFile)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: file, text: text}
+	s := &source{name: file, text: definition.NewSource(text)}
 	if file == standardInput {
 		s.name = stdinName
 	}
@@ -53,8 +57,8 @@ func loadWhole(c *cli.Context, file string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range s.diagnostics {
-		shared.Talk(c, "%s", strings.TrimSuffix(d.Text(s.text), "\n"))
+	for _, d := range definition.First(s.diagnostics, mostShown, "see fmqm-define check --all") {
+		shared.Talk(c, "%s", strings.TrimSuffix(s.text.Text(d), "\n"))
 	}
 	if wrong, _ := count(s.diagnostics); wrong > 0 {
 		return nil, shared.Failedf("%s: %s: correct the file, then try again", s.name, plural(wrong, "error"))
@@ -65,8 +69,9 @@ func loadWhole(c *cli.Context, file string) (*source, error) {
 	return s, nil
 }
 
-// readFile reads a file, or standard input where it is called -.
-func readFile(c *cli.Context, file string) ([]byte, error) {
+// readFile reads a file, or standard input where it is called -: one byte more than most
+// of it, so that who has a limit sees that it is over it.
+func readFile(c *cli.Context, file string, most int64) ([]byte, error) {
 	in := shared.From(c).In
 	if file != standardInput {
 		f, err := os.Open(file)
@@ -76,16 +81,23 @@ func readFile(c *cli.Context, file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	switch {
-	case err != nil:
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
 		return nil, unreadable(file, err)
-	case len(text) > maxFile:
-		return nil, shared.Failedf("%s: over %d bytes: this is no process definition", file, maxFile)
 	}
 	return text, nil
 }
 
+// readInputFile is readFile for what is no definition.
+func readInputFile(c *cli.Context, file string) ([]byte, error) {
+	text, err := readFile(c, file, maxInput)
+	if err == nil && len(text) > maxInput {
+		return nil, shared.Failedf("%s: over %d bytes: pass the name of a file in it, or a URL, instead of the data", file, maxInput)
+	}
+	return text, err
+}
+
+// unreadable is why a file could not be read.
 func unreadable(file string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -95,7 +107,19 @@ func unreadable(file string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		remedy = "become a user who may read it"
 	}
-	return shared.Failedf("%s: cannot be read: %v: %s", file, err, remedy)
+	return &unread{file: file, message: fmt.Sprintf("cannot be read: %v", err), remedy: remedy}
+}
+
+// unread says that a file could not be read. It is an error of a command, and a diagnostic
+// among those of other files.
+type unread struct{ file, message, remedy string }
+
+func (u *unread) Error() string { return fmt.Sprintf("%s: %s: %s", u.file, u.message, u.remedy) }
+
+func (u *unread) diagnostic() definition.Diagnostic {
+	return definition.Diagnostic{
+		File: u.file, Line: 1, Column: 1, Severity: definition.Error, Code: definition.CodeUnreadable, Message: u.message, Remedy: u.remedy,
+	}
 }
 
 // readsStdin says how many of the names mean standard input.

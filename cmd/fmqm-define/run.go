@@ -63,7 +63,7 @@ func run(c *cli.Context) error {
 	}
 	programs := interpret.Programs(interpret.EchoAll)
 	if results != "" {
-		text, err := readFile(c, results)
+		text, err := readInputFile(c, results)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func readInput(c *cli.Context, p *definition.Process, input string) (*container.
 			file = standardInput
 		}
 		var err error
-		if text, err = readFile(c, file); err != nil {
+		if text, err = readInputFile(c, file); err != nil {
 			return nil, err
 		}
 	} else if input == "" {
@@ -145,7 +145,7 @@ func printStatus(w io.Writer, p *shared.Printer, r *interpret.Result) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "output   %s\n", out); err != nil {
+		if _, err := fmt.Fprintf(w, "output   %s\n", shared.OneLine(string(out))); err != nil {
 			return err
 		}
 	}
