@@ -21,7 +21,7 @@ type reader interface {
 	BrowseFrom(p processtable.ProcessID, after message.Entry, limit int) ([]queue.EntryMessages, bool, error)
 	Ended(message.Entry) (queue.AuditRecord, bool, error)
 	Instance(message.InstanceID) (started queue.AuditRecord, ended *queue.AuditRecord, found bool, err error)
-	HasMarkers(processtable.ProcessID) bool
+	// Marker reads the store for few instances but those that have one.
 	Marker(processtable.ProcessID, message.InstanceID) (*message.Message, error)
 }
 
@@ -199,14 +199,12 @@ func (c *core) load(d queue.Delivery, now time.Time) {
 		return
 	}
 	e := instancetable.NewEntry(key, a)
-	if c.store.HasMarkers(c.id()) {
-		marker, err := c.store.Marker(c.id(), key.Instance)
-		if err != nil {
-			c.fail(err)
-			return
-		}
-		e.State.Stopped = marker != nil
+	marker, err := c.store.Marker(c.id(), key.Instance)
+	if err != nil {
+		c.fail(err)
+		return
 	}
+	e.State.Stopped = marker != nil
 	e.State.Came = d.Due
 	c.table.Add(e)
 	c.fold(e, messages, now)

@@ -402,8 +402,6 @@ func (s *modelStore) Instance(i message.InstanceID) (started queue.AuditRecord, 
 	return started, ended, found, nil
 }
 
-func (s *modelStore) HasMarkers(processtable.ProcessID) bool { return len(s.markers) > 0 }
-
 func (s *modelStore) Marker(_ processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
 	if m, ok := s.markers[i]; ok {
 		return &m, nil

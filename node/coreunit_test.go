@@ -156,6 +156,27 @@ func TestN5DurableWritesOfAChain(t *testing.T) {
 	}
 }
 
+// N5, N7: an operator's terminate costs its own instance only: a chain of others is still
+// decided in one transaction.
+func TestN5AMarkCostsItsOwnInstanceOnly(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\n"+chain(10, "empty: true", ""), 1)
+	s := w.sites[0]
+	s.pump()
+	w.start(1, 0, "")
+	marker := w.marker()
+	marker.Instance = message.InstanceID{15: 99}
+	w.put(marker)
+	s.pump()
+	before := s.store.seq
+	w.starts[0].ask()
+	s.pump()
+	w.expect(t, "a9", "terminated", "sink", "ended")
+	if n := s.store.seq - before; n != 2 {
+		t.Errorf("%d durable writes beside an instance that was terminated, want 2", n)
+	}
+	s.atRest()
+}
+
 // N5: what a transaction cascades into is bounded; then the next goes on.
 func TestN5LongDeadPath(t *testing.T) {
 	w, s := one(t, chain(2000, "program: x", ": _RC > 5"))

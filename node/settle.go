@@ -218,10 +218,14 @@ func (c *core) candidate(key message.Entry) *tentative {
 		return &tentative{entry: e, state: e.State.Clone()}
 	}
 	a := c.process.Activity(key.Activity)
-	if a == nil || c.table.MayBeStored(key) || c.store.HasMarkers(c.id()) {
+	if a == nil || c.table.MayBeStored(key) {
 		return nil
 	}
 	if _, ended, err := c.ended(key); err != nil || ended {
+		c.fail(err)
+		return nil
+	}
+	if marker, err := c.store.Marker(c.id(), key.Instance); err != nil || marker != nil {
 		c.fail(err)
 		return nil
 	}

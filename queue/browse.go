@@ -197,24 +197,6 @@ func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, l
 	return found, more, nil
 }
 
-// Marker gives the marker of an instance that an operator ended, nil if there is none.
-func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
-	if !m.HasMarkers(id) {
-		return nil, nil
-	}
-	found, err := m.browse(append(appendProcess(nil, classMarker, id), i[:]...))
-	if err != nil {
-		return nil, fmt.Errorf("marker of instance %s: %w", i, m.judge(err))
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
-}
-
-// HasMarkers says, from memory, whether any instance of a process has a marker.
-func (m *Manager) HasMarkers(id processtable.ProcessID) bool { return m.process(id).marked.Load() }
-
 // Parked gives the processes that have messages but no table here, with the count of
 // those messages, as far as it is reckoned: a message that replaces another counts too.
 func (m *Manager) Parked() map[processtable.ProcessID]int {

@@ -176,6 +176,11 @@ func (m *Manager) publish(g *group) {
 		t.mu.Unlock()
 	}
 	for _, w := range g.works {
+		for i := range w.local {
+			if w.local[i].message.Kind == message.KindMarker {
+				m.marks.add(w.local[i].message.Instance)
+			}
+		}
 		m.stock.aside.Add(int64(len(w.tx.SetAside) - len(w.tx.TakeAside)))
 		if w.accept == nil && w.bind == nil && len(w.tx.Tables) == 0 {
 			continue
@@ -199,29 +204,6 @@ func (m *Manager) publish(g *group) {
 		}
 	}
 	m.stock.unsure.Store(m.core.unsure)
-	m.publishMarkers(g)
-}
-
-// publishMarkers notes for which processes there are markers now.
-func (m *Manager) publishMarkers(g *group) {
-	changed := map[*process]bool{}
-	for _, w := range g.works {
-		for i := range w.local {
-			if w.local[i].message.Kind == message.KindMarker {
-				changed[w.local[i].process] = true
-			}
-		}
-		for i := range w.consumes {
-			for _, k := range w.consumes[i].consume.Keys {
-				if k.Kind == message.KindMarker {
-					changed[w.consumes[i].process] = true
-				}
-			}
-		}
-	}
-	for p := range changed {
-		p.marked.Store(m.anyMarker(p.id))
-	}
 }
 
 // report tells each submitter, and hands the new messages to mailboxes, in the order

@@ -39,6 +39,7 @@ type Manager struct {
 	works       workPool
 	load        load
 	stock       stocktaking
+	marks       marks
 	timers      *timers
 	nextBody    atomic.Uint64
 	nextAside   atomic.Uint64

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 
 	"fmqm/internal/failpoint"
@@ -43,7 +44,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadMarkers, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
@@ -51,6 +52,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	m.core.version = engine.Last()
 	m.takeStock()
+	m.loadMarkers()
 	go m.commitLoop()
 	go m.timers.run()
 	return m, nil
@@ -73,6 +75,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 		m.load.limit = defaultDirtyLimit
 	}
 	m.timers = newTimers(m)
+	m.marks.seed = maphash.MakeSeed()
 	m.load.relaxed = func() { signal(m.timers.kick) }
 	m.registry.processes = map[processtable.ProcessID]*process{}
 	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
@@ -297,24 +300,6 @@ func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) err
 		from = nextPrefix(appendProcess(nil, class, id))
 	}
 	return nil
-}
-
-func (m *Manager) loadMarkers() error {
-	return m.eachProcess(classMarker, func(id processtable.ProcessID) error {
-		m.process(id).marked.Store(true)
-		return nil
-	})
-}
-
-// anyMarker says whether a process has markers; in doubt it has.
-func (m *Manager) anyMarker(id processtable.ProcessID) bool {
-	found := false
-	o := store.ScanOptions{Prefix: appendProcess(nil, classMarker, id), KeysOnly: true}
-	err := m.engine.Scan(o, func(_, _ []byte) bool {
-		found = true
-		return false
-	})
-	return found || err != nil
 }
 
 // loadParked counts the messages of processes whose table is not here.

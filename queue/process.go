@@ -3,7 +3,6 @@ package queue
 import (
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"fmqm/message"
@@ -26,8 +25,6 @@ type process struct {
 	parked  int // messages that were put while there is no table
 	tabled  bool
 	stored  int // see Manager.Stored; less what was there at open until that is counted
-
-	marked atomic.Bool // there are markers of instances that an operator ended
 }
 
 // newcomers is one entry's mark: what came for it since its owner last looked.

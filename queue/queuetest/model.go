@@ -33,7 +33,7 @@ func (s *site) dump() string {
 		}
 		records, _, err := s.Records(p, message.InstanceID{}, 1<<20)
 		s.check(err)
-		fmt.Fprintf(&b, "records\n%smarkers %v\n", show(records), s.HasMarkers(p))
+		fmt.Fprintf(&b, "records\n%s", show(records))
 	}
 	for _, peer := range []processtable.NodeID{"B", "C"} {
 		inc, known := s.KnownIncarnation(peer)
@@ -56,7 +56,7 @@ func (s *site) dump() string {
 	aside, err := s.SetAsideList(1 << 20)
 	s.check(err)
 	keys := s.keys()
-	fmt.Fprintf(&b, "%d set aside, %d timers, %d bodies, %d chunks\n", len(aside), keys["d"], keys["b"], keys["c"])
+	fmt.Fprintf(&b, "%d set aside, %d timers, %d markers, %d bodies, %d chunks\n", len(aside), keys["d"], keys["k"], keys["b"], keys["c"])
 	return b.String()
 }
 

@@ -23,6 +23,7 @@ func Run(t *testing.T, open storetest.Open) {
 		{"replacing", testReplacing},
 		{"browsing", testBrowsing},
 		{"records and markers", testRecordsAndMarkers},
+		{"markers cost others nothing", testMarkersCostOthersNothing},
 		{"tables", testTables},
 		{"parked messages", testParked},
 		{"large bodies", testLargeBodies},

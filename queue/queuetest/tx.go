@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"fmqm/internal/store"
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -316,9 +320,6 @@ func testRecordsAndMarkers(t *testing.T, open storetest.Open) {
 		}
 	}
 	none(2)
-	if s.HasMarkers(procP) {
-		t.Error("there is a marker before any was put")
-	}
 	s.must(put(marker))
 	for range 2 {
 		got, err := s.Marker(procP, instance(2))
@@ -327,15 +328,56 @@ func testRecordsAndMarkers(t *testing.T, open storetest.Open) {
 		}
 		sameMessages(t, []message.Message{*got}, []message.Message{marker})
 		none(3)
-		if !s.HasMarkers(procP) || s.HasMarkers(procQ) {
-			t.Error("which process has markers is wrong")
-		}
 		s.reopen()
 	}
 	s.must(take(marker))
 	none(2)
-	if s.HasMarkers(procP) {
-		t.Error("there is a marker after the last was taken")
+}
+
+// markerReads counts how often markers are read.
+type markerReads struct {
+	store.Engine
+	count atomic.Int64
+}
+
+func (e *markerReads) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	if len(o.Prefix) > 1 && o.Prefix[0] == 'k' {
+		e.count.Add(1)
+	}
+	return e.Engine.Scan(o, visit)
+}
+
+// testMarkersCostOthersNothing: whether an instance has a marker is known without a
+// read for nearly all that have none, also after the store was opened again.
+func testMarkersCostOthersNothing(t *testing.T, open storetest.Open) {
+	var reads *markerReads
+	s := newSite(t, func(dir string) (store.Engine, error) {
+		e, err := open(dir)
+		reads = &markerReads{Engine: e}
+		return reads, err
+	})
+	s.must(put(kind(msg("A", 1, "", ""), message.KindMarker)))
+	others := func() int64 {
+		before := reads.count.Load()
+		for range 1000 {
+			if m, err := s.Marker(procP, uuid.New()); m != nil || err != nil {
+				t.Fatal(m, err)
+			}
+		}
+		return reads.count.Load() - before
+	}
+	for _, what := range []string{"put", "opened"} {
+		if what == "opened" {
+			s.reopen()
+		}
+		for rounds := 0; others() > 10; rounds++ { // until it is known what the store had
+			if rounds == 1000 {
+				t.Fatalf("%s: each of 1,000 others costs a read", what)
+			}
+		}
+		if m, err := s.Marker(procP, instance(1)); m == nil || err != nil {
+			t.Errorf("%s: marker %v, %v", what, m, err)
+		}
 	}
 }
 

@@ -1,0 +1,82 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync/atomic"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// marksBits is the size of marks: with 100,000 instances terminated, one in ten of all
+// others costs a read.
+const marksBits = 1 << 20
+
+// marks says, in memory of a fixed size, which instances may have a marker, so that to
+// ask for that of any other costs no read: an operator's terminate must cost nothing but
+// its own instance. It is safe for concurrent use.
+type marks struct {
+	seed  maphash.Seed
+	known atomic.Bool // those that the store had at open are among them
+	bits  [marksBits / 64]atomic.Uint64
+}
+
+func (m *marks) slot(i message.InstanceID) (word *atomic.Uint64, bit uint64) {
+	n := maphash.Bytes(m.seed, i[:]) % marksBits
+	return &m.bits[n/64], 1 << (n % 64)
+}
+
+func (m *marks) add(i message.InstanceID) {
+	word, bit := m.slot(i)
+	word.Or(bit)
+}
+
+// maybe says no only for an instance that has no marker.
+func (m *marks) maybe(i message.InstanceID) bool {
+	word, bit := m.slot(i)
+	return !m.known.Load() || word.Load()&bit != 0
+}
+
+// loadMarkers finds the markers of the store, beside the first commits: there is one for
+// each instance that was ever terminated. Until it has, every instance may have one.
+func (m *Manager) loadMarkers() {
+	m.stock.running.Go(func() {
+		err := m.scan(store.ScanOptions{Prefix: []byte{classMarker}, KeysOnly: true}, func(key, _ []byte) error {
+			k := keyReader{rest: key[1:]}
+			k.process()
+			instance := k.entry().Instance
+			if k.bad {
+				return damaged(key, errKey.Error())
+			}
+			m.marks.add(instance)
+			if m.stock.stop.Load() {
+				return errEnough
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			m.marks.known.Store(true)
+		case !errors.Is(err, errEnough):
+			_ = m.judge(err) // it stops the manager, unless that is closed already
+		}
+	})
+}
+
+// Marker gives the marker of an instance that an operator ended, nil if there is none.
+func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
+	if !m.marks.maybe(i) {
+		return nil, nil
+	}
+	found, err := m.browse(append(appendProcess(nil, classMarker, id), i[:]...))
+	if err != nil {
+		return nil, fmt.Errorf("marker of instance %s: %w", i, m.judge(err))
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
+}
