@@ -236,32 +236,6 @@ func eventRow(l *common.List, e api.HistoryEvent) error {
 	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, e.Activity, string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), e.Reason)
 }
 
-func watchCommand() *cli.Command {
-	return &cli.Command{
-		Name: "watch", Usage: "show what happens to an instance, until it has ended", ArgsUsage: "INSTANCE",
-		Description: `Shows what has happened so far, then what happens, each as it becomes known to the node
-that is asked, and ends when the instance does. On a terminal each site has a column, and
-what died is grey; into a pipe goes a table.`,
-		UsageText: "fmqm watch " + example + "\nfmqm watch " + example + " -o jsonl | grep in-error",
-		Flags:     printing(),
-		Action: asks(func(c *cli.Context, a asked) error {
-			if t := newTimeline(c, a.printer); t != nil {
-				t.knowAll(c, a)
-				return a.client.Watch(c.Context, a.instance, t.event)
-			}
-			list := a.printer.List(true, eventColumns...)
-			err := a.client.Watch(c.Context, a.instance, func(e api.HistoryEvent) error { return eventRow(list, e) })
-			if err != nil && list.Count() == 0 {
-				return err
-			}
-			if end := list.End(); err == nil {
-				err = end
-			}
-			return err
-		}),
-	}
-}
-
 func historyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "history", Usage: "show what has happened to an instance, over all nodes", ArgsUsage: "INSTANCE",

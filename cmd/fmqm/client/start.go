@@ -35,9 +35,11 @@ starts it again with the same key gets the same instance.
 
 With -n it prints one line for each instance, as soon as it is on disk.
 With --wait it waits until the instance has ended or is stuck in error, and ends with 0
-only if it has finished.`,
+only if it has finished. With --timeout it waits no longer than that, and then ends with 5;
+the instance goes on, and fmqm wait waits again.`,
 		UsageText: `fmqm start purchase-order --input '{"customer": "ann", "item": "bolt", "quantity": 2}'
 fmqm start purchase-order@1 --input @order.json --wait -o json
+fmqm start purchase-order --input @order.json --wait --timeout 10m
 generate-order | fmqm start purchase-order --input -
 fmqm start nightly-report --key "$(date +%F)"
 fmqm start purchase-order --input @order.json -n 100`,
@@ -79,12 +81,18 @@ func start(c *cli.Context) error {
 		return err
 	}
 	defer client.Close()
+	ctx, cancel := waitLimit(c)
+	defer cancel()
+	talk := func(text string) { common.Talk(c, "%s", text) }
 	s := &starter{
 		client: client, process: process, input: input, key: c.String("key"), count: count, wait: c.Bool("wait"),
-		patience: 3 * c.Duration("timeout"), talk: func(text string) { common.Talk(c, "%s", text) },
+		patience: 3 * c.Duration("timeout"), talk: talk,
 	}
 	if !c.IsSet("n") {
-		st, err := s.one(c.Context, 1)
+		if common.IsTerminal(common.From(c).Out) {
+			s.begun = func(st api.Status) { talk("instance " + st.Instance.String()) }
+		}
+		st, err := s.one(ctx, 1)
 		return errors.Join(show(printer, st), err)
 	}
 	list := printer.List(true, "INSTANCE", "PROCESS", "STATE")
@@ -93,7 +101,7 @@ func start(c *cli.Context) error {
 	if common.IsTerminal(common.From(c).Out) {
 		progress.End() // there the lines themselves show it
 	}
-	err = s.all(c.Context, func(st api.Status) error {
+	err = s.all(ctx, func(st api.Status) error {
 		progress.Show("%d of %d started", list.Count()+1, count)
 		return list.Row(st, st.Instance.String(), st.Process, string(st.State))
 	})
@@ -157,6 +165,7 @@ type starter struct {
 	wait     bool
 	patience time.Duration // how long no answer at all is borne
 	talk     func(string)
+	begun    func(api.Status) // with wait: it is started, and now waited for; nil: nobody wants to know
 }
 
 // request makes the request for the i-th instance, from 1.
@@ -184,10 +193,10 @@ func (s *starter) one(ctx context.Context, i int) (api.Status, error) {
 	if err != nil || !s.wait {
 		return st, err
 	}
-	if st, err = s.await(ctx, st); err != nil {
-		return st, err
+	if s.begun != nil {
+		s.begun(st)
 	}
-	return st, outcome(st)
+	return waiter{s.client, s.patience}.until(ctx, st)
 }
 
 // start asks until an answer comes. Asking again is safe, since it is for the same
@@ -196,70 +205,17 @@ func (s *starter) start(ctx context.Context, r api.StartRequest) (api.Status, er
 	p := pause{until: time.Now().Add(s.patience)}
 	for sent := false; ; {
 		st, err := s.client.Start(ctx, r)
-		if api.CodeOf(err) != api.CodeUnreachable || ctx.Err() != nil {
+		if api.CodeOf(err) != api.CodeUnreachable {
 			return st, err
 		}
 		if sent = sent || api.MayHaveHappened(err); !sent {
 			return st, err
 		}
-		if !p.wait(ctx) {
+		if ctx.Err() != nil || !p.wait(ctx) {
 			return st, fmt.Errorf("%w; instance %s may have been started: see fmqm status %s", err, r.Instance, r.Instance)
 		}
 		s.talk(fmt.Sprintf("%v: asking again for the same instance", err))
 	}
-}
-
-// await waits until an instance does not run any more. A node that is away for a while
-// is borne.
-func (s *starter) await(ctx context.Context, st api.Status) (api.Status, error) {
-	p := pause{until: time.Now().Add(s.patience)}
-	for ended(st.State) == "" {
-		next, err := s.client.Wait(ctx, st.Instance, api.MaxWait/2)
-		switch {
-		case err == nil:
-			st, p = next, pause{until: time.Now().Add(s.patience), next: p.next}
-			if ended(st.State) == "" && !p.wait(ctx) {
-				return st, ctx.Err()
-			}
-		case api.CodeOf(err) != api.CodeUnreachable || !p.wait(ctx):
-			return st, fmt.Errorf("instance %s: %w", st.Instance, err)
-		}
-	}
-	return st, nil
-}
-
-// ended says in words that an instance does not go on by itself; "" if it does.
-func ended(s api.InstanceState) string {
-	switch s {
-	case api.InstanceFinished:
-		return "has finished"
-	case api.InstanceTerminated:
-		return "was terminated by an operator"
-	case api.InstanceInError:
-		return "is in error"
-	case api.InstanceRunning, api.InstanceSuspended, api.InstanceUnknown:
-	}
-	return ""
-}
-
-// outcome is nil only for an instance that has finished.
-func outcome(st api.Status) error {
-	if st.State == api.InstanceFinished {
-		return nil
-	}
-	text := fmt.Sprintf("instance %s %s", st.Instance, ended(st.State))
-	if st.Reason != "" {
-		text += ": " + st.Reason
-	}
-	for _, a := range st.Activities {
-		if a.State == api.ActivityInError {
-			text += fmt.Sprintf("\n  %s at %s: %s", a.Activity, a.Node, a.Reason)
-		}
-	}
-	if st.State == api.InstanceInError {
-		text += fmt.Sprintf("\n  put right what is wrong, then: fmqm retry %s ACTIVITY", st.Instance)
-	}
-	return common.Failedf("%s", text)
 }
 
 // pause keeps what is repeated apart: 0.1 s, doubling to 2 s.

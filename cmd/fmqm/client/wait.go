@@ -1,0 +1,130 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+func waitCommand() *cli.Command {
+	return &cli.Command{
+		Name: "wait", Usage: "wait until an instance has ended or is stuck in error", ArgsUsage: "INSTANCE",
+		Description: `Prints the status at the end, as start --wait does, and ends with 0 only if the instance has
+finished; with 1 and the reason if it was terminated, or is in error and nothing else goes
+on. It waits as long as it takes, or, with --timeout, no longer than that: then it ends
+with 5, and the instance goes on.`,
+		UsageText: "fmqm wait " + example + "\nfmqm wait " + example + " --timeout 10m -o json",
+		Flags:     printing(),
+		Action: asks(func(c *cli.Context, a asked) error {
+			ctx, cancel := waitLimit(c)
+			defer cancel()
+			w := waiter{a.client, 3 * c.Duration("timeout")}
+			st, err := a.client.Status(ctx, a.instance)
+			if err == nil {
+				st, err = w.until(ctx, st)
+			}
+			return errors.Join(show(a.printer, st), err)
+		}),
+	}
+}
+
+// waitLimit is the context of a command that waits for instances: --timeout, where it is
+// given, bounds the whole.
+func waitLimit(c *cli.Context) (context.Context, context.CancelFunc) {
+	if !c.IsSet("timeout") || c.Command.Name == "start" && !c.Bool("wait") {
+		return context.WithCancel(c.Context)
+	}
+	d := c.Duration("timeout")
+	return context.WithTimeoutCause(c.Context, d, timeOver(d))
+}
+
+// timeOver is why a wait ended: the time that was given for it is over.
+type timeOver time.Duration
+
+func (t timeOver) Error() string { return fmt.Sprintf("it has not ended after %v", time.Duration(t)) }
+
+// waiter waits for instances.
+type waiter struct {
+	client   *api.Client
+	patience time.Duration // how long no answer at all is borne
+}
+
+// until waits until an instance does not run any more. The error is nil only if it has
+// finished; the status is what is known of it, also beside an error.
+func (w waiter) until(ctx context.Context, st api.Status) (api.Status, error) {
+	st, err := w.await(ctx, st)
+	var over timeOver
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && errors.As(context.Cause(ctx), &over):
+		return st, api.Errorf(api.CodeUnreachable, fmt.Sprintf("it goes on: see fmqm why %s, or wait longer: fmqm wait %s", st.Instance, st.Instance), "instance %s is %s: %v", st.Instance, st.State, over)
+	case err != nil:
+		return st, err
+	}
+	return st, outcome(st)
+}
+
+// await is until, without judging how it has ended. A node that is away for a while is
+// borne.
+func (w waiter) await(ctx context.Context, st api.Status) (api.Status, error) {
+	p := pause{until: time.Now().Add(w.patience)}
+	var away error // why the node did not answer when it was asked last
+	for ended(st.State) == "" {
+		next, err := w.client.Wait(ctx, st.Instance, api.MaxWait/2)
+		switch {
+		case ctx.Err() != nil:
+			return st, cmp.Or(away, ctx.Err())
+		case err == nil:
+			st, away, p = next, nil, pause{until: time.Now().Add(w.patience), next: p.next}
+			if ended(st.State) == "" && !p.wait(ctx) {
+				return st, ctx.Err()
+			}
+		default:
+			away = fmt.Errorf("instance %s: %w", st.Instance, err)
+			if api.CodeOf(err) != api.CodeUnreachable || !p.wait(ctx) {
+				return st, away
+			}
+		}
+	}
+	return st, nil
+}
+
+// ended says in words that an instance does not go on by itself; "" if it does.
+func ended(s api.InstanceState) string {
+	switch s {
+	case api.InstanceFinished:
+		return "has finished"
+	case api.InstanceTerminated:
+		return "was terminated by an operator"
+	case api.InstanceInError:
+		return "is in error"
+	case api.InstanceRunning, api.InstanceSuspended, api.InstanceUnknown:
+	}
+	return ""
+}
+
+// outcome is nil only for an instance that has finished.
+func outcome(st api.Status) error {
+	if st.State == api.InstanceFinished {
+		return nil
+	}
+	text := fmt.Sprintf("instance %s %s", st.Instance, ended(st.State))
+	if st.Reason != "" {
+		text += ": " + st.Reason
+	}
+	for _, a := range st.Activities {
+		if a.State == api.ActivityInError {
+			text += fmt.Sprintf("\n  %s at %s: %s", a.Activity, a.Node, a.Reason)
+		}
+	}
+	if st.State == api.InstanceInError {
+		text += fmt.Sprintf("\n  put right what is wrong, then: fmqm retry %s ACTIVITY", st.Instance)
+	}
+	return common.Failedf("%s", text)
+}

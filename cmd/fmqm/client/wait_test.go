@@ -1,0 +1,85 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"fmqm/api"
+	"fmqm/api/apitest"
+	"fmqm/cmd/internal/cli"
+)
+
+// wait ends as start --wait does; --timeout bounds both, says that the instance goes on,
+// and ends with 5.
+func TestWait(t *testing.T) {
+	for _, state := range []api.InstanceState{api.InstanceFinished, api.InstanceTerminated, api.InstanceInError} {
+		last := fullStatus()
+		last.State = state
+		to := apitest.Serve(t, &apitest.Backend{
+			OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+			OnWait:   func(context.Context, api.InstanceID) (api.Status, error) { return last, nil },
+		})
+		r := fmqm(to, "", "wait", id, "-o", "json")
+		var st api.Status
+		if err := json.Unmarshal([]byte(r.out), &st); err != nil || st.State != state || (r.code == 0) != (state == api.InstanceFinished) || r.code > 1 {
+			t.Errorf("%s: %+v, %v", state, r, err)
+		}
+	}
+	never := apitest.Serve(t, &apitest.Backend{
+		OnStart:  func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+		OnWait: func(ctx context.Context, _ api.InstanceID) (api.Status, error) {
+			<-ctx.Done()
+			return api.Status{}, ctx.Err()
+		},
+	})
+	for _, args := range [][]string{{"wait", id}, {"start", "p", "--wait"}, {"start", "p", "-n", "2", "--wait"}} {
+		r := fmqm(never, "", append(args, "--timeout", "300ms")...)
+		if r.code != cli.ExitUnreachable || !strings.Contains(r.err, "instance "+id+" is running: it has not ended after 300ms: it goes on: see fmqm why "+id+", or wait longer: fmqm wait "+id) || !strings.Contains(r.out, id) {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
+
+// On a terminal start --wait says at once which instance it waits for; scripts get the
+// status alone.
+func TestStartWaitSaysTheInstanceAtOnce(t *testing.T) {
+	last := fullStatus()
+	last.State = api.InstanceFinished
+	to := apitest.Serve(t, &apitest.Backend{
+		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+		OnWait:  func(context.Context, api.InstanceID) (api.Status, error) { return last, nil },
+	})
+	if _, talk, code := onTerminal(t, 100, to, nil, "start", "p", "--wait"); code != 0 || talk != "instance "+id+"\n" {
+		t.Errorf("on a terminal: exit %d, %q", code, talk)
+	}
+	if r := fmqm(to, "", "start", "p", "--wait"); r.code != 0 || r.err != "" {
+		t.Errorf("in a script: %+v", r)
+	}
+}
+
+// A watch of an instance that is in error and does not go on ends, with the reason and 1,
+// once nothing comes any more; and it says who is not heard.
+func TestWatchEndsWhenNothingMoves(t *testing.T) {
+	stuck := fullStatus()
+	stuck.State = api.InstanceInError
+	to := apitest.Serve(t, &apitest.Backend{
+		OnWait: func(context.Context, api.InstanceID) (api.Status, error) { return stuck, nil },
+		OnWatch: func(ctx context.Context, _ api.InstanceID, event func(api.HistoryEvent) error) error {
+			for _, e := range events {
+				if err := event(e); err != nil {
+					return err
+				}
+			}
+			<-ctx.Done()
+			return nil
+		},
+	})
+	r := fmqm(to, "", "watch", id, "-o", "jsonl")
+	if r.code != cli.ExitFailed || r.out != eventsJSONL || !strings.Contains(r.err, "instance "+id+" is in error") || !strings.Contains(r.err, "credit at B: ") ||
+		!strings.Contains(r.err, "no answer from ") || !strings.Contains(r.err, "what happens there is not shown") {
+		t.Errorf("%+v", r)
+	}
+}
