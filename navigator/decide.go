@@ -35,7 +35,7 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 	}
 	input, err := a.input(s)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, err.Error(), now)
+		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	}
 	if a.Kind == processtable.KindEmpty { // R14
 		return a.Conclude(s, Result{Output: a.echoed(input), Started: now, Ended: now}, now)
@@ -189,11 +189,11 @@ func (a *Activity) end(s *State) Effects {
 	}
 	output, err := a.build(s)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, err.Error(), time.Time{})
+		return a.fail(s, s.progress(), message.CauseInput, err.Error(), time.Time{})
 	}
 	encoded, err := container.EncodeCBOR(output)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
+		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
 	}
 	return Effects{Ends: true, Outcome: Outcome{
 		What: Terminated, Clock: s.Clock + 1, Iteration: 1, Started: s.Record.Started, Output: encoded,

@@ -125,7 +125,7 @@ func (c *core) carryOut(v *verdict, m message.Message, d api.DeadDecision, now t
 	e := c.table.Get(key)
 	s := &settlement{tx: &queue.Tx{Consume: []queue.Consume{{Process: c.id(), Entry: key}}}}
 	state := &navigator.State{Entry: key, Origin: v.m.Origin, Clock: v.m.Clock}
-	healing := e != nil && e.Phase == instancetable.Waiting && brokenBy(e.Activity, e.State, v.m)
+	healing := e != nil && e.Phase == instancetable.Waiting && e.Activity.BrokenBy(e.State, v.m)
 	if healing {
 		effects, err := c.heal(e, v, m, now)
 		if err != nil {
@@ -161,12 +161,6 @@ func (c *core) carryOut(v *verdict, m message.Message, d api.DeadDecision, now t
 		}
 		v.done(d, err)
 	})
-}
-
-// brokenBy: the activity waits for connectors, and is in error because a message from
-// the same source was refused.
-func brokenBy(a *navigator.Activity, s *navigator.State, m message.Message) bool {
-	return s.InError() && !s.Snapshot.HasOutput && s.Waiting(a) > 0 && strings.HasPrefix(s.Snapshot.Error, navigator.RefusedFrom(m.Source))
 }
 
 // heal lets an entry leave the error that a message had put it in; unless it has cause to
