@@ -200,7 +200,7 @@ func (a *Activity) pause(at *message.Snapshot) time.Duration {
 
 // keep replaces the entry's snapshot.
 func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
-	o.Clock = s.Clock + 1
+	o.Clock = message.Next(s.Clock)
 	m := a.onward(s, target{activity: a.Name, node: a.process.Table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)

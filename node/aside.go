@@ -179,7 +179,7 @@ func (c *core) heal(e *instancetable.Entry, v *verdict, put message.Message, now
 
 // verdictRecord is the line of history about an operator's word.
 func (c *core) verdictRecord(v *verdict, s *navigator.State, now time.Time) queue.AuditRecord {
-	o := navigator.Outcome{What: navigator.Retried, Clock: s.Clock + 1}
+	o := navigator.Outcome{What: navigator.Retried, Clock: message.Next(s.Clock)}
 	if s.Snapshot != nil {
 		o.Iteration, o.Run = s.Snapshot.Iteration, s.Snapshot.Run
 	}
