@@ -74,8 +74,8 @@ func TestHostilePeerLeavesNothingBehind(t *testing.T) {
 					t.Errorf("of the instance there is %v (%v), want any: %t", found, err, want)
 				}
 			}
-			if w.a.queue.HasMarkers(w.table.Process) {
-				t.Error("there is a marker")
+			if marker, err := w.a.queue.Marker(w.table.Process, bad.Instance); err != nil || marker != nil {
+				t.Errorf("there is a marker: %+v (%v)", marker, err)
 			}
 			if peers := w.a.queue.Peers(); slices.ContainsFunc(peers, func(p processtable.NodeID) bool { return p != "C" }) {
 				t.Errorf("messages wait for %v", peers)
