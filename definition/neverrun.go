@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fmqm/condition"
+	"fmqm/internal/sat"
 )
 
 // Which activities can run, whatever the conditions give? Every condition counts as
@@ -14,7 +15,8 @@ import (
 // Random simulation finds nearly all that can run, and going back from the others most
 // of the rest. What remains is decided exactly by a SAT solver: most of what never runs
 // from what is near it, the others together: it is asked whether any of those undecided
-// can run, until none can.
+// can run, until none can. Some graphs are too hard for that: what is undecided once the
+// solver has learned what it may is said to be so.
 
 // runGraph is a control graph as booleans.
 type runGraph struct {
@@ -48,22 +50,24 @@ type decision struct {
 	sim   *simulation
 	runs  []bool // seen to run in some outcome
 	never []bool // proved to run in none
+	learn int    // what the solver may still learn
 }
 
 // effort says how much is tried before the solver is asked about everything. Whatever
-// it is, the decision is the same.
+// the first three are, the decision is the same.
 type effort struct {
 	rounds int // of random simulation
 	passes int // of going back from what is undecided
 	local  int // vertices near an undecided one that the solver looks at first
+	learn  int // clauses that the solver may learn in all: some seconds' work
 }
 
-var fullEffort = effort{rounds: 80, passes: 4, local: 64}
+var fullEffort = effort{rounds: 80, passes: 4, local: 64, learn: 10_000}
 
 // decide finds out which vertices can run.
 func decide(g *runGraph, e effort) *decision {
 	n := len(g.vertices)
-	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n)}
+	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), learn: e.learn}
 	for range e.rounds {
 		d.sim.random()
 		d.note()
@@ -94,8 +98,8 @@ func (d *decision) note() {
 func (d *decision) neverLocally(v, local int) bool {
 	f := d.localFormula(v, local)
 	f.clause(f.runs[v])
-	_, ok := f.solve()
-	return !ok
+	_, answer := d.solve(f)
+	return answer == sat.Never
 }
 
 // undecided gives the vertices that were neither seen to run nor proved not to.
@@ -110,7 +114,7 @@ func (d *decision) undecided() []int {
 }
 
 // solveRuns looks for an outcome in which an undecided vertex runs, and simulates it.
-// Without one all that is undecided never runs.
+// Where there is none, all that is undecided never runs.
 func (d *decision) solveRuns() bool {
 	undecided := d.undecided()
 	if len(undecided) == 0 {
@@ -122,9 +126,16 @@ func (d *decision) solveRuns() bool {
 		any = append(any, f.runs[v])
 	}
 	f.clause(any...)
-	outcome, ok := f.solve()
-	if !ok {
+	outcome, answer := d.solve(f)
+	switch answer {
+	case sat.Never:
+		for _, v := range undecided {
+			d.never[v] = true
+		}
 		return false
+	case sat.Undecided:
+		return false
+	case sat.Satisfiable:
 	}
 	d.sim.around(outcome)
 	for _, v := range undecided {
@@ -215,11 +226,11 @@ func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided 
 		any = append(any, f.and(f.ran(questions[q].vertex), f.or(others...)))
 	}
 	f.clause(any...)
-	outcome, ok := f.solve()
-	if ok {
+	outcome, answer := d.solve(f)
+	if answer == sat.Satisfiable {
 		d.sim.around(outcome)
 	}
-	return ok
+	return answer == sat.Satisfiable
 }
 
 // graph gives the control graph of a process without errors.
@@ -247,11 +258,24 @@ func (d *draft) graph() (*runGraph, map[string]int) {
 func (d *draft) checkRuns() {
 	g, at := d.graph()
 	decided := decide(g, fullEffort)
+	var undecided []*step
 	for _, s := range d.steps {
-		if !decided.runs[at[s.Name]] {
+		switch v := at[s.Name]; {
+		case decided.runs[v]:
+		case !decided.never[v]:
+			undecided = append(undecided, s)
+		default:
 			d.warn(s.Pos, codeNeverRuns, fmt.Sprintf("%s can never run, whatever the conditions give", s.Name),
 				"look at its start condition and at the connectors that lead to it")
 		}
+	}
+	if len(undecided) > 0 {
+		which := undecided[0].Name
+		if n := len(undecided) - 1; n > 0 {
+			which = fmt.Sprintf("%s (and %d more)", which, n)
+		}
+		d.warn(undecided[0].Pos, codeRunsUndecided, fmt.Sprintf("undecided whether %s can ever run: the search through the start conditions before it was given up", which),
+			"nothing need be wrong; with `all`, `any` or at_least instead of long expressions it can be decided")
 	}
 	d.checkSources(decided, at)
 }

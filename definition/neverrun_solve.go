@@ -3,9 +3,8 @@ package definition
 import (
 	"slices"
 
-	"github.com/crillab/gophersat/solver"
-
 	"fmqm/condition"
+	"fmqm/internal/sat"
 )
 
 // formula is a graph as clauses (Tseitin): one variable for each vertex and edge that
@@ -238,20 +237,19 @@ func (f *formula) atLeast(n int, literals []int) int {
 	return sorted[n-1]
 }
 
-// solve looks for an outcome that satisfies the clauses, and gives the condition of
-// each edge in it. The solver is a fresh one each time: what gophersat keeps between
-// questions was seen to give wrong answers.
-func (f *formula) solve() ([]bool, bool) {
-	s := solver.New(solver.ParseSliceNb(f.clauses, f.vars))
-	if s.Solve() != solver.Sat {
-		return nil, false
+// solve looks for an outcome that satisfies the clauses, and gives the condition of each
+// edge in it, if there is one. It takes what it learns from the effort that is left.
+func (d *decision) solve(f *formula) ([]bool, sat.Answer) {
+	r := sat.Solve(f.clauses, f.vars, d.learn)
+	d.learn = max(0, d.learn-r.Learned)
+	if r.Answer != sat.Satisfiable {
+		return nil, r.Answer
 	}
-	model := s.Model()
 	outcome := make([]bool, len(f.edges))
 	for e, l := range f.edge {
 		if l > f.yes && f.edges[e].kind == edgeFree {
-			outcome[e] = model[l-1]
+			outcome[e] = r.Model[l-1]
 		}
 	}
-	return outcome, true
+	return outcome, r.Answer
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fmqm/condition"
+	"fmqm/internal/sat"
 )
 
 // drawLogic draws a start condition over n variables.
@@ -159,6 +160,7 @@ func TestDecisionIsExact(t *testing.T) {
 			}
 		}
 		for _, e := range []effort{{}, {rounds: 1}, {passes: 1, rounds: 1}, {rounds: 1, local: 1}, {rounds: 1, local: 2}, {rounds: 1, local: 64}, fullEffort} {
+			e.learn = fullEffort.learn
 			d := decide(g, e)
 			if !slices.Equal(d.runs, runs) {
 				t.Fatalf("%+v: decided %v, brute force %v", e, d.runs, runs)
@@ -208,8 +210,8 @@ func TestAtLeast(t *testing.T) {
 			f.clause(literals[len(literals)-1], -max(l, -l))
 		}
 		f.clause(f.atLeast(n, literals))
-		if _, ok := f.solve(); ok != (set >= n) {
-			t.Fatalf("%d of %d literals TRUE, at least %d: %v", set, k, n, ok)
+		if r := sat.Solve(f.clauses, f.vars, 1000); r.Answer != sat.Satisfiable && r.Answer != sat.Never || (r.Answer == sat.Satisfiable) != (set >= n) {
+			t.Fatalf("%d of %d literals TRUE, at least %d: %+v", set, k, n, r)
 		}
 	})
 }
@@ -287,6 +289,9 @@ func TestBigProcess(t *testing.T) {
 			t.Errorf("%s was not found to run never", name)
 		}
 	}
+	if slices.ContainsFunc(diagnostics, func(d Diagnostic) bool { return d.Code == codeRunsUndecided }) {
+		t.Error("something was not decided")
+	}
 	t.Logf("%d activities, %d connectors, %d never run: %v", len(processes[0].Activities), len(processes[0].Control), len(got), took)
 }
 
@@ -312,5 +317,43 @@ func TestManySourcesOfOneMember(t *testing.T) {
 	_, diagnostics := Load("test.yaml", []byte(text))
 	if len(diagnostics) != 1 || diagnostics[0].Code != codeTwoSources || !strings.Contains(diagnostics[0].Message, "-> sink` in line") {
 		t.Error(diagnostics)
+	}
+}
+
+// pigeons is a process in which last runs only if so many pigeons, of which each takes a
+// connector, get into one hole less, one in each. That cannot be, and takes a solver
+// exponentially long to see.
+func pigeons(n int) string {
+	var activities, control strings.Builder
+	for h := range n - 1 {
+		var alone []string
+		for p := range n {
+			for other := range p {
+				alone = append(alone, fmt.Sprintf("!(p%d_%d && p%d_%d)", p, h, other, h))
+			}
+			fmt.Fprintf(&activities, "  p%d_%d: {node: A, empty: true}\n", p, h)
+			fmt.Fprintf(&control, "  - begin -> p%d_%d: _RC == %d\n  - p%d_%d -> pigeon%d\n  - p%d_%d -> hole%d\n", p, h, h, p, h, p, p, h, h)
+		}
+		fmt.Fprintf(&activities, "  hole%d: {node: A, empty: true, start: %q}\n", h, strings.Join(alone, " && "))
+		fmt.Fprintf(&control, "  - hole%d -> last\n", h)
+	}
+	for p := range n {
+		fmt.Fprintf(&activities, "  pigeon%d: {node: A, empty: true, start: any}\n", p)
+		fmt.Fprintf(&control, "  - pigeon%d -> last\n", p)
+	}
+	return "process: p\nversion: 1\nactivities:\n  begin: {node: A, empty: true}\n  last: {node: A, program: p}\n" + activities.String() + "control:\n" + control.String()
+}
+
+// What is too hard to decide is said to be undecided, after an effort that is the same on
+// every machine, and not looked for all night.
+func TestRunsUndecided(t *testing.T) {
+	_, diagnostics := Load("p.yaml", []byte(pigeons(4)))
+	if len(diagnostics) != 1 || diagnostics[0].Code != codeNeverRuns {
+		t.Errorf("4 pigeons: %v", diagnostics)
+	}
+	_, diagnostics = Load("p.yaml", []byte(pigeons(10)))
+	if len(diagnostics) != 1 || diagnostics[0].Code != codeRunsUndecided || diagnostics[0].Severity != Warning ||
+		!strings.Contains(diagnostics[0].Message, "undecided whether last can ever run") {
+		t.Errorf("10 pigeons: %v", diagnostics)
 	}
 }
