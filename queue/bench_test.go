@@ -116,6 +116,8 @@ type nullEngine struct{ last uint64 }
 
 func (e *nullEngine) Get([]byte) ([]byte, error) { return nil, store.ErrNotFound }
 
+func (e *nullEngine) View(read func(store.Reader) error) error { return read(e) }
+
 func (e *nullEngine) Scan(store.ScanOptions, func(key, value []byte) bool) error { return nil }
 
 func (e *nullEngine) Commit(version uint64, _ *store.Batch) error {

@@ -83,25 +83,6 @@ type storedMessage struct {
 	place   place
 }
 
-// walk reads messages and calls visit for each until it gives false, which more tells.
-func (m *Manager) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
-	var failed error
-	err = m.engine.Scan(o, func(key, value []byte) bool {
-		var s storedMessage
-		if s, failed = readMessage(key, value); failed != nil {
-			return false
-		}
-		if s.place.ref.count > 0 {
-			if s.message.Body, failed = m.body(s.place); failed != nil {
-				return false
-			}
-		}
-		more = !visit(key, s.message)
-		return !more
-	})
-	return more, first1(failed, err)
-}
-
 // readMessage reads a message's record; nothing of it is a part of value.
 func readMessage(key, value []byte) (s storedMessage, err error) {
 	content, err := openRecord(key, value)

@@ -21,6 +21,8 @@ func (e emptyEngine) Get([]byte) ([]byte, error) { return nil, store.ErrNotFound
 
 func (e emptyEngine) Scan(store.ScanOptions, func(key, value []byte) bool) error { return nil }
 
+func (e emptyEngine) View(read func(store.Reader) error) error { return read(e) }
+
 func (e emptyEngine) Commit(uint64, *store.Batch) error { return errors.New("the core does not write") }
 
 func (e emptyEngine) Last() uint64 { return 0 }

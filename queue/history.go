@@ -85,28 +85,6 @@ func (m *Manager) auditAt(key []byte) (AuditRecord, bool, error) {
 	return a, err == nil, err
 }
 
-// readAudit reads an audit record; nothing of it is a part of value that is reused.
-func (m *Manager) readAudit(key, value []byte) (a AuditRecord, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return a, err
-	}
-	p, rest, err := readPlace(key, bytes.Clone(content))
-	if err != nil {
-		return a, err
-	}
-	if p.ref.count == 0 {
-		rest = p.inline
-	}
-	if a, err = decodeAudit(rest); err != nil {
-		return a, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
-	}
-	if p.ref.count > 0 {
-		a.Output, err = m.body(p)
-	}
-	return a, err
-}
-
 // History gives what the audit queue has of an instance, in the order of the logical
 // clock, and of time where that is the same.
 func (m *Manager) History(i message.InstanceID) ([]AuditRecord, error) {
@@ -260,6 +238,27 @@ func (m *Manager) SetAsideBefore(before uint64, limit int) ([]SetAside, error) {
 		}
 		s, err := m.readSetAside(key, value)
 		found = append(found, s)
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("messages set aside: %w", err)
+	}
+	return found, nil
+}
+
+// SetAsideAfter gives up to limit messages that were set aside with a number above after, the
+// oldest first.
+func (m *Manager) SetAsideAfter(after uint64, limit int) ([]SetAside, error) {
+	var found []SetAside
+	if after == math.MaxUint64 {
+		return nil, nil
+	}
+	o := store.ScanOptions{Prefix: []byte{classSetAside}, From: appendSetAsideKey(nil, after+1)}
+	err := m.scan(o, func(key, value []byte) error {
+		s, err := m.readSetAside(key, value)
+		if found = append(found, s); err == nil && len(found) == limit {
+			err = errEnough
+		}
 		return err
 	})
 	if err != nil && !errors.Is(err, errEnough) {

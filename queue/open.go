@@ -151,16 +151,6 @@ func (m *Manager) create(random io.Reader) error {
 	return err
 }
 
-// scan calls visit for every record of a class, until it gives an error.
-func (m *Manager) scan(o store.ScanOptions, visit func(key, value []byte) error) error {
-	var failed error
-	err := m.engine.Scan(o, func(key, value []byte) bool {
-		failed = visit(key, value)
-		return failed == nil
-	})
-	return first1(failed, err)
-}
-
 func (m *Manager) loadTables() error {
 	return m.scan(store.ScanOptions{Prefix: []byte{classTable}}, func(key, value []byte) error {
 		content, err := openRecord(key, value)

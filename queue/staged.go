@@ -2,7 +2,6 @@ package queue
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/maphash"
 
@@ -73,36 +72,6 @@ func (f *stagedFilter) remove(key []byte) {
 }
 
 func (f *stagedFilter) maybe(key []byte) bool { return f.total > 0 && *f.slot(key) > 0 }
-
-// body gives the large part of a record, from its chunks where it is staged.
-func (m *Manager) body(p place) ([]byte, error) {
-	if p.ref.count == 0 {
-		return p.inline, nil
-	}
-	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
-		return nil, fmt.Errorf("body of %d bytes in %d chunks: %w", p.ref.size, p.ref.count, ErrDamaged)
-	}
-	body := make([]byte, 0, p.ref.size)
-	for i := range p.ref.count {
-		key := appendChunkKey(nil, p.ref.id, i)
-		value, err := m.engine.Get(key)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, errGone
-		}
-		if err != nil {
-			return nil, fmt.Errorf("chunk %q: %w", readable(key), err)
-		}
-		chunk, err := openRecord(key, value)
-		if err != nil {
-			return nil, err
-		}
-		body = append(body, chunk...)
-	}
-	if len(body) != p.ref.size {
-		return nil, fmt.Errorf("body of %d bytes, not %d: %w", len(body), p.ref.size, ErrDamaged)
-	}
-	return body, nil
-}
 
 // errGone: a chunk is not there. The record that names it was removed since it was
 // read, or it is damage; reading the record again tells.

@@ -42,14 +42,23 @@ func (b *Batch) Put(key, value []byte) { b.Ops = append(b.Ops, Op{Key: key, Valu
 // Delete adds a removal of key; one that is not there is no error.
 func (b *Batch) Delete(key []byte) { b.Ops = append(b.Ops, Op{Key: key}) }
 
-// Engine is a storage engine, opened on a directory that it holds locked.
-type Engine interface {
+// Reader reads a store.
+type Reader interface {
 	// Get gives a copy of the value of key, or ErrNotFound.
 	Get(key []byte) ([]byte, error)
 	// Scan calls visit for each key with the prefix, from the first one >= from (or,
 	// backwards, the last one <= from; a nil from means the end of the prefix), until
 	// visit gives false. Key and value are valid during the call only.
 	Scan(o ScanOptions, visit func(key, value []byte) bool) error
+}
+
+// Engine is a storage engine, opened on a directory that it holds locked.
+type Engine interface {
+	Reader
+	// View calls read with a Reader of the store as it is now: no commit that returns
+	// later shows there. The Reader is valid during the call only, which should be short:
+	// what is removed meanwhile stays on disk.
+	View(read func(Reader) error) error
 	// Commit applies the batch durably as commit number version, which is Last() + 1.
 	Commit(version uint64, b *Batch) error
 	// Last is the number of the last commit.

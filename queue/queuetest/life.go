@@ -278,6 +278,8 @@ type bitFlip struct {
 	short bool
 }
 
+func (f *bitFlip) View(read func(store.Reader) error) error { return read(f) }
+
 func (f *bitFlip) flip(key, value []byte) []byte {
 	if len(value) == 0 || key[0] != f.class {
 		return value

@@ -44,6 +44,7 @@ func Run(t *testing.T, open storetest.Open) {
 		{"count after a peer lost its store", testStoredAfterRebind},
 		{"taken out of what is set aside", testTakeAside},
 		{"audit", testAudit},
+		{"view of an instance", testInstanceView},
 		{"instances", testInstances},
 		{"timers", testTimers},
 		{"timers after a restart", testTimersAfterRestart},

@@ -11,71 +11,101 @@ import (
 )
 
 // Get implements store.Engine.
-func (e *Engine) Get(key []byte) ([]byte, error) {
-	if len(key) == 0 || key[0] == 0 {
-		return nil, fmt.Errorf("get: %w", store.ErrNotFound)
-	}
-	var value []byte
-	err := e.read(func(txn *badger.Txn) error {
-		item, err := txn.Get(key)
-		if err != nil {
-			return err
-		}
-		return item.Value(func(stored []byte) (err error) {
-			value, err = appendUnmasked(nil, item.UserMeta(), stored)
-			return err
-		})
+func (e *Engine) Get(key []byte) (value []byte, err error) {
+	err = e.read(func(txn *badger.Txn) (err error) {
+		value, err = reader{txn}.get(key)
+		return err
 	})
-	switch {
-	case err == nil:
-		if value == nil {
-			value = []byte{}
-		}
-		return value, nil
-	case errors.Is(err, badger.ErrKeyNotFound):
-		return nil, fmt.Errorf("get: %w", store.ErrNotFound)
-	case errors.Is(err, store.ErrClosed), errors.Is(err, ErrDamaged):
-		return nil, fmt.Errorf("get: %w", err)
-	}
-	return nil, fmt.Errorf("get: %w", hide(err))
+	return value, ofGet(err)
 }
 
 // Scan implements store.Engine.
 func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
-	err := e.read(func(txn *badger.Txn) error {
-		options := badger.DefaultIteratorOptions
-		options.Reverse = o.Reverse
-		options.PrefetchValues = false // all values lie in the tree: there is nothing to wait for
-		if !o.Reverse {
-			options.Prefix = o.Prefix // spares tables; backwards it would hide the end to seek from
-		}
-		it := txn.NewIterator(options)
-		defer it.Close()
-		var buf []byte
-		seek(it, o)
-		for ; it.ValidForPrefix(o.Prefix); it.Next() {
-			item := it.Item()
-			key := item.Key()
-			if key[0] == 0 {
-				if o.Reverse {
-					return nil
-				}
-				continue
-			}
-			more, err := show(item, key, o.KeysOnly, &buf, visit)
-			if err != nil || !more {
-				return err
-			}
-		}
-		return nil
-	})
+	return ofScan(e.read(func(txn *badger.Txn) error { return reader{txn}.scan(o, visit) }))
+}
+
+// View implements store.Engine.
+func (e *Engine) View(read func(store.Reader) error) error {
+	return e.read(func(txn *badger.Txn) error { return read(reader{txn}) })
+}
+
+// reader reads at the version of its transaction.
+type reader struct{ txn *badger.Txn }
+
+func (r reader) Get(key []byte) ([]byte, error) {
+	value, err := r.get(key)
+	return value, ofGet(err)
+}
+
+func (r reader) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	return ofScan(r.scan(o, visit))
+}
+
+func (r reader) get(key []byte) (value []byte, err error) {
+	if len(key) == 0 || key[0] == 0 {
+		return nil, badger.ErrKeyNotFound
+	}
+	item, err := r.txn.Get(key)
 	if err != nil {
-		if errors.Is(err, store.ErrClosed) || errors.Is(err, ErrDamaged) {
-			return fmt.Errorf("scan: %w", err)
+		return nil, err
+	}
+	err = item.Value(func(stored []byte) (err error) {
+		value, err = appendUnmasked([]byte{}, item.UserMeta(), stored)
+		return err
+	})
+	return value, err
+}
+
+// ofGet makes an error of a get fit for a caller.
+func ofGet(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return fmt.Errorf("get: %w", store.ErrNotFound)
+	case errors.Is(err, store.ErrClosed), errors.Is(err, ErrDamaged):
+		return fmt.Errorf("get: %w", err)
+	}
+	return fmt.Errorf("get: %w", hide(err))
+}
+
+func (r reader) scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	options := badger.DefaultIteratorOptions
+	options.Reverse = o.Reverse
+	options.PrefetchValues = false // all values lie in the tree: there is nothing to wait for
+	if !o.Reverse {
+		options.Prefix = o.Prefix // spares tables; backwards it would hide the end to seek from
+	}
+	it := r.txn.NewIterator(options)
+	defer it.Close()
+	var buf []byte
+	seek(it, o)
+	for ; it.ValidForPrefix(o.Prefix); it.Next() {
+		item := it.Item()
+		key := item.Key()
+		if key[0] == 0 {
+			if o.Reverse {
+				return nil
+			}
+			continue
 		}
-		return fmt.Errorf("scan: %w", hide(err))
+		more, err := show(item, key, o.KeysOnly, &buf, visit)
+		if err != nil || !more {
+			return err
+		}
 	}
 	return nil
+}
+
+// ofScan is ofGet of a scan.
+func ofScan(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrClosed), errors.Is(err, ErrDamaged):
+		return fmt.Errorf("scan: %w", err)
+	}
+	return fmt.Errorf("scan: %w", hide(err))
 }
 
 // show calls visit, with a value that lies in buf.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -128,6 +129,39 @@ func testConcurrent(t *testing.T, open Open) {
 	}
 	stop.Store(true)
 	running.Wait()
+}
+
+// testView: a view is of one moment, whatever is committed, and flushed, meanwhile.
+func testView(t *testing.T, open Open) {
+	e := fresh(t, open)
+	must(t, e, "a", "old", "gone", "there")
+	large := strings.Repeat("x", 100_000)
+	err := e.View(func(r store.Reader) error {
+		must(t, e, "a", "new", "gone", "-", "come", "there")
+		for i := range 150 {
+			must(t, e, "a", fmt.Sprint(i), "other", large)
+		}
+		for key, value := range map[string]string{"a": "old", "gone": "there", "come": "-", "": "-"} {
+			got, err := r.Get([]byte(key))
+			if value == "-" && !errors.Is(err, store.ErrNotFound) || value != "-" && (err != nil || string(got) != value) {
+				t.Errorf("get %q in a view: %q, %v, want %q", key, got, err, value)
+			}
+		}
+		var seen []string
+		err := r.Scan(store.ScanOptions{}, func(key, value []byte) bool {
+			seen = append(seen, string(key)+"="+string(value))
+			return true
+		})
+		if got := strings.Join(seen, " "); got != "a=old gone=there" || err != nil {
+			t.Errorf("scan in a view: %s, %v", got, err)
+		}
+		return errors.New("passed on")
+	})
+	if err == nil || err.Error() != "passed on" {
+		t.Errorf("the error of who reads came back as %v", err)
+	}
+	want(t, e, "a", "149")
+	want(t, e, "gone", "-")
 }
 
 // testModel compares with a map over random commits, reads and, where the engine keeps

@@ -41,6 +41,7 @@ func RunVolatile(t *testing.T, open Open) {
 	t.Run("full batches", func(t *testing.T) { testFullBatches(t, open) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, open) })
 	t.Run("reads beside commits", func(t *testing.T) { testConcurrent(t, open) })
+	t.Run("views", func(t *testing.T) { testView(t, open) })
 	t.Run("reused memory", func(t *testing.T) { testReused(t, open) })
 	t.Run("model", func(t *testing.T) { testModel(t, open, false) })
 }

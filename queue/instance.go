@@ -1,0 +1,137 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// InstanceView is all that a store had of an instance at one commit.
+type InstanceView struct {
+	Process  processtable.ProcessID // the zero one: nothing was there
+	Ends     []AuditRecord          // the instance's start and end, and those of its activities
+	Events   []AuditRecord          // the others, by the logical clock; the newest, as many as were asked for
+	Messages []message.Message      // see BrowseInstance
+	Marker   *message.Message       // an operator ended the instance
+	Removed  *Removed               // retention has removed, or is removing, the audit
+}
+
+// AllEvents asks ViewInstance for every event.
+const AllEvents = -1
+
+// ViewInstance gives what the store has of an instance, all of it as of the same commit,
+// with so many of its other events, or AllEvents. It is looked for in the queue of its
+// process, which is where the audit says, or of, and in all of them if that is the zero one.
+func (m *Manager) ViewInstance(i message.InstanceID, of processtable.ProcessID, events int) (v InstanceView, err error) {
+	err = m.engine.View(func(r store.Reader) error {
+		v = InstanceView{}
+		in := records{r}
+		if err := v.readEnds(in, i); err != nil {
+			return err
+		}
+		among := []processtable.ProcessID{of}
+		switch {
+		case len(v.Ends) > 0:
+			among[0] = v.Ends[0].Process
+		case v.Removed != nil:
+			among[0] = v.Removed.Process
+		case of == (processtable.ProcessID{}):
+			among = m.processes()
+		}
+		for _, id := range among {
+			if found, err := v.readQueue(in, id, i); found || err != nil {
+				return errors.Join(err, v.readEvents(in, i, events))
+			}
+		}
+		return v.readEvents(in, i, events)
+	})
+	if err != nil {
+		return InstanceView{}, fmt.Errorf("read instance %s: %w", i, m.judge(err))
+	}
+	return v, nil
+}
+
+// processes gives those that have a table or messages here.
+func (m *Manager) processes() (all []processtable.ProcessID) {
+	m.registry.RLock()
+	defer m.registry.RUnlock()
+	for id := range m.registry.processes {
+		all = append(all, id)
+	}
+	return all
+}
+
+// readEnds reads what has ended; sink's end says more than all others.
+func (v *InstanceView) readEnds(in records, i message.InstanceID) error {
+	for _, class := range []byte{classInstance, classEnd} {
+		err := in.scan(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
+			a, err := in.readAudit(key, value)
+			v.Ends = append(v.Ends, a)
+			v.Process = a.Process
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	key := removedKey(i)
+	value, err := in.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	removed, err := readRemoved(key, value)
+	v.Removed, v.Process = &removed, removed.Process
+	return err
+}
+
+// readQueue reads what one process's queue has of an instance, and says whether that is anything.
+func (v *InstanceView) readQueue(in records, id processtable.ProcessID, i message.InstanceID) (found bool, err error) {
+	for _, class := range []byte{classMessage, classRecord, classMarker} {
+		o := store.ScanOptions{Prefix: append(appendProcess(nil, class, id), i[:]...)}
+		_, err := in.walk(o, func(_ []byte, msg message.Message) bool {
+			if v.Process, found = id, true; class == classMarker {
+				v.Marker = &msg
+			} else {
+				v.Messages = append(v.Messages, msg)
+			}
+			return true
+		})
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// readEvents reads the newest events that ended nothing.
+func (v *InstanceView) readEvents(in records, i message.InstanceID, limit int) error {
+	if limit == 0 {
+		return nil
+	}
+	o := store.ScanOptions{Prefix: append([]byte{classHistory}, i[:]...), Reverse: true}
+	err := in.scan(o, func(key, value []byte) error {
+		a, err := in.readAudit(key, value)
+		if err != nil {
+			return err
+		}
+		if v.Events = append(v.Events, a); v.Process == (processtable.ProcessID{}) {
+			v.Process = a.Process
+		}
+		if len(v.Events) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	slices.Reverse(v.Events)
+	return err
+}

@@ -1,0 +1,79 @@
+package queuetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fmqm/internal/store/storetest"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// testInstanceView: what is read of an instance is of one moment, whatever is committed
+// meanwhile: what has ended and what is under way fit together.
+func testInstanceView(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	const steps = 200
+	name := func(n int) processtable.ActivityID { return processtable.ActivityID(fmt.Sprintf("a%03d", n)) }
+	body := noise(100_000, 1) // staged: some of its chunks go while it is read
+	s.must(put(msg("A", 1, processtable.Source, name(0), body...)))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for n := range steps {
+			m := msg("A", 1, name(n-1), name(n))
+			if n == 0 {
+				m = msg("A", 1, processtable.Source, name(0))
+			}
+			event := queue.AuditRecord{Process: procP, Instance: instance(1), Activity: name(n), Clock: uint64(n), Event: queue.EventFailed}
+			end := event
+			end.Event = queue.EventTerminated
+			err := s.try(&queue.Tx{
+				Consume: []queue.Consume{consume(m)},
+				Put:     []message.Message{msg("A", 1, name(n), name(n+1), body...)}, Audit: []queue.AuditRecord{event, end},
+			})
+			if err != nil {
+				t.Errorf("step %d: %v", n, err)
+				return
+			}
+		}
+	}()
+	for looking := true; looking; {
+		select {
+		case <-over:
+			looking = false
+		default:
+		}
+		v, err := s.ViewInstance(instance(1), processtable.ProcessID{}, queue.AllEvents)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case v.Process != procP || len(v.Messages) != 1 || len(v.Messages[0].Body) != len(body):
+			t.Errorf("of %s: %d messages, want one of %s", v.Process, len(v.Messages), procP)
+		case v.Messages[0].Activity != name(len(v.Ends)) || len(v.Events) != len(v.Ends):
+			t.Errorf("%s is under way, %d have ended, after %d events", v.Messages[0].Activity, len(v.Ends), len(v.Events))
+		default:
+			continue
+		}
+		<-over
+		return
+	}
+	v, err := s.ViewInstance(instance(1), procP, 3)
+	var newest []string
+	for _, e := range v.Events {
+		newest = append(newest, string(e.Activity))
+	}
+	if got := strings.Join(newest, " "); got != "a197 a198 a199" || err != nil {
+		t.Errorf("the newest events are of %s, %v", got, err)
+	}
+	marker := kind(msg("A", 2, "", ""), message.KindMarker)
+	s.must(put(marker))
+	if v, err := s.ViewInstance(instance(2), processtable.ProcessID{}, 0); v.Marker == nil || v.Process != procP || err != nil {
+		t.Errorf("of an instance that has a marker: %+v, %v", v, err)
+	}
+	if v, err := s.ViewInstance(instance(3), processtable.ProcessID{}, queue.AllEvents); v.Process != (processtable.ProcessID{}) || err != nil {
+		t.Errorf("of an instance that nobody knows: %+v, %v", v, err)
+	}
+}

@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+)
+
+// records reads the store's records: as they are, one read after the other, or in a view,
+// as they were at one commit.
+type records struct{ store.Reader }
+
+func (m *Manager) records() records { return records{m.engine} }
+
+func (m *Manager) scan(o store.ScanOptions, visit func(key, value []byte) error) error {
+	return m.records().scan(o, visit)
+}
+
+func (m *Manager) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
+	return m.records().walk(o, visit)
+}
+
+func (m *Manager) body(p place) ([]byte, error) { return m.records().body(p) }
+
+func (m *Manager) readAudit(key, value []byte) (AuditRecord, error) {
+	return m.records().readAudit(key, value)
+}
+
+// scan calls visit for every record of a class, until it gives an error.
+func (r records) scan(o store.ScanOptions, visit func(key, value []byte) error) error {
+	var failed error
+	err := r.Scan(o, func(key, value []byte) bool {
+		failed = visit(key, value)
+		return failed == nil
+	})
+	return first1(failed, err)
+}
+
+// walk reads messages and calls visit for each until it gives false, which more tells.
+func (r records) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
+	var failed error
+	err = r.Scan(o, func(key, value []byte) bool {
+		var s storedMessage
+		if s, failed = readMessage(key, value); failed != nil {
+			return false
+		}
+		if s.place.ref.count > 0 {
+			if s.message.Body, failed = r.body(s.place); failed != nil {
+				return false
+			}
+		}
+		more = !visit(key, s.message)
+		return !more
+	})
+	return more, first1(failed, err)
+}
+
+// body gives the large part of a record, from its chunks where it is staged.
+func (r records) body(p place) ([]byte, error) {
+	if p.ref.count == 0 {
+		return p.inline, nil
+	}
+	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
+		return nil, fmt.Errorf("body of %d bytes in %d chunks: %w", p.ref.size, p.ref.count, ErrDamaged)
+	}
+	body := make([]byte, 0, p.ref.size)
+	for i := range p.ref.count {
+		key := appendChunkKey(nil, p.ref.id, i)
+		value, err := r.Get(key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, errGone
+		}
+		if err != nil {
+			return nil, fmt.Errorf("chunk %q: %w", readable(key), err)
+		}
+		chunk, err := openRecord(key, value)
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, chunk...)
+	}
+	if len(body) != p.ref.size {
+		return nil, fmt.Errorf("body of %d bytes, not %d: %w", len(body), p.ref.size, ErrDamaged)
+	}
+	return body, nil
+}
+
+// readAudit reads an audit record; nothing of it is a part of value that is reused.
+func (r records) readAudit(key, value []byte) (a AuditRecord, err error) {
+	content, err := openRecord(key, value)
+	if err != nil {
+		return a, err
+	}
+	p, rest, err := readPlace(key, bytes.Clone(content))
+	if err != nil {
+		return a, err
+	}
+	if p.ref.count == 0 {
+		rest = p.inline
+	}
+	if a, err = decodeAudit(rest); err != nil {
+		return a, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+	}
+	if p.ref.count > 0 {
+		a.Output, err = r.body(p)
+	}
+	return a, err
+}
