@@ -35,7 +35,7 @@ const (
 	ActivityExecuted   ActivityState = "executed" // ran, not yet terminated
 	ActivityTerminated ActivityState = "terminated"
 	ActivitySkipped    ActivityState = "skipped" // dead path
-	ActivityUnknown    ActivityState = "unknown" // its node did not answer, or has removed what it had recorded
+	ActivityUnknown    ActivityState = "unknown" // its node did not answer, has removed or lost what it had recorded, or is behind what others know
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -63,6 +63,16 @@ type Status struct {
 	Activities  []Activity      `json:"activities"`       // in file order, without source and sink
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
+	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+}
+
+// NodeClock says up to which moment of the logical clock a node has told of an instance.
+type NodeClock struct {
+	Node  string `json:"node"`
+	Clock uint64 `json:"clock"`
+	// Behind: others know of activities there that they have ended, and the node does not
+	// tell so: they are unknown, with the reason.
+	Behind bool `json:"behind,omitempty"`
 }
 
 // Removed says that retention has removed what a node had recorded of an instance that
@@ -123,6 +133,7 @@ type HistoryAnswer struct {
 	Events      []HistoryEvent `json:"events"`
 	Unreachable []Unreachable  `json:"unreachable"`
 	Removed     []Removed      `json:"removed,omitempty"` // nodes whose events are gone
+	Clocks      []NodeClock    `json:"clocks,omitempty"`  // as in Status
 }
 
 // Event names what happened; the words are API.
@@ -208,6 +219,7 @@ type WhyAnswer struct {
 	State       InstanceState `json:"state"`
 	Waits       []Wait        `json:"waits"`
 	Unreachable []Unreachable `json:"unreachable"`
+	Clocks      []NodeClock   `json:"clocks,omitempty"` // as in Status
 }
 
 // Wait is one activity that does not go on, and why.

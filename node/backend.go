@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,16 +48,16 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if known {
 		return n.Status(ctx, r.Instance)
 	}
-	own, err := n.report(ctx, instanceQuestion{Instance: r.Instance, Process: t.core.id().String()})
+	own, err := n.report(instanceQuestion{Instance: r.Instance, Process: t.core.id().String()})
 	if err != nil {
 		return api.Status{}, asAPI(err)
 	}
 	g := &gathered{self: string(n.name), id: r.Instance, reports: map[string]instanceReport{}}
 	g.add(string(n.name), own)
-	s := g.status()
+	s, heard := g.status(), g.heard()
 	for i := range s.Activities {
-		if s.Activities[i].State == api.ActivityUnknown {
-			s.Activities[i].State = api.ActivityInactive // its node was not asked
+		if a := &s.Activities[i]; a.State == api.ActivityUnknown && !heard[a.Activity] {
+			a.State = api.ActivityInactive // its node was not asked
 		}
 	}
 	return s, nil
@@ -224,65 +223,6 @@ func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
 	}
 }
 
-// History gathers what all nodes have recorded.
-func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
-	g, err := n.gather(ctx, id, true)
-	if err != nil {
-		return api.HistoryAnswer{}, err
-	}
-	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed()}
-	if a.Unreachable == nil {
-		a.Unreachable = []api.Unreachable{}
-	}
-	for _, r := range g.reports {
-		a.Events = append(a.Events, r.Events...)
-	}
-	slices.SortStableFunc(a.Events, func(x, y api.HistoryEvent) int {
-		return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
-	})
-	return a, nil
-}
-
-// watchPause is how often a watcher looks at the other nodes.
-const watchPause = 300 * time.Millisecond
-
-// Watch calls event for what has happened and what happens, until the instance ended.
-func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
-	changed, end := n.changes.watch(id, true)
-	defer end()
-	seen := map[string]bool{}
-	for {
-		h, err := n.History(ctx, id)
-		if err != nil {
-			return err
-		}
-		over := len(h.Removed) > 0 // only what has ended is removed
-		for _, e := range h.Events {
-			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
-			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if err := event(e); err != nil {
-				return err
-			}
-		}
-		if over {
-			return nil
-		}
-		pause := time.NewTimer(watchPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return nil
-		case <-changed:
-			pause.Stop()
-		case <-pause.C:
-		}
-	}
-}
-
 // Retry lets an activity in error go on, at the node that hosts it.
 func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) error {
 	g, err := n.gather(ctx, id, false)
@@ -321,7 +261,7 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 	}
 	t := n.thread(id)
 	if t == nil {
-		return noTableHere(q.Process, n.name)
+		return api.Errorf(api.CodeNotFound, "", "no table of %s at %s", q.Process, n.name)
 	}
 	a := t.core.process.Activity(processtable.ActivityID(q.Activity))
 	if a == nil {

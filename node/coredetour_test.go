@@ -190,10 +190,11 @@ data: [late -> c]
 	waiting := w.holding(dataOnly)
 	a := w.site("A")
 	w.expect(t, "c", "waiting", "d", "skipped", "sink", "ended")
-	lives, err := a.core.inspect(w.starts[0].call.Instance, w.now)
+	stored, err := a.store.BrowseInstance(a.core.id(), w.starts[0].call.Instance)
 	if err != nil {
 		t.Fatal(err)
 	}
+	lives := inspect(a.process, stored, nil, w.now)
 	if len(lives) != 1 || lives[0].Activity != "c" || lives[0].State != "skipped" || len(lives[0].Waits) > 0 {
 		t.Errorf("c is told as %+v", lives)
 	}

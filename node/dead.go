@@ -221,7 +221,7 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 // process thread has set aside had passed that.
 func (n *Node) misplaced(v *verdict) string {
 	if v.aside.Peer != "" {
-		return n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
+		return n.misdirected(v.aside.Peer, v.m)
 	}
 	if v.m.Queue.Node != n.name {
 		return fmt.Sprintf("it is for node %s, this is %s", v.m.Queue.Node, n.name)
@@ -264,7 +264,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 	event, reason := v.event()
 	if v.m.Activity != "" && v.m.Instance != (message.InstanceID{}) {
 		tx.Audit = []queue.AuditRecord{{
-			Time: n.clock.Now(), Clock: message.Next(v.m.Clock), Process: v.m.Queue.Process, Definition: v.m.Definition,
+			Time: n.clock.Now(), Clock: v.m.Clock + 1, Process: v.m.Queue.Process, Definition: v.m.Definition,
 			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason,
 		}}
 	}
@@ -277,6 +277,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 	case err != nil:
 		return d, err
 	}
+	n.refusals.taken(tx.TakeAside)
 	n.observe(tx)
 	n.changes.tell(v.m.Instance, false)
 	return d, nil
@@ -284,7 +285,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 
 // askThread lets the process thread decide: it knows what the activity waits for.
 func (n *Node) askThread(ctx context.Context, t *thread, v *verdict) (d api.DeadDecision, err error) {
-	if v.others, err = n.refusals(v.m.Instance); err != nil {
+	if v.others, err = n.refusals.of(n.queue, v.m.Instance); err != nil {
 		return d, err
 	}
 	type outcome struct {
@@ -302,34 +303,4 @@ func (n *Node) askThread(ctx context.Context, t *thread, v *verdict) (d api.Dead
 	case <-ctx.Done():
 		return d, ctx.Err()
 	}
-}
-
-// refusalsRead is how many messages, the newest, are looked through for those of one instance.
-const refusalsRead = 1000
-
-// refusals are the connector messages of an instance that process threads have set aside,
-// newest first.
-func (n *Node) refusals(instance message.InstanceID) ([]refusedMessage, error) {
-	var out []refusedMessage
-	before := uint64(math.MaxUint64)
-	for range refusalsRead / 50 { // a few at once: each may be large
-		page, err := n.queue.SetAsideBefore(before, 50)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range page {
-			before = s.Number
-			if s.Peer != "" {
-				continue
-			}
-			if m, err := message.Decode(s.Message); err == nil && m.Kind == message.KindConnector && m.Instance == instance {
-				m.Body = nil
-				out = append(out, refusedMessage{number: s.Number, m: m, reason: s.Reason})
-			}
-		}
-		if len(page) < 50 {
-			break
-		}
-	}
-	return out, nil
 }

@@ -8,6 +8,8 @@
 //	node.go, tables.go    the node manager: store, tables, threads, links, stop
 //	inbox.go              what a link brings: judged, then put
 //	gather.go             questions to peers, and their answers (never persistent)
+//	report.go, inspect.go what this node tells of an instance: a view of the store, beside the threads
+//	gathering.go, cut.go  the reports of all nodes, put together so that they fit
 //	status.go ...         the answers of the API
 //	health.go, metrics.go whether it lives, and what it has counted
 //

@@ -37,6 +37,9 @@ type instanceQuestion struct {
 // instanceReport is what one node knows of an instance.
 type instanceReport struct {
 	Known      bool               `json:"known"`
+	Clock      uint64             `json:"clock,omitempty"` // the logical clock's, up to which this tells of the instance
+	Heard      []string           `json:"heard,omitempty"` // activities of other nodes whose messages have come
+	Anew       bool               `json:"anew,omitempty"`  // the node's store is a new or an older one: what had ended may be missing
 	Process    string             `json:"process,omitempty"`
 	Origin     string             `json:"origin,omitempty"`
 	Roster     []api.Place        `json:"roster,omitempty"`
@@ -71,8 +74,6 @@ type tableQuestion struct {
 	Process string `json:"process"`
 	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
 	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
-	// Definition is that of the table that is to be taken; empty: of an older node, or none is.
-	Definition string `json:"definition,omitempty"`
 }
 
 type tableReport struct {
@@ -113,14 +114,14 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	}
 	switch kind {
 	case askInstance:
-		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.reportTo(ctx, peer, q) })
+		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.report(q) })
 	case askTable:
-		return answer(body, func(q tableQuestion) (tableReport, error) { return n.tableTo(peer, q) })
+		return answer(body, n.reportTable)
 	case askNode:
 		return answer(body, func(struct{}) (nodeReport, error) { return n.reportSelf(), nil })
 	case askRetry:
 		return answer(body, func(q retryQuestion) (retryReport, error) {
-			return retryReport{Error: asAPI(n.retryFor(ctx, peer, q))}, nil
+			return retryReport{Error: asAPI(n.retryHere(ctx, q))}, nil
 		})
 	}
 	return nil, fmt.Errorf("question of unknown kind %q: upgrade this node", kind)

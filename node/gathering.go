@@ -19,11 +19,16 @@ const (
 	// lostJustNow: a node that was heard so short a time ago may be back before the
 	// time-out.
 	lostJustNow = 2 * time.Second
+	// fittings is how often nodes are asked again whose answers are older than what others
+	// know; the first time after fitsAfter, then after twice as long.
+	fittings  = 6
+	fitsAfter = 5 * time.Millisecond
 )
 
 // gathering asks the nodes of one instance, each as soon as anybody has named it, all
 // within one time-out: the roster's nodes, the origin, and, as long as nobody has told the
-// roster, all peers.
+// roster, all peers. Each node tells what it knows as of one moment of its own; where these
+// do not fit together, those that are behind are asked again ([gathered.behind]).
 type gathering struct {
 	node    *Node
 	q       instanceQuestion
@@ -49,17 +54,20 @@ func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) 
 		g:     &gathered{self: string(n.name), id: id, reports: map[string]instanceReport{}},
 		asked: map[processtable.NodeID]*asking{}, answers: make(chan reply[instanceReport]),
 	}
-	own, err := n.report(ctx, s.q)
+	own, err := n.report(s.q)
 	if err != nil {
 		return nil, err
 	}
 	s.asked[n.name] = &asking{pending: true}
 	s.take(reply[instanceReport]{Node: n.name, Answer: own})
-	for s.ask(ctx) && ctx.Err() == nil {
-		select {
-		case a := <-s.answers:
-			s.take(a)
-		case <-ctx.Done():
+	for round, pause := 0, fitsAfter; ; round, pause = round+1, 2*pause {
+		s.await(ctx)
+		behind := s.g.behind()
+		if round == fittings || len(behind) == 0 || !pauseFor(ctx, pause) {
+			break
+		}
+		for _, node := range behind {
+			delete(s.asked, node)
 		}
 	}
 	missing := s.end()
@@ -67,6 +75,17 @@ func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) 
 		return nil, n.unknownInstance(id, missing)
 	}
 	return s.g, nil
+}
+
+// await asks until everybody has answered who was named, or ctx ends.
+func (s *gathering) await(ctx context.Context) {
+	for s.ask(ctx) && ctx.Err() == nil {
+		select {
+		case a := <-s.answers:
+			s.take(a)
+		case <-ctx.Done():
+		}
+	}
 }
 
 func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
@@ -94,7 +113,8 @@ func (s *gathering) named() []processtable.NodeID {
 func (s *gathering) ask(ctx context.Context) (pending bool) {
 	for _, node := range s.named() {
 		a := s.asked[node]
-		if a == nil || a.answered && a.process != s.g.process && !s.g.told(node) {
+		_, told := s.g.reports[string(node)]
+		if a == nil || a.answered && a.process != s.g.process && !told {
 			a = &asking{process: s.g.process, pending: true}
 			s.asked[node] = a
 			q := s.q
@@ -134,7 +154,7 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 	a := reply[instanceReport]{Node: node}
 	for pause := askedAgain; ; pause *= 2 {
 		if node == n.name {
-			a.Answer, a.Err = n.report(ctx, q)
+			a.Answer, a.Err = n.report(q)
 		} else {
 			a.Answer, a.Err = askPeer[instanceReport](ctx, n, node, askInstance, q)
 		}

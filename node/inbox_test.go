@@ -59,12 +59,6 @@ func memoryEngine(t *testing.T) *badger.Engine {
 
 func newInboxWorld(t *testing.T, tableHere bool) *inboxWorld {
 	t.Helper()
-	return inboxWorldOf(t, twoSites, tableHere)
-}
-
-// inboxWorldOf is a world of a process, of which A has the table.
-func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
-	t.Helper()
 	registry, err := program.NewRegistry(nil, program.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +80,7 @@ func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
 	if err := a.queue.BindIncarnation("B", b.Incarnation()); err != nil {
 		t.Fatal(err)
 	}
-	processes, problems := definition.Load("process.yaml", []byte(text))
+	processes, problems := definition.Load("two-sites.yaml", []byte(twoSites))
 	if definition.HasErrors(problems) {
 		t.Fatal(problems)
 	}
@@ -108,7 +102,7 @@ func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
 
 func (w *inboxWorld) tableMessage(encoded []byte) message.Message {
 	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: w.table.Process, Node: "A"},
+		Queue:      message.Queue{Process: processtable.ProcessID{Name: "two-sites", Version: 1}, Node: "A"},
 		Definition: processtable.ShortHash{}, Kind: message.KindTable,
 	}, Body: encoded}
 }
@@ -251,24 +245,18 @@ func TestMessagesWaitForTheirTable(t *testing.T) {
 	if err != nil || nodes.Nodes[0].Waiting != 1 || !strings.Contains(nodes.Nodes[0].Reason, "wait here for the table of two-sites@1") {
 		t.Fatalf("%+v %v", nodes, err)
 	}
+	parked, err := w.a.report(instanceQuestion{Instance: m.Instance})
+	if err != nil || !parked.Known || parked.Process != "two-sites@1" || parked.Origin != "B" {
+		t.Errorf("while it waits: %+v %v", parked, err)
+	}
 	encoded, err := processtable.Encode(w.table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.accept(w.tableMessage(encoded))
-	var lives []live
-	for len(lives) == 0 {
-		if err := w.a.thread(w.table.Process).ask(context.Background(), func(now time.Time) {
-			var err error
-			if lives, err = w.a.thread(w.table.Process).core.inspect(m.Instance, now); err != nil {
-				t.Error(err)
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if lives[0].Activity != "here" || lives[0].State != "waiting" {
-		t.Errorf("%+v", lives)
+	r, err := w.a.report(instanceQuestion{Instance: m.Instance})
+	if err != nil || len(r.Activities) != 1 || r.Activities[0].Activity != "here" || r.Activities[0].State != "waiting" {
+		t.Errorf("%+v %v", r, err)
 	}
 }
 

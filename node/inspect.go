@@ -1,18 +1,15 @@
 package node
 
 import (
-	"slices"
 	"time"
 
 	"fmqm/api"
-	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
-// live is what a process thread knows of one activity of an instance that has not
-// ended.
+// live is what is known of one activity of an instance that has not ended.
 type live struct {
 	Activity   processtable.ActivityID
 	State      api.ActivityState
@@ -25,23 +22,21 @@ type live struct {
 	Due        time.Time // of a pause
 	Held       string    // why its program cannot be started now
 	Waits      []processtable.ActivityID
+	Has        []processtable.ActivityID // whose messages are here
 	Origin     processtable.NodeID
+	Clock      uint64                    // the highest of its messages
 	Notices    []processtable.ActivityID // sink: activities that told of an error
 }
 
-// inspect folds what the queue has of an instance and says how far each activity is.
-// What is in memory only (what runs, what is being committed) is added from there.
-func (c *core) inspect(instance message.InstanceID, now time.Time) ([]live, error) {
-	stored, err := c.store.BrowseInstance(c.id(), instance)
-	if err != nil {
-		return nil, err
-	}
+// inspect folds what the store has of an instance and says how far each activity is. What
+// only memory knows, which programs run, is in executing.
+func inspect(p *navigator.Process, messages []message.Message, executing map[message.Entry]attempt, now time.Time) []live {
 	states := map[message.Entry]*navigator.State{}
 	notices := map[message.Entry][]processtable.ActivityID{}
 	var order []message.Entry
-	for _, m := range stored {
+	for _, m := range messages {
 		key := m.Entry()
-		a := c.process.Activity(key.Activity)
+		a := p.Activity(key.Activity)
 		if a == nil {
 			continue
 		}
@@ -57,50 +52,56 @@ func (c *core) inspect(instance message.InstanceID, now time.Time) ([]live, erro
 			}
 		}
 	}
-	var out []live
+	out := make([]live, 0, len(order))
 	for _, key := range order {
-		l := c.liveOf(c.process.Activity(key.Activity), states[key], now)
+		l := liveOf(p.Activity(key.Activity), states[key], now)
+		if run, under := executing[key]; under && l.State == api.ActivityReady {
+			l.runs(run)
+		}
 		l.Notices = notices[key]
 		out = append(out, l)
 	}
-	slices.SortFunc(out, func(a, b live) int { return c.place(a.Activity) - c.place(b.Activity) })
-	return out, nil
+	return out
 }
 
-// place is an activity's position in the table.
-func (c *core) place(name processtable.ActivityID) int {
-	return slices.IndexFunc(c.process.Table.Activities, func(a *processtable.Activity) bool { return a.Name == name })
-}
-
-func (c *core) liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
-	l := live{Activity: a.Name, State: api.ActivityWaiting, Waits: s.Unresolved(a), Origin: s.Origin}
+func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
+	l := live{Activity: a.Name, State: api.ActivityWaiting, Waits: s.Unresolved(a), Origin: s.Origin, Clock: s.Clock}
+	for _, c := range s.Consumed {
+		l.Has = append(l.Has, c.Key.Source)
+	}
 	if s.Snapshot != nil {
 		l.Iterations, l.Due, l.Started = s.Snapshot.Iteration, s.Snapshot.Due, s.Snapshot.Started
 		l.Attempts = s.Snapshot.Attempt
 		l.Reason = s.Snapshot.LastFailure
 	}
-	if s.InError() {
+	switch {
+	case s.InError():
 		l.inError(s.Snapshot)
-		return l
-	}
-	if s.Passed() { // it only absorbs what still comes (N6)
+	case s.Passed(): // it only absorbs what still comes (N6)
 		l.State, l.Waits = api.ActivitySkipped, nil
-		return l
-	}
-	if len(l.Waits) > 0 || a.Kind == processtable.KindSink {
-		return l
-	}
-	l.State = api.ActivityReady
-	if run := c.running[s.Entry]; run != nil {
-		l.State, l.Started = api.ActivityRunning, run.started
-		l.Iterations = run.call.Iteration
-		if lacks := run.lacks.Load(); lacks != nil {
-			l.State, l.Held = api.ActivityReady, *lacks
+	case len(l.Waits) > 0 || a.Kind == processtable.KindSink:
+	default:
+		l.State = api.ActivityReady
+		if e := a.Decide(s, now); e.Ends { // without a program: what it comes to is being written
+			l.State = api.ActivityExecuted
 		}
-	} else if e := c.table.Get(s.Entry); e != nil && (e.Result != nil || e.Phase == instancetable.Settling) {
-		l.State = api.ActivityExecuted
 	}
 	return l
+}
+
+// runs: of what is ready, the program runs, or has ended; unless that was an iteration before.
+func (l *live) runs(run attempt) {
+	lacks := run.lacks.Load()
+	switch {
+	case run.call.Iteration < l.Iterations:
+	case run.ended:
+		l.State = api.ActivityExecuted
+	default:
+		l.State, l.Started, l.Iterations = api.ActivityRunning, run.started, run.call.Iteration
+		if lacks != nil {
+			l.State, l.Held = api.ActivityReady, *lacks
+		}
+	}
 }
 
 // inError tells of the last attempt. Where the program had ended it is one more than

@@ -109,6 +109,7 @@ type Node struct {
 	stopped bool
 
 	changes  changes
+	refusals refusals
 	meters   meters
 	rebuilds rebuilds
 	retain   *retention

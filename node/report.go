@@ -2,9 +2,8 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,96 +14,126 @@ import (
 	"fmqm/queue"
 )
 
-// report says what this node knows of an instance: what has ended, from the audit;
-// what is under way, from the process thread.
-func (n *Node) report(ctx context.Context, q instanceQuestion) (instanceReport, error) {
-	records, err := n.queue.History(q.Instance)
-	if err != nil {
-		return instanceReport{}, fmt.Errorf("read the history of %s: %w", q.Instance, err)
+// statusEvents is how many events that ended nothing a report looks at where it does not
+// tell the history.
+const statusEvents = 100
+
+// report says what this node knows of an instance: what the store has of it, as of one
+// commit, and which programs run. It holds up no process thread.
+func (n *Node) report(q instanceQuestion) (instanceReport, error) {
+	var of processtable.ProcessID
+	if q.Process != "" {
+		var err error
+		if of, err = processtable.ParseProcessID(q.Process); err != nil {
+			return instanceReport{}, err
+		}
 	}
-	removed, gone, err := n.queue.Removed(q.Instance) // after the records: where some are missing, it is there
-	if err != nil {
-		return instanceReport{}, err
+	run, events := n.executing(q.Instance), statusEvents // before the store is read: what has ended since is there
+	if q.History {
+		events = queue.AllEvents
 	}
-	if t := n.thread(removed.Process); gone && t != nil {
-		return n.reportRemoved(t, removed), nil
-	}
-	t, err := n.threadOf(q, records)
-	if err != nil {
-		return instanceReport{}, err
-	}
-	if t == nil {
-		return n.reportParked(q)
-	}
-	var lives []live
-	var liveErr error
-	if err := t.ask(ctx, func(now time.Time) { lives, liveErr = t.core.inspect(q.Instance, now) }); err != nil {
-		return instanceReport{}, err
-	}
-	if liveErr != nil {
-		return instanceReport{}, liveErr
-	}
-	marker, err := n.queue.Marker(t.core.id(), q.Instance)
+	v, err := n.queue.ViewInstance(q.Instance, of, events)
 	if err != nil {
 		return instanceReport{}, err
 	}
-	r := instanceReport{Process: t.core.id().String(), Roster: rosterOf(t.core.process.Table), Disk: n.pressure.disk()}
-	r.Known = len(records) > 0 || len(lives) > 0 || marker != nil
-	r.Origin = originOf(records, lives, marker)
-	if r.asides, err = n.refusals(q.Instance); err != nil {
+	known := v.Process != (processtable.ProcessID{})
+	if !known {
+		v.Process = of
+	}
+	t := n.thread(v.Process)
+	switch {
+	case t == nil && known: // it waits for its table, and names process and origin (N3)
+		return instanceReport{Known: true, Process: v.Process.String(), Origin: originOf(&v)}, nil
+	case t == nil:
+		return instanceReport{}, nil
+	case v.Removed != nil:
+		return n.reportRemoved(t, *v.Removed), nil
+	}
+	r := instanceReport{
+		Known: known, Process: v.Process.String(), Origin: originOf(&v), Roster: rosterOf(t.core.process.Table),
+		Clock: clockOf(&v), Anew: n.anew.Load(), Disk: n.pressure.disk(),
+	}
+	if r.asides, err = n.refusals.of(n.queue, q.Instance); err != nil {
 		return instanceReport{}, err
+	}
+	if q.History {
+		r.Events = n.eventsOf(&v)
 	}
 	ended := map[processtable.ActivityID]queue.AuditRecord{}
-	for _, record := range records {
-		switch record.Event {
-		case queue.EventTerminated, queue.EventSkipped, queue.EventStopped, queue.EventStarted, queue.EventEnded:
-			ended[record.Activity] = record
-		case queue.EventIterated, queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventPassed, queue.EventDropped:
-		}
-		if q.History {
-			r.Events = append(r.Events, eventFrom(n.name, record))
-		}
+	for _, record := range v.Ends {
+		ended[record.Activity] = record
 	}
-	n.reportInstance(&r, t, ended, marker != nil)
+	lives := inspect(t.core.process, v.Messages, run, n.clock.Now())
+	n.reportInstance(&r, t, ended, v.Marker != nil)
 	n.reportActivities(&r, t, ended, lives)
+	r.Heard = heardFrom(t.core.process.Table, ended, lives)
 	return r, nil
+}
+
+// executing gives the attempts of an instance that are under way here.
+func (n *Node) executing(i message.InstanceID) map[message.Entry]attempt {
+	all := map[message.Entry]attempt{}
+	for _, t := range n.threads() {
+		maps.Copy(all, t.shown.of(i))
+	}
+	return all
 }
 
 // originOf is where an instance was started, as anything of it here says: whatever comes of
 // an instance names its origin.
-func originOf(records []queue.AuditRecord, lives []live, marker *message.Message) string {
-	for i := range records {
-		if o := records[i].Origin; o != "" {
+func originOf(v *queue.InstanceView) string {
+	for _, records := range [][]queue.AuditRecord{v.Ends, v.Events} {
+		for i := range records {
+			if o := records[i].Origin; o != "" {
+				return string(o)
+			}
+		}
+	}
+	for i := range v.Messages {
+		if o := v.Messages[i].Origin; o != "" {
 			return string(o)
 		}
 	}
-	for i := range lives {
-		if o := lives[i].Origin; o != "" {
-			return string(o)
-		}
-	}
-	if marker != nil {
-		return string(marker.Origin)
+	if v.Marker != nil {
+		return string(v.Marker.Origin)
 	}
 	return ""
 }
 
-// reportParked says what is known of an instance whose process has no table here: what
-// waits for the table names process and origin (N3).
-func (n *Node) reportParked(q instanceQuestion) (instanceReport, error) {
-	for id := range n.queue.Parked() {
-		if q.Process != "" && q.Process != id.String() {
-			continue
-		}
-		found, err := n.queue.BrowseInstance(id, q.Instance)
-		if err != nil {
-			return instanceReport{}, fmt.Errorf("look for %s among what waits for the table of %s: %w", q.Instance, id, err)
-		}
-		if len(found) > 0 {
-			return instanceReport{Known: true, Process: id.String(), Origin: string(found[0].Origin)}, nil
+// clockOf is up to which moment of the logical clock a view tells of its instance.
+func clockOf(v *queue.InstanceView) (clock uint64) {
+	for _, records := range [][]queue.AuditRecord{v.Ends, v.Events} {
+		for i := range records {
+			clock = max(clock, records[i].Clock)
 		}
 	}
-	return instanceReport{}, nil
+	for i := range v.Messages {
+		clock = max(clock, v.Messages[i].Clock)
+	}
+	return clock
+}
+
+// heardFrom names the activities of other nodes whose messages have come: they have ended,
+// whatever their nodes said a moment before.
+func heardFrom(t *processtable.Table, ended map[processtable.ActivityID]queue.AuditRecord, lives []live) []string {
+	heard := map[processtable.ActivityID]bool{}
+	for _, record := range ended {
+		for _, c := range record.Consumed {
+			heard[c.Key.Source] = true
+		}
+	}
+	for i := range lives {
+		for _, source := range lives[i].Has {
+			heard[source] = true
+		}
+	}
+	var out []string
+	for _, p := range t.Roster {
+		if p.Node != t.Node && heard[p.Activity] {
+			out = append(out, string(p.Activity))
+		}
+	}
+	return out
 }
 
 // reportRemoved says what is left of an instance whose audit retention has removed.
@@ -133,35 +162,6 @@ func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
 
 // day is a date for people.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// threadOf finds the process of an instance: as the asker says, as the history says,
-// or by looking into each process queue.
-func (n *Node) threadOf(q instanceQuestion, records []queue.AuditRecord) (*thread, error) {
-	if len(records) > 0 {
-		return n.thread(records[0].Process), nil
-	}
-	if q.Process != "" {
-		id, err := processtable.ParseProcessID(q.Process)
-		if err != nil {
-			return nil, err
-		}
-		return n.thread(id), nil
-	}
-	for _, t := range n.threads() {
-		found, err := n.queue.BrowseInstance(t.core.id(), q.Instance)
-		if err != nil {
-			return nil, fmt.Errorf("look for %s in the queue of %s: %w", q.Instance, t.core.id(), err)
-		}
-		marker, err := n.queue.Marker(t.core.id(), q.Instance)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 || marker != nil {
-			return t, nil
-		}
-	}
-	return nil, nil
-}
 
 func rosterOf(t *processtable.Table) []api.Place {
 	out := make([]api.Place, len(t.Roster))
@@ -297,36 +297,4 @@ func asJSON(t *container.Type, encoded []byte) json.RawMessage {
 		return nil
 	}
 	return out
-}
-
-var apiEvent = map[queue.Event]api.Event{
-	queue.EventStarted:    api.EventStarted,
-	queue.EventEnded:      api.EventEnded,
-	queue.EventTerminated: api.EventTerminated,
-	queue.EventSkipped:    api.EventSkipped,
-	queue.EventStopped:    api.EventStopped,
-	queue.EventIterated:   api.EventIterated,
-	queue.EventFailed:     api.EventFailed,
-	queue.EventInError:    api.EventInError,
-	queue.EventRetried:    api.EventRetried,
-	queue.EventPassed:     api.EventPassed,
-	queue.EventDropped:    api.EventDropped,
-}
-
-func eventFrom(node processtable.NodeID, r queue.AuditRecord) api.HistoryEvent {
-	e := api.HistoryEvent{
-		Clock: r.Clock, Time: r.Time, Node: string(node), Activity: string(r.Activity), Event: apiEvent[r.Event],
-		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason,
-	}
-	switch r.Event {
-	case queue.EventTerminated, queue.EventIterated, queue.EventFailed, queue.EventInError:
-		rc := r.RC
-		e.RC = &rc
-	case queue.EventStarted:
-		if r.Reason != "" {
-			e.Reason = "key " + r.Reason
-		}
-	case queue.EventEnded, queue.EventSkipped, queue.EventStopped, queue.EventRetried, queue.EventPassed, queue.EventDropped:
-	}
-	return e
 }

@@ -39,9 +39,14 @@ func (g *gathered) add(node string, r instanceReport) {
 	}
 }
 
-// told reports whether a node has told anything.
-func (g *gathered) told(node processtable.NodeID) bool {
-	_, told := g.reports[string(node)]
+// told gives what the nodes tell of activities, by whom.
+func (g *gathered) told() map[api.Place]api.Activity {
+	told := map[api.Place]api.Activity{}
+	for node, r := range g.reports {
+		for _, a := range r.Activities {
+			told[api.Place{Activity: a.Activity, Node: node}] = a
+		}
+	}
 	return told
 }
 
@@ -65,17 +70,15 @@ func (n *Node) others(roster []api.Place, origin string) []processtable.NodeID {
 // activities gives every activity of the roster, as its node tells: a report speaks only
 // for what the roster places there.
 func (g *gathered) activities() []api.Activity {
-	known := map[api.Place]api.Activity{}
-	for node, r := range g.reports {
-		for _, a := range r.Activities {
-			known[api.Place{Activity: a.Activity, Node: node}] = a
-		}
-	}
+	told, past := g.told(), g.past()
 	out := make([]api.Activity, 0, len(g.roster))
 	for _, p := range g.roster {
-		a, ok := known[p]
-		if !ok {
+		a, ok := told[p]
+		switch {
+		case !ok:
 			a = g.untold(p)
+		case past[p]:
+			a = g.outdated(p)
 		}
 		a.Node = p.Node
 		out = append(out, a)
@@ -112,7 +115,7 @@ func (g *gathered) removed() (all []api.Removed) {
 func (g *gathered) status() api.Status {
 	s := api.Status{
 		Instance: g.id, Process: g.process, State: api.InstanceUnknown,
-		Activities: g.activities(), Unreachable: g.unreachable, Removed: g.removed(),
+		Activities: g.activities(), Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks(),
 	}
 	if s.Unreachable == nil {
 		s.Unreachable = []api.Unreachable{}

@@ -47,6 +47,7 @@ type thread struct {
 	places  *threadPlaces
 	log     zerolog.Logger
 	meter   processMeter
+	shown   *executing
 
 	mu     sync.Mutex
 	events []func(now time.Time)
@@ -66,6 +67,7 @@ func newThread(n *Node, p *navigator.Process) *thread {
 		wake:    make(chan struct{}, 1),
 		quit:    make(chan struct{}),
 		ended:   make(chan struct{}),
+		shown:   newExecuting(),
 	}
 	t.places = n.slots.of(func(id processtable.ProgramID) {
 		t.post(func(now time.Time) { t.core.granted(id, now) })
@@ -175,6 +177,10 @@ func (t *thread) perform() {
 		case c.submit != nil:
 			then, instance := c.then, c.submit.Consume[0].Entry.Instance
 			c.submit.Done = func(err error) {
+				if err == nil {
+					t.shown.written(c.submit) // before the thread can begin what comes next
+					t.node.refusals.taken(c.submit.TakeAside)
+				}
 				t.post(func(now time.Time) { then(err, now) })
 				if err == nil {
 					t.meter.committed(c.submit)
@@ -206,6 +212,7 @@ func (t *thread) invoke(run *invocation) {
 	}
 	ctx, cancel := context.WithCancel(t.node.running)
 	run.end = cancel
+	t.shown.begin(run)
 	t.programs.Add(1)
 	t.meter.attempts.Add(1)
 	t.meter.running.Add(1)
@@ -221,6 +228,7 @@ func (t *thread) invoke(run *invocation) {
 			return // the node is stopping: this attempt never happened
 		}
 		t.node.meters.program(run.activity.Program).ended(result.RC, result.Err != "", result.Ended.Sub(result.Started))
+		t.shown.end(run.entry)
 		t.post(func(now time.Time) { t.core.finished(run, *result, now) })
 	}()
 }

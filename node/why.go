@@ -17,7 +17,7 @@ func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error
 		return api.WhyAnswer{}, err
 	}
 	s := g.status()
-	a := api.WhyAnswer{Instance: id, Process: g.process, State: s.State, Waits: []api.Wait{}, Unreachable: s.Unreachable}
+	a := api.WhyAnswer{Instance: id, Process: g.process, State: s.State, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks}
 	if s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
 		return a, nil
 	}
@@ -48,6 +48,9 @@ func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api
 		}
 	case api.ActivityUnknown:
 		out.For = "its node to answer"
+		if a.Reason != "" {
+			out.For += ": " + a.Reason
+		}
 	case api.ActivityRunning:
 		out.For = "program " + w.Program + " to end"
 	case api.ActivityReady:

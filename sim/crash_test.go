@@ -181,6 +181,9 @@ func (s *storm) over(ctx context.Context) bool {
 		asked, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		status, err := n.Status(asked, p.id)
 		cancel()
+		if err == nil {
+			s.fits(p, status)
+		}
 		if err != nil || len(sim.Differences(status, p.expect.Result)) > 0 {
 			return ctx.Err() != nil
 		}
@@ -215,6 +218,7 @@ func (s *storm) compare(ctx context.Context, p *play) {
 		if err != nil {
 			return false, nil // peers are not heard yet
 		}
+		s.fits(p, status)
 		found = sim.Differences(status, p.expect.Result)
 		return len(found) == 0, nil
 	})
@@ -229,5 +233,16 @@ func (s *storm) compare(ctx context.Context, p *play) {
 		if err := p.site().Node().Terminate(ctx, p.id); err != nil {
 			s.t.Fatal(err)
 		}
+	}
+}
+
+// fits holds an answer that was given in the storm to what can be.
+func (s *storm) fits(p *play, status api.Status) {
+	before := map[string][]string{}
+	for _, c := range p.process.Control {
+		before[c.Target] = append(before[c.Target], c.Source)
+	}
+	if wrong := misfits(status, before); len(wrong) > 0 {
+		s.t.Errorf("%s\nsays %s, and\n  - %s", p.drawn, status.State, strings.Join(wrong, "\n  - "))
 	}
 }

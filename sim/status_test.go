@@ -272,5 +272,11 @@ func shown(st api.Status) string {
 	for _, u := range st.Unreachable {
 		lines = append(lines, "  no answer from "+u.Node)
 	}
+	for _, c := range st.Clocks {
+		lines = append(lines, fmt.Sprintf("  %s up to clock %d", c.Node, c.Clock))
+		if c.Behind {
+			lines[len(lines)-1] += ": behind"
+		}
+	}
 	return strings.Join(lines, "\n")
 }

@@ -39,20 +39,20 @@ func show(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := loadWhole(c, c.Args().First())
+	compiled, err := loadCompiled(c, 0)
 	if err != nil {
 		return err
 	}
-	shown, err := s.show(c, c.String("node"), c.IsSet("node"))
+	tables, err := tablesOf(compiled, c.String("node"), c.IsSet("node"))
 	if err != nil {
 		return err
 	}
 	if p.Format == shared.Table {
-		_, err := io.WriteString(shared.From(c).Out, shown.Text())
+		_, err := io.WriteString(shared.From(c).Out, definition.Show(tables))
 		return err
 	}
 	list := p.List(false)
-	for _, t := range shown.Tables {
+	for _, t := range definition.Shown(tables) {
 		if err := list.Row(t); err != nil {
 			return err
 		}
@@ -60,30 +60,26 @@ func show(c *cli.Context) error {
 	return list.End()
 }
 
-// show gives the tables of all nodes, or of one, to be shown.
-func (s *source) show(c *cli.Context, node string, one bool) (*definition.Shown, error) {
-	shown := &definition.Shown{}
+// tablesOf gives the tables of all nodes, or of one.
+func tablesOf(compiled []*definition.Compiled, node string, one bool) ([]*processtable.Table, error) {
+	var tables []*processtable.Table
 	var nodes []string
-	for _, p := range s.processes {
-		_, err := s.compile(c, p, func(t *processtable.Table, _ []byte) error {
+	for _, each := range compiled {
+		for _, t := range each.Tables {
 			nodes = append(nodes, string(t.Node))
 			if !one || string(t.Node) == node {
-				shown.Add(t)
+				tables = append(tables, t)
 			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
-	if len(shown.Tables) == 0 {
+	if len(tables) == 0 {
 		slices.Sort(nodes)
 		return nil, &shared.Error{
 			Exit: shared.ExitNotFound,
 			Text: fmt.Sprintf("no table is for node %q: there are tables for %s", node, strings.Join(slices.Compact(nodes), ", ")),
 		}
 	}
-	return shown, nil
+	return tables, nil
 }
 
 func schemaCommand() *cli.Command {

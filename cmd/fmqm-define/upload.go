@@ -13,6 +13,7 @@ import (
 
 	"fmqm/api"
 	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
 	"fmqm/processtable"
 )
 
@@ -53,7 +54,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := loadWhole(c, c.Args().First())
+	compiled, err := loadCompiled(c, c.Int(tableFormat))
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	tables, err := s.tables(c, key)
+	tables, err := tablesToSend(compiled, key)
 	if err != nil {
 		return err
 	}
@@ -118,30 +119,27 @@ func send(c *cli.Context, client *api.Client, r api.UploadRequest, what string) 
 	}), r)
 }
 
-// tables gives the tables to send, with the signature of key if that is not nil.
-func (s *source) tables(c *cli.Context, key ed25519.PrivateKey) ([]api.Table, error) {
+// tablesToSend gives the tables with the signature of key, if that is not nil.
+func tablesToSend(compiled []*definition.Compiled, key ed25519.PrivateKey) ([]api.Table, error) {
 	var tables []api.Table
-	for _, p := range s.processes {
-		_, err := s.compile(c, p, func(t *processtable.Table, encoded []byte) error {
+	for _, each := range compiled {
+		for i, t := range each.Manifest.Tables {
+			encoded := each.Encoded[i]
 			if key != nil {
 				signed, err := processtable.Sign(encoded, key)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				encoded = signed
 			}
 			sum := sha256.Sum256(encoded)
 			tables = append(tables, api.Table{
-				Node:       string(t.Node),
-				Process:    t.Process.String(),
-				Definition: t.Definition.String(),
+				Node:       t.Node,
+				Process:    fmt.Sprintf("%s@%d", each.Manifest.Process, each.Manifest.Version),
+				Definition: each.Manifest.Definition,
 				SHA256:     hex.EncodeToString(sum[:]),
 				Table:      encoded,
 			})
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	return tables, nil

@@ -122,6 +122,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if len(st.Removed) > 0 {
 		lines = append(lines, [2]string{"audit", removedAt(st.Removed)})
 	}
+	if late := behind(st.Clocks); late != "" {
+		lines = append(lines, [2]string{"behind", late})
+	}
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%-9s  %s\n", l[0], l[1])
@@ -137,6 +140,17 @@ func unheard(nodes []api.Unreachable) string {
 		texts[i] = n.Node + " (last heard " + common.Time(n.LastHeard) + ")"
 		if n.LastHeard.IsZero() {
 			texts[i] = n.Node + " (not heard since the daemon was started)"
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// behind says which nodes tell less than others know of them.
+func behind(clocks []api.NodeClock) string {
+	var texts []string
+	for _, c := range clocks {
+		if c.Behind {
+			texts = append(texts, fmt.Sprintf("%s (up to clock %d)", c.Node, c.Clock))
 		}
 	}
 	return strings.Join(texts, ", ")

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fmqm/api"
+	"fmqm/processtable"
+)
+
+// An answer about an instance is put together from what each node tells as of one moment
+// of its own (queue.ViewInstance). The moments differ: a node that was asked first may say
+// that an activity runs whose result another, asked later, has worked on already, or that
+// it waits, in an instance that its origin tells has finished. An answer shows no effect
+// without its cause: what follows from one node's report about another's activity is
+//
+//   - an activity has ended if a message of it has come elsewhere: connectors are sent
+//     when an activity ends, or on behalf of one that is dead (N6);
+//   - every activity has ended once sink has (N1): sink waits for those without
+//     successors, each of these for its predecessors.
+//
+// A node that says otherwise is behind. It is asked again, a few times; what it then still
+// lacks is not known, and the answer says up to which clock the node's report goes. This
+// happens where a record of a dead path is on its way to the host of the activity, and
+// where a store was lost: the node has no record any more of what had ended.
+
+// past gives the activities that have ended although their nodes, which answered, do not
+// say so.
+func (g *gathered) past() map[api.Place]bool {
+	over := g.reports[g.origin].State == api.InstanceFinished
+	heard := g.heard()
+	told := g.told()
+	past := map[api.Place]bool{}
+	for _, p := range g.roster {
+		a, known := told[p]
+		r := g.reports[p.Node]
+		switch {
+		case !known, !r.Removed.IsZero(), !over && !heard[p.Activity]:
+		case a.State == api.ActivityTerminated, a.State == api.ActivitySkipped:
+		case r.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
+		default:
+			past[p] = true
+		}
+	}
+	return past
+}
+
+// heard gives the activities whose messages have come to another node.
+func (g *gathered) heard() map[string]bool {
+	heard := map[string]bool{}
+	for _, r := range g.reports {
+		for _, a := range r.Heard {
+			heard[a] = true
+		}
+	}
+	return heard
+}
+
+// behind gives the nodes that may have more to tell by now.
+func (g *gathered) behind() (nodes []processtable.NodeID) {
+	for p := range g.past() {
+		if node := processtable.NodeID(p.Node); !g.reports[p.Node].Anew && !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// outdated is an activity that has ended, and of which its node does not know that, or not
+// any more.
+func (g *gathered) outdated(p api.Place) api.Activity {
+	r := g.reports[p.Node]
+	reason := fmt.Sprintf("it has ended; %s tells of the instance up to clock %d only", p.Node, r.Clock)
+	if r.Anew {
+		reason = fmt.Sprintf("it has ended; %s lost the record of it with its store", p.Node)
+	}
+	return api.Activity{Activity: p.Activity, State: api.ActivityUnknown, Reason: reason}
+}
+
+// clocks says up to which clock each node has told, where one is behind.
+func (g *gathered) clocks() (all []api.NodeClock) {
+	past := g.past()
+	if len(past) == 0 {
+		return nil
+	}
+	for node, r := range g.reports {
+		c := api.NodeClock{Node: node, Clock: r.Clock}
+		for p := range past {
+			c.Behind = c.Behind || p.Node == node
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b api.NodeClock) int { return strings.Compare(a.Node, b.Node) })
+	return all
+}

@@ -1,0 +1,115 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fmqm/api"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// History gathers what all nodes have recorded.
+func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
+	g, err := n.gather(ctx, id, true)
+	if err != nil {
+		return api.HistoryAnswer{}, err
+	}
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks()}
+	if a.Unreachable == nil {
+		a.Unreachable = []api.Unreachable{}
+	}
+	for _, r := range g.reports {
+		a.Events = append(a.Events, r.Events...)
+	}
+	slices.SortStableFunc(a.Events, func(x, y api.HistoryEvent) int {
+		return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
+	})
+	return a, nil
+}
+
+// watchPause is how often a watcher looks at the other nodes.
+const watchPause = 300 * time.Millisecond
+
+// Watch calls event for what has happened and what happens, until the instance ended.
+func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
+	changed, end := n.changes.watch(id, true)
+	defer end()
+	seen := map[string]bool{}
+	for {
+		h, err := n.History(ctx, id)
+		if err != nil {
+			return err
+		}
+		over := len(h.Removed) > 0 // only what has ended is removed
+		for _, e := range h.Events {
+			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
+			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if err := event(e); err != nil {
+				return err
+			}
+		}
+		if over {
+			return nil
+		}
+		pause := time.NewTimer(watchPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil
+		case <-changed:
+			pause.Stop()
+		case <-pause.C:
+		}
+	}
+}
+
+// eventsOf gives what the node has recorded of an instance.
+func (n *Node) eventsOf(v *queue.InstanceView) []api.HistoryEvent {
+	all := make([]api.HistoryEvent, 0, len(v.Ends)+len(v.Events))
+	for _, records := range [][]queue.AuditRecord{v.Ends, v.Events} {
+		for i := range records {
+			all = append(all, eventFrom(n.name, records[i]))
+		}
+	}
+	return all
+}
+
+var apiEvent = map[queue.Event]api.Event{
+	queue.EventStarted:    api.EventStarted,
+	queue.EventEnded:      api.EventEnded,
+	queue.EventTerminated: api.EventTerminated,
+	queue.EventSkipped:    api.EventSkipped,
+	queue.EventStopped:    api.EventStopped,
+	queue.EventIterated:   api.EventIterated,
+	queue.EventFailed:     api.EventFailed,
+	queue.EventInError:    api.EventInError,
+	queue.EventRetried:    api.EventRetried,
+	queue.EventPassed:     api.EventPassed,
+	queue.EventDropped:    api.EventDropped,
+}
+
+func eventFrom(node processtable.NodeID, r queue.AuditRecord) api.HistoryEvent {
+	e := api.HistoryEvent{
+		Clock: r.Clock, Time: r.Time, Node: string(node), Activity: string(r.Activity), Event: apiEvent[r.Event],
+		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason,
+	}
+	switch r.Event {
+	case queue.EventTerminated, queue.EventIterated, queue.EventFailed, queue.EventInError:
+		rc := r.RC
+		e.RC = &rc
+	case queue.EventStarted:
+		if r.Reason != "" {
+			e.Reason = "key " + r.Reason
+		}
+	case queue.EventEnded, queue.EventSkipped, queue.EventStopped, queue.EventRetried, queue.EventPassed, queue.EventDropped:
+	}
+	return e
+}
