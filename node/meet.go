@@ -9,8 +9,8 @@ import (
 )
 
 // Meet makes the link to a site that the configuration does not list, if Options.Unlisted
-// knows a way to it: because a table names it, messages wait for it, or it has written
-// here. It may be called at any time, and for a site that is met already.
+// knows a way to it: because a table names it, or something is to go there. That a site
+// calls is no reason: whoever has a certificate of the authority can call.
 func (n *Node) Meet(peer processtable.NodeID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

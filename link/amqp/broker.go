@@ -68,13 +68,10 @@ func New(o Options) (*Broker, error) {
 	}
 	b := &Broker{
 		o: o, target: t,
-		peers:   map[processtable.NodeID]*peer{},
-		gate:    make(chan struct{}),
-		changed: make(chan struct{}),
-		strangers: strangers{
-			present:    map[processtable.NodeID]*stranger{},
-			introduced: map[processtable.NodeID]bool{},
-		},
+		peers:     map[processtable.NodeID]*peer{},
+		gate:      make(chan struct{}),
+		changed:   make(chan struct{}),
+		strangers: strangers{present: map[processtable.NodeID]*stranger{}},
 	}
 	close(b.gate)
 	b.ctx, b.cancel = context.WithCancel(context.Background())

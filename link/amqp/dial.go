@@ -144,7 +144,7 @@ func (p *peer) departed() bool {
 }
 
 func (p *peer) departure() error {
-	return fmt.Errorf("site %s does not use the broker for this link any more, by its configuration: change `via` for %s here as well, or for this site there, and reload", p.id, p.id)
+	return fmt.Errorf("site %s takes nothing from this site over the broker: either `via` for this link was changed there (change it here as well), or this site is in no process that is stored there and not in `links.peers` there (write it there, with `via: amqp`, and reload)", p.id)
 }
 
 // ready says whether the peer was heard since, in a session that is open.

@@ -69,9 +69,10 @@ type Options struct {
 	PlainFrames bool
 
 	// Unknown, if not nil, is told of a node without Dialer that calls, once it has proved
-	// who it is, as far as Identity and Verify can know that. It is called about once a minute
-	// for each of up to 1000, in a goroutine of its own; a node that is not dialed then is
-	// told so.
+	// who it is with a certificate. It is called about once a minute for each that goes on
+	// calling, in a goroutine of its own, for which nothing is kept here. A node that is not
+	// dialed within some seconds is told that it is not wanted. nil: nobody without a Dialer
+	// is answered at all.
 	Unknown func(peer processtable.NodeID)
 	// OnState, if not nil, is told of each change of state. It must not block.
 	OnState func(Status)

@@ -198,9 +198,11 @@ func TestUnknownPeer(t *testing.T) {
 	rabbit := rabbittest.Shared(t)
 	vhost := rabbittest.VHost(t, rabbit)
 	unknown := make(chan processtable.NodeID, 10)
-	a := newSite(t, "A", rabbit.Addr(), vhost, func(o *Options) { o.Unknown = func(n processtable.NodeID) { unknown <- n } })
+	a := newSite(t, "A", rabbit.Addr(), vhost, func(o *Options) {
+		o.Identity, o.Verify, o.Unknown = newIdentity("A"), trusting("A", "B"), func(n processtable.NodeID) { unknown <- n }
+	})
 	a.until(StateConnected)
-	b := newSite(t, "B", rabbit.Addr(), vhost, nil)
+	b := newSite(t, "B", rabbit.Addr(), vhost, func(o *Options) { o.Identity, o.Verify = newIdentity("B"), trusting("A", "B") })
 	b.connect("A")
 	if n := <-unknown; n != "B" {
 		t.Fatalf("told of %s", n)

@@ -20,17 +20,14 @@ const (
 	// strangerPatience is how long this node may take to ask for one that has proved who it
 	// is, before that is told that nobody does.
 	strangerPatience = 5 * time.Second
-	// maxIntroduced is how many names are introduced, in the life of a Broker.
-	maxIntroduced = 1000
 	// quietAfter is how long all must be well with strangers before the log has another line.
 	quietAfter = 10 * time.Minute
 )
 
 // strangers are those who call and were not asked for.
 type strangers struct {
-	present    map[processtable.NodeID]*stranger
-	introduced map[processtable.NodeID]bool
-	suspected  time.Time // when one last did not prove who it is; zero: never
+	present   map[processtable.NodeID]*stranger
+	suspected time.Time // when one last did not prove who it is; zero: never
 }
 
 type stranger struct {
@@ -124,18 +121,14 @@ func (b *Broker) claim(id processtable.NodeID) *peer {
 	return s.p
 }
 
-// introduce tells of a stranger that has proved who it is.
+// introduce tells of a stranger that has proved who it is; without certificates nobody
+// has, though the handshake was right.
 func (b *Broker) introduce(id processtable.NodeID) {
-	b.mu.Lock()
-	known := b.strangers.introduced
-	tell := known[id] || len(known) < maxIntroduced
-	if tell {
-		known[id] = true
+	if b.o.Identity == nil {
+		b.suspect(id, "without an identity anybody can write any name")
+		return
 	}
-	b.mu.Unlock()
-	if tell {
-		b.o.Unknown(id)
-	}
+	b.o.Unknown(id)
 }
 
 // suspect logs that names come that nobody proves: once, until all was well for long.

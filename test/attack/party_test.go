@@ -3,6 +3,8 @@ package attack
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,8 +45,20 @@ type line struct {
 func (w *world) party(name, pki string) *party {
 	w.t.Helper()
 	fleet.Must(w.t, "fmqmd", "pki", "issue", name, "--dir", pki)
+	both := filepath.Join(w.t.TempDir(), "ca.crt") // it believes itself, and the sites
+	var authorities []byte
+	for _, dir := range []string{w.pki, pki} {
+		text, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		authorities = append(authorities, text...)
+	}
+	if err := os.WriteFile(both, authorities, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
 	id, err := identity.Load(identity.Options{Files: identity.Files{
-		Certificate: pki + "/node-" + name + ".crt", Key: pki + "/node-" + name + ".key", CA: w.pki + "/ca.crt",
+		Certificate: filepath.Join(pki, "node-"+name+".crt"), Key: filepath.Join(pki, "node-"+name+".key"), CA: both,
 	}})
 	if err != nil {
 		w.t.Fatal(err)
@@ -129,10 +143,13 @@ func (l *line) refused(text string) {
 	})
 }
 
-// stop ends what a party has.
-func stop(t *testing.T, what interface {
+// stopper is what a party has.
+type stopper interface {
 	Stop(ctx context.Context) error
-}) {
+}
+
+// stop ends what a party has.
+func stop(t *testing.T, what stopper) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 	defer cancel()

@@ -35,3 +35,25 @@ func TestStrangerCalls(t *testing.T) {
 		t.Errorf("A's store has of the stranger: %q", found)
 	}
 }
+
+// He calls over the broker, whose queues are open to him: his certificate makes nobody a
+// peer. He is told so, a line of the log says what an operator may do about it, and neither
+// a link nor a record of him is left.
+func TestStrangerCallsOverTheBroker(t *testing.T) {
+	t.Parallel()
+	eve := newAccount(t)
+	w := newWorld(t, options{amqp: eve.amqp(t)})
+	w.define("A", between)
+	stranger := w.party("STRANGER", w.pki)
+	line := stranger.overBroker(stranger.broker(eve.broker, eve.vhost), "A")
+	line.put(0, []byte("for whom it may concern"))
+	w.Sites["A"].Says("a site calls over the broker that is in no process stored here and not in links.peers")
+	line.refused("this site is in no process that is stored there and not in `links.peers` there")
+	if w.knows("A", "STRANGER") {
+		t.Error("A shows the stranger as a peer")
+	}
+	w.unmoved()
+	if found := w.dump("A", "STRANGER"); len(found) > 0 {
+		t.Errorf("A's store has of the stranger: %q", found)
+	}
+}

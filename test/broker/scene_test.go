@@ -49,7 +49,7 @@ type options struct {
 	vhosts   func(s *scene) map[string]string                   // nil: one for all sites
 	identity func(site string) string                           // lines of a site's configuration; nil: none
 	amqp     func(s *scene, site string) string                 // links.amqp of a site; nil: its user, and a password
-	links    func(s *scene, f *fleet.Fleet, site string) string // more of its links; nil: all are over the broker
+	links    func(s *scene, f *fleet.Fleet, site string) string // its peers; nil: all, over the broker
 	programs []string                                           // of every site, besides those of the work
 }
 
@@ -130,11 +130,22 @@ func (s *scene) links(o options) func(f *fleet.Fleet, site string) string {
 			text = o.identity(site)
 		}
 		text += "links:\n  amqp: " + o.amqp(s, site) + "\n"
-		if o.links != nil {
-			text += o.links(s, f, site)
+		if o.links == nil {
+			return text + overBroker(site, fleet.Names...)
 		}
-		return text
+		return text + o.links(s, f, site)
 	}
+}
+
+// overBroker lists peers that a site has over the broker.
+func overBroker(site string, peers ...string) string {
+	text := "  peers:\n"
+	for _, peer := range peers {
+		if peer != site {
+			text += fmt.Sprintf("    %s: {via: amqp}\n", peer)
+		}
+	}
+	return text
 }
 
 // password is a file with that of the broker's user.

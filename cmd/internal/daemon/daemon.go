@@ -47,7 +47,6 @@ type Daemon struct {
 	config   atomic.Pointer[config.Config]
 	links    *links                      // of the present configuration; whoever reloads and stops owns it
 	broker   atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
-	meet     func(processtable.NodeID)
 	told     *told
 	address  string
 	accept   context.Context
@@ -80,9 +79,7 @@ func Start(o Options) (d *Daemon, err error) {
 	if d.identity, err = openIdentity(c); err != nil {
 		return nil, err
 	}
-	this := d // also where an error is returned
-	d.meet = func(peer processtable.NodeID) { this.Node.Meet(peer) }
-	if d.links, err = newLinks(c, d.identity, nil, log, d.meet); err != nil {
+	if d.links, err = newLinks(c, d.identity, nil, log, d.stranger); err != nil {
 		return nil, err
 	}
 	d.broker.Store(d.links.broker)
@@ -247,7 +244,7 @@ func (d *Daemon) reload(old, c *config.Config) error {
 	err = d.reloadIdentity(c)
 	var links *links
 	if err == nil {
-		links, err = newLinks(c, d.identity, d.links, d.log, d.meet)
+		links, err = newLinks(c, d.identity, d.links, d.log, d.stranger)
 	}
 	if err != nil {
 		registry.Close()

@@ -90,6 +90,16 @@ func (d *Daemon) permit(conn link.Conn, caller processtable.NodeID) error {
 	return fmt.Errorf("site %s calls without a certificate, and site %s has an identity: write https:// for %s there, and give it an `identity`", caller, d.config.Load().Node, d.config.Load().Node)
 }
 
+// stranger says that a site calls over the broker to which there is no link: it is in no
+// process that is stored here, and not among the peers. It is turned away: a certificate of
+// the authority makes nobody a peer.
+func (d *Daemon) stranger(peer processtable.NodeID) {
+	if d.told.news("stranger "+string(peer), "") {
+		d.log.Warn().Str("peer", string(peer)).Msg("a site calls over the broker that is in no process stored here and not in links.peers: it is turned away; " +
+			"if it is to define processes here, or take part in such, write it under links.peers with `via: amqp`, and reload")
+	}
+}
+
 // operators lets those through who may ask: without an identity everybody (by the word of
 // who wrote `insecure: true`), with one those with the certificate of an operator.
 func (d *Daemon) operators(next http.Handler) http.Handler {

@@ -54,15 +54,15 @@ func accessOf(c *config.Config) (access, error) {
 }
 
 // newLinks makes the links of a configuration; before are those that there were, or nil.
-// A new broker does nothing before it is started. meet is told of sites that write here
-// over it and are not listed.
-func newLinks(c *config.Config, id *identity.Identity, before *links, log zerolog.Logger, meet func(processtable.NodeID)) (*links, error) {
+// A new broker does nothing before it is started. stranger is told of sites that call over
+// it and are not known here.
+func newLinks(c *config.Config, id *identity.Identity, before *links, log zerolog.Logger, stranger func(processtable.NodeID)) (*links, error) {
 	l := &links{}
 	if before != nil {
 		l.life = before.life
 	}
 	if c.AMQP != nil {
-		if err := l.openBroker(c, id, before, log, meet); err != nil {
+		if err := l.openBroker(c, id, before, log, stranger); err != nil {
 			return nil, fmt.Errorf("links.amqp: %w", err)
 		}
 	}
@@ -84,7 +84,7 @@ func newLinks(c *config.Config, id *identity.Identity, before *links, log zerolo
 
 // openBroker takes the broker of before, where it has what this configuration says, or
 // makes a new one.
-func (l *links) openBroker(c *config.Config, id *identity.Identity, before *links, log zerolog.Logger, meet func(processtable.NodeID)) (err error) {
+func (l *links) openBroker(c *config.Config, id *identity.Identity, before *links, log zerolog.Logger, stranger func(processtable.NodeID)) (err error) {
 	if l.access, err = accessOf(c); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (l *links) openBroker(c *config.Config, id *identity.Identity, before *link
 	if err != nil {
 		return err
 	}
-	o.Log, o.Unknown = log, meet
+	o.Log, o.Unknown = log, stranger
 	l.broker, err = amqp.New(o)
 	return err
 }
