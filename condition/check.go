@@ -36,6 +36,9 @@ func Check(text string, s Scope) (Checked, []Problem) {
 	if c.Expr, err = encode(a); err == nil {
 		_, err = load(c, s)
 	}
+	if problems := badConversions(text, a); err != nil && len(problems) > 0 {
+		return Checked{}, problems
+	}
 	if err != nil {
 		return Checked{}, []Problem{{Message: err.Error(), Remedy: "make the condition simpler"}}
 	}

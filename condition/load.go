@@ -7,6 +7,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	exprpb "google.golang.org/genproto/googleapis/api/expr/v1alpha1"
 	"google.golang.org/protobuf/proto"
@@ -57,7 +58,10 @@ func load(c Checked, s Scope) (_ cel.Program, err error) {
 	if err := verify(a, c, s); err != nil {
 		return nil, err
 	}
-	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	var opts []cel.ProgramOption
+	if !asksEmptyList(a.NativeRep().Expr()) {
+		opts = append(opts, cel.EvalOptions(cel.OptOptimize))
+	}
 	if c.Macros {
 		opts = append(opts, cel.CostLimit(MaxCost))
 	}
@@ -173,6 +177,19 @@ func hasMacros(e ast.Expr) bool {
 	found := false
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		found = found || e.Kind() == ast.ComprehensionKind
+	}))
+	return found
+}
+
+// asksEmptyList says whether e asks whether something is in []. CEL's optimizer makes that
+// FALSE without looking, also where the something is an error.
+func asksEmptyList(e ast.Expr) bool {
+	found := false
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.In {
+			list := e.AsCall().Args()[1]
+			found = found || list.Kind() == ast.ListKind && len(list.AsList().Elements()) == 0
+		}
 	}))
 	return found
 }

@@ -46,9 +46,16 @@ func functionDecls() ([]*decls.FunctionDecl, error) {
 	all := []*decls.FunctionDecl{divide}
 	subset := &env.LibrarySubset{ExcludeFunctions: excluded}
 	for _, f := range stdlib.Functions() {
-		if f, ok := subset.SubsetFunction(f); ok {
-			all = append(all, f)
+		f, ok := subset.SubsetFunction(f)
+		if !ok {
+			continue
 		}
+		if holds, ok := orders[f.Name()]; ok {
+			if f, err = ordering(f, holds); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, f)
 	}
 	return all, nil
 }
