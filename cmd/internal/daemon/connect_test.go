@@ -149,7 +149,7 @@ func TestConnectBroker(t *testing.T) {
 		})
 	}
 
-	configA := s.config("A", over(userA, vhost, "")+"definers: []\n")
+	configA := s.config("A", over(userA, vhost, peers)+"definers: []\n")
 	a, logA := s.start(configA)
 	_, _ = s.start(s.config("B", over(userB, vhost, "  peers: {A: {via: amqp}}\n")+"definers: []\n"))
 	logA.await(t, `"peer":"B"`, `"state":"connected"`)
