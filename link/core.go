@@ -20,7 +20,7 @@ type Stored struct {
 type Config struct {
 	Self, Peer  processtable.NodeID
 	Incarnation queue.Incarnation // of this node's store
-	Session     uint64            // random for each start of the daemon, not 0
+	Session     uint64            // random for each link that a daemon makes, not 0
 	Stored
 
 	Formats Formats // what this node reads; zero: what this program does
@@ -133,6 +133,7 @@ func (c *Core) Step(e Event) []Effect {
 	if c.resting() {
 		c.stepResting(e)
 		c.decideNext()
+		c.showWays()
 		return c.effects
 	}
 	switch e := e.(type) {
@@ -142,6 +143,8 @@ func (c *Core) Step(e Event) []Effect {
 		c.disconnected(e.Via)
 	case Received:
 		c.receivedFrame(e)
+	case Hindered:
+		c.hindered(e)
 	case Unreadable:
 		if t := c.transport(e.Via); t != nil {
 			c.end(t, reasonUnreadable(c.cfg.Peer, e.Err))
@@ -164,18 +167,20 @@ func (c *Core) Step(e Event) []Effect {
 		c.begun(e)
 	case Leaving:
 		if t := c.transport(e.Via); t != nil {
-			c.closing(t, "")
+			t.leaving = true
 		}
 	case Decide:
 		c.decide(e)
 	case Broken:
 		c.stop(StopCannotGoOn, e.Err.Error())
 	case Carry:
-		c.carry(e.Frame)
+		c.carry(e)
 	case Rebound, Loaded, Rerouted: // of a link that is stopped
 	}
 	c.decideNext()
 	c.settle()
+	c.leave()
+	c.showWays()
 	return c.effects
 }
 
@@ -249,22 +254,43 @@ func (c *Core) settle() {
 	}
 }
 
+// receivedFrame takes a frame. One whose items are on the way to the disk is held; of a
+// transport that has as many held as it may, the items count as lost, and the rest does not.
 func (c *Core) receivedFrame(e Received) {
 	t, f := c.transport(e.Via), e.Frame
 	if t == nil {
 		return
 	}
+	if e.Delivery == 0 {
+		c.take(t, f)
+		return
+	}
+	if f.Type == FrameData && len(t.held) >= MaxHeld {
+		rest := *f
+		rest.Type, rest.Data = FrameAck, nil
+		f = &rest
+	}
+	if end := c.take(t, f); end != 0 {
+		t.held = append(t.held, held{delivery: e.Delivery, lane: f.Data.Lane, end: end})
+		return
+	}
+	c.emit(Settle{Via: t.via, Delivery: e.Delivery})
+}
+
+// take takes a frame, and gives the number of the last item that it brought and that was
+// taken; 0: there is none.
+func (c *Core) take(t *transport, f *Frame) (end uint64) {
 	switch f.Type {
 	case FrameHello:
 		c.hello(t, f)
-		return
+		return 0
 	case FrameStop:
 		c.heardStop(t, f)
-		return
+		return 0
 	default:
 	}
 	if !c.peer.up || !t.greeted || f.To != c.cfg.Session || f.From != c.peer.session {
-		return // of another life of one of us; hellos will bring us together
+		return 0 // of another life of one of us; hellos will bring us together
 	}
 	if f.Answer != 0 {
 		c.hear(t)
@@ -273,11 +299,11 @@ func (c *Core) receivedFrame(e Received) {
 		c.heed(f)
 	}
 	if c.stopped != nil {
-		return
+		return 0
 	}
 	switch f.Type {
 	case FrameData:
-		c.data(f.Data)
+		end = c.data(f.Data)
 	case FrameGap:
 		c.out[f.Gap.Lane].rewind(f.Gap.From)
 	case FrameQuery, FrameReply:
@@ -287,6 +313,7 @@ func (c *Core) receivedFrame(e Received) {
 	if f.Challenge != 0 && c.stopped == nil && c.peer.up {
 		c.answer(t, f.Challenge)
 	}
+	return end
 }
 
 // news says whether f is newer than all that was heard of the peer.
@@ -316,9 +343,16 @@ func (c *Core) heed(f *Frame) {
 	}
 }
 
-func (c *Core) carry(f *Frame) {
-	sent := *f
-	c.sendPeer(&sent)
+// carry sends a query, or a reply; one to a daemon that is gone answers nothing that the
+// present one has asked.
+func (c *Core) carry(e Carry) {
+	switch sent := *e.Frame; {
+	case e.To != 0 && e.To != c.peer.session:
+	case e.To == 0 && (!c.peer.up || c.best() == nil):
+		c.emit(Uncarried{Frame: e.Frame})
+	default:
+		c.sendPeer(&sent)
+	}
 }
 
 func (c *Core) transport(via Via) *transport {

@@ -16,6 +16,10 @@ type Token uint64
 // for what comes of it.
 type DecisionID uint64
 
+// DeliveryID names a frame that its transport keeps until it is settled; the shell chooses
+// the numbers. 0: nothing is kept.
+type DeliveryID uint64
+
 // Event is what happens to a Core.
 type Event interface{ event() }
 
@@ -33,9 +37,16 @@ type (
 	// Disconnected: Via is gone, for whatever reason, also after a Close.
 	Disconnected struct{ Via Via }
 	// Received: a frame came in whole. What Decode finds damaged is not told: it is lost.
+	// Settle follows for a Delivery, now or later, unless Via is gone before.
 	Received struct {
-		Via   Via
-		Frame *Frame
+		Via      Via
+		Frame    *Frame
+		Delivery DeliveryID
+	}
+	// Hindered: why what is sent over Via goes nowhere at present; empty: it goes.
+	Hindered struct {
+		Via    Via
+		Reason string
 	}
 	// Unreadable: a frame came that Decode finds malformed.
 	Unreadable struct {
@@ -87,7 +98,7 @@ type (
 		Now   Stored
 		Err   error
 	}
-	// Leaving: Via is not wanted any more.
+	// Leaving: Via is not wanted any more. It is closed once the peer is heard on another.
 	Leaving struct{ Via Via }
 	// Decide: an operator speaks about a stopped link; see Decision. Decided follows.
 	Decide struct {
@@ -99,13 +110,18 @@ type (
 	Rerouted struct{}
 	// Broken: the store could not be read when the link started. It is stopped.
 	Broken struct{ Err error }
-	// Carry sends a query or a reply.
-	Carry struct{ Frame *Frame }
+	// Carry sends a query, or a reply to the daemon with the session To, which asked. To is
+	// 0 for a query.
+	Carry struct {
+		Frame *Frame
+		To    uint64
+	}
 )
 
 func (Connected) event()    {}
 func (Disconnected) event() {}
 func (Received) event()     {}
+func (Hindered) event()     {}
 func (Unreadable) event()   {}
 func (Tick) event()         {}
 func (Woken) event()        {}
@@ -188,8 +204,22 @@ type (
 	}
 	// Resumed: a stopped link goes on, by somebody's word.
 	Resumed struct{}
+	// Settle lets a delivery go: its items are on disk, or nothing of it is wanted.
+	Settle struct {
+		Via      Via
+		Delivery DeliveryID
+	}
 	// Deliver gives a query or a reply of the peer to the node.
 	Deliver struct{ Frame *Frame }
+	// Uncarried: there is no conversation that a query could be sent in.
+	Uncarried struct{ Frame *Frame }
+	// Way is how a transport stands from now on: StateConnecting while the peer is not heard
+	// on it, StateConnected if it is used, else StateStandby; and why it is not used.
+	Way struct {
+		Via    Via
+		State  State
+		Reason string
+	}
 	// Up: the conversation is under way. Down: it is not any more.
 	Up   struct{}
 	Down struct{}
@@ -197,19 +227,22 @@ type (
 	Stopped struct{ Stop Stop }
 )
 
-func (Send) effect()     {}
-func (Close) effect()    {}
-func (Read) effect()     {}
-func (Trim) effect()     {}
-func (Accept) effect()   {}
-func (Withdraw) effect() {}
-func (Bind) effect()     {}
-func (Begin) effect()    {}
-func (Rebind) effect()   {}
-func (Load) effect()     {}
-func (Decided) effect()  {}
-func (Resumed) effect()  {}
-func (Deliver) effect()  {}
-func (Up) effect()       {}
-func (Down) effect()     {}
-func (Stopped) effect()  {}
+func (Send) effect()      {}
+func (Close) effect()     {}
+func (Read) effect()      {}
+func (Trim) effect()      {}
+func (Accept) effect()    {}
+func (Withdraw) effect()  {}
+func (Bind) effect()      {}
+func (Begin) effect()     {}
+func (Rebind) effect()    {}
+func (Load) effect()      {}
+func (Decided) effect()   {}
+func (Resumed) effect()   {}
+func (Settle) effect()    {}
+func (Deliver) effect()   {}
+func (Uncarried) effect() {}
+func (Way) effect()       {}
+func (Up) effect()        {}
+func (Down) effect()      {}
+func (Stopped) effect()   {}

@@ -44,7 +44,7 @@ type Receipt struct {
 type Frame struct {
 	Version uint8
 	Type    FrameType
-	From    uint64 // session of the sender: a random number for each start of a daemon
+	From    uint64 // session of the sender: a random number for each link that a daemon makes
 	To      uint64 // session of the receiver as the sender knows it; 0: not known yet
 	Seq     uint64 // counts the sender's frames, so that an older one is seen to be older
 	// Challenge asks for a frame with the same number as Answer: what is answered was

@@ -1,32 +1,65 @@
 package link
 
-import "slices"
+import (
+	"slices"
 
-// hindrance says why not everything goes over a link that is connected; empty: it does.
-func (l *Link) hindrance() string {
-	t := l.core.best()
+	"fmqm/queue"
+)
+
+// Standing is how a link stands between two steps, for people and for who dials.
+type Standing struct {
+	Established bool
+	// Stop is why it is stopped, nil if it is not. Refused: by the peer, so that it is
+	// tried again now and then.
+	Stop      *Stop
+	Refused   bool
+	Presented queue.Incarnation // the peer's new store, if that is why
+	// Hindrance says why not everything goes, although it is established; empty: it does.
+	Hindrance string
+	Lanes     [Lanes]LaneStatus
+	Repeats   uint64 // items that came and had come before
+}
+
+// Standing gives how the link stands now.
+func (c *Core) Standing() Standing {
+	s := Standing{Established: c.Established(), Stop: c.stopped, Presented: c.presented, Repeats: c.repeats}
+	if s.Stop == nil && c.refusal != nil {
+		s.Stop, s.Refused = c.refusal, true
+	}
+	if s.Established {
+		s.Hindrance = c.hindrance()
+	}
+	for l := range Lanes {
+		s.Lanes[l] = LaneStatus{Next: c.out[l].next, Acknowledged: c.out[l].base.Number, Expected: c.in[l].received.Number + 1}
+	}
+	return s
+}
+
+func (c *Core) hindered(e Hindered) {
+	if t := c.transport(e.Via); t != nil {
+		t.hindrance = e.Reason
+	}
+}
+
+// hindrance says why items wait, here or at the peer, although the conversation is under
+// way.
+func (c *Core) hindrance() string {
+	t := c.best()
 	if t == nil {
 		return "" // the only way ends just now
 	}
-	if p := l.pipes[t.via]; p != nil && p.hindrance != "" {
-		return p.hindrance
+	if t.hindrance != "" {
+		return t.hindrance
 	}
-	if l.core.unconfirmed() && t.silent {
-		return "site " + string(l.o.Peer) + " has confirmed nothing of what is sent for a while, and no other way to it works: see `fmqm links` there"
-	}
-	return l.core.Hindrance()
-}
-
-// Hindrance says why items wait, here or at the peer, although the conversation is under
-// way; empty if none does.
-func (c *Core) Hindrance() string {
-	if !c.peer.up {
-		return ""
+	if t.silent && c.unconfirmed() {
+		return "site " + string(c.cfg.Peer) + " has confirmed nothing of what is sent for a while, and no other way to it works: see `fmqm links` there"
 	}
 	for l := range Lanes {
 		if u := c.in[l].under; u != nil && u.paused != "" {
 			return "nothing more is taken from site " + string(c.cfg.Peer) + " for now: " + u.paused
 		}
+	}
+	for l := range Lanes {
 		if u := c.out[l].unread; u != nil {
 			return reasonUnread(c.cfg.Peer, u)
 		}

@@ -312,3 +312,57 @@ func TestALinkThatTakesNothingMoreSaysWhy(t *testing.T) {
 	a.until("no reason any more", func(st link.Status) bool { return st.State == link.StateConnected && st.Reason == "" })
 	b.store.UntilTrimmed(t, 1)
 }
+
+// pinged is a connection that heard the peer between frames, as pings let it, at a time that
+// is told.
+type pinged struct {
+	link.Conn
+	at time.Time
+}
+
+func (p pinged) LastHeard() time.Time { return p.at }
+
+type pingedDialer struct {
+	link.Dialer
+	at time.Time
+}
+
+func (d pingedDialer) Dial(ctx context.Context) (link.Conn, error) {
+	c, err := d.Dialer.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pinged{c, d.at}, nil
+}
+
+// When a peer was last heard does not go back when the connection ends that heard it.
+func TestLastHeardOutlivesTheConnection(t *testing.T) {
+	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
+	at := time.Now().Add(time.Hour).Round(0) // later than all frames
+	b.run(b.options("A", nil))
+	a.run(a.options("B", pingedDialer{a.dialer(b), at}))
+	a.untilState(link.StateConnected)
+	b.stop()
+	st := a.until("the loss", func(st link.Status) bool { return st.State != link.StateConnected })
+	if !st.LastHeard.Equal(at) || !a.link.Status().LastHeard.Equal(at) {
+		t.Fatalf("last heard at %s, after the connection had heard it at %s", st.LastHeard, at)
+	}
+}
+
+// A dial that failed is forgotten once the peer's own connection serves both directions: the
+// route is ready, is not dialed meanwhile, and is again when that connection ends.
+func TestADialErrorIsForgottenWhereThePeerCalls(t *testing.T) {
+	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
+	way := &redirect{to: nobody{}}
+	a.run(a.options("B", way))
+	a.until("the error", func(st link.Status) bool { return transport(st, link.RouteDirect).Reason == "nobody answers" })
+	b.run(b.options("A", b.dialer(a)))
+	st := a.until("connected, and no error", func(st link.Status) bool {
+		return st.State == link.StateConnected && len(st.Transports) == 2 && st.Transports[0].Reason == ""
+	})
+	if own, theirs := st.Transports[0], st.Transports[1]; own.State != link.StateStandby || !own.Dialed || theirs.State != link.StateConnected || theirs.Dialed {
+		t.Fatalf("the own way is %+v, the peer's %+v", own, theirs)
+	}
+	b.stop()
+	a.until("the error again", func(st link.Status) bool { return transport(st, link.RouteDirect).Reason == "nobody answers" })
+}

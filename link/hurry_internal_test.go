@@ -8,19 +8,27 @@ import (
 )
 
 // setClock is at a time that the test says; nothing is due on it.
-type setClock struct{ now time.Time }
+type setClock struct {
+	now   time.Time
+	fires []func() // of all timers, stopped or not
+}
 
-func (c *setClock) Now() time.Time                              { return c.now }
-func (c *setClock) AfterFunc(time.Duration, func()) func() bool { return func() bool { return true } }
-func (c *setClock) after(r *route) time.Duration                { return r.until.Sub(c.now) }
-func resting(l *Link, r *route, attempts int)                   { r.wake(); r.attempts = attempts; l.rest(r) }
-func never() float64                                            { return 0.999 }
+func (c *setClock) Now() time.Time { return c.now }
+
+func (c *setClock) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.fires = append(c.fires, f)
+	return func() bool { return false } // too late: it fires just now
+}
+
+func (c *setClock) after(r *route) time.Duration { return r.rest.until.Sub(c.now) }
+func resting(l *Link, r *route, attempts int)    { r.wake(); r.attempts = attempts; l.rest(r) }
+func never() float64                             { return 0.999 }
 func shortened(c *setClock, r *route) bool {
-	return r.resting && c.after(r) <= firstBackoff && c.after(r) >= firstBackoff/2
+	return r.rest != nil && c.after(r) <= firstBackoff && c.after(r) >= firstBackoff/2
 }
 
 func unshortened(c *setClock, r *route, longest time.Duration) bool {
-	return r.resting && c.after(r) > longest*9/10
+	return r.rest != nil && c.after(r) > longest*9/10
 }
 
 // A rest is cut short when the peer shows that it is there, to the shortest pause, which is
@@ -48,18 +56,18 @@ func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 	}
 	clock.now = clock.now.Add(lastBackoff)
 	resting(l, r, 0)
-	before := r.until
+	before := r.rest.until
 	l.hurry(r)
-	if r.until != before {
+	if r.rest.until != before {
 		t.Error("the shortest rest was put off")
 	}
-	l.core.refusal = &Stop{}
+	l.standing.Stop, l.standing.Refused = &Stop{}, true
 	resting(l, r, 0)
 	l.hurry(r)
 	if !unshortened(clock, r, lastBackoff) {
 		t.Errorf("a peer that refuses is asked after %s", clock.after(r))
 	}
-	l.core.refusal = nil
+	l.standing.Stop, l.standing.Refused = nil, false
 	l.hurry(r)
 	if !shortened(clock, r) {
 		t.Errorf("heard after a long time: the rest is %s", clock.after(r))
@@ -76,6 +84,27 @@ func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 	l.hurryOthers(p)
 	if !shortened(clock, direct) {
 		t.Errorf("heard over the broker: the direct way rests for %s", clock.after(direct))
+	}
+}
+
+// A timer that fires when its rest was cut short already ends that rest, and not the next.
+func TestATimerEndsItsOwnRest(t *testing.T) {
+	clock := &setClock{now: time.Unix(1000, 0)}
+	l := New(Options{Self: "A", Peer: "B", Clock: clock, Random: never})
+	r := newRoute(Route{Name: RouteAMQP})
+	l.routes = []*route{r}
+	l.rest(r)
+	r.wake()
+	l.rest(r)
+	clock.fires[0]()
+	l.rested()
+	if r.rest == nil {
+		t.Fatal("the timer of a rest that was past ended the next one")
+	}
+	clock.fires[1]()
+	l.rested()
+	if r.rest != nil {
+		t.Fatal("a rest does not end with its timer")
 	}
 }
 

@@ -273,20 +273,21 @@ func (c *Core) judge(lane message.Lane, p Position, ours queue.Hash) {
 	c.emit(Trim{Lane: lane, Number: p.Number})
 }
 
-// data takes items that follow on what was received, and nothing else.
-func (c *Core) data(d *Data) {
+// data takes items that follow on what was received, and nothing else. It gives the number
+// of the last one; 0: none was taken.
+func (c *Core) data(d *Data) uint64 {
 	r := &c.in[d.Lane]
 	end := d.First + uint64(len(d.Payloads)) - 1
 	switch {
 	case d.First > r.received.Number+1:
 		c.askAgain(d.Lane)
-		return
+		return 0
 	case end <= r.received.Number: // seen; perhaps the acknowledgement was lost
 		c.repeats += uint64(len(d.Payloads))
 		c.peer.owed = true
-		return
+		return 0
 	case r.bytes > c.cfg.WindowBytes: // no room: as good as lost
-		return
+		return 0
 	}
 	items := make([]Item, 0, end-r.received.Number)
 	h, size := d.Prev, 0
@@ -294,7 +295,7 @@ func (c *Core) data(d *Data) {
 		n := d.First + uint64(i)
 		if n == r.received.Number+1 && h != r.received.Hash {
 			c.stop(StopOtherHash, reasonOtherHash(c.cfg.Peer, int(d.Lane), n-1, r.received.Hash, h))
-			return
+			return 0
 		}
 		h = queue.HashNext(h, p)
 		if n > r.received.Number {
@@ -305,7 +306,7 @@ func (c *Core) data(d *Data) {
 	if h != d.End {
 		c.endAll(fmt.Sprintf("the messages %d to %d in lane %d from site %s are not what was put there (their hash is %s, expected %s): look at the disk of %s",
 			d.First, end, d.Lane, c.cfg.Peer, h, d.End, c.cfg.Peer))
-		return
+		return 0
 	}
 	c.repeats += uint64(len(d.Payloads) - len(items))
 	r.received = Position{Number: end, Hash: h}
@@ -314,6 +315,7 @@ func (c *Core) data(d *Data) {
 	r.unsaid = append(r.unsaid, arrived{last: end, size: size})
 	r.gap = 0
 	c.feed(d.Lane)
+	return end
 }
 
 func (c *Core) askAgain(lane message.Lane) {
@@ -362,11 +364,13 @@ func (c *Core) accepted(e Accepted) {
 		e.Err = fmt.Errorf("the store has them up to %d, where %d was expected", e.At.Number, u.end.Number)
 	}
 	if e.Err == nil {
+		c.release(e.Lane)
 		c.peer.owed = true
 		c.feed(e.Lane)
 		return
 	}
 	r.queue, r.bytes, r.received, r.unsaid = nil, 0, r.accepted, nil
+	c.release(e.Lane)
 	if !u.withdrawn {
 		c.endAll(fmt.Sprintf("cannot put messages of site %s: %s", c.cfg.Peer, e.Err))
 	}

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Self, Peer  processtable.NodeID
 	Incarnation queue.Incarnation // of this node's store
-	Session     uint64            // random for each start of the daemon, not 0
+	Session     uint64            // random for each link that a daemon makes, not 0
 	Outbox      Outbox
 	Inbox       Inbox
 	Peers       Peers
@@ -52,7 +52,8 @@ type Link struct {
 	// Owned by the link's goroutine.
 	core         *Core
 	backlog      []Event
-	pipes        map[Via]*pipe
+	standing     Standing // of the core, after its last step
+	pipes        []*pipe  // in the order of their coming
 	lastVia      Via
 	lastDecision DecisionID
 	ticking      bool
@@ -86,12 +87,11 @@ func New(o Options) *Link {
 		accepted: make(chan Accepted, Lanes),
 		ticks:    make(chan struct{}, 1),
 		redials:  make(chan struct{}, 1),
-		pipes:    map[Via]*pipe{},
 		accepts:  map[Token]context.CancelFunc{},
 		deciders: map[DecisionID]chan<- error{},
 		conns:    map[Via]Conn{},
 		changed:  make(chan struct{}),
-		queries:  queries{pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
+		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	for _, r := range o.Routes {
@@ -181,7 +181,6 @@ func (l *Link) loop() {
 			l.accepts[e.Token]()
 			delete(l.accepts, e.Token)
 			l.step(e)
-			l.settle(e.Lane)
 		case <-l.o.Outbox.Wake():
 			l.step(Woken{Last: l.lasts()})
 		case <-l.ticks:
@@ -197,6 +196,7 @@ func (l *Link) loop() {
 func (l *Link) begin() {
 	now, err := l.load()
 	l.core = NewCore(Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Stored: now})
+	l.standing = l.core.Standing()
 	if err != nil {
 		l.step(Broken{Err: err})
 	}
@@ -250,12 +250,13 @@ func (l *Link) step(e Event) {
 		}
 	}
 	l.backlog = nil
+	l.standing = l.core.Standing()
 }
 
 func (l *Link) perform(effect Effect) {
 	switch e := effect.(type) {
 	case Send:
-		if p := l.pipes[e.Via]; p != nil {
+		if p := l.pipe(e.Via); p != nil {
 			p.send(e.Frame)
 			passSent(e.Frame)
 		}
@@ -263,8 +264,8 @@ func (l *Link) perform(effect Effect) {
 		if e.Reason != "" {
 			l.reason = e.Reason
 		}
-		if p := l.pipes[e.Via]; p != nil {
-			p.told = e.Reason != ""
+		if p := l.pipe(e.Via); p != nil {
+			p.why = e.Reason
 			p.finish()
 		}
 	case Read:
@@ -292,17 +293,24 @@ func (l *Link) perform(effect Effect) {
 		l.decided(e)
 	case Resumed:
 		l.resumed()
+	case Settle:
+		if p := l.pipe(e.Via); p != nil {
+			p.settle(e.Delivery)
+		}
+	case Way:
+		if p := l.pipe(e.Via); p != nil {
+			l.stands(p, e)
+		}
 	case Deliver:
 		l.deliver(e.Frame)
+	case Uncarried:
+		l.queries.resolve(e.Frame.Query.ID, answer{err: l.unreachable()})
 	case Up:
 		l.reason = ""
 	case Down:
 		l.queries.fail(ErrNotConnected)
 	case Stopped:
 		l.reason = e.Stop.Reason
-		for lane := range message.Lane(Lanes) {
-			l.settle(lane)
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,15 +22,15 @@ type pipe struct {
 	via   Via
 	conn  Conn
 	clock queue.Clock
-	told  bool // why it ends is known already
-	held  []held
 
 	// Of the link's goroutine.
-	route   *route    // that it was dialed on; nil: the peer called
-	met     time.Time // when the peer was first heard on it; zero: not yet
-	leaving bool      // it goes once another transport does
-	// hindrance is why what is sent on it goes nowhere at present.
-	hindrance string
+	route        *route    // that it was dialed on; nil: the peer called
+	met          time.Time // when the peer was first heard on it; zero: not yet
+	leaving      bool      // it is not wanted any more
+	why          string    // it ends, by the core's word
+	way          Way       // how it stands
+	held         map[DeliveryID]func()
+	lastDelivery DeliveryID
 
 	mu      sync.Mutex
 	express []*Frame // what goes before bulk, in its order
@@ -48,14 +49,31 @@ const maxPassed = 16
 // add takes a connection over and starts its goroutines.
 func (l *Link) add(conn Conn, r *route) Via {
 	l.lastVia++
-	p := &pipe{via: l.lastVia, conn: conn, route: r, clock: l.o.Clock, wake: make(chan struct{}, 1), gone: make(chan struct{})}
-	l.pipes[p.via] = p
+	p := newPipe(l.lastVia, conn, r, l.o.Clock)
+	l.pipes = append(l.pipes, p)
 	l.mu.Lock()
 	l.conns[p.via] = conn
 	l.mu.Unlock()
 	l.spawn(p.write)
 	l.spawn(func() { l.read(p) })
 	return p.via
+}
+
+func newPipe(via Via, conn Conn, r *route, clock queue.Clock) *pipe {
+	return &pipe{
+		via: via, conn: conn, route: r, clock: clock, held: map[DeliveryID]func(){},
+		wake: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
+}
+
+// pipe gives the connection that is named, nil if it has ended.
+func (l *Link) pipe(via Via) *pipe {
+	for _, p := range l.pipes {
+		if p.via == via {
+			return p
+		}
+	}
+	return nil
 }
 
 func (p *pipe) send(f *Frame) {
@@ -161,7 +179,7 @@ func (l *Link) read(p *pipe) {
 			return
 		}
 		if d.Hindrance != nil {
-			l.do(func() { p.hindrance = *d.Hindrance })
+			l.post(Hindered{Via: p.via, Reason: *d.Hindrance})
 			continue
 		}
 		f, err := Decode(d.Frame)
@@ -185,13 +203,17 @@ func (l *Link) read(p *pipe) {
 
 // lost: a connection has ended.
 func (l *Link) lost(p *pipe, err error) {
-	delete(l.pipes, p.via)
+	l.pipes = slices.DeleteFunc(l.pipes, func(q *pipe) bool { return q == p })
 	l.mu.Lock()
+	l.heardOn(p.conn)
 	delete(l.conns, p.via)
 	l.mu.Unlock()
-	why := "the connection was lost: " + err.Error()
-	if !p.told && l.core.stopped == nil && l.core.refusal == nil {
-		l.reason = why
+	why := p.why
+	if why == "" {
+		why = "the connection was lost: " + err.Error()
+		if l.standing.Stop == nil {
+			l.reason = why
+		}
 	}
 	l.step(Disconnected{Via: p.via})
 	l.restAfter(p, why)

@@ -21,7 +21,7 @@ var ErrNotConnected = errors.New("not connected")
 // queries are those under way in both directions.
 type queries struct {
 	mu      sync.Mutex
-	last    uint64
+	last    uint64 // begins anywhere: what a peer answers late to an earlier life answers nothing here
 	pending map[uint64]chan answer
 	slots   chan struct{}
 }
@@ -63,10 +63,6 @@ func (l *Link) query(ctx context.Context, q *Query) ([]byte, error) {
 		q.Timeout = uint32(max(time.Until(due).Milliseconds(), 1))
 	}
 	running := l.do(func() {
-		if !l.core.Established() {
-			l.queries.resolve(id, answer{err: l.unreachable()})
-			return
-		}
 		l.step(Carry{Frame: frame})
 	})
 	if !running {
@@ -106,12 +102,12 @@ func (l *Link) deliver(f *Frame) {
 			reply := l.respond(q)
 			<-l.queries.slots
 			if reply != nil {
-				l.post(Carry{Frame: reply})
+				l.post(Carry{Frame: reply, To: f.From})
 			}
 		})
 	default:
 		err := fmt.Errorf("site %s answers %d queries already: ask again later", l.o.Self, maxAnswering)
-		l.backlog = append(l.backlog, Carry{Frame: replyFrame(q.ID, nil, err)})
+		l.backlog = append(l.backlog, Carry{Frame: replyFrame(q.ID, nil, err), To: f.From})
 	}
 }
 

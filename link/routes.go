@@ -21,15 +21,20 @@ type route struct {
 	Route
 	gone     bool // not wanted any more
 	dialing  bool
-	resting  bool // the next dial waits for its time
-	attempts int  // dials since the last steady connection
-	via      Via  // of the connection; 0: there is none
+	rest     *rest // before the next dial; nil: there is none
+	attempts int   // dials since the last steady connection
+	via      Via   // of the connection; 0: there is none
 	reason   string
-	due      atomic.Bool
-	until    time.Time          // of the rest
-	hurried  time.Time          // when a rest was last cut short
-	deafen   context.CancelFunc // ends the listening for the peer; nil: there is none
-	stop     func() bool
+	hurried  time.Time // when a rest was last cut short
+}
+
+// rest is one pause before a dial. What ends it is its own: a timer that fires when its rest
+// is past ends no other.
+type rest struct {
+	until  time.Time
+	over   atomic.Bool
+	stop   func() bool
+	deafen context.CancelFunc // ends the listening for the peer; nil: there is none
 }
 
 func newRoute(r Route) *route { return &route{Route: r} }
@@ -41,15 +46,14 @@ func (r *route) end() {
 
 // wake ends a rest.
 func (r *route) wake() {
-	r.resting = false
-	if r.stop != nil {
-		r.stop()
+	if r.rest == nil {
+		return
 	}
-	if r.deafen != nil {
-		r.deafen()
-		r.deafen = nil
+	r.rest.stop()
+	if r.rest.deafen != nil {
+		r.rest.deafen()
 	}
-	r.due.Store(false)
+	r.rest = nil
 }
 
 // SetRoutes changes how the peer is dialed. What is connected goes on: a route that
@@ -69,6 +73,7 @@ func (l *Link) SetRoutes(routes []Route) {
 
 func (l *Link) setRoutes(routes []Route) {
 	var next, left []*route
+	var leaving []Event
 	changed := false
 	for _, want := range routes {
 		i := slices.IndexFunc(l.routes, func(r *route) bool { return r.same(want) })
@@ -84,8 +89,9 @@ func (l *Link) setRoutes(routes []Route) {
 		}
 		changed = true
 		r.end()
-		if p := l.pipes[r.via]; p != nil {
+		if p := l.pipe(r.via); p != nil {
 			p.leaving = true
+			leaving = append(leaving, Leaving{Via: p.via})
 			continue
 		}
 		left = append(left, r)
@@ -97,7 +103,10 @@ func (l *Link) setRoutes(routes []Route) {
 	if !changed {
 		return
 	}
-	if !l.core.Established() && l.core.stopped == nil {
+	for _, e := range leaving {
+		l.step(e)
+	}
+	if !l.standing.Established && (l.standing.Stop == nil || l.standing.Refused) {
 		l.reason = ""
 		if len(next) == 0 {
 			l.reason = l.willCall()
@@ -106,8 +115,7 @@ func (l *Link) setRoutes(routes []Route) {
 	l.step(Rerouted{})
 }
 
-// keepRoutes dials what is to be dialed, and lets go of what is not wanted any more
-// once there is another way.
+// keepRoutes dials what is to be dialed.
 func (l *Link) keepRoutes() {
 	for _, r := range l.routes {
 		if l.wants(r) {
@@ -115,36 +123,28 @@ func (l *Link) keepRoutes() {
 			l.spawn(func() { l.dial(r) })
 		}
 	}
-	another := slices.ContainsFunc(l.core.transports, l.stays)
-	for _, p := range l.pipes {
-		t := l.core.transport(p.via)
-		if t != nil && t.greeted && p.met.IsZero() {
-			p.met = l.o.Clock.Now()
-			l.hurryOthers(p)
-		}
-		if p.leaving && another {
-			p.leaving = false
-			l.step(Leaving{Via: p.via})
-		}
-	}
 }
 
-// stays says whether the peer is heard on t, and t is wanted.
-func (l *Link) stays(t *transport) bool {
-	p := l.pipes[t.via]
-	return t.greeted && !t.closing && t.session == l.core.peer.session && p != nil && !p.leaving && (p.route == nil || !p.route.gone)
+// stands takes up how a connection stands. Where the peer is heard first, the rests of other
+// ways are cut short.
+func (l *Link) stands(p *pipe, now Way) {
+	p.way = now
+	if now.State != StateConnecting && p.met.IsZero() {
+		p.met = l.o.Clock.Now()
+		l.hurryOthers(p)
+	}
 }
 
 // wants says whether r is to be dialed now. A direct connection is good for both
 // directions, whoever dialed it.
 func (l *Link) wants(r *route) bool {
-	if r.dialing || r.resting || r.via != 0 {
+	if r.dialing || r.rest != nil || r.via != 0 {
 		return false
 	}
 	if r.Name != RouteDirect {
 		return true
 	}
-	if l.core.stopped != nil {
+	if l.stopped() {
 		return false
 	}
 	for _, p := range l.pipes {
@@ -154,6 +154,9 @@ func (l *Link) wants(r *route) bool {
 	}
 	return true
 }
+
+// stopped says whether an operator here has to decide before the peer is dialed again.
+func (l *Link) stopped() bool { return l.standing.Stop != nil && !l.standing.Refused }
 
 func (p *pipe) direct() bool { return p.route == nil || p.route.Name == RouteDirect }
 
@@ -181,7 +184,7 @@ func (l *Link) dialed(r *route, conn Conn, err error) {
 		l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
 	default:
 		r.reason = err.Error()
-		if !l.core.Established() && l.core.stopped == nil && l.core.refusal == nil {
+		if !l.standing.Established && l.standing.Stop == nil {
 			l.reason = r.reason
 		}
 		l.rest(r)
@@ -209,11 +212,11 @@ func (l *Link) restAfter(p *pipe, why string) {
 // random so that sites do not call in step. New messages do not shorten it. A peer
 // that refuses is asked at the longest pause.
 func (l *Link) rest(r *route) {
-	if r.resting || r.gone {
+	if r.rest != nil || r.gone {
 		return
 	}
 	pause := min(firstBackoff<<min(r.attempts, 10), lastBackoff)
-	if l.core.refusal != nil {
+	if l.standing.Refused {
 		pause = lastBackoff
 	}
 	r.attempts++
@@ -222,11 +225,11 @@ func (l *Link) rest(r *route) {
 }
 
 func (l *Link) restFor(r *route, pause time.Duration) {
-	r.resting = true
 	pause = pause/2 + time.Duration(l.o.Random()*float64(pause/2))
-	r.until = l.o.Clock.Now().Add(pause)
-	r.stop = l.o.Clock.AfterFunc(pause, func() {
-		r.due.Store(true)
+	now := &rest{until: l.o.Clock.Now().Add(pause)}
+	r.rest = now
+	now.stop = l.o.Clock.AfterFunc(pause, func() {
+		now.over.Store(true)
 		select {
 		case l.redials <- struct{}{}:
 		default:
@@ -241,7 +244,7 @@ func (l *Link) listen(r *route) {
 		return
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	r.deafen = cancel
+	r.rest.deafen = cancel
 	l.spawn(func() {
 		if listener.Heard(ctx) == nil {
 			l.do(func() {
@@ -267,7 +270,7 @@ func (l *Link) hurryOthers(p *pipe) {
 // more than twice as many dials. A peer that refuses is left alone.
 func (l *Link) hurry(r *route) {
 	now := l.o.Clock.Now()
-	if !r.resting || r.gone || l.core.refusal != nil || l.core.stopped != nil || r.until.Sub(now) <= firstBackoff ||
+	if r.rest == nil || r.gone || l.standing.Stop != nil || r.rest.until.Sub(now) <= firstBackoff ||
 		!r.hurried.IsZero() && now.Sub(r.hurried) < lastBackoff {
 		return
 	}
@@ -287,7 +290,7 @@ func (l *Link) forget(r *route) {
 // rested: the time of some route has come.
 func (l *Link) rested() {
 	for _, r := range l.routes {
-		if r.due.Swap(false) {
+		if r.rest != nil && r.rest.over.Load() {
 			r.wake()
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -20,10 +19,11 @@ import (
 //
 // The commands (`go test ./link -run TestScenarios -rewrite` writes what follows them anew):
 //
-//	sites [items=N]           both sites start; each has sent the other N items, if any
+//	sites [items=N] [ways]    both sites start; each has sent the other N items, if any
+//	                          with ways it is shown how transports stand
 //	restart A                 a site's daemon starts again, on its store
 //	loses A store=N           and its store is a new, empty one
-//	connect [via=N]           A dials B
+//	connect [via=N] [kept]    A dials B; or both a broker, which keeps what it delivers
 //	cut [via=N]               that connection is lost
 //	put A n=N [lane=N]        items for the peer are stored
 //	deliver [to=B] [over=N]   frames arrive, and what follows from them
@@ -37,24 +37,29 @@ import (
 //	stray A kind              an answer to nothing that was ever asked
 //	reload A                  the peer is dialed otherwise from now on
 //	decide A id=N [store=N]   an operator speaks
+//	leave A via=N             a connection is not wanted any more
+//	hinder A via=N [why=text] what is sent on it goes nowhere
+//	query A N kind            A's node asks; reply B N answers it
 //	tick [n=N]                time passes
 //	rest                      everything is done and delivered until nothing is left, in silence
 //	show                      how both stand
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &stage{t: t}
+		s := &stage{t: t, kept: map[Via]bool{}}
 		datadriven.RunTest(t, path, s.run)
 	})
 }
 
 // stage is where a story happens.
 type stage struct {
-	t      *testing.T
-	sites  [2]*actor
-	wire   []onWire
-	lives  uint64 // of daemons
-	silent bool
-	out    strings.Builder
+	t          *testing.T
+	sites      [2]*actor
+	wire       []onWire
+	lives      uint64       // of daemons
+	kept       map[Via]bool // those that keep what they deliver
+	deliveries DeliveryID
+	silent     bool
+	out        strings.Builder
 }
 
 type onWire struct {
@@ -66,10 +71,12 @@ type onWire struct {
 // actor is a site: a store, and a core that asks it.
 type actor struct {
 	site
-	asked map[Token]Effect
-	given map[Token]Event
-	held  map[Token]Event // what the store did without an answer
-	holds map[string]bool
+	asked  map[Token]Effect
+	given  map[Token]Event
+	held   map[Token]Event // what the store did without an answer
+	holds  map[string]bool
+	askers map[uint64]uint64 // of queries that it was asked: the sessions
+	ways   bool              // the story tells how transports stand
 }
 
 func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
@@ -119,6 +126,7 @@ func (s *stage) command(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "sites":
 		s.begin(number(s.t, d, "items", 0))
+		s.sites[0].ways, s.sites[1].ways = d.HasArg("ways"), d.HasArg("ways")
 	case "restart":
 		s.start(s.at(d))
 	case "loses":
@@ -126,6 +134,12 @@ func (s *stage) command(d *datadriven.TestData) {
 		a.loses(byte(number(s.t, d, "store", 0)))
 		s.start(a)
 	case "connect":
+		if d.HasArg("kept") {
+			s.kept[via] = true
+			s.step(s.sites[1], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
+			s.step(s.sites[0], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
+			return
+		}
 		s.step(s.sites[1], Connected{Via: via})
 		s.step(s.sites[0], Connected{Via: via, Dialed: true})
 	case "cut":
@@ -190,6 +204,17 @@ func (s *stage) storeCommand(d *datadriven.TestData) {
 		var why string
 		d.MaybeScanArgs(s.t, "why", &why)
 		s.step(a, Paused{Token: s.token(d), Reason: strings.ReplaceAll(why, "_", " ")})
+	case "leave":
+		s.step(a, Leaving{Via: Via(number(s.t, d, "via", 1))})
+	case "hinder":
+		var why string
+		d.MaybeScanArgs(s.t, "why", &why)
+		s.step(a, Hindered{Via: Via(number(s.t, d, "via", 1)), Reason: strings.ReplaceAll(why, "_", " ")})
+	case "query":
+		s.step(a, Carry{Frame: &Frame{Type: FrameQuery, Query: &Query{ID: uint64(s.token(d)), Kind: d.CmdArgs[2].Key}}})
+	case "reply":
+		id := uint64(s.token(d))
+		s.step(a, Carry{To: a.askers[id], Frame: &Frame{Type: FrameReply, Reply: &Reply{ID: id}}})
 	case "stray":
 		s.stray(a, d)
 	case "reload":
@@ -206,7 +231,7 @@ func (s *stage) storeCommand(d *datadriven.TestData) {
 // begin makes the two sites; with items they have met.
 func (s *stage) begin(items int) {
 	for i, name := range []processtable.NodeID{"A", "B"} {
-		s.sites[i] = &actor{site: site{index: i, name: name, incarnation: queue.Incarnation{byte(i + 1)}}, holds: map[string]bool{}}
+		s.sites[i] = &actor{site: site{index: i, name: name, incarnation: queue.Incarnation{byte(i + 1)}}, holds: map[string]bool{}, askers: map[uint64]uint64{}}
 		s.start(s.sites[i])
 	}
 	if items == 0 {
@@ -285,8 +310,15 @@ func (s *stage) carry(i int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.say("%s hears over %d: %s", f.to.name, f.via, describe(&got))
-	s.step(f.to, Received{Via: f.via, Frame: &got})
+	e := Received{Via: f.via, Frame: &got}
+	kept := ""
+	if s.kept[f.via] {
+		s.deliveries++
+		e.Delivery = s.deliveries
+		kept = fmt.Sprintf(" (delivery %d)", e.Delivery)
+	}
+	s.say("%s hears over %d: %s%s", f.to.name, f.via, describe(&got), kept)
+	s.step(f.to, e)
 }
 
 // rest does everything that is asked and carries everything that is sent.
@@ -438,7 +470,11 @@ func (s *stage) perform(a *actor, effect Effect) Event {
 		a.stopped = &e.Stop
 	case Resumed:
 		a.stopped = nil
-	case Withdraw, Deliver, Up, Down, Decided:
+	case Deliver:
+		if e.Frame.Query != nil {
+			a.askers[e.Frame.Query.ID] = e.Frame.From
+		}
+	case Withdraw, Settle, Uncarried, Way, Up, Down, Decided:
 	}
 	return nil
 }
@@ -451,119 +487,4 @@ func (s *stage) ask(a *actor, token Token, e Effect, kind string) Event {
 	answer := s.do(a, token, "")
 	a.given[token] = answer
 	return answer
-}
-
-// describe says what an effect is; empty: it is not worth a line.
-func (a *actor) describe(effect Effect) string {
-	switch e := effect.(type) {
-	case Send:
-		return fmt.Sprintf("sends over %d: %s", e.Via, describe(e.Frame))
-	case Close:
-		return strings.TrimRight(fmt.Sprintf("closes %d: %s", e.Via, e.Reason), ": ")
-	case Read:
-		if a.holds["read"] {
-			return fmt.Sprintf("asks #%d: read lane %d from %d", e.Token, e.Lane, e.From)
-		}
-	case Load:
-		return fmt.Sprintf("asks #%d: load", e.Token)
-	case Accept:
-		return fmt.Sprintf("asks #%d: accept lane %d: %s after %d of store %x", e.Token, e.Lane, spanOf(e.Items), e.After.Number, e.Incarnation[:1])
-	case Bind:
-		return fmt.Sprintf("asks #%d: bind store %x", e.Token, e.Incarnation[:1])
-	case Begin:
-		return fmt.Sprintf("asks #%d: begin after %d and %d", e.Token, e.At[0].Number, e.At[1].Number)
-	case Rebind:
-		return fmt.Sprintf("asks #%d: rebind to store %x", e.Token, e.Incarnation[:1])
-	case Withdraw:
-		return fmt.Sprintf("withdraws #%d", e.Token)
-	case Trim:
-		return fmt.Sprintf("lets go of lane %d up to %d", e.Lane, e.Number)
-	case Stopped:
-		if e.Stop.Code == StopByPeer {
-			return "is refused: " + strings.SplitN(e.Stop.Reason, " and says", 2)[0]
-		}
-		return "is stopped: " + strings.SplitN(e.Stop.Reason, ":", 2)[0]
-	case Resumed:
-		return "goes on"
-	case Decided:
-		if e.Err == nil {
-			return fmt.Sprintf("answers decision %d: the link goes on", e.ID)
-		}
-		return fmt.Sprintf("answers decision %d: %v", e.ID, e.Err)
-	case Up:
-		return "is connected"
-	case Down:
-		return "is not connected any more"
-	case Deliver:
-		return "delivers " + describe(e.Frame)
-	}
-	return ""
-}
-
-func spanOf(items []Item) string {
-	return fmt.Sprintf("%d-%d", items[0].Number, items[len(items)-1].Number)
-}
-
-// describe says what a frame is, and what it confirms.
-func describe(f *Frame) string {
-	text := ""
-	switch f.Type {
-	case FrameHello:
-		text = fmt.Sprintf("hello of store %x, knows %x", f.Hello.Incarnation[:1], f.Hello.Known[:1])
-		if f.Answer != 0 {
-			text += ", answers"
-		}
-	case FrameData:
-		text = fmt.Sprintf("data lane %d: %d-%d", f.Data.Lane, f.Data.First, f.Data.First+uint64(len(f.Data.Payloads))-1)
-	case FrameAck:
-		text = "ack"
-		if f.Challenge != 0 {
-			text = "question"
-		} else if f.Answer != 0 {
-			text = "answer"
-		}
-	case FrameGap:
-		text = fmt.Sprintf("gap lane %d from %d", f.Gap.Lane, f.Gap.From)
-	case FrameQuery:
-		text = fmt.Sprintf("query %d %s", f.Query.ID, f.Query.Kind)
-	case FrameReply:
-		text = fmt.Sprintf("reply %d", f.Reply.ID)
-	case FrameStop:
-		text = fmt.Sprintf("stop %d, final %t", f.Stop.Code, f.Stop.Final)
-	}
-	for l, r := range f.Receipts {
-		if r.Received != 0 {
-			text += fmt.Sprintf(" (lane %d: has %d, received %d)", l, r.Number, r.Received)
-		}
-	}
-	return text
-}
-
-// show says how both sites stand: the core's view, and what its store has.
-func (s *stage) show() {
-	for _, a := range s.sites {
-		state := "not connected"
-		switch {
-		case a.core.Established():
-			state = "connected"
-		case a.core.stopped != nil:
-			state = "stopped"
-		case a.core.refusal != nil:
-			state = "refused"
-		}
-		if why := a.core.Hindrance(); why != "" {
-			state += ": " + why
-		}
-		s.say("%s is %s", a.name, state)
-		for l := range message.Lane(Lanes) {
-			kept := a.lasts()[l].Number - a.trim[l]
-			if a.core.in[l].received.Number != 0 || a.accepted[l].Number != 0 || len(a.items[l]) != 0 {
-				s.say("  lane %d: its store has %d of the peer, it confirms %d; it keeps %d of its own %d",
-					l, a.accepted[l].Number, a.core.in[l].accepted.Number, kept, len(a.items[l]))
-			}
-		}
-		for _, token := range a.tokens() {
-			s.say("  #%d is under way: %s", token, strings.TrimPrefix(a.describe(a.asked[token]), fmt.Sprintf("asks #%d: ", token)))
-		}
-	}
 }

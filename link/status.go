@@ -72,17 +72,13 @@ func (l *Link) Status() Status {
 	for _, t := range l.shown.transports {
 		s.Transports = append(s.Transports, t.TransportStatus)
 	}
-	heard := time.Time{}
-	if ns := l.lastHeard.Load(); ns != 0 {
-		heard = time.Unix(0, ns)
-	}
 	for _, c := range l.conns {
-		if h, ok := c.(interface{ LastHeard() time.Time }); ok && h.LastHeard().After(heard) {
-			heard = h.LastHeard()
-		}
+		l.heardOn(c)
 	}
 	l.mu.Unlock()
-	s.LastHeard = heard
+	if ns := l.lastHeard.Load(); ns != 0 {
+		s.LastHeard = time.Unix(0, ns)
+	}
 	for lane := range message.Lane(Lanes) {
 		s.Waiting += l.o.Outbox.Last(lane).Number - l.o.Outbox.Low(lane).Number
 	}
@@ -96,26 +92,36 @@ func (l *Link) Status() Status {
 	return s
 }
 
+// heardOn notes when the peer was heard on a connection that hears it also between frames.
+// What is shown does not go back when that connection ends.
+func (l *Link) heardOn(c Conn) {
+	h, ok := c.(interface{ LastHeard() time.Time })
+	if !ok || h.LastHeard().IsZero() {
+		return
+	}
+	for at := h.LastHeard().UnixNano(); ; {
+		last := l.lastHeard.Load()
+		if at <= last || l.lastHeard.CompareAndSwap(last, at) {
+			return
+		}
+	}
+}
+
 // publish makes a change of state known.
 func (l *Link) publish() {
-	next := shown{State: StateWaiting, Reason: l.reason, stop: l.core.stopped, presented: l.core.presented}
-	if next.stop == nil {
-		next.stop = l.core.refusal
-	}
+	at := &l.standing
+	next := shown{State: StateWaiting, Reason: l.reason, stop: at.Stop, presented: at.Presented, lanes: at.Lanes, repeats: at.Repeats}
 	switch {
-	case next.stop != nil:
-		next.State, next.Reason = StateStopped, next.stop.Reason
-	case l.core.Established():
-		next.State, next.Reason = StateConnected, l.hindrance()
+	case at.Stop != nil:
+		next.State, next.Reason = StateStopped, at.Stop.Reason
+	case at.Established:
+		next.State, next.Reason = StateConnected, at.Hindrance
 	case len(l.routes) > 0:
 		next.State = StateConnecting
 	}
 	l.mu.Lock()
 	last := l.shown
-	for lane := range Lanes {
-		next.lanes[lane] = l.core.lane(lane)
-	}
-	next.repeats, next.connects = l.core.repeats, last.connects
+	next.connects = last.connects
 	if next.State == StateConnected && last.State != StateConnected {
 		next.connects++
 	}
@@ -155,26 +161,21 @@ func (l *Link) tell(next shown, turned bool) bool {
 	return true
 }
 
-func (c *Core) lane(lane int) LaneStatus {
-	return LaneStatus{Next: c.out[lane].next, Acknowledged: c.out[lane].base.Number, Expected: c.in[lane].received.Number + 1}
-}
-
 // transports lists what there is, or gives last where nothing has moved: it is asked
 // after every event.
 func (l *Link) transports(last []shownTransport) (next []shownTransport, moved bool) {
-	best := l.core.best()
 	n, same := 0, true
 	each := func(via Via, r *route, state State, reason string) {
 		same = same && n < len(last) && last[n].via == via && last[n].route == r && last[n].State == state && last[n].Reason == reason
 		n++
 	}
-	l.eachTransport(best, each)
+	l.eachTransport(each)
 	if same && n == len(last) {
 		return last, false
 	}
 	now := l.o.Clock.Now()
 	next = make([]shownTransport, 0, n)
-	l.eachTransport(best, func(via Via, r *route, state State, reason string) {
+	l.eachTransport(func(via Via, r *route, state State, reason string) {
 		t := shownTransport{via: via, route: r, TransportStatus: TransportStatus{Route: RouteDirect, State: state, Since: now, Reason: reason}}
 		if r != nil {
 			t.Route, t.Address, t.Dialed = r.Name, r.Address, true
@@ -188,51 +189,32 @@ func (l *Link) transports(last []shownTransport) (next []shownTransport, moved b
 	return next, true
 }
 
+// served says whether a route is not dialed since a connection that the peer opened does for
+// both: whatever went wrong when it was dialed last is old.
+func (l *Link) served(r *route) bool {
+	return r.Name == RouteDirect && slices.ContainsFunc(l.pipes, func(p *pipe) bool {
+		return p.direct() && !p.leaving && p.way.State != StateConnecting
+	})
+}
+
 // eachTransport visits the routes, then the connections that the peer opened and those
 // of routes that are not wanted any more.
-func (l *Link) eachTransport(best *transport, visit func(Via, *route, State, string)) {
+func (l *Link) eachTransport(visit func(Via, *route, State, string)) {
 	for _, r := range l.routes {
-		state, reason := l.stateOf(r.via, best), r.reason
-		if r.via != 0 {
-			reason = l.unheard(r.via)
-		}
-		visit(r.via, r, state, reason)
-	}
-	for _, t := range l.core.transports {
-		if p := l.pipes[t.via]; p != nil && (p.route == nil || p.route.gone) {
-			visit(t.via, p.route, l.stateOf(t.via, best), l.unheard(t.via))
+		switch p := l.pipe(r.via); {
+		case p != nil:
+			visit(r.via, r, p.way.State, p.way.Reason)
+		case l.served(r):
+			visit(0, r, StateStandby, "")
+		default:
+			visit(0, r, StateConnecting, r.reason)
 		}
 	}
-}
-
-func (l *Link) stateOf(via Via, best *transport) State {
-	t := l.core.transport(via)
-	switch {
-	case t == nil || !t.greeted:
-		return StateConnecting
-	case best != nil && t == best && l.core.Established():
-		return StateConnected
-	default:
-		return StateStandby
+	for _, p := range l.pipes {
+		if p.route == nil || p.route.gone {
+			visit(p.via, p.route, p.way.State, p.way.Reason)
+		}
 	}
-}
-
-// unheard says why a transport that is open is not used.
-func (l *Link) unheard(via Via) string {
-	t := l.core.transport(via)
-	switch {
-	case t == nil:
-		return ""
-	case l.pipes[via] != nil && l.pipes[via].hindrance != "":
-		return l.pipes[via].hindrance
-	case !t.greeted && t.shared:
-		return "the broker is reached, and site " + string(l.o.Peer) + " has not been heard there yet"
-	case !t.greeted:
-		return "connected, and site " + string(l.o.Peer) + " has not answered yet"
-	case t.silent:
-		return "nothing comes back on it"
-	}
-	return ""
 }
 
 func (l *Link) log(s shown) {

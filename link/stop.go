@@ -1,6 +1,10 @@
 package link
 
-import "fmt"
+import (
+	"fmt"
+
+	"fmqm/message"
+)
 
 // A link is stopped by what was seen here, and then an operator decides here; or it is
 // refused by the peer, whose operator decides there, and is tried again now and then.
@@ -35,6 +39,7 @@ func (c *Core) dropReceived() {
 				c.emit(Withdraw{Token: u.token})
 			}
 		}
+		c.release(message.Lane(l))
 	}
 }
 
@@ -67,9 +72,9 @@ func (c *Core) stepResting(e Event) {
 	case Disconnected:
 		c.forget(e.Via)
 	case Received:
-		if t := c.transport(e.Via); t != nil && e.Frame.Type == FrameHello && c.stopped != nil {
-			c.sayStop(t, e.Frame.From, *c.stopped)
-		}
+		c.receivedResting(e)
+	case Hindered:
+		c.hindered(e)
 	case Woken:
 		c.woken(e)
 	case Items:
@@ -79,6 +84,7 @@ func (c *Core) stepResting(e Event) {
 	case Accepted:
 		if r := &c.in[e.Lane]; r.under != nil && r.under.token == e.Token {
 			r.under, r.accepted, r.received = nil, e.At, e.At
+			c.release(e.Lane)
 		}
 	case Bound: // what the store has of it is loaded with the decision
 		if c.binding != nil && c.binding.token == e.Token {
@@ -102,20 +108,36 @@ func (c *Core) stepResting(e Event) {
 		c.rebound(e)
 	case Loaded:
 		c.loaded(e)
-	case Unreadable, Tick, Carry, Broken, Paused:
+	case Carry:
+		if e.To == 0 {
+			c.emit(Uncarried{Frame: e.Frame})
+		}
+	case Unreadable, Tick, Broken, Paused:
+	}
+}
+
+func (c *Core) receivedResting(e Received) {
+	t := c.transport(e.Via)
+	if t == nil {
+		return
+	}
+	if e.Frame.Type == FrameHello && c.stopped != nil {
+		c.sayStop(t, e.Frame.From, *c.stopped)
+	}
+	if e.Delivery != 0 {
+		c.emit(Settle{Via: e.Via, Delivery: e.Delivery})
 	}
 }
 
 // heardStop takes a peer's refusal. A final one is no news where another daemon has
 // followed, or the same one has gone on since: it was late.
 func (c *Core) heardStop(t *transport, f *Frame) {
-	if f.To != c.cfg.Session || c.peer.up && (f.From != c.peer.session || f.Stop.Final && f.Seq <= c.peer.seq) {
-		return
-	}
 	s := f.Stop
 	switch {
+	case f.To != c.cfg.Session:
 	case !s.Final:
 		c.closing(t, reasonEnded(c.cfg.Peer, s.Reason))
+	case c.peer.up && (f.From != c.peer.session || f.Seq <= c.peer.seq):
 	case s.Node != c.cfg.Peer:
 		c.stop(StopWrongNode, reasonWrongNode(c.cfg.Peer, s.Node))
 	default:

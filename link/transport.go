@@ -1,6 +1,10 @@
 package link
 
-import "slices"
+import (
+	"slices"
+
+	"fmqm/message"
+)
 
 const (
 	sharedPause = 240 // the longest between hellos over a shared transport: a minute
@@ -17,12 +21,24 @@ type transport struct {
 	answered uint64 // the newest challenge of it that a hello of ours has answered
 	greeted  bool   // its hello was fresh
 	losing   bool   // another one of its rank is better
+	leaving  bool   // it goes once the peer is heard on another
 	closing  bool
 	heard    bool // an answer came on it since it carried the last question
 	silent   bool // a question on it had no answer: it is used if there is no other
 	ticks    int
 	hello    int // the next hello is due after so many ticks
 	pause    int // and the one after it after so many more
+
+	hindrance string // why what is sent on it goes nowhere at present
+	held      []held // deliveries whose items are on the way to the disk
+	shown     Way    // how it stood when the shell was last told
+}
+
+// held is a delivery whose items, up to end, are on the way to the disk.
+type held struct {
+	delivery DeliveryID
+	lane     message.Lane
+	end      uint64
 }
 
 func (c *Core) connected(e Connected) {
@@ -165,4 +181,68 @@ func (c *Core) tickGreeting(t *transport) {
 	}
 	t.hello = t.ticks + t.pause
 	c.sayHello(t, t.session, 0) // without an answer, so that it gets one
+}
+
+// leave closes what is not wanted any more, once the peer is heard on a transport that is.
+func (c *Core) leave() {
+	stays := func(t *transport) bool {
+		return t.greeted && !t.closing && !t.leaving && t.session == c.peer.session
+	}
+	if !slices.ContainsFunc(c.transports, func(t *transport) bool { return t.leaving && !t.closing }) || !slices.ContainsFunc(c.transports, stays) {
+		return
+	}
+	for _, t := range c.transports {
+		if t.leaving {
+			c.closing(t, "")
+		}
+	}
+}
+
+// release lets go of the deliveries whose items are on disk, and of those whose items were
+// dropped: a broker acknowledges in order, so that one which stays keeps all that came behind
+// it, also for other peers.
+func (c *Core) release(lane message.Lane) {
+	r := &c.in[lane]
+	for _, t := range c.transports {
+		t.held = slices.DeleteFunc(t.held, func(h held) bool {
+			done := h.lane == lane && (h.end <= r.accepted.Number || h.end > r.received.Number)
+			if done {
+				c.emit(Settle{Via: t.via, Delivery: h.delivery})
+			}
+			return done
+		})
+	}
+}
+
+// showWays tells how transports stand, where that has changed.
+func (c *Core) showWays() {
+	best := c.best()
+	for _, t := range c.transports {
+		now := Way{Via: t.via, State: StateStandby, Reason: c.unheard(t)}
+		switch {
+		case !t.greeted:
+			now.State = StateConnecting
+		case t == best && c.Established():
+			now.State = StateConnected
+		}
+		if now != t.shown {
+			t.shown = now
+			c.emit(now)
+		}
+	}
+}
+
+// unheard says why a transport that is open is not used.
+func (c *Core) unheard(t *transport) string {
+	switch {
+	case t.hindrance != "":
+		return t.hindrance
+	case !t.greeted && t.shared:
+		return "the broker is reached, and site " + string(c.cfg.Peer) + " has not been heard there yet"
+	case !t.greeted:
+		return "connected, and site " + string(c.cfg.Peer) + " has not answered yet"
+	case t.silent:
+		return "nothing comes back on it"
+	}
+	return ""
 }

@@ -25,7 +25,7 @@ const (
 	StateConnected    State = "connected"
 	StateConnecting   State = "connecting"   // dialing, or waiting to dial again
 	StateWaiting      State = "waiting"      // no address: the peer will call
-	StateStandby      State = "standby"      // of a transport: it would do, and a better one is used
+	StateStandby      State = "standby"      // of a way: it would do, or need not be dialed, since a better one is used
 	StateStopped      State = "stopped"      // the two stores disagree: an operator decides, here or there
 	StateUnconfigured State = "unconfigured" // messages wait for a peer that nobody configured
 )

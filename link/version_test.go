@@ -184,7 +184,7 @@ func TestWhatThePeerCannotReadWaits(t *testing.T) {
 			if len(b.delivered[0]) != 1 || len(b.delivered[1]) != 1 {
 				t.Fatalf("%d and %d items arrived, expected one in each lane", len(b.delivered[0]), len(b.delivered[1]))
 			}
-			if got := a.core.Hindrance(); got != tt.want || !a.core.Established() || b.core.Hindrance() != "" {
+			if got := a.core.hindrance(); got != tt.want || !a.core.Established() || b.core.hindrance() != "" {
 				t.Fatalf("the link says %q, expected %q", got, tt.want)
 			}
 			if a.core.Restless() {
@@ -194,7 +194,7 @@ func TestWhatThePeerCannotReadWaits(t *testing.T) {
 			w.start(b)
 			w.calm(60)
 			w.checkDelivered()
-			if got := a.core.Hindrance(); got != "" {
+			if got := a.core.hindrance(); got != "" {
 				t.Fatalf("the link still says %q", got)
 			}
 		})
@@ -208,7 +208,7 @@ func TestWhatIsTooOldForThePeerWaits(t *testing.T) {
 	w.sites[0].put(0, encoded(t, 1, message.KindMarker, message.EncodeMarker(message.Marker{Reason: "enough"})))
 	w.woken(w.sites[0])
 	w.calm(10)
-	if got := w.sites[0].core.Hindrance(); got != want {
+	if got := w.sites[0].core.hindrance(); got != want {
 		t.Fatalf("the link says %q, expected %q", got, want)
 	}
 }

@@ -211,7 +211,7 @@ func (n *Node) Launch() {
 // addLink makes and starts the link to a peer. n.mu is held.
 func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 	l := link.New(link.Options{
-		Self: n.name, Peer: peer, Incarnation: n.queue.Incarnation(), Session: n.session,
+		Self: n.name, Peer: peer, Incarnation: n.queue.Incarnation(), Session: newSession(n.options.Random),
 		Outbox: n.queue.Transmission(peer), Inbox: &inbox{node: n, peer: peer}, Peers: &identity{node: n, peer: peer},
 		Routes: p.Routes, Responder: n.respond, Logger: n.log, Clock: n.clock,
 	})
