@@ -22,6 +22,16 @@ type Compiled struct {
 	Manifest Manifest
 }
 
+// maxTables is how many bytes all tables of a process may have together: an upload has to
+// carry them all. Every table names every activity and every start node, so what n nodes
+// have together grows as n * n where each of them is in `starts`: 3,000 have 85 MB.
+const maxTables = 128 << 20
+
+// bounds are what a compilation is held to, in bytes.
+type bounds struct{ table, tables int }
+
+var languageBounds = bounds{table: processtable.MaxUnsigned, tables: maxTables}
+
 // CompileOptions say how a process is compiled.
 type CompileOptions struct {
 	// TableFormat is the version of the tables' format; 0 is the newest. Version 1 is for
@@ -50,57 +60,124 @@ type ManifestTable struct {
 // Compile binds a process to its nodes (paper §3.2). It adds source and sink (N1),
 // resolves start conditions to trees over connectors, and gives each node the table
 // with just what it needs. It is a function: the same process gives the same bytes.
-// p must come from Load without errors; what can still fail is a table that is larger
-// than processtable.MaxEncoded.
+// A process that Load gave compiles.
 func Compile(p *Process) (*Compiled, error) { return CompileWith(p, CompileOptions{}) }
 
 // CompileWith is Compile with options. The definition hash does not depend on them.
 func CompileWith(p *Process, o CompileOptions) (*Compiled, error) {
+	out := &Compiled{}
+	var err error
+	out.Manifest, err = CompileEach(p, o, func(t *processtable.Table, encoded []byte) error {
+		out.Hash = t.Definition
+		out.Tables, out.Encoded = append(out.Tables, t), append(out.Encoded, encoded)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// CompileEach gives the tables of a process one by one, sorted by node, as they are sent
+// and stored and as their nodes will see them. It holds one of them at a time: those of a
+// process that starts at thousands of nodes may take more memory than there is. An error
+// of each ends it.
+func CompileEach(p *Process, o CompileOptions, each func(t *processtable.Table, encoded []byte) error) (Manifest, error) {
+	if p == nil {
+		return Manifest{}, errors.New("compile: there is no process")
+	}
+	m, err := compileWithin(p, o, languageBounds, each)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+	}
+	return m, nil
+}
+
+func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *processtable.Table, encoded []byte) error) (Manifest, error) {
 	if o.TableFormat == 0 {
 		o.TableFormat = processtable.FormatVersion
 	}
-	switch {
-	case p == nil:
-		return nil, errors.New("compile: there is no process")
-	case o.TableFormat < 1 || o.TableFormat > processtable.FormatVersion:
-		return nil, fmt.Errorf("compile %s@%d: there is no table format %d: this version writes 1 to %d",
-			p.Name, p.Version, o.TableFormat, processtable.FormatVersion)
+	if o.TableFormat < 1 || o.TableFormat > processtable.FormatVersion {
+		return Manifest{}, fmt.Errorf("there is no table format %d: this version writes 1 to %d", o.TableFormat, processtable.FormatVersion)
 	}
 	hash, err := definitionHash(p)
 	if err != nil {
-		return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+		return Manifest{}, err
 	}
 	c := newCompiler(p)
 	if err := c.connect(); err != nil {
-		return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+		return Manifest{}, err
 	}
-	out := &Compiled{
-		Hash:     hash,
-		Manifest: Manifest{Process: p.Name, Version: p.Version, Format: o.TableFormat, Definition: hash.String()},
-	}
-	for _, node := range c.nodes() {
+	m := Manifest{Process: p.Name, Version: p.Version, Format: o.TableFormat, Definition: hash.String()}
+	nodes, total := c.nodes(), 0
+	for i, node := range nodes {
 		t := c.table(node, hash)
 		t.Format = o.TableFormat
 		if t.Format >= 2 {
 			c.detours(t)
 		}
-		if err := out.add(t); err != nil {
-			return nil, fmt.Errorf("compile %s@%d: %w", p.Name, p.Version, err)
+		encoded, read, err := encodeWithin(t, most)
+		if err != nil {
+			return Manifest{}, err
+		}
+		if total += len(encoded); total > most.tables {
+			return Manifest{}, &tablesTooLarge{nodes: len(nodes), fit: i, most: most.tables}
+		}
+		m.Tables = append(m.Tables, manifestTable(read, encoded))
+		if err := each(read, encoded); err != nil {
+			return Manifest{}, err
 		}
 	}
-	return out, nil
+	return m, nil
 }
 
-// add encodes a table and keeps it as the node will see it.
-func (out *Compiled) add(t *processtable.Table) error {
-	encoded, err := processtable.Encode(t)
-	if err != nil {
-		return err
+// encodeWithin encodes a table that leaves room for a signature.
+func encodeWithin(t *processtable.Table, most bounds) ([]byte, *processtable.Table, error) {
+	encoded, read, err := processtable.EncodeAsRead(t)
+	var large *processtable.TooLarge
+	switch {
+	case errors.As(err, &large):
+		return nil, nil, &tableTooLarge{node: t.Node, bytes: large.Bytes, most: most.table}
+	case err == nil && len(encoded) > most.table:
+		return nil, nil, &tableTooLarge{node: t.Node, bytes: len(encoded), most: most.table}
 	}
-	decoded, err := processtable.Decode(encoded)
-	if err != nil {
-		return err
-	}
+	return encoded, read, err
+}
+
+// tableTooLarge and tablesTooLarge are the limits that only compiling can find.
+type tableTooLarge struct {
+	node        processtable.NodeID
+	bytes, most int
+}
+
+func (e *tableTooLarge) Error() string { return e.message() + ": " + e.remedy() }
+
+func (e *tableTooLarge) message() string {
+	return fmt.Sprintf("the table of node %s takes %d bytes", e.node, e.bytes)
+}
+
+func (e *tableTooLarge) remedy() string {
+	return fmt.Sprintf("use at most %d: host fewer activities at %s, map fewer members, or split the process", e.most, e.node)
+}
+
+type tablesTooLarge struct{ nodes, fit, most int }
+
+func (e *tablesTooLarge) Error() string { return e.message() + ": " + e.remedy() }
+
+func (e *tablesTooLarge) message() string {
+	return fmt.Sprintf("the tables of %d nodes take over %d bytes together", e.nodes, e.most)
+}
+
+func (e *tablesTooLarge) remedy() string {
+	return fmt.Sprintf("those of %d fit: each of them names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
+}
+
+// TableFile is the name of the file for a table, such as purchase-order@1.A.table.
+func TableFile(t *processtable.Table) string {
+	return processtable.QueueName(t.Process, t.Node) + ".table"
+}
+
+func manifestTable(t *processtable.Table, encoded []byte) ManifestTable {
 	sum := sha256.Sum256(encoded)
 	hosted := []string{}
 	for _, place := range t.Roster {
@@ -108,16 +185,13 @@ func (out *Compiled) add(t *processtable.Table) error {
 			hosted = append(hosted, string(place.Activity))
 		}
 	}
-	out.Tables = append(out.Tables, decoded)
-	out.Encoded = append(out.Encoded, encoded)
-	out.Manifest.Tables = append(out.Manifest.Tables, ManifestTable{
+	return ManifestTable{
 		Node:       string(t.Node),
-		File:       processtable.QueueName(t.Process, t.Node) + ".table",
+		File:       TableFile(t),
 		SHA256:     hex.EncodeToString(sum[:]),
 		Bytes:      len(encoded),
 		Activities: hosted,
-	})
-	return nil
+	}
 }
 
 // compiler holds the entry of every activity while connectors are added to both of
@@ -127,6 +201,8 @@ type compiler struct {
 	source, sink *processtable.Activity
 	entries      map[string]*processtable.Activity // by name, with source and sink
 	places       map[string]processtable.NodeID
+	roster       []processtable.Place
+	starts       []processtable.NodeID
 	resolving    map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
 }
 
@@ -149,6 +225,10 @@ func newCompiler(p *Process) *compiler {
 	for _, a := range p.Activities {
 		c.entries[a.Name] = entryOf(a)
 		c.places[a.Name] = processtable.NodeID(a.Node)
+		c.roster = append(c.roster, processtable.Place{Activity: processtable.ActivityID(a.Name), Node: processtable.NodeID(a.Node)})
+	}
+	for _, n := range p.Starts {
+		c.starts = append(c.starts, processtable.NodeID(n))
 	}
 	c.entries[string(processtable.Source)] = c.source
 	c.entries[string(processtable.Sink)] = c.sink
@@ -301,6 +381,8 @@ func (c *compiler) nodes() []processtable.NodeID {
 	return slices.Compact(nodes)
 }
 
+// table gives a node's table. What all tables have alike they share: none of them is
+// changed.
 func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionHash) *processtable.Table {
 	t := &processtable.Table{
 		Process:    processtable.ProcessID{Name: c.p.Name, Version: c.p.Version},
@@ -308,21 +390,19 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 		Definition: hash,
 		Input:      c.p.Input,
 		Output:     c.p.Output,
+		Roster:     c.roster,
+		Starts:     c.starts,
 	}
-	for _, n := range c.p.Starts {
-		t.Starts = append(t.Starts, processtable.NodeID(n))
-	}
-	if t.IsStart() {
+	start := t.IsStart()
+	if start {
 		t.Activities = append(t.Activities, c.source)
 	}
-	for _, a := range c.p.Activities {
-		place := processtable.Place{Activity: processtable.ActivityID(a.Name), Node: c.places[a.Name]}
-		t.Roster = append(t.Roster, place)
+	for _, place := range c.roster {
 		if place.Node == node {
-			t.Activities = append(t.Activities, c.entries[a.Name])
+			t.Activities = append(t.Activities, c.entries[string(place.Activity)])
 		}
 	}
-	if t.IsStart() {
+	if start {
 		t.Activities = append(t.Activities, c.sink)
 	}
 	return t

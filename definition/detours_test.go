@@ -201,7 +201,7 @@ func TestN6LongChains(t *testing.T) {
 
 // The JSON keys of show are API.
 func TestShownDetours(t *testing.T) {
-	shown := Shown(compileOne(t, section34).Tables)
+	shown := shownOf(compileOne(t, section34).Tables)
 	want := []ShownDetour{{
 		Activity: "t3", Node: "B", OutControl: []ShownConnector{{To: "t4", Queue: "Q_B,0"}}, OutData: []ShownConnector{},
 	}}

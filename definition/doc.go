@@ -3,13 +3,15 @@
 // "process definition and binding").
 //
 //	Load     text -> *Process and diagnostics     language, names, types, conditions
-//	Compile  *Process -> tables and manifest       source and sink, binding to nodes
+//	Compile  *Process -> tables and manifest       source and sink, binding to nodes;
+//	         CompileEach gives them one by one
 //	Show, Dot, Mermaid, Schema                     the process for people and editors
 //
 // What it guarantees:
 //
 //   - Load reports everything that is wrong with a file, in one go, each with line,
-//     column, message and remedy; a *Process that it returns without errors compiles.
+//     column, message and remedy; a *Process that it returns without errors compiles:
+//     it has been compiled, within the limits of the language.
 //   - Compile is a function: the same process gives the same bytes, on any machine.
 //   - The definition hash is of the meaning: layout, comments, descriptions and the
 //     version of the compiler do not change it.

@@ -88,9 +88,19 @@ func TestAPictureTooLargeToBeReadIsRefused(t *testing.T) {
 	}
 }
 
-// drawnProcess draws a process at random: connectors go from earlier activities to later
-// ones, some with a condition, some with data beside.
+// drawnProcess is the process of drawnText.
 func drawnProcess(t *rapid.T) *Process {
+	text := drawnText(t)
+	processes, problems := Load("drawn.yaml", []byte(text))
+	if len(processes) != 1 {
+		t.Fatalf("%v\n%s", problems, text)
+	}
+	return processes[0]
+}
+
+// drawnText draws a process at random: connectors go from earlier activities to later
+// ones, some with a condition, some with data beside.
+func drawnText(t *rapid.T) string {
 	n := rapid.IntRange(1, 14).Draw(t, "activities")
 	var b, control, data strings.Builder
 	b.WriteString("process: drawn\nversion: 1\nstructures: {S: {n: int}}\ninput: S\noutput: S\nactivities:\n")
@@ -110,11 +120,7 @@ func drawnProcess(t *rapid.T) *Process {
 	if control.Len() > 0 {
 		b.WriteString("control:\n" + control.String())
 	}
-	processes, problems := Load("drawn.yaml", []byte(b.String()+"data:\n"+data.String()))
-	if len(processes) != 1 {
-		t.Fatalf("%v\n%s", problems, b.String())
-	}
-	return processes[0]
+	return b.String() + "data:\n" + data.String()
 }
 
 // Nothing is drawn across anything: places in a layer lie apart, layers lie apart, and

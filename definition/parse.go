@@ -26,6 +26,10 @@ const maxDiagnostics = 100_000
 // is wrong in it; a text over MaxFile is refused, and of over 100,000 diagnostics the
 // others are counted only. Load is pure and safe for concurrent use.
 func Load(file string, text []byte) ([]*Process, []Diagnostic) {
+	return loadWithin(file, text, languageBounds)
+}
+
+func loadWithin(file string, text []byte, most bounds) ([]*Process, []Diagnostic) {
 	if len(text) > MaxFile {
 		return nil, []Diagnostic{{
 			File: file, Line: 1, Column: 1, Severity: Error, Code: codeLimit,
@@ -36,6 +40,7 @@ func Load(file string, text []byte) ([]*Process, []Diagnostic) {
 	l := &loader{
 		file:       file,
 		Source:     NewSource(text),
+		bounds:     most,
 		conditions: map[conditionKey]checkedCondition{},
 	}
 	var processes []*Process
@@ -59,6 +64,7 @@ type loader struct {
 	diags   []Diagnostic
 	errors  int // that were reported
 	dropped int // diagnostics over maxDiagnostics
+	bounds  bounds
 
 	comparisons int // of unknown names with known ones
 	conditions  map[conditionKey]checkedCondition

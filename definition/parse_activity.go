@@ -12,6 +12,7 @@ import (
 const (
 	maxActivities = 10_000
 	maxConnectors = 100_000 // of one process, control and data together
+	maxStarts     = 10_000  // nodes where it may be started
 	maxFan        = 2_000   // into or out of one activity, control and data together
 	maxIterations = 1_000_000_000
 	maxAttempts   = 1_000_000

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -8,6 +9,7 @@ import (
 
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/processtable"
 )
 
 // The keys of the language; schema.json has the same.
@@ -94,8 +96,26 @@ func (l *loader) process(root *yaml.Node) *Process {
 	if l.errors == errorsBefore { // else what the warnings say could be wrong
 		d.checkUse()
 		d.checkRuns()
+		d.checkTables()
 	}
 	return d.Process
+}
+
+// checkTables compiles the process: the sizes of its tables have limits, and what
+// is compiled is what they are of.
+func (d *draft) checkTables() {
+	_, err := compileWithin(d.Process, CompileOptions{}, d.bounds, func(*processtable.Table, []byte) error { return nil })
+	var limit interface {
+		message() string
+		remedy() string
+	}
+	switch {
+	case err == nil:
+	case errors.As(err, &limit):
+		d.fail(d.Pos, codeLimit, limit.message(), limit.remedy())
+	default:
+		d.fail(d.Pos, codeLimit, fmt.Sprintf("it does not compile: %v", err), "make the process simpler, and report this: it should have been found before")
+	}
 }
 
 func (d *draft) header(root *yaml.Node, f map[string]*yaml.Node) {
@@ -137,8 +157,13 @@ func (d *draft) starts(n *yaml.Node) {
 	if n == nil || !d.is(n, yaml.SequenceNode, "a list of nodes", "write it as [A, B]") {
 		return
 	}
-	if len(n.Content) == 0 {
+	switch {
+	case len(n.Content) == 0:
 		d.fail(d.pos(n), codeValue, "no node may start this process", "name a node, or leave `starts` out")
+	case len(n.Content) > maxStarts:
+		d.fail(d.pos(n.Content[maxStarts]), codeLimit, fmt.Sprintf("%d nodes may start this process", len(n.Content)),
+			fmt.Sprintf("use at most %d: let nodes start it through a node near them", maxStarts))
+		return
 	}
 	named := map[string]bool{}
 	for _, c := range n.Content {

@@ -63,25 +63,29 @@ type ShownFilter struct {
 	Filter []string `json:"filter"` // member, or target: source
 }
 
-// Shown gives process tables as figure 5 draws them. Processes are numbered in the
-// order in which they come.
-func Shown(tables []*processtable.Table) []ShownTable {
-	numbers := map[processtable.ProcessID]int{}
-	shown := make([]ShownTable, 0, len(tables))
-	for _, t := range tables {
-		n, ok := numbers[t.Process]
-		if !ok {
-			n = len(numbers)
-			numbers[t.Process] = n
-		}
-		s := ShownTable{Process: t.Process.String(), Number: n, Node: string(t.Node), Queue: queueLabel(t.Node, n)}
-		for _, a := range t.Activities {
-			s.Activities = append(s.Activities, showActivity(a, n))
-		}
-		s.Detours, s.Resolvers = showDetours(t, n), showResolvers(t)
-		shown = append(shown, s)
+// Shown are process tables as figure 5 draws them. Processes are numbered in the order in
+// which they come. Its zero value is empty.
+type Shown struct {
+	Tables  []ShownTable
+	numbers map[processtable.ProcessID]int
+}
+
+// Add adds a table. It keeps nothing of it but what is shown.
+func (s *Shown) Add(t *processtable.Table) {
+	if s.numbers == nil {
+		s.numbers = map[processtable.ProcessID]int{}
 	}
-	return shown
+	n, ok := s.numbers[t.Process]
+	if !ok {
+		n = len(s.numbers)
+		s.numbers[t.Process] = n
+	}
+	shown := ShownTable{Process: t.Process.String(), Number: n, Node: string(t.Node), Queue: queueLabel(t.Node, n)}
+	for _, a := range t.Activities {
+		shown.Activities = append(shown.Activities, showActivity(a, n))
+	}
+	shown.Detours, shown.Resolvers = showDetours(t, n), showResolvers(t)
+	s.Tables = append(s.Tables, shown)
 }
 
 // queueLabel gives the paper's short name of a process queue.
@@ -245,13 +249,21 @@ func showLogic(l condition.Logic, in []processtable.InControl, inside bool) stri
 // columns of figure 5; Start and Exit are the conditions that it omits.
 var columns = []string{"Proc", "Act", "In.CC", "Start", "Out.CC", "In.DC", "Out.DC", "Exit"}
 
-// Show draws process tables as figure 5 of the paper does: a row for each activity, a
+// Show is the Text of tables that are there.
+func Show(tables []*processtable.Table) string {
+	var s Shown
+	for _, t := range tables {
+		s.Add(t)
+	}
+	return s.Text()
+}
+
+// Text draws process tables as figure 5 of the paper does: a row for each activity, a
 // line for each connector, queues as Q_A,0, and below which process and which queue
 // each short name stands for.
-func Show(tables []*processtable.Table) string {
+func (s *Shown) Text() string {
 	var b strings.Builder
-	shown := Shown(tables)
-	for i, t := range shown {
+	for i, t := range s.Tables {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -259,9 +271,9 @@ func Show(tables []*processtable.Table) string {
 		writeGrid(&b, grid(t))
 		writeDetours(&b, t)
 	}
-	if len(shown) > 0 {
+	if len(s.Tables) > 0 {
 		b.WriteByte('\n')
-		writeLegend(&b, shown)
+		writeLegend(&b, s.Tables)
 	}
 	return b.String()
 }

@@ -57,7 +57,7 @@ func row(t *testing.T, shown []ShownTable, node, activity string) ShownActivity 
 }
 
 func TestTablesSayWhatSection34Says(t *testing.T) {
-	shown := Shown(compileOne(t, section34).Tables)
+	shown := shownOf(compileOne(t, section34).Tables)
 
 	// "There it finds the name of the next activities, T5 and T6, and the queues to
 	// which it has to send the messages, Q_C,0 and Q_D,0."
@@ -127,7 +127,7 @@ func TestShowOfSeveralProcesses(t *testing.T) {
 	one, two := compileOne(t, section34), compileOne(t, purchaseOrder(t))
 	tables := []*processtable.Table{one.at(t, "A"), two.at(t, "A"), one.at(t, "B")}
 	var numbers []string
-	for _, s := range Shown(tables) {
+	for _, s := range shownOf(tables) {
 		numbers = append(numbers, s.Process+" "+s.Queue)
 	}
 	want := []string{"order@1 Q_A,0", "purchase-order@1 Q_A,1", "order@1 Q_B,0"}
@@ -147,7 +147,7 @@ func TestShowOfSeveralProcesses(t *testing.T) {
 
 // The keys are API.
 func TestShownAsJSON(t *testing.T) {
-	b, err := json.Marshal(row(t, Shown(compileOne(t, section34).Tables), "B", "t4"))
+	b, err := json.Marshal(row(t, shownOf(compileOne(t, section34).Tables), "B", "t4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestStartConditionsAreShownAsWritten(t *testing.T) {
 		`"a && (b || !c)"`:        "a && (b || !c)",
 		`"!(a || b) && (b && c)"`: "!(a || b) && b && c",
 	} {
-		z := row(t, Shown(compileOne(t, `
+		z := row(t, shownOf(compileOne(t, `
 process: p
 version: 1
 activities:
@@ -184,4 +184,12 @@ control: [a -> z, b -> z, c -> z]
 			t.Errorf("start: %s is shown as %q, want %q", start, z.Start, want)
 		}
 	}
+}
+
+func shownOf(tables []*processtable.Table) []ShownTable {
+	var s Shown
+	for _, t := range tables {
+		s.Add(t)
+	}
+	return s.Tables
 }

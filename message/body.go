@@ -44,7 +44,25 @@ type Snapshot struct {
 	RC          int64
 	LastFailure string    // of the last failed attempt
 	Started     time.Time // of the first attempt of the first iteration
+
+	// Cause is why it is in error, for who decides by it: Error is for people. It is not
+	// known of what version 1 wrote.
+	Cause  Cause
+	Source processtable.ActivityID // with CauseRefused: whose message it was
 }
+
+// Cause says what kind of thing put an activity in error. The numbers are stored.
+type Cause uint8
+
+const (
+	CauseUnknown  Cause = iota // it is not in error, or version 1 wrote it
+	CauseAttempts              // no attempt is left
+	CauseResult                // the program ended, and what was to follow failed: a condition, a mapping, a limit
+	CauseInput                 // its input cannot be made of what came
+	CauseRefused               // a message to it was refused, and set aside
+	CauseUnsent                // what it sends is too large for a transaction
+	causes
+)
 
 // Notice is the body of a KindNotice message: an activity went in error, or left it (N4).
 type Notice struct {
@@ -61,29 +79,39 @@ type Marker struct {
 }
 
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
-// zero. All bodies are an array of the format version and a map with integer keys.
+// zero. All bodies are an array of a version and a map with integer keys.
 
-func beginBody(size int) cbor.Map {
+// snapshotVersion is that of a snapshot with a cause. One without is written in version
+// 1, so that each has one form. It is not the version of messages: a snapshot stays at
+// its node.
+const snapshotVersion = 2
+
+func beginBody(version uint64, size int) cbor.Map {
 	b := cbor.AppendArray(make([]byte, 0, 64+size), 2)
-	return cbor.BeginMap(cbor.AppendUint(b, FormatVersion))
+	return cbor.BeginMap(cbor.AppendUint(b, version))
 }
 
-// decodeBody calls field for each field of a body.
-func decodeBody(what string, data []byte, field func(*cbor.Fields)) error {
+// decodeBody calls field for each field of a body, and gives its version.
+func decodeBody(what string, newest uint64, data []byte, field func(*cbor.Fields)) (version uint64, err error) {
 	r := cbor.NewReader(data)
 	if n := r.Array(2); n != 2 {
 		r.Fail("array of version and fields expected")
 	}
-	if v := r.Uint(1<<32 - 1); r.Err() == nil && v != FormatVersion {
-		r.Fail("version %d: this node reads version %d: upgrade it", v, FormatVersion)
+	version = r.Uint(1<<32 - 1)
+	switch {
+	case r.Err() != nil || 1 <= version && version <= newest:
+	case newest == 1:
+		r.Fail("version %d: this node reads version 1: upgrade it", version)
+	default:
+		r.Fail("version %d: this node reads versions 1 to %d: upgrade it", version, newest)
 	}
 	for f := r.Map(); f.Next(); {
 		field(&f)
 	}
 	if err := r.End(); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrFormat, what, err)
+		return version, fmt.Errorf("%w: %s: %w", ErrFormat, what, err)
 	}
-	return nil
+	return version, nil
 }
 
 // cut makes s valid UTF-8 of at most MaxText bytes.
@@ -101,7 +129,7 @@ func cut(s string) string {
 
 // EncodeRecord gives the body of a KindRecord message.
 func EncodeRecord(r Record) []byte {
-	w := beginBody(len(r.Input) + len(r.Key) + 2*processtable.MaxName)
+	w := beginBody(1, len(r.Input)+len(r.Key)+2*processtable.MaxName)
 	w.Text(0, r.Process.Name)
 	w.Uint(1, uint64(r.Process.Version))
 	w.Time(2, r.Started)
@@ -113,7 +141,7 @@ func EncodeRecord(r Record) []byte {
 
 // DecodeRecord reads the body of a KindRecord message. Input is a part of data.
 func DecodeRecord(data []byte) (r Record, err error) {
-	err = decodeBody("record", data, func(f *cbor.Fields) {
+	_, err = decodeBody("record", 1, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			r.Process.Name = f.Text(processtable.MaxName)
@@ -136,7 +164,11 @@ func DecodeRecord(data []byte) (r Record, err error) {
 
 // EncodeSnapshot gives the body of a KindSnapshot message.
 func EncodeSnapshot(s Snapshot) []byte {
-	w := beginBody(len(s.Input) + len(s.Output) + len(s.Error) + len(s.LastFailure))
+	version := uint64(1)
+	if s.Cause != CauseUnknown {
+		version = snapshotVersion
+	}
+	w := beginBody(version, len(s.Input)+len(s.Output)+len(s.Error)+len(s.LastFailure))
 	w.Uint(0, uint64(s.Iteration))
 	w.Uint(1, uint64(s.Run))
 	w.Uint(2, uint64(s.Attempt))
@@ -150,12 +182,16 @@ func EncodeSnapshot(s Snapshot) []byte {
 	w.Int(10, s.RC)
 	w.Text(11, cut(s.LastFailure))
 	w.Time(12, s.Started)
+	if s.Cause != CauseUnknown {
+		w.Uint(13, uint64(s.Cause))
+		w.Text(14, string(s.Source))
+	}
 	return w.B
 }
 
 // DecodeSnapshot reads the body of a KindSnapshot message. Input and Output are parts of data.
 func DecodeSnapshot(data []byte) (s Snapshot, err error) {
-	err = decodeBody("snapshot", data, func(f *cbor.Fields) {
+	version, err := decodeBody("snapshot", snapshotVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			s.Iteration = int(f.Uint(math.MaxInt64))
@@ -183,16 +219,23 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.LastFailure = f.Text(MaxText)
 		case 12:
 			s.Started = f.Time()
+		case 13:
+			s.Cause = Cause(f.Uint(uint64(causes) - 1))
+		case 14:
+			s.Source = processtable.ActivityID(f.Text(processtable.MaxName))
 		default:
 			f.Unknown()
 		}
 	})
+	if err == nil && (version == snapshotVersion) != (s.Cause != CauseUnknown) {
+		err = fmt.Errorf("%w: snapshot: version %d with cause %d", ErrFormat, version, s.Cause)
+	}
 	return s, err
 }
 
 // EncodeNotice gives the body of a KindNotice message.
 func EncodeNotice(n Notice) []byte {
-	w := beginBody(len(n.Error))
+	w := beginBody(1, len(n.Error))
 	w.Text(0, cut(n.Error))
 	w.Uint(1, uint64(n.Attempts))
 	w.Bool(2, n.Cleared)
@@ -202,7 +245,7 @@ func EncodeNotice(n Notice) []byte {
 
 // DecodeNotice reads the body of a KindNotice message.
 func DecodeNotice(data []byte) (n Notice, err error) {
-	err = decodeBody("notice", data, func(f *cbor.Fields) {
+	_, err = decodeBody("notice", 1, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			n.Error = f.Text(MaxText)
@@ -221,7 +264,7 @@ func DecodeNotice(data []byte) (n Notice, err error) {
 
 // EncodeMarker gives the body of a KindMarker message.
 func EncodeMarker(m Marker) []byte {
-	w := beginBody(len(m.Reason))
+	w := beginBody(1, len(m.Reason))
 	w.Text(0, cut(m.Reason))
 	w.Time(1, m.Time)
 	return w.B
@@ -229,7 +272,7 @@ func EncodeMarker(m Marker) []byte {
 
 // DecodeMarker reads the body of a KindMarker message.
 func DecodeMarker(data []byte) (m Marker, err error) {
-	err = decodeBody("marker", data, func(f *cbor.Fields) {
+	_, err = decodeBody("marker", 1, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			m.Reason = f.Text(MaxText)

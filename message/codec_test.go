@@ -266,6 +266,7 @@ func TestBodies(t *testing.T) {
 			Error: rapid.String().Draw(t, "error"), Failed: rapid.Bool().Draw(t, "failed"),
 			HasOutput: rapid.Bool().Draw(t, "has output"), Output: drawBytes(t, "output"), RC: rapid.Int64().Draw(t, "rc"),
 			LastFailure: rapid.String().Draw(t, "failure"), Started: drawTime(t, "started"),
+			Cause: message.Cause(rapid.IntRange(0, 5).Draw(t, "cause")),
 		}, message.EncodeSnapshot, message.DecodeSnapshot)
 
 		checkBody(t, message.Notice{
@@ -306,7 +307,8 @@ func TestMalformedBodies(t *testing.T) {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "array of version and fields expected"},
-			{"later version", "\x82\x02\xa0", "version 2: this node reads version 1: upgrade it"},
+			{"later version", "\x82\x03\xa0", "version 3: this node reads version"},
+			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},
 			{"something behind", "\x82\x01\xa0\x00", "1 bytes too many"},
@@ -322,6 +324,41 @@ func TestMalformedBodies(t *testing.T) {
 	large := append([]byte("\x82\x01\xa1\x05\x5a\x00\x10\x00\x01"), make([]byte, container.MaxEncoded+1)...)
 	if _, err := message.DecodeSnapshot(large); err == nil || !strings.Contains(err.Error(), "of at most 1048576") {
 		t.Errorf("input over the limit of containers: %v", err)
+	}
+}
+
+// TestSnapshotFormats keeps the bytes of both versions: what is in queues must stay
+// readable. One without a cause is as version 1 wrote it.
+func TestSnapshotFormats(t *testing.T) {
+	at := message.Snapshot{
+		Iteration: 2, Run: 1, Attempt: 3, Due: time.Unix(0, 5).UTC(), Quick: 4, Input: []byte{6}, Error: "e", Failed: true, HasOutput: true,
+		Output: []byte{7}, RC: -1, LastFailure: "l", Started: time.Unix(0, 8).UTC(),
+	}
+	known := at
+	known.Cause, known.Source = message.CauseRefused, "a"
+	for want, s := range map[string]message.Snapshot{
+		"8201ad000201010203030504040541060661650" + "7f508f50941070a200b616c0c08":                at,
+		"8202af000201010203030504040541060661650" + "7f508f50941070a200b616c0c08" + "0d040e6161": known,
+	} {
+		if got := hex.EncodeToString(message.EncodeSnapshot(s)); got != want {
+			t.Errorf("encoded %s, want %s", got, want)
+		}
+		data, err := hex.DecodeString(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := message.DecodeSnapshot(data); err != nil || !cmp.Equal(got, s) {
+			t.Errorf("%v, %s", err, cmp.Diff(s, got))
+		}
+	}
+	for _, bad := range []string{"8201a20002" + "0d04", "8202a10002", "8202a20002" + "0d06"} { // version 1 with a cause, 2 without, an unknown one
+		data, err := hex.DecodeString(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := message.DecodeSnapshot(data); !errors.Is(err, message.ErrFormat) {
+			t.Errorf("%s is read as %+v, %v", bad, s, err)
+		}
 	}
 }
 

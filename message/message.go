@@ -84,6 +84,19 @@ const (
 	LaneControl Lane = 1
 )
 
+// MaxClock is the highest logical clock that a message from another site may have: more
+// than the steps of any instance, and so far from the end of its 64 bits that whoever
+// gives it leaves room for what follows.
+const MaxClock = 1 << 40
+
+// Next is the logical clock of what follows on something: one more, up to MaxClock.
+func Next(clock uint64) uint64 {
+	if clock >= MaxClock {
+		return clock
+	}
+	return clock + 1
+}
+
 // Header is what every message carries.
 type Header struct {
 	Queue      Queue // the queue that it is for

@@ -35,7 +35,7 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 	}
 	input, err := a.input(s)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, err.Error(), now)
+		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	}
 	if a.Kind == processtable.KindEmpty { // R14
 		return a.Conclude(s, Result{Output: a.echoed(input), Started: now, Ended: now}, now)
@@ -122,7 +122,7 @@ func (a *Activity) terminate(s *State, r Result, truths []message.Truth, o Outco
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
 	}
-	o.Clock, o.Output = s.Clock+1, encoded
+	o.Clock, o.Output = message.Next(s.Clock), encoded
 	e := Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
 	for _, t := range a.targets {
 		m := a.onward(s, t)
@@ -159,7 +159,7 @@ func sourceValue(m processtable.Mapping, r Result) container.Value {
 // skip ends an entry on a dead path (R3, R8); what leads out of it may have been
 // resolved before (R18).
 func (a *Activity) skip(s *State) Effects {
-	e := Effects{Ends: true, Outcome: Outcome{What: Skipped, Clock: s.Clock + 1}}
+	e := Effects{Ends: true, Outcome: Outcome{What: Skipped, Clock: message.Next(s.Clock)}}
 	if !s.passed {
 		e.Put = a.dead(s)
 	}
@@ -189,14 +189,14 @@ func (a *Activity) end(s *State) Effects {
 	}
 	output, err := a.build(s)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, err.Error(), time.Time{})
+		return a.fail(s, s.progress(), message.CauseInput, err.Error(), time.Time{})
 	}
 	encoded, err := container.EncodeCBOR(output)
 	if err != nil {
-		return a.fail(s, message.Snapshot{}, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
+		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
 	}
 	return Effects{Ends: true, Outcome: Outcome{
-		What: Terminated, Clock: s.Clock + 1, Iteration: 1, Started: s.Record.Started, Output: encoded,
+		What: Terminated, Clock: message.Next(s.Clock), Iteration: 1, Started: s.Record.Started, Output: encoded,
 	}}
 }
 
@@ -204,7 +204,7 @@ func (a *Activity) end(s *State) Effects {
 func (a *Activity) stop(s *State) Effects {
 	at := s.progress()
 	return Effects{Ends: true, Outcome: Outcome{
-		What: Stopped, Clock: s.Clock + 1, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
+		What: Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
 		Reason: "instance terminated by an operator",
 	}}
 }
@@ -234,7 +234,7 @@ func (a *Activity) onward(s *State, t target) message.Message {
 		Source:     a.Name,
 		Kind:       message.KindConnector,
 		Lane:       message.LaneControl, // but for what carries data (L2)
-		Clock:      s.Clock + 1,
+		Clock:      message.Next(s.Clock),
 		Trace:      s.Trace,
 	}}
 }

@@ -32,7 +32,7 @@ func (p *Process) PassAround(m message.Message) (record message.Message, e Effec
 		return m, Effects{}, false
 	}
 	s := &State{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}
-	e = Effects{Put: a.dead(s), Outcome: Outcome{What: Passed, Clock: s.Clock + 1}}
+	e = Effects{Put: a.dead(s), Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)}}
 	m.OnBehalf, m.Onward = m.Queue.Node, true
 	return m, e, true
 }
@@ -44,7 +44,7 @@ func (a *Activity) passOn(s *State) Effects {
 	record.OnBehalf, record.Onward = a.process.Table.Node, true
 	return Effects{
 		Put:     append(a.dead(s), record),
-		Outcome: Outcome{What: Passed, Clock: s.Clock + 1},
+		Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)},
 	}
 }
 

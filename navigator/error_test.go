@@ -380,6 +380,32 @@ func TestUnsent(t *testing.T) {
 	}
 }
 
+// L5: which message broke an entry is known by its snapshot's code, whatever the text
+// says. One of version 1 has none: who waits for connectors has no other cause.
+func TestL5WhatBrokeAnEntry(t *testing.T) {
+	x := newModel(t, "a", "b", "x").control("a -> x", "b -> x", "x -> sink").activity("x")
+	a, b := from(t, x, "a", T, ""), from(t, x, "b", T, "")
+	s := &State{Entry: message.Entry{Instance: instance, Activity: "x"}}
+	if x.BrokenBy(s, a) {
+		t.Error("an entry that is not in error is broken")
+	}
+	kept(t, x, s, x.Refused(s, a, "no good", noon))
+	for _, text := range []string{s.Snapshot.Error, "other words", "message from b was refused: so it says"} {
+		s.Snapshot.Error = text
+		if !x.BrokenBy(s, a) || x.BrokenBy(s, b) {
+			t.Errorf("%q: broken by a %v, by b %v", text, x.BrokenBy(s, a), x.BrokenBy(s, b))
+		}
+	}
+	s.Snapshot.Cause, s.Snapshot.Source = message.CauseUnknown, ""
+	if !x.BrokenBy(s, a) || !x.BrokenBy(s, b) {
+		t.Error("a snapshot of version 1 is healed by none")
+	}
+	kept(t, x, s, x.Unsent(s, nil, "too large", noon))
+	if at := s.Snapshot; at.Cause != message.CauseUnsent || at.Source != "" || x.BrokenBy(s, a) {
+		t.Errorf("snapshot %+v", at)
+	}
+}
+
 // L5: a message that does not fit puts its target in error, with the reason, also
 // where it is the first of its entry; a retry then waits for what is missing, and the
 // start condition is asked as ever.

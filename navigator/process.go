@@ -152,5 +152,12 @@ func echoOf(input, output *container.Type) []echoed {
 // Activity gives the prepared activity, or nil if this node does not host it.
 func (p *Process) Activity(name processtable.ActivityID) *Activity { return p.activities[name] }
 
+// Follows says whether a connector leads from an activity to this one.
+func (a *Activity) Follows(from processtable.ActivityID) bool {
+	_, control := a.inControl[from]
+	_, data := a.inData[from]
+	return control || data
+}
+
 // Definition is the short hash that this process's messages carry.
 func (p *Process) Definition() processtable.ShortHash { return p.Table.Definition.Short() }

@@ -59,7 +59,7 @@ func (a *Activity) failedAttempt(s *State, r Result, now time.Time) Effects {
 	at.Attempt++
 	at.RC, at.LastFailure, at.Started = r.RC, r.Err, r.Started
 	if r.Final || at.Attempt >= a.Retry.Attempts {
-		return a.fail(s, at, r.Err, now)
+		return a.fail(s, at, message.CauseAttempts, r.Err, now)
 	}
 	at.Due = now.Add(a.Retry.Backoff.Pause(at.Attempt - 1))
 	return a.keep(s, at, Outcome{
@@ -75,15 +75,15 @@ func (a *Activity) failEvaluated(s *State, r Result, reason string, now time.Tim
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
 		at.HasOutput, at.Output = true, encoded
 	}
-	return a.fail(s, at, reason, now)
+	return a.fail(s, at, message.CauseResult, reason, now)
 }
 
 // fail puts the entry in error, durably, and tells the origin (R11, R12; N4).
-func (a *Activity) fail(s *State, at message.Snapshot, reason string, now time.Time) Effects {
-	if at.Iteration == 0 {
-		at = s.progress()
+func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reason string, now time.Time) Effects {
+	at.Failed, at.Error, at.Due, at.Cause = true, reason, time.Time{}, cause
+	if cause != message.CauseRefused {
+		at.Source = ""
 	}
-	at.Failed, at.Error, at.Due = true, reason, time.Time{}
 	e := a.keep(s, at, Outcome{
 		What: InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
 	})
@@ -96,13 +96,26 @@ func (a *Activity) Refused(s *State, m message.Message, reason string, now time.
 	if s.Origin == "" {
 		s.Origin = m.Origin
 	}
-	return a.fail(s, s.progress(), RefusedFrom(m.Source)+reason, now)
+	at := s.progress()
+	at.Source = m.Source
+	return a.fail(s, at, message.CauseRefused, fmt.Sprintf("message from %s was refused: %s", m.Source, reason), now)
 }
 
-// RefusedFrom is what the error of an entry begins with that is in error because a
-// message from an activity was refused.
-func RefusedFrom(source processtable.ActivityID) string {
-	return fmt.Sprintf("message from %s was refused: ", source)
+// BrokenBy says whether the entry waits for connectors, and is in error because a
+// message from the same source was refused. Who waits for connectors has no other cause,
+// so of a snapshot without one (version 1) any refused message of theirs may have been it.
+func (a *Activity) BrokenBy(s *State, m message.Message) bool {
+	if !s.InError() || s.Snapshot.HasOutput || s.Waiting(a) == 0 {
+		return false
+	}
+	switch s.Snapshot.Cause {
+	case message.CauseRefused:
+		return s.Snapshot.Source == m.Source
+	case message.CauseUnknown:
+		return true
+	case message.CauseAttempts, message.CauseResult, message.CauseInput, message.CauseUnsent:
+	}
+	return false
 }
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
@@ -121,6 +134,7 @@ func (a *Activity) Resume(s *State, output *container.Struct, now time.Time) (Ef
 	at := *s.Snapshot
 	healed := s.Clone()
 	at.Failed, at.Error, at.Quick = false, "", 0
+	at.Cause, at.Source = message.CauseUnknown, ""
 	healed.Snapshot = &at
 	var e Effects
 	switch {
@@ -186,7 +200,7 @@ func (a *Activity) pause(at *message.Snapshot) time.Duration {
 
 // keep replaces the entry's snapshot.
 func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
-	o.Clock = s.Clock + 1
+	o.Clock = message.Next(s.Clock)
 	m := a.onward(s, target{activity: a.Name, node: a.process.Table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
@@ -212,5 +226,5 @@ func (a *Activity) Unsent(s *State, r *Result, reason string, now time.Time) Eff
 	if r != nil && r.Err == "" {
 		return a.failEvaluated(s, *r, reason, now)
 	}
-	return a.fail(s, s.progress(), reason, now)
+	return a.fail(s, s.progress(), message.CauseUnsent, reason, now)
 }

@@ -145,7 +145,9 @@ func (a *Activity) Fold(s *State, m message.Message) error {
 // seen notes that m belongs to the set that s is a fold of.
 func (s *State) seen(m message.Message) {
 	s.Entry = m.Entry()
-	s.Origin = m.Origin
+	if m.Origin != "" {
+		s.Origin = m.Origin
+	}
 	s.Trace = max(s.Trace, m.Trace) // some have none
 	s.Clock = max(s.Clock, m.Clock)
 	if key := m.Key(); !slices.Contains(s.Keys, key) {
@@ -160,6 +162,9 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	}
 	if m.Origin == "" {
 		return refuse("message from %s does not say where the instance was started", m.Source)
+	}
+	if s.Origin != "" && m.Origin != s.Origin {
+		return refuse("message from %s says that the instance was started at %s, and what came for %s before says at %s", m.Source, m.Origin, a.Name, s.Origin)
 	}
 	ci, hasControl := a.inControl[m.Source]
 	di, hasData := a.inData[m.Source]

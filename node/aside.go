@@ -118,7 +118,7 @@ func (c *core) carryOut(v *verdict, m message.Message, d api.DeadDecision, now t
 	e := c.table.Get(key)
 	s := &settlement{tx: &queue.Tx{Consume: []queue.Consume{{Process: c.id(), Entry: key}}}}
 	state := &navigator.State{Entry: key, Origin: v.m.Origin, Clock: v.m.Clock}
-	healing := e != nil && e.Phase == instancetable.Waiting && brokenBy(e.Activity, e.State, v.m)
+	healing := e != nil && e.Phase == instancetable.Waiting && e.Activity.BrokenBy(e.State, v.m)
 	if healing {
 		effects, err := c.heal(e, v, m, now)
 		if err != nil {
@@ -156,12 +156,6 @@ func (c *core) carryOut(v *verdict, m message.Message, d api.DeadDecision, now t
 	})
 }
 
-// brokenBy: the activity waits for connectors, and is in error because a message from
-// the same source was refused.
-func brokenBy(a *navigator.Activity, s *navigator.State, m message.Message) bool {
-	return s.InError() && !s.Snapshot.HasOutput && s.Waiting(a) > 0 && strings.HasPrefix(s.Snapshot.Error, navigator.RefusedFrom(m.Source))
-}
-
 // heal lets an entry leave the error that a message had put it in; unless it has cause to
 // be in error for another one that is set aside.
 func (c *core) heal(e *instancetable.Entry, v *verdict, put message.Message, now time.Time) (navigator.Effects, error) {
@@ -178,7 +172,7 @@ func (c *core) heal(e *instancetable.Entry, v *verdict, put message.Message, now
 
 // verdictRecord is the line of history about an operator's word.
 func (c *core) verdictRecord(v *verdict, s *navigator.State, now time.Time) queue.AuditRecord {
-	o := navigator.Outcome{What: navigator.Retried, Clock: s.Clock + 1}
+	o := navigator.Outcome{What: navigator.Retried, Clock: message.Next(s.Clock)}
 	if s.Snapshot != nil {
 		o.Iteration, o.Run = s.Snapshot.Iteration, s.Snapshot.Run
 	}

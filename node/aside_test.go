@@ -108,6 +108,37 @@ func (w *world) events(activity processtable.ActivityID) (out []string) {
 
 const otherDefinition = "the sites were given different definitions"
 
+// L5: an activity leaves its error by what is stored of the cause, not by the words of the
+// reason; also where an older version wrote it, without a cause.
+func TestL5HealingKnowsTheCauseByItsCode(t *testing.T) {
+	for name, change := range map[string]func(*message.Snapshot){
+		"other words": func(at *message.Snapshot) { at.Error = "Nachricht abgelehnt" },
+		"version 1":   func(at *message.Snapshot) { at.Cause, at.Source = message.CauseUnknown, "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := one(t, fromAfar)
+			w.put(foreign(w.far()))
+			s.pump()
+			for key, m := range s.store.entries[w.entry("y")] {
+				at, err := message.DecodeSnapshot(m.Body)
+				if m.Kind != message.KindSnapshot || err != nil || at.Cause != message.CauseRefused || at.Source != "far" {
+					t.Fatalf("%v %+v %v", m.Kind, at, err)
+				}
+				change(&at)
+				m.Body = message.EncodeSnapshot(at)
+				s.store.entries[w.entry("y")][key] = m
+			}
+			s.store.crash()
+			s.open(1)
+			s.pump()
+			dropped := s.say(1, true)
+			s.pump()
+			dropped.expect(t, api.DeadResolved, "")
+			w.expect(t, "y", "waiting")
+		})
+	}
+}
+
 // L5: a message that was dropped counts as FALSE and as without data, and its activity
 // leaves the error that it was in because of it; a restart at any moment changes nothing.
 func TestL5DropResolvesTheConnector(t *testing.T) {

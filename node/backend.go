@@ -261,7 +261,7 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 	}
 	t := n.thread(id)
 	if t == nil {
-		return api.Errorf(api.CodeNotFound, "", "no table of %s at %s", q.Process, n.name)
+		return noTableHere(q.Process, n.name)
 	}
 	a := t.core.process.Activity(processtable.ActivityID(q.Activity))
 	if a == nil {

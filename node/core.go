@@ -186,6 +186,10 @@ func (c *core) load(d queue.Delivery, now time.Time) {
 		c.setAside(key, messages, fmt.Sprintf("activity %s of %s is not hosted at %s", key.Activity, c.id(), c.self), now)
 		return
 	}
+	if reason := c.unfounded(key, messages); reason != "" {
+		c.setAside(key, messages, reason, now)
+		return
+	}
 	record, ended, err := c.ended(key)
 	switch {
 	case err != nil:
@@ -208,6 +212,20 @@ func (c *core) load(d queue.Delivery, now time.Time) {
 	e.State.Came = d.Due
 	c.table.Add(e)
 	c.fold(e, messages, now)
+}
+
+// unfounded says why no entry may be made of messages, whoever has put them: an older
+// version of this program has taken from peers what none may send. Or nothing.
+func (c *core) unfounded(key message.Entry, messages []message.Message) string {
+	if key.Scope != "" {
+		return fmt.Sprintf("it is for scope %q, and scopes have no meaning in this version", key.Scope)
+	}
+	for i := range messages {
+		if origin := messages[i].Origin; origin != "" && !c.process.Table.MayStart(origin) {
+			return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", origin, c.id())
+		}
+	}
+	return ""
 }
 
 // ended finds the record of an entry's end, if it has ended (N7).

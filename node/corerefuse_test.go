@@ -3,6 +3,8 @@ package node
 import (
 	"testing"
 
+	"github.com/google/uuid"
+
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -93,4 +95,41 @@ func TestN7TerminateEndsPrograms(t *testing.T) {
 	s.pump()
 	w.expect(t, "x", "stopped", "y", "stopped", "z", "stopped", "sink", "stopped")
 	s.atRest()
+}
+
+// What an older version of the program has taken from a peer, and none may send, makes no
+// entry: it would run an ended activity once more, or send to a site that there is not.
+func TestWhatNonePeerMaySendMakesNoEntry(t *testing.T) {
+	w, s := one(t, pair)
+	s.end("x")
+	s.pump()
+	scoped := w.to("x", message.KindConnector, processtable.Source)
+	scoped.Control, scoped.Scope = message.True, "1"
+	stray := w.to("x", message.KindConnector, processtable.Source)
+	stray.Control, stray.Origin, stray.Instance = message.True, "nowhere", uuid.Must(uuid.NewV7())
+	w.put(scoped)
+	w.put(stray)
+	s.pump()
+	s.expectAside(t, `it is for scope "1", and scopes have no meaning in this version`, "it says that its instance was started at nowhere, and p@1 may not be started there")
+	if len(s.running) != 1 {
+		t.Errorf("%d programs run, want that of y", len(s.running))
+	}
+	s.end("y")
+	s.pump()
+	w.expect(t, "x", "terminated", "y", "terminated", "sink", "ended")
+	s.atRest()
+}
+
+// An instance has one origin: who says otherwise would lead its end, and its output, to
+// another site. The activity is in error, and an operator decides.
+func TestAnInstanceHasOneOrigin(t *testing.T) {
+	w, s := one(t, "starts: [A, B]\nactivities:\n  x: {node: A, program: x}\n  y: {node: B, program: x}\n  z: {node: A, program: x}\ncontrol: [x -> z, y -> z]\n")
+	s.end("x")
+	s.pump()
+	other := w.to("z", message.KindConnector, "y")
+	other.Control, other.Origin = message.True, "B"
+	w.put(other)
+	s.pump()
+	s.expectAside(t, "message from y says that the instance was started at B, and what came for z before says at A")
+	w.expect(t, "z", "in error: message from y was refused: message from y says that the instance was started at B, and what came for z before says at A")
 }

@@ -362,7 +362,11 @@ func (s *site) commit() {
 func (s *site) send(remote []message.Message) {
 	for _, m := range remote {
 		to := s.world.site(m.Queue.Node)
-		if reason := (&Node{name: to.name}).misconnected(s.name, to.process.Table, m); reason != "" {
+		reason := impossible(to.name, m.Lane, &m.Header)
+		if reason == "" {
+			reason = admit(s.name, to.process, &m.Header)
+		}
+		if reason != "" {
 			s.world.t.Fatalf("%s sends %s what it will not take: %s\n%s", s.name, to.name, reason, s.world.given)
 		}
 	}

@@ -221,7 +221,7 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 // process thread has set aside had passed that.
 func (n *Node) misplaced(v *verdict) string {
 	if v.aside.Peer != "" {
-		return n.misdirected(v.aside.Peer, v.m)
+		return n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
 	}
 	if v.m.Queue.Node != n.name {
 		return fmt.Sprintf("it is for node %s, this is %s", v.m.Queue.Node, n.name)
@@ -264,7 +264,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 	event, reason := v.event()
 	if v.m.Activity != "" && v.m.Instance != (message.InstanceID{}) {
 		tx.Audit = []queue.AuditRecord{{
-			Time: n.clock.Now(), Clock: v.m.Clock + 1, Process: v.m.Queue.Process, Definition: v.m.Definition,
+			Time: n.clock.Now(), Clock: message.Next(v.m.Clock), Process: v.m.Queue.Process, Definition: v.m.Definition,
 			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason,
 		}}
 	}

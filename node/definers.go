@@ -51,6 +51,19 @@ type refusedTable struct {
 	reason string
 }
 
+// refusedTables bounds how many processes are remembered of which a table was refused.
+const refusedTables = 1000
+
+// noteRefused remembers, for whoever has sent a table, why it was refused.
+func (n *Node) noteRefused(id processtable.ProcessID, table []byte, why error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.refused) >= refusedTables {
+		clear(n.refused) // who still asks is told that it is not here
+	}
+	n.refused[id] = refusedTable{sumOf(table), why.Error()}
+}
+
 func sumOf(table []byte) string {
 	sum := sha256.Sum256(table)
 	return hex.EncodeToString(sum[:])

@@ -74,6 +74,8 @@ type tableQuestion struct {
 	Process string `json:"process"`
 	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
 	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
+	// Definition is that of the table that is to be taken; empty: of an older node, or none is.
+	Definition string `json:"definition,omitempty"`
 }
 
 type tableReport struct {
@@ -114,14 +116,14 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	}
 	switch kind {
 	case askInstance:
-		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.report(q) })
+		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.reportTo(peer, q) })
 	case askTable:
-		return answer(body, n.reportTable)
+		return answer(body, func(q tableQuestion) (tableReport, error) { return n.tableTo(peer, q) })
 	case askNode:
 		return answer(body, func(struct{}) (nodeReport, error) { return n.reportSelf(), nil })
 	case askRetry:
 		return answer(body, func(q retryQuestion) (retryReport, error) {
-			return retryReport{Error: asAPI(n.retryHere(ctx, q))}, nil
+			return retryReport{Error: asAPI(n.retryFor(ctx, peer, q))}, nil
 		})
 	}
 	return nil, fmt.Errorf("question of unknown kind %q: upgrade this node", kind)

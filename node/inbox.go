@@ -114,7 +114,7 @@ func (a *acceptance) add(lane message.Lane, item link.Item) error {
 		a.aside(encoded, fmt.Sprintf("it cannot be read: %v", err))
 		return nil
 	}
-	return a.judge(m, encoded)
+	return a.judge(lane, m, encoded)
 }
 
 // part keeps a piece of a large message, and gives the whole of it with the last (L4).
@@ -151,13 +151,13 @@ func (a *acceptance) aside(encoded []byte, reason string) {
 }
 
 // judge puts a message, stores a table, or sets aside what cannot be for here.
-func (a *acceptance) judge(m message.Message, encoded []byte) error {
-	if m.Kind == message.KindTable {
-		return a.table(m, encoded)
-	}
-	if reason := a.node.misdirected(a.peer, m); reason != "" {
+func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte) error {
+	if reason := a.node.misdirected(a.peer, lane, &m); reason != "" {
 		a.aside(encoded, reason)
 		return nil
+	}
+	if m.Kind == message.KindTable {
+		return a.table(m, encoded)
 	}
 	a.tx.Put = append(a.tx.Put, m)
 	return nil
@@ -165,10 +165,11 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 
 func (a *acceptance) table(m message.Message, encoded []byte) error {
 	p, isNew, err := a.node.judgeTable(m.Body)
+	if err == nil && p.Table.Process != m.Queue.Process {
+		err = fmt.Errorf("it is a table of %s, and the message says of %s", p.Table.Process, m.Queue.Process)
+	}
 	if err != nil {
-		a.node.mu.Lock()
-		a.node.refused[m.Queue.Process] = refusedTable{sumOf(m.Body), err.Error()}
-		a.node.mu.Unlock()
+		a.node.noteRefused(m.Queue.Process, m.Body, err)
 		a.aside(encoded, err.Error())
 		return nil
 	}
@@ -179,48 +180,21 @@ func (a *acceptance) table(m message.Message, encoded []byte) error {
 	return nil
 }
 
-// misdirected says why a message from peer cannot be for this node (invariant 11), or
-// nothing. Whether it fits the table in content is the process thread's to judge.
-func (n *Node) misdirected(peer processtable.NodeID, m message.Message) string {
-	if m.Queue.Node != n.name {
-		return fmt.Sprintf("it is for node %s, this is %s", m.Queue.Node, n.name)
+// misdirected says why a message that came from peer in a lane cannot be for this node
+// (invariant 11), or nothing.
+func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *message.Message) string {
+	if reason := impossible(n.name, lane, &m.Header); reason != "" {
+		return reason
+	}
+	if m.Kind == message.KindTable {
+		return "" // who defined it is what counts, and not who brings it
 	}
 	t := n.thread(m.Queue.Process)
-	if t == nil {
-		if n.queue.ParkedFull(m.Queue.Process) {
-			return fmt.Sprintf("the table of %s is not here, and too many messages wait for it already: upload the process again", m.Queue.Process)
-		}
-		return ""
+	if t != nil {
+		return admit(peer, t.core.process, &m.Header)
 	}
-	switch m.Kind {
-	case message.KindMarker:
-		return ""
-	case message.KindConnector, message.KindNotice:
-		return n.misconnected(peer, t.core.process.Table, m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable:
-		return "a message of this kind never leaves its node"
-	}
-	return fmt.Sprintf("it is of unknown kind %d", m.Kind)
-}
-
-// misconnected checks both ends of a connector against the table.
-func (n *Node) misconnected(peer processtable.NodeID, t *processtable.Table, m message.Message) string {
-	if t.Activity(m.Activity) == nil {
-		return fmt.Sprintf("activity %s of %s is not hosted at %s", m.Activity, t.Process, n.name)
-	}
-	if m.Activity == processtable.Sink && m.Origin != n.name {
-		return fmt.Sprintf("sink of an instance started at %s is not at %s", m.Origin, n.name)
-	}
-	from := m.Origin
-	if m.Source != processtable.Source {
-		node, ok := t.NodeOf(m.Source)
-		if !ok {
-			return fmt.Sprintf("%s has no activity %s", t.Process, m.Source)
-		}
-		from = node
-	}
-	if from != peer {
-		return onBehalf(peer, from, t, m)
+	if n.queue.ParkedFull(m.Queue.Process) {
+		return fmt.Sprintf("the table of %s is not here, and too many messages wait for it already: upload the process again", m.Queue.Process)
 	}
 	return ""
 }

@@ -59,6 +59,12 @@ func memoryEngine(t *testing.T) *badger.Engine {
 
 func newInboxWorld(t *testing.T, tableHere bool) *inboxWorld {
 	t.Helper()
+	return inboxWorldOf(t, twoSites, tableHere)
+}
+
+// inboxWorldOf is a world of a process, of which A has the table.
+func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
+	t.Helper()
 	registry, err := program.NewRegistry(nil, program.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +86,7 @@ func newInboxWorld(t *testing.T, tableHere bool) *inboxWorld {
 	if err := a.queue.BindIncarnation("B", b.Incarnation()); err != nil {
 		t.Fatal(err)
 	}
-	processes, problems := definition.Load("two-sites.yaml", []byte(twoSites))
+	processes, problems := definition.Load("process.yaml", []byte(text))
 	if definition.HasErrors(problems) {
 		t.Fatal(problems)
 	}
@@ -102,7 +108,7 @@ func newInboxWorld(t *testing.T, tableHere bool) *inboxWorld {
 
 func (w *inboxWorld) tableMessage(encoded []byte) message.Message {
 	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: processtable.ProcessID{Name: "two-sites", Version: 1}, Node: "A"},
+		Queue:      message.Queue{Process: w.table.Process, Node: "A"},
 		Definition: processtable.ShortHash{}, Kind: message.KindTable,
 	}, Body: encoded}
 }

@@ -296,12 +296,7 @@ func (n *Node) underWay(p processtable.ProcessID, i message.InstanceID) (bool, e
 
 // threadsAt gives the processes in which a peer has a part.
 func (n *Node) threadsAt(peer processtable.NodeID) []*thread {
-	return slices.DeleteFunc(n.threads(), func(t *thread) bool { return !hasPart(t.core.process.Table, peer) })
-}
-
-func hasPart(t *processtable.Table, peer processtable.NodeID) bool {
-	return slices.Contains(t.Starts, peer) ||
-		slices.ContainsFunc(t.Roster, func(p processtable.Place) bool { return p.Node == peer })
+	return slices.DeleteFunc(n.threads(), func(t *thread) bool { return !t.core.process.Table.HasPart(peer) })
 }
 
 // loadLosses finds what the store tells of stores that were lost.

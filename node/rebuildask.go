@@ -66,7 +66,7 @@ func (n *Node) respondRebuild(ctx context.Context, peer processtable.NodeID, kin
 		reply, err = answer(body, func(q lostQuestion) (lostReport, error) { return n.lost(peer, q) })
 	case askRebuild:
 		reply, err = answer(body, func(q rebuildQuestion) (rebuildReport, error) {
-			b, err := n.rebuildHere(ctx, api.RebuildRequest{Peer: q.Peer, Do: q.Do})
+			b, err := n.rebuildFor(ctx, peer, q)
 			return rebuildReport{Rebuild: b, Error: asAPI(err)}, nil
 		})
 	default:
@@ -75,9 +75,10 @@ func (n *Node) respondRebuild(ctx context.Context, peer processtable.NodeID, kin
 	return reply, true, err
 }
 
-// lost says what this node has of what a peer may have to send again.
+// lost says what this node has of what a peer may have to send again. Of a process in which
+// that one has no part it has nothing; and without a common process, nor was a store lost.
 func (n *Node) lost(peer processtable.NodeID, q lostQuestion) (r lostReport, err error) {
-	if q.Rebuild {
+	if q.Rebuild && len(n.threadsAt(peer)) > 0 {
 		if err := n.markAnew(); err != nil {
 			return r, err
 		}
@@ -98,12 +99,12 @@ func (n *Node) lost(peer processtable.NodeID, q lostQuestion) (r lostReport, err
 		if err != nil {
 			return r, err
 		}
-		if n.thread(id) == nil {
+		if !n.concerns(peer, id) {
 			r.Lacks = append(r.Lacks, p)
 		}
 	}
 	for _, i := range q.Instances {
-		s, err := n.standing(i)
+		s, err := n.standing(peer, i)
 		if err != nil {
 			return r, err
 		}
@@ -112,16 +113,18 @@ func (n *Node) lost(peer processtable.NodeID, q lostQuestion) (r lostReport, err
 	return r, nil
 }
 
-func (n *Node) standing(i askedInstance) (s standing, err error) {
+func (n *Node) standing(asker processtable.NodeID, i askedInstance) (s standing, err error) {
 	id, err := processtable.ParseProcessID(i.Process)
+	if err != nil || asker != n.name && !n.concerns(asker, id) {
+		return s, err
+	}
+	started, ended, found, err := n.queue.Instance(i.Instance)
 	if err != nil {
 		return s, err
 	}
-	_, ended, found, err := n.queue.Instance(i.Instance)
-	if err != nil {
-		return s, err
+	if found && (started.Process == id || asker == n.name) {
+		s.Started, s.Ended = true, ended != nil
 	}
-	s.Started, s.Ended = found, ended != nil
 	s.Open, err = n.underWay(id, i.Instance)
 	return s, err
 }

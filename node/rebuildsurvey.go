@@ -80,7 +80,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 // ended: where something of it is under way at the peer, a marker ends that (N7).
 func (s *survey) forgotten(r queue.Removed) (owed, bool) {
 	o := owed{instance: r.Instance, process: r.Process, origin: r.Origin, thread: s.node.thread(r.Process), removed: &r}
-	if o.thread == nil || o.origin != s.peer && !hasPart(o.thread.core.process.Table, s.peer) {
+	if o.thread == nil || o.origin != s.peer && !o.thread.core.process.Table.HasPart(s.peer) {
 		return o, false
 	}
 	o.marker = &message.Message{

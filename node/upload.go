@@ -178,7 +178,10 @@ func (u *upload) planAnswered(t *processtable.Table, r tableReport, line *api.Up
 
 // question asks a node about a table that is to go to it.
 func question(t *processtable.Table, encoded []byte) tableQuestion {
-	return tableQuestion{Process: t.Process.String(), Table: sumOf(encoded), Definer: base64.StdEncoding.EncodeToString(t.Definer)}
+	return tableQuestion{
+		Process: t.Process.String(), Table: sumOf(encoded), Definition: t.Definition.String(),
+		Definer: base64.StdEncoding.EncodeToString(t.Definer),
+	}
 }
 
 func (n *Node) linkReason(peer processtable.NodeID) string {

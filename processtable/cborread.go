@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
 // reader reads what writer writes and nothing else: no indefinite lengths, tags or
-// longer heads, and map keys must ascend, which leaves no room for duplicates. It
-// never allocates by a length that it read: a slice grows with the elements that
-// were really there.
+// longer heads, and map keys must ascend, which leaves no room for duplicates. By a
+// length that it read it allocates room for mostReserved elements at most: beyond that a
+// slice grows with the elements that were really there.
 type reader struct {
 	data []byte
 	pos  int
@@ -128,22 +129,30 @@ func (r *reader) bool() (bool, error) {
 
 // array calls each for every element; each must read just that.
 func (r *reader) array(limit int, each func(i int) error) error {
-	n, err := r.expect(majorArray)
+	n, err := r.elements(limit)
 	if err != nil {
 		return err
 	}
-	if n > uint64(limit) {
-		return fmt.Errorf("%d elements are above the limit of %d", n, limit)
-	}
-	if n > uint64(r.left()) {
-		return errTruncated
-	}
-	for i := range int(n) {
+	for i := range n {
 		if err := each(i); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// elements reads how many elements of an array follow.
+func (r *reader) elements(limit int) (int, error) {
+	n, err := r.expect(majorArray)
+	switch {
+	case err != nil:
+		return 0, err
+	case n > uint64(limit):
+		return 0, fmt.Errorf("%d elements are above the limit of %d", n, limit)
+	case n > uint64(r.left()):
+		return 0, errTruncated
+	}
+	return int(n), nil
 }
 
 // object calls field for every key; field must read the value, or return unknown.
@@ -176,15 +185,24 @@ func unknown(key int) error { return fmt.Errorf("unknown key %d", key) }
 
 // list reads a list of things into to; what names one of them in errors.
 func list[T any](r *reader, to *[]T, what string, limit int, get func() (T, error)) error {
-	return r.array(limit, func(i int) error {
+	n, err := r.elements(limit)
+	if err != nil {
+		return err
+	}
+	*to = slices.Grow(*to, min(n, mostReserved))
+	for i := range n {
 		v, err := get()
 		if err != nil {
 			return fmt.Errorf("%s %d: %w", what, i, err)
 		}
 		*to = append(*to, v)
-		return nil
-	})
+	}
+	return nil
 }
+
+// mostReserved is for how many elements room is made before they are read: how many are
+// said to follow could be anything.
+const mostReserved = 4096
 
 // read stores what get gives, with the field's name on any error.
 func read[T any](to *T, what string, get func() (T, error)) error {

@@ -88,17 +88,37 @@ const (
 	keyMacros  = 4
 )
 
+// TooLarge says that a table would be over MaxEncoded.
+type TooLarge struct {
+	Process ProcessID
+	Node    NodeID
+	Bytes   int
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%s takes %d bytes, above the limit of %d: divide the process, or host fewer of its activities at one node",
+		QueueName(e.Process, e.Node), e.Bytes, MaxEncoded)
+}
+
 // Encode gives the stored and sent form of a table: the same bytes for the same
-// table, always. It refuses a table that Decode would refuse, and one over MaxEncoded.
+// table, always. It refuses a table that Decode would refuse, and one over MaxEncoded:
+// then the error is a *TooLarge.
 func Encode(t *Table) ([]byte, error) {
+	b, _, err := EncodeAsRead(t)
+	return b, err
+}
+
+// EncodeAsRead is Encode, and gives the table as who reads those bytes has it.
+func EncodeAsRead(t *Table) ([]byte, *Table, error) {
 	b, err := encode(t)
 	if err != nil {
-		return nil, fmt.Errorf("encode process table: %w", err)
+		return nil, nil, fmt.Errorf("encode process table: %w", err)
 	}
-	if _, err := decode(b); err != nil {
-		return nil, fmt.Errorf("encode process table: %w", err)
+	read, err := decode(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode process table: %w", err)
 	}
-	return b, nil
+	return b, read, nil
 }
 
 func encode(t *Table) ([]byte, error) {
@@ -145,8 +165,7 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
 	if len(w.b) > MaxEncoded {
-		return nil, fmt.Errorf("%s takes %d bytes, above the limit of %d: divide the process, or host fewer of its activities at one node",
-			QueueName(t.Process, t.Node), len(w.b), MaxEncoded)
+		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(w.b)}
 	}
 	return w.b, nil
 }

@@ -7,6 +7,7 @@ import "slices"
 type index struct {
 	activities map[ActivityID]*Activity
 	places     map[ActivityID]NodeID
+	nodes      map[NodeID]bool // of the process; true: an instance may be started there
 	resolvers  map[resolution]bool
 }
 
@@ -19,12 +20,17 @@ func newIndex(t *Table) *index {
 	x := &index{
 		activities: make(map[ActivityID]*Activity, len(t.Activities)),
 		places:     make(map[ActivityID]NodeID, len(t.Roster)),
+		nodes:      map[NodeID]bool{},
 	}
 	for _, a := range t.Activities {
 		x.activities[a.Name] = a
 	}
 	for _, p := range t.Roster {
 		x.places[p.Activity] = p.Node
+		x.nodes[p.Node] = false
+	}
+	for _, n := range t.Starts {
+		x.nodes[n] = true
 	}
 	if len(t.Resolvers) > 0 {
 		x.resolvers = map[resolution]bool{}
@@ -71,6 +77,24 @@ func (t *Table) NodeOf(name ActivityID) (NodeID, bool) {
 
 // IsStart says whether instances may be started at this table's node (N1).
 func (t *Table) IsStart() bool { return slices.Contains(t.Starts, t.Node) }
+
+// MayStart says whether instances may be started at a node (N1).
+func (t *Table) MayStart(node NodeID) bool {
+	if t.index != nil {
+		return t.index.nodes[node]
+	}
+	return slices.Contains(t.Starts, node)
+}
+
+// HasPart says whether a node has a part in the process: it hosts an activity, or an
+// instance may be started there. Others are told nothing of it (invariant 11).
+func (t *Table) HasPart(node NodeID) bool {
+	if t.index != nil {
+		_, has := t.index.nodes[node]
+		return has
+	}
+	return t.MayStart(node) || slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node })
+}
 
 // MayResolve says whether a node may resolve, on the behalf of its host, the connectors
 // of an activity that lead into this table's activities (N6).

@@ -17,6 +17,9 @@ const (
 	signatureSize    = 1 + 1 + 2 + ed25519.PublicKeySize + 2 + ed25519.SignatureSize
 )
 
+// MaxUnsigned is the size limit of an encoded table that is to be signed, in bytes.
+const MaxUnsigned = MaxEncoded - signatureSize
+
 // definerPrefix is what the text of a definer's key begins with.
 const definerPrefix = "ed25519:"
 
@@ -40,7 +43,7 @@ func Sign(encoded []byte, key ed25519.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(encoded)+signatureSize > MaxEncoded {
+	if len(encoded) > MaxUnsigned {
 		return nil, fmt.Errorf("sign process table: %s: %d bytes, with the signature %d: at most %d: split the process",
 			QueueName(t.Process, t.Node), len(encoded), len(encoded)+signatureSize, MaxEncoded)
 	}

@@ -95,7 +95,7 @@ func (v *validator) head() error {
 	case len(t.Starts) == 0:
 		return fmt.Errorf("%s: no node may start it", QueueName(t.Process, t.Node))
 	}
-	seen := map[NodeID]bool{}
+	seen := make(map[NodeID]bool, len(t.Starts))
 	for _, n := range t.Starts {
 		if !ValidNode(string(n)) || seen[n] {
 			return fmt.Errorf("%s: starts: %q is not a name, or there twice", QueueName(t.Process, t.Node), n)

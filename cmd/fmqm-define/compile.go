@@ -12,6 +12,7 @@ import (
 
 	shared "fmqm/cmd/internal/cli"
 	"fmqm/definition"
+	"fmqm/processtable"
 )
 
 func compileCommand() *cli.Command {
@@ -33,27 +34,33 @@ fmqm-define compile -o /tmp/tables purchase-order.yaml`,
 }
 
 func compile(c *cli.Context) error {
-	compiled, err := loadCompiled(c, c.Int(tableFormat))
+	dir := c.String("output")
+	write := func(name string, content []byte) error {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make the output directory: %w", err)
+		}
+		return writeFile(dir, name, content)
+	}
+	s, err := loadWhole(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	dir := c.String("output")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the output directory: %w", err)
-	}
-	for _, each := range compiled {
-		for i, t := range each.Manifest.Tables {
-			if err := writeFile(dir, t.File, each.Encoded[i]); err != nil {
-				return err
-			}
-			shared.Talk(c, "%s: %s, %s", filepath.Join(dir, t.File), plural(len(t.Activities), "activity"), plural(t.Bytes, "byte"))
-		}
-		manifest, err := manifestText(each.Manifest)
+	for _, p := range s.processes {
+		m, err := s.compile(c, p, func(t *processtable.Table, encoded []byte) error {
+			return write(definition.TableFile(t), encoded)
+		})
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%s@%d.manifest.json", each.Manifest.Process, each.Manifest.Version)
-		if err := writeFile(dir, name, manifest); err != nil {
+		for _, t := range m.Tables {
+			shared.Talk(c, "%s: %s, %s", filepath.Join(dir, t.File), plural(len(t.Activities), "activity"), plural(t.Bytes, "byte"))
+		}
+		manifest, err := manifestText(m)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s@%d.manifest.json", m.Process, m.Version)
+		if err := write(name, manifest); err != nil {
 			return err
 		}
 		shared.Talk(c, "%s", filepath.Join(dir, name))
@@ -67,21 +74,14 @@ func tableFormatFlag() cli.Flag {
 	return &cli.IntFlag{Name: tableFormat, Usage: "write tables in format `N`, for nodes that read no newer one (default: the newest)"}
 }
 
-// loadCompiled compiles every process of FILE; format 0 is the newest.
-func loadCompiled(c *cli.Context, format int) ([]*definition.Compiled, error) {
-	s, err := loadWhole(c, c.Args().First())
+// compile gives the tables of a process one by one, in the format that --table-format asks
+// for.
+func (s *source) compile(c *cli.Context, p *definition.Process, each func(t *processtable.Table, encoded []byte) error) (definition.Manifest, error) {
+	m, err := definition.CompileEach(p, definition.CompileOptions{TableFormat: c.Int(tableFormat)}, each)
 	if err != nil {
-		return nil, err
+		return m, fmt.Errorf("%s: %w", s.name, err)
 	}
-	all := make([]*definition.Compiled, len(s.processes))
-	for i, p := range s.processes {
-		compiled, err := definition.CompileWith(p, definition.CompileOptions{TableFormat: format})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		all[i] = compiled
-	}
-	return all, nil
+	return m, nil
 }
 
 func manifestText(m definition.Manifest) ([]byte, error) {

@@ -39,20 +39,20 @@ func show(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	compiled, err := loadCompiled(c, 0)
+	s, err := loadWhole(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	tables, err := tablesOf(compiled, c.String("node"), c.IsSet("node"))
+	shown, err := s.show(c, c.String("node"), c.IsSet("node"))
 	if err != nil {
 		return err
 	}
 	if p.Format == shared.Table {
-		_, err := io.WriteString(shared.From(c).Out, definition.Show(tables))
+		_, err := io.WriteString(shared.From(c).Out, shown.Text())
 		return err
 	}
 	list := p.List(false)
-	for _, t := range definition.Shown(tables) {
+	for _, t := range shown.Tables {
 		if err := list.Row(t); err != nil {
 			return err
 		}
@@ -60,26 +60,30 @@ func show(c *cli.Context) error {
 	return list.End()
 }
 
-// tablesOf gives the tables of all nodes, or of one.
-func tablesOf(compiled []*definition.Compiled, node string, one bool) ([]*processtable.Table, error) {
-	var tables []*processtable.Table
+// show gives the tables of all nodes, or of one, to be shown.
+func (s *source) show(c *cli.Context, node string, one bool) (*definition.Shown, error) {
+	shown := &definition.Shown{}
 	var nodes []string
-	for _, each := range compiled {
-		for _, t := range each.Tables {
+	for _, p := range s.processes {
+		_, err := s.compile(c, p, func(t *processtable.Table, _ []byte) error {
 			nodes = append(nodes, string(t.Node))
 			if !one || string(t.Node) == node {
-				tables = append(tables, t)
+				shown.Add(t)
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	if len(tables) == 0 {
+	if len(shown.Tables) == 0 {
 		slices.Sort(nodes)
 		return nil, &shared.Error{
 			Exit: shared.ExitNotFound,
 			Text: fmt.Sprintf("no table is for node %q: there are tables for %s", node, strings.Join(slices.Compact(nodes), ", ")),
 		}
 	}
-	return tables, nil
+	return shown, nil
 }
 
 func schemaCommand() *cli.Command {

@@ -13,7 +13,6 @@ import (
 
 	"fmqm/api"
 	shared "fmqm/cmd/internal/cli"
-	"fmqm/definition"
 	"fmqm/processtable"
 )
 
@@ -54,7 +53,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	compiled, err := loadCompiled(c, c.Int(tableFormat))
+	s, err := loadWhole(c, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	tables, err := tablesToSend(compiled, key)
+	tables, err := s.tables(c, key)
 	if err != nil {
 		return err
 	}
@@ -119,27 +118,30 @@ func send(c *cli.Context, client *api.Client, r api.UploadRequest, what string) 
 	}), r)
 }
 
-// tablesToSend gives the tables with the signature of key, if that is not nil.
-func tablesToSend(compiled []*definition.Compiled, key ed25519.PrivateKey) ([]api.Table, error) {
+// tables gives the tables to send, with the signature of key if that is not nil.
+func (s *source) tables(c *cli.Context, key ed25519.PrivateKey) ([]api.Table, error) {
 	var tables []api.Table
-	for _, each := range compiled {
-		for i, t := range each.Manifest.Tables {
-			encoded := each.Encoded[i]
+	for _, p := range s.processes {
+		_, err := s.compile(c, p, func(t *processtable.Table, encoded []byte) error {
 			if key != nil {
 				signed, err := processtable.Sign(encoded, key)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				encoded = signed
 			}
 			sum := sha256.Sum256(encoded)
 			tables = append(tables, api.Table{
-				Node:       t.Node,
-				Process:    fmt.Sprintf("%s@%d", each.Manifest.Process, each.Manifest.Version),
-				Definition: each.Manifest.Definition,
+				Node:       string(t.Node),
+				Process:    t.Process.String(),
+				Definition: t.Definition.String(),
 				SHA256:     hex.EncodeToString(sum[:]),
 				Table:      encoded,
 			})
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return tables, nil

@@ -1,0 +1,238 @@
+package node
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+)
+
+// A dead path of b and c passes around B and C; d has another predecessor as well.
+const onBehalfProcess = `
+process: p
+version: 1
+structures:
+  S: {n: int}
+activities:
+  a: {node: A, program: x, output: S}
+  b: {node: B, program: x, output: S}
+  c: {node: C, program: x, output: S}
+  d: {node: D, program: x, input: S}
+control: [a -> b, b -> c, c -> d, a -> d]
+data: [b -> d, c -> d]
+`
+
+func tablesOf(t *testing.T, text string, o definition.CompileOptions) map[processtable.NodeID]*processtable.Table {
+	t.Helper()
+	processes, problems := definition.Load("test.yaml", []byte(text))
+	if definition.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	compiled, err := definition.CompileWith(processes[0], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[processtable.NodeID]*processtable.Table{}
+	for _, table := range compiled.Tables {
+		tables[table.Node] = table
+	}
+	return tables
+}
+
+// Invariant 11: a message whose source another node hosts is taken from a peer only if
+// the table lets that peer resolve it on the host's behalf (N6), and only if it says that
+// the source is dead: a peer that claims more is refused.
+func TestInvariant11OnBehalf(t *testing.T) {
+	const hosted = "and the message came from"
+	dead := message.Header{Kind: message.KindConnector, Control: message.False}
+	noData := message.Header{Kind: message.KindConnector, Data: message.DataAbsent}
+	both := message.Header{Kind: message.KindConnector, Control: message.False, Data: message.DataAbsent}
+	for _, tc := range []struct {
+		name             string
+		at, peer         processtable.NodeID
+		source, activity processtable.ActivityID
+		says             message.Header
+		want             string // empty: it is taken
+	}{
+		{"the host itself", "D", "C", "c", "d", message.Header{Kind: message.KindConnector, Control: message.True, Data: message.DataPresent}, ""},
+		{"A, which resolves b and with it c", "D", "A", "c", "d", both, ""},
+		{"B, which resolves c", "D", "B", "c", "d", both, ""},
+		{"data only, of b", "D", "A", "b", "d", noData, ""},
+		{"a step earlier", "C", "A", "b", "c", dead, ""},
+		{"to sink at the origin", "A", "A", "d", processtable.Sink, dead, "activity d of p@1 is hosted at D, " + hosted + " A"},
+
+		{"TRUE on behalf", "D", "A", "c", "d", message.Header{Kind: message.KindConnector, Control: message.True}, "activity c of p@1 is hosted at C: on its behalf A may say that it was skipped, and nothing else"},
+		{"data on behalf", "D", "B", "c", "d", message.Header{Kind: message.KindConnector, Control: message.False, Data: message.DataPresent}, "on its behalf B may say that it was skipped"},
+		{"only data, which is there", "D", "A", "b", "d", message.Header{Kind: message.KindConnector, Data: message.DataPresent}, "on its behalf A may say that it was skipped"},
+		{"a notice on behalf", "A", "C", "b", processtable.Sink, message.Header{Kind: message.KindNotice}, "activity b of p@1 is hosted at B, " + hosted + " C"},
+		{"C, which is below b", "D", "C", "b", "d", noData, "activity b of p@1 is hosted at B, " + hosted + " C"},
+		{"of what does not die alone", "D", "B", "a", "d", dead, "activity a of p@1 is hosted at A, " + hosted + " B"},
+		{"a peer that is not in the process", "D", "X", "c", "d", both, "activity c of p@1 is hosted at C, " + hosted + " X"},
+		{"an activity that there is not", "D", "A", "z", "d", both, "p@1 has no activity z"},
+		{"for an activity elsewhere", "D", "A", "b", "c", dead, "activity c of p@1 is not hosted at D"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tables := tablesOf(t, onBehalfProcess, definition.CompileOptions{})
+			h := tc.says
+			h.Source, h.Activity, h.Origin = tc.source, tc.activity, "A"
+			got := admit(tc.peer, prepared(t, tables[tc.at]), &h)
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("refused as %q, want %q", got, tc.want)
+			}
+			// A table of format 1 lets nobody but the host.
+			old := tablesOf(t, onBehalfProcess, definition.CompileOptions{TableFormat: 1})
+			if got := admit(tc.peer, prepared(t, old[tc.at]), &h); tc.name != "the host itself" && got == "" {
+				t.Error("with a table of format 1 it is taken")
+			}
+		})
+	}
+}
+
+func prepared(t *testing.T, table *processtable.Table) *navigator.Process {
+	t.Helper()
+	p, err := navigator.Prepare(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// In trust only S starts; b and c follow on a, which is at A; d is at S, and follows on b.
+// M has a part, and nothing of it follows on its activity at B.
+const trust = `
+process: trust
+version: 1
+starts: [S, T]
+structures:
+  V: {n: int}
+input: V
+activities:
+  a: {node: A, program: x, input: V, output: V}
+  b: {node: B, program: x, input: V}
+  c: {node: C, program: x}
+  d: {node: S, program: x}
+  m: {node: M, program: x, start: any}
+control: [a -> b, a -> c, b -> d, c -> m, a -> m]
+data: [source -> a, a -> b]
+`
+
+// Invariant 11, field by field: what a peer may write into a header. The first case of
+// each is a message that is taken, the others differ from it in one field.
+func TestWhatAPeerMayWrite(t *testing.T) {
+	tables := tablesOf(t, trust, definition.CompileOptions{})
+	short := tables["A"].Definition.Short()
+	connector := func(at processtable.NodeID, source, target processtable.ActivityID) message.Header {
+		return message.Header{
+			Queue: message.Queue{Process: tables["A"].Process, Node: at}, Definition: short, Instance: uuid.Must(uuid.NewV7()),
+			Origin: "S", Source: source, Activity: target, Kind: message.KindConnector, Control: message.True, Clock: 3, Lane: message.LaneControl,
+		}
+	}
+	start := connector("A", processtable.Source, "a")
+	start.Data, start.Lane = message.DataPresent, message.LaneData
+	end := connector("S", "m", processtable.Sink)
+	notice := connector("S", "b", processtable.Sink)
+	notice.Kind, notice.Control = message.KindNotice, message.Unresolved
+	marker := connector("C", "", "")
+	marker.Kind, marker.Control, marker.Definition = message.KindMarker, message.Unresolved, processtable.ShortHash{}
+	record := connector("C", "a", "c")
+	record.Control, record.OnBehalf, record.Onward = message.False, "C", true
+
+	for _, tc := range []struct {
+		name   string
+		peer   processtable.NodeID
+		h      message.Header
+		change func(*message.Header)
+		want   string // empty: it is taken
+	}{
+		{"start", "S", start, func(*message.Header) {}, ""},
+		{"start, of another start node", "T", start, func(h *message.Header) { h.Origin = "T" }, ""},
+		{"start, of a node that may not start", "B", start, func(h *message.Header) { h.Origin = "B" }, "trust@1 may not be started there"},
+		{"start, of a stranger", "X", start, func(h *message.Header) { h.Origin = "X" }, "trust@1 may not be started there"},
+		{"start, in the name of another", "B", start, func(*message.Header) {}, "activity source of trust@1 is hosted at S, and the message came from B"},
+		{"start, by one who may, in the name of another", "T", start, func(*message.Header) {}, "hosted at S, and the message came from T"},
+		{"start, in the receiver's name", "S", start, func(h *message.Header) { h.Origin = "A" }, "trust@1 may not be started there"},
+		{"start, without an origin", "S", start, func(h *message.Header) { h.Origin = "" }, "it does not say where its instance was started"},
+
+		{"connector", "A", connector("C", "a", "c"), func(*message.Header) {}, ""},
+		{"connector, of an origin that is no site", "A", connector("C", "a", "c"), func(h *message.Header) { h.Origin = "nowhere" }, "trust@1 may not be started there"},
+		{"connector, of an origin that only has a part", "A", connector("C", "a", "c"), func(h *message.Header) { h.Origin = "A" }, "trust@1 may not be started there"},
+		{"connector, of another's activity", "B", connector("C", "a", "c"), func(*message.Header) {}, "activity a of trust@1 is hosted at A, and the message came from B"},
+		{"connector that there is not", "C", connector("B", "c", "b"), func(*message.Header) {}, "no connector of trust@1 leads from c to b"},
+		{"connector to source", "A", connector("S", "a", processtable.Source), func(*message.Header) {}, "no connector of trust@1 leads from a to source"},
+		{"connector from sink", "S", connector("C", processtable.Sink, "c"), func(*message.Header) {}, "activity sink of trust@1 is hosted at @origin, and the message came from S"},
+		{"for another node", "A", connector("C", "a", "c"), func(h *message.Header) { h.Queue.Node = "B" }, "it is for node B, this is C"},
+		{"for an activity elsewhere", "A", connector("C", "a", "c"), func(h *message.Header) { h.Activity = "b" }, "activity b of trust@1 is not hosted at C"},
+		{"in a scope", "A", connector("C", "a", "c"), func(h *message.Header) { h.Scope = "1" }, "scopes have no meaning"},
+		{"of another lane", "A", connector("C", "a", "c"), func(h *message.Header) { h.Lane = message.LaneData }, "it came in lane 1, and says that it belongs into lane 0"},
+		{"of the highest clock", "A", connector("C", "a", "c"), func(h *message.Header) { h.Clock = message.MaxClock }, ""},
+		{"beyond any clock", "A", connector("C", "a", "c"), func(h *message.Header) { h.Clock = message.MaxClock + 1 }, "its logical clock is 1099511627777"},
+		{"on behalf, without having done it", "A", connector("C", "a", "c"), func(h *message.Header) { h.OnBehalf = "C" }, "only a record of a dead path can say"},
+
+		{"record of a dead path", "A", record, func(*message.Header) {}, ""},
+		{"record of a path that is not dead", "A", record, func(h *message.Header) { h.Control = message.True }, "only a record of a dead path can say"},
+		{"record for another node", "A", record, func(h *message.Header) { h.OnBehalf = "B" }, "only a record of a dead path can say"},
+
+		{"end, at the origin", "M", end, func(*message.Header) {}, ""},
+		{"end, elsewhere", "M", end, func(h *message.Header) { h.Origin = "T" }, "sink of an instance started at T is not at S"},
+
+		{"notice", "B", notice, func(*message.Header) {}, ""},
+		{"notice, of another's activity", "C", notice, func(*message.Header) {}, "activity b of trust@1 is hosted at B, and the message came from C"},
+		{"notice, of source", "S", notice, func(h *message.Header) { h.Source, h.Origin = processtable.Source, "T" }, "a notice is for sink at the node where the instance was started"},
+		{"notice, to an activity", "A", notice, func(h *message.Header) { h.Activity = "d" }, "a notice is for sink"},
+		{"notice, to a node that is not the origin", "B", notice, func(h *message.Header) { h.Origin = "T" }, "a notice is for sink at the node where the instance was started"},
+		{"notice, of no activity", "B", notice, func(h *message.Header) { h.Source = "" }, "trust@1 has no activity "},
+		{"notice, of another definition", "B", notice, func(h *message.Header) { h.Definition[0]++ }, "it is of definition"},
+		{"notice that resolves something", "B", notice, func(h *message.Header) { h.Control = message.True }, "a notice resolves no connector"},
+
+		{"marker", "B", marker, func(*message.Header) {}, ""},
+		{"marker, of a start node that hosts nothing", "T", marker, func(*message.Header) {}, ""},
+		{"marker, of a stranger", "X", marker, func(*message.Header) {}, "X has no part in trust@1"},
+		{"marker, of an origin that is none", "B", marker, func(h *message.Header) { h.Origin = "B" }, "trust@1 may not be started there"},
+		{"marker without an origin", "B", marker, func(h *message.Header) { h.Origin = "" }, "it does not say where its instance was started"},
+		{"marker that names an activity", "B", marker, func(h *message.Header) { h.Activity = "c" }, "a marker is for an instance"},
+		{"marker that names a source", "B", marker, func(h *message.Header) { h.Source = "c" }, "a marker is for an instance"},
+
+		{"record of an instance", "S", end, func(h *message.Header) { h.Kind = message.KindRecord }, "a message of this kind never leaves its node"},
+		{"snapshot", "A", connector("C", "a", "c"), func(h *message.Header) { h.Kind = message.KindSnapshot }, "a message of this kind never leaves its node"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lane, at := tc.h.Lane, tc.h.Queue.Node
+			tc.change(&tc.h)
+			got := impossible(at, lane, &tc.h)
+			if got == "" {
+				got = admit(tc.peer, prepared(t, tables[at]), &tc.h)
+			}
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("refused as %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// Who has a part in a process, and who may start it, is the same by the index of a table
+// and by a search of it.
+func TestWhoHasAPart(t *testing.T) {
+	table := tablesOf(t, trust, definition.CompileOptions{})["A"]
+	encoded, err := processtable.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indexed, err := processtable.Decode(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[processtable.NodeID][2]bool{
+		"S": {true, true}, "T": {true, true}, "A": {true, false}, "M": {true, false}, "X": {}, "": {}, processtable.Origin: {},
+	} {
+		for _, x := range []*processtable.Table{table, indexed} {
+			if got := [2]bool{x.HasPart(node), x.MayStart(node)}; got != want {
+				t.Errorf("%s: has a part, may start: %v, want %v", node, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// B has no part in it.
+const secret = `
+process: secret
+version: 1
+structures:
+  S: {text: string}
+input: S
+activities:
+  s1: {node: A, program: nothing, input: S, output: S}
+  s2: {node: C, program: nothing, input: S}
+control: [s1 -> s2]
+data: [source -> s1, s1 -> s2]
+`
+
+// secretWorld is a node A with an instance of secret under way, whose s1 is in error.
+func secretWorld(t *testing.T) (*inboxWorld, *processtable.Table, message.InstanceID) {
+	t.Helper()
+	w := inboxWorldOf(t, orders, true)
+	table := tablesOf(t, secret, definition.CompileOptions{})["A"]
+	encoded, err := processtable.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := w.a.judgeTable(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.a.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
+		t.Fatal(err)
+	}
+	w.a.install(p)
+	id := uuid.Must(uuid.NewV7())
+	if _, err := w.a.Start(context.Background(), api.StartRequest{Instance: id, Process: "secret", Input: json.RawMessage(`{"text": "hush"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for failed := false; !failed; {
+		s, err := w.a.Status(context.Background(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed = s.InError == 1
+	}
+	return w, table, id
+}
+
+// asked is a peer's question, and the answer, as they travel.
+func (w *inboxWorld) asked(peer processtable.NodeID, kind string, question any) string {
+	w.t.Helper()
+	body, err := json.Marshal(question)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	reply, err := w.a.respond(context.Background(), peer, kind, body)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(reply)
+}
+
+// A peer that has no part in a process is answered as by a node that knows nothing of it,
+// byte for byte: no status, no history, no table, no retry, no word of how it stands for a
+// rebuilding. Who has a part is answered.
+func TestWhoHasNoPartIsToldNothing(t *testing.T) {
+	w, _, id := secretWorld(t)
+	nothing := uuid.Must(uuid.NewV7())
+	const none = "secret@2"
+	for name, tc := range map[string]struct {
+		kind  string
+		real  any  // about what there is
+		other any  // about what there is not
+		part  bool // only the difference between having a part and none is looked at
+	}{
+		"status":                   {kind: askInstance, real: instanceQuestion{Instance: id}, other: instanceQuestion{Instance: nothing}},
+		"status, of a process":     {kind: askInstance, real: instanceQuestion{Instance: id, Process: "secret@1"}, other: instanceQuestion{Instance: nothing, Process: none}},
+		"roster":                   {kind: askInstance, real: instanceQuestion{Instance: nothing, Process: "secret@1"}, other: instanceQuestion{Instance: nothing, Process: none}},
+		"history":                  {kind: askInstance, real: instanceQuestion{Instance: id, History: true}, other: instanceQuestion{Instance: nothing, History: true}},
+		"table":                    {kind: askTable, real: tableQuestion{Process: "secret@1"}, other: tableQuestion{Process: none}},
+		"lost, how it stands":      {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "secret@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, none}}}},
+		"lost, by another process": {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "orders@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, "orders@1"}}}, part: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			real, other := w.asked("B", tc.kind, tc.real), w.asked("B", tc.kind, tc.other)
+			if real != other {
+				t.Errorf("B is told\n%s\nand of what there is not\n%s", real, other)
+			}
+			if !tc.part && w.asked("C", tc.kind, tc.real) == other {
+				t.Errorf("C has a part, and is told as little: %s", other)
+			}
+		})
+	}
+	lacks := func(peer processtable.NodeID) bool {
+		return strings.Contains(w.asked(peer, askLost, lostQuestion{Processes: []string{"secret@1"}}), `"lacks":["secret@1"]`)
+	}
+	if !lacks("B") || lacks("C") {
+		t.Errorf("lacks the table, for B: %t, for C: %t", lacks("B"), lacks("C"))
+	}
+	if got := w.asked("B", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); !strings.Contains(got, "no table of secret@1 at A") {
+		t.Errorf("B's retry: %s", got)
+	}
+	if got := w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); got != "{}" {
+		t.Errorf("C's retry: %s", got)
+	}
+
+}
+
+// Who brings a table of a process in which it has no part (a site from which processes are
+// uploaded) learns whether that would be taken, and nothing of the one that is here.
+func TestWhoBringsATableLearnsWhetherItIsTaken(t *testing.T) {
+	w, table, _ := secretWorld(t)
+	ask := func(definition string) (r tableReport) {
+		t.Helper()
+		reply := w.asked("B", askTable, tableQuestion{Process: "secret@1", Table: "0123", Definition: definition})
+		if err := json.Unmarshal([]byte(reply), &r); err != nil {
+			t.Fatal(reply, err)
+		}
+		return r
+	}
+	if r := ask(table.Definition.String()); !r.Found || r.Definition != table.Definition.String() || r.Format != table.Format {
+		t.Errorf("of the same definition: %+v", r)
+	}
+	for _, other := range []string{"", strings.Repeat("0", 64)} {
+		if r := ask(other); !r.Found || r.Definition != "" || r.Format != 0 {
+			t.Errorf("of the definition %q: %+v", other, r)
+		}
+	}
+}
+
+// Nobody makes another site take his own new store for known, and who asks for a third one
+// has to do with it.
+func TestRebuildForAPeer(t *testing.T) {
+	w, _, _ := secretWorld(t)
+	for _, tc := range []struct {
+		asker, peer string
+		want        string
+	}{
+		{"B", "B", "A has no peer B that B has to do with"},
+		{"X", "C", "A has no peer C that X has to do with"},
+		{"B", "X", "A has no peer X that B has to do with"},
+		{"B", "C", "A has no peer C\""}, // no link: it is asked as an operator's word
+	} {
+		for _, do := range []bool{false, true} {
+			got := w.asked(processtable.NodeID(tc.asker), askRebuild, rebuildQuestion{Peer: tc.peer, Do: do})
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("%s asks for %s: %s, want %q", tc.asker, tc.peer, got, tc.want)
+			}
+		}
+	}
+}
+
+// A stranger's word that this store is a new one changes nothing: from then on the node
+// would take repeats without a word, and read its store for each of them.
+func TestAStrangerDoesNotMakeAStoreNew(t *testing.T) {
+	w := inboxWorldOf(t, orders, true)
+	w.asked("X", askLost, lostQuestion{Rebuild: true})
+	if w.a.anew.Load() || w.a.losses.Load() {
+		t.Error("a stranger has made the store a new one")
+	}
+	w.asked("B", askLost, lostQuestion{Rebuild: true})
+	if !w.a.anew.Load() {
+		t.Error("a site of the process has not")
+	}
+}
