@@ -61,8 +61,10 @@ type retention struct {
 	wake chan struct{} // the policy was changed
 	all  sync.WaitGroup
 
-	pageSize, candidates int // see retentionPage, retentionCandidates
-	records              int // audit records of one transaction
+	pageSize, candidates int   // see retentionPage, retentionCandidates
+	records              int   // audit records of one transaction
+	reclaimFrom          int64 // see retentionReclaim
+	freed                int64 // bytes of audit records removed since room was given back
 
 	removed atomic.Uint64 // instances, since the start
 	mu      sync.Mutex
@@ -93,6 +95,10 @@ const (
 	retentionBatch = 64
 	// retentionRecords is how many audit records one transaction removes.
 	retentionRecords = 256
+	// retentionReclaim is how many bytes of records have to be removed, and what part of those
+	// that stay, before the store gives their room back: that may cost as much as all of it.
+	retentionReclaim = 64 << 20
+	reclaimShare     = 4
 	// retentionAsking is how long an origin has to answer.
 	retentionAsking = 20 * time.Second
 )
@@ -100,7 +106,7 @@ const (
 func newRetention(n *Node) *retention {
 	return &retention{
 		node: n, wake: make(chan struct{}, 1),
-		pageSize: retentionPage, candidates: retentionCandidates, records: retentionRecords,
+		pageSize: retentionPage, candidates: retentionCandidates, records: retentionRecords, reclaimFrom: retentionReclaim,
 	}
 }
 
@@ -131,6 +137,9 @@ func (r *retention) run(ctx context.Context) {
 		}
 		began, before := r.node.clock.Now(), r.removed.Load()
 		err := r.round(ctx)
+		if err == nil {
+			err = r.reclaim(ctx)
+		}
 		switch {
 		case ctx.Err() != nil, errors.Is(err, queue.ErrStopped):
 			return
@@ -212,6 +221,23 @@ func (r *retention) round(ctx context.Context) error {
 		floor = oldest[len(oldest)-1]
 	}
 	return ctx.Err()
+}
+
+// reclaim has the store give back the room of what was removed, where it is worth it.
+func (r *retention) reclaim(ctx context.Context) error {
+	r.mu.Lock()
+	left := r.stats
+	r.mu.Unlock()
+	if left == nil || r.freed < r.reclaimFrom || r.freed < left.Bytes/reclaimShare {
+		return nil
+	}
+	freed, began := r.freed, r.node.clock.Now()
+	r.freed = 0
+	if err := r.node.queue.Reclaim(ctx); err != nil {
+		return err
+	}
+	r.node.log.Info().Int64("bytes", freed).Dur("took", r.node.clock.Now().Sub(began)).Msg("room of removed audit given back")
+	return nil
 }
 
 func (r *retention) publish(s *AuditStats) {

@@ -379,3 +379,38 @@ func TestRebuildNamesWhatWasRemoved(t *testing.T) {
 		t.Errorf("named: %+v", report)
 	}
 }
+
+// What retention removed is given back to the disk, where it is much, and much beside what
+// stays; and once.
+func TestRetentionGivesRoomBack(t *testing.T) {
+	p := newKeepers(t)
+	reclaim := func(want int) {
+		t.Helper()
+		p.a.must(p.a.retain.reclaim(context.Background()))
+		if p.a.compacted != want {
+			t.Errorf("%d compactions, want %d: %d bytes were removed, and %+v are left", p.a.compacted, want, p.a.retain.freed, p.a.retain.stats)
+		}
+	}
+	reclaim(0)
+	for n := range byte(6) {
+		p.run(uuid.UUID{7, 6: 0x70, 8: 0x80, 15: n})
+		p.a.clock.pass(time.Hour)
+	}
+	p.a.clock.pass(day90 - 6*time.Hour)
+	if s := p.a.round(Retention{Age: day90}); s.Removed != 0 || p.a.retain.freed != 0 {
+		t.Fatalf("%+v", s)
+	}
+	p.a.clock.pass(time.Hour)
+	if s := p.a.round(Retention{Age: day90}); s.Removed != 1 || p.a.retain.freed == 0 {
+		t.Fatalf("%+v, %d bytes", s, p.a.retain.freed)
+	}
+	reclaim(0) // it is little
+	p.a.retain.reclaimFrom = 1
+	reclaim(0) // beside what stays
+	p.a.clock.pass(2 * time.Hour)
+	if s := p.a.round(Retention{Age: day90}); s.Removed != 3 {
+		t.Fatalf("%+v", s)
+	}
+	reclaim(1)
+	reclaim(1)
+}

@@ -83,10 +83,18 @@ func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return func() bool { return true }
 }
 
-// outliving is a store that outlives its node.
-type outliving struct{ *badger.Engine }
+// outliving is a store that outlives its node, and counts how often it was compacted.
+type outliving struct {
+	*badger.Engine
+	compacted *int
+}
 
 func (outliving) Close() error { return nil }
+
+func (o outliving) Compact(ctx context.Context) error {
+	*o.compacted++
+	return o.Engine.Compact(ctx)
+}
 
 // keeper is a node whose audit is kept by a policy. Links are the test's hands.
 type keeper struct {
@@ -95,6 +103,8 @@ type keeper struct {
 	engine *badger.Engine
 	clock  *handClock
 	ends   chan queue.AuditRecord
+
+	compacted int
 }
 
 const day90 = 90 * 24 * time.Hour
@@ -129,7 +139,7 @@ func (k *keeper) open(name string) {
 	}, program.Options{})
 	k.must(err)
 	k.Node, err = Open(Options{
-		Name: processtable.NodeID(name), Engine: outliving{k.engine}, Registry: registry, Clock: k.clock,
+		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Clock: k.clock,
 		Log:     zerolog.New(zerolog.NewTestWriter(k.T)).Level(zerolog.WarnLevel),
 		Observe: func(r queue.AuditRecord) { k.ends <- r },
 	})

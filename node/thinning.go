@@ -109,6 +109,7 @@ func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err err
 			t.removed++
 			t.left.Instances--
 			t.left.Bytes -= c.bytes
+			t.freed += c.bytes
 		}
 	}
 	return len(all) > 0, nil

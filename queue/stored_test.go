@@ -32,6 +32,11 @@ func (e *readCounter) Scan(o store.ScanOptions, visit func(key, value []byte) bo
 	return e.Engine.Scan(o, visit)
 }
 
+func (e *readCounter) View(read func(store.Reader) error) error {
+	e.count()
+	return e.Engine.View(read)
+}
+
 func (e *readCounter) count() {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])

@@ -17,7 +17,10 @@
 // Keys are not empty, and begin neither with 0 nor with '!': those are the engine's.
 package store
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Errors that engines return, wrapped.
 var (
@@ -78,6 +81,16 @@ type Doubter interface {
 	// that were written long ago, and gives what is wrong with them, or nil. After an
 	// error nothing more is committed.
 	Doubt() error
+}
+
+// Compactor is an Engine whose files keep what was removed until they are rewritten.
+type Compactor interface {
+	// Compact rewrites files so that what was removed takes no room any more, slowly, while
+	// commits and reads go on. It ends with ctx, whose error it gives then, or with Close.
+	Compact(ctx context.Context) error
+	// Buffered is how many bytes the newest commits have together that Compact may not
+	// see: what they removed takes room for longer.
+	Buffered() int64
 }
 
 // ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil.

@@ -72,10 +72,15 @@ type Engine struct {
 	follower *follower
 	guard    *guard
 	scrubber *scrubber
-	opened   atomic.Pointer[badger.DB] // db, for Badger's own goroutines
-	released chan struct{}             // never closed: where a compaction that must not go on waits
-	broken   chan struct{}             // closed with the first error of a write
-	failures chan error
+
+	flattening   atomic.Pointer[flattening]
+	compactPause time.Duration             // see compactPause
+	flattened    func()                    // for tests: called behind a step of it
+	opened       atomic.Pointer[badger.DB] // db, for Badger's own goroutines
+	released     chan struct{}             // never closed: where a compaction that must not go on waits
+	closing      chan struct{}             // closed by Close
+	broken       chan struct{}             // closed with the first error of a write
+	failures     chan error
 }
 
 // Open opens the store in o.Dir, making it where it is missing, and holds the
@@ -86,7 +91,7 @@ type Engine struct {
 func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		reads: map[uint64]int{}, broken: make(chan struct{}), released: make(chan struct{}),
-		failures: make(chan error, 1), masks: newMasker(),
+		failures: make(chan error, 1), closing: make(chan struct{}), masks: newMasker(), compactPause: compactPause,
 	}
 	e.idle.L = &e.mu
 	if o.InMemory {
@@ -211,6 +216,7 @@ func (e *Engine) findLast() error {
 		last = max(last, binary.BigEndian.Uint64(value))
 	}
 	e.last.Store(last)
+	e.db.SetDiscardTs(last) // compactions would keep every version until the first commit
 	return nil
 }
 
@@ -398,6 +404,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
+	close(e.closing)
 	for e.running > 0 && (e.failed == nil || e.side == nil) {
 		e.idle.Wait() // what runs on a disk that failed may never end
 	}

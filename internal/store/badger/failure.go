@@ -57,12 +57,18 @@ type listener struct{ engine *Engine }
 func (l listener) Errorf(format string, arguments ...any) { l.report(format, arguments) }
 
 func (l listener) Warningf(format string, arguments ...any) {
-	if strings.HasPrefix(format, "While running doCompact") {
+	if strings.HasPrefix(format, "While running doCompact:") {
 		l.report(format, arguments)
 	}
 }
 
-func (listener) Infof(string, ...any) {}
+func (l listener) Infof(format string, _ ...any) {
+	if format == compactionStep {
+		if f := l.engine.flattening.Load(); f != nil {
+			f.step()
+		}
+	}
+}
 
 func (l listener) Debugf(format string, _ ...any) {
 	if format == compactionRead {

@@ -1,0 +1,163 @@
+package badger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What is removed takes room until a compaction meets it. The engine compacts by the
+// sizes of its levels, which removals do not change: they wait in the upper levels, for
+// as long as little is written, while what they remove lies in the lowest. Compact takes
+// them there. Badger's Flatten does that, table by table, and says so before each; there
+// it can be slowed down, and left.
+
+const (
+	// compactionStep is what Flatten logs before each step, in its own goroutine and
+	// without a lock.
+	compactionStep = "Attempting to compact with %+v\n"
+	// compactPause is how many times as long as a step took nothing is compacted behind it.
+	compactPause = 3
+	// compactLook is how often such a pause looks whether it has to end.
+	compactLook = 50 * time.Millisecond
+	// compactFlush is how long the last tables have to be written before it begins.
+	compactFlush = 10 * time.Second
+	// compactRoom is what a step may write, beside what lies in the uppermost level, in bytes.
+	compactRoom = 64 << 20
+	// compactSteps is how many steps for each table it may take: with much being written it
+	// would never be done.
+	compactSteps = 2
+)
+
+// flattening is a Compact under way.
+type flattening struct {
+	engine *Engine
+	ctx    context.Context //nolint:containedctx // of the call, for what Badger calls back
+	left   int             // steps
+	began  time.Time       // the last step; zero before the first
+}
+
+// errLeft is thrown through Flatten to leave it between two steps.
+var errLeft = errors.New("compaction is left")
+
+// Buffered implements store.Compactor.
+func (e *Engine) Buffered() int64 {
+	if e.side == nil {
+		return 0
+	}
+	return memTableSize
+}
+
+// Compact implements store.Compactor. Commits and reads go on meanwhile; the engine's own
+// compactions do not, beyond what keeps commits going. It takes a quarter of a core's
+// time and of what the disk does for that long. Where free space does not allow for new
+// tables beside the old ones above the second mark, it does nothing.
+func (e *Engine) Compact(ctx context.Context) error {
+	if e.side == nil {
+		return nil
+	}
+	if err := e.enter(); err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
+	defer e.leave()
+	f := &flattening{engine: e, ctx: ctx, left: 10 + compactSteps*len(e.db.Tables())}
+	if !f.awaitFlush() {
+		return ctx.Err()
+	}
+	if !e.flattening.CompareAndSwap(nil, f) {
+		return nil // another one is under way
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.run() }()
+	select {
+	case err := <-done:
+		e.flattening.Store(nil)
+		if err != nil {
+			return e.fail(fmt.Errorf("compact: %w", hide(err)))
+		}
+		return ctx.Err()
+	case <-e.broken: // it may never end
+		return fmt.Errorf("compact: %w", e.broke())
+	}
+}
+
+func (f *flattening) run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != errLeft { //nolint:errorlint // it is the very value
+				panic(r)
+			}
+			err = nil
+		}
+	}()
+	err = f.engine.db.Flatten(1)
+	if err != nil && strings.Contains(err.Error(), "Unable to fill tables") {
+		return nil // there is nothing that it could do
+	}
+	return err
+}
+
+// step comes before each step: it waits, and leaves where it has to.
+func (f *flattening) step() {
+	if !f.began.IsZero() {
+		if f.engine.flattened != nil {
+			f.engine.flattened()
+		}
+		f.rest(f.engine.compactPause*time.Since(f.began), f.busy)
+	}
+	if f.left--; f.left < 0 || f.over() || !f.fits() {
+		panic(errLeft)
+	}
+	f.began = time.Now()
+}
+
+// busy says whether commits would soon have to wait for a compaction.
+func (f *flattening) busy() bool {
+	return f.engine.db.Levels()[0].NumTables >= f.engine.db.Opts().NumLevelZeroTables
+}
+
+// fits says whether there is room for the new tables of a step, which are there before
+// the old ones go: those of the uppermost level together, or one and what it overlaps.
+func (f *flattening) fits() bool {
+	free, err := f.engine.guard.free()
+	levels := f.engine.db.Levels()
+	return err == nil && free > f.engine.guard.Stop+2*levels[0].Size+compactRoom
+}
+
+// awaitFlush waits until what is committed lies in tables, but for the newest.
+func (f *flattening) awaitFlush() bool {
+	f.rest(compactFlush, func() bool {
+		logs, _, _, err := logFiles(f.engine.db.Opts().Dir)
+		return err != nil || len(logs) <= 1
+	})
+	return !f.over()
+}
+
+// over says whether it has to end.
+func (f *flattening) over() bool {
+	select {
+	case <-f.ctx.Done():
+	case <-f.engine.closing:
+	case <-f.engine.broken:
+	default:
+		return false
+	}
+	return true
+}
+
+// rest waits for a time, unless it is enough before, or all is over.
+func (f *flattening) rest(d time.Duration, enough func() bool) {
+	end := time.Now().Add(d)
+	look := time.NewTicker(compactLook)
+	defer look.Stop()
+	for !enough() && !f.over() && time.Now().Before(end) {
+		select {
+		case <-look.C:
+		case <-f.ctx.Done():
+		case <-f.engine.closing:
+		case <-f.engine.broken:
+		}
+	}
+}

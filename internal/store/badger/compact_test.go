@@ -1,0 +1,225 @@
+package badger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4/table"
+
+	"fmqm/internal/store"
+)
+
+// sizeOfTables is what the tables of a store take on the disk, in bytes.
+func sizeOfTables(t *testing.T, dir string) (size int64) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+tableSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil { // one may have been removed meanwhile
+			size += info.Size()
+		}
+	}
+	return size
+}
+
+// history is a store from which most was removed: 100 MB of records, of which 5 MB stay.
+type history struct {
+	t    *testing.T
+	e    *Engine
+	want contents
+}
+
+const (
+	inHistory = 4_000
+	ofHistory = 25_000 // bytes of each
+)
+
+func newHistory(t *testing.T, dir string) *history {
+	t.Helper()
+	h := &history{t: t, e: mustOpen(t, Options{Dir: dir}), want: contents{}}
+	h.e.compactPause = 0
+	random := rand.NewChaCha8([32]byte{7})
+	h.each(func(b *store.Batch, n int) {
+		value := make([]byte, ofHistory)
+		_, _ = random.Read(value)
+		b.Put(historyKey(n), value)
+		if n%20 == 0 {
+			h.want[string(historyKey(n))] = string(value)
+		}
+	})
+	h.each(func(b *store.Batch, n int) {
+		if n%20 != 0 {
+			b.Delete(historyKey(n))
+		}
+	})
+	return h
+}
+
+func historyKey(n int) []byte { return fmt.Appendf(nil, "E%08d", n) }
+
+func (h *history) each(change func(b *store.Batch, n int)) {
+	h.t.Helper()
+	for from := 0; from < inHistory; from += 50 {
+		b := &store.Batch{}
+		for n := from; n < from+50; n++ {
+			change(b, n)
+		}
+		h.commit(b)
+	}
+}
+
+func (h *history) commit(b *store.Batch) {
+	h.t.Helper()
+	if err := h.e.Commit(h.e.Last()+1, b); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// pad commits as much as the engine keeps back.
+func (h *history) pad() {
+	h.t.Helper()
+	for padded := int64(0); padded <= h.e.Buffered(); padded += valueLimit / 2 {
+		b := &store.Batch{}
+		b.Put([]byte("padding"), make([]byte, valueLimit/2))
+		h.commit(b)
+	}
+	b := &store.Batch{}
+	b.Delete([]byte("padding"))
+	h.commit(b)
+}
+
+func (h *history) holds() {
+	h.t.Helper()
+	if err := h.want.holds(h.e); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// TestCompactGivesRoomBack: what was removed takes room until it is called, and none
+// behind it: while commits go on, and where the store was opened anew and nothing was
+// committed since.
+func TestCompactGivesRoomBack(t *testing.T) {
+	const all = inHistory * ofHistory
+	for _, reopened := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reopened %v", reopened), func(t *testing.T) {
+			dir := t.TempDir()
+			h := newHistory(t, dir)
+			if reopened {
+				mustClose(t, h.e)
+				h.e = mustOpen(t, Options{Dir: dir})
+				h.e.compactPause = 0
+			} else {
+				h.pad()
+			}
+			before := sizeOfTables(t, dir)
+			if before < all*3/4 {
+				t.Fatalf("the tables have only %d bytes of %d before anything is compacted", before, all)
+			}
+			done := make(chan error)
+			go func() { done <- h.e.Compact(context.Background()) }()
+			commit := make(chan struct{})
+			if !reopened {
+				close(commit)
+			}
+			for err, ended := error(nil), false; !ended; {
+				select {
+				case err = <-done:
+					ended = true
+					if err != nil {
+						t.Error(err)
+					}
+				case <-commit:
+					h.commit(one("meanwhile"))
+					h.want["meanwhile"] = "value"
+				}
+			}
+			h.holds()
+			if size := sizeOfTables(t, dir); size > all*3/10 {
+				t.Errorf("the tables have %d bytes, before that %d, for %d bytes of records", size, before, all/20)
+			}
+			mustClose(t, h.e)
+			if examine(t, dir, h.want, "compacted") != harmless {
+				t.Error("refused")
+			}
+		})
+	}
+}
+
+// TestCompactEnds with its context, with Close, and where there is no room; what it had
+// done until then does no harm.
+func TestCompactEnds(t *testing.T) {
+	dir := t.TempDir()
+	h := newHistory(t, dir)
+	h.pad()
+	steps := 0
+	h.e.flattened = func() { steps++ }
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := h.e.Compact(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+	free, err := h.e.guard.free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.e.guard.Stop = free
+	if err := h.e.Compact(context.Background()); err != nil {
+		t.Errorf("without room: %v", err)
+	}
+	h.e.guard.Stop = 0
+	if steps > 0 {
+		t.Errorf("%d steps were made", steps)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	h.e.flattened = cancel // behind the first step
+	if err := h.e.Compact(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended behind its first step: %v", err)
+	}
+	h.holds()
+	mustClose(t, h.e)
+
+	dir = t.TempDir()
+	h = newHistory(t, dir)
+	h.pad()
+	done := make(chan error)
+	begun := make(chan struct{}, 1)
+	h.e.flattened = func() { signal(begun) }
+	go func() { done <- h.e.Compact(context.Background()) }()
+	<-begun
+	mustClose(t, h.e)
+	if err := <-done; err != nil {
+		t.Errorf("ended by Close: %v", err)
+	}
+	if err := h.e.Compact(context.Background()); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("of a store that is closed: %v", err)
+	}
+	if examine(t, dir, h.want, "left in the middle") != harmless {
+		t.Error("refused")
+	}
+}
+
+// TestCompactOfARottenTable ends the store's work, and the table stays.
+func TestCompactOfARottenTable(t *testing.T) {
+	dir := t.TempDir()
+	h := newHistory(t, dir)
+	h.pad()
+	tables := h.e.db.Tables()
+	path := table.NewFilename(tables[0].ID, dir)
+	flip(t, path, 10_000, 3)
+	if err := h.e.Compact(context.Background()); !errors.Is(err, ErrDamaged) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	abandon(t, h.e)
+}

@@ -1,0 +1,83 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fmqm/internal/store"
+	"fmqm/internal/store/badger"
+	"fmqm/queue"
+)
+
+// backlog is an engine that keeps its newest commits back from its compactions.
+type backlog struct {
+	store.Engine
+	written  int64
+	compacts int
+	failed   error
+	compact  func()
+}
+
+func (e *backlog) Commit(version uint64, b *store.Batch) error {
+	for _, op := range b.Ops {
+		e.written += int64(len(op.Value))
+	}
+	return e.Engine.Commit(version, b)
+}
+
+func (e *backlog) Buffered() int64 { return 3 << 20 }
+
+func (e *backlog) Compact(context.Context) error {
+	e.compacts++
+	e.compact()
+	return e.failed
+}
+
+// TestReclaim: the engine compacts once it has no removal any more that it keeps back,
+// and what was written for that is gone.
+func TestReclaim(t *testing.T) {
+	bare, err := badger.Open(badger.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &backlog{Engine: bare}
+	m, err := queue.Open(e, queue.Options{Node: "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	before := keysOf(t, e)
+	e.compact = func() {
+		if e.written < e.Buffered() || e.written > 2*e.Buffered() {
+			t.Errorf("%d bytes were written before, want %d", e.written, e.Buffered())
+		}
+		if after := keysOf(t, e); after != before {
+			t.Errorf("the store has %d records, %d before", after, before)
+		}
+	}
+	if err := m.Reclaim(context.Background()); err != nil || e.compacts != 1 {
+		t.Errorf("%v, and %d compactions", err, e.compacts)
+	}
+	e.compact, e.failed = func() {}, errors.New("no disk")
+	if err := m.Reclaim(context.Background()); !errors.Is(err, e.failed) {
+		t.Errorf("an engine that fails: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 2 {
+		t.Errorf("with a context that has ended: %v, and %d compactions", err, e.compacts)
+	}
+}
+
+func keysOf(t *testing.T, e store.Engine) (n int) {
+	t.Helper()
+	if err := e.Scan(store.ScanOptions{KeysOnly: true}, func(_, _ []byte) bool { n++; return true }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
