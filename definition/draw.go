@@ -8,18 +8,19 @@ import (
 	"fmqm/processtable"
 )
 
-// Dot draws a process for Graphviz: a cluster for each node, control connectors with
-// their conditions, data connectors dashed with what they map as a tooltip. The same
+// Dot draws a process for Graphviz: a cluster for each node, activities with their start
+// and exit conditions, control connectors with theirs, data connectors dashed with what they map as a tooltip. The same
 // process gives the same text.
 func Dot(p *Process) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotQuote(fmt.Sprintf("%s@%d", p.Name, p.Version)))
 	b.WriteString("  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
 	fmt.Fprintf(&b, "  %s [shape=circle, label=\"source\"];\n", dotQuote(string(processtable.Source)))
+	into := controlInto(p)
 	for i, n := range hosts(p) {
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n    style=rounded;\n", i, dotQuote("node "+n.node))
 		for _, a := range n.activities {
-			fmt.Fprintf(&b, "    %s [label=%s%s];\n", dotQuote(a.Name), dotQuote(activityLabel(a, "\n")), dotStyle(a))
+			fmt.Fprintf(&b, "    %s [label=%s%s];\n", dotQuote(a.Name), dotQuote(activityLabel(a, into[a.Name], "\n")), dotStyle(a))
 		}
 		b.WriteString("  }\n")
 	}
@@ -54,16 +55,17 @@ func dotQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "").Replace(s) + `"`
 }
 
-// Mermaid draws a process as a Mermaid flowchart: a subgraph for each node, control
-// connectors with their conditions, data connectors dotted. The same process gives
+// Mermaid draws a process as a Mermaid flowchart: a subgraph for each node, activities
+// with their start and exit conditions, control connectors with theirs, data connectors dotted. The same process gives
 // the same text.
 func Mermaid(p *Process) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n  source((source))\n")
+	into := controlInto(p)
 	for i, n := range hosts(p) {
 		fmt.Fprintf(&b, "  subgraph n%d[%s]\n", i, mermaidQuote("node "+n.node))
 		for _, a := range n.activities {
-			fmt.Fprintf(&b, "    %s(%s)\n", mermaidID(a.Name), mermaidQuote(activityLabel(a, ": ")))
+			fmt.Fprintf(&b, "    %s(%s)\n", mermaidID(a.Name), mermaidQuote(activityLabel(a, into[a.Name], ": ")))
 		}
 		b.WriteString("  end\n")
 	}
@@ -105,12 +107,42 @@ func mermaidQuote(s string) string {
 	return b.String()
 }
 
-// activityLabel gives the name with the program, or what stands for it, and the exit
-// condition.
-func activityLabel(a *Activity, separator string) string {
+// controlInto counts the control connectors that lead to each activity.
+func controlInto(p *Process) map[string]int {
+	into := map[string]int{}
+	for _, k := range p.Control {
+		into[k.Target]++
+	}
+	return into
+}
+
+// startOf is the start condition of an activity into which so many control connectors
+// lead, as the language writes it; "" where there is nothing to be said.
+func startOf(a *Activity, connectors int) string {
+	switch a.Start.Kind {
+	case StartAny:
+		return "any"
+	case StartAtLeast:
+		return fmt.Sprintf("at_least %d of %d", a.Start.N, connectors)
+	case StartExpression:
+		return text.Line(a.Start.Text)
+	case StartAll:
+	}
+	if connectors > 1 {
+		return "all"
+	}
+	return ""
+}
+
+// activityLabel gives the name with the program, if that has another, and when it starts
+// and ends.
+func activityLabel(a *Activity, connectors int, separator string) string {
 	label := a.Name
 	if a.Program != "" && a.Program != a.Name {
 		label += separator + a.Program
+	}
+	if start := startOf(a, connectors); start != "" {
+		label += separator + "start: " + start
 	}
 	if a.Exit != nil {
 		label += separator + "until " + text.Line(a.Exit.Checked.Text)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,25 +133,33 @@ func TestNothingIsDrawnAcrossABoxOrAText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		right := 0
+		bottom := 0
 		for i, layer := range d.layers {
-			end := right
+			end := bottom
 			for k, s := range layer {
-				if s.layer != i || s.x-s.w/2 < right || s.y-s.h/2 < d.legend() || s.y+s.h/2 > d.h || s.x+s.w/2 > d.w {
-					t.Fatalf("layer %d: %q lies outside its layer, which begins at %d: %+v", i, s.name, right, s)
+				if s.layer != i || s.y-s.h/2 < bottom || s.y-s.h/2 < d.legend() || s.x-s.w/2 < 0 || s.y+s.h/2 > d.h || s.x+s.w/2 > d.w {
+					t.Fatalf("layer %d: %q lies outside its layer, which begins at %d: %+v", i, s.name, bottom, s)
 				}
-				if k > 0 && layer[k-1].y+layer[k-1].h/2 >= s.y-s.h/2 {
+				if k > 0 && layer[k-1].x+layer[k-1].w/2 >= s.x-s.w/2 {
 					t.Fatalf("layer %d: %v and %v overlap", i, layer[k-1].text, s.text)
 				}
 				for _, line := range s.text {
-					if len([]rune(line))*svgLetter > s.w {
+					letter := svgLetter
+					if s.name == "" {
+						letter = svgSmall
+					}
+					if len([]rune(line))*letter > s.w {
 						t.Fatalf("%q is wider than its place, %d", line, s.w)
 					}
 				}
-				end = max(end, s.x+s.w/2)
+				if len(s.text)*svgLine > s.h {
+					t.Fatalf("%q are higher than their place, %d", s.text, s.h)
+				}
+				end = max(end, s.y+s.h/2)
 			}
-			right = end + 1
+			bottom = end + 1
 		}
+		beside := 0
 		for _, r := range d.routes {
 			at := r.hops[0].from
 			if at.name != r.from || r.hops[len(r.hops)-1].to.name != r.to {
@@ -162,9 +171,15 @@ func TestNothingIsDrawnAcrossABoxOrAText(t *testing.T) {
 				}
 				at = h.to
 			}
+			if b := r.beside; b != nil {
+				beside++
+				if r.data || !b.data || b.from != r.from || b.to != r.to {
+					t.Fatalf("%v is drawn beside %v", b, r.edge)
+				}
+			}
 		}
-		if want := len(edges(p)); len(d.routes)+len(d.loops) != want {
-			t.Fatalf("%d connectors are drawn, want %d", len(d.routes)+len(d.loops), want)
+		if want := len(edges(p)); len(d.routes)+len(d.loops)+beside != want {
+			t.Fatalf("%d connectors are drawn, want %d", len(d.routes)+len(d.loops)+beside, want)
 		}
 		texts := strings.Join(textsOf(t, d.write(p)), "\n")
 		for _, e := range edges(p) {
@@ -173,4 +188,109 @@ func TestNothingIsDrawnAcrossABoxOrAText(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The order that is taken is the best of those on the way: an order that was found once is
+// never given up for one in which more connectors cross, and they are counted right.
+func TestCrossings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, err := layOut(drawnProcess(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, layer := range d.layers {
+			number(rapid.Permutation(layer).Draw(t, "order"))
+		}
+		want := 0
+		for _, r := range d.routes {
+			for _, h := range r.hops {
+				for _, q := range d.routes {
+					for _, g := range q.hops {
+						if g.from.layer == h.from.layer && g.from.at < h.from.at && g.to.at > h.to.at {
+							want++
+						}
+					}
+				}
+			}
+		}
+		for _, layer := range d.layers {
+			slices.SortFunc(layer, func(a, b *spot) int { return a.at - b.at })
+		}
+		if got := d.crossings(); got != want {
+			t.Fatalf("%d crossings, want %d", got, want)
+		}
+		d.arrange()
+		if got := d.crossings(); got > want {
+			t.Fatalf("%d crossings of %d in the end", got, want)
+		}
+	})
+}
+
+// Every box says when it starts, where that is not a matter of course, in every format.
+func TestDrawingsHaveStartConditions(t *testing.T) {
+	p := loadOne(t, `
+process: starts
+version: 1
+activities:
+  a: {node: A, program: p}
+  b: {node: A, program: p}
+  one: {node: A, program: p}
+  not: {node: A, program: p, start: "!a"}
+  every: {node: A, program: p}
+  some: {node: A, program: p, start: any}
+  two: {node: A, program: p, start: {at_least: 2}}
+  expression: {node: A, program: p, start: "(a || !b) && (one || not || every) && some"}
+control:
+  - a -> one
+  - a -> not
+  - a -> every
+  - b -> every
+  - a -> some
+  - b -> some
+  - a -> two
+  - b -> two
+  - one -> two
+  - a -> expression
+  - b -> expression
+  - one -> expression
+  - not -> expression
+  - every -> expression
+  - some -> expression
+`[1:])
+	want := map[string]string{
+		"a": "", "one": "", "not": "!a", "every": "all", "some": "any", "two": "at_least 2 of 3",
+		"expression": "(a || !b) && (one || not || every) && some",
+	}
+	dot, mermaid, svg := Dot(p), Mermaid(p), svgOf(t, p)
+	for name, start := range want {
+		box, label, tip := name, name+": p", name+" at node A, program p"
+		if start != "" {
+			box, label, tip = "start: "+start, label+": start: "+start, tip+", start: "+start
+		}
+		for format, has := range map[string]bool{
+			"dot":         strings.Contains(dot, "[label="+dotQuote(strings.Replace(strings.Replace(label, ": ", "\n", 1), ": start", "\nstart", 1))+"]"),
+			"mermaid":     strings.Contains(mermaid, "("+mermaidQuote(label)+")"),
+			"svg":         strings.Contains(svg, "<title>"+escape(tip)+"</title>") && strings.Contains(svg, ">"+escape(fold(box)[0])+"<"),
+			"svg's words": strings.Contains(svg, "Start of "+name+": "+escape(start)+".") == (start != ""),
+		} {
+			if !has {
+				t.Errorf("%s does not say when %s starts: %q", format, name, start)
+			}
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	const long = "amount > 1000.0 && customer.startsWith(\"ann\") && quantity in [1, 2, 3, 4, 5, 6, 7]"
+	for text, want := range map[string]string{
+		"short":                            "short",
+		"just as long as a line is.":       "just as long as a line is.",
+		"one that goes on after its line":  "one that goes on after its|line",
+		"aVeryLongNameWithoutAnySpaceInIt": "aVeryLongNameWithoutAnySpa|ceInIt",
+		long:                               "amount > 1000.0 &&|customer.startsWith(\"ann\")|&& quantity in [1, 2, 3, …",
+	} {
+		if got := strings.Join(fold(text), "|"); got != want {
+			t.Errorf("%q is broken into %q, want %q", text, got, want)
+		}
+	}
 }

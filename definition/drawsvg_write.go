@@ -33,8 +33,11 @@ func (d *picture) write(p *Process) string {
 	d.writeLegend(&b, title)
 	for _, data := range []bool{true, false} { // control lies above data
 		for _, r := range d.routes {
+			if data && r.beside != nil {
+				r.write(&b, *r.beside, svgBeside)
+			}
 			if r.data == data {
-				r.write(&b)
+				r.write(&b, r.edge, 0)
 			}
 		}
 	}
@@ -44,7 +47,7 @@ func (d *picture) write(p *Process) string {
 			case s.name != "":
 				d.writeBox(&b, s)
 			case len(s.text) > 0:
-				fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"11\">%s</text>\n", s.x, s.y-5, escape(s.text[0]))
+				s.writeCondition(&b)
 			}
 		}
 	}
@@ -65,8 +68,16 @@ func (d *picture) describe(p *Process) string {
 		}
 		fmt.Fprintf(&b, "Node %s: %s.\n", n.node, strings.Join(names, ", "))
 	}
+	for _, a := range p.Activities {
+		if start := startOf(a, d.into[a.Name]); start != "" {
+			fmt.Fprintf(&b, "Start of %s: %s.\n", a.Name, start)
+		}
+	}
 	for _, r := range d.routes {
 		b.WriteString(r.describe() + ".\n")
+		if r.beside != nil {
+			b.WriteString(r.beside.describe() + ".\n")
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -86,7 +97,7 @@ func (e edge) describe() string {
 func (d *picture) legendTexts() []string {
 	var all []string
 	for _, n := range d.nodes {
-		all = append(all, "node "+cut(n.node))
+		all = append(all, "node "+n.node)
 	}
 	return append(all, "control, if its condition holds - - - data")
 }
@@ -97,7 +108,7 @@ func (d *picture) writeLegend(b *strings.Builder, title string) {
 	for i, n := range d.nodes {
 		y += svgLine
 		fmt.Fprintf(b, "<rect x=\"%d\" y=\"%d\" width=\"16\" height=\"11\" rx=\"3\" %s/><text x=\"%d\" y=\"%d\">node %s</text>\n",
-			svgMargin, y-10, paint(i), svgMargin+24, y, escape(cut(n.node)))
+			svgMargin, y-10, paint(i), svgMargin+24, y, escape(n.node))
 	}
 	y += svgLine
 	line := "<path d=\"M%d,%d h28\" %s/><text x=\"%d\" y=\"%d\">%s</text>\n"
@@ -117,24 +128,33 @@ func paint(i int) string {
 	return fmt.Sprintf(`fill="hsl(%d,70%%,91%%)" stroke="hsl(%d,55%%,38%%)"`, hue, hue)
 }
 
-// write draws a connector: it bends between layers and is straight within them.
-func (r route) write(b *strings.Builder) {
+// write draws a connector, so far right of its route: it bends between layers and is
+// straight within them.
+func (r *route) write(b *strings.Builder, e edge, right int) {
 	var path strings.Builder
 	first := r.hops[0]
-	fmt.Fprintf(&path, "M%d,%d", first.from.x+first.from.w/2, first.from.y+first.exit)
+	fmt.Fprintf(&path, "M%d,%d", first.from.x+first.exit+right, first.from.y+first.from.h/2)
 	for _, h := range r.hops {
-		x0, y0 := h.from.x+h.from.w/2, h.from.y+h.exit
-		x1, y1 := h.to.x-h.to.w/2, h.to.y+h.entry
-		if x := h.from.x + h.from.w/2; h != first {
-			fmt.Fprintf(&path, " H%d", x)
+		x0, y0 := h.from.x+h.exit+right, h.from.y+h.from.h/2
+		x1, y1 := h.to.x+h.entry+right, h.to.y-h.to.h/2
+		if h != first {
+			fmt.Fprintf(&path, " V%d", y0)
 		}
-		fmt.Fprintf(&path, " C%d,%d %d,%d %d,%d", (x0+x1)/2, y0, (x0+x1)/2, y1, x1, y1)
+		fmt.Fprintf(&path, " C%d,%d %d,%d %d,%d", x0, (y0+y1)/2, x1, (y0+y1)/2, x1, y1)
 	}
 	style := controlStyle
-	if r.data {
+	if e.data {
 		style = dataStyle
 	}
-	fmt.Fprintf(b, "<path d=\"%s\" %s><title>%s</title></path>\n", path.String(), style, escape(r.describe()))
+	fmt.Fprintf(b, "<path d=\"%s\" %s><title>%s</title></path>\n", path.String(), style, escape(e.describe()))
+}
+
+// writeCondition writes a connector's condition, right of its line.
+func (s *spot) writeCondition(b *strings.Builder) {
+	y := s.y - svgLine*len(s.text)/2 + 12
+	for i, line := range s.text {
+		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" font-size=\"11\">%s</text>\n", s.x+s.line()+svgTextAt, y+i*svgLine, escape(line))
+	}
 }
 
 func (d *picture) writeBox(b *strings.Builder, s *spot) {
@@ -151,8 +171,12 @@ func (d *picture) writeBox(b *strings.Builder, s *spot) {
 	y := s.y - svgLine*len(s.text)/2 + 13
 	for i, line := range s.text {
 		weight := ""
-		if i == 0 && s.activity != nil {
+		switch {
+		case s.activity == nil:
+		case i == s.bold:
 			weight = ` font-weight="bold"`
+		case i < s.bold:
+			weight = ` font-style="italic"`
 		}
 		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\"%s>%s</text>\n", s.x, y+i*svgLine, weight, escape(line))
 	}
@@ -164,6 +188,9 @@ func (d *picture) tip(a *Activity) string {
 	tip := a.Name + " at node " + a.Node
 	if a.Program != "" {
 		tip += ", program " + a.Program
+	}
+	if start := startOf(a, d.into[a.Name]); start != "" {
+		tip += ", start: " + start
 	}
 	if a.Exit != nil {
 		tip += ", until " + text.Line(a.Exit.Checked.Text)

@@ -231,7 +231,7 @@ func TestCompilingAllocatesAsMuchAsItGives(t *testing.T) {
 		return float64(used(t).bytes-before.bytes) / float64(bytes)
 	}
 	few, many := perByte(100), perByte(800)
-	if many > 1.5*few || many > 20 {
+	if many > 1.5*few || many > 40 {
 		t.Errorf("%.1f bytes for each byte of the tables of 100 nodes, %.1f for those of 800", few, many)
 	}
 }

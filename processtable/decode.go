@@ -70,12 +70,12 @@ func decode(data []byte) (*Table, error) {
 		err = fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
 	if err == nil {
+		t.index = newIndex(t)
 		err = validate(t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t.index = newIndex(t)
 	return t, nil
 }
 

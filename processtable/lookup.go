@@ -20,7 +20,7 @@ func newIndex(t *Table) *index {
 	x := &index{
 		activities: make(map[ActivityID]*Activity, len(t.Activities)),
 		places:     make(map[ActivityID]NodeID, len(t.Roster)),
-		nodes:      map[NodeID]bool{},
+		nodes:      make(map[NodeID]bool, len(t.Starts)),
 	}
 	for _, a := range t.Activities {
 		x.activities[a.Name] = a

@@ -6,9 +6,10 @@ import (
 )
 
 // validate checks what the format alone does not: that the table is whole. It is
-// only asked about tables that were just read, whose equal types are one *Type.
+// only asked about tables that were just read, whose equal types are one *Type, and that
+// have their index.
 func validate(t *Table) error {
-	v := validator{t: t, index: newIndex(t)}
+	v := validator{t: t, index: t.index}
 	if err := v.head(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,11 +17,11 @@ import (
 	"fmqm/definition"
 )
 
-// Who lays a picture out.
-const (
-	layoutAuto     = "auto"
-	layoutGraphviz = "graphviz"
-	layoutPlain    = "plain"
+// Who lays a picture out: fmqm-define itself, which has two names from when Graphviz was
+// asked first, or Graphviz, which has two as well.
+var (
+	ownLayouts      = []string{"plain", "auto"}
+	graphvizLayouts = []string{"graphviz", "dot"}
 )
 
 // layoutTimeout is how long Graphviz may take for one process.
@@ -32,15 +33,16 @@ func drawCommand() *cli.Command {
 		Usage:     "draw a process as a graph",
 		ArgsUsage: "FILE",
 		Description: `dot is the language of Graphviz, mermaid that of many wikis and code forges. svg is
-a picture: Graphviz lays it out if its program dot is installed, and fmqm-define
-itself, more plainly, if not or if --layout plain asks for it.`,
+a picture, from the top down: a colour for each node, start and exit conditions in
+the boxes, conditions beside the connectors, data dashed. fmqm-define lays it out
+itself; --layout graphviz lets the program dot of Graphviz do it.`,
 		UsageText: `fmqm-define draw purchase-order.yaml --format svg > purchase-order.svg
-fmqm-define draw purchase-order.yaml --format svg --layout plain > purchase-order.svg
+fmqm-define draw purchase-order.yaml --format svg --layout graphviz > purchase-order.svg
 fmqm-define draw purchase-order.yaml --format mermaid
 fmqm-define draw purchase-order.yaml | dot -Tpng > purchase-order.png`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "dot", Usage: "draw as `FORMAT`: svg, dot or mermaid (default: dot)"},
-			&cli.StringFlag{Name: "layout", Value: layoutAuto, Usage: "lay svg out by `LAYOUT`: graphviz, plain, or auto, which is graphviz where it is installed (default: auto)"},
+			&cli.StringFlag{Name: "layout", Value: "plain", Usage: "lay svg out by `LAYOUT`: plain, which is fmqm-define's own, or graphviz (default: plain)"},
 			&cli.StringFlag{Name: "process", Usage: "draw only the process `NAME` of a file with several"},
 		},
 		Action: draw,
@@ -57,10 +59,8 @@ func draw(c *cli.Context) error {
 	default:
 		return shared.Usagef("--format %s: no such format: write svg, dot or mermaid", format)
 	}
-	switch layout {
-	case layoutAuto, layoutGraphviz, layoutPlain:
-	default:
-		return shared.Usagef("--layout %s: no such layout: write graphviz, plain or auto", layout)
+	if !slices.Contains(slices.Concat(ownLayouts, graphvizLayouts), layout) {
+		return shared.Usagef("--layout %s: no such layout: write plain or graphviz", layout)
 	}
 	if c.IsSet("layout") && format != "svg" {
 		return shared.Usagef("--layout is for --format svg: whoever draws %s lays it out", format)
@@ -94,12 +94,12 @@ func draw(c *cli.Context) error {
 
 // picture gives a process as SVG, laid out by Graphviz or here.
 func picture(ctx context.Context, p *definition.Process, layout string) (string, error) {
-	dot, err := exec.LookPath("dot")
-	switch {
-	case layout == layoutPlain, layout == layoutAuto && err != nil:
+	if slices.Contains(ownLayouts, layout) {
 		return definition.SVG(p)
-	case err != nil:
-		return "", shared.Failedf("--layout graphviz: Graphviz is not installed here: install it (apt-get install graphviz), or take --layout plain")
+	}
+	dot, err := exec.LookPath("dot")
+	if err != nil {
+		return "", shared.Failedf("--layout %s: Graphviz is not installed here: install it (apt-get install graphviz), or leave --layout out", layout)
 	}
 	return graphviz(ctx, dot, definition.Dot(p))
 }
@@ -135,7 +135,7 @@ func graphviz(ctx context.Context, dot, graph string) (string, error) {
 	err := layout.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", shared.Failedf("--format svg: Graphviz was not done after %v: try --layout plain, or see fmqm-define show", layoutTimeout)
+		return "", shared.Failedf("--format svg: Graphviz was not done after %v: leave --layout out, or see fmqm-define show", layoutTimeout)
 	case err != nil:
 		return "", fmt.Errorf("--format svg: %s: %w: %s", dot, err, strings.TrimSpace(talk.String()))
 	}
