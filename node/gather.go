@@ -170,7 +170,7 @@ func askPeer[A any](ctx context.Context, n *Node, peer processtable.NodeID, kind
 	l := n.Link(peer)
 	if l == nil {
 		var none A
-		return none, fmt.Errorf("%s has no link to %s", n.name, peer)
+		return none, fmt.Errorf("%s has no link to %s: %w", n.name, peer, link.ErrNotConnected)
 	}
 	return ask[A](ctx, l, kind, question)
 }

@@ -156,7 +156,7 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 		if node == n.name {
 			a.Answer, a.Err = n.report(q)
 		} else {
-			a.Answer, a.Err = askPeer[instanceReport](ctx, n, node, askInstance, q)
+			a.Answer, a.Err = n.reports(ctx, node, q)
 		}
 		if a.Err == nil || !n.mayAnswer(node, a.Err) || !pauseFor(ctx, pause) {
 			break
@@ -168,10 +168,15 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 	}
 }
 
+// askInstance asks a peer for its report.
+func (n *Node) askInstance(ctx context.Context, peer processtable.NodeID, q instanceQuestion) (instanceReport, error) {
+	return askPeer[instanceReport](ctx, n, peer, askInstance, q)
+}
+
 // mayAnswer: a node that did not answer may do so in a moment. It is there, and was busy,
 // or was there a moment ago.
 func (n *Node) mayAnswer(node processtable.NodeID, err error) bool {
-	if node == n.name || n.Link(node) == nil {
+	if node == n.name {
 		return false
 	}
 	return !errors.Is(err, link.ErrNotConnected) || n.clock.Now().Sub(n.lastHeard(node)) < lostJustNow

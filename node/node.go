@@ -113,8 +113,9 @@ type Node struct {
 	meters   meters
 	rebuilds rebuilds
 	retain   *retention
-	// standings is askStandings; tests have their own.
+	// standings is askStandings, reports askInstance; tests have their own.
 	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
+	reports   func(context.Context, processtable.NodeID, instanceQuestion) (instanceReport, error)
 	anew      atomic.Bool // others may know instances of this node that its store does not
 	losses    atomic.Bool // a store was lost, here or at a peer
 	pressure  *pressure
@@ -140,7 +141,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n.running, n.kill = context.WithCancel(context.Background())
 	n.begins, n.rest = context.WithCancel(n.running)
-	n.retain, n.standings = newRetention(n), n.askStandings
+	n.retain, n.standings, n.reports = newRetention(n), n.askStandings, n.askInstance
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
 		n.pressure.low.Store(o.Disk.SpaceLow())

@@ -121,31 +121,9 @@ func (x *answers) add(s api.Status, wrong []string) {
 // `finished`; and where a site is behind, it says so (N1, N6). Once an instance has
 // finished, and everybody answers, nothing is unknown.
 func TestAnswersFitTogether(t *testing.T) {
-	builtins, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
-		"echo": {Kind: program.KindBuiltin, Builtin: "echo"},
-	}, program.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := sim.Open(sim.Options{Names: []string{"A", "B", "C", "D"}, Log: zerolog.Nop(), Registry: func(string) *program.Registry { return builtins }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	text, before := weave(16, 12)
-	processes, problems := definition.Load("weave.yaml", []byte(text))
-	if definition.HasErrors(problems) {
-		t.Fatal(problems)
-	}
-	if err := n.Upload(ctx, processes[0], "A"); err != nil {
-		t.Fatal(err)
-	}
+	n, before := woven(ctx, t, 16, 12)
 	var x answers
 	for range 8 {
 		id := uuid.Must(uuid.NewV7())
@@ -167,4 +145,33 @@ func TestAnswersFitTogether(t *testing.T) {
 	if x.whole < x.unknown {
 		t.Errorf("%d answers were whole, and %d had something unknown: who asks again gets it whole", x.whole, x.unknown)
 	}
+}
+
+// woven opens a network of four sites that have a weave.
+func woven(ctx context.Context, t *testing.T, layers, wide int) (n *sim.Network, before map[string][]string) {
+	t.Helper()
+	builtins, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
+		"echo": {Kind: program.KindBuiltin, Builtin: "echo"},
+	}, program.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err = sim.Open(sim.Options{Names: []string{"A", "B", "C", "D"}, Log: zerolog.Nop(), Registry: func(string) *program.Registry { return builtins }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	text, before := weave(layers, wide)
+	processes, problems := definition.Load("weave.yaml", []byte(text))
+	if definition.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	if err := n.Upload(ctx, processes[0], "A"); err != nil {
+		t.Fatal(err)
+	}
+	return n, before
 }
