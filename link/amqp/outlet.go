@@ -162,12 +162,12 @@ func (o *outlet) confirmed(number uint64, taken bool) {
 	if taken {
 		o.p.b.counts.confirmed.Add(1)
 		if arrives {
-			o.p.note("")
+			o.p.note(o, "")
 		}
 		return
 	}
 	o.p.b.counts.refused.Add(1)
-	o.p.note(fmt.Sprintf("the broker refuses what is sent to site %s: its queue %s is full by a policy (max-length with reject-publish): exempt the queues fmqm.* from such policies", o.p.id, QueueName(o.p.id)))
+	o.p.note(o, fmt.Sprintf("the broker refuses what is sent to site %s: its queue %s is full by a policy (max-length with reject-publish): exempt the queues fmqm.* from such policies", o.p.id, QueueName(o.p.id)))
 }
 
 func (o *outlet) returned(string) {
@@ -175,17 +175,17 @@ func (o *outlet) returned(string) {
 	o.mu.Lock()
 	o.doubt = o.number
 	o.mu.Unlock()
-	o.p.lost(noQueue(o.p.id))
+	o.p.lost(o, noQueue(o.p.id))
 }
 
 func (o *outlet) ended(err error) {
 	o.mu.Lock()
 	o.err = err
 	o.mu.Unlock()
-	close(o.done)
-	if !errors.Is(err, errClosed) {
-		o.p.lost(o.p.sending(err))
+	if !errors.Is(err, errClosed) { // before another can take its place
+		o.p.lost(o, o.p.sending(err))
 	}
+	close(o.done)
 	o.p.signal()
 }
 

@@ -43,6 +43,7 @@ type peer struct {
 	queued  int      // bytes of pieces
 	number  uint32   // of the last frame that was sent in parts
 	conn    *Conn    // nil: none
+	out     *outlet  // what is sent on; what another one says, late, counts for nothing
 	parts   assembler
 	heard   time.Time     // when it last proved that it is there
 	asking  time.Time     // since when it has not been heard though it was sent something; zero: it was heard since
@@ -96,6 +97,9 @@ func (p *peer) open(body []byte, d *kept) (settle func()) {
 		p.refusal = err.Error()
 		p.b.counts.dropped.Add(1)
 		return d.settle
+	}
+	if r.Ready { // the peer counts its frames anew: their parts are none of what there is
+		settleAll(p.parts.reset())()
 	}
 	p.control = append(p.control, r.Reply...)
 	p.trimControl()
@@ -250,12 +254,11 @@ func (p *peer) nextPiece() (piece []byte, expire time.Duration) {
 // run sends until the peer is forgotten.
 func (p *peer) run() {
 	var out *outlet
-	defer func() { out.close() }()
+	defer func() { p.use(nil, out) }()
 	for {
 		conn, gate, changed := p.b.link()
 		if out != nil && (out.conn != conn || out.gone() || out.worn()) {
-			out.close()
-			out = nil
+			out = p.use(nil, out)
 		}
 		if conn == nil {
 			select {
@@ -287,23 +290,35 @@ func (p *peer) run() {
 			continue
 		}
 		if out == nil {
-			out = newOutlet(p, conn)
+			out = p.use(newOutlet(p, conn), nil)
 		}
 		if err := out.publish(envelope, expire); err != nil {
-			out.close()
-			out = nil
-			p.lost(p.sending(err))
+			p.lost(out, p.sending(err))
+			out = p.use(nil, out)
 		}
 	}
+}
+
+// use makes next what is sent on, and closes the one before.
+func (p *peer) use(next, before *outlet) *outlet {
+	p.mu.Lock()
+	p.out = next
+	p.mu.Unlock()
+	before.close()
+	return next
 }
 
 func (p *peer) sending(err error) string {
 	return fmt.Sprintf("what is sent to site %s does not reach the broker: %s", p.id, p.b.target.explain(err))
 }
 
-// lost: what was sent is lost, or refused, and so would be what follows.
-func (p *peer) lost(reason string) {
+// lost: what was sent on an outlet is lost, or refused, and so would be what follows.
+func (p *peer) lost(on *outlet, reason string) {
 	p.mu.Lock()
+	if p.out != on {
+		p.mu.Unlock()
+		return
+	}
 	p.trouble = reason
 	c := p.conn
 	p.mu.Unlock()
@@ -312,12 +327,12 @@ func (p *peer) lost(reason string) {
 	}
 }
 
-// note keeps what became of what was sent, for the one who asks why nothing comes; empty:
-// what was sent since has reached the broker.
-func (p *peer) note(trouble string) {
+// note keeps what became of what was sent on an outlet, for the one who asks why nothing
+// comes; empty: what was sent since has reached the broker.
+func (p *peer) note(on *outlet, trouble string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.trouble == trouble {
+	if p.out != on || p.trouble == trouble {
 		return
 	}
 	p.trouble = trouble
