@@ -270,3 +270,29 @@ func BenchmarkJSON(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// Texts, bytes and lists of every length at which a head changes come back as they were.
+func TestCBORLengths(t *testing.T) {
+	for _, n := range []int{0, 1, 22, 23, 24, 25, 255, 256, 257, 65535, 65536, MaxList} {
+		list := make([]Value, n)
+		for i := range list {
+			list[i] = int64(i)
+		}
+		for _, c := range []struct {
+			t *Type
+			v Value
+		}{
+			{Scalar(String), strings.Repeat("a", n)},
+			{Scalar(Bytes), bytes.Repeat([]byte("a"), n)},
+			{NewList(Scalar(Int)), list},
+		} {
+			b, err := EncodeCBOR(c.v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back, err := DecodeCBOR(c.t, b); err != nil || !Equal(c.v, back) || len(b) != encodedSize(c.v) || cbor.Wellformed(b) != nil {
+				t.Errorf("%s of length %d does not come back: %v", c.t, n, err)
+			}
+		}
+	}
+}

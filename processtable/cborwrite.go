@@ -25,8 +25,8 @@ func (w *writer) text(s string)  { w.b = cbor.AppendText(w.b, s) }
 func (w *writer) bytes(p []byte) { w.b = cbor.AppendBytes(w.b, p) }
 func (w *writer) array(n int)    { w.b = cbor.AppendArray(w.b, n) }
 
-// object is a map under construction. Its head is counted up as keys come, which
-// holds for up to 23 keys below 24: each of them takes one byte.
+// object is a map under construction. Its head is counted up as keys come; each is below
+// 24, so that it takes one byte.
 type object struct {
 	w    *writer
 	head int
@@ -39,8 +39,7 @@ func (w *writer) object() object {
 
 // key begins the next field. Keys must come in ascending order.
 func (o object) key(k byte) *writer {
-	o.w.b[o.head]++
-	o.w.b = append(o.w.b, k)
+	o.w.b = cbor.AppendKey(o.w.b, o.head, k)
 	return o.w
 }
 

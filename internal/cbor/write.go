@@ -10,6 +10,8 @@ package cbor
 
 import (
 	"encoding/binary"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -61,19 +63,37 @@ func AppendText(b []byte, s string) []byte {
 // AppendArray begins an array of n items, which the caller appends.
 func AppendArray(b []byte, n int) []byte { return appendHead(b, majorArray, uint64(n)) }
 
+// AppendKey appends the key of the next field, 0 to 23, to the map that begins at b[head],
+// and counts it there. It panics if the key is over 23.
+func AppendKey(b []byte, head int, k byte) []byte {
+	if k > maxKey {
+		panic(fmt.Sprintf("cbor: key %d of at most %d", k, maxKey))
+	}
+	if b[head] == majorMap|maxKey { // the next count is the first that takes a byte of its own
+		b[head] = majorMap | 24
+		return append(slices.Insert(b, head+1, maxKey+1), k)
+	}
+	b[head]++
+	return append(b, k)
+}
+
 // Map writes one map. The fields have to come in ascending order of their keys, 0 to
-// 23; those with zero values are left out.
+// 23, or it panics; those with zero values are left out.
 type Map struct {
 	B    []byte // what was written so far, with everything before the map
 	head int
+	next byte // the lowest key that may come
 }
 
 // BeginMap begins a map behind b. The result's B is the whole once all fields are written.
 func BeginMap(b []byte) Map { return Map{B: append(b, majorMap), head: len(b)} }
 
 func (m *Map) key(k byte) {
-	m.B[m.head]++
-	m.B = append(m.B, k)
+	if k < m.next {
+		panic(fmt.Sprintf("cbor: key %d after key %d", k, m.next-1))
+	}
+	m.next = k + 1
+	m.B = AppendKey(m.B, m.head, k)
 }
 
 // Uint writes a field unless it is 0.
