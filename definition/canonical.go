@@ -16,7 +16,8 @@ import (
 // The canonical form of a definition is what its hash is taken of: everything that
 // can change how an instance runs, and nothing else. Descriptions, positions, the
 // order of activities and control connectors, structures that nothing uses and
-// compiled conditions are not in it; conditions are their texts. These types are a
+// compiled conditions are not in it; conditions are their texts, which are canonical
+// themselves (condition.Canonical). These types are a
 // format: a change of them changes the hash of every definition, which N3 would
 // take for another definition.
 type canonicalProcess struct {
@@ -208,4 +209,30 @@ func canonicalDefault(m container.Member) ([]byte, error) {
 		return nil, nil
 	}
 	return container.EncodeCBOR(m.Default)
+}
+
+// asWritten is p with the texts of its conditions as the file has them.
+func (p *Process) asWritten() *Process {
+	of := *p
+	written := func(c *Condition) *Condition {
+		if c == nil {
+			return nil
+		}
+		w := *c
+		w.Checked.Text = c.Written
+		return &w
+	}
+	of.Activities = make([]*Activity, len(p.Activities))
+	for i, a := range p.Activities {
+		w := *a
+		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
+		of.Activities[i] = &w
+	}
+	of.Control = make([]*Control, len(p.Control))
+	for i, k := range p.Control {
+		w := *k
+		w.Condition = written(k.Condition)
+		of.Control[i] = &w
+	}
+	return &of
 }

@@ -65,6 +65,7 @@ func TestTheHashIsOfTheMeaning(t *testing.T) {
 		"the order of targets of data": strings.Replace(strings.Replace(hashed, "  - source -> one\n", "", 1), "  - six -> sink\n", "  - six -> sink\n  - source -> one\n", 1),
 		"a default that is the zero":   strings.Replace(hashed, "{n: int}", "{n: {type: int, default: 0}}", 1),
 		"defaults written out":         strings.Replace(hashed, "start: any}", "start: any, max_iterations: 10000, retry: {attempts: 1}}", 1),
+		"spaces in conditions":         strings.NewReplacer("a > 1", "a>1", "_RC == 0", "'_RC  ==0'", "one || two", " one|| two ").Replace(hashed),
 		"on_rc as it is anyway":        strings.Replace(hashed, "program: first,", "program: first, on_rc: error,", 1),
 	} {
 		if text == hashed {
@@ -134,5 +135,39 @@ func TestEveryChangeOfMeaningChangesTheHash(t *testing.T) {
 		p := loadOne(t, hashed)
 		change(p)
 		check(what, hashOf(t, p))
+	}
+}
+
+// As the file has it a definition has the hash that versions before canonical texts gave,
+// and tables with those texts.
+func TestAsWritten(t *testing.T) {
+	crowded := strings.NewReplacer("a > 1", "a>1", "_RC == 0", "_RC==0", "one || two", "one||two").Replace(hashed)
+	compiled := func(text string, o CompileOptions) *Compiled {
+		t.Helper()
+		c, err := CompileWith(loadOne(t, text), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	as := CompileOptions{AsWritten: true}
+	if compiled(hashed, as).Hash != compiled(hashed, CompileOptions{}).Hash {
+		t.Error("what is canonical has another hash as written")
+	}
+	written := compiled(crowded, as)
+	const before = "5e63d1d5" // of version 0.1.0 at the commit before texts became canonical
+	if got := written.Hash.String()[:len(before)]; got != before {
+		t.Errorf("the hash as written is %s..., want %s...", got, before)
+	}
+	var texts []string
+	for _, table := range written.Tables {
+		for _, a := range table.Activities {
+			if a.Exit != nil {
+				texts = append(texts, a.Exit.Text)
+			}
+		}
+	}
+	if len(texts) != 1 || texts[0] != "_RC==0" {
+		t.Errorf("texts %q", texts)
 	}
 }

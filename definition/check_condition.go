@@ -48,7 +48,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	d.failCondition(n, codeCondition, c.problems)
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
-	return &Condition{Checked: c.Checked, Pos: d.pos(n)}
+	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
 func (d *draft) check(text string, members *container.Type) checkedCondition {
@@ -57,6 +57,7 @@ func (d *draft) check(text string, members *container.Type) checkedCondition {
 	if !ok {
 		scope := condition.Scope{Members: members, RC: true}
 		c.Checked, c.problems = condition.Check(text, scope)
+		c.Text = condition.Canonical(text)
 		c.reads = len(condition.ReadsOf(text, scope)) > 0
 		d.conditions[key] = c
 	}

@@ -193,7 +193,7 @@ func (d *draft) startExpression(s *step, n *yaml.Node) {
 	if !ok {
 		return
 	}
-	s.Start.Kind, s.Start.Text = StartExpression, text
+	s.Start.Kind, s.Start.Text, s.Start.Written = StartExpression, condition.Canonical(text), text
 	if s.inUnknown {
 		return // some predecessors are not known
 	}

@@ -37,6 +37,10 @@ type CompileOptions struct {
 	// TableFormat is the version of the tables' format; 0 is the newest. Version 1 is for
 	// sites that read no other yet: there dead paths do not pass around dead nodes (N6).
 	TableFormat int
+	// AsWritten takes the texts of conditions as the file has them, with their spaces and
+	// comments, as versions did before texts became canonical: for a definition that such a
+	// version has bound to its name and version (N3). The definition hash depends on it.
+	AsWritten bool
 }
 
 // Manifest lists what a compilation gave. Its JSON keys are API.
@@ -63,7 +67,7 @@ type ManifestTable struct {
 // A process that Load gave compiles.
 func Compile(p *Process) (*Compiled, error) { return CompileWith(p, CompileOptions{}) }
 
-// CompileWith is Compile with options. The definition hash does not depend on them.
+// CompileWith is Compile with options. The definition hash does not depend on the format.
 func CompileWith(p *Process, o CompileOptions) (*Compiled, error) {
 	out := &Compiled{}
 	var err error
@@ -99,6 +103,9 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 	}
 	if o.TableFormat < 1 || o.TableFormat > processtable.FormatVersion {
 		return Manifest{}, fmt.Errorf("there is no table format %d: this version writes 1 to %d", o.TableFormat, processtable.FormatVersion)
+	}
+	if o.AsWritten {
+		p = p.asWritten()
 	}
 	hash, err := definitionHash(p)
 	if err != nil {

@@ -42,15 +42,17 @@ const (
 
 // Start is a start condition, evaluated once, when every incoming connector is resolved.
 type Start struct {
-	Kind StartKind
-	N    int
-	Text string
-	Pos  Pos
+	Kind    StartKind
+	N       int
+	Text    string // canonical
+	Written string // as the file has it
+	Pos     Pos
 }
 
 // Condition is a checked transition or exit condition.
 type Condition struct {
-	Checked condition.Checked
+	Checked condition.Checked // its Text is canonical
+	Written string            // as the file has it
 	Pos     Pos
 }
 

@@ -69,7 +69,7 @@ func TestPurchaseOrder(t *testing.T) {
 	check.RCIsData = true // its exit condition reads _RC
 	stock := activity(22, "stock", "A", "check-stock", order, order, Start{})
 	ship := activity(23, "ship", "C", "ship", order, parcel,
-		Start{Kind: StartExpression, Text: "stock && (credit || receive)", Pos: at(23, 75)})
+		Start{Kind: StartExpression, Text: "stock && (credit || receive)", Written: "stock && (credit || receive)", Pos: at(23, 75)})
 	reject := activity(24, "reject", "D", "reject", order, container.Empty, Start{Kind: StartAny, Pos: at(24, 61)})
 	reject.NoOutput = true
 	same := func(line int, t *container.Type) []Mapping {

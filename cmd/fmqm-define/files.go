@@ -34,6 +34,7 @@ type source struct {
 	text        *definition.Source
 	processes   []*definition.Process
 	diagnostics []definition.Diagnostic
+	asWritten   bool // compiled with conditions as the file has them; see planUpload
 }
 
 // load reads and checks a definition file. An error is about reading it.

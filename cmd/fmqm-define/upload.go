@@ -66,15 +66,9 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	tables, err := s.tables(c, key)
+	request, plan, err := planUpload(c, client, s, key)
 	if err != nil {
 		return err
-	}
-
-	request := api.UploadRequest{Tables: tables, AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
-	plan, err := send(c, client, request, "asking what would change")
-	if err != nil {
-		return fmt.Errorf("plan the upload: %w", err)
 	}
 	for _, w := range plan.Warnings {
 		shared.Talk(c, "warning: %s", w)
@@ -99,6 +93,38 @@ func upload(c *cli.Context) error {
 		}
 	}
 	return report(printer, done.Nodes)
+}
+
+// planUpload compiles the processes, and asks what their upload would change. Conditions are
+// compiled in their canonical text; where that is refused, and would not be as the file has
+// them, it is done so: before texts were canonical a definition was bound to those.
+func planUpload(c *cli.Context, client *api.Client, s *source, key ed25519.PrivateKey) (api.UploadRequest, api.UploadAnswer, error) {
+	request, plan, err := askPlan(c, client, s, key)
+	if err != nil || !refuses(plan) {
+		return request, plan, err
+	}
+	written := *s
+	written.asWritten = true
+	if before, other, err := askPlan(c, client, &written, key); err == nil && !refuses(other) {
+		return before, other, nil
+	}
+	return request, plan, nil
+}
+
+func askPlan(c *cli.Context, client *api.Client, s *source, key ed25519.PrivateKey) (r api.UploadRequest, plan api.UploadAnswer, err error) {
+	tables, err := s.tables(c, key)
+	if err != nil {
+		return r, plan, err
+	}
+	r = api.UploadRequest{Tables: tables, AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
+	if plan, err = send(c, client, r, "asking what would change"); err != nil {
+		err = fmt.Errorf("plan the upload: %w", err)
+	}
+	return r, plan, err
+}
+
+func refuses(plan api.UploadAnswer) bool {
+	return slices.ContainsFunc(plan.Nodes, func(l api.UploadNode) bool { return l.Plan == api.PlanRefuse })
 }
 
 // send is client.Upload, with how far it has come for who waits at a terminal.
