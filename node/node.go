@@ -13,6 +13,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/instancetable"
+	"fmqm/internal/ending"
 	"fmqm/internal/store"
 	"fmqm/link"
 	"fmqm/message"
@@ -120,6 +121,7 @@ type Node struct {
 	losses    atomic.Bool // a store was lost, here or at a peer
 	pressure  *pressure
 	failed    chan error
+	end       ending.Ending
 }
 
 // Open opens a node on its store. It does nothing until Launch.
@@ -251,13 +253,11 @@ func (n *Node) Link(peer processtable.NodeID) *link.Link {
 
 // Stop ends the node: no new work, programs that run may finish for the grace, then
 // they are ended; what was submitted is committed; the store is closed. When ctx ends
-// the grace ends too.
-func (n *Node) Stop(ctx context.Context) error {
+// the grace ends too. Each call returns when the node has ended, with the same error.
+func (n *Node) Stop(ctx context.Context) error { return n.end.Do(ctx, n.stop) }
+
+func (n *Node) stop(ctx context.Context) error {
 	n.mu.Lock()
-	if n.stopped {
-		n.mu.Unlock()
-		return nil
-	}
 	n.stopped = true
 	var threads []*thread
 	for _, t := range n.tables {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fmqm/internal/ending"
 	"fmqm/internal/store"
 	"fmqm/processtable"
 )
@@ -79,8 +80,7 @@ type Manager struct {
 	broken    error // the store turned out to be damaged
 	cause     error // why transactions are refused
 	stats     Stats
-	closeOnce sync.Once
-	closeErr  error
+	end       ending.Ending
 }
 
 // Stats counts what was done since the store was opened.
@@ -170,12 +170,9 @@ func (m *Manager) failReading(err error) {
 }
 
 // Close commits what was submitted, ends all goroutines and closes the engine. Where
-// ctx ends before, transactions that were not begun get ErrStopped. A second call
-// gives the result of the first.
-func (m *Manager) Close(ctx context.Context) error {
-	m.closeOnce.Do(func() { m.closeErr = m.close(ctx) })
-	return m.closeErr
-}
+// ctx ends before, transactions that were not begun get ErrStopped. Each call returns
+// when all is closed, with the same error.
+func (m *Manager) Close(ctx context.Context) error { return m.end.Do(ctx, m.close) }
 
 func (m *Manager) close(ctx context.Context) error {
 	m.mu.Lock()

@@ -17,6 +17,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/identity"
+	"fmqm/internal/ending"
 	"fmqm/internal/store/badger"
 	"fmqm/link/amqp"
 	"fmqm/link/https"
@@ -52,6 +53,7 @@ type Daemon struct {
 	accept   context.Context
 	refuse   context.CancelFunc
 	failed   chan error
+	end      ending.Ending
 }
 
 // Start starts a daemon. What it returns an error for, it has taken back.
@@ -285,8 +287,11 @@ func present(is bool) string {
 }
 
 // Stop ends the daemon: no more requests, then the node. Requests under way get as
-// long as ctx.
-func (d *Daemon) Stop(ctx context.Context) error {
+// long as ctx. Each call of Stop or Kill returns when the daemon has ended, with the same
+// error.
+func (d *Daemon) Stop(ctx context.Context) error { return d.end.Do(ctx, d.stop) }
+
+func (d *Daemon) stop(ctx context.Context) error {
 	d.refuse()
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Node.Stop(ctx) }()
@@ -303,10 +308,18 @@ func (d *Daemon) Stop(ctx context.Context) error {
 }
 
 // Kill ends the daemon as a crash would, but for the files, which must be closed: no
-// program is waited for and nothing is put in order.
+// program is waited for and nothing is put in order. One that is being stopped is hurried.
 func (d *Daemon) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+	err := d.end.Do(ctx, d.kill)
+	if errors.Is(err, context.Canceled) {
+		return nil // that nothing was waited for is what was asked
+	}
+	return err
+}
+
+func (d *Daemon) kill(ctx context.Context) error {
 	d.refuse()
 	for _, s := range d.servers {
 		_ = s.Close()
@@ -315,8 +328,5 @@ func (d *Daemon) Kill() error {
 	_ = d.links.stop(context.Background(), nil) // its sockets are closed at once
 	d.registry.Close()
 	_ = d.ledger.Release()
-	if errors.Is(err, context.Canceled) {
-		return nil // that nothing was waited for is what was asked
-	}
 	return err
 }

@@ -1,6 +1,7 @@
 package badger
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
+	"fmqm/internal/ending"
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 )
@@ -81,6 +83,7 @@ type Engine struct {
 	closing      chan struct{}             // closed by Close
 	broken       chan struct{}             // closed with the first error of a write
 	failures     chan error
+	end          ending.Ending
 }
 
 // Open opens the store in o.Dir, making it where it is missing, and holds the
@@ -394,15 +397,15 @@ func (e *Engine) oldestRead() uint64 {
 	return oldest
 }
 
-// Close implements store.Engine. A second call does nothing. After a write error the
-// files are left as they are, for the next open to read: what Badger has in memory may
-// have only a part of the commit that failed.
+// Close implements store.Engine. Each call returns when all is closed, with the same
+// error. After a write error the files are left as they are, for the next open to read:
+// what Badger has in memory may have only a part of the commit that failed.
 func (e *Engine) Close() error {
+	return e.end.Do(context.Background(), func(context.Context) error { return e.close() })
+}
+
+func (e *Engine) close() error {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil
-	}
 	e.closed = true
 	close(e.closing)
 	for e.running > 0 && (e.failed == nil || e.side == nil) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -57,6 +58,42 @@ func inMemory(string) (store.Engine, error) {
 func TestOnDisk(t *testing.T) { storetest.Run(t, onDisk) }
 
 func TestInMemory(t *testing.T) { storetest.RunVolatile(t, inMemory) }
+
+// Every Close returns when all is closed: not before the reads that are under way ended.
+func TestEveryCloseWaitsForTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := Open(Options{InMemory: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b store.Batch
+		b.Put([]byte("k"), []byte("v"))
+		if err := e.Commit(1, &b); err != nil {
+			t.Fatal(err)
+		}
+		read, closed := make(chan struct{}), make(chan error, 2)
+		go func() {
+			_ = e.Scan(store.ScanOptions{}, func([]byte, []byte) bool {
+				<-read
+				return false
+			})
+		}()
+		for range 2 {
+			synctest.Wait()
+			go func() { closed <- e.Close() }()
+		}
+		synctest.Wait()
+		if len(closed) > 0 {
+			t.Errorf("%d have returned while somebody reads", len(closed))
+		}
+		close(read)
+		for range 2 {
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
 
 func TestDirectoryIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "store")
