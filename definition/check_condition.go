@@ -64,6 +64,22 @@ func (d *draft) check(text string, members *container.Type) checkedCondition {
 	return c
 }
 
+// formRemedy is for a mapping or list where a condition is meant. Neither is a condition
+// that YAML cannot carry: of such a one something would be left behind the bracket.
+func formRemedy(n *yaml.Node, key string) string {
+	names := make([]string, len(n.Content))
+	for i, c := range n.Content {
+		names[i] = c.Value
+	}
+	switch {
+	case n.Kind == yaml.MappingNode && strings.Contains(key, "->"):
+		return fmt.Sprintf("members are mapped under `data`, as `- %s: {target: source}`; a condition is an expression, such as n == 5", key)
+	case n.Kind == yaml.SequenceNode && key == "start" && len(names) > 0:
+		return fmt.Sprintf("write start: %s, or start: any", strings.Join(names, " && "))
+	}
+	return "write an expression in one line behind the colon, such as n == 5"
+}
+
 func isEmptyScalar(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && strings.TrimSpace(n.Value) == ""
 }
@@ -77,11 +93,7 @@ func (d *draft) conditionText(n *yaml.Node, key, what string) (string, bool) {
 	case isEmptyScalar(n):
 		d.fail(at, codeEmptyCondition, fmt.Sprintf("no condition behind `%s:`", key), "write "+what+", or leave it out together with the colon")
 	case n.Kind != yaml.ScalarNode:
-		if c, ok := d.conditionAt(at); ok {
-			d.failQuote(at, c)
-		} else {
-			d.fail(at, codeForm, fmt.Sprintf("expected %s, found %s", what, formOf(n)), "write it in one line behind the colon")
-		}
+		d.fail(at, codeForm, fmt.Sprintf("expected %s, found %s", what, formOf(n)), formRemedy(n, key))
 	case len(n.Value) > condition.MaxText:
 		d.fail(at, codeLimit, fmt.Sprintf("a condition of %d bytes", len(n.Value)), fmt.Sprintf("use at most %d: let the program work it out", condition.MaxText))
 	default:

@@ -3,6 +3,7 @@ package definition
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -165,6 +166,9 @@ func (d *draft) mapping(e entry, from, to dataEnd) (Mapping, bool) {
 	m := Mapping{Pos: d.pos(e.key), Target: e.key.Value}
 	source, ok := d.scalar(e.value, "a member of the source")
 	m.Source = source
+	if ok && (!d.namesMember(e.key, to.members) || !d.namesMember(e.value, from.members)) {
+		return m, false
+	}
 	toPath, toType, okTo := d.target(e.key, to)
 	if !ok || !okTo {
 		return m, false
@@ -181,6 +185,37 @@ func (d *draft) mapping(e entry, from, to dataEnd) (Mapping, bool) {
 	m.To, m.Type = toPath, toType
 	return m, true
 }
+
+var memberPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// namesMember says whether one side of a mapping has the form of a member, of a container
+// of type t, and reports what it probably is if not: a mapping copies, it does not work out.
+func (d *draft) namesMember(n *yaml.Node, t *container.Type) bool {
+	written := strings.TrimSpace(n.Value)
+	first, _, _ := strings.Cut(n.Value, ".")
+	_, known := t.MemberIndex(first)
+	isText := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+	switch {
+	case memberPath.MatchString(n.Value) && n.Tag != "!!bool" && n.Tag != "!!null" && (known || !isText):
+		return true
+	case strings.Contains(written, "["):
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is an element of a list", written), remedyElement)
+	case n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool" || isText || strings.ContainsAny(written, "\"'"):
+		if isText {
+			written = quoteYAML(n.Value)
+		}
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is a value, and a mapping copies members", written), remedyConstant)
+	default:
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is no member: a mapping copies members as they are", n.Value),
+			"name a member of the source; what is to be worked out is for a program")
+	}
+	return false
+}
+
+const (
+	remedyElement  = "a list is mapped whole, as {list: list}: a program takes elements out, or a condition reads one"
+	remedyConstant = "write a constant as the default of the member that it is for, as n: {type: int, default: 5}, and leave it out here"
+)
 
 func (d *draft) target(n *yaml.Node, to dataEnd) (container.Path, *container.Type, bool) {
 	if n.Value == condition.RC {

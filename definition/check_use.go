@@ -21,11 +21,12 @@ func (d *draft) resolveRC() {
 // program constants.
 func (d *draft) checkUse() {
 	for _, s := range d.steps {
+		d.checkEffect(s)
 		if s.outputAt.Line > 0 && !s.outputRead {
 			d.warn(s.outputAt, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
 				"map it on, or leave `output` out: then what the program prints goes to the log")
 		}
-		if s.OnRC == OnRCContinue && !s.readsRC {
+		if s.OnRC == OnRCContinue && !s.readsRC && !s.Empty {
 			d.warn(s.onRCAt, codeOnRCUnread, fmt.Sprintf("no condition or data connector of %s reads _RC, so its failures go unseen", s.Name),
 				"read _RC in a condition or mapping, or leave `on_rc` out")
 		}
@@ -35,5 +36,27 @@ func (d *draft) checkUse() {
 	}
 	if d.outputAt.Line > 0 && !d.outputSet {
 		d.warn(d.outputAt, codeUnset, "no data connector sets the output of the process", "add `- ACTIVITY -> sink` under `data`, or leave `output` out")
+	}
+}
+
+// checkEffect warns of keys that say how something is done which is not done at all.
+func (d *draft) checkEffect(s *step) {
+	warn := func(key string, why, remedy string) {
+		if at := s.keys[key]; at != nil {
+			d.warn(d.pos(at), codeNoEffect, fmt.Sprintf("%s of %s has no effect: %s", key, s.Name, why), remedy)
+		}
+	}
+	if s.Exit == nil {
+		const why, remedy = "without `exit` it runs once", "write `exit: CONDITION`, or leave this out"
+		warn("max_iterations", why, remedy)
+		warn("again", why, remedy)
+	}
+	switch {
+	case s.Empty:
+		const why, remedy = "an empty activity runs no program that could fail", "leave it out, or name a program"
+		warn("retry", why, remedy)
+		warn("on_rc", why, remedy)
+	case s.RetryAttempts == 1:
+		warn("retry", "attempts counts all tries, and 1 is the first one", "write the number of all tries, such as {attempts: 3}, or leave it out")
 	}
 }

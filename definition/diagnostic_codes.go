@@ -46,6 +46,7 @@ const (
 	codeUnread         = "container-unread"      // warning
 	codeUnset          = "container-unset"       // warning
 	codeOnRCUnread     = "on-rc-unread"          // warning
+	codeNoEffect       = "no-effect"             // warning
 	codeMore           = "more"                  // there is more than is shown; see First
 	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read
 )

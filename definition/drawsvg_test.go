@@ -280,6 +280,18 @@ control:
 	}
 }
 
+// Thirty activities over four sites, with forty conditions and data between most of them,
+// fit the width of a screen and of a page.
+func TestThirtyActivitiesAreReadable(t *testing.T) {
+	d, err := layOut(loadOne(t, testdata(t, "thirty.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if crossings := d.crossings(); d.w > 1100 || d.h > 2800 || crossings > 30 {
+		t.Errorf("%d x %d pixels, %d crossings", d.w, d.h, crossings)
+	}
+}
+
 func TestFold(t *testing.T) {
 	const long = "amount > 1000.0 && customer.startsWith(\"ann\") && quantity in [1, 2, 3, 4, 5, 6, 7]"
 	for text, want := range map[string]string{

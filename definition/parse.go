@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -233,6 +234,9 @@ func (l *loader) syntax(err error) {
 		return
 	}
 	message = e.Message
+	if l.directive(e.Mark.Line) || l.listElement(e.Mark.Line) {
+		return
+	}
 	for _, mark := range []yaml.Mark{e.Mark, e.ContextMark} {
 		for _, c := range l.conditionsIn(mark.Line) {
 			if c.needsQuotes() {
@@ -252,6 +256,35 @@ func (l *loader) syntax(err error) {
 		message += fmt.Sprintf(" (of what begins in line %d, column %d)", begun.Line, begun.Column)
 	}
 	l.fail(at, codeSyntax, "not YAML: "+message, syntaxRemedy(message, l.line(at.Line)))
+}
+
+// directive reports a line such as `%YAML 1.2`, which YAML's parser stumbles over.
+func (l *loader) directive(number int) bool {
+	line := l.line(number)
+	if !strings.HasPrefix(line, "%") {
+		return false
+	}
+	l.fail(Pos{l.file, number, 1}, codeSyntax, fmt.Sprintf("the directive %s", strings.TrimSpace(line)),
+		"remove the line: a definition is read without directives")
+	return true
+}
+
+// elementMapped finds a mapping of which one side is an element of a list, which YAML's
+// parser stumbles over within braces.
+var elementMapped = regexp.MustCompile(`->[^:{]*:\s*\{(?:[^{}]*[\s{,])?([A-Za-z_][\w.]*\[[^\]{},]*\])`)
+
+func (l *loader) listElement(number int) bool {
+	line := l.line(number)
+	if len(line) > maxWrittenLine {
+		return false
+	}
+	at := elementMapped.FindStringSubmatchIndex(line)
+	if at == nil {
+		return false
+	}
+	l.fail(Pos{l.file, number, utf8.RuneCountInString(line[:at[2]]) + 1}, codeForm,
+		fmt.Sprintf("%s is an element of a list", line[at[2]:at[3]]), remedyElement)
+	return true
 }
 
 func syntaxRemedy(message, line string) string {

@@ -58,6 +58,7 @@ func (d *draft) activity(e entry) {
 		return
 	}
 	f := d.fields(e.value, "an activity", activityKeys)
+	s.keys = f
 	d.whatRuns(s, f)
 	d.containers(s, f)
 	s.startNode, s.exitNode = f["start"], f["exit"]

@@ -79,12 +79,18 @@ func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*y
 			values[e.key.Value] = e.value
 			continue
 		}
-		l.fail(l.pos(e.key), codeUnknownKey, fmt.Sprintf("unknown key %q of %s", e.key.Value, owner), l.oneOf(e.key.Value, keys))
-		meant = append(meant, e)
+		f, known := foreignKeys[owner][strings.ToLower(e.key.Value)]
+		remedy := f.text()
+		if !known {
+			remedy = l.oneOf(e.key.Value, keys)
+			f.key, _ = l.nearest(e.key.Value, keys)
+		}
+		l.fail(l.pos(e.key), codeUnknownKey, fmt.Sprintf("unknown key %q of %s", e.key.Value, owner), remedy)
+		meant = append(meant, entry{&yaml.Node{Line: e.key.Line, Column: e.key.Column, Value: f.key}, nil})
 	}
 	for _, e := range meant { // so that a misspelt key is not also reported as missing
-		if near, ok := l.nearest(e.key.Value, keys); ok && values[near] == nil {
-			values[near] = &yaml.Node{Line: e.key.Line, Column: e.key.Column}
+		if e.key.Value != "" && values[e.key.Value] == nil {
+			values[e.key.Value] = &yaml.Node{Line: e.key.Line, Column: e.key.Column}
 		}
 	}
 	return values

@@ -51,7 +51,8 @@ type draft struct {
 type step struct {
 	*Activity
 	index                     int
-	inputAt, outputAt, onRCAt Pos // no line: not in the file
+	inputAt, outputAt, onRCAt Pos                   // no line: not in the file
+	keys                      map[string]*yaml.Node // of the activity in the file
 	startNode, exitNode       *yaml.Node
 	in, out                   []int // indexes into Process.Control, in file order
 	inUnknown, outUnknown     bool  // a control connector at it was reported
@@ -196,6 +197,11 @@ func (d *draft) defaultStarts(n *yaml.Node) {
 // containerType reads the name of a structure; without one the container is empty.
 func (d *draft) containerType(n *yaml.Node) *container.Type {
 	if n == nil {
+		return container.Empty
+	}
+	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("expected the name of a structure, found %s", formOf(n)),
+			"declare it as a structure under `structures` and write its name here; a list is a member of one")
 		return container.Empty
 	}
 	name, ok := d.scalar(n, "the name of a structure")

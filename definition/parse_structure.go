@@ -127,7 +127,11 @@ func (r *structureReader) typeOf(n *yaml.Node, depth int) *container.Type {
 		return container.Scalar(k)
 	}
 	if _, ok := r.declared[name]; !ok {
-		r.fail(r.pos(n), codeUnknownName, fmt.Sprintf("unknown type %s", name), r.oneOf(name, r.known))
+		remedy, ok := r.foreignType(name)
+		if !ok {
+			remedy = r.oneOf(name, r.known)
+		}
+		r.fail(r.pos(n), codeUnknownName, fmt.Sprintf("unknown type %s", name), remedy)
 		return nil
 	}
 	for i, outer := range r.open {

@@ -172,7 +172,7 @@ activities:
     retry: {attempts: 4, backoff: 500ms, max_backoff: 2m}
     on_rc: error
     description: tries
-  b: {node: B, program: p, input: Try, output: Try, on_rc: continue, again: {after: 2m}}
+  b: {node: B, program: p, input: Try, output: Try, on_rc: continue, exit: _RC < 9, again: {after: 2m}}
   c: {node: B, empty: true, input: Try, output: Try, start: {at_least: 2}}
   d: {node: C, program: p, input: Part, start: a && !b, retry: {attempts: 2, backoff: 5m}}
 control:

@@ -12,13 +12,14 @@ import (
 // ShownTable is a process table for people: figure 5 of the paper, with what it
 // leaves out for simplicity. Its JSON keys are API.
 type ShownTable struct {
-	Process    string          `json:"process"` // name@version
-	Number     int             `json:"number"`  // of the process in this listing: the 0 of Q_A,0
-	Node       string          `json:"node"`
-	Queue      string          `json:"queue"` // Q_A,0
-	Activities []ShownActivity `json:"activities"`
-	Detours    []ShownDetour   `json:"detours,omitempty"`
-	Resolvers  []ShownResolver `json:"resolvers,omitempty"`
+	Process    string           `json:"process"` // name@version
+	Number     int              `json:"number"`  // of the process in this listing: the 0 of Q_A,0
+	Node       string           `json:"node"`
+	Queue      string           `json:"queue"` // Q_A,0
+	Activities []ShownActivity  `json:"activities"`
+	Structures []ShownStructure `json:"structures,omitempty"`
+	Detours    []ShownDetour    `json:"detours,omitempty"`
+	Resolvers  []ShownResolver  `json:"resolvers,omitempty"`
 }
 
 // ShownDetour is an activity elsewhere whose connectors the node resolves on its host's
@@ -47,6 +48,8 @@ type ShownActivity struct {
 	InData     []ShownFilter    `json:"in_data"`
 	OutData    []ShownConnector `json:"out_data"`
 	Feedback   []string         `json:"feedback,omitempty"`
+	Input      string           `json:"input,omitempty"`  // the name of a structure
+	Output     string           `json:"output,omitempty"` // likewise
 	Exit       string           `json:"exit,omitempty"`
 }
 
@@ -84,6 +87,7 @@ func (s *Shown) Add(t *processtable.Table) {
 	for _, a := range t.Activities {
 		shown.Activities = append(shown.Activities, showActivity(a, n))
 	}
+	shown.Structures = showStructures(t)
 	shown.Detours, shown.Resolvers = showDetours(t, n), showResolvers(t)
 	s.Tables = append(s.Tables, shown)
 }
@@ -106,6 +110,8 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 		OutControl: []ShownConnector{},
 		InData:     []ShownFilter{},
 		OutData:    []ShownConnector{},
+		Input:      a.Input.Name,
+		Output:     a.Output.Name,
 	}
 	for _, c := range a.InControl {
 		s.InControl = append(s.InControl, string(c.From))
@@ -247,7 +253,7 @@ func showLogic(l condition.Logic, in []processtable.InControl, inside bool) stri
 }
 
 // columns of figure 5; Start and Exit are the conditions that it omits.
-var columns = []string{"Proc", "Act", "In.CC", "Start", "Out.CC", "In.DC", "Out.DC", "Exit"}
+var columns = []string{"Proc", "Act", "In.CC", "Start", "Out.CC", "In.DC", "Out.DC", "Input", "Output", "Exit"}
 
 // Show is the Text of tables that are there.
 func Show(tables []*processtable.Table) string {
@@ -260,7 +266,7 @@ func Show(tables []*processtable.Table) string {
 
 // Text draws process tables as figure 5 of the paper does: a row for each activity, a
 // line for each connector, queues as Q_A,0, and below which process and which queue
-// each short name stands for.
+// each short name stands for. Input and Output are the data templates of section 3.2.
 func (s *Shown) Text() string {
 	var b strings.Builder
 	for i, t := range s.Tables {
@@ -269,6 +275,7 @@ func (s *Shown) Text() string {
 		}
 		fmt.Fprintf(&b, "Node %s\n", t.Node)
 		writeGrid(&b, grid(t))
+		writeStructures(&b, t.Structures)
 		writeDetours(&b, t)
 	}
 	if len(s.Tables) > 0 {
@@ -308,6 +315,8 @@ func grid(t ShownTable) [][][]string {
 			out,
 			in,
 			outData,
+			{a.Input},
+			{a.Output},
 			{text.Line(a.Exit)},
 		})
 	}

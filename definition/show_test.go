@@ -154,9 +154,52 @@ func TestShownAsJSON(t *testing.T) {
 	want := `{"activity":"t4","program":"approve","start":"any","in_control":["t2","t3"],` +
 		`"out_control":[{"to":"t5","queue":"Q_C,0","condition":"amount \u003e 0"},{"to":"t6","queue":"Q_D,0","condition":"otherwise"}],` +
 		`"in_data":[{"from":"t2","filter":["item","amount"]}],` +
-		`"out_data":[{"to":"t5","queue":"Q_C,0"},{"to":"t6","queue":"Q_D,0"}],"exit":"_RC == 0"}`
+		`"out_data":[{"to":"t5","queue":"Q_C,0"},{"to":"t6","queue":"Q_D,0"}],"input":"Order","output":"Order","exit":"_RC == 0"}`
 	if string(b) != want {
 		t.Errorf("row as JSON\n%s\nwant\n%s", b, want)
+	}
+}
+
+// §3.2: "Input data template, where the type of the input data is specified", and the same
+// for the output.
+func TestTablesShowInputAndOutputTemplates(t *testing.T) {
+	compiled := compileOne(t, `
+process: templates
+version: 1
+structures:
+  Unused: {x: int}
+  Line:  {item: string, price: {type: double, default: 9.5}}
+  Order: {customer: {type: string, default: "a\u202Eb"}, lines: [Line], count: {type: int, default: 0}}
+  Reply: {ok: bool}
+input: Order
+activities:
+  a: {node: A, program: p, input: Order, output: Reply}
+  b: {node: B, program: p, input: Reply}
+control:
+  - a -> b
+data:
+  - source -> a
+  - a -> b
+`)
+	shown := shownOf(compiled.Tables)
+	if a := row(t, shown, "A", "a"); a.Input != "Order" || a.Output != "Reply" {
+		t.Errorf("templates of a: %q and %q", a.Input, a.Output)
+	}
+	if b := row(t, shown, "B", "b"); b.Input != "Reply" || b.Output != "" {
+		t.Errorf("templates of b: %q and %q", b.Input, b.Output)
+	}
+	text := Show(compiled.Tables)
+	for _, want := range []string{
+		"| b, Q_B,0 | Order | Reply  |      |",
+		`Order is {customer: string = "a\u202eb", lines: [Line], count: int}` + "\nLine is {item: string, price: double = 9.5}\nReply is {ok: bool}\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	b, err := json.Marshal(shown[1].Structures)
+	if want := `[{"structure":"Reply","members":[{"member":"ok","type":"bool"}]}]`; err != nil || string(b) != want {
+		t.Errorf("structures at B: %s, want %s", b, want)
 	}
 }
 

@@ -1,0 +1,145 @@
+package definition
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"fmqm/container"
+)
+
+// Words of other languages, for who knows one of those: what they are called here, or where
+// what they say belongs.
+
+// foreign is such a word's meaning: the key that is meant, if it is one of the same owner,
+// and the remedy, if it is more than that key's name.
+type foreign struct{ key, remedy string }
+
+const (
+	remedyProgram  = "that is said of the program, under `programs` in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`: write `program: NAME` here"
+	remedyPrograms = "each node says under `programs` in its configuration what a program is"
+	remedyControl  = "order is written under `control`, as `- a -> b`"
+	remedyWhen     = "a condition is written at a connector under `control`, as `- a -> b: CONDITION`; `start:` says which predecessors it takes"
+	remedyLoop     = "write `exit: CONDITION`: the activity runs again until that holds"
+	remedyRetry    = "write `retry: {attempts: 5, backoff: 1s}`"
+	remedyPeople   = "work that is offered to people is not in this version: a program can offer it"
+	remedyOptional = "every member is optional: one that is missing has its default"
+	remedyItems    = "a list is written [T], such as [string]"
+	remedyComment  = "write it as a comment, behind #"
+)
+
+// foreignKeys has, by owner as in messages, the keys that others have.
+var foreignKeys = map[string]map[string]foreign{
+	"a process": words(map[string]foreign{
+		"name id workflow": {key: "process"},
+		"title summary label comment doc documentation":            {key: "description"},
+		"tasks steps jobs states nodes stages actions":             {key: "activities"},
+		"edges transitions flow flows sequence links dependencies": {key: "control"},
+		"types schemas schema models definitions structs records":  {key: "structures"},
+		"mappings mapping dataflow":                                {key: "data"},
+		"on sites start_at startat":                                {key: "starts"},
+		"programs commands services timeout":                       {remedy: remedyPrograms},
+	}),
+	"an activity": words(map[string]foreign{
+		"host site machine server location on runs_on runs-on":                                           {key: "node"},
+		"title summary label comment doc name id":                                                        {key: "description"},
+		"exec command cmd script shell run image url http entrypoint uses action":                        {key: "program", remedy: remedyProgram},
+		"timeout deadline time_limit timelimit":                                                          {remedy: remedyProgram},
+		"params parameters args arguments with":                                                          {key: "input"},
+		"result results returns":                                                                         {key: "output"},
+		"depends_on depends needs after before next then goto successors predecessors upstream requires": {remedy: remedyControl},
+		"if when condition conditions guard":                                                             {remedy: remedyWhen},
+		"until while loop repeat for_each foreach":                                                       {remedy: remedyLoop},
+		"retries attempts max_attempts max_retries backoff retry_policy":                                 {key: "retry", remedy: remedyRetry},
+		"on_error on_failure catch rescue ignore_errors continue_on_error continue-on-error":             {key: "on_rc", remedy: "write `on_rc: continue` if a return code other than 0 is data; else an activity in error waits for an operator"},
+		"role roles assignee user users group staff owner performer":                                     {remedy: remedyPeople},
+		"delay wait sleep": {remedy: "a program of `builtin: sleep` waits"},
+		"type kind":        {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
+		"join":             {key: "start"},
+	}),
+	"retry": words(map[string]foreign{
+		"max limit times count tries retries": {key: "attempts"},
+		"delay wait interval initial":         {key: "backoff"},
+		"max_delay max_wait max_interval":     {key: "max_backoff"},
+	}),
+	"again": words(map[string]foreign{
+		"delay wait interval backoff initial": {key: "after"},
+		"max_delay max_wait max_backoff":      {key: "max"},
+	}),
+	"a member": words(map[string]foreign{
+		"required optional nullable null": {remedy: remedyOptional},
+		"items element of":                {remedy: remedyItems},
+		"description comment title doc":   {remedy: remedyComment},
+		"value initial":                   {key: "default"},
+		"kind":                            {key: "type"},
+	}),
+}
+
+// foreignTypes has the types that others have, as the remedy names them.
+var foreignTypes = words(map[string]foreign{
+	"integer int8 int16 int32 int64 long short bigint smallint uint uint32 uint64": {key: "int"},
+	"float float32 float64 real":                                    {key: "double"},
+	"number decimal numeric money":                                  {remedy: "write int or double; an exact amount is an int of its smallest unit, or a string"},
+	"boolean logical flag":                                          {key: "bool"},
+	"str text char varchar uuid url uri email password enum symbol": {key: "string"},
+	"date day":                               {remedy: "write timestamp, for a moment such as 2026-01-31T00:00:00Z, or string for a day"},
+	"datetime date-time timestamptz instant": {key: "timestamp"},
+	"time":                                   {remedy: "write timestamp, for a moment, or duration, for a time span"},
+	"interval timedelta period timespan":     {key: "duration"},
+	"binary blob byte base64 file":           {key: "bytes"},
+	"array list set sequence tuple":          {remedy: remedyItems},
+	"object map dict struct structure record json mapping hash any variant unknown": {remedy: "declare a structure under `structures` and name it here"},
+})
+
+// words takes groups of words apart.
+func words(groups map[string]foreign) map[string]foreign {
+	all := map[string]foreign{}
+	for group, meaning := range groups {
+		for _, word := range strings.Fields(group) {
+			all[word] = meaning
+		}
+	}
+	return all
+}
+
+// text is the remedy.
+func (f foreign) text() string {
+	if f.remedy != "" {
+		return f.remedy
+	}
+	return "write " + f.key
+}
+
+var (
+	listSuffix = regexp.MustCompile(`^(.+?)\s*\[\s*\]$`)
+	listPrefix = regexp.MustCompile(`^\[\s*\]\s*(.+)$`)
+	listOf     = regexp.MustCompile(`^(?i:list|array|set|sequence)\s*(?:<\s*(.+?)\s*>|\[\s*(.+?)\s*\]|\(\s*(.+?)\s*\)|\s+of\s+(.+))$`)
+	optional   = regexp.MustCompile(`^(.+?)\s*(?:\?|!)$`)
+)
+
+// foreignType is the remedy for a type as others write it: another word, a list in another
+// form.
+func (r *structureReader) foreignType(name string) (string, bool) {
+	for _, form := range []*regexp.Regexp{listSuffix, listPrefix, listOf} {
+		if m := form.FindStringSubmatch(name); m != nil {
+			return r.listRemedy(strings.Join(m[1:], "")), true // one of them has matched
+		}
+	}
+	if m := optional.FindStringSubmatch(name); m != nil {
+		return fmt.Sprintf("write %s: %s", m[1], remedyOptional), true
+	}
+	f, ok := foreignTypes[strings.ToLower(name)]
+	return f.text(), ok
+}
+
+// listRemedy writes a list as this language does, of the type that was meant.
+func (r *structureReader) listRemedy(elem string) string {
+	if f, ok := foreignTypes[strings.ToLower(elem)]; ok && f.remedy == "" {
+		elem = f.key
+	}
+	_, scalar := container.ParseKind(elem)
+	if _, declared := r.declared[elem]; !scalar && !declared {
+		return remedyItems
+	}
+	return fmt.Sprintf("write [%s]", elem)
+}
