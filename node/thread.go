@@ -181,7 +181,12 @@ func (t *thread) perform() {
 					t.shown.written(c.submit) // before the thread can begin what comes next
 					t.node.refusals.taken(c.submit.TakeAside)
 				}
-				t.post(func(now time.Time) { then(err, now) })
+				t.post(func(now time.Time) {
+					if err == nil {
+						t.warn(c.submit.Audit)
+					}
+					then(err, now)
+				})
 				if err == nil {
 					t.meter.committed(c.submit)
 					t.node.meters.setAside.Add(uint64(len(c.submit.SetAside)))
@@ -199,6 +204,17 @@ func (t *thread) perform() {
 			}
 		case c.wake != nil:
 			t.node.queue.Wake(*c.wake, c.pause)
+		}
+	}
+}
+
+// warn says in the log which activities have gone in error: once each time, since a
+// restart commits nothing of it again.
+func (t *thread) warn(records []queue.AuditRecord) {
+	for i := range records {
+		if r := &records[i]; r.Event == queue.EventInError {
+			t.log.Warn().Stringer("instance", r.Instance).Str("activity", string(r.Activity)).
+				Str("reason", r.Reason).Msg("activity in error")
 		}
 	}
 }
