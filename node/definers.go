@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"slices"
 
 	"fmqm/processtable"
@@ -13,10 +14,35 @@ import (
 
 // Definers says whose tables a node takes (invariant 11).
 type Definers struct {
-	// Keys are the public keys of those whose signature is enough.
-	Keys []ed25519.PublicKey
+	// Known are those whose signature is enough for what they may define.
+	Known []Definer
 	// Required: a table without such a signature is refused. Otherwise any is taken.
 	Required bool
+}
+
+// Definer is one who may define processes, and what they may have run here.
+type Definer struct {
+	Key                 ed25519.PublicKey
+	Processes, Programs []string // names, in which * stands for any characters; nil: all
+}
+
+func (d Definer) mayDefine(name string) bool { return allowed(d.Processes, name) }
+
+// mayRun says whether all programs of the activities that a table hosts may be run.
+func (d Definer) mayRun(t *processtable.Table) (processtable.ProgramID, bool) {
+	for _, a := range t.Activities {
+		if a.Program != "" && !allowed(d.Programs, string(a.Program)) {
+			return a.Program, false
+		}
+	}
+	return "", true
+}
+
+func allowed(patterns []string, name string) bool {
+	return patterns == nil || slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return err == nil && ok
+	})
 }
 
 // SetDefiners takes up whose tables are taken from now on. Those that are stored stay,
@@ -31,18 +57,47 @@ func (n *Node) SetDefiners(d Definers) {
 // untrusted says why a table signed with key (nil: by nobody) is not taken, or nothing.
 func (n *Node) untrusted(id processtable.ProcessID, key ed25519.PublicKey) string {
 	d := n.definers.Load()
-	known := slices.ContainsFunc(d.Keys, func(k ed25519.PublicKey) bool { return k.Equal(key) })
+	mine := d.of(key)
 	switch {
-	case !d.Required || known:
+	case !d.Required || slices.ContainsFunc(mine, func(d Definer) bool { return d.mayDefine(string(id.Name)) }):
 		return ""
+	case len(mine) > 0:
+		return fmt.Sprintf("%s is signed by %s, who may not define it at %s: see processes of this key under `definers` in its configuration", id, processtable.DefinerID(key), n.name)
 	case key == nil:
 		return fmt.Sprintf("%s is not signed, and %s takes only what a definer that it knows has signed: upload it with fmqm-define, without --unsigned", id, n.name)
-	case len(d.Keys) == 0:
+	case len(d.Known) == 0:
 		return fmt.Sprintf("%s is signed by %s, and %s knows no definer yet: if that is one of yours, add \"%s\" to `definers` in its configuration and reload it",
 			id, processtable.DefinerID(key), n.name, processtable.DefinerText(key))
 	}
 	return fmt.Sprintf("%s is signed by %s, whom %s does not know: if that is a definer of yours, add \"%s\" to `definers` in its configuration and reload it, or sign with a key that is there",
 		id, processtable.DefinerID(key), n.name, processtable.DefinerText(key))
+}
+
+// overreaches says which program of a table its definer may not have run here, or nothing.
+func (n *Node) overreaches(t *processtable.Table) string {
+	d := n.definers.Load()
+	if !d.Required {
+		return ""
+	}
+	var program processtable.ProgramID
+	for _, mine := range d.of(t.Definer) {
+		var all bool
+		if program, all = mine.mayRun(t); all && mine.mayDefine(string(t.Process.Name)) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s is signed by %s, who may not have program %s run at %s: see programs of this key under `definers` in its configuration", t.Process, processtable.DefinerID(t.Definer), program, n.name)
+}
+
+// of gives the entries of a key: what one of them allows is allowed.
+func (d *Definers) of(key ed25519.PublicKey) []Definer {
+	var mine []Definer
+	for _, known := range d.Known {
+		if known.Key.Equal(key) {
+			mine = append(mine, known)
+		}
+	}
+	return mine
 }
 
 // refusedTable is a table that came and was refused.

@@ -23,9 +23,14 @@ func public(seed byte) ed25519.PublicKey { return definerKey(seed).Public().(ed2
 func trusting(seeds ...byte) node.Definers {
 	d := node.Definers{Required: true}
 	for _, s := range seeds {
-		d.Keys = append(d.Keys, public(s))
+		d.Known = append(d.Known, node.Definer{Key: public(s)})
 	}
 	return d
+}
+
+// limited is one definer, with what he may define and have run.
+func limited(processes, programs []string) node.Definers {
+	return node.Definers{Required: true, Known: []node.Definer{{Key: public(1), Processes: processes, Programs: programs}}}
 }
 
 // signed signs the tables of an upload; 0: nobody does.
@@ -65,6 +70,20 @@ func TestWhoseTablesANodeTakes(t *testing.T) {
 		{"anybody's, signed by whomever", node.Definers{}, 1, api.ResultStored, ""},
 		{"of a definer", trusting(1), 1, api.ResultStored, ""},
 		{"of one of two definers", trusting(2, 1), 1, api.ResultStored, ""},
+		{"of one who may define it", limited([]string{"hr-*", "ch*n"}, nil), 1, api.ResultStored, ""},
+		{"of one who may define it, by another entry", node.Definers{Required: true, Known: append(limited([]string{"hr-*"}, nil).Known, trusting(1).Known...)}, 1, api.ResultStored, ""},
+		{
+			"of one who may define others", limited([]string{"hr-*", "chai"}, nil), 1, api.ResultRefused,
+			"chain@1 is signed by iojj3XQJ, who may not define it at A: see processes of this key under `definers` in its configuration",
+		},
+		{"of one whose programs these are", limited(nil, []string{"ec*"}), 1, api.ResultStored, ""},
+		{
+			"of one who may not have them run", limited(nil, []string{"hr-*"}), 1, api.ResultRefused,
+			"chain@1 is signed by iojj3XQJ, who may not have program echo run at A: see programs of this key under `definers` in its configuration",
+		},
+		{
+			"of one who may nothing", limited([]string{}, []string{}), 1, api.ResultRefused, "chain@1 is signed by iojj3XQJ, who may not define it at A",
+		},
 		{
 			"not signed", trusting(1), 0, api.ResultRefused,
 			"chain@1 is not signed, and A takes only what a definer that it knows has signed: upload it with fmqm-define, without --unsigned",

@@ -58,10 +58,17 @@ func (n *Node) judgeTable(encoded []byte) (p *navigator.Process, isNew bool, err
 	if found && bound != p.Table.Definition {
 		return nil, false, errBound(p.Table.Process, n.name)
 	}
-	if reason := n.untrusted(p.Table.Process, p.Table.Definer); reason != "" && !found {
+	if found {
+		return p, false, nil
+	}
+	reason := n.untrusted(p.Table.Process, p.Table.Definer)
+	if reason == "" {
+		reason = n.overreaches(p.Table)
+	}
+	if reason != "" {
 		return nil, false, errors.New(reason)
 	}
-	return p, !found, nil
+	return p, true, nil
 }
 
 func errBound(id processtable.ProcessID, node processtable.NodeID) error {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,7 +43,7 @@ type Config struct {
 	// Peers has those that are listed. With AMQP a node that is not is reached over it.
 	Peers map[processtable.NodeID]Peer
 	// Definers may upload tables here; nil: the configuration does not say.
-	Definers []ed25519.PublicKey
+	Definers []Definer
 	// Operators may ask over the network; nil: everybody with an operator's certificate of
 	// the authorities in Identity.
 	Operators []string

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/ed25519"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/identity"
-	"fmqm/internal/secret"
 )
 
 // Identity is how this node proves who it is, and whom it believes: names of PEM files,
@@ -96,76 +93,6 @@ func (r *reader) credential(name string) string {
 		return ""
 	}
 	return path
-}
-
-// definers reads the keys of those who may upload tables.
-func (r *reader) definers(n *yaml.Node, c *Config) {
-	c.Definers = []ed25519.PublicKey{} // said, if only that there are none
-	r.list(n, "definers", "ed25519:KEY, or the name of a file that has such keys, one a line", func(item *yaml.Node, s string) {
-		if strings.HasPrefix(s, definerPrefix) {
-			key, err := parseDefiner(s)
-			if err != nil {
-				r.add(item, err.Error(), "write "+definerPrefix+" and the 32 bytes of the key in base64")
-				return
-			}
-			c.addDefiner(key)
-			return
-		}
-		path := ""
-		if r.fileName(item, &path); path == "" {
-			return
-		}
-		keys, err := readDefiners(path)
-		if err != nil {
-			r.add(item, err.Error(), "write a file that has keys such as "+definerPrefix+"BASE64, one a line")
-		}
-		for _, key := range keys {
-			c.addDefiner(key)
-		}
-	})
-}
-
-func (c *Config) addDefiner(key ed25519.PublicKey) {
-	if !slices.ContainsFunc(c.Definers, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
-		c.Definers = append(c.Definers, key)
-	}
-}
-
-func parseDefiner(s string) (ed25519.PublicKey, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, definerPrefix))
-	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%q is no key of a definer", s)
-	}
-	return key, nil
-}
-
-// readDefiners reads a file of keys, one a line; empty lines and those that begin with
-// # are skipped.
-func readDefiners(path string) ([]ed25519.PublicKey, error) {
-	text, err := secret.ReadFile(path, maxKeys)
-	if err != nil {
-		return nil, err
-	}
-	var keys []ed25519.PublicKey
-	number := 0
-	for line := range strings.Lines(string(text)) {
-		number++
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		if !strings.HasPrefix(line, definerPrefix) {
-			return nil, fmt.Errorf("%s, line %d: no key of a definer", path, number) // the line may be a secret in the wrong file
-		}
-		key, err := parseDefiner(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", path, number, err)
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no keys", path)
-	}
-	return keys, nil
 }
 
 // operators reads the names of those who may ask over the network.

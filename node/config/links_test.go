@@ -226,8 +226,27 @@ func TestDefiners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]ed25519.PublicKey{two, one}, c.Definers); d != "" {
+	if d := cmp.Diff([]config.Definer{{Key: two}, {Key: one}, {Key: two}}, c.Definers); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	c, _, err = load(t, "node: A\ndefiners: [{key: \""+text(one)+"\", processes: [hr-*, pay], programs: []}, {key: "+keys+", programs: [x*]}]\n", nil, config.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]config.Definer{
+		{Key: one, Processes: []string{"hr-*", "pay"}, Programs: []string{}}, {Key: one, Programs: []string{"x*"}}, {Key: two, Programs: []string{"x*"}},
+	}, c.Definers); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for text, want := range map[string]string{
+		"{processes: [x]}":                  ":2:12: a definer without a key: write key: ed25519:KEY",
+		"{key: x, process: [x]}":            `unknown key "process": did you mean processes?`,
+		"{key: /dev/null, processes: x}":    "processes is not a list",
+		"{key: /dev/null, programs: [a b]}": `"a b" cannot be the name of a process or a program: use letters, digits, _ and -, and * for any characters, as in hr-*`,
+	} {
+		if _, _, err := load(t, "node: A\ndefiners: ["+text+"]\n", nil, config.Overrides{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", text, err, want)
+		}
 	}
 	c, _, err = load(t, "node: A\ndefiners: []\n", nil, config.Overrides{})
 	if err != nil || c.Definers == nil || len(c.Definers) != 0 {

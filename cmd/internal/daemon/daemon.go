@@ -150,7 +150,11 @@ func limits(c *config.Config) node.Limits {
 // definers: who has an identity, so whose node others can reach, takes tables of those
 // that it names and of nobody else. Without either whoever reaches the node may define.
 func definers(c *config.Config) node.Definers {
-	return node.Definers{Keys: c.Definers, Required: c.Definers != nil || c.Identity != nil}
+	d := node.Definers{Required: c.Definers != nil || c.Identity != nil}
+	for _, known := range c.Definers {
+		d.Known = append(d.Known, node.Definer(known))
+	}
+	return d
 }
 
 // health is what everybody may ask, also without a certificate.

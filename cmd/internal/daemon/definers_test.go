@@ -15,6 +15,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/node/config"
 	"fmqm/processtable"
 )
 
@@ -36,7 +37,7 @@ func definer(seed byte) ed25519.PrivateKey {
 func (n *network) startTrusting(site string, seed byte) {
 	n.t.Helper()
 	c := n.config(site, "A", "B")
-	c.Definers = []ed25519.PublicKey{definer(seed).Public().(ed25519.PublicKey)}
+	c.Definers = []config.Definer{{Key: definer(seed).Public().(ed25519.PublicKey)}}
 	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(n.t)).Level(zerolog.InfoLevel)})
 	if err != nil {
 		n.t.Fatal(err)
@@ -137,7 +138,7 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 	// A definer is added and the configuration read again: then his tables are taken.
 	before := n.config("B", "A", "B")
 	after := n.config("B", "A", "B")
-	after.Definers = []ed25519.PublicKey{definer(2).Public().(ed25519.PublicKey)}
+	after.Definers = []config.Definer{{Key: definer(2).Public().(ed25519.PublicKey)}}
 	if err := n.daemons["B"].Reload(before, after); err != nil {
 		t.Fatal(err)
 	}

@@ -20,13 +20,13 @@ func TestWhoseTablesADaemonTakes(t *testing.T) {
 		{"nothing said", config.Config{}, false, 0},
 		{"insecure", config.Config{Insecure: true}, false, 0},
 		{"an identity", config.Config{Identity: &config.Identity{}}, true, 0},
-		{"definers", config.Config{Definers: []ed25519.PublicKey{key}}, true, 1},
-		{"definers, and none of them", config.Config{Definers: []ed25519.PublicKey{}}, true, 0},
-		{"both", config.Config{Identity: &config.Identity{}, Definers: []ed25519.PublicKey{key}}, true, 1},
+		{"definers", config.Config{Definers: []config.Definer{{Key: key}}}, true, 1},
+		{"definers, and none of them", config.Config{Definers: []config.Definer{}}, true, 0},
+		{"both", config.Config{Identity: &config.Identity{}, Definers: []config.Definer{{Key: key}}}, true, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := definers(&c.config); d.Required != c.required || len(d.Keys) != c.keys {
-				t.Errorf("required %v with %d keys", d.Required, len(d.Keys))
+			if d := definers(&c.config); d.Required != c.required || len(d.Known) != c.keys {
+				t.Errorf("required %v with %d keys", d.Required, len(d.Known))
 			}
 		})
 	}
