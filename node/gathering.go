@@ -90,8 +90,8 @@ func (s *gathering) await(ctx context.Context) {
 
 func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
 	if len(missing) == 0 {
-		return api.Errorf(api.CodeNotFound, "compare it with what `fmqm list --all` shows at the node where it was started",
-			"instance %s is not known at %s nor at its peers", id, n.name)
+		return api.Errorf(api.CodeNotFound, "compare it with what `fmqm list --all` shows at the node where it was started; sites tell of a process only to those that have a part in it",
+			"instance %s is not known at %s, and none of its peers tells of it", id, n.name)
 	}
 	return api.Errorf(api.CodeUnreachable, "ask again when they are back, or ask the node where it was started",
 		"instance %s is not known at the nodes that answered; no answer from %v", id, missing)

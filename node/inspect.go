@@ -91,16 +91,14 @@ func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
 
 // runs: of what is ready, the program runs, or has ended; unless that was an iteration before.
 func (l *live) runs(run attempt) {
-	lacks := run.lacks.Load()
-	switch {
-	case run.call.Iteration < l.Iterations:
-	case run.ended:
+	if run.call.Iteration < l.Iterations {
+		return
+	}
+	l.State, l.Started, l.Iterations = api.ActivityRunning, run.started, run.call.Iteration
+	if run.ended {
 		l.State = api.ActivityExecuted
-	default:
-		l.State, l.Started, l.Iterations = api.ActivityRunning, run.started, run.call.Iteration
-		if lacks != nil {
-			l.State, l.Held = api.ActivityReady, *lacks
-		}
+	} else if lacks := run.lacks.Load(); lacks != nil {
+		l.State, l.Held = api.ActivityReady, *lacks
 	}
 }
 

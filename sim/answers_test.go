@@ -20,15 +20,13 @@ import (
 
 // weave is a process whose every activity follows on some of other nodes, a part of it
 // dead: a layer's activities follow on two of the layer before each.
-func weave(layers, wide int) (text string, before map[string][]string) {
+func weave(layers, wide int) string {
 	var activities, control strings.Builder
-	before = map[string][]string{}
 	name := func(layer, i int) string { return fmt.Sprintf("a%d_%d", layer, i%wide) }
 	for l := range layers {
 		for i := range wide {
 			fmt.Fprintf(&activities, "  %s: {node: %c, program: echo", name(l, i), "ABCD"[(l+i)%4])
 			if l > 0 {
-				before[name(l, i)] = []string{name(l-1, i), name(l-1, i+1)}
 				activities.WriteString(", start: any")
 				condition := "_RC == 0"
 				if i%3 == 2 {
@@ -40,37 +38,7 @@ func weave(layers, wide int) (text string, before map[string][]string) {
 			activities.WriteString("}\n")
 		}
 	}
-	return "process: weave\nversion: 1\nstarts: [A]\nactivities:\n" + activities.String() + "control:\n" + control.String(), before
-}
-
-// misfits says what in an answer cannot be: an effect without its cause, something that
-// waits in an instance that has finished, or that is unknown without a word.
-func misfits(s api.Status, before map[string][]string) (all []string) {
-	states := map[string]api.ActivityState{}
-	for _, a := range s.Activities {
-		states[a.Activity] = a.State
-	}
-	silent := func(node string) bool {
-		return slices.ContainsFunc(s.Unreachable, func(u api.Unreachable) bool { return u.Node == node })
-	}
-	for _, a := range s.Activities {
-		over := a.State == api.ActivityTerminated || a.State == api.ActivitySkipped
-		switch {
-		case a.State == api.ActivityUnknown:
-			if !silent(a.Node) && (a.Reason == "" || len(s.Clocks) == 0) {
-				all = append(all, fmt.Sprintf("%s at %s is unknown, and nothing says why", a.Activity, a.Node))
-			}
-		case over:
-			for _, b := range before[a.Activity] {
-				if p, known := states[b]; known && p != api.ActivityTerminated && p != api.ActivitySkipped && p != api.ActivityUnknown {
-					all = append(all, fmt.Sprintf("%s is %s, and %s before it %s", a.Activity, a.State, b, p))
-				}
-			}
-		case s.State == api.InstanceFinished:
-			all = append(all, fmt.Sprintf("%s is %s, and the instance %s", a.Activity, a.State, s.State))
-		}
-	}
-	return all
+	return "process: weave\nversion: 1\nstarts: [A]\nactivities:\n" + activities.String() + "control:\n" + control.String()
 }
 
 // answers asks all sites for an instance as fast as they answer, until it has finished, and
@@ -81,7 +49,7 @@ type answers struct {
 	first                 string // that cannot be
 }
 
-func (x *answers) ask(ctx context.Context, n *sim.Network, id uuid.UUID, before map[string][]string) {
+func (x *answers) ask(ctx context.Context, n *sim.Network, id uuid.UUID, p *definition.Process) {
 	var all sync.WaitGroup
 	for _, site := range n.Sites {
 		all.Go(func() {
@@ -95,7 +63,7 @@ func (x *answers) ask(ctx context.Context, n *sim.Network, id uuid.UUID, before 
 					continue // not started yet, or down
 				}
 				last = s.State
-				x.add(s, misfits(s, before))
+				x.add(s, sim.Misfits(s, p))
 			}
 		})
 	}
@@ -123,14 +91,14 @@ func (x *answers) add(s api.Status, wrong []string) {
 func TestAnswersFitTogether(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	n, before := woven(ctx, t, 16, 12)
+	n, p := woven(ctx, t, 16, 12)
 	var x answers
 	for range 8 {
 		id := uuid.Must(uuid.NewV7())
 		if err := n.Site("A").Node().Begin(ctx, api.StartRequest{Instance: id, Process: "weave"}); err != nil {
 			t.Fatal(err)
 		}
-		x.ask(ctx, n, id, before)
+		x.ask(ctx, n, id, p)
 		for _, site := range n.Sites {
 			s, err := site.Node().Status(ctx, id)
 			if err != nil || s.State != api.InstanceFinished || len(s.Clocks)+len(s.Unreachable) > 0 {
@@ -148,7 +116,7 @@ func TestAnswersFitTogether(t *testing.T) {
 }
 
 // woven opens a network of four sites that have a weave.
-func woven(ctx context.Context, t *testing.T, layers, wide int) (n *sim.Network, before map[string][]string) {
+func woven(ctx context.Context, t *testing.T, layers, wide int) (*sim.Network, *definition.Process) {
 	t.Helper()
 	builtins, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
 		"echo": {Kind: program.KindBuiltin, Builtin: "echo"},
@@ -156,7 +124,7 @@ func woven(ctx context.Context, t *testing.T, layers, wide int) (n *sim.Network,
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err = sim.Open(sim.Options{Names: []string{"A", "B", "C", "D"}, Log: zerolog.Nop(), Registry: func(string) *program.Registry { return builtins }})
+	n, err := sim.Open(sim.Options{Names: []string{"A", "B", "C", "D"}, Log: zerolog.Nop(), Registry: func(string) *program.Registry { return builtins }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,13 +133,12 @@ func woven(ctx context.Context, t *testing.T, layers, wide int) (n *sim.Network,
 			t.Error(err)
 		}
 	})
-	text, before := weave(layers, wide)
-	processes, problems := definition.Load("weave.yaml", []byte(text))
+	processes, problems := definition.Load("weave.yaml", []byte(weave(layers, wide)))
 	if definition.HasErrors(problems) {
 		t.Fatal(problems)
 	}
 	if err := n.Upload(ctx, processes[0], "A"); err != nil {
 		t.Fatal(err)
 	}
-	return n, before
+	return n, processes[0]
 }

@@ -238,11 +238,7 @@ func (s *storm) compare(ctx context.Context, p *play) {
 
 // fits holds an answer that was given in the storm to what can be.
 func (s *storm) fits(p *play, status api.Status) {
-	before := map[string][]string{}
-	for _, c := range p.process.Control {
-		before[c.Target] = append(before[c.Target], c.Source)
-	}
-	if wrong := misfits(status, before); len(wrong) > 0 {
+	if wrong := sim.Misfits(status, p.process); len(wrong) > 0 {
 		s.t.Errorf("%s\nsays %s, and\n  - %s", p.drawn, status.State, strings.Join(wrong, "\n  - "))
 	}
 }

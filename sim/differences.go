@@ -49,6 +49,40 @@ func Differences(got api.Status, want *interpret.Result) []string {
 	return all
 }
 
+// Misfits says what in an answer about an instance cannot be, whenever it was given: an
+// activity that has ended, and one before it that has not; one that has not, in an instance
+// that has finished; one that is unknown, and nothing says why.
+func Misfits(got api.Status, p *definition.Process) (all []string) {
+	states := map[string]api.ActivityState{}
+	for _, a := range got.Activities {
+		states[a.Activity] = a.State
+		silent := func(u api.Unreachable) bool { return u.Node == a.Node }
+		switch {
+		case ended(a.State):
+		case a.State == api.ActivityUnknown:
+			if !slices.ContainsFunc(got.Unreachable, silent) && a.Reason == "" {
+				all = append(all, fmt.Sprintf("%s at %s is unknown, and nothing says why", a.Activity, a.Node))
+			}
+		case got.State == api.InstanceFinished:
+			all = append(all, fmt.Sprintf("%s is %s, and the instance %s", a.Activity, a.State, got.State))
+		}
+	}
+	if got.State == api.InstanceTerminated {
+		return all // what was ended early has not waited for anything
+	}
+	for _, c := range p.Control {
+		before, known := states[c.Source]
+		if known && ended(states[c.Target]) && !ended(before) && before != api.ActivityUnknown {
+			all = append(all, fmt.Sprintf("%s is %s, and %s before it %s", c.Target, states[c.Target], c.Source, before))
+		}
+	}
+	return all
+}
+
+func ended(s api.ActivityState) bool {
+	return s == api.ActivityTerminated || s == api.ActivitySkipped
+}
+
 // attempts are told where there was more than one.
 func attempts(a interpret.ActivityResult) int {
 	if a.Attempts > 1 {

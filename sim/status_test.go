@@ -97,8 +97,8 @@ func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
 	return f(ctx, t, d)
 }
 
-// sites opens a network of sites with these names.
-func (s *stage) sites(_ context.Context, t *testing.T, d *datadriven.TestData) string {
+// sites opens a network of sites with these names, and waits until all are linked.
+func (s *stage) sites(ctx context.Context, t *testing.T, d *datadriven.TestData) string {
 	builtins, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
 		"echo": {Kind: program.KindBuiltin, Builtin: "echo"}, "fail": {Kind: program.KindBuiltin, Builtin: "fail"},
 	}, program.Options{})
@@ -119,6 +119,19 @@ func (s *stage) sites(_ context.Context, t *testing.T, d *datadriven.TestData) s
 		names = append(names, a.Key)
 	}
 	if s.network, err = sim.Open(sim.Options{Names: names, Speed: 10, Log: zerolog.Nop(), Registry: registry}); err != nil {
+		t.Fatal(err)
+	}
+	err = sim.Until(ctx, func() (bool, error) {
+		for _, site := range s.network.Sites {
+			a, err := site.Node().Nodes(ctx)
+			apart := func(n api.Node) bool { return n.State != api.NodeSelf && n.State != "connected" }
+			if err != nil || slices.ContainsFunc(a.Nodes, apart) {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return ""
