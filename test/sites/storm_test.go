@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -44,11 +47,14 @@ func rage(t *testing.T, w weather) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.limit)
 	defer cancel()
 	started := s.startAll(ctx)
+	asked := s.askAll(ctx)
 	s.blow(ctx)
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	s.network.Connected(ctx)
+	whole, partly := asked()
+	t.Logf("of the answers given in the storm %d were whole, and %d lacked what a site did not answer", whole, partly)
 	v := s.work.Judge(ctx)
 	t.Logf("seed %d: %d kills, %d stops, %d cuts, %s; %s", w.seed, s.kills, s.stops, s.cuts, s.disk, v)
 	if s.kills < w.killings || s.cuts < w.killings/4 || len(s.work.Plays) < 100 {
@@ -124,6 +130,41 @@ func (s *storm) startAll(ctx context.Context) <-chan error {
 		ended <- errors.Join(all...)
 	}()
 	return ended
+}
+
+// askAll asks each site for instances, in the background: what is answered in the midst of
+// it fits together all the same. What it gives ends that, and counts.
+func (s *storm) askAll(ctx context.Context) (end func() (whole, partly int64)) {
+	ctx, cancel := context.WithCancel(ctx)
+	var whole, partly atomic.Int64
+	var all sync.WaitGroup
+	for name, site := range s.network.Sites {
+		r := rand.New(rand.NewPCG(uint64(s.seed), uint64(name[0])))
+		all.Go(func() {
+			for ctx.Err() == nil {
+				p := s.work.Plays[r.IntN(len(s.work.Plays))]
+				asked, done := context.WithTimeout(ctx, 3*time.Second)
+				status, err := site.Client.Status(asked, p.ID)
+				done()
+				if err != nil {
+					continue // down, or it was not started yet
+				}
+				for _, wrong := range sim.Misfits(status, p.Process) {
+					s.t.Errorf("%s of %s: %s\n%+v", p.ID, p.Process.Name, wrong, status)
+				}
+				if len(status.Unreachable) > 0 {
+					partly.Add(1)
+				} else {
+					whole.Add(1)
+				}
+			}
+		})
+	}
+	return func() (int64, int64) {
+		cancel()
+		all.Wait()
+		return whole.Load(), partly.Load()
+	}
 }
 
 // release lets so many of all instances start, in a hundred: they are started over the
