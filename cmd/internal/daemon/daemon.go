@@ -175,7 +175,7 @@ func (d *Daemon) local() http.Handler {
 	mux.Handle("GET /livez", d.health())
 	mux.Handle("GET /readyz", d.health())
 	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
-	mux.Handle("/", api.Handler(d.Node))
+	mux.Handle("/", d.commanded(api.Handler(d.Node)))
 	return mux
 }
 
@@ -214,7 +214,7 @@ func afresh(next http.Handler) http.Handler {
 func (d *Daemon) serve(l net.Listener, h http.Handler) {
 	s := &http.Server{
 		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0),
+		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: byCaller,
 	}
 	d.servers = append(d.servers, s)
 	go func() {

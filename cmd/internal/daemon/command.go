@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"fmqm/identity"
+)
+
+// callerKey is the key of a connection's caller in the context of its requests.
+type callerKey struct{}
+
+// byCaller notes who has opened a connection of the local socket, as the kernel knows it.
+func byCaller(ctx context.Context, c net.Conn) context.Context {
+	if counted, ok := c.(*counted); ok {
+		c = counted.Conn
+	}
+	socket, ok := c.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return ctx
+	}
+	var peer *unix.Ucred
+	if raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
+		return ctx
+	}
+	who := "uid " + strconv.FormatUint(uint64(peer.Uid), 10)
+	if u, err := user.LookupId(strconv.FormatUint(uint64(peer.Uid), 10)); err == nil {
+		who = "user " + u.Username
+	}
+	return context.WithValue(ctx, callerKey{}, who)
+}
+
+// caller says who asks and from where, as far as it is proved: a user of this machine, an
+// operator by his certificate, or an address alone.
+func (d *Daemon) caller(r *http.Request) (who, from string) {
+	if local, ok := r.Context().Value(callerKey{}).(string); ok {
+		return local, "the socket"
+	}
+	who = "nobody known"
+	if d.identity != nil {
+		if name, err := d.identity.Caller(r.TLS, identity.RoleOperator); err == nil {
+			who = name.String()
+		}
+	}
+	return who, host(r.RemoteAddr)
+}
+
+// commanded says in the log what an operator has commanded: everything that is asked with
+// POST but starts, which are work and no commands.
+func (d *Daemon) commanded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path == "/v1/instances" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		answer := &answered{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(answer, r)
+		who, from := d.caller(r)
+		d.log.Info().Str("by", who).Str("from", from).Str("command", strings.TrimPrefix(r.URL.Path, "/v1/")).
+			Int("status", answer.status).Msg("operator's command")
+	})
+}
+
+// answered remembers the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets an [http.ResponseController] reach the connection.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
