@@ -60,7 +60,7 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		return
 	}
 	last := b.Items[len(b.Items)-1]
-	a := &acceptance{inbox: i, tx: &queue.Tx{Accept: &queue.Accept{
+	a := &acceptance{inbox: i, open: i.node.queue.Incoming(i.peer, b.Lane), tx: &queue.Tx{Accept: &queue.Accept{
 		Peer: i.peer, Incarnation: b.From, Lane: b.Lane,
 		Number: last.Number, Count: uint64(len(b.Items)),
 		Before: b.After.Hash, Hash: last.Hash,
@@ -93,21 +93,22 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 type acceptance struct {
 	*inbox
 	tx     *queue.Tx
-	parts  []queue.Part // of this transaction, not on disk yet
+	open   queue.Incoming // what came of a message whose last part has not
 	tables []*navigator.Process
 }
 
 func (a *acceptance) add(lane message.Lane, item link.Item) error {
 	piece, err := queue.Unpack(item.Payload)
 	if err != nil {
+		a.abandon(item.Number)
 		a.aside(item.Payload, fmt.Sprintf("it cannot be read: %v", err))
 		return nil
 	}
 	encoded := piece.Data
-	if !piece.Whole {
-		if encoded, err = a.part(lane, item.Number, piece); err != nil || encoded == nil {
-			return err
-		}
+	if piece.Whole {
+		a.abandon(item.Number)
+	} else if encoded, err = a.part(lane, item.Number, piece); err != nil || encoded == nil {
+		return err
 	}
 	m, err := message.Decode(encoded)
 	if err != nil {
@@ -115,32 +116,6 @@ func (a *acceptance) add(lane message.Lane, item link.Item) error {
 		return nil
 	}
 	return a.judge(lane, m, encoded)
-}
-
-// part keeps a piece of a large message, and gives the whole of it with the last (L4).
-func (a *acceptance) part(lane message.Lane, number uint64, piece queue.Piece) ([]byte, error) {
-	first := number - uint64(piece.Index)
-	part := queue.Part{First: first, Index: piece.Index, Data: piece.Data}
-	if !piece.Last() {
-		a.parts = append(a.parts, part)
-		a.tx.Accept.Parts = append(a.tx.Accept.Parts, part)
-		return nil, nil
-	}
-	stored, err := a.node.queue.Parts(a.peer, lane, first)
-	if err != nil {
-		return nil, fmt.Errorf("accept from %s: read the parts of message %d: %w", a.peer, first, err)
-	}
-	var whole []byte
-	for _, data := range stored {
-		whole = append(whole, data...)
-	}
-	for _, p := range a.parts {
-		if p.First == first {
-			whole = append(whole, p.Data...)
-		}
-	}
-	a.tx.Accept.Whole = append(a.tx.Accept.Whole, first)
-	return append(whole, piece.Data...), nil
 }
 
 func (a *acceptance) aside(encoded []byte, reason string) {

@@ -15,6 +15,8 @@ type acceptPut struct {
 	lane  message.Lane
 	at    acceptedAt
 	parts [][]byte // keys of stored parts to remove
+	// incoming is what there is in parts now; nil: as before.
+	incoming *Incoming
 }
 
 // bindPut says under which incarnation a peer is known from now on.
@@ -50,16 +52,20 @@ func (b *builder) accept(a *Accept) {
 			b.fail(fmt.Errorf("parts from %s: %w", a.Peer, err))
 		}
 	}
+	if len(whole) > 0 {
+		put.incoming = &Incoming{}
+	}
 	for i := range a.Parts {
 		p := &a.Parts[i]
 		if whole[p.First] {
 			continue
 		}
-		if len(p.Data) > partSize || p.Index < 0 || p.Index >= maxParts {
-			b.fail(fmt.Errorf("part %d of %d bytes from %s, which cannot be", p.Index, len(p.Data), a.Peer))
+		if len(p.Data) > partSize || p.Index < 0 || p.Index >= MaxParts || p.First+uint64(p.Index) != a.Number-uint64(len(a.Parts)-1-i) {
+			b.fail(fmt.Errorf("part %d of %d bytes of the message %d from %s with items up to %d, which cannot be", p.Index, len(p.Data), p.First, a.Peer, a.Number))
 			return
 		}
 		b.large(appendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), beginRecord(nil), p.Data)
+		put.incoming = &Incoming{First: p.First, Count: p.Index + 1}
 	}
 }
 

@@ -188,10 +188,18 @@ func (m *Manager) publish(g *group) {
 		m.durable.Lock()
 		if a := w.accept; a != nil {
 			m.durable.accepted[laneKey{a.peer, a.lane}] = a.at
+			if a.incoming != nil {
+				m.durable.incoming[laneKey{a.peer, a.lane}] = *a.incoming
+			}
 		}
 		if b := w.bind; b != nil {
 			m.durable.peers[b.peer] = b.incarnation
 			if b.start != nil {
+				for lane := range message.Lane(lanes) {
+					if at := (laneKey{b.peer, lane}); b.start.anew || m.durable.accepted[at].Number == 0 {
+						delete(m.durable.incoming, at)
+					}
+				}
 				b.start.accept(b, m.durable.accepted)
 			}
 		}

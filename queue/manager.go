@@ -56,6 +56,7 @@ type Manager struct {
 	durable struct {
 		sync.Mutex
 		accepted map[laneKey]acceptedAt
+		incoming map[laneKey]Incoming
 		peers    map[processtable.NodeID]Incarnation
 		tables   map[processtable.ProcessID]processtable.DefinitionHash
 	}

@@ -44,7 +44,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
@@ -80,6 +80,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.registry.processes = map[processtable.ProcessID]*process{}
 	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
 	m.durable.accepted = map[laneKey]acceptedAt{}
+	m.durable.incoming = map[laneKey]Incoming{}
 	m.durable.peers = map[processtable.NodeID]Incarnation{}
 	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
 	m.group.lanes = map[*Transmission]bool{}

@@ -3,10 +3,12 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/queue"
@@ -142,4 +144,68 @@ func TestBeginAcceptedBeginsOnlyWhatHasNotBegun(t *testing.T) {
 	r.must(r.submit(&queue.Tx{Accept: &queue.Accept{
 		Peer: "B", Incarnation: store1, Lane: 1, Number: 8, Count: 1, Before: begin[1].Hash, Hash: queue.HashNext(begin[1].Hash, nil),
 	}}))
+}
+
+// records counts what the store has of a class of keys.
+func (r *rebinder) records(class byte) (n int) {
+	r.t.Helper()
+	engine, err := badger.Open(badger.Options{Dir: r.dir})
+	r.must(err)
+	r.must(engine.Scan(store.ScanOptions{Prefix: []byte{class}, KeysOnly: true}, func([]byte, []byte) bool {
+		n++
+		return true
+	}))
+	r.must(engine.Close())
+	return n
+}
+
+// What came of a message in parts stays over a restart, until the last part comes; parts
+// behind which their lane has gone on, as of a conversation that is over, are removed with
+// their bodies.
+func TestPartsOfWhichNothingWillComeAreRemoved(t *testing.T) {
+	r := newRebinder(t)
+	r.close()
+	chunks := r.records('c')
+	r.open()
+	if in := r.m.Incoming("B", 0); in != (queue.Incoming{First: 2, Count: 1}) {
+		t.Fatalf("after a restart %+v is known of it", in)
+	}
+	if parts, err := r.m.Parts("B", 0, 2); err != nil || len(parts) != 1 || len(parts[0]) != 200_000 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	at := r.m.Accepted("B", 0)
+	r.must(r.submit(&queue.Tx{Accept: &queue.Accept{
+		Peer: "B", Incarnation: store1, Number: 3, Count: 1, Before: at.Hash, Hash: queue.HashNext(at.Hash, []byte("another")),
+	}}))
+	r.close()
+	r.open()
+	if in := r.m.Incoming("B", 0); in != (queue.Incoming{}) {
+		t.Errorf("%+v is taken for what is to come", in)
+	}
+	r.close()
+	if parts := r.records('i'); parts != 0 {
+		t.Errorf("%d parts are kept", parts)
+	}
+	if left := r.records('c'); left >= chunks {
+		t.Errorf("%d chunks are kept, and there were %d", left, chunks)
+	}
+	r.open()
+}
+
+// Parts that do not follow one another up to the last item are refused: nobody could put
+// them together.
+func TestPartsThatCannotBe(t *testing.T) {
+	r := newRebinder(t)
+	at := r.m.Accepted("B", 0)
+	for name, parts := range map[string][]queue.Part{
+		"a gap":             {{First: 3, Index: 0}, {First: 3, Index: 2}},
+		"of two messages":   {{First: 3, Index: 0}, {First: 4, Index: 0}, {First: 3, Index: 1}},
+		"not the last item": {{First: 3, Index: 0}},
+		"too many":          {{First: 0, Index: queue.MaxParts}},
+	} {
+		err := r.submit(&queue.Tx{Accept: &queue.Accept{Peer: "B", Incarnation: store1, Number: 5, Count: 3, Before: at.Hash, Parts: parts}})
+		if err == nil || !strings.Contains(err.Error(), "which cannot be") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

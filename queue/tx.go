@@ -93,10 +93,11 @@ type Accept struct {
 	Count       uint64 // how many were
 	Before      Hash   // at Number-Count: where the items continue from
 	Hash        Hash   // after Number
-	// Parts are pieces of large messages whose last part has not come yet.
+	// Parts are pieces of the one large message that is not whole with this transaction: they
+	// follow one another, and the last one is the item Number.
 	Parts []Part
-	// Whole names, by the number of its first part, each message whose last part came:
-	// the parts that are stored of it are removed.
+	// Whole names, by the number of its first part, each message whose last part came, or of
+	// which nothing more will: the parts that are stored of it are removed.
 	Whole []uint64
 }
 
