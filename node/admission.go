@@ -88,7 +88,7 @@ func admit(peer processtable.NodeID, p *navigator.Process, h *message.Header) st
 			return fmt.Sprintf("%s has no part in %s", peer, t.Process)
 		}
 	case message.KindNotice:
-		return admitNotice(peer, p, h)
+		return admitNotice(peer, t, h)
 	case message.KindConnector:
 		return admitConnector(peer, p, h)
 	case message.KindRecord, message.KindSnapshot, message.KindTable: // none is of a process's work between sites
@@ -96,15 +96,15 @@ func admit(peer processtable.NodeID, p *navigator.Process, h *message.Header) st
 	return ""
 }
 
-func admitNotice(peer processtable.NodeID, p *navigator.Process, h *message.Header) string {
-	host, reason := hostOf(p.Table, h)
+// admitNotice: only the host of an activity tells of its error. It may do so under another
+// definition: that may be the error.
+func admitNotice(peer processtable.NodeID, t *processtable.Table, h *message.Header) string {
+	host, reason := hostOf(t, h)
 	switch {
 	case reason != "":
 		return reason
 	case host != peer:
-		return hostedElsewhere(peer, host, p.Table, h)
-	case h.Definition != p.Definition():
-		return fmt.Sprintf("it is of definition %s, the table of %s here of %s", h.Definition, p.Table.Process, p.Definition())
+		return hostedElsewhere(peer, host, t, h)
 	}
 	return ""
 }

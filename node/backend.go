@@ -56,7 +56,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	g.add(string(n.name), own)
 	s, heard := g.status(), g.heard()
 	for i := range s.Activities {
-		if a := &s.Activities[i]; a.State == api.ActivityUnknown && !heard[a.Activity] {
+		if a := &s.Activities[i]; a.State == api.ActivityUnknown && heard[a.Activity] == "" {
 			a.State = api.ActivityInactive // its node was not asked
 		}
 	}
@@ -229,7 +229,7 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	if err != nil {
 		return err
 	}
-	if len(g.roster) == 0 {
+	if !n.hasTable(g.process) {
 		return n.notKnown(g, "the table of "+g.process, "retry it at the node of the activity")
 	}
 	i := slices.IndexFunc(g.roster, func(p api.Place) bool { return p.Activity == r.Activity })
@@ -301,9 +301,9 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 		return api.Errorf(api.CodeRefused, "nothing is left to terminate", "instance %s is %s", id, s.State)
 	}
 	switch {
-	case g.origin == "":
+	case g.origin == "", g.contested != "":
 		return n.notKnown(g, fmt.Sprintf("where instance %s was started", id), "terminate it at the node where it was started")
-	case len(g.roster) == 0:
+	case !n.hasTable(g.process):
 		return n.notKnown(g, "the table of "+g.process, "terminate it at a node that has one")
 	}
 	process, err := processtable.ParseProcessID(g.process)
@@ -322,6 +322,13 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 		return e
 	}
 	return nil
+}
+
+// hasTable: what other nodes say of a process is held against its table here. Where there
+// is none nothing is done by their word.
+func (n *Node) hasTable(process string) bool {
+	id, err := processtable.ParseProcessID(process)
+	return err == nil && n.thread(id) != nil
 }
 
 // notKnown refuses a command where nobody who answered knows what it needs. Who did not

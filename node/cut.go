@@ -36,7 +36,7 @@ func (g *gathered) past() map[api.Place]bool {
 		a, known := told[p]
 		r := g.reports[p.Node]
 		switch {
-		case !known, !r.Removed.IsZero(), !over && !heard[p.Activity]:
+		case !known, !r.Removed.IsZero(), !over && heard[p.Activity] == "":
 		case a.State == api.ActivityTerminated, a.State == api.ActivitySkipped:
 		case r.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
 		default:
@@ -46,12 +46,14 @@ func (g *gathered) past() map[api.Place]bool {
 	return past
 }
 
-// heard gives the activities whose messages have come to another node.
-func (g *gathered) heard() map[string]bool {
-	heard := map[string]bool{}
-	for _, r := range g.reports {
+// heard gives the activities whose messages have come to another node, and one that says so.
+func (g *gathered) heard() map[string]string {
+	heard := map[string]string{}
+	for node, r := range g.reports {
 		for _, a := range r.Heard {
-			heard[a] = true
+			if heard[a] == "" || node < heard[a] {
+				heard[a] = node
+			}
 		}
 	}
 	return heard
@@ -71,9 +73,13 @@ func (g *gathered) behind() (nodes []processtable.NodeID) {
 // any more.
 func (g *gathered) outdated(p api.Place) api.Activity {
 	r := g.reports[p.Node]
-	reason := fmt.Sprintf("it has ended; %s tells of the instance up to clock %d only", p.Node, r.Clock)
+	who := g.heard()[p.Activity]
+	if g.reports[g.origin].State == api.InstanceFinished {
+		who = g.origin
+	}
+	reason := fmt.Sprintf("it has ended, as %s says; %s tells of the instance up to clock %d only", who, p.Node, r.Clock)
 	if r.Anew {
-		reason = fmt.Sprintf("it has ended; %s lost the record of it with its store", p.Node)
+		reason = fmt.Sprintf("it has ended, as %s says; %s lost the record of it with its store", who, p.Node)
 	}
 	return api.Activity{Activity: p.Activity, State: api.ActivityUnknown, Reason: reason}
 }

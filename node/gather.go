@@ -221,6 +221,7 @@ func (n *Node) reportTable(q tableQuestion) (tableReport, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	found = found && n.tables[id] != nil // stored, and taken up: what is asked next is answered by it
 	r := tableReport{Found: found, Reads: processtable.FormatVersion, Signed: true}
 	if refused := n.refused[id]; q.Table == "" || q.Table == refused.sum {
 		r.Refused = refused.reason

@@ -71,8 +71,12 @@ func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) 
 		}
 	}
 	missing := s.end()
-	if s.g.process == "" {
+	switch {
+	case s.g.process == "":
 		return nil, n.unknownInstance(id, missing)
+	case s.g.other != "":
+		return nil, api.Errorf(api.CodeFailed, "ask at the node where it was started",
+			"the nodes disagree about instance %s: it is of %s, and of %s as %s says", id, s.g.process, s.g.other, s.g.otherBy)
 	}
 	return s.g, nil
 }
@@ -129,8 +133,11 @@ func (s *gathering) ask(ctx context.Context) (pending bool) {
 // take adds an answer.
 func (s *gathering) take(a reply[instanceReport]) {
 	s.asked[a.Node].pending, s.asked[a.Node].answered = false, a.Err == nil
-	if a.Err == nil && a.Answer.Process != "" {
-		s.g.add(string(a.Node), a.Answer)
+	if a.Err != nil || a.Answer.Process == "" {
+		return
+	}
+	if r, believed := s.node.believed(a.Node, a.Answer); believed {
+		s.g.add(string(a.Node), r)
 	}
 }
 

@@ -18,6 +18,10 @@ func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswe
 	if err != nil {
 		return api.HistoryAnswer{}, err
 	}
+	return g.history(), nil
+}
+
+func (g *gathered) history() api.HistoryAnswer {
 	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks()}
 	if a.Unreachable == nil {
 		a.Unreachable = []api.Unreachable{}
@@ -28,7 +32,7 @@ func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswe
 	slices.SortStableFunc(a.Events, func(x, y api.HistoryEvent) int {
 		return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
 	})
-	return a, nil
+	return a
 }
 
 // watchPause is how often a watcher looks at the other nodes.
@@ -40,12 +44,12 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 	defer end()
 	seen := map[string]bool{}
 	for {
-		h, err := n.History(ctx, id)
+		g, err := n.gather(ctx, id, true)
 		if err != nil {
 			return err
 		}
-		over := len(h.Removed) > 0 // only what has ended is removed
-		for _, e := range h.Events {
+		over := !g.reports[g.origin].Removed.IsZero() // only what has ended is removed
+		for _, e := range g.history().Events {
 			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
 			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
 			if seen[key] {

@@ -22,20 +22,34 @@ type gathered struct {
 	reports     map[string]instanceReport
 	unreachable []api.Unreachable
 	tableless   []string // nodes that answered, and have no table of the process
+
+	own            bool   // this node knows the instance itself
+	other, otherBy string // the instance is said to be of another process, and by whom
+	contested      string // another node that is said to be its origin
 }
 
-// add takes what a node tells. This node's own table is believed first; the origin is the
-// one that was named first, and this node is asked before all others.
+// add takes what a node tells. This node is asked before all others, and what it knows
+// itself is not for others to change.
 func (g *gathered) add(node string, r instanceReport) {
-	g.reports[node] = r
-	if r.Known || g.process == "" {
+	switch {
+	case g.process == "":
 		g.process = r.Process
+	case g.process != r.Process && r.Known && !g.own:
+		g.other, g.otherBy = r.Process, node
+		return
+	case g.process != r.Process:
+		return
 	}
+	g.reports[node] = r
+	g.own = g.own || node == g.self && r.Known
 	if len(r.Roster) > 0 && (len(g.roster) == 0 || node == g.self) {
 		g.roster = r.Roster
 	}
-	if g.origin == "" {
+	switch {
+	case g.origin == "":
 		g.origin = r.Origin
+	case r.Origin != "" && r.Origin != g.origin && g.reports[g.self].Origin == "":
+		g.contested = r.Origin
 	}
 }
 
@@ -126,7 +140,7 @@ func (g *gathered) status() api.Status {
 		}
 	}
 	origin, ok := g.reports[g.origin]
-	if !ok || origin.State == "" {
+	if !ok || origin.State == "" || g.contested != "" {
 		s.Reason = g.noState()
 		return s
 	}
@@ -152,6 +166,8 @@ func (g *gathered) noState() string {
 	switch {
 	case g.origin == "":
 		return "none of the nodes that answered knows where it was started"
+	case g.contested != "":
+		return "the nodes disagree about where it was started: at " + g.origin + ", or at " + g.contested
 	case slices.ContainsFunc(g.unreachable, heard):
 		return "the node where it was started, " + g.origin + ", did not answer"
 	}
