@@ -103,6 +103,9 @@ func Start(o Options) (d *Daemon, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
+	if exposed := engine.Exposed(); exposed != "" {
+		log.Warn().Msg("the data directory: " + exposed + ": it has all that processes carry, and what peers trust this node by")
+	}
 	if err := d.openPrograms(c); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}

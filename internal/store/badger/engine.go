@@ -70,7 +70,9 @@ type Engine struct {
 	running int
 	failed  error // the first error of a write
 
-	side     *sideFile // nil in memory, as are follower, guard and scrubber
+	side     *sideFile // nil in memory, as are private, follower, guard and scrubber
+	private  *privacy
+	exposed  string
 	follower *follower
 	guard    *guard
 	scrubber *scrubber
@@ -127,6 +129,10 @@ func (e *Engine) open(o Options) error {
 	if e.side, err = openSide(o.Dir); err != nil {
 		return err
 	}
+	e.private = &privacy{dir: o.Dir}
+	if e.exposed, err = e.private.open(); err != nil {
+		return err
+	}
 	written, err := e.side.read()
 	if err != nil {
 		return err
@@ -151,13 +157,14 @@ func (e *Engine) open(o Options) error {
 	if last := e.Last(); last != found.last {
 		return errors.Join(damagedf("the engine reads it up to commit %d, and its files have %d", last, found.last), hide(e.db.Close()))
 	}
-	e.follower = follow(e.side, written, e.Last, func(err error) { _ = e.fail(err) })
+	e.follower = follow(e.side, written, e.Last, e.private.again, func(err error) { _ = e.fail(err) })
 	if err := e.follower.write(); err != nil {
 		e.follower.stop()
 		return errors.Join(err, hide(e.db.Close()))
 	}
 	found.pass()
-	go e.guard.watch(e.announce)
+	e.private.again()
+	go e.guard.watch(e.private.again, e.announce)
 	e.scrubber = scrub(e, o.ScrubPause)
 	return nil
 }
@@ -222,6 +229,10 @@ func (e *Engine) findLast() error {
 	e.db.SetDiscardTs(last) // compactions would keep every version until the first commit
 	return nil
 }
+
+// Exposed says what of the directory could be read by others when it was opened, and
+// whether that is over; empty: nothing.
+func (e *Engine) Exposed() string { return e.exposed }
 
 // Last implements store.Engine.
 func (e *Engine) Last() uint64 { return e.last.Load() }
@@ -426,6 +437,7 @@ func (e *Engine) close() error {
 	if err == nil {
 		err = e.closeEngine()
 	}
+	e.private.again()
 	failpoint.Hit("store.closed")
 	return errors.Join(err, e.side.close())
 }

@@ -112,6 +112,7 @@ func (s *sideFile) close() error { return s.f.Close() }
 type follower struct {
 	file   *sideFile
 	last   func() uint64 // the newest commit that is on disk
+	then   func()        // called behind each number that was written
 	failed func(error)
 	kick   chan struct{}
 	quit   chan struct{}
@@ -122,9 +123,9 @@ type follower struct {
 	written sideNumber
 }
 
-func follow(file *sideFile, written sideNumber, last func() uint64, failed func(error)) *follower {
+func follow(file *sideFile, written sideNumber, last func() uint64, then func(), failed func(error)) *follower {
 	f := &follower{
-		file: file, written: written, last: last, failed: failed,
+		file: file, written: written, last: last, then: then, failed: failed,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 		synced: make(chan struct{}, 1),
 	}
@@ -162,6 +163,7 @@ func (f *follower) run() {
 			f.failed(err)
 			return
 		}
+		f.then()
 	}
 }
 

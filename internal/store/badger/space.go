@@ -186,8 +186,9 @@ func (g *guard) restore() error {
 	return nil
 }
 
-// watch looks at the disk until stop: others may fill it, or make room.
-func (g *guard) watch(failed func(error)) {
+// watch looks at the disk until stop: others may fill it, or make room. It calls then
+// each time.
+func (g *guard) watch(then func(), failed func(error)) {
 	defer close(g.ended)
 	if g.Stop == 0 {
 		return
@@ -208,6 +209,7 @@ func (g *guard) watch(failed func(error)) {
 			failed(err)
 			return
 		}
+		then()
 	}
 }
 
