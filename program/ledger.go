@@ -45,8 +45,9 @@ var ErrSuspect = errors.New("may be what takes this machine down")
 // that is not synced: the kernel outlives the daemon. It is safe for concurrent use. A
 // nil *Ledger notes nothing.
 type Ledger struct {
-	node string
-	path string
+	node  string
+	path  string
+	where string // see where
 
 	mu       sync.Mutex
 	file     *os.File
@@ -81,7 +82,10 @@ func OpenLedger(dir string, node processtable.NodeID) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the ledger of programs: %w", err)
 	}
-	l := &Ledger{node: string(node), path: filepath.Join(dir, "programs"), standing: map[string]*standing{}, loose: map[string]bool{}}
+	if err := os.Chmod(dir, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) { // an older version's, or a copy
+		return nil, fmt.Errorf("open the ledger of programs: %w", err)
+	}
+	l := &Ledger{node: string(node), where: where(), path: filepath.Join(dir, "programs"), standing: map[string]*standing{}, loose: map[string]bool{}}
 	before, err := readLedger(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,8 +130,8 @@ func (l *Ledger) takeOver(before contents) {
 // note is lost. Those are killed before their key runs again.
 func (l *Ledger) clear(before contents) error {
 	var groups func(*process) bool
-	if here := where(); here != "" && here == before.head.Where {
-		groups = before.noted
+	if here := l.where; here != "" {
+		groups = before.noted(here)
 	}
 	s := sieve{node: l.node, key: func(k string) bool { return l.standing[k] != nil }, group: groups}
 	// What cannot be ended is loose: its key waits for it, other work does not.
@@ -244,8 +248,8 @@ func (l *Ledger) runs(c *Call, pid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.standing[c.Key]; s != nil {
-		s.PID, s.Session, s.Start = p.pid, p.session, p.start
-		_ = l.append(&record{Event: eventRuns, Key: c.Key, PID: s.PID, Session: s.Session, Start: s.Start})
+		s.PID, s.Session, s.Start, s.Where = p.pid, p.session, p.start, l.where
+		_ = l.append(&record{Event: eventRuns, Key: c.Key, PID: s.PID, Session: s.Session, Start: s.Start, Where: s.Where})
 	}
 }
 
@@ -287,7 +291,7 @@ func (l *Ledger) fail(err error) error {
 // the old one. It is synced, about once in five thousand programs.
 func (l *Ledger) compact() error {
 	var b strings.Builder
-	head := record{Event: eventLedger, Version: ledgerVersion, Node: l.node, Where: where(), Unclean: l.found.Unclean}
+	head := record{Event: eventLedger, Version: ledgerVersion, Node: l.node, Where: l.where, Unclean: l.found.Unclean}
 	b.Write(head.line())
 	for _, key := range slices.Sorted(maps.Keys(l.standing)) {
 		s := l.standing[key]

@@ -115,7 +115,7 @@ func TestTheLedgerHoldsWhatRuns(t *testing.T) {
 	}
 	during(t, l, key, `echo ready >&2; sleep 3600`, func([]string) {
 		want := regexp.MustCompile(`"event":"begin","key":"` + key + `","program":"/bin/sh","process":"purchase-order@1","instance":"0197c0de-0000-7000-8000-000000000001","activity":"credit","attempt":1}\n` +
-			`[0-9a-f]{8} {"event":"runs","key":"` + key + `","pid":\d+,("session":\d+,)?"start":\d+}\n$`)
+			`[0-9a-f]{8} {"event":"runs","where":"[^"]+","key":"` + key + `","pid":\d+,("session":\d+,)?"start":\d+}\n$`)
 		// The program may be ready before the daemon has noted its process.
 		if text := readUntil(t, filepath.Join(dir, "programs"), want.Match); !want.Match(text) {
 			t.Errorf("ledger:\n%s", text)
@@ -339,6 +339,38 @@ func TestDamagedLinesArePassedOver(t *testing.T) {
 	}
 	if _, found := openLedger(t, dir); found.Running != 1 || found.Damaged < 3 {
 		t.Errorf("found %+v", found)
+	}
+}
+
+// P2: whatever one line is lost, also the first, what outlived the daemon is gone when the
+// ledger is open.
+func TestNoOneLineIsNeeded(t *testing.T) {
+	for damaged, what := range []string{"the first line", "that an attempt began", "its process"} {
+		t.Run(what, func(t *testing.T) {
+			dir, key := t.TempDir(), uuid.NewString()
+			l, _ := openLedger(t, dir)
+			script := `echo $$ >&2; env -i sleep 3600 & echo $! >&2; trap '' TERM; echo ready >&2; wait; wait`
+			during(t, l, key, script, func(pids []string) {
+				file := filepath.Join(dir, "programs")
+				text := readUntil(t, file, func(text []byte) bool { return bytes.Contains(text, []byte(`"event":"runs"`)) })
+				lines := strings.SplitAfter(string(text), "\n")
+				lines[damaged] = "noise\x00" + lines[damaged][20:]
+				dir = t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "programs"), []byte(strings.Join(lines, "")), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, found := openLedger(t, dir)
+				if found.Unclean != 1 || found.Running != 1 || found.Killed == 0 || found.Damaged != 1 {
+					t.Errorf("found %+v", found)
+				}
+				if len(pids) != 2 || running(pids[0]) {
+					t.Errorf("processes %v: the first is still there", pids)
+				}
+				if noted := damaged != 2; running(pids[1]) && noted {
+					t.Errorf("process %s, which cleared its environment, is still there", pids[1])
+				}
+			})
+		})
 	}
 }
 

@@ -34,7 +34,7 @@ type record struct {
 
 	Version int    `json:"version,omitempty"`
 	Node    string `json:"node,omitempty"`
-	Where   string `json:"where,omitempty"`   // the kernel and the process numbers in it; see where
+	Where   string `json:"where,omitempty"`   // the kernel and the process numbers in it; see where. Also beside a PID: the first line may be damaged
 	Unclean int    `json:"unclean,omitempty"` // stops in a row before this ledger was begun
 
 	Key      string `json:"key,omitempty"`
@@ -116,27 +116,41 @@ func (c *contents) fold(r record) {
 	case eventLedger:
 		c.head = r
 	case eventStood, eventBegin:
+		c.here(&r)
 		c.standing[r.Key] = &standing{record: r, started: r.Event == eventBegin}
 		c.begun = c.begun || r.Event == eventBegin
 	case eventRuns:
-		if s := c.standing[r.Key]; s != nil {
-			s.PID, s.Session, s.Start = r.PID, r.Session, r.Start
+		s := c.standing[r.Key]
+		if s == nil { // the line before is damaged
+			s = &standing{record: r, started: true}
+			c.standing[r.Key], c.begun = s, true
 		}
+		c.here(&r)
+		s.PID, s.Session, s.Start, s.Where = r.PID, r.Session, r.Start, r.Where
 	case eventEnd:
 		delete(c.standing, r.Key)
 	}
 }
 
-// noted picks a process by the group that was noted: children that have cleared their
-// environment. The number of a group can have been given to another one meanwhile, so
-// its session and the time must fit as well.
-func (c *contents) noted(p *process) bool {
-	for _, s := range c.standing {
-		if s.started && s.PID != 0 && s.PID == p.group && s.Session == p.session && s.Start <= p.start {
-			return true
-		}
+// here says where a process was noted, for lines of older versions.
+func (c *contents) here(r *record) {
+	if r.PID != 0 && r.Where == "" {
+		r.Where = c.head.Where
 	}
-	return false
+}
+
+// noted picks processes by the groups that were noted here: children that have cleared
+// their environment. The number of a group can have been given to another one meanwhile,
+// so its session and the time must fit as well.
+func (c *contents) noted(here string) func(p *process) bool {
+	return func(p *process) bool {
+		for _, s := range c.standing {
+			if s.started && s.PID != 0 && s.Where == here && s.PID == p.group && s.Session == p.session && s.Start <= p.start {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // where names the running kernel and the space of process numbers that this process
