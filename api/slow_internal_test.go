@@ -57,10 +57,7 @@ func TestSlowBodies(t *testing.T) {
 	if got := ask(`{"A`, 100); !strings.Contains(got, "the request broke off: ") || !strings.Contains(got, "timeout") {
 		t.Errorf("a body that does not come: %s", got)
 	}
-	go func() { // after the deadline of the body
-		time.Sleep(2 * short)
-		close(more)
-	}()
+	time.AfterFunc(2*short, func() { close(more) }) // after the deadline of the body
 	if got := ask(`{"A": 1}`, 8); got != "<nil>\n" {
 		t.Errorf("a request that takes longer than its body: %s", got)
 	}

@@ -117,7 +117,6 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 	if got := w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); got != "{}" {
 		t.Errorf("C's retry: %s", got)
 	}
-
 }
 
 // Who brings a table of a process in which it has no part (a site from which processes are

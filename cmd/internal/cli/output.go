@@ -18,12 +18,12 @@ type Format string
 
 const (
 	Table Format = "table"
-	// Wide is Table without broken cells, and with all columns, also on a narrow terminal.
-	// A [Printer] has it as Table.
-	Wide  Format = "wide"
 	JSON  Format = "json"  // one object, or an array of them, over several lines
 	JSONL Format = "jsonl" // one object a line
 )
+
+// wide is Table without broken cells, and with all columns, also on a narrow terminal.
+const wide = "wide"
 
 // OutputFlag is -o, for every command that prints data.
 func OutputFlag() cli.Flag {
@@ -42,10 +42,11 @@ type Printer struct {
 func NewPrinter(c *cli.Context) (*Printer, error) {
 	s := From(c)
 	p := &Printer{Format: Format(c.String("o")), Style: NewStyle(s.Out, s.Env), w: s.Out}
-	switch p.Format {
-	case Wide:
+	if p.Format == wide {
 		p.Format = Table
 		return p, nil
+	}
+	switch p.Format {
 	case Table:
 		p.room = TerminalWidth(s.Out)
 		return p, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
 
 	"fmqm/api"
 	"fmqm/cmd/internal/daemon"
@@ -35,8 +36,11 @@ func TestEveryStopWaitsForTheEnd(t *testing.T) {
 		Node: "A", Data: filepath.Join(dir, "a"), Listen: "127.0.0.1:0", Socket: filepath.Join(dir, "s"),
 		Programs: map[processtable.ProgramID]program.Spec{"gate": {
 			Kind: program.KindExec, Concurrency: 1, Timeout: time.Minute,
-			Exec: []string{"/bin/sh", "-c", "touch '" + begun + "'; while [ ! -e '" + gate + "' ]; do sleep 0.02; done; touch '" + done + "'"},
+			Exec: []string{"/bin/sh", "-c", "echo > '" + begun + "'; while [ ! -e '" + gate + "' ]; do sleep 0.02; done; touch '" + done + "'"},
 		}},
+	}
+	if err := unix.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()})
 	if err != nil {
@@ -49,8 +53,8 @@ func TestEveryStopWaitsForTheEnd(t *testing.T) {
 	if _, err := d.Node.Start(t.Context(), start); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := os.Stat(begun); err != nil; _, err = os.Stat(begun) {
-		time.Sleep(time.Millisecond)
+	if _, err := os.ReadFile(begun); err != nil { // once the program writes
+		t.Fatal(err)
 	}
 	stopped := make(chan error, 2)
 	for range 2 {
