@@ -60,7 +60,7 @@ func (a *Activity) Conclude(s *State, r Result, now time.Time) Effects {
 	if s.Stopped {
 		return a.stop(s)
 	}
-	if r.Err == "" && r.RC != 0 && !a.RCIsData { // R10
+	if r.Err == "" && !a.hasEnded(r) { // R10
 		r.Err = fmt.Sprintf("return code %d, and no condition or mapping of %s reads %s", r.RC, a.Name, condition.RC)
 	}
 	if r.Err != "" {
@@ -69,24 +69,49 @@ func (a *Activity) Conclude(s *State, r Result, now time.Time) Effects {
 	return a.evaluate(s, r, now)
 }
 
-// evaluate takes an output container through the exit and transition conditions.
-func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
-	done := true
+// hasEnded: a return code is 0, or data (R10).
+func (a *Activity) hasEnded(r Result) bool { return r.RC == 0 || a.RCIsData }
+
+// Judge evaluates the conditions of a result, or gives nil where none are asked for it.
+// It may run beside everything else.
+func (a *Activity) Judge(r Result) *Judgement {
+	if r.Err != "" || !a.hasEnded(r) {
+		return nil
+	}
+	return a.judge(r)
+}
+
+func (a *Activity) judge(r Result) *Judgement {
+	j := &Judgement{done: true}
+	var err error
 	if a.exit != nil {
-		var err error
-		if done, err = a.exit.Eval(r.Output, r.RC); err != nil { // R12
-			return a.failEvaluated(s, r, fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err), now)
+		if j.done, err = a.exit.Eval(r.Output, r.RC); err != nil { // R12
+			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
+			return j
 		}
 	}
-	if !done {
+	if j.done {
+		if j.truths, err = a.transitions(r); err != nil {
+			j.reason = err.Error()
+		}
+	}
+	return j
+}
+
+// evaluate takes an output container through the exit and transition conditions.
+func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
+	j := r.Judged
+	if j == nil {
+		j = a.judge(r)
+	}
+	switch {
+	case j.reason != "":
+		return a.failEvaluated(s, r, j.reason, now)
+	case !j.done:
 		return a.again(s, r, now)
 	}
-	truths, err := a.transitions(r)
-	if err != nil {
-		return a.failEvaluated(s, r, err.Error(), now)
-	}
 	at := s.progress()
-	return a.terminate(s, r, truths, Outcome{
+	return a.terminate(s, r, j.truths, Outcome{
 		What: Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
 	})
 }

@@ -77,4 +77,14 @@ type Result struct {
 	Final   bool // with Err: it is not repeated, whatever attempts are left
 	Started time.Time
 	Ended   time.Time
+	Judged  *Judgement // of this very result, made beforehand; nil: Conclude makes it
+}
+
+// Judgement is what an activity's conditions make of a result. It is all that may take
+// long in concluding, since conditions search texts and lists, and it needs nothing but the
+// result: it is made where the program ran, and not on the process thread.
+type Judgement struct {
+	done   bool            // the exit condition is TRUE
+	truths []message.Truth // of the outgoing control connectors, where done
+	reason string          // a condition failed (R12)
 }

@@ -237,6 +237,9 @@ func (t *thread) invoke(run *invocation) {
 		defer cancel()
 		failpoint.Hit("program.begin")
 		result := t.attempt(ctx, run)
+		if result != nil {
+			result.Judged = run.activity.Judge(*result) // here: conditions may take long
+		}
 		failpoint.Hit("program.ended")
 		t.meter.running.Add(-1)
 		t.places.Release(run.activity.Program)

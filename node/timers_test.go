@@ -91,7 +91,11 @@ func (s *story) observe(r queue.AuditRecord) {
 		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed", n, r.Attempt))
 	case queue.EventInError:
 		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed, in error", n, r.Attempt))
-	case queue.EventStarted, queue.EventEnded, queue.EventTerminated, queue.EventSkipped, queue.EventStopped,
+	case queue.EventTerminated:
+		if r.Activity != "x" {
+			s.heard = append(s.heard, fmt.Sprintf("%d: %s ran", n, r.Activity))
+		}
+	case queue.EventStarted, queue.EventEnded, queue.EventSkipped, queue.EventStopped,
 		queue.EventIterated, queue.EventRetried, queue.EventPassed, queue.EventDropped:
 	}
 }
