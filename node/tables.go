@@ -28,8 +28,18 @@ func (n *Node) loadTables() error {
 	return nil
 }
 
-// prepare reads a table and checks that it is for this node.
+// prepare reads a table and makes ready what its process thread needs: it loads every
+// condition, so it is done for tables that are stored, or are about to be.
 func (n *Node) prepare(encoded []byte) (*navigator.Process, error) {
+	t, err := n.readTable(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return navigator.Prepare(t)
+}
+
+// readTable reads a table and checks that it is for this node.
+func (n *Node) readTable(encoded []byte) (*processtable.Table, error) {
 	t, err := processtable.Decode(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("read process table: %w", err)
@@ -37,38 +47,55 @@ func (n *Node) prepare(encoded []byte) (*navigator.Process, error) {
 	if t.Node != n.name {
 		return nil, fmt.Errorf("table of %s is for node %s, this is %s", t.Process, t.Node, n.name)
 	}
-	return navigator.Prepare(t)
+	return t, nil
 }
 
-// judgeTable says whether a table may be stored here: name@version is bound to one
-// definition for ever (N3), and its definer is one that this node trusts (invariant 11).
-// New is false if it is there already.
+// judgeTable says whether a table may be stored here, and prepares it. New is false if it
+// is there already.
 func (n *Node) judgeTable(encoded []byte) (p *navigator.Process, isNew bool, err error) {
-	if limit := n.limits.Load().Table; limit > 0 && len(encoded) > limit {
-		return nil, false, fmt.Errorf("the table has %d bytes, %s takes %d: raise limits.table there, or split the process", len(encoded), n.name, limit)
+	if err := n.fitsLimit(encoded); err != nil {
+		return nil, false, err
 	}
-	p, err = n.prepare(encoded)
+	t, err := n.readTable(encoded)
 	if err != nil {
 		return nil, false, err
 	}
-	_, bound, found, err := n.queue.Table(p.Table.Process)
-	if err != nil {
-		return nil, false, fmt.Errorf("look for table of %s: %w", p.Table.Process, err)
+	if isNew, err = n.mayStore(t); err != nil {
+		return nil, false, err
 	}
-	if found && bound != p.Table.Definition {
-		return nil, false, errBound(p.Table.Process, n.name)
+	p, err = navigator.Prepare(t)
+	return p, isNew && err == nil, err
+}
+
+func (n *Node) fitsLimit(encoded []byte) error {
+	if limit := n.limits.Load().Table; limit > 0 && len(encoded) > limit {
+		return fmt.Errorf("the table has %d bytes, %s takes %d: raise limits.table there, or split the process", len(encoded), n.name, limit)
+	}
+	return nil
+}
+
+// mayStore says whether a table of this node may be stored: name@version is bound to one
+// definition for ever (N3), and its definer is one whom this node trusts with it (invariant
+// 11). New is false if it is there already. It changes nothing and prepares nothing.
+func (n *Node) mayStore(t *processtable.Table) (isNew bool, err error) {
+	_, bound, found, err := n.queue.Table(t.Process)
+	if err != nil {
+		return false, fmt.Errorf("look for table of %s: %w", t.Process, err)
+	}
+	if found && bound != t.Definition {
+		return false, errBound(t.Process, n.name)
 	}
 	if found {
-		return p, false, nil
+		return false, nil
 	}
-	reason := n.untrusted(p.Table.Process, p.Table.Definer)
+	reason := n.untrusted(t.Process, t.Definer)
 	if reason == "" {
-		reason = n.overreaches(p.Table)
+		reason = n.overreaches(t)
 	}
 	if reason != "" {
-		return nil, false, errors.New(reason)
+		return false, errors.New(reason)
 	}
-	return p, true, nil
+	return true, nil
 }
 
 func errBound(id processtable.ProcessID, node processtable.NodeID) error {

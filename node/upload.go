@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"fmqm/api"
@@ -21,40 +22,49 @@ const (
 	uploadPause   = 50 * time.Millisecond
 )
 
-// upload is one request's work.
+// upload is one request's work: the tables of any number of processes, which are stored
+// all or none.
 type upload struct {
 	node    *Node
 	request api.UploadRequest
 	tables  []*processtable.Table
-	own     []*navigator.Process // the tables of this node that are new here
-	ownData [][]byte
+	own     []int                                  // indexes of the tables of this node that are new here
 	formats map[processtable.ProcessID]otherFormat // what nodes have in another format than the upload's
-	answer  api.UploadAnswer
+	met     map[processtable.NodeID]bool           // sites to which this upload made a link
+
+	definitions map[processtable.ProcessID]map[processtable.DefinitionHash]bool // in this upload; made when asked for
+
+	answer api.UploadAnswer
 }
 
 // Upload plans first: what changes at which node. Then, if no node refuses, it stores
-// the table of this node and puts those of the others on their way.
+// the tables of this node and puts those of the others on their way. A plan, and an upload
+// that is refused, leave nothing behind: no link, no queue, nothing prepared.
 func (n *Node) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
-	u := &upload{node: n, request: r, formats: map[processtable.ProcessID]otherFormat{}, answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}}}
+	u := &upload{
+		node: n, request: r,
+		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{},
+		answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}},
+	}
 	for _, table := range r.Tables {
 		t, err := decodeUpload(table)
 		if err != nil {
 			return api.UploadAnswer{}, err
 		}
 		u.tables = append(u.tables, t)
-		n.Meet(t.Node)
 	}
 	if err := u.plan(ctx); err != nil {
 		return api.UploadAnswer{}, asAPI(err)
 	}
 	u.warn(ctx)
-	if r.PlanOnly {
+	if r.PlanOnly || u.refused() {
 		return u.answer, nil
 	}
-	if u.refused() {
+	own, ok := u.prepare()
+	if !ok {
 		return u.answer, nil
 	}
-	if err := u.send(ctx); err != nil {
+	if err := u.send(ctx, own); err != nil {
 		return api.UploadAnswer{}, asAPI(err)
 	}
 	u.await(ctx)
@@ -74,40 +84,101 @@ func decodeUpload(table api.Table) (*processtable.Table, error) {
 
 // plan says for each table what it would do.
 func (u *upload) plan(ctx context.Context) error {
-	n := u.node
+	answers := u.ask(ctx)
+	seen := map[message.Queue]bool{}
 	for i, t := range u.tables {
 		line := api.UploadNode{Node: string(t.Node), Process: t.Process.String(), Plan: api.PlanUnknown}
+		at := message.Queue{Process: t.Process, Node: t.Node}
+		again := seen[at]
+		seen[at] = true
 		switch {
-		case t.Node == n.name:
-			p, isNew, err := n.judgeTable(u.request.Tables[i].Table)
-			switch {
-			case err != nil:
-				line.Plan, line.Reason = api.PlanRefuse, err.Error()
-			case isNew && u.otherwiseBound(p):
-				line.Plan, line.Reason = api.PlanRefuse, fmt.Sprintf("%s has two definitions in this upload: raise the version of one", t.Process)
-			case isNew:
-				line.Plan, u.own, u.ownData = api.PlanAdd, append(u.own, p), append(u.ownData, u.request.Tables[i].Table)
-			default:
-				line.Plan = api.PlanUnchanged
-				encoded, _, _, err := n.queue.Table(t.Process)
-				if err != nil {
-					return fmt.Errorf("read the table of %s: %w", t.Process, err)
-				}
-				u.found(t, processtable.FormatOf(encoded))
-			}
-		case n.Link(t.Node) == nil:
-			line.Reason = fmt.Sprintf("%s has no link to it: the table waits until one is configured", n.name)
-			if !u.request.AllowNewNode {
-				line.Plan = api.PlanRefuse
-				line.Reason = fmt.Sprintf("%s has no link to node %s: add it to links.peers, or allow a node that is not there yet (--allow-new-node)", n.name, t.Node)
+		case again && !u.otherwiseBound(t):
+			line.Plan, line.Reason = api.PlanUnchanged, "it is in this upload already"
+		case u.otherwiseBound(t):
+			line.Plan, line.Reason = api.PlanRefuse, fmt.Sprintf("%s has two definitions in this upload: raise the version of one", t.Process)
+		case t.Node == u.node.name:
+			if err := u.planOwn(i, &line); err != nil {
+				return err
 			}
 		default:
-			u.planRemote(ctx, t, u.request.Tables[i].Table, &line)
+			u.planOther(t, answers[i], &line)
 		}
 		u.answer.Nodes = append(u.answer.Nodes, line)
 	}
 	u.refuseMixed()
 	return nil
+}
+
+// planOwn says what a table of this node would do.
+func (u *upload) planOwn(i int, line *api.UploadNode) error {
+	n, t := u.node, u.tables[i]
+	err := n.fitsLimit(u.request.Tables[i].Table)
+	isNew := false
+	if err == nil {
+		isNew, err = n.mayStore(t)
+	}
+	switch {
+	case err != nil:
+		line.Plan, line.Reason = api.PlanRefuse, err.Error()
+		return nil
+	case isNew:
+		line.Plan, u.own = api.PlanAdd, append(u.own, i)
+		return nil
+	}
+	line.Plan = api.PlanUnchanged
+	encoded, _, _, err := n.queue.Table(t.Process)
+	if err != nil {
+		return fmt.Errorf("read the table of %s: %w", t.Process, err)
+	}
+	u.found(t, processtable.FormatOf(encoded))
+	return nil
+}
+
+// planOther says what a table of another node would do, as far as that is known without
+// making a link to it.
+func (u *upload) planOther(t *processtable.Table, r reply[tableReport], line *api.UploadNode) {
+	n := u.node
+	linked := n.Link(t.Node) != nil
+	switch {
+	case linked && r.Err == nil:
+		u.planAnswered(t, r.Answer, line)
+	case linked:
+		line.Reason = "it is not heard now: " + n.linkReason(t.Node)
+	case n.pathTo(t.Node):
+		line.Reason = fmt.Sprintf("%s has had nothing to do with it yet: a link is made when the table is sent", n.name)
+	case u.request.AllowNewNode:
+		line.Reason = fmt.Sprintf("%s has no link to it: the table waits until one is configured", n.name)
+	default:
+		line.Plan = api.PlanRefuse
+		line.Reason = fmt.Sprintf("%s has no link to node %s: add it to links.peers, or allow a node that is not there yet (--allow-new-node)", n.name, t.Node)
+	}
+}
+
+// ask asks the nodes of tables about them: all nodes at once, and each about one after the
+// other, until it does not answer.
+func (u *upload) ask(ctx context.Context) []reply[tableReport] {
+	answers := make([]reply[tableReport], len(u.tables))
+	tables := map[processtable.NodeID][]int{}
+	for i, t := range u.tables {
+		if t.Node != u.node.name {
+			tables[t.Node] = append(tables[t.Node], i)
+		}
+	}
+	var all sync.WaitGroup
+	for node, of := range tables {
+		all.Go(func() {
+			var err error
+			for _, i := range of {
+				if err == nil {
+					answers[i] = askAll[tableReport](ctx, u.node, []processtable.NodeID{node}, askTable, question(u.tables[i], u.request.Tables[i].Table))[0]
+					err = answers[i].Err
+				}
+				answers[i].Err = err
+			}
+		})
+	}
+	all.Wait()
+	return answers
 }
 
 // found notes the format of a table that a node has already, of the same definition.
@@ -137,20 +208,19 @@ func (u *upload) refuseMixed() {
 	}
 }
 
-// otherwiseBound reports whether this upload brings another definition of p as well (N3).
-func (u *upload) otherwiseBound(p *navigator.Process) bool {
-	return slices.ContainsFunc(u.own, func(other *navigator.Process) bool {
-		return other.Table.Process == p.Table.Process && other.Table.Definition != p.Table.Definition
-	})
-}
-
-func (u *upload) planRemote(ctx context.Context, t *processtable.Table, encoded []byte, line *api.UploadNode) {
-	r := askAll[tableReport](ctx, u.node, []processtable.NodeID{t.Node}, askTable, question(t, encoded))[0]
-	if r.Err != nil {
-		line.Reason = "it is not heard now: " + u.node.linkReason(t.Node)
-		return
+// otherwiseBound reports whether this upload brings another definition of t's process as
+// well (N3).
+func (u *upload) otherwiseBound(t *processtable.Table) bool {
+	if u.definitions == nil {
+		u.definitions = map[processtable.ProcessID]map[processtable.DefinitionHash]bool{}
+		for _, t := range u.tables {
+			if u.definitions[t.Process] == nil {
+				u.definitions[t.Process] = map[processtable.DefinitionHash]bool{}
+			}
+			u.definitions[t.Process][t.Definition] = true
+		}
 	}
-	u.planAnswered(t, r.Answer, line)
+	return len(u.definitions[t.Process]) > 1
 }
 
 // planAnswered says what the upload would do at a node that has answered.
@@ -218,13 +288,29 @@ func (u *upload) refused() bool {
 	return true
 }
 
+// prepare makes the new tables of this node ready. One that cannot be is refused, and so is
+// the upload.
+func (u *upload) prepare() ([]*navigator.Process, bool) {
+	var own []*navigator.Process
+	for _, i := range u.own {
+		p, err := navigator.Prepare(u.tables[i])
+		if err != nil {
+			u.answer.Nodes[i].Plan, u.answer.Nodes[i].Reason = api.PlanRefuse, err.Error()
+			u.refused()
+			return nil, false
+		}
+		own = append(own, p)
+	}
+	return own, true
+}
+
 // send puts everything in one transaction: this node's tables, and the others' into
 // their transmission queues.
-func (u *upload) send(ctx context.Context) error {
+func (u *upload) send(ctx context.Context, own []*navigator.Process) error {
 	n := u.node
 	tx := &queue.Tx{}
-	for i, p := range u.own {
-		tx.Tables = append(tx.Tables, record(p, u.ownData[i]))
+	for at, i := range u.own {
+		tx.Tables = append(tx.Tables, record(own[at], u.request.Tables[i].Table))
 	}
 	for i, t := range u.tables {
 		line := &u.answer.Nodes[i]
@@ -250,24 +336,44 @@ func (u *upload) send(ctx context.Context) error {
 	if err := n.commit(ctx, tx); err != nil {
 		return fmt.Errorf("store the upload at %s: %w", n.name, err)
 	}
-	for _, p := range u.own {
+	for _, m := range tx.Put {
+		if peer := m.Queue.Node; n.Link(peer) == nil {
+			n.Meet(peer)
+			u.met[peer] = n.Link(peer) != nil
+		}
+	}
+	for i, t := range u.tables {
+		if u.met[t.Node] {
+			u.answer.Nodes[i].Reason = "it is not heard yet: " + n.linkReason(t.Node)
+		}
+	}
+	for _, p := range own {
 		n.install(p)
 	}
 	return nil
 }
 
 // await asks the nodes that are heard what became of their tables; those that are not
-// stay queued.
+// stay queued. A link that was just made has a moment to be connected.
 func (u *upload) await(ctx context.Context) {
 	n := u.node
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
+	fresh, end := context.WithTimeout(ctx, gatherTimeout)
+	defer end()
 	for i, t := range u.tables {
 		line := &u.answer.Nodes[i]
 		for line.Result == api.ResultQueued && ctx.Err() == nil {
 			l := n.Link(t.Node)
-			if l == nil || l.Status().State != link.StateConnected {
+			if l == nil {
 				break
+			}
+			if state := l.Status().State; state != link.StateConnected {
+				if state != link.StateConnecting || !u.met[t.Node] || fresh.Err() != nil {
+					break
+				}
+				pause(fresh, uploadPause)
+				continue
 			}
 			r := askAll[tableReport](ctx, n, []processtable.NodeID{t.Node}, askTable, question(t, u.request.Tables[i].Table))[0]
 			switch {
@@ -345,9 +451,13 @@ func unregistered(t *processtable.Table, r nodeReport) []string {
 // to. Sink may be at any node where an instance may start.
 func unlinked(t *processtable.Table, r nodeReport) []string {
 	var out []string
+	known := map[string]bool{string(t.Node): true}
+	for _, peer := range r.Peers {
+		known[peer] = true
+	}
 	add := func(node processtable.NodeID) {
-		name := string(node)
-		if node != t.Node && !slices.Contains(r.Peers, name) && !slices.Contains(out, name) {
+		if name := string(node); !known[name] {
+			known[name] = true
 			out = append(out, name)
 		}
 	}

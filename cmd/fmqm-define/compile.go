@@ -77,7 +77,7 @@ func tableFormatFlag() cli.Flag {
 // compile gives the tables of a process one by one, in the format that --table-format asks
 // for.
 func (s *source) compile(c *cli.Context, p *definition.Process, each func(t *processtable.Table, encoded []byte) error) (definition.Manifest, error) {
-	m, err := definition.CompileEach(p, definition.CompileOptions{TableFormat: c.Int(tableFormat), AsWritten: s.asWritten}, each)
+	m, err := definition.CompileEach(p, definition.CompileOptions{TableFormat: c.Int(tableFormat), AsWritten: s.asWritten[processID(p)]}, each)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", s.name, err)
 	}

@@ -34,7 +34,7 @@ type source struct {
 	text        *definition.Source
 	processes   []*definition.Process
 	diagnostics []definition.Diagnostic
-	asWritten   bool // compiled with conditions as the file has them; see planUpload
+	asWritten   map[string]bool // processes that are compiled with conditions as the file has them; see planUpload
 }
 
 // load reads and checks a definition file. An error is about reading it.
@@ -54,21 +54,52 @@ func load(c *cli.Context, file string) (*source, error) {
 // loadWhole is load for commands that need processes: diagnostics go to standard error,
 // and one of them that is an error ends the command.
 func loadWhole(c *cli.Context, file string) (*source, error) {
-	s, err := load(c, file)
+	all, err := loadAll(c, []string{file})
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range definition.First(s.diagnostics, mostShown, "see fmqm-define check --all") {
-		shared.Talk(c, "%s", strings.TrimSuffix(s.text.Text(d), "\n"))
-	}
-	if wrong, _ := count(s.diagnostics); wrong > 0 {
-		return nil, shared.Failedf("%s: %s: correct the file, then try again", s.name, plural(wrong, "error"))
-	}
-	if len(s.processes) == 0 {
-		return nil, shared.Failedf("%s: there is no process in it: begin with `process: NAME` and `version: 1`", s.name)
-	}
-	return s, nil
+	return all[0], nil
 }
+
+// loadAll is loadWhole for several files, which are one whole: what is wrong is told of all of
+// them, and no process may be in two.
+func loadAll(c *cli.Context, files []string) ([]*source, error) {
+	if readsStdin(files...) > 1 {
+		return nil, shared.Usagef("- is there more than once: standard input can be read once")
+	}
+	all := make([]*source, len(files))
+	var wrong []string
+	in := map[string]string{} // the file of each process
+	for i, file := range files {
+		s, err := load(c, file)
+		if err != nil {
+			wrong = append(wrong, err.Error())
+			continue
+		}
+		all[i] = s
+		for _, d := range definition.First(s.diagnostics, mostShown, "see fmqm-define check --all") {
+			shared.Talk(c, "%s", strings.TrimSuffix(s.text.Text(d), "\n"))
+		}
+		if n, _ := count(s.diagnostics); n > 0 {
+			wrong = append(wrong, fmt.Sprintf("%s: %s: correct the file, then try again", s.name, plural(n, "error")))
+		} else if len(s.processes) == 0 {
+			wrong = append(wrong, s.name+": there is no process in it: begin with `process: NAME` and `version: 1`")
+		}
+		for _, p := range s.processes {
+			if first, ok := in[processID(p)]; ok {
+				wrong = append(wrong, fmt.Sprintf("%s: process %s is also in %s: name one of the two files only, or raise the version of one", s.name, processID(p), first))
+			}
+			in[processID(p)] = s.name
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, shared.Failedf("%s", strings.Join(wrong, "\n"))
+	}
+	return all, nil
+}
+
+// processID is NAME@VERSION.
+func processID(p *definition.Process) string { return fmt.Sprintf("%s@%d", p.Name, p.Version) }
 
 // readFile reads a file, or standard input where it is called -: one byte more than most
 // of it, so that who has a limit sees that it is over it.

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -19,11 +20,11 @@ import (
 func uploadCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "upload",
-		Usage:     "compile a definition and send each node its table",
-		ArgsUsage: "FILE",
-		Description: `The node at ADDR gets its own table and passes the others on. First it says what
-changes at which node; then the tables are sent, unless a node refuses: then none
-is. For each node the report says stored, queued (it was not heard from yet, and
+		Usage:     "compile definitions and send each node its tables",
+		ArgsUsage: "FILE...",
+		Description: `The node at ADDR gets its own tables and passes the others on. First it says what
+changes at which node; then the tables are sent, unless a node refuses one: then
+none is, of any file. For each node and process the report says stored, queued (it was not heard from yet, and
 gets its table when it is), unchanged or refused, and why. It ends with 0 if no
 table was refused, and with 4 if one was.
 
@@ -32,6 +33,7 @@ Every table is signed, so that nodes can insist on who defines what they run
 own, ~/.config/fmqm/definer.key, which is made if it is not there; see keygen.`,
 		UsageText: `fmqm-define upload purchase-order.yaml --to http://127.0.0.1:7411
 fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
+fmqm-define upload processes/*.yaml --plan
 fmqm-define upload --allow-new-node purchase-order.yaml
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
@@ -53,7 +55,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := loadWhole(c, c.Args().First())
+	sources, err := loadAll(c, c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func upload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	request, plan, err := planUpload(c, client, s, key)
+	request, plan, err := planUpload(c, client, sources, key)
 	if err != nil {
 		return err
 	}
@@ -95,33 +97,55 @@ func upload(c *cli.Context) error {
 	return report(printer, done.Nodes)
 }
 
-// planUpload compiles the processes, and asks what their upload would change. Conditions are
-// compiled in their canonical text; where that is refused, and would not be as the file has
-// them, it is done so: before texts were canonical a definition was bound to those.
-func planUpload(c *cli.Context, client *api.Client, s *source, key ed25519.PrivateKey) (api.UploadRequest, api.UploadAnswer, error) {
-	request, plan, err := askPlan(c, client, s, key)
+// planUpload compiles the processes of all files, and asks what their upload would change.
+// Conditions are compiled in their canonical text; a process of which that is refused, and
+// would not be as its file has it, is compiled so: before texts were canonical a definition
+// was bound to those.
+func planUpload(c *cli.Context, client *api.Client, sources []*source, key ed25519.PrivateKey) (api.UploadRequest, api.UploadAnswer, error) {
+	request, plan, err := askPlan(c, client, sources, key)
 	if err != nil || !refuses(plan) {
 		return request, plan, err
 	}
-	written := *s
-	written.asWritten = true
-	if before, other, err := askPlan(c, client, &written, key); err == nil && !refuses(other) {
+	refused := map[string]bool{}
+	for _, l := range plan.Nodes {
+		refused[l.Process] = refused[l.Process] || l.Plan == api.PlanRefuse
+	}
+	written := make([]*source, len(sources))
+	for i, s := range sources {
+		as := *s
+		as.asWritten = refused
+		written[i] = &as
+	}
+	if before, other, err := askPlan(c, client, written, key); err == nil && !refuses(other) {
 		return before, other, nil
 	}
 	return request, plan, nil
 }
 
-func askPlan(c *cli.Context, client *api.Client, s *source, key ed25519.PrivateKey) (r api.UploadRequest, plan api.UploadAnswer, err error) {
-	tables, err := s.tables(c, key)
-	if err != nil {
-		return r, plan, err
+func askPlan(c *cli.Context, client *api.Client, sources []*source, key ed25519.PrivateKey) (r api.UploadRequest, plan api.UploadAnswer, err error) {
+	r = api.UploadRequest{AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
+	size := 0
+	for _, s := range sources {
+		tables, err := s.tables(c, key)
+		if err != nil {
+			return r, plan, err
+		}
+		for _, t := range tables {
+			size += base64.StdEncoding.EncodedLen(len(t.Table)) + uploadOverhead
+		}
+		r.Tables = append(r.Tables, tables...)
 	}
-	r = api.UploadRequest{Tables: tables, AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
+	if size > api.MaxUpload {
+		return r, plan, shared.Failedf("the tables take %s together, and an upload %s: name fewer files at once", shared.Bytes(int64(size)), shared.Bytes(api.MaxUpload))
+	}
 	if plan, err = send(c, client, r, "asking what would change"); err != nil {
 		err = fmt.Errorf("plan the upload: %w", err)
 	}
 	return r, plan, err
 }
+
+// uploadOverhead is how many bytes of a request there are beside each table, at most.
+const uploadOverhead = 512
 
 func refuses(plan api.UploadAnswer) bool {
 	return slices.ContainsFunc(plan.Nodes, func(l api.UploadNode) bool { return l.Plan == api.PlanRefuse })
