@@ -26,12 +26,12 @@ func TestCut(t *testing.T) {
 	}{
 		{"both tell the same", api.InstanceRunning, said{state: "terminated"}, said{state: "running", heard: "a"}, "terminated, running", ""},
 		{"nothing has come yet", api.InstanceRunning, said{state: "terminated"}, said{state: "inactive"}, "terminated, inactive", ""},
-		{"b works on what a, asked before, had not ended", api.InstanceRunning, said{state: "running"}, said{state: "running", heard: "a"}, "unknown: it has ended; A tells of the instance up to clock 3 only, running", "A"},
-		{"b waits beside the end", api.InstanceFinished, said{state: "terminated"}, said{state: "waiting", heard: "a"}, "terminated, unknown: it has ended; B tells of the instance up to clock 7 only", "B"},
+		{"b works on what a, asked before, had not ended", api.InstanceRunning, said{state: "running"}, said{state: "running", heard: "a"}, "unknown: it has ended, as B says; A tells of the instance up to clock 3 only, running", "A"},
+		{"b waits beside the end", api.InstanceFinished, said{state: "terminated"}, said{state: "waiting", heard: "a"}, "terminated, unknown: it has ended, as A says; B tells of the instance up to clock 7 only", "B"},
 		{"all have ended", api.InstanceFinished, said{state: "terminated"}, said{state: "skipped"}, "terminated, skipped", ""},
 		{"an operator has ended it: b has not heard", api.InstanceTerminated, said{state: "terminated"}, said{state: "running", heard: "a"}, "terminated, running", ""},
-		{"b has lost its store", api.InstanceFinished, said{state: "terminated"}, said{state: "inactive", anew: true}, "terminated, unknown: it has ended; B lost the record of it with its store", ""},
-		{"a has lost its store, and b has not", api.InstanceRunning, said{state: "inactive", anew: true}, said{state: "running", heard: "a"}, "unknown: it has ended; A lost the record of it with its store, running", ""},
+		{"b has lost its store", api.InstanceFinished, said{state: "terminated"}, said{state: "inactive", anew: true}, "terminated, unknown: it has ended, as A says; B lost the record of it with its store", ""},
+		{"a has lost its store, and b has not", api.InstanceRunning, said{state: "inactive", anew: true}, said{state: "running", heard: "a"}, "unknown: it has ended, as B says; A lost the record of it with its store, running", ""},
 		{"b has lost its store, and does it again", api.InstanceFinished, said{state: "terminated"}, said{state: "running", anew: true}, "terminated, running", ""},
 		{"retention has removed it", api.InstanceFinished, said{state: "terminated"}, said{state: "unknown", removed: true}, "terminated, unknown", ""},
 	} {
@@ -39,7 +39,7 @@ func TestCut(t *testing.T) {
 			g := &gathered{self: "A", origin: "A", process: "p@1", reports: map[string]instanceReport{}, roster: []api.Place{{Activity: "a", Node: "A"}, {Activity: "b", Node: "B"}}}
 			for node, s := range map[string]said{"A": c.a, "B": c.b} {
 				r := instanceReport{
-					Known: true, Roster: g.roster, Clock: map[string]uint64{"A": 3, "B": 7}[node], Heard: strings.Fields(s.heard), Anew: s.anew,
+					Known: true, Process: "p@1", Roster: g.roster, Clock: map[string]uint64{"A": 3, "B": 7}[node], Heard: strings.Fields(s.heard), Anew: s.anew,
 					Activities: []api.Activity{{Activity: strings.ToLower(node), Node: node, State: s.state}, {Activity: "x", Node: node, State: "running"}},
 				}
 				if s.removed {
