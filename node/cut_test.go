@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fmqm/api"
 )
 
@@ -68,5 +70,24 @@ func TestCut(t *testing.T) {
 				t.Errorf("clocks %+v", clocks)
 			}
 		})
+	}
+}
+
+// Since when something waits is told on every line of why, however little is known.
+func TestWhySaysSinceWhen(t *testing.T) {
+	heard, started := time.Unix(1_900_000_000, 0).UTC(), time.Unix(1_800_000_000, 0).UTC()
+	g := &gathered{id: uuid.MustParse("01890a5d-ac96-774b-bcce-b302099a8057")}
+	for _, c := range []struct {
+		name string
+		s    api.Status
+		want time.Time
+	}{
+		{"its node is not heard", api.Status{Started: started, Unreachable: []api.Unreachable{{Node: "B", LastHeard: heard}}}, heard},
+		{"nobody has told", api.Status{Started: started}, started},
+		{"nor when the instance was started: its identifier says", api.Status{}, time.UnixMilli(0x01890a5dac96).UTC()},
+	} {
+		if got := g.since(&c.s, api.Activity{Node: "B"}); !got.Equal(c.want) {
+			t.Errorf("%s: since %s, want %s", c.name, got, c.want)
+		}
 	}
 }

@@ -29,10 +29,32 @@ func (g *gathered) history() api.HistoryAnswer {
 	for _, r := range g.reports {
 		a.Events = append(a.Events, r.Events...)
 	}
-	slices.SortStableFunc(a.Events, func(x, y api.HistoryEvent) int {
-		return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
-	})
+	slices.SortStableFunc(a.Events, compareEvents)
 	return a
+}
+
+// compareEvents orders history: by the logical clock, then, at one moment of it, what leads
+// to something before what it leads to, whatever the clocks of nodes say (invariant 14).
+func compareEvents(x, y api.HistoryEvent) int {
+	return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(rank(x.Event), rank(y.Event)),
+		x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Activity, y.Activity))
+}
+
+// rank is where an event stands among those of one activity at one moment of the clock: an
+// operator's hand comes before what follows from it, an end after all else.
+func rank(e api.Event) int {
+	switch e {
+	case api.EventStarted:
+		return 0
+	case api.EventRetried, api.EventDropped:
+		return 1
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed:
+		return 2
+	case api.EventTerminated, api.EventSkipped, api.EventStopped:
+		return 3
+	case api.EventEnded:
+	}
+	return 4
 }
 
 // watchPause is how often a watcher looks at the other nodes.
@@ -106,9 +128,12 @@ func eventFrom(node processtable.NodeID, r queue.AuditRecord) api.HistoryEvent {
 		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason,
 	}
 	switch r.Event {
-	case queue.EventTerminated, queue.EventIterated, queue.EventFailed, queue.EventInError:
-		rc := r.RC
-		e.RC = &rc
+	case queue.EventFailed, queue.EventInError:
+		if r.RC != 0 { // else most had none: a program that was killed, or could not be started
+			e.RC = &r.RC
+		}
+	case queue.EventTerminated, queue.EventIterated:
+		e.RC = &r.RC
 	case queue.EventStarted:
 		if r.Reason != "" {
 			e.Reason = "key " + r.Reason

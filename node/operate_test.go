@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,14 @@ func TestErrorSurvivesRestartAndIsRetried(t *testing.T) {
 	s := wait(t, n, id)
 	if s.State != api.InstanceInError || s.InError != 1 || !strings.Contains(s.Reason, "return code 3") {
 		t.Fatalf("state %s, %d in error: %s", s.State, s.InError, s.Reason)
+	}
+	list, err := n.List(ctx, api.ListRequest{Limit: 10})
+	if err != nil || len(list.Instances) != 1 || list.Instances[0].State != s.State || list.Instances[0].InError != 1 {
+		t.Errorf("status says %s, the list %+v, %v", s.State, list.Instances, err)
+	}
+	why, err := n.Why(ctx, id)
+	if err != nil || len(why.Waits) == 0 || slices.ContainsFunc(why.Waits, func(w api.Wait) bool { return w.Since.IsZero() }) {
+		t.Errorf("why: %+v, %v: since when, on every line", why.Waits, err)
 	}
 	if err := n.Stop(ctx); err != nil {
 		t.Fatal(err)

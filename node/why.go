@@ -28,10 +28,28 @@ func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error
 	waits := g.waits()
 	for _, activity := range s.Activities {
 		if w, waits := n.why(g, activity, waits[activity.Activity], byName); waits {
+			if w.Since.IsZero() {
+				w.Since = g.since(&s, activity)
+			}
 			a.Waits = append(a.Waits, w)
 		}
 	}
 	return a, nil
+}
+
+// since is when an activity began to wait of which nobody has told that: when its node was
+// last heard, if it does not answer; else when the instance was started, which for most is
+// in its identifier. Nothing waits longer.
+func (g *gathered) since(s *api.Status, a api.Activity) time.Time {
+	for _, u := range s.Unreachable {
+		if u.Node == a.Node && !u.LastHeard.IsZero() {
+			return u.LastHeard
+		}
+	}
+	if s.Started.IsZero() && g.id.Version() == 7 {
+		return time.Unix(g.id.Time().UnixTime()).UTC()
+	}
+	return s.Started
 }
 
 // why is one line of Why: false for an activity that has ended, or whose turn has not
@@ -101,6 +119,9 @@ func (n *Node) whyWaiting(g *gathered, out api.Wait, w waiting, byName map[strin
 			}
 			out.At = p.Node
 		default:
+			if p.Started.After(out.Since) {
+				out.Since = p.Started // since that one works on it
+			}
 			pending = append(pending, from)
 		}
 	}
