@@ -15,10 +15,6 @@ import (
 	"fmqm/container"
 )
 
-// MaxCost bounds an evaluation that has macros: about as many steps (in CEL's own
-// reckoning), less than a second's work.
-const MaxCost = 2_000_000
-
 // Condition is a loaded condition. Any number of goroutines may evaluate it at once.
 type Condition struct {
 	text    string
@@ -62,8 +58,9 @@ func load(c Checked, s Scope) (_ cel.Program, err error) {
 	if !asksEmptyList(a.NativeRep().Expr()) {
 		opts = append(opts, cel.EvalOptions(cel.OptOptimize))
 	}
-	if c.Macros {
-		opts = append(opts, cel.CostLimit(MaxCost))
+	opts = append(opts, cel.OptimizeRegex(constantMatches...))
+	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
+		opts = append(opts, cel.CostTracking(costs{}), cel.CostLimit(MaxCost))
 	}
 	return e.run.Program(a, opts...)
 }
@@ -119,7 +116,7 @@ func runtimeError(err error) string {
 	case strings.Contains(text, "index out of bounds"), strings.Contains(text, "out of range"):
 		return text + ": ask first for the length, as in size(lines) > 2 && lines[2] == \"x\""
 	case strings.Contains(text, "cost limit"):
-		return fmt.Sprintf("it took more than %d steps: make the lists shorter or the condition simpler", MaxCost)
+		return fmt.Sprintf("it took more than %d steps: make lists and texts shorter or the condition simpler", MaxCost)
 	}
 	return text
 }
@@ -171,6 +168,20 @@ func (w *reader) walk(e ast.Expr) {
 			w.walk(child)
 		}
 	}
+}
+
+// readsMany says whether e reads a list or a structure of the scope. Comparing two of them
+// takes long where they are long. Of what else is in a container each part is gone through
+// quickly, and a text has few.
+func readsMany(e ast.Expr, s Scope) bool {
+	return slices.ContainsFunc(readsOf(e), func(name string) bool {
+		i, ok := s.Members.MemberIndex(name)
+		if !ok {
+			return false
+		}
+		kind := s.Members.Members[i].Type.Kind
+		return kind == container.List || kind == container.Structure
+	})
 }
 
 func hasMacros(e ast.Expr) bool {

@@ -50,6 +50,11 @@ func functionDecls() ([]*decls.FunctionDecl, error) {
 		if !ok {
 			continue
 		}
+		if f.Name() == overloads.Matches {
+			if f, err = searching(f); err != nil {
+				return nil, err
+			}
+		}
 		if holds, ok := orders[f.Name()]; ok {
 			if f, err = ordering(f, holds); err != nil {
 				return nil, err

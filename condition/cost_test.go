@@ -1,0 +1,60 @@
+package condition
+
+import (
+	"strings"
+	"testing"
+
+	"fmqm/container"
+)
+
+// What a condition may take is bounded, whatever it and its container are: every part of
+// it that goes through a long text or list counts for what it goes through, and a regular
+// expression that would take longer is not begun. Some of these took minutes.
+func TestWhatTakesLongIsEnded(t *testing.T) {
+	text, texts, ints := container.Scalar(container.String), container.NewList(container.Scalar(container.String)), container.NewList(container.Scalar(container.Int))
+	scope := Scope{RC: true, Members: container.NewStructure("Long", []container.Member{
+		{Name: "s", Type: text}, {Name: "part", Type: text}, {Name: "pattern", Type: text}, {Name: "l", Type: texts}, {Name: "n", Type: ints},
+	})}
+	out := container.New(scope.Members)
+	var words, numbers []container.Value
+	for i := range 100_000 {
+		words, numbers = append(words, "word"), append(numbers, int64(i))
+	}
+	out.Fields = []container.Value{strings.Repeat("a", 1_000_000), strings.Repeat("a", 500_000) + "b", "(a|aa|aaa)*(b|c|d)*x", words, numbers}
+	eval := func(condition string) (bool, error) {
+		checked, problems := Check(condition, scope)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", condition, problems)
+		}
+		loaded, err := Load(checked, scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded.Eval(out, 0)
+	}
+	for _, condition := range []string{
+		`s.matches("(a|aa|aaa)*(b|c|d)*x")`,
+		`s.matches(pattern)`,
+		`l.all(x, s.matches("(a?){100}b"))`,
+		`l.exists(x, s.contains(part))`,
+		`l.all(x, size(s) > 0)`,
+		`l.all(x, l == l)`,
+		`n.all(x, x in n)`,
+		`l.all(x, s + x != "")`,
+		`l.all(x, l.all(y, s < part))`,
+		`l.all(x, bytes(s).size() > 1)`,
+		strings.Repeat("n == n && ", 100) + "true",
+	} {
+		if holds, err := eval(condition); err == nil || !strings.Contains(err.Error(), "it took more than 2000000 steps") {
+			t.Errorf("%.60s: %v, %v", condition, holds, err)
+		}
+	}
+	for _, condition := range []string{
+		`s.matches("^a*$")`, `part.matches("b$")`, `!s.contains(part)`, `l.all(x, x == "word")`, `n.exists(x, x == 99999)`,
+		`n == n`, `99999 in n`, `l.map(x, x + "s").size() == 100000`, `s < part`, `size(s) == 1000000`,
+	} {
+		if holds, err := eval(condition); err != nil || !holds {
+			t.Errorf("%s: %v, %v", condition, holds, err)
+		}
+	}
+}
