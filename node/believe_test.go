@@ -65,7 +65,9 @@ func TestAReportSpeaksForItsNodeOnly(t *testing.T) {
 		Known: true, Process: "trust@1", Origin: "S", State: api.InstanceFinished, Key: "forged", Output: json.RawMessage(`"forged"`),
 		Roster: []api.Place{{Activity: "b", Node: "M"}, {Activity: "c", Node: "nowhere"}}, Notices: []string{"d"},
 		Activities: []api.Activity{
-			{Activity: "m", Node: "M", State: api.ActivityRunning}, {Activity: "b", Node: "B", State: api.ActivityTerminated}, {Activity: "b", Node: "M", State: api.ActivitySkipped},
+			{Activity: "m", Node: "M", State: api.ActivityRunning},
+			{Activity: "b", Node: "B", State: api.ActivityTerminated},
+			{Activity: "b", Node: "M", State: api.ActivitySkipped},
 			{Activity: "nothing", Node: "M", State: api.ActivitySkipped},
 		},
 		Heard:  []string{"b", "nothing"},
