@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"fmqm/container"
 )
 
 // Code classes errors; each is an exit code of fmqm.
@@ -22,6 +24,9 @@ type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`          // what is wrong, and where
 	Remedy  string `json:"remedy,omitempty"` // what to do
+	// Problems is everything that is wrong with a container that was sent; Message has it
+	// too, in one text.
+	Problems []Problem `json:"problems,omitempty"`
 
 	cause error // of the client's own
 	sent  bool  // the request may have reached the node
@@ -32,6 +37,25 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 	return e.Message + ": " + e.Remedy
+}
+
+// Problem is one thing that is wrong with a container.
+type Problem struct {
+	Path    string `json:"path,omitempty"` // of the member, such as order.lines[3].quantity; none: the whole
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+	// Token is which token of the JSON it is about, from 1, in whatever layout that was sent;
+	// 0: none. Container.TokenAt finds its place.
+	Token int `json:"token,omitempty"`
+}
+
+// ContainerErrorf makes an Error of what is wrong with a container.
+func ContainerErrorf(code Code, err error, remedy, format string, args ...any) *Error {
+	e := Errorf(code, remedy, "%s: %v", fmt.Sprintf(format, args...), err)
+	for _, p := range container.All(err) {
+		e.Problems = append(e.Problems, Problem{Path: p.Path, Message: p.What, Remedy: p.Remedy, Token: p.Token})
+	}
+	return e
 }
 
 // Unwrap gives what the way to the node said, if it was that.

@@ -12,6 +12,12 @@ type Error struct {
 	Path   string // such as "order.lines[3].quantity"; empty: the whole value
 	What   string
 	Remedy string
+	// Token is which token of the JSON it is about, from 1, in the order of the text; 0: none.
+	// It is the same for each text that means the same, however it is laid out: TokenAt finds
+	// its place.
+	Token int
+
+	final bool // nothing can be said of what follows
 }
 
 func (e *Error) Error() string {
@@ -26,6 +32,39 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Errors is everything that is wrong with a value, in the order of the text: two or more.
+type Errors []*Error
+
+func (es Errors) Error() string {
+	all := make([]string, len(es))
+	for i, e := range es {
+		all[i] = e.Error()
+	}
+	return strings.Join(all, "; ")
+}
+
+// Unwrap gives them one by one.
+func (es Errors) Unwrap() []error {
+	all := make([]error, len(es))
+	for i, e := range es {
+		all[i] = e
+	}
+	return all
+}
+
+// All gives everything that err says of a value: nothing if it is no error of this room.
+func All(err error) []*Error {
+	var many Errors
+	var one *Error
+	switch {
+	case errors.As(err, &many):
+		return many
+	case errors.As(err, &one):
+		return []*Error{one}
+	}
+	return nil
+}
+
 // fault makes an Error about the value at hand; callers put the path before it.
 func fault(remedy, format string, args ...any) error {
 	return &Error{What: fmt.Sprintf(format, args...), Remedy: remedy}
@@ -37,19 +76,21 @@ func inMember(name string, err error) error { return inside(name, err) }
 func inElement(i int, err error) error { return inside(fmt.Sprintf("[%d]", i), err) }
 
 func inside(step string, err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
+	all := All(err)
+	if all == nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}
-	switch {
-	case e.Path == "":
-		e.Path = step
-	case e.Path[0] == '[':
-		e.Path = step + e.Path
-	default:
-		e.Path = step + "." + e.Path
+	for _, e := range all {
+		switch {
+		case e.Path == "":
+			e.Path = step
+		case e.Path[0] == '[':
+			e.Path = step + e.Path
+		default:
+			e.Path = step + "." + e.Path
+		}
 	}
-	return e
+	return err
 }
 
 // unknownMember is the error for a name that t does not have.
@@ -120,25 +161,29 @@ func Nearest(name string, names []string) (string, bool) {
 // longestName is how many bytes a name may have to be compared with others.
 const longestName = 256
 
-// distance is Levenshtein's, or limit if it is not less.
+// distance counts the changes of a letter between two names, where two neighbours that
+// changed places are one change (Damerau), or gives limit if they are not fewer.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := row[j]
 			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+				cost = 1 + min(row[j], row[j+1], next[j])
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			next[j+1] = cost
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

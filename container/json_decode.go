@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,8 @@ import (
 // int takes integral numbers of 64 bits only (5.0 and 1e3 are integral); a double
 // takes finite numbers; bytes are base64, timestamps RFC 3339, durations 1h2m3.5s.
 // Limits: MaxJSON bytes of text, MaxNesting, MaxList, MaxEncoded bytes once encoded.
-// Errors name the member by its path, what is expected and what to do.
+// Everything that is wrong is told at once, up to 50 things: the error is an *Error, or
+// Errors. Each names the member by its path, what is expected and what to do.
 func DecodeJSON(t *Type, data []byte) (*Struct, error) {
 	if t.Kind != Structure {
 		return nil, fault("", "a container is a structure, not %s", t)
@@ -52,24 +54,57 @@ func checkSyntax(t *Type, data []byte) error {
 	if !utf8.Valid(data) {
 		return fault("write it as UTF-8; use base64 for what is not text", "the JSON is not valid UTF-8")
 	}
-	var raw json.RawMessage
-	err := json.Unmarshal(data, &raw)
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		line, column := position(data, int(syntax.Offset))
-		return fault(remedy, "not JSON at line %d, column %d: %v", line, column, err)
-	case err != nil:
-		return fault(remedy, "not JSON: %v", err)
+	if line, column, what, ok := SyntaxError(data); ok {
+		return fault(remedy, "not JSON at line %d, column %d: %s", line, column, what)
 	}
 	return nil
 }
 
-// position turns encoding/json's offset, which is after the offending byte, into a
-// line and a column from 1.
-func position(data []byte, offset int) (line, column int) {
-	before := string(data[:min(max(offset-1, 0), len(data))])
-	return 1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')
+// SyntaxError says where a text is no JSON and why: line and column, from 1; ok is false if
+// it is JSON.
+func SyntaxError(data []byte) (line, column int, what string, ok bool) {
+	var raw json.RawMessage
+	err := json.Unmarshal(data, &raw)
+	if err == nil {
+		return 0, 0, "", false
+	}
+	at := len(data)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && syntax.Error() != "unexpected end of JSON input" {
+		at = int(syntax.Offset) - 1 // it is behind the offending byte
+	}
+	line, column = position(data, at)
+	return line, column, err.Error(), true
+}
+
+// position gives the line and column, from 1, of a byte; columns are characters.
+func position(data []byte, at int) (line, column int) {
+	before := string(data[:min(max(at, 0), len(data))])
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+}
+
+// TokenAt gives the place of a token of a JSON text, as Error has it: line and column, from
+// 1. It is false if the text is no JSON or has no such token.
+func TokenAt(data []byte, token int) (line, column int, ok bool) {
+	if token < 1 || !json.Valid(data) {
+		return 0, 0, false
+	}
+	d := jsonReader{data: append(bytes.Clone(data), 0)} // behind the end is no token
+	for {
+		first := d.peek()
+		if first == 0 {
+			return 0, 0, false
+		}
+		if d.token+1 == token {
+			line, column = position(data, d.at)
+			return line, column, true
+		}
+		if strings.ContainsRune("{}[]", rune(first)) {
+			d.bracket()
+		} else {
+			d.scalar()
+		}
+	}
 }
 
 // wanted says how JSON writes a value of type t.
@@ -97,11 +132,16 @@ func wanted(t *Type) string {
 	return "a value"
 }
 
+// maxErrors is how many things that are wrong with a value are told.
+const maxErrors = 50
+
 // jsonReader walks over text that is known to be JSON.
 type jsonReader struct {
-	data []byte
-	at   int
-	left int // bytes that the value may still take when encoded
+	data  []byte
+	at    int
+	left  int // bytes that the value may still take when encoded
+	token int // how many were taken
+	wrong int // how many errors were found
 }
 
 // peek gives the first byte of the next token.
@@ -115,8 +155,9 @@ func (d *jsonReader) peek() byte {
 	}
 }
 
-// scalar takes the next token, which is no object or list.
+// scalar takes the next token, which is no bracket.
 func (d *jsonReader) scalar() string {
+	d.token++
 	start := d.at
 	if d.data[d.at] == '"' {
 		for d.at++; d.data[d.at] != '"'; d.at++ {
@@ -133,19 +174,82 @@ func (d *jsonReader) scalar() string {
 	return string(d.data[start:d.at])
 }
 
+// bracket takes the next token, which is one.
+func (d *jsonReader) bracket() {
+	d.token++
+	d.at++
+}
+
+// skip takes the value that begins with the next token.
+func (d *jsonReader) skip() {
+	for depth := 0; ; {
+		switch d.peek() {
+		case '{', '[':
+			d.bracket()
+			depth++
+		case '}', ']':
+			d.bracket()
+			depth--
+		default:
+			d.scalar()
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// found notes an error about a token. The last one that is told says that there may be
+// more, and ends the reading.
+func (d *jsonReader) found(token int, err error) error {
+	for _, e := range All(err) {
+		if e.Token == 0 {
+			e.Token = token
+		}
+	}
+	if d.wrong++; d.wrong == maxErrors {
+		more := &Error{What: "there may be more that is wrong", Remedy: "correct what is listed, then try again", final: true}
+		return append(Errors(All(err)), more)
+	}
+	return err
+}
+
+// goesOn says whether reading makes sense after an error.
+func goesOn(err error) bool {
+	all := All(err)
+	return len(all) > 0 && !all[len(all)-1].final
+}
+
+// final marks an error after which reading ends.
+func final(err error) error {
+	for _, e := range All(err) {
+		e.final = true
+	}
+	return err
+}
+
+// joined makes one error of what was found so far and more.
+func joined(before, err error) error {
+	if before == nil {
+		return err
+	}
+	return append(Errors(All(before)), All(err)...)
+}
+
 // take reckons n bytes of encoding.
 func (d *jsonReader) take(n int) error {
 	if n > d.left {
-		return tooLarge()
+		return final(tooLarge())
 	}
 	d.left -= n
 	return nil
 }
 
 // value reads a value of type t; m is the member that it is for, if any, whose
-// default null stands for.
+// default null stands for. After an error that goesOn the value has been taken.
 func (d *jsonReader) value(t *Type, m *Member) (Value, error) {
 	first := d.peek()
+	token := d.token + 1
 	switch {
 	case first == 'n':
 		d.scalar()
@@ -158,13 +262,14 @@ func (d *jsonReader) value(t *Type, m *Member) (Value, error) {
 	case first == '[' && t.Kind == List:
 		return d.list(t)
 	case first == '{' || first == '[' || t.Kind == Structure || t.Kind == List:
-		return nil, fault("write "+wanted(t), "expected %s, found %s", t, tokenName(first))
+		d.skip()
+		return nil, d.found(token, fault("write "+wanted(t), "expected %s, found %s", t, tokenName(first)))
 	}
 	v, err := d.leaf(t, first)
-	if err == nil {
-		err = d.take(encodedSize(v))
+	if err != nil {
+		return nil, d.found(token, err)
 	}
-	return v, err
+	return v, d.take(encodedSize(v))
 }
 
 // missing gives a default. It is reckoned before it is made: a list of many empty
@@ -195,25 +300,21 @@ func (d *jsonReader) object(t *Type) (Value, error) {
 		return nil, err
 	}
 	s := &Struct{Type: t, Fields: make([]Value, len(t.Members))}
-	for d.at++; d.peek() != '}'; {
-		name, err := unquote(d.scalar())
-		if err != nil {
-			return nil, err
-		}
-		i, ok := t.index[name]
-		if !ok {
-			return nil, unknownMember(t, name)
-		}
-		if s.Fields[i] != nil {
-			return nil, inMember(name, fault("remove one of them", "the member is given twice"))
-		}
-		if s.Fields[i], err = d.value(t.Members[i].Type, &t.Members[i]); err != nil {
-			return nil, inMember(name, err)
+	given := make([]bool, len(t.Members))
+	var wrong error
+	for d.bracket(); d.peek() != '}'; {
+		if err := d.member(s, given); err != nil {
+			if wrong = joined(wrong, err); !goesOn(wrong) {
+				return nil, wrong
+			}
 		}
 	}
-	d.at++
+	d.bracket()
+	if wrong != nil {
+		return nil, wrong
+	}
 	for i, m := range t.Members {
-		if s.Fields[i] != nil {
+		if given[i] {
 			continue
 		}
 		var err error
@@ -224,19 +325,50 @@ func (d *jsonReader) object(t *Type) (Value, error) {
 	return s, nil
 }
 
+// member reads a name and its value into s.
+func (d *jsonReader) member(s *Struct, given []bool) error {
+	token := d.token + 1
+	name, err := unquote(d.scalar())
+	i, known := s.Type.index[name]
+	switch {
+	case err != nil:
+	case !known:
+		err = unknownMember(s.Type, name)
+	case given[i]:
+		err = inMember(name, fault("remove one of them", "the member is given twice"))
+	default:
+		given[i] = true
+		if s.Fields[i], err = d.value(s.Type.Members[i].Type, &s.Type.Members[i]); err != nil {
+			return inMember(name, err)
+		}
+		return nil
+	}
+	d.peek()
+	d.skip()
+	return d.found(token, err)
+}
+
 func (d *jsonReader) list(t *Type) (Value, error) {
 	l := []Value{}
-	for d.at++; d.peek() != ']'; {
-		if err := checkLength(len(l) + 1); err != nil {
-			return nil, err
+	var wrong error
+	n := 0
+	for d.bracket(); d.peek() != ']'; n++ {
+		if err := checkLength(n + 1); err != nil {
+			return nil, joined(wrong, final(err))
 		}
 		v, err := d.value(t.Elem, nil)
 		if err != nil {
-			return nil, inElement(len(l), err)
+			if wrong = joined(wrong, inElement(n, err)); !goesOn(wrong) {
+				return nil, wrong
+			}
+			continue
 		}
 		l = append(l, v)
 	}
-	d.at++
+	d.bracket()
+	if wrong != nil {
+		return nil, wrong
+	}
 	return l, d.take(headSize(uint64(len(l))))
 }
 

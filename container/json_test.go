@@ -125,7 +125,7 @@ func TestMalformedJSON(t *testing.T) {
 		" \n":                                 `nothing is written where JSON is expected: write an object { } with members of Order`,
 		`{"amount": }`:                        `not JSON at line 1, column 12: invalid character '}' looking for beginning of value: write an object { } with members of Order`,
 		"{\n  \"paid\": yes":                  `not JSON at line 2, column 11: invalid character 'y' looking for beginning of value: write an object { } with members of Order`,
-		`{"amount": 1`:                        `not JSON at line 1, column 12: unexpected end of JSON input: write an object { } with members of Order`,
+		`{"amount": 1`:                        `not JSON at line 1, column 13: unexpected end of JSON input: write an object { } with members of Order`,
 		`{} {}`:                               `not JSON at line 1, column 4: invalid character '{' after top-level value: write an object { } with members of Order`,
 		"{\"customer\": \"\xff\"}":            `the JSON is not valid UTF-8: write it as UTF-8; use base64 for what is not text`,
 		`[]`:                                  `expected Order, found a list: write an object { } with members of Order`,

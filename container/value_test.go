@@ -296,10 +296,17 @@ func TestNearest(t *testing.T) {
 	names := []string{"customer", "amount", "quantity"}
 	for name, want := range map[string]string{
 		"amont": "amount", "Amount": "amount", "custmer": "customer", "qantiti": "quantity", "x": "", "weight": "",
+		"amuont": "amount", "qauntity": "quantity", "csutmoer": "customer",
 	} {
 		if got, ok := Nearest(name, names); got != want || ok != (want != "") {
 			t.Errorf("Nearest(%q) = %q, %v; want %q", name, got, ok, want)
 		}
+	}
+	if near, _ := Nearest("stauts", []string{"start", "status"}); near != "status" {
+		t.Errorf("stauts means %s", near)
+	}
+	if near, _ := Nearest("itme", []string{"item"}); near != "item" {
+		t.Errorf("itme means %q", near)
 	}
 	if _, ok := Nearest(strings.Repeat("x", longestName+1), []string{strings.Repeat("x", longestName)}); ok {
 		t.Error("a text of any length is compared with names")

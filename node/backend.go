@@ -79,7 +79,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, er
 	}
 	input, err := decodeInput(t.core.process.Table.Input, r.Input)
 	if err != nil {
-		return nil, false, api.Errorf(api.CodeRefused, "see the process's `input` structure", "start %s: input: %v", t.core.id(), err)
+		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.core.id())
 	}
 	if err := n.checkSize(input); err != nil {
 		return nil, false, api.Errorf(api.CodeRefused, "pass a reference to the data, not the data", "start %s: input: %v", t.core.id(), err)
@@ -301,7 +301,7 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 	var output *container.Struct
 	if len(q.Output) > 0 {
 		if output, err = container.DecodeJSON(a.Output, q.Output); err != nil {
-			return api.Errorf(api.CodeRefused, "see the activity's `output` structure", "retry %s: output: %v", q.Activity, err)
+			return api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", q.Activity)
 		}
 	}
 	done := make(chan error, 1)

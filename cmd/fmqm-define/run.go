@@ -57,7 +57,7 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := readInput(c, process, input)
+	in, err := readInput(c, process)
 	if err != nil {
 		return err
 	}
@@ -103,26 +103,20 @@ func choose(s *source, name string) (*definition.Process, error) {
 	return nil, &shared.Error{Exit: shared.ExitNotFound, Text: fmt.Sprintf("%s has no process %q: there are %s", s.name, name, strings.Join(names, ", "))}
 }
 
-// readInput reads the input container: JSON itself, @FILE, or - for standard input.
-func readInput(c *cli.Context, p *definition.Process, input string) (*container.Struct, error) {
-	text := []byte(input)
-	if file, ok := strings.CutPrefix(input, "@"); ok || input == standardInput {
-		if input == standardInput {
-			file = standardInput
-		}
-		var err error
-		if text, err = readInputFile(c, file); err != nil {
-			return nil, err
-		}
-	} else if input == "" {
-		if c.IsSet("input") {
-			return nil, shared.Usagef("--input is empty: write one JSON object, such as '{}', or @FILE, or -")
-		}
+// readInput reads the input container; everything that is wrong with it is told.
+func readInput(c *cli.Context, p *definition.Process) (*container.Struct, error) {
+	input, err := shared.ReadJSON(c, "input")
+	switch {
+	case err != nil && c.String("input") == "":
+		return nil, err
+	case err != nil:
+		return nil, shared.Failedf("%v", err)
+	case input.Text == nil:
 		return container.New(p.Input), nil
 	}
-	in, err := container.DecodeJSON(p.Input, text)
+	in, err := container.DecodeJSON(p.Input, input.Text)
 	if err != nil {
-		return nil, shared.Failedf("input of %s@%d: %v", p.Name, p.Version, err)
+		return nil, input.Explain(c, err)
 	}
 	return in, nil
 }

@@ -301,10 +301,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"start", "p", "q"}, `"q" is one argument too many`},
 		{[]string{"start", "p", "-n", "0"}, "-n 0: write a number from 1 to 1000000"},
 		{[]string{"start", "p", "--key", ""}, "--key is empty: write what tells this instance from others"},
-		{[]string{"start", "p", "--input", ""}, "--input: not JSON"},
-		{[]string{"start", "p", "--input", "{"}, `--input: not JSON: write an object such as '{"customer": "ann"}', @FILE or -`},
+		{[]string{"start", "p", "--input", ""}, "--input is empty: write a JSON object such as"},
+		{[]string{"start", "p", "--input", "{"}, `--input:1:2: not JSON: unexpected end of JSON input: write an object such as '{"customer": "ann"}', @FILE or -`},
 		{[]string{"start", "p", "--input", "[1]"}, "--input: not a JSON object"},
-		{[]string{"start", "p", "--input", "@" + dir + "/absent"}, "--input @" + dir + "/absent: open " + dir + "/absent: no such file or directory"},
+		{[]string{"start", "p", "--input", "@" + dir + "/absent"}, "--input: " + dir + "/absent: cannot be read: no such file or directory"},
 		{[]string{"start", "p", "--input", "@" + large}, "--input: over 8388608 bytes: pass a reference"},
 		{[]string{"start", "p", "--wiat"}, "fmqm start has no flag --wiat: did you mean --wait?"},
 		{[]string{"start", "p", "-o", "yaml"}, "-o yaml: no such format"},
@@ -318,7 +318,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"nodes", "--to", "b"}, `--to: "b" is not the address of a node`},
 		{[]string{"dead", "x"}, `fmqm dead has no command "x": there are list`},
 		{[]string{"stats"}, `fmqm has no command "stats": did you mean status?`},
-		{[]string{"--to", "b", "nodes"}, "fmqm has no flag --to before its command"},
+		{[]string{"stauts", id}, `fmqm has no command "stauts": did you mean status?`},
+		{[]string{"--to", "b", "nodes"}, `--to: "b" is not the address of a node`},
+		{[]string{"--input", "{}", "nodes"}, "fmqm nodes has no flag --input"},
+		{[]string{"--wiat", "start", "p"}, "fmqm has no flag --wiat before its command"},
+		{[]string{"nodes", "-oyaml"}, "-o yaml: no such format"},
 	} {
 		r := fmqm("unix:/absent", "", tc.line...)
 		if r.code != cli.ExitUsage || r.out != "" || !strings.HasPrefix(r.err, "fmqm: "+tc.want) {

@@ -153,16 +153,16 @@ func TestEveryRefusal(t *testing.T) {
 	s.refused("start of nothing", "A", "no table of none at A: upload it with fmqm-define upload", "start", "none")
 	s.refused("start of another version", "A", "no table of two@2 at A: upload it", "start", "two@2")
 	s.refused("start at a node that may not", "B", "two@1 may not be started at B, only at A: start it at one of these nodes (--to)", "start", "two")
-	s.refused("a member that there is not", "A", `start two@1: input: x: unknown member; In has rc, there, sleep_ms: remove it or correct its name`, "start", "two", "--input", `{"x": 1}`)
-	s.refused("a value of another type", "A", "start two@1: input: rc: ", "start", "two", "--input", `{"rc": "x"}`)
+	s.refused("a member that there is not", "A", `--input:1:2: x: unknown member; In has rc, there, sleep_ms: remove it or correct its name`, "start", "two", "--input", `{"x": 1}`)
+	s.refused("a value of another type", "A", "--input:1:8: rc: expected int", "start", "two", "--input", `{"rc": "x"}`)
 	s.refused("a container over the node's limit", "A", "this node takes 4096 (limits.container): pass a reference to the data",
 		"start", "words", "--input", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 5000)))
 	s.must("A", "start", "two", "--key", "k", "--input", `{"sleep_ms": 1}`)
 	s.refused("a key with another input", "A", "it was started with another input: use another key", "start", "two", "--key", "k", "--input", `{"sleep_ms": 2}`)
 	s.refused("an activity that is not in error", "A", "retry after: it is not in error", "retry", id, "after")
 	s.refused("an activity that has ended", "A", "slow", "retry", id, "slow")
-	s.refused("an output of another type", "A", "retry here: output: rc: ", "retry", id, "here", "--output", `{"rc": "x"}`)
-	s.refused("an output with a member that there is not", "A", "retry here: output: x: unknown member; Out has rc", "retry", id, "here", "--output", `{"x": 1}`)
+	s.refused("an output of another type", "A", "--output:1:8: rc: expected int", "retry", id, "here", "--output", `{"rc": "x"}`)
+	s.refused("an output with a member that there is not", "A", "--output:1:2: x: unknown member; Out has rc", "retry", id, "here", "--output", `{"x": 1}`)
 	if r := s.fmqm("A", "retry", id, "nobody"); r.code != 3 || !strings.Contains(r.err, "two@1 has no activity nobody") {
 		t.Errorf("an activity that there is not: %+v", r)
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -340,7 +341,7 @@ with return code 0 and this output.`,
 			if err != nil {
 				return err
 			}
-			output, err := readJSON(c, "output")
+			output, err := common.ReadJSON(c, "output")
 			if err != nil {
 				return err
 			}
@@ -350,8 +351,8 @@ with return code 0 and this output.`,
 			}
 			defer client.Close()
 			activity := c.Args().Get(1)
-			if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: output}); err != nil {
-				return err
+			if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: bytes.TrimSpace(output.Text)}); err != nil {
+				return output.Explain(c, err)
 			}
 			common.Talk(c, "%s goes on; see fmqm status %s", activity, id)
 			return nil

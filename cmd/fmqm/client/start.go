@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 
 	"fmqm/api"
 	common "fmqm/cmd/internal/cli"
-	"fmqm/container"
 	"fmqm/processtable"
 )
 
@@ -68,7 +64,7 @@ func start(c *cli.Context) error {
 	if len(c.String("key")) > api.MaxKey-len("#1000000") {
 		return common.Usagef("--key: over %d bytes: take a date or an order number, say", api.MaxKey-len("#1000000"))
 	}
-	input, err := readJSON(c, "input")
+	input, err := common.ReadJSON(c, "input")
 	if err != nil {
 		return err
 	}
@@ -85,7 +81,7 @@ func start(c *cli.Context) error {
 	defer cancel()
 	talk := func(text string) { common.Talk(c, "%s", text) }
 	s := &starter{
-		client: client, process: process, input: input, key: c.String("key"), count: count, wait: c.Bool("wait"),
+		client: client, process: process, input: bytes.TrimSpace(input.Text), key: c.String("key"), count: count, wait: c.Bool("wait"),
 		patience: 3 * c.Duration("timeout"), talk: talk,
 	}
 	if !c.IsSet("n") {
@@ -93,7 +89,7 @@ func start(c *cli.Context) error {
 			s.begun = func(st api.Status) { talk("instance " + st.Instance.String()) }
 		}
 		st, err := s.one(ctx, 1)
-		return errors.Join(show(printer, st), err)
+		return errors.Join(show(printer, st), input.Explain(c, err))
 	}
 	list := printer.List(true, "INSTANCE", "PROCESS", "STATE")
 	progress := common.NewProgress(c)
@@ -105,7 +101,7 @@ func start(c *cli.Context) error {
 		progress.Show("%d of %d started", list.Count()+1, count)
 		return list.Row(st, st.Instance.String(), st.Process, string(st.State))
 	})
-	return errors.Join(list.End(), err)
+	return errors.Join(list.End(), input.Explain(c, err))
 }
 
 // show prints a status, unless there is none.
@@ -114,45 +110,6 @@ func show(p *common.Printer, st api.Status) error {
 		return nil
 	}
 	return printStatus(p, st)
-}
-
-// readJSON gives the JSON object that a flag says, from the line, a file or standard
-// input; nil if the flag is not there.
-func readJSON(c *cli.Context, flag string) (json.RawMessage, error) {
-	if !c.IsSet(flag) {
-		return nil, nil
-	}
-	value := c.String(flag)
-	text, err := []byte(value), error(nil)
-	switch file, isFile := strings.CutPrefix(value, "@"); {
-	case value == "-":
-		text, err = io.ReadAll(io.LimitReader(common.From(c).In, container.MaxJSON+1))
-	case isFile:
-		text, err = readFile(file)
-	}
-	if err != nil {
-		return nil, common.Usagef("--%s %s: %v", flag, value, err)
-	}
-	if len(text) > container.MaxJSON {
-		return nil, common.Usagef("--%s: over %d bytes: pass a reference (a file, a URL) instead of the content", flag, container.MaxJSON)
-	}
-	text = bytes.TrimSpace(text)
-	switch {
-	case !json.Valid(text):
-		return nil, common.Usagef(`--%s: not JSON: write an object such as '{"customer": "ann"}', @FILE or -`, flag)
-	case text[0] != '{':
-		return nil, common.Usagef(`--%s: not a JSON object: write one such as '{"customer": "ann"}'`, flag)
-	}
-	return text, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, container.MaxJSON+1))
 }
 
 // starter starts instances of one process.

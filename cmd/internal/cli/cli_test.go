@@ -71,6 +71,12 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		{"get here --to a", `get to="a" n=0 wait=false args=["here"]`},
 		{"get --to a here f", `get to="a" n=0 wait=false args=["here" "f"]`},
 		{"group in", `in to="" n=0 wait=false args=[]`},
+		{"--to a start x", `start to="a" n=0 wait=false args=["x"]`},
+		{"-n 5 --wait --to=a start x", `start to="a" n=5 wait=true args=["x"]`},
+		{"--to a get here", `get to="a" n=0 wait=false args=["here"]`},
+		{"start x -n5", `start to="" n=5 wait=false args=["x"]`},
+		{"start x -n-5", `start to="" n=-5 wait=false args=["x"]`},
+		{"-n7 start x", `start to="" n=7 wait=false args=["x"]`},
 	} {
 		if code, out, err := run(t, app(), strings.Fields(tc.line)...); code != 0 || out != tc.want || err != "" {
 			t.Errorf("%s: exit %d, %s%s\nwant %s", tc.line, code, out, err, tc.want)
@@ -84,7 +90,12 @@ func TestLinesThatAreNotUnderstood(t *testing.T) {
 		{"stat x", `prog: prog has no command "stat": did you mean start?`},
 		{"xyzzy", `prog: prog has no command "xyzzy": there are start, s, put, get, all, group`},
 		{"group out", `prog: prog group has no command "out": there are in`},
-		{"--to x start", "prog: prog has no flag --to before its command: write the command first, then its flags; see prog --help"},
+		{"--too x start", "prog: prog has no flag --too before its command: write the command first, then its flags; see prog --help"},
+		{"--to x put here", "prog: prog put has no flag --to: see prog put --help; what begins with - and is an argument goes after --"},
+		{"--to x", "prog: prog has no flag --to before its command: write the command first, then its flags; see prog --help"},
+		{"--wait", "prog: prog has no flag --wait before its command: write the command first, then its flags; see prog --help"},
+		{"start x -w5", "prog: prog start has no flag -w5: did you mean -w?"},
+		{"strat x", `prog: prog has no command "strat": did you mean start?`},
 		{"start x --wiat", "prog: prog start has no flag --wiat: did you mean --wait?"},
 		{"start x --xyzzy=5", "prog: prog start has no flag --xyzzy: see prog start --help; what begins with - and is an argument goes after --"},
 		{"start x -q", "prog: prog start has no flag -q: see prog start --help; what begins with - and is an argument goes after --"},

@@ -35,6 +35,8 @@ func complete(ctx context.Context, app *cli.App, args []string, s *Streams) erro
 		word, args = args[len(args)-1], args[:len(args)-1]
 	}
 	commands, flags, usage, name, both := app.Commands, app.Flags, app.ArgsUsage, "", false
+	early, args := flagsBefore(app, append(args, word))
+	args = args[:len(args)-1]
 	for len(args) > 0 && len(commands) > 0 {
 		command := find(commands, args[0])
 		switch {
@@ -55,7 +57,7 @@ func complete(ctx context.Context, app *cli.App, args []string, s *Streams) erro
 	if len(commands) > 0 && !(both && isFlag(word)) {
 		found = commandCandidates(commands)
 	} else {
-		found, files = lineCandidates(ctx, lineSoFar{name: name, flags: flags, usage: usage, before: args, word: word, streams: s})
+		found, files = lineCandidates(ctx, lineSoFar{name: name, flags: flags, usage: usage, before: append(early, args...), word: word, streams: s})
 	}
 	var b strings.Builder
 	for _, c := range found {
@@ -108,7 +110,7 @@ func lineCandidates(ctx context.Context, l lineSoFar) (found []candidate, files 
 			onlyArguments = true
 		case flag == nil || !takesValue(flag):
 		case hasValue:
-			_, values[flag.Names()[0]], _ = strings.Cut(w, "=")
+			_, values[flag.Names()[0]] = splitValue(w, flag)
 		case i == len(l.before)-1:
 			return valueCandidates(flag, "")
 		default:
@@ -118,12 +120,21 @@ func lineCandidates(ctx context.Context, l lineSoFar) (found []candidate, files 
 	}
 	if !onlyArguments && strings.HasPrefix(l.word, "-") {
 		if flag, hasValue := findFlag(l.flags, l.word); hasValue && takesValue(flag) {
-			name, _, _ := strings.Cut(l.word, "=")
-			return valueCandidates(flag, name+"=")
+			prefix, _ := splitValue(l.word, flag)
+			return valueCandidates(flag, prefix)
 		}
 		return flagCandidates(l.flags), false
 	}
 	return argumentCandidates(ctx, l, arguments, values)
+}
+
+// splitValue parts a flag from the value in its word: --format= and json, or -o and json.
+func splitValue(word string, flag cli.Flag) (prefix, value string) {
+	if letter, value, ok := attachedValue(word, flag); ok {
+		return letter, value
+	}
+	name, value, _ := strings.Cut(word, "=")
+	return name + "=", value
 }
 
 func flagCandidates(flags []cli.Flag) []candidate {

@@ -20,10 +20,12 @@ type line struct {
 }
 
 // parse finds the command of args and puts its flags before its arguments, since
-// urfave/cli takes what follows the first argument for arguments, and says nothing.
+// urfave/cli takes what follows the first argument for arguments, and says nothing. Flags of
+// the command may stand before it.
 func parse(app *cli.App, args []string) (line, error) {
 	l := line{}
 	commands, flags, name := app.Commands, app.Flags, app.Name
+	early, args := flagsBefore(app, args)
 	for len(commands) > 0 {
 		var command *cli.Command
 		if len(args) > 0 && !isFlag(args[0]) {
@@ -42,7 +44,32 @@ func parse(app *cli.App, args []string) (line, error) {
 		l.bare = !l.help && !acts(l.path)
 		break
 	}
-	return l, l.rest(app, name, flags, args)
+	return l, l.rest(app, name, flags, append(early, args...))
+}
+
+// flagsBefore takes the flags that stand before the command, with their values: a flag that
+// any command has, and behind which one follows.
+func flagsBefore(app *cli.App, args []string) (early, rest []string) {
+	for rest = args; len(rest) > 0 && isFlag(rest[0]); {
+		flag, value := findFlag(allFlags(app.Commands), rest[0])
+		n := 1
+		if flag != nil && !value && takesValue(flag) {
+			n = 2
+		}
+		if flag == nil || len(rest) <= n || slices.Contains(app.Flags, flag) {
+			return nil, args
+		}
+		early, rest = append(early, rest[:n]...), rest[n:]
+	}
+	return early, rest
+}
+
+func allFlags(commands []*cli.Command) []cli.Flag {
+	var all []cli.Flag
+	for _, c := range commands {
+		all = append(append(all, c.Flags...), allFlags(c.Subcommands)...)
+	}
+	return all
 }
 
 // acts says whether a command does something by itself, though there are others below it.
@@ -74,6 +101,10 @@ func (l *line) rest(app *cli.App, name string, flags []cli.Flag, args []string) 
 			return unknownFlag(name, arg, flags)
 		}
 		set[flag] = true
+		if letter, attached, ok := attachedValue(arg, flag); ok {
+			given = append(given, letter+"="+attached)
+			continue
+		}
 		given = append(given, arg)
 		if value || !takesValue(flag) {
 			continue
@@ -138,8 +169,8 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// findFlag finds the flag that word names, and says whether its value is in it. What
-// takes no value may have =true or =false.
+// findFlag finds the flag that word names, and says whether its value is in it, as in
+// --format=json or -ojson. What takes no value may have =true or =false.
 func findFlag(flags []cli.Flag, word string) (flag cli.Flag, value bool) {
 	name, _, value := strings.Cut(strings.TrimPrefix(word[1:], "-"), "=")
 	for _, f := range flags {
@@ -147,7 +178,24 @@ func findFlag(flags []cli.Flag, word string) (flag cli.Flag, value bool) {
 			return f, value
 		}
 	}
+	for _, f := range flags {
+		if _, _, ok := attachedValue(word, f); ok {
+			return f, true
+		}
+	}
 	return nil, false
+}
+
+// attachedValue takes a value from the letter of its flag: -ojsonl is -o jsonl.
+func attachedValue(word string, f cli.Flag) (letter, value string, ok bool) {
+	if len(word) < 3 || word[1] == '-' || word[2] == '=' || !takesValue(f) {
+		return "", "", false
+	}
+	name, _, _ := strings.Cut(word[1:], "=")
+	if slices.Contains(f.Names(), name) || !slices.Contains(f.Names(), word[1:2]) {
+		return "", "", false
+	}
+	return word[:2], word[2:], true
 }
 
 func takesValue(f cli.Flag) bool {
