@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"fmqm/internal/secret"
 )
 
 // maxFile bounds a file of certificates, in bytes.
@@ -19,8 +21,11 @@ const (
 	typeKey         = "PRIVATE KEY"
 )
 
-// readBlocks reads all PEM blocks of a file.
-func readBlocks(path string) ([]*pem.Block, error) {
+// makeFiles is what to do where a file is not there.
+const makeFiles = "make it with `fmqmd pki issue`, or name yours"
+
+// readBlocks reads all PEM blocks of a file. The remedy is for one that is not there.
+func readBlocks(path, missing string) ([]*pem.Block, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
 		return nil, fmt.Errorf("%s has over %d bytes: name a file with certificates", path, maxFile)
@@ -34,7 +39,7 @@ func readBlocks(path string) ([]*pem.Block, error) {
 		remedy := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			remedy = ": make it with `fmqmd pki issue`, or name yours"
+			remedy = ": " + missing
 		case errors.Is(err, fs.ErrPermission):
 			remedy = ": let the user who runs this read it"
 		}
@@ -55,7 +60,7 @@ func readBlocks(path string) ([]*pem.Block, error) {
 
 // readCertificates gives the certificates of a file, at least one.
 func readCertificates(path string) ([]*x509.Certificate, error) {
-	blocks, err := readBlocks(path)
+	blocks, err := readBlocks(path, makeFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -76,15 +81,19 @@ func readCertificates(path string) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// readKey gives the private key of a file. What is in it is never part of an error.
+// readKey gives the private key of a file that nobody else can read. What is in it is
+// never part of an error.
 func readKey(path string) (ed25519.PrivateKey, error) {
-	blocks, err := readBlocks(path)
+	blocks, err := readBlocks(path, makeFiles)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range blocks {
 		if b.Type != typeKey {
 			continue
+		}
+		if err := secret.Check(path); err != nil {
+			return nil, because(ErrUnfit, "the private key in %v", err)
 		}
 		key, err := x509.ParsePKCS8PrivateKey(b.Bytes)
 		if ed, ok := key.(ed25519.PrivateKey); err == nil && ok {

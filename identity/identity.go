@@ -19,6 +19,7 @@ type Files struct {
 	Certificate string // the holder's own first, then those between it and the authority
 	Key         string
 	CA          string // one or more authorities
+	Deny        string // fingerprints of those who are not believed whoever signed; "": none
 }
 
 // Options load an identity.
@@ -34,6 +35,8 @@ type Identity struct {
 	name    Name
 	now     func() time.Time
 	current atomic.Pointer[loaded]
+	servers servers
+	watches watches
 }
 
 // loaded is what the files held.
@@ -42,6 +45,7 @@ type loaded struct {
 	chain       []*x509.Certificate
 	roots       *x509.CertPool
 	authorities []*x509.Certificate
+	denied      *denyList
 }
 
 // Load reads an identity. A certificate that is not valid now is an error, and so are
@@ -65,6 +69,7 @@ func Load(o Options) (*Identity, error) {
 }
 
 // Reload reads the files, which may be others than before; on an error all stays as it was.
+// Who is watched is judged again by them: see Watch.
 func (i *Identity) Reload(files Files) error {
 	l, name, err := i.load(files)
 	if err != nil {
@@ -74,6 +79,7 @@ func (i *Identity) Reload(files Files) error {
 		return fmt.Errorf("identity: %w", because(ErrWrongName, "the certificate in %s is for %s, and this is %s: name the right file", files.Certificate, name, i.name))
 	}
 	i.current.Store(l)
+	i.watches.again()
 	return nil
 }
 
@@ -100,7 +106,14 @@ func (i *Identity) load(f Files) (*loaded, Name, error) {
 		}
 		l.roots.AddCert(c)
 	}
-	name, err := l.verify(chain, i.now(), x509.ExtKeyUsageClientAuth)
+	if f.Deny != "" {
+		if l.denied, err = readDeny(f.Deny); err != nil {
+			return nil, Name{}, err
+		}
+	}
+	// Its own list says nothing against who holds it: the others' do, and what is only here
+	// goes on.
+	own, err := l.verify(chain, nil, i.now(), x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, Name{}, fmt.Errorf("%s: %w", f.Certificate, err)
 	}
@@ -108,11 +121,7 @@ func (i *Identity) load(f Files) (*loaded, Name, error) {
 	for _, c := range chain {
 		l.certificate.Certificate = append(l.certificate.Certificate, c.Raw)
 	}
-	return l, name, nil
-}
-
-func (l *loaded) verify(chain []*x509.Certificate, now time.Time, usage x509.ExtKeyUsage) (Name, error) {
-	return verifyChain(chain, l.roots, l.authorities[0].Subject.CommonName, now, usage)
+	return l, own.Name, nil
 }
 
 // Name is whose identity it is.
@@ -132,6 +141,26 @@ func (i *Identity) Expires() time.Time {
 	return end
 }
 
+// Due says whether it is time to renew: the certificate, or one above it, has less than a
+// third of its life left, or the last of the authorities, and that less than a year.
+func (i *Identity) Due() bool {
+	l, now := i.current.Load(), i.now()
+	for _, c := range l.chain {
+		if Due(c.NotBefore, c.NotAfter, now) {
+			return true
+		}
+	}
+	last := slices.MaxFunc(l.authorities, byEnd)
+	return Due(last.NotBefore, last.NotAfter, now) && last.NotAfter.Before(now.AddDate(1, 0, 0))
+}
+
+// Denied says whether the identity's own certificate is on the deny list: then who has the
+// same list believes it no more.
+func (i *Identity) Denied() bool {
+	l := i.current.Load()
+	return l.denied.any(l.chain)
+}
+
 func byEnd(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }
 
 // Chain gives the certificates in DER, the node's own first.
@@ -149,15 +178,15 @@ func (i *Identity) Verify(chain [][]byte) (processtable.NodeID, ed25519.PublicKe
 	if err != nil {
 		return "", nil, err
 	}
-	name, err := i.verifyAs(RoleNode, certificates, x509.ExtKeyUsageClientAuth)
+	b, err := i.verifyAs(RoleNode, certificates, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return "", nil, err
 	}
 	key, ok := certificates[0].PublicKey.(ed25519.PublicKey)
 	if !ok {
-		return "", nil, because(ErrUnfit, "the certificate of %s has a key of another kind than Ed25519: make one with `fmqmd pki issue`", name)
+		return "", nil, because(ErrUnfit, "the certificate of %s has a key of another kind than Ed25519: make one with `fmqmd pki issue`", b.Name)
 	}
-	return processtable.NodeID(name.Name), key, nil
+	return processtable.NodeID(b.Name.Name), key, nil
 }
 
 // maxChain is how many certificates one end may show.
@@ -178,17 +207,20 @@ func parseChain(chain [][]byte) ([]*x509.Certificate, error) {
 	return certificates, nil
 }
 
-func (i *Identity) verifyAs(role Role, chain []*x509.Certificate, usage x509.ExtKeyUsage) (Name, error) {
-	name, err := i.current.Load().verify(chain, i.now(), usage)
+func (i *Identity) verifyAs(role Role, chain []*x509.Certificate, usage x509.ExtKeyUsage) (believed, error) {
+	l := i.current.Load()
+	b, err := l.verify(chain, l.denied, i.now(), usage)
 	switch {
 	case err != nil:
-		return Name{}, err
-	case name.Role == role:
-		return name, nil
+		return believed{}, err
+	case b.Role == role && role == RoleNode && i.servers.has(chain[0]):
+		return believed{}, because(ErrDenied, "the certificate of %s is that of the broker, which is no site: give the broker one of its own, with `fmqmd pki issue --server`, and %s another one", b.Name, b.Name)
+	case b.Role == role:
+		return b, nil
 	case role == RoleNode:
-		return Name{}, because(ErrWrongName, "the certificate is that of %s, and links are for sites: use the one that `fmqmd pki issue NODE` made", name)
+		return believed{}, because(ErrWrongName, "the certificate is that of %s, and links are for sites: use the one that `fmqmd pki issue NODE` made", b.Name)
 	}
-	return Name{}, because(ErrWrongName, "the certificate is that of %s, and requests are for operators: use one that `fmqmd pki issue --operator NAME` made", name)
+	return believed{}, because(ErrWrongName, "the certificate is that of %s, and requests are for operators: use one that `fmqmd pki issue --operator NAME` made", b.Name)
 }
 
 // Server is the configuration of a listener. It asks callers for a certificate and takes
@@ -208,15 +240,16 @@ func (i *Identity) Caller(state *tls.ConnectionState, role Role) (Name, error) {
 	if state == nil {
 		return Name{}, because(ErrNoCertificate, "the connection is not encrypted: use https://")
 	}
-	return i.verifyAs(role, state.PeerCertificates, x509.ExtKeyUsageClientAuth)
+	b, err := i.verifyAs(role, state.PeerCertificates, x509.ExtKeyUsageClientAuth)
+	return b.Name, err
 }
 
 // Client is the configuration of a connection to the node peer, at whatever address.
 func (i *Identity) Client(peer processtable.NodeID) *tls.Config {
 	return i.client(func(state tls.ConnectionState) error {
-		name, err := i.verifyAs(RoleNode, state.PeerCertificates, x509.ExtKeyUsageServerAuth)
-		if err == nil && name.Name != string(peer) {
-			err = because(ErrWrongName, "the certificate names %s and not %s: correct the address of %s in links.peers", name, peer, peer)
+		b, err := i.verifyAs(RoleNode, state.PeerCertificates, x509.ExtKeyUsageServerAuth)
+		if err == nil && b.Name.Name != string(peer) {
+			err = because(ErrWrongName, "the certificate names %s and not %s: correct the address of %s in links.peers", b.Name, peer, peer)
 		}
 		return err
 	})
@@ -226,12 +259,12 @@ func (i *Identity) Client(peer processtable.NodeID) *tls.Config {
 // address, which the node's certificate has to name.
 func (i *Identity) Operator(host string) *tls.Config {
 	return i.client(func(state tls.ConnectionState) error {
-		name, err := i.verifyAs(RoleNode, state.PeerCertificates, x509.ExtKeyUsageServerAuth)
+		b, err := i.verifyAs(RoleNode, state.PeerCertificates, x509.ExtKeyUsageServerAuth)
 		if err != nil {
 			return err
 		}
 		if err := state.PeerCertificates[0].VerifyHostname(host); err != nil {
-			return because(ErrWrongName, "the certificate of %s is not for the address %s: use another address of it, or make one with `fmqmd pki issue %s --host %s`", name, host, name.Name, host)
+			return because(ErrWrongName, "the certificate of %s is not for the address %s: use another address of it, or make one with `fmqmd pki issue %s --host %s`", b.Name, host, b.Name.Name, host)
 		}
 		return nil
 	})

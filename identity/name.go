@@ -3,6 +3,7 @@ package identity
 import (
 	"crypto/x509"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type Role string
 const (
 	RoleNode     Role = "node"     // to open and take links
 	RoleOperator Role = "operator" // to ask a node over the network
+	RoleServer   Role = "server"   // to be a server that is no node, such as a broker: nothing here
 )
 
 // Name is whom a certificate is for.
@@ -47,8 +49,19 @@ func (n Name) check() error {
 		return fmt.Errorf("%q cannot name a node: use letters, digits, _ and -, not a digit or - first, at most 64", n.Name)
 	case n.Role == RoleOperator && !ValidOperator(n.Name):
 		return fmt.Errorf("%q cannot name an operator: use letters, digits, and . _ @ -, at most 64", n.Name)
+	case n.Role == RoleServer && !validHost(n.Name) && net.ParseIP(n.Name) == nil:
+		return noHost(n.Name)
 	}
 	return nil
+}
+
+// common is the name as a certificate's common name. That of a server cannot be a site's,
+// wherever somebody looks at nothing else.
+func (n Name) common() string {
+	if n.Role == RoleServer {
+		return n.String()
+	}
+	return n.Name
 }
 
 // ValidOperator says whether s can be the name of an operator: letters, digits, and any
@@ -62,13 +75,26 @@ func ValidOperator(s string) bool {
 
 // NameOf reads whom a certificate is for. It judges nothing else of it.
 func NameOf(c *x509.Certificate) (Name, error) {
+	name, err := nameIn(c.URIs)
+	switch {
+	case err != nil || name != (Name{}):
+		return name, err
+	case processtable.ValidNode(c.Subject.CommonName) && slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) &&
+		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
+		return Name{RoleNode, c.Subject.CommonName}, nil
+	}
+	return Name{}, fmt.Errorf("it names no site and no operator (its subject is %q)", c.Subject)
+}
+
+// nameIn gives the one name that the URIs of a certificate have; zero: none.
+func nameIn(uris []*url.URL) (Name, error) {
 	var names []Name
-	for _, u := range c.URIs {
+	for _, u := range uris {
 		if u.Scheme != scheme {
 			continue
 		}
 		n := Name{Role: Role(u.Host), Name: strings.TrimPrefix(u.Path, "/")}
-		if n.Role != RoleNode && n.Role != RoleOperator || n.check() != nil {
+		if !slices.Contains([]Role{RoleNode, RoleOperator, RoleServer}, n.Role) || n.check() != nil {
 			return Name{}, fmt.Errorf("it names %q, which is neither a site nor an operator", u)
 		}
 		names = append(names, n)
@@ -78,9 +104,6 @@ func NameOf(c *x509.Certificate) (Name, error) {
 		return names[0], nil
 	case len(names) > 1:
 		return Name{}, fmt.Errorf("it names %s as well as %s: one certificate is for one of them", names[0], names[1])
-	case processtable.ValidNode(c.Subject.CommonName) && slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) &&
-		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
-		return Name{RoleNode, c.Subject.CommonName}, nil
 	}
-	return Name{}, fmt.Errorf("it names no site and no operator (its subject is %q)", c.Subject)
+	return Name{}, nil
 }

@@ -18,6 +18,7 @@ type Shown struct {
 	NotBefore   time.Time
 	NotAfter    time.Time
 	Fingerprint string // SHA-256 of the certificate, in hex
+	Key         string // SHA-256 of its public key, with the kind of that
 }
 
 // Show reads the certificates of a file, without judging them.
@@ -34,10 +35,10 @@ func Show(file string) ([]Shown, error) {
 }
 
 func shown(file string, c *x509.Certificate) Shown {
-	sum := sha256.Sum256(c.Raw)
+	sum, key := sha256.Sum256(c.Raw), sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	s := Shown{
 		File: file, Subject: c.Subject.CommonName, Authority: c.IsCA, Issuer: c.Issuer.CommonName,
-		Hosts: append([]string{}, c.DNSNames...), NotBefore: c.NotBefore, NotAfter: c.NotAfter, Fingerprint: hex.EncodeToString(sum[:]),
+		Hosts: append([]string{}, c.DNSNames...), NotBefore: c.NotBefore, NotAfter: c.NotAfter, Fingerprint: hex.EncodeToString(sum[:]), Key: hex.EncodeToString(key[:]),
 	}
 	for _, ip := range c.IPAddresses {
 		s.Hosts = append(s.Hosts, ip.String())

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,6 +18,7 @@ var (
 	ErrTooEarly      = errors.New("not valid yet")
 	ErrWrongName     = errors.New("for somebody else")
 	ErrUnfit         = errors.New("not fit for this")
+	ErrDenied        = errors.New("denied")
 )
 
 // reason is an error for people that is also one of the errors above.
@@ -35,26 +37,41 @@ func because(is error, format string, args ...any) error {
 // dateOnly is how dates of certificates are shown, in UTC.
 const dateOnly = "2006-01-02 15:04 UTC"
 
-// verifyChain says whom the first certificate is for, if it is of the authorities in
-// roots, valid now and made for the usage.
-func verifyChain(chain []*x509.Certificate, roots *x509.CertPool, authority string, now time.Time, usage x509.ExtKeyUsage) (Name, error) {
+// believed is what a chain of certificates proves, and until when.
+type believed struct {
+	Name
+	until time.Time
+}
+
+// verify says whom the first certificate is for, if it is of the authorities, valid now,
+// made for the usage, and denied says nothing against it or what is above it.
+func (l *loaded) verify(chain []*x509.Certificate, denied *denyList, now time.Time, usage x509.ExtKeyUsage) (believed, error) {
 	if len(chain) == 0 {
-		return Name{}, because(ErrNoCertificate, "no certificate was shown: %s", configureRemedy)
+		return believed{}, because(ErrNoCertificate, "no certificate was shown: %s", configureRemedy)
 	}
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, c := range chain[1:] {
 		between.AddCert(c)
 	}
 	whose := describe(leaf)
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	chains, err := leaf.Verify(x509.VerifyOptions{Roots: l.roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
 	if err != nil {
-		return Name{}, explain(err, leaf, whose, authority, now)
+		return believed{}, explain(err, leaf, whose, l.authorities[0].Subject.CommonName, now)
 	}
 	name, err := NameOf(leaf)
 	if err != nil {
-		return Name{}, because(ErrUnfit, "the certificate that was shown cannot be used: %v: make one with `fmqmd pki issue`", err)
+		return believed{}, because(ErrUnfit, "the certificate that was shown cannot be used: %v: make one with `fmqmd pki issue`", err)
 	}
-	return name, nil
+	b := believed{Name: name}
+	for _, c := range chains {
+		if end := slices.MinFunc(c, byEnd).NotAfter; end.After(b.until) && !denied.any(c) {
+			b.until = end
+		}
+	}
+	if b.until.IsZero() {
+		return believed{}, because(ErrDenied, "%s was called back: it is on the deny list of the site that says this: if it is to be believed again, request one for a new key with `fmqmd pki request`", whose)
+	}
+	return b, nil
 }
 
 const configureRemedy = "set `identity` there, with a certificate that `fmqmd pki issue` made"
@@ -94,6 +111,6 @@ func explainTime(c, leaf *x509.Certificate, whose string, now time.Time) error {
 	if now.Before(c.NotBefore) {
 		return because(ErrTooEarly, "%s is valid from %s on, and here it is %s: set the clock that is wrong", whose, c.NotBefore.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
 	}
-	return because(ErrExpired, "%s expired on %s (here it is %s): renew it with `fmqmd pki issue --force`, and reload the daemon", whose,
+	return because(ErrExpired, "%s expired on %s (here it is %s): renew it with `fmqmd pki renew`, and reload the daemon", whose,
 		c.NotAfter.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
 }

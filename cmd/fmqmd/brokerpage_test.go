@@ -115,7 +115,7 @@ func TestBrokerOfThePage(t *testing.T) {
 	pki(page.pki...)
 	file := func(name string) string { return filepath.Join(dir, name) }
 	rabbitDir := t.TempDir()
-	rabbit, err := rabbittest.New(rabbittest.Options{Dir: rabbitDir, TLS: &rabbittest.TLS{CA: file("ca.crt"), Cert: file("node-broker.crt"), Key: file("node-broker.key")}})
+	rabbit, err := rabbittest.New(rabbittest.Options{Dir: rabbitDir, TLS: &rabbittest.TLS{CA: file("ca.crt"), Cert: file("server-127.0.0.1.crt"), Key: file("server-127.0.0.1.key")}})
 	must(err)
 	t.Cleanup(func() { must(rabbit.Close()) })
 	must(rabbit.Start())
@@ -123,7 +123,7 @@ func TestBrokerOfThePage(t *testing.T) {
 	// It runs with what the page has for rabbitmq.conf.
 	conf, err := os.ReadFile(filepath.Join(rabbitDir, "rabbitmq.conf"))
 	must(err)
-	places := strings.NewReplacer("/etc/rabbitmq/ca.crt", file("ca.crt"), "/etc/rabbitmq/broker.crt", file("node-broker.crt"), "/etc/rabbitmq/broker.key", file("node-broker.key"))
+	places := strings.NewReplacer("/etc/rabbitmq/ca.crt", file("ca.crt"), "/etc/rabbitmq/broker.crt", file("server-127.0.0.1.crt"), "/etc/rabbitmq/broker.key", file("server-127.0.0.1.key"))
 	for _, line := range page.conf {
 		if line = places.Replace(line); !strings.Contains(string(conf), "\n"+line+"\n") {
 			t.Errorf("the page has %q, and the broker of this test runs without it", line)

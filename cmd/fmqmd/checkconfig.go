@@ -43,10 +43,11 @@ func checkConfig(c *ucli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := daemon.CheckIdentity(conf); err != nil {
+	certificates, err := daemon.CheckIdentity(conf)
+	if err != nil {
 		return cli.Failedf("%s: %v", file, err)
 	}
-	for _, w := range conf.Warnings() {
+	for _, w := range append(conf.Warnings(), certificates...) {
 		cli.Talk(c, "warning: %s", w)
 	}
 	listens := conf.Socket + " only"

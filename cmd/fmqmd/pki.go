@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -20,11 +19,13 @@ const defaultPKI = "/etc/fmqm/pki"
 func pkiCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "pki", Usage: "make certificates for sites and operators",
-		Description: "A small authority for sites that have none: init makes it, on one machine; issue makes a\n" +
-			"certificate for each site and each operator; show says what a certificate is for. Whoever has\n" +
-			"the authority's key, ca.key, can be any site: keep it where few can read it, and back it up.",
-		UsageText:   "fmqmd pki init\nfmqmd pki issue B --host b.example.org",
-		Subcommands: []*ucli.Command{pkiInitCommand(), pkiIssueCommand(), pkiShowCommand()},
+		Description: "A small authority for sites that have none: init makes it, on one machine. A site makes its\n" +
+			"key itself with request, and the authority makes a certificate for it with sign; or issue\n" +
+			"makes both at the authority. renew makes certificates again that end soon; show says what a\n" +
+			"certificate is for, and deny calls it back. Whoever has the authority's key, ca.key, can be any site: keep it where\n" +
+			"few can read it, and back it up.",
+		UsageText:   "fmqmd pki init\nfmqmd pki request --name B\nfmqmd pki sign --name B node-B.csr\nfmqmd pki renew /etc/fmqm/pki/*-*.crt",
+		Subcommands: []*ucli.Command{pkiInitCommand(), pkiRequestCommand(), pkiSignCommand(), pkiIssueCommand(), pkiRenewCommand(), pkiShowCommand(), pkiDenyCommand()},
 	}
 }
 
@@ -61,7 +62,8 @@ func pkiInitCommand() *ucli.Command {
 			if err := printIssued(printer, made); err != nil {
 				return err
 			}
-			cli.Talk(c, "Next, for each site:  fmqmd pki issue NODE%s", dirArgument(dir))
+			cli.Talk(c, "Next, for each site:  fmqmd pki request --name NODE   there, and with what that writes here\n"+
+				"                      fmqmd pki sign --name NODE%s node-NODE.csr", dirArgument(dir))
 			return nil
 		},
 	}
@@ -69,17 +71,15 @@ func pkiInitCommand() *ucli.Command {
 
 func pkiIssueCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "issue", Usage: "make a certificate for a site or an operator", ArgsUsage: "[NODE]",
-		Description: fmt.Sprintf("Writes a key and a certificate for the site NODE, valid for %d days, or with --operator for somebody\n"+
-			"who asks sites over the network, valid for %d days. Sites know each other by their names,\n"+
-			"wherever they are; operators call them at addresses, which --host puts into the certificate. To renew\n"+
-			"one, make it again with --force, put it in place of the old one, and reload the daemon.", identity.NodeDays, identity.OperatorDays),
-		UsageText: "fmqmd pki issue A\nfmqmd pki issue B --host b.example.org --host 192.0.2.7\nfmqmd pki issue --operator ann@example.org",
+		Name: "issue", Usage: "make a key and a certificate for a site, an operator or a broker", ArgsUsage: "[NODE]",
+		Description: fmt.Sprintf("Writes a key and a certificate for the site NODE, valid for %d days, with --operator for somebody\n"+
+			"who asks sites over the network, valid for %d days, or with --server for a broker, which is no\n"+
+			"site, valid for %d days. Sites know each other by their names, wherever they are; operators call\n"+
+			"them at addresses, which --host puts into the certificate. The key is made here and has to be\n"+
+			"carried to where it is used: with `fmqmd pki request` it never leaves that machine.", identity.NodeDays, identity.OperatorDays, identity.ServerDays),
+		UsageText: "fmqmd pki issue A\nfmqmd pki issue B --host b.example.org --host 192.0.2.7\nfmqmd pki issue --operator ann@example.org\nfmqmd pki issue --server broker.example.org",
 		Flags: []ucli.Flag{
-			pkiDirFlag(),
-			&ucli.StringSliceFlag{Name: "host", Usage: "`NAME` or address under which operators call the site; may be repeated"},
-			&ucli.IntFlag{Name: "days", Usage: "valid for `N` days, at most as long as the authority"},
-			&ucli.StringFlag{Name: "operator", Usage: "for the operator `NAME`, and not for a site"},
+			pkiDirFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiServerFlag(),
 			pkiForceFlag("replace the files of an earlier one"),
 			cli.OutputFlag(),
 		},
@@ -87,42 +87,88 @@ func pkiIssueCommand() *ucli.Command {
 	}
 }
 
+func pkiHostFlag() ucli.Flag {
+	return &ucli.StringSliceFlag{Name: "host", Usage: "`NAME` or address under which operators call the site, or sites the broker; may be repeated"}
+}
+
+func pkiDaysFlag() ucli.Flag {
+	return &ucli.IntFlag{Name: "days", Usage: "valid for `N` days, at most as long as the authority"}
+}
+
+func pkiOperatorFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "operator", Usage: "for the operator `NAME`, and not for a site"}
+}
+
+func pkiServerFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "server", Usage: "for the broker at `HOST`, its name or address, which is no site"}
+}
+
+// pkiName gives whom a certificate is for: node is the name of a site, or empty.
+func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
+	var names []identity.Name
+	for _, n := range []identity.Name{
+		{Role: identity.RoleNode, Name: node},
+		{Role: identity.RoleOperator, Name: c.String("operator")},
+		{Role: identity.RoleServer, Name: c.String("server")},
+	} {
+		if n.Name != "" {
+			names = append(names, n)
+		}
+	}
+	switch {
+	case len(names) != 1:
+		return identity.Name{}, cli.Usagef("pki %s: write %s, --operator NAME or --server HOST, one of them: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
+	case c.IsSet("days") && c.Int("days") < 1:
+		return identity.Name{}, cli.Usagef("--days %d: write 1 or more", c.Int("days"))
+	}
+	return names[0], nil
+}
+
 func pkiIssue(c *ucli.Context) error {
 	printer, err := cli.NewPrinter(c)
 	if err != nil {
 		return err
 	}
-	name := identity.Name{Role: identity.RoleNode, Name: c.Args().First()}
-	operator := c.String("operator")
-	switch {
-	case (name.Name == "") == (operator == ""):
-		return cli.Usagef("pki issue: write the name of a site, or --operator NAME, and not both: see fmqmd pki issue --help")
-	case c.IsSet("days") && c.Int("days") < 1:
-		return cli.Usagef("--days %d: write 1 or more", c.Int("days"))
-	case operator != "":
-		name = identity.Name{Role: identity.RoleOperator, Name: operator}
+	name, err := pkiName(c, c.Args().First(), "the name of a site")
+	if err != nil {
+		return err
 	}
-	issued, err := identity.Issue(identity.IssueOptions{
-		Dir: c.String("dir"), Name: name, Hosts: c.StringSlice("host"), Days: c.Int("days"), Now: time.Now(), Force: c.Bool("force"),
-	})
+	issued, err := identity.Issue(issueOptions(c, name))
 	if err != nil {
 		return pkiError(err)
 	}
 	if err := printIssued(printer, issued); err != nil {
 		return err
 	}
-	certificate, key := filepath.Base(issued.Certificate), filepath.Base(issued.Key)
-	if name.Role == identity.RoleOperator {
-		cli.Talk(c, "Next: give %s, %s and %s to %s alone, who then asks with\n"+
-			"    export FMQM_CERT=%s FMQM_KEY=%s FMQM_CA=%s\n"+
-			"    fmqm nodes --to https://HOST:7411", certificate, key, identity.CACertificate, name.Name, certificate, key, identity.CACertificate)
-		return nil
-	}
-	cli.Talk(c, "Next: copy %s, %s and %s to /etc/fmqm of site %s, and let nobody but the daemon's user read the key\n"+
-		"    install -o fmqm -g fmqm -m 600 %s /etc/fmqm/\n"+
-		"and write into its fmqmd.yaml\n"+
-		"    identity: {certificate: %s, key: %s, ca: %s}", certificate, key, identity.CACertificate, name.Name, key, certificate, key, identity.CACertificate)
+	pkiNext(c, issued, filepath.Base(issued.Key))
 	return nil
+}
+
+func issueOptions(c *ucli.Context, name identity.Name) identity.IssueOptions {
+	return identity.IssueOptions{
+		Dir: c.String("dir"), Name: name, Hosts: c.StringSlice("host"), Days: c.Int("days"), Now: time.Now(), Force: c.Bool("force"),
+	}
+}
+
+// pkiNext says what to do with a certificate whose key is in a file of that name.
+func pkiNext(c *ucli.Context, issued identity.Issued, key string) {
+	certificate, files := filepath.Base(issued.Certificate), filepath.Base(issued.Certificate)+" and "+identity.CACertificate
+	if issued.Key != "" {
+		files = certificate + ", " + key + " and " + identity.CACertificate
+	}
+	switch issued.Name.Role {
+	case identity.RoleOperator:
+		cli.Talk(c, "Next: give %s to %s alone, who then asks with\n"+
+			"    export FMQM_CERT=%s FMQM_KEY=%s FMQM_CA=%s\n"+
+			"    fmqm nodes --to https://HOST:7411", files, issued.Name.Name, certificate, key, identity.CACertificate)
+	case identity.RoleServer:
+		cli.Talk(c, "Next: copy %s to %s, and name them in rabbitmq.conf as ssl_options: see docs/links.md", files, issued.Name.Name)
+	default:
+		cli.Talk(c, "Next: copy %s to /etc/fmqm of site %s, and let nobody but the daemon's user read the key\n"+
+			"    install -o fmqm -g fmqm -m 600 %s /etc/fmqm/\n"+
+			"and write into its fmqmd.yaml\n"+
+			"    identity: {certificate: %s, key: %s, ca: %s}", files, issued.Name.Name, key, certificate, key, identity.CACertificate)
+	}
 }
 
 // dirArgument is what a command needs to find the same directory.
@@ -147,7 +193,7 @@ type issuedFiles struct {
 	Kind        string    `json:"kind"`
 	Name        string    `json:"name,omitempty"`
 	Certificate string    `json:"certificate"`
-	Key         string    `json:"key"`
+	Key         string    `json:"key,omitempty"`
 	CA          string    `json:"ca"`
 	Expires     time.Time `json:"expires"`
 }
@@ -158,65 +204,11 @@ func printIssued(printer *cli.Printer, i identity.Issued) error {
 		kind = "authority"
 	}
 	return printer.Object(issuedFiles{kind, i.Name.Name, i.Certificate, i.Key, i.CA, i.Expires.UTC()}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s\n%s: to be kept secret\nvalid until %s\n", i.Certificate, i.Key, i.Expires.UTC().Format(time.DateOnly))
+		secret := ""
+		if i.Key != "" {
+			secret = i.Key + ": to be kept secret\n"
+		}
+		_, err := fmt.Fprintf(w, "%s\n%svalid until %s\n", i.Certificate, secret, i.Expires.UTC().Format(time.DateOnly))
 		return err
 	})
-}
-
-// shownCertificate is what show prints; its keys are API.
-type shownCertificate struct {
-	File        string    `json:"file"`
-	Kind        string    `json:"kind"` // node, operator, authority or other
-	Name        string    `json:"name"`
-	Hosts       []string  `json:"hosts"`
-	Issuer      string    `json:"issuer"`
-	NotBefore   time.Time `json:"not_before"`
-	Expires     time.Time `json:"expires"`
-	Fingerprint string    `json:"fingerprint"`
-}
-
-func pkiShowCommand() *ucli.Command {
-	return &ucli.Command{
-		Name: "show", Usage: "say what certificates are for, and until when", ArgsUsage: "FILE...",
-		Description: "For each certificate: whom it is for, who signed it, until when it is valid, and its SHA-256\nfingerprint. It judges nothing; a file without certificates is an error.",
-		UsageText:   "fmqmd pki show /etc/fmqm/node-A.crt /etc/fmqm/ca.crt\nfmqmd pki show -o jsonl /etc/fmqm/node-A.crt",
-		Flags:       []ucli.Flag{cli.OutputFlag()},
-		Action: func(c *ucli.Context) error {
-			printer, err := cli.NewPrinter(c)
-			if err != nil {
-				return err
-			}
-			list := printer.List(false, "KIND", "NAME", "EXPIRES", "ISSUER", "HOSTS", "FINGERPRINT", "FILE")
-			for _, file := range c.Args().Slice() {
-				certificates, err := identity.Show(file)
-				if err != nil {
-					return cli.Failedf("pki show: %v", err)
-				}
-				for _, s := range certificates {
-					if err := showRow(list, s, time.Now()); err != nil {
-						return err
-					}
-				}
-			}
-			return list.End()
-		},
-	}
-}
-
-func showRow(list *cli.List, s identity.Shown, now time.Time) error {
-	kind, name := string(s.Name.Role), s.Name.Name
-	switch {
-	case s.Authority:
-		kind, name = "authority", s.Subject
-	case kind == "":
-		kind, name = "other", s.Subject
-	}
-	expires := s.NotAfter.UTC().Format(time.DateOnly)
-	if left := s.NotAfter.Sub(now); left <= 0 {
-		expires += " (expired)"
-	} else {
-		expires += fmt.Sprintf(" (%d days)", int(left.Hours()/24))
-	}
-	return list.Row(shownCertificate{s.File, kind, name, s.Hosts, s.Issuer, s.NotBefore.UTC(), s.NotAfter.UTC(), s.Fingerprint},
-		kind, name, expires, s.Issuer, strings.Join(s.Hosts, " "), s.Fingerprint, s.File)
 }

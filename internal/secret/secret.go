@@ -1,6 +1,7 @@
 // Package secret reads files that hold one secret: a password, a token.
 //
-// What it guarantees: no error shows anything of what is in the file.
+// What it guarantees: no error shows anything of what is in the file, and no secret is
+// taken from a file that others can read.
 package secret
 
 import (
@@ -15,8 +16,11 @@ import (
 const MaxSize = 4 << 10
 
 // Read reads a secret; one line end after it is not part of it. It has one line and is
-// not empty.
+// not empty, and Check finds nothing.
 func Read(path string) (string, error) {
+	if err := Check(path); err != nil {
+		return "", err
+	}
 	text, err := ReadFile(path, MaxSize)
 	if err != nil {
 		return "", err

@@ -81,9 +81,6 @@ func New(o Options) (*Broker, error) {
 
 // Start begins; call it once. It does not wait for a connection.
 func (b *Broker) Start() {
-	if file, mode, yes := b.o.exposed(); yes {
-		b.o.Log.Warn().Str("file", file).Stringer("mode", mode).Msg("others than its owner can read the broker's password: chmod 600")
-	}
 	b.spawn(func() { b.supervise(receiving, b.receive) })
 	b.spawn(func() { b.supervise(sending, b.send) })
 }
@@ -134,6 +131,24 @@ func (b *Broker) Forget(id processtable.NodeID) {
 	b.mu.Unlock()
 	if p != nil {
 		p.forget()
+	}
+}
+
+// Renew has every session begin anew, such as after this node's certificate was replaced:
+// peers know the new one before the old one ends. The sessions that are there stay until
+// then.
+func (b *Broker) Renew() {
+	for _, p := range b.all() {
+		p.mu.Lock()
+		var err error
+		if p.session.Ready() {
+			err = p.ask(true)
+		}
+		c := p.conn
+		p.mu.Unlock()
+		if err != nil && c != nil {
+			c.fail(err)
+		}
 	}
 }
 

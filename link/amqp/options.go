@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"fmqm/internal/secret"
 	"fmqm/link/seal"
 	"fmqm/processtable"
 )
@@ -65,6 +65,9 @@ type Options struct {
 	// Identity anybody who may publish at the broker can write in any site's name.
 	Identity seal.Identity
 	Verify   func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error)
+	// Watch, if not nil, watches over who has a session: broken is called, in a goroutine of
+	// its own, once that chain is not accepted any more; then the session ends. end ends it.
+	Watch func(chain [][]byte, broken func(error)) (end func())
 	// PlainFrames takes peers that are too old to encrypt: see seal.Config.
 	PlainFrames bool
 
@@ -231,27 +234,9 @@ func (o *Options) secret() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(file)
+	password, err := secret.Read(file)
 	if err != nil {
-		return "", fmt.Errorf("read the broker's password: %w", err)
-	}
-	password := strings.TrimRight(string(data), "\r\n")
-	if password == "" {
-		return "", fmt.Errorf("read the broker's password: %s is empty", file)
+		return "", fmt.Errorf("the broker's password: %w", err)
 	}
 	return password, nil
-}
-
-// exposed says whether others than its owner may read the password; systemd sees to
-// credentials.
-func (o *Options) exposed() (file string, mode fs.FileMode, yes bool) {
-	if o.PasswordFile == "" {
-		return "", 0, false
-	}
-	info, err := os.Stat(o.PasswordFile)
-	if err != nil {
-		return "", 0, false
-	}
-	mode = info.Mode().Perm()
-	return o.PasswordFile, mode, mode&0o077 != 0
 }

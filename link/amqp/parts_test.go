@@ -225,6 +225,8 @@ func TestPasswords(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "broker"), []byte(" secret \r\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "empty"), []byte("\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "open"), []byte("secret"), 0o600))
+	must(t, os.Chmod(filepath.Join(dir, "open"), 0o644))
 	tests := []struct {
 		name, dir string
 		o         Options
@@ -234,6 +236,7 @@ func TestPasswords(t *testing.T) {
 		{name: "a credential", dir: dir, o: Options{Credential: "broker"}, want: " secret "},
 		{name: "no credentials", o: Options{Credential: "broker"}, err: "start the daemon by a unit with LoadCredential=broker:FILE"},
 		{name: "nothing", o: Options{}, err: "the broker asks for a password and none is configured"},
+		{name: "a file that others read", o: Options{PasswordFile: filepath.Join(dir, "open")}, err: "open can be read or changed by every user of this machine (mode 0644): chmod 600 it"},
 		{name: "empty", o: Options{PasswordFile: filepath.Join(dir, "empty")}, err: "empty is empty"},
 	}
 	for _, tt := range tests {

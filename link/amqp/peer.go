@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,9 @@ type peer struct {
 	proved  time.Time     // of a stranger: when it proved who it is; zero: it has not
 	changed chan struct{} // closed and made anew when heard, left or conn changes
 
+	watched int    // counts the sessions that were watched
+	unwatch func() // ends watching over the present one; nil: it is not watched
+
 	stranger atomic.Bool // nobody here has asked for it
 	leaving  atomic.Bool // it is told that it is not reached over the broker any more, and then forgotten
 }
@@ -64,7 +68,45 @@ func newPeer(b *Broker, id processtable.NodeID) *peer {
 	p.session = seal.New(seal.Config{
 		Self: b.o.Self, Peer: id, Identity: b.o.Identity, Verify: b.o.Verify, PlainFrames: b.o.PlainFrames, Rand: b.o.Rand,
 	})
+	context.AfterFunc(p.ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.watch()
+	})
 	return p
+}
+
+// watch has the session that is ready end once the peer's certificate is not accepted any
+// more; the one before is not watched any longer. It is called with the lock.
+func (p *peer) watch() {
+	if p.unwatch != nil {
+		p.unwatch()
+		p.unwatch = nil
+	}
+	chain := p.session.PeerChain()
+	if p.b.o.Watch == nil || chain == nil || p.ctx.Err() != nil {
+		return
+	}
+	p.watched++
+	which := p.watched
+	p.unwatch = p.b.o.Watch(chain, func(err error) { p.disbelieve(which, err) })
+}
+
+// disbelieve ends the session that was watched.
+func (p *peer) disbelieve(which int, err error) {
+	p.mu.Lock()
+	if p.watched != which {
+		p.mu.Unlock()
+		return
+	}
+	p.session.End()
+	p.refusal = fmt.Sprintf("site %s is not believed any more: %v", p.id, err)
+	p.answers, p.pieces, p.queued = nil, nil, 0
+	c, reason := p.conn, p.refusal
+	p.mu.Unlock()
+	if c != nil {
+		c.fail(errors.New(reason))
+	}
 }
 
 func (p *peer) signal() {
@@ -108,6 +150,9 @@ func (p *peer) open(body []byte, d *kept) (settle func()) {
 	}
 	if r.Ready || r.Frame != nil {
 		p.hear()
+	}
+	if r.Ready {
+		p.watch()
 	}
 	switch {
 	case len(r.Frame) == 0:

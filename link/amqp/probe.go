@@ -91,10 +91,6 @@ func (p *probe) password() bool {
 	if _, err := p.t.secret(); err != nil {
 		return p.say("password", err, "")
 	}
-	if file, mode, yes := p.o.exposed(); yes {
-		p.found = append(p.found, Finding{Check: "password", Text: fmt.Sprintf("others than its owner can read %s (%s): chmod 600 %s", file, mode, file)})
-		return true // it is no reason not to go on
-	}
 	return p.say("password", nil, "there is one for user %s", p.t.user)
 }
 

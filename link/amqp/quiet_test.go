@@ -3,6 +3,7 @@ package amqp
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"strings"
@@ -331,6 +332,119 @@ func TestAStrangerThatNobodyWantsIsTold(t *testing.T) {
 		}
 		if _, err := b.Dialer("A").Dial(t.Context()); errors.Is(err, errClosed) || err == nil {
 			t.Errorf("dialed again: %v", err)
+		}
+	})
+}
+
+// Who is not believed any more is cut off: the connection ends with the reason, and there
+// is no other until it is believed again.
+func TestASiteThatIsCalledBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, trusted := newFakeBroker(), trusting("A", "B")
+		var believed atomic.Bool
+		believed.Store(true)
+		broken := make(chan func(error), 10)
+		ended := atomic.Int32{}
+		a := access(t, fake, "A", func(o *Options) {
+			o.Identity, o.Verify = newIdentity("A"), func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error) {
+				if !believed.Load() {
+					return "", nil, errors.New("it was called back")
+				}
+				return trusted(chain)
+			}
+			o.Watch = func(chain [][]byte, f func(error)) func() {
+				if !bytes.Equal(chain[0], newIdentity("B").Chain()[0]) {
+					t.Errorf("%q is watched", chain)
+				}
+				broken <- f
+				return func() { ended.Add(1) }
+			}
+		})
+		b := access(t, fake, "B", func(o *Options) { o.Identity, o.Verify = newIdentity("B"), trusted })
+		other := make(chan link.Conn, 1)
+		go func() {
+			c, err := b.Dialer("A").Dial(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			other <- c
+		}()
+		c, err := a.Dialer("B").Dial(t.Context())
+		must(t, err)
+		words, said := heard(c.(*Conn)), heard((<-other).(*Conn))
+
+		believed.Store(false)
+		first := <-broken
+		go first(errors.New("it was called back"))
+		if got := <-words; !strings.Contains(got, "site B is not believed any more: it was called back") {
+			t.Errorf("ended: %s", got)
+		}
+		if got := <-said; !strings.Contains(got, "nothing was heard from site A for") {
+			t.Errorf("B ends with: %s", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		go func() { _, _ = b.Dialer("A").Dial(ctx) }()
+		if _, err := a.Dialer("B").Dial(ctx); err == nil || !strings.Contains(err.Error(), "the peer's certificate is not accepted: it was called back") {
+			t.Errorf("dialed: %v", err)
+		}
+		if len(broken) > 0 {
+			t.Error("a session came about")
+		}
+
+		believed.Store(true)
+		go func() { _, _ = b.Dialer("A").Dial(t.Context()) }()
+		c, err = a.Dialer("B").Dial(t.Context())
+		must(t, err)
+		first(errors.New("late")) // of a session that is over
+		defer c.Close()
+		must(t, c.Send([]byte("x")))
+		before := ended.Load()
+		a.Forget("B")
+		synctest.Wait()
+		pass(leaveLimit)
+		synctest.Wait()
+		if ended.Load() != before+1 {
+			t.Errorf("watching ended %d times with the peer", ended.Load()-before)
+		}
+	})
+}
+
+// A node whose certificate was replaced shows the new one in new sessions with all peers,
+// and no connection ends by that.
+func TestRenewedSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, trusted := newFakeBroker(), trusting("A", "B")
+		shown := make(chan [][]byte, 10)
+		a := access(t, fake, "A", func(o *Options) { o.Identity, o.Verify = newIdentity("A"), trusted })
+		b := access(t, fake, "B", func(o *Options) {
+			o.Identity, o.Verify = newIdentity("B"), trusted
+			o.Watch = func(chain [][]byte, _ func(error)) func() {
+				shown <- chain
+				return func() {}
+			}
+		})
+		other := make(chan link.Conn, 1)
+		go func() {
+			c, err := b.Dialer("A").Dial(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			other <- c
+		}()
+		c, err := a.Dialer("B").Dial(t.Context())
+		must(t, err)
+		d := <-other
+		defer c.Close()
+		defer d.Close()
+		in := heard(d.(*Conn))
+		<-shown
+		a.Renew()
+		<-shown
+		synctest.Wait() // what is sent before both have the new one is lost, and sent again by the link
+		must(t, c.Send([]byte("the same connection")))
+		if got := <-in; got != "frame: the same connection" {
+			t.Errorf("got %s", got)
 		}
 	})
 }

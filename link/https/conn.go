@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fmqm/identity"
 	"fmqm/link"
 	"fmqm/processtable"
 )
@@ -39,6 +40,44 @@ type Conn struct {
 	mu    sync.Mutex // one write at a time: frames and pings
 	head  [4]byte
 	ended bool
+
+	believing believing
+}
+
+// believing is what watches over the certificate of the other end.
+type believing struct {
+	mu     sync.Mutex
+	closed bool
+	end    func()                // nil: nothing does
+	broken atomic.Pointer[error] // why the connection was ended
+}
+
+// believe has the connection end once the certificate of the other end is not accepted any
+// more.
+func (c *Conn) believe(id *identity.Identity, w identity.Watched) {
+	end := id.Watch(w, func(err error) {
+		err = fmt.Errorf("site %s is not believed any more: %w", c.peer, err)
+		c.believing.broken.Store(&err)
+		_ = c.Close()
+	})
+	b := &c.believing
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		end()
+		return
+	}
+	b.end = end
+}
+
+// close ends watching.
+func (b *believing) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.end != nil {
+		b.end()
+	}
 }
 
 var _ link.Conn = (*Conn)(nil)
@@ -110,6 +149,14 @@ func (c *Conn) Peer() processtable.NodeID { return c.peer }
 
 // Recv reads one frame.
 func (c *Conn) Recv() ([]byte, error) {
+	frame, err := c.recv()
+	if why := c.believing.broken.Load(); err != nil && why != nil {
+		err = *why
+	}
+	return frame, err
+}
+
+func (c *Conn) recv() ([]byte, error) {
 	for {
 		if err := c.conn.SetReadDeadline(time.Now().Add(c.wait)); err != nil {
 			return nil, fmt.Errorf("receive frame: %w", err)
@@ -153,6 +200,7 @@ func (c *Conn) LastHeard() time.Time { return time.Unix(0, c.heard.Load()) }
 
 // Close ends the connection; a Send or Recv under way returns with an error.
 func (c *Conn) Close() error {
+	c.believing.close()
 	err := c.conn.Close() // first: it frees a write that holds the lock
 	c.mu.Lock()
 	defer c.mu.Unlock()

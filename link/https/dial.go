@@ -40,6 +40,8 @@ type Dialer struct {
 	url  *url.URL // of Path
 	addr string
 	tls  *tls.Config // nil: plain HTTP
+
+	identity *identity.Identity // of tls
 }
 
 var _ link.Dialer = (*Dialer)(nil)
@@ -70,7 +72,7 @@ func NewPeerDialer(p Peer) (*Dialer, error) {
 		if p.Identity == nil {
 			return nil, fmt.Errorf("address of a peer %q: https:// needs an identity of this node", p.Address)
 		}
-		d.tls = p.Identity.Client(p.Name)
+		d.tls, d.identity = p.Identity.Client(p.Name), p.Identity
 	}
 	if u.Port() != "" {
 		port = u.Port()
@@ -96,6 +98,9 @@ func (d *Dialer) Dial(ctx context.Context) (link.Conn, error) {
 	}
 	conn := newConn(c, in, PingEvery)
 	conn.peer = peerOf(c)
+	if t, ok := c.(*tls.Conn); ok {
+		conn.believe(d.identity, identity.Watched{Chain: t.ConnectionState().PeerCertificates, Role: identity.RoleNode, Answers: true})
+	}
 	return conn, nil
 }
 

@@ -63,6 +63,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn.peer = peer
+	if peer != "" {
+		conn.believe(s.Identity, identity.Watched{Chain: r.TLS.PeerCertificates, Role: identity.RoleNode})
+	}
 	s.Accept(conn, r.RemoteAddr)
 }
 

@@ -7,6 +7,8 @@ import (
 	"log"
 	"net"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +108,68 @@ func TestBothEndsKnowWhoTheOtherIs(t *testing.T) {
 		t.Errorf("after the other side closed: %v", err)
 	}
 	exchange(t, b, a, []byte("bye"))
+}
+
+// A connection ends once the certificate of the other end is called back, at the end that
+// calls as at the one that is called, and says why; another one is refused. One whose end
+// is known by another certificate stays.
+func TestACertificateThatIsCalledBack(t *testing.T) {
+	all := newSites(t)
+	files := func(name string) identity.Files {
+		out, err := identity.Issue(identity.IssueOptions{Dir: all.dir, Name: identity.Name{Role: identity.RoleNode, Name: name}, Now: all.now, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return identity.Files{Certificate: out.Certificate, Key: out.Key, CA: out.CA}
+	}
+	load := func(f identity.Files) *identity.Identity {
+		i, err := identity.Load(identity.Options{Files: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	for _, calls := range []bool{true, false} {
+		own, theirs := files("A"), files("B")
+		self, other := load(own), load(theirs)
+		shown, err := identity.Show(theirs.Certificate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.Deny = filepath.Join(t.TempDir(), "deny")
+		if err := os.WriteFile(own.Deny, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		server, client, name := other, self, "B"
+		if !calls {
+			server, client, name = self, other, "A"
+		}
+		s := listenTLS(t, server)
+		dialed, accepted := connect(t, dialerTo(t, s.URL, name, client), s.conns)
+		mine, peers := dialed, accepted
+		if !calls {
+			mine, peers = accepted, dialed
+		}
+		if err := self.Reload(own); err != nil {
+			t.Fatal(err)
+		}
+		exchange(t, mine, peers, []byte("nobody is denied yet"))
+		if err := os.WriteFile(own.Deny, []byte(shown[0].Fingerprint), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := self.Reload(own); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := mine.Recv(); !errors.Is(err, identity.ErrDenied) || !strings.Contains(err.Error(), "site B is not believed any more: the certificate of site B was called back") {
+			t.Errorf("calls %v: %v", calls, err)
+		}
+		if _, err := peers.Recv(); err == nil {
+			t.Errorf("calls %v: the other end goes on", calls)
+		}
+		if _, err := dialerTo(t, s.URL, name, client).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "was called back") {
+			t.Errorf("calls %v: dialed again: %v", calls, err)
+		}
+	}
 }
 
 func TestNobodyIsKnownInPlainText(t *testing.T) {

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"fmt"
 )
@@ -178,6 +179,9 @@ func (s *Session) receiveProof(e *envelope, body, tag []byte) (Result, error) {
 	if err := s.verify(n, e); err != nil {
 		s.counts.Refused++
 		return Result{}, err
+	}
+	for _, c := range e.chain {
+		n.chain = append(n.chain, bytes.Clone(c))
 	}
 	if n.proof, err = s.prove(n, true); err != nil {
 		return Result{}, err

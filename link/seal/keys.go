@@ -103,8 +103,9 @@ type session struct {
 	frameOut, frameIn hash.Hash   // of version 1
 	aeadOut, aeadIn   cipher.AEAD // of version 2
 
-	proof  []byte // of this node, which has the peer's: repeated until the peer knows it
-	sent   uint64 // counter of the newest frame
+	chain  [][]byte // that the peer has shown
+	proof  []byte   // of this node, which has the peer's: repeated until the peer knows it
+	sent   uint64   // counter of the newest frame
 	window window
 }
 

@@ -1,10 +1,14 @@
 package seal_test
 
 import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
 	"slices"
 	"testing"
 
 	"fmqm/link/seal"
+	"fmqm/processtable"
 )
 
 func exchange(t tb, a, b *end) {
@@ -201,4 +205,52 @@ func TestAHelloOfASessionThatIsHalfThere(t *testing.T) {
 		t.Errorf("%d envelopes, want the hello, A's proof and the empty frame", n)
 	}
 	exchange(t, a, b)
+}
+
+// A peer that is not believed any more: its session ends at once, the proof that it goes on
+// to send is judged anew, and where it is believed again another session begins.
+func TestEndOfASession(t *testing.T) {
+	believed := true
+	own := config("B", "A", 2)
+	own.Verify = func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error) {
+		if !believed {
+			return "", nil, errors.New("called back")
+		}
+		return head.verify(chain)
+	}
+	a, b := newEnd(t, config("A", "B", 1)), newEnd(t, own)
+	if b.PeerChain() != nil {
+		t.Error("there is a peer before there is a session")
+	}
+	a.open()
+	settle(a, b)
+	if got := b.PeerChain(); len(got) != 1 || !bytes.Equal(got[0], head.issue("A").chain[0]) {
+		t.Errorf("the peer has shown %q", got)
+	}
+	believed = false
+	b.End()
+	a.say("still here")
+	settle(a, b)
+	a.open()
+	b.open()
+	renewed, err := a.Renew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.out = append(a.out, renewed...)
+	settle(a, b)
+	if b.Ready() || b.PeerChain() != nil || len(b.got) != 0 || !errors.Is(b.err, seal.ErrIdentity) {
+		t.Errorf("ready %v, got %q, error %v", b.Ready(), b.got, b.err)
+	}
+	if _, err := b.Seal([]byte("x")); !errors.Is(err, seal.ErrNotReady) {
+		t.Errorf("sealed: %v", err)
+	}
+	believed = true
+	b.open()
+	settle(a, b)
+	exchange(t, a, b)
+	c, d := pair(t, plain)
+	if c.PeerChain() != nil || d.PeerChain() != nil {
+		t.Error("in a plain session somebody is known")
+	}
 }

@@ -164,6 +164,19 @@ func (s *Session) Waiting() string {
 	return fmt.Sprintf("no answer from %s yet", s.cfg.Peer)
 }
 
+// PeerChain gives the certificates by which the peer is known in the session that is
+// ready; nil: there is none, or it is plain.
+func (s *Session) PeerChain() [][]byte {
+	if s.ready == nil {
+		return nil
+	}
+	return s.ready.chain
+}
+
+// End forgets the sessions with the peer, such as when its certificate is not accepted any
+// more. Another one begins as the first did.
+func (s *Session) End() { s.ready, s.next, s.tries, s.greets = nil, nil, 0, greeted{} }
+
 // Open gives the envelopes that are to be sent now to bring a session about, none if
 // nothing is missing. It is called when the transport is up, and again every few
 // seconds (more and more rarely, while nothing comes), whether Ready or not.

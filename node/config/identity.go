@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/identity"
+	"fmqm/internal/secret"
 )
 
 // Identity is how this node proves who it is, and whom it believes: names of PEM files,
@@ -18,6 +20,7 @@ type Identity struct {
 	Certificate string // of this node, with its name
 	Key         string // its private key
 	CA          string // the authorities that peers and operators have their certificates from
+	Deny        string // fingerprints of certificates and keys that are not believed; "": none
 }
 
 // credentialPrefix marks a FILE that systemd hands to the service.
@@ -36,8 +39,9 @@ func (r *reader) identity(k, v *yaml.Node, c *Config) {
 	r.hasIdentity = true // whatever is wrong with it: nothing else is to complain that there is none
 	r.mapping(v, "identity", map[string]func(k, v *yaml.Node){
 		"certificate": func(_, v *yaml.Node) { r.fileName(v, &id.Certificate) },
-		"key":         func(_, v *yaml.Node) { r.fileName(v, &id.Key) },
+		"key":         func(_, v *yaml.Node) { r.secretName(v, &id.Key) },
 		"ca":          func(_, v *yaml.Node) { r.fileName(v, &id.CA) },
+		"deny":        func(_, v *yaml.Node) { r.fileName(v, &id.Deny) },
 	})
 	if len(r.problems) > before {
 		return
@@ -79,6 +83,18 @@ func (r *reader) fileName(n *yaml.Node, into *string) {
 			"set CREDENTIALS_DIRECTORY to the directory that has the file "+name)
 	default:
 		*into = filepath.Join(dir, name)
+	}
+}
+
+// secretName is fileName of a private key or a password: nobody else may read it.
+func (r *reader) secretName(n *yaml.Node, into *string) {
+	r.fileName(n, into)
+	if *into == "" {
+		return
+	}
+	var exposed *secret.Exposed
+	if errors.As(secret.Check(*into), &exposed) {
+		r.add(n, exposed.What, exposed.Remedy())
 	}
 }
 

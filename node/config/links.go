@@ -111,10 +111,10 @@ func (r *reader) amqp(k, v *yaml.Node) {
 		},
 		"password": func(k, v *yaml.Node) {
 			b.password = k
-			r.fileName(v, &a.Password)
+			r.secretName(v, &a.Password)
 		},
 		"certificate": func(_, v *yaml.Node) { r.fileName(v, &a.Certificate) },
-		"key":         func(_, v *yaml.Node) { r.fileName(v, &a.Key) },
+		"key":         func(_, v *yaml.Node) { r.secretName(v, &a.Key) },
 		"ca":          func(_, v *yaml.Node) { r.fileName(v, &a.CA) },
 		"plain_frames": func(_, v *yaml.Node) {
 			b.plainFrames = v

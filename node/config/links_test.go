@@ -165,7 +165,7 @@ func TestMistakesOfLinks(t *testing.T) {
 		{"peer with an address for nothing", node + "links: {amqp: {url: \"amqp://u@localhost\", password: p}, peers: {B: {address: \"http://[::1]\", via: amqp}}}\n", []string{":2:99: B has an address that would never be used: write `via: both`, or remove the address"}},
 		{"peer with two addresses", node + "links: {peers: {B: {address: \"http://[::1]\", url: \"http://[::1]\"}}}\n", []string{":2:46: the address is there twice: remove one of address and url"}},
 		{"identity without a key", node + "identity: {certificate: c, ca: d}\n", []string{":2:1: identity has no key: write identity: {certificate: FILE, key: FILE, ca: FILE}; `fmqmd pki issue` makes them"}},
-		{"identity with a wrong key", node + "identity: {cert: c}\n", []string{`:2:12: unknown key "cert": remove it or correct it; identity has ca, certificate, key`}},
+		{"identity with a wrong key", node + "identity: {cert: c}\n", []string{`:2:12: unknown key "cert": remove it or correct it; identity has ca, certificate, deny, key`}},
 		{"identity is a word", node + "identity: x\n", []string{":2:11: identity is not a mapping"}},
 		{"credential without a directory", node + "identity: {certificate: c, key: credential:k, ca: d}\n", []string{
 			":2:33: there are no credentials: CREDENTIALS_DIRECTORY is not set: write LoadCredential=k:FILE into the unit; to try it from a shell, set CREDENTIALS_DIRECTORY to the directory that has the file k",

@@ -65,7 +65,7 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 		}),
 		"headers":     only(program.KindHTTP, func(v *yaml.Node) { s.Headers = r.headers(v) }),
 		"certificate": only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.Certificate) }),
-		"key":         only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.Key) }),
+		"key":         only(program.KindHTTP, func(v *yaml.Node) { r.secretName(v, &s.Key) }),
 		"ca":          only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.CA) }),
 	})
 	r.kind(k, s.Kind, kinds, own, before)

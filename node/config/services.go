@@ -38,7 +38,7 @@ func (r *reader) secrets(n *yaml.Node, s *program.Spec) {
 			return
 		}
 		path := ""
-		if r.fileName(v, &path); path != "" {
+		if r.secretName(v, &path); path != "" {
 			files[k.Value] = path
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fmqm/test/fleet"
@@ -43,14 +44,15 @@ func newWorld(t *testing.T, o options) *world {
 	t.Cleanup(cancel)
 	fleet.Must(t, "fmqmd", "pki", "init", "--dir", w.pki)
 	for _, site := range o.sites {
-		fleet.Must(t, "fmqmd", "pki", "issue", site, "--dir", w.pki)
+		fleet.Must(t, "fmqmd", "pki", "issue", site, "--host", "127.0.0.1", "--dir", w.pki)
 	}
+	w.deny()
 	definer := definerKey(t)
 	w.Fleet = fleet.New(t, fleet.Options{
 		Sites:    o.sites,
 		Programs: func(string) []string { return append([]string{"pass: {builtin: echo}"}, o.programs...) },
 		Links: func(f *fleet.Fleet, site string) string {
-			text := fmt.Sprintf("identity: {certificate: %[1]s/node-%[2]s.crt, key: %[1]s/node-%[2]s.key, ca: %[1]s/ca.crt}\ndefiners: [%[3]q]\n", w.pki, site, definer)
+			text := fmt.Sprintf("identity: {certificate: %[1]s/node-%[2]s.crt, key: %[1]s/node-%[2]s.key, ca: %[1]s/ca.crt, deny: %[1]s/deny}\ndefiners: [%[3]q]\n", w.pki, site, definer)
 			if o.more != nil {
 				text += o.more(site)
 			}
@@ -59,6 +61,30 @@ func newWorld(t *testing.T, o options) *world {
 	})
 	w.Connected(w.ctx)
 	return w
+}
+
+// deny has all sites' deny list be these certificates, and their keys. They read it when
+// they are told to.
+func (w *world) deny(certificates ...string) {
+	w.t.Helper()
+	list := ""
+	for _, c := range certificates {
+		list += fleet.Must(w.t, "fmqmd", "pki", "deny", c)
+	}
+	if err := os.WriteFile(filepath.Join(w.pki, "deny"), []byte(list), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reload has a site read its configuration again, and waits for that.
+func (w *world) reload(site string) {
+	w.t.Helper()
+	const done = "configuration taken up"
+	before := strings.Count(w.Sites[site].Log(), done)
+	w.Sites[site].Signal(syscall.SIGHUP)
+	w.eventually(site+" takes up its configuration", func() (string, bool) {
+		return w.Sites[site].LastLog(3), strings.Count(w.Sites[site].Log(), done) > before
+	})
 }
 
 // links is that section of a site's configuration.

@@ -22,6 +22,7 @@ func newAuthority(t *testing.T, name string, nodes ...string) authority {
 	for _, node := range nodes {
 		fleet.Must(t, "fmqmd", "pki", "issue", node, "--dir", dir)
 	}
+	fleet.Must(t, "fmqmd", "pki", "issue", "--server", "127.0.0.1", "--dir", dir) // the broker
 	return authority(dir)
 }
 
@@ -56,7 +57,7 @@ func overTLS(t *testing.T, pki authority, trusted map[string]authority) options 
 	t.Helper()
 	definer, passwords := definerKey(t), t.TempDir()
 	return options{
-		tls: &rabbittest.TLS{CA: pki.ca(), Cert: pki.certificate("broker"), Key: pki.key("broker"), Require: true},
+		tls: &rabbittest.TLS{CA: pki.ca(), Cert: filepath.Join(string(pki), "server-127.0.0.1.crt"), Key: filepath.Join(string(pki), "server-127.0.0.1.key"), Require: true},
 		vhosts: func(s *scene) map[string]string {
 			vhost, all := rabbittest.VHost(t, s.broker), map[string]string{}
 			for _, site := range fleet.Names {
@@ -119,7 +120,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 func TestTLSToTheBroker(t *testing.T) {
 	rabbittest.Need(t)
 	t.Parallel()
-	pki := newAuthority(t, "head office", "A", "B", "C", "D", "broker")
+	pki := newAuthority(t, "head office", "A", "B", "C", "D")
 	other := newAuthority(t, "somebody else", "A")
 	trusted := map[string]authority{"A": pki, "B": pki, "C": pki, "D": pki}
 	o := overTLS(t, pki, trusted)
@@ -150,7 +151,7 @@ func TestTLSToTheBroker(t *testing.T) {
 			b.Start()
 		},
 		func() {
-			wrong := "TLS: the broker's certificate (of broker, issued by head office) is signed by an authority that is not trusted here: name the right one (ca)"
+			wrong := "TLS: the broker's certificate (of server 127.0.0.1, issued by head office) is signed by an authority that is not trusted here: name the right one (ca)"
 			trusted["A"] = other
 			restart(a)
 			r.fleet.Until(r.ctx, "fmqm links says "+wrong, func() bool {
@@ -164,9 +165,9 @@ func TestTLSToTheBroker(t *testing.T) {
 	}
 	r.rounds(len(faults), func(i int) { faults[i]() })
 	r.fleet.Connected(r.ctx)
-	good := "ca: " + pki.ca() + "}\nprograms:" // of the broker
+	good := "ca: " + pki.ca() + "}\n  peers:" // of the broker
 	checked(t, a, "", "", "connection ok logged in at "+r.proxies["A"].Addr()+" as the user of this side's certificate", 0)
-	checked(t, a, good, fmt.Sprintf("ca: %s, certificate: %s, key: %s}\nprograms:", pki.ca(), other.certificate("A"), other.key("A")),
+	checked(t, a, good, fmt.Sprintf("ca: %s, certificate: %s, key: %s}\n  peers:", pki.ca(), other.certificate("A"), other.key("A")),
 		"(it was shown that of A, issued by somebody else): it has to be one that the broker's authorities signed", 1)
 	checked(t, r.fleet.Sites["C"], "amqps://C@", "amqps://D@", "the broker refuses the login of user D: wrong password", 1)
 	r.end("a fault over TLS (kill of the broker, cut of all ways, renewal of all certificates, kill of a daemon, wrong authority)")

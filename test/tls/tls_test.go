@@ -23,7 +23,7 @@ func TestRenewalWhileWorkGoesOn(t *testing.T) {
 	definer := strings.TrimSpace(fleet.Must(t, "fmqm-define", "keygen"))
 	fleet.Must(t, "fmqmd", "pki", "init", "--dir", dir)
 	for _, site := range fleet.Names {
-		fleet.Must(t, "fmqmd", "pki", "issue", site, "--dir", dir)
+		fleet.Must(t, "fmqmd", "pki", "issue", site, "--host", "127.0.0.1", "--dir", dir)
 	}
 	work := fleet.NewWork(t, 41)
 	f := fleet.New(t, fleet.Options{
@@ -47,7 +47,7 @@ func TestRenewalWhileWorkGoesOn(t *testing.T) {
 	started := work.Start(ctx)
 	for _, site := range fleet.Names {
 		work.Progress(ctx, 5)
-		fleet.Must(t, "fmqmd", "pki", "issue", site, "--dir", dir, "--force")
+		fleet.Must(t, "fmqmd", "pki", "issue", site, "--host", "127.0.0.1", "--dir", dir, "--force")
 		f.Sites[site].Signal(syscall.SIGHUP)
 		f.Sites[site].Says("configuration taken up")
 	}

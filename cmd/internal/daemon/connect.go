@@ -76,6 +76,10 @@ func tryBroker(ctx context.Context, c *config.Config, id *identity.Identity) []F
 	if err != nil {
 		return []Found{{Link: "broker", Route: link.RouteAMQP, Check: "options", Result: ResultFailed, Text: err.Error()}}
 	}
+	var out []Found
+	judgeBroker(&o, id, func(text string) {
+		out = append(out, Found{Link: "broker", Route: link.RouteAMQP, Check: "certificate", Result: ResultFailed, Text: text})
+	})
 	var peers []processtable.NodeID
 	for name, p := range c.Peers {
 		if p.OverAMQP() {
@@ -83,7 +87,6 @@ func tryBroker(ctx context.Context, c *config.Config, id *identity.Identity) []F
 		}
 	}
 	slices.Sort(peers)
-	var out []Found
 	for _, f := range amqp.Probe(ctx, o, peers...) {
 		found := Found{Link: "broker", Route: link.RouteAMQP, Check: f.Check, Result: ResultOK, Text: f.Text}
 		switch {

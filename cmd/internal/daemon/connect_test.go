@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fmqm/cmd/internal/daemon"
+	"fmqm/identity"
 	"fmqm/internal/rabbittest"
 )
 
@@ -63,7 +64,7 @@ func TestConnectDirect(t *testing.T) {
     X: %s
     Y: https://no-such-site.invalid:7411
 `, s.address("B"), s.address("C"), s.address("X")), patient)
-	year := fmt.Sprint(time.Now().Year() + 2)
+	year := fmt.Sprint(time.Now().AddDate(0, 0, identity.NodeDays).UTC().Year())
 	wantLines(t, got,
 		"B connection ok: site B answers at "+s.address("B")+"; its certificate is good until "+year,
 		"D connection failed: dial "+strings.TrimPrefix(s.address("C"), "https://")+": ",

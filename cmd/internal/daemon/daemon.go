@@ -49,6 +49,7 @@ type Daemon struct {
 	links    *links                      // of the present configuration; whoever reloads and stops owns it
 	broker   atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
 	told     *told
+	askers   askers
 	address  string
 	accept   context.Context
 	refuse   context.CancelFunc
@@ -219,6 +220,7 @@ func (d *Daemon) serve(l net.Listener, h http.Handler) {
 		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: byCaller,
 	}
+	d.askers.track(s)
 	d.servers = append(d.servers, s)
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -250,7 +252,7 @@ func (d *Daemon) reload(old, c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("programs: %w", err)
 	}
-	err = d.reloadIdentity(c)
+	renewed, err := d.reloadIdentity(c)
 	var links *links
 	if err == nil {
 		links, err = newLinks(c, d.identity, d.links, d.log, d.stranger)
@@ -277,10 +279,14 @@ func (d *Daemon) reload(old, c *config.Config) error {
 	if err := d.links.stop(context.Background(), links); err != nil {
 		d.log.Warn().Err(err).Msg("the broker before this configuration")
 	}
+	if renewed && links.broker != nil {
+		links.broker.Renew()
+	}
 	links.start(d.links) // now: it would take the one before for a second daemon of this name
 	d.links = links
 	d.Node.SetDefiners(definers(c))
 	d.config.Store(c)
+	d.askers.keep(func(name string) bool { return mayAsk(c, name) })
 	d.registry.Close()
 	d.registry = registry
 	return nil

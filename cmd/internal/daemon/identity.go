@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -30,26 +31,23 @@ func openIdentity(c *config.Config) (*identity.Identity, error) {
 	})
 }
 
-// CheckIdentity says what is wrong with the files of a configuration's identity.
-func CheckIdentity(c *config.Config) error {
-	_, err := openIdentity(c)
-	return err
-}
-
 func identityFiles(c *config.Config) identity.Files {
-	return identity.Files{Certificate: c.Identity.Certificate, Key: c.Identity.Key, CA: c.Identity.CA}
+	return identity.Files{Certificate: c.Identity.Certificate, Key: c.Identity.Key, CA: c.Identity.CA, Deny: c.Identity.Deny}
 }
 
 // reloadIdentity takes up certificates that were renewed. Whether there is an identity
-// at all is decided at the start: one that is gone from the file goes on.
-func (d *Daemon) reloadIdentity(c *config.Config) error {
+// at all is decided at the start: one that is gone from the file goes on. Who is not
+// believed any more is cut off. renewed: this node's own certificate is another one.
+func (d *Daemon) reloadIdentity(c *config.Config) (renewed bool, err error) {
 	switch {
 	case c.Identity == nil:
-		return nil
+		return false, nil
 	case d.identity == nil:
-		return errors.New("identity: this daemon was started without one: restart it")
+		return false, errors.New("identity: this daemon was started without one: restart it")
 	}
-	return d.identity.Reload(identityFiles(c))
+	before := d.identity.Chain()
+	err = d.identity.Reload(identityFiles(c))
+	return !slices.EqualFunc(before, d.identity.Chain(), bytes.Equal), err
 }
 
 // incoming takes what peers dial, each node on connections that are its own.
@@ -113,10 +111,11 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 			return http.StatusUnauthorized, api.Errorf(api.CodeRefused, remedy, "this node answers operators only, and no certificate was shown")
 		}
 		c := d.config.Load()
-		if err == nil && c.Operators != nil && !slices.Contains(c.Operators, name.Name) {
+		if err == nil && !mayAsk(c, name.Name) {
 			return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, c.Node)
 		}
 		if err == nil {
+			d.askers.add(r, name, d.identity)
 			return 0, nil
 		}
 		if d.told.news(host(r.RemoteAddr), err.Error()) {
@@ -126,43 +125,9 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 	})
 }
 
-// Expiry of certificates.
-const (
-	expiryNear  = 30 * 24 * time.Hour // from then on it is said
-	expiryEvery = 24 * time.Hour      // how often
-)
-
-// nearExpiry says what is to be said of the identity at a time; empty: nothing.
-func nearExpiry(expires, now time.Time) string {
-	left := expires.Sub(now)
-	switch {
-	case left > expiryNear:
-		return ""
-	case left <= 0:
-		return fmt.Sprintf("the certificate of this node expired on %s: no site and no operator believes it: renew it with `fmqmd pki issue --force`, and reload",
-			expires.UTC().Format(time.DateOnly))
-	}
-	return fmt.Sprintf("the certificate of this node, or its authority's, expires on %s, in %d days: renew it with `fmqmd pki issue --force`, and reload",
-		expires.UTC().Format(time.DateOnly), int(left/(24*time.Hour)))
-}
-
-// watchExpiry says once a day that the certificate ends soon, until the daemon does.
-func (d *Daemon) watchExpiry() {
-	if d.identity == nil {
-		return
-	}
-	tick := time.NewTicker(expiryEvery)
-	defer tick.Stop()
-	for {
-		if text := nearExpiry(d.identity.Expires(), time.Now()); text != "" {
-			d.log.Warn().Msg(text)
-		}
-		select {
-		case <-tick.C:
-		case <-d.accept.Done():
-			return
-		}
-	}
+// mayAsk says whether an operator who has proved who it is may ask.
+func mayAsk(c *config.Config, operator string) bool {
+	return c.Operators == nil || slices.Contains(c.Operators, operator)
 }
 
 // told remembers what was said about whom, so that it is said once and not at each of

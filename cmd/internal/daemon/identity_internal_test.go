@@ -5,19 +5,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fmqm/identity"
 )
 
 func TestWhatIsSaidOfACertificateThatEnds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for days, want := range map[int]string{
-		-1:  "the certificate of this node expired on 2026-11-20: no site and no operator believes it: renew it with `fmqmd pki issue --force`, and reload",
+		-1:  "the certificate of this node expired on 2026-11-20: no site and no operator believes it: renew it with `fmqmd pki renew`, and reload",
 		0:   "the certificate of this node expired on 2026-11-21",
-		5:   "the certificate of this node, or its authority's, expires on 2026-11-26, in 5 days: renew it",
-		30:  "expires on 2026-12-21, in 30 days",
-		31:  "",
-		700: "",
+		5:   "the certificate of this node, or its authority's, has less than a third of its life left: it expires on 2026-11-26, in 5 days: renew it",
+		121: "it expires on 2027-03-22, in 121 days",
+		122: "",
+		300: "",
 	} {
-		if got := nearExpiry(now.AddDate(0, 0, days), now); !strings.Contains(got, want) || want == "" && got != "" {
+		until := now.AddDate(0, 0, days)
+		if got := nearExpiry(until, identity.Due(until.AddDate(0, 0, -366), until, now), now); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("in %d days: %q, want %q", days, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,6 +101,7 @@ func (l *links) openBroker(c *config.Config, id *identity.Identity, before *link
 		return err
 	}
 	o.Log, o.Unknown = log, stranger
+	judgeBroker(&o, id, func(text string) { log.Warn().Msg(text) })
 	l.broker, err = amqp.New(o)
 	return err
 }
@@ -150,13 +152,11 @@ func BrokerOptions(c *config.Config, id *identity.Identity) (amqp.Options, error
 	o := amqp.Options{
 		Self: c.Node, URL: a.URL, User: a.User, PasswordFile: a.Password, Queues: string(a.Queues),
 	}
-	// A credential of systemd is a file in a directory that only this service can read; its
-	// mode says nothing about that.
 	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && filepath.Dir(a.Password) == filepath.Clean(dir) {
 		o.PasswordFile, o.Credential = "", filepath.Base(a.Password)
 	}
 	if id != nil {
-		o.Identity, o.Verify, o.PlainFrames = id, id.Verify, a.PlainFrames
+		o.Identity, o.Verify, o.PlainFrames, o.Watch = id, id.Verify, a.PlainFrames, id.WatchChain
 	}
 	if strings.HasPrefix(a.URL, "amqps://") {
 		t, err := brokerTLS(c)
@@ -166,6 +166,24 @@ func BrokerOptions(c *config.Config, id *identity.Identity) (amqp.Options, error
 		o.TLS = t
 	}
 	return o, nil
+}
+
+// judgeBroker has the broker's certificate judged beside what TLS does: one that was called
+// back is refused, and one that is a site's makes nobody that site. say tells of that, once.
+func judgeBroker(o *amqp.Options, id *identity.Identity, say func(string)) {
+	if o.TLS == nil || id == nil {
+		return
+	}
+	o.TLS.VerifyConnection = func(s tls.ConnectionState) error {
+		c := s.PeerCertificates[0]
+		if id.Denies(c) {
+			return errors.New("the broker's certificate was called back: it is on the deny list of this site")
+		}
+		if name, news := id.NoSite(c); news {
+			say(fmt.Sprintf("the broker's certificate is that of %s: whoever has the broker's machine could be that site, so its key is taken for no site's here: give the broker one that is no site's, with `fmqmd pki issue --server %s`", name, s.ServerName))
+		}
+		return nil
+	}
 }
 
 // brokerTLS is what the broker is shown, and whom it has to be believed by. The files are

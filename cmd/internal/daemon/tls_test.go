@@ -108,9 +108,17 @@ func newSecured(t *testing.T, nodes ...string) *secured {
 	return s
 }
 
+// hosts are the addresses at which operators call a site here.
+func hosts(name identity.Name) []string {
+	if name.Role == identity.RoleNode {
+		return []string{"127.0.0.1", "localhost"}
+	}
+	return nil
+}
+
 func (s *secured) issue(name identity.Name) identity.Files {
 	s.t.Helper()
-	out, err := identity.Issue(identity.IssueOptions{Dir: s.dir, Name: name, Now: time.Now(), Force: true})
+	out, err := identity.Issue(identity.IssueOptions{Dir: s.dir, Name: name, Hosts: hosts(name), Now: time.Now(), Force: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -376,6 +384,7 @@ func TestWhoMayAskOverTLS(t *testing.T) {
 	}{
 		{"an operator", s.load(ann), "/v1/nodes", 200, `"node":"A"`},
 		{"an operator, metrics", s.load(ann), "/metrics", 200, "fmqm_certificate_expiry_timestamp_seconds"},
+		{"an operator, metrics of renewal", s.load(ann), "/metrics", 200, "fmqm_certificate_renewal_due 0"},
 		{"one who is not listed", s.load(ben), "/v1/nodes", 403, "operator ben is not among the operators of site A"},
 		{"a site", s.load(site), "/v1/nodes", 403, "the certificate is that of site B, and requests are for operators"},
 		{"a site, metrics", s.load(site), "/metrics", 403, "requests are for operators"},
