@@ -27,6 +27,11 @@ const MaxResults = 8 << 20
 // attempt. An activity without a list behaves as echo. Errors name line and column;
 // all of them are reported. The result serves one run at a time, any number of them.
 func ParseResults(p *definition.Process, file []byte) (Programs, error) {
+	return ParseResultsOver(p, file, Programs(EchoAll))
+}
+
+// ParseResultsOver is ParseResults, where an activity without a list is run by others.
+func ParseResultsOver(p *definition.Process, file []byte, others Programs) (Programs, error) {
 	if len(file) > MaxResults {
 		return nil, fmt.Errorf("results: %d bytes are above the limit of %d", len(file), MaxResults)
 	}
@@ -48,13 +53,15 @@ func ParseResults(p *definition.Process, file []byte) (Programs, error) {
 	if len(r.problems) > 0 {
 		return nil, fmt.Errorf("results: %w", errors.Join(r.problems...))
 	}
-	return &results{lists: lists, next: map[string]int{}}, nil
+	return &results{lists: lists, next: map[string]int{}, others: others}, nil
 }
 
 // results plays the entries of each activity.
 type results struct {
 	lists map[string][]entry
 	next  map[string]int // by activity: the entry that its next attempt takes
+
+	others Programs // of activities without entries
 }
 
 type entry struct {
@@ -67,7 +74,7 @@ type entry struct {
 func (r *results) Run(a *definition.Activity, call Call) Outcome {
 	list := r.lists[a.Name]
 	if len(list) == 0 {
-		return Echo(call.Input, a.Output)
+		return r.others.Run(a, call)
 	}
 	if call.Iteration == 1 && call.Attempt == 1 {
 		r.next[a.Name] = 0

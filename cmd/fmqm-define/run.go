@@ -20,19 +20,25 @@ func runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run a whole process here, without nodes, to try it",
 		ArgsUsage: "FILE",
-		Description: `No program is run: an activity gives what --results says, or else what echo would:
+		Description: `Unless --programs says so no program is run: an activity gives what --results says, or else what echo would:
 its output takes the members of its input of the same name and type. Nothing is
 waited for. It ends with 0 if the process finishes, with 1 and the reason if an
 activity is in error.
+
+With --programs the programs of a node's configuration are run, really, with all that
+they do; an activity that --results has is not. Name the configuration of each node, or
+one for all. Their standard error is shown, with the activity.
 
 FILE of --results is YAML or JSON, a list for each activity with one entry for
 each iteration; the last one repeats:
 {credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}`,
 		UsageText: `fmqm-define run purchase-order.yaml --input '{"customer": "acme", "quantity": 1, "amount": 500}'
-fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json`,
+fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json
+fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the process's input as `JSON`, or @FILE, or - for standard input (default: all defaults)"},
 			&cli.StringFlag{Name: "results", Usage: "what programs give, from `FILE`"},
+			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; may be there for several nodes"},
 			&cli.StringFlag{Name: "process", Usage: "of several in the file, run process `NAME[@VERSION]`"},
 			shared.OutputFlag(),
 		},
@@ -61,17 +67,25 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	programs := interpret.Programs(interpret.EchoAll)
+	play := interpret.Programs(interpret.EchoAll)
+	if files := c.StringSlice("programs"); len(files) > 0 {
+		real, err := openPrograms(c, process, files)
+		if err != nil {
+			return err
+		}
+		defer real.close()
+		play = real
+	}
 	if results != "" {
 		text, err := readInputFile(c, results)
 		if err != nil {
 			return err
 		}
-		if programs, err = interpret.ParseResults(process, text); err != nil {
+		if play, err = interpret.ParseResultsOver(process, text, play); err != nil {
 			return fmt.Errorf("%s: %w", results, err)
 		}
 	}
-	result, err := interpret.Run(process, in, programs, interpret.Options{})
+	result, err := interpret.Run(process, in, play, interpret.Options{})
 	if err != nil {
 		return err
 	}
