@@ -121,6 +121,9 @@ type Header struct {
 type Message struct {
 	Header
 	Body []byte
+	// From is the peer that has brought it to this node; empty where that is not known, or it
+	// was made here. It is no part of the encoded form.
+	From processtable.NodeID
 }
 
 // Entry says which activity's the message is.

@@ -69,6 +69,8 @@ func impossibleMarker(h *message.Header) string {
 		return noOrigin
 	case h.Activity != "" || h.Source != "" || h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a marker is for an instance, and names no activity and no connector"
+	case h.Lane != message.LaneControl:
+		return "a marker goes in the lane for what is expedited"
 	}
 	return ""
 }

@@ -164,10 +164,28 @@ func (c *core) arrive(d queue.Delivery, now time.Time) {
 			c.fail(err)
 			return
 		}
+		noteBringers(stored, newcomers)
 		newcomers = stored // what was delivered is among them
 	}
 	if len(newcomers) > 0 {
 		c.load(queue.Delivery{Entry: d.Entry, Messages: newcomers, Due: d.Due}, now)
+	}
+}
+
+// noteBringers notes with stored messages who has brought them, as far as they were delivered
+// just now.
+func noteBringers(stored, delivered []message.Message) {
+	from := map[message.Key]processtable.NodeID{}
+	for i := range delivered {
+		if delivered[i].From != "" {
+			from[delivered[i].Key()] = delivered[i].From
+		}
+	}
+	if len(from) == 0 {
+		return
+	}
+	for i := range stored {
+		stored[i].From = from[stored[i].Key()]
 	}
 }
 

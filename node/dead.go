@@ -213,7 +213,11 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 	case v.drop:
 		return d, api.Errorf(api.CodeRefused, "upload the process, then drop the message", "the table of %s is not here: what depends on message %d is not known", v.m.Queue.Process, v.aside.Number)
 	}
+	v.m.From = v.aside.Peer
 	tx := &queue.Tx{Put: []message.Message{v.m}}
+	if t == nil {
+		tx = &queue.Tx{Park: []queue.Parked{{Process: v.m.Queue.Process, Instance: v.m.Instance, Peer: v.aside.Peer, Message: v.aside.Message}}}
+	}
 	return n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.m.Queue.Process)})
 }
 
@@ -223,8 +227,11 @@ func (n *Node) misplaced(v *verdict) string {
 	if v.aside.Peer != "" {
 		return n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
 	}
-	if v.m.Queue.Node != n.name {
+	switch {
+	case v.m.Queue.Node != n.name:
 		return fmt.Sprintf("it is for node %s, this is %s", v.m.Queue.Node, n.name)
+	case v.m.Kind == message.KindRecord, v.m.Kind == message.KindSnapshot: // a process thread sets aside none
+		return "a message of this kind never leaves its node"
 	}
 	return ""
 }

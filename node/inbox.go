@@ -41,12 +41,13 @@ type inbox struct {
 	peer processtable.NodeID
 }
 
-var _ link.Inbox = (*inbox)(nil)
-
 func (i *inbox) Accepted(lane message.Lane) link.Position { return i.node.queue.Accepted(i.peer, lane) }
 
 func (i *inbox) Capacity(ctx context.Context, paused func(reason string)) error {
 	if err := i.node.pressure.waitRoom(ctx, paused); err != nil {
+		return err
+	}
+	if err := i.waitLeft(ctx, paused); err != nil {
 		return err
 	}
 	return i.node.queue.WaitCapacity(ctx)
@@ -72,9 +73,9 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		}
 	}
 	a.tx.Done = func(err error) {
-		if errors.Is(err, queue.ErrBound) {
-			// A table that came another way at the same moment bound the version: judged
-			// again, it is set aside.
+		if errors.Is(err, queue.ErrBound) || errors.Is(err, queue.ErrTabled) {
+			// A table that came another way at the same moment bound the version, or is what a
+			// message was to wait for: judged again, they are set aside, or taken.
 			go i.Accept(b, done)
 			return
 		}
@@ -131,11 +132,19 @@ func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte)
 		a.aside(encoded, reason)
 		return nil
 	}
-	if m.Kind == message.KindTable {
+	m.From = a.peer
+	switch t := a.node.thread(m.Queue.Process); {
+	case m.Kind == message.KindTable:
 		return a.table(m, encoded)
+	case t == nil:
+		a.tx.Park = append(a.tx.Park, queue.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: a.peer, Message: encoded})
+		return nil
 	}
-	a.tx.Put = append(a.tx.Put, m)
-	return nil
+	marked, err := a.node.marked(a.tx, &m)
+	if err == nil && !marked {
+		a.tx.Put = append(a.tx.Put, m)
+	}
+	return err
 }
 
 func (a *acceptance) table(m message.Message, encoded []byte) error {
@@ -164,12 +173,8 @@ func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *messa
 	if m.Kind == message.KindTable {
 		return "" // who defined it is what counts, and not who brings it
 	}
-	t := n.thread(m.Queue.Process)
-	if t != nil {
+	if t := n.thread(m.Queue.Process); t != nil {
 		return admit(peer, t.core.process, &m.Header)
 	}
-	if n.queue.ParkedFull(m.Queue.Process) {
-		return fmt.Sprintf("the table of %s is not here, and too many messages wait for it already: upload the process again", m.Queue.Process)
-	}
-	return ""
+	return "" // it waits for its table
 }

@@ -260,6 +260,7 @@ func TestMessagesWaitForTheirTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.accept(w.tableMessage(encoded))
+	w.unparked()
 	r, err := w.a.report(instanceQuestion{Instance: m.Instance})
 	if err != nil || len(r.Activities) != 1 || r.Activities[0].Activity != "here" || r.Activities[0].State != "waiting" {
 		t.Errorf("%+v %v", r, err)

@@ -56,6 +56,9 @@ type Limits struct {
 	// Transmission is the quota of each transmission queue (S3). It may be exceeded by
 	// what the work sends that was under way when it was reached.
 	Transmission int64
+	// Peer is the quota of what one peer has sent that nothing here takes up (queue.Left): at
+	// it that peer's link is paused.
+	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
 	Audit Retention
 }
@@ -114,6 +117,7 @@ type Node struct {
 	meters   meters
 	rebuilds rebuilds
 	retain   *retention
+	parking  sync.WaitGroup // of what has waited for tables
 	// standings is askStandings, reports askInstance; tests have their own.
 	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
 	reports   func(context.Context, processtable.NodeID, instanceQuestion) (instanceReport, error)
@@ -152,7 +156,7 @@ func Open(o Options) (*Node, error) {
 	n.limits.Store(&o.Limits)
 	n.definers.Store(&o.Definers)
 	n.slots = newSlots(n.concurrency)
-	if err := errors.Join(n.loadLosses(), n.loadTables()); err != nil {
+	if err := errors.Join(manager.ParkOld(), n.loadLosses(), n.loadTables()); err != nil {
 		return nil, errors.Join(err, manager.Close(context.Background()))
 	}
 	return n, nil
@@ -193,7 +197,7 @@ func (n *Node) Launch() {
 	defer n.mu.Unlock()
 	n.started = true
 	for _, t := range n.tables {
-		go t.run()
+		n.launch(t)
 	}
 	n.addLinks()
 	n.resumeRebuilds()
@@ -230,6 +234,7 @@ func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 		n.retain.changed()
 	}
 	n.setWays(ways)
+	n.queue.LookAtLeft()
 	n.slots.limitsChanged()
 	n.log.Info().Int("programs", len(registry.Names())).Int("peers", len(ways.Peers)).Msg("configuration taken up")
 }
@@ -278,6 +283,7 @@ func (n *Node) stop(ctx context.Context) error {
 	n.kill()
 	n.rebuilds.all.Wait()
 	n.retain.all.Wait()
+	n.parking.Wait()
 	for _, t := range threads {
 		close(t.quit)
 		if n.started {

@@ -375,7 +375,7 @@ func (c *core) aside(m message.Message, reason string, now time.Time) queue.SetA
 	if err != nil {
 		reason = fmt.Sprintf("%s (and it could not be encoded again: %v)", reason, err)
 	}
-	return queue.SetAside{Time: now, Reason: reason, Message: encoded}
+	return queue.SetAside{Time: now, From: m.From, Reason: reason, Message: encoded}
 }
 
 var eventOf = map[navigator.What]queue.Event{

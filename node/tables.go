@@ -119,10 +119,17 @@ func (n *Node) install(p *navigator.Process) {
 	t := newThread(n, p)
 	n.tables[id] = t
 	if n.started {
-		go t.run()
+		n.launch(t)
 		n.meetOf(p)
 	}
 	n.log.Info().Stringer("process", id).Str("definition", p.Table.Definition.String()[:12]).Msg("process table stored")
+}
+
+// launch starts a process thread, and the judging of what has waited for its table; n.mu is
+// held.
+func (n *Node) launch(t *thread) {
+	go t.run()
+	n.parking.Go(func() { n.unpark(t.core.process) })
 }
 
 // thread gives the process thread of a process, or nil if its table is not here.

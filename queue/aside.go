@@ -46,6 +46,7 @@ func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) 
 func (b *builder) takeAside(numbers []uint64) {
 	for _, number := range numbers {
 		b.replaces = append(b.replaces, b.op(appendSetAsideKey(nil, number), nil))
+		b.unleave(number)
 	}
 	if len(numbers) > 0 {
 		b.taken = b.op(keyAside, newRecord(keyAside, make([]byte, 8)...)) // the committer knows the number

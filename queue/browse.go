@@ -177,31 +177,3 @@ func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, l
 	}
 	return found, more, nil
 }
-
-// Parked gives the processes that have messages but no table here, with the count of
-// those messages, as far as it is reckoned: a message that replaces another counts too.
-func (m *Manager) Parked() map[processtable.ProcessID]int {
-	m.registry.RLock()
-	defer m.registry.RUnlock()
-	parked := map[processtable.ProcessID]int{}
-	for id, p := range m.registry.processes {
-		if n := p.parkedCount(); n > 0 {
-			parked[id] = n
-		}
-	}
-	return parked
-}
-
-// ParkedCount says how many messages wait for the table of a process.
-func (m *Manager) ParkedCount(id processtable.ProcessID) int { return m.process(id).parkedCount() }
-
-// ParkedFull says whether so many do that no more should be put (N3).
-func (m *Manager) ParkedFull(id processtable.ProcessID) bool {
-	return m.ParkedCount(id) >= m.parkedLimit
-}
-
-func (p *process) parkedCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.parked
-}

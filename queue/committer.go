@@ -182,6 +182,7 @@ func (m *Manager) publish(g *group) {
 			}
 		}
 		m.stock.aside.Add(int64(len(w.tx.SetAside) - len(w.tx.TakeAside)))
+		m.left.apply(w.leavings)
 		if w.accept == nil && w.bind == nil && len(w.tx.Tables) == 0 {
 			continue
 		}
@@ -274,10 +275,10 @@ func (m *Manager) fail(cause error) {
 	}
 }
 
-// gotTable ends the count of what is parked.
+// gotTable: the process has a table.
 func (p *process) gotTable() {
 	p.mu.Lock()
-	p.tabled, p.parked = true, 0
+	p.tabled = true
 	p.mu.Unlock()
 }
 

@@ -173,6 +173,9 @@ func (c *core) examine(w *work) error {
 				t.Process, ErrBound, bound.Short(), t.Definition.Short())
 		}
 	}
+	if err := c.examineParked(w.tx.Park); err != nil {
+		return err
+	}
 	if w.accept != nil {
 		if err := c.examineAccept(w.tx.Accept); err != nil {
 			return err

@@ -98,6 +98,15 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 		s, err := m.readSetAside(key, value)
 		d.Peer, d.Reason, d.Time, d.Body = string(s.Peer), s.Reason, &s.Time, len(s.Message)
 		return err
+	case classParked:
+		p, err := m.records().readParked(key, value)
+		if err != nil {
+			return err
+		}
+		msg, err := message.Decode(p.Message)
+		d.message(&msg)
+		d.Peer, d.Number = string(p.Peer), p.Number
+		return err
 	case classTimer:
 		k := keyReader{rest: key[1:]}
 		due := time.Unix(0, int64(k.uint64())).UTC()

@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fmqm/internal/store"
@@ -43,7 +44,11 @@ func (m *Manager) ViewInstance(i message.InstanceID, of processtable.ProcessID, 
 			among = m.processes()
 		}
 		for _, id := range among {
-			if found, err := v.readQueue(in, id, i); found || err != nil {
+			found, err := v.readQueue(in, id, i)
+			if !found && err == nil && !m.isTabled(id) {
+				found, err = v.readParkedOf(in, id, i)
+			}
+			if found || err != nil {
 				return errors.Join(err, v.readEvents(in, i, events))
 			}
 		}
@@ -56,13 +61,24 @@ func (m *Manager) ViewInstance(i message.InstanceID, of processtable.ProcessID, 
 }
 
 // processes gives those that have a table or messages here.
-func (m *Manager) processes() (all []processtable.ProcessID) {
+func (m *Manager) processes() []processtable.ProcessID {
+	known := map[processtable.ProcessID]bool{}
 	m.registry.RLock()
-	defer m.registry.RUnlock()
 	for id := range m.registry.processes {
-		all = append(all, id)
+		known[id] = true
 	}
-	return all
+	m.registry.RUnlock()
+	for id := range m.Parked() {
+		known[id] = true
+	}
+	return slices.Collect(maps.Keys(known))
+}
+
+func (m *Manager) isTabled(id processtable.ProcessID) bool {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	_, tabled := m.durable.tables[id]
+	return tabled
 }
 
 // readEnds reads what has ended; sink's end says more than all others.

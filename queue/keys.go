@@ -29,6 +29,8 @@ import (
 //	c  chunk of a body  body, index
 //	b  staged body      body
 //	j  large tx         nothing, or the index of a piece
+//	w  parked           process, instance, peer, number, size
+//	L  left by a peer   s, number, peer, size; or k, key of a marker, peer, size
 //
 // and, apart from what is scanned at open, the audit queue:
 //
@@ -55,6 +57,8 @@ const (
 	classChunk        = 'c'
 	classStaged       = 'b'
 	classLarge        = 'j'
+	classParked       = 'w'
+	classLeft         = 'L'
 	classInstance     = 'I'
 	classStart        = 'T'
 	classEnd          = 'E'

@@ -24,9 +24,6 @@ type Options struct {
 	// DirtyLimit is how many entries may have newcomers before links stop accepting;
 	// 50,000 if 0.
 	DirtyLimit int
-	// ParkedLimit is how many messages may wait for one missing process table (N3);
-	// 10,000 if 0.
-	ParkedLimit int
 }
 
 // Manager is a node's queue manager. Its methods are safe for concurrent use.
@@ -35,7 +32,6 @@ type Manager struct {
 	engine      store.Engine
 	clock       Clock
 	incarnation Incarnation
-	parkedLimit int
 	maxBatch    int64
 	works       workPool
 	load        load
@@ -44,6 +40,8 @@ type Manager struct {
 	timers      *timers
 	nextBody    atomic.Uint64
 	nextAside   atomic.Uint64
+	nextParked  atomic.Uint64
+	left        left
 	thinned     atomic.Bool // retention has removed something
 
 	registry struct {

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	defaultDirtyLimit  = 50_000
-	defaultParkedLimit = 10_000
+	defaultDirtyLimit = 50_000
 	// minBatch is what an engine has to commit at once: several chunks.
 	minBatch = 1 << 20
 )
@@ -44,7 +43,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadParked, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
+		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadLeft, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
@@ -61,14 +60,11 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 func newManager(engine store.Engine, o Options) *Manager {
 	m := &Manager{
 		node: o.Node, engine: engine, clock: o.Clock,
-		parkedLimit: o.ParkedLimit, maxBatch: engine.MaxBatch(),
+		maxBatch: engine.MaxBatch(), left: newLeft(),
 		kick: make(chan struct{}, 1), committed: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if m.clock == nil {
 		m.clock = SystemClock{}
-	}
-	if m.parkedLimit <= 0 {
-		m.parkedLimit = defaultParkedLimit
 	}
 	m.load.limit = o.DirtyLimit
 	if m.load.limit <= 0 {
@@ -289,27 +285,6 @@ func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) err
 			return err
 		}
 		from = nextPrefix(appendProcess(nil, class, id))
-	}
-	return nil
-}
-
-// loadParked counts the messages of processes whose table is not here.
-func (m *Manager) loadParked() error {
-	for _, class := range []byte{classMessage, classRecord, classMarker} {
-		err := m.eachProcess(class, func(id processtable.ProcessID) error {
-			p := m.process(id)
-			if p.tabled {
-				return nil
-			}
-			o := store.ScanOptions{Prefix: appendProcess(nil, class, id), KeysOnly: true}
-			return m.scan(o, func(_, _ []byte) error {
-				p.parked++
-				return nil
-			})
-		})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

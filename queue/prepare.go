@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ type work struct {
 	staged   []stagedName // bodies that the transaction names
 	accept   *acceptPut
 	bind     *bindPut
-	taken    int  // op that notes what was taken out of what is set aside
+	taken    int // op that notes what was taken out of what is set aside
+	leavings []leaving
 	anew     bool // it notes that a store was made anew
 
 	stage     []store.Op // chunks, to be written before
@@ -130,6 +132,12 @@ func (m *Manager) build(tx *Tx, inline int) *work {
 	}
 	if tx.Accept != nil {
 		b.accept(tx.Accept)
+	}
+	for i := range tx.Park {
+		b.park(&tx.Park[i])
+	}
+	for i := range tx.Unpark {
+		b.unpark(&tx.Unpark[i])
 	}
 	for i := range tx.SetAside {
 		b.setAside(&tx.SetAside[i])
@@ -223,6 +231,9 @@ func (b *builder) putLocal(m *message.Message) {
 	op := b.sealed(key, b.cut(start))
 	b.name(staged, op)
 	b.replaces = append(b.replaces, op)
+	if m.Kind == message.KindMarker {
+		b.leaveMark(m)
+	}
 	put := localPut{process: b.m.process(m.Queue.Process), message: m, op: op}
 	b.countPut(&put)
 	b.local = append(b.local, put)
@@ -401,7 +412,9 @@ func (b *builder) setAside(s *SetAside) {
 	w.Text(1, string(s.Peer))
 	w.Text(2, cutReason(s.Reason))
 	w.Bytes(3, s.Message)
-	b.large(appendSetAsideKey(nil, b.m.nextAside.Add(1)), beginRecord(nil), w.B)
+	number := b.m.nextAside.Add(1)
+	b.large(appendSetAsideKey(nil, number), beginRecord(nil), w.B)
+	b.leave(leftAside, binary.BigEndian.AppendUint64(nil, number), cmp.Or(s.From, s.Peer), len(s.Message))
 }
 
 func (b *builder) audit(i int) {

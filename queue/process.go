@@ -22,7 +22,6 @@ type process struct {
 	entries map[message.Entry]*newcomers // dirty, or consumed by a transaction under way
 	first   *newcomers                   // the mailbox, in the order in which entries became dirty
 	last    *newcomers
-	parked  int // messages that were put while there is no table
 	tabled  bool
 	stored  int // see Manager.Stored; less what was there at open until that is counted
 }
@@ -102,9 +101,6 @@ func (p *process) put(e *message.Entry, adds bool) {
 		p.stored++
 	}
 	p.at(e).waiting++
-	if !p.tabled {
-		p.parked++
-	}
 	p.mu.Unlock()
 }
 
@@ -116,9 +112,6 @@ func (p *process) consume(c *Consume) {
 		if isStored(k.Kind) {
 			p.stored--
 		}
-	}
-	if !p.tabled {
-		p.parked = max(0, p.parked-len(c.Keys))
 	}
 	p.mu.Unlock()
 }

@@ -33,6 +33,10 @@ type Tx struct {
 	Tables   []TableRecord
 	Accept   *Accept // what a link has accepted with this transaction
 	SetAside []SetAside
+	// Park are messages whose process has no table here (N3); the transaction is refused with
+	// ErrTabled if it has. Unpark are those that wait no more, as ParkedFor gave them; each may
+	// be taken once.
+	Park, Unpark []Parked
 	// TakeAside are the numbers of messages set aside that go with this transaction; it is
 	// refused with ErrNotAside if one of them is not there any more.
 	TakeAside []uint64
@@ -112,7 +116,8 @@ type Part struct {
 type SetAside struct {
 	Number  uint64 // in the order in which they were set aside; given when it is put
 	Time    time.Time
-	Peer    processtable.NodeID // where it came from; empty if from here
+	Peer    processtable.NodeID // whose link has refused it; empty: a process thread has
+	From    processtable.NodeID // the peer that brought it, where that is not Peer; what reads it back does not tell
 	Reason  string
 	Message []byte // as it came, encoded
 }

@@ -22,7 +22,7 @@ var classNames = map[byte]string{
 	classMeta: "meta", classTable: "process table", classMessage: "message", classRecord: "instance record",
 	classMarker: "marker", classTransmission: "transmission item", classLow: "trimmed position", classAccepted: "accepted position",
 	classPeer: "peer", classPart: "incoming part", classSetAside: "set aside", classTimer: "timer", classChunk: "body chunk",
-	classStaged: "staged body", classLarge: "large transaction", classInstance: "instance", classStart: "start", classEnd: "activity end", classHistory: "event", classRemoved: "removed instance",
+	classStaged: "staged body", classLarge: "large transaction", classParked: "parked message", classLeft: "left by a peer", classInstance: "instance", classStart: "start", classEnd: "activity end", classHistory: "event", classRemoved: "removed instance",
 }
 
 // Verify reads every record of a store at rest: checksums, contents, bodies, and the
@@ -99,6 +99,9 @@ func (v *verifier) record(key, value []byte) error {
 		return err
 	case classSetAside:
 		_, err := v.m.readSetAside(key, value)
+		return err
+	case classParked:
+		_, err := v.m.records().readParked(key, value)
 		return err
 	case classInstance, classEnd, classHistory:
 		_, err := v.m.readAudit(key, value)

@@ -62,6 +62,10 @@ type Limits struct {
 	// that sends to that peer.
 	Transmission int64
 
+	// Peer is the quota of what one peer has sent that nothing here takes up: messages that
+	// are set aside, or wait for a table, and markers. At it that peer's link is paused.
+	Peer int64
+
 	// Free and Stop are marks of free space on the file system of the data directory:
 	// below the first, nothing is started, taken from links or run; below the second the
 	// daemon stops. Reserve is the size of a file that is given up at the second mark.
@@ -71,6 +75,7 @@ type Limits struct {
 // Defaults of limits.
 const (
 	DefaultTransmission = 1 << 30
+	DefaultPeer         = 256 << 20
 	DefaultFree         = 256 << 20
 	DefaultStop         = 128 << 20
 	DefaultReserve      = 64 << 20
@@ -168,7 +173,7 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 		Programs: map[processtable.ProgramID]program.Spec{},
 		Limits: Limits{
 			Container: container.MaxEncoded, Table: processtable.MaxEncoded,
-			Transmission: DefaultTransmission, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
+			Transmission: DefaultTransmission, Peer: DefaultPeer, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
 		},
 	}
 	s := settings{}

@@ -46,7 +46,7 @@ programs:
   tool: {exec: [tool], env: {A: b}, secrets: {TOKEN: token, "KEY": /etc/key}}
   notify: {http: "https://hooks.example.org/notify", timeout: 10s, headers: {X-Site: "north", Accept: ""}, secrets: {Authorization: /etc/bearer}}
   pass: {builtin: echo}
-limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
+limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, peer: 512MiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
 audit: {age: 90d, bytes: 10 GiB}
 `, nil, config.Overrides{})
 	if err != nil {
@@ -74,7 +74,7 @@ audit: {age: 90d, bytes: 10 GiB}
 			"pass": {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 256},
 		},
 		Limits: config.Limits{
-			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
+			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Peer: 512 << 20, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
 		},
 		Audit: config.Audit{Age: 90 * 24 * time.Hour, Bytes: 10 << 30},
 	}
@@ -98,7 +98,7 @@ func TestDefaults(t *testing.T) {
 		Path: dir + "/fmqmd.yaml", Node: "A", Data: "/var/lib/fmqm", Socket: "/run/fmqm/fmqmd.sock", Store: "badger",
 		Peers: map[processtable.NodeID]config.Peer{}, Programs: map[processtable.ProgramID]program.Spec{},
 		Limits: config.Limits{
-			Container: 1 << 20, Table: 8 << 20, Transmission: 1 << 30, Free: 256 << 20, Stop: 128 << 20, Reserve: 64 << 20,
+			Container: 1 << 20, Table: 8 << 20, Transmission: 1 << 30, Peer: config.DefaultPeer, Free: 256 << 20, Stop: 128 << 20, Reserve: 64 << 20,
 		},
 	}
 	if d := cmp.Diff(want, c); d != "" {

@@ -145,6 +145,7 @@ func (r *reader) limits(n *yaml.Node, c *Config) {
 		"container":    func(_, v *yaml.Node) { setLimit(r, v, &l.Container, minLimit, container.MaxEncoded) },
 		"table":        func(_, v *yaml.Node) { setLimit(r, v, &l.Table, minLimit, processtable.MaxEncoded) },
 		"transmission": func(_, v *yaml.Node) { setLimit(r, v, &l.Transmission, minQuota, maxDisk) },
+		"peer":         func(_, v *yaml.Node) { setLimit(r, v, &l.Peer, minQuota, maxDisk) },
 		"free":         func(_, v *yaml.Node) { setLimit(r, v, &l.Free, minFree, maxDisk) },
 		"stop":         func(_, v *yaml.Node) { setLimit(r, v, &l.Stop, minFree, maxDisk) },
 		"reserve":      func(_, v *yaml.Node) { setLimit(r, v, &l.Reserve, 0, maxDisk) },

@@ -26,6 +26,8 @@ func Run(t *testing.T, open storetest.Open) {
 		{"markers cost others nothing", testMarkersCostOthersNothing},
 		{"tables", testTables},
 		{"parked messages", testParked},
+		{"messages parked by an older version", testOldParked},
+		{"what peers have left", testLeft},
 		{"large bodies", testLargeBodies},
 		{"large bodies of a refused transaction", testRefusedBodies},
 		{"many bodies", testManyBodies},

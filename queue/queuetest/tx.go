@@ -410,31 +410,3 @@ func testTables(t *testing.T, open storetest.Open) {
 		s.reopen()
 	}
 }
-
-// testParked: what waits for a table is counted, for a quota (N3).
-func testParked(t *testing.T, open storetest.Open) {
-	s := newSite(t, open, func(o *queue.Options) { o.ParkedLimit = 3 })
-	s.must(put(msg("A", 1, "a", "b"), kind(msg("A", 1, "", ""), message.KindMarker)))
-	for range 2 {
-		if n := s.ParkedCount(procP); n != 2 || s.ParkedFull(procP) {
-			t.Errorf("%d messages are parked, want 2", n)
-		}
-		s.crash()
-	}
-	s.must(put(msg("A", 2, "a", "b"), msg("A", 3, "a", "b")))
-	if all := s.Parked(); len(all) != 1 || all[procP] != 4 || !s.ParkedFull(procP) {
-		t.Errorf("parked %v, want 4 of p", all)
-	}
-	s.must(take(msg("A", 2, "a", "b")))
-	if n := s.ParkedCount(procP); n != 3 {
-		t.Errorf("%d messages are parked, want 3", n)
-	}
-	s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procP, Definition: defP}}})
-	s.must(put(msg("A", 4, "a", "b")))
-	for range 2 {
-		if all := s.Parked(); len(all) != 0 || s.ParkedFull(procP) {
-			t.Errorf("parked %v although the table is here", all)
-		}
-		s.crash()
-	}
-}

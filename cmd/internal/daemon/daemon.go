@@ -146,7 +146,7 @@ func Start(o Options) (d *Daemon, err error) {
 
 func limits(c *config.Config) node.Limits {
 	return node.Limits{
-		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission,
+		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
 		Audit: node.Retention{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
 	}
 }

@@ -1,0 +1,297 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/api"
+	"fmqm/internal/store/badger"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue"
+)
+
+// unparked waits until nothing waits for the world's table.
+func (w *inboxWorld) unparked() {
+	w.t.Helper()
+	w.a.parking.Wait()
+	if n := w.a.queue.ParkedCount(w.table.Process); n > 0 {
+		w.t.Errorf("%d messages wait, and the table is here", n)
+	}
+}
+
+// from is another peer of A, and the number of messages that it has sent.
+type from struct {
+	*inbox
+	w    *inboxWorld
+	at   link.Position
+	lane message.Lane
+}
+
+func (w *inboxWorld) from(peer processtable.NodeID) *from {
+	w.t.Helper()
+	if err := w.a.queue.BindIncarnation(peer, queue.Incarnation{1}); err != nil {
+		w.t.Fatal(err)
+	}
+	return &from{inbox: &inbox{node: w.a, peer: peer}, w: w}
+}
+
+// sends lets the peer send messages in the lane of the first, byte by byte.
+func (f *from) sends(messages ...message.Message) {
+	f.w.t.Helper()
+	b := link.Batch{From: queue.Incarnation{1}, Lane: f.lane, After: f.at}
+	for _, m := range messages {
+		encoded, err := message.Encode(m)
+		if err != nil {
+			f.w.t.Fatal(err)
+		}
+		payload := append([]byte{0}, encoded...)
+		f.at = link.Position{Number: f.at.Number + 1, Hash: queue.HashNext(f.at.Hash, payload)}
+		b.Items = append(b.Items, link.Item{Number: f.at.Number, Hash: f.at.Hash, Payload: payload})
+	}
+	done := make(chan error, 1)
+	f.Accept(b, func(err error) { done <- err })
+	if err := <-done; err != nil {
+		f.w.t.Fatal(err)
+	}
+}
+
+func (w *inboxWorld) giveTable() {
+	w.t.Helper()
+	encoded, err := processtable.Encode(w.table)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.accept(w.tableMessage(encoded))
+}
+
+// What waits for its table keeps the peer that brought it, and is judged as from that one
+// when the table comes. Nobody's message takes the place of another's while they wait, and a
+// record or a snapshot does not even wait.
+func TestWhatWaitsIsJudgedWhenItsTableComes(t *testing.T) {
+	for _, order := range []string{"BC", "CB"} {
+		t.Run(order, func(t *testing.T) {
+			w := newInboxWorld(t, false)
+			honest := w.connector()
+			honest.Source, honest.Data, honest.Body = "beyond", message.DataNone, nil // of C
+			forged := honest
+			forged.Control = message.False
+			started := w.connector()
+			started.Source, started.Origin = processtable.Source, "A" // A may not start it
+			rec, snapshot := w.connector(), w.connector()
+			rec.Kind, rec.Activity, rec.Control, rec.Data = message.KindRecord, processtable.Sink, 0, 0
+			snapshot.Kind, snapshot.Control, snapshot.Data = message.KindSnapshot, 0, 0
+
+			c := w.from("C")
+			for _, peer := range order {
+				if peer == 'C' {
+					c.sends(honest)
+					continue
+				}
+				w.accept(forged, started, rec, snapshot)
+			}
+			if got := w.aside(); strings.Count(got, "B: a message of this kind never leaves its node") != 2 || w.a.queue.ParkedCount(w.table.Process) != 3 {
+				t.Fatalf("%d wait; set aside:\n%s", w.a.queue.ParkedCount(w.table.Process), got)
+			}
+			w.giveTable()
+			w.unparked()
+			got := w.aside()
+			for _, want := range []string{"B: activity beyond of two-sites@1 is hosted at C, and the message came from B", "B: it says that its instance was started at A"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("not set aside: %s, but\n%s", want, got)
+				}
+			}
+			found, err := w.a.queue.BrowseInstance(w.table.Process, honest.Instance)
+			if err != nil || len(found) != 1 || found[0].Control != message.True {
+				t.Errorf("of the instance there is %v (%v), want what C has sent", found, err)
+			}
+			if other, err := w.a.queue.BrowseInstance(w.table.Process, started.Instance); err != nil || len(other) != 0 {
+				t.Errorf("of the instance that may not be there is %v (%v)", other, err)
+			}
+		})
+	}
+}
+
+// The node dies after the table was stored and before what waited was judged: the next start
+// judges it. What an older version has let wait, without noting who brought it, is for an
+// operator: a connector he can let in, a record of an instance nobody can.
+func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
+	dir := t.TempDir()
+	registry, err := program.NewRegistry(nil, program.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *Node {
+		t.Helper()
+		engine, err := badger.Open(badger.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := Open(Options{Name: "A", Engine: engine, Registry: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Launch()
+		return a
+	}
+	w := newInboxWorld(t, false)
+	old, instance, good, bad := w.connector(), w.connector(), w.connector(), w.connector()
+	instance.Kind, instance.Activity, instance.Control, instance.Data, instance.Source = message.KindRecord, processtable.Sink, 0, 0, ""
+	bad.Source = "beyond"
+	parked := func(m message.Message) queue.Parked {
+		encoded, err := message.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return queue.Parked{Process: w.table.Process, Instance: m.Instance, Peer: "B", Message: encoded}
+	}
+	encoded, err := processtable.Encode(w.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := open()
+	ctx := context.Background()
+	for _, tx := range []*queue.Tx{
+		{Put: []message.Message{old, instance}}, // as the older version did
+		{Park: []queue.Parked{parked(good), parked(bad)}},
+	} {
+		if err := a.commit(ctx, tx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a = open()
+	if n := a.queue.ParkedCount(w.table.Process); n != 4 {
+		t.Fatalf("%d wait, want 4", n)
+	}
+	p, err := a.prepare(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.commit(ctx, &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a = open()
+	defer func() {
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	own := w.a // is stopped by the world
+	w.a = a
+	defer func() { w.a = own }()
+	w.unparked()
+	got := w.aside()
+	for _, want := range []string{": it waited for its table since before this program noted who brings a message", ": a message of this kind never leaves its node", "B: activity beyond of two-sites@1 is hosted at C"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("set aside:\n%s\nwant once: %s", got, want)
+		}
+	}
+	list, err := a.Dead(ctx, api.DeadRequest{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list.Messages {
+		decision, err := a.RetryDead(ctx, d.Number)
+		if taken := d.Instance == old.Instance; taken != (err == nil) {
+			t.Errorf("retry of %+v: %+v %v", d, decision, err)
+		}
+	}
+	for i, want := range map[message.InstanceID]int{old.Instance: 1, good.Instance: 1, bad.Instance: 0, instance.Instance: 0} {
+		if found, err := a.queue.BrowseInstance(w.table.Process, i); err != nil || len(found) != want {
+			t.Errorf("of instance %s there is %v (%v), want %d", i, found, err, want)
+		}
+	}
+}
+
+// What one peer leaves has a quota: at it that peer's link is paused, with the reason, and
+// the others go on. An operator who makes room, or a larger quota, lets it go on.
+func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
+	w := newInboxWorld(t, true)
+	w.a.limits.Store(&Limits{Peer: 48 << 10}) // three messages
+	c := w.from("C")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	capacity := func(i *inbox) (paused chan string, done chan error) {
+		paused, done = make(chan string, 100), make(chan error, 1)
+		go func() { done <- i.Capacity(ctx, func(reason string) { paused <- reason }) }()
+		return paused, done
+	}
+	free := func(i *inbox) {
+		t.Helper()
+		if _, done := capacity(i); <-done != nil {
+			t.Fatal("no room")
+		}
+	}
+	stray := func() message.Message {
+		m := w.connector()
+		m.Source = "nobody"
+		return m
+	}
+	waits := w.connector()
+	waits.Queue.Process.Name = "later"
+	marker := w.connector()
+	marker.Kind, marker.Activity, marker.Source, marker.Control, marker.Data, marker.Body = message.KindMarker, "", "", 0, 0, nil
+	marker.Lane = message.LaneControl
+	expedited := w.from("C")
+	expedited.lane = message.LaneControl
+
+	w.accept(stray(), waits)
+	free(w.inbox)
+	expedited.sends(marker)
+	again := marker
+	expedited.sends(again)
+	if l := w.a.queue.Left("C"); l.Marks != 1 {
+		t.Errorf("one instance was terminated, and %+v is counted", l)
+	}
+	w.accept(stray())
+	paused, done := capacity(w.inbox)
+	want := "what it has sent and nothing here takes up is at its quota (limits.peer, 0 MiB): 2 messages are set aside (fmqm dead list: retry or drop them); 1 wait for the table of their process (upload it to this site); or raise limits.peer"
+	if got := <-paused; got != want {
+		t.Errorf("paused: %q", got)
+	}
+	free(c.inbox)
+	if _, err := w.a.DropDead(ctx, 1, api.DropRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := <-paused; got != "" {
+		t.Errorf("still paused: %q", got)
+	}
+
+	w.accept(stray())
+	paused, done = capacity(w.inbox)
+	<-paused
+	w.a.limits.Store(&Limits{Peer: 1 << 20})
+	w.a.queue.LookAtLeft()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a process thread sets aside counts for the peer that brought it.
+func TestLateMessagesCountForWhoBringsThem(t *testing.T) {
+	w := newInboxWorld(t, true)
+	m := w.connector()
+	m.Definition[0]++
+	w.accept(m)
+	for w.a.queue.Left("B").Aside == 0 {
+		if err := w.a.thread(w.table.Process).ask(context.Background(), func(time.Time) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := w.a.queue.Left("B"); l.Aside != 1 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,204 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// What comes for a process whose table is not here cannot be judged yet. It waits, as it
+// came and with the peer that brought it, apart from all process queues, and is judged when
+// the table comes (N3). So nobody's message takes the place of another's that has the same
+// name, and what lies in a process queue was judged.
+
+// ErrTabled: a message was to wait for a table that is here: it can be judged.
+var ErrTabled = errors.New("the table that the message would wait for is here")
+
+// Parked is a message that waits for the table of its process.
+type Parked struct {
+	Process  processtable.ProcessID
+	Instance message.InstanceID
+	Peer     processtable.NodeID // that brought it; empty: a version of this program took it that did not note that
+	Number   uint64              // given when it is put
+	Message  []byte              // as it came, encoded
+
+	size int
+}
+
+func (p *Parked) key() []byte {
+	b := append(appendProcess(nil, classParked, p.Process), p.Instance[:]...)
+	b = binary.BigEndian.AppendUint64(appendName(b, string(p.Peer)), p.Number)
+	return binary.BigEndian.AppendUint32(b, uint32(p.size))
+}
+
+func readParkedKey(key []byte) (p Parked, err error) {
+	k := keyReader{rest: key[1:]}
+	p.Process = k.process()
+	copy(p.Instance[:], k.bytes(16))
+	p.Peer = processtable.NodeID(k.name())
+	p.Number, p.size = k.uint64(), int(k.uint32())
+	if k.end() != nil {
+		return p, damaged(key, errKey.Error())
+	}
+	return p, nil
+}
+
+func (r records) readParked(key, value []byte) (Parked, error) {
+	p, err := readParkedKey(key)
+	if err != nil {
+		return p, err
+	}
+	content, err := openRecord(key, value)
+	if err != nil {
+		return p, err
+	}
+	at, _, err := readPlace(key, bytes.Clone(content))
+	if err != nil {
+		return p, err
+	}
+	p.Message, err = r.body(at)
+	return p, err
+}
+
+// park puts a message to wait.
+func (b *builder) park(p *Parked) {
+	if len(p.Message) > message.MaxEncoded || p.Peer != "" && !processtable.ValidNode(string(p.Peer)) {
+		b.fail(fmt.Errorf("a message of %d bytes from %.80q is to wait, which cannot be", len(p.Message), p.Peer))
+		return
+	}
+	p.Number, p.size = b.m.nextParked.Add(1), len(p.Message)
+	b.large(p.key(), beginRecord(nil), p.Message)
+	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.size, number: 1})
+}
+
+// unpark removes one that waited.
+func (b *builder) unpark(p *Parked) {
+	b.replaces = append(b.replaces, b.op(p.key(), nil))
+	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.size, number: -1})
+}
+
+func (c *core) examineParked(all []Parked) error {
+	for i := range all {
+		if _, tabled := c.tables[all[i].Process]; tabled {
+			return fmt.Errorf("%s: %w", all[i].Process, ErrTabled)
+		}
+	}
+	return nil
+}
+
+// parkedBytes is how much ParkedFor gives at once, beyond the last message.
+const parkedBytes = 4 << 20
+
+// ParkedFor gives up to limit messages that wait for the table of a process; fewer where
+// they have 4 MiB together, but at least one.
+func (m *Manager) ParkedFor(id processtable.ProcessID, limit int) (found []Parked, err error) {
+	for range maxRereads {
+		size := 0
+		found = found[:0]
+		err = m.scan(store.ScanOptions{Prefix: appendProcess(nil, classParked, id)}, func(key, value []byte) error {
+			if len(found) == limit || size >= parkedBytes {
+				return errEnough
+			}
+			p, err := m.records().readParked(key, value)
+			found = append(found, p)
+			size += len(p.Message)
+			return err
+		})
+		if !errors.Is(err, errGone) { // else it was being removed: read again
+			break
+		}
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("messages that wait for the table of %s: %w", id, m.judge(err))
+	}
+	return found, nil
+}
+
+// readParkedOf adds what of an instance waits for the table of its process.
+func (v *InstanceView) readParkedOf(in records, id processtable.ProcessID, i message.InstanceID) (found bool, err error) {
+	o := store.ScanOptions{Prefix: append(appendProcess(nil, classParked, id), i[:]...)}
+	err = in.scan(o, func(key, value []byte) error {
+		p, err := in.readParked(key, value)
+		if err != nil {
+			return err
+		}
+		if msg, err := message.Decode(p.Message); err == nil {
+			v.Process, found = id, true
+			v.Messages = append(v.Messages, msg)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Parked gives the processes for whose table messages wait, with their count.
+func (m *Manager) Parked() map[processtable.ProcessID]int {
+	m.left.mu.Lock()
+	defer m.left.mu.Unlock()
+	all := make(map[processtable.ProcessID]int, len(m.left.parked))
+	for id, n := range m.left.parked {
+		all[id] = n
+	}
+	return all
+}
+
+// ParkedCount says how many messages wait for the table of a process.
+func (m *Manager) ParkedCount(id processtable.ProcessID) int {
+	m.left.mu.Lock()
+	defer m.left.mu.Unlock()
+	return m.left.parked[id]
+}
+
+// maxOldParked is how many messages ParkOld moves in one transaction.
+const maxOldParked = 100
+
+// ParkOld lets wait, apart and as from nobody, what an older version of this program has put
+// into the queues of processes without a table. It is called before anybody else puts anything,
+// and blocks for a commit per hundred of them.
+func (m *Manager) ParkOld() error {
+	for _, class := range []byte{classMessage, classRecord, classMarker} {
+		err := m.eachProcess(class, func(id processtable.ProcessID) error {
+			if m.process(id).tabled {
+				return nil
+			}
+			for {
+				moved, err := m.parkSome(class, id)
+				if err != nil {
+					return fmt.Errorf("messages that wait for the table of %s: %w", id, err)
+				}
+				if moved < maxOldParked {
+					return nil
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Manager) parkSome(class byte, id processtable.ProcessID) (moved int, err error) {
+	done := make(chan error, 1)
+	tx := &Tx{Done: func(err error) { done <- err }}
+	var failed error
+	_, err = m.walk(store.ScanOptions{Prefix: appendProcess(nil, class, id)}, func(_ []byte, msg message.Message) bool {
+		var encoded []byte
+		if encoded, failed = message.Encode(msg); failed != nil {
+			return false
+		}
+		tx.Park = append(tx.Park, Parked{Process: id, Instance: msg.Instance, Message: encoded})
+		tx.Consume = append(tx.Consume, Consume{Process: id, Entry: msg.Entry(), Keys: []message.Key{msg.Key()}})
+		return len(tx.Park) < maxOldParked
+	})
+	if err = first1(err, failed); err != nil || len(tx.Park) == 0 {
+		return 0, err
+	}
+	m.Submit(tx)
+	return len(tx.Park), <-done
+}
