@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func load(c Checked, s Scope) (_ cel.Program, err error) {
 	}
 	var checked exprpb.CheckedExpr
 	if err := proto.Unmarshal(c.Expr, &checked); err != nil {
-		return nil, fmt.Errorf("damaged: %w", err)
+		return nil, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
 	}
 	a, err := cel.CheckedExprToAstWithSource(&checked, nil)
 	if err != nil {

@@ -140,5 +140,13 @@ func woven(ctx context.Context, t *testing.T, layers, wide int) (*sim.Network, *
 	if err := n.Upload(ctx, processes[0], "A"); err != nil {
 		t.Fatal(err)
 	}
+	for _, site := range n.Sites { // one that was not heard in time gets its table later
+		if err := sim.Until(ctx, func() (bool, error) {
+			list, err := site.Node().Definitions(ctx)
+			return len(list.Definitions) == 1, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return n, processes[0]
 }
