@@ -7,21 +7,21 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"fmqm/container"
 	"fmqm/internal/failpoint"
+	"fmqm/internal/landlock"
+	"fmqm/internal/launch"
+	"fmqm/internal/launch/stage"
 )
 
 // DefaultGrace is how long a program has between SIGTERM and SIGKILL.
@@ -41,30 +41,39 @@ type command struct {
 	grace     time.Duration
 	maxOutput int
 	ledger    *Ledger
+
+	user   string // as which it runs; empty: as the daemon's
+	home   bool   // HOME is that user's
+	free   bool   // nothing is taken from it beside that
+	tasks  int    // processes and threads at once; 0: no limit
+	groups *Groups
+	fence  *landlock.Fence
+	apart  *landlock.Fence
 }
 
 func newCommand(s Spec, o Options) (Program, error) {
 	if len(s.Exec) == 0 || s.Exec[0] == "" {
 		return nil, errors.New("exec: no program: write a list of the program and its arguments, such as [/usr/local/bin/check, --json]")
 	}
-	keepFiles()
 	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
 	maps.Copy(env, s.Env)
 	c := &command{
 		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets,
 		timeout: s.Timeout, grace: o.Grace, maxOutput: o.MaxOutput, ledger: o.Ledger,
+		user: s.User, free: s.Unconfined, tasks: s.Tasks, groups: o.Groups, fence: o.Fence, apart: o.Apart,
+	}
+	if c.tasks == 0 {
+		c.tasks = DefaultTasks
+	}
+	if _, said := s.Env["HOME"]; s.User != "" && !said {
+		delete(env, "HOME")
+		c.home = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		c.env = append(c.env, name+"="+env[name])
 	}
 	return c, nil
 }
-
-// keepFiles keeps from programs the files that the daemon itself inherited; what it
-// opens never reaches them. Kernels before 5.11 cannot do it.
-var keepFiles = sync.OnceFunc(func() {
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-})
 
 func (p *command) Run(ctx context.Context, c Call) Result {
 	r := Result{Started: time.Now()}
@@ -89,21 +98,12 @@ func (p *command) attempt(ctx context.Context, c *Call) (int64, *container.Struc
 	rc, out, err := p.run(ctx, c)
 	failpoint.Hit("program.over")
 	if err != nil || rc != 0 && !c.RCIsData {
-		if endRunaways(c) != nil {
+		if _, endErr := p.groups.end(c.Node, c.Key); endErr != nil {
 			return rc, out, err // not ended: its note stays, and its key waits for it
 		}
 	}
 	p.ledger.end(c)
 	return rc, out, err
-}
-
-// endRunaways kills what carries the key of c: children that left the group.
-func endRunaways(c *Call) error {
-	if c.Key == "" {
-		return nil
-	}
-	_, err := ofKey(c.Node, c.Key).end()
-	return err
 }
 
 func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struct, err error) {
@@ -112,6 +112,10 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 		return 0, nil, fmt.Errorf("input container: %w", err)
 	}
 	path, err := p.find()
+	if err != nil {
+		return 0, nil, err
+	}
+	who, err := p.account()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -127,19 +131,19 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	stderr, printed := &stream{to: log}, &stream{to: log}
 	stdout := &bounded{limit: p.maxOutput, over: cancel}
 	cmd := exec.CommandContext(run, path)
-	cmd.Args, cmd.Dir, cmd.Env = p.argv, p.dir, p.environment(c, values)
+	cmd.Env = p.environment(c, values, who)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), stdout, stderr
 	if c.NoOutput {
 		cmd.Stdout = printed
 	}
-	ended, err := p.child(cmd, c)
+	began, ended, err := p.child(cmd, c, who)
 	printed.flush()
 	stderr.flush()
 
 	var exit *exec.ExitError
 	switch {
-	case cmd.Process == nil:
-		return 0, nil, p.notStarted(path, err)
+	case !began && !ended:
+		return 0, nil, p.notStarted(err, who)
 	case stdout.full:
 		return 0, nil, fmt.Errorf("wrote over %d bytes to its standard output: pass a reference (a file, a URL) instead of the content", p.maxOutput)
 	case ended:
@@ -163,30 +167,43 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 // usually is what shells and the like mean by some return codes.
 var usually = map[int64]string{126: "could not be executed", 127: "was not found"}
 
-// child starts cmd in a process group of its own, waits until it has ended, and ends
-// what is left of the group. It says whether the child was asked to end.
-func (p *command) child(cmd *exec.Cmd, c *Call) (ended bool, err error) {
+// child starts cmd in a process group and a control group of its own, waits until it has
+// ended, and ends what is left of the process group. It says whether the child began to
+// run, and whether it was asked to end.
+func (p *command) child(cmd *exec.Cmd, c *Call, who *account) (began, ended bool, err error) {
 	var asked atomic.Bool
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	kind := confined
+	if p.free {
+		kind = unconfined
+	}
+	group := p.groups.of(c, kind)
+	defer p.groups.over(group)
+	signal := func(s unix.Signal) error {
+		err := signalGroup(cmd.Process.Pid, s)
+		if errors.Is(err, unix.EPERM) { // another user's, and the daemon may not signal it
+			return group.Kill()
+		}
+		return err
+	}
 	cmd.WaitDelay = p.grace
 	cmd.Cancel = func() error {
 		asked.Store(true)
-		return signalGroup(cmd.Process.Pid, unix.SIGTERM)
+		return signal(unix.SIGTERM)
 	}
-	if err := cmd.Start(); err != nil {
-		return false, err
+	if err := p.start(cmd, group, who); err != nil {
+		return false, asked.Load(), err
 	}
 	failpoint.Hit("program.started")
 	p.ledger.runs(c, cmd.Process.Pid)
 	failpoint.Hit("program.runs")
 	awaitExit(cmd.Process.Pid)
 	// The leader is still a zombie, so its number names this group and no other.
-	_ = signalGroup(cmd.Process.Pid, unix.SIGKILL)
+	_ = signal(unix.SIGKILL)
 	if asked.Load() {
-		_ = endRunaways(c) // now, lest they hold the output open; tried again by attempt
+		_, _ = p.groups.end(c.Node, c.Key) // now, lest they hold the output open; tried again by attempt
 	}
 	err = cmd.Wait()
-	return asked.Load(), err
+	return true, asked.Load(), err
 }
 
 // awaitExit returns when the process has ended, and leaves it to be waited for.
@@ -225,16 +242,26 @@ func (p *command) find() (string, error) {
 	return "", fmt.Errorf("cannot be started: no executable %q in %s: install it, or write its whole path in `exec`", name, p.path)
 }
 
-// notStarted says what to do about err of starting path.
-func (p *command) notStarted(path string, err error) error {
-	remedy := "try it by hand as the daemon's user"
+// notStarted says what to do about err of starting the program.
+func (p *command) notStarted(err error, who *account) error {
+	user := "the daemon's user"
+	if who != nil {
+		user = "user " + who.name
+	}
+	remedy := "try it by hand as " + user
+	var at *launch.Error
+	errors.As(err, &at)
 	switch {
-	case p.dir != "" && !isDir(p.dir):
-		remedy = fmt.Sprintf("its `dir` %s is not a directory that the daemon can see: make it, or correct `dir`", p.dir)
+	case errors.Is(err, launch.ErrDied):
+		return fmt.Errorf("%w: %w: the machine is short of processes or memory", ErrShort, err)
+	case at != nil && at.Step == stage.StepDir:
+		remedy = fmt.Sprintf("its `dir` %s is not a directory that %s can go to: make it, or correct `dir`", p.directory(who), user)
+	case who.other() && errors.Is(err, unix.EPERM):
+		remedy = "let the daemon start programs as other users: AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_KILL in its unit, as docs/programs.md has it"
 	case errors.Is(err, fs.ErrNotExist):
 		remedy = "install it, or correct `exec` in the node's configuration (for a script, also the interpreter in its first line)"
 	case errors.Is(err, fs.ErrPermission):
-		remedy = "let the daemon's user execute it (chmod +x)"
+		remedy = "let " + user + " execute it (chmod +x, and x for the directories above it)"
 	case errors.Is(err, unix.ENOEXEC):
 		remedy = "it is no program for this machine; a script needs a first line such as #!/bin/sh"
 	case errors.Is(err, unix.E2BIG):
@@ -250,10 +277,24 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (p *command) environment(c *Call, secrets map[string]string) []string {
+// directory is where the program works: as another user in his home, unless said.
+func (p *command) directory(who *account) string {
+	switch {
+	case p.dir != "" || who == nil:
+		return p.dir
+	case isDir(who.home):
+		return who.home
+	}
+	return "/"
+}
+
+func (p *command) environment(c *Call, secrets map[string]string, who *account) []string {
 	facts := c.facts()
-	env := make([]string, len(p.env), len(p.env)+len(facts)+len(secrets))
+	env := make([]string, len(p.env), len(p.env)+len(facts)+len(secrets)+1)
 	copy(env, p.env)
+	if who != nil && p.home {
+		env = append(env, "HOME="+who.home)
+	}
 	for name, value := range secrets {
 		env = append(env, name+"="+value)
 	}

@@ -45,9 +45,10 @@ var ErrSuspect = errors.New("may be what takes this machine down")
 // that is not synced: the kernel outlives the daemon. It is safe for concurrent use. A
 // nil *Ledger notes nothing.
 type Ledger struct {
-	node  string
-	path  string
-	where string // see where
+	node   string
+	path   string
+	where  string // see where
+	groups *Groups
 
 	mu       sync.Mutex
 	file     *os.File
@@ -76,16 +77,16 @@ type Found struct {
 }
 
 // OpenLedger opens the ledger of a node in dir, making it where it is missing, and
-// kills what has outlived the daemon that had it open before. Nobody else may have it
+// kills, in groups and elsewhere, what has outlived the daemon that had it open before. Nobody else may have it
 // open: the caller holds the node's store.
-func OpenLedger(dir string, node processtable.NodeID) (*Ledger, error) {
+func OpenLedger(dir string, node processtable.NodeID, groups *Groups) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the ledger of programs: %w", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) { // an older version's, or a copy
 		return nil, fmt.Errorf("open the ledger of programs: %w", err)
 	}
-	l := &Ledger{node: string(node), where: where(), path: filepath.Join(dir, "programs"), standing: map[string]*standing{}, loose: map[string]bool{}}
+	l := &Ledger{node: string(node), where: where(), groups: groups, path: filepath.Join(dir, "programs"), standing: map[string]*standing{}, loose: map[string]bool{}}
 	before, err := readLedger(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -135,9 +136,17 @@ func (l *Ledger) clear(before contents) error {
 	}
 	s := sieve{node: l.node, key: func(k string) bool { return l.standing[k] != nil }, group: groups}
 	// What cannot be ended is loose: its key waits for it, other work does not.
+	killed, loose, err := l.groups.endAll(l.node, func(k string) bool { return l.standing[k] != nil })
+	if err != nil {
+		return err
+	}
+	for _, key := range loose {
+		l.loose[key] = true
+	}
 	l.found.Killed, _ = s.end()
+	l.found.Killed += killed
 	all := sieve{node: l.node, key: func(k string) bool { l.loose[k] = true; return true }}
-	_, err := all.alive()
+	_, err = all.alive()
 	return err
 }
 
@@ -216,17 +225,22 @@ func (l *Ledger) begin(c *Call, program string) error {
 
 // alone kills what may be left of older attempts of the same key.
 func (l *Ledger) alone(c *Call) error {
+	if c.Key == "" {
+		return nil
+	}
 	older := c.Attempt > 1
+	var groups *Groups
 	if l != nil {
+		groups = l.groups
 		l.mu.Lock()
-		older = older || l.loose[c.Key]
+		older = older || l.loose[c.Key] || groups.has(c.Node, c.Key)
 		delete(l.loose, c.Key)
 		l.mu.Unlock()
 	}
-	if !older || c.Key == "" {
+	if !older {
 		return nil
 	}
-	_, err := ofKey(c.Node, c.Key).end()
+	_, err := groups.end(c.Node, c.Key)
 	if err != nil && l != nil {
 		l.mu.Lock()
 		l.loose[c.Key] = true

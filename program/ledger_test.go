@@ -26,7 +26,7 @@ import (
 // openLedger opens a ledger and says how many processes of what it held were killed.
 func openLedger(t *testing.T, dir string) (*program.Ledger, program.Found) {
 	t.Helper()
-	l, err := program.OpenLedger(dir, "B")
+	l, err := program.OpenLedger(dir, "B", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestALedgerOfANewerVersionIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "programs"), []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := program.OpenLedger(dir, "B")
+	_, err := program.OpenLedger(dir, "B", nil)
 	wantError(t, err, dir, "newer version", "go back to that version")
 	if text, err := os.ReadFile(filepath.Join(dir, "programs")); err != nil || string(text) != line {
 		t.Errorf("it was changed: %q, %v", text, err)
@@ -401,7 +401,7 @@ func TestWhatCannotBeNotedIsNotStarted(t *testing.T) {
 	if _, err := os.Stat(file); err == nil || !errors.Is(r.Err, program.ErrLedger) {
 		t.Errorf("it ran, or error %v", r.Err)
 	}
-	_, err := program.OpenLedger("/dev/null/ledger", "B")
+	_, err := program.OpenLedger("/dev/null/ledger", "B", nil)
 	wantError(t, err, "open the ledger of programs", "/dev/null")
 }
 
@@ -477,7 +477,7 @@ func BenchmarkExec(b *testing.B) {
 		b.Run(fmt.Sprintf("noted=%v", noted), func(b *testing.B) {
 			var o program.Options
 			if noted {
-				l, err := program.OpenLedger(b.TempDir(), "B")
+				l, err := program.OpenLedger(b.TempDir(), "B", nil)
 				if err != nil {
 					b.Fatal(err)
 				}

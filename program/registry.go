@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fmqm/container"
+	"fmqm/internal/landlock"
 	"fmqm/processtable"
 )
 
@@ -37,7 +38,10 @@ type Spec struct {
 	Certificate string            // KindHTTP: PEM file of the client's certificate, with Key
 	Key         string
 	CA          string // KindHTTP: PEM file of the authorities that the service's certificate is checked against; empty: the system's
-	Dir         string // KindExec: working directory; empty: the daemon's
+	Dir         string // KindExec: working directory; empty: the daemon's, or with User his home
+	User        string // KindExec: name or number of the user that it runs as; empty: the daemon's
+	Unconfined  bool   // KindExec: it is not kept from what is the daemon's, and may gain privileges
+	Tasks       int    // KindExec: processes and threads at once, where Groups can limit them; 0: DefaultTasks
 }
 
 // DefaultConcurrency is how many invocations of one program run at once unless its
@@ -54,6 +58,10 @@ func DefaultConcurrency(k Kind) int {
 	return 256
 }
 
+// DefaultTasks is how many processes and threads one exec program may have at once unless
+// its registration says otherwise.
+const DefaultTasks = 1024
+
 // Options hold for all programs of a registry. Zero values have defaults.
 type Options struct {
 	Home      string            // HOME of exec programs; default: the daemon's
@@ -61,6 +69,9 @@ type Options struct {
 	MaxOutput int               // bytes that a program may answer; default: container.MaxJSON
 	Transport http.RoundTripper // of http programs; default: one for all of them
 	Ledger    *Ledger           // notes exec programs; nil: what outlives a killed daemon is not found
+	Groups    *Groups           // of exec programs; nil: none
+	Fence     *landlock.Fence   // around what is the daemon's; nil: programs of its user are not kept from it
+	Apart     *landlock.Fence   // around nothing: for programs of other users, which are kept from each other. nil: they are not
 }
 
 func (o Options) withDefaults() Options {
@@ -157,6 +168,8 @@ func (r *Registry) Close() {
 			s.client.CloseIdleConnections()
 		}
 	}
+	r.options.Fence.Close()
+	r.options.Apart.Close()
 }
 
 // RegistryOf registers programs that are Go values: for tests, and for whoever embeds

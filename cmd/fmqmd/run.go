@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 	ucli "github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
@@ -57,6 +58,11 @@ func run(c *ucli.Context) error {
 	log, err := logger(c)
 	if err != nil {
 		return err
+	}
+	// Programs of the same user could trace the daemon, read its memory and environment, or
+	// its core, where its keys are (prctl(2)).
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		log.Warn().Err(err).Msg("other processes of this user can look into the daemon")
 	}
 	conf, err := loadConfig(c)
 	if err != nil {

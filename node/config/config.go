@@ -125,6 +125,32 @@ func (c *Config) Risk() string {
 	return ""
 }
 
+// Private are the files and directories of the daemon that nobody else is to read or
+// write, its programs among them: the store, keys, passwords, and programs' secrets.
+func (c *Config) Private() []string {
+	all := []string{c.Data}
+	add := func(file string) {
+		if file != "" && !slices.Contains(all, file) {
+			all = append(all, file)
+		}
+	}
+	if c.Identity != nil {
+		add(c.Identity.Key)
+	}
+	if c.AMQP != nil {
+		add(c.AMQP.Password)
+		add(c.AMQP.Key)
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Programs)) {
+		p := c.Programs[id]
+		add(p.Key)
+		for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+			add(p.Secrets[name])
+		}
+	}
+	return all
+}
+
 // Warnings are what an operator has to know of this configuration, though it is as it
 // may be. The daemon says them at every start.
 func (c *Config) Warnings() []string {

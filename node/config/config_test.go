@@ -42,7 +42,8 @@ links:
     D: {url: "http://127.0.0.1"}
 programs:
   check-credit: {exec: [/usr/local/bin/check-credit, --json], timeout: 5m, concurrency: 4, env: {PORT: 80, EMPTY: ""}, dir: work}
-  script: {exec: [./script.sh]}
+  script: {exec: [./script.sh], confine: false}
+  other: {exec: [other], user: worker, tasks: 64, confine: true}
   tool: {exec: [tool], env: {A: b}, secrets: {TOKEN: token, "KEY": /etc/key}}
   notify: {http: "https://hooks.example.org/notify", timeout: 10s, headers: {X-Site: "north", Accept: ""}, secrets: {Authorization: /etc/bearer}}
   pass: {builtin: echo}
@@ -62,7 +63,14 @@ audit: {age: 90d, bytes: 10 GiB}
 				Kind: program.KindExec, Exec: []string{"/usr/local/bin/check-credit", "--json"}, Timeout: 5 * time.Minute, Concurrency: 4,
 				Env: map[string]string{"PORT": "80", "EMPTY": ""}, Dir: dir + "/work",
 			},
-			"script": {Kind: program.KindExec, Exec: []string{dir + "/script.sh"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec)},
+			"script": {
+				Kind: program.KindExec, Exec: []string{dir + "/script.sh"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec),
+				Unconfined: true,
+			},
+			"other": {
+				Kind: program.KindExec, Exec: []string{"other"}, Concurrency: program.DefaultConcurrency(program.KindExec),
+				User: "worker", Tasks: 64,
+			},
 			"tool": {
 				Kind: program.KindExec, Exec: []string{"tool"}, Dir: dir, Concurrency: program.DefaultConcurrency(program.KindExec),
 				Env: map[string]string{"A": "b"}, Secrets: map[string]string{"TOKEN": dir + "/token", "KEY": "/etc/key"},
@@ -193,7 +201,7 @@ func TestMistakes(t *testing.T) {
 		{"program's name", node + "programs: {a b: {builtin: echo}}\n", []string{`:2:12: "a b" cannot name a program`}},
 		{"program without a kind", node + "programs: {p: {timeout: 1s}}\n", []string{":2:12: program p does not say what runs: write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"}},
 		{"program of two kinds", node + "programs: {p: {builtin: echo, exec: [x]}}\n", []string{":2:31: program p says twice what runs"}},
-		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, ca, certificate, concurrency, dir, env, exec, headers, http, key, secrets, timeout`}},
+		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, ca, certificate, concurrency, confine, dir, env, exec, headers, http, key, secrets, tasks, timeout, user`}},
 		{"program is a word", node + "programs: {p: echo}\n", []string{":2:15: a program is not a mapping"}},
 		{"exec is a word", node + "programs: {p: {exec: ls -l}}\n", []string{":2:22: exec is not a list: write a list of the program and its arguments", "there is no shell"}},
 		{"exec is empty", node + "programs: {p: {exec: []}}\n", []string{":2:22: exec is not a list"}},
@@ -212,8 +220,13 @@ func TestMistakes(t *testing.T) {
 		{"audit, too small", node + "audit: {bytes: 15MiB}\n", []string{`:2:16: 15MiB is out of range: write a size from 16MiB to`}},
 		{"timeout", node + "programs: {p: {builtin: echo, timeout: 5}}\n", []string{`:2:40: "5" is not a duration: write a duration with a unit, such as 90s, 5m or 1h30m`}},
 		{"no time", node + "programs: {p: {builtin: echo, timeout: 0s}}\n", []string{":2:40: 0s is no time at all"}},
-		{"concurrency", node + "programs: {p: {builtin: echo, concurrency: 0}}\n", []string{`:2:44: "0" is no concurrency: write a whole number from 1 to 10000`}},
+		{"concurrency", node + "programs: {p: {builtin: echo, concurrency: 0}}\n", []string{`:2:44: "0" is not a number of concurrency: write a whole number from 1 to 10000: how many invocations may run at once`}},
 		{"dir of a builtin", node + "programs: {p: {builtin: echo, dir: /x}}\n", []string{":2:31: dir is for exec programs: remove it"}},
+		{"user root", node + "programs: {p: {exec: [x], user: root}}\n", []string{":2:33: no program runs as root: let a service of its own do what needs root, or leave `user` out"}},
+		{"user", node + "programs: {p: {exec: [x], user: a b}}\n", []string{`:2:33: "a b" cannot name a user`}},
+		{"user of http", node + "programs: {p: {http: \"https://h/\", user: a}}\n", []string{":2:36: user is for exec programs: remove it"}},
+		{"tasks", node + "programs: {p: {exec: [x], tasks: many}}\n", []string{`:2:34: "many" is not a number of tasks: write a whole number from 1 to 1000000: how many processes and threads it may have at once`}},
+		{"confine", node + "programs: {p: {exec: [x], confine: maybe}}\n", []string{`:2:36: "maybe" is neither true nor false`}},
 		{"env of http", node + "programs: {p: {http: \"http://x/\", env: {A: b}}}\n", []string{":2:35: env is for exec programs: remove it"}},
 		{"env's name", node + "programs: {p: {exec: [x], env: {A-B: c}}}\n", []string{`:2:33: "A-B" cannot name an environment variable`}},
 		{"env of the daemon", node + "programs: {p: {exec: [x], env: {FMQM_NODE: c}}}\n", []string{":2:33: FMQM_NODE is the daemon's to set"}},

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,12 @@ import (
 	"fmqm/program"
 )
 
-// maxConcurrency is the most invocations of one program at once.
-const maxConcurrency = 10_000
+// The most invocations of one program at once, and the most processes and threads of
+// one invocation.
+const (
+	maxConcurrency = 10_000
+	maxTasks       = 1_000_000
+)
 
 func (r *reader) programs(n *yaml.Node, c *Config) {
 	r.pairs(n, "programs", func(k, v *yaml.Node) {
@@ -54,14 +59,21 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 			s.Kind, kinds = program.KindBuiltin, append(kinds, k)
 			r.builtin(v, &s.Builtin)
 		},
-		"timeout":     func(_, v *yaml.Node) { r.duration(v, &s.Timeout) },
-		"concurrency": func(_, v *yaml.Node) { r.concurrency(v, &s.Concurrency) },
-		"secrets":     func(_, v *yaml.Node) { secrets = v },
-		"env":         only(program.KindExec, func(v *yaml.Node) { s.Env = r.environment(v) }),
+		"timeout": func(_, v *yaml.Node) { r.duration(v, &s.Timeout) },
+		"concurrency": func(_, v *yaml.Node) {
+			r.count(v, "concurrency", "how many invocations may run at once", maxConcurrency, &s.Concurrency)
+		},
+		"secrets": func(_, v *yaml.Node) { secrets = v },
+		"env":     only(program.KindExec, func(v *yaml.Node) { s.Env = r.environment(v) }),
 		"dir": only(program.KindExec, func(v *yaml.Node) {
 			if dir, ok := r.text(v); ok {
 				s.Dir = r.abs(dir)
 			}
+		}),
+		"user":    only(program.KindExec, func(v *yaml.Node) { r.user(v, &s.User) }),
+		"confine": only(program.KindExec, func(v *yaml.Node) { r.confine(v, &s.Unconfined) }),
+		"tasks": only(program.KindExec, func(v *yaml.Node) {
+			r.count(v, "tasks", "how many processes and threads it may have at once", maxTasks, &s.Tasks)
 		}),
 		"headers":     only(program.KindHTTP, func(v *yaml.Node) { s.Headers = r.headers(v) }),
 		"certificate": only(program.KindHTTP, func(v *yaml.Node) { r.fileName(v, &s.Certificate) }),
@@ -78,7 +90,7 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 	if s.Concurrency == 0 {
 		s.Concurrency = program.DefaultConcurrency(s.Kind)
 	}
-	if s.Kind == program.KindExec && s.Dir == "" {
+	if s.Kind == program.KindExec && s.Dir == "" && s.User == "" {
 		s.Dir = r.dir
 	}
 	return s, len(r.problems) == before
@@ -172,18 +184,40 @@ func (r *reader) builtin(n *yaml.Node, into *string) {
 	r.add(n, fmt.Sprintf("no builtin program %q", s), remedy)
 }
 
-func (r *reader) concurrency(n *yaml.Node, into *int) {
-	want := fmt.Sprintf("a whole number from 1 to %d: how many invocations may run at once", maxConcurrency)
+func (r *reader) count(n *yaml.Node, what, means string, most int, into *int) {
+	want := fmt.Sprintf("a whole number from 1 to %d: %s", most, means)
 	s, ok := r.scalar(n, want)
 	if !ok {
 		return
 	}
 	v, err := strconv.Atoi(s)
-	if err != nil || v < 1 || v > maxConcurrency {
-		r.add(n, fmt.Sprintf("%q is no concurrency", s), "write "+want)
+	if err != nil || v < 1 || v > most {
+		r.add(n, fmt.Sprintf("%q is not a number of %s", s, what), "write "+want)
 		return
 	}
 	*into = v
+}
+
+// user reads as whom a program runs. Whether there is such a user is for who runs it.
+func (r *reader) user(n *yaml.Node, into *string) {
+	s, ok := r.scalar(n, "the name of a user of this machine")
+	switch {
+	case !ok:
+	case s == "root" || s == "0":
+		r.add(n, "no program runs as root", "let a service of its own do what needs root, or leave `user` out")
+	case !userName.MatchString(s):
+		r.add(n, fmt.Sprintf("%q cannot name a user", s), "write the name or the number of a user of this machine")
+	default:
+		*into = s
+	}
+}
+
+var userName = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.@-]{0,63}$`)
+
+func (r *reader) confine(n *yaml.Node, unconfined *bool) {
+	confine := true
+	r.bool(n, &confine)
+	*unconfined = !confine
 }
 
 // environment reads what an exec program gets beside the clean environment.

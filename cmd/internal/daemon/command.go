@@ -16,8 +16,14 @@ import (
 // callerKey is the key of a connection's caller in the context of its requests.
 type callerKey struct{}
 
-// byCaller notes who has opened a connection of the local socket, as the kernel knows it.
-func byCaller(ctx context.Context, c net.Conn) context.Context {
+// local is who has opened a connection of the local socket, as the kernel knows it.
+type local struct {
+	who     string
+	program bool // of this node, one that is kept from the daemon's things; or it may be one
+}
+
+// byCaller notes who has opened a connection of the local socket.
+func (d *Daemon) byCaller(ctx context.Context, c net.Conn) context.Context {
 	if counted, ok := c.(*counted); ok {
 		c = counted.Conn
 	}
@@ -25,26 +31,30 @@ func byCaller(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return ctx
+	l := local{who: "nobody known", program: true}
+	if raw, err := socket.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+				l = local{userName(peer.Uid), mayBeProgram(d.groups, int(fd), int(peer.Pid))}
+			}
+		})
 	}
-	var peer *unix.Ucred
-	if raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return ctx
+	return context.WithValue(ctx, callerKey{}, l)
+}
+
+func userName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil {
+		return "user " + u.Username
 	}
-	who := "uid " + strconv.FormatUint(uint64(peer.Uid), 10)
-	if u, err := user.LookupId(strconv.FormatUint(uint64(peer.Uid), 10)); err == nil {
-		who = "user " + u.Username
-	}
-	return context.WithValue(ctx, callerKey{}, who)
+	return "uid " + number
 }
 
 // caller says who asks and from where, as far as it is proved: a user of this machine, an
 // operator by his certificate, or an address alone.
 func (d *Daemon) caller(r *http.Request) (who, from string) {
-	if local, ok := r.Context().Value(callerKey{}).(string); ok {
-		return local, "the socket"
+	if l, ok := r.Context().Value(callerKey{}).(local); ok {
+		return l.who, "the socket"
 	}
 	who = "nobody known"
 	if d.identity != nil {

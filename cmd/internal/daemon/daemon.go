@@ -43,6 +43,7 @@ type Daemon struct {
 	servers  []*http.Server
 	registry *program.Registry
 	ledger   *program.Ledger
+	groups   *program.Groups // nil: programs have none
 	metrics  *metrics
 	identity *identity.Identity // nil: none
 	config   atomic.Pointer[config.Config]
@@ -189,7 +190,7 @@ func (d *Daemon) onSocket() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.BackupPath, api.RefuseBrowsers(api.BackupHandler(d.Node)))
 	mux.Handle("/", d.local())
-	return mux
+	return notForPrograms(mux)
 }
 
 // public is what the daemon's port serves: that, to those who may ask over the network,
@@ -218,7 +219,7 @@ func afresh(next http.Handler) http.Handler {
 func (d *Daemon) serve(l net.Listener, h http.Handler) {
 	s := &http.Server{
 		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: byCaller,
+		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: d.byCaller,
 	}
 	d.askers.track(s)
 	d.servers = append(d.servers, s)
@@ -248,9 +249,9 @@ func (d *Daemon) Reload(old, c *config.Config) error {
 func (d *Daemon) ReloadFailed(err error) { d.metrics.configured(err) }
 
 func (d *Daemon) reload(old, c *config.Config) error {
-	registry, err := program.NewRegistry(c.Programs, program.Options{Ledger: d.ledger})
+	registry, err := d.register(c)
 	if err != nil {
-		return fmt.Errorf("programs: %w", err)
+		return err
 	}
 	renewed, err := d.reloadIdentity(c)
 	var links *links

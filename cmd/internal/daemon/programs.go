@@ -3,8 +3,13 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"fmqm/internal/cgroup"
+	"fmqm/internal/landlock"
 	"fmqm/node/config"
 	"fmqm/program"
 )
@@ -12,14 +17,24 @@ import (
 // openPrograms kills what has outlived the daemon before this one, and registers the
 // programs. The caller holds the node's store.
 func (d *Daemon) openPrograms(c *config.Config) error {
-	ledger, err := program.OpenLedger(filepath.Join(c.Data, "ledger"), c.Node)
+	tree, err := cgroup.Open()
+	children := slices.ContainsFunc(slices.Collect(maps.Values(c.Programs)), func(s program.Spec) bool { return s.Kind == program.KindExec })
+	switch {
+	case !children:
+	case err != nil:
+		d.log.Info().Err(err).Msg("programs have no control groups: one that hides can outlive its end")
+	case tree.Limits() != nil:
+		d.log.Info().Err(tree.Limits()).Msg("what one program may start has no limit of its own")
+	}
+	d.groups = program.NewGroups(tree)
+	ledger, err := program.OpenLedger(filepath.Join(c.Data, "ledger"), c.Node, d.groups)
 	if err != nil {
 		return err
 	}
-	if d.registry, err = program.NewRegistry(c.Programs, program.Options{Ledger: ledger}); err != nil {
-		return errors.Join(fmt.Errorf("programs: %w", err), ledger.Release())
-	}
 	d.ledger = ledger
+	if d.registry, err = d.register(c); err != nil {
+		return errors.Join(err, ledger.Release())
+	}
 	found := ledger.Found()
 	if found.Running > 0 || found.Suspect > 0 || found.Damaged > 0 {
 		d.log.Warn().Int("unclean_stops", found.Unclean).Int("running", found.Running).Int("killed", found.Killed).
@@ -27,6 +42,50 @@ func (d *Daemon) openPrograms(c *config.Config) error {
 			Msg("the last stop was unclean: programs that were running then run again, under the same keys")
 	}
 	return nil
+}
+
+// register registers the programs of a configuration, and says what they are not kept from.
+func (d *Daemon) register(c *config.Config) (*program.Registry, error) {
+	options := program.Options{Ledger: d.ledger, Groups: d.groups}
+	var open string
+	options.Fence, open = Fence(c)
+	options.Apart, _ = landlock.New(nil, nil) // nil where the kernel has none
+	registry, err := program.NewRegistry(c.Programs, options)
+	if err != nil {
+		options.Fence.Close()
+		options.Apart.Close()
+		return nil, fmt.Errorf("programs: %w", err)
+	}
+	if open != "" {
+		d.log.Warn().Msg(open)
+	}
+	return registry, nil
+}
+
+// Fence is around what programs of the daemon's own user must not reach: the store with
+// its ledger, keys, passwords and secrets; and keeps them from leaving their control
+// groups. open says what they can come at nevertheless; empty: nothing.
+func Fence(c *config.Config) (fence *landlock.Fence, open string) {
+	var names []string
+	for _, id := range slices.Sorted(maps.Keys(c.Programs)) {
+		if s := c.Programs[id]; s.Kind == program.KindExec && s.User == "" && !s.Unconfined {
+			names = append(names, string(id))
+		}
+	}
+	if len(names) == 0 {
+		return nil, ""
+	}
+	who := "programs that run as the daemon's own user (" + strings.Join(names, ", ") + ")"
+	const remedy = ": give them a `user`"
+	fence, err := landlock.New(c.Private(), []string{"/sys/fs/cgroup"})
+	if err != nil {
+		apart, _ := landlock.New(nil, nil)
+		return apart, who + " can read and change its store and its keys, since " + err.Error() + remedy
+	}
+	if gaps := fence.Gaps(); len(gaps) > 0 {
+		open = who + " are kept from its store and its keys, and can still " + strings.Join(gaps, ", and ") + remedy
+	}
+	return fence, open
 }
 
 // closePrograms takes openPrograms back: the daemon did not start.
