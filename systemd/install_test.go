@@ -36,7 +36,7 @@ var (
 func TestInstalledAsThePagesSay(t *testing.T) {
 	unit := read(t, "fmqmd.service")
 	places := map[string]string{} // by the file's name
-	for _, page := range []string{"../docs/operations.md", "../docs/monitoring.md"} {
+	for _, page := range []string{"../docs/operations.md", "../docs/monitoring.md", "../docs/programs.md"} {
 		for _, m := range installed.FindAllStringSubmatch(read(t, page), -1) {
 			for _, file := range strings.Fields(m[2]) {
 				if found, _ := filepath.Glob("../" + file); strings.HasPrefix(file, "systemd/") && len(found) == 0 {
@@ -50,6 +50,7 @@ func TestInstalledAsThePagesSay(t *testing.T) {
 	for file, want := range map[string]string{
 		"bin/fmqmd": command[0], "systemd/fmqmd.service": "/etc/systemd/system/fmqmd.service",
 		"tmpfiles.d/fmqm.conf": "/etc/tmpfiles.d/", "sysusers.d/fmqm.conf": "/etc/sysusers.d/",
+		"fmqmd.service.d/users.conf": "/etc/systemd/system/fmqmd.service.d/", "fmqmd.service.d/addresses.conf": "/etc/systemd/system/fmqmd.service.d/",
 	} {
 		if got := places[file]; !strings.HasPrefix(got, want) {
 			t.Errorf("the pages install %s as %q, expected %s", file, got, want)
@@ -86,8 +87,15 @@ func TestInstalledAsThePagesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "/var/lib/" + value(t, unit, "StateDirectory"); c.Data != want {
+	state := strings.Fields(value(t, unit, "StateDirectory"))
+	if want := "/var/lib/" + state[0]; c.Data != want {
 		t.Errorf("the daemon keeps its data in %s, the unit makes %s", c.Data, want)
+	}
+	if home := value(t, unit, "Environment"); len(state) != 2 || home != "HOME=/var/lib/"+state[1] || strings.HasPrefix("/var/lib/"+state[1], c.Data+"/") {
+		t.Errorf("programs are at home in %s, the unit makes %v, the store is %s", home, state, c.Data)
+	}
+	if reload := value(t, unit, "ExecReload"); !strings.HasSuffix(reload, " reload --to unix:"+c.Socket) {
+		t.Errorf("a reload is %q, the daemon's socket is %s", reload, c.Socket)
 	}
 	if want := "/run/" + value(t, unit, "RuntimeDirectory"); path.Dir(c.Socket) != want {
 		t.Errorf("the daemon's socket is %s, the unit makes %s", c.Socket, want)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -19,9 +22,9 @@ func checkConfigCommand() *ucli.Command {
 		Name:      "check-config",
 		Usage:     "check a configuration file, and with --connect the links that it describes",
 		ArgsUsage: "FILE",
-		Description: "Reports everything that is wrong with it, each with its place and a remedy. Exit code 0\nif nothing is, 1 otherwise. With --connect it then tries each link, all at once and for at\n" +
+		Description: "Reports everything that is wrong with it, each with its place and a remedy; and warns of what is\nopen, and of programs, users and secrets that are not on this machine. Exit code 0 if nothing\nis wrong, whatever it warns of, 1 otherwise. With --connect it then tries each link, all at once and for at\n" +
 			"most 10 s, and says what it found; it takes nothing from a queue and sends no message to\na site. Run it as the daemon's user, who can read its keys and passwords.",
-		UsageText: "fmqmd check-config /etc/fmqm/fmqmd.yaml\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect -o json",
+		UsageText: "fmqmd check-config /etc/fmqm/fmqmd.yaml\nfmqmd check-config /etc/fmqm/fmqmd.yaml -o json\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect -o json",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "connect", Usage: "try each link, and say what was found"},
 			cli.OutputFlag(),
@@ -35,27 +38,21 @@ func checkConfig(c *ucli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("o") && !c.Bool("connect") {
-		return cli.Usagef("check-config: -o is for --connect: add it, or leave -o out")
+	// With --connect, -o is for what was found of the links.
+	findings := findings{c: c, asJSON: c.IsSet("o") && c.String("o") != "table" && !c.Bool("connect")}
+	conf, err := findings.load(c.Args().First())
+	if err == nil && findings.asJSON {
+		return findings.print(printer)
 	}
-	file := c.Args().First()
-	conf, err := config.Load(file, cli.From(c).Env, config.Overrides{})
 	if err != nil {
-		return err
-	}
-	certificates, err := daemon.CheckIdentity(conf)
-	if err != nil {
-		return cli.Failedf("%s: %v", file, err)
-	}
-	for _, w := range append(conf.Warnings(), certificates...) {
-		cli.Talk(c, "warning: %s", w)
+		return errors.Join(findings.print(printer), err)
 	}
 	listens := conf.Socket + " only"
 	if conf.Listen != "" {
 		listens = conf.Listen + " and " + conf.Socket
 	}
 	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %d peers, %d programs, audit %s",
-		file, conf.Node, conf.Data, listens, len(conf.Peers), len(conf.Programs), conf.Audit)
+		c.Args().First(), conf.Node, conf.Data, listens, len(conf.Peers), len(conf.Programs), conf.Audit)
 	if !c.Bool("connect") {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err
@@ -63,9 +60,92 @@ func checkConfig(c *ucli.Context) error {
 	cli.Talk(c, "%s", says)
 	found, err := daemon.Connect(c.Context, conf, connectLimit)
 	if err != nil {
-		return cli.Failedf("%s: %v", file, err)
+		return cli.Failedf("%s: %v", c.Args().First(), err)
 	}
 	return printFound(c, printer, found)
+}
+
+// finding is what is said of a configuration; its keys are API.
+type finding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Severity string `json:"severity"` // error or warning
+	Message  string `json:"message"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+// findings are for people on standard error as they come, or for programs on standard
+// output at the end.
+type findings struct {
+	c      *ucli.Context
+	asJSON bool
+	all    []finding
+}
+
+// load reads a configuration, and finds what is wrong with it, or may be.
+func (f *findings) load(file string) (*config.Config, error) {
+	conf, err := config.Load(file, cli.From(f.c).Env, config.Overrides{})
+	if err != nil {
+		var problems config.Problems
+		if !f.asJSON || !errors.As(err, &problems) {
+			return nil, err
+		}
+		for _, p := range problems {
+			f.all = append(f.all, finding{p.Where, p.Line, p.Column, "error", p.What, p.Remedy})
+		}
+		return nil, &cli.Error{Exit: cli.ExitFailed}
+	}
+	certificates, err := daemon.CheckIdentity(conf)
+	if err != nil {
+		if !f.asJSON {
+			return nil, cli.Failedf("%s: %v", file, err)
+		}
+		line, column := conf.Place("identity")
+		f.all = append(f.all, finding{conf.Path, line, column, "error", err.Error(), ""})
+		return nil, &cli.Error{Exit: cli.ExitFailed}
+	}
+	for _, w := range append(conf.Warnings(), certificates...) {
+		f.warn(config.Problem{Where: conf.Path, What: w})
+	}
+	if os.Geteuid() != 0 {
+		fence, open := daemon.Fence(conf)
+		fence.Close()
+		if open != "" {
+			f.warn(config.Problem{Where: conf.Path, What: open})
+		}
+	} else if !f.asJSON {
+		cli.Talk(f.c, "checked as root, who may do more than the daemon: to see what the daemon and its programs find, run it as the daemon's user: runuser -u fmqm -- fmqmd check-config %s", file)
+	}
+	for _, p := range conf.Lacks() {
+		f.warn(p)
+	}
+	return conf, nil
+}
+
+func (f *findings) warn(p config.Problem) {
+	f.all = append(f.all, finding{p.Where, p.Line, p.Column, "warning", p.What, p.Remedy})
+	switch {
+	case f.asJSON:
+	case p.Line > 0:
+		cli.Talk(f.c, "warning: %s", p)
+	default:
+		cli.Talk(f.c, "warning: %s", p.What)
+	}
+}
+
+// print prints what was found, where a program reads it.
+func (f *findings) print(p *cli.Printer) error {
+	if !f.asJSON {
+		return nil
+	}
+	list := p.List(false, "FILE", "LINE", "SEVERITY", "MESSAGE")
+	for _, one := range f.all {
+		if err := list.Row(one, one.File, strconv.Itoa(one.Line), one.Severity, one.Message); err != nil {
+			return err
+		}
+	}
+	return list.End()
 }
 
 func printFound(c *ucli.Context, p *cli.Printer, found []daemon.Found) error {

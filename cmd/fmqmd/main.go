@@ -25,7 +25,7 @@ func app() *ucli.App {
 			"work is started and looked at with fmqm.",
 		UsageText: "fmqmd demo\nfmqmd run --config /etc/fmqm/fmqmd.yaml",
 		Commands: []*ucli.Command{
-			runCommand(), demoCommand(), checkConfigCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),
+			runCommand(), demoCommand(), checkConfigCommand(), reloadCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),
 			cli.CompletionCommand("fmqmd"), cli.ManCommand("fmqmd"),
 		},
 	}

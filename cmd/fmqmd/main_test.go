@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"fmqm/cmd/internal/cli"
@@ -149,7 +152,60 @@ func TestCheckConfigConnect(t *testing.T) {
 	if exit, out, talk := fmqmd("check-config", "--connect", file, "-o", "json"); exit != 0 || out != "[]\n" || !strings.Contains(talk, "there are no links to try") {
 		t.Errorf("exit %d: %s%s", exit, out, talk)
 	}
-	if exit, _, talk := fmqmd("check-config", file, "-o", "json"); exit != 2 || !strings.Contains(talk, "-o is for --connect") {
-		t.Errorf("exit %d: %s", exit, talk)
+}
+
+// check-config -o json prints what it found, errors and warnings, with their places:
+// among them programs that are not there.
+func TestCheckConfigAsJSON(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "node.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type finding struct {
+		File, Severity, Message, Remedy string
+		Line, Column                    int
+	}
+	check := func(want int) []finding {
+		t.Helper()
+		exit, out, talk := fmqmd("check-config", file, "-o", "json")
+		var found []finding
+		if err := json.Unmarshal([]byte(out), &found); err != nil || exit != want || talk != "" {
+			t.Fatalf("exit %d, %v: %s%s", exit, err, out, talk)
+		}
+		return found
+	}
+	write("node: A\nnonsense: 1\nstore: pebble\n")
+	want := []finding{
+		{file, "error", `unknown key "nonsense"`, "remove it or correct it; the file has audit, data, definers, identity, insecure, limits, links, listen, node, operators, programs, socket, store", 2, 1},
+		{file, "error", "the store pebble is not in this version", "write `store: badger`, or leave it out", 3, 8},
+	}
+	if d := cmp.Diff(want, check(1)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	write("node: A\nprograms:\n  gone: {exec: [/no/such/program]}\n  there: {exec: ['true'], secrets: {T: none}}\n  who: {exec: ['true'], user: nobody-at-all}\n")
+	want = []finding{
+		{file, "warning", "program gone: /no/such/program cannot be executed: no such file or directory", "install it, or correct `exec`", 3, 3},
+		{file, "warning", "program there: the secret T: cannot read " + dir + "/none: no such file or directory", "write one line into the file, and let the daemon's user read it", 4, 3},
+		{file, "warning", "program who: there is no user nobody-at-all on this machine", "make it (useradd --system nobody-at-all), or correct `user`", 5, 3},
+	}
+	got := check(0)
+	if os.Getuid() != 0 { // who is root does not see what programs of the daemon's user can reach
+		got = got[1:]
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	exit, out, talk := fmqmd("check-config", file)
+	for _, line := range want {
+		if exit != 0 || !strings.Contains(out, "3 programs") || !strings.Contains(talk, fmt.Sprintf("warning: %s:%d:%d: %s: %s\n", line.File, line.Line, line.Column, line.Message, line.Remedy)) {
+			t.Errorf("exit %d: %s%s", exit, out, talk)
+		}
+	}
+	write("node: A\n")
+	if got := check(0); len(got) > 0 {
+		t.Errorf("found %v", got)
 	}
 }

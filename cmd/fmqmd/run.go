@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -55,10 +54,15 @@ func loadConfig(c *ucli.Context) (*config.Config, error) {
 }
 
 func run(c *ucli.Context) error {
-	log, err := logger(c)
+	log, json, err := logger(c)
 	if err != nil {
 		return err
 	}
+	return ending(log, json, serve(c, log))
+}
+
+// serve runs the daemon until it is asked to stop, or has to.
+func serve(c *ucli.Context, log zerolog.Logger) error {
 	// Programs of the same user could trace the daemon, read its memory and environment, or
 	// its core, where its keys are (prctl(2)).
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -71,45 +75,44 @@ func run(c *ucli.Context) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	d, err := daemon.Start(daemon.Options{Config: conf, Log: log, Version: cli.Version()})
+	reloads := reloads{asked: make(chan chan error), over: make(chan struct{})}
+	d, err := daemon.Start(daemon.Options{Config: conf, Log: log, Version: cli.Version(), Reload: reloads.ask})
 	if err != nil {
 		return err
 	}
 	systemd := newManager(log)
 	quiet := systemd.ready(d.Ready)
 	log.Info().Str("listen", cmp.Or(d.Address(), "the socket only")).Str("socket", conf.Socket).Str("data", conf.Data).Msg("ready")
+	again := func() error {
+		systemd.reloading()
+		fresh, err := reload(c, d, conf)
+		if err != nil {
+			log.Error().Err(err).Msg("configuration not taken up: what was configured before goes on")
+		} else {
+			conf = fresh
+		}
+		systemd.reloaded(err)
+		return err
+	}
 	for {
 		select {
 		case s := <-signals:
 			if s != syscall.SIGHUP {
 				quiet()
+				close(reloads.over)
 				systemd.stopping()
 				return outside.stop(d, log, signals, nil)
 			}
-			systemd.reloading()
-			fresh, err := reload(c, d, conf)
-			if err != nil {
-				log.Error().Err(err).Msg("configuration not taken up: what was configured before goes on")
-			} else {
-				conf = fresh
-			}
-			systemd.reloaded(err)
+			_ = again() // the log says it
+		case done := <-reloads.asked:
+			done <- again()
 		case err := <-d.Failed():
 			quiet()
+			close(reloads.over)
 			systemd.stopping()
 			return outside.stop(d, log, signals, err)
 		}
 	}
-}
-
-// reload takes up the configuration as it is now, and gives it.
-func reload(c *ucli.Context, d *daemon.Daemon, old *config.Config) (*config.Config, error) {
-	fresh, err := loadConfig(c)
-	if err != nil {
-		d.ReloadFailed(err)
-		return nil, err
-	}
-	return fresh, d.Reload(old, fresh)
 }
 
 // ender ends the process; tests have their own clock and exit.
@@ -151,28 +154,4 @@ func (e ender) stop(d interface{ Stop(context.Context) error }, log zerolog.Logg
 			}
 		}
 	}
-}
-
-func logger(c *ucli.Context) (zerolog.Logger, error) {
-	level, err := zerolog.ParseLevel(c.String("log-level"))
-	if err != nil {
-		return zerolog.Nop(), cli.Usagef("--log-level %s: no such level: write debug, info, warn or error", c.String("log-level"))
-	}
-	var w io.Writer = cli.From(c).Err
-	switch format := c.String("log-format"); format {
-	case "json":
-	case "console":
-		w = consoleWriter(w, cli.From(c).Env)
-	case "auto":
-		if cli.IsTerminal(w) {
-			w = consoleWriter(w, cli.From(c).Env)
-		}
-	default:
-		return zerolog.Nop(), cli.Usagef("--log-format %s: no such format: write json, console or auto", format)
-	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
-}
-
-func consoleWriter(w io.Writer, env func(string) string) io.Writer {
-	return zerolog.ConsoleWriter{Out: w, NoColor: env("NO_COLOR") != "" || !cli.IsTerminal(w), TimeFormat: time.TimeOnly}
 }

@@ -17,8 +17,7 @@ import (
 // Tree is the part of the tree that was delegated to this process. It is safe for
 // concurrent use. A nil *Tree has no groups.
 type Tree struct {
-	dir    string // of the delegated group, in the file system
-	path   string // the same, as /proc/PID/cgroup has it
+	dir    string // of the delegated group
 	limits error  // why tasks cannot be limited; nil: they can
 	direct bool   // processes can be started in a group, and need not be moved
 }
@@ -41,7 +40,7 @@ var ErrNotDelegated = errors.New("no control group is delegated to the daemon (s
 // Open finds the delegated part of the tree and moves this process into a group of its
 // own in it.
 func Open() (*Tree, error) {
-	own, err := groupOf("self")
+	own, err := ownGroup()
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +54,7 @@ func Open() (*Tree, error) {
 	if !delegated(dir) {
 		return nil, ErrNotDelegated
 	}
-	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-		return nil, fmt.Errorf("look at the delegated control group: %w", err)
-	}
-	t := &Tree{dir: dir, path: own, direct: startsInGroups()}
+	t := &Tree{dir: dir, direct: startsInGroups()}
 	self := filepath.Join(dir, leaf)
 	for _, made := range []string{self, t.programs()} {
 		if err := os.Mkdir(made, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -132,44 +128,51 @@ func (t *Tree) Names() ([]string, error) {
 }
 
 // Of names the group that a process is in, or in a group below it; empty: it is in none,
-// or gone.
+// or has ended. It asks the groups: where the daemon sees its own user's processes only,
+// /proc would not say it of another one's.
 func (t *Tree) Of(pid int) string {
-	if t == nil {
-		return ""
-	}
-	at, err := groupOf(strconv.Itoa(pid))
+	names, err := t.Names()
 	if err != nil {
 		return ""
 	}
-	below, ok := strings.CutPrefix(at, path.Join(t.path, branch)+"/")
-	if !ok {
-		return ""
+	for _, name := range names {
+		if has(filepath.Join(t.programs(), name), pid) {
+			return name
+		}
 	}
-	name, _, _ := strings.Cut(below, "/")
-	return name
+	return ""
 }
 
-// groupOf gives the group of a process, as the kernel names it to this one.
-func groupOf(pid string) (string, error) {
-	text, err := os.ReadFile("/proc/" + pid + "/cgroup")
+func has(dir string, pid int) bool {
+	if there, err := members(dir); err == nil && slices.Contains(there, pid) {
+		return true
+	}
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && has(filepath.Join(dir, e.Name()), pid) })
+}
+
+// ownGroup gives the group of this process, as the kernel names it.
+func ownGroup() (string, error) {
+	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", fmt.Errorf("look for the control group: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if at, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
-			return strings.TrimSuffix(at, " (deleted)"), nil
+			return at, nil
 		}
 	}
 	return "", fmt.Errorf("%w: this machine has no cgroup v2", ErrNotDelegated)
 }
 
-// directory gives the directory of a group, where the tree is mounted.
+// directory gives the directory of a group, where the tree is mounted: the last mount
+// that shows it hides those before it, and can be the only one that is not read-only.
 func directory(group string) (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", fmt.Errorf("look for the control groups: %w", err)
 	}
-	for line := range strings.Lines(string(mounts)) {
+	for _, line := range slices.Backward(slices.Collect(strings.Lines(string(mounts)))) {
 		// ID PARENT DEVICE ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS
 		before, after, _ := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
@@ -178,8 +181,12 @@ func directory(group string) (string, error) {
 		}
 		root, point := unescape(fields[3]), unescape(fields[4])
 		below, err := filepath.Rel(root, group)
-		if err == nil && below != ".." && !strings.HasPrefix(below, "../") {
-			return filepath.Join(point, below), nil
+		if err != nil || below == ".." || strings.HasPrefix(below, "../") {
+			continue
+		}
+		dir := filepath.Join(point, below)
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
+			return dir, nil
 		}
 	}
 	return "", fmt.Errorf("%w: cgroup v2 is not mounted where this process sees it", ErrNotDelegated)

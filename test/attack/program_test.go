@@ -34,8 +34,10 @@ func theft(h *house) []string {
 }
 
 // harmless is what it needs to be able to do.
-var harmless = []string{"cat /etc/passwd", "mktemp", "echo x >$WORK/new", "mv $WORK/new $WORK/newer", "ls /", "sleep 0 & wait", `grep -q "^NoNewPrivs:.1" /proc/self/status`,
-	`grep -q "^CapEff:.0000000000000000" /proc/self/status`, `grep -q "^CapPrm:.0000000000000000" /proc/self/status`, `grep -q "^CapAmb:.0000000000000000" /proc/self/status`}
+var harmless = []string{
+	"cat /etc/passwd", "mktemp", "echo x >$WORK/new", "mv $WORK/new $WORK/newer", "ls /", "sleep 0 & wait", `grep -q "^NoNewPrivs:.1" /proc/self/status`,
+	`grep -q "^CapEff:.0000000000000000" /proc/self/status`, `grep -q "^CapPrm:.0000000000000000" /proc/self/status`, `grep -q "^CapAmb:.0000000000000000" /proc/self/status`, `grep -q "^CapInh:.0000000000000000" /proc/self/status`,
+}
 
 const work = `env: {WORK: %s/work}, dir: %s/work`
 

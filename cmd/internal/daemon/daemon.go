@@ -34,6 +34,7 @@ type Options struct {
 	Log     zerolog.Logger
 	Observe func(processtable.NodeID, queue.AuditRecord) // optional; see node.Options
 	Version string                                       // of this build, for metrics
+	Reload  func(context.Context) error                  // optional; what a request for a reload does: it calls Daemon.Reload
 }
 
 // Daemon is a running node with its listeners.
@@ -44,6 +45,7 @@ type Daemon struct {
 	registry *program.Registry
 	ledger   *program.Ledger
 	groups   *program.Groups // nil: programs have none
+	again    func(context.Context) error
 	metrics  *metrics
 	identity *identity.Identity // nil: none
 	config   atomic.Pointer[config.Config]
@@ -65,7 +67,7 @@ func Start(o Options) (d *Daemon, err error) {
 	for _, w := range c.Warnings() {
 		log.Warn().Msg(w)
 	}
-	d = &Daemon{log: log, failed: make(chan error, 4), metrics: newMetrics(o.Version), told: newTold()}
+	d = &Daemon{log: log, again: o.Reload, failed: make(chan error, 4), metrics: newMetrics(o.Version), told: newTold()}
 	d.config.Store(c)
 	d.accept, d.refuse = context.WithCancel(context.Background())
 	var undo []func()
@@ -190,6 +192,9 @@ func (d *Daemon) onSocket() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.BackupPath, api.RefuseBrowsers(api.BackupHandler(d.Node)))
 	mux.Handle("/", d.local())
+	if d.again != nil {
+		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(api.ReloadHandler(d.again))))
+	}
 	return notForPrograms(mux)
 }
 

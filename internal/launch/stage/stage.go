@@ -106,6 +106,7 @@ func become(report *os.File) (step string, errno syscall.Errno) {
 
 // Numbers that package syscall does not have: they are those of all architectures.
 const (
+	capVersion           = 0x20080522
 	closeRange           = 436
 	closeRangeCloexec    = 4
 	landlockRestrictSelf = 446
@@ -120,6 +121,14 @@ func (p *Program) giveUp() syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, prCapAmbientClearAll, 0, 0, 0, 0)
 	if errno != 0 && errno != syscall.EINVAL { // a kernel without them
 		return errno
+	}
+	// They are inherited through files that ask for it; where it is not permitted to say
+	// so, the program has none of such either, but for one that is free.
+	header := [2]uint32{capVersion, 0}
+	var sets [2]struct{ effective, permitted, inheritable uint32 }
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0); errno == 0 {
+		sets[0].inheritable, sets[1].inheritable = 0, 0
+		_, _, _ = syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
 	}
 	if p.Free {
 		return 0

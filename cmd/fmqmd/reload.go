@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/daemon"
+	"fmqm/node/config"
+)
+
+func reloadCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "reload",
+		Usage: "have the running daemon read its configuration again, and say what it thinks of it",
+		Description: "Does what SIGHUP does: programs, peers, limits, definers, operators and certificates are taken up, or\n" +
+			"nothing if something is wrong; exit code 1 then, with what is wrong. It asks the daemon on its local\n" +
+			"socket, since only the daemon sees its configuration as it will use it, with its keys and credentials.",
+		UsageText: "fmqmd reload\nfmqmd reload --to unix:/run/fmqm-B/fmqmd.sock",
+		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag()},
+		Action: func(c *ucli.Context) error {
+			client, err := cli.NewClient(c)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			return client.Reload(c.Context)
+		},
+	}
+}
+
+// reloads are requests for a reload from the local socket, on their way to who runs the
+// daemon.
+type reloads struct {
+	asked chan chan error
+	over  chan struct{} // closed when the daemon stops
+}
+
+// ask asks for a reload and waits for what came of it.
+func (r reloads) ask(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case r.asked <- done:
+		return <-done
+	case <-r.over:
+		return errors.New("the daemon is stopping")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reload takes up the configuration as it is now, and gives it.
+func reload(c *ucli.Context, d *daemon.Daemon, old *config.Config) (*config.Config, error) {
+	fresh, err := loadConfig(c)
+	if err != nil {
+		d.ReloadFailed(err)
+		return nil, err
+	}
+	return fresh, d.Reload(old, fresh)
+}
