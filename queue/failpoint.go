@@ -41,11 +41,9 @@ func (w *work) kinds() []string {
 	kinds := append(w.tx.kinds(), w.tx.kindsOfAside()...)
 	if a := w.tx.Accept; a != nil {
 		kinds = append(kinds, "accept")
-		for i := range w.local {
-			if w.local[i].process.parks() {
-				kinds = append(kinds, "park")
-			}
-		}
+	}
+	if len(w.tx.Park) > 0 {
+		kinds = append(kinds, "park")
 	}
 	if r := w.tx.Rebuild; r != nil {
 		kinds = append(kinds, r.kind(len(w.tx.Put) > 0))
@@ -60,13 +58,6 @@ func (w *work) kinds() []string {
 		kinds = append(kinds, "begin")
 	}
 	return kinds
-}
-
-// parks says whether messages wait here for a process table.
-func (p *process) parks() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.tabled
 }
 
 func (tx *Tx) kinds() (kinds []string) {

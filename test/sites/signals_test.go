@@ -52,7 +52,7 @@ func TestAClientRepeatsWhatAFrozenDaemonMayHaveDone(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
 	a.Signal(syscall.SIGSTOP)
-	c := client(t, "start", "small", "--to", a.To(), "--wait", "-o", "json")
+	c := client(t, "start", "small", "--to", a.To(), "-o", "json")
 	c.waits()
 	c.waits()
 	a.Signal(syscall.SIGCONT)
