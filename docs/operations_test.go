@@ -39,7 +39,7 @@ func TestQuotedReasons(t *testing.T) {
 		"no peer X is configured here":                                  "link/reason.go",
 		"reads frame formats":                                           "link/reason.go",
 		"overran its timeout":                                           "program/program.go",
-		"was ended by a signal":                                         "program/exec.go",
+		"killed by ":                                                    "program/exec.go",
 		"cannot be started: ":                                           "program/exec.go",
 		"the output is not a container of type":                         "program/output.go",
 		"is not registered at":                                          "node/thread.go",

@@ -401,7 +401,7 @@ func TestWhyOfABusyProgram(t *testing.T) {
 	}
 	ninth := p.mustStart("pressed")
 	p.held(ninth, "gate")
-	p.why(ninth, "gate", "a free place of program gate")
+	p.why(ninth, "gate", "waiting for a free place of program gate")
 	p.open()
 	p.ends(ninth, "gate")
 }

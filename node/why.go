@@ -60,32 +60,35 @@ func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api
 	case api.ActivityTerminated, api.ActivitySkipped:
 		return out, false
 	case api.ActivityInError:
-		out.For = "an operator to retry it: " + a.Reason
+		out.For = "waiting for an operator to retry"
 		if w.Aside > 0 {
-			out.For = toDecide(w, a) + ": " + a.Reason
+			out.For = toDecide(w, a)
+		}
+		if a.Reason != "" {
+			out.For = a.Reason + "; " + out.For
 		}
 	case api.ActivityUnknown:
-		out.For = "its node to answer"
+		out.For = a.Node + " is unreachable"
 		if a.Reason != "" {
-			out.For += ": " + a.Reason
+			out.For = a.Reason
 		}
 	case api.ActivityRunning:
-		out.For = "program " + w.Program + " to end"
+		out.For = "program " + w.Program + " is running"
 	case api.ActivityReady:
-		out.For = "a free place of program " + w.Program
+		out.For = "waiting for a free place of program " + w.Program
 		switch {
 		case w.Held != "":
 			out.For = w.Held
 		case !w.Due.IsZero():
-			out.For = "its next attempt at " + w.Due.UTC().Format(time.RFC3339)
+			out.For = "next attempt at " + w.Due.UTC().Format(time.RFC3339)
 			if a.Reason != "" {
-				out.For += ", after: " + a.Reason
+				out.For += "; the last one failed: " + a.Reason
 			}
 		}
 	case api.ActivityExecuted:
-		out.For = "its result to be written"
+		out.For = "its result is being written"
 	case api.ActivitySuspended:
-		out.For = "an operator to resume it"
+		out.For = "waiting for an operator to resume it"
 	case api.ActivityWaiting, api.ActivityInactive:
 		if w.Aside > 0 {
 			out.For = toDecide(w, a)
@@ -97,9 +100,9 @@ func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api
 	return out, true
 }
 
-// toDecide: a message that the activity needs was set aside at its node.
+// toDecide: the node refused a message that the activity needs.
 func toDecide(w waiting, a api.Activity) string {
-	return fmt.Sprintf("an operator at %s to decide about message %d, which was set aside (fmqm dead show %d)", a.Node, w.Aside, w.Aside)
+	return fmt.Sprintf("waiting for an operator at %s to retry or drop refused message %d (fmqm dead show %d)", a.Node, w.Aside, w.Aside)
 }
 
 // whyWaiting names what an activity waits for: the predecessors that have not ended,
@@ -130,10 +133,10 @@ func (n *Node) whyWaiting(g *gathered, out api.Wait, w waiting, byName map[strin
 	}
 	switch {
 	case len(pending) > 0:
-		out.For = "connectors from " + strings.Join(pending, ", ")
+		out.For = "waiting for connectors from " + strings.Join(pending, ", ")
 		out.At = byName[pending[0]].Node
 	default:
-		out.For = "messages of " + strings.Join(coming, ", ") + " that are on their way"
+		out.For = "messages from " + strings.Join(coming, ", ") + " are on their way"
 		if disk := g.reports[out.Node].Disk; disk != "" && out.At != out.Node {
 			out.At = out.Node // it takes nothing from links
 			out.For += "; " + disk

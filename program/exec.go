@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -149,7 +150,7 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	case ended:
 		return 0, nil, stopped(ctx, p.timeout)
 	case errors.As(err, &exit) && !exit.Exited():
-		return 0, nil, fmt.Errorf("was ended by a signal (%s): see the program's log for what it said before", exit.ProcessState)
+		return 0, nil, killedBy(exit)
 	case err != nil && exit == nil && !errors.Is(err, exec.ErrWaitDelay):
 		return 0, nil, fmt.Errorf("run %s: %w", path, err)
 	}
@@ -162,6 +163,23 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	}
 	out, err := c.output(stdout.buf.Bytes(), rc, log)
 	return rc, out, err
+}
+
+// killedBy names the signal that ended a program.
+func killedBy(exit *exec.ExitError) error {
+	core := ""
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	if !ok {
+		return fmt.Errorf("killed: %s: see the program's log", exit.ProcessState)
+	}
+	if status.CoreDump() {
+		core = " (core dumped)"
+	}
+	name := unix.SignalName(status.Signal())
+	if name == "" {
+		name = status.Signal().String()
+	}
+	return fmt.Errorf("killed by %s%s: see the program's log", name, core)
 }
 
 // usually is what shells and the like mean by some return codes.

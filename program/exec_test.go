@@ -73,7 +73,7 @@ func TestExecEndings(t *testing.T) {
 		{name: "what is not UTF-8 is replaced in the log", script: `printf '\377\n' >&2`, output: defaults, log: []string{"\uFFFD"}},
 		{name: "no container", script: `echo oops`, err: []string{"the output is not a container of type Order", "not JSON at line 1, column 1"}},
 		{name: "an unknown member", script: `echo '{"quantiti": 1}'`, err: []string{"quantiti: unknown member", "did you mean quantity"}},
-		{name: "killed by a signal", script: `kill -9 $$`, err: []string{"was ended by a signal (signal: killed)"}},
+		{name: "killed by a signal", script: `kill -9 $$`, err: []string{"killed by SIGKILL"}},
 		{name: "over the limit", script: `head -c 4096 /dev/zero; sleep 3600`, err: []string{"wrote over 1024 bytes to its standard output", "pass a reference"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestWhatOutlivedTheDaemonIsKilledAtOpen(t *testing.T) {
 			}
 		}
 	})
-	wantError(t, r.Err, "was ended by a signal (signal: killed)")
+	wantError(t, r.Err, "killed by SIGKILL")
 }
 
 // P2: a process of this node whose key is not in the ledger is left alone until its key

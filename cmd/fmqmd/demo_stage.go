@@ -193,11 +193,14 @@ func (s *stage) arrow(from, to int, paint func(string) string) string {
 func (s *stage) why(w api.Wait) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	heard := ""
+	what, because := w.For, ""
 	if !w.Heard {
-		heard = ", which is not heard now"
+		because = ", because " + w.At + " is unreachable"
+		if w.State == api.ActivityUnknown {
+			what = string(w.State)
+		}
 	}
-	s.print("  %s at %s is %s: waits for %s at %s%s", w.Activity, w.Node, w.State, w.For, w.At, heard)
+	s.print("  %s at %s: %s%s", w.Activity, w.Node, what, because)
 }
 
 // result shows what became of the order.

@@ -49,7 +49,7 @@ func TestDemoShowsTheOrderSurviveAPowerCut(t *testing.T) {
 		"A  the order is started",
 		"A  receive -> credit at B: TRUE + data",
 		"B  killed",
-		"ship at C is waiting: waits for connectors from credit at B, which is not heard now",
+		"ship at C: waiting for connectors from credit, because B is unreachable",
 		"B  started again",
 		"B  credit: exit condition FALSE (_RC 1), once more",
 		"D  reject is skipped: a dead path",

@@ -62,8 +62,8 @@ func TestWhatProgramsDo(t *testing.T) {
 		{
 			name: "logs 1 GiB", script: `yes 0123456789012345678901234567890123456789 | head -c 1073741824 >&2; cat`, state: api.InstanceFinished, output: `{"n":1,"text":"x","rc":0}`,
 		},
-		{name: "dies by a signal", script: `kill -SEGV $$`, state: api.InstanceInError, reason: "was ended by a signal (signal: segmentation fault"},
-		{name: "dies by the kernel's hand", script: `kill -9 $$`, activity: "retry: {attempts: 2, backoff: 10ms}", state: api.InstanceInError, reason: "was ended by a signal (signal: killed)", attempts: 2},
+		{name: "dies by a signal", script: `kill -SEGV $$`, state: api.InstanceInError, reason: "killed by SIGSEGV"},
+		{name: "dies by the kernel's hand", script: `kill -9 $$`, activity: "retry: {attempts: 2, backoff: 10ms}", state: api.InstanceInError, reason: "killed by SIGKILL", attempts: 2},
 		{name: "closes its input", script: `exec <&-; echo '{"n": 2}'`, state: api.InstanceFinished, output: `{"n":2,"text":"","rc":0}`},
 		{name: "closes its output", script: `echo '{"n": 2}'; exec >&- 2>&-; cat >/dev/null; exit 4`, data: true, state: api.InstanceFinished, output: `{"n":2,"text":"","rc":4}`},
 		{

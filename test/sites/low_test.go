@@ -26,7 +26,7 @@ func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
 	id := started(t, fleet.Must(t, "fmqm", "start", "small", "--to", a.To(), "--input", `{"text": "x"}`, "-o", "json"))
 	a.until(id, "one", api.EventTerminated)
 
-	want := regexp.MustCompile(`two .*messages of one that are on their way; ` +
+	want := regexp.MustCompile(`two .*messages from one are on their way; ` +
 		`room on the disk of B: 1\d\d MiB are free, and below 128 MiB \(limits.free\) nothing is run or taken from links: ` +
 		`make room on the file system of the data directory`)
 	for _, site := range []*site{a, b} {

@@ -214,7 +214,7 @@ func TestWhy(t *testing.T) {
 		{Activity: "reject", Node: "D", State: api.ActivityUnknown, For: "an answer of D", At: "D"},
 	}}
 	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return answer, nil }})
-	want(t, "table", fmqm(to, "", "why", id), result{0, `ACTIVITY  NODE  STATE    WAITS FOR                          AT  SINCE                HEARD
+	want(t, "table", fmqm(to, "", "why", id), result{0, `ACTIVITY  NODE  STATE    WHY                                AT  SINCE                REACHABLE
 ship      C     waiting  credit to resolve credit -> ship   B   2025-06-01 12:00:00  not since 2025-06-01 12:00:00
 stock     A     ready    a place: check-stock runs 4 times  A   2025-06-01 12:00:00  yes
 reject    D     unknown  an answer of D                     D   -                    no
@@ -223,7 +223,7 @@ reject    D     unknown  an answer of D                     D   -               
 		t.Errorf("jsonl\n%s", r.out)
 	}
 	answer = api.WhyAnswer{State: api.InstanceFinished}
-	want(t, "nothing", fmqm(to, "", "why", id), result{0, "", "it waits for nothing: it is finished\n"})
+	want(t, "nothing", fmqm(to, "", "why", id), result{0, "", "nothing waits: the instance is finished\n"})
 }
 
 // retry INSTANCE ACTIVITY [--output JSON] · terminate INSTANCE

@@ -58,7 +58,7 @@ func TestErrorsAreDurableAndRetried(t *testing.T) {
 		}
 	}
 	why := s.must("A", "why", id)
-	for _, line := range []string{"an operator to retry it: return code 3", "an operator to retry it: return code 4", "connectors from here, there"} {
+	for _, line := range []string{"return code 3,", "return code 4,", "; waiting for an operator to retry", "waiting for connectors from here, there"} {
 		if !strings.Contains(why, line) {
 			t.Errorf("why does not say %q:\n%s", line, why)
 		}

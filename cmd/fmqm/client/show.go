@@ -293,9 +293,9 @@ site has a column, and what died is grey; into a pipe goes a table.`,
 
 func whyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "why", Usage: "say what an instance waits for", ArgsUsage: "INSTANCE",
-		Description: `One line for each activity that does not go on: what it waits for, where that is, since
-when, and whether that site answered just now.`,
+		Name: "why", Usage: "show why an instance does not go on", ArgsUsage: "INSTANCE",
+		Description: `Prints one line for each activity that does not go on: why, at which node the cause lies,
+since when, and whether that node is reachable now.`,
 		UsageText: "fmqm why " + example,
 		Flags:     printing(),
 		Action: asks(func(c *cli.Context, a asked) error {
@@ -304,14 +304,14 @@ when, and whether that site answered just now.`,
 				return err
 			}
 			warn(c, answer.Unreachable)
-			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WAITS FOR", "AT", "SINCE", "HEARD")
+			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WHY", "AT", "SINCE", "REACHABLE")
 			for _, w := range answer.Waits {
 				if err := list.Row(w, w.Activity, w.Node, string(w.State), w.For, w.At, common.Time(w.Since), heard(w)); err != nil {
 					return err
 				}
 			}
 			if list.Count() == 0 {
-				common.Talk(c, "it waits for nothing: it is %s", answer.State)
+				common.Talk(c, "nothing waits: the instance is %s", answer.State)
 			}
 			return list.End()
 		}),
