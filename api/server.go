@@ -188,7 +188,7 @@ func (s server) start(w http.ResponseWriter, r *http.Request) (Status, error) {
 	case req.Process == "":
 		return Status{}, Errorf(CodeUsage, "send NAME or NAME@VERSION", "process is missing")
 	case len(req.Key) > MaxKey:
-		return Status{}, Errorf(CodeUsage, "take a date or an order number, say", "key: over %d bytes", MaxKey)
+		return Status{}, Errorf(CodeUsage, "use something short, such as a date or an order number", "the key has over %d bytes", MaxKey)
 	}
 	if err := wantObject("input", req.Input); err != nil {
 		return Status{}, err

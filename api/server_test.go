@@ -75,7 +75,7 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "no UUID", path: start, body: `{"instance": "x", "process": "p"}`, message: "instance: invalid UUID length: 1: send a UUID in a string, such as " + id},
 		{name: "no instance", path: start, body: `{"process": "p"}`, message: "instance is missing: send a UUIDv7, and the same one when you repeat the request"},
 		{name: "no process", path: start, body: `{"instance": "` + id + `"}`, message: "process is missing: send NAME or NAME@VERSION"},
-		{name: "key too long", path: start, body: `{` + good + `, "key": "` + strings.Repeat("k", api.MaxKey+1) + `"}`, message: "key: over 1024 bytes: take a date or an order number, say"},
+		{name: "key too long", path: start, body: `{` + good + `, "key": "` + strings.Repeat("k", api.MaxKey+1) + `"}`, message: "the key has over 1024 bytes: use something short, such as a date or an order number"},
 		{name: "input is no object", path: start, body: `{` + good + `, "input": [1]}`, message: `input is not a JSON object: send an object, such as {"customer": "ann"}`},
 		{name: "too large", path: start, body: `{"process": "` + strings.Repeat("x", api.MaxStart) + `"}`, message: "the request is over 9437184 bytes: send less at once"},
 		{name: "retry without activity", path: retry, body: `{}`, message: "activity is missing: send the name of the activity that is in error"},

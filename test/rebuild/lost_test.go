@@ -67,7 +67,7 @@ func (s *scene) killedWhileItBegins(name string) {
 	site.Answers()
 	s.Until(s.ctx, name+" finds that tables are missing", func() bool { return s.look(name).Stage == api.RebuildWaiting })
 	out, talk, code := fleet.Run(s.T, "fmqm", "rebuild", lost, "--yes", "--to", site.To())
-	if code != 5 || !strings.Contains(out, lost+" lacks the process tables of drawn-") || !strings.Contains(talk, name+" has not done it yet, and goes on by itself") {
+	if code != 5 || !strings.Contains(out, lost+" lacks the process tables of drawn-") || !strings.Contains(talk, name+" has not finished yet; it goes on by itself") {
 		s.Errorf("exit %d: %s%s", code, out, talk)
 	}
 	site.Kill()

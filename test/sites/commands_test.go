@@ -248,7 +248,7 @@ func away(s shell, _ string) {
 	if ship := of(st, "ship"); ship.State != api.ActivityUnknown || st.State != api.InstanceRunning {
 		s.Errorf("the order is %s, ship %s", st.State, ship.State)
 	}
-	if out := s.ok("fmqm", "status", id); !strings.Contains(out, "no answer  C (last heard") {
+	if out := s.ok("fmqm", "status", id); !strings.Contains(out, "unreachable  C (last heard") {
 		s.Errorf("status:\n%s", out)
 	}
 	if running := rows[api.Instance](s, s.ok("fmqm", "list", "-o", "jsonl")); len(running) != 1 || running[0].Instance.String() != id {

@@ -26,7 +26,7 @@ func TestAStartThatTimesOutIsRepeatedAndStartsOne(t *testing.T) {
 
 	a.Signal(syscall.SIGSTOP)
 	_, talk, code := fleet.Run(t, "fmqm", append(line, "--timeout", "1s")...)
-	if code != 5 || !strings.Contains(talk, "may have been started: see fmqm status") {
+	if code != 5 || !strings.Contains(talk, "may have started: see fmqm status") {
 		t.Errorf("exit code %d, want 5; it said %s", code, talk)
 	}
 	killed := client(t, line...)

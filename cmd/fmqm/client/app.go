@@ -16,9 +16,9 @@ const example = "0197c0de-5a1e-7000-8000-3f1c2b4d5e6f"
 func App() *cli.App {
 	return &cli.App{
 		Name:  "fmqm",
-		Usage: "start process instances, see how they get on, decide where they are stuck",
-		Description: `Every command asks one node, by default the daemon on this machine; name another
-with --to or the variable FMQM_TO.
+		Usage: "start process instances, follow them, and help those that are stuck",
+		Description: `Every command asks one node: the daemon on this machine, or the one that --to or the
+variable FMQM_TO names.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 unreachable or timed out.`,
 		UsageText: `fmqm start purchase-order --input '{"customer": "ann", "quantity": 2}' --wait

@@ -70,11 +70,11 @@ func fullStatus() api.Status {
 	}
 }
 
-const fullTable = `instance   0197c0de-0000-7000-8000-000000000001
-process    purchase-order@1
-state      running, activities in error: 1
-started    2025-06-01 12:00:00
-no answer  C (not heard since the daemon was started), D (last heard 2025-06-01 12:00:00)
+const fullTable = `instance     0197c0de-0000-7000-8000-000000000001
+process      purchase-order@1
+state        running, activities in error: 1
+started      2025-06-01 12:00:00
+unreachable  C (never heard since the daemon started), D (last heard 2025-06-01 12:00:00)
 
 ACTIVITY  NODE  STATE       ITERATIONS  RC  STARTED              ENDED                REASON
 receive   A     terminated  1           0   2025-06-01 12:00:00  2025-06-01 12:00:01
@@ -182,7 +182,7 @@ func TestHistory(t *testing.T) {
 	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
 		return api.HistoryAnswer{Events: events, Unreachable: []api.Unreachable{{Node: "C", LastHeard: at}}}, nil
 	}})
-	const missing = "no answer from C (last heard 2025-06-01 12:00:00): what they know is missing here\n"
+	const missing = "unreachable: C (last heard 2025-06-01 12:00:00): what they know is missing here\n"
 	want(t, "table", fmqm(to, "", "history", id), result{0, `CLOCK  TIME                 NODE  ACTIVITY  EVENT     ITERATION  ATTEMPT  RC  REASON
 1      2025-06-01 12:00:00  A     source    started   -          -        -
 7      2025-06-01 12:00:00  B     credit    in-error  2          3        0   two lines
@@ -300,7 +300,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"start", "p@0"}, `process "p@0": "0" is not a version`},
 		{[]string{"start", "p", "q"}, `"q" is one argument too many`},
 		{[]string{"start", "p", "-n", "0"}, "-n 0: write a number from 1 to 1000000"},
-		{[]string{"start", "p", "--key", ""}, "--key is empty: write what tells this instance from others"},
+		{[]string{"start", "p", "--key", ""}, "--key is empty: write what is unique to this instance"},
 		{[]string{"start", "p", "--input", ""}, "--input is empty: write a JSON object such as"},
 		{[]string{"start", "p", "--input", "{"}, `--input:1:2: not JSON: unexpected end of JSON input: write an object such as '{"customer": "ann"}', @FILE or -`},
 		{[]string{"start", "p", "--input", "[1]"}, "--input: not a JSON object"},

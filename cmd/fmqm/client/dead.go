@@ -15,10 +15,10 @@ import (
 
 func deadCommand() *cli.Command {
 	return &cli.Command{
-		Name: "dead", Usage: "show and decide about the messages that a node could not let take effect",
-		Description: `A message that fits no connector of the node's process tables, comes too late or cannot be
-read is set aside with the reason, so that it holds up nothing behind it. What waits for it
-waits until an operator has it delivered again or drops it.`,
+		Name: "dead", Usage: "show messages that a node refused, and retry or drop them",
+		Description: `A node refuses a message that fits no connector of its process tables, comes too late or
+cannot be read. It keeps the message with the reason, and goes on with the next one. What
+needs the message waits until an operator retries or drops it.`,
 		UsageText:   "fmqm dead list\nfmqm dead show 7\nfmqm dead retry 7\nfmqm dead drop 7 --reason 'sent by hand'",
 		Subcommands: []*cli.Command{deadListCommand(), deadShowCommand(), deadRetryCommand(), deadDropCommand()},
 	}
@@ -26,9 +26,9 @@ waits until an operator has it delivered again or drops it.`,
 
 func deadListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the messages that the node has set aside, newest first",
-		Description: `Lists what this node has set aside: from which node it came, for which instance and
-activity it was, and why it could not take effect. Nothing is lost: the message is kept.`,
+		Name: "list", Usage: "list the messages that the node refused, newest first",
+		Description: `Lists the messages that this node refused: the sender, the instance, the activity and the
+reason. Nothing is lost: the node keeps each message until an operator decides.`,
 		UsageText: "fmqm dead list\nfmqm dead list -o jsonl",
 		Flags:     printing(),
 		Action:    listDead,
@@ -37,10 +37,10 @@ activity it was, and why it could not take effect. Nothing is lost: the message 
 
 func deadShowCommand() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "show a message that the node has set aside, with what it carries", ArgsUsage: "NUMBER",
-		Description: `Shows everything of one message: where it came from, what it was to resolve, why it could
-not take effect, and the data that it carries, as the node's process table reads them; where
-they cannot be read, how long they are and how they begin, in hexadecimal digits.`,
+		Name: "show", Usage: "show a refused message, with its data", ArgsUsage: "NUMBER",
+		Description: `Shows all that is known of one message: its sender, the connector it should resolve, why
+it was refused, and its data, read by the node's process table. Data that cannot be read
+are shown as their length and their first bytes in hexadecimal.`,
 		UsageText: "fmqm dead show 7\nfmqm dead show 7 -o json",
 		Flags:     printing(),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
@@ -55,10 +55,10 @@ they cannot be read, how long they are and how they begin, in hexadecimal digits
 
 func deadRetryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "retry", Usage: "let a message that was set aside take effect after all", ArgsUsage: "NUMBER",
-		Description: `Puts the message into its queue again, where it is judged again: after an upgrade, or once the
-table that it needs is there. The activity that was in error because of it goes on. If it
-is refused again, it is set aside under a new number.`,
+		Name: "retry", Usage: "put a refused message into its queue again", ArgsUsage: "NUMBER",
+		Description: `Puts the message into its queue again, where the node checks it again. Do this after an
+upgrade, or once the table that it needs is there. If its activity was in error because of
+it, the activity goes on. If the message is refused again, it gets a new number.`,
 		UsageText: "fmqm dead retry 7",
 		Flags:     printing(),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
@@ -73,10 +73,11 @@ is refused again, it is set aside under a new number.`,
 
 func deadDropCommand() *cli.Command {
 	return &cli.Command{
-		Name: "drop", Usage: "go on without a message that was set aside", ArgsUsage: "NUMBER",
-		Description: `What the message would have resolved counts as FALSE, or as without data, as if its sender
-had been skipped; the activity that was in error because of it goes on. If nothing waits for
-it any more it is only removed. The history says so, with the reason that is given.`,
+		Name: "drop", Usage: "go on without a refused message", ArgsUsage: "NUMBER",
+		Description: `The connectors that the message should resolve count as FALSE and as without data, as if
+its sender had been skipped. If its activity was in error because of it, the activity goes
+on. If nothing waits for the message any more, it is only removed. The history records the
+drop and its reason.`,
 		UsageText: "fmqm dead drop 7\nfmqm dead drop 7 --reason 'sent by hand'",
 		Flags:     printing(&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history of the instance"}),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
@@ -94,7 +95,7 @@ func withNumber(f func(c *cli.Context, a asked, number uint64) error) cli.Action
 	return func(c *cli.Context) (err error) {
 		number, err := strconv.ParseUint(c.Args().First(), 10, 64)
 		if err != nil || number == 0 {
-			return common.Usagef("%q is no number of a message: write one of those that fmqm dead list shows", c.Args().First())
+			return common.Usagef("%q is not the number of a message: write one that fmqm dead list shows", c.Args().First())
 		}
 		a := asked{}
 		if a.printer, err = common.NewPrinter(c); err != nil {
@@ -194,7 +195,7 @@ func listDead(c *cli.Context) error {
 		more = page.More && len(page.Messages) > 0
 	}
 	if list.Count() == 0 {
-		common.Talk(c, "nothing is set aside here")
+		common.Talk(c, "no refused messages here")
 	}
 	return list.End()
 }

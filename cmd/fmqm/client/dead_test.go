@@ -35,7 +35,7 @@ func TestDeadList(t *testing.T) {
 {"number":2,"time":"2025-06-01T12:00:00Z","from":"C","reason":"it cannot be read"}
 `, ""})
 	none := apitest.Serve(t, &apitest.Backend{OnDead: func(context.Context, api.DeadRequest) (api.DeadAnswer, error) { return api.DeadAnswer{}, nil }})
-	want(t, "nothing", fmqm(none, "", "dead", "list", "-o", "json"), result{0, "[]\n", "nothing is set aside here\n"})
+	want(t, "nothing", fmqm(none, "", "dead", "list", "-o", "json"), result{0, "[]\n", "no refused messages here\n"})
 }
 
 // dead show, retry, drop
@@ -78,7 +78,7 @@ body        {"amount":7}
 	want(t, "drop", fmqm(to, "", "dead", "drop", "7", "--reason", "agreed"), result{0, "message 7: FALSE: agreed\n", ""})
 	want(t, "jsonl", fmqm(to, "", "dead", "drop", "7", "-o", "jsonl"), result{0, `{"number":7,"done":"resolved","text":"FALSE: "}` + "\n", ""})
 	for _, word := range []string{"show", "retry", "drop"} {
-		want(t, word, fmqm(to, "", "dead", word, "seven"), result{2, "", "fmqm: \"seven\" is no number of a message: write one of those that fmqm dead list shows\n"})
+		want(t, word, fmqm(to, "", "dead", word, "seven"), result{2, "", "fmqm: \"seven\" is not the number of a message: write one that fmqm dead list shows\n"})
 		if r := fmqm(to, "", "dead", word); r.code != 2 || !strings.Contains(r.err, "NUMBER is missing") {
 			t.Errorf("%s without a number: %+v", word, r)
 		}

@@ -15,11 +15,12 @@ import (
 
 func linksCommand() *cli.Command {
 	return &cli.Command{
-		Name: "links", Usage: "show the links of a node: state, ways, what waits, where the numbers stand",
-		Description: `One line for each peer: the state of the link, the ways to it (the one that is used stands
-first, one with ? is not open), when it was last heard, how many messages WAIT for it, of how
-many bytes and since when, and for each lane the number of the next one to SEND and to TAKE. Below it stands why a
-link, a way or the broker is not connected, and what to do.`,
+		Name: "links", Usage: "show the links of a node: state, routes, waiting messages, sequence numbers",
+		Description: `Prints one line for each peer: the state of the link; the WAYS to the peer (the one in use
+first; ? marks one that is not open); when it was last HEARD; how many messages WAIT for it,
+how many BYTES they have and how old the OLDEST is; and for each lane the number of the next
+message to SEND and to TAKE. Below the table it says why a link, a way or the broker is not
+connected, and what to do.`,
 		UsageText:   "fmqm links\nfmqm links -o jsonl\nfmqm links --to http://127.0.0.1:7412\nfmqm links retry B",
 		Flags:       printing(),
 		Subcommands: []*cli.Command{linksRetryCommand()},
@@ -35,14 +36,14 @@ link, a way or the broker is not connected, and what to do.`,
 
 func linksRetryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "retry", Usage: "let a link go on that is stopped, once its cause is mended", ArgsUsage: "PEER",
-		Description: `Tells the node to go on with a link that it has stopped, as a restart of its daemon would.
-Nothing is taken on trust: what is still wrong is found again by the next hello, and stops the
-link again, which is exit code 4 with the reason. For a site whose store is lost for good see
+		Name: "retry", Usage: "let a stopped link go on, once its cause is removed", ArgsUsage: "PEER",
+		Description: `Tells the node to go on with a link that it stopped, as a restart of its daemon would. The
+two nodes compare their stores again. If they still disagree, the link stops again, and the
+command ends with exit code 4 and the reason. If a site has lost its store for good, use
 fmqm rebuild.
 
-Prints how the link is, after at most 10 s; where the peer was not heard by then, the link
-goes on trying.`,
+Prints the state of the link after at most 10 s. If the peer is still unreachable then, the
+node keeps trying.`,
 		UsageText: "fmqm links retry B\nfmqm links retry B --to http://127.0.0.1:7412 -o json",
 		Flags:     printing(),
 		Action: func(c *cli.Context) (err error) {

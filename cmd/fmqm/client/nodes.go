@@ -18,10 +18,10 @@ const nodesEvery = 200 * time.Millisecond
 
 func nodesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "nodes", Usage: "show the node that is asked and its links to others",
-		Description: `Shows for each node whether there is a connection, when it was last heard, and how many
-messages wait for it. With --wait it first waits, at most --timeout, until the node answers
-and has a connection to every other: for scripts that have just started daemons.`,
+		Name: "nodes", Usage: "show the node and its links to others",
+		Description: `Shows for each node whether it is connected, when it was last heard, and how many messages
+wait for it. With --wait the command first waits, at most --timeout, until the node answers
+and is connected to every other: for scripts that have just started daemons.`,
 		UsageText: "fmqm nodes\nfmqm nodes --to http://127.0.0.1:7412 -o json\nfmqm nodes --wait --timeout 1m",
 		Flags:     printing(&cli.BoolFlag{Name: "wait", Usage: "first wait until every node is connected"}),
 		Action: asks(func(c *cli.Context, a asked) error {
@@ -39,7 +39,7 @@ and has a connection to every other: for scripts that have just started daemons.
 				return err
 			}
 			if missing := unconnected(answer); c.Bool("wait") && len(missing) > 0 {
-				return api.Errorf(api.CodeUnreachable, "see `fmqm links` for what hinders them, or wait longer with --timeout", "not connected after %v: %s", c.Duration("timeout"), strings.Join(missing, ", "))
+				return api.Errorf(api.CodeUnreachable, "see `fmqm links` for the reasons, or wait longer with --timeout", "not connected after %v: %s", c.Duration("timeout"), strings.Join(missing, ", "))
 			}
 			return nil
 		}),

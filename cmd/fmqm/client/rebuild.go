@@ -16,21 +16,21 @@ import (
 func rebuildCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rebuild", Usage: "send a site again what it lost with its store", ArgsUsage: "PEER",
-		Description: `For a site that comes with another store than the one that is known: its disk was lost, or
-a backup was restored. Its peers have stopped their links to it. Without --yes this says
-what the node that is asked would send again; with --yes that node takes the new store for
-known from now on, and sends what its audit can build. It goes on by itself, also after a
-restart. Every peer of the site has to do so: --all asks them, through the node that is asked.
+		Description: `For a site that has another store than before: its disk was lost, or a backup was restored.
+Its peers have stopped their links to it. Without --yes the command only says what the node
+would send again. With --yes the node accepts the new store and sends what it can build from
+its audit. This goes on by itself, also after a restart. Every peer of the site has to do
+it: --all asks all of them through this node.
 
-Named are the instances that were started at the site and that it does not know: start
-them again there under the same identifier (fmqm start with the same --key does), and
-rebuild once more; or terminate them. A repeat changes nothing twice.
+The answer names the instances that were started at the site and that it no longer knows.
+Start them again there under the same identifier (fmqm start with the same --key does it)
+and rebuild once more, or terminate them. To repeat a rebuild does no harm.
 
 Do this only when the old store is lost for good: what it alone knew is gone.`,
 		UsageText: "fmqm rebuild B\nfmqm rebuild B --all --yes\nfmqm rebuild B --yes -o json",
 		Flags: printing(
-			&cli.BoolFlag{Name: "yes", Usage: "do it; else it is only said what would be done"},
-			&cli.BoolFlag{Name: "all", Usage: "also by all other nodes that the one that is asked has a link to"}),
+			&cli.BoolFlag{Name: "yes", Usage: "do it; without it, only show what would be done"},
+			&cli.BoolFlag{Name: "all", Usage: "ask all other nodes that this node has a link to as well"}),
 		Action: rebuild,
 	}
 }
@@ -72,7 +72,7 @@ func rebuild(c *cli.Context) error {
 	}
 	for _, b := range answer.Rebuilds {
 		if c.Bool("yes") && b.Stage != api.RebuildDone && b.Stage != "" {
-			return &common.Error{Exit: common.ExitUnreachable, Text: fmt.Sprintf("rebuild: %s has not done it yet, and goes on by itself", b.Node)}
+			return &common.Error{Exit: common.ExitUnreachable, Text: fmt.Sprintf("rebuild: %s has not finished yet; it goes on by itself", b.Node)}
 		}
 	}
 	return nil
@@ -113,18 +113,18 @@ func rebuildText(a api.RebuildAnswer) string {
 	for _, b := range a.Rebuilds {
 		fmt.Fprintf(&text, "%s: %s\n", b.Node, rebuildLine(b))
 		if len(b.Unasked) > 0 {
-			fmt.Fprintf(&text, "  %s did not say which instances have ended: they count as if none had\n", strings.Join(b.Unasked, ", "))
+			fmt.Fprintf(&text, "  %s did not say which instances have ended: all of them count as running\n", strings.Join(b.Unasked, ", "))
 		}
 		for _, u := range b.Unknown {
 			if named[u.Instance] {
 				continue
 			}
 			named[u.Instance] = true
-			how := "nothing of it is under way at " + b.Node + ": it may have ended"
+			how := "nothing of it runs at " + b.Node + ": it may have ended"
 			if u.UnderWay {
-				how = "it is under way at " + b.Node
+				how = "it runs at " + b.Node
 			}
-			fmt.Fprintf(&text, "  %s %s: its record was only at %s; %s\n", u.Instance, u.Process, b.Peer, how)
+			fmt.Fprintf(&text, "  %s %s: only %s had its record; %s\n", u.Instance, u.Process, b.Peer, how)
 		}
 		if b.More > 0 {
 			fmt.Fprintf(&text, "  and %d more\n", b.More)
@@ -133,7 +133,7 @@ func rebuildText(a api.RebuildAnswer) string {
 	}
 	if len(named) > 0 {
 		text.WriteString("Start those that had not ended again at their site, each under its identifier (the same --key\n" +
-			"and input), and rebuild once more; terminate those that cannot be started again.\n")
+			"and input), and rebuild once more. Terminate those that cannot be started again.\n")
 	}
 	return text.String()
 }
@@ -141,11 +141,11 @@ func rebuildText(a api.RebuildAnswer) string {
 // removedText names what cannot be sent again because it was removed by retention.
 func removedText(text *strings.Builder, b api.Rebuild) {
 	for _, r := range b.Removed {
-		what := "do not start it again: it would not end"
+		what := "do not start it again: it could never end"
 		if r.Running {
-			what = "it runs at " + b.Peer + " again, from the older copy, and would not end: terminate it there"
+			what = "it runs at " + b.Peer + " again, from the older copy, and can never end: terminate it there"
 		}
-		fmt.Fprintf(text, "  %s %s: it had ended, and its audit at %s was removed by retention on %s; %s\n",
+		fmt.Fprintf(text, "  %s %s: it had ended, and retention removed its audit at %s on %s; %s\n",
 			r.Instance, r.Process, b.Node, r.Time.UTC().Format(time.DateOnly), what)
 	}
 	if b.MoreRemoved > 0 {
@@ -157,19 +157,19 @@ func rebuildLine(b api.Rebuild) string {
 	store := b.Store[:min(8, len(b.Store))]
 	switch b.Stage {
 	case api.RebuildPlanned:
-		line := fmt.Sprintf("would take store %s of %s for known, and send it again at most %d messages of %d instances", store, b.Peer, b.Messages, b.Instances)
+		line := fmt.Sprintf("would accept store %s of %s, and send at most %d messages of %d instances again", store, b.Peer, b.Messages, b.Instances)
 		if len(b.Lacks) > 0 {
 			line += "; upload there first: " + strings.Join(b.Lacks, ", ")
 		}
 		return line
 	case api.RebuildWaiting:
-		return fmt.Sprintf("%s lacks the process tables of %s: upload them there, and this goes on by itself", b.Peer, strings.Join(b.Lacks, ", "))
+		return fmt.Sprintf("%s lacks the process tables of %s: upload them there; this then goes on by itself", b.Peer, strings.Join(b.Lacks, ", "))
 	case api.RebuildDecided:
-		return fmt.Sprintf("store %s of %s is known from now on; %s", store, b.Peer, orElse(b.Reason, "asking what it has"))
+		return fmt.Sprintf("accepted store %s of %s; %s", store, b.Peer, orElse(b.Reason, "now asks what it has"))
 	case api.RebuildSending:
-		return strings.TrimSuffix(fmt.Sprintf("sends %s again what it lost: %d messages of %d instances so far; %s", b.Peer, b.Messages, b.Instances, b.Reason), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %d messages of %d instances so far; %s", b.Peer, b.Messages, b.Instances, b.Reason), "; ")
 	case api.RebuildDone:
-		return fmt.Sprintf("has sent %s again %d messages of %d instances", b.Peer, b.Messages, b.Instances)
+		return fmt.Sprintf("has sent %s %d messages of %d instances again", b.Peer, b.Messages, b.Instances)
 	}
 	return b.Reason
 }

@@ -52,9 +52,9 @@ func asks(f func(c *cli.Context, a asked) error) cli.ActionFunc {
 
 func statusCommand() *cli.Command {
 	return &cli.Command{
-		Name: "status", Usage: "show an instance and its activities, over all nodes", ArgsUsage: "INSTANCE",
-		Description: `Shows what all nodes of the process know of the instance. Nodes that do not answer are
-named with when they were last heard; their activities are unknown.`,
+		Name: "status", Usage: "show an instance and its activities at all nodes", ArgsUsage: "INSTANCE",
+		Description: `Shows what the nodes of the process know of the instance. It names each unreachable node,
+and when it was last heard. The activities at such a node are unknown.`,
 		UsageText: "fmqm status " + example + "\nfmqm status " + example + " -o json",
 		Flags:     printing(),
 		Action: asks(func(c *cli.Context, a asked) error {
@@ -118,7 +118,7 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 		lines = append(lines, [2]string{"output", common.OneLine(string(st.Output))})
 	}
 	if len(st.Unreachable) > 0 {
-		lines = append(lines, [2]string{"no answer", common.OneLine(unheard(st.Unreachable))})
+		lines = append(lines, [2]string{"unreachable", common.OneLine(unheard(st.Unreachable))})
 	}
 	if len(st.Removed) > 0 {
 		lines = append(lines, [2]string{"audit", removedAt(st.Removed)})
@@ -128,7 +128,7 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		fmt.Fprintf(&b, "%-9s  %s\n", l[0], l[1])
+		fmt.Fprintf(&b, "%-11s  %s\n", l[0], l[1])
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -140,7 +140,7 @@ func unheard(nodes []api.Unreachable) string {
 	for i, n := range nodes {
 		texts[i] = n.Node + " (last heard " + common.Time(n.LastHeard) + ")"
 		if n.LastHeard.IsZero() {
-			texts[i] = n.Node + " (not heard since the daemon was started)"
+			texts[i] = n.Node + " (never heard since the daemon started)"
 		}
 	}
 	return strings.Join(texts, ", ")
@@ -169,7 +169,7 @@ func removedAt(nodes []api.Removed) string {
 // warn tells that an answer is not whole.
 func warn(c *cli.Context, nodes []api.Unreachable) {
 	if len(nodes) > 0 {
-		common.Talk(c, "no answer from %s: what they know is missing here", unheard(nodes))
+		common.Talk(c, "unreachable: %s: what they know is missing here", unheard(nodes))
 	}
 }
 
@@ -253,10 +253,10 @@ func eventRow(l *common.List, e api.HistoryEvent) error {
 
 func historyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "history", Usage: "show what has happened to an instance, over all nodes", ArgsUsage: "INSTANCE",
-		Description: `Shows every step in the order of the logical clock: what depends on something comes after
-it, whatever the clocks of the nodes say. Times are those of each node. On a terminal each
-site has a column, and what died is grey; into a pipe goes a table.`,
+		Name: "history", Usage: "show what happened to an instance at all nodes", ArgsUsage: "INSTANCE",
+		Description: `Shows every step in the order of the logical clock: a step comes after the steps that it
+depends on, whatever the clocks of the nodes say. Each time is that of the node's own clock.
+On a terminal each node has a column, and dead paths are grey; a pipe gets a table.`,
 		UsageText: "fmqm history " + example + "\nfmqm history " + example + " -o json",
 		Flags:     printing(),
 		Action: asks(func(c *cli.Context, a asked) error {
@@ -266,7 +266,7 @@ site has a column, and what died is grey; into a pipe goes a table.`,
 			}
 			warn(c, answer.Unreachable)
 			if len(answer.Removed) > 0 {
-				common.Talk(c, "the instance has ended; its audit was %s: these events are missing here", removedAt(answer.Removed))
+				common.Talk(c, "the instance has ended, and its audit was %s: those events are missing here", removedAt(answer.Removed))
 			}
 			if t := newTimeline(c, a.printer); t != nil {
 				t.knowAll(c, a)
@@ -330,12 +330,12 @@ func heard(w api.Wait) string {
 
 func retryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "retry", Usage: "let an activity that is in error go on", ArgsUsage: "INSTANCE ACTIVITY",
-		Description: `Runs the activity's program again; or only what comes after it, if the program had ended
-and a condition failed. With --output the program is not run: it counts as having ended
-with return code 0 and this output.`,
+		Name: "retry", Usage: "let an activity in error go on", ArgsUsage: "INSTANCE ACTIVITY",
+		Description: `Runs the activity's program again. If the program had ended and a condition failed, only
+the condition is evaluated again. With --output the program does not run: it counts as
+ended with return code 0 and this output.`,
 		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'`,
-		Flags:     asking(&cli.StringFlag{Name: "output", Usage: "take `JSON`, the content of @FILE, or - for standard input, as its output"}),
+		Flags:     asking(&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"}),
 		Action: func(c *cli.Context) error {
 			id, err := api.ParseInstance(c.Args().First())
 			if err != nil {
@@ -363,8 +363,8 @@ with return code 0 and this output.`,
 func terminateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "terminate", Usage: "end an instance without letting it finish", ArgsUsage: "INSTANCE",
-		Description: `Ends the instance at every node of its process; at one that is away, as soon as it is
-back. Programs that run are killed, and nothing comes after them. There is no way back.`,
+		Description: `Ends the instance at every node of its process; at an unreachable node, as soon as it is
+back. Running programs are killed, and nothing runs after them. This cannot be undone.`,
 		UsageText: "fmqm terminate " + example,
 		Flags:     asking(),
 		Action: func(c *cli.Context) error {

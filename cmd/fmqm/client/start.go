@@ -22,17 +22,17 @@ const maxCount = 1_000_000
 func startCommand() *cli.Command {
 	return &cli.Command{
 		Name: "start", Usage: "start instances of a process", ArgsUsage: "PROCESS[@VERSION]",
-		Description: `Starts an instance, of the newest version unless one is named, and prints its status.
-The node that is asked must be one where the process may be started.
+		Description: `Starts an instance and prints its status. Without a version it takes the newest one. The
+process must be allowed to start at this node.
 
-If no answer comes it asks again for the same instance, so nothing is started twice.
-With --key the instance's identifier is made of the process's name and the key: whoever
-starts it again with the same key gets the same instance.
+If no answer comes, the command asks again for the same instance, so nothing starts twice.
+With --key it makes the instance's identifier from the process name and the key: a second
+start with the same key gives the same instance.
 
-With -n it prints one line for each instance, as soon as it is on disk.
-With --wait it waits until the instance has ended or is stuck in error, and ends with 0
-only if it has finished. With --timeout it waits no longer than that, and then ends with 5;
-the instance goes on, and fmqm wait waits again.`,
+With -n it prints one line for each instance, as soon as the instance is on disk.
+With --wait it waits until the instance has ended or is stuck in error. It ends with 0 only
+if the instance has finished. With --timeout it waits no longer than that, then ends with 5.
+The instance goes on, and fmqm wait waits for it again.`,
 		UsageText: `fmqm start purchase-order --input '{"customer": "ann", "item": "bolt", "quantity": 2}'
 fmqm start purchase-order@1 --input @order.json --wait -o json
 fmqm start purchase-order --input @order.json --wait --timeout 10m
@@ -40,8 +40,8 @@ generate-order | fmqm start purchase-order --input -
 fmqm start nightly-report --key "$(date +%F)"
 fmqm start purchase-order --input @order.json -n 100`,
 		Flags: printing(
-			&cli.StringFlag{Name: "input", Usage: "give it `JSON`, the content of @FILE, or - for standard input (default: all defaults)"},
-			&cli.StringFlag{Name: "key", Usage: "make the identifier of `KEY`, so that starting twice starts one"},
+			&cli.StringFlag{Name: "input", Usage: "input as `JSON`, @FILE, or - for standard input (default: all defaults)"},
+			&cli.StringFlag{Name: "key", Usage: "make the identifier from `KEY`, so that two starts give one instance"},
 			&cli.IntFlag{Name: "n", Value: 1, Usage: "start `COUNT` instances (default: 1)"},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"},
 		),
@@ -59,10 +59,10 @@ func start(c *cli.Context) error {
 		return common.Usagef("-n %d: write a number from 1 to %d", count, maxCount)
 	}
 	if c.IsSet("key") && c.String("key") == "" {
-		return common.Usagef("--key is empty: write what tells this instance from others, such as a date or an order number")
+		return common.Usagef("--key is empty: write what is unique to this instance, such as a date or an order number")
 	}
 	if len(c.String("key")) > api.MaxKey-len("#1000000") {
-		return common.Usagef("--key: over %d bytes: take a date or an order number, say", api.MaxKey-len("#1000000"))
+		return common.Usagef("--key has over %d bytes: use something short, such as a date or an order number", api.MaxKey-len("#1000000"))
 	}
 	input, err := common.ReadJSON(c, "input")
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *starter) start(ctx context.Context, r api.StartRequest) (api.Status, er
 			return st, err
 		}
 		if ctx.Err() != nil || !p.wait(ctx) {
-			return st, fmt.Errorf("%w; instance %s may have been started: see fmqm status %s", err, r.Instance, r.Instance)
+			return st, fmt.Errorf("%w; instance %s may have started: see fmqm status %s", err, r.Instance, r.Instance)
 		}
 		s.talk(fmt.Sprintf("%v: asking again for the same instance", err))
 	}
@@ -247,7 +247,7 @@ func (s *starter) all(ctx context.Context, printed func(api.Status) error) error
 	}
 	wg.Wait()
 	if failed != nil {
-		return fmt.Errorf("%d of %d were started: %w", done, s.count, failed)
+		return fmt.Errorf("%d of %d started: %w", done, s.count, failed)
 	}
 	return bad
 }

@@ -82,7 +82,7 @@ func TestStartWithAKey(t *testing.T) {
 	if r := fmqm(to, "", "start", "p", "--key", "K"); !strings.Contains(r.out, "\nkey        K\n") {
 		t.Errorf("the status has no key: %+v", r)
 	}
-	if r := fmqm(to, "", "start", "p", "--key", strings.Repeat("k", 1100)); r.code != 2 || !strings.Contains(r.err, "--key: over 1016 bytes: take a date or an order number, say") {
+	if r := fmqm(to, "", "start", "p", "--key", strings.Repeat("k", 1100)); r.code != 2 || !strings.Contains(r.err, "--key has over 1016 bytes: use something short, such as a date or an order number") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -188,7 +188,7 @@ func TestStartThatIsNeverAnsweredSaysThatItMayHaveHappened(t *testing.T) {
 	i := api.KeyedInstance("p", "K").String()
 	within(t, 10*time.Millisecond, func(timeout string) (result, bool) {
 		r := fmqm(to, "", "start", "p", "--key", "K", "--timeout", timeout)
-		return r, r.code == cli.ExitUnreachable && strings.HasSuffix(r.err, "instance "+i+" may have been started: see fmqm status "+i+"\n")
+		return r, r.code == cli.ExitUnreachable && strings.HasSuffix(r.err, "instance "+i+" may have started: see fmqm status "+i+"\n")
 	})
 }
 
@@ -209,7 +209,7 @@ func TestStartWait(t *testing.T) {
 		{"finished", ended, 0, "instance   " + id + "\nprocess    purchase-order@1\nstate      finished\nstarted    2025-06-01 12:00:00\nended      2025-06-01 12:01:00\noutput     {\"tracking\":\"1\"}\n", ""},
 		{
 			"in error", inError, 1, "instance   " + id + "\nprocess    purchase-order@1\nstate      in-error, activities in error: 1\n",
-			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  put right what is wrong, then: fmqm retry " + id + " ACTIVITY\n",
+			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  remove the cause, then: fmqm retry " + id + " ACTIVITY\n",
 		},
 		{"terminated", terminated, 1, "instance   " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
 	} {

@@ -205,13 +205,13 @@ func (t *timeline) text(e api.HistoryEvent) string {
 	case api.EventIterated:
 		return t.marks.again + " " + e.Activity + " once more" + turn
 	case api.EventFailed:
-		return t.marks.again + " " + e.Activity + " failed, is tried again" + turn
+		return t.marks.again + " " + e.Activity + " failed, will be tried again" + turn
 	case api.EventInError:
 		return t.marks.bad + " " + e.Activity + " in error" + turn
 	case api.EventRetried:
 		return t.marks.other + " " + e.Activity + " retried"
 	case api.EventDropped:
-		return t.marks.other + " " + e.Activity + ": a message dropped by an operator"
+		return t.marks.other + " " + e.Activity + ": an operator dropped a message"
 	}
 	return t.marks.other + " " + e.Activity + " " + string(e.Event) + turn // of a newer node
 }

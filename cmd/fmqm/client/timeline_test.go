@@ -56,7 +56,7 @@ const inColumns = `          A                 B                 D              
 12:00:00  ● started
 12:00:01  ✓ receive
 12:00:02                    ↻ credit once more, rc 1
-12:00:03                    ↻ credit failed, is tried again, iteration 2
+12:00:03                    ↻ credit failed, will be tried again, iteration 2
                               └ exit status 1
 12:00:04                    ✗ credit in error, iteration 2, attempt 2
                               └ the program wrote what is not its output
@@ -74,7 +74,7 @@ const inALine = `2025-06-01
 12:00:00  A  * started
 12:00:01  A  + receive
 12:00:02  B  ~ credit once more, rc 1
-12:00:03  B  ~ credit failed, is tried again, iteration 2
+12:00:03  B  ~ credit failed, will be tried again, iteration 2
             \ exit status 1
 12:00:04  B  ! credit in error, iteration 2, attempt 2
             \ the program wrote what is not its

@@ -16,10 +16,10 @@ import (
 func waitCommand() *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until an instance has ended or is stuck in error", ArgsUsage: "INSTANCE",
-		Description: `Prints the status at the end, as start --wait does, and ends with 0 only if the instance has
-finished; with 1 and the reason if it was terminated, or is in error and nothing else goes
-on. It waits as long as it takes, or, with --timeout, no longer than that: then it ends
-with 5, and the instance goes on.`,
+		Description: `Prints the status at the end, as start --wait does. It ends with 0 only if the instance has
+finished. It ends with 1 and the reason if the instance was terminated, or is in error and
+nothing else goes on. Without --timeout it waits for ever. With --timeout it ends with 5
+when the time is over, and the instance goes on.`,
 		UsageText: "fmqm wait " + example + "\nfmqm wait " + example + " --timeout 10m -o json",
 		Flags:     printing(),
 		Action: asks(func(c *cli.Context, a asked) error {
@@ -124,7 +124,7 @@ func outcome(st api.Status) error {
 		}
 	}
 	if st.State == api.InstanceInError {
-		text += fmt.Sprintf("\n  put right what is wrong, then: fmqm retry %s ACTIVITY", st.Instance)
+		text += fmt.Sprintf("\n  remove the cause, then: fmqm retry %s ACTIVITY", st.Instance)
 	}
 	return common.Failedf("%s", text)
 }

@@ -79,7 +79,7 @@ func TestWatchEndsWhenNothingMoves(t *testing.T) {
 	})
 	r := fmqm(to, "", "watch", id, "-o", "jsonl")
 	if r.code != cli.ExitFailed || r.out != eventsJSONL || !strings.Contains(r.err, "instance "+id+" is in error") || !strings.Contains(r.err, "credit at B: ") ||
-		!strings.Contains(r.err, "no answer from ") || !strings.Contains(r.err, "what happens there is not shown") {
+		!strings.Contains(r.err, "unreachable: ") || !strings.Contains(r.err, "what happens there is not shown") {
 		t.Errorf("%+v", r)
 	}
 }

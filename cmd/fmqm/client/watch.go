@@ -18,11 +18,11 @@ const (
 
 func watchCommand() *cli.Command {
 	return &cli.Command{
-		Name: "watch", Usage: "show what happens to an instance, until it has ended or is stuck", ArgsUsage: "INSTANCE",
-		Description: `Shows what has happened so far, then what happens, each as it becomes known to the node
-that is asked. It ends when the instance does, and with 1 when it is in error and nothing
-else goes on. Which sites are not heard is said as it changes. On a terminal each site has a
-column, and what died is grey; into a pipe goes a table.`,
+		Name: "watch", Usage: "show what happens to an instance until it has ended or is stuck", ArgsUsage: "INSTANCE",
+		Description: `Shows the past events, then each new one as this node learns of it. It ends when the
+instance ends, and with 1 when the instance is in error and nothing else goes on. It says
+when a node becomes unreachable, or reachable again. On a terminal each node has a column,
+and dead paths are grey; a pipe gets a table.`,
 		UsageText: "fmqm watch " + example + "\nfmqm watch " + example + " -o jsonl | grep in-error",
 		Flags:     printing(),
 		Action:    asks(watch),
@@ -87,9 +87,9 @@ func lookWhetherStuck(ctx context.Context, c *cli.Context, a asked) (api.Status,
 			if now := unheard(st.Unreachable); now != silent {
 				silent = now
 				if now == "" {
-					now = "all sites are heard again"
+					now = "all nodes are reachable again"
 				} else {
-					now = "no answer from " + now + ": what happens there is not shown"
+					now = "unreachable: " + now + ": what happens there is not shown"
 				}
 				common.Talk(c, "%s", now)
 			}
