@@ -33,7 +33,7 @@ func TestFourDaemonsAsOnePaste(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"B     connected", "C     connected", "D     connected", "purchase-order@1  add   stored", "state      finished", `"customer":"carol"`, "finished  "} {
+	for _, want := range []string{"B     connected", "C     connected", "D     connected", "purchase-order@1  add   stored", "state        finished", `"customer":"carol"`, "finished  "} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

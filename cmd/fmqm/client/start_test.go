@@ -79,7 +79,7 @@ func TestStartWithAKey(t *testing.T) {
 			t.Errorf("%s was asked for %d times", i, n)
 		}
 	}
-	if r := fmqm(to, "", "start", "p", "--key", "K"); !strings.Contains(r.out, "\nkey        K\n") {
+	if r := fmqm(to, "", "start", "p", "--key", "K"); !strings.Contains(r.out, "\nkey          K\n") {
 		t.Errorf("the status has no key: %+v", r)
 	}
 	if r := fmqm(to, "", "start", "p", "--key", strings.Repeat("k", 1100)); r.code != 2 || !strings.Contains(r.err, "--key has over 1016 bytes: use something short, such as a date or an order number") {
@@ -126,7 +126,7 @@ func TestStartManyStopsAtTheFirstThatCannotBeStarted(t *testing.T) {
 		return api.Status{Instance: r.Instance}, nil
 	}})
 	r := fmqm(to, "", "start", "p", "-n", "1000", "-o", "jsonl")
-	if want := "fmqm: 5 of 1000 were started: the disk is full: free some\n"; r.code != cli.ExitRefused || r.err != want || strings.Count(r.out, "\n") != 5 {
+	if want := "fmqm: 5 of 1000 started: the disk is full: free some\n"; r.code != cli.ExitRefused || r.err != want || strings.Count(r.out, "\n") != 5 {
 		t.Errorf("%+v", r)
 	}
 	if n.Load() > 200 {
@@ -206,12 +206,12 @@ func TestStartWait(t *testing.T) {
 		out  string // of the table, the beginning
 		err  string
 	}{
-		{"finished", ended, 0, "instance   " + id + "\nprocess    purchase-order@1\nstate      finished\nstarted    2025-06-01 12:00:00\nended      2025-06-01 12:01:00\noutput     {\"tracking\":\"1\"}\n", ""},
+		{"finished", ended, 0, "instance     " + id + "\nprocess      purchase-order@1\nstate        finished\nstarted      2025-06-01 12:00:00\nended        2025-06-01 12:01:00\noutput       {\"tracking\":\"1\"}\n", ""},
 		{
-			"in error", inError, 1, "instance   " + id + "\nprocess    purchase-order@1\nstate      in-error, activities in error: 1\n",
+			"in error", inError, 1, "instance     " + id + "\nprocess      purchase-order@1\nstate        in-error, activities in error: 1\n",
 			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  remove the cause, then: fmqm retry " + id + " ACTIVITY\n",
 		},
-		{"terminated", terminated, 1, "instance   " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
+		{"terminated", terminated, 1, "instance     " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var waits atomic.Int64
