@@ -19,7 +19,7 @@ func newFleet(t *testing.T, w *world, work *fleet.Work) *fleet.Fleet {
 		Listen: func(site string) string { return w.address(site) + ":7411" },
 		Links: func(f *fleet.Fleet, site string) string {
 			var text strings.Builder
-			text.WriteString("insecure: true\nlinks:\n  peers:\n")
+			text.WriteString("links:\n  peers:\n")
 			for _, peer := range fleet.Names {
 				if peer != site {
 					fmt.Fprintf(&text, "    %s: http://%s\n", peer, f.Sites[peer].Listen)
