@@ -93,7 +93,7 @@ func unreadable(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		remedy = ": make it with `fmqm-define keygen`, or name yours"
 	case errors.Is(err, fs.ErrPermission):
-		remedy = ": become a user who may read it"
+		remedy = ": run this as a user who may read it"
 	}
 	var cause *fs.PathError
 	if errors.As(err, &cause) {

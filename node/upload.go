@@ -143,7 +143,7 @@ func (u *upload) planOther(t *processtable.Table, r reply[tableReport], line *ap
 	case linked && r.Err == nil:
 		u.planAnswered(t, r.Answer, line)
 	case linked:
-		line.Reason = "it is not heard now: " + n.linkReason(t.Node)
+		line.Reason = "it is unreachable: " + n.linkReason(t.Node)
 	case n.pathTo(t.Node):
 		line.Reason = fmt.Sprintf("%s has had nothing to do with it yet: a link is made when the table is sent", n.name)
 	case u.request.AllowNewNode:
@@ -344,7 +344,7 @@ func (u *upload) send(ctx context.Context, own []*navigator.Process) error {
 	}
 	for i, t := range u.tables {
 		if u.met[t.Node] {
-			u.answer.Nodes[i].Reason = "it is not heard yet: " + n.linkReason(t.Node)
+			u.answer.Nodes[i].Reason = "it is not connected yet: " + n.linkReason(t.Node)
 		}
 	}
 	for _, p := range own {

@@ -13,12 +13,12 @@ import (
 func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "say everything that is wrong or doubtful in definitions",
+		Usage:     "report all errors and warnings in definitions",
 		ArgsUsage: "FILE...",
-		Description: `Every error has file, line and column, the line with a caret beneath the place,
-what is wrong and what to do. It ends with 0 if there is no error, whatever
-warnings there are, and with 1 if there is one. All are counted; of each file the
-first 100 are shown, errors before warnings, unless --all asks for the others too.`,
+		Description: `Each error has its file, line and column, the line with a caret below the place,
+what is wrong and what to do. The exit code is 1 if there is an error, else 0, also
+with warnings. All errors and warnings are counted, and the first 100 of each file
+are shown, errors first. --all shows the rest.`,
 		UsageText: `fmqm-define check purchase-order.yaml
 fmqm-define check processes/*.yaml -o json
 generate-process | fmqm-define check -`,
@@ -37,7 +37,7 @@ func check(c *cli.Context) error {
 	}
 	files := c.Args().Slice()
 	if readsStdin(files...) > 1 {
-		return shared.Usagef("- is there more than once: standard input can be read once")
+		return shared.Usagef("- is given twice: standard input can be read only once")
 	}
 	list := p.List(false)
 	wrong, doubtful := 0, 0

@@ -21,12 +21,12 @@ func compileCommand() *cli.Command {
 		Usage:     "write one table for each node, and a manifest with their hashes",
 		ArgsUsage: "FILE",
 		Description: `Writes NAME@VERSION.NODE.table for each node and NAME@VERSION.manifest.json into
-DIR. The same definition gives the same bytes, on any machine. To send tables to
-their nodes, use upload: it compiles by itself.`,
+DIR. The same definition gives the same bytes on every machine. To send tables to
+their nodes, use upload, which compiles by itself.`,
 		UsageText: `fmqm-define compile purchase-order.yaml -o tables
 fmqm-define compile -o /tmp/tables purchase-order.yaml`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "write into `DIR`, which is made if it is not there"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "write into `DIR`; it is created if missing"},
 			tableFormatFlag(),
 		},
 		Action: compile,

@@ -32,17 +32,17 @@ func drawCommand() *cli.Command {
 		Name:      "draw",
 		Usage:     "draw a process as a graph",
 		ArgsUsage: "FILE",
-		Description: `dot is the language of Graphviz, mermaid that of many wikis and code forges. svg is
-a picture, from the top down: a colour for each node, start and exit conditions in
-the boxes, conditions beside the connectors, data dashed. fmqm-define lays it out
-itself; --layout graphviz lets the program dot of Graphviz do it.`,
+		Description: `dot is the language of Graphviz; mermaid is that of many wikis and code forges. svg is
+a picture from top to bottom: each node has a colour, start and exit conditions stand in
+the boxes, transition conditions beside the connectors, and data connectors are dashed.
+fmqm-define does the layout itself; with --layout graphviz the program dot does it.`,
 		UsageText: `fmqm-define draw purchase-order.yaml --format svg > purchase-order.svg
 fmqm-define draw purchase-order.yaml --format svg --layout graphviz > purchase-order.svg
 fmqm-define draw purchase-order.yaml --format mermaid
 fmqm-define draw purchase-order.yaml | dot -Tpng > purchase-order.png`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "dot", Usage: "draw as `FORMAT`: svg, dot or mermaid (default: dot)"},
-			&cli.StringFlag{Name: "layout", Value: "plain", Usage: "lay svg out by `LAYOUT`: plain, which is fmqm-define's own, or graphviz (default: plain)"},
+			&cli.StringFlag{Name: "layout", Value: "plain", Usage: "`LAYOUT` of the svg: plain, which needs no other program, or graphviz (default: plain)"},
 			&cli.StringFlag{Name: "process", Usage: "draw only the process `NAME` of a file with several"},
 		},
 		Action: draw,
@@ -63,7 +63,7 @@ func draw(c *cli.Context) error {
 		return shared.Usagef("--layout %s: no such layout: write plain or graphviz", layout)
 	}
 	if c.IsSet("layout") && format != "svg" {
-		return shared.Usagef("--layout is for --format svg: whoever draws %s lays it out", format)
+		return shared.Usagef("--layout is for --format svg only: the program that draws %s does the layout", format)
 	}
 	s, err := loadWhole(c, c.Args().First())
 	if err != nil {
@@ -75,7 +75,7 @@ func draw(c *cli.Context) error {
 	}
 	if format == "svg" {
 		if len(processes) > 1 {
-			return shared.Usagef("%s has %d processes, and a picture shows one: choose with --process: %s", s.name, len(processes), names(processes))
+			return shared.Usagef("%s has %d processes, and a picture shows one: choose it with --process: %s", s.name, len(processes), names(processes))
 		}
 		out, err := picture(c.Context, processes[0], layout)
 		if err != nil {
@@ -114,7 +114,7 @@ func chosen(processes []*definition.Process, name string) ([]*definition.Process
 			return []*definition.Process{p}, nil
 		}
 	}
-	return nil, shared.Usagef("--process %s: there is none of this name: there are %s", name, names(processes))
+	return nil, shared.Usagef("--process %s: no such process: there are %s", name, names(processes))
 }
 
 func names(processes []*definition.Process) string {
@@ -135,7 +135,7 @@ func graphviz(ctx context.Context, dot, graph string) (string, error) {
 	err := layout.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", shared.Failedf("--format svg: Graphviz was not done after %v: leave --layout out, or see fmqm-define show", layoutTimeout)
+		return "", shared.Failedf("--format svg: Graphviz did not end within %v: leave --layout out, or use fmqm-define show", layoutTimeout)
 	case err != nil:
 		return "", fmt.Errorf("--format svg: %s: %w: %s", dot, err, strings.TrimSpace(talk.String()))
 	}

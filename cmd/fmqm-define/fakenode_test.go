@@ -60,7 +60,7 @@ func (n *fakeNode) plan(t api.Table, allowNew bool) api.UploadNode {
 	case !linked && !allowNew:
 		line.Plan, line.Reason = api.PlanRefuse, "nobody has a link to "+t.Node
 	case !answers:
-		line.Plan, line.Reason = api.PlanUnknown, "it is not heard now"
+		line.Plan, line.Reason = api.PlanUnknown, "it is unreachable"
 	case ok && has.Definition == t.Definition:
 		line.Plan = api.PlanUnchanged
 	case ok:

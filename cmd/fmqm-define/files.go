@@ -65,7 +65,7 @@ func loadWhole(c *cli.Context, file string) (*source, error) {
 // them, and no process may be in two.
 func loadAll(c *cli.Context, files []string) ([]*source, error) {
 	if readsStdin(files...) > 1 {
-		return nil, shared.Usagef("- is there more than once: standard input can be read once")
+		return nil, shared.Usagef("- is given twice: standard input can be read only once")
 	}
 	all := make([]*source, len(files))
 	var wrong []string
@@ -83,11 +83,11 @@ func loadAll(c *cli.Context, files []string) ([]*source, error) {
 		if n, _ := count(s.diagnostics); n > 0 {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: correct the file, then try again", s.name, plural(n, "error")))
 		} else if len(s.processes) == 0 {
-			wrong = append(wrong, s.name+": there is no process in it: begin with `process: NAME` and `version: 1`")
+			wrong = append(wrong, s.name+": it has no process: begin with `process: NAME` and `version: 1`")
 		}
 		for _, p := range s.processes {
 			if first, ok := in[processID(p)]; ok {
-				wrong = append(wrong, fmt.Sprintf("%s: process %s is also in %s: name one of the two files only, or raise the version of one", s.name, processID(p), first))
+				wrong = append(wrong, fmt.Sprintf("%s: process %s is also in %s: name only one of the two files, or raise the version of one", s.name, processID(p), first))
 			}
 			in[processID(p)] = s.name
 		}
@@ -124,7 +124,7 @@ func readFile(c *cli.Context, file string, most int64) ([]byte, error) {
 func readInputFile(c *cli.Context, file string) ([]byte, error) {
 	text, err := readFile(c, file, maxInput)
 	if err == nil && len(text) > maxInput {
-		return nil, shared.Failedf("%s: over %d bytes: pass the name of a file in it, or a URL, instead of the data", file, maxInput)
+		return nil, shared.Failedf("%s: over %d bytes: pass a reference (a file name, a URL) instead of the content", file, maxInput)
 	}
 	return text, err
 }
@@ -137,7 +137,7 @@ func unreadable(file string, err error) error {
 	}
 	remedy := "check the name of the file"
 	if errors.Is(err, fs.ErrPermission) {
-		remedy = "become a user who may read it"
+		remedy = "run this as a user who may read it"
 	}
 	return &unread{file: file, message: fmt.Sprintf("cannot be read: %v", err), remedy: remedy}
 }

@@ -20,17 +20,17 @@ const keyFlag = "key"
 func keygenCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "keygen",
-		Usage:     "make a key that upload signs with",
+		Usage:     "make a key to sign uploads with",
 		ArgsUsage: "[FILE]",
-		Description: `Writes a new private key to FILE, for its owner only, and prints its public half as
-nodes have it in ` + "`definers`" + ` in their configurations. Without FILE the key is the
-user's own, ~/.config/fmqm/definer.key, with which upload signs where it is not told
-of another, and which the first upload makes. A key that is there is not replaced.`,
+		Description: `Writes a new private key to FILE, which only you can read, and prints the public key as
+nodes need it in ` + "`definers`" + ` in their configurations. Without FILE it makes your own
+key, ~/.config/fmqm/definer.key. Upload signs with that key unless --key names another;
+the first upload makes it. An existing key is never replaced.`,
 		UsageText: `fmqm-define keygen
 fmqm-define keygen head-office.key
 fmqm-define keygen --public >definers.txt`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "public", Usage: "make none: print the public half of the key that is there"},
+			&cli.BoolFlag{Name: "public", Usage: "make no key; print the public key of the existing one"},
 		},
 		Action: keygen,
 	}
@@ -60,7 +60,7 @@ func keygen(c *cli.Context) error {
 	}
 	fmt.Fprintln(shared.From(c).Out, processtable.DefinerText(key.Public().(ed25519.PublicKey)))
 	if !c.Bool("public") {
-		shared.Talk(c, "the private key is in %s: keep it to yourself, and a copy in a safe place", path)
+		shared.Talk(c, "the private key is in %s: keep it secret, and keep a copy in a safe place", path)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func signer(c *cli.Context) (ed25519.PrivateKey, error) {
 	named := c.String(keyFlag)
 	switch {
 	case named != "" && c.Bool("unsigned"):
-		return nil, shared.Usagef("--unsigned and --%s: write one of them", keyFlag)
+		return nil, shared.Usagef("--unsigned and --%s exclude each other: write one of them", keyFlag)
 	case c.Bool("unsigned"):
 		return nil, nil
 	case named == "":
@@ -107,11 +107,11 @@ func ownKey(c *cli.Context) (ed25519.PrivateKey, error) {
 		unsigned(c, err)
 		return nil, nil
 	}
-	shared.Talk(c, "uploads are signed: made a key for it, %s; nodes that have `definers` need \"%s\" there",
+	shared.Talk(c, "made the key %s to sign uploads: nodes that have `definers` need \"%s\" there",
 		path, processtable.DefinerText(key.Public().(ed25519.PublicKey)))
 	return key, nil
 }
 
 func unsigned(c *cli.Context, err error) {
-	shared.Talk(c, "not signed, since there is no key and none can be made (%v): nodes that have `definers` will refuse; name a key with --%s", err, keyFlag)
+	shared.Talk(c, "not signed: there is no key, and none can be made (%v): nodes that have `definers` will refuse the upload; name a key with --%s", err, keyFlag)
 }

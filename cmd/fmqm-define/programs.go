@@ -84,7 +84,7 @@ func (r *realPrograms) find(a *definition.Activity) (programs.Program, bool) {
 func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpret.Outcome {
 	p, ok := r.find(a)
 	if !ok {
-		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add that of %s, or an entry to --results", a.Program, a.Node)}
+		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, a.Node)}
 	}
 	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, a.Name, fmt.Sprint(call.Iteration)}, "\x00")))
 	got := p.Run(r.ctx, programs.Call{

@@ -18,28 +18,28 @@ import (
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run a whole process here, without nodes, to try it",
+		Usage:     "try a whole process here, without nodes",
 		ArgsUsage: "FILE",
-		Description: `Unless --programs says so no program is run: an activity gives what --results says, or else what echo would:
-its output takes the members of its input of the same name and type. Nothing is
-waited for. It ends with 0 if the process finishes, with 1 and the reason if an
-activity is in error.
+		Description: `Runs no program unless --programs is given. An activity gives what --results says. An
+activity without results behaves as echo: its output takes the members of its input of
+the same name and type. Timers do not wait. The exit code is 0 if the process finishes,
+and 1, with the reason, if an activity is in error.
 
-With --programs the programs of a node's configuration are run, really, with all that
-they do; an activity that --results has is not. Name the configuration of each node, or
-one for all. Their standard error is shown, with the activity.
+--programs runs the real programs of a node's configuration, with all their effects, but
+not for an activity that has results. Name the configuration of each node, or one for
+all. What a program writes to standard error is shown with its activity.
 
-FILE of --results is YAML or JSON, a list for each activity with one entry for
-each iteration; the last one repeats:
+FILE of --results is YAML or JSON: a list for each activity with one entry for each
+iteration. The last entry repeats:
 {credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}`,
 		UsageText: `fmqm-define run purchase-order.yaml --input '{"customer": "acme", "quantity": 1, "amount": 500}'
 fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json
 fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "input", Usage: "the process's input as `JSON`, or @FILE, or - for standard input (default: all defaults)"},
-			&cli.StringFlag{Name: "results", Usage: "what programs give, from `FILE`"},
-			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; may be there for several nodes"},
-			&cli.StringFlag{Name: "process", Usage: "of several in the file, run process `NAME[@VERSION]`"},
+			&cli.StringFlag{Name: "input", Usage: "the process's input as `JSON`, @FILE, or - for standard input (default: all defaults)"},
+			&cli.StringFlag{Name: "results", Usage: "take the results of programs from `FILE`"},
+			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; can be repeated"},
+			&cli.StringFlag{Name: "process", Usage: "run process `NAME[@VERSION]` of a file with several"},
 			shared.OutputFlag(),
 		},
 		Action: run,
@@ -53,7 +53,7 @@ func run(c *cli.Context) error {
 	}
 	file, input, results := c.Args().First(), c.String("input"), c.String("results")
 	if readsStdin(file, input, results) > 1 {
-		return shared.Usagef("standard input can be read once: of FILE, --input and --results only one can be -")
+		return shared.Usagef("standard input can be read only once: only one of FILE, --input and --results can be -")
 	}
 	s, err := loadWhole(c, file)
 	if err != nil {

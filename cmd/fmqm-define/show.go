@@ -16,13 +16,13 @@ import (
 func showCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "show",
-		Usage:     "show the process tables that the nodes would get",
+		Usage:     "show the process tables of a definition",
 		ArgsUsage: "FILE",
-		Description: `The columns are those of process tables in the literature: the process, the
-activity, its incoming and outgoing control connectors (CC) and data connectors
-(DC) with their conditions. Q_A,0 is the queue of process 0 at node A. Below stand
-the activities elsewhere that the node resolves on their nodes' behalf when they are
-on a dead path, and which nodes may do so for connectors that lead here.`,
+		Description: `Shows the table that each node would get, with the columns that the literature uses: the
+process, the activity, its incoming and outgoing control connectors (CC) and data
+connectors (DC), and their conditions. Q_A,0 is the queue of process 0 at node A. Below
+each table stand the activities of other nodes that this node skips on their behalf when
+they are on a dead path, and the nodes that may do the same for activities of this node.`,
 		UsageText: `fmqm-define show purchase-order.yaml
 fmqm-define show purchase-order.yaml --node B
 fmqm-define show --node B purchase-order.yaml -o json`,
@@ -80,7 +80,7 @@ func (s *source) show(c *cli.Context, node string, one bool) (*definition.Shown,
 		slices.Sort(nodes)
 		return nil, &shared.Error{
 			Exit: shared.ExitNotFound,
-			Text: fmt.Sprintf("no table is for node %q: there are tables for %s", node, strings.Join(slices.Compact(nodes), ", ")),
+			Text: fmt.Sprintf("no table for node %q: there are tables for %s", node, strings.Join(slices.Compact(nodes), ", ")),
 		}
 	}
 	return shown, nil
@@ -90,7 +90,7 @@ func schemaCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "schema",
 		Usage: "print the JSON Schema of definitions, for editors",
-		Description: `With it an editor completes and checks definitions while they are written. Most
+		Description: `With the schema an editor completes and checks definitions as you write. Most editors
 understand this line at the top of a file, with the path of the schema:
 # yaml-language-server: $schema=fmqm.schema.json`,
 		UsageText: `fmqm-define schema > fmqm.schema.json`,

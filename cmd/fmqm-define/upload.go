@@ -22,15 +22,15 @@ func uploadCommand() *cli.Command {
 		Name:      "upload",
 		Usage:     "compile definitions and send each node its tables",
 		ArgsUsage: "FILE...",
-		Description: `The node at ADDR gets its own tables and passes the others on. First it says what
-changes at which node; then the tables are sent, unless a node refuses one: then
-none is, of any file. For each node and process the report says stored, queued (it was not heard from yet, and
-gets its table when it is), unchanged or refused, and why. It ends with 0 if no
-table was refused, and with 4 if one was.
+		Description: `The node at ADDR takes its own tables and passes the others on. The command first shows
+the plan: what changes at which node. Then it sends the tables. If a node refuses one
+table, no table of any file is sent. The report says for each node and process: stored,
+queued (the node is unreachable, and gets its table when it is back), unchanged, or
+refused with the reason. The exit code is 4 if a table was refused, else 0.
 
-Every table is signed, so that nodes can insist on who defines what they run
-(` + "`definers`" + ` in their configurations), with the key of --key, else with the user's
-own, ~/.config/fmqm/definer.key, which is made if it is not there; see keygen.`,
+Every table is signed, so that a node can check who defines what it runs
+(` + "`definers`" + ` in its configuration). The key is that of --key, or else your own,
+~/.config/fmqm/definer.key, which the first upload makes; see keygen.`,
 		UsageText: `fmqm-define upload purchase-order.yaml --to http://127.0.0.1:7411
 fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
 fmqm-define upload processes/*.yaml --plan
@@ -38,11 +38,11 @@ fmqm-define upload --allow-new-node purchase-order.yaml
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
 			shared.ToFlag(),
-			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that no node has a link to yet: they wait until one has"},
+			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that nobody has a link to; they wait until somebody has"},
 			&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
 			tableFormatFlag(),
-			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign: for nodes of versions that read no signed tables"},
-			&cli.BoolFlag{Name: "plan", Usage: "say what would change, and change nothing"},
+			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign, for nodes too old to read signed tables"},
+			&cli.BoolFlag{Name: "plan", Usage: "show what would change, and change nothing"},
 			shared.TimeoutFlag(),
 			shared.OutputFlag(),
 		}, shared.CertificateFlags()...),
@@ -85,7 +85,7 @@ func upload(c *cli.Context) error {
 	done, err := send(c, client, request, "uploading")
 	if err != nil {
 		if api.MayHaveHappened(err) {
-			shared.Talk(c, "the upload may have been done all the same; it is safe to repeat")
+			shared.Talk(c, "the upload may have happened anyway: repeat it, which is safe")
 		}
 		return fmt.Errorf("upload: %w", err)
 	}
@@ -136,9 +136,9 @@ func askPlan(c *cli.Context, client *api.Client, sources []*source, key ed25519.
 		r.Tables = append(r.Tables, tables...)
 	}
 	if size > api.MaxUpload {
-		return r, plan, shared.Failedf("the tables take %s together, and an upload %s: name fewer files at once", shared.Bytes(int64(size)), shared.Bytes(api.MaxUpload))
+		return r, plan, shared.Failedf("the tables have %s in all, and one upload takes %s: upload fewer files at once", shared.Bytes(int64(size)), shared.Bytes(api.MaxUpload))
 	}
-	if plan, err = send(c, client, r, "asking what would change"); err != nil {
+	if plan, err = send(c, client, r, "asking the nodes what would change"); err != nil {
 		err = fmt.Errorf("plan the upload: %w", err)
 	}
 	return r, plan, err
@@ -203,7 +203,7 @@ func planLine(l api.UploadNode) string {
 		api.PlanAdd:       "gets",
 		api.PlanUnchanged: "has",
 		api.PlanRefuse:    "refuses",
-		api.PlanUnknown:   "did not answer, and is sent",
+		api.PlanUnknown:   "will get",
 	}[l.Plan]
 	line := fmt.Sprintf("%s %s %s", l.Node, what, l.Process)
 	if l.Reason != "" {
@@ -240,10 +240,10 @@ func report(p *shared.Printer, nodes []api.UploadNode) error {
 func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
-		Usage: "list the processes that a node has tables of",
-		Description: `STARTS are the nodes where an instance may be started. DEFINER is the beginning of the
-key of who signed the table, as it stands in ` + "`definers`" + ` of configurations, or - if
-nobody did.`,
+		Usage: "list the processes that a node has",
+		Description: `STARTS names the nodes where an instance may start. DEFINER is the beginning of the key
+that signed the table, as in ` + "`definers`" + ` of configurations, or - if
+the table is not signed.`,
 		UsageText: `fmqm-define list --to http://127.0.0.1:7411
 fmqm-define list -o jsonl`,
 		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
