@@ -37,6 +37,7 @@ type flattening struct {
 	ctx    context.Context //nolint:containedctx // of the call, for what Badger calls back
 	left   int             // steps
 	began  time.Time       // the last step; zero before the first
+	ended  chan struct{}   // closed when Flatten has returned, and the engine's own compactions go on
 }
 
 // errLeft is thrown through Flatten to leave it between two steps.
@@ -62,7 +63,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 		return fmt.Errorf("compact: %w", err)
 	}
 	defer e.leave()
-	f := &flattening{engine: e, ctx: ctx, left: 10 + compactSteps*len(e.db.Tables())}
+	f := &flattening{engine: e, ctx: ctx, left: 10 + compactSteps*len(e.db.Tables()), ended: make(chan struct{})}
 	if !f.awaitFlush() {
 		return ctx.Err()
 	}
@@ -70,7 +71,10 @@ func (e *Engine) Compact(ctx context.Context) error {
 		return nil // another one is under way
 	}
 	done := make(chan error, 1)
-	go func() { done <- f.run() }()
+	go func() {
+		defer close(f.ended)
+		done <- f.run()
+	}()
 	select {
 	case err := <-done:
 		e.flattening.Store(nil)
@@ -78,7 +82,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 			return e.fail(fmt.Errorf("compact: %w", hide(err)))
 		}
 		return ctx.Err()
-	case <-e.broken: // it may never end
+	case <-e.broken: // it may never end, and what Close finds broken is not closed under it
 		return fmt.Errorf("compact: %w", e.broke())
 	}
 }

@@ -61,6 +61,9 @@ func abandon(t *testing.T, e *Engine) {
 		t.Errorf("closed with %v", err)
 	}
 	close(e.released)
+	if f := e.flattening.Load(); f != nil { // it starts the engine's own compactions again, as it ends
+		<-f.ended
+	}
 	if err := e.db.Close(); err != nil {
 		t.Error(err)
 	}
