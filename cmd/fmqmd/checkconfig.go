@@ -20,10 +20,10 @@ const connectLimit = 10 * time.Second
 func checkConfigCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:      "check-config",
-		Usage:     "check a configuration file, and with --connect the links that it describes",
+		Usage:     "check a configuration file, and with --connect its links",
 		ArgsUsage: "FILE",
-		Description: "Reports everything that is wrong with it, each with its place and a remedy; and warns of what is\nopen, and of programs, users and secrets that are not on this machine. Exit code 0 if nothing\nis wrong, whatever it warns of, 1 otherwise. With --connect it then tries each link, all at once and for at\n" +
-			"most 10 s, and says what it found; it takes nothing from a queue and sends no message to\na site. Run it as the daemon's user, who can read its keys and passwords.",
+		Description: "Reports each error with its place and a remedy. Warns of what is open to others, and of\nprograms, users and secrets that are missing on this machine. The exit code is 1 if there is an\nerror, else 0, also with warnings. With --connect it also tries all links, at once and for at\n" +
+			"most 10 s, and says what it found. It takes nothing from a queue and sends no message to a site.\nRun it as the daemon's user, who can read the keys and passwords.",
 		UsageText: "fmqmd check-config /etc/fmqm/fmqmd.yaml\nfmqmd check-config /etc/fmqm/fmqmd.yaml -o json\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect -o json",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "connect", Usage: "try each link, and say what was found"},
@@ -115,7 +115,7 @@ func (f *findings) load(file string) (*config.Config, error) {
 			f.warn(config.Problem{Where: conf.Path, What: open})
 		}
 	} else if !f.asJSON {
-		cli.Talk(f.c, "checked as root, who may do more than the daemon: to see what the daemon and its programs find, run it as the daemon's user: runuser -u fmqm -- fmqmd check-config %s", file)
+		cli.Talk(f.c, "this check ran as root, who may do more than the daemon: run it as the daemon's user to see what the daemon will see: runuser -u fmqm -- fmqmd check-config %s", file)
 	}
 	for _, p := range conf.Lacks() {
 		f.warn(p)
@@ -162,7 +162,7 @@ func printFound(c *ucli.Context, p *cli.Printer, found []daemon.Found) error {
 	case n > 0:
 		return cli.Failedf("%d of %d checks failed", n, len(found))
 	case len(found) == 0:
-		cli.Talk(c, "there are no links to try: see links in the configuration")
+		cli.Talk(c, "there are no links to try: the configuration has no `links`")
 	}
 	return nil
 }

@@ -38,13 +38,13 @@ func demoCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "demo",
 		Usage: "see it work: four sites, one order, one power cut",
-		Description: "Starts four sites in this process, on stores in a temporary directory, sends an order over\n" +
-			"them, kills one site in the middle and brings it back. Takes some seconds. The sites talk\n" +
-			"directly, or with --broker through a RabbitMQ: they have certificates then, and leave the\n" +
+		Description: "Starts four sites in this process, with stores in a temporary directory. Sends an order through\n" +
+			"them, kills one site in the middle, and brings it back. This takes some seconds. The sites talk\n" +
+			"directly, or with --broker through a RabbitMQ. With a broker they use certificates, and leave the\n" +
 			"queues fmqm.A to fmqm.D in its virtual host.",
 		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo\nfmqmd demo --broker amqp://localhost/fmqm-demo",
 		Flags: append([]ucli.Flag{
-			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and leave it there"},
+			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and keep it"},
 		}, demoBrokerFlags()...),
 		Action: runDemo,
 	}
@@ -76,7 +76,7 @@ func cleared(dir string, failed error) error {
 	if _, err := os.Stat(log); failed == nil || err != nil {
 		return errors.Join(failed, os.RemoveAll(dir))
 	}
-	return fmt.Errorf("%w: read what the sites say in %s, and remove %s then", failed, log, dir)
+	return fmt.Errorf("%w: read the logs of the sites in %s, then remove %s", failed, log, dir)
 }
 
 // demo is the play: its sites, and the stage on which they are seen.
@@ -93,7 +93,7 @@ type demo struct {
 func (d *demo) play(ctx context.Context, kept bool) error {
 	d.stage.title("Four sites, each with its own store. No database and no head office between them.")
 	if d.broker.url != "" {
-		d.stage.say("Their messages go through the broker %s, which is trusted with nothing.", d.broker.host)
+		d.stage.say("Their messages go through the broker %s, which they do not trust.", d.broker.host)
 	}
 	if err := d.open(ctx); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 	if err := d.until(ctx, "credit at B to run", func(s api.Status) bool { return stateOf(s, "credit") == api.ActivityRunning }); err != nil {
 		return err
 	}
-	d.stage.title("Power cut at B, in the middle of its program. The other sites go on with what they have.")
+	d.stage.title("Power cut at B, in the middle of its program. The other sites go on with their work.")
 	if err := d.daemons["B"].Kill(); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 	if err := d.tellWaiting(ctx); err != nil {
 		return err
 	}
-	d.stage.title("B is back. It reads its queues: the order is still there, so the program runs again, under the same key.")
+	d.stage.title("B is back. The order is still in its queues, so the program runs again, under the same key.")
 	if err := d.start("B"); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (d *demo) upload(ctx context.Context) error {
 
 // connected waits until all sites hear one another.
 func (d *demo) connected(ctx context.Context) error {
-	return d.poll(ctx, "the sites to find one another", func() (bool, error) {
+	return d.poll(ctx, "the sites to connect", func() (bool, error) {
 		for _, one := range d.daemons {
 			nodes, err := one.Node.Nodes(ctx)
 			if err != nil {

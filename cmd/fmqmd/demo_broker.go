@@ -31,9 +31,9 @@ type demoBroker struct {
 
 func demoBrokerFlags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.StringFlag{Name: "broker", Usage: "carry the messages through the RabbitMQ at `URL`, in a virtual host of the demo's own"},
-		&ucli.StringFlag{Name: "broker-password", Usage: "`FILE` with the password of the user in URL (a broker on this machine lets guest in without)"},
-		&ucli.StringFlag{Name: "broker-ca", Usage: "`FILE` of the authority of the broker's certificate (default: the system's)"},
+		&ucli.StringFlag{Name: "broker", Usage: "send the messages through the RabbitMQ at `URL`, in a virtual host for the demo alone"},
+		&ucli.StringFlag{Name: "broker-password", Usage: "`FILE` with the password of the user in URL (not needed for guest at a broker on this machine)"},
+		&ucli.StringFlag{Name: "broker-ca", Usage: "`FILE` of the authority that signed the broker's certificate (default: the system's)"},
 	}
 }
 
@@ -47,7 +47,7 @@ func demoBrokerOf(c *ucli.Context) (demoBroker, error) {
 		case given == "":
 			continue
 		case b.url == "":
-			return b, cli.Usagef("--%s without --broker: say where the broker is", name)
+			return b, cli.Usagef("--%s needs --broker: write where the broker is", name)
 		}
 		path, err := filepath.Abs(given)
 		if err != nil {
@@ -57,10 +57,10 @@ func demoBrokerOf(c *ucli.Context) (demoBroker, error) {
 	}
 	u, err := url.Parse(b.url)
 	if err != nil {
-		return b, cli.Usagef("--broker: that is no address: write amqp://USER@HOST/VHOST")
+		return b, cli.Usagef("--broker: this is not an address: write amqp://USER@HOST/VHOST")
 	}
 	if _, has := u.User.Password(); has {
-		return b, cli.Usagef("--broker: everybody on this machine can read a command line: write the password into a file, and --broker-password FILE")
+		return b, cli.Usagef("--broker: the address has a password, and everybody on this machine can read a command line: write the password into a file and name it with --broker-password FILE")
 	}
 	b.host, b.guest = u.Host, u.Scheme == "amqp" && u.User.Username() == "" && b.password == ""
 	if b.guest {

@@ -138,7 +138,7 @@ func (s *stage) record(site string, r queue.AuditRecord) {
 		s.counts.dead++
 		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is skipped: a dead path"))
 	case queue.EventPassed:
-		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is on a dead path, which passes around its site"))
+		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is on a dead path that passes around its site"))
 	case queue.EventIterated:
 		s.at(site, s.style.Busy("↻"), fmt.Sprintf("%s: exit condition FALSE (_RC %d), once more", activity, r.RC))
 	case queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventStopped, queue.EventDropped:
@@ -221,10 +221,10 @@ func (s *stage) result(status api.Status) {
 func (s *stage) epilogue(dir string, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.print("\n%s", s.style.Strong("What you have seen"))
+	s.print("\n%s", s.style.Strong("What you saw"))
 	s.print(`  One process instance over four sites: %d messages between activities, %d dead path skipped.
-  Each site keeps what it needs in its own queues; a step's end is one transaction there.
-  Site B was killed in the middle: nothing was lost, nothing was asked of a head office.`, s.counts.messages, s.counts.dead)
+  Each site keeps what it needs in its own queues. The end of a step is one transaction there.
+  Site B was killed in the middle: nothing was lost, and no site asked a head office.`, s.counts.messages, s.counts.dead)
 	s.print("\n%s", s.style.Strong("What to type next"))
 	s.print(`  bin/fmqm-define check examples/purchase-order/purchase-order.yaml     the process that you saw
   bin/fmqm-define show examples/purchase-order/purchase-order.yaml      its table at each site

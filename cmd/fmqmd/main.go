@@ -20,9 +20,9 @@ func Main(args []string, s cli.Streams) int {
 func app() *ucli.App {
 	return &ucli.App{
 		Name:  "fmqmd",
-		Usage: "the node daemon of FMQM: runs the activities of this site, and talks to the other sites",
-		Description: "One daemon runs at each site, with its own store. Definitions come from fmqm-define,\n" +
-			"work is started and looked at with fmqm.",
+		Usage: "the node daemon of FMQM: runs the activities of this site and talks to the other sites",
+		Description: "One daemon runs at each site, with its own store. fmqm-define uploads definitions; fmqm starts\n" +
+			"work and shows it.",
 		UsageText: "fmqmd demo\nfmqmd run --config /etc/fmqm/fmqmd.yaml",
 		Commands: []*ucli.Command{
 			runCommand(), demoCommand(), checkConfigCommand(), reloadCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),

@@ -113,7 +113,7 @@ func (m *manager) reloading() {
 func (m *manager) reloaded(err error) {
 	status := "STATUS=running"
 	if err != nil {
-		status = "STATUS=the configuration that was read last is not taken up: see the log"
+		status = "STATUS=the last configuration was not taken up: see the log"
 	}
 	m.say(daemon.SdNotifyReady, status)
 }

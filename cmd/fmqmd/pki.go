@@ -19,11 +19,11 @@ const defaultPKI = "/etc/fmqm/pki"
 func pkiCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "pki", Usage: "make certificates for sites and operators",
-		Description: "A small authority for sites that have none: init makes it, on one machine. A site makes its\n" +
-			"key itself with request, and the authority makes a certificate for it with sign; or issue\n" +
-			"makes both at the authority. renew makes certificates again that end soon; show says what a\n" +
-			"certificate is for, and deny calls it back. Whoever has the authority's key, ca.key, can be any site: keep it where\n" +
-			"few can read it, and back it up.",
+		Description: "A small certificate authority for the sites. init makes it, on one machine. A site makes its own\n" +
+			"key with request, and the authority signs a certificate for it with sign. issue makes key and\n" +
+			"certificate together at the authority. renew renews certificates that expire soon. show prints\n" +
+			"what a certificate is for. deny prints the lines that revoke one. Whoever has the authority's\n" +
+			"key, ca.key, can pose as any site: keep it where few can read it, and back it up.",
 		UsageText:   "fmqmd pki init\nfmqmd pki request --name B\nfmqmd pki sign --name B node-B.csr\nfmqmd pki renew /etc/fmqm/pki/*-*.crt",
 		Subcommands: []*ucli.Command{pkiInitCommand(), pkiRequestCommand(), pkiSignCommand(), pkiIssueCommand(), pkiRenewCommand(), pkiShowCommand(), pkiDenyCommand()},
 	}
@@ -40,13 +40,13 @@ func pkiForceFlag(what string) ucli.Flag {
 func pkiInitCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "init", Usage: "make an authority for the sites",
-		Description: fmt.Sprintf("Writes %s, which all sites get, and %s, which stays where it is. The authority is valid\n"+
+		Description: fmt.Sprintf("Writes %s for all sites, and %s, which never leaves this machine. The authority is valid\n"+
 			"for %d years.", identity.CACertificate, identity.CAKey, identity.CAYears),
 		UsageText: "fmqmd pki init\nfmqmd pki init --dir /root/fmqm-pki --name 'Example Inc. sites'",
 		Flags: []ucli.Flag{
 			pkiDirFlag(),
-			&ucli.StringFlag{Name: "name", Value: "fmqm sites", Usage: "`NAME` that is shown in all that it signs (default: fmqm sites)"},
-			pkiForceFlag("replace an authority that is there: all that it signed is worthless then"),
+			&ucli.StringFlag{Name: "name", Value: "fmqm sites", Usage: "`NAME` of the authority, shown in its certificates (default: fmqm sites)"},
+			pkiForceFlag("replace an existing authority; all certificates that it signed become worthless"),
 			cli.OutputFlag(),
 		},
 		Action: func(c *ucli.Context) error {
@@ -72,15 +72,15 @@ func pkiInitCommand() *ucli.Command {
 func pkiIssueCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "issue", Usage: "make a key and a certificate for a site, an operator or a broker", ArgsUsage: "[NODE]",
-		Description: fmt.Sprintf("Writes a key and a certificate for the site NODE, valid for %d days, with --operator for somebody\n"+
-			"who asks sites over the network, valid for %d days, or with --server for a broker, which is no\n"+
-			"site, valid for %d days. Sites know each other by their names, wherever they are; operators call\n"+
-			"them at addresses, which --host puts into the certificate. The key is made here and has to be\n"+
-			"carried to where it is used: with `fmqmd pki request` it never leaves that machine.", identity.NodeDays, identity.OperatorDays, identity.ServerDays),
+		Description: fmt.Sprintf("Writes a key and a certificate for the site NODE (valid for %d days), with --operator for somebody\n"+
+			"who asks sites over the network (valid for %d days), or with --server for a broker, which is not\n"+
+			"a site (valid for %d days). Sites know each other by name, wherever they are. Operators call a\n"+
+			"site at an address: --host puts the address into the certificate. You have to carry the key to\n"+
+			"the machine that uses it; with `fmqmd pki request` the key never leaves that machine.", identity.NodeDays, identity.OperatorDays, identity.ServerDays),
 		UsageText: "fmqmd pki issue A\nfmqmd pki issue B --host b.example.org --host 192.0.2.7\nfmqmd pki issue --operator ann@example.org\nfmqmd pki issue --server broker.example.org",
 		Flags: []ucli.Flag{
 			pkiDirFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiServerFlag(),
-			pkiForceFlag("replace the files of an earlier one"),
+			pkiForceFlag("replace the existing files"),
 			cli.OutputFlag(),
 		},
 		Action: pkiIssue,
@@ -88,7 +88,7 @@ func pkiIssueCommand() *ucli.Command {
 }
 
 func pkiHostFlag() ucli.Flag {
-	return &ucli.StringSliceFlag{Name: "host", Usage: "`NAME` or address under which operators call the site, or sites the broker; may be repeated"}
+	return &ucli.StringSliceFlag{Name: "host", Usage: "`NAME` or address at which operators call the site, or sites call the broker; can be repeated"}
 }
 
 func pkiDaysFlag() ucli.Flag {
@@ -96,11 +96,11 @@ func pkiDaysFlag() ucli.Flag {
 }
 
 func pkiOperatorFlag() ucli.Flag {
-	return &ucli.StringFlag{Name: "operator", Usage: "for the operator `NAME`, and not for a site"}
+	return &ucli.StringFlag{Name: "operator", Usage: "for the operator `NAME`, not for a site"}
 }
 
 func pkiServerFlag() ucli.Flag {
-	return &ucli.StringFlag{Name: "server", Usage: "for the broker at `HOST`, its name or address, which is no site"}
+	return &ucli.StringFlag{Name: "server", Usage: "for the broker at `HOST` (a name or an address), not for a site"}
 }
 
 // pkiName gives whom a certificate is for: node is the name of a site, or empty.
@@ -117,7 +117,7 @@ func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
 	}
 	switch {
 	case len(names) != 1:
-		return identity.Name{}, cli.Usagef("pki %s: write %s, --operator NAME or --server HOST, one of them: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
+		return identity.Name{}, cli.Usagef("pki %s: write one of %s, --operator NAME and --server HOST: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
 	case c.IsSet("days") && c.Int("days") < 1:
 		return identity.Name{}, cli.Usagef("--days %d: write 1 or more", c.Int("days"))
 	}
@@ -158,13 +158,13 @@ func pkiNext(c *ucli.Context, issued identity.Issued, key string) {
 	}
 	switch issued.Name.Role {
 	case identity.RoleOperator:
-		cli.Talk(c, "Next: give %s to %s alone, who then asks with\n"+
+		cli.Talk(c, "Next: give %s to %s and to nobody else. To ask a site, set\n"+
 			"    export FMQM_CERT=%s FMQM_KEY=%s FMQM_CA=%s\n"+
 			"    fmqm nodes --to https://HOST:7411", files, issued.Name.Name, certificate, key, identity.CACertificate)
 	case identity.RoleServer:
-		cli.Talk(c, "Next: copy %s to %s, and name them in rabbitmq.conf as ssl_options: see docs/links.md", files, issued.Name.Name)
+		cli.Talk(c, "Next: copy %s to %s, and name them in rabbitmq.conf under ssl_options: see docs/links.md", files, issued.Name.Name)
 	default:
-		cli.Talk(c, "Next: copy %s to /etc/fmqm of site %s, and let nobody but the daemon's user read the key\n"+
+		cli.Talk(c, "Next: copy %s to /etc/fmqm at site %s; only the daemon's user may read the key\n"+
 			"    install -o fmqm -g fmqm -m 600 %s /etc/fmqm/\n"+
 			"and write into its fmqmd.yaml\n"+
 			"    identity: {certificate: %s, key: %s, ca: %s}", files, issued.Name.Name, key, certificate, key, identity.CACertificate)
@@ -206,7 +206,7 @@ func printIssued(printer *cli.Printer, i identity.Issued) error {
 	return printer.Object(issuedFiles{kind, i.Name.Name, i.Certificate, i.Key, i.CA, i.Expires.UTC()}, func(w io.Writer) error {
 		secret := ""
 		if i.Key != "" {
-			secret = i.Key + ": to be kept secret\n"
+			secret = i.Key + ": keep it secret\n"
 		}
 		_, err := fmt.Fprintf(w, "%s\n%svalid until %s\n", i.Certificate, secret, i.Expires.UTC().Format(time.DateOnly))
 		return err

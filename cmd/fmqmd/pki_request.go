@@ -19,16 +19,16 @@ func pkiNodeFlag() ucli.Flag {
 
 func pkiRequestCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "request", Usage: "make a key, and a request for a certificate of it",
-		Description: "Run it where the certificate will be used: the key is made there and never leaves that\n" +
-			"machine. It writes node-NODE.key, which is secret, and node-NODE.csr, which is not: bring that to\n" +
-			"whoever has the authority, who signs it with `fmqmd pki sign`. For a new key beside the old one,\n" +
-			"use another --dir; with --force the old one is replaced at once.",
+		Name: "request", Usage: "make a key and a request for its certificate",
+		Description: "Run it on the machine that will use the certificate: the key never leaves it. The command writes\n" +
+			"node-NODE.key, which is secret, and node-NODE.csr, which is not. Bring the request to the\n" +
+			"authority, who signs it with `fmqmd pki sign`. For a new key beside the old one, use another\n" +
+			"--dir. --force replaces the old key at once.",
 		UsageText: "fmqmd pki request --name B\nfmqmd pki request --name B --host b.example.org --dir /etc/fmqm\nfmqmd pki request --operator ann@example.org",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "dir", Value: ".", Usage: "`DIR` that the files are written to (default: the working directory)"},
+			&ucli.StringFlag{Name: "dir", Value: ".", Usage: "`DIR` for the files (default: the working directory)"},
 			pkiNodeFlag(), pkiHostFlag(), pkiOperatorFlag(), pkiServerFlag(),
-			pkiForceFlag("replace the files of an earlier one"),
+			pkiForceFlag("replace the existing files"),
 			cli.OutputFlag(),
 		},
 		Action: func(c *ucli.Context) error {
@@ -45,13 +45,13 @@ func pkiRequestCommand() *ucli.Command {
 				return pkiError(err)
 			}
 			err = printer.Object(requestedFiles{string(name.Role), name.Name, r.Request, r.Key}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s\n%s: to be kept secret\n", r.Request, r.Key)
+				_, err := fmt.Fprintf(w, "%s\n%s: keep it secret\n", r.Request, r.Key)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			cli.Talk(c, "Next, at the authority, with what is in %s:  fmqmd pki sign %s %s", r.Request, nameArguments(name, c.StringSlice("host")), filepath.Base(r.Request))
+			cli.Talk(c, "Next, bring %s to the authority, and there:  fmqmd pki sign %s %s", r.Request, nameArguments(name, c.StringSlice("host")), filepath.Base(r.Request))
 			return nil
 		},
 	}
@@ -76,15 +76,15 @@ type requestedFiles struct {
 
 func pkiSignCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "sign", Usage: "make a certificate for a key that was made elsewhere", ArgsUsage: "REQUEST",
-		Description: fmt.Sprintf("Signs what `fmqmd pki request` wrote. You say whom it is for, and with --host under which names\n"+
-			"that site is called: nothing is taken from the request but its key, and one that asks for more is\n"+
-			"refused. A site's certificate is valid for %d days, an operator's for %d, a broker's for %d. A key\n"+
-			"that the file %s beside the authority's has the fingerprint of gets none.", identity.NodeDays, identity.OperatorDays, identity.ServerDays, identity.DenyFile),
+		Name: "sign", Usage: "sign a request: make a certificate for a key of another machine", ArgsUsage: "REQUEST",
+		Description: fmt.Sprintf("Signs a request that `fmqmd pki request` wrote. You say whom the certificate is for, and with\n"+
+			"--host at which names that site is called. Only the key comes from the request; a request that\n"+
+			"asks for more is refused. A site's certificate is valid for %d days, an operator's for %d, a\n"+
+			"broker's for %d. A key on the deny list, the file %s beside the authority's, gets no certificate.", identity.NodeDays, identity.OperatorDays, identity.ServerDays, identity.DenyFile),
 		UsageText: "fmqmd pki sign --name B node-B.csr\nfmqmd pki sign --name B --host b.example.org node-B.csr\nfmqmd pki sign --operator ann@example.org operator-ann@example.org.csr",
 		Flags: []ucli.Flag{
 			pkiDirFlag(), pkiNodeFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiServerFlag(),
-			pkiForceFlag("replace the certificate of an earlier one"),
+			pkiForceFlag("replace the existing certificate"),
 			cli.OutputFlag(),
 		},
 		Action: func(c *ucli.Context) error {
@@ -111,15 +111,15 @@ func pkiSignCommand() *ucli.Command {
 
 func pkiRenewCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "renew", Usage: "make certificates again that end soon", ArgsUsage: "FILE...",
-		Description: "For each certificate in FILE that the authority has signed and that has less than a third of\n" +
-			"its life left, a new one for the same name, hosts and key takes its place in FILE; others stay as\n" +
-			"they are, so that it can be run every day. Put the new one in place at the site, and reload the\n" +
-			"daemon; the key stays. Who may have lost a key needs a new one: see `fmqmd pki request`.",
+		Name: "renew", Usage: "renew certificates that expire soon", ArgsUsage: "FILE...",
+		Description: "Renews each certificate in FILE that the authority signed and that has less than a third of its\n" +
+			"life left. The new one has the same name, hosts and key, and replaces the old one in FILE. Others\n" +
+			"stay as they are, so you can run this every day. Install the new certificate at the site and\n" +
+			"reload the daemon. A key that may be lost needs a new key: see `fmqmd pki request`.",
 		UsageText: "fmqmd pki renew /etc/fmqm/pki/*-*.crt\nfmqmd pki renew --all /etc/fmqm/pki/node-B.crt",
 		Flags: []ucli.Flag{
 			pkiDirFlag(), pkiDaysFlag(),
-			&ucli.BoolFlag{Name: "all", Usage: "also those that have more of their life left"},
+			&ucli.BoolFlag{Name: "all", Usage: "renew also those that do not expire soon"},
 			cli.OutputFlag(),
 		},
 		Action: pkiRenew,

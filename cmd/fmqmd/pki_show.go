@@ -26,8 +26,8 @@ type shownCertificate struct {
 
 func pkiShowCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "show", Usage: "say what certificates are for, and until when", ArgsUsage: "FILE...",
-		Description: "For each certificate: whom it is for, who signed it, until when it is valid, and its SHA-256\nfingerprint, which a deny list can have; -o json shows that of its key, too. It judges nothing;\na file without certificates is an error.",
+		Name: "show", Usage: "show for whom certificates are, and until when", ArgsUsage: "FILE...",
+		Description: "Prints for each certificate whom it is for, who signed it, until when it is valid, and its\nSHA-256 fingerprint, for a deny list. -o json also shows the fingerprint of its key. Nothing is\nverified. A file without certificates is an error.",
 		UsageText:   "fmqmd pki show /etc/fmqm/node-A.crt /etc/fmqm/ca.crt\nfmqmd pki show -o jsonl /etc/fmqm/node-A.crt",
 		Flags:       []ucli.Flag{cli.OutputFlag()},
 		Action: func(c *ucli.Context) error {
@@ -72,11 +72,11 @@ func showRow(list *cli.List, s identity.Shown, now time.Time) error {
 
 func pkiDenyCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "deny", Usage: "print the lines of a deny list that call certificates back", ArgsUsage: "FILE...",
-		Description: "For each certificate: its SHA-256 fingerprint, and that of its key, which calls back all\n" +
-			"certificates for that key, also those that are made of it later. Append them to the file that\n" +
+		Name: "deny", Usage: "print the lines of a deny list that revoke certificates", ArgsUsage: "FILE...",
+		Description: "Prints for each certificate its SHA-256 fingerprint and that of its key. The key's line revokes\n" +
+			"all certificates for that key, also later ones. Append the lines to the file that\n" +
 			"`deny` in `identity` of every site names, and to the file " + identity.DenyFile + " beside the authority's, and reload the\n" +
-			"daemons: links and requests of who has them end.",
+			"daemons. They then end the links and requests of whoever holds such a certificate.",
 		UsageText: "fmqmd pki deny /etc/fmqm/pki/node-B.crt\nfmqmd pki deny /etc/fmqm/pki/node-B.crt >>/etc/fmqm/deny",
 		Action: func(c *ucli.Context) error {
 			for _, file := range c.Args().Slice() {

@@ -14,10 +14,10 @@ import (
 func reloadCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "reload",
-		Usage: "have the running daemon read its configuration again, and say what it thinks of it",
-		Description: "Does what SIGHUP does: programs, peers, limits, definers, operators and certificates are taken up, or\n" +
-			"nothing if something is wrong; exit code 1 then, with what is wrong. It asks the daemon on its local\n" +
-			"socket, since only the daemon sees its configuration as it will use it, with its keys and credentials.",
+		Usage: "let the running daemon read its configuration again, and show errors",
+		Description: "Does what SIGHUP does: the daemon takes up programs, peers, limits, definers, operators and\n" +
+			"certificates. If there is an error it takes up nothing, and the exit code is 1. The command asks\n" +
+			"the daemon at its local socket, because only the daemon can read its keys and credentials.",
 		UsageText: "fmqmd reload\nfmqmd reload --to unix:/run/fmqm-B/fmqmd.sock",
 		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag()},
 		Action: func(c *ucli.Context) error {

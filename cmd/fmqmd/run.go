@@ -24,8 +24,8 @@ func runCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "run",
 		Usage: "run the daemon",
-		Description: "Runs until SIGTERM or SIGINT: then programs that run may finish for 10 s; a second\n" +
-			"signal stops at once, which loses nothing. SIGHUP rereads programs, peers and limits.",
+		Description: "Runs until SIGTERM or SIGINT. Then running programs have 10 s to finish. A second signal stops\n" +
+			"at once and loses nothing. SIGHUP reads programs, peers and limits again.",
 		UsageText: "fmqmd run --config /etc/fmqm/fmqmd.yaml\nfmqmd run --config a.yaml --data /tmp/a --listen 127.0.0.1:7411 --socket /tmp/a.sock",
 		Flags: append(configFlags(),
 			&ucli.StringFlag{Name: "log-format", Value: "auto", Usage: "`FORMAT` of the log: json, console, or auto: console on a terminal"},

@@ -21,8 +21,8 @@ import (
 func backupCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "backup", Usage: "write a verified backup of a running daemon's store", ArgsUsage: "DIR",
-		Description: "Asks the daemon on its local socket for everything that its store has, as it is at one moment,\n" +
-			"while work goes on; writes it to DIR/NODE-TIME.fmqmbackup and verifies it. Prints the file's name.",
+		Description: "Asks the daemon at its local socket for all records of its store at one moment, while work goes\n" +
+			"on. Writes them to DIR/NODE-TIME.fmqmbackup, verifies the file and prints its name.",
 		UsageText: "fmqmd backup /var/backups/fmqm\nfmqmd backup /var/backups/fmqm --to unix:/run/fmqm/fmqmd.sock",
 		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag(), cli.OutputFlag()},
 		Action:    backup,
@@ -56,7 +56,7 @@ func backup(c *ucli.Context) error {
 	}
 	info, err := verifyBackupFile(part)
 	if err != nil {
-		return cli.Failedf("backup: what was written does not verify: %v", err)
+		return cli.Failedf("backup: the file that was written is damaged: %v", err)
 	}
 	file := filepath.Join(dir, fmt.Sprintf("%s-%s.fmqmbackup", info.Node, time.Now().UTC().Format("20060102T150405Z")))
 	if err := os.Rename(part, file); err != nil {
@@ -97,9 +97,9 @@ func dataFlag() ucli.Flag {
 func restoreCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "restore", Usage: "make a new data directory from a backup", ArgsUsage: "FILE",
-		Description: "Fills a data directory that is empty or not there yet. The restored node is a new one to its\n" +
-			"peers: each link stops and says so, until an operator has compared, since what the node did after\n" +
-			"the backup is known to its peers and not to itself.",
+		Description: "Fills a data directory that is empty or missing. Its peers know what the node did after the\n" +
+			"backup, and the node does not. So the node has a new store to them: each link stops and says\n" +
+			"so, until an operator decides (fmqm rebuild).",
 		UsageText: "fmqmd restore /var/backups/fmqm/A-20261121T020000Z.fmqmbackup --data /var/lib/fmqm",
 		Flags:     []ucli.Flag{dataFlag()},
 		Action: func(c *ucli.Context) error {
@@ -136,9 +136,9 @@ func restore(file, dir string) (info queue.BackupInfo, err error) {
 
 func verifyCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "verify", Usage: "check every record of a store at rest, or a backup", ArgsUsage: "[FILE]",
-		Description: "Reads every record: checksums, contents, bodies, the running hashes of the links. Exit code 0 if\n" +
-			"nothing is wrong, 1 otherwise, with what is wrong. The daemon must not run on the directory.",
+		Name: "verify", Usage: "check every record of a stopped daemon's store, or of a backup", ArgsUsage: "[FILE]",
+		Description: "Reads every record: checksums, contents, bodies, the running hashes of the links. The exit code\n" +
+			"is 1 if something is wrong, else 0. The daemon must not run on the directory.",
 		UsageText: "fmqmd verify --data /var/lib/fmqm\nfmqmd verify /var/backups/fmqm/A-20261121T020000Z.fmqmbackup",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "data", Usage: "`DIR` of the store, as `data` in the configuration"},
@@ -197,7 +197,7 @@ func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err 
 		return out, err
 	}
 	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "MANIFEST" }) {
-		return out, fmt.Errorf("%s holds no store: name the directory that `data` in the configuration says", dir)
+		return out, fmt.Errorf("%s has no store: name the directory that is `data` in the configuration", dir)
 	}
 	engine, err := badger.Open(badger.Options{Dir: dir})
 	if err != nil {
@@ -209,8 +209,8 @@ func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err 
 
 func dumpCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "dump", Usage: "print every record of a store at rest",
-		Description: "One line for each record, in the order of the store; with -o jsonl all that is known of it.\nThe daemon must not run on the directory.",
+		Name: "dump", Usage: "print every record of a stopped daemon's store",
+		Description: "Prints one line for each record, in the order of the store; with -o jsonl all its fields.\nThe daemon must not run on the directory.",
 		UsageText:   "fmqmd dump --data /var/lib/fmqm -o jsonl",
 		Flags:       []ucli.Flag{dataFlag(), cli.OutputFlag()},
 		Action: func(c *ucli.Context) error {
