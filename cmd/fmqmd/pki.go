@@ -117,7 +117,7 @@ func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
 	}
 	switch {
 	case len(names) != 1:
-		return identity.Name{}, cli.Usagef("pki %s: write one of %s, --operator NAME and --server HOST: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
+		return identity.Name{}, cli.Usagef("pki %s: write one of these: %s, --operator NAME, --server HOST: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
 	case c.IsSet("days") && c.Int("days") < 1:
 		return identity.Name{}, cli.Usagef("--days %d: write 1 or more", c.Int("days"))
 	}
