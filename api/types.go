@@ -290,6 +290,10 @@ type UploadNode struct {
 	Plan    Plan   `json:"plan"`
 	Result  Result `json:"result,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+	// Network is the one that the table is signed for, and Expires until when it can be
+	// uploaded with that signature; empty: the signature says neither.
+	Network string    `json:"network,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // DefinitionsAnswer is what the node has tables of.
@@ -307,6 +311,10 @@ type Definition struct {
 	Activities []Place  `json:"activities"` // all of the process, with their nodes
 	// Definer is the public key of who signed the table, ed25519:BASE64; empty: nobody.
 	Definer string `json:"definer,omitempty"`
+	// Network is the one that it was signed for, and Expires until when it could be uploaded
+	// with that signature; empty: the signature says neither.
+	Network string    `json:"network,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // Place says where an activity lives.

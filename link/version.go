@@ -38,7 +38,7 @@ type Formats struct{ Frame, Message, Table Range }
 var reads = Formats{
 	Frame:   Range{MinVersion, MaxVersion},
 	Message: Range{1, message.FormatVersion},
-	Table:   Range{1, processtable.FormatVersion},
+	Table:   Range{1, processtable.EnvelopeFormat},
 }
 
 // unread says that an item waits because the peer does not read its format.

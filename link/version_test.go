@@ -164,13 +164,15 @@ func encoded(t *testing.T, format byte, kind message.Kind, body []byte) string {
 // upgraded it goes.
 func TestWhatThePeerCannotReadWaits(t *testing.T) {
 	table := []byte{0xa1, 1, 3} // format 3
+	envelope := append([]byte{0x86, 2, 0x58, 32}, make([]byte, 32)...)
 	marker := message.EncodeMarker(message.Marker{Reason: "enough"})
 	for name, tt := range map[string]struct {
 		payload string
 		want    string
 	}{
-		"message": {encoded(t, 3, message.KindMarker, marker), "site B reads message formats 1 to 1; what waits since item 2 is in format 3: upgrade B"},
-		"table":   {encoded(t, 1, message.KindTable, table), "site B reads table formats 1 to 1; what waits since item 2 is in format 3: upgrade B"},
+		"message":                    {encoded(t, 3, message.KindMarker, marker), "site B reads message formats 1 to 1; what waits since item 2 is in format 3: upgrade B"},
+		"table":                      {encoded(t, 1, message.KindTable, table), "site B reads table formats 1 to 1; what waits since item 2 is in format 3: upgrade B"},
+		"table signed for a network": {encoded(t, 1, message.KindTable, envelope), "site B reads table formats 1 to 1; what waits since item 2 is in format 3: upgrade B"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := versions(t, third, first)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fmqm/internal/cbor"
+	"fmqm/processtable"
 )
 
 // Formats gives the format version of an encoded message and, if it brings a process
@@ -23,7 +24,7 @@ func Formats(data []byte) (format, table uint32) {
 	if r.Err() != nil || h.Kind != KindTable {
 		return format, 0
 	}
-	return format, tableFormat(behindHead(data[r.Offset():]))
+	return format, uint32(processtable.ReaderOf(behindHead(data[r.Offset():])))
 }
 
 // behindHead gives what stands behind the head of a byte string.
@@ -36,18 +37,4 @@ func behindHead(data []byte) []byte {
 		head += 1 << (low - 24)
 	}
 	return data[min(head, len(data)):]
-}
-
-// tableFormat reads the first field of an encoded table, number 1: its format.
-func tableFormat(body []byte) uint32 {
-	r := cbor.NewReader(body)
-	f := r.Map()
-	if !f.Next() || f.Key != 1 {
-		return 0
-	}
-	v := f.Uint(math.MaxUint32)
-	if r.Err() != nil {
-		return 0
-	}
-	return uint32(v)
 }

@@ -430,6 +430,7 @@ func (n *Node) Definitions(context.Context) (api.DefinitionsAnswer, error) {
 		}
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
+			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter
 		}
 		a.Definitions = append(a.Definitions, d)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"fmqm/processtable"
 )
@@ -18,7 +19,20 @@ type Definers struct {
 	Known []Definer
 	// Required: a table without such a signature is refused. Otherwise any is taken.
 	Required bool
+	// Network is the name of the network that this site belongs to: a table has to be signed
+	// for it. Empty: for whichever, or for none.
+	Network string
+	// OldSignatures takes also those that name no network.
+	OldSignatures bool
 }
+
+// signer is who signed a table, and for which network.
+type signer struct {
+	key     ed25519.PublicKey // nil: nobody
+	network string            // empty: the signature names none
+}
+
+func signerOf(t *processtable.Table) signer { return signer{t.Definer, t.Terms.Network} }
 
 // Definer is one who may define processes, and what they may have run here.
 type Definer struct {
@@ -54,9 +68,13 @@ func (n *Node) SetDefiners(d Definers) {
 	clear(n.refused) // what was refused may be taken now
 }
 
-// untrusted says why a table signed with key (nil: by nobody) is not taken, or nothing.
-func (n *Node) untrusted(id processtable.ProcessID, key ed25519.PublicKey) string {
+// untrusted says why a table signed by s is not taken, or nothing.
+func (n *Node) untrusted(id processtable.ProcessID, s signer) string {
 	d := n.definers.Load()
+	if reason := n.foreign(id, s); reason != "" {
+		return reason
+	}
+	key := s.key
 	mine := d.of(key)
 	switch {
 	case !d.Required || slices.ContainsFunc(mine, func(d Definer) bool { return d.mayDefine(string(id.Name)) }):
@@ -72,6 +90,48 @@ func (n *Node) untrusted(id processtable.ProcessID, key ed25519.PublicKey) strin
 	return fmt.Sprintf("%s is signed by %s, whom %s does not know: if that is a definer of yours, add \"%s\" to `definers` in its configuration and reload it, or sign with a key that is there",
 		id, processtable.DefinerID(key), n.name, processtable.DefinerText(key))
 }
+
+// foreign says why a table signed by s is not for this site's network, or nothing.
+func (n *Node) foreign(id processtable.ProcessID, s signer) string {
+	d := n.definers.Load()
+	switch {
+	case d.Network == "" || s.network == d.Network:
+		return ""
+	case s.network != "":
+		return fmt.Sprintf("%s is signed for network %s, and %s belongs to network %s: if it is meant for this one, upload it with --network %s", id, s.network, n.name, d.Network, d.Network)
+	case d.OldSignatures:
+		return ""
+	case s.key == nil:
+		return fmt.Sprintf("%s is not signed, and %s takes only what is signed for network %s: upload it with fmqm-define and --network %s, without --unsigned", id, n.name, d.Network, d.Network)
+	}
+	return fmt.Sprintf("%s is signed for no network in particular, and %s takes only what is signed for network %s: upload it with --network %s, or, until all definers do that, set `old_signatures: true` in its configuration and reload it",
+		id, n.name, d.Network, d.Network)
+}
+
+// barred says why an upload through this site may not bring a table, whichever site it is
+// for, or nothing: it is for another network, or its time is over.
+//
+// The end of a signature is judged here, where the definer's upload comes in, by this
+// site's clock, and nowhere else. What one site has taken the others take, however long
+// they were cut off: instances may be under way whose messages wait for the table, and
+// none of them may depend on a clock (invariant 14). So the end holds against whoever has
+// an old upload in his hands, and not against a site that goes over to him.
+func (n *Node) barred(t *processtable.Table) string {
+	terms := t.Terms
+	if terms.Network == "" {
+		return "" // each site says for itself whether it takes that
+	}
+	if reason := n.foreign(t.Process, signerOf(t)); reason != "" {
+		return reason
+	}
+	if now := n.clock.Now(); now.Unix() > terms.NotAfter.Unix() {
+		return fmt.Sprintf("the signature of %s was for uploads until %s, and at %s it is %s: upload it again from its definition file, which signs it anew; if you just did that, set the clocks",
+			t.Process, seconds(terms.NotAfter), n.name, seconds(now))
+	}
+	return ""
+}
+
+func seconds(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // overreaches says which program of a table its definer may not have run here, or nothing.
 func (n *Node) overreaches(t *processtable.Table) string {
@@ -124,15 +184,17 @@ func sumOf(table []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// judgeDefiner answers an asker who wants to know before it sends a table: signer is the
-// definer's key in base64, empty if nobody signed it.
-func (n *Node) judgeDefiner(id processtable.ProcessID, signer string) string {
-	key, err := base64.StdEncoding.DecodeString(signer)
+// judgeDefiner answers an asker who wants to know before it sends a table.
+func (n *Node) judgeDefiner(id processtable.ProcessID, q tableQuestion) string {
+	key, err := base64.StdEncoding.DecodeString(q.Definer)
 	if err != nil || len(key) != 0 && len(key) != ed25519.PublicKeySize {
 		return "the key of its definer cannot be read"
 	}
-	if len(key) == 0 {
-		return n.untrusted(id, nil)
+	if q.Network != "" && !processtable.ValidNetwork(q.Network) {
+		return "the network that it is signed for cannot be read"
 	}
-	return n.untrusted(id, key)
+	if len(key) == 0 {
+		return n.untrusted(id, signer{})
+	}
+	return n.untrusted(id, signer{key, q.Network})
 }

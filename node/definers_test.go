@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fmqm/api"
 	"fmqm/internal/store/badger"
@@ -240,4 +242,109 @@ func TestASignatureInABackup(t *testing.T) {
 	if err := restored.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+// For which network a table is signed is looked at wherever it comes, and until when where
+// it is uploaded.
+func TestForWhichNetworkATableIsSigned(t *testing.T) {
+	in := func(network string, d node.Definers) node.Definers {
+		d.Network = network
+		return d
+	}
+	old := in("production", trusting(1))
+	old.OldSignatures = true
+	until := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
+	past := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name   string
+		site   node.Definers
+		signer byte
+		terms  processtable.Terms
+		reason string // empty: it is taken
+	}{
+		{"of this network", in("production", trusting(1)), 1, processtable.Terms{Network: "production", NotAfter: until}, ""},
+		{"of this network, where anybody defines", in("production", node.Definers{}), 2, processtable.Terms{Network: "production", NotAfter: until}, ""},
+		{"of a network, where it does not matter", trusting(1), 1, processtable.Terms{Network: "test", NotAfter: until}, ""},
+		{"of none, where it does not matter", trusting(1), 1, processtable.Terms{}, ""},
+		{"of none, while that is taken", old, 1, processtable.Terms{}, ""},
+		{
+			"of another network", in("production", trusting(1)), 1, processtable.Terms{Network: "test", NotAfter: until},
+			"chain@1 is signed for network test, and A belongs to network production: if it is meant for this one, upload it with --network production",
+		},
+		{"of another network, where anybody defines", in("production", node.Definers{}), 1, processtable.Terms{Network: "test", NotAfter: until}, "chain@1 is signed for network test, and A belongs to"},
+		{"of another network, while those of none are taken", old, 1, processtable.Terms{Network: "test", NotAfter: until}, "chain@1 is signed for network test, and A belongs to"},
+		{
+			"of none", in("production", trusting(1)), 1, processtable.Terms{},
+			"chain@1 is signed for no network in particular, and A takes only what is signed for network production: upload it with --network production, or, until all definers do that, set `old_signatures: true` in its configuration and reload it",
+		},
+		{
+			"not signed, where anybody defines", in("production", node.Definers{}), 0, processtable.Terms{},
+			"chain@1 is not signed, and A takes only what is signed for network production: upload it with fmqm-define and --network production, without --unsigned",
+		},
+		{"not signed, while those of no network are taken", old, 0, processtable.Terms{}, "chain@1 is not signed, and A takes only what a definer that it knows has signed"},
+		{"of this network, by somebody else", in("production", trusting(1)), 2, processtable.Terms{Network: "production", NotAfter: until}, "chain@1 is signed by gTl3Dqh9, whom A does not know"},
+		{
+			"whose time is over", in("production", trusting(1)), 1, processtable.Terms{Network: "production", NotAfter: past},
+			"the signature of chain@1 was for uploads until 2026-01-31T12:00:00Z, and at A it is 20",
+		},
+		{"whose time is over, where the network does not matter", node.Definers{}, 1, processtable.Terms{Network: "test", NotAfter: past}, "the signature of chain@1 was for uploads until 2026-01-31T12:00:00Z"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := openNode(t, "A", "")
+			n.SetDefiners(c.site)
+			r := signedFor(t, compiled(t, chain), c.signer, c.terms)
+			plan := r
+			plan.PlanOnly = true
+			for _, r := range []api.UploadRequest{plan, r} {
+				line := uploaded(t, n, r)
+				if (line.Plan == api.PlanRefuse) != (c.reason != "") || !strings.HasPrefix(line.Reason, c.reason) {
+					t.Errorf("plan only %v: %+v\nwant %q", r.PlanOnly, line, c.reason)
+				}
+				if line.Network != c.terms.Network || !line.Expires.Equal(c.terms.NotAfter) {
+					t.Errorf("the line says network %q, until %v", line.Network, line.Expires)
+				}
+			}
+			list, err := n.Definitions(context.Background())
+			if err != nil || (len(list.Definitions) == 1) != (c.reason == "") {
+				t.Fatalf("%+v, %v", list, err)
+			}
+			if c.reason == "" && (list.Definitions[0].Network != c.terms.Network || !list.Definitions[0].Expires.Equal(c.terms.NotAfter)) {
+				t.Errorf("%+v", list.Definitions[0])
+			}
+		})
+	}
+}
+
+// An upload is for its door: what is for other sites may no more be of another network, or
+// over, than what is for the site itself, or a site that is not heard would get it.
+func TestTheDoorLooksAtAllTables(t *testing.T) {
+	two := strings.Replace(chain, "{node: A, program: echo", "{node: Z, program: echo", 1)
+	for reason, terms := range map[string]processtable.Terms{
+		"chain@1 is signed for network test, and A belongs to network production": {Network: "test", NotAfter: time.Now().Add(time.Hour)},
+		"the signature of chain@1 was for uploads until 2020-":                    {Network: "production", NotAfter: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		n := openNode(t, "A", "")
+		n.SetDefiners(node.Definers{Network: "production"})
+		r := signedFor(t, compiled(t, two), 1, terms)
+		r.Tables = slices.DeleteFunc(r.Tables, func(t api.Table) bool { return t.Node != "Z" })
+		r.AllowNewNode = true
+		if line := uploaded(t, n, r); len(r.Tables) != 1 || line.Result != api.ResultRefused || !strings.HasPrefix(line.Reason, reason) {
+			t.Errorf("%+v\nwant %q", line, reason)
+		}
+	}
+}
+
+func signedFor(t *testing.T, r api.UploadRequest, seed byte, terms processtable.Terms) api.UploadRequest {
+	t.Helper()
+	if terms.Network == "" {
+		return signed(t, r, seed)
+	}
+	for i := range r.Tables {
+		table, err := processtable.SignFor(r.Tables[i].Table, definerKey(seed), terms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Tables[i].Table = table
+	}
+	return r
 }

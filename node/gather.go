@@ -74,6 +74,7 @@ type tableQuestion struct {
 	Process string `json:"process"`
 	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
 	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
+	Network string `json:"network,omitempty"` // which network it is signed for; empty: the signature names none
 	// Definition is that of the table that is to be taken; empty: of an older node, or none is.
 	Definition string `json:"definition,omitempty"`
 }
@@ -81,11 +82,12 @@ type tableQuestion struct {
 type tableReport struct {
 	Found      bool   `json:"found"`
 	Definition string `json:"definition,omitempty"`
-	Format     int    `json:"format,omitempty"`    // of the table; 0, of an older node: 1
-	Reads      int    `json:"reads,omitempty"`     // the newest format that the node reads; 0: 1
-	Refused    string `json:"refused,omitempty"`   // why one was refused, since the daemon was started
-	Signed     bool   `json:"signed,omitempty"`    // the node reads tables that are signed
-	Untrusted  string `json:"untrusted,omitempty"` // why it does not take one of that definer
+	Format     int    `json:"format,omitempty"`     // of the table; 0, of an older node: 1
+	Reads      int    `json:"reads,omitempty"`      // the newest format that the node reads; 0: 1
+	Refused    string `json:"refused,omitempty"`    // why one was refused, since the daemon was started
+	Signed     bool   `json:"signed,omitempty"`     // the node reads tables that are signed
+	Signatures int    `json:"signatures,omitempty"` // the newest version of signatures that it reads; 0, if Signed: 1
+	Untrusted  string `json:"untrusted,omitempty"`  // why it does not take one of that definer
 }
 
 // nodeReport is what an upload needs to know of a node.
@@ -222,12 +224,12 @@ func (n *Node) reportTable(q tableQuestion) (tableReport, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	found = found && n.tables[id] != nil // stored, and taken up: what is asked next is answered by it
-	r := tableReport{Found: found, Reads: processtable.FormatVersion, Signed: true}
+	r := tableReport{Found: found, Reads: processtable.FormatVersion, Signed: true, Signatures: processtable.SignatureVersion}
 	if refused := n.refused[id]; q.Table == "" || q.Table == refused.sum {
 		r.Refused = refused.reason
 	}
 	if q.Table != "" && !found {
-		r.Untrusted = n.judgeDefiner(id, q.Definer)
+		r.Untrusted = n.judgeDefiner(id, q)
 	}
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)

@@ -88,7 +88,7 @@ func (n *Node) mayStore(t *processtable.Table) (isNew bool, err error) {
 	if found {
 		return false, nil
 	}
-	reason := n.untrusted(t.Process, t.Definer)
+	reason := n.untrusted(t.Process, signerOf(t))
 	if reason == "" {
 		reason = n.overreaches(t)
 	}

@@ -87,7 +87,7 @@ func (u *upload) plan(ctx context.Context) error {
 	answers := u.ask(ctx)
 	seen := map[message.Queue]bool{}
 	for i, t := range u.tables {
-		line := api.UploadNode{Node: string(t.Node), Process: t.Process.String(), Plan: api.PlanUnknown}
+		line := api.UploadNode{Node: string(t.Node), Process: t.Process.String(), Plan: api.PlanUnknown, Network: t.Terms.Network, Expires: t.Terms.NotAfter}
 		at := message.Queue{Process: t.Process, Node: t.Node}
 		again := seen[at]
 		seen[at] = true
@@ -102,6 +102,11 @@ func (u *upload) plan(ctx context.Context) error {
 			}
 		default:
 			u.planOther(t, answers[i], &line)
+		}
+		if line.Plan == api.PlanAdd || line.Plan == api.PlanUnknown {
+			if reason := u.node.barred(t); reason != "" {
+				line.Plan, line.Reason = api.PlanRefuse, reason
+			}
 		}
 		u.answer.Nodes = append(u.answer.Nodes, line)
 	}
@@ -234,6 +239,9 @@ func (u *upload) planAnswered(t *processtable.Table, r tableReport, line *api.Up
 	case !r.Found && t.Definer != nil && !r.Signed:
 		line.Plan = api.PlanRefuse
 		line.Reason = fmt.Sprintf("%s is of a version that reads no signed tables: upgrade it, or upload with --unsigned", t.Node)
+	case !r.Found && t.Terms.Network != "" && r.Signatures < processtable.SignatureVersion:
+		line.Plan = api.PlanRefuse
+		line.Reason = fmt.Sprintf("%s is of a version that reads no signatures for a network: upgrade it, or upload without --network", t.Node)
 	case r.Untrusted != "":
 		line.Plan, line.Reason = api.PlanRefuse, r.Untrusted
 	case !r.Found:
@@ -250,7 +258,7 @@ func (u *upload) planAnswered(t *processtable.Table, r tableReport, line *api.Up
 func question(t *processtable.Table, encoded []byte) tableQuestion {
 	return tableQuestion{
 		Process: t.Process.String(), Table: sumOf(encoded), Definition: t.Definition.String(),
-		Definer: base64.StdEncoding.EncodeToString(t.Definer),
+		Definer: base64.StdEncoding.EncodeToString(t.Definer), Network: t.Terms.Network,
 	}
 }
 

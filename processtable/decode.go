@@ -22,9 +22,9 @@ const (
 // know: it was compiled by a newer one.
 var ErrFormat = errors.New("unknown table format")
 
-// Decode reads what Encode wrote, with the definer's signature if Sign added one, and
+// Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
-// Whether the definer is one to be trusted is for the caller to say. It is bounded by the size of data, at most MaxEncoded bytes, and shares
+// Whether the definer is one to be trusted, and its terms hold, is for the caller to say. It is bounded by the size of data, at most MaxEncoded bytes, and shares
 // nothing with it. Equal types of the result are one *Type, equal conditions one
 // *Checked; whether a condition can be loaded is for condition.Load to say. Errors
 // name the place in the table.
@@ -42,7 +42,8 @@ func Decode(data []byte) (*Table, error) {
 		err = fmt.Errorf("%s: not in the form that the compiler writes: compile and upload the process again", QueueName(t.Process, t.Node))
 	}
 	if err == nil && signature != nil {
-		t.Definer, err = signature.key, signature.check(t, data)
+		signature.into(t)
+		err = signature.check(t, data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode process table: %w", err)

@@ -48,9 +48,19 @@ func writeDetours(o object, t *Table) error {
 	return failed
 }
 
+// ReaderOf gives the newest format that a reader of an encoded table must know, by its
+// beginning: its own, or EnvelopeFormat; 0 if it says none.
+func ReaderOf(data []byte) int {
+	if inEnvelope(data) {
+		return EnvelopeFormat
+	}
+	return FormatOf(data)
+}
+
 // FormatOf gives the format that an encoded table says it has, without reading the rest
-// of it; 0 if it says none.
+// of it; 0 if it says none. One in an envelope has to be whole.
 func FormatOf(data []byte) int {
+	data, _ = openEnvelope(data)
 	r := &reader{data: data}
 	if _, err := r.expect(majorMap); err != nil {
 		return 0

@@ -22,6 +22,9 @@ func ValidNode(s string) bool { return validName(s, true) }
 // ValidProgram says whether s can name a program: [A-Za-z_][A-Za-z0-9_-]{0,63}.
 func ValidProgram(s string) bool { return validName(s, true) }
 
+// ValidNetwork says whether s can name a network of sites: [A-Za-z_][A-Za-z0-9_-]{0,63}.
+func ValidNetwork(s string) bool { return validName(s, true) }
+
 // ValidActivity says whether s has the form of an activity's name:
 // [A-Za-z_][A-Za-z0-9_]{0,63}. Source and Sink have it; that they are reserved, like
 // the words of the language, is for the language to say.

@@ -6,19 +6,43 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"time"
 )
 
-// A signed table is the encoded table and behind it, of fixed length, an array of the
-// signature's format version (1), the definer's public key and the signature. So what
-// reads the beginning of a table need not know of signatures.
+// A signature of version 1 says who defined a table: it is, behind the encoded table and of
+// fixed length, an array of its version (1), the definer's public key and the signature.
+//
+// One of version 2 also says where the table may be taken, and until when. It is an
+// envelope around the encoded table, so that the first part of a large one shows what
+// its reader must know (L6): an array of its version (2), the definer's public key, the
+// name of the network, the end in seconds since 1970, the signature, and the table.
 const (
-	signatureVersion = 1
-	signatureSize    = 1 + 1 + 2 + ed25519.PublicKeySize + 2 + ed25519.SignatureSize
+	plainVersion = 1
+	plainSize    = 1 + 1 + 2 + ed25519.PublicKeySize + 2 + ed25519.SignatureSize
+
+	envelopeVersion = 2
+	envelopeParts   = 6
+	envelopeSize    = plainSize + 2 + MaxName + 9 + 5 // at most
 )
+
+// SignatureVersion is the newest version of signatures that this code reads.
+const SignatureVersion = envelopeVersion
+
+// EnvelopeFormat is what a reader of tables has to know to read one in an envelope: a
+// number after those of the formats that were there before (so the next format is 4).
+const EnvelopeFormat = 3
 
 // MaxUnsigned is the size limit of an encoded table that is to be signed, in bytes.
-const MaxUnsigned = MaxEncoded - signatureSize
+const MaxUnsigned = MaxEncoded - envelopeSize
+
+// Terms are where a definer wants a table to be taken, and until when.
+type Terms struct {
+	Network  string    // the name of the network of sites, ValidNetwork
+	NotAfter time.Time // after this second no site takes it from a definer; of those that have it others do
+}
 
 // definerPrefix is what the text of a definer's key begins with.
 const definerPrefix = "ed25519:"
@@ -35,30 +59,81 @@ func DefinerID(key ed25519.PublicKey) string {
 	return base64.StdEncoding.EncodeToString(key)[:8]
 }
 
-// Sign adds a definer's signature to an encoded table, or puts it in the place of the
-// one that is there. The whole is at most MaxEncoded bytes.
+// Sign adds a definer's signature of version 1 to an encoded table, or puts it in the
+// place of the one that is there. The whole is at most MaxEncoded bytes.
 func Sign(encoded []byte, key ed25519.PrivateKey) ([]byte, error) {
-	encoded, _ = cutSignature(encoded)
-	t, err := Decode(encoded)
+	t, encoded, err := toSign(encoded)
 	if err != nil {
 		return nil, err
 	}
-	if len(encoded) > MaxUnsigned {
-		return nil, fmt.Errorf("sign process table: %s: %d bytes, with the signature %d: at most %d: split the process",
-			QueueName(t.Process, t.Node), len(encoded), len(encoded)+signatureSize, MaxEncoded)
-	}
 	w := &writer{b: bytes.Clone(encoded)}
 	w.array(3)
-	w.int(signatureVersion)
+	w.int(plainVersion)
 	w.bytes(key.Public().(ed25519.PublicKey))
 	w.bytes(ed25519.Sign(key, t.signed(encoded)))
 	return w.b, nil
 }
 
-// signed is what a definer signs: what the table is, for whom, and all of its bytes.
+// SignFor is Sign with a signature of version 2, which is worth nothing in another
+// network, nor to who uploads it after its end.
+func SignFor(encoded []byte, key ed25519.PrivateKey, terms Terms) ([]byte, error) {
+	t, encoded, err := toSign(encoded)
+	if err != nil {
+		return nil, err
+	}
+	if err := terms.check(); err != nil {
+		return nil, fmt.Errorf("sign process table: %s: %w", QueueName(t.Process, t.Node), err)
+	}
+	w := &writer{}
+	w.array(envelopeParts)
+	w.int(envelopeVersion)
+	w.bytes(key.Public().(ed25519.PublicKey))
+	w.text(terms.Network)
+	w.int(terms.NotAfter.Unix())
+	w.bytes(ed25519.Sign(key, t.signedFor(encoded, terms)))
+	w.bytes(encoded)
+	return w.b, nil
+}
+
+func (t Terms) check() error {
+	switch {
+	case !ValidNetwork(t.Network):
+		return fmt.Errorf("%q cannot name a network of sites: use letters, digits, _ and -, not a digit or - first, at most %d", t.Network, MaxName)
+	case t.NotAfter.Unix() <= 0:
+		return errors.New("a signature for a network needs an end")
+	}
+	return nil
+}
+
+// toSign gives the table that is to be signed, and its bytes without a signature.
+func toSign(encoded []byte) (*Table, []byte, error) {
+	encoded, _ = cutSignature(encoded)
+	t, err := Decode(encoded)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(encoded) > MaxUnsigned {
+		return nil, nil, fmt.Errorf("sign process table: %s: %d bytes, and a signature takes up to %d: at most %d together: split the process",
+			QueueName(t.Process, t.Node), len(encoded), envelopeSize, MaxEncoded)
+	}
+	return t, encoded, nil
+}
+
+// signed is what a definer signs in version 1: what the table is, for whom, and all of its
+// bytes.
 func (t *Table) signed(encoded []byte) []byte {
-	b := []byte("fmqm process table 1\x00")
-	for _, s := range []string{string(t.Node), t.Process.String()} {
+	return t.named("fmqm process table 1", encoded, string(t.Node), t.Process.String())
+}
+
+// signedFor is what a definer signs in version 2: that, and its terms.
+func (t *Table) signedFor(encoded []byte, terms Terms) []byte {
+	b := t.named("fmqm process table 2", encoded, string(t.Node), t.Process.String(), terms.Network)
+	return binary.BigEndian.AppendUint64(b, uint64(terms.NotAfter.Unix()))
+}
+
+func (t *Table) named(what string, encoded []byte, names ...string) []byte {
+	b := append([]byte(what), 0)
+	for _, s := range names {
 		b = binary.BigEndian.AppendUint16(b, uint16(len(s)))
 		b = append(b, s...)
 	}
@@ -79,30 +154,73 @@ func DefinerOf(encoded []byte) ed25519.PublicKey {
 type signature struct {
 	key   ed25519.PublicKey
 	value []byte
+	terms *Terms // of version 2
 }
 
 // cutSignature parts a table from its signature; nil if it has none.
 func cutSignature(data []byte) ([]byte, *signature) {
-	n := len(data) - signatureSize
+	if table, s := openEnvelope(data); s != nil {
+		return table, s
+	}
+	n := len(data) - plainSize
 	if n <= 0 {
 		return data, nil
 	}
 	r := &reader{data: data[n:]}
 	parts, err := r.expect(majorArray)
-	version, errVersion := r.uint(signatureVersion)
+	version, errVersion := r.uint(plainVersion)
 	key, errKey := r.take(majorBytes, ed25519.PublicKeySize)
 	value, errValue := r.take(majorBytes, ed25519.SignatureSize)
-	if err != nil || errVersion != nil || errKey != nil || errValue != nil || parts != 3 || version != signatureVersion || r.left() != 0 {
+	if err != nil || errVersion != nil || errKey != nil || errValue != nil || parts != 3 || version != plainVersion || r.left() != 0 {
 		return data, nil
 	}
 	return data[:n], &signature{key: bytes.Clone(key), value: value}
 }
 
+// openEnvelope takes a table out of its envelope; nil if it is in none.
+func openEnvelope(data []byte) ([]byte, *signature) {
+	if !inEnvelope(data) {
+		return data, nil
+	}
+	r := &reader{data: data, pos: 2}
+	key, errKey := r.take(majorBytes, ed25519.PublicKeySize)
+	network, errNetwork := r.text(MaxName)
+	end, errEnd := r.uint(math.MaxInt)
+	value, errValue := r.take(majorBytes, ed25519.SignatureSize)
+	table, err := r.take(majorBytes, MaxEncoded)
+	if err != nil || errKey != nil || errNetwork != nil || errEnd != nil || errValue != nil ||
+		len(key) != ed25519.PublicKeySize || len(value) != ed25519.SignatureSize || r.left() != 0 {
+		return data, nil
+	}
+	terms := Terms{Network: network, NotAfter: time.Unix(int64(end), 0).UTC()}
+	if terms.check() != nil {
+		return data, nil
+	}
+	return table, &signature{key: bytes.Clone(key), value: value, terms: &terms}
+}
+
+// inEnvelope says whether what data begins with, at least 2 bytes, is an envelope.
+func inEnvelope(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{majorArray<<5 | envelopeParts, envelopeVersion})
+}
+
 // check says whether the table is what the definer signed.
 func (s *signature) check(t *Table, encoded []byte) error {
-	if !ed25519.Verify(s.key, t.signed(encoded), s.value) {
+	signed := t.signed
+	if s.terms != nil {
+		signed = func(encoded []byte) []byte { return t.signedFor(encoded, *s.terms) }
+	}
+	if !ed25519.Verify(s.key, signed(encoded), s.value) {
 		return fmt.Errorf("%s: the signature by %s is not of this table: it was changed after it was signed: upload the process again",
 			QueueName(t.Process, t.Node), DefinerText(s.key))
 	}
 	return nil
+}
+
+// into notes in the table who signed it, and the terms.
+func (s *signature) into(t *Table) {
+	t.Definer = s.key
+	if s.terms != nil {
+		t.Terms = *s.terms
+	}
 }

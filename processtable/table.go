@@ -64,8 +64,10 @@ type Table struct {
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
 
-	// Definer is who signed the encoded form; nil: nobody. Encode leaves it out, Sign adds it.
+	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
+	// of version 2. Encode leaves both out, Sign and SignFor add them.
 	Definer ed25519.PublicKey
+	Terms   Terms
 
 	index *index // look-ups; nil in a table that was not decoded
 }

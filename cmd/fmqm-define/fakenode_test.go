@@ -101,6 +101,7 @@ func (n *fakeNode) definitions(context.Context) (api.DefinitionsAnswer, error) {
 		}
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
+			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter
 		}
 		for _, p := range table.Roster {
 			d.Activities = append(d.Activities, api.Place{Activity: string(p.Activity), Node: string(p.Node)})

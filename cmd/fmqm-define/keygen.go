@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,7 +16,11 @@ import (
 	"fmqm/processtable"
 )
 
-const keyFlag = "key"
+const (
+	keyFlag     = "key"
+	networkFlag = "network"
+	expiresFlag = "expires"
+)
 
 func keygenCommand() *cli.Command {
 	return &cli.Command{
@@ -65,15 +70,89 @@ func keygen(c *cli.Context) error {
 	return nil
 }
 
+// signing is how tables are signed.
+type signing struct {
+	key   ed25519.PrivateKey // nil: they are not
+	terms processtable.Terms // of no network: where and when does not matter
+}
+
+func (s signing) sign(encoded []byte) ([]byte, error) {
+	switch {
+	case s.key == nil:
+		return encoded, nil
+	case s.terms.Network == "":
+		return processtable.Sign(encoded, s.key)
+	}
+	return processtable.SignFor(encoded, s.key, s.terms)
+}
+
+// String says in words how tables are signed.
+func (s signing) String() string {
+	by := "signed by " + processtable.DefinerID(s.key.Public().(ed25519.PublicKey))
+	if s.terms.Network == "" {
+		return by + ", for no network in particular"
+	}
+	return fmt.Sprintf("%s for network %s, to be uploaded until %s", by, s.terms.Network, s.terms.NotAfter.UTC().Format(time.RFC3339))
+}
+
+// Bounds of --expires.
+const (
+	defaultExpires = 24 * time.Hour
+	maxExpires     = 366 * 24 * time.Hour
+)
+
+func signingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
+		&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME`, and for no other (default: FMQM_NETWORK, else for whichever)"},
+		&cli.DurationFlag{Name: expiresFlag, Value: defaultExpires, Usage: fmt.Sprintf("with a network: sign for uploads within `DURATION` (default: %v)", defaultExpires)},
+		&cli.BoolFlag{Name: "unsigned", Usage: "do not sign, for nodes too old to read signed tables"},
+	}
+}
+
+// newSigning gives how an upload is signed.
+func newSigning(c *cli.Context) (s signing, err error) {
+	if c.Bool("unsigned") {
+		for _, flag := range []string{keyFlag, networkFlag, expiresFlag} {
+			if c.IsSet(flag) {
+				return s, shared.Usagef("--unsigned and --%s exclude each other: write one of them", flag)
+			}
+		}
+		return s, nil
+	}
+	if s.terms, err = signingTerms(c); err != nil {
+		return s, err
+	}
+	s.key, err = signer(c)
+	return s, err
+}
+
+func signingTerms(c *cli.Context) (t processtable.Terms, err error) {
+	from := "--" + networkFlag
+	if t.Network = c.String(networkFlag); !c.IsSet(networkFlag) {
+		t.Network, from = shared.From(c).Env("FMQM_NETWORK"), "FMQM_NETWORK"
+	}
+	valid := c.Duration(expiresFlag)
+	switch {
+	case t.Network == "" && c.IsSet(networkFlag):
+		return t, shared.Usagef("--%s names none: write the name that the sites have as `network`, or leave it out", networkFlag)
+	case t.Network == "" && c.IsSet(expiresFlag):
+		return t, shared.Usagef("--%s ends a signature for a network: add --%s NAME", expiresFlag, networkFlag)
+	case t.Network == "":
+		return t, nil
+	case !processtable.ValidNetwork(t.Network):
+		return t, shared.Usagef("%s %q cannot name a network: write the name that the sites have as `network`", from, t.Network)
+	case valid < time.Second || valid > maxExpires:
+		return t, shared.Usagef("--%s %v: write from 1s to %v, such as 24h", expiresFlag, valid, maxExpires)
+	}
+	t.NotAfter = time.Now().Add(valid).Truncate(time.Second)
+	return t, nil
+}
+
 // signer gives the key that an upload is signed with; nil: none.
 func signer(c *cli.Context) (ed25519.PrivateKey, error) {
 	named := c.String(keyFlag)
-	switch {
-	case named != "" && c.Bool("unsigned"):
-		return nil, shared.Usagef("--unsigned and --%s exclude each other: write one of them", keyFlag)
-	case c.Bool("unsigned"):
-		return nil, nil
-	case named == "":
+	if named == "" {
 		return ownKey(c)
 	}
 	path, err := definer.Path(named, shared.From(c).Env)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"crypto/ed25519"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -30,22 +30,25 @@ refused with the reason. The exit code is 4 if a table was refused, else 0.
 
 Every table is signed, so that a node can check who defines what it runs
 (` + "`definers`" + ` in its configuration). The key is that of --key, or else your own,
-~/.config/fmqm/definer.key, which the first upload makes; see keygen.`,
+~/.config/fmqm/definer.key, which the first upload makes; see keygen. A node with a
+` + "`network`" + ` in its configuration takes only tables that are signed for that network:
+name it with --network, so that what you sign for a test is refused in production.
+Such a signature can be uploaded within --expires. What one node has taken in time
+goes on to the others whenever they are reached.`,
 		UsageText: `fmqm-define upload purchase-order.yaml --to http://127.0.0.1:7411
 fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
 fmqm-define upload processes/*.yaml --plan
 fmqm-define upload --allow-new-node purchase-order.yaml
+fmqm-define upload purchase-order.yaml --network production --plan
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
 			shared.ToFlag(),
 			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that nobody has a link to; they wait until somebody has"},
-			&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
 			tableFormatFlag(),
-			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign, for nodes too old to read signed tables"},
 			&cli.BoolFlag{Name: "plan", Usage: "show what would change, and change nothing"},
 			shared.TimeoutFlag(),
 			shared.OutputFlag(),
-		}, shared.CertificateFlags()...),
+		}, append(signingFlags(), shared.CertificateFlags()...)...),
 		Action: upload,
 	}
 }
@@ -64,16 +67,19 @@ func upload(c *cli.Context) error {
 		return err
 	}
 	defer client.Close()
-	key, err := signer(c)
+	how, err := newSigning(c)
 	if err != nil {
 		return err
 	}
-	request, plan, err := planUpload(c, client, sources, key)
+	request, plan, err := planUpload(c, client, sources, how)
 	if err != nil {
 		return err
 	}
 	for _, w := range plan.Warnings {
 		shared.Talk(c, "warning: %s", w)
+	}
+	if how.key != nil {
+		shared.Talk(c, "plan: %s", how)
 	}
 	if c.Bool("plan") {
 		return report(printer, plan.Nodes)
@@ -101,8 +107,8 @@ func upload(c *cli.Context) error {
 // Conditions are compiled in their canonical text; a process of which that is refused, and
 // would not be as its file has it, is compiled so: before texts were canonical a definition
 // was bound to those.
-func planUpload(c *cli.Context, client *api.Client, sources []*source, key ed25519.PrivateKey) (api.UploadRequest, api.UploadAnswer, error) {
-	request, plan, err := askPlan(c, client, sources, key)
+func planUpload(c *cli.Context, client *api.Client, sources []*source, how signing) (api.UploadRequest, api.UploadAnswer, error) {
+	request, plan, err := askPlan(c, client, sources, how)
 	if err != nil || !refuses(plan) {
 		return request, plan, err
 	}
@@ -116,17 +122,17 @@ func planUpload(c *cli.Context, client *api.Client, sources []*source, key ed255
 		as.asWritten = refused
 		written[i] = &as
 	}
-	if before, other, err := askPlan(c, client, written, key); err == nil && !refuses(other) {
+	if before, other, err := askPlan(c, client, written, how); err == nil && !refuses(other) {
 		return before, other, nil
 	}
 	return request, plan, nil
 }
 
-func askPlan(c *cli.Context, client *api.Client, sources []*source, key ed25519.PrivateKey) (r api.UploadRequest, plan api.UploadAnswer, err error) {
+func askPlan(c *cli.Context, client *api.Client, sources []*source, how signing) (r api.UploadRequest, plan api.UploadAnswer, err error) {
 	r = api.UploadRequest{AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
 	size := 0
 	for _, s := range sources {
-		tables, err := s.tables(c, key)
+		tables, err := s.tables(c, how)
 		if err != nil {
 			return r, plan, err
 		}
@@ -168,17 +174,14 @@ func send(c *cli.Context, client *api.Client, r api.UploadRequest, what string) 
 	}), r)
 }
 
-// tables gives the tables to send, with the signature of key if that is not nil.
-func (s *source) tables(c *cli.Context, key ed25519.PrivateKey) ([]api.Table, error) {
+// tables gives the tables to send, signed.
+func (s *source) tables(c *cli.Context, how signing) ([]api.Table, error) {
 	var tables []api.Table
 	for _, p := range s.processes {
 		_, err := s.compile(c, p, func(t *processtable.Table, encoded []byte) error {
-			if key != nil {
-				signed, err := processtable.Sign(encoded, key)
-				if err != nil {
-					return err
-				}
-				encoded = signed
+			encoded, err := how.sign(encoded)
+			if err != nil {
+				return err
 			}
 			sum := sha256.Sum256(encoded)
 			tables = append(tables, api.Table{
@@ -243,7 +246,7 @@ func listCommand() *cli.Command {
 		Usage: "list the processes that a node has",
 		Description: `STARTS names the nodes where an instance may start. DEFINER is the beginning of the key
 that signed the table, as in ` + "`definers`" + ` of configurations, or - if
-the table is not signed.`,
+the table is not signed. NETWORK is the network that it is signed for, or - for none.`,
 		UsageText: `fmqm-define list --to http://127.0.0.1:7411
 fmqm-define list -o jsonl`,
 		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
@@ -274,10 +277,10 @@ func list(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER")
+	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER", "NETWORK")
 	for _, d := range answer.Definitions {
 		short := d.Definition[:min(12, len(d.Definition))]
-		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer)); err != nil {
+		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer), cmp.Or(d.Network, "-")); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,10 @@ type Config struct {
 	Peers map[processtable.NodeID]Peer
 	// Definers may upload tables here; nil: the configuration does not say.
 	Definers []Definer
+	// Network is the name of the network of sites that tables have to be signed for; empty:
+	// for whichever, or for none. OldSignatures takes also those that name none.
+	Network       string
+	OldSignatures bool
 	// Operators may ask over the network; nil: everybody with an operator's certificate of
 	// the authorities in Identity.
 	Operators []string
@@ -157,6 +161,9 @@ func (c *Config) Warnings() []string {
 	var all []string
 	if risk := c.Risk(); risk != "" {
 		all = append(all, risk)
+	}
+	if c.OldSignatures {
+		all = append(all, "old_signatures: true: what a definer signed for no network in particular is taken here too, also a draft that was signed for a test: remove it once all definers upload with --network "+c.Network)
 	}
 	if c.AMQP != nil && c.AMQP.PlainFrames {
 		all = append(all, "links.amqp.plain_frames: true: what goes to and comes from sites that are too old to encrypt can be read at the broker: remove it once all sites are updated")

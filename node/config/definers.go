@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/internal/secret"
+	"fmqm/processtable"
 )
 
 // Definer may upload tables here: signs them with the private half of Key.
@@ -81,6 +82,17 @@ func (r *reader) definer(n *yaml.Node, c *Config, d Definer) {
 	for _, d.Key = range keys {
 		c.Definers = append(c.Definers, d)
 	}
+}
+
+// network reads which network of sites tables have to be signed for.
+func (r *reader) network(n *yaml.Node, c *Config) {
+	s, ok := r.scalar(n, "the name of this site's network, such as production")
+	if ok && !processtable.ValidNetwork(s) {
+		r.add(n, fmt.Sprintf("%q cannot name a network of sites", s), "use letters, digits, _ and -, not a digit or - first, at most 64")
+	} else if ok {
+		c.Network = s
+	}
+	r.networkSaid = true
 }
 
 // pattern is a name in which * stands for any characters.

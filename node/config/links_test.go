@@ -214,6 +214,27 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	}
 }
 
+// For which network tables have to be signed here.
+func TestNetwork(t *testing.T) {
+	c, _, err := load(t, "node: A\nnetwork: prod-eu\nold_signatures: true\n", nil, config.Overrides{})
+	if err != nil || c.Network != "prod-eu" || !c.OldSignatures {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if got := strings.Join(c.Warnings(), "\n"); !strings.Contains(got, "remove it once all definers upload with --network prod-eu") {
+		t.Errorf("warnings %q", got)
+	}
+	for text, want := range map[string]string{
+		"network: prod eu":                        ":2:10: \"prod eu\" cannot name a network of sites: use letters, digits, _ and -",
+		"network: [a]":                            ":2:10: not a single value: write the name of this site's network, such as production",
+		"old_signatures: true":                    ":2:17: old_signatures takes signatures that name no network, and without `network` all are taken: write `network: NAME`, or remove old_signatures",
+		"old_signatures: soon\nnetwork: \"1&\"\n": `"soon" is neither true nor false`,
+	} {
+		if _, _, err := load(t, "node: A\n"+text+"\n", nil, config.Overrides{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
 func TestDefiners(t *testing.T) {
 	one, two := make(ed25519.PublicKey, 32), make(ed25519.PublicKey, 32)
 	one[0], two[0] = 1, 2

@@ -30,6 +30,8 @@ type reader struct {
 	// What other keys are judged by, also where it is wrong itself.
 	hasIdentity, hasBroker bool
 	operatorsAt            *yaml.Node
+	oldSignatures          *yaml.Node
+	networkSaid            bool
 }
 
 func splitLines(text []byte) []string {
@@ -68,13 +70,18 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 		return
 	}
 	keys := map[string]func(k, v *yaml.Node){
-		"links":     func(_, v *yaml.Node) { r.links(v) },
-		"programs":  func(_, v *yaml.Node) { r.programs(v, c) },
-		"limits":    func(_, v *yaml.Node) { r.limits(v, c) },
-		"audit":     func(_, v *yaml.Node) { r.audit(v, c) },
-		"insecure":  func(_, v *yaml.Node) { r.bool(v, &c.Insecure) },
-		"identity":  func(k, v *yaml.Node) { r.identity(k, v, c) },
-		"definers":  func(_, v *yaml.Node) { r.definers(v, c) },
+		"links":    func(_, v *yaml.Node) { r.links(v) },
+		"programs": func(_, v *yaml.Node) { r.programs(v, c) },
+		"limits":   func(_, v *yaml.Node) { r.limits(v, c) },
+		"audit":    func(_, v *yaml.Node) { r.audit(v, c) },
+		"insecure": func(_, v *yaml.Node) { r.bool(v, &c.Insecure) },
+		"identity": func(k, v *yaml.Node) { r.identity(k, v, c) },
+		"definers": func(_, v *yaml.Node) { r.definers(v, c) },
+		"network":  func(_, v *yaml.Node) { r.network(v, c) },
+		"old_signatures": func(_, v *yaml.Node) {
+			r.oldSignatures = v
+			r.bool(v, &c.OldSignatures)
+		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
 	}
 	for _, key := range []string{"node", "data", "listen", "socket", "store"} {

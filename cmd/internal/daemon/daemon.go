@@ -157,7 +157,7 @@ func limits(c *config.Config) node.Limits {
 // definers: who has an identity, so whose node others can reach, takes tables of those
 // that it names and of nobody else. Without either whoever reaches the node may define.
 func definers(c *config.Config) node.Definers {
-	d := node.Definers{Required: c.Definers != nil || c.Identity != nil}
+	d := node.Definers{Required: c.Definers != nil || c.Identity != nil, Network: c.Network, OldSignatures: c.OldSignatures}
 	for _, known := range c.Definers {
 		d.Known = append(d.Known, node.Definer(known))
 	}
