@@ -264,7 +264,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a table that is not whole", func(p *Process) { p.Starts = nil }, "no node may start it"},
 		{"too large", func(p *Process) {
 			p.Control[0].Condition.Checked.Expr = make([]byte, processtable.MaxEncoded)
-		}, "compile purchase-order@1: the table of node A takes 8390000 bytes: use at most 8388506: host fewer activities at A, map fewer members, or split the process"},
+		}, "compile purchase-order@1: the table of node A takes 8390000 bytes: use at most 8388426: host fewer activities at A, map fewer members, or split the process"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := loadOne(t, purchaseOrder(t))

@@ -97,7 +97,7 @@ func TestLimits(t *testing.T) {
 				b.WriteString("data:\n" + repeated(n, "", func(i int) string { return fmt.Sprintf("  - source -> a%d\n", i) }))
 				return b.String()
 			}, 451,
-			"test.yaml:1:10: error: the table of node A takes 8402577 bytes: use at most 8388506: host fewer activities at A, map fewer members, or split the process",
+			"test.yaml:1:10: error: the table of node A takes 8402577 bytes: use at most 8388426: host fewer activities at A, map fewer members, or split the process",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
