@@ -114,21 +114,6 @@ func (c *Client) Wait(ctx context.Context, id InstanceID, d time.Duration) (Stat
 	return ask[Status](ctx, c, c.timeout+d, http.MethodGet, instancePath(id, "?wait="+d.String()), nil)
 }
 
-// List gives one page of the instances that were started at the node.
-func (c *Client) List(ctx context.Context, r ListRequest) (ListAnswer, error) {
-	q := url.Values{}
-	if r.All {
-		q.Set("all", "true")
-	}
-	if r.After != (InstanceID{}) {
-		q.Set("after", r.After.String())
-	}
-	if r.Limit > 0 {
-		q.Set("limit", strconv.Itoa(r.Limit))
-	}
-	return ask[ListAnswer](ctx, c, c.timeout, http.MethodGet, "/v1/instances?"+q.Encode(), nil)
-}
-
 // History gives what has happened to an instance, over all nodes that answer.
 func (c *Client) History(ctx context.Context, id InstanceID) (HistoryAnswer, error) {
 	return ask[HistoryAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, "/history"), nil)

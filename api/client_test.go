@@ -40,6 +40,10 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	st := api.Status{Instance: i, Process: "p@1", State: api.InstanceRunning, Activities: []api.Activity{}, Unreachable: []api.Unreachable{{Node: "B"}}}
 	start := api.StartRequest{Instance: i, Process: "p@1", Input: json.RawMessage(`{"a":"<"}`)}
 	list := api.ListRequest{All: true, After: i, Limit: 3}
+	filtered := api.ListRequest{
+		Everywhere: true, State: api.InstanceInError, Process: "p@2", InError: true,
+		Since: time.Date(2025, 6, 1, 12, 0, 0, 7, time.UTC), Next: "there", Limit: 3,
+	}
 	history := api.HistoryAnswer{Events: []api.HistoryEvent{{Clock: 3, Event: api.EventEnded}}, Unreachable: []api.Unreachable{}}
 	why := api.WhyAnswer{Instance: i, Waits: []api.Wait{{Activity: "a", For: "b"}}, Unreachable: []api.Unreachable{}}
 	dead := api.DeadAnswer{Messages: []api.Dead{{Number: 5, From: "B", Instance: i, Reason: "r"}, {Number: 3, From: "B", Reason: "r"}}, More: true}
@@ -106,6 +110,8 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	keep(a3, err)
 	a4, err := c.List(ctx, list)
 	keep(a4, err)
+	a4, err = c.List(ctx, filtered)
+	keep(a4, err)
 	a5, err := c.History(ctx, i)
 	keep(a5, err)
 	a6, err := c.Why(ctx, i)
@@ -122,11 +128,11 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	page := api.DeadRequest{Before: 9, Limit: 2}
 	a10, err := c.Dead(ctx, page)
 	keep(a10, err)
-	if d := cmp.Diff([]any{start, i, i, list, i, i, i, retry, i, upload, page}, asked); d != "" {
+	if d := cmp.Diff([]any{start, i, i, list, filtered, i, i, i, retry, i, upload, page}, asked); d != "" {
 		t.Errorf("asked (-want +got):\n%s", d)
 	}
 	listed := api.ListAnswer{Instances: []api.Instance{{Instance: i}}, More: true}
-	if d := cmp.Diff([]any{st, st, st, listed, history, why, nil, nil, nodes, definitions, uploaded, dead}, got); d != "" {
+	if d := cmp.Diff([]any{st, st, st, listed, listed, history, why, nil, nil, nodes, definitions, uploaded, dead}, got); d != "" {
 		t.Errorf("answers (-want +got):\n%s", d)
 	}
 }

@@ -234,30 +234,6 @@ func (s server) status(_ http.ResponseWriter, r *http.Request) (Status, error) {
 	return st.whole(), err
 }
 
-func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error) {
-	q, err := query(r, "all", "after", "limit")
-	if err != nil {
-		return ListAnswer{}, err
-	}
-	var req ListRequest
-	if v := q.Get("all"); v != "" {
-		if req.All, err = strconv.ParseBool(v); err != nil {
-			return ListAnswer{}, Errorf(CodeUsage, "send true or false", "all=%s is neither", v)
-		}
-	}
-	if req.Limit, err = pageLimit(q, "after"); err != nil {
-		return ListAnswer{}, err
-	}
-	if v := q.Get("after"); v != "" {
-		if req.After, err = ParseInstance(v); err != nil {
-			return ListAnswer{}, err
-		}
-	}
-	a, err := s.b.List(r.Context(), req)
-	a.Instances = orEmpty(a.Instances)
-	return a, err
-}
-
 // pageLimit is how many a caller wants at once; next is how it asks for more.
 func pageLimit(q url.Values, next string) (int, error) {
 	v := q.Get("limit")

@@ -101,7 +101,7 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "bad parameters", method: "GET", path: "/v1/instances?a=%zz", message: `the parameters cannot be read: invalid URL escape "%zz": write ?name=value&name=value`},
 		{name: "wait too long", method: "GET", path: "/v1/instances/" + id + "?wait=2m", message: "wait=2m is out of range: send a duration from 0s to 1m, and ask again when it is over"},
 		{name: "all", method: "GET", path: "/v1/instances?all=yes", message: "all=yes is neither: send true or false"},
-		{name: "limit", method: "GET", path: "/v1/instances?limit=5000", message: "limit=5000 is out of range: send a number from 1 to 1000, and ask for the next page with `after`"},
+		{name: "limit", method: "GET", path: "/v1/instances?limit=5000", message: "limit=5000 is out of range: send a number from 1 to 1000, and ask for the next page with `next`"},
 		{name: "after", method: "GET", path: "/v1/instances?after=x", message: `"x" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
 		{name: "unknown request", method: "GET", path: "/v2/nodes", status: 404, message: "a node has no request GET /v2/nodes: see the documentation of the API; the node may be of another version than its caller"},
 		{name: "limit of dead", method: "GET", path: "/v1/dead?limit=0", message: "limit=0 is out of range: send a number from 1 to 1000, and ask for the next page with `before`"},
@@ -259,6 +259,7 @@ func TestRequestsReachTheBackendWhole(t *testing.T) {
 		{"POST", "/v1/instances", `{"instance": "` + id + `", "process": "p", "input": null}`},
 		{"GET", "/v1/instances?all=true&limit=7&after=" + id, ""},
 		{"GET", "/v1/instances", ""},
+		{"GET", "/v1/instances?everywhere=true&state=in-error&process=p@2&in_error=true&since=2025-06-01T12:00:00Z&next=there", ""},
 		{"POST", "/v1/instances/" + id + "/retry", `{"activity": "a", "output": {}}`},
 		{"POST", "/v1/instances/" + id + "/retry", `{"activity": "a", "output": null}`},
 	} {
@@ -272,6 +273,10 @@ func TestRequestsReachTheBackendWhole(t *testing.T) {
 		api.StartRequest{Instance: i, Process: "p"},
 		api.ListRequest{All: true, Limit: 7, After: i},
 		api.ListRequest{Limit: api.MaxPage},
+		api.ListRequest{
+			Everywhere: true, State: api.InstanceInError, Process: "p@2", InError: true,
+			Since: time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC), Next: "there", Limit: api.MaxPage,
+		},
 		api.RetryRequest{Activity: "a", Output: json.RawMessage(`{}`)},
 		api.RetryRequest{Activity: "a"},
 	}

@@ -101,19 +101,29 @@ type Activity struct {
 type Unreachable struct {
 	Node      string    `json:"node"`
 	LastHeard time.Time `json:"last_heard,omitzero"` // zero: never
+	Reason    string    `json:"reason,omitempty"`    // why it did not answer, where it is heard
 }
 
 // ListRequest asks for the instances that were started at the node, newest first.
 type ListRequest struct {
-	All   bool       // also those that have ended
-	After InstanceID // the last one of the page before; uuid.Nil: from the beginning
-	Limit int        // at most so many; 1 to MaxPage
+	All        bool          // also those that have ended
+	Everywhere bool          // also those that were started at other sites, of the processes that this node has a part in
+	State      InstanceState // only those in this state; empty: in any. With finished and terminated, those that have ended
+	Process    string        // only those of NAME or NAME@VERSION; empty: of any process
+	InError    bool          // only those with an activity in error
+	Since      time.Time     // only those that were started then or later
+	After      InstanceID    // the last one of the page before, started at the node; uuid.Nil: from the beginning
+	Next       string        // instead of After: ListAnswer.Next of the page before
+	Limit      int           // at most so many; 1 to MaxPage
 }
 
-// ListAnswer is one page. More: there are others after the last one.
+// ListAnswer is one page. More: there may be others, after Next. A page may have fewer than
+// were asked for, or none, and others may follow: what one answer may cost is bounded.
 type ListAnswer struct {
-	Instances []Instance `json:"instances"`
-	More      bool       `json:"more"`
+	Instances   []Instance    `json:"instances"`
+	More        bool          `json:"more"`
+	Next        string        `json:"next,omitempty"`
+	Unreachable []Unreachable `json:"unreachable,omitempty"` // sites where instances may have been started, and that did not answer
 }
 
 // Instance is one line of a list.
@@ -125,6 +135,17 @@ type Instance struct {
 	InError  int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
 	Started  time.Time     `json:"started,omitzero"`
 	Ended    time.Time     `json:"ended,omitzero"`
+	Origin   string        `json:"origin,omitempty"` // the node where it was started
+	// Errors are its activities in error, where only instances with such were asked for; at
+	// most 100.
+	Errors []ActivityError `json:"errors,omitempty"`
+}
+
+// ActivityError is an activity in error. A long reason is cut; a status has it whole.
+type ActivityError struct {
+	Activity string `json:"activity"`
+	Node     string `json:"node"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // HistoryAnswer is an instance's history over all nodes, in the order of the logical

@@ -271,7 +271,7 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	for row, types := range map[string][]any{
-		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}},
+		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}, api.ActivityError{}},
 		"event": {api.HistoryEvent{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
 		"whole message set aside": {api.DeadMessage{}}, "decision": {api.DeadDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"fmqm/api"
@@ -175,83 +174,6 @@ func decodeInput(t *container.Type, input json.RawMessage) (*container.Struct, e
 		return container.New(t), nil
 	}
 	return container.DecodeJSON(t, input)
-}
-
-// List gives the instances that were started here, newest first.
-func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
-	found, err := n.queue.Instances(queue.ListOptions{All: r.All, Limit: r.Limit + 1, Before: r.After})
-	if err != nil {
-		return api.ListAnswer{}, asAPI(err)
-	}
-	a := api.ListAnswer{Instances: []api.Instance{}, More: len(found) > r.Limit}
-	for _, f := range found[:min(len(found), r.Limit)] {
-		i := api.Instance{
-			Instance: f.Started.Instance, Process: f.Started.Process.String(),
-			Key: f.Started.Reason, State: api.InstanceRunning, Started: f.Started.Time,
-		}
-		if f.Ended != nil {
-			i.State, i.Ended = api.InstanceFinished, f.Ended.Time
-			if f.Ended.Event == queue.EventStopped {
-				i.State = api.InstanceTerminated
-			}
-		} else {
-			n.listRunning(&i, f.Started)
-		}
-		a.Instances = append(a.Instances, i)
-	}
-	n.listInError(ctx, a.Instances)
-	return a, nil
-}
-
-// listAsking is how many instances of a list are asked for at once.
-const listAsking = 8
-
-// listInError says of running instances, of which activities told of an error, whether
-// anything else can go on: as status does, which asks their nodes. An instance whose nodes
-// do not answer in time stays running, as status says as well.
-func (n *Node) listInError(ctx context.Context, all []api.Instance) {
-	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
-	defer cancel()
-	var asking sync.WaitGroup
-	free := make(chan struct{}, listAsking)
-	for i := range all {
-		if all[i].State != api.InstanceRunning || all[i].InError == 0 {
-			continue
-		}
-		asking.Go(func() {
-			select {
-			case free <- struct{}{}:
-				defer func() { <-free }()
-			case <-ctx.Done():
-				return
-			}
-			if s, err := n.Status(ctx, all[i].Instance); err == nil && s.State != api.InstanceUnknown {
-				all[i].State, all[i].InError, all[i].Ended = s.State, s.InError, s.Ended
-			}
-		})
-	}
-	asking.Wait()
-}
-
-// listRunning adds what the origin's queue says of an instance that has not ended: an
-// operator's marker, and how many activities told of an error.
-func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
-	if marker, err := n.queue.Marker(started.Process, started.Instance); err == nil && marker != nil {
-		i.State = api.InstanceTerminated
-		return
-	}
-	messages, err := n.queue.Browse(started.Process, message.Entry{Instance: started.Instance, Activity: processtable.Sink})
-	if err != nil {
-		return
-	}
-	for _, m := range messages {
-		if m.Kind != message.KindNotice {
-			continue
-		}
-		if notice, err := message.DecodeNotice(m.Body); err == nil && !notice.Cleared {
-			i.InError++
-		}
-	}
 }
 
 // Retry lets an activity in error go on, at the node that hosts it.

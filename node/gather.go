@@ -25,6 +25,7 @@ const (
 	askTable    = "table"
 	askNode     = "node"
 	askRetry    = "retry"
+	askList     = "list"
 )
 
 // instanceQuestion asks what a node knows of an instance. Process may be empty.
@@ -123,6 +124,8 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return answer(body, func(q tableQuestion) (tableReport, error) { return n.tableTo(peer, q) })
 	case askNode:
 		return answer(body, func(struct{}) (nodeReport, error) { return n.reportSelf(), nil })
+	case askList:
+		return answer(body, func(q listQuestion) (listReport, error) { return n.listFor(ctx, peer, q) })
 	case askRetry:
 		return answer(body, func(q retryQuestion) (retryReport, error) {
 			return retryReport{Error: asAPI(n.retryFor(ctx, peer, q))}, nil

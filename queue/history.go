@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"math"
@@ -103,121 +102,6 @@ func (m *Manager) History(i message.InstanceID) ([]AuditRecord, error) {
 		return cmp.Or(cmp.Compare(a.Clock, b.Clock), a.Time.Compare(b.Time))
 	})
 	return found, nil
-}
-
-// ListOptions say which instances to list.
-type ListOptions struct {
-	// All lists also those that have ended.
-	All bool
-	// Limit is how many; 100 if 0.
-	Limit int
-	// Before continues a list: only what was started before this instance.
-	Before message.InstanceID
-}
-
-const defaultListLimit = 100
-
-// InstanceInfo is an instance that was started here.
-type InstanceInfo struct {
-	Started AuditRecord
-	Ended   *AuditRecord // nil: it runs
-}
-
-// Instances lists instances that were started here, the newest first. Without All it
-// costs time with the number of running instances, with All only with Limit.
-func (m *Manager) Instances(o ListOptions) ([]InstanceInfo, error) {
-	if o.Limit <= 0 {
-		o.Limit = defaultListLimit
-	}
-	var before []byte
-	if o.Before != (message.InstanceID{}) {
-		started, _, found, err := m.Instance(o.Before)
-		if err != nil {
-			return nil, fmt.Errorf("list instances: %w", err)
-		}
-		if !found {
-			return nil, fmt.Errorf("list instances: %s was not started here", o.Before)
-		}
-		before = appendStartKey(nil, started.Time, o.Before)
-	}
-	list := m.running
-	if o.All {
-		list = m.started
-	}
-	keys, err := list(before, o.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", err)
-	}
-	infos := make([]InstanceInfo, 0, len(keys))
-	for _, key := range keys {
-		started, ended, found, err := m.Instance(message.InstanceID(key[9:]))
-		if err != nil {
-			return nil, fmt.Errorf("list instances: %w", err)
-		}
-		if found && (o.All || ended == nil) {
-			infos = append(infos, InstanceInfo{Started: started, Ended: ended})
-		}
-	}
-	return infos, nil
-}
-
-// started gives the keys of the newest starts before a key.
-func (m *Manager) started(before []byte, limit int) ([][]byte, error) {
-	var keys [][]byte
-	o := store.ScanOptions{Prefix: []byte{classStart}, From: before, Reverse: true, KeysOnly: true}
-	err := m.scan(o, func(key, _ []byte) error {
-		switch {
-		case before != nil && bytes.Compare(key, before) >= 0:
-			return nil
-		case len(key) != 1+8+16:
-			return damaged(key, errKey.Error())
-		}
-		keys = append(keys, bytes.Clone(key))
-		if len(keys) == limit {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return keys, err
-}
-
-// running gives what started gives, of running instances only: it reads their records
-// and keeps the newest.
-func (m *Manager) running(before []byte, limit int) ([][]byte, error) {
-	var newest startHeap
-	_, err := m.walk(store.ScanOptions{Prefix: []byte{classRecord}}, func(_ []byte, msg message.Message) bool {
-		record, err := message.DecodeRecord(msg.Body)
-		if err != nil {
-			return true // whoever folds it says so
-		}
-		key := appendStartKey(nil, record.Started, msg.Instance)
-		if before != nil && bytes.Compare(key, before) >= 0 {
-			return true
-		}
-		heap.Push(&newest, key)
-		if len(newest) > limit {
-			heap.Pop(&newest)
-		}
-		return true
-	})
-	slices.SortFunc(newest, func(a, b []byte) int { return bytes.Compare(b, a) })
-	return newest, err
-}
-
-// startHeap has the oldest start on top.
-type startHeap [][]byte
-
-func (h startHeap) Len() int           { return len(h) }
-func (h startHeap) Less(i, j int) bool { return bytes.Compare(h[i], h[j]) < 0 }
-func (h startHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *startHeap) Push(x any)        { *h = append(*h, x.([]byte)) }
-func (h *startHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }
 
 // SetAsideList gives up to limit messages that were set aside, the newest first (L5).

@@ -146,6 +146,38 @@ func testInstances(t *testing.T, open storetest.Open) {
 			})
 		}
 	}
+	s.must(&queue.Tx{Put: []message.Message{ // of 1 and 5 something is in error, of 5 not at sink
+		kind(msg("A", 1, "a", processtable.Sink), message.KindNotice), msg("A", 1, "b", processtable.Sink), msg("A", 5, "b", processtable.Sink),
+		kind(msg("A", 7, "a", processtable.Sink), message.KindNotice),
+	}})
+	for name, c := range map[string]struct {
+		o    queue.ListOptions
+		want string
+	}{
+		"running, since the seventh minute": {queue.ListOptions{Since: noon.Add(7 * time.Minute)}, "[5 10 8 1]"},
+		"all, since the seventh minute":     {queue.ListOptions{All: true, Since: noon.Add(7 * time.Minute)}, "[5 10 3 8 1]"},
+		"below another node's":              {queue.ListOptions{Below: queue.Place{Started: started(8).Add(1)}}, "[8 1 11 4 2 7]"},
+		"all, below another node's":         {queue.ListOptions{All: true, Below: queue.Place{Started: started(8).Add(1)}, Limit: 3}, "[8 1 6]"},
+		"of a process":                      {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name}, Limit: 2}, "[5 10]"},
+		"of a version":                      {queue.ListOptions{Process: procP, Limit: 1}, "[5]"},
+		"of another version":                {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name, Version: procP.Version + 1}}, "[]"},
+		"of a process that begins so":       {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name[:len(procP.Name)-1]}}, "[]"},
+		"in error":                          {queue.ListOptions{InError: true}, "[1 7]"},
+		"in error, since":                   {queue.ListOptions{InError: true, Since: noon.Add(2 * time.Minute), Process: procP}, "[1]"},
+		"in error, of another version":      {queue.ListOptions{InError: true, Process: processtable.ProcessID{Name: procP.Name, Version: 9}}, "[]"},
+	} {
+		places, err := s.Places(c.o)
+		got := []int{}
+		for i, p := range places {
+			n := int(p.Instance[15])
+			if got = append(got, n); !p.Started.Equal(started(n)) || i > 0 && places[i-1].Compare(p) >= 0 {
+				t.Errorf("%s: %d stands at %v, after %v", name, n, p, places[max(0, i-1)])
+			}
+		}
+		if fmt.Sprint(got) != c.want || err != nil {
+			t.Errorf("%s: %v, want %s; %v", name, got, c.want, err)
+		}
+	}
 	if _, err := s.Instances(queue.ListOptions{Before: instance(99)}); err == nil {
 		t.Error("a list that continues from an unknown instance")
 	}

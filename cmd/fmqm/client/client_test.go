@@ -120,20 +120,21 @@ func TestList(t *testing.T) {
 		switch {
 		case !r.All:
 			return api.ListAnswer{}, nil
-		case r.After == api.InstanceID{}:
+		case r.Next == "":
 			return api.ListAnswer{Instances: []api.Instance{
-				{Instance: ids[0], Process: "p@1", State: api.InstanceRunning, Started: at}, {Instance: ids[1], Process: "p@1", State: api.InstanceFinished, Started: at, Ended: at},
-			}, More: true}, nil
+				{Instance: ids[0], Process: "p@1", State: api.InstanceRunning, Started: at}, {Instance: ids[1], Process: "p@1", State: api.InstanceFinished, Started: at, Ended: at, Origin: "B"},
+			}, More: true, Next: "there", Unreachable: []api.Unreachable{{Node: "C"}}}, nil
 		}
 		return api.ListAnswer{Instances: []api.Instance{{Instance: ids[2], Process: "long-name@12", Key: "monday", State: api.InstanceInError, Started: at}}}, nil
 	}})
-	want(t, "list", fmqm(to, "", "list"), result{0, "", "nothing is under way here; --all lists what has ended\n"})
-	want(t, "list --all", fmqm(to, "", "list", "--all"), result{0, `INSTANCE                              PROCESS       STATE     STARTED              ENDED                KEY
-0197c0de-0000-7000-8000-000000000001  p@1           running   2025-06-01 12:00:00  -                    -
-0197c0de-0000-7000-8000-000000000002  p@1           finished  2025-06-01 12:00:00  2025-06-01 12:00:00  -
-0197c0de-0000-7000-8000-000000000003  long-name@12  in-error  2025-06-01 12:00:00  -                    monday
-`, ""})
-	want(t, "json of nothing", fmqm(to, "", "list", "-o", "json"), result{0, "[]\n", "nothing is under way here; --all lists what has ended\n"})
+	want(t, "list", fmqm(to, "", "list"), result{0, "", "nothing is under way; --all lists what has ended\n"})
+	const away = "no answer from C (never heard since the daemon started): what was started there is missing here\n"
+	want(t, "list --all", fmqm(to, "", "list", "--all"), result{0, `INSTANCE                              PROCESS       STATE     STARTED              ENDED                ORIGIN  KEY
+0197c0de-0000-7000-8000-000000000001  p@1           running   2025-06-01 12:00:00  -                    -       -
+0197c0de-0000-7000-8000-000000000002  p@1           finished  2025-06-01 12:00:00  2025-06-01 12:00:00  B       -
+0197c0de-0000-7000-8000-000000000003  long-name@12  in-error  2025-06-01 12:00:00  -                    -       monday
+`, away})
+	want(t, "json of nothing", fmqm(to, "", "list", "-o", "json"), result{0, "[]\n", "nothing is under way; --all lists what has ended\n"})
 	r := fmqm(to, "", "list", "-o", "json", "--all")
 	var array []api.Instance
 	if err := json.Unmarshal([]byte(r.out), &array); err != nil || len(array) != 3 {
@@ -143,8 +144,18 @@ func TestList(t *testing.T) {
 	if first := `{"instance":"` + id + `","process":"p@1","state":"running","started":"2025-06-01T12:00:00Z"}` + "\n"; !strings.HasPrefix(r.out, first) || strings.Count(r.out, "\n") != 3 {
 		t.Errorf("jsonl\n%s", r.out)
 	}
-	if asked[2].After != ids[1] || asked[2].Limit != api.MaxPage {
+	if asked[2].Next != "there" || asked[2].Limit != api.MaxPage || !asked[2].Everywhere {
 		t.Errorf("the second page was asked for with %+v", asked[2])
+	}
+	r = fmqm(to, "", "list", "--all", "--limit", "2", "-o", "jsonl")
+	if strings.Count(r.out, "\n") != 2 || r.err != "there are more: --limit says how many are listed\n"+away {
+		t.Errorf("with a limit: %+v", r)
+	}
+	asked = nil
+	want(t, "filtered", fmqm(to, "", "list", "--here", "--in-error", "--process", "p@2", "--since", "2025-06-01T12:00:00Z", "--state", "in-error", "--limit", "7"),
+		result{0, "", "no instance is as --state in-error --process p@2 --since 2025-06-01T12:00:00Z --in-error says\n"})
+	if d := cmp.Diff([]api.ListRequest{{State: api.InstanceInError, Process: "p@2", InError: true, Since: at, Limit: 7}}, asked); d != "" {
+		t.Errorf("filters (-want +got):\n%s", d)
 	}
 }
 
@@ -312,6 +323,18 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"status", "17"}, `"17" is not the identifier of an instance: write it as start and list print it`},
 		{[]string{"list", "x"}, `"x" is one argument too many`},
 		{[]string{"retry", id}, "ACTIVITY is missing: see fmqm retry --help"},
+		{[]string{"retry"}, "INSTANCE is missing: see fmqm retry --help; or say which are meant with --process"},
+		{[]string{"retry", "--yes"}, "INSTANCE is missing"},
+		{[]string{"retry", id, "credit", "--in-error"}, "retry: name INSTANCE and ACTIVITY, or say which are meant with flags, not both"},
+		{[]string{"retry", "--in-error", "--output", "{}"}, "--output is for one activity"},
+		{[]string{"terminate"}, "INSTANCE is missing"},
+		{[]string{"terminate", "--limit", "3", "--yes"}, "INSTANCE is missing"},
+		{[]string{"terminate", "--state", "running", "--yes"}, "--state running means everything"},
+		{[]string{"terminate", "--state", "finished"}, "--state finished: what has ended has nothing left to terminate"},
+		{[]string{"terminate", id, "--process", "p"}, "terminate: name INSTANCE, or say which"},
+		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, in-error, finished or terminated"},
+		{[]string{"list", "--since", "yesterday"}, "--since yesterday: write a time, such as"},
+		{[]string{"list", "--limit", "0"}, "--limit 0: write 1 or more"},
 		{[]string{"retry", "17", "credit"}, `"17" is not the identifier of an instance`},
 		{[]string{"retry", id, "credit", "--output", "true"}, "--output: not a JSON object"},
 		{[]string{"terminate", "17"}, `"17" is not the identifier of an instance`},

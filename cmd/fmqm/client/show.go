@@ -1,8 +1,6 @@
 package client
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -142,6 +140,9 @@ func unheard(nodes []api.Unreachable) string {
 		if n.LastHeard.IsZero() {
 			texts[i] = n.Node + " (never heard since the daemon started)"
 		}
+		if n.Reason != "" {
+			texts[i] = n.Node + " (" + n.Reason + ")"
+		}
 	}
 	return strings.Join(texts, ", ")
 }
@@ -185,64 +186,6 @@ func rc(n *int64) string {
 		return "-"
 	}
 	return strconv.FormatInt(*n, 10)
-}
-
-func listCommand() *cli.Command {
-	return &cli.Command{
-		Name: "list", Usage: "list the instances that were started at a node",
-		Description: "Lists the instances that were started at the node and have not ended, newest first.",
-		UsageText:   "fmqm list\nfmqm list --all -o jsonl",
-		Flags:       printing(&cli.BoolFlag{Name: "all", Usage: "also those that have ended"}),
-		Action: asks(func(c *cli.Context, a asked) error {
-			columns, cells := listColumns(a.printer.Narrow(), c.Bool("all"), time.Now())
-			list := a.printer.List(false, columns...)
-			request := api.ListRequest{All: c.Bool("all"), Limit: api.MaxPage}
-			for more := true; more; {
-				page, err := a.client.List(c.Context, request)
-				if err != nil {
-					return err
-				}
-				for _, i := range page.Instances {
-					if err := list.Row(i, cells(i)...); err != nil {
-						return err
-					}
-					request.After = i.Instance
-				}
-				more = page.More && len(page.Instances) > 0
-			}
-			if list.Count() == 0 && !c.Bool("all") {
-				common.Talk(c, "nothing is under way here; --all lists what has ended")
-			}
-			return list.End()
-		}),
-	}
-}
-
-// listColumns gives the columns of a list and what stands in them. On a terminal lines
-// should not break: times of today stand without the day, and what has not ended needs no
-// column for when it did.
-func listColumns(terminal, all bool, now time.Time) ([]string, func(api.Instance) []string) {
-	when := common.Time
-	if terminal {
-		when = timeOf(now)
-	}
-	if terminal && !all {
-		return []string{"INSTANCE", "PROCESS", "STATE", "STARTED", "KEY"}, func(i api.Instance) []string {
-			return []string{i.Instance.String(), i.Process, listState(i), when(i.Started), cmp.Or(i.Key, "-")}
-		}
-	}
-	return []string{"INSTANCE", "PROCESS", "STATE", "STARTED", "ENDED", "KEY"}, func(i api.Instance) []string {
-		return []string{i.Instance.String(), i.Process, listState(i), when(i.Started), when(i.Ended), cmp.Or(i.Key, "-")}
-	}
-}
-
-// listState says beside the state how many activities are in error although the instance
-// still runs.
-func listState(i api.Instance) string {
-	if i.InError > 0 && i.State == api.InstanceRunning {
-		return fmt.Sprintf("%s (%d in error)", i.State, i.InError)
-	}
-	return string(i.State)
 }
 
 var eventColumns = []string{"CLOCK", "TIME", "NODE", "ACTIVITY", "EVENT", "ITERATION", "ATTEMPT", "RC", "REASON"}
@@ -326,62 +269,4 @@ func heard(w api.Wait) string {
 		return "no"
 	}
 	return "not since " + common.Time(w.LastHeard)
-}
-
-func retryCommand() *cli.Command {
-	return &cli.Command{
-		Name: "retry", Usage: "let an activity in error go on", ArgsUsage: "INSTANCE ACTIVITY",
-		Description: `Runs the activity's program again. If the program had ended and a condition failed, only
-the condition is evaluated again. With --output the program does not run: it counts as
-ended with return code 0 and this output.`,
-		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'`,
-		Flags:     asking(&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"}),
-		Action: func(c *cli.Context) error {
-			id, err := api.ParseInstance(c.Args().First())
-			if err != nil {
-				return err
-			}
-			output, err := common.ReadJSON(c, "output")
-			if err != nil {
-				return err
-			}
-			client, err := common.NewClient(c)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			activity := c.Args().Get(1)
-			if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: bytes.TrimSpace(output.Text)}); err != nil {
-				return output.Explain(c, err)
-			}
-			common.Talk(c, "%s goes on; see fmqm status %s", activity, id)
-			return nil
-		},
-	}
-}
-
-func terminateCommand() *cli.Command {
-	return &cli.Command{
-		Name: "terminate", Usage: "end an instance without letting it finish", ArgsUsage: "INSTANCE",
-		Description: `Ends the instance at every node of its process; at an unreachable node, as soon as it is
-back. Running programs are killed, and nothing runs after them. This cannot be undone.`,
-		UsageText: "fmqm terminate " + example,
-		Flags:     asking(),
-		Action: func(c *cli.Context) error {
-			id, err := api.ParseInstance(c.Args().First())
-			if err != nil {
-				return err
-			}
-			client, err := common.NewClient(c)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			if err := client.Terminate(c.Context, id); err != nil {
-				return err
-			}
-			common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
-			return nil
-		},
-	}
 }

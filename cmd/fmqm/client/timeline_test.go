@@ -166,8 +166,8 @@ func TestListShowsErrorsOfRunningInstances(t *testing.T) {
 	to := apitest.Serve(t, &apitest.Backend{OnList: func(context.Context, api.ListRequest) (api.ListAnswer, error) {
 		return api.ListAnswer{Instances: []api.Instance{{Instance: i, Process: "p@1", State: api.InstanceRunning, InError: 2, Started: at}}}, nil
 	}})
-	want(t, "table", fmqm(to, "", "list"), result{0, `INSTANCE                              PROCESS  STATE                 STARTED              ENDED  KEY
-0197c0de-0000-7000-8000-000000000001  p@1      running (2 in error)  2025-06-01 12:00:00  -      -
+	want(t, "table", fmqm(to, "", "list"), result{0, `INSTANCE                              PROCESS  STATE                 STARTED              ENDED  ORIGIN  KEY
+0197c0de-0000-7000-8000-000000000001  p@1      running (2 in error)  2025-06-01 12:00:00  -      -       -
 `, ""})
 	want(t, "jsonl", fmqm(to, "", "list", "-o", "jsonl"), result{0, `{"instance":"` + id + `","process":"p@1","state":"running","in_error":2,"started":"2025-06-01T12:00:00Z"}` + "\n", ""})
 }

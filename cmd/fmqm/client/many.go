@@ -1,0 +1,260 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+const (
+	manyInstances = 1000 // that a command is about, unless --limit says otherwise
+	manyShown     = 50   // lines of a plan in a table
+	manyAtOnce    = 8    // requests under way
+)
+
+// manyFlags are those of a command that may be about many instances.
+func manyFlags() []cli.Flag {
+	return append(filterFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it; else it is only said what would be done"})
+}
+
+// many is a command about all instances that a filter names.
+type many struct {
+	what   string // retry or terminate
+	filter filter
+}
+
+// deed is what such a command does at one place, or would do.
+type deed struct {
+	Instance api.InstanceID    `json:"instance"`
+	Process  string            `json:"process"`
+	State    api.InstanceState `json:"state"`
+	Activity string            `json:"activity,omitempty"`
+	Node     string            `json:"node"` // of the activity; else where the instance was started
+	Plan     string            `json:"plan"`
+	Result   string            `json:"result,omitempty"` // done or failed; empty: it was only planned
+	Reason   string            `json:"reason,omitempty"` // why it failed; else why the activity is in error
+
+	err error
+}
+
+// aboutMany says what a command without arguments is about; nil if it names its arguments.
+// One that names nothing at all is refused, and so is one that means everything.
+func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) {
+	f, err := readFilter(c)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.NArg() > 0 && (len(f.given) > 0 || c.IsSet("limit") || c.Bool("yes")):
+		return nil, common.Usagef("%s: name %s, or say which are meant with flags, not both", what, strings.Join(arguments, " and "))
+	case c.NArg() > 0 && c.NArg() < len(arguments):
+		return nil, common.Usagef("%s is missing: see fmqm %s --help", arguments[c.NArg()], what)
+	case c.NArg() > 0:
+		return nil, nil
+	case len(f.given) == 0:
+		return nil, common.Usagef("%s is missing: see fmqm %s --help; or say which are meant with --process, --since, --in-error or --state", arguments[0], what)
+	case f.ended():
+		return nil, common.Usagef("--state %s: what has ended has nothing left to %s", f.request.State, what)
+	case len(f.given) == 1 && f.request.State == api.InstanceRunning:
+		return nil, common.Usagef("--state running means everything: narrow it with --process, --since or --in-error")
+	}
+	if what == "retry" {
+		f.request.InError = true
+	}
+	if f.limit == 0 {
+		f.limit = manyInstances
+	}
+	return &many{what, f}, nil
+}
+
+// do says what would be done, or does it and says what came of it.
+func (m *many) do(c *cli.Context) error {
+	a, err := ask(c)
+	if err != nil {
+		return err
+	}
+	defer a.client.Close()
+	deeds, found, err := m.plan(c.Context, a.client)
+	if err != nil {
+		return err
+	}
+	found.warn(c)
+	if found.more {
+		common.Talk(c, "there are more: this is about the %d newest instances; --limit says how many", m.filter.limit)
+	}
+	if len(deeds) == 0 {
+		common.Talk(c, "nothing to %s: no instance is as %s says", m.what, m.filter)
+	} else {
+		common.Talk(c, "plan: %s", m.summary(deeds))
+	}
+	if !c.Bool("yes") {
+		return m.show(c, a.printer, deeds)
+	}
+	failed, err := m.carryOut(c, a, deeds)
+	if err == nil {
+		err = failed.outcome(len(deeds))
+	}
+	if err == nil && len(found.unreachable) > 0 {
+		err = &common.Error{Exit: common.ExitUnreachable, Text: "not every site was heard: do it again once they are"}
+	}
+	return err
+}
+
+func (m *many) plan(ctx context.Context, client *api.Client) (deeds []deed, all found, err error) {
+	all, err = m.filter.each(ctx, client, func(i api.Instance) error {
+		d := deed{Instance: i.Instance, Process: i.Process, State: i.State, Node: i.Origin, Plan: m.what}
+		if m.what != "retry" {
+			if i.State != api.InstanceTerminated { // by an operator's marker, which has not ended it yet
+				deeds = append(deeds, d)
+			}
+			return nil
+		}
+		for _, e := range i.Errors {
+			d.Activity, d.Node, d.Reason = e.Activity, e.Node, e.Reason
+			deeds = append(deeds, d)
+		}
+		return nil
+	})
+	return deeds, all, err
+}
+
+// summary says what the deeds come to: how many, and where.
+func (m *many) summary(deeds []deed) string {
+	instances, places := map[api.InstanceID]bool{}, map[string]int{}
+	for _, d := range deeds {
+		instances[d.Instance] = true
+		if d.Activity != "" {
+			places[d.Activity+" at "+d.Node]++
+		} else {
+			places[d.Process+" from "+d.Node]++
+		}
+	}
+	names := slices.Sorted(maps.Keys(places))
+	slices.SortStableFunc(names, func(x, y string) int { return places[y] - places[x] })
+	texts := make([]string, 0, len(names))
+	for i, name := range names {
+		if i == 10 {
+			texts = append(texts, fmt.Sprintf("and %d others", len(names)-i))
+			break
+		}
+		texts = append(texts, fmt.Sprintf("%s (%d)", name, places[name]))
+	}
+	what := counted(len(instances), "instance", "instances")
+	if m.what == "retry" {
+		what = counted(len(deeds), "activity", "activities") + " of " + what
+	}
+	return m.what + " " + what + ": " + strings.Join(texts, ", ")
+}
+
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+func (m *many) list(p *common.Printer) (*common.List, func(deed) error) {
+	columns := []string{"INSTANCE", "PROCESS", "STATE", "ACTIVITY", "NODE", "PLAN", "RESULT", "REASON"}
+	l := p.List(false, columns...)
+	return l, func(d deed) error {
+		return l.Row(d, d.Instance.String(), d.Process, string(d.State), dash(d.Activity), dash(d.Node), d.Plan, dash(d.Result), d.Reason)
+	}
+}
+
+// show prints a plan. A long one is cut in a table, with a word.
+func (m *many) show(c *cli.Context, p *common.Printer, deeds []deed) error {
+	shown := deeds
+	if p.Format == common.Table && c.String("o") != "wide" {
+		shown = deeds[:min(len(deeds), manyShown)]
+	}
+	l, row := m.list(p)
+	for _, d := range shown {
+		if err := row(d); err != nil {
+			return err
+		}
+	}
+	if err := l.End(); err != nil {
+		return err
+	}
+	if cut := len(deeds) - len(shown); cut > 0 {
+		common.Talk(c, "and %d more: -o wide shows them all", cut)
+	}
+	if len(deeds) > 0 {
+		common.Talk(c, "nothing was done: --yes does it")
+	}
+	return nil
+}
+
+// failures are those of the deeds.
+type failures []error
+
+// outcome is how a command ends: as what failed would have alone, where all failed for the
+// same.
+func (f failures) outcome(of int) error {
+	if len(f) == 0 {
+		return nil
+	}
+	exit := common.ExitCode(f[0])
+	for _, err := range f {
+		if common.ExitCode(err) != exit {
+			exit = common.ExitFailed
+		}
+	}
+	return &common.Error{Exit: exit, Text: fmt.Sprintf("%d of %d failed", len(f), of)}
+}
+
+// carryOut does it, a few at once, and prints what came of each in the order of the plan.
+func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures, err error) {
+	progress := common.NewProgress(c)
+	defer progress.End()
+	ended := make([]chan struct{}, len(deeds))
+	for i := range ended {
+		ended[i] = make(chan struct{})
+	}
+	go func() {
+		free := make(chan struct{}, manyAtOnce)
+		for i := range deeds {
+			free <- struct{}{}
+			go func() {
+				m.one(c.Context, a.client, &deeds[i])
+				close(ended[i])
+				<-free
+			}()
+		}
+	}()
+	l, row := m.list(a.printer)
+	for i := range deeds {
+		progress.Show("%d of %d", i, len(deeds))
+		<-ended[i]
+		if deeds[i].err != nil {
+			failed = append(failed, deeds[i].err)
+		}
+		if e := row(deeds[i]); err == nil {
+			err = e // the others are done all the same
+		}
+	}
+	progress.End()
+	if e := l.End(); err == nil {
+		err = e
+	}
+	return failed, err
+}
+
+func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
+	if m.what == "retry" {
+		d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Activity: d.Activity})
+	} else {
+		d.err = client.Terminate(ctx, d.Instance)
+	}
+	d.Result, d.Reason = "done", ""
+	if d.err != nil {
+		d.Result, d.Reason = "failed", d.err.Error()
+	}
+}

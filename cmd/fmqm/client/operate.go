@@ -1,0 +1,109 @@
+package client
+
+import (
+	"bytes"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+func retryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "retry", Usage: "let an activity in error go on, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
+		Description: `Runs the activity's program again. If the program had ended and a condition failed, only
+the condition is evaluated again. With --output the program does not run: it counts as
+ended with return code 0 and this output.
+
+Without INSTANCE it retries every activity in error of the instances that --in-error,
+--process, --since and --state select, over all sites, as fmqm list does. It shows the plan
+and does nothing, unless you give --yes. Then it says for each what happened; a failure does
+not stop the others.
+
+The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
+differ; 5 if a site did not answer.`,
+		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'
+fmqm retry --in-error --process purchase-order --since 2h
+fmqm retry --in-error --process purchase-order --since 2h --yes`,
+		Flags: printing(append(manyFlags(),
+			&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"})...),
+		Action: retry,
+	}
+}
+
+func retry(c *cli.Context) error {
+	many, err := aboutMany(c, "retry", "INSTANCE", "ACTIVITY")
+	if err != nil {
+		return err
+	}
+	if many != nil {
+		if c.IsSet("output") {
+			return common.Usagef("--output is for one activity: name INSTANCE and ACTIVITY")
+		}
+		return many.do(c)
+	}
+	id, err := api.ParseInstance(c.Args().First())
+	if err != nil {
+		return err
+	}
+	output, err := common.ReadJSON(c, "output")
+	if err != nil {
+		return err
+	}
+	client, err := common.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	activity := c.Args().Get(1)
+	if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: bytes.TrimSpace(output.Text)}); err != nil {
+		return output.Explain(c, err)
+	}
+	common.Talk(c, "%s goes on; see fmqm status %s", activity, id)
+	return nil
+}
+
+func terminateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "terminate", Usage: "end an instance without letting it finish, or many", ArgsUsage: "[INSTANCE]",
+		Description: `Ends the instance at every node of its process; at an unreachable node, as soon as it is
+back. Running programs are killed, and nothing runs after them. This cannot be undone.
+
+Without INSTANCE it ends the instances that --in-error, --process, --since and --state
+select, over all sites, as fmqm list does. It shows the plan and does nothing, unless you
+give --yes. Then it says for each what happened; a failure does not stop the others.
+
+The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
+differ; 5 if a site did not answer.`,
+		UsageText: "fmqm terminate " + example + `
+fmqm terminate --process purchase-order@1 --state in-error
+fmqm terminate --process purchase-order@1 --state in-error --yes`,
+		Flags:  printing(manyFlags()...),
+		Action: terminate,
+	}
+}
+
+func terminate(c *cli.Context) error {
+	many, err := aboutMany(c, "terminate", "INSTANCE")
+	if err != nil {
+		return err
+	}
+	if many != nil {
+		return many.do(c)
+	}
+	id, err := api.ParseInstance(c.Args().First())
+	if err != nil {
+		return err
+	}
+	client, err := common.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.Terminate(c.Context, id); err != nil {
+		return err
+	}
+	common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
+	return nil
+}
