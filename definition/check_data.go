@@ -116,6 +116,15 @@ func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 func (b bitset) add(i int)      { b[i/64] |= 1 << (i % 64) }
 func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
+func (b bitset) meets(other bitset) bool {
+	for i, w := range other {
+		if b[i]&w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (b bitset) union(other bitset) {
 	for i, w := range other {
 		b[i] |= w

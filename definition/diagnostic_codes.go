@@ -40,6 +40,7 @@ const (
 	codeMismatch       = "type-mismatch"         //
 	codeMapsNothing    = "maps-nothing"          //
 	codeNeverRuns      = "never-runs"            // warning
+	codeExclusive      = "exclusive-branches"    // warning
 	codeRunsUndecided  = "runs-undecided"        // warning
 	codeTwoSources     = "two-sources"           // warning
 	codeOtherwiseNever = "otherwise-never"       // warning

@@ -1,8 +1,6 @@
 package definition
 
 import (
-	"fmt"
-
 	"fmqm/condition"
 	"fmqm/internal/sat"
 )
@@ -11,6 +9,9 @@ import (
 // free: any connector with a condition may be TRUE or FALSE when its source ran, also
 // where two have the same text or one is a literal. What remains is a boolean circuit
 // over the connectors, in which an activity is a function of its start condition.
+//
+// The same is asked once more with what the conditions out of one activity say: which two
+// of them are never both TRUE (exclusive.go).
 //
 // Random simulation finds nearly all that can run, and going back from the others most
 // of the rest. What remains is decided exactly by a SAT solver: most of what never runs
@@ -32,8 +33,9 @@ type runVertex struct {
 
 // runEdge is a control connector. It can be TRUE only if its source runs.
 type runEdge struct {
-	source int
-	kind   edgeKind
+	source   int
+	kind     edgeKind
+	excludes []int // edgeFree: others out of the same source that are never TRUE beside it
 }
 
 type edgeKind uint8
@@ -64,11 +66,15 @@ type effort struct {
 
 var fullEffort = effort{rounds: 80, passes: 4, local: 64, learn: 10_000}
 
-// decide finds out which vertices can run.
-func decide(g *runGraph, e effort) *decision {
+// decide finds out which vertices can run. Of some that may be known; nil is of none.
+func decide(g *runGraph, e effort, runs []bool) *decision {
 	n := len(g.vertices)
 	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), learn: e.learn}
+	copy(d.runs, runs)
 	for range e.rounds {
+		if runs != nil && len(d.undecided()) == 0 {
+			break
+		}
 		d.sim.random()
 		d.note()
 	}
@@ -97,7 +103,7 @@ func (d *decision) note() {
 // before it were asked first, so that what never runs because they do not is near.
 func (d *decision) neverLocally(v, local int) bool {
 	f := d.localFormula(v, local)
-	f.clause(f.runs[v])
+	f.Clause(f.runs[v])
 	_, answer := d.solve(f)
 	return answer == sat.Never
 }
@@ -125,7 +131,7 @@ func (d *decision) solveRuns() bool {
 	for _, v := range undecided {
 		any = append(any, f.runs[v])
 	}
-	f.clause(any...)
+	f.Clause(any...)
 	outcome, answer := d.solve(f)
 	switch answer {
 	case sat.Never:
@@ -214,7 +220,7 @@ func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided 
 		}
 		literals[c] = f.ran(chain.vertex)
 		if chain.before >= 0 {
-			literals[c] = f.or(literals[chain.before], literals[c])
+			literals[c] = f.Or(literals[chain.before], literals[c])
 		}
 	}
 	var any []int
@@ -223,59 +229,12 @@ func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided 
 		for _, c := range questions[q].others {
 			others = append(others, literals[c])
 		}
-		any = append(any, f.and(f.ran(questions[q].vertex), f.or(others...)))
+		any = append(any, f.And(f.ran(questions[q].vertex), f.Or(others...)))
 	}
-	f.clause(any...)
+	f.Clause(any...)
 	outcome, answer := d.solve(f)
 	if answer == sat.Satisfiable {
 		d.sim.around(outcome)
 	}
 	return answer == sat.Satisfiable
-}
-
-// graph gives the control graph of a process without errors.
-func (d *draft) graph() (*runGraph, map[string]int) {
-	g := &runGraph{edges: make([]runEdge, len(d.Control))}
-	at := map[string]int{sourceEnd: -1}
-	for _, s := range d.topology {
-		at[s.Name] = len(g.vertices)
-		g.vertices = append(g.vertices, runVertex{in: s.in, out: s.out, start: s.logic})
-	}
-	for i, c := range d.Control {
-		g.edges[i] = runEdge{source: at[c.Source], kind: edgeAlways}
-		switch {
-		case c.Otherwise:
-			g.edges[i].kind = edgeOtherwise
-		case c.Condition != nil:
-			g.edges[i].kind = edgeFree
-		}
-	}
-	return g, at
-}
-
-// checkRuns warns of activities that never run, and of members that two activities of
-// one instance can set.
-func (d *draft) checkRuns() {
-	g, at := d.graph()
-	decided := decide(g, fullEffort)
-	var undecided []*step
-	for _, s := range d.steps {
-		switch v := at[s.Name]; {
-		case decided.runs[v]:
-		case !decided.never[v]:
-			undecided = append(undecided, s)
-		default:
-			d.warn(s.Pos, codeNeverRuns, fmt.Sprintf("%s can never run, whatever the conditions give", s.Name),
-				"look at its start condition and at the connectors that lead to it")
-		}
-	}
-	if len(undecided) > 0 {
-		which := undecided[0].Name
-		if n := len(undecided) - 1; n > 0 {
-			which = fmt.Sprintf("%s (and %d more)", which, n)
-		}
-		d.warn(undecided[0].Pos, codeRunsUndecided, fmt.Sprintf("undecided whether %s can ever run: the search through the start conditions before it was given up", which),
-			"nothing need be wrong; with `all`, `any` or at_least instead of long expressions it can be decided")
-	}
-	d.checkSources(decided, at)
 }

@@ -105,7 +105,11 @@ func (j *justification) connector(e int, value bool) {
 
 func (j *justification) set(e int, value bool) {
 	j.free[e] &^= j.bit
-	if value {
-		j.free[e] |= j.bit
+	if !value {
+		return
+	}
+	j.free[e] |= j.bit
+	for _, other := range j.edges[e].excludes {
+		j.free[other] &^= j.bit
 	}
 }

@@ -86,6 +86,7 @@ func (s *simulation) run() {
 func (s *simulation) leave(v *runVertex, runs uint64) {
 	others := uint64(0)
 	for _, e := range v.out {
+		s.exclude(e)
 		switch s.edges[e].kind {
 		case edgeAlways:
 			s.edge[e] = runs
@@ -99,6 +100,17 @@ func (s *simulation) leave(v *runVertex, runs uint64) {
 	for _, e := range v.out {
 		if s.edges[e].kind == edgeOtherwise {
 			s.edge[e] = runs &^ others
+		}
+	}
+}
+
+// exclude makes FALSE what an edge and those that exclude it may not both be.
+func (s *simulation) exclude(e int) {
+	for _, other := range s.edges[e].excludes {
+		if both := s.free[e] & s.free[other]; both != 0 {
+			first := s.next()
+			s.free[e] &^= both & first
+			s.free[other] &^= both &^ first
 		}
 	}
 }

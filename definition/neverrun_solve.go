@@ -7,23 +7,21 @@ import (
 	"fmqm/internal/sat"
 )
 
-// formula is a graph as clauses (Tseitin): one variable for each vertex and edge that
-// matters, and for each part of a start condition. Literals are as in DIMACS: -3 is
-// the negation of variable 3.
+// formula is a graph as clauses: one variable for each vertex and edge that matters, and
+// for each part of a start condition.
 type formula struct {
 	*runGraph
-	clauses [][]int
-	vars    int
-	yes     int   // a literal that is TRUE
-	runs    []int // by vertex: its literal; 0: not in the cone
-	edge    []int // by edge, likewise
+	*sat.Formula
+	runs   []int  // by vertex: its literal; 0: not in the cone
+	edge   []int  // by edge: its literal; 0: nothing in the cone depends on it
+	wanted []bool // by edge: it leads to something in the cone
 }
 
 func emptyFormula(g *runGraph) *formula {
-	f := &formula{runGraph: g, runs: make([]int, len(g.vertices)), edge: make([]int, len(g.edges))}
-	f.yes = f.variable()
-	f.clause(f.yes)
-	return f
+	return &formula{
+		runGraph: g, Formula: sat.NewFormula(),
+		runs: make([]int, len(g.vertices)), edge: make([]int, len(g.edges)), wanted: make([]bool, len(g.edges)),
+	}
 }
 
 // formula says what the given vertices depend on.
@@ -36,7 +34,7 @@ func (d *decision) formula(of []int) *formula {
 	for v := len(d.vertices) - 1; v >= 0; v-- {
 		if cone[v] && !d.never[v] {
 			for _, e := range d.vertices[v].in {
-				cone[d.edges[e].source] = true
+				cone[d.edges[e].source], f.wanted[e] = true, true
 			}
 		}
 	}
@@ -44,7 +42,7 @@ func (d *decision) formula(of []int) *formula {
 		switch {
 		case !cone[v]:
 		case d.never[v]:
-			f.vertex(v, -f.yes)
+			f.vertex(v, -f.Yes())
 		default:
 			f.vertex(v, f.starts(v))
 		}
@@ -70,13 +68,23 @@ func (d *decision) localFormula(of, size int) *formula {
 	slices.Sort(free)
 	slices.Sort(order)
 	f := emptyFormula(d.runGraph)
+	far := func(v int) bool {
+		_, is := slices.BinarySearch(free, v)
+		return is
+	}
 	for _, v := range order {
-		_, far := slices.BinarySearch(free, v)
+		if !far(v) && !d.never[v] {
+			for _, e := range d.vertices[v].in {
+				f.wanted[e] = true
+			}
+		}
+	}
+	for _, v := range order {
 		switch {
 		case d.never[v]:
-			f.vertex(v, -f.yes)
-		case far:
-			f.vertex(v, f.variable())
+			f.vertex(v, -f.Yes())
+		case far(v):
+			f.vertex(v, f.Variable())
 		default:
 			f.vertex(v, f.starts(v))
 		}
@@ -84,108 +92,66 @@ func (d *decision) localFormula(of, size int) *formula {
 	return f
 }
 
-func (f *formula) variable() int {
-	f.vars++
-	return f.vars
-}
-
-// clause adds a disjunction. The solver wants no literal twice and none beside its
-// negation.
-func (f *formula) clause(literals ...int) {
-	c := slices.Clone(literals)
-	slices.Sort(c)
-	c = slices.Compact(c)
-	for _, l := range c {
-		if _, both := slices.BinarySearch(c, -l); both {
-			return
-		}
-	}
-	f.clauses = append(f.clauses, c)
-}
-
 // starts gives the literal of a vertex's start condition.
 func (f *formula) starts(v int) int {
 	at := &f.vertices[v]
 	if len(at.in) == 0 {
-		return f.yes
+		return f.Yes()
 	}
 	return f.logic(&at.start, at.in)
 }
 
-// vertex sets whether a vertex runs, and with it its outgoing edges.
+// vertex sets whether a vertex runs, and with it its outgoing edges. Those that lead
+// elsewhere matter only where an `otherwise` does. That they exclude others does not: in an
+// outcome they can be FALSE beside those.
 func (f *formula) vertex(v, runs int) {
 	f.runs[v] = runs
-	at := &f.vertices[v]
+	out := f.vertices[v].out
+	all := slices.ContainsFunc(out, func(e int) bool { return f.wanted[e] && f.edges[e].kind == edgeOtherwise })
 	others := []int{runs}
-	for _, e := range at.out {
-		switch f.edges[e].kind {
-		case edgeAlways:
-			f.edge[e] = runs
-		case edgeFree:
-			f.edge[e] = f.free(runs)
-		case edgeOtherwise:
+	for _, e := range out {
+		if f.edges[e].kind == edgeOtherwise || !all && !f.wanted[e] {
 			continue
+		}
+		f.edge[e] = runs
+		if f.edges[e].kind == edgeFree {
+			f.edge[e] = f.free(runs)
+			f.exclude(e)
 		}
 		others = append(others, -f.edge[e])
 	}
-	for _, e := range at.out {
-		if f.edges[e].kind == edgeOtherwise {
-			f.edge[e] = f.and(others...)
+	for _, e := range out {
+		if f.edges[e].kind == edgeOtherwise && f.wanted[e] {
+			f.edge[e] = f.And(others...)
+		}
+	}
+}
+
+// exclude says which edges of those before it are not TRUE beside an edge.
+func (f *formula) exclude(e int) {
+	for _, other := range f.edges[e].excludes {
+		if other < e && f.wanted[other] && f.wanted[e] {
+			f.Clause(-f.edge[e], -f.edge[other])
 		}
 	}
 }
 
 // free gives the literal of an edge with a condition.
 func (f *formula) free(runs int) int {
-	if runs == -f.yes {
+	if runs == -f.Yes() {
 		return runs
 	}
-	e := f.variable()
-	f.clause(-e, runs)
+	e := f.Variable()
+	f.Clause(-e, runs)
 	return e
 }
 
 // ran gives the literal of a vertex in the cone; -1 always runs.
 func (f *formula) ran(vertex int) int {
 	if vertex < 0 {
-		return f.yes
+		return f.Yes()
 	}
 	return f.runs[vertex]
-}
-
-// and gives a literal that is TRUE if and only if all are.
-func (f *formula) and(literals ...int) int {
-	all := slices.Clone(literals)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	all = slices.DeleteFunc(all, func(l int) bool { return l == f.yes })
-	for _, l := range all {
-		if _, never := slices.BinarySearch(all, -l); never || l == -f.yes {
-			return -f.yes
-		}
-	}
-	switch len(all) {
-	case 0:
-		return f.yes
-	case 1:
-		return all[0]
-	}
-	result := f.variable()
-	long := []int{result}
-	for _, l := range all {
-		f.clause(-result, l)
-		long = append(long, -l)
-	}
-	f.clause(long...)
-	return result
-}
-
-func (f *formula) or(literals ...int) int {
-	negated := make([]int, len(literals))
-	for i, l := range literals {
-		negated[i] = -l
-	}
-	return -f.and(negated...)
 }
 
 func (f *formula) logic(l *condition.Logic, in []int) int {
@@ -199,13 +165,13 @@ func (f *formula) logic(l *condition.Logic, in []int) int {
 	case condition.LogicNot:
 		return -args[0]
 	case condition.LogicAnd:
-		return f.and(args...)
+		return f.And(args...)
 	case condition.LogicOr:
-		return f.or(args...)
+		return f.Or(args...)
 	case condition.LogicAtLeast:
 		return f.atLeast(l.N, args)
 	}
-	return -f.yes
+	return -f.Yes()
 }
 
 // atLeast sorts the literals, TRUE before FALSE, with Batcher's odd-even merge sort:
@@ -213,13 +179,13 @@ func (f *formula) logic(l *condition.Logic, in []int) int {
 func (f *formula) atLeast(n int, literals []int) int {
 	switch {
 	case n <= 0:
-		return f.yes
+		return f.Yes()
 	case n > len(literals):
-		return -f.yes
+		return -f.Yes()
 	case n == 1:
-		return f.or(literals...)
+		return f.Or(literals...)
 	case n == len(literals):
-		return f.and(literals...)
+		return f.And(literals...)
 	}
 	sorted := slices.Clone(literals)
 	k := len(sorted)
@@ -228,7 +194,7 @@ func (f *formula) atLeast(n int, literals []int) int {
 			for j := q % p; j+q < k; j += 2 * q {
 				for i := 0; i < q && i+j+q < k; i++ {
 					if a, b := i+j, i+j+q; a/(2*p) == b/(2*p) {
-						sorted[a], sorted[b] = f.or(sorted[a], sorted[b]), f.and(sorted[a], sorted[b])
+						sorted[a], sorted[b] = f.Or(sorted[a], sorted[b]), f.And(sorted[a], sorted[b])
 					}
 				}
 			}
@@ -240,16 +206,26 @@ func (f *formula) atLeast(n int, literals []int) int {
 // solve looks for an outcome that satisfies the clauses, and gives the condition of each
 // edge in it, if there is one. It takes what it learns from the effort that is left.
 func (d *decision) solve(f *formula) ([]bool, sat.Answer) {
-	r := sat.Solve(f.clauses, f.vars, d.learn)
+	r := f.Solve(d.learn)
 	d.learn = max(0, d.learn-r.Learned)
 	if r.Answer != sat.Satisfiable {
 		return nil, r.Answer
 	}
+	return f.outcome(r.Model), r.Answer
+}
+
+// outcome gives the condition of each edge in a model. What leads elsewhere is FALSE beside
+// what does not, since the two may exclude each other.
+func (f *formula) outcome(model []bool) []bool {
 	outcome := make([]bool, len(f.edges))
-	for e, l := range f.edge {
-		if l > f.yes && f.edges[e].kind == edgeFree {
-			outcome[e] = r.Model[l-1]
+	taken := make([]bool, len(f.vertices))
+	for _, wanted := range []bool{true, false} {
+		for e, l := range f.edge {
+			if at := f.edges[e]; f.wanted[e] == wanted && l > f.Yes() && at.kind == edgeFree && (wanted || !taken[at.source]) {
+				outcome[e] = model[l-1]
+				taken[at.source] = taken[at.source] || wanted && outcome[e]
+			}
 		}
 	}
-	return outcome, r.Answer
+	return outcome
 }

@@ -161,7 +161,7 @@ func TestDecisionIsExact(t *testing.T) {
 		}
 		for _, e := range []effort{{}, {rounds: 1}, {passes: 1, rounds: 1}, {rounds: 1, local: 1}, {rounds: 1, local: 2}, {rounds: 1, local: 64}, fullEffort} {
 			e.learn = fullEffort.learn
-			d := decide(g, e)
+			d := decide(g, e, nil)
 			if !slices.Equal(d.runs, runs) {
 				t.Fatalf("%+v: decided %v, brute force %v", e, d.runs, runs)
 			}
@@ -198,19 +198,19 @@ func TestAtLeast(t *testing.T) {
 		set := 0
 		var literals []int
 		for _, w := range words {
-			l := f.variable()
+			l := f.Variable()
 			if w&1 == 0 {
 				l = -l
 			} else {
 				set++
 			}
-			f.clause(l)
-			literals = append(literals, f.variable())
-			f.clause(-literals[len(literals)-1], max(l, -l))
-			f.clause(literals[len(literals)-1], -max(l, -l))
+			f.Clause(l)
+			literals = append(literals, f.Variable())
+			f.Clause(-literals[len(literals)-1], max(l, -l))
+			f.Clause(literals[len(literals)-1], -max(l, -l))
 		}
-		f.clause(f.atLeast(n, literals))
-		if r := sat.Solve(f.clauses, f.vars, 1000); r.Answer != sat.Satisfiable && r.Answer != sat.Never || (r.Answer == sat.Satisfiable) != (set >= n) {
+		f.Clause(f.atLeast(n, literals))
+		if r := f.Solve(1000); r.Answer != sat.Satisfiable && r.Answer != sat.Never || (r.Answer == sat.Satisfiable) != (set >= n) {
 			t.Fatalf("%d of %d literals TRUE, at least %d: %+v", set, k, n, r)
 		}
 	})
@@ -332,7 +332,7 @@ func pigeons(n int) string {
 				alone = append(alone, fmt.Sprintf("!(p%d_%d && p%d_%d)", p, h, other, h))
 			}
 			fmt.Fprintf(&activities, "  p%d_%d: {node: A, empty: true}\n", p, h)
-			fmt.Fprintf(&control, "  - begin -> p%d_%d: _RC == %d\n  - p%d_%d -> pigeon%d\n  - p%d_%d -> hole%d\n", p, h, h, p, h, p, p, h, h)
+			fmt.Fprintf(&control, "  - begin -> p%d_%d: _RC != %d\n  - p%d_%d -> pigeon%d\n  - p%d_%d -> hole%d\n", p, h, h, p, h, p, p, h, h)
 		}
 		fmt.Fprintf(&activities, "  hole%d: {node: A, empty: true, start: %q}\n", h, strings.Join(alone, " && "))
 		fmt.Fprintf(&control, "  - hole%d -> last\n", h)
@@ -355,5 +355,62 @@ func TestRunsUndecided(t *testing.T) {
 	if len(diagnostics) != 1 || diagnostics[0].Code != codeRunsUndecided || diagnostics[0].Severity != Warning ||
 		!strings.Contains(diagnostics[0].Message, "undecided whether last can ever run") {
 		t.Errorf("10 pigeons: %v", diagnostics)
+	}
+}
+
+// What excludes each other is exact in the decision as well, whichever of its ways it
+// takes; and the pair that explains why a vertex never runs does exclude each other.
+func TestDecisionWithExclusionsIsExact(t *testing.T) {
+	explained := 0
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		for v := range g.vertices {
+			out := g.vertices[v].out
+			for i, a := range out {
+				for _, b := range out[:i] {
+					if g.edges[a].kind == edgeFree && g.edges[b].kind == edgeFree && rapid.Bool().Draw(t, "exclusive") {
+						g.edges[a].excludes, g.edges[b].excludes = append(g.edges[a].excludes, b), append(g.edges[b].excludes, a)
+					}
+				}
+			}
+		}
+		allowed := func(conditions int) bool {
+			for a, edge := range g.edges {
+				for _, b := range edge.excludes {
+					if b < a && conditions&(1<<g.number(a)) != 0 && conditions&(1<<g.number(b)) != 0 {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		canRun := func(v int) bool {
+			for conditions := range 1 << g.number(len(g.edges)) {
+				if allowed(conditions) && g.outcome(conditions)[v] {
+					return true
+				}
+			}
+			return false
+		}
+		e := rapid.SampledFrom([]effort{fullEffort, {learn: 10_000}, {rounds: 1, learn: 10_000}, {passes: 2, local: 2, learn: 10_000}}).Draw(t, "effort")
+		d, x := decide(g, e, nil), newExplainer(g)
+		for v := range g.vertices {
+			runs := canRun(v)
+			if d.runs[v] != runs || d.never[v] == runs {
+				t.Fatalf("vertex %d of %+v: runs %v, never %v, but it runs: %v", v, g, d.runs[v], d.never[v], runs)
+			}
+			if runs {
+				continue
+			}
+			if pair, ok := x.explain(v); ok {
+				explained++
+				if kinds := []edgeKind{g.edges[pair.first].kind, g.edges[pair.second].kind}; !slices.Contains(kinds, edgeOtherwise) && !slices.Contains(g.edges[pair.first].excludes, pair.second) {
+					t.Fatalf("%v do not exclude each other", pair)
+				}
+			}
+		}
+	})
+	if explained == 0 {
+		t.Error("nothing was explained")
 	}
 }

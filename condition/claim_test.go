@@ -1,0 +1,167 @@
+package condition
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fmqm/container"
+)
+
+func claimScope() Scope {
+	scalar := container.Scalar
+	part := container.NewStructure("Part", []container.Member{{Name: "d", Type: scalar(container.Double)}})
+	return Scope{RC: true, Members: container.NewStructure("S", []container.Member{
+		{Name: "i", Type: scalar(container.Int)}, {Name: "j", Type: scalar(container.Int)},
+		{Name: "d", Type: scalar(container.Double)}, {Name: "f", Type: scalar(container.Double)},
+		{Name: "s", Type: scalar(container.String)}, {Name: "b", Type: scalar(container.Bool)}, {Name: "c", Type: scalar(container.Bool)},
+		{Name: "l", Type: container.NewList(scalar(container.Int))}, {Name: "part", Type: part},
+		{Name: "at", Type: scalar(container.Timestamp)}, {Name: "due", Type: scalar(container.Timestamp)},
+	})}
+}
+
+func TestExcludes(t *testing.T) {
+	for _, test := range []struct {
+		a, b     string
+		excludes bool
+	}{
+		{"i > 1000", "i <= 1000", true},
+		{"i > 1000", "i < 500", true},
+		{"i > 1000", "i >= 1000", false},
+		{"i > 5", "i < 6", true}, // no int is between
+		{"d > 5", "d < 6", false},
+		{"i > 5.2", "i < 5.9", true},
+		{"i == 5.5", "i > 1", false}, // a mixed == is no condition
+		{"d == 5", "d == 5.0", false},
+		{"d == 5", "d != 5", true},
+		{"1000 < d", "d <= 1000", true},
+		{"1000 <= d", "1000 > d", true},
+		{"_RC == 0", "_RC != 0", true},
+		{"_RC == 0", "_RC == 1", true},
+		{"_RC == -1", "_RC >= 0", true},
+		{`s == "a"`, `s == "b"`, true},
+		{`s in ["a", "b"]`, `s == "c"`, true},
+		{`s in ["a", "b"]`, `s in ["b", "c"]`, false},
+		{`s in ["a", "b"]`, `!(s in ["a", "b", "c"])`, true},
+		{`s < "b"`, `s > "b"`, true},
+		{"b", "!b", true},
+		{"b == true", "!b", true},
+		{"b == c", "b != c", true},
+		{"b == c", "b && !c", true},
+		{"b && i > 5", "!b", true},
+		{"b && i > 5", "!b || i < 3", true},
+		{"b || i > 5", "!b && i > 3", false},
+		{"b ? i > 5 : i < 3", "i == 4", true},
+		{"b ? i > 5 : i < 3", "b && i < 5", true},
+		{"i < j", "i >= j", true},
+		{"i < j", "j < i", true},
+		{"i < j", "j > i", false},
+		{"i <= j", "i == j", false},
+		{"i == j", "j != i", true},
+		{"i > d", "i <= d", true},
+		{"part.d > 1", "part.d < 0", true},
+		{"l[0] > 1", "l[0] <= 1", true},
+		{"size(l) > 0", "size(l) == 0", true},
+		{"size(l) > 0", "size(l) < 1", true},
+		{"size(l) == 0", "size(l) >= 0", false},
+		{"l.exists(x, x > 1)", "!l.exists(x, x > 1)", true},
+		{"l.exists(x, x > 1)", "!l.exists(x, x > 2)", false},
+		{`s.matches("a")`, `!s.matches("a")`, true},
+		{`s.matches("a")`, `!s.matches("b")`, false},
+		{"at < due", "at >= due", true},
+		{`at < timestamp("2026-01-01T00:00:00Z")`, `at >= timestamp("2026-01-01T00:00:00Z")`, true},
+		{"l == [1]", "l != [1]", true},
+		{"i + j > 3", "i + j < 3", true},
+		{"i > 1", "d < 0", false},          // of different things
+		{"false", "true", false},           // reads nothing: somebody switched it off
+		{"i > 5 && i < 3", "i > 1", false}, // can never be TRUE: nothing is said of it
+		// What is worked out with doubles may be neither less, nor equal, nor greater.
+		{"d * f < 1", "!(d * f < 1)", true},
+		{"d * f < 1", "d * f >= 1", false},
+	} {
+		a, okA := ClaimOf(test.a, claimScope())
+		b, okB := ClaimOf(test.b, claimScope())
+		if got := okA && okB && a.Excludes(b); got != test.excludes {
+			t.Errorf("%s and %s: %v", test.a, test.b, got)
+		}
+		if got := okA && okB && b.Excludes(a); got != test.excludes {
+			t.Errorf("%s and %s: %v", test.b, test.a, got)
+		}
+	}
+}
+
+// Where a claim says that two conditions exclude each other no values make both TRUE:
+// also where parts of them fail.
+func TestNothingExcludedIsBothTrue(t *testing.T) {
+	atoms := []string{
+		"i > 2", "i >= 2", "i < 3", "i == 2", "i != 3", "i in [1, 3]", "2.5 < i", "i > d", "d <= i", "d < 2.5", "d >= 2.5", "d == 2",
+		"i < j", "j <= i", "i == j", "b", "c", "b == c", "6 / i > 2", "6 / i <= 2", "l[i] > 0", "l[i] == 0", "l[0] < l[1]", "size(l) < 2", "size(l) == i",
+		"l.exists(x, x == i)", `s < "b"`, `s == "b"`, `s in ["a", "c"]`, "_RC == 0", "d / f > 1", "d * f == d",
+	}
+	var draw func(t *rapid.T, depth int) string
+	draw = func(t *rapid.T, depth int) string {
+		op := "atom"
+		if depth > 0 {
+			op = rapid.SampledFrom([]string{"atom", "!", "&&", "||", "?"}).Draw(t, "op")
+		}
+		switch op {
+		case "atom":
+			return rapid.SampledFrom(atoms).Draw(t, "atom")
+		case "!":
+			return "!(" + draw(t, depth-1) + ")"
+		case "?":
+			return "(" + draw(t, depth-1) + " ? " + draw(t, depth-1) + " : " + draw(t, depth-1) + ")"
+		}
+		return "(" + draw(t, depth-1) + " " + op + " " + draw(t, depth-1) + ")"
+	}
+	scope := claimScope()
+	excluded := 0
+	rapid.Check(t, func(t *rapid.T) {
+		texts := []string{draw(t, 2), draw(t, 2)}
+		var conditions []*Condition
+		var of []Claim
+		for _, text := range texts {
+			checked, problems := Check(text, scope)
+			if len(problems) > 0 {
+				t.Fatalf("%s: %v", text, problems)
+			}
+			loaded, err := Load(checked, scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim, ok := ClaimOf(text, scope)
+			if !ok {
+				return // it can never be TRUE
+			}
+			conditions, of = append(conditions, loaded), append(of, claim)
+		}
+		if !of[0].Excludes(of[1]) {
+			return
+		}
+		excluded++
+		for range 50 {
+			out := container.New(scope.Members)
+			out.Fields[0] = rapid.Int64Range(0, 4).Draw(t, "i")
+			out.Fields[1] = rapid.Int64Range(0, 4).Draw(t, "j")
+			out.Fields[2] = float64(rapid.IntRange(0, 8).Draw(t, "d")) / 2
+			out.Fields[3] = float64(rapid.IntRange(0, 2).Draw(t, "f"))
+			out.Fields[4] = rapid.SampledFrom([]string{"", "a", "b", "bb", "c"}).Draw(t, "s")
+			out.Fields[5], out.Fields[6] = rapid.Bool().Draw(t, "b"), rapid.Bool().Draw(t, "c")
+			var l []container.Value
+			for range rapid.IntRange(0, 3).Draw(t, "size") {
+				l = append(l, rapid.Int64Range(0, 2).Draw(t, "element"))
+			}
+			out.Fields[7] = l
+			rc := rapid.Int64Range(0, 1).Draw(t, "rc")
+			first, errFirst := conditions[0].Eval(out, rc)
+			second, errSecond := conditions[1].Eval(out, rc)
+			if errFirst == nil && errSecond == nil && first && second {
+				t.Fatalf("%s are both TRUE", strings.Join(texts, " and "))
+			}
+		}
+	})
+	if excluded == 0 {
+		t.Error("nothing was excluded")
+	}
+}

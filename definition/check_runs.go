@@ -1,0 +1,132 @@
+package definition
+
+import (
+	"fmt"
+
+	"fmqm/condition"
+)
+
+// graph gives the control graph of a process without errors, and its vertices by name.
+func (d *draft) graph() (*runGraph, map[string]int) {
+	g := &runGraph{edges: make([]runEdge, len(d.Control))}
+	at := map[string]int{sourceEnd: -1}
+	for _, s := range d.topology {
+		at[s.Name] = len(g.vertices)
+		g.vertices = append(g.vertices, runVertex{in: s.in, out: s.out, start: s.logic})
+	}
+	for i, c := range d.Control {
+		g.edges[i] = runEdge{source: at[c.Source], kind: edgeAlways}
+		switch {
+		case c.Otherwise:
+			g.edges[i].kind = edgeOtherwise
+		case c.Condition != nil:
+			g.edges[i].kind = edgeFree
+		}
+	}
+	return g, at
+}
+
+// checkRuns warns of activities that never run, and of members that two activities of
+// one instance can set.
+func (d *draft) checkRuns() {
+	free, at := d.graph()
+	exclusive := d.exclusive(free)
+	decided := decide(exclusive, fullEffort, nil)
+	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(exclusive)}
+	if exclusive != free {
+		never.free = decide(free, fullEffort, decided.runs) // what runs with less freedom runs
+	}
+	for _, s := range d.steps {
+		never.look(s)
+	}
+	never.giveUp()
+	d.checkSources(decided, at)
+}
+
+// neverRuns warns of what never runs: whatever the conditions give, or because of what
+// they say.
+type neverRuns struct {
+	*draft
+	*explainer
+	at              map[string]int
+	free, exclusive *decision
+	undecided       []*step
+}
+
+func (n *neverRuns) look(s *step) {
+	switch v := n.at[s.Name]; {
+	case n.exclusive.runs[v]:
+	case n.free.never[v]:
+		message, remedy := fmt.Sprintf("%s can never run, whatever the conditions give", s.Name), remedyNever
+		if len(s.in) > 1 && !n.follows(s, func(before int) bool { return n.free.never[before] }) {
+			if pair, ok := n.explain(v); ok {
+				message, remedy = n.because(s, pair)
+			}
+		}
+		n.warn(s.Pos, codeNeverRuns, message, remedy)
+	case !n.exclusive.never[v]:
+		n.undecided = append(n.undecided, s)
+	case n.follows(s, func(before int) bool { return n.exclusive.never[before] && !n.free.never[before] }): // warned of there
+	default:
+		message, remedy := fmt.Sprintf("%s can never run: conditions before it exclude each other", s.Name), remedyNever
+		if pair, ok := n.explain(v); ok {
+			message, remedy = n.because(s, pair)
+		}
+		n.warn(s.Pos, codeExclusive, message, remedy)
+	}
+}
+
+const remedyNever = "look at its start condition and at the connectors that lead to it"
+
+// follows says whether a predecessor of s never runs for a reason of its own: once that is
+// mended, s may run.
+func (n *neverRuns) follows(s *step, never func(int) bool) bool {
+	for _, i := range s.in {
+		if never(n.at[n.Control[i].Source]) {
+			return true
+		}
+	}
+	return false
+}
+
+// because names the two connectors.
+func (n *neverRuns) because(s *step, pair pairOf) (message, remedy string) {
+	a, b := n.Control[pair.first], n.Control[pair.second]
+	message = fmt.Sprintf("%s can never run: `%s` (line %d) and `%s` (line %d) are never both TRUE",
+		s.Name, a.written(), a.Pos.Line, b.written(), b.Pos.Line)
+	if s.Start.Kind == StartAll {
+		return message, fmt.Sprintf("write `start: any` at %s if one of the two is enough, or correct their conditions", s.Name)
+	}
+	return message, "correct its start condition, or those of the two"
+}
+
+const maxShownCondition = 80
+
+// written is a control connector as the file has it.
+func (c *Control) written() string {
+	s := c.Source + " -> " + c.Target
+	switch {
+	case c.Otherwise:
+		s += ": " + otherwise
+	case c.Condition != nil:
+		text := []rune(condition.Canonical(c.Condition.Written))
+		if len(text) > maxShownCondition {
+			text = append(text[:maxShownCondition], '…')
+		}
+		s += ": " + string(text)
+	}
+	return s
+}
+
+// giveUp says what is not decided.
+func (n *neverRuns) giveUp() {
+	if len(n.undecided) == 0 {
+		return
+	}
+	which := n.undecided[0].Name
+	if more := len(n.undecided) - 1; more > 0 {
+		which = fmt.Sprintf("%s (and %d more)", which, more)
+	}
+	n.warn(n.undecided[0].Pos, codeRunsUndecided, fmt.Sprintf("undecided whether %s can ever run: the search through the start conditions before it was given up", which),
+		"nothing need be wrong; with `all`, `any` or at_least instead of long expressions it can be decided")
+}
