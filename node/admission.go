@@ -18,13 +18,13 @@ import (
 func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) string {
 	switch {
 	case h.Queue.Node != self:
-		return fmt.Sprintf("it is for node %s, this is %s", h.Queue.Node, self)
+		return fmt.Sprintf("it is for node %s, and this is %s", h.Queue.Node, self)
 	case h.Lane != lane:
-		return fmt.Sprintf("it came in lane %d, and says that it belongs into lane %d", lane, h.Lane)
+		return fmt.Sprintf("it came in lane %d and belongs in lane %d", lane, h.Lane)
 	case h.Clock > message.MaxClock:
 		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
 	case h.Scope != "":
-		return fmt.Sprintf("it is for scope %q, and scopes have no meaning in this version", h.Scope)
+		return fmt.Sprintf("it is for scope %q, and this version knows no scopes", h.Scope)
 	}
 	switch h.Kind {
 	case message.KindTable:
@@ -38,7 +38,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 	case message.KindRecord, message.KindSnapshot:
 		return "a message of this kind never leaves its node"
 	}
-	return fmt.Sprintf("it is of unknown kind %d", h.Kind)
+	return fmt.Sprintf("its kind %d is unknown", h.Kind)
 }
 
 func impossibleConnector(self processtable.NodeID, h *message.Header) string {
@@ -48,7 +48,7 @@ func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 	case h.Activity == processtable.Sink && h.Origin != self:
 		return fmt.Sprintf("sink of an instance started at %s is not at %s", h.Origin, self)
 	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || h.Control != message.False):
-		return fmt.Sprintf("it says that something was done on behalf of %s, which only a record of a dead path can say, and to that node", h.OnBehalf)
+		return fmt.Sprintf("it says that it acts on behalf of %s, and only the record of a dead path may say that, to that node", h.OnBehalf)
 	}
 	return ""
 }
@@ -56,7 +56,7 @@ func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 func impossibleNotice(self processtable.NodeID, h *message.Header) string {
 	switch {
 	case h.Activity != processtable.Sink || h.Origin != self:
-		return fmt.Sprintf("a notice is for sink at the node where the instance was started: this one is for %s of an instance started at %q", h.Activity, h.Origin)
+		return fmt.Sprintf("a notice goes to sink at the node where the instance was started, and this one is for %s of an instance started at %q", h.Activity, h.Origin)
 	case h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a notice resolves no connector"
 	}
@@ -70,7 +70,7 @@ func impossibleMarker(h *message.Header) string {
 	case h.Activity != "" || h.Source != "" || h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a marker is for an instance, and names no activity and no connector"
 	case h.Lane != message.LaneControl:
-		return "a marker goes in the lane for what is expedited"
+		return "a marker goes in the lane for expedited messages"
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func admitConnector(peer processtable.NodeID, p *navigator.Process, h *message.H
 	case !target.Follows(h.Source):
 		return fmt.Sprintf("no connector of %s leads from %s to %s", t.Process, h.Source, h.Activity)
 	case h.Onward && t.Format < 2:
-		return fmt.Sprintf("the table of %s here lets nobody pass dead paths around", t.Process)
+		return fmt.Sprintf("the table of %s here lets nobody act on its behalf", t.Process)
 	}
 	return ""
 }
@@ -157,7 +157,7 @@ func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.
 	case !t.MayResolve(peer, h.Source):
 		return hostedElsewhere(peer, host, t, h)
 	case h.Control == message.True || h.Data == message.DataPresent:
-		return fmt.Sprintf("activity %s of %s is hosted at %s: on its behalf %s may say that it was skipped, and nothing else", h.Source, t.Process, host, peer)
+		return fmt.Sprintf("activity %s of %s is hosted at %s: %s may only say on its behalf that it was skipped", h.Source, t.Process, host, peer)
 	}
 	return ""
 }

@@ -64,9 +64,9 @@ func (c *core) judge(v *verdict, now time.Time) {
 	case s.Stopped:
 		c.pointless(v, stoppedInstance, now)
 	case !slices.Contains(s.Unresolved(a), v.m.Source):
-		c.pointless(v, fmt.Sprintf("%s waits for no connector from %s", key.Activity, v.m.Source), now)
+		c.pointless(v, fmt.Sprintf("%s does not wait for a connector from %s", key.Activity, v.m.Source), now)
 	case !v.drop:
-		c.carryOut(v, v.m, api.DeadDecision{Done: api.DeadDelivered, Text: fmt.Sprintf("it is in the queue of %s again, and is judged again", key.Activity)}, now)
+		c.carryOut(v, v.m, api.DeadDecision{Done: api.DeadDelivered, Text: fmt.Sprintf("it is in the queue of %s again, and the node checks it again", key.Activity)}, now)
 	default:
 		m, text := c.withoutIt(a, s, v.m)
 		c.carryOut(v, m, api.DeadDecision{Done: api.DeadResolved, Text: text}, now)
@@ -101,11 +101,11 @@ func (c *core) pointless(v *verdict, reason string, now time.Time) {
 		v.done(api.DeadDecision{}, pointless(v.aside.Number, reason))
 		return
 	}
-	c.carryOut(v, message.Message{}, api.DeadDecision{Done: api.DeadRemoved, Text: "it is removed: " + reason}, now)
+	c.carryOut(v, message.Message{}, api.DeadDecision{Done: api.DeadRemoved, Text: "removed: " + reason}, now)
 }
 
 func pointless(number uint64, reason string) error {
-	return api.Errorf(api.CodeRefused, fmt.Sprintf("let go of it with `fmqm dead drop %d`", number),
+	return api.Errorf(api.CodeRefused, fmt.Sprintf("drop it with `fmqm dead drop %d`", number),
 		"message %d cannot take effect: %s", number, reason)
 }
 
@@ -183,9 +183,9 @@ func (c *core) verdictRecord(v *verdict, s *navigator.State, now time.Time) queu
 
 func (v *verdict) event() (queue.Event, string) {
 	if !v.drop {
-		return queue.EventRetried, fmt.Sprintf("message %d from %s, which had been set aside, is delivered again", v.aside.Number, v.m.Source)
+		return queue.EventRetried, fmt.Sprintf("refused message %d from %s was put into its queue again", v.aside.Number, v.m.Source)
 	}
-	reason := fmt.Sprintf("message %d from %s, which had been set aside, is dropped by an operator", v.aside.Number, v.m.Source)
+	reason := fmt.Sprintf("an operator dropped refused message %d from %s", v.aside.Number, v.m.Source)
 	if v.word != "" {
 		reason += ": " + v.word
 	}

@@ -171,7 +171,7 @@ func TestL5DropResolvesTheConnector(t *testing.T) {
 	s.pump()
 	got := w.events("y")
 	if len(got) != 3 || !strings.HasPrefix(got[0], "in-error") || got[2] != "terminated" ||
-		got[1] != "dropped message 1 from far, which had been set aside, is dropped by an operator: as agreed" {
+		got[1] != "dropped an operator dropped refused message 1 from far: as agreed" {
 		t.Errorf("history of y: %q", got)
 	}
 	notices := 0
@@ -275,11 +275,11 @@ func TestL5NothingWaitsForIt(t *testing.T) {
 				w.put(w.other(message.True))
 				s.pump()
 			},
-			func(w *world) message.Message { return foreign(w.to("y", message.KindConnector, "other")) }, "y waits for no connector from other",
+			func(w *world) message.Message { return foreign(w.to("y", message.KindConnector, "other")) }, "y does not wait for a connector from other",
 		},
 		"no such connector": {
 			func(*world, *site) {},
-			func(w *world) message.Message { return w.to("y", message.KindConnector, "y") }, "y waits for no connector from y",
+			func(w *world) message.Message { return w.to("y", message.KindConnector, "y") }, "y does not wait for a connector from y",
 		},
 		"elsewhere": {
 			func(*world, *site) {},
@@ -297,7 +297,7 @@ func TestL5NothingWaitsForIt(t *testing.T) {
 			before := w.state("y")
 			retried := s.say(1, false)
 			s.pump()
-			retried.expect(t, "", "message 1 cannot take effect: "+tc.reason+": let go of it with `fmqm dead drop 1`")
+			retried.expect(t, "", "message 1 cannot take effect: "+tc.reason+": drop it with `fmqm dead drop 1`")
 			var e *api.Error
 			if !errors.As(retried.err, &e) || e.Code != api.CodeRefused {
 				t.Errorf("%v, want it refused", retried.err)
@@ -305,10 +305,10 @@ func TestL5NothingWaitsForIt(t *testing.T) {
 			dropped, again := s.say(1, true), s.say(1, true)
 			s.pump()
 			dropped.expect(t, api.DeadRemoved, "")
-			again.expect(t, "", "no message 1 is set aside here")
+			again.expect(t, "", "there is no refused message 1 here")
 			s.expectAside(t)
 			activity := tc.m(w).Activity
-			if got := w.events(activity); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "dropped message 1 from ") {
+			if got := w.events(activity); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "dropped an operator dropped refused message 1 from ") {
 				t.Errorf("history of %s: %q", activity, got)
 			}
 			if name == "no such connector" {

@@ -81,7 +81,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, er
 		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.core.id())
 	}
 	if err := n.checkSize(input); err != nil {
-		return nil, false, api.Errorf(api.CodeRefused, "pass a reference to the data, not the data", "start %s: input: %v", t.core.id(), err)
+		return nil, false, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "start %s: input: %v", t.core.id(), err)
 	}
 	if refusal := n.pressure.refuse(t.core.process.Table); refusal != nil {
 		if _, _, found, err := n.queue.Instance(r.Instance); err != nil || !found {
@@ -154,7 +154,7 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 		}
 		if len(have) > 0 {
 			return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",
-				"no table of %s at %s; these nodes have one: %s", name, n.name, join(have))
+				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
 		}
 	}
 	return api.Errorf(api.CodeRefused, "upload it with fmqm-define upload, or see fmqm-define list for what there is",
@@ -199,7 +199,7 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	}
 	answers := askAll[retryReport](ctx, n, []processtable.NodeID{host}, askRetry, q)
 	if answers[0].Err != nil {
-		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s, where %s is hosted, does not answer: %v", host, r.Activity, answers[0].Err)
+		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s hosts %s and is unreachable: %v", host, r.Activity, answers[0].Err)
 	}
 	if e := answers[0].Answer.Error; e != nil {
 		return e
@@ -251,7 +251,7 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 		return err
 	}
 	if s := g.status(); s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
-		return api.Errorf(api.CodeRefused, "nothing is left to terminate", "instance %s is %s", id, s.State)
+		return api.Errorf(api.CodeRefused, "there is nothing to terminate", "instance %s is %s", id, s.State)
 	}
 	switch {
 	case g.origin == "", g.contested != "":
@@ -288,7 +288,7 @@ func (n *Node) hasTable(process string) bool {
 // answer may: then it is unreachable, else not found.
 func (n *Node) notKnown(g *gathered, what, where string) error {
 	if len(g.unreachable) == 0 {
-		return api.Errorf(api.CodeNotFound, where, "neither %s nor any node that it can ask knows %s", n.name, what)
+		return api.Errorf(api.CodeNotFound, where, "neither %s nor any node that it can ask knows instance %s", n.name, what)
 	}
 	silent := make([]processtable.NodeID, len(g.unreachable))
 	for i, u := range g.unreachable {
@@ -333,7 +333,7 @@ func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
 	}
 	for process, messages := range n.queue.Parked() {
 		a.Nodes[0].Waiting += uint64(messages)
-		a.Nodes[0].Reason = fmt.Sprintf("messages wait here for the table of %s: upload it", process)
+		a.Nodes[0].Reason = fmt.Sprintf("messages for %s wait here for its table: upload it", process)
 	}
 	return a, nil
 }

@@ -236,7 +236,7 @@ func (c *core) load(d queue.Delivery, now time.Time) {
 // version of this program has taken from peers what none may send. Or nothing.
 func (c *core) unfounded(key message.Entry, messages []message.Message) string {
 	if key.Scope != "" {
-		return fmt.Sprintf("it is for scope %q, and scopes have no meaning in this version", key.Scope)
+		return fmt.Sprintf("it is for scope %q, and this version knows no scopes", key.Scope)
 	}
 	for i := range messages {
 		if origin := messages[i].Origin; origin != "" && !c.process.Table.MayStart(origin) {

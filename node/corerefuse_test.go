@@ -110,7 +110,7 @@ func TestWhatNonePeerMaySendMakesNoEntry(t *testing.T) {
 	w.put(scoped)
 	w.put(stray)
 	s.pump()
-	s.expectAside(t, `it is for scope "1", and scopes have no meaning in this version`, "it says that its instance was started at nowhere, and p@1 may not be started there")
+	s.expectAside(t, `it is for scope "1", and this version knows no scopes`, "it says that its instance was started at nowhere, and p@1 may not be started there")
 	if len(s.running) != 1 {
 		t.Errorf("%d programs run, want that of y", len(s.running))
 	}

@@ -305,7 +305,7 @@ func TestN2StartIsIdempotent(t *testing.T) {
 	if len(got) != 4 || got[0] != nil || got[1] != nil || !errors.Is(got[2], errConflict) || got[3] != nil {
 		t.Errorf("answers %v", got)
 	}
-	if text := fmt.Sprint(got[2]); !strings.HasSuffix(text, "another instance has this identifier: it was started with another input") {
+	if text := fmt.Sprint(got[2]); !strings.HasSuffix(text, "another instance has this identifier, started with another input") {
 		t.Error(text)
 	}
 	if n := len(w.audits()[w.entry(processtable.Source)][queue.EventStarted]); n != 1 {
@@ -336,7 +336,7 @@ func TestN2StartThatFails(t *testing.T) {
 func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 	w, s := one(t, pair)
 	for activity, want := range map[processtable.ActivityID]string{
-		"x": "retry x: it is not in error", "y": "retry y: it is not under way at A", "sink": "retry sink: it is not in error",
+		"x": "retry x: it is not in error", "y": "retry y: it does not run at A", "sink": "retry sink: it is not in error",
 	} {
 		var got error
 		s.core.retry(w.entry(activity), nil, func(err error) { got = err }, w.now)

@@ -108,8 +108,8 @@ func (n *Node) setAside(number uint64) (queue.SetAside, error) {
 }
 
 func notAside(number uint64) error {
-	return api.Errorf(api.CodeNotFound, "see `fmqm dead list`; what was retried is there under another number, if it was refused again",
-		"no message %d is set aside here", number)
+	return api.Errorf(api.CodeNotFound, "see `fmqm dead list`; a message that was retried and refused again has another number",
+		"there is no refused message %d here", number)
 }
 
 // body shows what a message carries, as the table here reads it; nil where it does not say.
@@ -185,7 +185,7 @@ func (n *Node) decide(ctx context.Context, v *verdict) (api.DeadDecision, error)
 		return d, asAPI(err)
 	}
 	n.log.Info().Uint64("number", d.Number).Str("done", string(d.Done)).Str("was", v.aside.Reason).Str("word", v.word).
-		Msg("operator decided about a message that was set aside")
+		Msg("operator decided about a refused message")
 	return d, nil
 }
 
@@ -211,7 +211,7 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 	case t != nil:
 		return n.askThread(ctx, t, v)
 	case v.drop:
-		return d, api.Errorf(api.CodeRefused, "upload the process, then drop the message", "the table of %s is not here: what depends on message %d is not known", v.m.Queue.Process, v.aside.Number)
+		return d, api.Errorf(api.CodeRefused, "upload the process, then drop the message", "the table of %s is not here, so the connectors of message %d are not known", v.m.Queue.Process, v.aside.Number)
 	}
 	v.m.From = v.aside.Peer
 	tx := &queue.Tx{Put: []message.Message{v.m}}
@@ -229,7 +229,7 @@ func (n *Node) misplaced(v *verdict) string {
 	}
 	switch {
 	case v.m.Queue.Node != n.name:
-		return fmt.Sprintf("it is for node %s, this is %s", v.m.Queue.Node, n.name)
+		return fmt.Sprintf("it is for node %s, and this is %s", v.m.Queue.Node, n.name)
 	case v.m.Kind == message.KindRecord, v.m.Kind == message.KindSnapshot: // a process thread sets aside none
 		return "a message of this kind never leaves its node"
 	}
@@ -241,13 +241,13 @@ func (n *Node) givenUp(ctx context.Context, v *verdict, reason string) (api.Dead
 	if !v.drop {
 		return api.DeadDecision{}, pointless(v.aside.Number, reason)
 	}
-	return n.settleAside(ctx, v, &queue.Tx{}, api.DeadDecision{Done: api.DeadRemoved, Text: "it is removed: " + reason})
+	return n.settleAside(ctx, v, &queue.Tx{}, api.DeadDecision{Done: api.DeadRemoved, Text: "removed: " + reason})
 }
 
 // tableAgain judges a process table once more, or lets go of it.
 func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, error) {
 	if v.drop {
-		return n.givenUp(ctx, v, "whoever uploaded it can send it again")
+		return n.givenUp(ctx, v, "upload it again")
 	}
 	p, isNew, err := n.judgeTable(v.m.Body)
 	if err != nil {
@@ -257,7 +257,7 @@ func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, er
 	if isNew {
 		tx.Tables = []queue.TableRecord{record(p, v.m.Body)}
 	}
-	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is taken", p.Table.Process)})
+	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is stored", p.Table.Process)})
 	if err == nil && isNew {
 		n.install(p)
 	}

@@ -68,7 +68,7 @@ func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
 		t.Errorf("message 2: %+v %v", m, err)
 	}
 	_, err = w.a.RetryDead(ctx, 1)
-	refused(t, err, api.CodeRefused, "message 1 cannot take effect: activity beyond of two-sites@1 is hosted at C, and the message came from B: let go of it with `fmqm dead drop 1`")
+	refused(t, err, api.CodeRefused, "message 1 cannot take effect: activity beyond of two-sites@1 is hosted at C, and the message came from B: drop it with `fmqm dead drop 1`")
 	_, err = w.a.RetryDead(ctx, 2)
 	refused(t, err, api.CodeRefused, "message 2 cannot take effect: it cannot be read")
 	d, err := w.a.DropDead(ctx, 1, api.DropRequest{Reason: "found the culprit"})
@@ -77,11 +77,11 @@ func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
 	done(t, d, err, api.DeadRemoved)
 	for _, n := range []uint64{1, 2, 3} {
 		_, err = w.a.DropDead(ctx, n, api.DropRequest{})
-		refused(t, err, api.CodeNotFound, "is set aside here")
+		refused(t, err, api.CodeNotFound, "there is no refused message")
 		_, err = w.a.RetryDead(ctx, n)
-		refused(t, err, api.CodeNotFound, "is set aside here")
+		refused(t, err, api.CodeNotFound, "there is no refused message")
 		_, err = w.a.DeadMessage(ctx, n)
-		refused(t, err, api.CodeNotFound, "is set aside here")
+		refused(t, err, api.CodeNotFound, "there is no refused message")
 	}
 	history, err := w.a.queue.History(stray.Instance)
 	if err != nil || len(history) != 1 || history[0].Event != queue.EventDropped || !strings.HasSuffix(history[0].Reason, ": found the culprit") {
@@ -134,7 +134,7 @@ func TestDecisionsWithoutATable(t *testing.T) {
 	ctx := context.Background()
 	w.setAside(w.connector(), "too many messages wait for it already")
 	_, err := w.a.DropDead(ctx, 1, api.DropRequest{})
-	refused(t, err, api.CodeRefused, "the table of two-sites@1 is not here: what depends on message 1 is not known: upload the process, then drop the message")
+	refused(t, err, api.CodeRefused, "the table of two-sites@1 is not here, so the connectors of message 1 are not known: upload the process, then drop the message")
 	d, err := w.a.RetryDead(ctx, 1)
 	done(t, d, err, api.DeadDelivered)
 	if n := w.a.queue.ParkedCount(w.table.Process); n != 1 {

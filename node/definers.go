@@ -80,9 +80,9 @@ func (n *Node) untrusted(id processtable.ProcessID, s signer) string {
 	case !d.Required || slices.ContainsFunc(mine, func(d Definer) bool { return d.mayDefine(string(id.Name)) }):
 		return ""
 	case len(mine) > 0:
-		return fmt.Sprintf("%s is signed by %s, who may not define it at %s: see processes of this key under `definers` in its configuration", id, processtable.DefinerID(key), n.name)
+		return fmt.Sprintf("%s is signed by %s, who may not define it at %s: see `processes` of this key under `definers` in the configuration there", id, processtable.DefinerID(key), n.name)
 	case key == nil:
-		return fmt.Sprintf("%s is not signed, and %s takes only what a definer that it knows has signed: upload it with fmqm-define, without --unsigned", id, n.name)
+		return fmt.Sprintf("%s is not signed, and %s accepts only tables that a known definer has signed: upload it with fmqm-define, without --unsigned", id, n.name)
 	case len(d.Known) == 0:
 		return fmt.Sprintf("%s is signed by %s, and %s knows no definer yet: if that is one of yours, add \"%s\" to `definers` in its configuration and reload it",
 			id, processtable.DefinerID(key), n.name, processtable.DefinerText(key))
@@ -146,7 +146,7 @@ func (n *Node) overreaches(t *processtable.Table) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is signed by %s, who may not have program %s run at %s: see programs of this key under `definers` in its configuration", t.Process, processtable.DefinerID(t.Definer), program, n.name)
+	return fmt.Sprintf("%s is signed by %s, who may not use program %s at %s: see `programs` of this key under `definers` in the configuration there", t.Process, processtable.DefinerID(t.Definer), program, n.name)
 }
 
 // of gives the entries of a key: what one of them allows is allowed.

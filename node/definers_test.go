@@ -76,19 +76,19 @@ func TestWhoseTablesANodeTakes(t *testing.T) {
 		{"of one who may define it, by another entry", node.Definers{Required: true, Known: append(limited([]string{"hr-*"}, nil).Known, trusting(1).Known...)}, 1, api.ResultStored, ""},
 		{
 			"of one who may define others", limited([]string{"hr-*", "chai"}, nil), 1, api.ResultRefused,
-			"chain@1 is signed by iojj3XQJ, who may not define it at A: see processes of this key under `definers` in its configuration",
+			"chain@1 is signed by iojj3XQJ, who may not define it at A: see `processes` of this key under `definers` in the configuration there",
 		},
 		{"of one whose programs these are", limited(nil, []string{"ec*"}), 1, api.ResultStored, ""},
 		{
 			"of one who may not have them run", limited(nil, []string{"hr-*"}), 1, api.ResultRefused,
-			"chain@1 is signed by iojj3XQJ, who may not have program echo run at A: see programs of this key under `definers` in its configuration",
+			"chain@1 is signed by iojj3XQJ, who may not use program echo at A: see `programs` of this key under `definers` in the configuration there",
 		},
 		{
 			"of one who may nothing", limited([]string{}, []string{}), 1, api.ResultRefused, "chain@1 is signed by iojj3XQJ, who may not define it at A",
 		},
 		{
 			"not signed", trusting(1), 0, api.ResultRefused,
-			"chain@1 is not signed, and A takes only what a definer that it knows has signed: upload it with fmqm-define, without --unsigned",
+			"chain@1 is not signed, and A accepts only tables that a known definer has signed: upload it with fmqm-define, without --unsigned",
 		},
 		{
 			"of somebody else", trusting(1), 2, api.ResultRefused,

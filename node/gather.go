@@ -131,7 +131,7 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 			return retryReport{Error: asAPI(n.retryFor(ctx, peer, q))}, nil
 		})
 	}
-	return nil, fmt.Errorf("question of unknown kind %q: upgrade this node", kind)
+	return nil, fmt.Errorf("unknown kind of question %q: upgrade this node", kind)
 }
 
 func answer[Q, A any](body []byte, f func(Q) (A, error)) ([]byte, error) {

@@ -76,7 +76,7 @@ func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) 
 		return nil, n.unknownInstance(id, missing)
 	case s.g.other != "":
 		return nil, api.Errorf(api.CodeFailed, "ask at the node where it was started",
-			"the nodes disagree about instance %s: it is of %s, and of %s as %s says", id, s.g.process, s.g.other, s.g.otherBy)
+			"the nodes disagree about instance %s: it is of %s here, and of %s at %s", id, s.g.process, s.g.other, s.g.otherBy)
 	}
 	return s.g, nil
 }
@@ -94,11 +94,11 @@ func (s *gathering) await(ctx context.Context) {
 
 func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
 	if len(missing) == 0 {
-		return api.Errorf(api.CodeNotFound, "compare it with what `fmqm list --all` shows at the node where it was started; sites tell of a process only to those that have a part in it",
-			"instance %s is not known at %s, and none of its peers tells of it", id, n.name)
+		return api.Errorf(api.CodeNotFound, "compare it with `fmqm list --all` at the node where it was started; nodes tell of a process only to nodes that have a part in it",
+			"%s does not know instance %s, and no peer tells of it", id, n.name)
 	}
 	return api.Errorf(api.CodeUnreachable, "ask again when they are back, or ask the node where it was started",
-		"instance %s is not known at the nodes that answered; no answer from %v", id, missing)
+		"no node that answered knows instance %s; unreachable: %v", id, missing)
 }
 
 // named gives the nodes whose answer matters, as far as is known.

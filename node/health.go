@@ -52,7 +52,7 @@ func silent(err error) string {
 func (n *Node) Ready(ctx context.Context) api.Health {
 	h := n.Live(ctx)
 	if n.queue.Congested() {
-		h.Add("load", api.HealthDegraded, "too much waits to be worked off: links do not accept for the moment")
+		h.Add("load", api.HealthDegraded, "too much work is waiting: links accept nothing for the moment")
 	} else {
 		h.Add("load", api.HealthOK, "")
 	}

@@ -54,8 +54,8 @@ func TestHostilePeerLeavesNothingBehind(t *testing.T) {
 		"it goes on with an instance of its own": {func(m *message.Message) { m.Origin = "B" }, "orders@1 may not be started there"},
 		"it names an origin that is no site":     {func(m *message.Message) { m.Origin = "nowhere" }, "orders@1 may not be started there"},
 		"it puts an activity in error":           {func(m *message.Message) { m.Activity = "label" }, "no connector of orders@1 leads from check to label"},
-		"it tells an activity of an error":       {func(m *message.Message) { m.Kind, m.Control = message.KindNotice, 0 }, "a notice is for sink"},
-		"it runs an ended activity again":        {func(m *message.Message) { m.Scope = "again" }, "scopes have no meaning"},
+		"it tells an activity of an error":       {func(m *message.Message) { m.Kind, m.Control = message.KindNotice, 0 }, "a notice goes to sink"},
+		"it runs an ended activity again":        {func(m *message.Message) { m.Scope = "again" }, "this version knows no scopes"},
 		"it breaks the clock":                    {func(m *message.Message) { m.Clock = 1<<64 - 1 }, "its logical clock is"},
 		"it fills the markers":                   {func(m *message.Message) { m.Kind, m.Control, m.Source = message.KindMarker, 0, "" }, "a marker is for an instance"},
 	} {

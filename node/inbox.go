@@ -150,7 +150,7 @@ func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte)
 func (a *acceptance) table(m message.Message, encoded []byte) error {
 	p, isNew, err := a.node.judgeTable(m.Body)
 	if err == nil && p.Table.Process != m.Queue.Process {
-		err = fmt.Errorf("it is a table of %s, and the message says of %s", p.Table.Process, m.Queue.Process)
+		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table.Process, m.Queue.Process)
 	}
 	if err != nil {
 		a.node.noteRefused(m.Queue.Process, m.Body, err)

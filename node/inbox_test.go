@@ -248,7 +248,7 @@ func TestMessagesWaitForTheirTable(t *testing.T) {
 	m := w.connector()
 	w.accept(m)
 	nodes, err := w.a.Nodes(context.Background())
-	if err != nil || nodes.Nodes[0].Waiting != 1 || !strings.Contains(nodes.Nodes[0].Reason, "wait here for the table of two-sites@1") {
+	if err != nil || nodes.Nodes[0].Waiting != 1 || !strings.Contains(nodes.Nodes[0].Reason, "messages for two-sites@1 wait here for its table") {
 		t.Fatalf("%+v %v", nodes, err)
 	}
 	parked, err := w.a.report(instanceQuestion{Instance: m.Instance})

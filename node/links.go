@@ -111,7 +111,7 @@ func (n *Node) RetryLink(ctx context.Context, name string) (api.Link, error) {
 	}
 	n.log.Info().Str("peer", name).Str("reason", before.Reason).Msg("operator let the stopped link go on")
 	if now.State == link.StateStopped {
-		return api.Link{}, api.Errorf(api.CodeRefused, "mend that, and retry", "the link to %s is stopped again: %s", name, now.Reason)
+		return api.Link{}, api.Errorf(api.CodeRefused, "remove the cause, and retry", "the link to %s is stopped again: %s", name, now.Reason)
 	}
 	return *linkOf(now), nil
 }
@@ -122,7 +122,7 @@ func notStoppedAt(s link.Status) error {
 	if s.Reason != "" {
 		text = ": " + s.Reason
 	}
-	return api.Errorf(api.CodeRefused, "what is not stopped goes on by itself", "the link to %s is not stopped, it is %s%s", s.Peer, s.State, text)
+	return api.Errorf(api.CodeRefused, "a link that is not stopped goes on by itself", "the link to %s is not stopped, it is %s%s", s.Peer, s.State, text)
 }
 
 // unlinked is what waits for a peer to which there is no link.

@@ -84,11 +84,11 @@ func (c *core) sameStart(o navigator.Start, known queue.AuditRecord) error {
 	}
 	switch {
 	case known.Process != c.id() || known.Definition != c.process.Definition():
-		return fmt.Errorf("start %s as %s: %w: it is of %s", c.id(), o.Instance, errConflict, known.Process)
+		return fmt.Errorf("start %s as %s: %w, of process %s", c.id(), o.Instance, errConflict, known.Process)
 	case !same:
-		return fmt.Errorf("start %s as %s: %w: it was started with another input", c.id(), o.Instance, errConflict)
+		return fmt.Errorf("start %s as %s: %w, started with another input", c.id(), o.Instance, errConflict)
 	case o.Key != "" && known.Reason != "" && o.Key != known.Reason:
-		return fmt.Errorf("start %s as %s: %w: it was started with the key %q", c.id(), o.Instance, errConflict, known.Reason)
+		return fmt.Errorf("start %s as %s: %w, started with the key %q", c.id(), o.Instance, errConflict, known.Reason)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (c *core) retry(key message.Entry, output *container.Struct, done func(erro
 		e = c.table.Get(key)
 	}
 	if e == nil {
-		done(fmt.Errorf("retry %s: it is not under way at %s", key.Activity, c.self))
+		done(fmt.Errorf("retry %s: it does not run at %s", key.Activity, c.self))
 		return
 	}
 	if e.Phase != instancetable.Waiting {

@@ -174,7 +174,7 @@ func TestTheStartKeyIsTold(t *testing.T) {
 	if err != nil || history.Events[0].Reason != "key monday" {
 		t.Errorf("%+v, %v", history.Events, err)
 	}
-	for key, want := range map[string]string{"monday": "", "": "", "tuesday": `it was started with the key "monday"`} {
+	for key, want := range map[string]string{"monday": "", "": "", "tuesday": `started with the key "monday"`} {
 		r.Key = key
 		if err := n.Begin(context.Background(), r); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("again with the key %q: %v", key, err)

@@ -94,7 +94,7 @@ func (n *Node) unproved(p *navigator.Process, m *message.Message) string {
 	if reason != "" {
 		return reason
 	}
-	return "it waited for its table since before this program noted who brings a message: look at it, and retry it if it may come from the site of " + string(m.Source)
+	return "it waited for its table, and an older version of this program did not note who sent it: look at it, and retry it if it may come from the site of " + string(m.Source)
 }
 
 // marked says that a message is a marker and that its instance has one, here or in tx: each
@@ -132,15 +132,15 @@ func (i *inbox) waitLeft(ctx context.Context, paused func(reason string)) error 
 
 // leftTooMuch says why a link is paused, and what to do.
 func leftTooMuch(l *queue.Left, quota int64) string {
-	text := fmt.Sprintf("what it has sent and nothing here takes up is at its quota (limits.peer, %d MiB):", quota>>20)
+	text := fmt.Sprintf("its messages that nothing here can use are at their quota (limits.peer, %d MiB):", quota>>20)
 	if l.Aside > 0 {
-		text += fmt.Sprintf(" %d messages are set aside (fmqm dead list: retry or drop them);", l.Aside)
+		text += fmt.Sprintf(" %d refused messages (fmqm dead list: retry or drop them);", l.Aside)
 	}
 	if l.Parked > 0 {
-		text += fmt.Sprintf(" %d wait for the table of their process (upload it to this site);", l.Parked)
+		text += fmt.Sprintf(" %d messages wait for the table of their process (upload it to this site);", l.Parked)
 	}
 	if l.Marks > 0 {
-		text += fmt.Sprintf(" %d instances were terminated from there;", l.Marks)
+		text += fmt.Sprintf(" %d instances terminated from there;", l.Marks)
 	}
 	return text + " or raise limits.peer"
 }

@@ -191,7 +191,7 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 	defer func() { w.a = own }()
 	w.unparked()
 	got := w.aside()
-	for _, want := range []string{": it waited for its table since before this program noted who brings a message", ": a message of this kind never leaves its node", "B: activity beyond of two-sites@1 is hosted at C"} {
+	for _, want := range []string{": it waited for its table, and an older version of this program did not note who sent it", ": a message of this kind never leaves its node", "B: activity beyond of two-sites@1 is hosted at C"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("set aside:\n%s\nwant once: %s", got, want)
 		}
@@ -255,7 +255,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	}
 	w.accept(stray())
 	paused, done := capacity(w.inbox)
-	want := "what it has sent and nothing here takes up is at its quota (limits.peer, 0 MiB): 2 messages are set aside (fmqm dead list: retry or drop them); 1 wait for the table of their process (upload it to this site); or raise limits.peer"
+	want := "its messages that nothing here can use are at their quota (limits.peer, 0 MiB): 2 refused messages (fmqm dead list: retry or drop them); 1 messages wait for the table of their process (upload it to this site); or raise limits.peer"
 	if got := <-paused; got != want {
 		t.Errorf("paused: %q", got)
 	}

@@ -39,7 +39,7 @@ func (a *acceptance) part(lane message.Lane, number uint64, piece queue.Piece) (
 	}
 	a.close()
 	if len(whole) > message.MaxEncoded {
-		a.aside(piece.Data, fmt.Sprintf("a message in parts has %d bytes: at most %d", len(whole), message.MaxEncoded))
+		a.aside(piece.Data, fmt.Sprintf("a message in parts has %d bytes, and at most %d are allowed", len(whole), message.MaxEncoded))
 		return nil, nil
 	}
 	return whole, nil
@@ -49,7 +49,7 @@ func (a *acceptance) part(lane message.Lane, number uint64, piece queue.Piece) (
 func (a *acceptance) misplaced(number uint64, piece queue.Piece) string {
 	switch {
 	case piece.Of > queue.MaxParts:
-		return fmt.Sprintf("a message comes in %d parts: at most %d", piece.Of, queue.MaxParts)
+		return fmt.Sprintf("a message has %d parts, and at most %d are allowed", piece.Of, queue.MaxParts)
 	case piece.Index > 0 && (a.open.First == 0 || a.open.Count != piece.Index || a.open.First+uint64(piece.Index) != number):
 		return fmt.Sprintf("part %d of %d of a message came without the parts before it", piece.Index+1, piece.Of)
 	}
@@ -67,7 +67,7 @@ func (a *acceptance) join(lane message.Lane, last queue.Piece) ([]byte, error) {
 		parts = append(parts, p.Data)
 	}
 	if len(parts) != last.Index {
-		return nil, fmt.Errorf("accept from %s: %d parts of message %d are there, where %d came", a.peer, len(parts), a.open.First, last.Index)
+		return nil, fmt.Errorf("accept from %s: %d parts of message %d are stored, and %d came", a.peer, len(parts), a.open.First, last.Index)
 	}
 	return bytes.Join(append(parts, last.Data), nil), nil
 }
@@ -77,7 +77,7 @@ func (a *acceptance) abandon(number uint64) {
 	if a.open.First == 0 {
 		return
 	}
-	a.aside(nil, fmt.Sprintf("only %d parts of a message came, from item %d on, and item %d is no more of it", a.open.Count, a.open.First, number))
+	a.aside(nil, fmt.Sprintf("only %d parts of a message came, from item %d on, and item %d is not one of them", a.open.Count, a.open.First, number))
 	a.close()
 }
 

@@ -72,7 +72,7 @@ func (p *pressure) setLow(low bool) {
 }
 
 const (
-	lowText   = "room on the disk is low: nothing is started, taken from links or run"
+	lowText   = "room on the disk is low: nothing is started, run or accepted from links"
 	lowRemedy = "make room on the file system of the data directory"
 )
 
@@ -102,13 +102,13 @@ func (p *pressure) waitRoom(ctx context.Context, paused func(reason string)) err
 // refuse says why an instance of a process cannot be started now, or nothing.
 func (p *pressure) refuse(t *processtable.Table) *api.Error {
 	if p.low.Load() {
-		return api.Errorf(api.CodeRefused, lowRemedy, "room on the disk of %s is low, so nothing is started", p.node.name)
+		return api.Errorf(api.CodeRefused, lowRemedy, "the disk of %s is low, so nothing starts here", p.node.name)
 	}
 	for _, peer := range p.node.queue.Peers() {
 		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
 			count, bytes := p.node.queue.Transmission(peer).Size()
 			return api.Errorf(api.CodeRefused, "bring "+string(peer)+" back, or raise limits.transmission",
-				"%s needs %s, for which %d messages (%d MiB) wait already: the quota (limits.transmission) is reached",
+				"%s needs %s, and the transmission queue for it is full: %d messages (%d MiB) wait, which is the quota (limits.transmission)",
 				t.Process, peer, count, bytes>>20)
 		}
 	}
@@ -159,7 +159,7 @@ func (p *pressure) why(a *processtable.Activity, origin processtable.NodeID) str
 	}
 	count, bytes := p.node.queue.Transmission(peer).Size()
 	quota := p.node.limits.Load().Transmission
-	return fmt.Sprintf("room in the transmission queue for %s: %d messages of %d bytes wait there, its quota (limits.transmission) is %d bytes, and below %d this goes on: bring %s back, or raise limits.transmission",
+	return fmt.Sprintf("the transmission queue for %s is full: %d messages (%d bytes) wait there, the quota (limits.transmission) is %d bytes, and below %d bytes this goes on: bring %s back, or raise limits.transmission",
 		peer, count, bytes, quota, quota/4*3, peer)
 }
 
@@ -170,9 +170,9 @@ func (p *pressure) disk() string {
 	}
 	free, mark, err := p.node.options.Disk.Room()
 	if err != nil {
-		return fmt.Sprintf("room on the disk of %s, where nothing is run or taken from links below limits.free (%v): %s", p.node.name, err, lowRemedy)
+		return fmt.Sprintf("the disk of %s is low (%v): below limits.free the node runs nothing and accepts nothing from links: %s", p.node.name, err, lowRemedy)
 	}
-	return fmt.Sprintf("room on the disk of %s: %d MiB are free, and below %d MiB (limits.free) nothing is run or taken from links: %s",
+	return fmt.Sprintf("the disk of %s is low: %d MiB are free, and below %d MiB (limits.free) the node runs nothing and accepts nothing from links: %s",
 		p.node.name, free>>20, mark>>20, lowRemedy)
 }
 
@@ -192,7 +192,7 @@ func (p *pressure) over(peer processtable.NodeID) bool {
 	}
 	if !p.full[peer] {
 		p.full[peer] = true
-		p.node.log.Warn().Str("peer", string(peer)).Uint64("bytes", bytes).Msg("the transmission queue is at its quota: nothing more is begun that sends there")
+		p.node.log.Warn().Str("peer", string(peer)).Uint64("bytes", bytes).Msg("the transmission queue is at its quota: nothing that sends there is started")
 	}
 	if !p.armed {
 		p.armed = true
@@ -243,6 +243,6 @@ func (p *pressure) health(h *api.Health) {
 	defer p.mu.Unlock()
 	for peer := range p.full {
 		h.Add("queue "+string(peer), api.HealthDegraded,
-			fmt.Sprintf("so much waits for %s that nothing more is begun that sends there (limits.transmission)", peer))
+			fmt.Sprintf("the transmission queue for %s is at its quota (limits.transmission): nothing that sends there is started", peer))
 	}
 }

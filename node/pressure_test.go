@@ -307,7 +307,7 @@ func TestLowDisk(t *testing.T) {
 	p.low(true)
 
 	_, err := p.start("local")
-	refusal(t, err, "room on the disk of A is low", "make room on the file system of the data directory")
+	refusal(t, err, "the disk of A is low", "make room on the file system of the data directory")
 	if err := p.n.Begin(t.Context(), api.StartRequest{Instance: running, Process: "pressed"}); err != nil {
 		t.Errorf("a start that is repeated (N2): %v", err)
 	}
@@ -331,7 +331,7 @@ func TestLowDisk(t *testing.T) {
 	p.open()
 	p.ends(running, "gate")
 	p.held(running, "send")
-	p.why(running, "send", "room on the disk of A: 100 MiB are free, and below 128 MiB (limits.free) nothing is run or taken from links: "+
+	p.why(running, "send", "the disk of A is low: 100 MiB are free, and below 128 MiB (limits.free) the node runs nothing and accepts nothing from links: "+
 		"make room on the file system of the data directory")
 	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
 		t.Errorf("health is %s: %+v", h.State, h)
@@ -364,7 +364,7 @@ func TestQuotaOfATransmissionQueue(t *testing.T) {
 	for {
 		id, err := p.start("sending")
 		if err != nil {
-			refusal(t, err, "sending@1 needs B, for which", "the quota (limits.transmission) is reached", "bring B back, or raise limits.transmission")
+			refusal(t, err, "sending@1 needs B, and the transmission queue for it is full", "which is the quota (limits.transmission)", "bring B back, or raise limits.transmission")
 			break
 		}
 		p.ends(id, "send")
@@ -380,8 +380,8 @@ func TestQuotaOfATransmissionQueue(t *testing.T) {
 	p.ends(running, "gate")
 	p.held(running, "send")
 	count, bytes := to.Size()
-	p.why(running, "send", fmt.Sprintf("room in the transmission queue for B: %d messages of %d bytes wait there, "+
-		"its quota (limits.transmission) is 1000 bytes, and below 750 this goes on: bring B back, or raise limits.transmission", count, bytes))
+	p.why(running, "send", fmt.Sprintf("the transmission queue for B is full: %d messages (%d bytes) wait there, "+
+		"the quota (limits.transmission) is 1000 bytes, and below 750 bytes this goes on: bring B back, or raise limits.transmission", count, bytes))
 	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
 		t.Errorf("health is %s", h.State)
 	}

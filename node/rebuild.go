@@ -126,10 +126,10 @@ func (n *Node) rebuildHere(ctx context.Context, r api.RebuildRequest) (api.Rebui
 // notStopped refuses to rebuild a peer that has lost nothing, as far as is known here.
 func notStopped(s link.Status) error {
 	if s.Stop != nil {
-		return api.Errorf(api.CodeRefused, "do what it says", "the link to %s is stopped, and not for a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
+		return api.Errorf(api.CodeRefused, "do what the reason says", "the link to %s is stopped, and not for a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
 	}
-	return api.Errorf(api.CodeRefused, "there is nothing to do unless `fmqm links` shows the link as stopped for a new store",
-		"the link to %s is not stopped: %s has the store that is known here, or was not heard", s.Peer, s.Peer)
+	return api.Errorf(api.CodeRefused, "rebuild only when `fmqm links` shows the link stopped for a new store",
+		"the link to %s is not stopped: %s has the same store as before, or is unreachable", s.Peer, s.Peer)
 }
 
 // beginRebuild makes an operator's word durable, and acts on it.
@@ -140,13 +140,13 @@ func (n *Node) beginRebuild(ctx context.Context, mark queue.Rebuild) error {
 		if run.incarnation == mark.Incarnation {
 			return nil
 		}
-		return api.Errorf(api.CodeRefused, "wait a little", "the rebuilding of another store of %s is ending", mark.Peer)
+		return api.Errorf(api.CodeRefused, "wait a little", "the rebuild of another store of %s is ending", mark.Peer)
 	}
 	if err := n.commit(ctx, &queue.Tx{Rebuild: &mark}); err != nil {
 		return err
 	}
 	n.losses.Store(true)
-	n.log.Info().Str("peer", string(mark.Peer)).Stringer("store", mark.Incarnation).Msg("operator decided that the peer is rebuilt")
+	n.log.Info().Str("peer", string(mark.Peer)).Stringer("store", mark.Incarnation).Msg("operator ordered a rebuild of the peer")
 	n.rebuilds.run(n, mark)
 	return nil
 }

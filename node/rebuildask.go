@@ -150,7 +150,7 @@ func (n *Node) askStandings(ctx context.Context, node processtable.NodeID, q []a
 func (r *rebuilding) decide(ctx context.Context) error {
 	l := r.node.Link(r.peer)
 	if l == nil {
-		return fmt.Errorf("%s is not among the peers any more", r.peer)
+		return fmt.Errorf("%s is no longer in links.peers", r.peer)
 	}
 	switch presented := l.Status().Presented; presented {
 	case r.incarnation:
@@ -160,7 +160,7 @@ func (r *rebuilding) decide(ctx context.Context) error {
 		r.say("", nil)
 		return nil
 	case queue.Incarnation{}:
-		return fmt.Errorf("%s is not heard: %s", r.peer, l.Status().Reason)
+		return fmt.Errorf("%s is unreachable: %s", r.peer, l.Status().Reason)
 	default:
 		return errOtherStore
 	}
@@ -175,7 +175,7 @@ func (r *rebuilding) askPeer(ctx context.Context) error {
 	}
 	l := r.node.Link(r.peer)
 	if l == nil {
-		return fmt.Errorf("%s is not among the peers any more", r.peer)
+		return fmt.Errorf("%s is no longer in links.peers", r.peer)
 	}
 	q := lostQuestion{Rebuild: true}
 	for _, t := range r.node.threadsAt(r.peer) {
@@ -186,11 +186,11 @@ func (r *rebuilding) askPeer(ctx context.Context) error {
 		return err
 	}
 	if len(a.Lacks) > 0 {
-		r.say(fmt.Sprintf("%s lacks process tables: upload them there (fmqm-define upload), and this goes on by itself", r.peer), a.Lacks)
+		r.say(fmt.Sprintf("%s lacks process tables: upload them there (fmqm-define upload); this then goes on by itself", r.peer), a.Lacks)
 		return nil
 	}
 	if !r.taken() {
-		r.say(fmt.Sprintf("%s has not taken yet what waited for it", r.peer), nil)
+		r.say(fmt.Sprintf("%s has not yet taken what waited for it", r.peer), nil)
 		return nil
 	}
 	mark := r.mark

@@ -79,7 +79,7 @@ func (r *rebuilding) run(ctx context.Context) {
 		case errors.Is(err, queue.ErrStopped), ctx.Err() != nil:
 			return
 		case errors.Is(err, errOtherStore):
-			log.Warn().Msg("the rebuilding of the peer has ended: it has yet another store")
+			log.Warn().Msg("the rebuild of the peer ended: it has yet another store")
 			return
 		case err == nil && !again:
 			log.Info().Uint64("messages", r.mark.Messages).Uint64("instances", r.mark.Instances).Msg("peer rebuilt")
@@ -90,7 +90,7 @@ func (r *rebuilding) run(ctx context.Context) {
 		waits, _ := r.why()
 		if waits != "" {
 			if waits != said {
-				log.Warn().Str("reason", waits).Msg("the rebuilding of the peer waits")
+				log.Warn().Str("reason", waits).Msg("the rebuild of the peer waits")
 			}
 			said = waits
 			r.pause(ctx)

@@ -89,7 +89,7 @@ func (s *survey) forgotten(r queue.Removed) (owed, bool) {
 			Instance: r.Instance, Origin: r.Origin, Kind: message.KindMarker, Lane: message.LaneControl,
 		},
 		Body: message.EncodeMarker(message.Marker{
-			Reason: fmt.Sprintf("the instance had ended; %s cannot send again what was removed by retention on %s", s.node.name, day(r.Time)),
+			Reason: fmt.Sprintf("the instance had ended; retention removed its audit at %s on %s, so it cannot be sent again", s.node.name, day(r.Time)),
 			Time:   r.Time,
 		}),
 	}

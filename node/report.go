@@ -154,7 +154,7 @@ func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
 		}
 		r.Activities = append(r.Activities, api.Activity{
 			Activity: string(a.Name), Node: string(n.name), State: api.ActivityUnknown,
-			Reason: "it has ended; its audit was removed by retention on " + day(removed.Time),
+			Reason: "it has ended; retention removed its audit on " + day(removed.Time),
 		})
 	}
 	return r

@@ -27,9 +27,9 @@ func (t *thread) whileShort(ctx context.Context, run *invocation) program.Result
 		}
 		if run.lacks.Load() == nil {
 			t.log.Warn().Stringer("instance", run.entry.Instance).Str("activity", string(run.activity.Name)).
-				Str("program", string(run.activity.Program)).Err(r.Err).Msg("the program waits: it is tried again, and this is no attempt")
+				Str("program", string(run.activity.Program)).Err(r.Err).Msg("the program cannot start now and is tried again; this does not count as an attempt")
 		}
-		lacks := "program " + string(run.activity.Program) + " to be started, which is tried again: " + r.Err.Error()
+		lacks := "program " + string(run.activity.Program) + " cannot start and is tried again: " + r.Err.Error()
 		run.lacks.Store(&lacks)
 		if !t.node.pause(ctx, pause) {
 			return r

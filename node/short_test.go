@@ -48,7 +48,7 @@ func TestAShortageMakesAnAttemptWait(t *testing.T) {
 	defer cancel()
 	why, err := n.Why(ctx, id)
 	if err != nil || len(why.Waits) != 1 || why.Waits[0].State != api.ActivityReady ||
-		!strings.Contains(why.Waits[0].For, "program echo to be started, which is tried again: cannot be started now: too many open files: raise it") {
+		!strings.Contains(why.Waits[0].For, "program echo cannot start and is tried again: cannot be started now: too many open files: raise it") {
 		t.Errorf("why: %+v, %v", why, err)
 	}
 	s.mended.Store(true)

@@ -105,7 +105,7 @@ func (g *gathered) untold(p api.Place) api.Activity {
 	a := api.Activity{Activity: p.Activity, State: api.ActivityUnknown}
 	switch {
 	case slices.Contains(g.notices(), p.Activity):
-		a.State, a.Reason = api.ActivityInError, "as it told the origin"
+		a.State, a.Reason = api.ActivityInError, "as it told the node where the instance was started"
 	case slices.Contains(g.tableless, p.Node):
 		a.Reason = fmt.Sprintf("%s has no table of %s: upload it", p.Node, g.process)
 	}
@@ -169,7 +169,7 @@ func (g *gathered) noState() string {
 	case g.contested != "":
 		return "the nodes disagree about where it was started: at " + g.origin + ", or at " + g.contested
 	case slices.ContainsFunc(g.unreachable, heard):
-		return "the node where it was started, " + g.origin + ", did not answer"
+		return "the node where it was started, " + g.origin + ", is unreachable"
 	}
 	return "the node where it was started, " + g.origin + ", does not know it: it has lost its store (see fmqm rebuild)"
 }

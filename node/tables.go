@@ -99,7 +99,7 @@ func (n *Node) mayStore(t *processtable.Table) (isNew bool, err error) {
 }
 
 func errBound(id processtable.ProcessID, node processtable.NodeID) error {
-	return fmt.Errorf("%s is bound to another definition at %s: raise the version", id, node)
+	return fmt.Errorf("%s has another definition at %s: raise the version", id, node)
 }
 
 func record(p *navigator.Process, encoded []byte) queue.TableRecord {

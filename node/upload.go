@@ -150,7 +150,7 @@ func (u *upload) planOther(t *processtable.Table, r reply[tableReport], line *ap
 	case linked:
 		line.Reason = "it is unreachable: " + n.linkReason(t.Node)
 	case n.pathTo(t.Node):
-		line.Reason = fmt.Sprintf("%s has had nothing to do with it yet: a link is made when the table is sent", n.name)
+		line.Reason = fmt.Sprintf("%s has no link to it yet: sending the table makes one", n.name)
 	case u.request.AllowNewNode:
 		line.Reason = fmt.Sprintf("%s has no link to it: the table waits until one is configured", n.name)
 	default:

@@ -33,7 +33,7 @@ func TestL6FormatsOfAnUpload(t *testing.T) {
 		{"there in an older one", 2, has(1), "unchanged refuse", "B has its table of p@1 in format 1, and this upload is of format 2: upload with --table-format 1, or raise the version"},
 		{"there in a newer one", 1, has(2), "unchanged refuse", "B has its table of p@1 in format 2, and this upload is of format 1: upload with --table-format 2"},
 		{"there at a node that tells no format", 2, has(0), "unchanged refuse", "B has its table of p@1 in format 1"},
-		{"another definition", 2, tableReport{Found: true, Definition: "other", Format: 1}, "refuse add", "bound to another definition"},
+		{"another definition", 2, tableReport{Found: true, Definition: "other", Format: 1}, "refuse add", "has another definition"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			u := &upload{formats: map[processtable.ProcessID]otherFormat{}}

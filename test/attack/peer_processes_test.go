@@ -301,7 +301,7 @@ func (i *intruder) speaksForOthers(commons message.InstanceID) {
 		return m
 	}
 	i.sends(of(func(m *message.Message) { m.Source = "begin" }), "begin of common@1 is hosted at A, and the message came from M")
-	i.sends(of(func(m *message.Message) { m.Source, m.Activity = "final", processtable.Sink }), "final of common@1 is hosted at A: on its behalf M may say that it was skipped, and nothing else")
+	i.sends(of(func(m *message.Message) { m.Source, m.Activity = "final", processtable.Sink }), "final of common@1 is hosted at A: M may only say on its behalf that it was skipped")
 	i.sends(of(func(m *message.Message) { m.Origin = "nowhere" }), "started at nowhere, and common@1 may not be started there")
 	i.sends(of(func(m *message.Message) { m.Origin = "M" }), "started at M, and common@1 may not be started there")
 	i.sends(of(func(m *message.Message) { m.Scope = "1" }), "scopes have no meaning")

@@ -251,7 +251,7 @@ var parked = &scenario{process: process, input: order, want: whole, play: func(w
 	w.startAll(ctx)
 	until(ctx, w.T, "messages wait at B", func() error {
 		nodes, err := w.b.client.Nodes(ctx)
-		if err == nil && !strings.Contains(nodes.Nodes[0].Reason, "messages wait here for the table of crash@1") {
+		if err == nil && !strings.Contains(nodes.Nodes[0].Reason, "messages for crash@1 wait here for its table") {
 			err = notYet("%+v", nodes.Nodes[0])
 		}
 		return err

@@ -72,7 +72,7 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 		}
 		found, forgotten = sim.Differences(status, p.Expect.Result), 0
 		for _, a := range status.Activities {
-			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityUnknown && strings.HasSuffix(a.Reason, lost+" lost the record of it with its store") {
+			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityUnknown && strings.HasSuffix(a.Reason, lost+" lost the record with its store") {
 				forgotten++
 				found = slices.DeleteFunc(found, func(d string) bool { return strings.HasPrefix(d, a.Activity+": ") })
 			}

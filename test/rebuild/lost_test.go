@@ -60,7 +60,7 @@ func (s *scene) killedWhileItBegins(name string) {
 		defer close(ended)
 		_, _ = site.Client.Rebuild(s.ctx, api.RebuildRequest{Peer: lost, Do: true})
 	}()
-	site.Says("operator decided that the peer is rebuilt")
+	site.Says("operator ordered a rebuild of the peer")
 	site.Kill()
 	<-ended
 	site.Start()

@@ -16,7 +16,7 @@ func TestRefusals(t *testing.T) {
 		code int
 		want string
 	}{
-		{"B", 4, "the link to B is not stopped: B has the store that is known here, or was not heard"},
+		{"B", 4, "the link to B is not stopped: B has the same store as before, or is unreachable"},
 		{"X", 3, "A has no peer X"},
 		{"A", 4, "A cannot rebuild itself: its peers send it again what it lost"},
 	} {

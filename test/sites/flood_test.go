@@ -42,7 +42,7 @@ func (f *flood) rise() {
 	case diskLow:
 		f.up()
 		f.site().disk.fill(leaveLow)
-		f.site().Says("room on the disk is low: nothing is started, taken from links or run")
+		f.site().Says("room on the disk is low: nothing is started, run or accepted from links")
 	case diskFull:
 		f.up()
 		f.fill()
@@ -94,7 +94,7 @@ func (f *flood) free() {
 
 // refuses says whether a site refused to start an instance since its disk has no room.
 func (f *flood) refuses(at *fleet.Site, err error) bool {
-	return at.Name == f.name && api.CodeOf(err) == api.CodeRefused && strings.Contains(err.Error(), "room on the disk of "+f.name+" is low")
+	return at.Name == f.name && api.CodeOf(err) == api.CodeRefused && strings.Contains(err.Error(), "the disk of "+f.name+" is low")
 }
 
 func (f *flood) String() string {

@@ -22,12 +22,12 @@ func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
 		skip.Untested(t, "a disk with little room: no small file system could be mounted (%s): run as root", b.disk.reason)
 	}
 	b.disk.fill(leaveLow)
-	b.Says("room on the disk is low: nothing is started, taken from links or run")
+	b.Says("room on the disk is low: nothing is started, run or accepted from links")
 	id := started(t, fleet.Must(t, "fmqm", "start", "small", "--to", a.To(), "--input", `{"text": "x"}`, "-o", "json"))
 	a.until(id, "one", api.EventTerminated)
 
 	want := regexp.MustCompile(`two .*messages from one are on their way; ` +
-		`room on the disk of B: 1\d\d MiB are free, and below 128 MiB \(limits.free\) nothing is run or taken from links: ` +
+		`the disk of B is low: 1\d\d MiB are free, and below 128 MiB \(limits.free\) the node runs nothing and accepts nothing from links: ` +
 		`make room on the file system of the data directory`)
 	for _, site := range []*site{a, b} {
 		if out := fleet.Must(t, "fmqm", "why", id, "--to", site.To()); !want.MatchString(out) {

@@ -50,7 +50,7 @@ func TestDeadDecisions(t *testing.T) {
 			}, nil
 		},
 		OnRetryDead: func(_ context.Context, n uint64) (api.DeadDecision, error) {
-			return api.DeadDecision{}, api.Errorf(api.CodeRefused, "let go of it with `fmqm dead drop 7`", "message %d cannot take effect: late", n)
+			return api.DeadDecision{}, api.Errorf(api.CodeRefused, "drop it with `fmqm dead drop 7`", "message %d cannot take effect: late", n)
 		},
 		OnDropDead: func(_ context.Context, n uint64, r api.DropRequest) (api.DeadDecision, error) {
 			return api.DeadDecision{Number: n, Done: api.DeadResolved, Text: "FALSE: " + r.Reason}, nil
@@ -74,7 +74,7 @@ clock       12
 bytes       90, of which the body has 9
 body        {"amount":7}
 `, ""})
-	want(t, "retry", fmqm(to, "", "dead", "retry", "7"), result{4, "", "fmqm: message 7 cannot take effect: late: let go of it with `fmqm dead drop 7`\n"})
+	want(t, "retry", fmqm(to, "", "dead", "retry", "7"), result{4, "", "fmqm: message 7 cannot take effect: late: drop it with `fmqm dead drop 7`\n"})
 	want(t, "drop", fmqm(to, "", "dead", "drop", "7", "--reason", "agreed"), result{0, "message 7: FALSE: agreed\n", ""})
 	want(t, "jsonl", fmqm(to, "", "dead", "drop", "7", "-o", "jsonl"), result{0, `{"number":7,"done":"resolved","text":"FALSE: "}` + "\n", ""})
 	for _, word := range []string{"show", "retry", "drop"} {

@@ -108,13 +108,13 @@ func TestL5OperatorsDecideAboutRefusedMessages(t *testing.T) {
 	}
 	s.stop("B")
 	s.start("B")
-	if out := s.must("B", "dead", "retry", "1"); out != "message 1: it is in the queue of far again, and is judged again\n" {
+	if out := s.must("B", "dead", "retry", "1"); out != "message 1: it is in the queue of far again, and the node checks it again\n" {
 		t.Errorf("retry: %q", out)
 	}
 	s.untilDead("B", 2)
 	s.until("A", id, "far", "in-error")
 	for _, word := range []string{"show", "retry", "drop"} {
-		if r := s.fmqm("B", "dead", word, "1"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "no message 1 is set aside here") {
+		if r := s.fmqm("B", "dead", word, "1"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "there is no refused message 1 here") {
 			t.Errorf("dead %s of what is gone: %+v", word, r)
 		}
 	}

@@ -83,7 +83,7 @@ func TestLinksRetry(t *testing.T) {
 		l, ok := answers[peer]
 		switch {
 		case peer == "D":
-			return l, api.Errorf(api.CodeRefused, "mend that, and retry", "the link to D is stopped again: two daemons run under the name D")
+			return l, api.Errorf(api.CodeRefused, "remove the cause, and retry", "the link to D is stopped again: two daemons run under the name D")
 		case !ok:
 			return l, api.Errorf(api.CodeNotFound, "see fmqm links", "A has no peer %s", peer)
 		}
@@ -92,7 +92,7 @@ func TestLinksRetry(t *testing.T) {
 	want(t, "connected", fmqm(to, "", "links", "retry", "B"), result{0, "B: connected\n", ""})
 	want(t, "json", fmqm(to, "", "links", "retry", "B", "-o", "jsonl"), result{0, `{"peer":"B","state":"connected","transports":[],"waiting":0,"bytes":0,"lanes":[]}` + "\n", ""})
 	want(t, "on its way", fmqm(to, "", "links", "retry", "C"), result{0, "C: connecting: dial c:7411: nothing listens there\n", ""})
-	want(t, "stopped again", fmqm(to, "", "links", "retry", "D"), result{4, "", "fmqm: the link to D is stopped again: two daemons run under the name D: mend that, and retry\n"})
+	want(t, "stopped again", fmqm(to, "", "links", "retry", "D"), result{4, "", "fmqm: the link to D is stopped again: two daemons run under the name D: remove the cause, and retry\n"})
 	want(t, "nobody", fmqm(to, "", "links", "retry", "E"), result{3, "", "fmqm: A has no peer E: see fmqm links\n"})
 	if r := fmqm("unix:/nonexistent", "", "links", "retry", "B"); r.code != 5 || !strings.Contains(r.err, "no daemon here") {
 		t.Errorf("no daemon: %+v", r)

@@ -24,7 +24,7 @@ func TestL1AStoppedLinkGoesOnByAnOperatorsWord(t *testing.T) {
 		return out[0]
 	}
 	s.wait("a link", func() bool { return link().State == "connected" })
-	if r := s.fmqm("A", "links", "retry", "B"); r.code != cli.ExitRefused || r.err != "fmqm: the link to B is not stopped, it is connected: what is not stopped goes on by itself\n" {
+	if r := s.fmqm("A", "links", "retry", "B"); r.code != cli.ExitRefused || r.err != "fmqm: the link to B is not stopped, it is connected: a link that is not stopped goes on by itself\n" {
 		t.Errorf("retry of a link that goes: %+v", r)
 	}
 	if r := s.fmqm("A", "links", "retry", "C"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "A has no peer C") {

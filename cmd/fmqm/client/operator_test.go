@@ -158,7 +158,7 @@ func TestEveryRefusal(t *testing.T) {
 	s.refused("a container over the node's limit", "A", "this node takes 4096 (limits.container): pass a reference to the data",
 		"start", "words", "--input", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 5000)))
 	s.must("A", "start", "two", "--key", "k", "--input", `{"sleep_ms": 1}`)
-	s.refused("a key with another input", "A", "it was started with another input: use another key", "start", "two", "--key", "k", "--input", `{"sleep_ms": 2}`)
+	s.refused("a key with another input", "A", "started with another input: use another key", "start", "two", "--key", "k", "--input", `{"sleep_ms": 2}`)
 	s.refused("an activity that is not in error", "A", "retry after: it is not in error", "retry", id, "after")
 	s.refused("an activity that has ended", "A", "slow", "retry", id, "slow")
 	s.refused("an output of another type", "A", "--output:1:8: rc: expected int", "retry", id, "here", "--output", `{"rc": "x"}`)
@@ -173,7 +173,7 @@ func TestEveryRefusal(t *testing.T) {
 
 	s.must("A", "terminate", id)
 	s.until("A", id, "", "terminated")
-	s.refused("a second termination", "A", fmt.Sprintf("instance %s is terminated: nothing is left to terminate", id), "terminate", id)
+	s.refused("a second termination", "A", fmt.Sprintf("instance %s is terminated: there is nothing to terminate", id), "terminate", id)
 	s.refused("a retry of what was terminated", "A", "here", "retry", id, "here")
 	s.same(id, s.must("B", "history", id))
 	s.quiet()
