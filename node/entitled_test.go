@@ -92,6 +92,9 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 		"roster":                   {kind: askInstance, real: instanceQuestion{Instance: nothing, Process: "secret@1"}, other: instanceQuestion{Instance: nothing, Process: none}},
 		"history":                  {kind: askInstance, real: instanceQuestion{Instance: id, History: true}, other: instanceQuestion{Instance: nothing, History: true}},
 		"table":                    {kind: askTable, real: tableQuestion{Process: "secret@1"}, other: tableQuestion{Process: none}},
+		"list":                     {kind: askList, real: listQuestion{All: true, Limit: 10}, other: listQuestion{Process: none, Limit: 10}},
+		"list, of a process":       {kind: askList, real: listQuestion{Process: "secret@1", Limit: 10}, other: listQuestion{Process: none, Limit: 10}},
+		"list, of what is wrong":   {kind: askList, real: listQuestion{InError: true, Limit: 10}, other: listQuestion{InError: true, Process: none, Limit: 10}},
 		"lost, how it stands":      {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "secret@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, none}}}},
 		"lost, by another process": {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "orders@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, "orders@1"}}}, part: true},
 	} {

@@ -176,7 +176,7 @@ func (n *Node) listHere(ctx context.Context, q listQuestion, shows func(processt
 			r.More = true
 			return r, nil
 		}
-		batch, rest, err := n.readInstances(q, places, q.Limit-len(r.Instances), shows)
+		batch, rest, at, err := n.readInstances(q, places, q.Limit-len(r.Instances), shows)
 		if err != nil {
 			return listReport{}, err
 		}
@@ -202,7 +202,10 @@ func (n *Node) listHere(ctx context.Context, q listQuestion, shows func(processt
 			r.More = true
 			return r, nil
 		}
-		r.Next, places = places[len(places)-len(rest)-1], rest
+		r.Next, places = at, rest
+	}
+	if !r.More {
+		r.Next = queue.Place{}
 	}
 	return r, nil
 }
@@ -221,16 +224,23 @@ func sizeOf(i api.Instance) int {
 }
 
 // readInstances reads up to limit instances of those that stand at places, as the store
-// here knows them, and gives the places that it has not come to.
-func (n *Node) readInstances(q listQuestion, places []queue.Place, limit int, shows func(processtable.ProcessID) bool) ([]api.Instance, []queue.Place, error) {
-	var found []api.Instance
+// here knows them, and gives the places that it has not come to, and where it is: one that
+// is not shown is not named, but the moment of its start.
+func (n *Node) readInstances(q listQuestion, places []queue.Place, limit int, shows func(processtable.ProcessID) bool) (found []api.Instance, rest []queue.Place, at queue.Place, err error) {
 	for len(places) > 0 && len(found) < limit {
-		started, ended, known, err := n.queue.Instance(places[0].Instance)
+		at = places[0]
+		started, ended, known, err := n.queue.Instance(at.Instance)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, at, err
 		}
 		places = places[1:]
-		if !known || ended != nil && !q.ended() || !q.of(started.Process) || !shows(started.Process) {
+		switch {
+		case !known:
+			continue
+		case !shows(started.Process):
+			at.Instance = uuid.Max
+			continue
+		case ended != nil && !q.ended(), !q.of(started.Process):
 			continue
 		}
 		i := n.listed(started, ended)
@@ -240,7 +250,7 @@ func (n *Node) readInstances(q listQuestion, places []queue.Place, limit int, sh
 		}
 		found = append(found, i)
 	}
-	return found, places, nil
+	return found, places, at, nil
 }
 
 // listed is a line of a list, as far as this node knows.
