@@ -112,13 +112,13 @@ func source(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// What the page quotes of reasons for which messages are set aside is what nodes say.
-func TestWhyMessagesAreSetAside(t *testing.T) {
+// The reasons for a refusal that the page quotes are those that nodes give.
+func TestWhyMessagesAreRefused(t *testing.T) {
 	code := source(t, "../node") + source(t, "../navigator")
-	for _, r := range rows(t, "## Messages that were set aside") {
+	for _, r := range rows(t, "## Refused messages") {
 		for _, q := range quoted.FindAllStringSubmatch(r[0], -1) {
 			if !strings.Contains(code, q[1]) {
-				t.Errorf("nothing is set aside because %q", q[1])
+				t.Errorf("nothing is refused because %q", q[1])
 			}
 		}
 	}

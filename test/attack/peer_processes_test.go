@@ -304,9 +304,9 @@ func (i *intruder) speaksForOthers(commons message.InstanceID) {
 	i.sends(of(func(m *message.Message) { m.Source, m.Activity = "final", processtable.Sink }), "final of common@1 is hosted at A: M may only say on its behalf that it was skipped")
 	i.sends(of(func(m *message.Message) { m.Origin = "nowhere" }), "started at nowhere, and common@1 may not be started there")
 	i.sends(of(func(m *message.Message) { m.Origin = "M" }), "started at M, and common@1 may not be started there")
-	i.sends(of(func(m *message.Message) { m.Scope = "1" }), "scopes have no meaning")
+	i.sends(of(func(m *message.Message) { m.Scope = "1" }), "this version knows no scopes")
 	i.sends(of(func(m *message.Message) { m.Clock = message.MaxClock + 1 }), "no instance comes beyond")
-	i.sends(of(func(m *message.Message) { m.Queue.Node = "B" }), "it is for node B, this is A")
+	i.sends(of(func(m *message.Message) { m.Queue.Node = "B" }), "it is for node B, and this is A")
 	i.sends(of(func(m *message.Message) { m.Kind, m.Control, m.Data = message.KindSnapshot, 0, 0 }), "never leaves its node")
 	i.sends(of(func(m *message.Message) {
 		m.Kind, m.Activity, m.Source, m.Control, m.Data = message.KindRecord, processtable.Sink, "", 0, 0
@@ -347,7 +347,7 @@ func (i *intruder) sendsBeforeTheTable() {
 	i.sends(snapshot, "never leaves its node")
 	scope := i.connector("later", "theirs", "final")
 	scope.Scope = "1"
-	i.sends(scope, "scopes have no meaning")
+	i.sends(scope, "this version knows no scopes")
 }
 
 // asksAboutWhatItHasNoPartIn gets the answers of a site that has no such thing, word by word.
