@@ -29,6 +29,8 @@ type Entry struct {
 	// Newcomers came while a transaction was under way: they are folded once it is known
 	// how that ended.
 	Newcomers []message.Message
+	// Started: that its instance was started is known.
+	Started bool
 
 	older, newer *Entry // in the order of use
 	listed       bool   // in that order; not while pinned

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +73,7 @@ type core struct {
 	places  places
 	table   *instancetable.Table
 	lives   *lives
+	starts  *starts
 
 	running    map[message.Entry]*invocation
 	ready      map[processtable.ProgramID][]*instancetable.Entry
@@ -104,6 +106,7 @@ func newCore(self processtable.NodeID, p *navigator.Process, store reader, place
 		self: self, process: p, store: store, places: places,
 		table:      instancetable.New(limits),
 		lives:      newLives(p),
+		starts:     newStarts(),
 		running:    map[message.Entry]*invocation{},
 		ready:      map[processtable.ProgramID][]*instancetable.Entry{},
 		readyLimit: readyLimit,
@@ -267,11 +270,14 @@ func (c *core) fold(e *instancetable.Entry, messages []message.Message, now time
 		}
 	}
 	c.table.Touch(e)
-	if len(refused) > 0 {
+	switch {
+	case len(refused) == 0:
+		c.consider(e, now)
+	case c.started(e, cmp.Or(e.State.Origin, refused[0].Origin)):
 		c.refuse(e, refused, reason, now)
-		return
+	default:
+		c.refuseUnstarted(e, refused, reason, now)
 	}
-	c.consider(e, now)
 }
 
 // consider asks the behaviour what should be, and makes it so.
@@ -291,6 +297,9 @@ func (c *core) consider(e *instancetable.Entry, now time.Time) {
 		}
 		c.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
+	}
+	if !c.started(e, e.State.Origin) {
+		return
 	}
 	var effects navigator.Effects
 	if e.Result != nil {
@@ -466,6 +475,7 @@ func (c *core) browse(now time.Time) {
 // browseAgain lets the browse begin anew.
 func (c *core) browseAgain() {
 	c.browsing, c.after = true, message.Entry{}
+	c.starts.browse()
 	c.census.restart()
 }
 

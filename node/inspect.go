@@ -25,6 +25,8 @@ type live struct {
 	Has        []processtable.ActivityID // whose messages are here
 	Origin     processtable.NodeID
 	Clock      uint64                    // the highest of its messages
+	Began      bool                      // it has a message of its own
+	unstarted  bool                      // its instance was not started where its messages say: here
 	Notices    []processtable.ActivityID // sink: activities that told of an error
 }
 
@@ -65,7 +67,7 @@ func inspect(p *navigator.Process, messages []message.Message, executing map[mes
 }
 
 func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
-	l := live{Activity: a.Name, State: api.ActivityWaiting, Waits: s.Unresolved(a), Origin: s.Origin, Clock: s.Clock}
+	l := live{Activity: a.Name, State: api.ActivityWaiting, Waits: s.Unresolved(a), Origin: s.Origin, Clock: s.Clock, Began: s.Snapshot != nil}
 	for _, c := range s.Consumed {
 		l.Has = append(l.Has, c.Key.Source)
 	}

@@ -40,6 +40,7 @@ func (c *core) start(o navigator.Start, done func(known bool, err error), now ti
 		return
 	}
 	c.starting[o.Instance] = nil
+	c.starts.note(o.Instance)
 	if c.anew == nil || !c.anew() {
 		c.lives.born(o.Instance)
 	}
@@ -56,12 +57,16 @@ func (c *core) start(o navigator.Start, done func(known bool, err error), now ti
 	c.commit(s.tx, func(err error, now time.Time) {
 		if err != nil {
 			c.lives.forget(o.Instance)
+			c.starts.forget(o.Instance)
 			c.undo(s, now)
 		}
 		for _, ended := range s.ended {
 			if err == nil {
 				c.forget(ended, now)
 			}
+		}
+		if err == nil {
+			c.goesOn(o.Instance, now)
 		}
 		waiters := c.starting[o.Instance]
 		delete(c.starting, o.Instance)

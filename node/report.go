@@ -210,6 +210,7 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 			continue
 		}
 		l, ok := current[a.Name]
+		l.awaitStart(n.name, ended)
 		if !ok {
 			l = live{Activity: a.Name, State: api.ActivityInactive}
 			for _, c := range a.InControl {
@@ -225,7 +226,9 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 			continue // what it still absorbs holds up nobody
 		}
 		w := waiting{Activity: string(a.Name), Program: string(a.Program), Due: l.Due}
-		if l.State == api.ActivityReady && !l.Due.After(n.clock.Now()) {
+		if l.unstarted {
+			w.Held = notStarted(n.name)
+		} else if l.State == api.ActivityReady && !l.Due.After(n.clock.Now()) {
 			w.Held = cmp.Or(l.Held, n.pressure.why(a, l.Origin))
 		}
 		w.Aside = asideOf(r.asides, l)

@@ -221,6 +221,7 @@ func TestWhatASiteTries(t *testing.T) {
 		return fmt.Sprintf("%+v %v", s, err), err == nil && s.InError == 1
 	})
 
+	invented := i.invents()
 	i.startsWhatItMayNot(wards)
 	i.speaksForOthers(commons)
 	i.sendsBeforeTheTable()
@@ -254,6 +255,10 @@ func TestWhatASiteTries(t *testing.T) {
 			}
 		}
 	}
+	i.eventually("A says why it does not go on with what M has made up", func() (string, bool) {
+		why, err := i.Sites["A"].Client.Why(i.ctx, invented)
+		return fmt.Sprintf("%+v %v", why, err), err == nil && strings.Contains(fmt.Sprint(why.Waits), "which does not know it")
+	})
 	for _, d := range found {
 		if _, err := i.Sites["A"].Client.RetryDead(i.ctx, d.Number); err == nil {
 			t.Errorf("an operator can deliver %s", d.Reason)
@@ -262,11 +267,23 @@ func TestWhatASiteTries(t *testing.T) {
 			t.Errorf("dropped, %s: %+v, %v", d.Reason, done, err)
 		}
 	}
-	if err := i.Sites["A"].Client.Terminate(i.ctx, stucks); err != nil {
-		t.Fatal(err)
+	for _, id := range []message.InstanceID{stucks, invented} {
+		if err := i.Sites["A"].Client.Terminate(i.ctx, id); err != nil {
+			t.Fatal(err)
+		}
 	}
 	i.Empty(i.ctx)
 	i.Whole()
+}
+
+// invents gives an instance that A has started, as M says, and that has come to the activity
+// behind M's own.
+func (i *intruder) invents() message.InstanceID {
+	i.t.Helper()
+	m := i.connector("common", "theirs", "final")
+	m.Origin = "A"
+	i.sends(m, "")
+	return m.Instance
 }
 
 // startsWhatItMayNot: of a process in which it has no part, and of one in which it has one
