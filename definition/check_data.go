@@ -145,7 +145,7 @@ func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
 	}
 	var all []Mapping
 	for _, e := range d.entries(c.value, codeDuplicateName, "target member") {
-		if m, ok := d.mapping(e, from, to); ok {
+		for _, m := range d.mapping(e, from, to) {
 			all = append(all, m)
 			d.used(from, to, m)
 		}
@@ -171,28 +171,36 @@ func (d *draft) used(from, to dataEnd, m Mapping) {
 	}
 }
 
-func (d *draft) mapping(e entry, from, to dataEnd) (Mapping, bool) {
-	m := Mapping{Pos: d.pos(e.key), Target: e.key.Value}
+// mapping reads one line of a mapping, which is one or, for a whole container, many.
+func (d *draft) mapping(e entry, from, to dataEnd) []Mapping {
 	source, ok := d.scalar(e.value, "a member of the source")
+	switch {
+	case !ok:
+		_, _ = d.target(e.key, to)
+		return nil
+	case isWhole(e.key, to.members):
+		d.failWholeTarget(e, from, to)
+		return nil
+	case !d.namesMember(e.key, to.members) || !d.namesMember(e.value, from.members):
+		return nil
+	case isWhole(e.value, from.members):
+		return d.whole(e, from, to)
+	}
+	m, ok := d.target(e.key, to)
+	if !ok {
+		return nil
+	}
 	m.Source = source
-	if ok && (!d.namesMember(e.key, to.members) || !d.namesMember(e.value, from.members)) {
-		return m, false
-	}
-	toPath, toType, okTo := d.target(e.key, to)
-	if !ok || !okTo {
-		return m, false
-	}
 	fromType, ok := d.source(e.value, from, &m)
 	if !ok {
-		return m, false
+		return nil
 	}
-	if !container.SameType(fromType, toType) {
-		d.fail(m.Pos, codeMismatch, fmt.Sprintf("%s is %s, but %s is %s", m.Target, article(toType), m.Source, article(fromType)),
+	if !container.SameType(fromType, m.Type) {
+		d.fail(m.Pos, codeMismatch, fmt.Sprintf("%s is %s, but %s is %s", m.Target, article(m.Type), m.Source, article(fromType)),
 			"map a member of the same type, or declare both with one type")
-		return m, false
+		return nil
 	}
-	m.To, m.Type = toPath, toType
-	return m, true
+	return []Mapping{m}
 }
 
 var memberPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$`)
@@ -226,16 +234,26 @@ const (
 	remedyConstant = "write a constant as the default of the member that it is for, as n: {type: int, default: 5}, and leave it out here"
 )
 
-func (d *draft) target(n *yaml.Node, to dataEnd) (container.Path, *container.Type, bool) {
+// target gives a mapping that has its target.
+func (d *draft) target(n *yaml.Node, to dataEnd) (Mapping, bool) {
+	m := Mapping{Pos: d.pos(n), Target: n.Value}
 	if n.Value == condition.RC {
-		d.fail(d.pos(n), codeReservedName, "_RC cannot be set", "_RC is what a program returns: map it onto a member of type int")
-		return nil, nil, false
+		d.fail(m.Pos, codeReservedName, "_RC cannot be set", "_RC is what a program returns: map it onto a member of type int")
+		return m, false
 	}
-	return d.resolve(n, to)
+	var ok bool
+	m.To, m.Type, ok = d.resolve(n, to)
+	return m, ok
 }
 
 // source finds the source member of a mapping, or _RC.
 func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type, bool) {
+	if outer, ok := strings.CutSuffix(n.Value, "."+wholeContainer); ok {
+		if _, t, err := from.members.Resolve(outer); err == nil && isWhole(&yaml.Node{Value: wholeContainer}, t) {
+			d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s is the word for a whole container, and %s is a member", wholeContainer, outer), "write "+outer)
+			return nil, false
+		}
+	}
 	if n.Value != condition.RC {
 		path, t, ok := d.resolve(n, from)
 		m.From = path

@@ -10,6 +10,8 @@ import (
 // sources can run in one instance: then only the one listed last counts. The feedback
 // of a loop is meant to replace what came before and is none of them. Each connector
 // is warned of once, for one member and one earlier connector.
+//
+// Where that is declared as meant nothing is said, but of a declaration without need.
 func (d *draft) checkSources(decided *decision, at map[string]int) {
 	s := sources{draft: d, at: at, of: map[memberOf]*setters{}}
 	for i, c := range d.Data {
@@ -17,9 +19,20 @@ func (d *draft) checkSources(decided *decision, at map[string]int) {
 			s.ask(i)
 		}
 	}
-	for q, round := range decided.meet(s.chains, s.questions) {
-		if round >= 0 {
-			s.warnOf(s.asked[q], decided.sim, round)
+	rounds, sure := decided.meet(s.chains, s.questions)
+	for q, round := range rounds {
+		switch asked := s.asked[q]; {
+		case round < 0:
+		case asked.meant != nil:
+			asked.meant.needed = true
+		default:
+			s.warnOf(asked.connector, decided.sim, round)
+		}
+	}
+	for _, meant := range d.allMeant() {
+		if !meant.needed && sure {
+			d.warn(meant.at, codeNoEffect, fmt.Sprintf("last_wins of %s has no effect on %s: no two of its sources can both run", meant.owner, meant.written),
+				"leave it out")
 		}
 	}
 }
@@ -41,7 +54,14 @@ type sources struct {
 	of        map[memberOf]*setters
 	chains    []anyOf
 	questions []meeting
-	asked     []int // by question: the data connector
+	asked     []asked // by question
+}
+
+// asked is what a question is about: a data connector, and the members that it sets with
+// or without a declaration that the last one wins.
+type asked struct {
+	connector int
+	meant     *lastWins // nil: those without
 }
 
 func (s *sources) setters(target string, path container.Path) *setters {
@@ -52,16 +72,27 @@ func (s *sources) setters(target string, path container.Path) *setters {
 	return s.of[key]
 }
 
-// ask adds the question whether connector i can meet an earlier one, and then the
+// ask adds the questions whether connector i can meet an earlier one, and then the
 // connector itself to what it sets.
 func (s *sources) ask(i int) {
 	c := s.Data[i]
-	q := meeting{vertex: s.at[c.Source]}
+	others := map[*lastWins][]int{}
+	var order []*lastWins
 	for _, m := range c.Mappings {
-		s.overlapping(c, m, func(_ []int, chain int) { q.others = append(q.others, chain) })
+		meant := s.meant(c.Target, m.To)
+		s.overlapping(c, m, func(_ []int, chain int) {
+			if meant == nil {
+				s.meantInside(c.Target, m.To)
+			}
+			if others[meant] == nil {
+				order = append(order, meant)
+			}
+			others[meant] = append(others[meant], chain)
+		})
 	}
-	if len(q.others) > 0 {
-		s.questions, s.asked = append(s.questions, q), append(s.asked, i)
+	for _, meant := range order {
+		s.questions = append(s.questions, meeting{vertex: s.at[c.Source], others: others[meant]})
+		s.asked = append(s.asked, asked{i, meant})
 	}
 	for _, m := range c.Mappings {
 		for n := 1; n < len(m.To); n++ {
@@ -97,6 +128,9 @@ func (s *sources) warnOf(i int, sim *simulation, round int) {
 	c := s.Data[i]
 	ran := sim.ran(round, s.at[c.Source])
 	for _, m := range c.Mappings {
+		if s.meant(c.Target, m.To) != nil {
+			continue
+		}
 		var first *Data
 		s.overlapping(c, m, func(connectors []int, _ int) {
 			for _, j := range connectors {
@@ -110,7 +144,8 @@ func (s *sources) warnOf(i int, sim *simulation, round int) {
 		}
 		s.warn(m.Pos, codeTwoSources,
 			fmt.Sprintf("%s of %s is also set by `%s -> %s` in line %d, and both can run", m.Target, c.Target, first.Source, first.Target, first.Pos.Line),
-			"of those that ran the one listed last wins: map one of the two onto a member of its own, or make the two exclusive")
+			fmt.Sprintf("of those that ran the one listed last wins: if that is meant, write `last_wins: [%s]` at %s; else map one of the two onto a member of its own, or make the two exclusive",
+				m.Target, s.ownerOf(c.Target)))
 		return
 	}
 }

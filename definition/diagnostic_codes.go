@@ -47,6 +47,7 @@ const (
 	codeUnread         = "container-unread"      // warning
 	codeUnset          = "container-unset"       // warning
 	codeOnRCUnread     = "on-rc-unread"          // warning
+	codeHidesWord      = "hides-word"            // warning
 	codeNoEffect       = "no-effect"             // warning
 	codeMore           = "more"                  // there is more than is shown; see First
 	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read

@@ -170,8 +170,8 @@ type meeting struct {
 const maxMeetings = 200
 
 // meet gives for each question a round of the simulation in which it is so, or -1 for
-// never.
-func (d *decision) meet(chains []anyOf, questions []meeting) []int {
+// never; and whether never is certain.
+func (d *decision) meet(chains []anyOf, questions []meeting) ([]int, bool) {
 	rounds := make([]int, len(questions))
 	undecided := make([]int, len(questions))
 	for i := range questions {
@@ -182,20 +182,23 @@ func (d *decision) meet(chains []anyOf, questions []meeting) []int {
 	}
 	for range maxMeetings {
 		before := len(undecided)
-		if before == 0 || !d.solveMeetings(chains, questions, undecided) {
-			break
+		if before == 0 {
+			return rounds, true
+		}
+		if answer := d.solveMeetings(chains, questions, undecided); answer != sat.Satisfiable {
+			return rounds, answer == sat.Never
 		}
 		undecided = d.sim.meet(len(d.sim.rounds)-1, chains, questions, undecided, rounds)
 		if len(undecided) == before {
 			break // the solver's outcome is none
 		}
 	}
-	return rounds
+	return rounds, false
 }
 
 // solveMeetings looks for an outcome that answers one of the questions with yes, and
 // simulates it.
-func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided []int) bool {
+func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided []int) sat.Answer {
 	needed := make([]bool, len(chains))
 	var cone []int
 	note := func(vertex int) {
@@ -236,5 +239,5 @@ func (d *decision) solveMeetings(chains []anyOf, questions []meeting, undecided 
 	if answer == sat.Satisfiable {
 		d.sim.around(outcome)
 	}
-	return answer == sat.Satisfiable
+	return answer
 }

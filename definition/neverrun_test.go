@@ -165,7 +165,11 @@ func TestDecisionIsExact(t *testing.T) {
 			if !slices.Equal(d.runs, runs) {
 				t.Fatalf("%+v: decided %v, brute force %v", e, d.runs, runs)
 			}
-			for i, round := range d.meet(chains, questions) {
+			rounds, sure := d.meet(chains, questions)
+			if !sure {
+				t.Fatalf("%+v: not sure of %v", e, rounds)
+			}
+			for i, round := range rounds {
 				if round >= 0 != meet[i] {
 					t.Fatalf("%+v: question %d of %v over %v decided %v, brute force %v", e, i, questions, chains, round, meet[i])
 				}

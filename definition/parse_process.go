@@ -15,11 +15,11 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "starts", "activities", "control", "data",
+		"process", "version", "description", "structures", "input", "output", "starts", "activities", "control", "data", "last_wins",
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "description",
+		"node", "program", "empty", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "description", "last_wins",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
@@ -45,6 +45,7 @@ type draft struct {
 	outputUnknown     bool
 	inputRead         bool
 	outputSet         bool
+	lastWins          []*lastWins // of the process's output
 }
 
 // step is an activity with what the checks need besides.
@@ -59,7 +60,8 @@ type step struct {
 	dataIn, dataOut           int   // how many
 	outputRead                bool  // a member of it, by a condition or mapping
 	readsRC                   bool
-	above                     bitset // the steps from which a control path leads here
+	lastWins                  []*lastWins // of its input
+	above                     bitset      // the steps from which a control path leads here
 	expression                condition.Logic
 	logic                     condition.Logic // the start condition, over the indexes of in
 	otherwise                 *Control        // the first one out of it
@@ -92,6 +94,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	d.startConditions()
 	d.allConditions()
 	d.data(f["data"])
+	d.declareLastWins(f["last_wins"])
 	d.fanLimits()
 	d.resolveRC()
 	if l.errors == errorsBefore { // else what the warnings say could be wrong

@@ -65,6 +65,10 @@ func (r *structureReader) structure(name string) *container.Type {
 	good := true
 	for _, m := range r.entries(e.value, codeDuplicateName, "member") {
 		_, named := r.name(m.key, memberName)
+		if m.key.Value == wholeContainer {
+			r.warn(r.pos(m.key), codeHidesWord, fmt.Sprintf("a member named %s hides the word: in mappings from a %s it means this member, and not the whole container", wholeContainer, name),
+				"give the member another name, if the whole container is wanted")
+		}
 		t, preset := r.member(m.value)
 		good = good && named && t != nil
 		members = append(members, container.Member{Name: m.key.Value, Type: t, Default: preset})
