@@ -160,9 +160,9 @@ type Queue struct {
 // seconds.
 func (b *Broker) Queues(vhost string) ([]Queue, error) {
 	text, err := b.Eval(fmt.Sprintf("iolist_to_binary([\"[\", lists:join(\",\", "+
-		"[begin I = rabbit_amqqueue:info(Q, [messages_ready, messages_unacknowledged, consumers]), {resource, _, queue, N} = amqqueue:get_name(Q), "+
-		"io_lib:format(\"{\\\"name\\\":\\\"~ts\\\",\\\"type\\\":\\\"~s\\\",\\\"ready\\\":~b,\\\"unacked\\\":~b,\\\"consumers\\\":~b}\", "+
-		"[N, amqqueue:get_type(Q) | [V || {_, V} <- I]]) end || Q <- rabbit_amqqueue:list(%s)]), \"]\"])", bin(vhost)))
+		"[T || {ok, T} <- %s]), \"]\"])", each(vhost, "begin I = rabbit_amqqueue:info(Q, [messages_ready, messages_unacknowledged, consumers]), {resource, _, queue, N} = amqqueue:get_name(Q), "+
+		"{ok, io_lib:format(\"{\\\"name\\\":\\\"~ts\\\",\\\"type\\\":\\\"~s\\\",\\\"ready\\\":~b,\\\"unacked\\\":~b,\\\"consumers\\\":~b}\", "+
+		"[N, amqqueue:get_type(Q) | [V || {_, V} <- I]])} end")))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (b *Broker) Purge(vhost, queue string) error {
 
 // PurgeAll throws away what waits in all queues of a virtual host.
 func (b *Broker) PurgeAll(vhost string) error {
-	return b.do("[rabbit_amqqueue:purge(Q) || Q <- rabbit_amqqueue:list(%s)], ok", bin(vhost))
+	return b.do("%s, ok", each(vhost, "rabbit_amqqueue:purge(Q)"))
 }
 
 // DeleteQueue deletes a queue with what is in it; its consumers are cancelled.
@@ -190,7 +190,13 @@ func (b *Broker) DeleteQueue(vhost, queue string) error {
 
 // DeleteQueues deletes all queues of a virtual host.
 func (b *Broker) DeleteQueues(vhost string) error {
-	return b.do("[rabbit_amqqueue:delete(Q, false, false, %s) || Q <- rabbit_amqqueue:list(%s)], ok", by, bin(vhost))
+	return b.do("%s, ok", each(vhost, "rabbit_amqqueue:delete(Q, false, false, "+by+")"))
+}
+
+// each does something to each queue Q of a virtual host. Queues come and go meanwhile:
+// those of a client end with its connection.
+func each(vhost, expression string) string {
+	return fmt.Sprintf("[rabbit_amqqueue:with(amqqueue:get_name(L), fun(Q) -> %s end) || L <- rabbit_amqqueue:list(%s)]", expression, bin(vhost))
 }
 
 // Deafen empties a quorum queue and has it answer nobody any more, until it is deleted:
