@@ -55,8 +55,9 @@ type InstanceInfo struct {
 	Ended   *AuditRecord // nil: it runs
 }
 
-// Instances lists instances that were started here, the newest first. Without All it
-// costs time with the number of running instances, with All only with Limit.
+// Instances lists instances that were started here, the newest first. Without All it goes
+// through the keys of running instances, with InError of all their messages, with All it
+// costs time only with Limit.
 func (m *Manager) Instances(o ListOptions) ([]InstanceInfo, error) {
 	places, err := m.Places(o)
 	if err != nil {
@@ -117,6 +118,11 @@ func (m *Manager) Places(o ListOptions) ([]Place, error) {
 
 // started gives the keys of the newest starts before a key.
 func (m *Manager) started(o ListOptions, before []byte) ([][]byte, error) {
+	return m.startsWith(o, before, func(message.InstanceID) bool { return true })
+}
+
+// startsWith is started, of the instances that are wanted.
+func (m *Manager) startsWith(o ListOptions, before []byte, wanted func(message.InstanceID) bool) ([][]byte, error) {
 	var keys [][]byte
 	last := Place{Started: o.Since}.key()
 	scan := store.ScanOptions{Prefix: []byte{classStart}, From: before, Reverse: true, KeysOnly: true}
@@ -128,6 +134,8 @@ func (m *Manager) started(o ListOptions, before []byte) ([][]byte, error) {
 			return damaged(key, errKey.Error())
 		case !o.Since.IsZero() && bytes.Compare(key, last) < 0:
 			return errEnough
+		case !wanted(message.InstanceID(key[9:])):
+			return nil
 		}
 		keys = append(keys, bytes.Clone(key))
 		if len(keys) == o.Limit {
@@ -141,43 +149,52 @@ func (m *Manager) started(o ListOptions, before []byte) ([][]byte, error) {
 	return keys, err
 }
 
-// running gives what started gives, of running instances only: it reads their records
-// and keeps the newest.
+// fewPlaces is of how many instances the start is read, rather than looking for them among
+// all starts.
+var fewPlaces = 4096 // tests have their own
+
+// running gives what started gives, of running instances only: those that have a record.
 func (m *Manager) running(o ListOptions, before []byte) ([][]byte, error) {
-	newest := newestStarts{o: o, before: before}
-	_, err := m.walk(store.ScanOptions{Prefix: o.prefix(classRecord)}, func(_ []byte, msg message.Message) bool {
-		if record, err := message.DecodeRecord(msg.Body); err == nil { // else whoever folds it says so
-			newest.add(Place{record.Started, msg.Instance})
-		}
-		return true
-	})
-	return newest.keys(), err
+	return m.startsOf(o, before, classRecord, func(*keyReader) bool { return true })
 }
 
-// noticed gives what running gives, of those alone whose activities have told of an error:
-// it goes through the keys of the queue, and reads only what began those.
+// noticed gives what running gives, of those alone whose activities have told of an error.
 func (m *Manager) noticed(o ListOptions, before []byte) ([][]byte, error) {
-	told := map[message.InstanceID]bool{}
-	err := m.scan(store.ScanOptions{Prefix: o.prefix(classMessage), KeysOnly: true}, func(key, _ []byte) error {
+	return m.startsOf(o, before, classMessage, func(k *keyReader) bool {
+		return k.name() == "" && k.name() == string(processtable.Sink) && message.Kind(k.bytes(1)[0]) == message.KindNotice
+	})
+}
+
+// startsOf gives the keys of the newest starts before a key, of the instances that have a
+// message of a class whose key, behind the instance, is as is says. It goes through keys
+// alone, and reads the start of a few at most.
+func (m *Manager) startsOf(o ListOptions, before []byte, class byte, is func(*keyReader) bool) ([][]byte, error) {
+	those := map[message.InstanceID]bool{}
+	err := m.scan(store.ScanOptions{Prefix: o.prefix(class), KeysOnly: true}, func(key, _ []byte) error {
 		k := keyReader{rest: key[1:]}
 		k.process()
-		if e := k.entry(); e.Scope == "" && e.Activity == processtable.Sink && message.Kind(k.bytes(1)[0]) == message.KindNotice && !k.bad {
-			told[e.Instance] = true
+		if i := message.InstanceID(k.bytes(16)); is(&k) && !k.bad {
+			those[i] = true
 		}
 		return nil
 	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(those) > fewPlaces:
+		return m.startsWith(o, before, func(i message.InstanceID) bool { return those[i] })
+	}
 	newest := newestStarts{o: o, before: before}
-	for i := range told {
+	for i := range those {
+		started, found, err := m.auditAt(appendInstanceKey(nil, i, instanceStarted))
 		if err != nil {
-			break
+			return nil, err
 		}
-		var started AuditRecord
-		var found bool
-		if started, found, err = m.auditAt(appendInstanceKey(nil, i, instanceStarted)); found {
+		if found {
 			newest.add(Place{started.Time, i})
 		}
 	}
-	return newest.keys(), err
+	return newest.keys(), nil
 }
 
 // prefix is what the keys of a class begin with where they are of the process.
