@@ -64,6 +64,9 @@ type Status struct {
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+	// More names the nodes whose answer would have been too large for a link (3 MiB): they
+	// left out large outputs, the oldest events of a history, and ends of long reasons.
+	More []string `json:"more,omitempty"`
 }
 
 // NodeClock says up to which moment of the logical clock a node has told of an instance.
@@ -95,6 +98,7 @@ type Activity struct {
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty"`
+	More       bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
 }
 
 // Unreachable is a node that did not answer in time.
@@ -155,6 +159,7 @@ type HistoryAnswer struct {
 	Unreachable []Unreachable  `json:"unreachable"`
 	Removed     []Removed      `json:"removed,omitempty"` // nodes whose events are gone
 	Clocks      []NodeClock    `json:"clocks,omitempty"`  // as in Status
+	More        []string       `json:"more,omitempty"`    // as in Status
 }
 
 // Event names what happened; the words are API.
@@ -241,6 +246,7 @@ type WhyAnswer struct {
 	Waits       []Wait        `json:"waits"`
 	Unreachable []Unreachable `json:"unreachable"`
 	Clocks      []NodeClock   `json:"clocks,omitempty"` // as in Status
+	More        []string      `json:"more,omitempty"`   // as in Status
 }
 
 // Wait is one activity that does not go on, and why.

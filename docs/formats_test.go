@@ -191,7 +191,7 @@ func TestFormats(t *testing.T) {
 		{"Audit record", number, written(t, "queue/auditcodec.go", "appendAudit")},
 		{"Events", number, constants(t, "queue/audit.go", "EventStarted", "EventDropped")},
 		{"Removed instance", number, written(t, "queue/removed.go", "encodeRemoved")},
-		{"Message set aside", number, written(t, "queue/prepare.go", "setAside")},
+		{"Message set aside", number, constants(t, "queue/refused.go", "asideTime", "asideHeader")},
 		{"Frame", number, tagged(t, "link/codec.go", "wireFrame")},
 		{"Types of frames", number, constants(t, "link/frame.go", "FrameHello", "FrameStop")},
 		{"Hello", number, tagged(t, "link/codec.go", "wireHello")},

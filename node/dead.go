@@ -34,32 +34,29 @@ func (n *Node) Dead(_ context.Context, r api.DeadRequest) (api.DeadAnswer, error
 		return api.DeadAnswer{}, asAPI(err)
 	}
 	a := api.DeadAnswer{Messages: []api.Dead{}, More: len(found) > r.Limit}
-	for _, s := range found[:min(len(found), r.Limit)] {
-		d, _, _ := n.dead(s)
-		a.Messages = append(a.Messages, d)
+	for _, head := range found[:min(len(found), r.Limit)] {
+		a.Messages = append(a.Messages, n.dead(head))
 	}
 	return a, nil
 }
 
 // dead shows one message; of one that cannot be read, what the node itself noted.
-func (n *Node) dead(s queue.SetAside) (api.Dead, message.Message, error) {
-	d := api.Dead{Number: s.Number, Time: s.Time, From: string(s.Peer), Reason: s.Reason}
-	m, err := message.Decode(s.Message)
+func (n *Node) dead(head queue.AsideHead) api.Dead {
+	d := api.Dead{Number: head.Number, Time: head.Time, From: string(head.Peer), Reason: head.Reason}
 	if d.From == "" {
-		d.From = string(n.sender(m, err))
+		d.From = string(n.sender(head.Header))
 	}
-	if err != nil {
-		return d, m, err
+	if m := head.Header; m != nil {
+		d.Kind, d.Process, d.Instance = kindNames[m.Kind], m.Queue.Process.String(), m.Instance
+		d.Activity, d.Source = string(m.Activity), string(m.Source)
 	}
-	d.Kind, d.Process, d.Instance = kindNames[m.Kind], m.Queue.Process.String(), m.Instance
-	d.Activity, d.Source = string(m.Activity), string(m.Source)
-	return d, m, nil
+	return d
 }
 
 // sender is the node that a message speaks for which the process thread has set aside,
-// as its table says.
-func (n *Node) sender(m message.Message, unreadable error) processtable.NodeID {
-	if unreadable != nil {
+// as its table says; nil: the message cannot be read.
+func (n *Node) sender(m *message.Header) processtable.NodeID {
+	if m == nil {
 		return n.name
 	}
 	if m.OnBehalf != "" {
@@ -82,8 +79,12 @@ func (n *Node) DeadMessage(_ context.Context, number uint64) (api.DeadMessage, e
 	if err != nil {
 		return api.DeadMessage{}, asAPI(err)
 	}
-	d, m, err := n.dead(s)
-	out := api.DeadMessage{Dead: d, Bytes: len(s.Message)}
+	m, err := message.Decode(s.Message)
+	head := queue.AsideHead{Number: s.Number, Time: s.Time, Peer: s.Peer, Reason: s.Reason}
+	if err == nil {
+		head.Header = &m.Header
+	}
+	out := api.DeadMessage{Dead: n.dead(head), Bytes: len(s.Message)}
 	if err != nil {
 		out.Hex = hex.EncodeToString(s.Message[:min(len(s.Message), shownBytes)])
 		return out, nil

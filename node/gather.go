@@ -54,6 +54,7 @@ type instanceReport struct {
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error
 	Events     []api.HistoryEvent `json:"events,omitempty"`
 	Removed    time.Time          `json:"removed,omitzero"` // when retention removed what was recorded there
+	More       bool               `json:"more,omitempty"`   // it was too large for an answer over a link: something was left out
 	Disk       string             `json:"disk,omitempty"`   // why the node takes on nothing, where room on its disk is low
 
 	asides []refusedMessage // that were set aside here
@@ -119,7 +120,11 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	}
 	switch kind {
 	case askInstance:
-		return answer(body, func(q instanceQuestion) (instanceReport, error) { return n.reportTo(peer, q) })
+		return answer(body, func(q instanceQuestion) (instanceReport, error) {
+			r, err := n.reportTo(peer, q)
+			r.fit(link.MaxBody)
+			return r, err
+		})
 	case askTable:
 		return answer(body, func(q tableQuestion) (tableReport, error) { return n.tableTo(peer, q) })
 	case askNode:

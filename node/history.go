@@ -22,7 +22,7 @@ func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswe
 }
 
 func (g *gathered) history() api.HistoryAnswer {
-	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks()}
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more()}
 	if a.Unreachable == nil {
 		a.Unreachable = []api.Unreachable{}
 	}

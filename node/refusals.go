@@ -11,7 +11,7 @@ import (
 const (
 	// refusalsKept is how many refused messages, the newest, are known by their instances.
 	refusalsKept = 1000
-	refusalsPage = 10 // read at once: each may be large
+	refusalsPage = 100 // read at once
 )
 
 // refusals are the connector messages that process threads have set aside, without their
@@ -73,16 +73,12 @@ func (r *refusals) read(q *queue.Manager) error {
 }
 
 // add keeps what no peer's link has refused: that is of no entry here.
-func (r *refusals) add(s *queue.SetAside) {
-	if s.Peer != "" {
+func (r *refusals) add(head *queue.AsideHead) {
+	if head.Peer != "" || head.Header == nil || head.Header.Kind != message.KindConnector {
 		return
 	}
-	m, err := message.Decode(s.Message)
-	if err != nil || m.Kind != message.KindConnector {
-		return
-	}
-	m.Body = nil
-	if r.all = append(r.all, refusedMessage{number: s.Number, m: m, reason: s.Reason}); len(r.all) > refusalsKept {
+	m := message.Message{Header: *head.Header}
+	if r.all = append(r.all, refusedMessage{number: head.Number, m: m, reason: head.Reason}); len(r.all) > refusalsKept {
 		r.all = slices.Delete(r.all, 0, 1)
 	}
 }

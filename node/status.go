@@ -125,11 +125,22 @@ func (g *gathered) removed() (all []api.Removed) {
 	return all
 }
 
+// more names the nodes that left something out.
+func (g *gathered) more() (nodes []string) {
+	for node, r := range g.reports {
+		if r.More {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
 // status joins the reports into one answer.
 func (g *gathered) status() api.Status {
 	s := api.Status{
 		Instance: g.id, Process: g.process, State: api.InstanceUnknown,
-		Activities: g.activities(), Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks(),
+		Activities: g.activities(), Unreachable: g.unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more(),
 	}
 	if s.Unreachable == nil {
 		s.Unreachable = []api.Unreachable{}

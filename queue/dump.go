@@ -95,8 +95,8 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 		d.lane(lane.peer, lane.lane, at.Position)
 		return err
 	case classSetAside:
-		s, err := m.readSetAside(key, value)
-		d.Peer, d.Reason, d.Time, d.Body = string(s.Peer), s.Reason, &s.Time, len(s.Message)
+		head, _, err := m.readAside(key, value)
+		d.Peer, d.Reason, d.Time, d.Body = string(head.Peer), head.Reason, &head.Time, head.Size
 		return err
 	case classParked:
 		p, err := m.records().readParked(key, value)

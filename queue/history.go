@@ -1,14 +1,11 @@
 package queue
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
-	"fmqm/internal/cbor"
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -102,89 +99,4 @@ func (m *Manager) History(i message.InstanceID) ([]AuditRecord, error) {
 		return cmp.Or(cmp.Compare(a.Clock, b.Clock), a.Time.Compare(b.Time))
 	})
 	return found, nil
-}
-
-// SetAsideList gives up to limit messages that were set aside, the newest first (L5).
-func (m *Manager) SetAsideList(limit int) ([]SetAside, error) {
-	return m.SetAsideBefore(math.MaxUint64, limit)
-}
-
-// SetAsideBefore is SetAsideList of those with a number below before.
-func (m *Manager) SetAsideBefore(before uint64, limit int) ([]SetAside, error) {
-	var found []SetAside
-	if before == 0 {
-		return nil, nil
-	}
-	o := store.ScanOptions{Prefix: []byte{classSetAside}, From: appendSetAsideKey(nil, before-1), Reverse: true}
-	err := m.scan(o, func(key, value []byte) error {
-		if len(found) == limit {
-			return errEnough
-		}
-		s, err := m.readSetAside(key, value)
-		found = append(found, s)
-		return err
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("messages set aside: %w", err)
-	}
-	return found, nil
-}
-
-// SetAsideAfter gives up to limit messages that were set aside with a number above after, the
-// oldest first.
-func (m *Manager) SetAsideAfter(after uint64, limit int) ([]SetAside, error) {
-	var found []SetAside
-	if after == math.MaxUint64 {
-		return nil, nil
-	}
-	o := store.ScanOptions{Prefix: []byte{classSetAside}, From: appendSetAsideKey(nil, after+1)}
-	err := m.scan(o, func(key, value []byte) error {
-		s, err := m.readSetAside(key, value)
-		if found = append(found, s); err == nil && len(found) == limit {
-			err = errEnough
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("messages set aside: %w", err)
-	}
-	return found, nil
-}
-
-func (m *Manager) readSetAside(key, value []byte) (s SetAside, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return s, err
-	}
-	p, _, err := readPlace(key, bytes.Clone(content))
-	if err != nil {
-		return s, err
-	}
-	body, err := m.body(p)
-	if err != nil {
-		return s, err
-	}
-	k := keyReader{rest: key[1:]}
-	if s.Number = k.uint64(); k.end() != nil {
-		return s, damaged(key, errKey.Error())
-	}
-	r := cbor.NewReader(body)
-	for f := r.Map(); f.Next(); {
-		switch f.Key {
-		case 0:
-			s.Time = f.Time()
-		case 1:
-			s.Peer = processtable.NodeID(f.Text(processtable.MaxName))
-		case 2:
-			s.Reason = f.Text(maxReason)
-		case 3:
-			s.Message = f.Bytes(message.MaxEncoded)
-		default:
-			f.Unknown()
-		}
-	}
-	if err := r.End(); err != nil {
-		return s, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
-	}
-	return s, nil
 }

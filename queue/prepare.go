@@ -1,14 +1,11 @@
 package queue
 
 import (
-	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"fmqm/internal/cbor"
 	"fmqm/internal/store"
 	"fmqm/message"
 )
@@ -400,21 +397,6 @@ func (b *builder) large(key, head, body []byte) (op int) {
 	op = b.sealed(key, endRecord(appendRef(append(head, placeStaged), b.staged[staged].ref)))
 	b.name(staged, op)
 	return op
-}
-
-func (b *builder) setAside(s *SetAside) {
-	if len(s.Message) > message.MaxEncoded {
-		b.fail(errors.New("a message to set aside is too large"))
-		return
-	}
-	w := cbor.BeginMap(make([]byte, 0, 128+len(s.Reason)+len(s.Message)))
-	w.Time(0, s.Time)
-	w.Text(1, string(s.Peer))
-	w.Text(2, cutReason(s.Reason))
-	w.Bytes(3, s.Message)
-	number := b.m.nextAside.Add(1)
-	b.large(appendSetAsideKey(nil, number), beginRecord(nil), w.B)
-	b.leave(leftAside, binary.BigEndian.AppendUint64(nil, number), cmp.Or(s.From, s.Peer), len(s.Message))
 }
 
 func (b *builder) audit(i int) {

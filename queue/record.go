@@ -7,8 +7,21 @@ import (
 	"hash/crc32"
 )
 
-// recordVersion is the version byte of every record that this code writes.
+// recordVersion is the version byte of the records that this code writes, but for messages
+// set aside whose body is apart.
 const recordVersion = 1
+
+// asideVersion is that of a message set aside whose body is apart. What lies with its
+// body is of version 1, as everything was that an older version wrote.
+const asideVersion = 2
+
+// newestVersion is the newest version of a class's records.
+func newestVersion(class byte) byte {
+	if class == classSetAside {
+		return asideVersion
+	}
+	return recordVersion
+}
 
 // formatVersion is the version of the store's layout.
 const formatVersion = 1
@@ -52,8 +65,8 @@ func openRecord(key, value []byte) ([]byte, error) {
 	if binary.BigEndian.Uint32(value[len(body):]) != checksum(key, body) {
 		return nil, damaged(key, "its checksum does not match")
 	}
-	if body[0] != recordVersion {
-		return nil, damaged(key, fmt.Sprintf("its version is %d, not %d", body[0], recordVersion))
+	if newest := newestVersion(key[0]); body[0] < recordVersion || body[0] > newest {
+		return nil, damaged(key, fmt.Sprintf("its version is %d, not %d", body[0], newest))
 	}
 	return body[1:], nil
 }

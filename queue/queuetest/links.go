@@ -412,8 +412,11 @@ func testSetAside(t *testing.T, open storetest.Open) {
 	}
 	for i, a := range got[1:] {
 		n := 3 - i // the newest first
-		if a.Time != noon.Add(time.Duration(n)) || a.Peer != "B" || a.Reason != fmt.Sprint("reason ", n) || !bytes.Equal(a.Message, noise(10+n*50_000, byte(n))) {
-			t.Errorf("message %d: %v %s %s with %d bytes", n, a.Time, a.Peer, a.Reason, len(a.Message))
+		if a.Time != noon.Add(time.Duration(n)) || a.Peer != "B" || a.Reason != fmt.Sprint("reason ", n) || a.Size != 10+n*50_000 {
+			t.Errorf("message %d: %v %s %s with %d bytes", n, a.Time, a.Peer, a.Reason, a.Size)
+		}
+		if whole, found, err := s.SetAsideAt(a.Number); !found || err != nil || !bytes.Equal(whole.Message, noise(10+n*50_000, byte(n))) {
+			t.Errorf("message %d: %v %v, %d bytes", n, found, err, len(whole.Message))
 		}
 	}
 	if got, err := s.SetAsideList(2); err != nil || len(got) != 2 {

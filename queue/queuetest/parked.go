@@ -157,7 +157,7 @@ func testLeft(t *testing.T, open storetest.Open) {
 	}
 }
 
-func nobodys(all []queue.SetAside) uint64 {
-	i := slices.IndexFunc(all, func(a queue.SetAside) bool { return a.Reason == "by nobody" })
+func nobodys(all []queue.AsideHead) uint64 {
+	i := slices.IndexFunc(all, func(a queue.AsideHead) bool { return a.Reason == "by nobody" })
 	return all[i].Number
 }

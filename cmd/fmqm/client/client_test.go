@@ -237,6 +237,30 @@ reject    D     unknown  an answer of D                     D   -               
 	want(t, "nothing", fmqm(to, "", "why", id), result{0, "", "nothing waits: the instance is finished\n"})
 }
 
+// What nodes leave out of answers that are too large is said, beside data and not in it.
+func TestWhatIsLeftOutIsSaid(t *testing.T) {
+	more := []string{"B", "C"}
+	to := apitest.Serve(t, &apitest.Backend{
+		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return api.Status{More: more}, nil },
+		OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+			return api.HistoryAnswer{More: more}, nil
+		},
+		OnWhy: func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{More: more}, nil },
+	})
+	const said = "the answer of B, C is over 3 MiB; ask there for large outputs, the oldest events and long reasons\n"
+	if r := fmqm(to, "", "status", id); !strings.Contains(r.out, "left out     "+said) {
+		t.Errorf("status: %+v", r)
+	}
+	for _, command := range []string{"history", "why"} {
+		if r := fmqm(to, "", command, id); !strings.Contains(r.err, "left out: "+said) {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+	if r := fmqm(to, "", "status", id, "-o", "json"); !strings.Contains(r.out, `"more": [`) && !strings.Contains(r.out, `"more":[`) {
+		t.Errorf("status -o json: %s", r.out)
+	}
+}
+
 // retry INSTANCE ACTIVITY [--output JSON] · terminate INSTANCE
 
 func TestRetryAndTerminate(t *testing.T) {

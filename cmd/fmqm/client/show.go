@@ -121,6 +121,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if len(st.Removed) > 0 {
 		lines = append(lines, [2]string{"audit", removedAt(st.Removed)})
 	}
+	if len(st.More) > 0 {
+		lines = append(lines, [2]string{"left out", leftOut(st.More)})
+	}
 	if late := behind(st.Clocks); late != "" {
 		lines = append(lines, [2]string{"behind", late})
 	}
@@ -168,10 +171,19 @@ func removedAt(nodes []api.Removed) string {
 }
 
 // warn tells that an answer is not whole.
-func warn(c *cli.Context, nodes []api.Unreachable) {
+func warn(c *cli.Context, nodes []api.Unreachable, more []string) {
 	if len(nodes) > 0 {
 		common.Talk(c, "unreachable: %s: what they know is missing here", unheard(nodes))
 	}
+	if len(more) > 0 {
+		common.Talk(c, "left out: %s", leftOut(more))
+	}
+}
+
+// leftOut says that nodes did not tell all, and where all is told.
+func leftOut(nodes []string) string {
+	at := strings.Join(nodes, ", ")
+	return fmt.Sprintf("the answer of %s is over 3 MiB; ask there for large outputs, the oldest events and long reasons", at)
 }
 
 func number(n int) string {
@@ -207,7 +219,7 @@ On a terminal each node has a column, and dead paths are grey; a pipe gets a tab
 			if err != nil {
 				return err
 			}
-			warn(c, answer.Unreachable)
+			warn(c, answer.Unreachable, answer.More)
 			if len(answer.Removed) > 0 {
 				common.Talk(c, "the instance has ended, and its audit was %s: those events are missing here", removedAt(answer.Removed))
 			}
@@ -246,7 +258,7 @@ since when, and whether that node is reachable now.`,
 			if err != nil {
 				return err
 			}
-			warn(c, answer.Unreachable)
+			warn(c, answer.Unreachable, answer.More)
 			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WHY", "AT", "SINCE", "REACHABLE")
 			for _, w := range answer.Waits {
 				if err := list.Row(w, w.Activity, w.Node, string(w.State), w.For, w.At, common.Time(w.Since), heard(w)); err != nil {
