@@ -20,20 +20,25 @@ import (
 type Condition struct {
 	text    string
 	program cel.Program
+	long    bool
 }
+
+// Long says whether an evaluation can take up to MaxCost. Any other goes through what it
+// reads once.
+func (c *Condition) Long() bool { return c.long }
 
 // Load makes a condition ready for evaluation over structures of the scope's type.
 // It needs no parser: 10 to 200 µs. It fails if c is damaged or was not checked
 // against such a scope.
 func Load(c Checked, s Scope) (*Condition, error) {
-	program, err := load(c, s)
+	program, long, err := load(c, s)
 	if err != nil {
 		return nil, fmt.Errorf("load condition %q: %w: compile and upload the process again", c.Text, err)
 	}
-	return &Condition{text: c.Text, program: program}, nil
+	return &Condition{text: c.Text, program: program, long: long}, nil
 }
 
-func load(c Checked, s Scope) (_ cel.Program, err error) {
+func load(c Checked, s Scope) (_ cel.Program, long bool, err error) {
 	// The planner trusts the checker's output and may panic on what no checker made.
 	defer func() {
 		if r := recover(); r != nil {
@@ -42,28 +47,29 @@ func load(c Checked, s Scope) (_ cel.Program, err error) {
 	}()
 	e, err := environmentOf(s)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var checked exprpb.CheckedExpr
 	if err := proto.Unmarshal(c.Expr, &checked); err != nil {
-		return nil, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
+		return nil, false, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
 	}
 	a, err := cel.CheckedExprToAstWithSource(&checked, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := verify(a, c, s); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var opts []cel.ProgramOption
 	if !asksEmptyList(a.NativeRep().Expr()) {
 		opts = append(opts, cel.EvalOptions(cel.OptOptimize))
 	}
 	opts = append(opts, cel.OptimizeRegex(constantMatches...))
-	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
+	if long = c.Macros || readsMany(a.NativeRep().Expr(), s); long {
 		opts = append(opts, cel.CostTracking(costs{}), cel.CostLimit(MaxCost))
 	}
-	return e.run.Program(a, opts...)
+	program, err := e.run.Program(a, opts...)
+	return program, long, err
 }
 
 // verify holds what was shipped against the scope: the members that it reads are

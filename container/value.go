@@ -109,6 +109,29 @@ func Equal(a, b Value) bool {
 	return false
 }
 
+// Above says whether a value has more than so many bytes of texts and byte strings, with 8
+// for everything else in it. It looks no further than that.
+func Above(v Value, bytes int) bool { return take(v, bytes) < 0 }
+
+// take gives what a value leaves of so many bytes; less than 0: it has more.
+func take(v Value, bytes int) int {
+	switch v := v.(type) {
+	case string:
+		return bytes - len(v)
+	case []byte:
+		return bytes - len(v)
+	case []Value:
+		for i := 0; i < len(v) && bytes >= 0; i++ {
+			bytes = take(v[i], bytes)
+		}
+	case *Struct:
+		for i := 0; v != nil && i < len(v.Fields) && bytes >= 0; i++ {
+			bytes = take(v.Fields[i], bytes)
+		}
+	}
+	return bytes - 8
+}
+
 func equalAll(a, b []Value) bool {
 	if len(a) != len(b) {
 		return false

@@ -333,3 +333,13 @@ func TestAnUnknownMemberOfALargeStructureIsToldInShort(t *testing.T) {
 		}
 	}
 }
+
+func TestAbove(t *testing.T) {
+	n := &Type{Name: "N", Kind: Structure, Members: []Member{{Name: "s", Type: Scalar(String)}, {Name: "l", Type: NewList(Scalar(Int))}}}
+	v := New(n)
+	v.Fields[0], v.Fields[1] = strings.Repeat("x", 100), []Value{int64(1), int64(2)}
+	const size = 100 + 2*8 + 8 + 8 // text, elements, list, structure
+	if Above(v, size) || !Above(v, size-1) || !Above(v, 0) || Above([]byte("1234"), 4) || !Above([]byte("1234"), 3) {
+		t.Error("a value has another size")
+	}
+}

@@ -38,7 +38,9 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	}
 	if a.Kind == processtable.KindEmpty { // R14
-		return a.Conclude(s, Result{Output: a.echoed(input), Started: now, Ended: now}, now)
+		if r := a.Echo(input, now); !a.Slow(r) {
+			return a.Conclude(s, r, now)
+		}
 	}
 	at := s.progress()
 	return Effects{Invoke: &Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input}} // R4
@@ -71,6 +73,19 @@ func (a *Activity) Conclude(s *State, r Result, now time.Time) Effects {
 
 // hasEnded: a return code is 0, or data (R10).
 func (a *Activity) hasEnded(r Result) bool { return r.RC == 0 || a.RCIsData }
+
+// Bounds of what is evaluated where it is decided.
+const (
+	quickTexts = 16 << 10 // bytes of an activity's conditions
+	quickData  = 16 << 10 // of a container that they read
+)
+
+// Slow says whether the conditions of a result may take so long that they are to be
+// evaluated apart from what decides: by Judge, beforehand. All others together take some
+// milliseconds at most.
+func (a *Activity) Slow(r Result) bool {
+	return a.asks > 0 && (a.long || a.asks > quickTexts || container.Above(r.Output, quickData))
+}
 
 // Judge evaluates the conditions of a result, or gives nil where none are asked for it.
 // It may run beside everything else.
@@ -234,13 +249,13 @@ func (a *Activity) stop(s *State) Effects {
 	}}
 }
 
-// echoed gives an empty activity's output (R14).
-func (a *Activity) echoed(input *container.Struct) *container.Struct {
+// Echo is the result of an empty activity (R14).
+func (a *Activity) Echo(input *container.Struct, now time.Time) Result {
 	out := container.New(a.Output)
 	for _, e := range a.echo {
 		out.Assign(container.Path{e.to}, input.Fields[e.from])
 	}
-	return out
+	return Result{Output: out, Started: now, Ended: now}
 }
 
 // onward is the header of a message to one target.

@@ -10,7 +10,8 @@ import (
 // Effects is what should happen to one entry now. Everything in it but Invoke happens
 // in one transaction (invariant 3); the zero Effects means: wait.
 type Effects struct {
-	// Invoke: run the program now. Nothing else is set beside it.
+	// Invoke: run the program now; of an empty activity, Echo, and Judge what it gives, since
+	// its conditions may take long. Nothing else is set beside it.
 	Invoke *Invoke
 	// WakeAt: nothing happens before the timer of this time came, which is to be asked for
 	// whenever it is said; it was set for a time of Pause. Nothing else is set beside them.
@@ -82,7 +83,7 @@ type Result struct {
 
 // Judgement is what an activity's conditions make of a result. It is all that may take
 // long in concluding, since conditions search texts and lists, and it needs nothing but the
-// result: it is made where the program ran, and not on the process thread.
+// result: where it may take long (Activity.Slow), it is made apart from the process thread.
 type Judgement struct {
 	done   bool            // the exit condition is TRUE
 	truths []message.Truth // of the outgoing control connectors, where done

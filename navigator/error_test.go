@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -124,7 +125,7 @@ func TestR12ConditionThatFails(t *testing.T) {
 			if !at.HasOutput || jsonOf(t, at.Output) != `{"n":0,"text":"kept","list":[],"inner":{"a":7,"b":""}}` || at.Error != tc.want {
 				t.Errorf("kept %+v", at)
 			}
-			again, err := x.Resume(s, nil, noon)
+			again, err := x.Resume(s, nil, nil, noon)
 			if err != nil || again.Invoke != nil || again.Outcome.What != InError {
 				t.Errorf("a retry must evaluate again: %s, %v", show(x.process, again), err)
 			}
@@ -139,7 +140,7 @@ func TestR12RetryGoesOnFromTheOutput(t *testing.T) {
 	s := folded(t, x, from(t, x, "a", T, ""))
 	r := ran(t, 6, `{"n": 2}`)
 	kept(t, x, s, x.Unsent(s, &r, "transaction too large", noon)) // a full disk may have room later
-	e, err := x.Resume(s, nil, noon)
+	e, err := x.Resume(s, nil, nil, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestR12OutputOverTheLimit(t *testing.T) {
 	if at.HasOutput || !strings.Contains(at.Error, "over 1048576 bytes") {
 		t.Errorf("kept %.200v", at)
 	}
-	e, err := x.Resume(s, nil, noon)
+	e, err := x.Resume(s, nil, nil, noon)
 	if err != nil || e.Outcome.What != Retried {
 		t.Errorf("retry: %s, %v", show(x.process, e), err)
 	}
@@ -196,7 +197,7 @@ func TestR5InputOverTheLimit(t *testing.T) {
 				t.Fatalf("%s: %.200s", show(x.process, e), e.Outcome.Reason)
 			}
 			kept(t, x, s, e)
-			if e, err := x.Resume(s, ran(t, 0, "").Output, noon); err != nil || e.Outcome.What != Terminated {
+			if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != Terminated {
 				t.Errorf("retry with an output: %s, %v", show(x.process, e), err)
 			}
 		}
@@ -256,7 +257,7 @@ func TestR13MaxIterations(t *testing.T) {
 		t.Errorf("the program had ended, and its output is not kept: %+v", at)
 	}
 
-	e, err := x.Resume(s, nil, noon) // R17: the program runs again, fed nothing back
+	e, err := x.Resume(s, nil, nil, noon) // R17: the program runs again, fed nothing back
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestR17RetryRunsAgain(t *testing.T) {
 	kept(t, x, s, x.Conclude(s, failed("one"), noon))
 	kept(t, x, s, x.Conclude(s, failed("two"), noon))
 	for run := 1; run < 4; run++ {
-		e, err := x.Resume(s, nil, noon)
+		e, err := x.Resume(s, nil, nil, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +296,7 @@ func TestR17RetryRunsAgain(t *testing.T) {
 func TestR17RetryWithOutput(t *testing.T) {
 	x := trying(t).data("x -> y: text = text, n = _RC").activity("x")
 	s := inError(t, x, failed("no such file"))
-	e, err := x.Resume(s, value(t, `{"n": 1, "text": "by hand"}`), noon)
+	e, err := x.Resume(s, value(t, `{"n": 1, "text": "by hand"}`), nil, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,11 +306,36 @@ func TestR17RetryWithOutput(t *testing.T) {
 	}
 }
 
+// R17: what was judged beforehand counts for that result only.
+func TestR17JudgedBeforehand(t *testing.T) {
+	x := trying(t).data("x -> y: text = text, n = _RC").activity("x")
+	s := inError(t, x, failed("no such file"))
+	if r, err := x.Review(s, nil, noon); r != nil || err != nil {
+		t.Errorf("a retry that runs the program evaluates %+v, %v", r, err)
+	}
+	byHand := value(t, `{"n": 1, "text": "by hand"}`)
+	r, err := x.Review(s, byHand, noon)
+	if err != nil || r == nil {
+		t.Fatal(r, err)
+	}
+	r.Judged = x.Judge(*r)
+	for _, other := range []*container.Struct{nil, value(t, `{"n": 2, "text": "by hand"}`)} {
+		if _, err := x.Resume(s, other, r, noon); !errors.Is(err, ErrReviewed) {
+			t.Errorf("another retry takes what was judged: %v", err)
+		}
+	}
+	e, err := x.Resume(s, byHand, r, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, x, e, "terminated, ends", `to y at H: TRUE data "by hand" 0`, "to z at H: FALSE", "to sink at O: notice cleared=true attempts=0 ")
+}
+
 // R17: also the operator's output is held against the exit condition.
 func TestR17OutputThatDoesNotEnd(t *testing.T) {
 	x := trying(t).exit("x", "n > 5").data("x -> x: n = n").activity("x")
 	s := inError(t, x, failed("no such file"))
-	e, err := x.Resume(s, value(t, `{"n": 4}`), noon)
+	e, err := x.Resume(s, value(t, `{"n": 4}`), nil, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,21 +346,21 @@ func TestR17OutputThatDoesNotEnd(t *testing.T) {
 
 func TestR17Refusals(t *testing.T) {
 	x := trying(t).activity("x")
-	_, err := x.Resume(folded(t, x, from(t, x, "a", T, "")), nil, noon)
+	_, err := x.Resume(folded(t, x, from(t, x, "a", T, "")), nil, nil, noon)
 	contains(t, err, "retry x: it is not in error")
 
 	sink := trying(t).activity(processtable.Sink)
 	s := folded(t, sink, own(sink, message.KindSnapshot, message.EncodeSnapshot(message.Snapshot{Iteration: 1, Failed: true})))
-	_, err = sink.Resume(s, value(t, ""), noon)
+	_, err = sink.Resume(s, value(t, ""), nil, noon)
 	contains(t, err, "retry sink: it has no output: retry it without one")
-	e, err := sink.Resume(s, nil, noon)
+	e, err := sink.Resume(s, nil, nil, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect(t, sink, e, "retried", "to sink at H: snapshot") // nobody else need be told
 
 	broken := message.EncodeSnapshot(message.Snapshot{Iteration: 1, Failed: true, HasOutput: true, Output: []byte{0}})
-	_, err = x.Resume(folded(t, x, own(x, message.KindSnapshot, broken)), nil, noon)
+	_, err = x.Resume(folded(t, x, own(x, message.KindSnapshot, broken)), nil, nil, noon)
 	contains(t, err, "retry x: read its output: ")
 }
 
@@ -422,7 +448,7 @@ func TestL5Refused(t *testing.T) {
 		t.Errorf("snapshot of %+v", e.Put[0].Entry())
 	}
 	kept(t, x, s, e)
-	e, err = x.Resume(s, nil, noon)
+	e, err = x.Resume(s, nil, nil, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ type Activity struct {
 	targets   []target
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
+	asks      int                    // bytes of the texts of exit and outgoing
+	long      bool                   // one of them can take long
 	echo      []echoed
 }
 
@@ -90,14 +92,16 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 			return nil, nil
 		}
 		key := loadKey{c, row.Output}
-		if known := loaded[key]; known != nil {
-			return known, nil
+		cond := loaded[key]
+		if cond == nil {
+			var err error
+			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: true}); err != nil {
+				return nil, fmt.Errorf("condition %q: %w", c.Text, err)
+			}
+			loaded[key] = cond
 		}
-		cond, err := condition.Load(*c, condition.Scope{Members: row.Output, RC: true})
-		if err != nil {
-			return nil, fmt.Errorf("condition %q: %w", c.Text, err)
-		}
-		loaded[key] = cond
+		a.asks += len(c.Text)
+		a.long = a.long || cond.Long()
 		return cond, nil
 	}
 	var err error

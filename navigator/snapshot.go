@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -118,40 +119,62 @@ func (a *Activity) BrokenBy(s *State, m message.Message) bool {
 	return false
 }
 
+// ErrReviewed: what was judged for a retry is not what it would evaluate now.
+var ErrReviewed = errors.New("the activity has changed meanwhile")
+
+// Review gives the result whose conditions a retry evaluates; nil: none. It fails where
+// Resume does. now is when the retry is.
+func (a *Activity) Review(s *State, output *container.Struct, now time.Time) (*Result, error) {
+	switch {
+	case !s.InError():
+		return nil, fmt.Errorf("retry %s: it is not in error", a.Name)
+	case a.Kind == processtable.KindSink && output != nil:
+		return nil, fmt.Errorf("retry %s: it has no output: retry it without one", a.Name)
+	case (s.passed || s.dead != nil) && output != nil:
+		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
+	case output != nil:
+		return &Result{Output: output, Started: now, Ended: now}, nil
+	case !s.Snapshot.HasOutput:
+		return nil, nil
+	}
+	kept, err := a.keptOutput(*s.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{RC: s.Snapshot.RC, Output: kept, Started: s.Snapshot.Started, Ended: now}, nil
+}
+
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
 // number, or, after a failed evaluation, evaluates again; with output the program is
-// taken to have ended with it and _RC 0. It fails if the entry is not in error.
-func (a *Activity) Resume(s *State, output *container.Struct, now time.Time) (Effects, error) {
-	if !s.InError() {
-		return Effects{}, fmt.Errorf("retry %s: it is not in error", a.Name)
+// taken to have ended with it and _RC 0. It fails if the entry is not in error. judged is
+// the result of Review with its Judgement, made beforehand, or nil: if it is not of what
+// is evaluated now, the error is ErrReviewed.
+func (a *Activity) Resume(s *State, output *container.Struct, judged *Result, now time.Time) (Effects, error) {
+	r, err := a.Review(s, output, now)
+	if err != nil {
+		return Effects{}, err
 	}
-	if a.Kind == processtable.KindSink && output != nil {
-		return Effects{}, fmt.Errorf("retry %s: it has no output: retry it without one", a.Name)
-	}
-	if (s.passed || s.dead != nil) && output != nil {
-		return Effects{}, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
+	if judged != nil && (r == nil || r.RC != judged.RC || !container.Equal(r.Output, judged.Output)) {
+		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, ErrReviewed)
 	}
 	at := *s.Snapshot
 	healed := s.Clone()
 	at.Failed, at.Error, at.Quick = false, "", 0
 	at.Cause, at.Source = message.CauseUnknown, ""
 	healed.Snapshot = &at
+	if r != nil {
+		if judged != nil {
+			r.Judged = judged.Judged
+		}
+		if r.Judged == nil {
+			r.Judged = a.judge(*r)
+		}
+	}
 	var e Effects
-	switch {
-	case output != nil:
-		e = a.evaluate(healed, Result{Output: output, Started: now, Ended: now}, now)
-	case at.HasOutput:
-		kept, err := a.keptOutput(at)
-		if err != nil {
-			return Effects{}, err
-		}
-		if a.usedUp(at, kept) {
-			e = a.restart(healed, at)
-			break
-		}
-		e = a.evaluate(healed, Result{RC: at.RC, Output: kept, Started: at.Started, Ended: now}, now)
-	default:
+	if r == nil || output == nil && a.usedUp(at, r.Judged) {
 		e = a.restart(healed, at)
+	} else {
+		e = a.evaluate(healed, *r, now)
 	}
 	if e.Outcome.What != InError {
 		e = a.tell(s, e, message.Notice{Cleared: true, Time: now})
@@ -174,12 +197,8 @@ func (a *Activity) keptOutput(at message.Snapshot) (*container.Struct, error) {
 
 // usedUp: the last iteration that max_iterations allows has not fulfilled the exit
 // condition; to evaluate it again would change nothing.
-func (a *Activity) usedUp(at message.Snapshot, output *container.Struct) bool {
-	if a.exit == nil || at.Iteration < a.MaxIterations {
-		return false
-	}
-	done, err := a.exit.Eval(output, at.RC)
-	return err == nil && !done
+func (a *Activity) usedUp(at message.Snapshot, j *Judgement) bool {
+	return at.Iteration >= a.MaxIterations && j.reason == "" && !j.done
 }
 
 // restart runs the program again, under a new run number (P1).

@@ -165,7 +165,7 @@ func (c *core) heal(e *instancetable.Entry, v *verdict, put message.Message, now
 			return e.Activity.Refused(e.State, other.m, other.reason, now), nil
 		}
 	}
-	effects, err := e.Activity.Resume(e.State, nil, now)
+	effects, err := e.Activity.Resume(e.State, nil, nil, now)
 	effects.Outcome = navigator.Outcome{} // the verdict's record tells of it
 	return effects, err
 }

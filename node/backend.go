@@ -226,19 +226,15 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 			return api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", q.Activity)
 		}
 	}
-	done := make(chan error, 1)
-	key := message.Entry{Instance: q.Instance, Activity: a.Name}
-	t.post(func(now time.Time) { t.core.retry(key, output, func(err error) { done <- err }, now) })
-	select {
-	case err := <-done:
-		if err != nil && !errors.Is(err, queue.ErrStopped) {
+	for {
+		err := t.retry(ctx, a, message.Entry{Instance: q.Instance, Activity: a.Name}, output)
+		switch {
+		case errors.Is(err, navigator.ErrReviewed): // another retry was first
+		case err == nil || errors.Is(err, queue.ErrStopped) || errors.Is(err, ctx.Err()):
+			return err
+		default:
 			return api.Errorf(api.CodeRefused, "see fmqm status", "%v", err)
 		}
-		return err
-	case <-t.ended:
-		return queue.ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

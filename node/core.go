@@ -326,10 +326,10 @@ func (c *core) consider(e *instancetable.Entry, now time.Time) {
 // makeReady invokes the program if it has a free place, else lets the entry wait for
 // one: in a bounded list, and beyond that in the store only (invariant 10).
 func (c *core) makeReady(e *instancetable.Entry, call navigator.Invoke, now time.Time) {
-	if c.holdsBack(e) {
+	program := e.Activity.Program
+	if program != routing && c.holdsBack(e) {
 		return
 	}
-	program := e.Activity.Program
 	if len(c.ready[program]) == 0 && c.places.TryAcquire(program) {
 		c.invoke(e, call, now)
 		return
@@ -382,7 +382,7 @@ func (c *core) granted(program processtable.ProgramID, now time.Time) {
 			c.consider(e, now)
 			continue
 		}
-		if c.holdsBack(e) {
+		if program != routing && c.holdsBack(e) {
 			c.table.SetPhase(e, instancetable.Waiting)
 			continue
 		}

@@ -327,6 +327,9 @@ func (s *site) invoke(run *invocation) {
 		}
 	}
 	s.running = append(s.running, run)
+	if run.activity.Kind == processtable.KindEmpty { // its conditions are evaluated apart
+		return
+	}
 	s.world.invoked[execution{run.entry, run.call.Iteration, run.call.Attempt, run.call.Run}]++
 }
 
@@ -334,7 +337,13 @@ func (s *site) invoke(run *invocation) {
 func (s *site) finish(i int) {
 	run := s.running[i]
 	s.running = slices.Delete(s.running, i, i+1)
-	result := s.world.result(run)
+	var result navigator.Result
+	if run.activity.Kind == processtable.KindEmpty {
+		result = run.activity.Echo(run.call.Input, run.started)
+		result.Judged = run.activity.Judge(result)
+	} else {
+		result = s.world.result(run)
+	}
 	result.Started, result.Ended = run.started, s.world.now
 	if run.cancelled {
 		result = navigator.Result{Err: "ended early", Started: run.started, Ended: s.world.now}
@@ -405,7 +414,7 @@ func (w *world) meddle() {
 	if w.rand.IntN(2) == 0 {
 		output = container.New(row.Output)
 	}
-	s.core.retry(e, output, func(error) {}, w.now)
+	s.core.retry(e, output, nil, func(error) {}, w.now)
 	s.perform()
 }
 

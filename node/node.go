@@ -94,6 +94,7 @@ type Node struct {
 	clock   queue.Clock
 	queue   *queue.Manager
 	slots   *slots
+	judging chan struct{} // holds one for each who evaluates conditions that may take long
 	cache   *instancetable.Budget
 	session uint64
 
@@ -144,6 +145,7 @@ func Open(o Options) (*Node, error) {
 		refused: map[processtable.ProcessID]refusedTable{},
 		links:   map[processtable.NodeID]*link.Link{},
 		failed:  make(chan error, 1),
+		judging: make(chan struct{}, judges()),
 	}
 	n.running, n.kill = context.WithCancel(context.Background())
 	n.begins, n.rest = context.WithCancel(n.running)
@@ -182,6 +184,9 @@ func (n *Node) registry() *program.Registry { return n.programs.Load() }
 // concurrency of a program that is not registered is 1: its attempts fail at once.
 // While room on the disk is low nothing is invoked (S3).
 func (n *Node) concurrency(id processtable.ProgramID) int {
+	if id == routing {
+		return maxRouting
+	}
 	if n.pressure.low.Load() {
 		return 0
 	}

@@ -98,23 +98,45 @@ func (c *core) sameStart(o navigator.Start, known queue.AuditRecord) error {
 	return nil
 }
 
-// retry is the operator's hand on an activity in error. output may be nil. done is
-// called once, on the thread.
-func (c *core) retry(key message.Entry, output *container.Struct, done func(error), now time.Time) {
+// retryable finds the entry of an activity in error.
+func (c *core) retryable(key message.Entry, now time.Time) (*instancetable.Entry, error) {
 	e := c.table.Get(key)
 	if e == nil {
 		c.arrive(queue.Delivery{Entry: key}, now)
 		e = c.table.Get(key)
 	}
 	if e == nil {
-		done(fmt.Errorf("retry %s: it does not run at %s", key.Activity, c.self))
-		return
+		return nil, fmt.Errorf("retry %s: it does not run at %s", key.Activity, c.self)
 	}
 	if e.Phase != instancetable.Waiting {
-		done(fmt.Errorf("retry %s: it is not in error", key.Activity))
+		return nil, fmt.Errorf("retry %s: it is not in error", key.Activity)
+	}
+	return e, nil
+}
+
+// review gives the result whose conditions a retry evaluates, if they may take long; nil:
+// none.
+func (c *core) review(key message.Entry, output *container.Struct, now time.Time) (*navigator.Result, error) {
+	e, err := c.retryable(key, now)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.Activity.Review(e.State, output, now)
+	if err != nil || r == nil || !e.Activity.Slow(*r) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// retry is the operator's hand on an activity in error. output may be nil; judged is what
+// review gave, with its judgement. done is called once, on the thread.
+func (c *core) retry(key message.Entry, output *container.Struct, judged *navigator.Result, done func(error), now time.Time) {
+	e, err := c.retryable(key, now)
+	if err != nil {
+		done(err)
 		return
 	}
-	effects, err := e.Activity.Resume(e.State, output, now)
+	effects, err := e.Activity.Resume(e.State, output, judged, now)
 	if err != nil {
 		done(err)
 		return

@@ -228,8 +228,16 @@ func (t *thread) invoke(run *invocation) {
 	}
 	ctx, cancel := context.WithCancel(t.node.running)
 	run.end = cancel
-	t.shown.begin(run)
 	t.programs.Add(1)
+	if run.activity.Kind == processtable.KindEmpty {
+		go func() {
+			defer t.programs.Done()
+			defer cancel()
+			t.echo(ctx, run)
+		}()
+		return
+	}
+	t.shown.begin(run)
 	t.meter.attempts.Add(1)
 	t.meter.running.Add(1)
 	go func() {
@@ -238,7 +246,7 @@ func (t *thread) invoke(run *invocation) {
 		failpoint.Hit("program.begin")
 		result := t.attempt(ctx, run)
 		if result != nil {
-			result.Judged = run.activity.Judge(*result) // here: conditions may take long
+			result.Judged, _ = t.node.judge(t.node.running, run.activity, *result) // not if the node is stopping
 		}
 		failpoint.Hit("program.ended")
 		t.meter.running.Add(-1)
