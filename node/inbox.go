@@ -65,14 +65,27 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		Peer: i.peer, Incarnation: b.From, Lane: b.Lane,
 		Number: last.Number, Count: uint64(len(b.Items)),
 		Before: b.After.Hash, Hash: last.Hash,
-	}}}
+	}}, arriving: i.node.arrivals.begin()}
 	for _, item := range b.Items {
-		if err := a.add(b.Lane, item); err != nil {
+		err := a.add(b.Lane, item)
+		var other *underWay
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &other):
+			a.arriving.end()
+			go func() {
+				<-other.ended
+				i.Accept(b, done)
+			}()
+		default:
+			a.arriving.end()
 			done(err)
-			return
 		}
+		return
 	}
 	a.tx.Done = func(err error) {
+		a.arriving.end()
 		if errors.Is(err, queue.ErrBound) || errors.Is(err, queue.ErrTabled) {
 			// A table that came another way at the same moment bound the version, or is what a
 			// message was to wait for: judged again, they are set aside, or taken.
@@ -96,6 +109,8 @@ type acceptance struct {
 	tx     *queue.Tx
 	open   queue.Incoming // what came of a message whose last part has not
 	tables []*navigator.Process
+
+	arriving *arriving
 }
 
 func (a *acceptance) add(lane message.Lane, item link.Item) error {
@@ -138,6 +153,14 @@ func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte)
 		return a.table(m, encoded)
 	case t == nil:
 		a.tx.Park = append(a.tx.Park, queue.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: a.peer, Message: encoded})
+		return nil
+	}
+	reason, err := a.node.contradicts(a.arriving, a.tx, &m)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		a.aside(encoded, reason)
 		return nil
 	}
 	marked, err := a.node.marked(a.tx, &m)

@@ -113,6 +113,7 @@ type Node struct {
 	started bool
 	stopped bool
 
+	arrivals arrivals
 	changes  changes
 	refusals refusals
 	meters   meters

@@ -45,8 +45,15 @@ func (n *Node) unparkSome(p *navigator.Process) error {
 		return errNoneParked
 	}
 	tx := &queue.Tx{Unpark: found}
+	t := n.arrivals.begin()
+	defer t.end()
 	for i := range found {
-		if err := n.judgeParked(tx, p, &found[i]); err != nil {
+		var other *underWay
+		switch err := n.judgeParked(t, tx, p, &found[i]); {
+		case errors.As(err, &other):
+			<-other.ended
+			return nil // it is judged again
+		case err != nil:
 			return err
 		}
 	}
@@ -58,7 +65,7 @@ func (n *Node) unparkSome(p *navigator.Process) error {
 }
 
 // judgeParked puts a message that waited into the queue of its process, or sets it aside.
-func (n *Node) judgeParked(tx *queue.Tx, p *navigator.Process, w *queue.Parked) error {
+func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *queue.Parked) error {
 	m, err := message.Decode(w.Message)
 	reason := ""
 	switch {
@@ -69,6 +76,11 @@ func (n *Node) judgeParked(tx *queue.Tx, p *navigator.Process, w *queue.Parked) 
 	default:
 		if reason = impossible(n.name, m.Lane, &m.Header); reason == "" {
 			reason = admit(w.Peer, p, &m.Header)
+		}
+	}
+	if reason == "" {
+		if reason, err = n.contradicts(t, tx, &m); err != nil {
+			return err
 		}
 	}
 	if reason != "" {

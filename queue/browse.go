@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fmqm/internal/store"
 	"fmqm/message"
@@ -27,6 +28,22 @@ func (m *Manager) Browse(id processtable.ProcessID, e message.Entry) ([]message.
 		return nil, fmt.Errorf("browse %s of instance %s: %w", e.Activity, e.Instance, m.judge(err))
 	}
 	return found, nil
+}
+
+// Message gives the message of an entry that lies under a key, nil if there is none.
+func (m *Manager) Message(id processtable.ProcessID, e message.Entry, k message.Key) (*message.Message, error) {
+	_, err := m.engine.Get(appendMessageKey(nil, id, &e, k))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("message from %s for %s of instance %s: %w", k.Source, e.Activity, e.Instance, m.judge(err))
+	}
+	found, err := m.Browse(id, e)
+	if at := slices.IndexFunc(found, func(f message.Message) bool { return f.Key() == k }); at >= 0 {
+		return &found[at], err
+	}
+	return nil, err // it has gone meanwhile
 }
 
 // BrowseInstance gives all messages of an instance: those of its entries in the order
