@@ -34,7 +34,7 @@ func Check(text string, s Scope) (Checked, []Problem) {
 		c.ReadsRC = c.ReadsRC || name == RC
 	}
 	if c.Expr, err = encode(a); err == nil {
-		_, _, err = load(c, s)
+		_, err = load(c, s)
 	}
 	if problems := badConversions(text, a); err != nil && len(problems) > 0 {
 		return Checked{}, problems

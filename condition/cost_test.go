@@ -58,3 +58,58 @@ func TestWhatTakesLongIsEnded(t *testing.T) {
 		}
 	}
 }
+
+// What only compares texts has the limit as well, where the texts are long; and all
+// conditions about one output have one together, so that many cannot add up to minutes.
+func TestWhatTakesLongTogetherIsEnded(t *testing.T) {
+	text := container.Scalar(container.String)
+	scope := Scope{RC: true, Members: container.NewStructure("Texts", []container.Member{
+		{Name: "s", Type: text}, {Name: "part", Type: text}, {Name: "n", Type: container.Scalar(container.Int)},
+	})}
+	load := func(condition string) *Condition {
+		checked, problems := Check(condition, scope)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", condition, problems)
+		}
+		loaded, err := Load(checked, scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded
+	}
+	long, short := container.New(scope.Members), container.New(scope.Members)
+	long.Fields[0], long.Fields[1] = strings.Repeat("a", 400_000), strings.Repeat("a", 399_999)+"b"
+	short.Fields[0], short.Fields[1] = "abc", "b"
+
+	alone := load(strings.Repeat("!s.contains(part) && ", 190) + "true")
+	if holds, err := alone.Eval(long, 0); err == nil || !strings.Contains(err.Error(), "it took more than 2000000 steps: make the texts and lists in its output shorter") {
+		t.Errorf("alone: %v, %v", holds, err)
+	}
+	if _, err := alone.Eval(short, 0); err != nil {
+		t.Errorf("alone, over short texts: %v", err)
+	}
+
+	one, numbers := load(strings.Repeat("!s.contains(part) && ", 100)+"true"), load("n * 7 + 1 > 0 && _RC == 0")
+	evaluate := func(c *Condition, out *container.Struct, times int) (int, error) {
+		var spent Spent
+		for i := range times {
+			if holds, err := c.EvalWithin(&spent, out, 0); err != nil || !holds {
+				return i, err
+			}
+		}
+		return times, nil
+	}
+	if n, err := evaluate(one, long, 2_000); n < 5 || n > 10 || err == nil ||
+		!strings.Contains(err.Error(), "the conditions of this activity took more than 10000000 steps together") {
+		t.Errorf("together: ended after %d: %v", n, err)
+	}
+	again, _ := evaluate(one, long, 2_000)
+	if n, _ := evaluate(one, long, 2_000); n != again {
+		t.Errorf("it ended after %d and after %d", again, n)
+	}
+	for _, c := range []*Condition{numbers, load(`s == "abc" && part.startsWith("b")`)} { // as many as an activity may have
+		if n, err := evaluate(c, short, 2_000); err != nil {
+			t.Errorf("over short texts: ended after %d: %v", n, err)
+		}
+	}
+}

@@ -13,10 +13,11 @@
 //   - What Check accepts, Load accepts, on any node of the same or a later version.
 //   - Eval is pure and gives TRUE, FALSE or an error (a division by zero, an index
 //     out of range); an error is never taken as a truth value.
-//   - Evaluation takes bounded time, less than half a second's work. What reads no list
-//     or structure, and has no macros (all, exists, map, filter), regular expressions and
-//     sums of strings, runs without a cost limit; all else runs with one, which counts
-//     texts and lists for their length and ends it with an error (cost.go).
+//   - Evaluation takes bounded time, less than half a second's work, and all conditions
+//     about one output together some two seconds' (budget.go). What reads short texts and
+//     single values only, without macros (all, exists, map, filter), regular expressions
+//     and sums of strings, runs without counting; all else is counted, texts and lists by
+//     their length, and ended with an error (cost.go).
 //   - It gives the same at every site: no clock, no time zone data, no locale.
 //   - Problems are given as offset, message and remedy, for the definition room to
 //     show at their place in the file.

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	exprpb "google.golang.org/genproto/googleapis/api/expr/v1alpha1"
 	"google.golang.org/protobuf/proto"
 
@@ -18,58 +20,82 @@ import (
 
 // Condition is a loaded condition. Any number of goroutines may evaluate it at once.
 type Condition struct {
-	text    string
-	program cel.Program
-	long    bool
+	text  string
+	plain *plain                      // nil: its steps are always counted
+	count func() (cel.Program, error) // the program that counts them; of a plain one, made when it is first needed
 }
 
-// Long says whether an evaluation can take up to MaxCost. Any other goes through what it
-// reads once.
-func (c *Condition) Long() bool { return c.long }
+// Long says whether an evaluation can take up to MaxCost whatever the container is. Any
+// other can only where the texts that it reads are long.
+func (c *Condition) Long() bool { return c.plain == nil }
 
 // Load makes a condition ready for evaluation over structures of the scope's type.
 // It needs no parser: 10 to 200 µs. It fails if c is damaged or was not checked
 // against such a scope.
 func Load(c Checked, s Scope) (*Condition, error) {
-	program, long, err := load(c, s)
+	loaded, err := load(c, s)
 	if err != nil {
 		return nil, fmt.Errorf("load condition %q: %w: compile and upload the process again", c.Text, err)
 	}
-	return &Condition{text: c.Text, program: program, long: long}, nil
+	return loaded, nil
 }
 
-func load(c Checked, s Scope) (_ cel.Program, long bool, err error) {
+func load(c Checked, s Scope) (_ *Condition, err error) {
 	// The planner trusts the checker's output and may panic on what no checker made.
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("damaged: %v", r)
 		}
 	}()
+	e, a, err := decode(c, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := verify(a, c, s); err != nil {
+		return nil, err
+	}
+	loaded := &Condition{text: c.Text}
+	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
+		program, err := e.run.Program(a, options(a, true)...)
+		loaded.count = func() (cel.Program, error) { return program, nil }
+		return loaded, err
+	}
+	loaded.count = sync.OnceValues(func() (cel.Program, error) {
+		e, a, err := decode(c, s) // again: to keep it would take more memory than all else of it
+		if err != nil {
+			return nil, err
+		}
+		return e.run.Program(a, options(a, true)...)
+	})
+	program, err := e.run.Program(a, options(a, false)...)
+	loaded.plain = plainOf(program, a.NativeRep().Expr(), c.Text, s)
+	return loaded, err
+}
+
+// decode gives the expression that was shipped.
+func decode(c Checked, s Scope) (*environment, *cel.Ast, error) {
 	e, err := environmentOf(s)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	var checked exprpb.CheckedExpr
 	if err := proto.Unmarshal(c.Expr, &checked); err != nil {
-		return nil, false, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
+		return nil, nil, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
 	}
 	a, err := cel.CheckedExprToAstWithSource(&checked, nil)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := verify(a, c, s); err != nil {
-		return nil, false, err
-	}
-	var opts []cel.ProgramOption
+	return e, a, err
+}
+
+// options are those of a program that counts its steps or not.
+func options(a *cel.Ast, counts bool) []cel.ProgramOption {
+	opts := []cel.ProgramOption{cel.OptimizeRegex(constantMatches...)}
 	if !asksEmptyList(a.NativeRep().Expr()) {
 		opts = append(opts, cel.EvalOptions(cel.OptOptimize))
 	}
-	opts = append(opts, cel.OptimizeRegex(constantMatches...))
-	if long = c.Macros || readsMany(a.NativeRep().Expr(), s); long {
+	if counts {
 		opts = append(opts, cel.CostTracking(costs{}), cel.CostLimit(MaxCost))
 	}
-	program, err := e.run.Program(a, opts...)
-	return program, long, err
+	return opts
 }
 
 // verify holds what was shipped against the scope: the members that it reads are
@@ -97,19 +123,58 @@ func verify(a *cel.Ast, c Checked, s Scope) error {
 // (a division by zero, an index out of range, a cost over MaxCost) is neither TRUE
 // nor FALSE. out is only read; it must be of the scope's type.
 func (c *Condition) Eval(out *container.Struct, rc int64) (bool, error) {
-	a := activations.Get().(*activation)
-	a.members, a.rc = out, rc
-	v, _, err := c.program.Eval(a)
-	a.members = nil
-	activations.Put(a)
+	return c.EvalWithin(&Spent{}, out, rc)
+}
+
+// EvalWithin is Eval as one of several conditions about one result: over MaxTogether it
+// is an error. The same conditions in the same order come to the same at every site.
+func (c *Condition) EvalWithin(spent *Spent, out *container.Struct, rc int64) (bool, error) {
+	fail := func(err error) (bool, error) {
+		return false, fmt.Errorf("evaluate condition %q: %w", c.text, err)
+	}
+	if err := spent.take(0); err != nil {
+		return fail(err)
+	}
+	v, steps, err := c.run(out, rc)
 	if err != nil {
-		return false, fmt.Errorf("evaluate condition %q: %s", c.text, runtimeError(err))
+		return fail(errors.New(runtimeError(err)))
+	}
+	if err := spent.take(steps); err != nil {
+		return fail(err)
 	}
 	b, ok := v.(types.Bool)
 	if !ok {
 		return false, fmt.Errorf("evaluate condition %q: it gave %v instead of TRUE or FALSE", c.text, v)
 	}
 	return bool(b), nil
+}
+
+// run evaluates the condition, and gives what that took.
+func (c *Condition) run(out *container.Struct, rc int64) (ref.Val, uint64, error) {
+	var program cel.Program
+	var steps uint64
+	if c.plain != nil {
+		steps = c.plain.most(out)
+		program = c.plain.program
+	}
+	counts := c.plain == nil || steps > plainSteps
+	if counts {
+		var err error
+		if program, err = c.count(); err != nil {
+			return nil, 0, err
+		}
+	}
+	a := activations.Get().(*activation)
+	a.members, a.rc = out, rc
+	v, details, err := program.Eval(a)
+	a.members = nil
+	activations.Put(a)
+	if counts && err == nil {
+		if cost := details.ActualCost(); cost != nil {
+			steps = *cost
+		}
+	}
+	return v, steps, err
 }
 
 // runtimeError puts CEL's words into the reader's.
@@ -123,7 +188,7 @@ func runtimeError(err error) string {
 	case strings.Contains(text, "index out of bounds"), strings.Contains(text, "out of range"):
 		return text + ": ask first for the length, as in size(lines) > 2 && lines[2] == \"x\""
 	case strings.Contains(text, "cost limit"):
-		return fmt.Sprintf("it took more than %d steps: make lists and texts shorter or the condition simpler", MaxCost)
+		return fmt.Sprintf("it took more than %d steps: %s", MaxCost, remedyCost)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cel.dev/cel-go/cel"
 	"pgregory.net/rapid"
 
 	"fmqm/container"
@@ -254,7 +255,7 @@ func evalUnshipped(t *rapid.T, text string, s Scope, out *container.Struct, rc i
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Condition{text: text, program: program}).Eval(out, rc)
+	return (&Condition{text: text, count: func() (cel.Program, error) { return program, nil }}).Eval(out, rc)
 }
 
 // Whatever the text, Check gives a condition that loads and evaluates, or problems

@@ -24,6 +24,7 @@ func (in *instance) execute(s *step) {
 			s.fail(err)
 			return
 		}
+		s.spent = condition.Spent{}
 		done, err := s.exits()
 		if err != nil {
 			s.fail(err)
@@ -207,5 +208,5 @@ func (s *step) evaluate(c *definition.Condition) (bool, error) {
 		}
 		s.loaded[c] = loaded
 	}
-	return loaded.Eval(s.output, s.rc)
+	return loaded.EvalWithin(&s.spent, s.output, s.rc)
 }

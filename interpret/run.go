@@ -66,6 +66,7 @@ type step struct {
 	output     *container.Struct // if it ran
 	rc         int64
 	loaded     map[*definition.Condition]*condition.Condition
+	spent      condition.Spent // of the conditions about the last iteration's output
 	result     ActivityResult
 }
 

@@ -334,3 +334,31 @@ func TestBuiltins(t *testing.T) {
 		t.Errorf("fail without rc: %v", o)
 	}
 }
+
+// What all conditions about one output take together is bounded, as at a node.
+func TestConditionsTogetherAreBounded(t *testing.T) {
+	var activities, control strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&activities, "  y%d: {node: A, program: p}\n", i)
+		fmt.Fprintf(&control, "  - x -> y%d: '!s.matches(\"b$\") || n == %d'\n", i, i)
+	}
+	p := load(t, head+"activities:\n  x: {node: A, program: p, output: S}\n"+activities.String()+"control:\n"+control.String())
+	for _, test := range []struct {
+		length int
+		state  State
+	}{{1_000, Terminated}, {400_000, InError}} {
+		r, err := Run(p, nil, ProgramFunc(func(a *definition.Activity, _ Call) Outcome {
+			o := container.New(a.Output)
+			if a.Name == "x" {
+				o.Fields[1] = strings.Repeat("a", test.length)
+			}
+			return Outcome{Output: o}
+		}), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := activity(t, r, "x"); x.State != test.state || x.State == InError && !strings.Contains(x.Error, "took more than 10000000 steps together") {
+			t.Errorf("%d: x is %s: %q", test.length, x.State, x.Error)
+		}
+	}
+}

@@ -98,15 +98,16 @@ func (a *Activity) Judge(r Result) *Judgement {
 
 func (a *Activity) judge(r Result) *Judgement {
 	j := &Judgement{done: true}
+	var spent condition.Spent
 	var err error
 	if a.exit != nil {
-		if j.done, err = a.exit.Eval(r.Output, r.RC); err != nil { // R12
+		if j.done, err = a.exit.EvalWithin(&spent, r.Output, r.RC); err != nil { // R12
 			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
 			return j
 		}
 	}
 	if j.done {
-		if j.truths, err = a.transitions(r); err != nil {
+		if j.truths, err = a.transitions(r, &spent); err != nil {
 			j.reason = err.Error()
 		}
 	}
@@ -131,8 +132,9 @@ func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
 	})
 }
 
-// transitions evaluates every outgoing control connector (R7, R8).
-func (a *Activity) transitions(r Result) ([]message.Truth, error) {
+// transitions evaluates every outgoing control connector (R7, R8), beside what the exit
+// condition took.
+func (a *Activity) transitions(r Result, spent *condition.Spent) ([]message.Truth, error) {
 	truths := make([]message.Truth, len(a.OutControl))
 	otherwise, taken := -1, false
 	for i, c := range a.OutControl {
@@ -143,7 +145,7 @@ func (a *Activity) transitions(r Result) ([]message.Truth, error) {
 		holds := true
 		if cond := a.outgoing[i]; cond != nil {
 			var err error
-			if holds, err = cond.Eval(r.Output, r.RC); err != nil { // R12
+			if holds, err = cond.EvalWithin(spent, r.Output, r.RC); err != nil { // R12
 				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -36,7 +37,7 @@ func (p *Process) Start(o Start) (Effects, error) {
 		Trace:  o.Trace,
 	}
 	r := Result{Output: o.Input, Started: o.Now, Ended: o.Now}
-	truths, err := source.transitions(r)
+	truths, err := source.transitions(r, &condition.Spent{})
 	if err != nil {
 		return Effects{}, fmt.Errorf("start %s: %w", p.Table.Process, err)
 	}
