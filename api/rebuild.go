@@ -37,6 +37,7 @@ type Rebuild struct {
 	// Messages of Instances are to be sent, in a plan at most; or were sent.
 	Messages  uint64 `json:"messages"`
 	Instances uint64 `json:"instances"`
+	By        string `json:"by,omitempty"` // who has decided it, as "alice at B"
 	// Lacks are processes whose tables the peer has not: they are to be uploaded there.
 	Lacks []string `json:"lacks"`
 	// Unknown are instances that were started at the peer, and that it does not know.

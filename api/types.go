@@ -57,6 +57,7 @@ type Status struct {
 	State       InstanceState   `json:"state"`
 	InError     int             `json:"in_error,omitempty"` // activities in error
 	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
+	By          string          `json:"by,omitempty"`       // who has terminated it, as "alice at B"
 	Started     time.Time       `json:"started,omitzero"`
 	Ended       time.Time       `json:"ended,omitzero"`
 	Output      json.RawMessage `json:"output,omitempty"` // of a finished instance
@@ -94,7 +95,8 @@ type Activity struct {
 	Iterations int             `json:"iterations,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"` // of this iteration, where there was more than one
 	RC         *int64          `json:"rc,omitempty"`       // where it has run
-	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended and waiting for a repeat
+	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended, waiting for a repeat, and of what was ended by hand
+	By         string          `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty"`
@@ -190,6 +192,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
+	By        string    `json:"by,omitempty"` // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 }
 
 // DeadRequest asks for the messages that the node has set aside (L5), newest first.
@@ -243,6 +246,8 @@ type WhyAnswer struct {
 	Instance    InstanceID    `json:"instance"`
 	Process     string        `json:"process"`
 	State       InstanceState `json:"state"`
+	Reason      string        `json:"reason,omitempty"` // as in Status
+	By          string        `json:"by,omitempty"`     // as in Status
 	Waits       []Wait        `json:"waits"`
 	Unreachable []Unreachable `json:"unreachable"`
 	Clocks      []NodeClock   `json:"clocks,omitempty"` // as in Status

@@ -57,12 +57,12 @@ func TestEveryFieldHasSomebodyWhoProvesIt(t *testing.T) {
 		t.Errorf("the kinds of messages in formats.md (-) and in %s (+):\n%s", page, diff)
 	}
 	var questions []string
-	for _, file := range []string{"../node/gather.go", "../node/rebuildask.go"} {
+	for _, file := range []string{"../node/gather.go", "../node/rebuildask.go", "../node/terminate.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?m)^\task\w+ += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^(?:\t|const )ask\w+ += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
 			questions = append(questions, m[1])
 		}
 	}

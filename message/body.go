@@ -16,6 +16,7 @@ import (
 const (
 	MaxText = 16 << 10 // of an error or a reason; encoding cuts what is longer
 	MaxKey  = 1 << 10  // of a start key
+	MaxBy   = 256      // of who has commanded something
 )
 
 // Record is the body of a KindRecord message: what the origin keeps of an instance
@@ -76,6 +77,7 @@ type Notice struct {
 type Marker struct {
 	Reason string
 	Time   time.Time
+	By     string // who, as "alice at B"; at most MaxBy bytes of UTF-8. Not known of what version 1 wrote
 }
 
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
@@ -85,6 +87,10 @@ type Marker struct {
 // 1, so that each has one form. It is not the version of messages: a snapshot stays at
 // its node.
 const snapshotVersion = 2
+
+// markerVersion is that of a marker with By, in the same way. Older nodes store a marker
+// of it as well: they look into one only to show it, once it was set aside.
+const markerVersion = 2
 
 func beginBody(version uint64, size int) cbor.Map {
 	b := cbor.AppendArray(make([]byte, 0, 64+size), 2)
@@ -264,23 +270,33 @@ func DecodeNotice(data []byte) (n Notice, err error) {
 
 // EncodeMarker gives the body of a KindMarker message.
 func EncodeMarker(m Marker) []byte {
-	w := beginBody(1, len(m.Reason))
+	version := uint64(1)
+	if m.By != "" {
+		version = markerVersion
+	}
+	w := beginBody(version, len(m.Reason)+len(m.By))
 	w.Text(0, cut(m.Reason))
 	w.Time(1, m.Time)
+	w.Text(2, m.By)
 	return w.B
 }
 
 // DecodeMarker reads the body of a KindMarker message.
 func DecodeMarker(data []byte) (m Marker, err error) {
-	_, err = decodeBody("marker", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("marker", markerVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			m.Reason = f.Text(MaxText)
 		case 1:
 			m.Time = f.Time()
+		case 2:
+			m.By = f.Text(MaxBy)
 		default:
 			f.Unknown()
 		}
 	})
+	if err == nil && (version == markerVersion) != (m.By != "") {
+		err = fmt.Errorf("%w: marker: version %d, by %q", ErrFormat, version, m.By)
+	}
 	return m, err
 }

@@ -274,7 +274,8 @@ func TestBodies(t *testing.T) {
 			Cleared: rapid.Bool().Draw(t, "cleared"), Time: drawTime(t, "time"),
 		}, message.EncodeNotice, message.DecodeNotice)
 
-		checkBody(t, message.Marker{Reason: rapid.String().Draw(t, "reason"), Time: drawTime(t, "time")},
+		by := rapid.SampledFrom([]string{"", "alice at B", "user:root at A"}).Draw(t, "by")
+		checkBody(t, message.Marker{Reason: rapid.String().Draw(t, "reason"), Time: drawTime(t, "time"), By: by},
 			message.EncodeMarker, message.DecodeMarker)
 	})
 }
@@ -358,6 +359,35 @@ func TestSnapshotFormats(t *testing.T) {
 		}
 		if s, err := message.DecodeSnapshot(data); !errors.Is(err, message.ErrFormat) {
 			t.Errorf("%s is read as %+v, %v", bad, s, err)
+		}
+	}
+}
+
+// TestMarkerFormats keeps the bytes of both versions: one of whom it is not known who ended
+// the instance is as version 1 wrote it.
+func TestMarkerFormats(t *testing.T) {
+	at := message.Marker{Reason: "e", Time: time.Unix(0, 5).UTC()}
+	known := at
+	known.By = "a at B"
+	for want, m := range map[string]message.Marker{"8201a20061650105": at, "8202a30061650105" + "0266612061742042": known} {
+		if got := hex.EncodeToString(message.EncodeMarker(m)); got != want {
+			t.Errorf("encoded %s, want %s", got, want)
+		}
+		data, err := hex.DecodeString(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := message.DecodeMarker(data); err != nil || got != m {
+			t.Errorf("%+v, %v, want %+v", got, err, m)
+		}
+	}
+	for _, bad := range []string{"8201a10266612061742042", "8202a1006165"} { // version 1 with a name, 2 without
+		data, err := hex.DecodeString(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := message.DecodeMarker(data); !errors.Is(err, message.ErrFormat) {
+			t.Errorf("%s is read as %+v, %v", bad, m, err)
 		}
 	}
 }

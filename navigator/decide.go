@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -247,7 +248,7 @@ func (a *Activity) stop(s *State) Effects {
 	at := s.progress()
 	return Effects{Ends: true, Outcome: Outcome{
 		What: Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
-		Reason: "instance terminated by an operator",
+		Reason: "instance terminated by " + cmp.Or(s.StoppedBy, "an operator"), By: s.StoppedBy,
 	}}
 }
 

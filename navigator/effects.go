@@ -66,6 +66,7 @@ type Outcome struct {
 	RC        int64
 	Started   time.Time
 	Reason    string
+	By        string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output    []byte // CBOR
 }
 

@@ -21,6 +21,7 @@ type State struct {
 	Keys       []message.Key // the messages folded: the exact set that a termination removes
 	Consumed   []Resolved    // how each connector message resolved its connectors, for the audit
 	Stopped    bool          // a marker: the instance was terminated by an operator (R16)
+	StoppedBy  string        // who that was, as far as the marker says
 	Record     *message.Record
 	Snapshot   *message.Snapshot
 	Came       time.Time        // the last timer that came: not of a message, and no harm if it is forgotten (R19)
@@ -131,7 +132,7 @@ func (a *Activity) Fold(s *State, m message.Message) error {
 			return refuse("a notice is for sink, not for %s", a.Name)
 		}
 	case message.KindMarker:
-		s.Stopped = true
+		s.Stop(m)
 		return nil // the marker is the instance's, and stays (N7)
 	case message.KindTable:
 		return refuse("a process table is not for an activity")
@@ -140,6 +141,18 @@ func (a *Activity) Fold(s *State, m message.Message) error {
 	}
 	s.seen(m)
 	return nil
+}
+
+// Stop notes the marker of the entry's instance (R16). One that names another origin is not
+// of this instance: who may start the process there has given it the same identifier.
+func (s *State) Stop(marker message.Message) {
+	if s.Origin != "" && marker.Origin != s.Origin {
+		return
+	}
+	s.Stopped = true
+	if m, err := message.DecodeMarker(marker.Body); err == nil {
+		s.StoppedBy = m.By
+	}
 }
 
 // seen notes that m belongs to the set that s is a fold of.

@@ -22,6 +22,7 @@ type verdict struct {
 	m      message.Message
 	drop   bool
 	word   string           // the operator's, for the history
+	by     string           // who that is
 	others []refusedMessage // what is set aside of the same instance
 	done   func(api.DeadDecision, error)
 }
@@ -178,6 +179,7 @@ func (c *core) verdictRecord(v *verdict, s *navigator.State, now time.Time) queu
 	}
 	r := c.audit(v.m.Entry(), s, navigator.Effects{Outcome: o}, now)
 	r.Event, r.Reason = v.event()
+	r.By = v.by
 	return r
 }
 
@@ -185,7 +187,7 @@ func (v *verdict) event() (queue.Event, string) {
 	if !v.drop {
 		return queue.EventRetried, fmt.Sprintf("refused message %d from %s was put into its queue again", v.aside.Number, v.m.Source)
 	}
-	reason := fmt.Sprintf("an operator dropped refused message %d from %s", v.aside.Number, v.m.Source)
+	reason := fmt.Sprintf("refused message %d from %s was dropped", v.aside.Number, v.m.Source)
 	if v.word != "" {
 		reason += ": " + v.word
 	}

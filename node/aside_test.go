@@ -171,7 +171,7 @@ func TestL5DropResolvesTheConnector(t *testing.T) {
 	s.pump()
 	got := w.events("y")
 	if len(got) != 3 || !strings.HasPrefix(got[0], "in-error") || got[2] != "terminated" ||
-		got[1] != "dropped an operator dropped refused message 1 from far: as agreed" {
+		got[1] != "dropped refused message 1 from far was dropped: as agreed" {
 		t.Errorf("history of y: %q", got)
 	}
 	notices := 0
@@ -308,7 +308,7 @@ func TestL5NothingWaitsForIt(t *testing.T) {
 			again.expect(t, "", "there is no refused message 1 here")
 			s.expectAside(t)
 			activity := tc.m(w).Activity
-			if got := w.events(activity); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "dropped an operator dropped refused message 1 from ") {
+			if got := w.events(activity); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "dropped refused message 1 from ") {
 				t.Errorf("history of %s: %q", activity, got)
 			}
 			if name == "no such connector" {

@@ -189,25 +189,28 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	if i < 0 {
 		return api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.process, r.Activity)
 	}
-	q := retryQuestion{Instance: id, Process: g.process, Activity: r.Activity, Output: r.Output}
+	q := retryQuestion{Instance: id, Process: g.process, Activity: r.Activity, Output: r.Output, By: api.OperatorOf(ctx)}
 	host := processtable.NodeID(g.roster[i].Node)
 	if host == n.name {
-		if e := asAPI(n.retryHere(ctx, q)); e != nil {
+		if e := asAPI(n.retryHere(ctx, q, n.commander(ctx))); e != nil {
 			return e
 		}
 		return nil
 	}
-	answers := askAll[retryReport](ctx, n, []processtable.NodeID{host}, askRetry, q)
-	if answers[0].Err != nil {
-		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s hosts %s and is unreachable: %v", host, r.Activity, answers[0].Err)
+	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
+	defer cancel()
+	a, err := askPeer[retryReport](ctx, n, host, askRetry, q)
+	if err != nil {
+		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s hosts %s and is unreachable: %v", host, r.Activity, err)
 	}
-	if e := answers[0].Answer.Error; e != nil {
-		return e
+	if a.Error != nil {
+		return a.Error
 	}
 	return nil
 }
 
-func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
+// retryHere is Retry of an activity that this node hosts, by whom the history is to name.
+func (n *Node) retryHere(ctx context.Context, q retryQuestion, by string) error {
 	id, err := processtable.ParseProcessID(q.Process)
 	if err != nil {
 		return err
@@ -226,8 +229,9 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 			return api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", q.Activity)
 		}
 	}
+	r := retrying{entry: message.Entry{Instance: q.Instance, Activity: a.Name}, output: output, by: by}
 	for {
-		err := t.retry(ctx, a, message.Entry{Instance: q.Instance, Activity: a.Name}, output)
+		err := t.retry(ctx, a, r)
 		switch {
 		case errors.Is(err, navigator.ErrReviewed): // another retry was first
 		case err == nil || errors.Is(err, queue.ErrStopped) || errors.Is(err, ctx.Err()):
@@ -236,41 +240,6 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion) error {
 			return api.Errorf(api.CodeRefused, "see fmqm status", "%v", err)
 		}
 	}
-}
-
-// Terminate puts a marker for the instance at every node of the roster and at its origin
-// (N7). It returns when all of them are durable here or on their way. Where the origin is
-// not known it is refused: the instance's record would stay there for ever.
-func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
-	g, err := n.gather(ctx, id, false)
-	if err != nil {
-		return err
-	}
-	if s := g.status(); s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
-		return api.Errorf(api.CodeRefused, "there is nothing to terminate", "instance %s is %s", id, s.State)
-	}
-	switch {
-	case g.origin == "", g.contested != "":
-		return n.notKnown(g, fmt.Sprintf("where instance %s was started", id), "terminate it at the node where it was started")
-	case !n.hasTable(g.process):
-		return n.notKnown(g, "the table of "+g.process, "terminate it at a node that has one")
-	}
-	process, err := processtable.ParseProcessID(g.process)
-	if err != nil {
-		return asAPI(err)
-	}
-	tx := &queue.Tx{}
-	body := message.EncodeMarker(message.Marker{Reason: "terminated by an operator at " + string(n.name), Time: n.clock.Now()})
-	for _, node := range append(n.others(g.roster, g.origin), n.name) {
-		tx.Put = append(tx.Put, message.Message{Header: message.Header{
-			Queue:    message.Queue{Process: process, Node: node},
-			Instance: id, Origin: processtable.NodeID(g.origin), Kind: message.KindMarker, Lane: message.LaneControl,
-		}, Body: body})
-	}
-	if e := asAPI(n.commit(ctx, tx)); e != nil {
-		return e
-	}
-	return nil
 }
 
 // hasTable: what other nodes say of a process is held against its table here. Where there

@@ -139,7 +139,7 @@ func (c *core) fail(err error) {
 func (c *core) deliver(d queue.Delivery, now time.Time) {
 	for _, m := range d.Messages {
 		if m.Kind == message.KindMarker {
-			c.stopInstance(m.Instance, now)
+			c.stopInstance(m, now)
 			return
 		}
 	}
@@ -229,7 +229,10 @@ func (c *core) load(d queue.Delivery, now time.Time) {
 		c.fail(err)
 		return
 	}
-	e.State.Stopped = marker != nil
+	if marker != nil {
+		e.State.Origin = startedAt(messages)
+		e.State.Stop(*marker)
+	}
 	e.State.Came = d.Due
 	c.table.Add(e)
 	c.fold(e, messages, now)
@@ -244,6 +247,16 @@ func (c *core) unfounded(key message.Entry, messages []message.Message) string {
 	for i := range messages {
 		if origin := messages[i].Origin; origin != "" && !c.process.Table.MayStart(origin) {
 			return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", origin, c.id())
+		}
+	}
+	return ""
+}
+
+// startedAt is where the instance of an entry's messages was started.
+func startedAt(messages []message.Message) processtable.NodeID {
+	for i := range messages {
+		if origin := messages[i].Origin; origin != "" {
+			return origin
 		}
 	}
 	return ""

@@ -275,7 +275,7 @@ func TestATransactionThatIsTooLarge(t *testing.T) {
 	s.pump()
 	w.expect(t, "x", "in error: transaction too large: 3000000 bytes of records of at most 2500000", "y", "inactive")
 	done := errors.New("not done")
-	s.core.retry(w.entry("x"), nil, nil, func(err error) { done = err }, w.now)
+	s.core.retry(retrying{entry: w.entry("x"), done: func(err error) { done = err }}, w.now)
 	s.perform()
 	s.pump()
 	w.expect(t, "x", "terminated", "y", "running")
@@ -339,7 +339,7 @@ func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 		"x": "retry x: it is not in error", "y": "retry y: it does not run at A", "sink": "retry sink: it is not in error",
 	} {
 		var got error
-		s.core.retry(w.entry(activity), nil, nil, func(err error) { got = err }, w.now)
+		s.core.retry(retrying{entry: w.entry(activity), done: func(err error) { got = err }}, w.now)
 		if got == nil || got.Error() != want {
 			t.Errorf("%v, want %s", got, want)
 		}

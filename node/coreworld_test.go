@@ -414,7 +414,7 @@ func (w *world) meddle() {
 	if w.rand.IntN(2) == 0 {
 		output = container.New(row.Output)
 	}
-	s.core.retry(e, output, nil, func(error) {}, w.now)
+	s.core.retry(retrying{entry: e, output: output, done: func(error) {}}, w.now)
 	s.perform()
 }
 

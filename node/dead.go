@@ -127,7 +127,11 @@ func (n *Node) body(m message.Message) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(map[string]any{"reason": marker.Reason, "time": marker.Time})
+		shown := map[string]any{"reason": marker.Reason, "time": marker.Time}
+		if marker.By != "" {
+			shown["by"] = marker.By
+		}
+		return json.Marshal(shown)
 	case message.KindConnector:
 		return n.values(m)
 	case message.KindRecord, message.KindSnapshot, message.KindTable:
@@ -170,13 +174,13 @@ func (n *Node) values(m message.Message) (json.RawMessage, error) {
 
 // RetryDead delivers a message that was set aside once more.
 func (n *Node) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
-	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}})
+	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, by: n.commander(ctx)})
 }
 
 // DropDead lets go of a message that was set aside: what it would have resolved is FALSE
 // or without data, by a message of the operator's (L5).
 func (n *Node) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
-	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, drop: true, word: r.Reason})
+	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, drop: true, word: r.Reason, by: n.commander(ctx)})
 }
 
 // decide makes an operator's word come true, and says in the log that it did.
@@ -185,7 +189,7 @@ func (n *Node) decide(ctx context.Context, v *verdict) (api.DeadDecision, error)
 	if err != nil {
 		return d, asAPI(err)
 	}
-	n.log.Info().Uint64("number", d.Number).Str("done", string(d.Done)).Str("was", v.aside.Reason).Str("word", v.word).
+	n.log.Info().Str("by", v.by).Uint64("number", d.Number).Str("done", string(d.Done)).Str("was", v.aside.Reason).Str("word", v.word).
 		Msg("operator decided about a refused message")
 	return d, nil
 }
@@ -200,7 +204,11 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 	if v.m.Kind == message.KindTable {
 		return n.tableAgain(ctx, v)
 	}
-	if reason := n.misplaced(v); reason != "" {
+	reason, err := n.misplaced(v)
+	if err != nil {
+		return d, err
+	}
+	if reason != "" {
 		return n.givenUp(ctx, v, reason)
 	}
 	t := n.thread(v.m.Queue.Process)
@@ -224,17 +232,17 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 
 // misplaced says why the message cannot be for here, or from where it came; what the
 // process thread has set aside had passed that.
-func (n *Node) misplaced(v *verdict) string {
+func (n *Node) misplaced(v *verdict) (string, error) {
 	if v.aside.Peer != "" {
 		return n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
 	}
 	switch {
 	case v.m.Queue.Node != n.name:
-		return fmt.Sprintf("it is for node %s, and this is %s", v.m.Queue.Node, n.name)
+		return fmt.Sprintf("it is for node %s, and this is %s", v.m.Queue.Node, n.name), nil
 	case v.m.Kind == message.KindRecord, v.m.Kind == message.KindSnapshot: // a process thread sets aside none
-		return "a message of this kind never leaves its node"
+		return "a message of this kind never leaves its node", nil
 	}
-	return ""
+	return "", nil
 }
 
 // givenUp: nothing can come of the message. A retry is refused; dropped, it is removed.
@@ -273,7 +281,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 	if v.m.Activity != "" && v.m.Instance != (message.InstanceID{}) {
 		tx.Audit = []queue.AuditRecord{{
 			Time: n.clock.Now(), Clock: message.Next(v.m.Clock), Process: v.m.Queue.Process, Definition: v.m.Definition,
-			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason,
+			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason, By: v.by,
 		}}
 	}
 	err := n.commit(ctx, tx)

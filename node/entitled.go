@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"fmqm/api"
@@ -38,7 +39,11 @@ func (n *Node) retryFor(ctx context.Context, peer processtable.NodeID, q retryQu
 	if !n.concernsText(peer, q.Process) {
 		return noTableHere(q.Process, n.name)
 	}
-	return n.retryHere(ctx, q)
+	o := order{peer: peer, operator: q.By, command: "retry", what: fmt.Sprintf("activity %s of instance %s", q.Activity, q.Instance)}
+	if err := n.obey(&o); err != nil {
+		return err
+	}
+	return n.retryHere(ctx, q, o.by())
 }
 
 func noTableHere(process string, node processtable.NodeID) error {
@@ -68,7 +73,13 @@ func (n *Node) rebuildFor(ctx context.Context, asker processtable.NodeID, q rebu
 	if asker == peer || !slices.ContainsFunc(n.threadsAt(peer), func(t *thread) bool { return t.core.process.Table.HasPart(asker) }) {
 		return api.Rebuild{}, api.Errorf(api.CodeNotFound, "ask at "+string(n.name)+" itself", "%s has no peer %s that %s has to do with", n.name, q.Peer, asker)
 	}
-	b, err := n.rebuildHere(ctx, api.RebuildRequest{Peer: q.Peer, Do: q.Do})
+	o := order{peer: asker, operator: q.By, command: "rebuild", what: "peer " + q.Peer}
+	if q.Do { // a plan changes nothing
+		if err := n.obey(&o); err != nil {
+			return api.Rebuild{}, err
+		}
+	}
+	b, err := n.rebuildHere(ctx, api.RebuildRequest{Peer: q.Peer, Do: q.Do}, o.by())
 	foreign := func(process string) bool { return !n.concernsText(asker, process) }
 	b.Lacks = slices.DeleteFunc(b.Lacks, foreign)
 	b.Unknown = slices.DeleteFunc(b.Unknown, func(i api.UnknownInstance) bool { return foreign(i.Process) })

@@ -114,6 +114,7 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 	if !lacks("B") || lacks("C") {
 		t.Errorf("lacks the table, for B: %t, for C: %t", lacks("B"), lacks("C"))
 	}
+	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
 	if got := w.asked("B", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); !strings.Contains(got, "no table of secret@1 at A") {
 		t.Errorf("B's retry: %s", got)
 	}
@@ -148,6 +149,7 @@ func TestWhoBringsATableLearnsWhetherItIsTaken(t *testing.T) {
 // has to do with it.
 func TestRebuildForAPeer(t *testing.T) {
 	w, _, _ := secretWorld(t)
+	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
 	for _, tc := range []struct {
 		asker, peer string
 		want        string

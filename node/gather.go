@@ -46,6 +46,7 @@ type instanceReport struct {
 	Roster     []api.Place        `json:"roster,omitempty"`
 	State      api.InstanceState  `json:"state,omitempty"` // of the origin: running, finished, terminated
 	Key        string             `json:"key,omitempty"`   // of the origin
+	By         string             `json:"by,omitempty"`    // of the origin: who has terminated it
 	Started    time.Time          `json:"started,omitzero"`
 	Ended      time.Time          `json:"ended,omitzero"`
 	Output     json.RawMessage    `json:"output,omitempty"`
@@ -105,6 +106,7 @@ type retryQuestion struct {
 	Process  string             `json:"process"`
 	Activity string             `json:"activity"`
 	Output   json.RawMessage    `json:"output,omitempty"`
+	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it; empty: nobody, or an older node asks
 }
 
 // retryReport carries the error, if there was one: a query's own error means that the
@@ -134,6 +136,14 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	case askRetry:
 		return answer(body, func(q retryQuestion) (retryReport, error) {
 			return retryReport{Error: asAPI(n.retryFor(ctx, peer, q))}, nil
+		})
+	case askEnd:
+		return answer(body, func(q endQuestion) (endReport, error) {
+			return endReport{Error: asAPI(n.sayEnd(ctx, peer, q))}, nil
+		})
+	case askTerminate:
+		return answer(body, func(q terminateQuestion) (terminateReport, error) {
+			return terminateReport{Error: asAPI(n.terminateFor(ctx, peer, q))}, nil
 		})
 	}
 	return nil, fmt.Errorf("unknown kind of question %q: upgrade this node", kind)

@@ -125,7 +125,7 @@ var apiEvent = map[queue.Event]api.Event{
 func eventFrom(node processtable.NodeID, r queue.AuditRecord) api.HistoryEvent {
 	e := api.HistoryEvent{
 		Clock: r.Clock, Time: r.Time, Node: string(node), Activity: string(r.Activity), Event: apiEvent[r.Event],
-		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason,
+		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason, By: r.By,
 	}
 	switch r.Event {
 	case queue.EventFailed, queue.EventInError:

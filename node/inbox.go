@@ -143,7 +143,11 @@ func (a *acceptance) aside(encoded []byte, reason string) {
 
 // judge puts a message, stores a table, or sets aside what cannot be for here.
 func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte) error {
-	if reason := a.node.misdirected(a.peer, lane, &m); reason != "" {
+	reason, err := a.node.misdirected(a.peer, lane, &m)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
 		a.aside(encoded, reason)
 		return nil
 	}
@@ -189,15 +193,24 @@ func (a *acceptance) table(m message.Message, encoded []byte) error {
 
 // misdirected says why a message that came from peer in a lane cannot be for this node
 // (invariant 11), or nothing.
-func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *message.Message) string {
+func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *message.Message) (string, error) {
 	if reason := impossible(n.name, lane, &m.Header); reason != "" {
-		return reason
+		return reason, nil
 	}
 	if m.Kind == message.KindTable {
-		return "" // who defined it is what counts, and not who brings it
+		return "", nil // who defined it is what counts, and not who brings it
 	}
 	if t := n.thread(m.Queue.Process); t != nil {
-		return admit(peer, t.core.process, &m.Header)
+		return n.inadmissible(peer, t.core.process, m)
 	}
-	return "" // it waits for its table
+	return "", nil // it waits for its table
+}
+
+// inadmissible says why peer may not send a message of a process of which the table is
+// here, or nothing.
+func (n *Node) inadmissible(peer processtable.NodeID, p *navigator.Process, m *message.Message) (string, error) {
+	if reason := admit(peer, p, &m.Header); reason != "" {
+		return reason, nil
+	}
+	return n.usurped(peer, m)
 }

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"fmqm/container"
-	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -54,20 +52,20 @@ func (t *thread) echo(ctx context.Context, run *invocation) {
 
 // retry is an operator's retry: what it would evaluate is asked for, evaluated here, and
 // handed to it. ErrReviewed: it would evaluate something else by now.
-func (t *thread) retry(ctx context.Context, a *navigator.Activity, key message.Entry, output *container.Struct) error {
-	var judged *navigator.Result
+func (t *thread) retry(ctx context.Context, a *navigator.Activity, r retrying) error {
 	var refused error
-	if err := t.ask(ctx, func(now time.Time) { judged, refused = t.core.review(key, output, now) }); err != nil || refused != nil {
+	if err := t.ask(ctx, func(now time.Time) { r.judged, refused = t.core.review(r.entry, r.output, now) }); err != nil || refused != nil {
 		return errors.Join(err, refused)
 	}
-	if judged != nil {
+	if r.judged != nil {
 		var err error
-		if judged.Judged, err = t.node.judge(ctx, a, *judged); err != nil {
+		if r.judged.Judged, err = t.node.judge(ctx, a, *r.judged); err != nil {
 			return err
 		}
 	}
 	done := make(chan error, 1)
-	t.post(func(now time.Time) { t.core.retry(key, output, judged, func(err error) { done <- err }, now) })
+	r.done = func(err error) { done <- err }
+	t.post(func(now time.Time) { t.core.retry(r, now) })
 	select {
 	case err := <-done:
 		return err

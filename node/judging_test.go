@@ -168,7 +168,7 @@ control:
 				}
 				retried := make(chan error, 1)
 				go func() {
-					retried <- s.node.retryHere(t.Context(), retryQuestion{Instance: instanceOf(1), Process: "p@1", Activity: "x", Output: json.RawMessage(c.output)})
+					retried <- s.node.retryHere(t.Context(), retryQuestion{Instance: instanceOf(1), Process: "p@1", Activity: "x", Output: json.RawMessage(c.output)}, "alice at A")
 				}()
 				synctest.Wait()
 				s.rest()

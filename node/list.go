@@ -273,7 +273,7 @@ func (n *Node) listed(started queue.AuditRecord, ended *queue.AuditRecord) api.I
 // listRunning adds what the origin's queue says of an instance that has not ended: an
 // operator's marker, and which activities told of an error.
 func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
-	if marker, err := n.queue.Marker(started.Process, started.Instance); err == nil && marker != nil {
+	if marker, err := n.queue.Marker(started.Process, started.Instance); err == nil && marker != nil && marker.Origin == n.name {
 		i.State = api.InstanceTerminated
 		return
 	}

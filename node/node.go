@@ -40,6 +40,7 @@ type Options struct {
 	Limits       Limits
 	Disk         Disk // nil: room is never low
 	Definers     Definers
+	Remote       []RemoteOperator // whose requests over links are taken; nil: nobody's
 
 	// Broker, if not nil, tells of the access to the broker; one without an address is none.
 	// It must not block for long.
@@ -101,6 +102,7 @@ type Node struct {
 	programs atomic.Pointer[program.Registry]
 	limits   atomic.Pointer[Limits]
 	definers atomic.Pointer[Definers]
+	remote   atomic.Pointer[[]RemoteOperator]
 	running  context.Context // ends when programs are to end
 	kill     context.CancelFunc
 	begins   context.Context // ends when no program is to begin any more
@@ -158,6 +160,7 @@ func Open(o Options) (*Node, error) {
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
 	n.definers.Store(&o.Definers)
+	n.remote.Store(&o.Remote)
 	n.slots = newSlots(n.concurrency)
 	if err := errors.Join(manager.ParkOld(), n.loadLosses(), n.loadTables()); err != nil {
 		return nil, errors.Join(err, manager.Close(context.Background()))

@@ -128,22 +128,45 @@ func (c *core) review(key message.Entry, output *container.Struct, now time.Time
 	return r, nil
 }
 
-// retry is the operator's hand on an activity in error. output may be nil; judged is what
-// review gave, with its judgement. done is called once, on the thread.
-func (c *core) retry(key message.Entry, output *container.Struct, judged *navigator.Result, done func(error), now time.Time) {
+// retrying is the operator's hand on an activity in error.
+type retrying struct {
+	entry  message.Entry
+	output *container.Struct // instead of what its program would give; nil: the program runs again
+	judged *navigator.Result // what review gave, with its judgement
+	by     string            // who, for the history
+	done   func(error)       // called once, on the thread
+}
+
+const byHand = "its output was given by hand"
+
+// outcome is the line of history about an operator's hand.
+func (r *retrying) outcome(after navigator.Outcome) navigator.Outcome {
+	o := navigator.Outcome{What: navigator.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: r.by}
+	if r.output != nil {
+		o.Reason = byHand
+	}
+	return o
+}
+
+// retry lets an activity in error go on.
+func (c *core) retry(r retrying, now time.Time) {
+	key, done := r.entry, r.done
 	e, err := c.retryable(key, now)
 	if err != nil {
 		done(err)
 		return
 	}
-	effects, err := e.Activity.Resume(e.State, output, judged, now)
+	effects, err := e.Activity.Resume(e.State, r.output, r.judged, now)
 	if err != nil {
 		done(err)
 		return
 	}
 	s := c.settlement(e)
+	retried := r.outcome(effects.Outcome)
+	if what := effects.Outcome.What; what == navigator.Retried || what == navigator.Terminated && r.output != nil {
+		effects.Outcome.By, effects.Outcome.Reason = retried.By, retried.Reason
+	}
 	if effects.Outcome.What != navigator.Retried { // what the retry led to comes after it
-		retried := navigator.Outcome{What: navigator.Retried, Clock: effects.Outcome.Clock, Iteration: effects.Outcome.Iteration, Run: effects.Outcome.Run}
 		s.tx.Audit = append(s.tx.Audit, c.audit(key, e.State, navigator.Effects{Outcome: retried}, now))
 	}
 	c.addEntry(s, e, e.State, e.State.Keys, effects, now)
@@ -157,8 +180,8 @@ func (c *core) retry(key message.Entry, output *container.Struct, judged *naviga
 
 // stopInstance ends every entry of a terminated instance (N7). The marker is in the
 // store: what arrives later finds it there.
-func (c *core) stopInstance(instance message.InstanceID, now time.Time) {
-	stored, err := c.store.BrowseInstance(c.id(), instance)
+func (c *core) stopInstance(marker message.Message, now time.Time) {
+	stored, err := c.store.BrowseInstance(c.id(), marker.Instance)
 	if err != nil {
 		c.fail(err)
 		return
@@ -175,7 +198,7 @@ func (c *core) stopInstance(instance message.InstanceID, now time.Time) {
 			c.arrive(queue.Delivery{Entry: key}, now)
 			continue // it finds the marker itself
 		}
-		e.State.Stopped = true
+		e.State.Stop(marker)
 		c.consider(e, now)
 	}
 }

@@ -75,7 +75,9 @@ func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *q
 		reason = n.unproved(p, &m)
 	default:
 		if reason = impossible(n.name, m.Lane, &m.Header); reason == "" {
-			reason = admit(w.Peer, p, &m.Header)
+			if reason, err = n.inadmissible(w.Peer, p, &m); err != nil {
+				return err
+			}
 		}
 	}
 	if reason == "" {

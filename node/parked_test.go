@@ -242,6 +242,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	marker := w.connector()
 	marker.Kind, marker.Activity, marker.Source, marker.Control, marker.Data, marker.Body = message.KindMarker, "", "", 0, 0, nil
 	marker.Lane = message.LaneControl
+	marker.Origin = "C" // whoever started an instance ends it
 	expedited := w.from("C")
 	expedited.lane = message.LaneControl
 

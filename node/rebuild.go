@@ -41,7 +41,7 @@ type rebuilds struct {
 
 // Rebuild plans, or begins and follows, the rebuilding of a peer.
 func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest) (api.RebuildAnswer, error) {
-	own, err := n.rebuildHere(ctx, r)
+	own, err := n.rebuildHere(ctx, r, n.commander(ctx))
 	if !r.All {
 		if err != nil {
 			return api.RebuildAnswer{}, asAPI(err)
@@ -69,7 +69,7 @@ func (n *Node) rebuildThere(ctx context.Context, r api.RebuildRequest) []api.Reb
 		if string(peer) == r.Peer || l == nil {
 			continue
 		}
-		answer, err := ask[rebuildReport](ctx, l, askRebuild, rebuildQuestion{Peer: r.Peer, Do: r.Do})
+		answer, err := ask[rebuildReport](ctx, l, askRebuild, rebuildQuestion{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
 		switch {
 		case err != nil:
 			answer.Rebuild = api.Rebuild{Node: string(peer), Peer: r.Peer, Reason: "no answer: " + err.Error()}
@@ -81,8 +81,8 @@ func (n *Node) rebuildThere(ctx context.Context, r api.RebuildRequest) []api.Reb
 	return all
 }
 
-// rebuildHere is Rebuild of what this node itself sends.
-func (n *Node) rebuildHere(ctx context.Context, r api.RebuildRequest) (api.Rebuild, error) {
+// rebuildHere is Rebuild of what this node itself sends; by is who wants it.
+func (n *Node) rebuildHere(ctx context.Context, r api.RebuildRequest, by string) (api.Rebuild, error) {
 	peer := processtable.NodeID(r.Peer)
 	l := n.Link(peer)
 	switch {
@@ -102,11 +102,11 @@ func (n *Node) rebuildHere(ctx context.Context, r api.RebuildRequest) (api.Rebui
 	case fresh && !r.Do:
 		return n.rebuildReport(ctx, queue.Rebuild{Peer: peer, Incarnation: presented}, nil)
 	case fresh:
-		mark = queue.Rebuild{Peer: peer, Incarnation: presented, Stage: queue.StageDecided, Highest: mark.Highest}
+		mark = queue.Rebuild{Peer: peer, Incarnation: presented, Stage: queue.StageDecided, By: by, Highest: mark.Highest}
 	case !begun || mark.Stage == queue.StageDone && mark.Incarnation != known:
 		return api.Rebuild{}, notStopped(l.Status())
 	case r.Do && mark.Stage == queue.StageDone:
-		mark = queue.Rebuild{Peer: peer, Incarnation: known, Stage: queue.StageDecided, Floor: mark.Floor, Highest: mark.Highest}
+		mark = queue.Rebuild{Peer: peer, Incarnation: known, Stage: queue.StageDecided, By: by, Floor: mark.Floor, Highest: mark.Highest}
 	}
 	if r.Do && mark.Stage == queue.StageDecided {
 		if err := n.beginRebuild(ctx, mark); err != nil {
@@ -146,7 +146,7 @@ func (n *Node) beginRebuild(ctx context.Context, mark queue.Rebuild) error {
 		return err
 	}
 	n.losses.Store(true)
-	n.log.Info().Str("peer", string(mark.Peer)).Stringer("store", mark.Incarnation).Msg("operator ordered a rebuild of the peer")
+	n.log.Info().Str("by", mark.By).Str("peer", string(mark.Peer)).Stringer("store", mark.Incarnation).Msg("operator ordered a rebuild of the peer")
 	n.rebuilds.run(n, mark)
 	return nil
 }
@@ -195,7 +195,7 @@ func (n *Node) rebuilding(peer processtable.NodeID) *rebuilding {
 func (n *Node) rebuildReport(ctx context.Context, mark queue.Rebuild, run *rebuilding) (api.Rebuild, error) {
 	b := api.Rebuild{
 		Node: string(n.name), Peer: string(mark.Peer), Store: hex.EncodeToString(mark.Incarnation[:]),
-		Restored: mark.Restored, Messages: mark.Messages, Instances: mark.Instances,
+		Restored: mark.Restored, Messages: mark.Messages, Instances: mark.Instances, By: mark.By,
 	}
 	switch mark.Stage {
 	case queue.StageDecided, queue.StageSending:

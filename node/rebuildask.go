@@ -52,6 +52,7 @@ type standing struct {
 type rebuildQuestion struct {
 	Peer string `json:"peer"`
 	Do   bool   `json:"do,omitempty"`
+	By   string `json:"by,omitempty"` // the operator, as the asking node has proved it
 }
 
 type rebuildReport struct {

@@ -196,12 +196,15 @@ func (r *rebuilding) send(ctx context.Context) error {
 // sendInstance puts what one instance was sent, from the mark's place on, in as many
 // transactions as it needs.
 func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
-	if o.removed != nil {
+	if o.removed != nil || o.over {
+		if err := r.node.letEnd(ctx, endQuestion{Instance: o.instance, Process: o.process.String(), Node: string(r.peer)}, o.origin); err != nil {
+			return err
+		}
 		mark := r.mark
 		mark.After, mark.Part = o.instance, 0
 		mark.Messages++
 		mark.Instances++
-		return r.commit(&queue.Tx{Put: []message.Message{*o.marker}}, mark)
+		return r.commit(&queue.Tx{}, mark)
 	}
 	part := uint64(0)
 	if r.mark.After == o.instance {
@@ -233,9 +236,6 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 			}
 			size += len(m.Body)
 			tx.Put = append(tx.Put, m)
-		}
-		if part == uint64(len(o.spoken)) && o.marker != nil {
-			tx.Put = append(tx.Put, *o.marker)
 		}
 		mark.Messages += uint64(len(tx.Put))
 		mark.After, mark.Part = o.instance, part

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	"fmqm/link"
 	"fmqm/message"
@@ -26,8 +25,8 @@ type owed struct {
 	origin   processtable.NodeID
 	thread   *thread
 	spoken   []navigator.Spoken
-	marker   *message.Message // of an operator's terminate, for the peer
-	removed  *queue.Removed   // the instance had ended, and retention has removed what was sent of it
+	over     bool           // an operator has terminated it: its origin sends the peer a marker again
+	removed  *queue.Removed // the instance had ended, and retention has removed what was sent of it
 	send     bool
 	stale    bool // the peer has the instance, started there, as one that has not ended
 	unknown  bool // it was started at the peer, which does not know it
@@ -64,9 +63,11 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			continue
 		}
 		if o.spoken = s.spoken(history, upto); len(o.spoken) > 0 {
-			if err := s.addMarker(&o); err != nil {
+			marker, err := s.node.queue.Marker(o.process, o.instance)
+			if err != nil {
 				return nil, err
 			}
+			o.over = marker != nil && marker.Origin == o.origin
 		}
 		if len(o.spoken) > 0 || all && o.origin == s.peer {
 			found = append(found, o)
@@ -77,21 +78,11 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 
 // forgotten gives what is left of an instance whose audit retention has removed, if the peer
 // may have a part in it. Of what was sent there nothing can be sent again. The instance has
-// ended: where something of it is under way at the peer, a marker ends that (N7).
+// ended: where something of it is under way at the peer, a marker of its origin ends that (N7).
 func (s *survey) forgotten(r queue.Removed) (owed, bool) {
 	o := owed{instance: r.Instance, process: r.Process, origin: r.Origin, thread: s.node.thread(r.Process), removed: &r}
 	if o.thread == nil || o.origin != s.peer && !o.thread.core.process.Table.HasPart(s.peer) {
 		return o, false
-	}
-	o.marker = &message.Message{
-		Header: message.Header{
-			Queue:    message.Queue{Process: r.Process, Node: s.peer},
-			Instance: r.Instance, Origin: r.Origin, Kind: message.KindMarker, Lane: message.LaneControl,
-		},
-		Body: message.EncodeMarker(message.Marker{
-			Reason: fmt.Sprintf("the instance had ended; retention removed its audit at %s on %s, so it cannot be sent again", s.node.name, day(r.Time)),
-			Time:   r.Time,
-		}),
 	}
 	return o, true
 }
@@ -136,18 +127,6 @@ func (s *survey) spoken(history []queue.AuditRecord, upto [link.Lanes]queue.Posi
 	return all
 }
 
-// addMarker adds an operator's terminate, which every node of the roster has got (N7).
-func (s *survey) addMarker(o *owed) error {
-	m, err := s.node.queue.Marker(o.process, o.instance)
-	if m == nil || err != nil {
-		return err
-	}
-	again := *m
-	again.Queue.Node = s.peer
-	o.marker = &again
-	return nil
-}
-
 // judge decides which of what was sent is sent again: what belongs to an instance that
 // has not ended, or of which something waits at the peer. An instance that was started at
 // the peer has to be known there: without its record it could never end.
@@ -185,6 +164,9 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 			continue
 		}
 		o.send = len(o.spoken) > 0 && !o.unknown && (!at.Ended || open)
+		if o.over { // what the peer had is not needed any more, and who ended it has to say so
+			o.send = o.send && o.origin != s.peer && (asked || s.planned)
+		}
 	}
 	return nil
 }

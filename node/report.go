@@ -64,7 +64,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 		ended[record.Activity] = record
 	}
 	lives := inspect(t.core.process, v.Messages, run, n.clock.Now())
-	n.reportInstance(&r, t, ended, v.Marker != nil)
+	n.reportInstance(&r, t, ended, v.Marker)
 	n.reportActivities(&r, t, ended, lives)
 	r.Heard = heardFrom(t.core.process.Table, ended, lives)
 	return r, nil
@@ -172,7 +172,7 @@ func rosterOf(t *processtable.Table) []api.Place {
 }
 
 // reportInstance adds what only the origin knows.
-func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, marked bool) {
+func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, marker *message.Message) {
 	start, ok := ended[processtable.Source]
 	if !ok {
 		return
@@ -180,14 +180,17 @@ func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtab
 	r.State, r.Key, r.Started = api.InstanceRunning, start.Reason, start.Time
 	end, ok := ended[processtable.Sink]
 	if !ok {
-		if marked {
+		if marker != nil && marker.Origin == n.name {
 			r.State = api.InstanceTerminated // its entries are being ended
+			if m, err := message.DecodeMarker(marker.Body); err == nil {
+				r.By = m.By
+			}
 		}
 		return
 	}
 	r.Ended, r.State = end.Time, api.InstanceFinished
 	if end.Event == queue.EventStopped {
-		r.State = api.InstanceTerminated
+		r.State, r.By = api.InstanceTerminated, end.By
 		return
 	}
 	r.Output = asJSON(t.core.process.Table.Output, end.Output)
@@ -256,10 +259,13 @@ func (n *Node) endedActivity(a *processtable.Activity, record queue.AuditRecord)
 		out.State = api.ActivitySkipped
 		return out
 	case queue.EventStopped:
-		out.State, out.Reason = api.ActivityTerminated, record.Reason
+		out.State, out.Reason, out.By = api.ActivityTerminated, record.Reason, record.By
 		return out
 	default:
 		out.State = api.ActivityTerminated
+	}
+	if record.By != "" {
+		out.Reason, out.By = record.Reason+" by "+record.By, record.By
 	}
 	rc := record.RC
 	out.RC, out.Iterations = &rc, record.Iteration

@@ -396,7 +396,7 @@ func (c *core) audit(key message.Entry, s *navigator.State, effects navigator.Ef
 		Time: now, Clock: o.Clock, Process: c.id(), Definition: c.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, Output: o.Output,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output,
 	}
 	if o.What == navigator.Terminated {
 		switch key.Activity {

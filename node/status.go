@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,7 +158,7 @@ func (g *gathered) status() api.Status {
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
 	if s.State == api.InstanceTerminated {
-		s.Reason = "terminated by an operator"
+		s.Reason, s.By = "terminated by "+cmp.Or(origin.By, "an operator"), origin.By
 	}
 	if s.State == api.InstanceRunning && s.InError > 0 && !g.canGoOn(s.Activities) {
 		s.State = api.InstanceInError

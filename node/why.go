@@ -17,7 +17,7 @@ func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error
 		return api.WhyAnswer{}, err
 	}
 	s := g.status()
-	a := api.WhyAnswer{Instance: id, Process: g.process, State: s.State, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks, More: s.More}
+	a := api.WhyAnswer{Instance: id, Process: g.process, State: s.State, Reason: s.Reason, By: s.By, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks, More: s.More}
 	if s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
 		return a, nil
 	}

@@ -43,6 +43,7 @@ type AuditRecord struct {
 	RC         int64
 	Started    time.Time // zero if it did not run
 	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped; of EventStarted the key
+	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, and of EventTerminated with an output given by hand
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -69,6 +70,7 @@ func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.B = cbor.AppendUint(w.B, uint64(s.Data))
 		w.B = cbor.AppendUint(w.B, uint64(s.Lane))
 	}
+	w.Text(19, a.By)
 	return w.B
 }
 
@@ -92,6 +94,8 @@ func validateAudit(a *AuditRecord) error {
 		return fmt.Errorf("audit record of unknown event %d", a.Event)
 	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions:
 		return fmt.Errorf("audit record with more than %d messages", maxMentions)
+	case len(a.By) > message.MaxBy || !utf8.ValidString(a.By):
+		return errors.New("audit record by a name that is too long or no text")
 	case len(a.Output) > container.MaxEncoded:
 		return fmt.Errorf("audit record with an output of %d bytes of at most %d", len(a.Output), container.MaxEncoded)
 	}
@@ -164,6 +168,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		for i := range a.Sent {
 			decodeSent(&a.Sent[i], f.Reader)
 		}
+	case 19:
+		a.By = f.Text(message.MaxBy)
 	default:
 		f.Unknown()
 	}

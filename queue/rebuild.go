@@ -42,6 +42,7 @@ type Rebuild struct {
 	Part      uint64
 	Messages  uint64 // put so far
 	Instances uint64 // of these
+	By        string // who has decided it, as "alice at B"; not known of what an older version wrote
 }
 
 func rebuildKey(peer processtable.NodeID) []byte {
@@ -69,6 +70,7 @@ func (b *builder) rebuild(r *Rebuild) {
 	w.Uint(8, r.Part)
 	w.Uint(9, r.Messages)
 	w.Uint(10, r.Instances)
+	w.Text(11, r.By)
 	key := rebuildKey(r.Peer)
 	b.op(key, newRecord(key, w.B...))
 }
@@ -132,6 +134,8 @@ func readRebuild(key, value []byte) (r Rebuild, err error) {
 			r.Messages = f.Uint(limit)
 		case 10:
 			r.Instances = f.Uint(limit)
+		case 11:
+			r.By = f.Text(message.MaxBy)
 		default:
 			f.Unknown()
 		}

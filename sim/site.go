@@ -41,8 +41,8 @@ func (s *Site) Open(after int, applied bool) error {
 	n, err := node.Open(node.Options{
 		Name: s.Name, Engine: l.view, Registry: s.network.options.Registry(string(s.Name)), Peers: s.peers(link.RouteDirect, link.RouteAMQP),
 		Log: s.network.options.Log, Clock: s.network.clock,
-		CacheEntries: s.network.options.CacheEntries,
-		Observe:      func(r queue.AuditRecord) { s.network.Play.record(string(s.Name), r) },
+		CacheEntries: s.network.options.CacheEntries, Remote: []node.RemoteOperator{{Site: "*"}},
+		Observe: func(r queue.AuditRecord) { s.network.Play.record(string(s.Name), r) },
 	})
 	if err != nil {
 		l.end()

@@ -82,6 +82,9 @@ func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	if broker.url == "" {
 		b.WriteString("insecure: true   # plain HTTP between the sites of this demo, on this machine\n")
 	}
+	if site != demoSites[0] {
+		fmt.Fprintf(&b, "remote_operators: [{site: %s}]   # who asks there may retry what is in error here\n", demoSites[0])
+	}
 	b.WriteString("links:\n")
 	if broker.url != "" {
 		b.WriteString(broker.yaml())

@@ -51,9 +51,11 @@ type Config struct {
 	// Operators may ask over the network; nil: everybody with an operator's certificate of
 	// the authorities in Identity.
 	Operators []string
-	Programs  map[processtable.ProgramID]program.Spec
-	Limits    Limits
-	Audit     Audit
+	// RemoteOperators are whose requests are taken over links; nil: nobody's.
+	RemoteOperators []RemoteOperator
+	Programs        map[processtable.ProgramID]program.Spec
+	Limits          Limits
+	Audit           Audit
 }
 
 // Limits of sizes, in bytes.

@@ -49,6 +49,9 @@ programs:
   pass: {builtin: echo}
 limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, peer: 512MiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
 audit: {age: 90d, bytes: 10 GiB}
+remote_operators:
+  - {site: B, operators: [alice, ops-*, "user:root"]}
+  - site: branch-*
 `, nil, config.Overrides{})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +87,8 @@ audit: {age: 90d, bytes: 10 GiB}
 		Limits: config.Limits{
 			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Peer: 512 << 20, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
 		},
-		Audit: config.Audit{Age: 90 * 24 * time.Hour, Bytes: 10 << 30},
+		Audit:           config.Audit{Age: 90 * 24 * time.Hour, Bytes: 10 << 30},
+		RemoteOperators: []config.RemoteOperator{{Site: "B", Operators: []string{"alice", "ops-*", "user:root"}}, {Site: "branch-*"}},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -166,7 +170,7 @@ func TestMistakes(t *testing.T) {
 		{"no value", "node:\n", []string{":1:6: no value: write a text, or remove the key"}},
 		{"no single value", node + "data: [x]\n", []string{":2:7: not a single value: write a text"}},
 		{"unknown key", node + "dada: x\n", []string{`:2:1: unknown key "dada": did you mean data?`}},
-		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has audit, data, definers, identity, insecure, limits, links, listen, network, node, old_signatures, operators, programs, socket, store`}},
+		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has audit, data, definers, identity, insecure, limits, links, listen, network, node, old_signatures, operators, programs, remote_operators, socket, store`}},
 		{"twice", node + "data: x\nnode: B\n", []string{":3:1: node is there twice, first in line 1: remove one of the two"}},
 		{"alias", "node: &n A\n", []string{":1:7: anchors, aliases and merge keys are not part of the configuration"}},
 		{"alias of a section", node + "limits: &x {}\n", []string{":2:9: anchors, aliases and merge keys"}},
@@ -246,6 +250,14 @@ func TestMistakes(t *testing.T) {
 		{"certificate without TLS", node + "programs: {p: {http: \"http://127.0.0.1/\", ca: c}}\n", []string{":2:12: program p has a certificate for an address without TLS: write https://"}},
 		{"certificate that is not there", node + "programs: {p: {http: \"https://h/\", certificate: /x/c, key: /x/k}}\n", []string{":2:12: program p: the certificate of the client: open /x/c: no such file or directory: write the names of PEM files"}},
 		{"password in a wrong address", node + "programs: {p: {http: \"ftp://a:b@h/\"}}\n", []string{`:2:22: http: "ftp://xxxxx@h/" is not an address of a web service`}},
+		{"remote operators", node + "remote_operators: B\n", []string{":2:19: remote_operators is not a list: write [{site: NAME, operators: [NAME, ...]}]"}},
+		{"remote operator", node + "remote_operators: [B]\n", []string{":2:20: an entry of remote_operators is not a mapping"}},
+		{"remote operators' key", node + "remote_operators: [{sites: B}]\n", []string{`:2:21: unknown key "sites": did you mean site?`}},
+		{"remote operators of no site", node + "remote_operators: [{operators: [a]}]\n", []string{`:2:20: an entry of remote_operators without a site: write {site: NAME, operators: [NAME, ...]}; site: "*" is every site`}},
+		{"remote operators' site", node + "remote_operators: [{site: b.org}]\n", []string{`:2:27: "b.org" cannot name a site: use letters, digits, _ and -, and * for any characters, as in branch-*`}},
+		{"remote operators of this node", node + "remote_operators: [{site: B}, {site: A}]\n", []string{":2:38: A is this node itself: remove it"}},
+		{"remote operators, none", node + "remote_operators: [{site: B, operators: []}]\n", []string{":2:41: operators is empty: this entry takes nobody: name some, or leave operators out"}},
+		{"remote operator's name", node + "remote_operators: [{site: B, operators: [\"a b\"]}]\n", []string{`:2:42: "a b" cannot name an operator: use letters`}},
 		{"limit's key", node + "limits: {containers: 1MiB}\n", []string{`:2:10: unknown key "containers": did you mean container?`}},
 		{"limit's size", node + "limits: {container: 1MB}\n", []string{`:2:21: "1MB" is not a size: write a size such as 512KiB or 1MiB`}},
 		{"limit too high", node + "limits: {container: 2MiB}\n", []string{":2:21: 2MiB is out of range: write a size from 1KiB to 1MiB"}},

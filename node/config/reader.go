@@ -32,6 +32,7 @@ type reader struct {
 	operatorsAt            *yaml.Node
 	oldSignatures          *yaml.Node
 	networkSaid            bool
+	remotes                []*yaml.Node // sites of remote_operators
 }
 
 func splitLines(text []byte) []string {
@@ -83,6 +84,8 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &c.OldSignatures)
 		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
+
+		"remote_operators": func(_, v *yaml.Node) { r.remoteOperators(v, c) },
 	}
 	for _, key := range []string{"node", "data", "listen", "socket", "store"} {
 		keys[key] = func(_, v *yaml.Node) {

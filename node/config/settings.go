@@ -67,6 +67,7 @@ func (s settings) check(r *reader, c *Config) {
 	if c.OldSignatures && !r.networkSaid {
 		r.add(r.oldSignatures, "old_signatures takes signatures that name no network, and without `network` all are taken", "write `network: NAME`, or remove old_signatures")
 	}
+	r.checkRemotes(c)
 	if r.operatorsAt != nil && !r.hasIdentity {
 		r.add(r.operatorsAt, "operators are known by their certificates, and this node has no authority for them", identityRemedy(c)+", or remove operators")
 	}

@@ -376,13 +376,12 @@ func (i *intruder) asksAboutWhatItHasNoPartIn(wards, stucks message.InstanceID) 
 		kind        string
 		real, other question
 	}{
-		"an instance":           {"instance", question{"instance": wards}, question{"instance": nothing}},
-		"its history":           {"instance", question{"instance": wards, "history": true}, question{"instance": nothing, "history": true}},
-		"a roster":              {"instance", question{"instance": nothing, "process": "ward@1"}, question{"instance": nothing, "process": "ward@2"}},
-		"a table":               {"table", question{"process": "ward@1"}, question{"process": "ward@2"}},
-		"how an instance is":    {"lost", question{"instances": []question{{"instance": wards, "process": "ward@1"}}}, question{"instances": []question{{"instance": nothing, "process": "ward@2"}}}},
-		"a rebuild of B":        {"rebuild", question{"peer": "B"}, question{"peer": "B", "do": false}},
-		"an order to rebuild B": {"rebuild", question{"peer": "B", "do": true}, question{"peer": "B"}},
+		"an instance":        {"instance", question{"instance": wards}, question{"instance": nothing}},
+		"its history":        {"instance", question{"instance": wards, "history": true}, question{"instance": nothing, "history": true}},
+		"a roster":           {"instance", question{"instance": nothing, "process": "ward@1"}, question{"instance": nothing, "process": "ward@2"}},
+		"a table":            {"table", question{"process": "ward@1"}, question{"process": "ward@2"}},
+		"how an instance is": {"lost", question{"instances": []question{{"instance": wards, "process": "ward@1"}}}, question{"instances": []question{{"instance": nothing, "process": "ward@2"}}}},
+		"a rebuild of B":     {"rebuild", question{"peer": "B"}, question{"peer": "B", "do": false}},
 	} {
 		if real, other := i.asks(q.kind, q.real), i.asks(q.kind, q.other); real != other || strings.Contains(real, "ward") {
 			i.t.Errorf("%s: it is told\n%s\nand of what there is not\n%s", what, real, other)
@@ -390,6 +389,12 @@ func (i *intruder) asksAboutWhatItHasNoPartIn(wards, stucks message.InstanceID) 
 	}
 	if got := i.asks("retry", question{"instance": stucks, "process": "stuck@1", "activity": "here"}); !strings.Contains(got, "no table of stuck@1 at A") {
 		i.t.Errorf("it asks for a retry, and is told %s", got)
+	}
+	if got := i.asks("rebuild", question{"peer": "B", "do": true, "by": "alice"}); !strings.Contains(got, "A does not take rebuild from alice at M") {
+		i.t.Errorf("it orders to rebuild B, and is told %s", got)
+	}
+	if got := i.asks("terminate", question{"instance": stucks, "process": "stuck@1", "by": "alice"}); !strings.Contains(got, "no table of stuck@1 at A") {
+		i.t.Errorf("it wants to end an instance, and is told %s", got)
 	}
 	if got := i.asks("rebuild", question{"peer": "M", "do": true}); !strings.Contains(got, "A has no peer M") {
 		i.t.Errorf("it asks to be rebuilt itself, and is told %s", got)

@@ -53,7 +53,7 @@ type site struct {
 func newSite(t *testing.T, dir, name, address, peer, peerAddress string) *site {
 	t.Helper()
 	s := &site{t: t, name: name, dir: filepath.Join(dir, name), died: make(chan struct{})}
-	s.config = fmt.Sprintf("node: %s\ndata: store\nlisten: %s\ninsecure: true\nsocket: sock\nlinks:\n  peers:\n    %s: http://%s\nprograms:\n", name, address, peer, peerAddress)
+	s.config = fmt.Sprintf("node: %s\ndata: store\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: sock\nlinks:\n  peers:\n    %s: http://%s\nprograms:\n", name, address, peer, peerAddress)
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

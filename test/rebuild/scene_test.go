@@ -78,9 +78,12 @@ func newScene(t *testing.T, o options) *scene {
 	return s
 }
 
+// everybody lets whoever asks for a rebuilding at one site ask for it at all.
+const everybody = "remote_operators: [{site: \"*\"}]\n"
+
 // dialAll links all sites directly.
 func dialAll(f *fleet.Fleet, site string) string {
-	return "links:\n" + peersOf(site, func(peer string) string { return "http://" + f.Sites[peer].Listen })
+	return everybody + "links:\n" + peersOf(site, func(peer string) string { return "http://" + f.Sites[peer].Listen })
 }
 
 // throughBroker links all sites through a virtual host of the broker that all tests share.
@@ -93,7 +96,7 @@ func throughBroker(t *testing.T) func(*fleet.Fleet, string) string {
 		t.Fatal(err)
 	}
 	return func(_ *fleet.Fleet, site string) string {
-		return fmt.Sprintf("links:\n  amqp: {url: %q, password: %s}\n", url, password) +
+		return fmt.Sprintf(everybody+"links:\n  amqp: {url: %q, password: %s}\n", url, password) +
 			peersOf(site, func(string) string { return "{via: amqp}" })
 	}
 }

@@ -55,7 +55,7 @@ func newNetworkWith(t *testing.T, programs map[string][]string, small string) *n
 // its own, and of its disk.
 func (n *network) links(f *fleet.Fleet, site string) string {
 	var text strings.Builder
-	text.WriteString("links:\n  peers:\n")
+	text.WriteString("remote_operators: [{site: \"*\"}]\nlinks:\n  peers:\n")
 	for _, peer := range fleet.Names {
 		if peer != site {
 			w := newWire(f.T, f.Sites[peer].Listen)

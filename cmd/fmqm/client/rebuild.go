@@ -133,7 +133,7 @@ func rebuildText(a api.RebuildAnswer) string {
 	}
 	if len(named) > 0 {
 		text.WriteString("Start those that had not ended again at their site, each under its identifier (the same --key\n" +
-			"and input), and rebuild once more. Terminate those that cannot be started again.\n")
+			"and input), and rebuild once more. Terminate those that cannot be started again, also there.\n")
 	}
 	return text.String()
 }
@@ -169,7 +169,11 @@ func rebuildLine(b api.Rebuild) string {
 	case api.RebuildSending:
 		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %d messages of %d instances so far; %s", b.Peer, b.Messages, b.Instances, b.Reason), "; ")
 	case api.RebuildDone:
-		return fmt.Sprintf("has sent %s %d messages of %d instances again", b.Peer, b.Messages, b.Instances)
+		line := fmt.Sprintf("has sent %s %d messages of %d instances again", b.Peer, b.Messages, b.Instances)
+		if b.By != "" {
+			line += ", as " + b.By + " had decided"
+		}
+		return line
 	}
 	return b.Reason
 }

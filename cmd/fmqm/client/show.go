@@ -203,7 +203,18 @@ func rc(n *int64) string {
 var eventColumns = []string{"CLOCK", "TIME", "NODE", "ACTIVITY", "EVENT", "ITERATION", "ATTEMPT", "RC", "REASON"}
 
 func eventRow(l *common.List, e api.HistoryEvent) error {
-	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, e.Activity, string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), e.Reason)
+	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, e.Activity, string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), reasonOf(e))
+}
+
+// reasonOf is why something happened, and by whom, where somebody did it by hand.
+func reasonOf(e api.HistoryEvent) string {
+	switch {
+	case e.By == "" || strings.Contains(e.Reason, e.By):
+		return e.Reason
+	case e.Reason == "":
+		return "by " + e.By
+	}
+	return "by " + e.By + ": " + e.Reason
 }
 
 func historyCommand() *cli.Command {
@@ -266,7 +277,11 @@ since when, and whether that node is reachable now.`,
 				}
 			}
 			if list.Count() == 0 {
-				common.Talk(c, "nothing waits: the instance is %s", answer.State)
+				text := "nothing waits: the instance is " + string(answer.State)
+				if answer.By != "" {
+					text += ", by " + answer.By
+				}
+				common.Talk(c, "%s", text)
 			}
 			return list.End()
 		}),

@@ -140,7 +140,7 @@ func (t *timeline) head(b *strings.Builder) {
 
 // reason writes why something happened below it, in as many lines as it takes.
 func (t *timeline) reason(b *strings.Builder, e api.HistoryEvent, at int) {
-	rest := common.OneLine(e.Reason)
+	rest := common.OneLine(reasonOf(e))
 	if rest == "" {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fmqm/api"
 	"fmqm/identity"
 )
 
@@ -19,7 +20,8 @@ type callerKey struct{}
 // local is who has opened a connection of the local socket, as the kernel knows it.
 type local struct {
 	who     string
-	program bool // of this node, one that is kept from the daemon's things; or it may be one
+	name    string // the same as a name of an operator; empty: nobody knows
+	program bool   // of this node, one that is kept from the daemon's things; or it may be one
 }
 
 // byCaller notes who has opened a connection of the local socket.
@@ -35,7 +37,7 @@ func (d *Daemon) byCaller(ctx context.Context, c net.Conn) context.Context {
 	if raw, err := socket.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-				l = local{userName(peer.Uid), mayBeProgram(d.groups, int(fd), int(peer.Pid))}
+				l = local{userName(peer.Uid), operatorName(peer.Uid), mayBeProgram(d.groups, int(fd), int(peer.Pid))}
 			}
 		})
 	}
@@ -48,6 +50,16 @@ func userName(uid uint32) string {
 		return "user " + u.Username
 	}
 	return "uid " + number
+}
+
+// operatorName names a user of this machine as one who commands; by his number where his name
+// has characters that such a name has not.
+func operatorName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil && api.ValidOperator(api.LocalUser+u.Username) {
+		return api.LocalUser + u.Username
+	}
+	return api.LocalUser + number
 }
 
 // caller says who asks and from where, as far as it is proved: a user of this machine, an
@@ -63,6 +75,29 @@ func (d *Daemon) caller(r *http.Request) (who, from string) {
 		}
 	}
 	return who, host(r.RemoteAddr)
+}
+
+// known lets the node know who asks, as far as it is proved: the history names him, and other
+// sites are told.
+func (d *Daemon) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(api.WithOperator(r.Context(), d.operatorOf(r))))
+	})
+}
+
+// operatorOf is who asks, as api.ValidOperator has names; empty: nobody knows.
+func (d *Daemon) operatorOf(r *http.Request) string {
+	if l, ok := r.Context().Value(callerKey{}).(local); ok {
+		return l.name
+	}
+	if d.identity == nil {
+		return ""
+	}
+	name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
+	if err != nil {
+		return ""
+	}
+	return name.Name
 }
 
 // commanded says in the log what an operator has commanded: everything that is asked with

@@ -117,7 +117,7 @@ func Start(o Options) (d *Daemon, err error) {
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
-		Limits: limits(c), Disk: engine, Definers: definers(c), Broker: d.brokerStatus,
+		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
 		options.Observe = func(r queue.AuditRecord) { o.Observe(c.Node, r) }
@@ -164,6 +164,15 @@ func definers(c *config.Config) node.Definers {
 	return d
 }
 
+// remoteOperators are whose requests the node takes from other sites.
+func remoteOperators(c *config.Config) []node.RemoteOperator {
+	var all []node.RemoteOperator
+	for _, o := range c.RemoteOperators {
+		all = append(all, node.RemoteOperator(o))
+	}
+	return all
+}
+
 // health is what everybody may ask, also without a certificate.
 func (d *Daemon) health() http.Handler { return api.RefuseBrowsers(api.HealthHandler(d)) }
 
@@ -182,7 +191,7 @@ func (d *Daemon) local() http.Handler {
 	mux.Handle("GET /livez", d.health())
 	mux.Handle("GET /readyz", d.health())
 	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
-	mux.Handle("/", d.commanded(api.Handler(d.Node)))
+	mux.Handle("/", d.commanded(d.known(api.Handler(d.Node))))
 	return mux
 }
 
@@ -291,6 +300,7 @@ func (d *Daemon) reload(old, c *config.Config) error {
 	links.start(d.links) // now: it would take the one before for a second daemon of this name
 	d.links = links
 	d.Node.SetDefiners(definers(c))
+	d.Node.SetRemoteOperators(remoteOperators(c))
 	d.config.Store(c)
 	d.askers.keep(func(name string) bool { return mayAsk(c, name) })
 	d.registry.Close()

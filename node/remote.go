@@ -1,0 +1,113 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// What an operator asks at one site and another one has to do is that site's to allow: a
+// retry is the host's, a termination the origin's, a rebuilding of whoever has sent what was
+// lost. The asking site says who its operator is, as its API has proved it; that is its word,
+// so what is allowed is allowed to a site, and to operators as far as that is believed.
+
+// RemoteOperator says whose requests a node takes over its links (invariant 11).
+type RemoteOperator struct {
+	// Site is the name of the asking site, in which * stands for any characters.
+	Site string
+	// Operators are names as api.ValidOperator has them, with *; nil: whoever asks there, also
+	// who has no name.
+	Operators []string
+}
+
+func (r RemoteOperator) takes(site processtable.NodeID, operator string) bool {
+	return allowed([]string{r.Site}, string(site)) && (r.Operators == nil || operator != "" && allowed(r.Operators, operator))
+}
+
+// SetRemoteOperators takes up whose requests are taken from now on.
+func (n *Node) SetRemoteOperators(r []RemoteOperator) { n.remote.Store(&r) }
+
+// takes says whether a request of an operator at a peer is taken. An empty name is nobody's.
+func (n *Node) takes(peer processtable.NodeID, operator string) bool {
+	for _, r := range *n.remote.Load() {
+		if r.takes(peer, operator) {
+			return true
+		}
+	}
+	return false
+}
+
+// operatorAt says in words who has commanded something.
+func operatorAt(operator string, site processtable.NodeID) string {
+	return cmp.Or(operator, "an unnamed operator") + " at " + string(site)
+}
+
+// commander is who commands at this node, for the history.
+func (n *Node) commander(ctx context.Context) string { return operatorAt(api.OperatorOf(ctx), n.name) }
+
+// order is what an operator at a peer wants of this node.
+type order struct {
+	peer     processtable.NodeID
+	operator string
+	command  string // such as "retry"
+	what     string // of it, such as "activity x of instance y"
+}
+
+// by is who it is, for the history.
+func (o *order) by() string { return operatorAt(o.operator, o.peer) }
+
+// obey says why an order is not carried out, or nil. What comes of it stands in the log.
+func (n *Node) obey(o *order) error {
+	if o.operator != "" && !api.ValidOperator(o.operator) {
+		return api.Errorf(api.CodeRefused, "ask at "+string(n.name)+" itself", "the name that %s gives its operator is none", o.peer)
+	}
+	log := n.log.Info()
+	taken := n.takes(o.peer, o.operator)
+	if !taken {
+		log = n.log.Warn()
+	}
+	log = log.Str("by", o.by()).Str("peer", string(o.peer)).Str("command", o.command).Str("of", o.what)
+	if taken {
+		log.Msg("operator's command from another site")
+		return nil
+	}
+	log.Msg("operator's command from another site refused: remote_operators does not take it")
+	return n.untaken(o)
+}
+
+// untaken says what to do where remote_operators does not take an order.
+func (n *Node) untaken(o *order) error {
+	if o.operator == "" {
+		return api.Errorf(api.CodeRefused, fmt.Sprintf("run it at %s (--to), or ask at %s over its socket or with an operator's certificate; if %s runs an older version, upgrade it", n.name, o.peer, o.peer),
+			"%s does not take %s from %s: %s has not said who asks", n.name, o.command, o.peer, o.peer)
+	}
+	return api.Errorf(api.CodeRefused, fmt.Sprintf("run it at %s (--to), or let its configuration say `remote_operators: [{site: %s, operators: [%q]}]`, and reload it", n.name, o.peer, o.operator),
+		"%s does not take %s from %s: its `remote_operators` does not allow that", n.name, o.command, o.by())
+}
+
+// usurped says why a marker that a peer has brought is not taken, or nothing. Who ends an
+// instance is decided where it was started. From another site a marker comes only where that
+// runs an older version, and nobody proves who wanted it.
+func (n *Node) usurped(peer processtable.NodeID, m *message.Message) (string, error) {
+	if m.Kind != message.KindMarker {
+		return "", nil
+	}
+	if peer != m.Origin && !n.takes(peer, "") {
+		return fmt.Sprintf("%s ends an instance that was started at %s: terminate it there, or let `remote_operators` here take what %s asks, without saying for whom", peer, m.Origin, peer), nil
+	}
+	v, err := n.queue.ViewInstance(m.Instance, m.Queue.Process, 1)
+	if err != nil {
+		return "", err
+	}
+	switch known := originOf(&v); {
+	case known != "" && known != string(m.Origin):
+		return fmt.Sprintf("it says that its instance was started at %s, and that was started at %s", m.Origin, known), nil
+	case known == "" && m.Origin == n.name:
+		return fmt.Sprintf("it says that its instance was started at %s, where none such was", n.name), nil
+	}
+	return "", nil
+}

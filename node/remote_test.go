@@ -1,0 +1,298 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Whose requests a node takes: of sites and operators by their patterns; who has no name is
+// taken where no names are asked for.
+func TestRemoteOperators(t *testing.T) {
+	n := &Node{}
+	n.SetRemoteOperators([]RemoteOperator{
+		{Site: "B", Operators: []string{"alice", "ops-*", "user:root"}},
+		{Site: "branch-*", Operators: []string{"*"}},
+		{Site: "H"},
+	})
+	for site, operators := range map[processtable.NodeID]map[string]bool{
+		"B":        {"alice": true, "ops-1": true, "user:root": true, "bob": false, "": false, "user:alice": false, "root": false, "alice2": false},
+		"branch-7": {"alice": true, "user:root": true, "": false},
+		"H":        {"alice": true, "": true},
+		"C":        {"alice": false, "": false},
+	} {
+		for operator, want := range operators {
+			if got := n.takes(site, operator); got != want {
+				t.Errorf("%q at %s: taken %t", operator, site, got)
+			}
+		}
+	}
+}
+
+// terminates is C's request that A terminate an instance of secret.
+func (w *inboxWorld) terminates(id message.InstanceID, by string) string {
+	return w.asked("C", askTerminate, terminateQuestion{Instance: id, Process: "secret@1", By: by})
+}
+
+// untouched says that nothing was done to an instance of secret: no marker, nothing on its way.
+func (w *inboxWorld) untouched(id message.InstanceID, before queueState) {
+	w.t.Helper()
+	if now := w.queued(id); now != before {
+		w.t.Errorf("it was %+v, and is %+v", before, now)
+	}
+}
+
+// over returns when an instance has ended.
+func (w *inboxWorld) over(id message.InstanceID) {
+	w.t.Helper()
+	for {
+		_, ended, _, err := w.a.queue.Instance(id)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if ended != nil {
+			return
+		}
+		if err := w.a.thread(processtable.ProcessID{Name: "secret", Version: 1}).ask(w.t.Context(), func(time.Time) {}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+type queueState struct {
+	marked  bool
+	waiting uint64
+	events  int
+}
+
+func (w *inboxWorld) queued(id message.InstanceID) (s queueState) {
+	w.t.Helper()
+	marker, err := w.a.queue.Marker(processtable.ProcessID{Name: "secret", Version: 1}, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stats, err := w.a.queue.Transmission("C").Stats()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	events, err := w.a.queue.History(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return queueState{marker != nil, stats.Count, len(events)}
+}
+
+// What an operator at another site asks changes nothing unless remote_operators takes it,
+// and the answer says what to do.
+func TestOperatorsOfOtherSitesAreRefused(t *testing.T) {
+	w, _, id := secretWorld(t)
+	before := w.queued(id)
+	retry := func(by string) string {
+		return w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: by})
+	}
+	for by, want := range map[string]string{
+		"":                "C has not said who asks",
+		"alice":           "from alice at C: its `remote_operators` does not allow that",
+		"user:root":       "from user:root at C",
+		"al\u202eice":     "the name that C gives its operator is none",
+		"alice at A: yes": "the name that C gives its operator is none",
+	} {
+		for command, got := range map[string]string{
+			"terminate": w.terminates(id, by), "retry": retry(by),
+			"rebuild": w.asked("C", askRebuild, rebuildQuestion{Peer: "A2", Do: true, By: by}),
+		} {
+			if command == "rebuild" {
+				if !strings.Contains(got, "A has no peer A2") { // it has no part: that is not told apart
+					t.Errorf("%s: %s", command, got)
+				}
+				continue
+			}
+			if !strings.Contains(got, want) || !strings.Contains(got, `"refused"`) {
+				t.Errorf("%s by %q: %s, want %q", command, by, got, want)
+			}
+		}
+	}
+	if got := w.terminates(id, "alice"); !strings.Contains(got, "remote_operators: [{site: C, operators: [\\\"alice\\\"]}]") {
+		t.Errorf("it is not said what to write: %s", got)
+	}
+	w.untouched(id, before)
+}
+
+// Where it is taken it is done, and status and history name who did it.
+func TestOperatorsOfOtherSitesAreNamed(t *testing.T) {
+	w, _, id := secretWorld(t)
+	w.a.SetRemoteOperators([]RemoteOperator{{Site: "C", Operators: []string{"alice"}}})
+	if got := w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: "alice"}); got != "{}" {
+		t.Fatal(got)
+	}
+	if got := w.terminates(id, "alice"); got != "{}" {
+		t.Fatal(got)
+	}
+	if got := w.terminates(id, "alice"); !strings.Contains(got, "is terminated") {
+		t.Errorf("once more: %s", got)
+	}
+	w.over(id)
+	s, err := w.a.Status(t.Context(), id)
+	if err != nil || s.By != "alice at C" || s.Reason != "terminated by alice at C" {
+		t.Errorf("status: by %q, %q (%v)", s.By, s.Reason, err)
+	}
+	if a := s.Activities[0]; a.By != "alice at C" || a.Reason != "its output was given by hand by alice at C" {
+		t.Errorf("activity: %+v", a)
+	}
+	h, err := w.a.History(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range h.Events {
+		if e.By != "" {
+			got = append(got, e.Activity+" "+string(e.Event)+" by "+e.By)
+		}
+	}
+	if want := "s1 retried by alice at C, s1 terminated by alice at C, sink stopped by alice at C"; strings.Join(got, ", ") != want {
+		t.Errorf("history: %v, want %s", got, want)
+	}
+	why, err := w.a.Why(t.Context(), id)
+	if err != nil || why.By != "alice at C" {
+		t.Errorf("why: %+v (%v)", why, err)
+	}
+}
+
+// A guess is worth nothing: who ends an instance that was not started yet has not ended the
+// one that is started then under that identifier.
+func TestAGuessedInstanceIsNotEnded(t *testing.T) {
+	w, table, _ := secretWorld(t)
+	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
+	guessed := api.KeyedInstance("secret", "2026-01-31")
+	before := w.queued(guessed)
+	if got := w.terminates(guessed, "alice"); !strings.Contains(got, "A knows no instance "+guessed.String()) {
+		t.Errorf("terminate: %s", got)
+	}
+	w.untouched(guessed, before)
+	c := w.from("C")
+	c.lane = message.LaneControl
+	c.sends(markerOf(table.Process, guessed, "A"))
+	w.untouched(guessed, before)
+	if _, err := w.a.Start(context.Background(), api.StartRequest{Instance: guessed, Process: "secret", Key: "2026-01-31", Input: json.RawMessage(`{"text": "x"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := w.a.Status(t.Context(), guessed); err != nil || s.State == api.InstanceTerminated {
+		t.Errorf("it is %s (%v)", s.State, err)
+	}
+}
+
+func markerOf(id processtable.ProcessID, i message.InstanceID, origin processtable.NodeID) message.Message {
+	return message.Message{Header: message.Header{
+		Queue: message.Queue{Process: id, Node: "A"}, Instance: i, Origin: origin, Kind: message.KindMarker, Lane: message.LaneControl,
+	}, Body: message.EncodeMarker(message.Marker{Reason: "enough"})}
+}
+
+// A marker is the origin's word. From others it is taken where remote_operators takes what
+// they ask without a name, as an older version of this program does; and nobody ends an
+// instance by saying that it was started at his own site.
+func TestMarkersAreTheOriginsWord(t *testing.T) {
+	const everywhere = `
+process: secret
+version: 1
+starts: [A, B, C]
+activities:
+  s1: {node: A, program: nothing}
+  s2: {node: C, program: nothing}
+  s3: {node: B, program: nothing}
+control: [s1 -> s2, s2 -> s3]
+`
+	w := inboxWorldOf(t, everywhere, true)
+	id := uuid.Must(uuid.NewV7())
+	if _, err := w.a.Start(t.Context(), api.StartRequest{Instance: id, Process: "secret"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name         string
+		peer, origin processtable.NodeID
+		instance     message.InstanceID
+		taken        []RemoteOperator
+		want         string // empty: it is taken
+	}{
+		{"of its origin", "B", "B", uuid.Must(uuid.NewV7()), nil, ""},
+		{"of another site", "C", "B", uuid.Must(uuid.NewV7()), nil, "C ends an instance that was started at B: terminate it there"},
+		{"of another site, whose named operators are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C", Operators: []string{"*"}}}, "C ends an instance that was started at B"},
+		{"of another site, all of whose are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C"}}, ""},
+		{"of an instance that was started here, by its number", "C", "A", id, nil, "C ends an instance that was started at A"},
+		{"of an instance that was started here, as of its own", "C", "C", id, []RemoteOperator{{Site: "*"}}, "it says that its instance was started at C, and that was started at A"},
+		{"of an instance that was not started here", "C", "A", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "*"}}, "where none such was"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w.a.SetRemoteOperators(tc.taken)
+			m := markerOf(w.table.Process, tc.instance, tc.origin)
+			got, err := w.a.misdirected(tc.peer, message.LaneControl, &m)
+			if err != nil || tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("refused as %q (%v), want %q", got, err, tc.want)
+			}
+		})
+	}
+	if s, err := w.a.Status(t.Context(), id); err != nil || s.State == api.InstanceTerminated {
+		t.Errorf("it is %s (%v)", s.State, err)
+	}
+}
+
+// A marker that came before anything else of an instance, and names another origin, ends
+// nothing of it: the identifier was guessed.
+func TestAMarkerOfAnotherOriginEndsNothing(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\n"+chain(2, "empty: true", ""), 1)
+	s := w.sites[0]
+	s.pump()
+	w.start(1, 0, "")
+	marker := w.marker()
+	marker.Origin = "elsewhere"
+	w.put(marker)
+	s.pump()
+	w.starts[0].ask()
+	s.pump()
+	w.expect(t, "a1", "terminated", "sink", "ended")
+}
+
+// An instance's origin tells a third site that it is over, whoever asks that has a part; not
+// of one that goes on, nor of one that it knows nothing of.
+func TestWhoTellsThatAnInstanceIsOver(t *testing.T) {
+	w, _, id := secretWorld(t)
+	ask := func(peer processtable.NodeID, i message.InstanceID, to string) string {
+		return w.asked(peer, askEnd, endQuestion{Instance: i, Process: "secret@1", Node: to})
+	}
+	before := w.queued(id)
+	if got := ask("C", id, "C"); !strings.Contains(got, "has not ended") {
+		t.Errorf("of one that goes on: %s", got)
+	}
+	if got := ask("C", uuid.Must(uuid.NewV7()), "C"); !strings.Contains(got, "was not started at A") {
+		t.Errorf("of one that is not there: %s", got)
+	}
+	if got := ask("B", id, "C") + ask("C", id, "B"); strings.Count(got, "no table of secret@1 at A") != 2 {
+		t.Errorf("of, or to, who has no part: %s", got)
+	}
+	w.untouched(id, before)
+	if err := w.a.Terminate(api.WithOperator(t.Context(), "user:root"), id); err != nil {
+		t.Fatal(err)
+	}
+	w.over(id)
+	waiting := w.queued(id).waiting
+	if got := ask("C", id, "C"); got != "{}" {
+		t.Errorf("of one that was terminated: %s", got)
+	}
+	if now := w.queued(id).waiting; now != waiting+1 {
+		t.Errorf("%d messages wait for C, want %d", now, waiting+1)
+	}
+	marker, err := w.a.queue.Marker(processtable.ProcessID{Name: "secret", Version: 1}, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := message.DecodeMarker(marker.Body); err != nil || m.By != "user:root at A" {
+		t.Errorf("the marker: %+v (%v)", m, err)
+	}
+}
