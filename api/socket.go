@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// ErrAnswered is in the error where somebody answers on the socket.
+var ErrAnswered = errors.New("another daemon answers")
+
 // ListenSocket listens on the Unix socket path, which its owner and group may open. A
 // socket that a daemon left behind is replaced; one that still answers is an error, and
 // so is a file that is no socket.
@@ -24,7 +27,7 @@ func ListenSocket(path string) (net.Listener, error) {
 	default:
 		if c, err := net.DialTimeout("unix", path, 5*time.Second); err == nil {
 			_ = c.Close()
-			return nil, fmt.Errorf("socket: another daemon answers on %s: stop it, or set `socket` to another path", path)
+			return nil, fmt.Errorf("socket: %w on %s: stop it, or set `socket` to another path", ErrAnswered, path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, fmt.Errorf("socket: a socket that was left behind cannot be removed: %w", err)

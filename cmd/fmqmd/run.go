@@ -72,6 +72,9 @@ func serve(c *ucli.Context, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := notForRoot(conf.Data); err != nil {
+		return err
+	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
 	defer signal.Stop(signals)

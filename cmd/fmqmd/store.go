@@ -14,6 +14,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/cmd/internal/cli"
+	"fmqm/cmd/internal/daemon"
 	"fmqm/internal/store/badger"
 	"fmqm/queue"
 )
@@ -114,6 +115,9 @@ func restoreCommand() *ucli.Command {
 			if err != nil {
 				return cli.Failedf("restore: %v", err)
 			}
+			if o, err := ownerOf(dir); err == nil && o.uid == 0 {
+				cli.Talk(c, "%s belongs to root: give it to the user that runs the daemon (chown -R USER: %s)", dir, dir)
+			}
 			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %d records, as after commit %d\n", dir, info.Node, info.Records, info.Commit)
 			return err
 		},
@@ -126,12 +130,15 @@ func restore(file, dir string) (info queue.BackupInfo, err error) {
 		return info, err
 	}
 	defer f.Close()
-	engine, err := badger.Open(badger.Options{Dir: dir})
-	if err != nil {
-		return info, err
-	}
-	info, err = queue.Restore(f, engine, nil)
-	return info, errors.Join(err, engine.Close())
+	err = asOwner(dir, func() error {
+		engine, err := badger.Open(badger.Options{Dir: dir})
+		if err != nil {
+			return err
+		}
+		info, err = queue.Restore(f, engine, nil)
+		return errors.Join(err, engine.Close())
+	})
+	return info, err
 }
 
 func verifyCommand() *ucli.Command {
@@ -199,12 +206,15 @@ func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err 
 	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "MANIFEST" }) {
 		return out, fmt.Errorf("%s has no store: name the directory that is `data` in the configuration", dir)
 	}
-	engine, err := badger.Open(badger.Options{Dir: dir})
-	if err != nil {
-		return out, err
-	}
-	out, err = f(engine)
-	return out, errors.Join(err, engine.Close())
+	err = asOwner(dir, func() error {
+		engine, err := daemon.UntilFree(func() (*badger.Engine, error) { return badger.Open(badger.Options{Dir: dir}) })
+		if err != nil {
+			return err
+		}
+		out, err = f(engine)
+		return errors.Join(err, engine.Close())
+	})
+	return out, err
 }
 
 func dumpCommand() *ucli.Command {

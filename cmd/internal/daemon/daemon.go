@@ -96,14 +96,16 @@ func Start(o Options) (d *Daemon, err error) {
 	if port != nil {
 		undo = append(undo, func() { _ = port.Close() })
 	}
-	socket, err := api.ListenSocket(c.Socket)
+	socket, err := UntilFree(func() (net.Listener, error) { return api.ListenSocket(c.Socket) })
 	if err != nil {
 		return nil, err
 	}
 	undo = append(undo, func() { _ = socket.Close() })
-	engine, err := badger.Open(badger.Options{Dir: c.Data, Space: badger.Space{
-		Free: c.Limits.Free, Stop: c.Limits.Stop, Reserve: c.Limits.Reserve,
-	}})
+	engine, err := UntilFree(func() (*badger.Engine, error) {
+		return badger.Open(badger.Options{Dir: c.Data, Space: badger.Space{
+			Free: c.Limits.Free, Stop: c.Limits.Stop, Reserve: c.Limits.Reserve,
+		}})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}

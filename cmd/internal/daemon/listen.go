@@ -21,7 +21,7 @@ func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
 	if c.Listen == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := UntilFree(func() (net.Listener, error) { return net.Listen("tcp", c.Listen) })
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w: stop what listens there, or set `listen` to another address", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -14,6 +15,7 @@ import (
 // A daemon that cannot start says why, leaves nothing behind, and does no harm to the
 // one that is in its way.
 func TestStartsThatFail(t *testing.T) {
+	defer daemon.SetLetGo(50 * time.Millisecond)()
 	dir := t.TempDir()
 	first := &config.Config{Node: "A", Data: dir + "/a", Listen: "127.0.0.1:0", Socket: dir + "/s"}
 	d, err := daemon.Start(daemon.Options{Config: first, Log: zerolog.Nop()})

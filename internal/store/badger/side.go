@@ -54,14 +54,16 @@ func openSide(dir string) (*sideFile, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errLocked
+			return nil, ErrLocked
 		}
 		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 	}
 	return &sideFile{f: f}, nil
 }
 
-var errLocked = errors.New("another process has it open: stop that daemon, or give this one a data directory of its own")
+// ErrLocked: another process holds the store. One that a daemon was just starting may, for
+// some milliseconds after that was killed.
+var ErrLocked = errors.New("another process has it open: stop that daemon, or give this one a data directory of its own")
 
 // read gives the highest number of a slot that is whole. A slot that is not is left out:
 // the other one has an earlier number.
