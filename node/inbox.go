@@ -159,7 +159,7 @@ func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte)
 		a.tx.Park = append(a.tx.Park, queue.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: a.peer, Message: encoded})
 		return nil
 	}
-	reason, err := a.node.contradicts(a.arriving, a.tx, &m)
+	reason, err = a.node.contradicts(a.arriving, a.tx, &m)
 	switch {
 	case err != nil:
 		return err
