@@ -53,7 +53,7 @@ func TestFilesOfAnAuthority(t *testing.T) {
 	before := read(t, issued.Key) + read(t, issued.Certificate) + read(t, made.Key)
 	_, err = identity.Issue(identity.IssueOptions{Dir: dir, Name: node("A"), Now: noon})
 	var exists *identity.Exists
-	if !errors.As(err, &exists) || exists.Path != issued.Certificate || !strings.Contains(err.Error(), "is there already, and nothing was changed: with --force it is replaced") {
+	if !errors.As(err, &exists) || exists.Path != issued.Certificate || !strings.Contains(err.Error(), "already exists, and nothing was changed: --force replaces it") {
 		t.Errorf("a second time: %v", err)
 	}
 	if _, err = identity.Init(identity.InitOptions{Dir: dir, Now: noon}); !errors.As(err, &exists) {

@@ -48,7 +48,7 @@ func readDeny(path string) (*denyList, error) {
 		var f [sha256.Size]byte
 		b, err := hex.DecodeString(strings.ReplaceAll(line, ":", ""))
 		if err != nil || copy(f[:], b) != len(f) || len(b) != len(f) {
-			return nil, fmt.Errorf("deny list %s, line %d: no SHA-256 fingerprint: write 64 hexadecimal digits, as `fmqmd pki show` prints them, and comments behind #", path, number)
+			return nil, fmt.Errorf("deny list %s, line %d: this is not a SHA-256 fingerprint: write 64 hexadecimal digits, as `fmqmd pki show` prints them, and comments behind #", path, number)
 		}
 		d.fingerprints[f] = true
 	}

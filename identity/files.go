@@ -71,7 +71,7 @@ func readCertificates(path string) ([]*x509.Certificate, error) {
 		}
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("%s: a certificate that cannot be read: %w", path, err)
+			return nil, fmt.Errorf("%s: a certificate in it cannot be read: %w", path, err)
 		}
 		all = append(all, c)
 	}
@@ -140,7 +140,7 @@ func alreadyThere(path string) error {
 type Exists struct{ Path string }
 
 func (e *Exists) Error() string {
-	return fmt.Sprintf("%s is there already, and nothing was changed: with --force it is replaced", e.Path)
+	return fmt.Sprintf("%s already exists, and nothing was changed: --force replaces it", e.Path)
 }
 
 func encodeCertificates(certificates ...*x509.Certificate) []byte {

@@ -97,12 +97,12 @@ func (i *Identity) load(f Files) (*loaded, Name, error) {
 		return nil, Name{}, err
 	}
 	if public, ok := chain[0].PublicKey.(ed25519.PublicKey); !ok || !public.Equal(key.Public()) {
-		return nil, Name{}, because(ErrUnfit, "the key in %s is not that of the certificate in %s: name the two that were made together", f.Key, f.Certificate)
+		return nil, Name{}, because(ErrUnfit, "the key in %s does not belong to the certificate in %s: name the two that were made together", f.Key, f.Certificate)
 	}
 	l := &loaded{chain: chain, authorities: authorities, roots: x509.NewCertPool()}
 	for _, c := range authorities {
 		if !c.IsCA {
-			return nil, Name{}, because(ErrUnfit, "%s has a certificate that is no authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)
+			return nil, Name{}, because(ErrUnfit, "%s has a certificate that is not an authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)
 		}
 		l.roots.AddCert(c)
 	}
@@ -200,7 +200,7 @@ func parseChain(chain [][]byte) ([]*x509.Certificate, error) {
 	for _, der := range chain {
 		c, err := x509.ParseCertificate(der)
 		if err != nil {
-			return nil, because(ErrUnfit, "what was shown is no certificate: %v", err)
+			return nil, because(ErrUnfit, "the peer showed something that is not a certificate: %v", err)
 		}
 		certificates = append(certificates, c)
 	}
@@ -214,13 +214,13 @@ func (i *Identity) verifyAs(role Role, chain []*x509.Certificate, usage x509.Ext
 	case err != nil:
 		return believed{}, err
 	case b.Role == role && role == RoleNode && i.servers.has(chain[0]):
-		return believed{}, because(ErrDenied, "the certificate of %s is that of the broker, which is no site: give the broker one of its own, with `fmqmd pki issue --server`, and %s another one", b.Name, b.Name)
+		return believed{}, because(ErrDenied, "the certificate of %s is that of the broker, and a broker is not a site: give the broker its own, with `fmqmd pki issue --server`, and %s another one", b.Name, b.Name)
 	case b.Role == role:
 		return b, nil
 	case role == RoleNode:
-		return believed{}, because(ErrWrongName, "the certificate is that of %s, and links are for sites: use the one that `fmqmd pki issue NODE` made", b.Name)
+		return believed{}, because(ErrWrongName, "the certificate is for %s, and links are for sites: use the one that `fmqmd pki issue NODE` made", b.Name)
 	}
-	return believed{}, because(ErrWrongName, "the certificate is that of %s, and requests are for operators: use one that `fmqmd pki issue --operator NAME` made", b.Name)
+	return believed{}, because(ErrWrongName, "the certificate is for %s, and requests are for operators: use one that `fmqmd pki issue --operator NAME` made", b.Name)
 }
 
 // Server is the configuration of a listener. It asks callers for a certificate and takes
@@ -292,9 +292,9 @@ func ExplainDial(err error) error {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &record):
-		return because(ErrUnfit, "what answers does not speak TLS: give the daemon there an `identity`, or write http:// where that is allowed")
+		return because(ErrUnfit, "the other side does not speak TLS: give the daemon there an `identity`, or write http:// where that is allowed")
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return because(ErrUnfit, "the other side ends the connection (%v): it is no daemon of fmqm with an `identity`, or one of another version", alert.Err)
+		return because(ErrUnfit, "the other side ended the connection (%v): it is not an fmqm daemon with an `identity`, or it is of another version", alert.Err)
 	}
 	return err
 }

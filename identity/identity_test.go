@@ -175,9 +175,9 @@ func TestWhoIsNotBelieved(t *testing.T) {
 		want  string
 	}{
 		{"another authority", a, foreign, identity.ErrAuthority, `the certificate of site B was signed by another authority ("elsewhere", and not "sites")`},
-		{"an authority made anew", a, renewed, identity.ErrAuthority, `the certificate of site B was signed by another authority that is called "sites" too: it was made anew?`},
-		{"expired", aLate, old, identity.ErrExpired, "the certificate of site B expired on 2027-11-21 12:00 UTC (here it is 2029-11-21 12:00 UTC): renew it"},
-		{"not valid yet", a, young, identity.ErrTooEarly, "the certificate of site B is valid from 2029-11-20 12:00 UTC on, and here it is 2026-11-21 12:00 UTC: set the clock that is wrong"},
+		{"an authority made anew", a, renewed, identity.ErrAuthority, `the certificate of site B was signed by another authority with the same name, "sites": if the authority was replaced, all sites need`},
+		{"expired", aLate, old, identity.ErrExpired, "the certificate of site B expired on 2027-11-21 12:00 UTC (the clock here says 2029-11-21 12:00 UTC): renew it"},
+		{"not valid yet", a, young, identity.ErrTooEarly, "the certificate of site B is valid from 2029-11-20 12:00 UTC, and the clock here says 2026-11-21 12:00 UTC: set the clock that is wrong"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			calling, _ := shake(t, tc.other.Server(), tc.self.Client("B"), nil)
@@ -203,8 +203,8 @@ func TestWhoIsNotBelieved(t *testing.T) {
 		is     error
 		want   string
 	}{
-		{"an operator on a link", believing(ann), identity.RoleNode, identity.ErrWrongName, "the certificate is that of operator ann, and links are for sites"},
-		{"a site asking", believing(c), identity.RoleOperator, identity.ErrWrongName, "the certificate is that of site C, and requests are for operators"},
+		{"an operator on a link", believing(ann), identity.RoleNode, identity.ErrWrongName, "the certificate is for operator ann, and links are for sites"},
+		{"a site asking", believing(c), identity.RoleOperator, identity.ErrWrongName, "the certificate is for site C, and requests are for operators"},
 		{"nobody", believing(nil), identity.RoleOperator, identity.ErrNoCertificate, "no certificate was shown"},
 	} {
 		_, err := shake(t, a.Server(), tc.client, func(s *tls.ConnectionState) error {
@@ -287,7 +287,7 @@ func TestReload(t *testing.T) {
 		want  string
 	}{
 		"another site":       {issue(t, dir, node("B"), late), "is for site B, and this is site A"},
-		"of different pairs": {wrong, "is not that of the certificate in"},
+		"of different pairs": {wrong, "does not belong to the certificate in"},
 		"no file":            {identity.Files{Certificate: "/none"}, "cannot read /none: no such file or directory: make it with `fmqmd pki issue`"},
 	} {
 		if err := a.Reload(tc.files); err == nil || !strings.Contains(err.Error(), tc.want) || string(a.Chain()[0]) != string(after) {
@@ -329,23 +329,23 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		{"key in place of the certificate", with(func(f *identity.Files) { f.Certificate = f.Key }), noon, "has no certificate: name a file in PEM"},
 		{"certificate in place of the key", with(func(f *identity.Files) { f.Key = f.Certificate }), noon, "has no private key: name a file in PEM"},
 		{"another authority's", with(func(f *identity.Files) { f.CA = filepath.Join(authority(t, "other"), identity.CACertificate) }), noon, `A was signed by another authority ("sites", and not "other")`},
-		{"no authority", with(func(f *identity.Files) { f.CA = f.Certificate }), noon, "has a certificate that is no authority's"},
-		{"another key", with(func(f *identity.Files) { f.Key = issue(t, dir, node("B"), noon).Key }), noon, "is not that of the certificate in"},
+		{"no authority", with(func(f *identity.Files) { f.CA = f.Certificate }), noon, "has a certificate that is not an authority's"},
+		{"another key", with(func(f *identity.Files) { f.Key = issue(t, dir, node("B"), noon).Key }), noon, "does not belong to the certificate in"},
 		{"another kind of key", with(func(f *identity.Files) {
 			f.Key = path("curve", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 		}), noon, "has a key of another kind than Ed25519: make one with `fmqmd pki issue`"},
 		{"damaged", with(func(f *identity.Files) {
 			f.Certificate = path("damaged", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-		}), noon, "a certificate that cannot be read"},
+		}), noon, "a certificate in it cannot be read"},
 		{"too large", with(func(f *identity.Files) { f.CA = path("large", strings.Repeat("x", 2<<20)) }), noon, "has over 1048576 bytes"},
 		{"a directory", with(func(f *identity.Files) { f.CA = dir }), noon, "is a directory"},
-		{"expired", good, noon.AddDate(3, 0, 0), "the certificate of site A expired on 2027-11-21 12:00 UTC (here it is 2029-11-21 12:00 UTC)"},
+		{"expired", good, noon.AddDate(3, 0, 0), "the certificate of site A expired on 2027-11-21 12:00 UTC (the clock here says 2029-11-21 12:00 UTC)"},
 		{"authority expired", good, noon.AddDate(11, 0, 0), "expired on"},
 		{"of another node", issue(t, dir, node("Z"), noon), noon, "is for site Z, and this is site A: name the right file, or make one with `fmqmd pki issue A`"},
 		{"a key that others read", exposed(t, dir), noon, "the private key in " + dir + "/node-A.key.exposed can be read or changed by every user of this machine (mode 0644): chmod 600 it"},
 		{"no deny list", with(func(f *identity.Files) { f.Deny = dir + "/none" }), noon, "cannot read the deny list " + dir + "/none: no such file or directory: make it (it may be empty), or name yours"},
-		{"another deny list", with(func(f *identity.Files) { f.Deny = path("deny", "# stolen\nAB:CD # what of it?\n") }), noon, "deny list " + dir + "/deny, line 2: no SHA-256 fingerprint: write 64 hexadecimal digits"},
-		{"a server's", issue(t, dir, server("broker.example.org"), noon), noon, "the certificate of server broker.example.org is not made for this end of a connection"},
+		{"another deny list", with(func(f *identity.Files) { f.Deny = path("deny", "# stolen\nAB:CD # what of it?\n") }), noon, "deny list " + dir + "/deny, line 2: this is not a SHA-256 fingerprint: write 64 hexadecimal digits"},
+		{"a server's", issue(t, dir, server("broker.example.org"), noon), noon, "the certificate of server broker.example.org is for the other end of a connection"},
 		{"an operator's", issue(t, dir, operator("ann"), noon), noon, "is for operator ann, and this is site A"},
 	} {
 		_, err := identity.Load(identity.Options{Files: tc.files, Name: node("A"), Now: clock(tc.now)})
@@ -424,10 +424,10 @@ func TestCertificatesOfOtherMakers(t *testing.T) {
 		{"common name", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both}, "B"},
 		{"URI above common name", x509.Certificate{Subject: pkix.Name{CommonName: "X"}, URIs: []*url.URL{uri("fmqm://node/B")}, ExtKeyUsage: both}, "B"},
 		{"another URI beside it", x509.Certificate{URIs: []*url.URL{uri("https://b.org/x"), uri("fmqm://node/B")}, ExtKeyUsage: both}, "B"},
-		{"a person's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[:1]}, `it names no site and no operator (its subject is "CN=B")`},
-		{"a machine's", x509.Certificate{Subject: pkix.Name{CommonName: "b.example.org"}, ExtKeyUsage: both}, "it names no site and no operator"},
-		{"a server's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[1:]}, "is not made for this end of a connection"},
-		{"two names", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/B"), uri("fmqm://node/C")}, ExtKeyUsage: both}, "it names site B as well as site C"},
+		{"a person's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[:1]}, `it names neither a site nor an operator (its subject is "CN=B")`},
+		{"a machine's", x509.Certificate{Subject: pkix.Name{CommonName: "b.example.org"}, ExtKeyUsage: both}, "it names neither a site nor an operator"},
+		{"a server's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[1:]}, "is for the other end of a connection"},
+		{"two names", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/B"), uri("fmqm://node/C")}, ExtKeyUsage: both}, "it names both site B and site C"},
 		{"unknown role", x509.Certificate{URIs: []*url.URL{uri("fmqm://admin/B")}, ExtKeyUsage: both}, `it names "fmqm://admin/B", which is neither a site nor an operator`},
 		{"no name", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/b.c")}, ExtKeyUsage: both}, "which is neither a site nor an operator"},
 	} {

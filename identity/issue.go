@@ -152,7 +152,7 @@ func (n Name) hosts(said []string) (names []string, addresses []net.IP, err erro
 }
 
 func noHost(s string) error {
-	return fmt.Errorf("%q is neither the name nor the address of a machine: write such as b.example.org or 192.0.2.7, without a port", s)
+	return fmt.Errorf("%q is neither the name nor the address of a machine: write a name such as b.example.org or an address such as 192.0.2.7, without a port", s)
 }
 
 // validHost says whether s may be a name in the DNS, as certificates have them.

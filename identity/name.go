@@ -83,7 +83,7 @@ func NameOf(c *x509.Certificate) (Name, error) {
 		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
 		return Name{RoleNode, c.Subject.CommonName}, nil
 	}
-	return Name{}, fmt.Errorf("it names no site and no operator (its subject is %q)", c.Subject)
+	return Name{}, fmt.Errorf("it names neither a site nor an operator (its subject is %q)", c.Subject)
 }
 
 // nameIn gives the one name that the URIs of a certificate have; zero: none.
@@ -103,7 +103,7 @@ func nameIn(uris []*url.URL) (Name, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) > 1:
-		return Name{}, fmt.Errorf("it names %s as well as %s: one certificate is for one of them", names[0], names[1])
+		return Name{}, fmt.Errorf("it names both %s and %s: a certificate is for one only", names[0], names[1])
 	}
 	return Name{}, nil
 }

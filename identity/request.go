@@ -112,7 +112,7 @@ func (o IssueOptions) compare(asked *x509.CertificateRequest, given *x509.Certif
 	case err != nil:
 		return err
 	case name != (Name{}) && name != o.Name:
-		return fmt.Errorf("it is for %s, and not for %s: see who has sent it", name, o.Name)
+		return fmt.Errorf("it is for %s, not for %s: check who sent it", name, o.Name)
 	}
 	var more []string
 	for _, host := range asked.DNSNames {
@@ -126,7 +126,7 @@ func (o IssueOptions) compare(asked *x509.CertificateRequest, given *x509.Certif
 		}
 	}
 	if len(more) > 0 {
-		return fmt.Errorf("it asks for more names of machines than was said: if they are those of %s, add %s", o.Name, strings.Join(more, " "))
+		return fmt.Errorf("it asks for more names of machines than you named: if they belong to %s, add %s", o.Name, strings.Join(more, " "))
 	}
 	return nil
 }

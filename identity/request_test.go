@@ -91,9 +91,9 @@ func TestWhatIsNotSigned(t *testing.T) {
 		request string
 		want    string
 	}{
-		{"another site", identity.IssueOptions{Name: node("A")}, asked.Request, "it is for site B, and not for site A: see who has sent it"},
-		{"an operator", identity.IssueOptions{Name: operator("B")}, asked.Request, "it is for site B, and not for operator B"},
-		{"hosts", identity.IssueOptions{Name: node("B"), Hosts: []string{"192.0.2.7", "a.example.org"}}, asked.Request, "it asks for more names of machines than was said: if they are those of site B, add --host b.example.org"},
+		{"another site", identity.IssueOptions{Name: node("A")}, asked.Request, "it is for site B, not for site A: check who sent it"},
+		{"an operator", identity.IssueOptions{Name: operator("B")}, asked.Request, "it is for site B, not for operator B"},
+		{"hosts", identity.IssueOptions{Name: node("B"), Hosts: []string{"192.0.2.7", "a.example.org"}}, asked.Request, "it asks for more names of machines than you named: if they belong to site B, add --host b.example.org"},
 		{"an address", identity.IssueOptions{Name: node("B"), Hosts: []string{"b.example.org"}}, asked.Request, "add --host 192.0.2.7"},
 		{"another kind of key", identity.IssueOptions{Name: node("B")}, file("curve", "CERTIFICATE REQUEST", other), "has a key of another kind than Ed25519"},
 		{"a signature that is none", identity.IssueOptions{Name: node("B")}, file("forged", "CERTIFICATE REQUEST", block.Bytes), "has a request that cannot be used"},
@@ -159,7 +159,7 @@ func TestRenew(t *testing.T) {
 	of := func(f identity.Files) string { return f.Certificate }
 	for _, tc := range []struct{ name, file, want string }{
 		{"of another authority", of(issue(t, authority(t, ""), node("B"), noon)), "it was signed by another authority than the one in " + dir + ": renew it there"},
-		{"the authority itself", files.CA, "it names no site and no operator"},
+		{"the authority itself", files.CA, "it names neither a site nor an operator"},
 		{"a key", files.Key, "has no certificate"},
 	} {
 		if _, err := renew(identity.RenewOptions{File: tc.file, Now: noon, All: true}); err == nil || !strings.Contains(err.Error(), tc.want) {

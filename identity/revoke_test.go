@@ -107,7 +107,7 @@ func TestDenyList(t *testing.T) {
 		self := load(t, deny(t, a, tc.lines...), noon)
 		is := func(what string, want bool, err error) {
 			t.Helper()
-			if errors.Is(err, identity.ErrDenied) != want || want && !strings.Contains(err.Error(), "was called back: it is on the deny list of the site that says this") {
+			if errors.Is(err, identity.ErrDenied) != want || want && !strings.Contains(err.Error(), "was revoked: it is on the deny list of the site that says this") {
 				t.Errorf("%s, %s: %v", tc.name, what, err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestAServerIsNobody(t *testing.T) {
 		if s.Subject != "server "+host || s.Name != server(host) || strings.Join(s.Hosts, " ") != map[bool]string{true: "other.example.org 192.0.2.7", false: host + " other.example.org"}[host == "192.0.2.7"] {
 			t.Errorf("%+v", s)
 		}
-		if _, _, err := self.Verify(pair.Certificate); !errors.Is(err, identity.ErrUnfit) || !strings.Contains(err.Error(), "is not made for this end of a connection") {
+		if _, _, err := self.Verify(pair.Certificate); !errors.Is(err, identity.ErrUnfit) || !strings.Contains(err.Error(), "is for the other end of a connection") {
 			t.Errorf("%s signs: %v", host, err)
 		}
 		for _, role := range []identity.Role{identity.RoleNode, identity.RoleOperator} {
@@ -153,7 +153,7 @@ func TestAServerIsNobody(t *testing.T) {
 			}
 		}
 		answers := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}}
-		if calling, _ := shake(t, answers, self.Client("broker"), nil); !errors.Is(calling, identity.ErrWrongName) || !strings.Contains(calling.Error(), "the certificate is that of server "+host+", and links are for sites") {
+		if calling, _ := shake(t, answers, self.Client("broker"), nil); !errors.Is(calling, identity.ErrWrongName) || !strings.Contains(calling.Error(), "the certificate is for server "+host+", and links are for sites") {
 			t.Errorf("%s answers a site: %v", host, calling)
 		}
 		if calling, _ := shake(t, answers, self.Operator(host), nil); calling == nil {
@@ -190,7 +190,7 @@ func TestABrokerWithTheCertificateOfASite(t *testing.T) {
 			t.Errorf("told of %v: %v, want it once", name, news)
 		}
 	}
-	const want = "the certificate of site broker is that of the broker, which is no site"
+	const want = "the certificate of site broker is that of the broker, and a broker is not a site"
 	if _, _, err := self.Verify(broker); !errors.Is(err, identity.ErrDenied) || !strings.Contains(err.Error(), want) {
 		t.Errorf("verified: %v", err)
 	}

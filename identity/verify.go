@@ -60,7 +60,7 @@ func (l *loaded) verify(chain []*x509.Certificate, denied *denyList, now time.Ti
 	}
 	name, err := NameOf(leaf)
 	if err != nil {
-		return believed{}, because(ErrUnfit, "the certificate that was shown cannot be used: %v: make one with `fmqmd pki issue`", err)
+		return believed{}, because(ErrUnfit, "the certificate that the other side showed cannot be used: %v: make one with `fmqmd pki issue`", err)
 	}
 	b := believed{Name: name}
 	for _, c := range chains {
@@ -69,7 +69,7 @@ func (l *loaded) verify(chain []*x509.Certificate, denied *denyList, now time.Ti
 		}
 	}
 	if b.until.IsZero() {
-		return believed{}, because(ErrDenied, "%s was called back: it is on the deny list of the site that says this: if it is to be believed again, request one for a new key with `fmqmd pki request`", whose)
+		return believed{}, because(ErrDenied, "%s was revoked: it is on the deny list of the site that says this: request one for a new key with `fmqmd pki request`", whose)
 	}
 	return b, nil
 }
@@ -93,11 +93,11 @@ func explain(err error, leaf *x509.Certificate, whose, authority string, now tim
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &unknown) && leaf.Issuer.CommonName == authority:
-		return because(ErrAuthority, "%s was signed by another authority that is called %q too: it was made anew? Then all sites need certificates of the new one, and its file as `ca`", whose, authority)
+		return because(ErrAuthority, "%s was signed by another authority with the same name, %q: if the authority was replaced, all sites need certificates of the new one, and its file as `ca`", whose, authority)
 	case errors.As(err, &unknown):
 		return because(ErrAuthority, "%s was signed by another authority (%q, and not %q): make one with the sites' own authority, or add the other to the file of `ca`", whose, cmp.Or(leaf.Issuer.CommonName, leaf.Issuer.String()), authority)
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
-		return because(ErrUnfit, "%s is not made for this end of a connection: make one with `fmqmd pki issue`", whose)
+		return because(ErrUnfit, "%s is for the other end of a connection: make one with `fmqmd pki issue`", whose)
 	}
 	return because(ErrUnfit, "%s cannot be used: %s", whose, strings.TrimPrefix(err.Error(), "x509: "))
 }
@@ -109,8 +109,8 @@ func explainTime(c, leaf *x509.Certificate, whose string, now time.Time) error {
 		c = leaf
 	}
 	if now.Before(c.NotBefore) {
-		return because(ErrTooEarly, "%s is valid from %s on, and here it is %s: set the clock that is wrong", whose, c.NotBefore.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
+		return because(ErrTooEarly, "%s is valid from %s, and the clock here says %s: set the clock that is wrong", whose, c.NotBefore.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
 	}
-	return because(ErrExpired, "%s expired on %s (here it is %s): renew it with `fmqmd pki renew`, and reload the daemon", whose,
+	return because(ErrExpired, "%s expired on %s (the clock here says %s): renew it with `fmqmd pki renew`, and reload the daemon", whose,
 		c.NotAfter.UTC().Format(dateOnly), now.UTC().Format(dateOnly))
 }

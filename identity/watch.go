@@ -19,7 +19,7 @@ type Watched struct {
 const lookAgain = 10 * time.Minute
 
 // Watch judges somebody now, again with each Reload, and when a certificate ends, until
-// end is called. Once it is not believed any more broken is called with the reason, once,
+// end is called. Once it is no longer accepted broken is called with the reason, once,
 // in a goroutine of its own, and it is not watched any more; end may be called all the
 // same.
 func (i *Identity) Watch(w Watched, broken func(error)) (end func()) {

@@ -157,7 +157,7 @@ func TestOldPeerCannotBeginAnew(t *testing.T) {
 			closed = e.Reason
 		}
 	}
-	if want := "site B runs a version that cannot take up a conversation anew with another store: upgrade B"; closed != want {
+	if want := "site B runs a version that cannot begin again with another store: upgrade B"; closed != want {
 		t.Fatalf("closed with %q, expected %q", closed, want)
 	}
 }

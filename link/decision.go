@@ -34,7 +34,7 @@ func (c *Core) mayDecide(e Decide) error {
 	case e.NewStore == none:
 		return nil
 	case c.presented == none:
-		return fmt.Errorf("it is not stopped for a new store of site %s: %s", c.cfg.Peer, stopped.Reason)
+		return fmt.Errorf("it is stopped for another reason than a new store of site %s: %s", c.cfg.Peer, stopped.Reason)
 	case c.presented != e.NewStore:
 		return fmt.Errorf("site %s presents store %s, not %s", c.cfg.Peer, c.presented, e.NewStore)
 	}

@@ -36,8 +36,8 @@ func TestFailingStoreEndsTheConnectionOnly(t *testing.T) {
 			b.put(0, "sixth")
 			a.core.Step(Received{Via: a.via, Frame: b.data(a, 6, 6)})
 			return Accepted{Token: a.core.in[0].under.token, Lane: 0, At: a.accepted[0]}
-		}, "cannot put messages of site B: the store has them up to 5, where 6 was expected"},
-		{"unreadable frame", func(*site, *site) Event { return Unreadable{Via: 1, Err: errors.New("malformed frame: x")} }, "site B sent what this version cannot read: malformed frame: x"},
+		}, "cannot put messages of site B: the store has them up to 5, and 6 was expected"},
+		{"unreadable frame", func(*site, *site) Event { return Unreadable{Via: 1, Err: errors.New("malformed frame: x")} }, "site B sent something that this version cannot read: malformed frame: x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,11 +69,11 @@ func TestItemsThatDoNotMatchTheirHashAreNotAccepted(t *testing.T) {
 	if len(effects) != 3 || effects[2] != Effect(Way{Via: b.via, State: StateStandby}) {
 		t.Fatalf("got %+v", effects)
 	}
-	if told := effects[0].(Send).Frame.Stop; told.Final || !strings.Contains(told.Reason, "look at the disk of A") {
+	if told := effects[0].(Send).Frame.Stop; told.Final || !strings.Contains(told.Reason, "check the disk of A") {
 		t.Fatalf("the peer was told %+v", told)
 	}
 	closed, ok := effects[1].(Close)
-	if !ok || !strings.Contains(closed.Reason, "the messages 6 to 6 in lane 0 from site A are not what was put there") || !strings.Contains(closed.Reason, "look at the disk of A") {
+	if !ok || !strings.Contains(closed.Reason, "the messages 6 to 6 in lane 0 from site A differ from those that were sent") || !strings.Contains(closed.Reason, "check the disk of A") {
 		t.Fatalf("got %+v", effects[0])
 	}
 	if b.core.in[0].received.Number != 5 {

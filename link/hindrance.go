@@ -52,11 +52,11 @@ func (c *Core) hindrance() string {
 		return t.hindrance
 	}
 	if t.silent && c.unconfirmed() {
-		return "site " + string(c.cfg.Peer) + " has confirmed nothing of what is sent for a while, and no other way to it works: see `fmqm links` there"
+		return "site " + string(c.cfg.Peer) + " has confirmed no message for a while, and no other route to it works: see `fmqm links` there"
 	}
 	for l := range Lanes {
 		if u := c.in[l].under; u != nil && u.paused != "" {
-			return "nothing more is taken from site " + string(c.cfg.Peer) + " for now: " + u.paused
+			return "this site accepts nothing from site " + string(c.cfg.Peer) + " for now: " + u.paused
 		}
 	}
 	for l := range Lanes {

@@ -232,7 +232,7 @@ func TestALinkWhosePeerConfirmsNothingSaysSo(t *testing.T) {
 	b.stop() // and the post, as a broker does, keeps the connection of A open
 	a.store.Put(0, numbered(0, 3)...)
 	st := a.until("the reason", func(st link.Status) bool {
-		return strings.Contains(st.Reason, "site B has confirmed nothing of what is sent for a while")
+		return strings.Contains(st.Reason, "site B has confirmed no message for a while")
 	})
 	if st.State != link.StateConnected || st.Waiting != 3 {
 		t.Errorf("got %+v", st)
@@ -295,7 +295,7 @@ func TestALinkThatTakesNothingMoreSaysWhy(t *testing.T) {
 	const why = "12 of 12 messages of it wait for a table: upload the process"
 	resume := a.store.Pause(why)
 	b.store.Put(1, "waits")
-	want := "nothing more is taken from site B for now: " + why
+	want := "this site accepts nothing from site B for now: " + why
 	st := a.until("the reason", func(st link.Status) bool { return st.Reason != "" })
 	if st.State != link.StateConnected || st.Reason != want {
 		t.Fatalf("it is %s, for %q; expected %q", st.State, st.Reason, want)

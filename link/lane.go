@@ -304,7 +304,7 @@ func (c *Core) data(d *Data) uint64 {
 		}
 	}
 	if h != d.End {
-		c.endAll(fmt.Sprintf("the messages %d to %d in lane %d from site %s are not what was put there (their hash is %s, expected %s): look at the disk of %s",
+		c.endAll(fmt.Sprintf("the messages %d to %d in lane %d from site %s differ from those that were sent (hash %s, expected %s): check the disk of %s",
 			d.First, end, d.Lane, c.cfg.Peer, h, d.End, c.cfg.Peer))
 		return 0
 	}
@@ -361,7 +361,7 @@ func (c *Core) accepted(e Accepted) {
 	}
 	r.under, r.accepted = nil, e.At
 	if e.Err == nil && e.At != u.end {
-		e.Err = fmt.Errorf("the store has them up to %d, where %d was expected", e.At.Number, u.end.Number)
+		e.Err = fmt.Errorf("the store has them up to %d, and %d was expected", e.At.Number, u.end.Number)
 	}
 	if e.Err == nil {
 		c.release(e.Lane)

@@ -207,7 +207,7 @@ func TestStopIsHeardAboveTheNoise(t *testing.T) {
 	a.run(a.options("B", a.dialer(b)))
 	a.untilState(link.StateStopped)
 	st := b.untilState(link.StateStopped)
-	if !strings.HasPrefix(st.Reason, `site A stopped the link and says: "site B has accepted messages from this site up to 5 in lane 0, but this site's store knows only 3`) {
+	if !strings.HasPrefix(st.Reason, `site A stopped the link and says: "site B has accepted messages from this site up to 5 in lane 0, but this site's store has only 3`) {
 		t.Fatalf("got %q", st.Reason)
 	}
 }

@@ -106,7 +106,7 @@ func (l *Link) deliver(f *Frame) {
 			}
 		})
 	default:
-		err := fmt.Errorf("site %s answers %d queries already: ask again later", l.o.Self, maxAnswering)
+		err := fmt.Errorf("site %s already answers %d queries: ask again later", l.o.Self, maxAnswering)
 		l.backlog = append(l.backlog, Carry{Frame: replyFrame(q.ID, nil, err), To: f.From})
 	}
 }
@@ -143,7 +143,7 @@ func (q *queries) begin() (uint64, <-chan answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.pending) >= maxAsking {
-		return 0, nil, fmt.Errorf("%d queries wait for answers already: ask again later", maxAsking)
+		return 0, nil, fmt.Errorf("%d queries already wait for answers: ask again later", maxAsking)
 	}
 	q.last++
 	answers := make(chan answer, 1)

@@ -137,7 +137,7 @@ func TestTooManyQueries(t *testing.T) {
 		<-g.asked
 	}
 	_, err := a.link.Query(t.Context(), "status", nil)
-	if err == nil || err.Error() != "query status of site B: site B answers 16 queries already: ask again later" {
+	if err == nil || err.Error() != "query status of site B: site B already answers 16 queries: ask again later" {
 		t.Fatalf("got %v", err)
 	}
 	close(g.open)
@@ -179,7 +179,7 @@ func TestFrameThatCannotBeReadIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "site A sent what this version cannot read: malformed frame: format version 5: this program reads 1 to 2"
+	want := "site A sent something that this version cannot read: malformed frame: format version 5: this program reads 1 to 2"
 	b.until("the reason", func(st link.Status) bool { return st.Reason == want })
 	a := newSite(t, "A", 1)
 	a.run(a.options("B", a.dialer(b)))

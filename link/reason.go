@@ -27,17 +27,17 @@ const (
 // speaks, peer the other one.
 
 func reasonBelowLowest(peer processtable.NodeID, lane int, accepted, low uint64) string {
-	return fmt.Sprintf("site %s has accepted messages up to %d in lane %d, but had confirmed them up to %d, and those were let go here: "+
+	return fmt.Sprintf("site %s has accepted messages up to %d in lane %d, but confirmed them up to %d before, and this site no longer keeps those: "+
 		"the store of %s is an older copy (restored from a backup?): put the newest store of %s back and start its daemon, then here: fmqm links retry %s", peer, accepted, lane, low, peer, peer, peer)
 }
 
 func reasonPeerLetGo(self, peer processtable.NodeID, lane int, accepted, low uint64) string {
-	return fmt.Sprintf("this site has accepted messages from %s up to %d in lane %d, but %s keeps only those after %d, since this site had confirmed them: "+
+	return fmt.Sprintf("this site has accepted messages from %s up to %d in lane %d, but %s keeps only those after %d, because this site had confirmed the others: "+
 		"the store of this site is an older copy (restored from a backup?): put its newest store back and start its daemon, then, if %s has stopped the link too, there: fmqm links retry %s", peer, accepted, lane, peer, low, peer, self)
 }
 
 func reasonAboveLast(self, peer processtable.NodeID, lane int, accepted, last uint64) string {
-	return fmt.Sprintf("site %s has accepted messages from this site up to %d in lane %d, but this site's store knows only %d: "+
+	return fmt.Sprintf("site %s has accepted messages from this site up to %d in lane %d, but this site's store has only %d: "+
 		"the store of this site is an older copy (restored from a backup?): put its newest store back and start its daemon, then, if %s has stopped the link too, there: fmqm links retry %s", peer, accepted, lane, last, peer, self)
 }
 
@@ -64,7 +64,7 @@ func reasonWrongNode(expected, actual processtable.NodeID) string {
 }
 
 func reasonCalledWrong(caller, expected, self processtable.NodeID) string {
-	return fmt.Sprintf("site %s called for site %s, but this is site %s: correct the address of %s in the configuration of %s", caller, expected, self, expected, caller)
+	return fmt.Sprintf("site %s called site %s, but this is site %s: correct the address of %s in the configuration of %s", caller, expected, self, expected, caller)
 }
 
 func reasonTwoDaemons(peer processtable.NodeID, a, b uint64) string {
@@ -77,7 +77,7 @@ func reasonVersion(peer processtable.NodeID, theirs, ours Range) string {
 	if theirs.Max < ours.Min {
 		older = "site " + string(peer)
 	}
-	return fmt.Sprintf("site %s reads frame formats %s, this site %s: upgrade %s", peer, theirs, ours, older)
+	return fmt.Sprintf("site %s reads frame formats %s, this site reads %s: upgrade %s", peer, theirs, ours, older)
 }
 
 func reasonUnknownPeer(caller processtable.NodeID) string {
@@ -89,7 +89,7 @@ func reasonByPeer(peer processtable.NodeID, text string) string {
 }
 
 func reasonUnreadable(peer processtable.NodeID, err error) string {
-	return fmt.Sprintf("site %s sent what this version cannot read: %s", peer, err)
+	return fmt.Sprintf("site %s sent something that this version cannot read: %s", peer, err)
 }
 
 func reasonEnded(peer processtable.NodeID, text string) string {

@@ -217,7 +217,7 @@ func (c *Core) beginning(t *transport, f *Frame) bool {
 			continue
 		}
 		if h.MaxVersion < 2 {
-			c.refuse(t, f.From, StopVersion, fmt.Sprintf("site %s runs a version that cannot take up a conversation anew with another store: upgrade %s", c.cfg.Peer, c.cfg.Peer), false)
+			c.refuse(t, f.From, StopVersion, fmt.Sprintf("site %s runs a version that cannot begin again with another store: upgrade %s", c.cfg.Peer, c.cfg.Peer), false)
 		}
 		return true // another hello will follow
 	}

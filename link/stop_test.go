@@ -54,20 +54,20 @@ func TestDisagreementStopsTheLink(t *testing.T) {
 			"the peer was restored from a backup: its number is below the lowest kept",
 			func(a *site, f *Frame) { f.Receipts[0] = Receipt{Position: a.position(0, 2), Received: 2} },
 			StopBelowLowest,
-			"site B has accepted messages up to 2 in lane 0, but had confirmed them up to 5, and those were let go here: " +
+			"site B has accepted messages up to 2 in lane 0, but confirmed them up to 5 before, and this site no longer keeps those: " +
 				"the store of B is an older copy (restored from a backup?): put the newest store of B back and start its daemon, then here: fmqm links retry B",
 		},
 		{
 			"this site was restored from a backup: the peer has let go what it needs",
 			func(_ *site, f *Frame) { f.Hello.Low[0] = 4 },
 			StopBelowLowest,
-			"this site has accepted messages from B up to 3 in lane 0, but B keeps only those after 4, since this site had confirmed them: " + older,
+			"this site has accepted messages from B up to 3 in lane 0, but B keeps only those after 4, because this site had confirmed the others: " + older,
 		},
 		{
 			"this site was restored from a backup: the peer has what it never sent",
 			func(_ *site, f *Frame) { f.Receipts[0] = Receipt{Position: Position{Number: 8}, Received: 8} },
 			StopAboveLast,
-			"site B has accepted messages from this site up to 8 in lane 0, but this site's store knows only 7: " + older,
+			"site B has accepted messages from this site up to 8 in lane 0, but this site's store has only 7: " + older,
 		},
 		{
 			"another hash at the lowest kept number",
@@ -260,11 +260,11 @@ func TestRefusedConnectionLeavesTheLinkAlone(t *testing.T) {
 	}{
 		{
 			"called by a wrong name", func(h *Hello) { h.Expected = "A2" },
-			"site B called for site A2, but this is site A: correct the address of A2 in the configuration of B", true,
+			"site B called site A2, but this is site A: correct the address of A2 in the configuration of B", true,
 		},
 		{
 			"peer is newer", func(h *Hello) { h.MinVersion, h.MaxVersion = 3, 4 },
-			"site B reads frame formats 3 to 4, this site 1 to 2: upgrade this site", false,
+			"site B reads frame formats 3 to 4, this site reads 1 to 2: upgrade this site", false,
 		},
 	}
 	for _, tt := range tests {

@@ -238,9 +238,9 @@ func (c *Core) unheard(t *transport) string {
 	case t.hindrance != "":
 		return t.hindrance
 	case !t.greeted && t.shared:
-		return "the broker is reached, and site " + string(c.cfg.Peer) + " has not been heard there yet"
+		return "connected to the broker, but site " + string(c.cfg.Peer) + " has not answered there yet"
 	case !t.greeted:
-		return "connected, and site " + string(c.cfg.Peer) + " has not answered yet"
+		return "connected, but site " + string(c.cfg.Peer) + " has not answered yet"
 	case t.silent:
 		return "nothing comes back on it"
 	}

@@ -18,7 +18,7 @@ func TestABusyPeerIsAskedAgain(t *testing.T) {
 	a := newKeeper(t, "A", retainedSites)
 	id := uuid.Must(uuid.NewV7())
 	a.must(a.start(id, `{"n": 7}`))
-	busy, away := errors.New("site B answers 16 queries already: ask again later"), fmt.Errorf("query: %w", link.ErrNotConnected)
+	busy, away := errors.New("site B already answers 16 queries: ask again later"), fmt.Errorf("query: %w", link.ErrNotConnected)
 	for _, c := range []struct {
 		name        string
 		errs        []error

@@ -156,7 +156,7 @@ func TestBrokerOfThePage(t *testing.T) {
 		t.Errorf("without TLS: exit %d: %v", exit, found)
 	}
 	if exit, found := tried(t, dir, strings.Replace(password, ", ca: ca.crt", "", 1)); exit != 1 ||
-		!strings.Contains(found[len(found)-1].Text, "is signed by an authority that is not trusted here: name the right one (ca)") {
+		!strings.Contains(found[len(found)-1].Text, "is signed by an authority that this site does not trust: name the right one (ca)") {
 		t.Errorf("without the authority: exit %d: %v", exit, found)
 	}
 

@@ -59,7 +59,7 @@ func TestDemoWithTheWrongBroker(t *testing.T) {
 		want string
 	}{
 		{[]string{"--broker", "amqp://carol:secret@127.0.0.1:1/x"}, 2, "--broker-password FILE"},
-		{[]string{"--broker-password", "x"}, 2, "without --broker"},
+		{[]string{"--broker-password", "x"}, 2, "needs --broker"},
 		{[]string{"--broker", "http://127.0.0.1:1"}, 1, "amqp"},
 		{[]string{"--broker", "amqp://carol@127.0.0.1:1/x"}, 1, "there is no password for the user carol"},
 		{[]string{"--broker", "amqp://127.0.0.1:1/x"}, 1, "nothing listens at 127.0.0.1:1"},

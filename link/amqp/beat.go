@@ -90,5 +90,5 @@ func (p *peer) silence(d time.Duration) error {
 	if why := p.hindrance(); why != "" {
 		return errors.New(why)
 	}
-	return fmt.Errorf("nothing was heard from site %s for %s: its daemon, or its connection to the broker, is down", p.id, d.Round(time.Second))
+	return fmt.Errorf("site %s has been silent for %s: its daemon, or its connection to the broker, is down", p.id, d.Round(time.Second))
 }

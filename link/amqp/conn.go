@@ -62,7 +62,7 @@ func (c *Conn) Send(frame []byte) error {
 		case <-timeout:
 			reason := c.p.b.why()
 			if reason == "" {
-				reason = "the broker does not take what is sent"
+				reason = "the broker does not accept messages"
 			}
 			c.fail(errors.New(reason))
 		}

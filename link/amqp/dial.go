@@ -144,7 +144,7 @@ func (p *peer) departed() bool {
 }
 
 func (p *peer) departure() error {
-	return fmt.Errorf("site %s takes nothing from this site over the broker: either `via` for this link was changed there (change it here as well), or this site is in no process that is stored there and not in `links.peers` there (write it there, with `via: amqp`, and reload)", p.id)
+	return fmt.Errorf("site %s accepts nothing from this site over the broker: either `via` for this link was changed there (change it here as well), or this site is neither in a process that is stored there nor in `links.peers` there (write it there, with `via: amqp`, and reload)", p.id)
 }
 
 // ready says whether the peer was heard since, in a session that is open.
@@ -154,7 +154,7 @@ func (p *peer) ready(since time.Time) bool {
 	return p.session.Ready() && !p.left && !p.heard.Before(since)
 }
 
-// troubled says whether the broker does not take what is sent to the peer, or this side
+// troubled says whether the broker does not accept messages to the peer, or this side
 // what comes from it.
 func (p *peer) troubled() bool {
 	p.mu.Lock()
@@ -200,7 +200,7 @@ func (p *peer) connect(since time.Time) *Conn {
 	p.change()
 	p.mu.Unlock()
 	if old != nil {
-		old.fail(errors.New("another connection to the site followed"))
+		old.fail(errors.New("a newer connection to the site replaced this one"))
 	}
 	if now, _, _ := p.b.link(); now != conn { // lost meanwhile, and perhaps not told
 		c.fail(errors.New(p.b.why()))

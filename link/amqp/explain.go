@@ -36,7 +36,7 @@ func (t target) explain(err error) string {
 	case errors.Is(err, errSecond), inUse(err):
 		return fmt.Sprintf("another consumer has the queue %s: a second daemon runs with this node's name: stop one of the two, and see that no copy of its data directory is in use (if it is this daemon's own broken connection, it ends within %s)", t.queue, 3*Heartbeat)
 	case errors.Is(err, amqp091.ErrSASL):
-		return t.explainLogin("the broker offers no way to log in that this side knows")
+		return t.explainLogin("the broker offers no login method that this side knows")
 	case errors.As(err, &reply) && (reply.Server || reply.Code == amqp091.AccessRefused):
 		return t.explainReply(reply)
 	}
@@ -60,13 +60,13 @@ func (t target) explainNetwork(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Sprintf("nothing listens at %s: the broker is down, or has another port", t.addr)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return fmt.Sprintf("there is no way to %s: look at routes and firewalls", t.addr)
+		return fmt.Sprintf("there is no route to %s: check routes and firewalls", t.addr)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Sprintf("%s does not answer: it is frozen or overloaded, or a firewall drops what is sent", t.addr)
+		return fmt.Sprintf("%s does not answer: it is frozen or overloaded, or a firewall drops the packets", t.addr)
 	case errors.Is(err, io.EOF):
-		return fmt.Sprintf("the connection to %s was ended without a word: the broker stopped, or a proxy on the way did that", t.addr)
+		return fmt.Sprintf("the connection to %s was closed without a reason: the broker stopped, or a proxy closed it", t.addr)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return fmt.Sprintf("the connection to %s was reset: by the broker, or on the way", t.addr)
+		return fmt.Sprintf("the connection to %s was reset by the broker or on the way", t.addr)
 	}
 	return ""
 }
@@ -87,7 +87,7 @@ func (t target) explainTLS(err error) string {
 	}
 	switch {
 	case errors.As(err, &unknown):
-		return "TLS: " + whose + " is signed by an authority that is not trusted here: name the right one (ca)"
+		return "TLS: " + whose + " is signed by an authority that this site does not trust: name the right one (ca)"
 	case errors.As(err, &name):
 		return fmt.Sprintf("TLS: %s is not for %s: %s", whose, t.tls.ServerName, name.Error())
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -95,9 +95,9 @@ func (t target) explainTLS(err error) string {
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("TLS: %s is not valid: %s", whose, invalid.Error())
 	case errors.As(err, &header):
-		return fmt.Sprintf("TLS: what answers at %s does not speak TLS: another port (5671 is usual), or amqp:// instead of amqps://", t.addr)
+		return fmt.Sprintf("TLS: %s does not speak TLS: write another port (5671 is usual), or amqp:// instead of amqps://", t.addr)
 	case errors.Is(err, errEarly), strings.Contains(err.Error(), "remote error: tls:"):
-		return fmt.Sprintf("TLS: the broker refuses this side's certificate: %s: it has to be one that the broker's authorities signed", t.ownCertificate(err))
+		return fmt.Sprintf("TLS: the broker refuses this side's certificate: %s: use one that the broker's authorities signed", t.ownCertificate(err))
 	case errors.As(err, &own):
 		return fmt.Sprintf("TLS with %s failed: %v", t.addr, own.err)
 	}
@@ -164,7 +164,7 @@ func (t target) explainReply(e *amqp091.Error) string {
 	has := func(s string) bool { return strings.Contains(reason, s) }
 	switch {
 	case e.Code == amqp091.AccessRefused && has("access to queue"), e.Code == amqp091.AccessRefused && has("access to exchange"):
-		return fmt.Sprintf("%s may not do what is needed (%s): as the broker's administrator run %s", t.account(), trim(reason), t.grant())
+		return fmt.Sprintf("%s lacks a permission (%s): as the broker's administrator run %s", t.account(), trim(reason), t.grant())
 	case e.Code == amqp091.AccessRefused && (e == amqp091.ErrCredentials || has("Login was refused") || !e.Server):
 		return "the broker refuses the login of " + t.account() + ": wrong password or certificate, or no such user (or one that may log in from the broker's own machine only, such as guest)"
 	case e.Code == amqp091.NotAllowed && has("not found"):
@@ -192,7 +192,7 @@ func (t target) explainQueue(reason string) string {
 	}
 	arg := part("inequivalent arg '", "'")
 	_, current, _ := strings.Cut(reason, "current is ")
-	return fmt.Sprintf("the queue %s exists at the broker and is another one than expected: its %s is %s, expected %s: as the broker's administrator run `rabbitmqctl delete_queue -p %s %s` (nothing is lost by that, the sites send again), or write the kind of queue that it is into the configuration",
+	return fmt.Sprintf("the queue %s at the broker has another setting: its %s is %s, expected %s: as the broker's administrator run `rabbitmqctl delete_queue -p %s %s` (nothing is lost, the sites send again), or write its kind of queue into the configuration",
 		t.queue, arg, strings.ReplaceAll(current, "'", ""), strings.ReplaceAll(part("received ", " but"), "'", ""), t.vhost, t.queue)
 }
 

@@ -46,14 +46,14 @@ func TestFaults(t *testing.T) {
 			f.a.until(StateConnecting)
 			f.a.until(StateConnected)
 		}},
-		{"max-length with drop-head", func(f *faults) { f.policy(`{"max-length": 1}`, "nothing was heard") }},
+		{"max-length with drop-head", func(f *faults) { f.policy(`{"max-length": 1}`, "has been silent") }},
 		{"max-length with reject-publish", func(f *faults) {
-			f.policy(`{"max-length": 1, "overflow": "reject-publish"}`, "full by a policy")
+			f.policy(`{"max-length": 1, "overflow": "reject-publish"}`, "limits its queue")
 			if f.a.broker.Status().Refused == 0 {
 				f.t.Fatal("nothing was refused")
 			}
 		}},
-		{"messages expire at once", func(f *faults) { f.policy(`{"message-ttl": 0}`, "nothing was heard") }},
+		{"messages expire at once", func(f *faults) { f.policy(`{"message-ttl": 0}`, "has been silent") }},
 		{"connections are closed by the broker", func(f *faults) {
 			before := f.a.broker.Status().Lost
 			f.each(3, func() error { return f.rabbit.CloseConnections("a test") })

@@ -153,7 +153,7 @@ func (o *Options) target() (target, error) {
 		return target{}, errors.New(wantURL)
 	}
 	if _, has := u.User.Password(); has {
-		return target{}, fmt.Errorf("%s has a password, which would be seen in process lists and logs: write it into a file that only the daemon's user can read, and name that file", u.Redacted())
+		return target{}, fmt.Errorf("%s has a password, and process lists and logs would show it: write it into a file that only the daemon's user can read, and name that file", u.Redacted())
 	}
 	vhost := "/"
 	if path := strings.TrimPrefix(u.EscapedPath(), "/"); path != "" {
@@ -223,7 +223,7 @@ func (o *Options) secretFile() (string, error) {
 	case o.Credential == "":
 		return "", errors.New("the broker asks for a password and none is configured: name a file that holds it")
 	case dir == "":
-		return "", fmt.Errorf("the password is to be the systemd credential %s, and there are none: start the daemon by a unit with LoadCredential=%s:FILE", o.Credential, o.Credential)
+		return "", fmt.Errorf("the password should be the systemd credential %s, and there are no credentials: start the daemon by a unit with LoadCredential=%s:FILE", o.Credential, o.Credential)
 	default:
 		return filepath.Join(dir, o.Credential), nil
 	}

@@ -167,7 +167,7 @@ func (o *outlet) confirmed(number uint64, taken bool) {
 		return
 	}
 	o.p.b.counts.refused.Add(1)
-	o.p.note(o, fmt.Sprintf("the broker refuses what is sent to site %s: its queue %s is full by a policy (max-length with reject-publish): exempt the queues fmqm.* from such policies", o.p.id, QueueName(o.p.id)))
+	o.p.note(o, fmt.Sprintf("the broker refuses messages for site %s: a policy (max-length with reject-publish) limits its queue %s, which is full: exempt the queues fmqm.* from such policies", o.p.id, QueueName(o.p.id)))
 }
 
 func (o *outlet) returned(string) {

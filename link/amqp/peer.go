@@ -100,7 +100,7 @@ func (p *peer) disbelieve(which int, err error) {
 		return
 	}
 	p.session.End()
-	p.refusal = fmt.Sprintf("site %s is not believed any more: %v", p.id, err)
+	p.refusal = fmt.Sprintf("site %s is no longer accepted: %v", p.id, err)
 	p.answers, p.pieces, p.queued = nil, nil, 0
 	c, reason := p.conn, p.refusal
 	p.mu.Unlock()
@@ -354,7 +354,7 @@ func (p *peer) use(next, before *outlet) *outlet {
 }
 
 func (p *peer) sending(err error) string {
-	return fmt.Sprintf("what is sent to site %s does not reach the broker: %s", p.id, p.b.target.explain(err))
+	return fmt.Sprintf("messages for site %s do not reach the broker: %s", p.id, p.b.target.explain(err))
 }
 
 // lost: what was sent on an outlet is lost, or refused, and so would be what follows.

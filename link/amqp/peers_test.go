@@ -164,7 +164,7 @@ func TestPeerDiesAndComesBack(t *testing.T) {
 	x, _ := dialed(t, a, b)
 	must(t, b.broker.Stop(t.Context()))
 	_, err := x.Receive()
-	if err == nil || !strings.Contains(err.Error(), "nothing was heard from site B for") {
+	if err == nil || !strings.Contains(err.Error(), "site B has been silent for") {
 		t.Fatalf("got %v", err)
 	}
 	b2 := newSite(t, "B", rabbit.Addr(), vhost, nil)

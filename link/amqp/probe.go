@@ -109,7 +109,7 @@ func (p *probe) queue() bool {
 // daemon off is tried too; it is gone with the connection.
 func (p *probe) receive() {
 	if n, err := consumers(p.conn, p.t.queue); err == nil && n > 0 {
-		p.say("receive", nil, "a daemon receives from %s now: that is this node's, or another one has its name", p.t.queue)
+		p.say("receive", nil, "a daemon receives from %s now: it is this node's, or another daemon has its name", p.t.queue)
 		return
 	}
 	err := try(p.conn, func(ch channel) error {
@@ -133,13 +133,13 @@ func (p *probe) send(ctx context.Context) {
 	ch, err := p.conn.Channel(channelEvents{
 		confirmed: func(_ uint64, taken bool) {
 			if !taken {
-				result <- fmt.Errorf("the broker refuses what is sent to %s: the queue is full by a policy (max-length with reject-publish)", p.t.queue)
+				result <- fmt.Errorf("the broker refuses messages for %s: a policy (max-length with reject-publish) limits the queue, which is full", p.t.queue)
 				return
 			}
 			result <- nil
 		},
 		returned: func(string) {
-			result <- fmt.Errorf("what is sent to %s comes back: the queue was deleted meanwhile", p.t.queue)
+			result <- fmt.Errorf("messages for %s come back: the queue was deleted meanwhile", p.t.queue)
 		},
 		ended: func(err error) {
 			select {
@@ -167,7 +167,7 @@ func (p *probe) confirm(ctx context.Context, result <-chan error) error {
 	case err := <-result:
 		return err
 	case reason := <-p.blocked:
-		return fmt.Errorf("the broker takes no messages (%s): free memory or disk space there", reason)
+		return fmt.Errorf("the broker accepts no messages (%s): free memory or disk space there", reason)
 	case <-timer.C:
 		return fmt.Errorf("the broker has confirmed nothing for %s: it is overloaded, or an alarm holds it", probeWait)
 	case <-ctx.Done():
@@ -186,5 +186,5 @@ func (p *probe) peer(id processtable.NodeID) {
 }
 
 func noQueue(id processtable.NodeID) string {
-	return fmt.Sprintf("site %s has no queue (%s) at the broker yet: it was never connected there, or its queue was deleted; it makes it when it connects", id, QueueName(id))
+	return fmt.Sprintf("site %s has no queue (%s) at the broker yet: it was never connected there, or its queue was deleted; the site makes the queue when it connects", id, QueueName(id))
 }

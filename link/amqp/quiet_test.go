@@ -121,7 +121,7 @@ func TestHowSoonAPeerIsMissed(t *testing.T) {
 				last := ""
 				for last = range heard(x) {
 				}
-				if !strings.Contains(last, "nothing was heard from site B for") {
+				if !strings.Contains(last, "site B has been silent for") {
 					t.Errorf("ended: %s", last)
 				}
 				if took := time.Since(began); took > limit || took < Silence-beatEvery {
@@ -143,12 +143,12 @@ func TestAConnectionSaysWhatHindersIt(t *testing.T) {
 		{
 			"a queue that is full by a policy",
 			func(f *fakeBroker) { f.set(func() { f.full = true }) }, func(f *fakeBroker) { f.set(func() { f.full = false }) },
-			"the broker refuses what is sent to site B: its queue fmqm.B is full by a policy",
+			"the broker refuses messages for site B: a policy (max-length with reject-publish) limits its queue fmqm.B",
 		},
 		{
 			"an alarm",
 			func(f *fakeBroker) { f.alarm("low on memory") }, func(f *fakeBroker) { f.alarm("") },
-			"the broker takes no messages (low on memory)",
+			"the broker accepts no messages (low on memory)",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestAPeerHearsThatItIsForgotten(t *testing.T) {
 		a, b, _, y := both(t, newFakeBroker())
 		began := time.Now()
 		a.Dialer("B").(link.Forgetter).Forget()
-		const want = "site A takes nothing from this site over the broker: either `via` for this link was changed there (change it here as well)"
+		const want = "site A accepts nothing from this site over the broker: either `via` for this link was changed there (change it here as well)"
 		if got := <-heard(y); !strings.Contains(got, want) {
 			t.Fatalf("ended: %s", got)
 		}
@@ -324,7 +324,7 @@ func TestAStrangerThatNobodyWantsIsTold(t *testing.T) {
 			}
 			pass(time.Second)
 		}
-		if got := <-words; !strings.Contains(got, "this site is in no process that is stored there and not in `links.peers` there") {
+		if got := <-words; !strings.Contains(got, "this site is neither in a process that is stored there nor in `links.peers` there") {
 			t.Errorf("ended: %s", got)
 		}
 		if met.Load() != 1 || a.known("B") != nil {
@@ -336,7 +336,7 @@ func TestAStrangerThatNobodyWantsIsTold(t *testing.T) {
 	})
 }
 
-// Who is not believed any more is cut off: the connection ends with the reason, and there
+// Who is no longer accepted is cut off: the connection ends with the reason, and there
 // is no other until it is believed again.
 func TestASiteThatIsCalledBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -348,7 +348,7 @@ func TestASiteThatIsCalledBack(t *testing.T) {
 		a := access(t, fake, "A", func(o *Options) {
 			o.Identity, o.Verify = newIdentity("A"), func(chain [][]byte) (processtable.NodeID, ed25519.PublicKey, error) {
 				if !believed.Load() {
-					return "", nil, errors.New("it was called back")
+					return "", nil, errors.New("it was revoked")
 				}
 				return trusted(chain)
 			}
@@ -375,17 +375,17 @@ func TestASiteThatIsCalledBack(t *testing.T) {
 
 		believed.Store(false)
 		first := <-broken
-		go first(errors.New("it was called back"))
-		if got := <-words; !strings.Contains(got, "site B is not believed any more: it was called back") {
+		go first(errors.New("it was revoked"))
+		if got := <-words; !strings.Contains(got, "site B is no longer accepted: it was revoked") {
 			t.Errorf("ended: %s", got)
 		}
-		if got := <-said; !strings.Contains(got, "nothing was heard from site A for") {
+		if got := <-said; !strings.Contains(got, "site A has been silent for") {
 			t.Errorf("B ends with: %s", got)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		go func() { _, _ = b.Dialer("A").Dial(ctx) }()
-		if _, err := a.Dialer("B").Dial(ctx); err == nil || !strings.Contains(err.Error(), "the peer's certificate is not accepted: it was called back") {
+		if _, err := a.Dialer("B").Dial(ctx); err == nil || !strings.Contains(err.Error(), "the peer's certificate is not accepted: it was revoked") {
 			t.Errorf("dialed: %v", err)
 		}
 		if len(broken) > 0 {

@@ -164,7 +164,7 @@ func broken(err error) bool {
 // ever. What lies in it costs nothing: it is sent again.
 func (b *Broker) renew(conn connection) (kind string, err error) {
 	b.deaf = 0 // where it may not be deleted, it is tried again as it is
-	b.o.Log.Warn().Str("queue", b.target.queue).Msg("the broker lets nobody receive from this queue: it is deleted and made anew")
+	b.o.Log.Warn().Str("queue", b.target.queue).Msg("the broker lets nobody receive from this queue: this site deletes it and makes a new one")
 	if err := try(conn, func(ch channel) error { return ch.Delete(b.target.queue) }); err != nil {
 		return "", err
 	}

@@ -29,11 +29,11 @@ func TestRefusals(t *testing.T) {
 		{"no such user", "A", func(o *Options) { o.User = "somebody-else" }, "the broker refuses the login of user somebody-else: wrong password or certificate, or no such user"},
 		{"no such virtual host", "A", func(o *Options) { o.URL = rabbittest.URL(rabbit.Addr(), "none") }, "the broker has no virtual host \"none\": as its administrator run `rabbitmqctl add_vhost none`"},
 		{"no way into the virtual host", "A", as("nobody", t), "user nobody may not use the virtual host \"" + vhost + "\": as the broker's administrator run `rabbitmqctl set_permissions -p " + vhost + " nobody '^fmqm\\.A(\\.lock)?$' '^amq\\.default$' '^fmqm\\.A$'`"},
-		{"no permission", "A", as("weak", t), "user weak may not do what is needed ("},
-		{"a queue of another kind", "OLD", func(o *Options) { o.Queues = QueuesQuorum }, "the queue fmqm.OLD exists at the broker and is another one than expected: its x-queue-type is classic, expected quorum: as the broker's administrator run `rabbitmqctl delete_queue -p " + vhost + " fmqm.OLD`"},
+		{"no permission", "A", as("weak", t), "user weak lacks a permission ("},
+		{"a queue of another kind", "OLD", func(o *Options) { o.Queues = QueuesQuorum }, "the queue fmqm.OLD at the broker has another setting: its x-queue-type is classic, expected quorum: as the broker's administrator run `rabbitmqctl delete_queue -p " + vhost + " fmqm.OLD`"},
 		{"nothing listens", "A", func(o *Options) { o.URL = "amqp://127.0.0.1:1/" }, "nothing listens at 127.0.0.1:1: the broker is down, or has another port"},
 		{"a name that does not resolve", "A", func(o *Options) { o.URL = "amqp://broker.invalid/" }, "the name of the broker, broker.invalid, does not resolve"},
-		{"TLS where there is none", "A", func(o *Options) { o.URL = "amqps://" + rabbit.Addr() + "/" }, "TLS: what answers at " + rabbit.Addr() + " does not speak TLS"},
+		{"TLS where there is none", "A", func(o *Options) { o.URL = "amqps://" + rabbit.Addr() + "/" }, "TLS: " + rabbit.Addr() + " does not speak TLS"},
 		{"no password file", "A", func(o *Options) { o.PasswordFile = "/nonexistent" }, "the broker's password: cannot read /nonexistent: no such file"},
 	}
 	for _, tt := range tests {
@@ -126,7 +126,7 @@ func TestSendRefusals(t *testing.T) {
 	declare(t, rabbit, vhost, "fmqm.B", "classic")
 	mute.connect("B")
 	mute.untilLink("no permission to send", func(st link.Status) bool {
-		return strings.Contains(st.Reason, "user "+user+" may not do what is needed") && strings.Contains(st.Reason, "amq.default")
+		return strings.Contains(st.Reason, "user "+user+" lacks a permission") && strings.Contains(st.Reason, "amq.default")
 	})
 	alone := newSite(t, "C", rabbit.Addr(), vhost, nil)
 	alone.connect("D")
@@ -160,7 +160,7 @@ func TestProbe(t *testing.T) {
 		}},
 		{"no permission", as(user, t), []string{
 			"password ok", "name ok", "connection ok", "queue ok",
-			"receive not user " + user + " may not do what is needed", "send not user " + user + " may not do what is needed", "peer B ok", "peer C not",
+			"receive not user " + user + " lacks a permission", "send not user " + user + " may not do what is needed", "peer B ok", "peer C not",
 		}},
 		{"no name", func(o *Options) { o.URL = "amqp://broker.invalid/" }, []string{
 			"password ok", "name not the name of the broker, broker.invalid, does not resolve",

@@ -115,7 +115,7 @@ func (b *Broker) state() (State, string) {
 		}
 	}
 	if b.blocked != "" {
-		return StateBlocked, fmt.Sprintf("the broker takes no messages (%s): free memory or disk space there, it goes on by itself", b.blocked)
+		return StateBlocked, fmt.Sprintf("the broker accepts no messages (%s): free memory or disk space there; it then goes on by itself", b.blocked)
 	}
 	return StateConnected, ""
 }

@@ -125,7 +125,7 @@ func (b *Broker) claim(id processtable.NodeID) *peer {
 // has, though the handshake was right.
 func (b *Broker) introduce(id processtable.NodeID) {
 	if b.o.Identity == nil {
-		b.suspect(id, "without an identity anybody can write any name")
+		b.suspect(id, "without an identity anybody can pose as any site")
 		return
 	}
 	b.o.Unknown(id)
@@ -145,7 +145,7 @@ func (b *Broker) suspect(id processtable.NodeID, why string) {
 		why = "no answer to the handshake"
 	}
 	b.o.Log.Warn().Str("peer", string(id)).Str("reason", why).Str("queue", b.target.queue).
-		Msg("a site that is not known here calls through the broker and has not proved who it is: nothing is kept of it, nor of others like it")
+		Msg("an unknown site calls through the broker and has not proved who it is: nothing of it is kept, nor of others like it")
 }
 
 // turnAway tells a stranger that nobody here has asked for it, though it has proved who it

@@ -135,10 +135,10 @@ func TestTLS(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{"a broker of another authority", over(&tls.Config{RootCAs: other.pool()}, url), "TLS: the broker's certificate (of broker, issued by head-office) is signed by an authority that is not trusted here: name the right one (ca)"},
+		{"a broker of another authority", over(&tls.Config{RootCAs: other.pool()}, url), "TLS: the broker's certificate (of broker, issued by head-office) is signed by an authority that this site does not trust: name the right one (ca)"},
 		{"another name", over(ca.client(ca, "node-A"), "amqps://localhost:"+port+"/v"), "TLS: the broker's certificate (of broker, issued by head-office) is not for localhost: x509:"},
-		{"no certificate", over(&tls.Config{RootCAs: ca.pool()}, url), "(it was shown none): it has to be one that the broker's authorities signed"},
-		{"a certificate of another authority", over(ca.client(other, "node-A"), url), "(it was shown that of node-A, issued by somebody): it has to be one that the broker's authorities signed"},
+		{"no certificate", over(&tls.Config{RootCAs: ca.pool()}, url), "(it was shown none): use one that the broker's authorities signed"},
+		{"a certificate of another authority", over(ca.client(other, "node-A"), url), "(it was shown that of node-A, issued by somebody): use one that the broker's authorities signed"},
 		{"a certificate of nobody's", over(ca.client(ca, "node-X"), url), "the broker refuses the login of the user of this side's certificate: "},
 		{"a password beside the certificate", over(ca.client(ca, "node-A"), "amqps://fmqm@"+rabbit.TLSAddr()+"/v"), ""},
 	}

@@ -56,7 +56,7 @@ type believing struct {
 // more.
 func (c *Conn) believe(id *identity.Identity, w identity.Watched) {
 	end := id.Watch(w, func(err error) {
-		err = fmt.Errorf("site %s is not believed any more: %w", c.peer, err)
+		err = fmt.Errorf("site %s is no longer accepted: %w", c.peer, err)
 		c.believing.broken.Store(&err)
 		_ = c.Close()
 	})

@@ -158,7 +158,7 @@ func (d *Dialer) request(c net.Conn, more http.Header) (*http.Response, *bufio.R
 	in := bufio.NewReaderSize(c, 64<<10)
 	res, err := http.ReadResponse(in, req)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask for a link: what answers does not speak HTTP/1.1 as expected: %w", explain(err))
+		return nil, nil, fmt.Errorf("ask for a link: the answer is not HTTP/1.1: %w", explain(err))
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		err = c.SetDeadline(time.Time{})

@@ -135,8 +135,8 @@ func TestDialErrors(t *testing.T) {
 	}{
 		{"another program", "HTTP/1.1 404 Not Found\r\nContent-Length: 19\r\n\r\n404 page not found\n", "ask for a link: the server answers 404 Not Found 404 page not found"},
 		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", `ask for a link: the server speaks "websocket", expected "fmqm-link/1"`},
-		{"no HTTP", "220 mail.example.org ESMTP\r\n", "ask for a link: what answers does not speak HTTP/1.1 as expected: malformed HTTP"},
-		{"silence", "", "ask for a link: what answers does not speak HTTP/1.1 as expected: unexpected EOF"},
+		{"no HTTP", "220 mail.example.org ESMTP\r\n", "ask for a link: the answer is not HTTP/1.1: malformed HTTP"},
+		{"silence", "", "ask for a link: the answer is not HTTP/1.1: unexpected EOF"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestRequestsThatAskForNoLink(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"GET", http.MethodGet, upgrade, "", http.StatusMethodNotAllowed, "a link is asked for with POST"},
+		{"GET", http.MethodGet, upgrade, "", http.StatusMethodNotAllowed, "use POST to ask for a link"},
 		{"no upgrade", http.MethodPost, nil, "", http.StatusUpgradeRequired, "expected `Connection: Upgrade` and `Upgrade: fmqm-link/1`: this address is for other daemons"},
 		{"another upgrade", http.MethodPost, http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}, "", http.StatusUpgradeRequired, "expected `Connection: Upgrade`"},
 		{"a body", http.MethodPost, upgrade, "x", http.StatusBadRequest, "a request for a link has no body"},

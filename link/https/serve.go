@@ -84,7 +84,7 @@ func wanted(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "a link is asked for with POST", http.StatusMethodNotAllowed)
+		http.Error(w, "use POST to ask for a link", http.StatusMethodNotAllowed)
 	case !hasToken(r.Header.Values("Connection"), "upgrade") || r.Header.Get("Upgrade") != Protocol:
 		w.Header().Set("Upgrade", Protocol)
 		w.Header().Set("Connection", "Upgrade")

@@ -160,13 +160,13 @@ func TestACertificateThatIsCalledBack(t *testing.T) {
 		if err := self.Reload(own); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mine.Recv(); !errors.Is(err, identity.ErrDenied) || !strings.Contains(err.Error(), "site B is not believed any more: the certificate of site B was called back") {
+		if _, err := mine.Recv(); !errors.Is(err, identity.ErrDenied) || !strings.Contains(err.Error(), "site B is no longer accepted: the certificate of site B was revoked") {
 			t.Errorf("calls %v: %v", calls, err)
 		}
 		if _, err := peers.Recv(); err == nil {
 			t.Errorf("calls %v: the other end goes on", calls)
 		}
-		if _, err := dialerTo(t, s.URL, name, client).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "was called back") {
+		if _, err := dialerTo(t, s.URL, name, client).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "was revoked") {
 			t.Errorf("calls %v: dialed again: %v", calls, err)
 		}
 	}
@@ -201,12 +201,12 @@ func TestLinksThatAreRefused(t *testing.T) {
 		told         string // what the server says for itself
 	}{
 		{"another site answers", a, b, "C", nil, "the certificate names site B and not C: correct the address of C in links.peers", ""},
-		{"of another authority", a, others.node("B"), "B", nil, "the certificate of site B was signed by another authority that is called", ""},
+		{"of another authority", a, others.node("B"), "B", nil, "the certificate of site B was signed by another authority", ""},
 		{"expired", aLate, old, "B", nil, "the certificate of site B expired on", ""},
 		{"the caller is of another authority", others.node("A"), b, "B", anybody, "refused there: the certificate of site A was signed by another authority", "the certificate of site A"},
 		{"the caller's has expired", old, aLate, "B", anybody, "refused there: the certificate of site B expired on", "the certificate of site B expired"},
 		{"the caller shows none", a, b, "B", nobody, "refused there: no certificate was shown: set `identity` there", "no certificate was shown"},
-		{"the caller is an operator", ann, aLate, "B", anybody, "refused there: the certificate is that of operator ann, and links are for sites", "operator ann"},
+		{"the caller is an operator", ann, aLate, "B", anybody, "refused there: the certificate is for operator ann, and links are for sites", "operator ann"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := listenTLS(t, tc.server)
@@ -240,7 +240,7 @@ func TestPlainTextAgainstTLS(t *testing.T) {
 	}
 	plain, _ := listen(t, (*httptest.Server).Start)
 	_, err = dialerTo(t, strings.Replace(plain.URL, "http", "https", 1), "B", all.node("A")).Dial(t.Context())
-	if want := "what answers does not speak TLS: give the daemon there an `identity`, or write http:// where that is allowed"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "the other side does not speak TLS: give the daemon there an `identity`, or write http:// where that is allowed"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("TLS to plain: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestTLSIsNotOlderThan13(t *testing.T) {
 	s := listenTLS(t, all.node("B"))
 	d := dialerTo(t, s.URL, "B", all.node("A"))
 	d.tls.MinVersion, d.tls.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
-	if _, err := d.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "the other side ends the connection") {
+	if _, err := d.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "the other side ended the connection") {
 		t.Errorf("TLS 1.2: %v", err)
 	}
 }

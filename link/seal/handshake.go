@@ -37,7 +37,7 @@ func (s *Session) Receive(data []byte) (Result, error) {
 func (s *Session) checkMode(e *envelope) error {
 	switch own := s.cfg.Identity == nil; {
 	case e.plain && !own:
-		return fmt.Errorf("%w, and %s takes nothing without: give %s an identity (`identity` in its configuration)", ErrPlain, s.cfg.Self, s.cfg.Peer)
+		return fmt.Errorf("%w, and %s accepts nothing without one: give %s an identity (`identity` in its configuration)", ErrPlain, s.cfg.Self, s.cfg.Peer)
 	case !e.plain && own:
 		return fmt.Errorf("%w, and %s has none: give %s one (`identity` in its configuration)", ErrSealed, s.cfg.Self, s.cfg.Self)
 	}

@@ -62,7 +62,7 @@ func TestEnvelopesThatAreNone(t *testing.T) {
 		{"a handshake of a newer version", field(hello, 0, 2), seal.ErrMalformed, "kind 1 of version 2: expected 1"},
 		{"a reader of newer versions only", offer(3, 4), seal.ErrVersion, "A reads versions 3 to 4, and B versions 2 to 2: update the older of the two nodes"},
 		{"a range that is none", offer(3, 2), seal.ErrVersion, "A reads versions 3 to 2, and B versions 2 to 2"},
-		{"a peer that does not encrypt", offer(1, 1), seal.ErrVersion, "A does not encrypt what it sends over a broker, and B takes nothing else: update A, or allow it until then with `plain_frames: true` in links.amqp of B"},
+		{"a peer that does not encrypt", offer(1, 1), seal.ErrVersion, "A does not encrypt over a broker, and B accepts only encrypted messages: update A, or allow it until then with `plain_frames: true` in links.amqp of B"},
 		{"no version", field(frame, 0, nil), seal.ErrMalformed, "version 0"},
 		{"no sender", field(frame, 2, nil), seal.ErrMalformed, `from ""`},
 		{"a sender that is no name", field(frame, 2, "A B"), seal.ErrMalformed, `from "A B"`},

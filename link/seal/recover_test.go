@@ -207,7 +207,7 @@ func TestAHelloOfASessionThatIsHalfThere(t *testing.T) {
 	exchange(t, a, b)
 }
 
-// A peer that is not believed any more: its session ends at once, the proof that it goes on
+// A peer that is no longer accepted: its session ends at once, the proof that it goes on
 // to send is judged anew, and where it is believed again another session begins.
 func TestEndOfASession(t *testing.T) {
 	believed := true

@@ -62,7 +62,7 @@ func TestWhoIsRefused(t *testing.T) {
 		},
 		{
 			"no identity", plain("A", "B", 3),
-			seal.ErrPlain, "the peer speaks without identity, and B takes nothing without: give A an identity",
+			seal.ErrPlain, "the peer speaks without identity, and B accepts nothing without one: give A an identity",
 		},
 		{
 			"another node", with(func(c *seal.Config) { c.Self, c.Identity = "C", head.issue("C") }),
@@ -109,7 +109,7 @@ func TestWhoWaitsIsToldWhere(t *testing.T) {
 	}
 	mallory.open()
 	settle(mallory, b)
-	if got := mallory.Waiting(); !strings.Contains(got, "look there whether it accepts the certificate of A") {
+	if got := mallory.Waiting(); !strings.Contains(got, "check there whether it accepts the certificate of A") {
 		t.Errorf("after: %q", got)
 	}
 	if c := b.Counts(); c.Refused == 0 {

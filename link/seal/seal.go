@@ -77,7 +77,7 @@ func (c *Config) agreed(own, peers string) (uint64, error) {
 	case version >= own[0] && version >= peers[0]:
 		return uint64(version), nil
 	case peers[1] == versionSigned:
-		return 0, fmt.Errorf("%w: %s does not encrypt what it sends over a broker, and %s takes nothing else: update %s, or allow it until then with `plain_frames: true` in links.amqp of %s",
+		return 0, fmt.Errorf("%w: %s does not encrypt over a broker, and %s accepts only encrypted messages: update %s, or allow it until then with `plain_frames: true` in links.amqp of %s",
 			ErrVersion, c.Peer, c.Self, c.Peer, c.Self)
 	}
 	return 0, fmt.Errorf("%w: %s reads versions %d to %d, and %s versions %d to %d: update the older of the two nodes", ErrVersion, c.Peer, peers[0], peers[1], c.Self, own[0], own[1])
@@ -159,7 +159,7 @@ func (s *Session) Waiting() string {
 	case s.ready != nil:
 		return ""
 	case s.next != nil:
-		return fmt.Sprintf("%s has proved who it is and not yet answered this node's proof: if this stays so, look there whether it accepts the certificate of %s", s.cfg.Peer, s.cfg.Self)
+		return fmt.Sprintf("%s has proved who it is, but has not answered this node's proof yet: if this stays so, check there whether it accepts the certificate of %s", s.cfg.Peer, s.cfg.Self)
 	}
 	return fmt.Sprintf("no answer from %s yet", s.cfg.Peer)
 }

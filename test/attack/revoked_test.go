@@ -41,7 +41,7 @@ func TestStolenKeyOfASite(t *testing.T) {
 				if err != nil || len(a.Links) != 1 {
 					return "", false
 				}
-				return a.Links[0].State + " " + a.Links[0].Reason, a.Links[0].State != string(link.StateConnected) && strings.Contains(a.Links[0].Reason, "was called back")
+				return a.Links[0].State + " " + a.Links[0].Reason, a.Links[0].State != string(link.StateConnected) && strings.Contains(a.Links[0].Reason, "was revoked")
 			})
 			fleet.Must(t, "fmqmd", "pki", "issue", "B", "--dir", w.pki, "--force") // another key
 			w.reload("B")
@@ -76,7 +76,7 @@ data: [source -> it]
 	w.deny(w.certificate("operator-ann"))
 	w.reload("A")
 	w.over("ann", streams["ann"])
-	w.forbidden(ann, "the certificate of operator ann was called back")
+	w.forbidden(ann, "the certificate of operator ann was revoked")
 	w.mayAsk(ben)
 	operators = "[ann]"
 	w.Sites["A"].Configure()
@@ -168,7 +168,7 @@ func TestCertificateThatEndsWhileALinkIsOpen(t *testing.T) {
 		line = w.shortly("M", left)
 	}
 	line.refused("refused there: the certificate of site M expired on")
-	w.Sites["A"].Says("site M is not believed any more: the certificate of site M expired on")
+	w.Sites["A"].Says("site M is no longer accepted: the certificate of site M expired on")
 }
 
 // shortly gives an open link of a party to A whose certificate, of a day, ends soon; nil:

@@ -48,7 +48,7 @@ func TestStrangerCallsOverTheBroker(t *testing.T) {
 	line := stranger.overBroker(stranger.broker(eve.broker, eve.vhost), "A")
 	line.put(0, []byte("for whom it may concern"))
 	w.Sites["A"].Says("a site calls over the broker that is in no process stored here and not in links.peers")
-	line.refused("this site is in no process that is stored there and not in `links.peers` there")
+	line.refused("this site is neither in a process that is stored there nor in `links.peers` there")
 	if w.knows("A", "STRANGER") {
 		t.Error("A shows the stranger as a peer")
 	}

@@ -36,6 +36,6 @@ func TestAlarms(t *testing.T) {
 	})
 	r.end("an alarm, daemons stopped in 4 of them")
 	for _, site := range r.fleet.Sites {
-		site.Says("free memory or disk space there, it goes on by itself")
+		site.Says("free memory or disk space there; it then goes on by itself")
 	}
 }

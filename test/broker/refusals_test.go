@@ -33,9 +33,9 @@ func TestUserWithoutPermission(t *testing.T) {
 	r := newTrial(t, options{seed: 71}, 3)
 	const all, notB, notDefault = ".*", `^(?!fmqm\.B)`, `^(?!amq\.default)`
 	missing := []struct{ configure, write, read, says string }{
-		{notB, all, all, "user fmqm may not do what is needed (access to queue 'fmqm.B'"},
-		{all, notDefault, all, "user fmqm may not do what is needed (access to exchange 'amq.default'"},
-		{all, all, notB, "user fmqm may not do what is needed (access to queue 'fmqm.B'"},
+		{notB, all, all, "user fmqm lacks a permission (access to queue 'fmqm.B'"},
+		{all, notDefault, all, "user fmqm lacks a permission (access to exchange 'amq.default'"},
+		{all, all, notB, "user fmqm lacks a permission (access to queue 'fmqm.B'"},
 	}
 	r.rounds(len(missing), func(i int) {
 		m := missing[i]
@@ -63,7 +63,7 @@ func TestQueueOfTheWrongKind(t *testing.T) {
 	}
 	r.rounds(len(wrong), func(i int) {
 		name := fmt.Sprintf("rabbit_misc:r(<<%q>>, queue, <<\"fmqm.C\">>)", r.vhost)
-		says := "the queue fmqm.C exists at the broker and is another one than expected: its x-"
+		says := "the queue fmqm.C at the broker has another setting: its x-"
 		before := strings.Count(r.fleet.Sites["C"].Log(), says)
 		r.away("C", func() {
 			r.do(r.broker.DeleteQueue(r.vhost, "fmqm.C"))

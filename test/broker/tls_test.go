@@ -151,7 +151,7 @@ func TestTLSToTheBroker(t *testing.T) {
 			b.Start()
 		},
 		func() {
-			wrong := "TLS: the broker's certificate (of server 127.0.0.1, issued by head office) is signed by an authority that is not trusted here: name the right one (ca)"
+			wrong := "TLS: the broker's certificate (of server 127.0.0.1, issued by head office) is signed by an authority that this site does not trust: name the right one (ca)"
 			trusted["A"] = other
 			restart(a)
 			r.fleet.Until(r.ctx, "fmqm links says "+wrong, func() bool {
@@ -168,7 +168,7 @@ func TestTLSToTheBroker(t *testing.T) {
 	good := "ca: " + pki.ca() + "}\n  peers:" // of the broker
 	checked(t, a, "", "", "connection ok logged in at "+r.proxies["A"].Addr()+" as the user of this side's certificate", 0)
 	checked(t, a, good, fmt.Sprintf("ca: %s, certificate: %s, key: %s}\n  peers:", pki.ca(), other.certificate("A"), other.key("A")),
-		"(it was shown that of A, issued by somebody else): it has to be one that the broker's authorities signed", 1)
+		"(it was shown that of A, issued by somebody else): use one that the broker's authorities signed", 1)
 	checked(t, r.fleet.Sites["C"], "amqps://C@", "amqps://D@", "the broker refuses the login of user D: wrong password", 1)
 	r.end("a fault over TLS (kill of the broker, cut of all ways, renewal of all certificates, kill of a daemon, wrong authority)")
 	for _, site := range r.fleet.Sites {

@@ -77,7 +77,7 @@ func operators(t *testing.T, f *fleet.Fleet, dir string) {
 		code int
 		want string
 	}{
-		{with("node-C"), 4, "the certificate is that of site C, and requests are for operators"},
+		{with("node-C"), 4, "the certificate is for site C, and requests are for operators"},
 		{[]string{"nodes", "--to", to}, 5, "is of an authority that is not known here: name the certificate of an operator"},
 	} {
 		if _, talk, code := fleet.Run(t, "fmqm", tc.args...); code != tc.code || !strings.Contains(talk, tc.want) {

@@ -155,7 +155,7 @@ func TestEveryRefusal(t *testing.T) {
 	s.refused("start at a node that may not", "B", "two@1 may not be started at B, only at A: start it at one of these nodes (--to)", "start", "two")
 	s.refused("a member that there is not", "A", `--input:1:2: x: unknown member; In has rc, there, sleep_ms: remove it or correct its name`, "start", "two", "--input", `{"x": 1}`)
 	s.refused("a value of another type", "A", "--input:1:8: rc: expected int", "start", "two", "--input", `{"rc": "x"}`)
-	s.refused("a container over the node's limit", "A", "this node takes 4096 (limits.container): pass a reference to the data",
+	s.refused("a container over the node's limit", "A", "this node takes 4096 (limits.container): pass a reference (a file name, a URL) instead of the data",
 		"start", "words", "--input", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 5000)))
 	s.must("A", "start", "two", "--key", "k", "--input", `{"sleep_ms": 1}`)
 	s.refused("a key with another input", "A", "started with another input: use another key", "start", "two", "--key", "k", "--input", `{"sleep_ms": 2}`)

@@ -137,10 +137,10 @@ func TestConnectBroker(t *testing.T) {
 		"broker peer B later: site B has no queue (fmqm.B) at the broker yet",
 	)
 	for name, tc := range map[string]struct{ user, vhost, want string }{
-		"no permission":   {"weak", vhost, "broker send failed: user weak may not do what is needed (access to exchange 'amq.default'"},
+		"no permission":   {"weak", vhost, "broker send failed: user weak lacks a permission (access to exchange 'amq.default'"},
 		"virtual host":    {userA, "none", `broker connection failed: the broker has no virtual host "none": as its administrator run ` + "`rabbitmqctl add_vhost none`"},
 		"user":            {"nobody", vhost, "broker connection failed: the broker refuses the login of user nobody: "},
-		"another's queue": {userB, vhost, "broker receive failed: user " + userB + " may not do what is needed (access to queue 'fmqm.A'"},
+		"another's queue": {userB, vhost, "broker receive failed: user " + userB + " lacks a permission (access to queue 'fmqm.A'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := findings(t, s, "A", over(tc.user, tc.vhost, ""), patient)
@@ -165,7 +165,7 @@ func TestConnectBroker(t *testing.T) {
 		t.Errorf("links of A: %+v", links)
 	}
 	got := findings(t, s, "A", over(userA, vhost, peers), patient)
-	if !strings.Contains(got, "broker receive ok: a daemon receives from fmqm.A now: that is this node's, or another one has its name") ||
+	if !strings.Contains(got, "broker receive ok: a daemon receives from fmqm.A now: it is this node's, or another daemon has its name") ||
 		!strings.Contains(got, "broker peer B ok: fmqm.B is there") {
 		t.Errorf("beside a daemon that runs:\n%s", got)
 	}

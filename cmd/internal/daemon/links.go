@@ -177,7 +177,7 @@ func judgeBroker(o *amqp.Options, id *identity.Identity, say func(string)) {
 	o.TLS.VerifyConnection = func(s tls.ConnectionState) error {
 		c := s.PeerCertificates[0]
 		if id.Denies(c) {
-			return errors.New("the broker's certificate was called back: it is on the deny list of this site")
+			return errors.New("the broker's certificate was revoked: it is on the deny list of this site")
 		}
 		if name, news := id.NoSite(c); news {
 			say(fmt.Sprintf("the broker's certificate is that of %s: whoever has the broker's machine could be that site, so its key is taken for no site's here: give the broker one that is no site's, with `fmqmd pki issue --server %s`", name, s.ServerName))

@@ -273,8 +273,8 @@ func TestLinksOfOthersAreRefused(t *testing.T) {
 		self *identity.Identity
 		want string
 	}{
-		{"another authority's", others.load(identity.Name{Role: identity.RoleNode, Name: "B"}), "the certificate of site B was signed by another authority that is called"},
-		{"an operator", s.load(operator), "the certificate is that of operator ann, and links are for sites"},
+		{"another authority's", others.load(identity.Name{Role: identity.RoleNode, Name: "B"}), "the certificate of site B was signed by another authority"},
+		{"an operator", s.load(operator), "the certificate is for operator ann, and links are for sites"},
 	} {
 		for range 3 {
 			status, body := request(t, http.MethodPost, s.address("A")+https.Path, certificate(t, tc.self), http.Header{"Connection": {"Upgrade"}, "Upgrade": {https.Protocol}})
@@ -386,7 +386,7 @@ func TestWhoMayAskOverTLS(t *testing.T) {
 		{"an operator, metrics", s.load(ann), "/metrics", 200, "fmqm_certificate_expiry_timestamp_seconds"},
 		{"an operator, metrics of renewal", s.load(ann), "/metrics", 200, "fmqm_certificate_renewal_due 0"},
 		{"one who is not listed", s.load(ben), "/v1/nodes", 403, "operator ben is not among the operators of site A"},
-		{"a site", s.load(site), "/v1/nodes", 403, "the certificate is that of site B, and requests are for operators"},
+		{"a site", s.load(site), "/v1/nodes", 403, "the certificate is for site B, and requests are for operators"},
 		{"a site, metrics", s.load(site), "/metrics", 403, "requests are for operators"},
 		{"of another authority", others.load(ann), "/v1/nodes", 403, "the certificate of operator ann was signed by another authority"},
 		{"nobody", nil, "/v1/nodes", 401, "this node answers operators only, and no certificate was shown"},
