@@ -32,6 +32,12 @@ func foreign(text string) []Problem {
 			}
 		case c == next && strings.IndexByte("=&|", c) >= 0, next == '=' && strings.IndexByte("!<>", c) >= 0:
 			i++
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if ours := foreignSigns[r]; ours != "" {
+				add(i, fmt.Sprintf("%c (%U) is no sign of the language", r, r), "write "+ours)
+			}
+			i += size - 1
 		case c == '=' && next == '<', c == '=' && next == '>':
 			add(i, fmt.Sprintf("%c%c is no operator", c, next), fmt.Sprintf("write %c=", next))
 			i++
@@ -45,6 +51,13 @@ func foreign(text string) []Problem {
 		}
 	}
 	return problems
+}
+
+// foreignSigns are those that word processors and books have, and what is written here.
+var foreignSigns = map[rune]string{
+	'“': `"`, '”': `"`, '„': `"`, '«': `"`, '»': `"`, '‘': "'", '’': "'", '‚': "'",
+	'≤': "<=", '≥': ">=", '≠': "!=", '×': "*", '·': "*", '÷': "/", '−': "-", '–': "-", '—': "-", '¬': "!", '∧': "&&", '∨': "||",
+	'\u00a0': "a plain space", '\u202f': "a plain space",
 }
 
 // endOfString gives the offset of the quote that ends the string beginning at i, or

@@ -198,6 +198,10 @@ func (d *draft) startExpression(s *step, n *yaml.Node) {
 		return // some predecessors are not known
 	}
 	logic, problems := condition.CheckStart(text, d.predecessors(s))
+	if remedy, ok := startMeant(text); ok && len(problems) > 0 {
+		d.fail(d.pos(n), codeStart, fmt.Sprintf("%s is no start condition", strings.TrimSpace(text)), remedy)
+		return
+	}
 	d.failCondition(n, codeStart, problems)
 	s.expression = logic
 }

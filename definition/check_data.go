@@ -51,7 +51,7 @@ func (d *draft) dataSource(c connector) (dataEnd, bool) {
 		d.fail(c.sourceAt, codeEnds, "sink gives no data", "sink is the output of the process: map onto it, or from the activity that fills it")
 		return dataEnd{}, false
 	}
-	s := d.end(c.source, c.sourceAt)
+	s := d.dataStep(c.source, c.sourceAt, sourceEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
@@ -66,7 +66,7 @@ func (d *draft) dataTarget(c connector) (dataEnd, bool) {
 		d.fail(c.targetAt, codeEnds, "source takes no data", "source is the input of the process: map from it, or onto sink")
 		return dataEnd{}, false
 	}
-	s := d.end(c.target, c.targetAt)
+	s := d.dataStep(c.target, c.targetAt, sinkEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
@@ -139,8 +139,7 @@ func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
 	if c.value == nil {
 		return d.sameNames(c, from, to)
 	}
-	if !d.is(c.value, yaml.MappingNode, "members as {target: source}",
-		"write {target: source}, or leave it out for members of the same name and type") {
+	if !d.is(c.value, yaml.MappingNode, "members as {target: source}", mappingRemedy(c.value, from, to)) {
 		return nil
 	}
 	var all []Mapping

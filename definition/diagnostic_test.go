@@ -212,3 +212,13 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A file of another encoding is told as what it is.
+func TestUTF16(t *testing.T) {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		_, diagnostics := Load("f.yaml", []byte(mark+"p\x00r\x00"))
+		if len(diagnostics) != 1 || diagnostics[0].Code != codeEncoding || diagnostics[0].Message != "the file is UTF-16" {
+			t.Error(diagnostics)
+		}
+	}
+}

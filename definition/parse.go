@@ -167,6 +167,10 @@ func (l *loader) warn(at Pos, code, message, remedy string) {
 
 // encoding says whether the text is UTF-8 that YAML takes, and where it is not.
 func (l *loader) encoding() bool {
+	if first := l.line(1); strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff") {
+		l.fail(Pos{l.file, 1, 1}, codeEncoding, "the file is UTF-16", "save it as UTF-8")
+		return false
+	}
 	for i, line := range l.lines {
 		column := 1
 		for j, r := range line {
@@ -234,7 +238,7 @@ func (l *loader) syntax(err error) {
 		return
 	}
 	message = e.Message
-	if l.directive(e.Mark.Line) || l.listElement(e.Mark.Line) {
+	if l.directive(e.Mark.Line) || l.listElement(e.Mark.Line) || l.foreignIndent(e.Mark.Line) {
 		return
 	}
 	for _, mark := range []yaml.Mark{e.Mark, e.ContextMark} {

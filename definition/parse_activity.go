@@ -19,10 +19,12 @@ const (
 )
 
 func (d *draft) activities(root, n *yaml.Node) {
+	d.stepsUnknown = true
 	if !d.required(root, map[string]*yaml.Node{"activities": n}, "activities", "a process", "write `activities:` and below it NAME: {node: A, program: P}") ||
 		!d.is(n, yaml.MappingNode, "activities by name", "write NAME: {node: A, program: P}") {
 		return
 	}
+	d.stepsUnknown = false
 	entries := d.entries(n, codeDuplicateName, "activity")
 	if len(entries) == 0 {
 		d.fail(d.pos(n), codeNoActivities, "a process without activities", "write NAME: {node: A, program: P}")
@@ -55,6 +57,7 @@ func (d *draft) activity(e entry) {
 	d.stepNames = append(d.stepNames, name)
 	d.Activities = append(d.Activities, s.Activity)
 	if !d.is(e.value, yaml.MappingNode, "the keys of an activity", "write {node: A, program: P}") {
+		s.inputAt, s.outputAt = s.Pos, s.Pos // unknown
 		return
 	}
 	f := d.fields(e.value, "an activity", activityKeys)
@@ -111,7 +114,11 @@ func (d *draft) containers(s *step, f map[string]*yaml.Node) {
 
 // again reads the wait between iterations.
 func (d *draft) again(s *step, n *yaml.Node) {
-	if n == nil || !d.is(n, yaml.MappingNode, "a wait between iterations", "write {after: 1s, max: 1m}") {
+	remedy := "write {after: 1s, max: 1m}"
+	if n != nil && n.Kind == yaml.ScalarNode && isWait(n.Value) {
+		remedy = fmt.Sprintf("write {after: %s}", n.Value)
+	}
+	if n == nil || !d.is(n, yaml.MappingNode, "a wait between iterations", remedy) {
 		return
 	}
 	f := d.fields(n, "again", againKeys)
@@ -125,7 +132,11 @@ func (d *draft) again(s *step, n *yaml.Node) {
 
 // retry reads how failed attempts are repeated.
 func (d *draft) retry(s *step, n *yaml.Node) {
-	if n == nil || !d.is(n, yaml.MappingNode, "how attempts are repeated", "write {attempts: 5, backoff: 1s, max_backoff: 1m}") {
+	remedy := "write {attempts: 5, backoff: 1s, max_backoff: 1m}"
+	if n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!int" {
+		remedy = fmt.Sprintf("write {attempts: %s}: how often it is tried in all", n.Value)
+	}
+	if n == nil || !d.is(n, yaml.MappingNode, "how attempts are repeated", remedy) {
 		return
 	}
 	f := d.fields(n, "retry", retryKeys)

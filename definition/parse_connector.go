@@ -28,13 +28,19 @@ type connector struct {
 
 // connectors reads the items of a list of connectors. Kind is "control" or "data".
 func (d *draft) connectors(n *yaml.Node, kind, example string) []connector {
-	if n == nil || isNull(n) || !d.is(n, yaml.SequenceNode, "a list of "+kind+" connectors", "write each as `- "+example+"`") {
+	if n == nil || isNull(n) {
+		return nil
+	}
+	if !d.is(n, yaml.SequenceNode, "a list of "+kind+" connectors", "write each as `- "+example+"`") {
+		d.controlUnknown = d.controlUnknown || kind == "control"
 		return nil
 	}
 	var all []connector
 	for _, item := range n.Content {
 		if c, ok := d.connector(item, kind, example); ok {
 			all = append(all, c)
+		} else {
+			d.controlUnknown = d.controlUnknown || kind == "control"
 		}
 	}
 	return all
@@ -45,7 +51,7 @@ func (d *draft) connector(item *yaml.Node, kind, example string) (connector, boo
 	if item.Kind == yaml.MappingNode && len(item.Content) == 2 {
 		arrow, value = item.Content[0], item.Content[1]
 	}
-	if item.Kind == 0 {
+	if item.Kind == 0 || d.wrongArrow(arrow, example) {
 		return connector{}, false
 	}
 	c := connector{at: d.pos(arrow), value: value}
@@ -72,7 +78,9 @@ func (d *draft) connector(item *yaml.Node, kind, example string) (connector, boo
 // end finds the activity that a connector names.
 func (d *draft) end(name string, at Pos) *step {
 	s, ok := d.byName[name]
-	if !ok {
+	if remedy, member := d.memberAsEnd(name); !ok && member {
+		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), remedy)
+	} else if !ok && !d.stepsUnknown {
 		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), d.oneOfSteps(name))
 	}
 	return s

@@ -79,6 +79,11 @@ func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*y
 			values[e.key.Value] = e.value
 			continue
 		}
+		if key, rest, ok := strings.Cut(e.key.Value, ":"); ok && slices.Contains(keys, key) {
+			l.fail(l.pos(e.key), codeForm, fmt.Sprintf("no space behind the colon of %q", e.key.Value), fmt.Sprintf("write %s: %s", key, rest))
+			meant = append(meant, entry{&yaml.Node{Line: e.key.Line, Column: e.key.Column, Value: key}, nil})
+			continue
+		}
 		f, known := foreignKeys[owner][strings.ToLower(e.key.Value)]
 		remedy := f.text()
 		if !known {
@@ -153,6 +158,12 @@ func (l *loader) integer(n *yaml.Node, key string, least, most int) (int, bool) 
 		return 0, false
 	}
 	return v, true
+}
+
+// isWait says whether a text is a duration above 0.
+func isWait(text string) bool {
+	v, err := time.ParseDuration(text)
+	return err == nil && v > 0
 }
 
 // wait reads a duration above 0.

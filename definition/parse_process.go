@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -37,6 +38,7 @@ type draft struct {
 	stepNames         []string
 	remedies          map[string]string // for unknown activities
 	transition        []*yaml.Node      // the condition of each control connector; nil: none
+	stepsUnknown      bool              // the activities could not be read
 	controlUnknown    bool              // a control connector could not be read
 	full              bool              // more connectors were reported as too many
 	topology          []*step           // sources before targets; nil if there is a cycle
@@ -158,7 +160,11 @@ func (l *loader) required(owner *yaml.Node, f map[string]*yaml.Node, key, what, 
 
 // starts reads the nodes where instances may be started.
 func (d *draft) starts(n *yaml.Node) {
-	if n == nil || !d.is(n, yaml.SequenceNode, "a list of nodes", "write it as [A, B]") {
+	remedy := "write it as [A, B]"
+	if n != nil && n.Kind == yaml.ScalarNode && condition.ValidName(strings.ReplaceAll(n.Value, "-", "_")) {
+		remedy = fmt.Sprintf("write it as [%s]", n.Value)
+	}
+	if n == nil || !d.is(n, yaml.SequenceNode, "a list of nodes", remedy) {
 		return
 	}
 	switch {

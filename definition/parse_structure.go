@@ -276,6 +276,11 @@ func (r *structureReader) jsonScalar(n *yaml.Node, t *container.Type) ([]byte, b
 	if t.Kind == container.String {
 		remedy = "quote it: " + quoteYAML(n.Value)
 	}
-	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the default %s is no %s", n.Value, t), remedy)
+	shown := n.Value
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		shown = quoteYAML(n.Value)
+		remedy = fmt.Sprintf("write a value of type %s, without quotes", t)
+	}
+	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the default %s is no %s", shown, t), remedy)
 	return nil, false
 }

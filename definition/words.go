@@ -114,6 +114,7 @@ var (
 	listSuffix = regexp.MustCompile(`^(.+?)\s*\[\s*\]$`)
 	listPrefix = regexp.MustCompile(`^\[\s*\]\s*(.+)$`)
 	listOf     = regexp.MustCompile(`^(?i:list|array|set|sequence)\s*(?:<\s*(.+?)\s*>|\[\s*(.+?)\s*\]|\(\s*(.+?)\s*\)|\s+of\s+(.+))$`)
+	assigned   = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\S.*)$`)
 	optional   = regexp.MustCompile(`^(.+?)\s*(?:\?|!)$`)
 )
 
@@ -127,6 +128,9 @@ func (r *structureReader) foreignType(name string) (string, bool) {
 	}
 	if m := optional.FindStringSubmatch(name); m != nil {
 		return fmt.Sprintf("write %s: %s", m[1], remedyOptional), true
+	}
+	if m := assigned.FindStringSubmatch(name); m != nil {
+		return fmt.Sprintf("write {type: %s, default: %s}", m[1], m[2]), true
 	}
 	f, ok := foreignTypes[strings.ToLower(name)]
 	return f.text(), ok

@@ -1,0 +1,131 @@
+package definition
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/condition"
+)
+
+// What was probably meant where the language does not understand what is written.
+
+// otherArrow is an arrow as others write it.
+var otherArrow = regexp.MustCompile(`-{2,}>|={1,2}>|[–—]>|[→⇒]|<-+`)
+
+// wrongArrow reports a connector with an arrow of another kind.
+func (d *draft) wrongArrow(n *yaml.Node, example string) bool {
+	at := otherArrow.FindStringIndex(n.Value)
+	if n.Kind != yaml.ScalarNode || at == nil {
+		return false
+	}
+	d.fail(d.within(n, at[0]), codeForm, fmt.Sprintf("%s is no arrow of the language", n.Value[at[0]:at[1]]),
+		"write `- "+example+"`, from the source to the target")
+	return true
+}
+
+// memberAsEnd is the remedy for a connector `a.n -> b.n`.
+func (d *draft) memberAsEnd(name string) (string, bool) {
+	activity, _, dotted := strings.Cut(name, ".")
+	_, known := d.byName[activity]
+	return "a connector leads from activity to activity; name members behind its colon, as `- a -> b: {target: source}`", dotted && known
+}
+
+// dataStep is end for a data connector, where `source` or `sink` may be meant.
+func (d *draft) dataStep(name string, at Pos, process string) *step {
+	if d.byName[name] == nil && !d.stepsUnknown {
+		if _, near := d.nearest(name, []string{process}); near {
+			d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), "did you mean "+process)
+			return nil
+		}
+	}
+	return d.end(name, at)
+}
+
+// mappingRemedy writes out what a text or a list instead of {target: source} means.
+func mappingRemedy(n *yaml.Node, from, to dataEnd) string {
+	names := n.Content
+	if n.Kind == yaml.ScalarNode {
+		names = []*yaml.Node{n}
+	}
+	var all []string
+	for _, name := range names {
+		_, source := from.members.MemberIndex(name.Value)
+		_, target := to.members.MemberIndex(name.Value)
+		if source && target {
+			all = append(all, name.Value+": "+name.Value)
+		}
+	}
+	if len(all) == 0 || len(all) < len(names) {
+		return "write {target: source}, or leave it out for members of the same name and type"
+	}
+	return "write {" + strings.Join(all, ", ") + "}"
+}
+
+// otherwiseMeant reports a transition condition that says `otherwise` in another word.
+func (d *draft) otherwiseMeant(n *yaml.Node, source string) bool {
+	text := strings.TrimSpace(n.Value)
+	if !slices.Contains([]string{"else", "default", otherwise}, strings.ToLower(text)) {
+		return false
+	}
+	d.fail(d.pos(n), codeCondition, fmt.Sprintf("%s is no condition", text),
+		fmt.Sprintf("write `otherwise`: it is TRUE if %s ran and every other connector out of it is FALSE", source))
+	return true
+}
+
+// withoutOwner mends the remedies of a condition that names whose output it reads: a.n.
+func withoutOwner(text, activity string, problems []condition.Problem) []condition.Problem {
+	mended := slices.Clone(problems)
+	for i, p := range mended {
+		for _, owner := range []string{activity, "output", "source"} {
+			if rest, ok := strings.CutPrefix(text[min(p.Offset, len(text)):], owner+"."); ok {
+				member := firstName.FindString(rest)
+				if strings.HasPrefix(rest[len(member):], "(") { // a function of it
+					member = member[:max(0, strings.LastIndexByte(member, '.'))]
+				}
+				if member != "" {
+					mended[i].Remedy = fmt.Sprintf("a condition reads the output of %s, by the names of its members alone: write %s", activity, member)
+				}
+			}
+		}
+	}
+	return mended
+}
+
+var (
+	firstName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*`)
+	atLeastMeant = regexp.MustCompile(`^(?:at_least\W*)?([0-9]+)\W*$`)
+)
+
+// startMeant is the remedy for a start condition in another form.
+func startMeant(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	if m := atLeastMeant.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("write start: {at_least: %s}", m[1]), true
+	}
+	if lower := strings.ToLower(text); lower == "all" || lower == "any" {
+		return "write start: " + lower, true
+	}
+	return "", false
+}
+
+// foreignIndent reports white space that YAML does not take for indentation, in the lines
+// up to one where it stumbled.
+func (l *loader) foreignIndent(number int) bool {
+	for n := number; n > 0 && n > number-50; n-- {
+		line := l.line(n)
+		indent := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
+		for at, r := range []rune(indent) {
+			if r != ' ' && r != '\t' {
+				l.fail(Pos{l.file, n, at + 1}, codeSyntax, fmt.Sprintf("not YAML: the line is indented with another character than spaces (%U)", r),
+					"write spaces in its place: it comes along when text is copied from a page")
+				return true
+			}
+		}
+	}
+	return false
+}
