@@ -284,7 +284,7 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 			processtable.Terms{},
 			"chain@1 is not signed, and A takes only what is signed for network production: upload it with fmqm-define and --network production, without --unsigned",
 		},
-		{"not signed, while those of no network are taken", old, 0, processtable.Terms{}, "chain@1 is not signed, and A takes only what a definer that it knows has signed"},
+		{"not signed, while those of no network are taken", old, 0, processtable.Terms{}, "chain@1 is not signed, and A accepts only tables that a known definer has signed"},
 		{"of this network, by somebody else", in("production", trusting(1)), 2, processtable.Terms{Network: "production", NotAfter: until}, "chain@1 is signed by gTl3Dqh9, whom A does not know"},
 		{
 			"whose time is over", in("production", trusting(1)), 1,
