@@ -62,14 +62,14 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 		if o.thread == nil {
 			continue
 		}
-		if o.spoken = s.spoken(history, upto); len(o.spoken) > 0 {
-			marker, err := s.node.queue.Marker(o.process, o.instance)
-			if err != nil {
-				return nil, err
-			}
-			o.over = marker != nil && marker.Origin == o.origin
+		o.spoken = s.spoken(history, upto)
+		marker, err := s.node.queue.Marker(o.process, o.instance)
+		if err != nil {
+			return nil, err
 		}
-		if len(o.spoken) > 0 || all && o.origin == s.peer {
+		o.over = marker != nil && marker.Origin == o.origin
+		marked := o.over && o.origin == s.node.name && o.thread.core.process.Table.HasPart(s.peer) // markers are in no audit
+		if len(o.spoken) > 0 || marked || all && o.origin == s.peer {
 			found = append(found, o)
 		}
 	}
@@ -165,7 +165,7 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 		}
 		o.send = len(o.spoken) > 0 && !o.unknown && (!at.Ended || open)
 		if o.over { // what the peer had is not needed any more, and who ended it has to say so
-			o.send = o.send && o.origin != s.peer && (asked || s.planned)
+			o.send = (o.send || open) && o.origin != s.peer && (asked || s.planned)
 		}
 	}
 	return nil
