@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/cmd/internal/cli"
+	"fmqm/internal/text"
 )
 
 // logger makes the log that the flags ask for. It says whether its lines are JSON.
@@ -32,12 +33,59 @@ func logger(c *ucli.Context) (log zerolog.Logger, json bool, err error) {
 	}
 	switch {
 	case !json:
-		w = zerolog.ConsoleWriter{Out: w, NoColor: env("NO_COLOR") != "" || !cli.IsTerminal(w), TimeFormat: time.TimeOnly}
+		w = console(w, env("NO_COLOR") == "" && cli.IsTerminal(w))
 	case toJournal(w, env("JOURNAL_STREAM")):
-		w = journal{w}
+		w = escaped{journal{w}}
+	default:
+		w = escaped{w}
 	}
 	return zerolog.New(w).Level(level).With().Timestamp().Logger(), json, nil
 }
+
+// What a log line tells comes from peers and programs, too. No character of it steers a
+// terminal or misleads a reader: not in JSON either, which journalctl shows as it is.
+
+// escaped writes lines of JSON with such characters as JSON's escapes: they mean the same.
+type escaped struct{ w io.Writer }
+
+func (p escaped) Write(line []byte) (int, error) { return p.WriteLevel(zerolog.NoLevel, line) }
+
+func (p escaped) WriteLevel(l zerolog.Level, line []byte) (int, error) {
+	shown := text.JSON(line)
+	var err error
+	if w, ok := p.w.(zerolog.LevelWriter); ok {
+		_, err = w.WriteLevel(l, shown)
+	} else {
+		_, err = p.w.Write(shown)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// console writes lines for people, with colours if asked.
+func console(w io.Writer, colours bool) zerolog.ConsoleWriter {
+	painted := func(paint string) zerolog.Formatter {
+		return func(v any) string {
+			if v == nil {
+				return ""
+			}
+			shown := oneLine.Replace(text.Visible(fmt.Sprintf("%s", v)))
+			if colours && paint != "" {
+				return paint + shown + "\x1b[0m"
+			}
+			return shown
+		}
+	}
+	return zerolog.ConsoleWriter{
+		Out: w, NoColor: !colours, TimeFormat: time.TimeOnly,
+		FormatMessage: painted("\x1b[1m"), FormatFieldValue: painted(""), FormatErrFieldValue: painted("\x1b[1;31m"),
+	}
+}
+
+// oneLine keeps a text from passing for several lines of the log.
+var oneLine = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
 // toJournal says whether w is the stream that systemd's journal reads (systemd.exec(5)).
 func toJournal(w io.Writer, stream string) bool {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
+
+	"fmqm/internal/text"
 )
 
 // Each line has the priority of its level, in one write.
@@ -70,6 +75,41 @@ func TestADaemonUnderSystemdLogsPriorities(t *testing.T) {
 			if regexp.MustCompile(`^<[3-7]>\{`).MatchString(line) != journal {
 				t.Errorf("journal %v: %s", journal, line)
 			}
+		}
+	}
+}
+
+// What a peer says steers no terminal and turns no text round, in any form of the log.
+func TestLogLinesSteerNothing(t *testing.T) {
+	const hostile = "down\x1b]0;owned\a\u202etxt.exe\u2066 \u009b31m\u200b\ufe0f\n12:00:00 INF all is well"
+	for name, w := range map[string]func(io.Writer) io.Writer{
+		"json":    func(w io.Writer) io.Writer { return escaped{w} },
+		"journal": func(w io.Writer) io.Writer { return escaped{journal{w}} },
+		"console": func(w io.Writer) io.Writer { return console(w, false) },
+		"colours": func(w io.Writer) io.Writer { return console(w, true) },
+	} {
+		var b bytes.Buffer
+		log := zerolog.New(w(&b))
+		log.Warn().Str("reason", hostile).Strs("peers", []string{hostile}).AnErr("why", errors.New(hostile)).Err(errors.New(hostile)).Msg("peer says " + hostile)
+		line, ended := strings.CutSuffix(b.String(), "\n")
+		if !ended || strings.Contains(line, "\n") {
+			t.Errorf("%s: not one line: %q", name, line)
+		}
+		own := regexp.MustCompile("\x1b\\[[0-9;]*m") // the colours of the writer
+		if name == "colours" {
+			line = own.ReplaceAllString(line, "")
+		}
+		if at := strings.IndexFunc(line, text.Steers); at >= 0 {
+			t.Errorf("%s: %q", name, line[at:])
+		}
+		if name == "json" {
+			var said struct{ Reason, Message string }
+			if err := json.Unmarshal([]byte(line), &said); err != nil || said.Reason != hostile || said.Message != "peer says "+hostile {
+				t.Errorf("it does not mean the same: %v %q", err, said)
+			}
+		}
+		if name == "journal" && !strings.HasPrefix(line, "<4>{") {
+			t.Errorf("without its priority: %s", line)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,8 +112,10 @@ func restoreCommand() *ucli.Command {
 			if _, err := verifyBackupFile(file); err != nil {
 				return cli.Failedf("restore: %s: %v", file, err)
 			}
+			_, missing := os.Stat(dir)
 			info, err := restore(file, dir)
 			if err != nil {
+				err = errors.Join(err, takeBack(dir, errors.Is(missing, fs.ErrNotExist)))
 				return cli.Failedf("restore: %v", err)
 			}
 			if o, err := ownerOf(dir); err == nil && o.uid == 0 {
@@ -122,6 +125,19 @@ func restoreCommand() *ucli.Command {
 			return err
 		},
 	}
+}
+
+// takeBack removes what a restore that failed has left in a directory that was empty, or
+// not there: the next one would find it in its way.
+func takeBack(dir string, made bool) error {
+	if made {
+		return os.RemoveAll(dir)
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
 }
 
 func restore(file, dir string) (info queue.BackupInfo, err error) {
@@ -203,7 +219,9 @@ func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err 
 	if err != nil {
 		return out, err
 	}
-	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "MANIFEST" }) {
+	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() == "MANIFEST" || e.Name() == "COMMITTED" || filepath.Ext(e.Name()) == ".sst"
+	}) {
 		return out, fmt.Errorf("%s has no store: name the directory that is `data` in the configuration", dir)
 	}
 	err = asOwner(dir, func() error {

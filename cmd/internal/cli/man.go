@@ -53,7 +53,7 @@ func ManPage(app *cli.App) string {
 	for _, v := range [][2]string{
 		{"NO_COLOR", "If it is set, nothing is coloured."},
 		{"FMQM_TO", "The node that commands ask which have a flag --to, where that is not given."},
-		{"FMQM_CERT, FMQM_KEY, FMQM_CA", "The files of --cert, --cert-key and --ca, where those are not given."},
+		{"FMQM_CERT, FMQM_KEY, FMQM_CA, FMQM_DENY", "The files of --cert, --cert-key, --ca and --deny, where those are not given."},
 	} {
 		m.line(".TP")
 		m.line(".B %s", roffText(v[0]))

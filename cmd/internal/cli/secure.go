@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,18 +14,25 @@ import (
 	"fmqm/identity"
 )
 
+type certificateOption struct{ flag, variable, what string }
+
 // certificateOptions are the flags of who asks a node over https, and their variables.
-var certificateOptions = []struct{ flag, variable, what string }{
+var certificateOptions = []certificateOption{
 	{"cert", "FMQM_CERT", "certificate `FILE` of the operator, for https (default: FMQM_CERT)"},
 	{"cert-key", "FMQM_KEY", "private key `FILE` of the operator, for https (default: FMQM_KEY)"},
 	{"ca", "FMQM_CA", "certificate `FILE` of the sites' authority, for https (default: FMQM_CA)"},
 }
 
-// CertificateFlags are --cert, --cert-key and --ca, for every command that asks a node that
+// denyOption names those whom the authority has signed and who are not believed any more.
+var denyOption = certificateOption{
+	"deny", "FMQM_DENY", "deny list `FILE`: sites that are not believed any more, for https (default: FMQM_DENY)",
+}
+
+// CertificateFlags are --cert, --cert-key, --ca and --deny, for every command that asks a node that
 // may be elsewhere.
 func CertificateFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, o := range certificateOptions {
+	for _, o := range append(slices.Clone(certificateOptions), denyOption) {
 		flags = append(flags, &cli.StringFlag{Name: o.flag, Usage: o.what})
 	}
 	return flags
@@ -34,7 +43,7 @@ func CertificateFlags() []cli.Flag {
 func clientTLS(to string, flag func(string) string, env func(string) string) (*tls.Config, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "https" {
-		for _, o := range certificateOptions {
+		for _, o := range append(slices.Clone(certificateOptions), denyOption) {
 			if flag(o.flag) != "" {
 				return nil, Usagef("--%s: %s is not an https address: write --to https://HOST:PORT, or leave it out", o.flag, to)
 			}
@@ -55,16 +64,25 @@ func clientTLS(to string, flag func(string) string, env func(string) string) (*t
 			return nil, Usagef("--%s: %v", o.flag, err)
 		}
 	}
+	deny := cmp.Or(flag(denyOption.flag), env(denyOption.variable))
+	if deny != "" {
+		if deny, err = filepath.Abs(deny); err != nil {
+			return nil, Usagef("--deny: %v", err)
+		}
+	}
 	switch len(missing) {
 	case len(certificateOptions):
+		if flag(denyOption.flag) != "" {
+			return nil, Usagef("--deny: without an operator's certificate no site's is looked at: write %s, too", strings.Join(missing, ", "))
+		}
 		return nil, nil // whoever stands before the node may ask for none
 	case 0:
 	default:
 		return nil, Usagef("an operator's certificate takes three files: write %s, too", strings.Join(missing, " and "))
 	}
-	id, err := identity.Load(identity.Options{Files: identity.Files{Certificate: files[0], Key: files[1], CA: files[2]}})
+	id, err := identity.Load(identity.Options{Files: identity.Files{Certificate: files[0], Key: files[1], CA: files[2], Deny: deny}})
 	if err != nil {
-		return nil, fmt.Errorf("--cert, --cert-key, --ca: %w", err)
+		return nil, fmt.Errorf("--cert, --cert-key, --ca, --deny: %w", err)
 	}
 	return id.Operator(u.Hostname()), nil
 }

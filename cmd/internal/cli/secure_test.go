@@ -2,11 +2,14 @@ package cli_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,6 +55,19 @@ func TestTheCertificateOfWhoAsks(t *testing.T) {
 	defer s.Close()
 	to := "https" + strings.TrimPrefix(s.URL, "http")
 
+	siteCertificate, err := tls.LoadX509KeyPair(filepath.Join(dir, "node-A.crt"), filepath.Join(dir, "node-A.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied, nobody, noList := filepath.Join(dir, "denied"), filepath.Join(dir, "nobody"), filepath.Join(dir, "nolist")
+	for file, content := range map[string]string{
+		denied: fmt.Sprintf("%x # A was stolen\n", sha256.Sum256(siteCertificate.Certificate[0])), nobody: "# nobody\n", noList: "A\n",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
 	all := []string{"--cert", ann.Certificate, "--cert-key", ann.Key, "--ca", ann.CA}
 	env := map[string]string{"FMQM_CERT": ann.Certificate, "FMQM_KEY": ann.Key, "FMQM_CA": ann.CA}
 	for _, tc := range []struct {
@@ -65,6 +81,11 @@ func TestTheCertificateOfWhoAsks(t *testing.T) {
 		{"environment", []string{"--to", to}, env, 0, ""},
 		{"a flag above the environment", []string{"--to", to, "--ca", filepath.Join(dir, "none.crt")}, env, 1, "none.crt: no such file or directory"},
 		{"not all of them", []string{"--to", to, "--cert", ann.Certificate}, nil, 2, "an operator's certificate takes three files: write --cert-key (or FMQM_KEY) and --ca (or FMQM_CA), too"},
+		{"a site that was called back", append([]string{"--to", to, "--deny", denied}, all...), nil, 5, "was called back"},
+		{"called back, by the environment", append([]string{"--to", to}, all...), map[string]string{"FMQM_DENY": denied}, 5, "was called back"},
+		{"others were called back", append([]string{"--to", to, "--deny", nobody}, all...), nil, 0, ""},
+		{"a deny list that is none", append([]string{"--to", to, "--deny", noList}, all...), nil, 1, "line 1: no SHA-256 fingerprint"},
+		{"a deny list without a certificate", []string{"--to", to, "--deny", denied}, nil, 2, "--deny: without an operator's certificate no site's is looked at"},
 		{"none", []string{"--to", to}, nil, 5, "is of an authority that is not known here"},
 		{"for no https", append([]string{"--to", "http://127.0.0.1:1"}, all...), nil, 2, "--cert: http://127.0.0.1:1 is not an https address: write --to https://HOST:PORT, or leave it out"},
 		{"environment for no https", []string{"--to", "unix:" + filepath.Join(dir, "s")}, env, 5, "there is no socket"},
