@@ -218,6 +218,13 @@ func (s *Site) Ends() int {
 	return code
 }
 
+// HasEnded says whether the daemon has ended by itself, since it was started.
+func (s *Site) HasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.command != nil && len(s.ended) > 0
+}
+
 // Kill is kill -9.
 func (s *Site) Kill() { _ = s.end(syscall.SIGKILL) }
 
