@@ -13,11 +13,17 @@ func claimScope() Scope {
 	scalar := container.Scalar
 	part := container.NewStructure("Part", []container.Member{{Name: "d", Type: scalar(container.Double)}})
 	return Scope{RC: true, Members: container.NewStructure("S", []container.Member{
-		{Name: "i", Type: scalar(container.Int)}, {Name: "j", Type: scalar(container.Int)},
-		{Name: "d", Type: scalar(container.Double)}, {Name: "f", Type: scalar(container.Double)},
-		{Name: "s", Type: scalar(container.String)}, {Name: "b", Type: scalar(container.Bool)}, {Name: "c", Type: scalar(container.Bool)},
-		{Name: "l", Type: container.NewList(scalar(container.Int))}, {Name: "part", Type: part},
-		{Name: "at", Type: scalar(container.Timestamp)}, {Name: "due", Type: scalar(container.Timestamp)},
+		{Name: "i", Type: scalar(container.Int)},
+		{Name: "j", Type: scalar(container.Int)},
+		{Name: "d", Type: scalar(container.Double)},
+		{Name: "f", Type: scalar(container.Double)},
+		{Name: "s", Type: scalar(container.String)},
+		{Name: "b", Type: scalar(container.Bool)},
+		{Name: "c", Type: scalar(container.Bool)},
+		{Name: "l", Type: container.NewList(scalar(container.Int))},
+		{Name: "part", Type: part},
+		{Name: "at", Type: scalar(container.Timestamp)},
+		{Name: "due", Type: scalar(container.Timestamp)},
 	})}
 }
 
