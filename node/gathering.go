@@ -95,7 +95,7 @@ func (s *gathering) await(ctx context.Context) {
 func (n *Node) unknownInstance(id message.InstanceID, missing []processtable.NodeID) error {
 	if len(missing) == 0 {
 		return api.Errorf(api.CodeNotFound, "compare it with `fmqm list --all` at the node where it was started; nodes tell of a process only to nodes that have a part in it",
-			"%s does not know instance %s, and no peer tells of it", id, n.name)
+			"%s does not know instance %s, and no peer tells of it", n.name, id)
 	}
 	return api.Errorf(api.CodeUnreachable, "ask again when they are back, or ask the node where it was started",
 		"no node that answered knows instance %s; unreachable: %v", id, missing)
