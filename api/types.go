@@ -101,6 +101,11 @@ type Activity struct {
 	Ended      time.Time       `json:"ended,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	More       bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
+	// Input is what its program gets, of one that has not ended; over 64 KiB it is left out.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Stderr has the last lines of its program's standard error, up to 2 KiB: of an attempt
+	// that runs, or of the last one that failed.
+	Stderr string `json:"stderr,omitempty"`
 }
 
 // Unreachable is a node that did not answer in time.
@@ -193,6 +198,7 @@ type HistoryEvent struct {
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	By        string    `json:"by,omitempty"` // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
+	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }
 
 // DeadRequest asks for the messages that the node has set aside (L5), newest first.
@@ -264,6 +270,10 @@ type Wait struct {
 	Since     time.Time     `json:"since,omitzero"`      // when it began to wait
 	Heard     bool          `json:"heard"`               // whether At answered just now
 	LastHeard time.Time     `json:"last_heard,omitzero"` // when At was last heard; zero: never
+	Due       time.Time     `json:"due,omitzero"`        // of the next attempt, where For says that it waits for that
+
+	Input  json.RawMessage `json:"input,omitempty"`  // as in Activity; likewise Stderr
+	Stderr string          `json:"stderr,omitempty"` // the last lines of its program's standard error
 }
 
 // RetryRequest lets an activity in error go on: its program runs again, or, with an

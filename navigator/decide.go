@@ -34,7 +34,7 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 	if due := s.progress().Due; !due.IsZero() && !due.Equal(s.Came) { // R19
 		return Effects{WakeAt: due, Pause: a.pause(s.Snapshot)}
 	}
-	input, err := a.input(s)
+	input, err := a.InputOf(s)
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	}

@@ -79,6 +79,7 @@ type Result struct {
 	Final   bool // with Err: it is not repeated, whatever attempts are left
 	Started time.Time
 	Ended   time.Time
+	Said    string     // what the program wrote last to its standard error; for the history, nothing is decided by it
 	Judged  *Judgement // of this very result, made beforehand; nil: Conclude makes it
 }
 

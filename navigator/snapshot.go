@@ -40,7 +40,7 @@ func (a *Activity) again(s *State, r Result, now time.Time) Effects {
 // feedback gives the next iteration's input: this one's, with the feedback mappings
 // applied in order.
 func (a *Activity) feedback(s *State, r Result) ([]byte, error) {
-	input, err := a.input(s)
+	input, err := a.InputOf(s)
 	if err != nil {
 		return nil, err
 	}

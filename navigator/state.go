@@ -236,10 +236,11 @@ func (a *Activity) starts(s *State) bool {
 	return a.Start.Eval(states)
 }
 
-// input builds the input container of the current iteration (R5, R6). Each source is
+// InputOf builds the input container of the current iteration (R5, R6), once all connectors
+// are resolved. Each source is
 // within the limit of a container; mapped together they need not be. That is looked at
 // only where the messages are large enough for it.
-func (a *Activity) input(s *State) (*container.Struct, error) {
+func (a *Activity) InputOf(s *State) (*container.Struct, error) {
 	in, err := a.build(s)
 	if err != nil || container.ZeroSize(a.Input)+s.bytes/2 <= container.MaxEncoded {
 		return in, err
@@ -250,7 +251,7 @@ func (a *Activity) input(s *State) (*container.Struct, error) {
 	return in, nil
 }
 
-// build is input without regard to its size.
+// build is InputOf without regard to its size.
 func (a *Activity) build(s *State) (*container.Struct, error) {
 	if s.Snapshot != nil && s.Snapshot.Input != nil {
 		v, err := container.DecodeCBOR(a.Input, s.Snapshot.Input)

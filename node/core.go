@@ -60,6 +60,7 @@ type invocation struct {
 	started   time.Time
 	cancelled bool
 	end       func()                 // ends the program early; set by the shell
+	said      saidLast               // what the program has said last
 	lacks     atomic.Pointer[string] // why its program does not run yet; set by its activity thread
 }
 

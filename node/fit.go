@@ -11,7 +11,8 @@ import (
 const shortReason = 200
 
 // fit leaves out of a report what makes it larger than limit, in bytes of JSON, and notes
-// that it did: the largest outputs first, then the oldest events, then the ends of reasons.
+// that it did: inputs and the largest outputs first, then the oldest events, then the ends of
+// reasons and what programs have said.
 // Every activity stays in it, with its state. A history goes without outputs anyway.
 func (r *instanceReport) fit(limit int) {
 	excess := jsonSize(r) - limit
@@ -20,11 +21,22 @@ func (r *instanceReport) fit(limit int) {
 	}
 	r.More = true
 	excess += len(`"more":true,`)
-	excess = r.leaveOutputs(excess)
+	excess = r.leaveOutputs(r.leaveInputs(excess))
 	excess = r.leaveEvents(excess)
 	if excess > 0 {
 		r.cutReasons()
 	}
+}
+
+// leaveInputs gives what is still too much.
+func (r *instanceReport) leaveInputs(excess int) int {
+	for i := range r.Activities {
+		if a := &r.Activities[i]; excess > 0 && a.Input != nil {
+			excess -= len(a.Input) + len(`"input":,`)
+			a.Input = nil
+		}
+	}
+	return excess
 }
 
 // leaveOutputs gives what is still too much.
@@ -65,7 +77,7 @@ func (r *instanceReport) leaveEvents(excess int) int {
 
 func (r *instanceReport) cutReasons() {
 	for i := range r.Activities {
-		r.Activities[i].Reason = shortened(r.Activities[i].Reason)
+		r.Activities[i].Reason, r.Activities[i].Stderr = shortened(r.Activities[i].Reason), ""
 	}
 	for i := range r.Waits {
 		r.Waits[i].Held = shortened(r.Waits[i].Held)

@@ -100,10 +100,16 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 // eventsOf gives what the node has recorded of an instance.
 func (n *Node) eventsOf(v *queue.InstanceView) []api.HistoryEvent {
 	all := make([]api.HistoryEvent, 0, len(v.Ends)+len(v.Events))
-	for _, records := range [][]queue.AuditRecord{v.Ends, v.Events} {
-		for i := range records {
-			all = append(all, eventFrom(n.name, records[i]))
+	for i := range v.Ends {
+		all = append(all, eventFrom(n.name, v.Ends[i]))
+	}
+	size := 0
+	for _, r := range slices.Backward(v.Events) {
+		e := eventFrom(n.name, r)
+		if size += len(r.Stderr); size <= saidInAll {
+			e.Stderr = r.Stderr
 		}
+		all = append(all, e)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/container"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -19,8 +20,10 @@ type live struct {
 	RC         *int64 // in error, where the program had ended; likewise Output
 	Output     []byte // CBOR
 	Started    time.Time
-	Due        time.Time // of a pause
-	Held       string    // why its program cannot be started now
+	Input      *container.Struct // of what is ready, runs or is in error
+	Said       *saidLast         // of what runs
+	Due        time.Time         // of a pause
+	Held       string            // why its program cannot be started now
 	Waits      []processtable.ActivityID
 	Has        []processtable.ActivityID // whose messages are here
 	Origin     processtable.NodeID
@@ -88,6 +91,9 @@ func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
 			l.State = api.ActivityExecuted
 		}
 	}
+	if l.State == api.ActivityInError && len(l.Waits) == 0 || l.State == api.ActivityReady {
+		l.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
+	}
 	return l
 }
 
@@ -97,6 +103,7 @@ func (l *live) runs(run attempt) {
 		return
 	}
 	l.State, l.Started, l.Iterations = api.ActivityRunning, run.started, run.call.Iteration
+	l.Input, l.Said = run.call.Input, &run.said
 	if run.ended {
 		l.State = api.ActivityExecuted
 	} else if lacks := run.lacks.Load(); lacks != nil {

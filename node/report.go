@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"fmqm/api"
 	"fmqm/container"
@@ -66,6 +65,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 	lives := inspect(t.core.process, v.Messages, run, n.clock.Now())
 	n.reportInstance(&r, t, ended, v.Marker)
 	n.reportActivities(&r, t, ended, lives)
+	r.tell(t, lives, v.Events)
 	r.Heard = heardFrom(t.core.process.Table, ended, lives)
 	return r, nil
 }
@@ -154,14 +154,11 @@ func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
 		}
 		r.Activities = append(r.Activities, api.Activity{
 			Activity: string(a.Name), Node: string(n.name), State: api.ActivityUnknown,
-			Reason: "it has ended; retention removed its audit on " + day(removed.Time),
+			Reason: "it has ended; retention removed its audit",
 		})
 	}
 	return r
 }
-
-// day is a date for people.
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func rosterOf(t *processtable.Table) []api.Place {
 	out := make([]api.Place, len(t.Roster))
@@ -240,6 +237,49 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 		}
 		r.Waits = append(r.Waits, w)
 	}
+}
+
+// Bounds of what a report shows of inputs.
+const (
+	inputShown = 64 << 10  // bytes of one, in JSON
+	inputsInIt = 512 << 10 // of all
+)
+
+// tell adds to activities that have not ended what their programs get, and have said last:
+// where one runs this attempt, else the last that failed.
+func (r *instanceReport) tell(t *thread, lives []live, events []queue.AuditRecord) {
+	size := 0
+	for at := range lives {
+		l := &lives[at]
+		i := slices.IndexFunc(r.Activities, func(a api.Activity) bool { return a.Activity == string(l.Activity) })
+		a := t.core.process.Table.Activity(l.Activity)
+		if i < 0 || a == nil || a.Program == "" {
+			continue
+		}
+		if l.Input != nil && len(a.Input.Members) > 0 {
+			input, err := container.EncodeJSON(l.Input)
+			if err == nil && len(input) <= inputShown && size+len(input) <= inputsInIt {
+				r.Activities[i].Input = input
+				size += len(input)
+			}
+		}
+		switch {
+		case l.Said != nil:
+			r.Activities[i].Stderr = l.Said.String()
+		case l.State == api.ActivityInError, l.State == api.ActivityReady && l.Reason != "":
+			r.Activities[i].Stderr = lastSaid(events, l.Activity)
+		}
+	}
+}
+
+// lastSaid gives what an activity's program said in the last attempt that failed.
+func lastSaid(events []queue.AuditRecord, a processtable.ActivityID) (last string) {
+	for i := range events {
+		if e := &events[i]; e.Activity == a && (e.Event == queue.EventFailed || e.Event == queue.EventInError) {
+			last = e.Stderr
+		}
+	}
+	return last
 }
 
 // asideOf gives the newest message that was set aside and that the activity still waits for.

@@ -406,6 +406,11 @@ func (c *core) audit(key message.Entry, s *navigator.State, effects navigator.Ef
 			r.Event = queue.EventEnded
 		}
 	}
+	if r.Event == queue.EventFailed || r.Event == queue.EventInError {
+		if e := c.table.Get(key); e != nil && e.Result != nil {
+			r.Stderr = e.Result.Said
+		}
+	}
 	if effects.Ends {
 		for _, m := range s.Consumed {
 			r.Consumed = append(r.Consumed, queue.Consumed(m))

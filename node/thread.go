@@ -272,7 +272,7 @@ func (t *thread) attempt(ctx context.Context, run *invocation) *navigator.Result
 	case errors.Is(r.Err, program.ErrShort) && t.node.begins.Err() != nil:
 		return nil
 	}
-	out := &navigator.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended}
+	out := &navigator.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended, Said: run.said.String()}
 	if r.Err != nil {
 		out.Err = r.Err.Error()
 	} else if err := t.node.checkSize(r.Output); err != nil {
@@ -299,6 +299,7 @@ func (t *thread) runProgram(ctx context.Context, run *invocation) program.Result
 		Input: run.call.Input, OutputType: a.Output,
 		NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
 		Log: func(line string) {
+			run.said.add(line)
 			t.log.Info().Stringer("instance", run.entry.Instance).Str("activity", string(a.Name)).
 				Str("program", string(a.Program)).Msg(line)
 		},

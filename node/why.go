@@ -55,7 +55,7 @@ func (g *gathered) since(s *api.Status, a api.Activity) time.Time {
 // why is one line of Why: false for an activity that has ended, or whose turn has not
 // come as long as its predecessors have theirs.
 func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api.Activity) (api.Wait, bool) {
-	out := api.Wait{Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started}
+	out := api.Wait{Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started, Input: a.Input, Stderr: a.Stderr}
 	switch a.State {
 	case api.ActivityTerminated, api.ActivitySkipped:
 		return out, false
@@ -80,9 +80,9 @@ func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api
 		case w.Held != "":
 			out.For = w.Held
 		case !w.Due.IsZero():
-			out.For = "next attempt at " + w.Due.UTC().Format(time.RFC3339)
+			out.For, out.Due = "next attempt", w.Due
 			if a.Reason != "" {
-				out.For += "; the last one failed: " + a.Reason
+				out.For = "the last attempt failed: " + a.Reason + "; next attempt"
 			}
 		}
 	case api.ActivityExecuted:

@@ -24,6 +24,9 @@ const (
 	EventDropped    Event = 11 // a message to the activity that had been set aside was let go by an operator (L5)
 )
 
+// MaxStderr is how many bytes of what a program said last are kept.
+const MaxStderr = 2 << 10
+
 // AuditRecord is one line of history. It has what is needed to build the messages
 // that were sent again (S4): what was consumed by name, the output once, and the
 // numbers that the onward messages got, which the committer fills in.
@@ -47,6 +50,7 @@ type AuditRecord struct {
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
+	Stderr     string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

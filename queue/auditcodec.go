@@ -71,6 +71,7 @@ func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.B = cbor.AppendUint(w.B, uint64(s.Lane))
 	}
 	w.Text(19, a.By)
+	w.Text(20, strings.ToValidUTF8(a.Stderr[:min(len(a.Stderr), MaxStderr)], ""))
 	return w.B
 }
 
@@ -170,6 +171,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		}
 	case 19:
 		a.By = f.Text(message.MaxBy)
+	case 20:
+		a.Stderr = f.Text(MaxStderr)
 	default:
 		f.Unknown()
 	}

@@ -42,6 +42,7 @@ func testAudit(t *testing.T, open storetest.Open) {
 		record(processtable.Sink, queue.EventEnded),
 	}
 	same := record("e", queue.EventFailed) // two at one moment of the clock
+	same.Stderr = "first\nlast"
 	same.Clock, same.Time = 3, noon.Add(time.Hour)
 	records = append(records, same)
 	other := record("a", queue.EventTerminated)

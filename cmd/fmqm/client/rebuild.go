@@ -146,7 +146,7 @@ func removedText(text *strings.Builder, b api.Rebuild) {
 			what = "it runs at " + b.Peer + " again, from the older copy, and can never end: terminate it there"
 		}
 		fmt.Fprintf(text, "  %s %s: it had ended, and retention removed its audit at %s on %s; %s\n",
-			r.Instance, r.Process, b.Node, r.Time.UTC().Format(time.DateOnly), what)
+			r.Instance, r.Process, b.Node, r.Time.Local().Format(time.DateOnly), what)
 	}
 	if b.MoreRemoved > 0 {
 		fmt.Fprintf(text, "  and %d more that retention has removed\n", b.MoreRemoved)

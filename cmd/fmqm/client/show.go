@@ -82,7 +82,14 @@ func printStatus(p *common.Printer, st api.Status) error {
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		return p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows)
+		if err := p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows); err != nil {
+			return err
+		}
+		below := make([]detail, len(st.Activities))
+		for i, a := range st.Activities {
+			below[i] = detail{a.Activity, a.Node, a.State, a.Input, a.Stderr}
+		}
+		return details(p, w, below)
 	})
 }
 
@@ -165,7 +172,7 @@ func behind(clocks []api.NodeClock) string {
 func removedAt(nodes []api.Removed) string {
 	texts := make([]string, len(nodes))
 	for i, n := range nodes {
-		texts[i] = n.Node + " on " + n.Time.UTC().Format(time.DateOnly)
+		texts[i] = n.Node + " on " + n.Time.Local().Format(time.DateOnly)
 	}
 	return "removed by retention at " + strings.Join(texts, ", ")
 }
@@ -210,11 +217,11 @@ func eventRow(l *common.List, e api.HistoryEvent) error {
 func reasonOf(e api.HistoryEvent) string {
 	switch {
 	case e.By == "" || strings.Contains(e.Reason, e.By):
-		return e.Reason
+		return told(e.Reason, e.Stderr)
 	case e.Reason == "":
 		return "by " + e.By
 	}
-	return "by " + e.By + ": " + e.Reason
+	return told("by "+e.By+": "+e.Reason, e.Stderr)
 }
 
 func historyCommand() *cli.Command {
@@ -270,11 +277,13 @@ since when, and whether that node is reachable now.`,
 				return err
 			}
 			warn(c, answer.Unreachable, answer.More)
+			var below []detail
 			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WHY", "AT", "SINCE", "REACHABLE")
 			for _, w := range answer.Waits {
-				if err := list.Row(w, w.Activity, w.Node, string(w.State), w.For, w.At, common.Time(w.Since), heard(w)); err != nil {
+				if err := list.Row(w, w.Activity, w.Node, string(w.State), whyText(w), w.At, common.Time(w.Since), heard(w)); err != nil {
 					return err
 				}
+				below = append(below, detail{w.Activity, w.Node, w.State, w.Input, w.Stderr})
 			}
 			if list.Count() == 0 {
 				text := "nothing waits: the instance is " + string(answer.State)
@@ -283,9 +292,20 @@ since when, and whether that node is reachable now.`,
 				}
 				common.Talk(c, "%s", text)
 			}
-			return list.End()
+			if err := list.End(); err != nil || a.printer.Format != common.Table {
+				return err
+			}
+			return details(a.printer, common.From(c).Out, below)
 		}),
 	}
+}
+
+// whyText is what an activity waits for, with the time of that in the zone of the reader.
+func whyText(w api.Wait) string {
+	if w.Due.IsZero() {
+		return w.For
+	}
+	return w.For + " at " + common.Time(w.Due)
 }
 
 func heard(w api.Wait) string {

@@ -53,7 +53,7 @@ func (s *sites) start(names ...string) {
 	for _, name := range names {
 		peer := map[string]string{"A": "B", "B": "A"}[name]
 		file := filepath.Join(s.dir, name+".yaml")
-		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: 'http://%s'}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}}\nlimits: {container: 4KiB}\n",
+		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: 'http://%s'}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
 			name, name, s.address(name), name, peer, s.address(peer))
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			s.Fatal(err)
