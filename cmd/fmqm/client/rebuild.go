@@ -23,7 +23,7 @@ its audit. This goes on by itself, also after a restart. Every peer of the site 
 it: --all asks all of them through this node.
 
 The answer names the instances that were started at the site and that it no longer knows.
-Start them again there under the same identifier (fmqm start with the same --key does it)
+Start them again there (fmqm start with the same --key, or without a key with --instance)
 and rebuild once more, or terminate them. To repeat a rebuild does no harm.
 
 Do this only when the old store is lost for good: what it alone knew is gone.`,
@@ -132,8 +132,9 @@ func rebuildText(a api.RebuildAnswer) string {
 		removedText(&text, b)
 	}
 	if len(named) > 0 {
-		text.WriteString("Start those that had not ended again at their site, each under its identifier (the same --key\n" +
-			"and input), and rebuild once more. Terminate those that cannot be started again, also there.\n")
+		text.WriteString("Start those that had not ended again at their site, each with its input: with the same --key, or\n" +
+			"without a key by `fmqm start PROCESS@VERSION --instance INSTANCE`, which shows a plan first. Then\n" +
+			"rebuild once more. Terminate those that cannot be started again, also there.\n")
 	}
 	return text.String()
 }

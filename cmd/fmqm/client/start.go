@@ -30,6 +30,9 @@ With --key it makes the instance's identifier from the process name and the key:
 start with the same key gives the same instance.
 
 With -n it prints one line for each instance, as soon as the instance is on disk.
+With --instance it starts an instance again that its site has lost with its store, and that
+other sites know (fmqm rebuild names such instances): without --yes it only says what it
+would do.
 With --wait it waits until the instance has ended or is stuck in error. It ends with 0 only
 if the instance has finished. With --timeout it waits no longer than that, then ends with 5.
 The instance goes on, and fmqm wait waits for it again.`,
@@ -38,10 +41,13 @@ fmqm start purchase-order@1 --input @order.json --wait -o json
 fmqm start purchase-order --input @order.json --wait --timeout 10m
 generate-order | fmqm start purchase-order --input -
 fmqm start nightly-report --key "$(date +%F)"
-fmqm start purchase-order --input @order.json -n 100`,
+fmqm start purchase-order --input @order.json -n 100
+fmqm start purchase-order@1 --input @order.json --instance 01970000-0000-7000-8000-000000000001 --yes`,
 		Flags: printing(
 			&cli.StringFlag{Name: "input", Usage: "input as `JSON`, @FILE, or - for standard input (default: all defaults)"},
 			&cli.StringFlag{Name: "key", Usage: "make the identifier from `KEY`, so that two starts give one instance"},
+			&cli.StringFlag{Name: "instance", Usage: "start the instance with the identifier `ID` again, after its site has lost it"},
+			&cli.BoolFlag{Name: "yes", Usage: "with --instance: do it; without it, only show what would be done"},
 			&cli.IntFlag{Name: "n", Value: 1, Usage: "start `COUNT` instances (default: 1)"},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"},
 		),
@@ -84,6 +90,12 @@ func start(c *cli.Context) error {
 		client: client, process: process, input: bytes.TrimSpace(input.Text), key: c.String("key"), count: count, wait: c.Bool("wait"),
 		patience: 3 * c.Duration("timeout"), talk: talk,
 	}
+	switch {
+	case c.IsSet("instance"):
+		return input.Explain(c, startAgain(c, s, printer))
+	case c.Bool("yes"):
+		return common.Usagef("--yes is for --instance: leave it out")
+	}
 	if !c.IsSet("n") {
 		if common.IsTerminal(common.From(c).Out) {
 			s.begun = func(st api.Status) { talk("instance " + st.Instance.String()) }
@@ -118,6 +130,7 @@ type starter struct {
 	process  processtable.ProcessID
 	input    json.RawMessage
 	key      string
+	instance api.InstanceID // to be started again; uuid.Nil: a new one
 	count    int
 	wait     bool
 	patience time.Duration // how long no answer at all is borne
@@ -128,7 +141,11 @@ type starter struct {
 // request makes the request for the i-th instance, from 1.
 func (s *starter) request(i int) (r api.StartRequest, err error) {
 	r = api.StartRequest{Process: s.process.String(), Input: s.input, Key: s.key}
-	if s.key == "" {
+	switch {
+	case s.instance != (api.InstanceID{}):
+		r.Instance = s.instance
+		return r, nil
+	case s.key == "":
 		r.Instance, err = api.NewInstance()
 		return r, err
 	}
