@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
+	"fmqm/queue"
 )
 
 // A dead path of b and c passes around B and C; d has another predecessor as well.
@@ -42,6 +44,25 @@ func tablesOf(t *testing.T, text string, o definition.CompileOptions) map[proces
 		tables[table.Node] = table
 	}
 	return tables
+}
+
+// add gives A its table of another process.
+func (w *inboxWorld) add(text string) *processtable.Table {
+	w.t.Helper()
+	table := tablesOf(w.t, text, definition.CompileOptions{})["A"]
+	encoded, err := processtable.Encode(table)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p, _, err := w.a.judgeTable(encoded)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.a.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.a.install(p)
+	return table
 }
 
 // Invariant 11: a message whose source another node hosts is taken from a peer only if

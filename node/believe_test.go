@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -10,9 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/definition"
 	"fmqm/processtable"
-	"fmqm/queue"
 )
 
 // believing is a node A that has the table of trust, at which an instance may be started at
@@ -26,18 +23,7 @@ type believing struct {
 func newBelieving(t *testing.T) *believing {
 	t.Helper()
 	w := inboxWorldOf(t, orders, true)
-	encoded, err := processtable.Encode(tablesOf(t, trust, definition.CompileOptions{})["A"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _, err := w.a.judgeTable(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.a.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
-		t.Fatal(err)
-	}
-	w.a.install(p)
+	w.add(trust)
 	return &believing{T: t, a: w.a, s: &gathering{
 		node: w.a, g: &gathered{self: "A", id: uuid.Must(uuid.NewV7()), reports: map[string]instanceReport{}},
 		asked: map[processtable.NodeID]*asking{},

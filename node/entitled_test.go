@@ -9,10 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/definition"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
 )
 
 // B has no part in it.
@@ -33,19 +31,7 @@ data: [source -> s1, s1 -> s2]
 func secretWorld(t *testing.T) (*inboxWorld, *processtable.Table, message.InstanceID) {
 	t.Helper()
 	w := inboxWorldOf(t, orders, true)
-	table := tablesOf(t, secret, definition.CompileOptions{})["A"]
-	encoded, err := processtable.Encode(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _, err := w.a.judgeTable(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.a.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
-		t.Fatal(err)
-	}
-	w.a.install(p)
+	table := w.add(secret)
 	id := uuid.Must(uuid.NewV7())
 	if _, err := w.a.Start(context.Background(), api.StartRequest{Instance: id, Process: "secret", Input: json.RawMessage(`{"text": "hush"}`)}); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -124,12 +125,19 @@ func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
 	return names[0], nil
 }
 
-func pkiIssue(c *ucli.Context) error {
+// pkiFor gives the printer of a command that makes something, and whom that is for; see
+// pkiName.
+func pkiFor(c *ucli.Context, node, how string) (*cli.Printer, identity.Name, error) {
 	printer, err := cli.NewPrinter(c)
 	if err != nil {
-		return err
+		return nil, identity.Name{}, err
 	}
-	name, err := pkiName(c, c.Args().First(), "the name of a site")
+	name, err := pkiName(c, node, how)
+	return printer, name, err
+}
+
+func pkiIssue(c *ucli.Context) error {
+	printer, name, err := pkiFor(c, c.Args().First(), "the name of a site")
 	if err != nil {
 		return err
 	}
@@ -137,10 +145,19 @@ func pkiIssue(c *ucli.Context) error {
 	if err != nil {
 		return pkiError(err)
 	}
+	return pkiMade(c, printer, issued)
+}
+
+// pkiMade prints a certificate that was made, and says what to do with it.
+func pkiMade(c *ucli.Context, printer *cli.Printer, issued identity.Issued) error {
 	if err := printIssued(printer, issued); err != nil {
 		return err
 	}
-	pkiNext(c, issued, filepath.Base(issued.Key))
+	key := strings.TrimSuffix(filepath.Base(issued.Certificate), ".crt") + ".key" // beside it, or at the machine that asked
+	if issued.Key != "" {
+		key = filepath.Base(issued.Key)
+	}
+	pkiNext(c, issued, key)
 	return nil
 }
 

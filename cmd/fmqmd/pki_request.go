@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -32,11 +31,7 @@ func pkiRequestCommand() *ucli.Command {
 			cli.OutputFlag(),
 		},
 		Action: func(c *ucli.Context) error {
-			printer, err := cli.NewPrinter(c)
-			if err != nil {
-				return err
-			}
-			name, err := pkiName(c, c.String("name"), "--name NODE")
+			printer, name, err := pkiFor(c, c.String("name"), "--name NODE")
 			if err != nil {
 				return err
 			}
@@ -88,11 +83,7 @@ func pkiSignCommand() *ucli.Command {
 			cli.OutputFlag(),
 		},
 		Action: func(c *ucli.Context) error {
-			printer, err := cli.NewPrinter(c)
-			if err != nil {
-				return err
-			}
-			name, err := pkiName(c, c.String("name"), "--name NODE")
+			printer, name, err := pkiFor(c, c.String("name"), "--name NODE")
 			if err != nil {
 				return err
 			}
@@ -100,11 +91,7 @@ func pkiSignCommand() *ucli.Command {
 			if err != nil {
 				return pkiError(err)
 			}
-			if err := printIssued(printer, issued); err != nil {
-				return err
-			}
-			pkiNext(c, issued, strings.TrimSuffix(filepath.Base(issued.Certificate), ".crt")+".key")
-			return nil
+			return pkiMade(c, printer, issued)
 		},
 	}
 }

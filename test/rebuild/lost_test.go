@@ -31,6 +31,7 @@ func TestASiteThatLostItsDisk(t *testing.T) {
 		s.namedAreItsOwn(first.named)
 		s.Connected(s.ctx)
 		t.Logf("%d instances of other sites have ended", s.others())
+		s.startByHand(first.named)
 		s.startAgain()
 		s.rebuildByOne()
 		s.say(outcome{s.work.JudgeAgain(s.ctx, lost), s.work.Expected(), len(first.named)})

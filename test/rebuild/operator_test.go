@@ -141,6 +141,30 @@ func (s *scene) startAgain() {
 	}
 }
 
+// startByHand starts an instance again that was named, as somebody does it who has nothing
+// but its identifier, and its input: none of them had a key.
+func (s *scene) startByHand(named map[api.InstanceID]bool) {
+	s.Helper()
+	for _, p := range s.work.Plays {
+		if !named[p.ID] {
+			continue
+		}
+		line := []string{"start", p.Process.Name + "@1", "--instance", p.ID.String(), "--to", s.Sites[lost].To(), "-o", "jsonl"}
+		if p.Drawn.Input != "" {
+			line = append(line, "--input", p.Drawn.Input)
+		}
+		out, talk, code := fleet.Run(s.T, "fmqm", line...)
+		if code != 0 || !strings.Contains(out, `"state":"unknown"`) || !strings.Contains(talk, "plan: start "+p.Process.Name+"@1 at "+lost+" again as "+p.ID.String()) {
+			s.Fatalf("the plan: exit code %d, %s%s", code, out, talk)
+		}
+		if out := fleet.Must(s.T, "fmqm", append(line, "--yes")...); strings.Contains(out, `"state":"unknown"`) {
+			s.Fatalf("started again: %s", out)
+		}
+		return
+	}
+	s.Fatal("no instance was named")
+}
+
 // others waits until every instance that was started elsewhere has ended as it should.
 func (s *scene) others() (count int) {
 	s.Helper()
