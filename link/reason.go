@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 
+	"fmqm/internal/text"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -96,14 +97,5 @@ func reasonEnded(peer processtable.NodeID, text string) string {
 	return fmt.Sprintf("site %s ended the connection and says: \"%s\"", peer, text)
 }
 
-// cut shortens a text to what a frame carries, at a character's end.
-func cut(text string) string {
-	if len(text) <= MaxReason {
-		return text
-	}
-	end := MaxReason
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end]
-}
+// cut shortens a text to what a frame carries.
+func cut(s string) string { return text.Cut(s, MaxReason) }

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"fmqm/container"
 	"fmqm/internal/cbor"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -122,15 +122,7 @@ func decodeBody(what string, newest uint64, data []byte, field func(*cbor.Fields
 
 // cut makes s valid UTF-8 of at most MaxText bytes.
 func cut(s string) string {
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) <= MaxText {
-		return s
-	}
-	end := MaxText
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
+	return text.Cut(strings.ToValidUTF8(s, "?"), MaxText)
 }
 
 // EncodeRecord gives the body of a KindRecord message.

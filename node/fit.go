@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"unicode/utf8"
+
+	"fmqm/internal/text"
 )
 
 // shortReason is what is left of a reason in a report that was too large, in bytes.
@@ -89,11 +90,7 @@ func shortened(reason string) string {
 	if len(reason) <= shortReason {
 		return reason
 	}
-	end := shortReason
-	for end > 0 && !utf8.RuneStart(reason[end]) {
-		end--
-	}
-	return reason[:end] + "..."
+	return text.Cut(reason, shortReason) + "..."
 }
 
 // jsonSize is the size of a value in JSON; 0 where it has none, which sending it tells.

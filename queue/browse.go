@@ -144,7 +144,7 @@ func (m *Manager) BrowseFrom(id processtable.ProcessID, after message.Entry, lim
 func (m *Manager) browseFrom(id processtable.ProcessID, after message.Entry, limit int) ([]EntryMessages, bool, error) {
 	o := store.ScanOptions{Prefix: appendProcess(nil, classMessage, id)}
 	if after != (message.Entry{}) {
-		o.From = nextPrefix(appendEntry(bytes.Clone(o.Prefix), &after))
+		o.From = store.After(appendEntry(bytes.Clone(o.Prefix), &after))
 	}
 	var found []EntryMessages
 	size := 0
@@ -174,7 +174,7 @@ func (m *Manager) browseFrom(id processtable.ProcessID, after message.Entry, lim
 func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, limit int) (found []message.Message, more bool, err error) {
 	o := store.ScanOptions{Prefix: appendProcess(nil, classRecord, id)}
 	if after != (message.InstanceID{}) {
-		o.From = nextPrefix(append(bytes.Clone(o.Prefix), after[:]...))
+		o.From = store.After(append(bytes.Clone(o.Prefix), after[:]...))
 	}
 	for range maxRereads {
 		found = found[:0]

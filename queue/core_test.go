@@ -256,7 +256,7 @@ func TestKeys(t *testing.T) {
 	if k.uint64(); k.end() == nil {
 		t.Error("a key that is too short was read")
 	}
-	if nextPrefix([]byte{0xff, 0xff}) != nil || !bytes.Equal(nextPrefix([]byte{1, 0xff}), []byte{2}) {
+	if store.After([]byte{0xff, 0xff}) != nil || !bytes.Equal(store.After([]byte{1, 0xff}), []byte{2}) {
 		t.Error("what comes behind a prefix is wrong")
 	}
 }

@@ -211,18 +211,6 @@ func (k *keyReader) end() error {
 	return nil
 }
 
-// nextPrefix gives the first key behind all those that begin with prefix.
-func nextPrefix(prefix []byte) []byte {
-	next := bytes.Clone(prefix)
-	for i := len(next) - 1; i >= 0; i-- {
-		if next[i] != 0xff {
-			next[i]++
-			return next[:i+1]
-		}
-	}
-	return nil
-}
-
 // readable shows a key in an error: its class, and its names without what is binary.
 func readable(key []byte) string {
 	return strings.Map(func(r rune) rune {

@@ -216,7 +216,7 @@ func (m *Manager) loadTransmissions() error {
 		if err := m.loadLane(m.Transmission(peer), lane); err != nil {
 			return err
 		}
-		from = nextPrefix(appendLane(nil, classTransmission, peer, lane))
+		from = store.After(appendLane(nil, classTransmission, peer, lane))
 	}
 	return m.shareLanes()
 }
@@ -284,7 +284,7 @@ func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) err
 		if err := visit(id); err != nil {
 			return err
 		}
-		from = nextPrefix(appendProcess(nil, class, id))
+		from = store.After(appendProcess(nil, class, id))
 	}
 	return nil
 }

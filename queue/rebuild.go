@@ -155,7 +155,7 @@ func (m *Manager) AuditInstances(after message.InstanceID, limit int) ([]message
 func (m *Manager) instancesOf(classes []byte, after message.InstanceID, limit int) ([]message.InstanceID, error) {
 	var found []message.InstanceID
 	for _, class := range classes {
-		o := store.ScanOptions{Prefix: []byte{class}, From: nextPrefix(append([]byte{class}, after[:]...)), KeysOnly: true}
+		o := store.ScanOptions{Prefix: []byte{class}, From: store.After(append([]byte{class}, after[:]...)), KeysOnly: true}
 		if after == (message.InstanceID{}) {
 			o.From = nil
 		}

@@ -18,6 +18,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 )
@@ -99,4 +100,16 @@ type ScanOptions struct {
 	From     []byte
 	Reverse  bool
 	KeysOnly bool
+}
+
+// After gives the first key behind all that begin with prefix; nil: there is none.
+func After(prefix []byte) []byte {
+	next := bytes.Clone(prefix)
+	for i := len(next) - 1; i >= 0; i-- {
+		if next[i] != 0xff {
+			next[i]++
+			return next[:i+1]
+		}
+	}
+	return nil
 }

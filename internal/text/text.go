@@ -89,3 +89,15 @@ func Steers(r rune) bool {
 	}
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
+
+// Cut gives the beginning of s that has at most so many bytes, and ends where a character
+// does.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}

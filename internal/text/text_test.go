@@ -104,3 +104,15 @@ func FuzzVisible(f *testing.F) {
 		}
 	})
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		most int
+		want string
+	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"abc", 0, ""}, {"äö", 3, "ä"}, {"äö", 1, ""}, {"", 5, ""}, {"\x80\x80", 1, ""}} {
+		if got := Cut(c.s, c.most); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.s, c.most, got, c.want)
+		}
+	}
+}

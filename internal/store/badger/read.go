@@ -133,7 +133,7 @@ func seek(it *badger.Iterator, o store.ScanOptions) {
 		}
 		return
 	}
-	end := after(o.Prefix)
+	end := store.After(o.Prefix)
 	if o.From != nil && (end == nil || bytes.Compare(o.From, end) < 0) {
 		it.Seek(o.From)
 		return
@@ -142,16 +142,4 @@ func seek(it *badger.Iterator, o store.ScanOptions) {
 	if end != nil && it.Valid() && bytes.Equal(it.Item().Key(), end) {
 		it.Next() // the end itself lies behind the prefix
 	}
-}
-
-// after gives the first key behind all those with the prefix, or nil if none is.
-func after(prefix []byte) []byte {
-	end := bytes.Clone(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] != 0xff {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return nil
 }
