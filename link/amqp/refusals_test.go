@@ -160,7 +160,7 @@ func TestProbe(t *testing.T) {
 		}},
 		{"no permission", as(user, t), []string{
 			"password ok", "name ok", "connection ok", "queue ok",
-			"receive not user " + user + " lacks a permission", "send not user " + user + " may not do what is needed", "peer B ok", "peer C not",
+			"receive not user " + user + " lacks a permission", "send not user " + user + " lacks a permission", "peer B ok", "peer C not",
 		}},
 		{"no name", func(o *Options) { o.URL = "amqp://broker.invalid/" }, []string{
 			"password ok", "name not the name of the broker, broker.invalid, does not resolve",
