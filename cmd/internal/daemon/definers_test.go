@@ -105,7 +105,7 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 	// B is heard: the upload that it refuses is sent to nobody, and says what B says.
 	next := strings.Replace(overTwo, "version: 1", "version: 2", 1)
 	for seed, want := range map[byte]string{
-		0: "over-two@2 is not signed, and B takes only what a definer that it knows has signed",
+		0: "over-two@2 is not signed, and B accepts only tables that a known definer has signed",
 		2: "over-two@2 is signed by gTl3Dqh9, whom B does not know",
 	} {
 		lines := n.upload(next, seed)
