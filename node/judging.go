@@ -16,10 +16,10 @@ import (
 // of its own, which takes a place as a program does; of a retry's where that is asked for.
 // (Source has none.) The process thread goes on meanwhile, and so do
 // health checks, which ask it.
-const (
-	routing    processtable.ProgramID = "" // what empty activities have places of
-	maxRouting                        = 64 // empty activities of all processes that are evaluated, or wait for a processor
-)
+const routing processtable.ProgramID = "" // what empty activities have places of
+
+// maxRouting is how many empty activities of all processes are evaluated, or wait for a processor.
+const maxRouting = 64
 
 // judges is how many may evaluate at once: a processor is left for everything else.
 func judges() int { return max(1, runtime.GOMAXPROCS(0)-1) }

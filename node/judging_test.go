@@ -144,7 +144,8 @@ func TestConditionsOfARetryHoldUpNothing(t *testing.T) {
 	}{
 		"of what the program gave": {"", []string{"in error", "retried", "in error"}, []string{"nothing"}},
 		"of what the operator gives": {
-			`{"lines": ["x"]}`, []string{"in error", "retried"},
+			`{"lines": ["x"]}`,
+			[]string{"in error", "retried"},
 			[]string{"1: then ran"},
 		},
 	} {

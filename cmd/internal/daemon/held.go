@@ -17,7 +17,9 @@ var letGo = 2 * time.Second
 // that was about to become that program: between fork and exec it has all that the daemon
 // had. Whoever starts the daemon again at once waits for it, at most 2 s.
 func UntilFree[T any](open func() (T, error)) (T, error) {
-	for end := time.Now().Add(letGo); ; time.Sleep(10 * time.Millisecond) {
+	again := time.NewTicker(10 * time.Millisecond) // nothing says when it is free
+	defer again.Stop()
+	for end := time.Now().Add(letGo); ; <-again.C {
 		v, err := open()
 		held := errors.Is(err, badger.ErrLocked) || errors.Is(err, api.ErrAnswered) || errors.Is(err, syscall.EADDRINUSE)
 		if !held || time.Now().After(end) {
