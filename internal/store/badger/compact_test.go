@@ -69,7 +69,9 @@ func newHistory(t *testing.T, dir string) *history {
 // of it, which a busy machine delays, meets the removals and leaves nothing to do.
 func (h *history) settle() {
 	h.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(2 * time.Minute); ; <-look.C {
 		logs, _, _, err := logFiles(h.e.db.Opts().Dir)
 		if err != nil {
 			h.t.Fatal(err)
