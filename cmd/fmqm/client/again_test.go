@@ -22,7 +22,8 @@ func TestAnInstanceIsStartedAgain(t *testing.T) {
 		Instance: i, Process: "p@2", State: api.InstanceUnknown, Reason: "the node where it was started, B, does not know it",
 		Activities: []api.Activity{
 			{Activity: "own", Node: "B", State: api.ActivityUnknown},
-			{Activity: "done", Node: "C", State: api.ActivityTerminated}, {Activity: "next", Node: "C", State: api.ActivityWaiting},
+			{Activity: "done", Node: "C", State: api.ActivityTerminated},
+			{Activity: "next", Node: "C", State: api.ActivityWaiting},
 			{Activity: "far", Node: "D", State: api.ActivityUnknown},
 		},
 		Unreachable: []api.Unreachable{{Node: "D"}},
