@@ -188,7 +188,7 @@ func TestOptions(t *testing.T) {
 		{url: "amqps://h/v", want: "amqps://h:5671/v"},
 		{url: "amqp://u@[::1]/v", want: "amqp://u@[::1]:5672/v"},
 		{url: "amqp://u@h/v", user: "other", want: "amqp://other@h:5672/v"},
-		{url: "amqp://u:secret@h/v", err: "address of the broker: amqp://u:xxxxx@h/v has a password, which would be seen in process lists and logs: write it into a file"},
+		{url: "amqp://u:secret@h/v", err: "address of the broker: amqp://u:xxxxx@h/v has a password, and process lists and logs would show it: write it into a file"},
 		{url: "amqp://h/v", err: "address of the broker: amqp://h/v names no user: expected amqps://USER@HOST:PORT/VHOST"},
 		{url: "https://h/v", err: "address of the broker: expected amqps://USER@HOST:PORT/VHOST"},
 		{url: "amqp://u:se%zzcret@h", err: "address of the broker: expected amqps://USER@HOST:PORT/VHOST"},
