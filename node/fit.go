@@ -13,8 +13,8 @@ const shortReason = 200
 
 // fit leaves out of a report what makes it larger than limit, in bytes of JSON, and notes
 // that it did: inputs and the largest outputs first, then the oldest events, then the ends of
-// reasons and what programs have said.
-// Every activity stays in it, with its state. A history goes without outputs anyway.
+// reasons and what programs have said. Every activity stays in it, with its state. A history
+// goes without outputs anyway.
 func (r *instanceReport) fit(limit int) {
 	excess := jsonSize(r) - limit
 	if excess <= 0 {
