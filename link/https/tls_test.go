@@ -110,7 +110,7 @@ func TestBothEndsKnowWhoTheOtherIs(t *testing.T) {
 	exchange(t, b, a, []byte("bye"))
 }
 
-// A connection ends once the certificate of the other end is called back, at the end that
+// A connection ends once the certificate of the other end is revoked, at the end that
 // calls as at the one that is called, and says why; another one is refused. One whose end
 // is known by another certificate stays.
 func TestACertificateThatIsCalledBack(t *testing.T) {
