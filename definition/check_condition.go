@@ -80,7 +80,7 @@ func formRemedy(n *yaml.Node, key string) string {
 	case n.Kind == yaml.SequenceNode && key == "start" && len(names) > 0:
 		return fmt.Sprintf("write start: %s, or start: any", strings.Join(names, " && "))
 	}
-	return "write an expression in one line behind the colon, such as n == 5"
+	return "write an expression on one line after the colon, such as n == 5"
 }
 
 func isEmptyScalar(n *yaml.Node) bool {
@@ -94,11 +94,11 @@ func (d *draft) conditionText(n *yaml.Node, key, what string) (string, bool) {
 	case n.Kind == 0:
 		return "", false
 	case isEmptyScalar(n):
-		d.fail(at, codeEmptyCondition, fmt.Sprintf("no condition behind `%s:`", key), "write "+what+", or leave it out together with the colon")
+		d.fail(at, codeEmptyCondition, fmt.Sprintf("there is no condition after `%s:`", key), "write "+what+", or leave it out together with the colon")
 	case n.Kind != yaml.ScalarNode:
 		d.fail(at, codeForm, fmt.Sprintf("expected %s, found %s", what, formOf(n)), formRemedy(n, key))
 	case len(n.Value) > condition.MaxText:
-		d.fail(at, codeLimit, fmt.Sprintf("a condition of %d bytes", len(n.Value)), fmt.Sprintf("use at most %d: let the program work it out", condition.MaxText))
+		d.fail(at, codeLimit, fmt.Sprintf("the condition has %d bytes", len(n.Value)), fmt.Sprintf("use at most %d: let the program work it out", condition.MaxText))
 	default:
 		return n.Value, true
 	}

@@ -152,7 +152,7 @@ func (d *draft) startConditions() {
 
 func (d *draft) startCondition(s *step, n *yaml.Node) {
 	if len(s.in) == 0 && !s.inUnknown && !isEmptyScalar(n) {
-		d.fail(d.pos(n), codeStartAlone, fmt.Sprintf("a start condition, but no control connector leads to %s", s.Name),
+		d.fail(d.pos(n), codeStartAlone, fmt.Sprintf("%s has a start condition, but no control connector leads to it", s.Name),
 			"remove `start`, or add the connector that is missing")
 		return
 	}
@@ -199,7 +199,7 @@ func (d *draft) startExpression(s *step, n *yaml.Node) {
 	}
 	logic, problems := condition.CheckStart(text, d.predecessors(s))
 	if remedy, ok := startMeant(text); ok && len(problems) > 0 {
-		d.fail(d.pos(n), codeStart, fmt.Sprintf("%s is no start condition", strings.TrimSpace(text)), remedy)
+		d.fail(d.pos(n), codeStart, fmt.Sprintf("%s is not a start condition", strings.TrimSpace(text)), remedy)
 		return
 	}
 	d.failCondition(n, codeStart, problems)

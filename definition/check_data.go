@@ -81,13 +81,13 @@ func (d *draft) follows(c connector, from, to dataEnd) {
 	case s == nil || t == nil:
 	case s == t:
 		if s.exitNode == nil {
-			d.fail(c.at, codeFeedback, fmt.Sprintf("feedback from %s to itself, which has no exit condition", s.Name),
+			d.fail(c.at, codeFeedback, fmt.Sprintf("%s feeds data back to itself, but it has no exit condition", s.Name),
 				fmt.Sprintf("write `exit: CONDITION` at %s: it runs again until that holds", s.Name))
 		}
 	case d.topology != nil && !d.above(t).has(s.index) && !d.controlUnknown:
 		remedy := fmt.Sprintf("add a control connector, such as `- %s -> %s`, or take the data from an activity before %s", s.Name, t.Name, t.Name)
 		if d.above(s).has(t.index) {
-			remedy = fmt.Sprintf("%s runs before %s: turn the connector round, or take the data from an activity before %s", t.Name, s.Name, t.Name)
+			remedy = fmt.Sprintf("%s runs before %s: reverse the connector, or take the data from an activity before %s", t.Name, s.Name, t.Name)
 		}
 		d.fail(c.at, codeDataFlow, fmt.Sprintf("no control path leads from %s to %s", s.Name, t.Name), remedy)
 	}
@@ -150,7 +150,7 @@ func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
 		}
 	}
 	if len(c.value.Content) == 0 {
-		d.fail(d.pos(c.value), codeMapsNothing, "a data connector that maps nothing", "write {target: source}, or leave it out for members of the same name and type")
+		d.fail(d.pos(c.value), codeMapsNothing, "the data connector maps nothing", "write {target: source}, or leave the mapping out: then members of the same name and type are mapped")
 	}
 	return all
 }
@@ -196,7 +196,7 @@ func (d *draft) mapping(e entry, from, to dataEnd) []Mapping {
 	}
 	if !container.SameType(fromType, m.Type) {
 		d.fail(m.Pos, codeMismatch, fmt.Sprintf("%s is %s, but %s is %s", m.Target, article(m.Type), m.Source, article(fromType)),
-			"map a member of the same type, or declare both with one type")
+			"map a member of the same type, or declare both with the same type")
 		return nil
 	}
 	return []Mapping{m}
@@ -222,22 +222,22 @@ func (d *draft) namesMember(n *yaml.Node, t *container.Type) bool {
 		}
 		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is a value, and a mapping copies members", written), remedyConstant)
 	default:
-		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is no member: a mapping copies members as they are", n.Value),
-			"name a member of the source; what is to be worked out is for a program")
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member: a mapping copies members as they are", n.Value),
+			"name a member of the source; to compute a value, use a program")
 	}
 	return false
 }
 
 const (
-	remedyElement  = "a list is mapped whole, as {list: list}: a program takes elements out, or a condition reads one"
-	remedyConstant = "write a constant as the default of the member that it is for, as n: {type: int, default: 5}, and leave it out here"
+	remedyElement  = "map the whole list, as {list: list}; a program can take elements out of it, and a condition can read one"
+	remedyConstant = "make the constant the default of the member that it is for, as in n: {type: int, default: 5}, and leave it out here"
 )
 
 // target gives a mapping that has its target.
 func (d *draft) target(n *yaml.Node, to dataEnd) (Mapping, bool) {
 	m := Mapping{Pos: d.pos(n), Target: n.Value}
 	if n.Value == condition.RC {
-		d.fail(m.Pos, codeReservedName, "_RC cannot be set", "_RC is what a program returns: map it onto a member of type int")
+		d.fail(m.Pos, codeReservedName, "_RC cannot be set", "_RC is the return code of a program: map it onto a member of type int")
 		return m, false
 	}
 	var ok bool
@@ -259,7 +259,7 @@ func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type,
 		return t, ok
 	}
 	if from.step == nil {
-		d.fail(d.pos(n), codeUnknownName, "the input of the process has no _RC", "take _RC from the activity whose return code is meant")
+		d.fail(d.pos(n), codeUnknownName, "the input of the process has no _RC", "take _RC from the activity whose return code you want")
 		return nil, false
 	}
 	m.RC = true
@@ -268,7 +268,7 @@ func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type,
 
 func (d *draft) resolve(n *yaml.Node, end dataEnd) (container.Path, *container.Type, bool) {
 	if len(end.members.Members) == 0 {
-		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s names no %s container, so it has no member %s", end.owner, end.key, n.Value),
+		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s declares no %s container, so it has no member %s", end.owner, end.key, n.Value),
 			fmt.Sprintf("write `%s: STRUCTURE` at %s", end.key, end.owner))
 		return nil, nil, false
 	}
@@ -296,7 +296,7 @@ func (d *draft) resolve(n *yaml.Node, end dataEnd) (container.Path, *container.T
 func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
 	for _, end := range []dataEnd{from, to} {
 		if len(end.members.Members) == 0 {
-			d.fail(c.at, codeMapsNothing, fmt.Sprintf("maps nothing: %s names no %s container", end.owner, end.key),
+			d.fail(c.at, codeMapsNothing, fmt.Sprintf("the connector maps nothing: %s declares no %s container", end.owner, end.key),
 				fmt.Sprintf("write `%s: STRUCTURE` at %s, or remove the connector", end.key, end.owner))
 			return nil
 		}
@@ -311,7 +311,7 @@ func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
 		shared = true
 		if t := from.members.Members[j].Type; !container.SameType(t, m.Type) {
 			d.fail(c.at, codeMismatch, fmt.Sprintf("%s of %s is %s, but %s of %s is %s", m.Name, to.members, article(m.Type), m.Name, from.members, article(t)),
-				"list the members that are meant, as {target: source}, or declare both with one type")
+				"list the members to map, as {target: source}, or declare both with the same type")
 			continue
 		}
 		all = append(all, Mapping{
@@ -320,8 +320,8 @@ func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
 		d.used(from, to, all[len(all)-1])
 	}
 	if !shared {
-		d.fail(c.at, codeMapsNothing, fmt.Sprintf("maps nothing: %s and %s have no member of the same name", from.members, to.members),
-			"list the members that are meant, as {target: source}")
+		d.fail(c.at, codeMapsNothing, fmt.Sprintf("the connector maps nothing: %s and %s have no member of the same name", from.members, to.members),
+			"list the members to map, as {target: source}")
 	}
 	return all
 }

@@ -76,7 +76,7 @@ func (n *neverRuns) look(s *step) {
 	}
 }
 
-const remedyNever = "look at its start condition and at the connectors that lead to it"
+const remedyNever = "check its start condition and the connectors that lead to it"
 
 // follows says whether a predecessor of s never runs for a reason of its own: once that is
 // mended, s may run.
@@ -97,7 +97,7 @@ func (n *neverRuns) because(s *step, pair pairOf) (message, remedy string) {
 	if s.Start.Kind == StartAll {
 		return message, fmt.Sprintf("write `start: any` at %s if one of the two is enough, or correct their conditions", s.Name)
 	}
-	return message, "correct its start condition, or those of the two"
+	return message, "correct its start condition, or the conditions of the two connectors"
 }
 
 const maxShownCondition = 80
@@ -127,6 +127,6 @@ func (n *neverRuns) giveUp() {
 	if more := len(n.undecided) - 1; more > 0 {
 		which = fmt.Sprintf("%s (and %d more)", which, more)
 	}
-	n.warn(n.undecided[0].Pos, codeRunsUndecided, fmt.Sprintf("undecided whether %s can ever run: the search through the start conditions before it was given up", which),
-		"nothing need be wrong; with `all`, `any` or at_least instead of long expressions it can be decided")
+	n.warn(n.undecided[0].Pos, codeRunsUndecided, fmt.Sprintf("it is undecided whether %s can ever run: the search through the start conditions before it took too long and was given up", which),
+		"the process may be correct; write `all`, `any` or at_least instead of long expressions, so that it can be decided")
 }

@@ -144,7 +144,7 @@ func (s *sources) warnOf(i int, sim *simulation, round int) {
 		}
 		s.warn(m.Pos, codeTwoSources,
 			fmt.Sprintf("%s of %s is also set by `%s -> %s` in line %d, and both can run", m.Target, c.Target, first.Source, first.Target, first.Pos.Line),
-			fmt.Sprintf("of those that ran the one listed last wins: if that is meant, write `last_wins: [%s]` at %s; else map one of the two onto a member of its own, or make the two exclusive",
+			fmt.Sprintf("of the sources that ran, the one listed last wins: if you want that, write `last_wins: [%s]` at %s; otherwise map one of the two onto a separate member, or make the two exclusive",
 				m.Target, s.ownerOf(c.Target)))
 		return
 	}

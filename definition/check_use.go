@@ -24,7 +24,7 @@ func (d *draft) checkUse() {
 		d.checkEffect(s)
 		if s.outputAt.Line > 0 && !s.outputRead {
 			d.warn(s.outputAt, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
-				"map it on, or leave `output` out: then what the program prints goes to the log")
+				"map it, or leave `output` out: then what the program prints goes to the log")
 		}
 		if s.OnRC == OnRCContinue && !s.readsRC && !s.Empty {
 			d.warn(s.onRCAt, codeOnRCUnread, fmt.Sprintf("no condition or data connector of %s reads _RC, so its failures go unseen", s.Name),
@@ -57,6 +57,6 @@ func (d *draft) checkEffect(s *step) {
 		warn("retry", why, remedy)
 		warn("on_rc", why, remedy)
 	case s.RetryAttempts == 1:
-		warn("retry", "attempts counts all tries, and 1 is the first one", "write the number of all tries, such as {attempts: 3}, or leave it out")
+		warn("retry", "attempts counts all tries, also the first, so 1 means no retry", "write the number of all tries, such as {attempts: 3}, or leave it out")
 	}
 }

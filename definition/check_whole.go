@@ -28,7 +28,7 @@ func (d *draft) whole(e entry, from, to dataEnd) []Mapping {
 		return nil
 	}
 	if len(from.members.Members) == 0 {
-		d.fail(d.pos(e.value), codeUnknownName, fmt.Sprintf("%s names no %s container", from.owner, from.key),
+		d.fail(d.pos(e.value), codeUnknownName, fmt.Sprintf("%s declares no %s container", from.owner, from.key),
 			fmt.Sprintf("write `%s: STRUCTURE` at %s", from.key, from.owner))
 		return nil
 	}
@@ -41,7 +41,7 @@ func (d *draft) whole(e entry, from, to dataEnd) []Mapping {
 	for i, m := range from.members.Members {
 		j, ok := at.Type.MemberIndex(m.Name)
 		if !ok {
-			d.fail(d.pos(e.key), codeMismatch, fmt.Sprintf("%s, %s, has no member %s, which %s of %s has", at.Target, article(at.Type), m.Name, from.key, from.owner),
+			d.fail(d.pos(e.key), codeMismatch, fmt.Sprintf("%s (%s) has no member %s, but %s of %s has one", at.Target, article(at.Type), m.Name, from.key, from.owner),
 				d.remedyWhole(at, from))
 			continue
 		}
@@ -60,12 +60,12 @@ func (d *draft) whole(e entry, from, to dataEnd) []Mapping {
 
 func (d *draft) remedyWhole(at Mapping, from dataEnd) string {
 	m := from.members.Members[0].Name
-	return fmt.Sprintf("declare %s as %s, or list the members that are meant, as {%s.%s: %s}", at.Target, article(from.members), at.Target, m, m)
+	return fmt.Sprintf("declare %s as %s, or list the members to map, as {%s.%s: %s}", at.Target, article(from.members), at.Target, m, m)
 }
 
 // failWholeTarget reports {_STRUCT: member}, and shows what does it.
 func (d *draft) failWholeTarget(e entry, from, to dataEnd) {
-	remedy := "name the members that are meant, as {target: source}"
+	remedy := "name the members to map, as {target: source}"
 	if isWhole(e.value, from.members) {
 		remedy = "leave the mapping out: members of the same name and type are mapped"
 	} else if _, t, err := from.members.Resolve(e.value.Value); err == nil && t.Kind == container.Structure {

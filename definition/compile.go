@@ -176,7 +176,7 @@ func (e *tablesTooLarge) message() string {
 }
 
 func (e *tablesTooLarge) remedy() string {
-	return fmt.Sprintf("those of %d fit: each of them names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
+	return fmt.Sprintf("the tables of %d nodes fit: each names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
 }
 
 // TableFile is the name of the file for a table, such as purchase-order@1.A.table.

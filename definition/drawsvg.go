@@ -104,7 +104,7 @@ func layOut(p *Process) (*picture, error) {
 			continue
 		}
 		if parts += layer[e.to] - layer[e.from]; parts > maxSVGParts {
-			return nil, fmt.Errorf("%s@%d: the picture would have over %d parts: it is too large to be read: see fmqm-define show", p.Name, p.Version, maxSVGParts)
+			return nil, fmt.Errorf("%s@%d: the picture would have over %d parts, too many to read: use fmqm-define show", p.Name, p.Version, maxSVGParts)
 		}
 		r := d.route(e, boxes[e.from], boxes[e.to])
 		if !e.data {

@@ -83,7 +83,7 @@ func TestAPictureTooLargeToBeReadIsRefused(t *testing.T) {
 		fmt.Fprintf(&b, "  - source -> a%d\n", i)
 	}
 	_, err := SVG(loadOne(t, b.String()))
-	const want = "long@1: the picture would have over 50000 parts: it is too large to be read: see fmqm-define show"
+	const want = "long@1: the picture would have over 50000 parts, too many to read: use fmqm-define show"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -75,7 +75,7 @@ func TestLimits(t *testing.T) {
 			"condition", func(n int) string {
 				return head + `activities: {a: {node: A, program: p, exit: "_RC == 0` + strings.Repeat(" ", n-len("_RC == 0")) + "\"}}\n"
 			}, condition.MaxText,
-			"test.yaml:3:45: error: a condition of 4097 bytes: use at most 4096: let the program work it out",
+			"test.yaml:3:45: error: the condition has 4097 bytes: use at most 4096: let the program work it out",
 		},
 		{
 			"list", func(n int) string {
@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 			"container", func(n int) string {
 				return head + "structures: {S: {s: {type: string, default: " + strings.Repeat("x", n) + "}}}" + tail
 			}, container.MaxEncoded - 6, // the head of the container and of the string
-			"test.yaml:3:14: error: a container S takes over 1 MiB with its defaults alone: use fewer members or shorter defaults: 1048576 bytes is the limit",
+			"test.yaml:3:14: error: a container of type S takes over 1 MiB with its defaults alone: use fewer members or shorter defaults: 1048576 bytes is the limit",
 		},
 		{
 			"table", func(n int) string {

@@ -23,7 +23,7 @@ func (d *draft) wrongArrow(n *yaml.Node, example string) bool {
 	if n.Kind != yaml.ScalarNode || at == nil {
 		return false
 	}
-	d.fail(d.within(n, at[0]), codeForm, fmt.Sprintf("%s is no arrow of the language", n.Value[at[0]:at[1]]),
+	d.fail(d.within(n, at[0]), codeForm, fmt.Sprintf("%s is not an arrow of the language", n.Value[at[0]:at[1]]),
 		"write `- "+example+"`, from the source to the target")
 	return true
 }
@@ -61,7 +61,7 @@ func mappingRemedy(n *yaml.Node, from, to dataEnd) string {
 		}
 	}
 	if len(all) == 0 || len(all) < len(names) {
-		return "write {target: source}, or leave it out for members of the same name and type"
+		return "write {target: source}, or leave the mapping out: then members of the same name and type are mapped"
 	}
 	return "write {" + strings.Join(all, ", ") + "}"
 }
@@ -72,7 +72,7 @@ func (d *draft) otherwiseMeant(n *yaml.Node, source string) bool {
 	if !slices.Contains([]string{"else", "default", otherwise}, strings.ToLower(text)) {
 		return false
 	}
-	d.fail(d.pos(n), codeCondition, fmt.Sprintf("%s is no condition", text),
+	d.fail(d.pos(n), codeCondition, fmt.Sprintf("%s is not a condition", text),
 		fmt.Sprintf("write `otherwise`: it is TRUE if %s ran and every other connector out of it is FALSE", source))
 	return true
 }
@@ -88,7 +88,7 @@ func withoutOwner(text, activity string, problems []condition.Problem) []conditi
 					member = member[:max(0, strings.LastIndexByte(member, '.'))]
 				}
 				if member != "" {
-					mended[i].Remedy = fmt.Sprintf("a condition reads the output of %s, by the names of its members alone: write %s", activity, member)
+					mended[i].Remedy = fmt.Sprintf("a condition reads the output of %s, by the names of its members only: write %s", activity, member)
 				}
 			}
 		}
@@ -121,8 +121,8 @@ func (l *loader) foreignIndent(number int) bool {
 		indent := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
 		for at, r := range []rune(indent) {
 			if r != ' ' && r != '\t' {
-				l.fail(Pos{l.file, n, at + 1}, codeSyntax, fmt.Sprintf("not YAML: the line is indented with another character than spaces (%U)", r),
-					"write spaces in its place: it comes along when text is copied from a page")
+				l.fail(Pos{l.file, n, at + 1}, codeSyntax, fmt.Sprintf("not YAML: the line is indented with a character that is not a space (%U)", r),
+					"replace it with spaces: it often comes with text that is copied from a web page")
 				return true
 			}
 		}

@@ -35,7 +35,7 @@ func loadWithin(file string, text []byte, most bounds) ([]*Process, []Diagnostic
 		return nil, []Diagnostic{{
 			File: file, Line: 1, Column: 1, Severity: Error, Code: codeLimit,
 			Message: fmt.Sprintf("the file has over %d bytes", MaxFile),
-			Remedy:  "write its processes into files of their own",
+			Remedy:  "write its processes into separate files",
 		}}
 	}
 	l := &loader{
@@ -88,7 +88,7 @@ func (l *loader) read(text []byte) []*Process {
 		processes = append(processes, p)
 	}
 	if len(processes) == 0 && len(l.diags) == 0 {
-		l.fail(Pos{l.file, 1, 1}, codeEmptyFile, "no process in this file", "begin with `process: NAME` and `version: 1`")
+		l.fail(Pos{l.file, 1, 1}, codeEmptyFile, "this file has no process", "begin with `process: NAME` and `version: 1`")
 	}
 	return processes
 }
@@ -141,8 +141,8 @@ func (l *loader) tooMany() {
 	}
 	l.diags = append(l.diags, Diagnostic{
 		File: l.file, Line: 1, Column: 1, Severity: severity, Code: codeLimit,
-		Message: fmt.Sprintf("%d more errors and warnings than can be listed", l.dropped),
-		Remedy:  "mend those that are listed, then check it again",
+		Message: fmt.Sprintf("%d more errors and warnings are not listed", l.dropped),
+		Remedy:  "correct those that are listed, then check the file again",
 	})
 }
 
@@ -257,7 +257,7 @@ func (l *loader) syntax(err error) {
 		at.Line, at.Column = mark.Line, max(mark.Column, 1)
 	}
 	if begun := e.ContextMark; strings.Contains(e.ContextMsg, "flow") && begun.Line > 0 {
-		message += fmt.Sprintf(" (of what begins in line %d, column %d)", begun.Line, begun.Column)
+		message += fmt.Sprintf(" (in the part that begins in line %d, column %d)", begun.Line, begun.Column)
 	}
 	l.fail(at, codeSyntax, "not YAML: "+message, syntaxRemedy(message, l.line(at.Line)))
 }
@@ -268,8 +268,8 @@ func (l *loader) directive(number int) bool {
 	if !strings.HasPrefix(line, "%") {
 		return false
 	}
-	l.fail(Pos{l.file, number, 1}, codeSyntax, fmt.Sprintf("the directive %s", strings.TrimSpace(line)),
-		"remove the line: a definition is read without directives")
+	l.fail(Pos{l.file, number, 1}, codeSyntax, fmt.Sprintf("the file has the directive %s", strings.TrimSpace(line)),
+		"remove the line: a definition has no directives")
 	return true
 }
 
@@ -295,7 +295,7 @@ func syntaxRemedy(message, line string) string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	switch {
 	case strings.Contains(indent, "\t"):
-		return "indent with spaces; YAML takes no tabs there"
+		return "indent with spaces; YAML allows no tabs there"
 	case strings.Contains(message, "mapping values are not allowed"):
 		return "quote the value if it contains `: `, or check the indentation"
 	case strings.Contains(message, "cannot start any token"):

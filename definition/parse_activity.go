@@ -27,7 +27,7 @@ func (d *draft) activities(root, n *yaml.Node) {
 	d.stepsUnknown = false
 	entries := d.entries(n, codeDuplicateName, "activity")
 	if len(entries) == 0 {
-		d.fail(d.pos(n), codeNoActivities, "a process without activities", "write NAME: {node: A, program: P}")
+		d.fail(d.pos(n), codeNoActivities, "the process has no activities", "write NAME: {node: A, program: P}")
 	}
 	if len(entries) > maxActivities {
 		d.fail(d.pos(entries[maxActivities].key), codeLimit, fmt.Sprintf("the process has %d activities", len(entries)),
@@ -118,7 +118,7 @@ func (d *draft) again(s *step, n *yaml.Node) {
 	if n != nil && n.Kind == yaml.ScalarNode && isWait(n.Value) {
 		remedy = fmt.Sprintf("write {after: %s}", n.Value)
 	}
-	if n == nil || !d.is(n, yaml.MappingNode, "a wait between iterations", remedy) {
+	if n == nil || !d.is(n, yaml.MappingNode, "the keys of again", remedy) {
 		return
 	}
 	f := d.fields(n, "again", againKeys)
@@ -134,13 +134,13 @@ func (d *draft) again(s *step, n *yaml.Node) {
 func (d *draft) retry(s *step, n *yaml.Node) {
 	remedy := "write {attempts: 5, backoff: 1s, max_backoff: 1m}"
 	if n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!int" {
-		remedy = fmt.Sprintf("write {attempts: %s}: how often it is tried in all", n.Value)
+		remedy = fmt.Sprintf("write {attempts: %s}: the number of all tries", n.Value)
 	}
-	if n == nil || !d.is(n, yaml.MappingNode, "how attempts are repeated", remedy) {
+	if n == nil || !d.is(n, yaml.MappingNode, "the keys of retry", remedy) {
 		return
 	}
 	f := d.fields(n, "retry", retryKeys)
-	if d.required(n, f, "attempts", "retry", "write {attempts: 5}: how often it is tried in all") {
+	if d.required(n, f, "attempts", "retry", "write {attempts: 5}: the number of all tries") {
 		if v, ok := d.integer(f["attempts"], "attempts", 1, maxAttempts); ok {
 			s.RetryAttempts = v
 		}

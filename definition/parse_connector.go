@@ -58,16 +58,16 @@ func (d *draft) connector(item *yaml.Node, kind, example string) (connector, boo
 	before, after, ok := strings.Cut(arrow.Value, "->")
 	if arrow.Kind != yaml.ScalarNode || !ok || strings.Contains(after, "->") {
 		d.fail(c.at, codeForm, fmt.Sprintf("expected a %s connector, found %s", kind, formOf(arrow)),
-			"write `- "+example+"`, one connector an item")
+			"write `- "+example+"`, one connector per item")
 		return connector{}, false
 	}
 	c.source, c.target = strings.TrimSpace(before), strings.TrimSpace(after)
 	if c.source == "" || c.target == "" {
-		d.fail(c.at, codeForm, fmt.Sprintf("a %s connector with one end only", kind), "write `- "+example+"`")
+		d.fail(c.at, codeForm, fmt.Sprintf("the %s connector has only one end", kind), "write `- "+example+"`")
 		return connector{}, false
 	}
 	if colon := strings.IndexByte(arrow.Value, ':'); colon >= 0 {
-		d.fail(d.within(arrow, colon), codeForm, "no space behind the colon", "write a space after `:`")
+		d.fail(d.within(arrow, colon), codeForm, "there is no space after the colon", "write a space after `:`")
 		return connector{}, false
 	}
 	c.sourceAt = d.within(arrow, strings.Index(arrow.Value, c.source))
@@ -129,7 +129,7 @@ func (d *draft) control(n *yaml.Node) {
 			continue
 		}
 		if source == target {
-			d.fail(c.at, codeSelf, fmt.Sprintf("a control connector from %s to itself", c.source),
+			d.fail(c.at, codeSelf, fmt.Sprintf("a control connector leads from %s to itself", c.source),
 				"for a loop write `exit: CONDITION` at the activity: it runs again until that holds")
 			continue
 		}
@@ -156,7 +156,7 @@ func (d *draft) control(n *yaml.Node) {
 func (d *draft) isEnd(c connector) bool {
 	for _, end := range []string{sourceEnd, sinkEnd} {
 		if c.source == end || c.target == end {
-			d.fail(c.at, codeEnds, fmt.Sprintf("%s in a control connector", end),
+			d.fail(c.at, codeEnds, fmt.Sprintf("%s cannot be in a control connector", end),
 				"remove it: an activity without predecessors starts with the process, one without successors ends it")
 			return true
 		}
@@ -180,7 +180,7 @@ func (d *draft) oneOtherwise(source *step, k *Control) {
 		source.otherwise = k
 		return
 	}
-	d.fail(k.Pos, codeOtherwiseTwice, fmt.Sprintf("a second `otherwise` out of %s; the first is in line %d", source.Name, source.otherwise.Pos.Line),
+	d.fail(k.Pos, codeOtherwiseTwice, fmt.Sprintf("%s has a second `otherwise`; the first is in line %d", source.Name, source.otherwise.Pos.Line),
 		"give one of the two a condition, or lead one `otherwise` to an empty activity that goes on to both")
 }
 
@@ -200,7 +200,7 @@ func (d *draft) checkOtherwise(s *step) {
 	case other == nil:
 	case len(s.out) == 1 && !s.outUnknown:
 		d.fail(other.Pos, codeOtherwiseAlone, fmt.Sprintf("`otherwise` is the only control connector out of %s", s.Name),
-			fmt.Sprintf("write `- %s -> %s` without a condition, or add the connector that it is the alternative of", other.Source, other.Target))
+			fmt.Sprintf("write `- %s -> %s` without a condition, or add the connector that it is the alternative to", other.Source, other.Target))
 	case always != nil:
 		d.warn(other.Pos, codeOtherwiseNever,
 			fmt.Sprintf("this `otherwise` is always FALSE: `%s -> %s` has no condition and is TRUE whenever %s ran", always.Source, always.Target, s.Name),

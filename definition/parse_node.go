@@ -80,7 +80,7 @@ func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*y
 			continue
 		}
 		if key, rest, ok := strings.Cut(e.key.Value, ":"); ok && slices.Contains(keys, key) {
-			l.fail(l.pos(e.key), codeForm, fmt.Sprintf("no space behind the colon of %q", e.key.Value), fmt.Sprintf("write %s: %s", key, rest))
+			l.fail(l.pos(e.key), codeForm, fmt.Sprintf("there is no space after the colon of %q", e.key.Value), fmt.Sprintf("write %s: %s", key, rest))
 			meant = append(meant, entry{&yaml.Node{Line: e.key.Line, Column: e.key.Column, Value: key}, nil})
 			continue
 		}
@@ -139,7 +139,7 @@ func (l *loader) oneOfMembers(name string, t *container.Type) string {
 
 // scalar gives the text of a scalar as it is written.
 func (l *loader) scalar(n *yaml.Node, what string) (string, bool) {
-	if !l.is(n, yaml.ScalarNode, what, "write it behind the colon, or leave the key out") {
+	if !l.is(n, yaml.ScalarNode, what, "write it after the colon, or leave the key out") {
 		return "", false
 	}
 	return n.Value, true

@@ -120,7 +120,7 @@ func (d *draft) checkTables() {
 	case errors.As(err, &limit):
 		d.fail(d.Pos, codeLimit, limit.message(), limit.remedy())
 	default:
-		d.fail(d.Pos, codeLimit, fmt.Sprintf("it does not compile: %v", err), "make the process simpler, and report this: it should have been found before")
+		d.fail(d.Pos, codeLimit, fmt.Sprintf("the process does not compile: %v", err), "simplify the process, and report this: an earlier check should have found it")
 	}
 }
 
@@ -210,7 +210,7 @@ func (d *draft) containerType(n *yaml.Node) *container.Type {
 	}
 	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
 		d.fail(d.pos(n), codeForm, fmt.Sprintf("expected the name of a structure, found %s", formOf(n)),
-			"declare it as a structure under `structures` and write its name here; a list is a member of one")
+			"declare it as a structure under `structures` and write its name here; a list can only be a member of a structure")
 		return container.Empty
 	}
 	name, ok := d.scalar(n, "the name of a structure")

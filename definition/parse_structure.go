@@ -66,8 +66,8 @@ func (r *structureReader) structure(name string) *container.Type {
 	for _, m := range r.entries(e.value, codeDuplicateName, "member") {
 		_, named := r.name(m.key, memberName)
 		if m.key.Value == wholeContainer {
-			r.warn(r.pos(m.key), codeHidesWord, fmt.Sprintf("a member named %s hides the word: in mappings from a %s it means this member, and not the whole container", wholeContainer, name),
-				"give the member another name, if the whole container is wanted")
+			r.warn(r.pos(m.key), codeHidesWord, fmt.Sprintf("the member %s hides the word of that name: in mappings from a %s it means this member, not the whole container", wholeContainer, name),
+				"rename the member if you want to map the whole container")
 		}
 		t, preset := r.member(m.value)
 		good = good && named && t != nil
@@ -91,7 +91,7 @@ func (r *structureReader) withinLimits(at *yaml.Node, t *container.Type) bool {
 		return false
 	}
 	if container.ZeroSize(t) > container.MaxEncoded {
-		r.fail(r.pos(at), codeLimit, fmt.Sprintf("a container %s takes over 1 MiB with its defaults alone", t.Name),
+		r.fail(r.pos(at), codeLimit, fmt.Sprintf("a container of type %s takes over 1 MiB with its defaults alone", t.Name),
 			fmt.Sprintf("use fewer members or shorter defaults: %d bytes is the limit", container.MaxEncoded))
 		return false
 	}
@@ -142,7 +142,7 @@ func (r *structureReader) typeOf(n *yaml.Node, depth int) *container.Type {
 		if outer == name {
 			r.fail(r.pos(n), codeStructureCycle,
 				"a structure contains itself: "+strings.Join(append(append([]string{}, r.open[i:]...), name), " -> "),
-				"take this member out, or hold an identifier instead")
+				"take this member out, or use an identifier instead")
 			return nil
 		}
 	}
@@ -151,7 +151,7 @@ func (r *structureReader) typeOf(n *yaml.Node, depth int) *container.Type {
 
 func (r *structureReader) listOf(n *yaml.Node, depth int) *container.Type {
 	if len(n.Content) != 1 {
-		r.fail(r.pos(n), codeForm, fmt.Sprintf("a list type with %d element types", len(n.Content)), "write [string], with one type")
+		r.fail(r.pos(n), codeForm, fmt.Sprintf("the list type has %d element types", len(n.Content)), "write [string], with one type")
 		return nil
 	}
 	if depth >= container.MaxNesting {
@@ -218,7 +218,7 @@ func (r *structureReader) json(n *yaml.Node, t *container.Type) ([]byte, bool) {
 
 func (r *structureReader) jsonList(n *yaml.Node, t *container.Type) ([]byte, bool) {
 	if t.Kind != container.List {
-		r.fail(r.pos(n), codeDefault, fmt.Sprintf("a list is no %s", t), fmt.Sprintf("write a value of type %s", t))
+		r.fail(r.pos(n), codeDefault, fmt.Sprintf("a list is not %s", article(t)), fmt.Sprintf("write a value of type %s", t))
 		return nil, false
 	}
 	parts := make([]string, 0, len(n.Content))
@@ -234,7 +234,7 @@ func (r *structureReader) jsonList(n *yaml.Node, t *container.Type) ([]byte, boo
 
 func (r *structureReader) jsonObject(n *yaml.Node, t *container.Type) ([]byte, bool) {
 	if t.Kind != container.Structure {
-		r.fail(r.pos(n), codeDefault, fmt.Sprintf("a mapping is no %s", t), fmt.Sprintf("write a value of type %s", t))
+		r.fail(r.pos(n), codeDefault, fmt.Sprintf("a mapping is not %s", article(t)), fmt.Sprintf("write a value of type %s", t))
 		return nil, false
 	}
 	var parts []string
@@ -281,6 +281,6 @@ func (r *structureReader) jsonScalar(n *yaml.Node, t *container.Type) ([]byte, b
 		shown = quoteYAML(n.Value)
 		remedy = fmt.Sprintf("write a value of type %s, without quotes", t)
 	}
-	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the default %s is no %s", shown, t), remedy)
+	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the default %s is not %s", shown, article(t)), remedy)
 	return nil, false
 }

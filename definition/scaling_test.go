@@ -120,7 +120,7 @@ func TestWhatIsReadAndListedHasALimit(t *testing.T) {
 		t.Error("at the limit: ", diagnostics)
 	}
 	_, diagnostics := Load("f.yaml", []byte(text+" "))
-	const want = "f.yaml:1:1: error: the file has over 8388608 bytes: write its processes into files of their own"
+	const want = "f.yaml:1:1: error: the file has over 8388608 bytes: write its processes into separate files"
 	if len(diagnostics) != 1 || diagnostics[0].String() != want {
 		t.Error("over the limit: ", diagnostics)
 	}
@@ -130,7 +130,7 @@ func TestWhatIsReadAndListedHasALimit(t *testing.T) {
 	if len(diagnostics) != maxDiagnostics+1 {
 		t.Fatalf("%d diagnostics", len(diagnostics))
 	}
-	const more = "f.yaml:1:1: error: 5 more errors and warnings than can be listed: mend those that are listed, then check it again"
+	const more = "f.yaml:1:1: error: 5 more errors and warnings are not listed: correct those that are listed, then check the file again"
 	if got := diagnostics[0].String(); got != more {
 		t.Error(got)
 	}

@@ -16,16 +16,16 @@ import (
 type foreign struct{ key, remedy string }
 
 const (
-	remedyProgram  = "that is said of the program, under `programs` in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`: write `program: NAME` here"
-	remedyPrograms = "each node says under `programs` in its configuration what a program is"
-	remedyControl  = "order is written under `control`, as `- a -> b`"
-	remedyWhen     = "a condition is written at a connector under `control`, as `- a -> b: CONDITION`; `start:` says which predecessors it takes"
+	remedyProgram  = "this belongs to the program: write it under `programs` in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`, and `program: NAME` here"
+	remedyPrograms = "each node defines its programs under `programs` in its configuration"
+	remedyControl  = "write the order under `control`, as `- a -> b`"
+	remedyWhen     = "write a condition at a connector under `control`, as `- a -> b: CONDITION`; `start:` says which predecessors an activity needs"
 	remedyLoop     = "write `exit: CONDITION`: the activity runs again until that holds"
 	remedyRetry    = "write `retry: {attempts: 5, backoff: 1s}`"
-	remedyPeople   = "work that is offered to people is not in this version: a program can offer it"
+	remedyPeople   = "this version does not offer work to people: let a program do it"
 	remedyOptional = "every member is optional: one that is missing has its default"
 	remedyItems    = "a list is written [T], such as [string]"
-	remedyComment  = "write it as a comment, behind #"
+	remedyComment  = "write it as a comment, after #"
 )
 
 // foreignKeys has, by owner as in messages, the keys that others have.
@@ -51,9 +51,9 @@ var foreignKeys = map[string]map[string]foreign{
 		"if when condition conditions guard":                                                             {remedy: remedyWhen},
 		"until while loop repeat for_each foreach":                                                       {remedy: remedyLoop},
 		"retries attempts max_attempts max_retries backoff retry_policy":                                 {key: "retry", remedy: remedyRetry},
-		"on_error on_failure catch rescue ignore_errors continue_on_error continue-on-error":             {key: "on_rc", remedy: "write `on_rc: continue` if a return code other than 0 is data; else an activity in error waits for an operator"},
+		"on_error on_failure catch rescue ignore_errors continue_on_error continue-on-error":             {key: "on_rc", remedy: "write `on_rc: continue` if a return code other than 0 is data; otherwise an activity in error waits for an operator"},
 		"role roles assignee user users group staff owner performer":                                     {remedy: remedyPeople},
-		"delay wait sleep": {remedy: "a program of `builtin: sleep` waits"},
+		"delay wait sleep": {remedy: "use a program with `builtin: sleep` to wait"},
 		"type kind":        {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
 		"join":             {key: "start"},
 	}),
