@@ -106,7 +106,7 @@ func (c *core) retryable(key message.Entry, now time.Time) (*instancetable.Entry
 		e = c.table.Get(key)
 	}
 	if e == nil {
-		return nil, fmt.Errorf("retry %s: it does not run at %s", key.Activity, c.self)
+		return nil, fmt.Errorf("retry %s: it is not in error, it does not run at %s", key.Activity, c.self)
 	}
 	if e.Phase != instancetable.Waiting {
 		return nil, fmt.Errorf("retry %s: it is not in error", key.Activity)

@@ -153,7 +153,7 @@ func TestList(t *testing.T) {
 	}
 	asked = nil
 	want(t, "filtered", fmqm(to, "", "list", "--here", "--in-error", "--process", "p@2", "--since", "2025-06-01T12:00:00Z", "--state", "in-error", "--limit", "7"),
-		result{0, "", "no instance is as --state in-error --process p@2 --since 2025-06-01T12:00:00Z --in-error says\n"})
+		result{0, "", "no instance fits --state in-error --process p@2 --since 2025-06-01T12:00:00Z --in-error\n"})
 	if d := cmp.Diff([]api.ListRequest{{State: api.InstanceInError, Process: "p@2", InError: true, Since: at, Limit: 7}}, asked); d != "" {
 		t.Errorf("filters (-want +got):\n%s", d)
 	}
@@ -356,6 +356,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"terminate", "--state", "running", "--yes"}, "--state running means everything"},
 		{[]string{"terminate", "--state", "finished"}, "--state finished: what has ended has nothing left to terminate"},
 		{[]string{"terminate", id, "--process", "p"}, "terminate: name INSTANCE, or say which"},
+		{[]string{"terminate", "--process", "", "--yes"}, "--process is empty: write which instances are meant, or leave it out"},
+		{[]string{"retry", "--in-error", "--since", ""}, "--since is empty"},
+		{[]string{"list", "--state", ""}, "--state is empty"},
+		{[]string{"list", "--limit", "x"}, `--limit "x": write a whole number: see fmqm list --help`},
 		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, in-error, finished or terminated"},
 		{[]string{"list", "--since", "yesterday"}, "--since yesterday: write a time, such as"},
 		{[]string{"list", "--limit", "0"}, "--limit 0: write 1 or more"},

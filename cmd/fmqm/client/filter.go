@@ -38,6 +38,9 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	}
 	for _, name := range []string{"state", "process", "since"} {
 		if c.IsSet(name) {
+			if c.String(name) == "" { // a script's variable that is not set: it must not mean all
+				return f, common.Usagef("--%s is empty: write which instances are meant, or leave it out", name)
+			}
 			f.given = append(f.given, "--"+name+" "+c.String(name))
 		}
 	}

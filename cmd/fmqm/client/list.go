@@ -49,7 +49,7 @@ func list(c *cli.Context, a asked) error {
 		common.Talk(c, "there are more: --limit says how many are listed")
 	case list.Count() > 0:
 	case len(f.given) > 0:
-		common.Talk(c, "no instance is as %s says", f)
+		common.Talk(c, "no instance fits %s", f)
 	case !c.Bool("all"):
 		common.Talk(c, "nothing is under way; --all lists what has ended")
 	}

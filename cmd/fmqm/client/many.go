@@ -90,7 +90,7 @@ func (m *many) do(c *cli.Context) error {
 		common.Talk(c, "there are more: this is about the %d newest instances; --limit says how many", m.filter.limit)
 	}
 	if len(deeds) == 0 {
-		common.Talk(c, "nothing to %s: no instance is as %s says", m.what, m.filter)
+		common.Talk(c, "nothing to %s: no instance fits %s", m.what, m.filter)
 	} else {
 		common.Talk(c, "plan: %s", m.summary(deeds))
 	}

@@ -137,7 +137,7 @@ func TestManyOverAllSites(t *testing.T) {
 	}
 	s.until("A", fails, "", "terminated")
 	s.until("A", runs, "", "terminated")
-	if r = s.fmqm("A", "terminate", "--since", "1h", "--yes"); r.code != 0 || r.out != "" || r.err != "nothing to terminate: no instance is as --since 1h says\n" {
+	if r = s.fmqm("A", "terminate", "--since", "1h", "--yes"); r.code != 0 || r.out != "" || r.err != "nothing to terminate: no instance fits --since 1h\n" {
 		t.Errorf("terminate again: %+v", r)
 	}
 }

@@ -91,7 +91,7 @@ func TestStartMany(t *testing.T) {
 	var n atomic.Int32
 	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
 		n.Add(1)
-		return api.Status{Instance: r.Instance, Process: "p@1", State: api.InstanceRunning}, nil
+		return api.Status{Instance: r.Instance, Process: r.Process + "@1", State: api.InstanceRunning}, nil
 	}})
 	r := fmqm(to, "", "start", "p", "-n", "200", "-o", "jsonl")
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
@@ -109,6 +109,10 @@ func TestStartMany(t *testing.T) {
 	table := fmqm(to, "", "start", "p", "-n", "2")
 	if rows := strings.Split(strings.TrimSpace(table.out), "\n"); len(rows) != 3 || !strings.HasPrefix(rows[0], "INSTANCE ") || !strings.HasSuffix(rows[2], "  p@1         running") {
 		t.Errorf("table\n%s", table.out)
+	}
+	long := fmqm(to, "", "start", "purchase-order", "-n", "1").out // the head stands above it
+	if at := strings.Index(long, "STATE"); at < 0 || !strings.Contains(long, "\n") || at != strings.Index(strings.SplitAfter(long, "\n")[1], "running") {
+		t.Errorf("table of a long name\n%s", long)
 	}
 	one := fmqm(to, "", "start", "p", "-n", "1", "-o", "json")
 	var array []api.Status
@@ -209,7 +213,7 @@ func TestStartWait(t *testing.T) {
 		{"finished", ended, 0, "instance     " + id + "\nprocess      purchase-order@1\nstate        finished\nstarted      2025-06-01 12:00:00\nended        2025-06-01 12:01:00\noutput       {\"tracking\":\"1\"}\n", ""},
 		{
 			"in error", inError, 1, "instance     " + id + "\nprocess      purchase-order@1\nstate        in-error, activities in error: 1\n",
-			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  remove the cause, then: fmqm retry " + id + " ACTIVITY\n",
+			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  remove the cause, then: fmqm retry " + id + " credit\n",
 		},
 		{"terminated", terminated, 1, "instance     " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
 	} {

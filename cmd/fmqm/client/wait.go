@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -118,13 +119,22 @@ func outcome(st api.Status) error {
 	if st.Reason != "" {
 		text += ": " + st.Reason
 	}
+	var bad []string
 	for _, a := range st.Activities {
-		if a.State == api.ActivityInError {
-			text += fmt.Sprintf("\n  %s at %s: %s", a.Activity, a.Node, a.Reason)
+		if a.State != api.ActivityInError {
+			continue
+		}
+		bad = append(bad, a.Activity)
+		if line := fmt.Sprintf("%s at %s: %s", a.Activity, a.Node, a.Reason); !strings.HasSuffix(st.Reason, line) {
+			text += "\n  " + line
 		}
 	}
 	if st.State == api.InstanceInError {
-		text += fmt.Sprintf("\n  remove the cause, then: fmqm retry %s ACTIVITY", st.Instance)
+		activity := "ACTIVITY"
+		if len(bad) == 1 {
+			activity = bad[0]
+		}
+		text += fmt.Sprintf("\n  remove the cause, then: fmqm retry %s %s", st.Instance, activity)
 	}
 	return common.Failedf("%s", text)
 }

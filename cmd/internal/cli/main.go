@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -101,11 +103,42 @@ func prepare(app *cli.App, s *Streams) {
 
 // usageError makes exit code 2 of a flag's value that does not fit.
 func usageError(c *cli.Context, err error, _ bool) error {
-	name := c.App.Name
+	name, flags := c.App.Name, c.App.Flags
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
-		name += " " + c.Command.Name
+		name, flags = name+" "+c.Command.Name, c.Command.Flags
+	}
+	if flag, value, ok := unfit(err.Error()); ok {
+		for _, f := range flags {
+			if remedy := fits(f); remedy != "" && slices.Contains(f.Names(), flag) {
+				return Usagef("%s %s: %s: see %s --help", dashed(flag), value, remedy, name)
+			}
+		}
 	}
 	return Usagef("%v: see %s --help", err, name)
+}
+
+var unfitValue = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([^ :]+): parse error$`)
+
+// unfit takes flag and value from what package flag says of a value that does not fit.
+func unfit(said string) (flag, value string, ok bool) {
+	m := unfitValue.FindStringSubmatch(said)
+	if m == nil {
+		return "", "", false
+	}
+	return m[2], m[1], true
+}
+
+// fits says what to write for a flag.
+func fits(f cli.Flag) string {
+	switch f.(type) {
+	case *cli.IntFlag:
+		return "write a whole number"
+	case *cli.DurationFlag:
+		return "write a number with its unit, such as 30s or 5m"
+	case *cli.BoolFlag:
+		return "write it without a value"
+	}
+	return ""
 }
 
 // Version says which build this is.

@@ -125,6 +125,7 @@ func (l *List) Row(v any, cells ...string) error {
 		return nil
 	}
 	if l.count == 1 {
+		l.widen(cells) // the head stands above the first row, whatever its width
 		if err := l.write(l.columns, true); err != nil {
 			return err
 		}
