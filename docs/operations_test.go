@@ -68,7 +68,7 @@ func TestQuotedReasons(t *testing.T) {
 		"room on the disk is low":                                       "node/pressure.go",
 		"was refused: ":                                                 "navigator/snapshot.go",
 		"input container of ":                                           "navigator/state.go",
-		"may be what takes this machine down":                           "program/ledger.go",
+		"may have brought this machine down":                            "program/ledger.go",
 	} {
 		code, err := os.ReadFile("../" + file)
 		if err != nil {

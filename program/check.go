@@ -74,10 +74,10 @@ func (s *Spec) lacks() []Lack {
 		}
 		all = append(all, Lack{fmt.Sprintf("%s cannot be executed: %v", path, bare(err)), remedy})
 	} else if interpreter := interpreterOf(path); interpreter != "" && executable(interpreter, who) != nil {
-		all = append(all, Lack{fmt.Sprintf("%s is to be run by %s, which cannot be executed", path, interpreter), "install it, or correct the first line of the script"})
+		all = append(all, Lack{fmt.Sprintf("%s names %s as its interpreter, which cannot be executed", path, interpreter), "install it, or correct the first line of the script"})
 	}
 	if dir := c.directory(who); dir != "" && reach(dir, who, unix.X_OK) != nil {
-		all = append(all, Lack{fmt.Sprintf("its `dir` %s is not a directory that %s can go to", dir, user), "make it, or correct `dir`"})
+		all = append(all, Lack{fmt.Sprintf("its `dir` %s is not a directory, or %s cannot enter it", dir, user), "make it, or correct `dir`"})
 	} else if dir != "" && !isDir(dir) {
 		all = append(all, Lack{fmt.Sprintf("its `dir` %s is not a directory", dir), "correct `dir`"})
 	}

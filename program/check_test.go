@@ -46,9 +46,9 @@ func TestLacks(t *testing.T) {
 		"not in the PATH": {exec("no-such"), []program.Lack{
 			{`no executable "no-such" in /usr/local/bin:/usr/bin:/bin`, "install it, or write its whole path in `exec`"},
 		}},
-		"no interpreter": {exec(lost), []program.Lack{{lost + " is to be run by /no/such/interpreter, which cannot be executed", "install it, or correct the first line of the script"}}},
+		"no interpreter": {exec(lost), []program.Lack{{lost + " names /no/such/interpreter as its interpreter, which cannot be executed", "install it, or correct the first line of the script"}}},
 		"no directory": {with(exec(script), func(s *program.Spec) { s.Dir = "/no/dir" }), []program.Lack{
-			{"its `dir` /no/dir is not a directory that the daemon's user can go to", "make it, or correct `dir`"},
+			{"its `dir` /no/dir is not a directory, or the daemon's user cannot enter it", "make it, or correct `dir`"},
 		}},
 		"a file as directory": {with(exec("true"), func(s *program.Spec) { s.Dir = script }), []program.Lack{{"its `dir` " + script + " is not a directory", "correct `dir`"}}},
 		"no secret": {with(exec("true"), func(s *program.Spec) { s.Secrets = map[string]string{"B": "/no/b", "A": plain} }), []program.Lack{
@@ -57,7 +57,7 @@ func TestLacks(t *testing.T) {
 		}},
 		"a secret": {with(exec("true"), func(s *program.Spec) { s.Secrets = map[string]string{"A": script} }), nil},
 		"a secret that others read": {with(exec("true"), func(s *program.Spec) { s.Secrets = map[string]string{"A": lost} }), []program.Lack{
-			{"the secret A: " + lost + " can be read or changed by every user of this machine (mode 0755)", "chmod 600 it, and take another secret if somebody else may have seen this one"},
+			{"the secret A: " + lost + " can be read or changed by every user of this machine (mode 0755)", "chmod 600 it, and use a new secret if somebody else may have seen this one"},
 		}},
 		"no user": {with(exec("true"), func(s *program.Spec) { s.User = "nobody-at-all" }), []program.Lack{
 			{"there is no user nobody-at-all on this machine", "make it (useradd --system nobody-at-all), or correct `user`"},
@@ -66,7 +66,7 @@ func TestLacks(t *testing.T) {
 		"another's script": {with(exec(script), func(s *program.Spec) { s.User, s.Dir = "nobody", "/" }), []program.Lack{{script + " cannot be executed: permission denied", nobodyCannot}}},
 		"a way that is closed": {with(exec(file("open", 0o755, "")), func(s *program.Spec) { s.User, s.Dir = "nobody", dir }), []program.Lack{
 			{dir + "/open cannot be executed: permission denied", nobodyCannot},
-			{"its `dir` " + dir + " is not a directory that user nobody can go to", "make it, or correct `dir`"},
+			{"its `dir` " + dir + " is not a directory, or user nobody cannot enter it", "make it, or correct `dir`"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

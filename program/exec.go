@@ -54,7 +54,7 @@ type command struct {
 
 func newCommand(s Spec, o Options) (Program, error) {
 	if len(s.Exec) == 0 || s.Exec[0] == "" {
-		return nil, errors.New("exec: no program: write a list of the program and its arguments, such as [/usr/local/bin/check, --json]")
+		return nil, errors.New("exec: the program is missing: write a list of the program and its arguments, such as [/usr/local/bin/check, --json]")
 	}
 	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
 	maps.Copy(env, s.Env)
@@ -146,7 +146,7 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	case !began && !ended:
 		return 0, nil, p.notStarted(err, who)
 	case stdout.full:
-		return 0, nil, fmt.Errorf("wrote over %d bytes to its standard output: pass a reference (a file, a URL) instead of the content", p.maxOutput)
+		return 0, nil, fmt.Errorf("wrote more than %d bytes to its standard output: pass a reference (a file, a URL) instead of the content", p.maxOutput)
 	case ended:
 		return 0, nil, stopped(ctx, p.timeout)
 	case errors.As(err, &exit) && !exit.Exited():
@@ -273,7 +273,7 @@ func (p *command) notStarted(err error, who *account) error {
 	case errors.Is(err, launch.ErrDied):
 		return fmt.Errorf("%w: %w: the machine is short of processes or memory", ErrShort, err)
 	case at != nil && at.Step == stage.StepDir:
-		remedy = fmt.Sprintf("its `dir` %s is not a directory that %s can go to: make it, or correct `dir`", p.directory(who), user)
+		remedy = fmt.Sprintf("its `dir` %s is not a directory, or %s cannot enter it: make it, or correct `dir`", p.directory(who), user)
 	case who.other() && errors.Is(err, unix.EPERM):
 		remedy = "let the daemon start programs as other users: AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_KILL in its unit, as docs/programs.md has it"
 	case errors.Is(err, fs.ErrNotExist):
@@ -281,9 +281,9 @@ func (p *command) notStarted(err error, who *account) error {
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "let " + user + " execute it (chmod +x, and x for the directories above it)"
 	case errors.Is(err, unix.ENOEXEC):
-		remedy = "it is no program for this machine; a script needs a first line such as #!/bin/sh"
+		remedy = "it is not a program for this machine; a script needs a first line such as #!/bin/sh"
 	case errors.Is(err, unix.E2BIG):
-		remedy = "its arguments and `env` are too long together"
+		remedy = "shorten its arguments and `env`: together they are too long"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("stopped by the node: %w", err)
 	}

@@ -74,7 +74,7 @@ func TestExecEndings(t *testing.T) {
 		{name: "no container", script: `echo oops`, err: []string{"the output is not a container of type Order", "not JSON at line 1, column 1"}},
 		{name: "an unknown member", script: `echo '{"quantiti": 1}'`, err: []string{"quantiti: unknown member", "did you mean quantity"}},
 		{name: "killed by a signal", script: `kill -9 $$`, err: []string{"killed by SIGKILL"}},
-		{name: "over the limit", script: `head -c 4096 /dev/zero; sleep 3600`, err: []string{"wrote over 1024 bytes to its standard output", "pass a reference"}},
+		{name: "over the limit", script: `head -c 4096 /dev/zero; sleep 3600`, err: []string{"wrote more than 1024 bytes to its standard output", "pass a reference"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log []string
@@ -108,7 +108,7 @@ func TestWhatOneInvocationLogsIsBounded(t *testing.T) {
 	if r.Err != nil || bytes > program.MaxLogBytes+200 {
 		t.Errorf("%d bytes logged, error %v", bytes, r.Err)
 	}
-	if want := "fmqm: over 1048576 bytes logged: the rest of this attempt's output is dropped"; last != want {
+	if want := "fmqm: more than 1048576 bytes logged: the rest of this attempt's output is dropped"; last != want {
 		t.Errorf("last line %q, want %q", last, want)
 	}
 }
@@ -133,7 +133,7 @@ func TestWhatCannotBeStartedSaysWhatToDo(t *testing.T) {
 		{"not executable", program.Spec{Exec: []string{plain}}, []string{"permission denied", "chmod +x"}},
 		{"no format", program.Spec{Exec: []string{unknown}}, []string{"exec format error", "#!/bin/sh"}},
 		{"no directory", program.Spec{Exec: []string{"true"}, Dir: dir + "/gone"}, []string{"`dir` " + dir + "/gone is not a directory"}},
-		{"arguments too long", program.Spec{Exec: []string{"true", strings.Repeat("x", 4<<20)}}, []string{"argument list too long", "too long together"}},
+		{"arguments too long", program.Spec{Exec: []string{"true", strings.Repeat("x", 4<<20)}}, []string{"argument list too long", "together they are too long"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.spec.Kind = program.KindExec

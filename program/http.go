@@ -54,7 +54,7 @@ func CheckHeader(name string) error {
 	case !token.MatchString(name):
 		return fmt.Errorf("%q cannot name a header: use letters, digits and -", name)
 	case strings.HasPrefix(canonical, "Fmqm-"), slices.Contains(ownHeaders, canonical):
-		return fmt.Errorf("the header %s is the daemon's to set: use another name", name)
+		return fmt.Errorf("only the daemon sets the header %s: use another name", name)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func ClientTLS(certificate, key, ca string) (*tls.Config, error) {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("the authorities: there is no certificate in %s", ca)
+			return nil, fmt.Errorf("the authorities: %s has no certificate", ca)
 		}
 	}
 	return c, nil
@@ -205,7 +205,7 @@ func (p *service) post(ctx context.Context, c *Call, input []byte, secrets map[s
 	case err != nil:
 		return 0, nil, fmt.Errorf("the answer of %s broke off: %w: check the service", p.url, err)
 	case len(body) > p.maxOutput:
-		return 0, nil, fmt.Errorf("%s answered with over %d bytes: pass a reference (a file, a URL) instead of the content", p.url, p.maxOutput)
+		return 0, nil, fmt.Errorf("%s answered with more than %d bytes: pass a reference (a file, a URL) instead of the content", p.url, p.maxOutput)
 	}
 	return resp.StatusCode, body, nil
 }

@@ -72,7 +72,7 @@ func TestHTTPAnswers(t *testing.T) {
 		{name: "429", status: 429, rc: 429, err: []string{"answered 429 Too Many Requests"}},
 		{name: "503", status: 503, rc: 503, err: []string{"answered 503 Service Unavailable", "`retry`"}},
 		{name: "503 with on_rc: continue", status: 503, rcContinue: true, rc: 503, output: `{"customer":"","quantity":0,"limit":2.5}`},
-		{name: "over the limit", status: 200, body: string(make([]byte, 2000)), err: []string{"answered with over 1024 bytes"}},
+		{name: "over the limit", status: 200, body: string(make([]byte, 2000)), err: []string{"answered with more than 1024 bytes"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -119,7 +119,7 @@ func TestHTTPWithACertificate(t *testing.T) {
 
 	for want, files := range map[string][3]string{
 		"the certificate of the client: ":                        {certificate, certificate, ""},
-		"the authorities: there is no certificate in " + key:     {"", "", key},
+		"the authorities: " + key + " has no certificate":        {"", "", key},
 		"the authorities: open " + key + "x: no such file or di": {"", "", key + "x"},
 	} {
 		_, err := program.ClientTLS(files[0], files[1], files[2])

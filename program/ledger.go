@@ -39,7 +39,7 @@ var errClosed = fmt.Errorf("%w: it is closed", ErrLedger)
 
 // ErrSuspect is wrapped where an execution is not started because it was running at
 // three unclean stops in a row.
-var ErrSuspect = errors.New("may be what takes this machine down")
+var ErrSuspect = errors.New("may have brought this machine down")
 
 // Ledger notes which exec programs a node has started and not seen end (P2), in a file
 // that is not synced: the kernel outlives the daemon. It is safe for concurrent use. A
@@ -204,7 +204,7 @@ func (l *Ledger) begin(c *Call, program string) error {
 		s = &standing{}
 	}
 	if s.Stood >= suspectAfter {
-		return fmt.Errorf("it was running at %d unclean stops of this node in a row and %w, so it is not started again: see its log and the machine's; when it is mended, retry it", s.Stood, ErrSuspect)
+		return fmt.Errorf("it was running at the last %d unclean stops of this node and %w, so it is not started again: read its log and the machine's, mend it, then retry the activity", s.Stood, ErrSuspect)
 	}
 	s.started = true
 	s.record = record{
@@ -297,7 +297,7 @@ func (l *Ledger) append(r *record) error {
 }
 
 func (l *Ledger) fail(err error) error {
-	l.failed = fmt.Errorf("%w: %w: see to the disk of %s, and start the node again", ErrLedger, err, filepath.Dir(l.path))
+	l.failed = fmt.Errorf("%w: %w: check the disk of %s, and start the node again", ErrLedger, err, filepath.Dir(l.path))
 	return l.failed
 }
 

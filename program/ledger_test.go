@@ -236,7 +236,7 @@ func TestThreeUncleanStopsInARow(t *testing.T) {
 		c.Key, c.Attempt = key, 1
 		p := register(t, shell("touch "+file), program.Options{Ledger: l})
 		r := p.Run(context.Background(), c)
-		wantError(t, r.Err, "running at 3 unclean stops of this node in a row", "may be what takes this machine down", "retry")
+		wantError(t, r.Err, "running at the last 3 unclean stops of this node", "may have brought this machine down", "retry")
 		if _, err := os.Stat(file); err == nil || !r.Final || !errors.Is(r.Err, program.ErrSuspect) {
 			t.Errorf("it ran, or is not final (%v)", r.Final)
 		}
@@ -382,7 +382,7 @@ func TestALedgerOfANewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := program.OpenLedger(dir, "B", nil)
-	wantError(t, err, dir, "newer version", "go back to that version")
+	wantError(t, err, dir, "newer version", "use that version")
 	if text, err := os.ReadFile(filepath.Join(dir, "programs")); err != nil || string(text) != line {
 		t.Errorf("it was changed: %q, %v", text, err)
 	}

@@ -64,7 +64,7 @@ func parseRecord(line []byte) (record, error) {
 	var r record
 	sum, text, ok := bytes.Cut(line, []byte{' '})
 	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) {
-		return r, errors.New("checksum does not match")
+		return r, errors.New("the checksum does not match")
 	}
 	return r, json.Unmarshal(text, &r)
 }
@@ -105,7 +105,7 @@ func readLedger(path string) (contents, error) {
 			continue
 		}
 		if r.Event == eventLedger && r.Version > ledgerVersion {
-			return c, fmt.Errorf("%s was written by a newer version of this program: go back to that version, or remove the file when nothing of it runs", path)
+			return c, fmt.Errorf("a newer version of fmqmd wrote %s: use that version, or remove the file when no program of it runs any more", path)
 		}
 		c.fold(r)
 	}

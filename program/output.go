@@ -63,7 +63,7 @@ func (l *lines) say(line string) {
 	l.left -= len(line) + logLineCost
 	l.log(string(bytes.ToValidUTF8([]byte(line), []byte(string(utf8.RuneError)))))
 	if l.left <= 0 {
-		l.log(fmt.Sprintf("fmqm: over %d bytes logged: the rest of this attempt's output is dropped", MaxLogBytes))
+		l.log(fmt.Sprintf("fmqm: more than %d bytes logged: the rest of this attempt's output is dropped", MaxLogBytes))
 	}
 }
 

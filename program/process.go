@@ -114,7 +114,7 @@ func (s sieve) end() (killed int, err error) {
 		case len(left) == 0:
 			return killed, nil
 		case time.Now().After(deadline):
-			return killed, fmt.Errorf("process %d of an older attempt was killed and is not gone after %v: see what it hangs on (ps, dmesg); this work does not run beside it", left[0].pid, goneTimeout)
+			return killed, fmt.Errorf("process %d of an older attempt was killed, but is still there after %v: see what it waits for (ps, dmesg); no new attempt runs beside it", left[0].pid, goneTimeout)
 		}
 		killed += len(left)
 		kill(left, deadline)

@@ -178,8 +178,8 @@ func TestARegistryRefusesWhatCannotRun(t *testing.T) {
 		"d": {},
 	}, program.Options{})
 	wantError(t, err, `program a: no builtin program "nope": there are echo, fail, noop, sleep`,
-		"program b: exec: no program", `program c: http: "ftp://x" is not an address of a web service`,
-		"program d: no such kind of program: 0")
+		"program b: exec: the program is missing", `program c: http: "ftp://x" is not an address of a web service`,
+		"program d: there is no kind 0 of program")
 }
 
 func TestARegistryKnowsItsNamesAndLimits(t *testing.T) {

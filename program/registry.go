@@ -145,7 +145,7 @@ func newEntry(s Spec, o Options) (Entry, error) {
 	case KindBuiltin:
 		e.Program, err = newBuiltin(s.Builtin, s.Timeout)
 	default:
-		err = fmt.Errorf("no such kind of program: %d", s.Kind)
+		err = fmt.Errorf("there is no kind %d of program", s.Kind)
 	}
 	return e, err
 }

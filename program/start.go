@@ -26,7 +26,7 @@ func (p *command) start(cmd *exec.Cmd, group *cgroup.Group, who *account) error 
 	}
 	rules, err := fence.Rules()
 	if err != nil {
-		return fmt.Errorf("keep it from what is the daemon's: %w", err)
+		return fmt.Errorf("keep it away from the daemon's files: %w", err)
 	}
 	if rules != nil {
 		defer rules.Close()
@@ -74,7 +74,7 @@ func lookUp(name string) (*account, error) {
 	}
 	a.uid, a.gid, a.groups = a.groups[0], a.groups[1], a.groups[2:]
 	if a.uid == 0 {
-		return nil, fmt.Errorf("%s is root: a program that needs root is better started by a service of its own", name)
+		return nil, fmt.Errorf("%s is root: let a service of its own start a program that needs root", name)
 	}
 	return a, nil
 }
@@ -89,7 +89,7 @@ func (p *command) account() (*account, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	case who.other() && os.Geteuid() != 0 && p.groups == nil:
-		return nil, fmt.Errorf("cannot be started: the daemon could not end what a program leaves behind as user %s: delegate a control group to it (Delegate=yes)", p.user)
+		return nil, fmt.Errorf("cannot be started: as user %s it could leave processes behind that the daemon cannot end: delegate a control group to the daemon (Delegate=yes)", p.user)
 	}
 	return who, nil
 }

@@ -30,7 +30,7 @@ const acceptedSize = 16 + 8 + 16
 
 func (b *builder) accept(a *Accept) {
 	if !processtable.ValidNode(string(a.Peer)) || a.Lane >= lanes {
-		b.fail(fmt.Errorf("accept from %.80q lane %d, which cannot be", a.Peer, a.Lane))
+		b.fail(fmt.Errorf("accept from %.80q lane %d: there is no such site or lane", a.Peer, a.Lane))
 		return
 	}
 	key := appendLane(nil, classAccepted, a.Peer, a.Lane)
@@ -61,7 +61,7 @@ func (b *builder) accept(a *Accept) {
 			continue
 		}
 		if len(p.Data) > partSize || p.Index < 0 || p.Index >= MaxParts || p.First+uint64(p.Index) != a.Number-uint64(len(a.Parts)-1-i) {
-			b.fail(fmt.Errorf("part %d of %d bytes of the message %d from %s with items up to %d, which cannot be", p.Index, len(p.Data), p.First, a.Peer, a.Number))
+			b.fail(fmt.Errorf("accept from %[4]s: part %[1]d (%[2]d bytes) of message %[3]d does not fit items up to %[5]d", p.Index, len(p.Data), p.First, a.Peer, a.Number))
 			return
 		}
 		b.large(appendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), beginRecord(nil), p.Data)
@@ -82,7 +82,7 @@ func readAccepted(key, value []byte) (laneKey, acceptedAt, error) {
 	k := keyReader{rest: key[1:]}
 	lane := laneKey{processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])}
 	if k.end() != nil || len(content) != acceptedSize {
-		return lane, at, damaged(key, "its content is of an unknown form")
+		return lane, at, damaged(key, "this program does not know the form of its content")
 	}
 	copy(at.incarnation[:], content)
 	at.Number = binary.BigEndian.Uint64(content[16:])

@@ -111,10 +111,10 @@ func (m *Manager) RestoredAccepted(peer processtable.NodeID) (inc Incarnation, a
 		return inc, at, false, nil
 	}
 	if err == nil && len(content) != beganSize {
-		err = damaged(key, "its content is of an unknown form")
+		err = damaged(key, "this program does not know the form of its content")
 	}
 	if err != nil {
-		return inc, at, false, fmt.Errorf("what was accepted of %s before: %w", peer, err)
+		return inc, at, false, fmt.Errorf("read what was accepted from %s before: %w", peer, err)
 	}
 	copy(inc[:], content)
 	content = content[len(inc):]

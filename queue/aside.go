@@ -14,7 +14,7 @@ import (
 
 // ErrNotAside: nothing is set aside under the number that a transaction takes out, or
 // not any more.
-var ErrNotAside = errors.New("nothing is set aside under this number")
+var ErrNotAside = errors.New("no refused message has this number")
 
 // keyAside is the highest number that was ever taken out. It is written with each, so
 // that the highest number given can be told when the message that had it is gone.
@@ -37,7 +37,7 @@ func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) 
 		}
 	}
 	if err != nil {
-		return SetAside{}, false, fmt.Errorf("message set aside as %d: %w", number, m.judge(err))
+		return SetAside{}, false, fmt.Errorf("read refused message %d: %w", number, m.judge(err))
 	}
 	return s, true, nil
 }
@@ -63,10 +63,10 @@ func (c *core) examineAside(numbers []uint64) error {
 		}
 		_, err := c.get(appendSetAsideKey(nil, number))
 		if twice || errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("take out message %d: %w", number, ErrNotAside)
+			return fmt.Errorf("take out refused message %d: %w", number, ErrNotAside)
 		}
 		if err != nil {
-			return fmt.Errorf("take out message %d: %w", number, err)
+			return fmt.Errorf("take out refused message %d: %w", number, err)
 		}
 	}
 	return nil

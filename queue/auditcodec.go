@@ -88,17 +88,17 @@ func validateAudit(a *AuditRecord) error {
 	case a.Instance == uuid.Nil:
 		return errors.New("audit record without an instance")
 	case !processtable.ValidActivity(string(a.Activity)):
-		return fmt.Errorf("audit record of activity %.80q, which is not a name", a.Activity)
+		return fmt.Errorf("audit record of activity %.80q: this cannot be the name of an activity", a.Activity)
 	case strings.ContainsRune(string(a.Scope), 0) || len(a.Scope) > message.MaxScope:
-		return errors.New("audit record whose scope is too long or has a zero byte")
+		return errors.New("audit record: its scope is too long or has a zero byte")
 	case a.Event < EventStarted || a.Event > EventDropped:
 		return fmt.Errorf("audit record of unknown event %d", a.Event)
 	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions:
-		return fmt.Errorf("audit record with more than %d messages", maxMentions)
+		return fmt.Errorf("audit record: it names more than %d messages", maxMentions)
 	case len(a.By) > message.MaxBy || !utf8.ValidString(a.By):
-		return errors.New("audit record by a name that is too long or no text")
+		return errors.New("audit record: the name of who commanded is too long or not UTF-8")
 	case len(a.Output) > container.MaxEncoded:
-		return fmt.Errorf("audit record with an output of %d bytes of at most %d", len(a.Output), container.MaxEncoded)
+		return fmt.Errorf("audit record: its output has %d bytes, and at most %d are allowed", len(a.Output), container.MaxEncoded)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func decodeAudit(content []byte) (a AuditRecord, err error) {
 	}
 	numbers := content[r.Offset():]
 	if len(numbers) != 8*len(a.Sent) {
-		return a, fmt.Errorf("%d bytes of link numbers for %d messages", len(numbers), len(a.Sent))
+		return a, fmt.Errorf("it has %d bytes of link numbers for %d messages", len(numbers), len(a.Sent))
 	}
 	for i := range a.Sent {
 		a.Sent[i].Number = binary.BigEndian.Uint64(numbers[8*i:])

@@ -31,7 +31,7 @@ const backupMagic = "FMQMBK1\n"
 const maxBackupValue = 2 << 20
 
 // ErrBackup: what was read is no backup, or not a whole one.
-var ErrBackup = errors.New("this is no whole backup")
+var ErrBackup = errors.New("this is not a whole backup")
 
 // BackupInfo says what a backup has.
 type BackupInfo struct {
@@ -113,7 +113,7 @@ func readBackup(r io.Reader, record func(key, value []byte) error) (BackupInfo, 
 	in := &backupReader{r: bufio.NewReaderSize(r, 1<<20), sum: sha256.New()}
 	var info BackupInfo
 	if string(in.read(len(backupMagic))) != backupMagic {
-		return info, fmt.Errorf("%w: it does not begin as one", ErrBackup)
+		return info, fmt.Errorf("%w: it does not begin like a backup", ErrBackup)
 	}
 	for {
 		length := in.uvarint(keyLimit)
@@ -175,11 +175,11 @@ func (b *backupReader) uvarint(limit int) int {
 			break
 		}
 		if shift > 28 {
-			b.err = errors.New("a length is not one")
+			b.err = errors.New("a length in it cannot be read")
 		}
 	}
 	if b.err == nil && v > uint64(limit) {
-		b.err = fmt.Errorf("a length of %d is over %d", v, limit)
+		b.err = fmt.Errorf("a length in it is %d, and at most %d is allowed", v, limit)
 	}
 	if b.err != nil {
 		return 0
@@ -201,7 +201,7 @@ func (b *backupReader) end(info *BackupInfo) error {
 		return fmt.Errorf("%w: its SHA-256 does not match", ErrBackup)
 	}
 	if _, err := b.r.ReadByte(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something stands behind its end", ErrBackup)
+		return fmt.Errorf("%w: more bytes follow its end", ErrBackup)
 	}
 	info.Commit, info.Bytes = binary.BigEndian.Uint64(commit), b.n
 	return nil
@@ -213,7 +213,7 @@ func (b *backupReader) end(info *BackupInfo) error {
 // last, and a store without one is refused. random is crypto/rand's Reader if nil.
 func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, error) {
 	if engine.Last() != 0 {
-		return BackupInfo{}, errors.New("restore: the store is not empty: restore into a new data directory")
+		return BackupInfo{}, errors.New("restore: this store already has content: restore into a new data directory")
 	}
 	if random == nil {
 		random = rand.Reader

@@ -90,7 +90,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if len(before) != len(after) {
 		t.Errorf("%d records, restored %d", len(before), len(after))
 	}
-	if _, err := queue.Restore(bytes.NewReader(file.Bytes()), restored, nil); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if _, err := queue.Restore(bytes.NewReader(file.Bytes()), restored, nil); err == nil || !strings.Contains(err.Error(), "already has content") {
 		t.Errorf("restore into a store that is not empty: %v", err)
 	}
 	other, err := queue.Open(restored, queue.Options{Node: "A"})
@@ -140,9 +140,9 @@ func TestVerifyFindsDamage(t *testing.T) {
 			value[len(value)/2] ^= 1
 			return store.Op{Key: key, Value: value}, key[0] == 'q'
 		},
-		"follows on": func(key, _ []byte) (store.Op, bool) { return store.Op{Key: key}, key[0] == 'x' && key[len(key)-1] == 2 },
-		"chunk":      func(key, _ []byte) (store.Op, bool) { return store.Op{Key: key}, key[0] == 'c' },
-		"no known kind": func(_, value []byte) (store.Op, bool) {
+		"items between are missing": func(key, _ []byte) (store.Op, bool) { return store.Op{Key: key}, key[0] == 'x' && key[len(key)-1] == 2 },
+		"chunk":                     func(key, _ []byte) (store.Op, bool) { return store.Op{Key: key}, key[0] == 'c' },
+		"does not know its kind": func(_, value []byte) (store.Op, bool) {
 			return store.Op{Key: []byte("?what"), Value: value}, true
 		},
 	} {

@@ -115,7 +115,7 @@ func readMessage(key, value []byte) (s storedMessage, err error) {
 	}
 	s.key = key
 	if s.message, err = message.Decode(encoded); err != nil {
-		return s, fmt.Errorf("%w: %w", damaged(key, "its message cannot be read"), err)
+		return s, fmt.Errorf("%w: %w", damaged(key, "this program cannot read its message"), err)
 	}
 	return s, nil
 }
@@ -190,7 +190,7 @@ func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, l
 		}
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("records of %s: %w", id, m.judge(err))
+		return nil, false, fmt.Errorf("read records of %s: %w", id, m.judge(err))
 	}
 	return found, more, nil
 }

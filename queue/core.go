@@ -140,7 +140,7 @@ func (c *core) handle(g *group, w *work) (bool, error) {
 			}
 			w.size += c.size(&store.Batch{Ops: w.extra})
 			if w.size > maxLarge {
-				w.err = fmt.Errorf("%w: %d bytes of records and removals of at most %d", ErrTooLarge, w.size, maxLarge)
+				w.err = fmt.Errorf("%w: its records and removals have %d bytes, and at most %d are allowed", ErrTooLarge, w.size, maxLarge)
 			}
 		}
 		if w.err != nil {
@@ -187,7 +187,7 @@ func (c *core) examine(w *work) error {
 	if b := w.bind; b != nil {
 		anew := b.start != nil && b.start.anew
 		if bound, ok := c.peers[b.peer]; ok && bound != b.incarnation && !anew {
-			return fmt.Errorf("bind incarnation of %s: %w: it is known as %s, not %s", b.peer, ErrOutOfOrder, bound, b.incarnation)
+			return fmt.Errorf("bind incarnation of %s: %w: this store knows it as %s, not %s", b.peer, ErrOutOfOrder, bound, b.incarnation)
 		}
 	}
 	return nil
@@ -198,12 +198,12 @@ func (c *core) examineAccept(a *Accept) error {
 	at := c.accepted[laneKey{a.Peer, a.Lane}]
 	switch {
 	case !ok || bound != a.Incarnation:
-		return fmt.Errorf("accept from %s: %w: its incarnation is not the one that this store knows", a.Peer, ErrOutOfOrder)
+		return fmt.Errorf("accept from %s: %w: this store knows it by another incarnation", a.Peer, ErrOutOfOrder)
 	case a.Count > a.Number || a.Number-a.Count != at.Number:
-		return fmt.Errorf("accept from %s lane %d: %w: %d items up to %d, but the store has %d",
+		return fmt.Errorf("accept from %s lane %d: %w: its items (%d) end at %d, but the store ends at %d",
 			a.Peer, a.Lane, ErrOutOfOrder, a.Count, a.Number, at.Number)
 	case a.Before != at.Hash:
-		return fmt.Errorf("accept from %s lane %d: %w: it continues from another hash at %d", a.Peer, a.Lane, ErrOutOfOrder, at.Number)
+		return fmt.Errorf("accept from %s lane %d: %w: its hash at %d is another one", a.Peer, a.Lane, ErrOutOfOrder, at.Number)
 	}
 	return nil
 }

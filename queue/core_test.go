@@ -196,7 +196,7 @@ func TestNothingRefusedIsStaged(t *testing.T) {
 // TestOpenRefusesASmallEngine: a chunk has to fit one commit.
 func TestOpenRefusesASmallEngine(t *testing.T) {
 	_, err := Open(emptyEngine{maxBatch: 300_000}, Options{Node: "A"})
-	if err == nil || !strings.Contains(err.Error(), "the engine commits at most 300000 bytes at once, 1048576 are needed") {
+	if err == nil || !strings.Contains(err.Error(), "the engine commits at most 300000 bytes at once, and 1048576 are needed") {
 		t.Errorf("open: %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func TestRecords(t *testing.T) {
 	later := bytes.Clone(value)
 	later[0] = 2
 	seal(key, later)
-	if _, err := openRecord(key, later); err == nil || err.Error() != `record "qkey": its version is 2, not 1: `+ErrDamaged.Error() {
+	if _, err := openRecord(key, later); err == nil || err.Error() != `record "qkey": it has version 2, and this program knows up to 1: `+ErrDamaged.Error() {
 		t.Errorf("later version: %v", err)
 	}
 	for name, content := range map[string][]byte{

@@ -75,7 +75,7 @@ const (
 var keyLarge = []byte{classLarge}
 
 // errKey: a key is not of the layout above.
-var errKey = errors.New("key is not of a known form")
+var errKey = errors.New("this program does not know the form of its key")
 
 func appendName(b []byte, s string) []byte { return append(append(b, s...), 0) }
 

@@ -97,13 +97,13 @@ func (m *Manager) finishLarge() error {
 		}
 		if len(key) == len(keyLarge) {
 			if len(content) != 4 {
-				return damaged(key, "its content is of an unknown form")
+				return damaged(key, "this program does not know the form of its content")
 			}
 			head = int(binary.BigEndian.Uint32(content))
 			return nil
 		}
 		if k := (keyReader{rest: key[1:]}); k.uint32() != uint32(pieces) || k.end() != nil || pieces == maxPieces {
-			return damaged(key, "pieces are missing before it")
+			return damaged(key, "its earlier pieces are missing")
 		}
 		encoded = append(encoded, content...)
 		pieces++
@@ -139,7 +139,7 @@ func appendOps(b []byte, ops []store.Op) []byte {
 	return b
 }
 
-var errOps = errors.New("its changes cannot be read")
+var errOps = errors.New("this program cannot read its changes")
 
 func readOps(b []byte) (ops []store.Op, err error) {
 	next := func(n uint64) []byte {

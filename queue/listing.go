@@ -90,7 +90,7 @@ func (m *Manager) Places(o ListOptions) ([]Place, error) {
 			return nil, fmt.Errorf("list instances: %w", err)
 		}
 		if !found {
-			return nil, fmt.Errorf("list instances: %s was not started here", o.Before)
+			return nil, fmt.Errorf("list instances: instance %s was not started here", o.Before)
 		}
 		before = Place{started.Time, o.Before}.key()
 	case o.Below != (Place{}):

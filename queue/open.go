@@ -35,7 +35,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("open queues: %q is not a node's name", o.Node)
 	}
 	if m.maxBatch < minBatch {
-		return nil, fmt.Errorf("open queues of %s: the engine commits at most %d bytes at once, %d are needed", o.Node, m.maxBatch, minBatch)
+		return nil, fmt.Errorf("open queues of %s: the engine commits at most %d bytes at once, and %d are needed", o.Node, m.maxBatch, minBatch)
 	}
 	random := o.Rand
 	if random == nil {
@@ -98,7 +98,7 @@ func (m *Manager) bind(random io.Reader) error {
 	format, err := m.meta(keyFormat)
 	if errors.Is(err, store.ErrNotFound) {
 		if last := m.engine.Last(); last != 0 {
-			return fmt.Errorf("the store has %d commits but no format: %w: if a restore into it was cut off, empty the directory and restore again", last, ErrDamaged)
+			return fmt.Errorf("the store has %d commits but no format: %w: if a restore was cut off here, empty the directory and restore again", last, ErrDamaged)
 		}
 		return m.create(random)
 	}
@@ -106,7 +106,7 @@ func (m *Manager) bind(random io.Reader) error {
 		return err
 	}
 	if len(format) != 1 || format[0] != formatVersion {
-		return fmt.Errorf("the store is of format %d, this program writes %d: use the version that made it", format, formatVersion)
+		return fmt.Errorf("the store has format %d, and this program writes format %d: use the version of fmqmd that made the store", format, formatVersion)
 	}
 	node, err := m.meta(keyNode)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *Manager) loadTables() error {
 		k := keyReader{rest: key[1:]}
 		id := k.process()
 		if k.end() != nil || len(content) < tableFixed {
-			return damaged(key, "it is not of a known form")
+			return damaged(key, "this program does not know its form")
 		}
 		hash := processtable.DefinitionHash(content[:tableFixed])
 		m.durable.tables[id], m.core.tables[id] = hash, hash
@@ -175,7 +175,7 @@ func (m *Manager) loadLinks() error {
 		k := keyReader{rest: key[1:]}
 		peer := processtable.NodeID(k.name())
 		if k.end() != nil || len(content) != len(Incarnation{}) {
-			return damaged(key, "it is not of a known form")
+			return damaged(key, "this program does not know its form")
 		}
 		m.durable.peers[peer], m.core.peers[peer] = Incarnation(content), Incarnation(content)
 		return nil

@@ -17,7 +17,7 @@ import (
 // name, and what lies in a process queue was judged.
 
 // ErrTabled: a message was to wait for a table that is here: it can be judged.
-var ErrTabled = errors.New("the table that the message would wait for is here")
+var ErrTabled = errors.New("the table that the message would wait for is here already")
 
 // Parked is a message that waits for the table of its process.
 type Parked struct {
@@ -68,7 +68,7 @@ func (r records) readParked(key, value []byte) (Parked, error) {
 // park puts a message to wait.
 func (b *builder) park(p *Parked) {
 	if len(p.Message) > message.MaxEncoded || p.Peer != "" && !processtable.ValidNode(string(p.Peer)) {
-		b.fail(fmt.Errorf("a message of %d bytes from %.80q is to wait, which cannot be", len(p.Message), p.Peer))
+		b.fail(fmt.Errorf("a message from %[2].80q cannot wait: it is too large (%[1]d bytes), or this cannot be the name of a site", len(p.Message), p.Peer))
 		return
 	}
 	p.Number, p.size = b.m.nextParked.Add(1), len(p.Message)
@@ -114,7 +114,7 @@ func (m *Manager) ParkedFor(id processtable.ProcessID, limit int) (found []Parke
 		}
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("messages that wait for the table of %s: %w", id, m.judge(err))
+		return nil, fmt.Errorf("read messages that wait for the table of %s: %w", id, m.judge(err))
 	}
 	return found, nil
 }
@@ -169,7 +169,7 @@ func (m *Manager) ParkOld() error {
 			for {
 				moved, err := m.parkSome(class, id)
 				if err != nil {
-					return fmt.Errorf("messages that wait for the table of %s: %w", id, err)
+					return fmt.Errorf("read messages that wait for the table of %s: %w", id, err)
 				}
 				if moved < maxOldParked {
 					return nil

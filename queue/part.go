@@ -59,7 +59,7 @@ func (m *Manager) Incoming(peer processtable.NodeID, lane message.Lane) Incoming
 func (p Piece) Last() bool { return p.Index == p.Of-1 }
 
 // ErrPayload: an item of a link is not of a known form. Errors of Unpack wrap it.
-var ErrPayload = errors.New("item is not of a known form")
+var ErrPayload = errors.New("this program does not know the form of the item")
 
 // Unpack reads the payload of an item.
 func Unpack(payload []byte) (Piece, error) {
@@ -71,7 +71,7 @@ func Unpack(payload []byte) (Piece, error) {
 		return Piece{Whole: true, Of: 1, Data: payload[1:]}, nil
 	case payloadPart:
 		if len(payload) < partHead {
-			return Piece{}, fmt.Errorf("%w: a part of %d bytes", ErrPayload, len(payload))
+			return Piece{}, fmt.Errorf("%w: it is a part with only %d bytes", ErrPayload, len(payload))
 		}
 		p := Piece{
 			Index: int(binary.BigEndian.Uint32(payload[1:])),
@@ -79,11 +79,11 @@ func Unpack(payload []byte) (Piece, error) {
 			Data:  payload[partHead:],
 		}
 		if p.Of < 2 || p.Of > maxParts || p.Index >= p.Of || len(p.Data) > partSize {
-			return Piece{}, fmt.Errorf("%w: part %d of %d with %d bytes", ErrPayload, p.Index, p.Of, len(p.Data))
+			return Piece{}, fmt.Errorf("%w: it says that it is part %d of %d, with %d bytes", ErrPayload, p.Index, p.Of, len(p.Data))
 		}
 		return p, nil
 	}
-	return Piece{}, fmt.Errorf("%w: %d is not a known form: upgrade this node", ErrPayload, payload[0])
+	return Piece{}, fmt.Errorf("%w: it has form %d: upgrade this node", ErrPayload, payload[0])
 }
 
 // pieces is how many items a message of size encoded bytes takes.

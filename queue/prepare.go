@@ -146,7 +146,7 @@ func (m *Manager) build(tx *Tx, inline int) *work {
 	if w.err == nil {
 		w.size = m.engine.Size(&store.Batch{Ops: w.ops})
 		if inline == smallInline && w.size > maxLarge {
-			w.err = fmt.Errorf("%w: %d bytes of records of at most %d", ErrTooLarge, w.size, maxLarge)
+			w.err = fmt.Errorf("%w: its records have %d bytes, and at most %d are allowed", ErrTooLarge, w.size, maxLarge)
 		}
 	}
 	return w

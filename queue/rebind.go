@@ -39,10 +39,10 @@ func beganKey(peer processtable.NodeID) []byte {
 // under way. The store that is known already is refused, and a peer that was never met.
 func (m *Manager) RebindIncarnation(peer processtable.NodeID, inc Incarnation) error {
 	if inc == (Incarnation{}) {
-		return errors.New("rebind incarnation: 0 is none")
+		return errors.New("rebind incarnation: 0 cannot be an incarnation")
 	}
 	if known, met := m.KnownIncarnation(peer); !met || known == inc {
-		return fmt.Errorf("rebind incarnation of %s: %w: it is known as %s", peer, ErrOutOfOrder, known)
+		return fmt.Errorf("rebind incarnation of %s: %w: this store knows it as %s", peer, ErrOutOfOrder, known)
 	}
 	start := &startPut{anew: true}
 	w := m.prepare(&Tx{})
@@ -67,7 +67,7 @@ func (m *Manager) RebindIncarnation(peer processtable.NodeID, inc Incarnation) e
 func (m *Manager) BeginAccepted(peer processtable.NodeID, at [lanes]Position) error {
 	inc, met := m.KnownIncarnation(peer)
 	if !met {
-		return fmt.Errorf("begin with %s: %w: its incarnation is not known", peer, ErrOutOfOrder)
+		return fmt.Errorf("begin with %s: %w: this store has not met it yet", peer, ErrOutOfOrder)
 	}
 	w := m.prepare(&Tx{})
 	start := &startPut{}
@@ -94,14 +94,14 @@ func (m *Manager) Began(peer processtable.NodeID) (at [lanes]Position, err error
 		return at, nil
 	}
 	if err != nil {
-		return at, fmt.Errorf("beginning with %s: %w", peer, err)
+		return at, fmt.Errorf("read where the conversation with %s began: %w", peer, err)
 	}
 	content, err := openRecord(key, value)
 	if err != nil {
 		return at, err
 	}
 	if len(content) != beganSize {
-		return at, damaged(key, "its content is of an unknown form")
+		return at, damaged(key, "this program does not know the form of its content")
 	}
 	content = content[len(Incarnation{}):]
 	for lane := range at {

@@ -115,10 +115,10 @@ func TestRebindIsRefusedWhereNothingIsToBeDecided(t *testing.T) {
 		err  error
 		want string
 	}{
-		"the store that is known": {r.m.RebindIncarnation("B", store1), "rebind incarnation of B: link number out of order: it is known as " + store1.String()},
-		"a peer that was not met": {r.m.RebindIncarnation("C", store1), "rebind incarnation of C: link number out of order: it is known as " + queue.Incarnation{}.String()},
-		"no store":                {r.m.RebindIncarnation("B", queue.Incarnation{}), "rebind incarnation: 0 is none"},
-		"begin before meeting":    {r.m.BeginAccepted("C", [2]queue.Position{{Number: 7}}), "begin with C: link number out of order: its incarnation is not known"},
+		"the store that is known": {r.m.RebindIncarnation("B", store1), "rebind incarnation of B: the link's numbers are out of order: this store knows it as " + store1.String()},
+		"a peer that was not met": {r.m.RebindIncarnation("C", store1), "rebind incarnation of C: the link's numbers are out of order: this store knows it as " + queue.Incarnation{}.String()},
+		"no store":                {r.m.RebindIncarnation("B", queue.Incarnation{}), "rebind incarnation: 0 cannot be an incarnation"},
+		"begin before meeting":    {r.m.BeginAccepted("C", [2]queue.Position{{Number: 7}}), "begin with C: the link's numbers are out of order: this store has not met it yet"},
 	} {
 		if tt.err == nil || tt.err.Error() != tt.want {
 			t.Errorf("%s: got %v, expected %s", name, tt.err, tt.want)
@@ -204,7 +204,7 @@ func TestPartsThatCannotBe(t *testing.T) {
 		"too many":          {{First: 0, Index: queue.MaxParts}},
 	} {
 		err := r.submit(&queue.Tx{Accept: &queue.Accept{Peer: "B", Incarnation: store1, Number: 5, Count: 3, Before: at.Hash, Parts: parts}})
-		if err == nil || !strings.Contains(err.Error(), "which cannot be") {
+		if err == nil || !strings.Contains(err.Error(), "does not fit items up to 5") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

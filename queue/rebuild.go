@@ -55,7 +55,7 @@ func (b *builder) rebuild(r *Rebuild) {
 		return
 	}
 	if !processtable.ValidNode(string(r.Peer)) {
-		b.fail(fmt.Errorf("rebuild of %.80q, which is not a node's name", r.Peer))
+		b.fail(fmt.Errorf("rebuild of %.80q: this cannot be the name of a node", r.Peer))
 		return
 	}
 	w := cbor.BeginMap(nil)
@@ -83,7 +83,7 @@ func (m *Manager) Rebuilding(peer processtable.NodeID) (Rebuild, bool, error) {
 		return Rebuild{}, false, nil
 	}
 	if err != nil {
-		return Rebuild{}, false, fmt.Errorf("rebuild of %s: %w", peer, err)
+		return Rebuild{}, false, fmt.Errorf("read the rebuild of %s: %w", peer, err)
 	}
 	r, err := readRebuild(key, value)
 	return r, err == nil, err
@@ -141,7 +141,7 @@ func readRebuild(key, value []byte) (r Rebuild, err error) {
 		}
 	}
 	if err := in.End(); err != nil {
-		return r, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+		return r, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
 	return r, nil
 }
@@ -178,7 +178,7 @@ func (m *Manager) instancesOf(classes []byte, after message.InstanceID, limit in
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
-			return nil, fmt.Errorf("instances of the audit queue: %w", err)
+			return nil, fmt.Errorf("read the instances of the audit queue: %w", err)
 		}
 	}
 	slices.SortFunc(found, func(a, b message.InstanceID) int { return bytes.Compare(a[:], b[:]) })

@@ -32,7 +32,7 @@ const crcSize = 4
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // ErrDamaged: a record's version or checksum does not match, or it cannot be read.
-var ErrDamaged = errors.New("record is damaged or of another version: restore the data directory from a copy")
+var ErrDamaged = errors.New("it is damaged, or another version of fmqmd wrote it: restore the data directory from a backup")
 
 // A record's value is its version, its content, and a CRC-32C over its key and all
 // that stands before it. seal writes that checksum into the last four bytes.
@@ -66,7 +66,7 @@ func openRecord(key, value []byte) ([]byte, error) {
 		return nil, damaged(key, "its checksum does not match")
 	}
 	if newest := newestVersion(key[0]); body[0] < recordVersion || body[0] > newest {
-		return nil, damaged(key, fmt.Sprintf("its version is %d, not %d", body[0], newest))
+		return nil, damaged(key, fmt.Sprintf("it has version %d, and this program knows up to %d", body[0], newest))
 	}
 	return body[1:], nil
 }
@@ -123,7 +123,7 @@ func readPlace(key, content []byte) (p place, rest []byte, err error) {
 		}
 		return p, b[refSize:], nil
 	}
-	return p, nil, damaged(key, "its content is of an unknown form")
+	return p, nil, damaged(key, "this program does not know the form of its content")
 }
 
 // refOf gives the staged body that a record of a class names; ok is false if it has

@@ -64,7 +64,7 @@ func (r records) body(p place) ([]byte, error) {
 		return p.inline, nil
 	}
 	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
-		return nil, fmt.Errorf("body of %d bytes in %d chunks: %w", p.ref.size, p.ref.count, ErrDamaged)
+		return nil, fmt.Errorf("a body of %d bytes in %d chunks cannot be: %w", p.ref.size, p.ref.count, ErrDamaged)
 	}
 	body := make([]byte, 0, p.ref.size)
 	for i := range p.ref.count {
@@ -83,7 +83,7 @@ func (r records) body(p place) ([]byte, error) {
 		body = append(body, chunk...)
 	}
 	if len(body) != p.ref.size {
-		return nil, fmt.Errorf("body of %d bytes, not %d: %w", len(body), p.ref.size, ErrDamaged)
+		return nil, fmt.Errorf("a body has %d bytes instead of %d: %w", len(body), p.ref.size, ErrDamaged)
 	}
 	return body, nil
 }
@@ -102,7 +102,7 @@ func (r records) readAudit(key, value []byte) (a AuditRecord, err error) {
 		rest = p.inline
 	}
 	if a, err = decodeAudit(rest); err != nil {
-		return a, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+		return a, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
 	if p.ref.count > 0 {
 		a.Output, err = r.body(p)

@@ -37,12 +37,12 @@ const (
 	asidePeer    = 1
 	asideReason  = 2
 	asideMessage = 3 // version 1
-	asideHeader  = 4 // version 2: a message without its body; missing where it cannot be read
+	asideHeader  = 4 // version 2: a message without its body; missing where this program cannot read it
 )
 
 func (b *builder) setAside(s *SetAside) {
 	if len(s.Message) > message.MaxEncoded {
-		b.fail(errors.New("a message to set aside is too large"))
+		b.fail(errors.New("a refused message is too large to be kept"))
 		return
 	}
 	w := cbor.BeginMap(make([]byte, 0, 128+len(s.Reason)+min(len(s.Message), asideInline)))
@@ -65,7 +65,7 @@ func (b *builder) setAside(s *SetAside) {
 	b.leave(leftAside, binary.BigEndian.AppendUint64(nil, number), cmp.Or(s.From, s.Peer), len(s.Message))
 }
 
-// headerOf gives an encoded message without its body; false if it cannot be read.
+// headerOf gives an encoded message without its body; false if this program cannot read it.
 func headerOf(encoded []byte) ([]byte, bool) {
 	m, err := message.Decode(encoded)
 	if err != nil {
@@ -109,7 +109,7 @@ func (m *Manager) asideHeads(o store.ScanOptions, limit int) (found []AsideHead,
 		return err
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("messages set aside: %w", err)
+		return nil, fmt.Errorf("read refused messages: %w", err)
 	}
 	return found, nil
 }
@@ -165,7 +165,7 @@ func (m *Manager) readAside(key, value []byte) (head AsideHead, of place, err er
 		}
 	}
 	if err := r.End(); err != nil {
-		return head, of, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+		return head, of, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
 	if head.Size = len(of.inline); apart {
 		head.Size = of.ref.size

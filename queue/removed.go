@@ -108,7 +108,7 @@ func readRemoved(key, value []byte) (r Removed, err error) {
 		}
 	}
 	if err := in.End(); err != nil {
-		return r, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+		return r, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
 	return r, nil
 }
@@ -125,7 +125,7 @@ func (m *Manager) Removed(i message.InstanceID) (Removed, bool, error) {
 		return Removed{}, false, nil
 	}
 	if err != nil {
-		return Removed{}, false, fmt.Errorf("what is left of instance %s: %w", i, err)
+		return Removed{}, false, fmt.Errorf("read what is left of instance %s: %w", i, err)
 	}
 	r, err := readRemoved(key, value)
 	return r, err == nil, err
@@ -231,7 +231,7 @@ func (m *Manager) AuditSizes(after message.InstanceID, limit int) ([]AuditSize, 
 			return sizes[id].add(key, value)
 		})
 		if err != nil && !errors.Is(err, errEnough) {
-			return nil, fmt.Errorf("size of the audit queue: %w", err)
+			return nil, fmt.Errorf("read the size of the audit queue: %w", err)
 		}
 	}
 	all := make([]AuditSize, len(ids))
@@ -250,7 +250,7 @@ func (m *Manager) AuditSizeOf(i message.InstanceID) (s AuditSize, found bool, er
 			return s.add(key, value)
 		})
 		if err != nil {
-			return s, false, fmt.Errorf("size of the audit of instance %s: %w", i, err)
+			return s, false, fmt.Errorf("read the size of the audit of instance %s: %w", i, err)
 		}
 	}
 	return s, found, nil
@@ -310,7 +310,7 @@ func readAuditHead(key, value []byte) (a AuditRecord, ref bodyRef, err error) {
 		return a, ref, damaged(key, fmt.Sprintf("it names %d chunks", p.ref.count))
 	}
 	if a, err = decodeAudit(rest); err != nil {
-		return a, ref, fmt.Errorf("%w: %w", damaged(key, "it cannot be read"), err)
+		return a, ref, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
 	a.Output = nil // a part of value
 	return a, p.ref, nil

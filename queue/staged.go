@@ -29,7 +29,7 @@ func readStaged(key, value []byte) (named bool, ref bodyRef, owner []byte, err e
 	k := keyReader{rest: key[1:]}
 	ref.id = k.uint64()
 	if k.end() != nil || len(content) < 5 || content[0] > 1 {
-		return false, ref, nil, damaged(key, "its content is of an unknown form")
+		return false, ref, nil, damaged(key, "this program does not know the form of its content")
 	}
 	ref.count = int(binary.BigEndian.Uint32(content[1:]))
 	return content[0] == 1, ref, content[5:], nil
@@ -75,4 +75,4 @@ func (f *stagedFilter) maybe(key []byte) bool { return f.total > 0 && *f.slot(ke
 
 // errGone: a chunk is not there. The record that names it was removed since it was
 // read, or it is damage; reading the record again tells.
-var errGone = fmt.Errorf("a chunk of the body is missing: %w", ErrDamaged)
+var errGone = fmt.Errorf("a chunk of its body is missing: %w", ErrDamaged)

@@ -260,7 +260,7 @@ func readLow(key, value []byte) (peer processtable.NodeID, lane message.Lane, lo
 	k := keyReader{rest: key[1:]}
 	peer, lane = processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
 	if k.end() != nil || len(content) != lowSize || lane >= lanes {
-		return "", 0, low, damaged(key, "its content is of an unknown form")
+		return "", 0, low, damaged(key, "this program does not know the form of its content")
 	}
 	low.Number = binary.BigEndian.Uint64(content)
 	copy(low.Hash[:], content[8:])

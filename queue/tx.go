@@ -12,15 +12,15 @@ import (
 // Errors of a transaction, wrapped.
 var (
 	// ErrStale: an entry that the transaction was decided on has newcomers in its mailbox.
-	ErrStale = errors.New("entry has messages that were not folded yet")
+	ErrStale = errors.New("the entry has new messages that the decision did not take in")
 	// ErrBound: the name@version of a table is bound to another definition (N3).
-	ErrBound = errors.New("bound to another definition")
+	ErrBound = errors.New("this name and version belong to another definition")
 	// ErrTooLarge: the transaction's records, without staged bodies, exceed 16 MiB.
-	ErrTooLarge = errors.New("transaction too large")
+	ErrTooLarge = errors.New("the transaction is too large")
 	// ErrStopped: the manager is closing or its disk failed; nothing more is committed.
-	ErrStopped = errors.New("queue manager is stopped")
+	ErrStopped = errors.New("the store is closed or has failed")
 	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
-	ErrOutOfOrder = errors.New("link number out of order")
+	ErrOutOfOrder = errors.New("the link's numbers are out of order")
 )
 
 // Tx is one transaction. All of it happens or none. The committer owns it from

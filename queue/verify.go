@@ -47,7 +47,7 @@ func Verify(engine store.Engine) (VerifyReport, error) {
 		return v.report, fmt.Errorf("verify: %w", err)
 	}
 	if v.report.Node == "" {
-		v.report.Problems = append(v.report.Problems, "the store does not say whose it is")
+		v.report.Problems = append(v.report.Problems, "the store does not say to which node it belongs")
 	}
 	return v.report, nil
 }
@@ -68,7 +68,7 @@ func (v *verifier) record(key, value []byte) error {
 	}
 	name, known := classNames[key[0]]
 	if !known {
-		return fmt.Errorf("record %q is of no known kind", readable(key))
+		return fmt.Errorf("record %q: this program does not know its kind", readable(key))
 	}
 	v.report.Records[name]++
 	content, err := openRecord(key, value)
@@ -126,7 +126,7 @@ func (v *verifier) table(key, value []byte) error {
 		return damaged(key, err.Error())
 	}
 	if t.Definition != hash {
-		return damaged(key, "its table is of another definition than it says")
+		return damaged(key, "it names another definition than its table has")
 	}
 	return nil
 }
@@ -162,9 +162,9 @@ func (v *verifier) item(key, value []byte) error {
 	v.lanes[lane] = item.at.Position
 	switch {
 	case item.at.Number != before.Number+1:
-		return damaged(key, fmt.Sprintf("it follows on item %d", before.Number))
+		return damaged(key, fmt.Sprintf("item %d comes directly before it: items between are missing", before.Number))
 	case item.at.Hash != HashNext(before.Hash, payload):
-		return damaged(key, "its running hash does not follow on the item before")
+		return damaged(key, "its running hash does not continue that of the item before")
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (g *Group) awaitEmpty(deadline time.Time) error {
 			return nil
 		case left <= 0:
 			there, _ := members(g.dir)
-			return fmt.Errorf("the processes %v were killed and are not gone: see what they hang on (ps, dmesg)", there)
+			return fmt.Errorf("the processes %v were killed, but are still there: see what they wait for (ps, dmesg)", there)
 		}
 		_, err = unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLPRI}}, int(left/time.Millisecond)+1)
 		if err != nil && !errors.Is(err, unix.EINTR) {

@@ -33,7 +33,7 @@ const freshFor = time.Second
 var maxBeside = 10_000
 
 // ErrUnsupported is wrapped where the kernel has no Landlock, or too old a one.
-var ErrUnsupported = errors.New("this kernel has no Landlock that keeps programs from files (Linux 5.19 has, where it is switched on)")
+var ErrUnsupported = errors.New("this kernel cannot keep programs away from files (Linux 5.19 or later can, where Landlock is switched on)")
 
 // New makes a fence around files and directories that are hidden, and around others that
 // can only be read; some may not be there. Without any it keeps programs from looking into
@@ -45,7 +45,7 @@ func New(hidden, readOnly []string) (*Fence, error) {
 		return nil, ErrUnsupported
 	}
 	if os.Geteuid() == 0 && len(hidden) > 0 {
-		return nil, errors.New("nothing keeps root from a file")
+		return nil, errors.New("root can read and change every file")
 	}
 	f := &Fence{abi: abi, hidden: slices.Clone(hidden), readOnly: slices.Clone(readOnly)}
 	way, err := f.way()
@@ -54,7 +54,7 @@ func New(hidden, readOnly []string) (*Fence, error) {
 	}
 	for _, dir := range way.directories {
 		if unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil {
-			return nil, fmt.Errorf("this user can make files in %s, and could not any more: have %s below a directory that only root can write to", dir, way.below(dir))
+			return nil, fmt.Errorf("the rules would keep this user from making files in %s, which it can now: put %s below a directory that only root can write to", dir, way.below(dir))
 		}
 	}
 	if f.rules, err = newRuleset(abi, way); err != nil {
@@ -70,10 +70,10 @@ func (f *Fence) Gaps() []string {
 		return nil
 	}
 	if f.abi < abiTruncate {
-		gaps = append(gaps, "cut its files short (Linux 6.2 keeps them from it)")
+		gaps = append(gaps, "cut its files short (Linux 6.2 or later prevents it)")
 	}
 	if f.abi < abiScope {
-		gaps = append(gaps, "send signals to the daemon (Linux 6.12 keeps them from it)")
+		gaps = append(gaps, "send signals to the daemon (Linux 6.12 or later prevents it)")
 	}
 	return gaps
 }
@@ -103,7 +103,7 @@ func (f *Fence) Rules() (*os.File, error) {
 	}
 	fd, err := unix.FcntlInt(uintptr(f.rules.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("hand on the rules of Landlock: %w", err)
+		return nil, fmt.Errorf("pass on the rules of Landlock: %w", err)
 	}
 	return os.NewFile(uintptr(fd), "landlock"), nil
 }
@@ -151,7 +151,7 @@ func (f *Fence) way() (*way, error) {
 			return nil, fmt.Errorf("look for %s: %w", path, err)
 		}
 		if real == "/" {
-			return nil, errors.New("nobody can be kept from the root directory")
+			return nil, errors.New("programs cannot be kept away from the root directory")
 		}
 		w.targets = append(w.targets, real)
 		if i >= len(f.hidden) {

@@ -234,13 +234,13 @@ func TestWhereThereCanBeNoFence(t *testing.T) {
 	dir := area(t)
 	home := owned(t, filepath.Join(dir, "home"), "")
 	key := owned(t, filepath.Join(home, "node.key"), "key")
-	if out, want := asNobody(t, dir, "true", key), "no fence: this user can make files in "+home+", and could not any more: have "+key+" below a directory that only root can write to"; out != want {
+	if out, want := asNobody(t, dir, "true", key), "no fence: the rules would keep this user from making files in "+home+", which it can now: put "+key+" below a directory that only root can write to"; out != want {
 		t.Errorf("%s\nwant %s", out, want)
 	}
-	if out := asNobody(t, dir, "true", "/"); out != "no fence: nobody can be kept from the root directory" {
+	if out := asNobody(t, dir, "true", "/"); out != "no fence: programs cannot be kept away from the root directory" {
 		t.Error(out)
 	}
-	if _, err := landlock.New([]string{key}, nil); err == nil || err.Error() != "nothing keeps root from a file" {
+	if _, err := landlock.New([]string{key}, nil); err == nil || err.Error() != "root can read and change every file" {
 		t.Error(err)
 	}
 	full := filepath.Join(dir, "full")
@@ -252,7 +252,7 @@ func TestWhereThereCanBeNoFence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, want := asNobody(t, dir, "true", filepath.Join(full, "7")), "no fence: "+full+" has 201 entries: over 200 cannot be allowed one by one"; out != want {
+	if out, want := asNobody(t, dir, "true", filepath.Join(full, "7")), "no fence: "+full+" has 201 entries, and at most 200 can be allowed one by one"; out != want {
 		t.Errorf("%s\nwant %s", out, want)
 	}
 	var none *landlock.Fence
@@ -264,7 +264,7 @@ func TestWhereThereCanBeNoFence(t *testing.T) {
 
 // What an older kernel lacks is said.
 func TestGaps(t *testing.T) {
-	const short, signals = "cut its files short (Linux 6.2 keeps them from it)", "send signals to the daemon (Linux 6.12 keeps them from it)"
+	const short, signals = "cut its files short (Linux 6.2 or later prevents it)", "send signals to the daemon (Linux 6.12 or later prevents it)"
 	for abi, want := range map[int][]string{2: {short, signals}, 3: {signals}, 5: {signals}, 6: nil} {
 		if got := landlock.GapsOf(abi); !slices.Equal(got, want) {
 			t.Errorf("version %d: %q, want %q", abi, got, want)

@@ -90,10 +90,10 @@ func newRuleset(abi int, w *way) (*ruleset, error) {
 func (r *ruleset) allowBeside(dir string, except []string, files uint64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("look at what is beside: %w", err)
+		return fmt.Errorf("list what stands beside it: %w", err)
 	}
 	if len(entries) > maxBeside {
-		return fmt.Errorf("%s has %d entries: over %d cannot be allowed one by one", dir, len(entries), maxBeside)
+		return fmt.Errorf("%s has %d entries, and at most %d can be allowed one by one", dir, len(entries), maxBeside)
 	}
 	for _, e := range entries {
 		if slices.Contains(except, e.Name()) || e.Type()&os.ModeSymlink != 0 { // links are judged by where they lead

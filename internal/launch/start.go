@@ -22,7 +22,7 @@ type (
 
 // ErrDied is wrapped where a stage died before it became the program: the machine has too
 // little memory or too few processes for it, or somebody killed it.
-var ErrDied = errors.New("what was to become it ended early")
+var ErrDied = errors.New("its start ended early")
 
 // Error is why a program was not started: at which step, and how.
 type Error struct {

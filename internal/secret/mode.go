@@ -38,7 +38,7 @@ type Exposed struct{ What string }
 
 // Remedy says what to do.
 func (*Exposed) Remedy() string {
-	return "chmod 600 it, and take another secret if somebody else may have seen this one"
+	return "chmod 600 it, and use a new secret if somebody else may have seen this one"
 }
 
 func (e *Exposed) Error() string { return e.What + ": " + e.Remedy() }

@@ -39,7 +39,7 @@ func Read(path string) (string, error) {
 func ReadFile(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > most {
-		return nil, fmt.Errorf("%s has over %d bytes: is it the right file?", path, most)
+		return nil, fmt.Errorf("%s has more than %d bytes: check that it is the right file", path, most)
 	}
 	if err == nil {
 		var text []byte

@@ -16,7 +16,7 @@ func TestRead(t *testing.T) {
 		"":                              "is empty: write the secret into it",
 		"\n":                            "is empty: write the secret into it",
 		"a\nhunter2b":                   "has more than one line: write the secret into it, and nothing else",
-		strings.Repeat("hunter2", 1000): "has over 4096 bytes: is it the right file?",
+		strings.Repeat("hunter2", 1000): "has more than 4096 bytes: check that it is the right file",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -26,8 +26,8 @@ import (
 // Errors that engines return, wrapped.
 var (
 	ErrNotFound = errors.New("key not found")
-	ErrTooLarge = errors.New("transaction too large for the store")
-	ErrClosed   = errors.New("store is closed")
+	ErrTooLarge = errors.New("the transaction is too large for the store")
+	ErrClosed   = errors.New("the store is closed")
 	ErrNoSpace  = errors.New("too little free disk space")
 )
 

@@ -242,7 +242,7 @@ func TestMistakes(t *testing.T) {
 		{"secret of a builtin", node + "programs: {p: {builtin: echo, secrets: {A: b}}}\n", []string{":2:41: builtin programs have no secrets: remove `secrets`"}},
 		{"secret in plain text", node + "programs: {p: {http: \"http://h.org/\", secrets: {X-Key: b}}}\n", []string{":2:12: the secrets of program p would go to h.org in plain text: write https://, or accept with `insecure: true`"}},
 		{"header's name", node + "programs: {p: {http: \"https://h/\", headers: {\"X Y\": b}}}\n", []string{`:2:46: "X Y" cannot name a header: use letters, digits and -`}},
-		{"header of the daemon", node + "programs: {p: {http: \"https://h/\", headers: {fmqm-node: b}}}\n", []string{":2:46: the header fmqm-node is the daemon's to set: use another name"}},
+		{"header of the daemon", node + "programs: {p: {http: \"https://h/\", headers: {fmqm-node: b}}}\n", []string{":2:46: only the daemon sets the header fmqm-node: use another name"}},
 		{"header that is secret", node + "programs: {p: {http: \"https://h/\", secrets: {Host: b}}}\n", []string{":2:46: the header Host is the daemon's to set"}},
 		{"header's value", node + "programs: {p: {http: \"https://h/\", headers: {X-Y: \"a\\nb\"}}}\n", []string{":2:51: not a text of one line: write the header's value; a secret one goes into a file that `secrets` names"}},
 		{"headers of exec", node + "programs: {p: {exec: [x], headers: {A: b}}}\n", []string{":2:27: headers is for http programs: remove it"}},

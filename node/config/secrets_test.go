@@ -28,7 +28,7 @@ func TestSecretsThatOthersRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _, err := load(t, "node: A\n"+tc.text, nil, config.Overrides{})
-			want := tc.place + path + " can be read or changed by every user of this machine (mode 0604): chmod 600 it, and take another secret if somebody else may have seen this one"
+			want := tc.place + path + " can be read or changed by every user of this machine (mode 0604): chmod 600 it, and use a new secret if somebody else may have seen this one"
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v\nwant %s", err, want)
 			}

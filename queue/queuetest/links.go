@@ -299,8 +299,8 @@ func testParts(t *testing.T, open storetest.Open) {
 	}
 	for _, bad := range []struct{ payload, want string }{
 		{"", "it is empty"},
-		{"\x02", "2 is not a known form: upgrade this node"},
-		{"\x01abc", "a part of 4 bytes"},
+		{"\x02", "it has form 2: upgrade this node"},
+		{"\x01abc", "a part with only 4 bytes"},
 		{"\x01\x00\x00\x00\x02\x00\x00\x00\x02", "part 2 of 2"},
 		{"\x01\x00\x00\x00\x00\x00\x00\x00\x01", "part 0 of 1"},
 		{"\x01\x00\x00\x00\x00\x00\x10\x00\x00", "part 0 of 1048576"},
@@ -333,15 +333,15 @@ func testAccept(t *testing.T, open storetest.Open) {
 		before, after byte
 		want          string
 	}{
-		{0, 2, 1, 0, 1, "accept from B lane 0: link number out of order: 1 items up to 2, but the store has 0"},
+		{0, 2, 1, 0, 1, "accept from B lane 0: the link's numbers are out of order: its items (1) end at 2, but the store ends at 0"},
 		{0, 3, 3, 0, 3, ""},
-		{0, 3, 3, 0, 3, "3 items up to 3, but the store has 3"}, // seen
-		{0, 5, 1, 3, 5, "1 items up to 5, but the store has 3"}, // a gap
-		{0, 4, 1, 9, 4, "it continues from another hash at 3"},
-		{0, 1, 2, 3, 4, "2 items up to 1"},
+		{0, 3, 3, 0, 3, "its items (3) end at 3, but the store ends at 3"}, // seen
+		{0, 5, 1, 3, 5, "its items (1) end at 5, but the store ends at 3"}, // a gap
+		{0, 4, 1, 9, 4, "its hash at 3 is another one"},
+		{0, 1, 2, 3, 4, "its items (2) end at 1"},
 		{1, 1, 1, 0, 1, ""},
 		{0, 4, 1, 3, 4, ""},
-		{2, 1, 1, 0, 1, `accept from "B" lane 2, which cannot be`},
+		{2, 1, 1, 0, 1, `accept from "B" lane 2: there is no such site or lane`},
 	} {
 		if err := accept(step.lane, step.number, step.count, step.before, step.after); fmt.Sprint(err) == "" ||
 			(err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
@@ -379,7 +379,7 @@ func testIncarnations(t *testing.T, open storetest.Open) {
 			t.Fatal(err)
 		}
 		err := s.BindIncarnation("B", queue.Incarnation{8})
-		if !errors.Is(err, queue.ErrOutOfOrder) || !strings.Contains(err.Error(), "it is known as 0700") {
+		if !errors.Is(err, queue.ErrOutOfOrder) || !strings.Contains(err.Error(), "this store knows it as 0700") {
 			t.Errorf("another incarnation: %v", err)
 		}
 		if got, known := s.KnownIncarnation("B"); !known || got != (queue.Incarnation{7}) {

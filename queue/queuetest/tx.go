@@ -395,7 +395,7 @@ func testTables(t *testing.T, open storetest.Open) {
 	other := record
 	other.Definition = processtable.DefinitionHash{9}
 	err := s.try(tx(other))
-	if !errors.Is(err, queue.ErrBound) || !strings.Contains(err.Error(), "table of p@1: bound to another definition: raise the version") {
+	if !errors.Is(err, queue.ErrBound) || !strings.Contains(err.Error(), "table of p@1: this name and version belong to another definition: raise the version") {
 		t.Errorf("another definition: %v", err)
 	}
 	s.must(tx(queue.TableRecord{Process: procQ, Definition: other.Definition}))

@@ -134,7 +134,7 @@ func TestAUserThatTheDaemonCannotBecome(t *testing.T) {
 	h.end(syscall.SIGTERM)
 	h.caps, h.group = []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL}, ""
 	h.start()
-	if out, code := h.run("own"); code != 1 || !strings.Contains(out, "could not end what a program leaves behind as user nobody: delegate a control group to it (Delegate=yes)") {
+	if out, code := h.run("own"); code != 1 || !strings.Contains(out, "as user nobody it could leave processes behind that the daemon cannot end: delegate a control group to the daemon (Delegate=yes)") {
 		t.Errorf("%d: %s", code, out)
 	}
 }

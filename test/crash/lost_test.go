@@ -72,7 +72,7 @@ func (w *world) restore(ctx context.Context, file string) {
 			return
 		}
 		out, err := w.b.command(ctx, "", "run", "--config", "fmqmd.yaml", "--log-format", "json")
-		if want := "if a restore into it was cut off, empty the directory and restore again"; err == nil || !strings.Contains(out, want) {
+		if want := "if a restore was cut off here, empty the directory and restore again"; err == nil || !strings.Contains(out, want) {
 			w.Errorf("the daemon runs on half a store: %v: %s", err, out)
 		}
 		w.b.loseStore()

@@ -131,7 +131,7 @@ func TestAProgramThatTakesTheNodeDown(t *testing.T) {
 	inError := func() {
 		t.Helper()
 		status, work := s.await(id)
-		if status.State != api.InstanceInError || !strings.Contains(work.Reason, "running at 3 unclean stops of this node in a row and may be what takes this machine down") {
+		if status.State != api.InstanceInError || !strings.Contains(work.Reason, "running at the last 3 unclean stops of this node and may have brought this machine down") {
 			t.Fatalf("%s: %s", status.State, work.Reason)
 		}
 	}

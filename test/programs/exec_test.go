@@ -149,9 +149,9 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		"absent":       "cannot be started: execute /no/such/program: no such file or directory: install it, or correct `exec`",
 		"plain":        "permission denied: let the daemon's user execute it (chmod +x, and x for the directories above it)",
 		"nameless":     `cannot be started: no executable "no-such-program" in /usr/local/bin:/usr/bin:/bin`,
-		"bare":         "exec format error: it is no program for this machine; a script needs a first line such as #!/bin/sh",
+		"bare":         "exec format error: it is not a program for this machine; a script needs a first line such as #!/bin/sh",
 		"lost":         "for a script, also the interpreter in its first line",
-		"astray":       "is not a directory that the daemon's user can go to: make it, or correct `dir`",
+		"astray":       "is not a directory, or the daemon's user cannot enter it: make it, or correct `dir`",
 		"unregistered": "program unregistered is not registered at A",
 	}
 	instances := map[string]api.InstanceID{}

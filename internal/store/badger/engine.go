@@ -155,7 +155,7 @@ func (e *Engine) open(o Options) error {
 	found.pass()
 	failpoint.Hit("store.opened")
 	if last := e.Last(); last != found.last {
-		return errors.Join(damagedf("the engine reads it up to commit %d, and its files have %d", last, found.last), hide(e.db.Close()))
+		return errors.Join(damagedf("its files reach commit %d, but the engine reads only up to commit %d", found.last, last), hide(e.db.Close()))
 	}
 	e.follower = follow(e.side, written, e.Last, e.private.again, func(err error) { _ = e.fail(err) })
 	if err := e.follower.write(); err != nil {
@@ -221,7 +221,7 @@ func (e *Engine) findLast() error {
 			return fmt.Errorf("read the last commit's number: %w", hide(err))
 		}
 		if len(value) != 8 {
-			return errors.New("the last commit's number is damaged: restore the data directory from a copy")
+			return errors.New("the last commit's number is damaged: restore the data directory from a backup")
 		}
 		last = max(last, binary.BigEndian.Uint64(value))
 	}
@@ -280,17 +280,17 @@ func (e *Engine) check(version uint64, b *store.Batch) error {
 		return fmt.Errorf("out of order: the last commit is %d", last)
 	}
 	if size := e.Size(b); size > e.maxBatch {
-		return fmt.Errorf("%w: %d bytes of %d", store.ErrTooLarge, size, e.maxBatch)
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", store.ErrTooLarge, size, e.maxBatch)
 	}
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		switch {
 		case len(op.Key) == 0 || op.Key[0] == 0 || op.Key[0] == '!':
-			return errors.New("a key is empty or begins with 0 or '!', which are the engine's")
+			return errors.New("a key is empty, or begins with 0 or '!', which the engine keeps for itself")
 		case len(op.Key) > keyLimit:
-			return fmt.Errorf("%w: key of %d bytes of at most %d", store.ErrTooLarge, len(op.Key), keyLimit)
+			return fmt.Errorf("%w: a key has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Key), keyLimit)
 		case len(op.Value) > maxValue:
-			return fmt.Errorf("%w: value of %d bytes of at most %d", store.ErrTooLarge, len(op.Value), maxValue)
+			return fmt.Errorf("%w: a value has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Value), maxValue)
 		}
 	}
 	return nil

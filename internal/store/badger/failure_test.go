@@ -206,12 +206,12 @@ func TestStoreOfANewerVersion(t *testing.T) {
 		if err := os.WriteFile(path, side, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refusedUnchanged(t, dir, "the store is of format 3, this program knows up to 2: use the version of fmqm that wrote it")
+		refusedUnchanged(t, dir, "the store has format 3, and this program knows up to 2: use the version of fmqmd that made the store")
 	})
 	t.Run("the engine's", func(t *testing.T) {
 		dir, _ := image(t)
 		flip(t, filepath.Join(dir, "MANIFEST"), 7, 0) // 8 becomes 9
-		refusedUnchanged(t, dir, "manifest has unsupported version: 9 (we support 8).), or is of another version of the engine")
+		refusedUnchanged(t, dir, "manifest has unsupported version: 9 (we support 8).), or another version of the engine wrote it")
 	})
 }
 

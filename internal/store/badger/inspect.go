@@ -82,12 +82,12 @@ func (i *inspection) readManifest(logs, tables []string) error {
 	defer func() { _ = f.Close() }()
 	manifest, end, err := badger.ReplayManifestFile(f, 0, badger.Options{})
 	if err != nil {
-		return damagedf("%s cannot be read (%v), or is of another version of the engine", path, hide(err))
+		return damagedf("%s cannot be read (%v), or another version of the engine wrote it", path, hide(err))
 	}
 	i.manifestEnd = end
 	for id, entry := range manifest.Tables {
 		if entry.KeyID != 0 || entry.Compression != options.None {
-			return damagedf("%s: table %d is written in a way that this engine does not write", path, id)
+			return damagedf("%s: table %d has a form that this engine never writes", path, id)
 		}
 		highest, err := checkTable(table.NewFilename(id, i.dir), id)
 		if err != nil {
@@ -124,7 +124,7 @@ func checkTable(path string, id uint64) (highest uint64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a sector that cannot be read
 	defer func() {
 		if r := recover(); r != nil {
-			highest, err = 0, damage{path + " cannot be read, or has a block that is not what was written"}
+			highest, err = 0, damage{path + " cannot be read, or one of its blocks has changed since it was written"}
 		}
 	}()
 	if length := int64(binary.BigEndian.Uint32(data[len(data)-4:])); length > info.Size()-8 {
@@ -165,11 +165,11 @@ func (i *inspection) checkNumbers() error {
 		w := &i.logs[n]
 		switch {
 		case w.last == 0 && w.behind > i.last+1:
-			return damagedf("%s: its beginning is damaged, and behind it is commit %d", w.path, w.behind)
+			return damagedf("%s: its beginning is damaged, and commit %d comes after it", w.path, w.behind)
 		case w.last == 0 || i.done(w):
 			continue
 		case w.first <= i.tables:
-			return damagedf("%s begins with commit %d, and the tables have all up to %d", w.path, w.first, i.tables)
+			return damagedf("%s begins with commit %d, but the tables already have all up to %d", w.path, w.first, i.tables)
 		case w.first != i.last+1:
 			return damagedf("commits %d to %d are missing before %s", i.last+1, w.first-1, w.path)
 		}
@@ -177,7 +177,7 @@ func (i *inspection) checkNumbers() error {
 	}
 	for n := range i.logs {
 		if w := &i.logs[n]; w.torn && n < final && !i.done(w) {
-			return damagedf("%s: bytes from %d on are damaged, and there are later logs", w.path, w.end)
+			return damagedf("%s: it is damaged from byte %d on, and later logs exist", w.path, w.end)
 		}
 	}
 	if i.last < i.side.number {

@@ -55,7 +55,7 @@ func appendUnmasked(b []byte, meta byte, stored []byte) ([]byte, error) {
 	case meta == 0:
 		return append(b, stored...), nil
 	case meta != metaMasked || len(stored) < maskSize:
-		return b, fmt.Errorf("%w: a value of %d bytes is written in a way (%d) that this engine does not write", ErrDamaged, len(stored), meta)
+		return b, fmt.Errorf("%w: a value of %d bytes has a form (%d) that this engine never writes", ErrDamaged, len(stored), meta)
 	}
 	return appendXOR(b, stored[maskSize:], binary.LittleEndian.Uint64(stored)), nil
 }

@@ -111,7 +111,7 @@ func TestOneRecordOfALaterCommit(t *testing.T) {
 		torn := append(bytes.Clone(log[:begin]), make([]byte, at-begin)...)
 		torn = append(torn, log[at:at+int64(r.size)]...)
 		torn[damaged+12] ^= 4
-		if _, err := walk("log", torn, size); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("behind them is commit %d", inNewer)) {
+		if _, err := walk("log", torn, size); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("and commit %d comes after that", inNewer)) {
 			t.Errorf("record %d of commit %d: %v", records, inNewer, err)
 		}
 		at += int64(r.size)

@@ -39,11 +39,11 @@ func (p *privacy) open() (exposed string, err error) {
 		return "", err
 	}
 	if mode := info.Mode().Perm(); mode&0o055 != 0 {
-		exposed = fmt.Sprintf("%s could be read by others (mode %04o)", p.dir, mode)
+		exposed = fmt.Sprintf("others could read %s (mode %04o)", p.dir, mode)
 		if closed {
-			exposed += "; now it is its owner's alone"
+			exposed += "; now only its owner can"
 		} else {
-			exposed += " and belongs to another user: take these rights away"
+			exposed += ", and it belongs to another user: take these rights away"
 		}
 	}
 	return exposed, p.look()

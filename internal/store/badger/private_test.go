@@ -100,7 +100,7 @@ func TestExistingStoreIsTightened(t *testing.T) {
 		if open := readable(t, dir); len(open) > 0 {
 			t.Errorf("mode %o: %v", mode, open)
 		}
-		if said := strings.Contains(e.Exposed(), dir+" could be read by others (mode 07") && strings.Contains(e.Exposed(), "now it is its owner's alone"); said != (mode != 0o700) {
+		if said := strings.Contains(e.Exposed(), "others could read "+dir+" (mode 07") && strings.Contains(e.Exposed(), "now only its owner can"); said != (mode != 0o700) {
 			t.Errorf("mode %o: it says %q", mode, e.Exposed())
 		}
 		if err := w.at[inNewer].holds(e); err != nil {

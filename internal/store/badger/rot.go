@@ -27,7 +27,7 @@ import (
 //   - The scrubber reads all tables from time to time, slowly, for what nobody reads.
 
 // rotRemedy says what to do about a table that rotted under a running store.
-const rotRemedy = "nothing was acknowledged on what could not be read, and the store does not open with this file: " +
+const rotRemedy = "nothing was acknowledged that rests on what could not be read, and the store does not open again with this file: " +
 	"look at the disk (kernel log, SMART), keep a copy of this directory, and put back the data directory from a backup"
 
 // mismatches counts the blocks that a read of any Engine met with a wrong checksum.
@@ -88,7 +88,7 @@ func (e *Engine) suspect() error {
 	if err := e.Doubt(); err != nil {
 		return err
 	}
-	return e.fail(fmt.Errorf("%w: a block of a table did not match its checksum, and a moment later it does: %s", ErrDamaged, rotRemedy))
+	return e.fail(fmt.Errorf("%w: a block of a table did not match its checksum at first, and matched it a moment later: %s", ErrDamaged, rotRemedy))
 }
 
 // verify reads a table of the open store. One that a compaction has just removed is whole.

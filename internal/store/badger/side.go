@@ -81,7 +81,7 @@ func (s *sideFile) read() (n sideNumber, err error) {
 		}
 		format := binary.BigEndian.Uint32(b[8:])
 		if format > storeFormat {
-			return n, fmt.Errorf("the store is of format %d, this program knows up to %d: use the version of fmqm that wrote it", format, storeFormat)
+			return n, fmt.Errorf("the store has format %d, and this program knows up to %d: use the version of fmqmd that made the store", format, storeFormat)
 		}
 		number := binary.BigEndian.Uint64(b[12:])
 		if number > n.number || (number == n.number && format > n.format) {

@@ -33,9 +33,9 @@ type Space struct {
 func (s Space) Check() error {
 	switch {
 	case s.Free < 0 || s.Stop < 0 || s.Reserve < 0:
-		return errors.New("space marks: a size below 0")
+		return errors.New("space marks: a size is below 0")
 	case s.Stop > s.Free:
-		return fmt.Errorf("space marks: work would stop (%d bytes) before it is slowed down (%d bytes)", s.Stop, s.Free)
+		return fmt.Errorf("space marks: work would stop (at %d bytes) before it slows down (at %d bytes)", s.Stop, s.Free)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func newGuard(dir string, s Space) (*guard, error) {
 		return nil, err
 	}
 	if free < openRoom {
-		return nil, fmt.Errorf("%w: %s has %d MiB left, and to open the store takes %d MiB: make room there", store.ErrNoSpace, dir, free>>20, openRoom>>20)
+		return nil, fmt.Errorf("%w: %s has %d MiB left, and opening the store takes %d MiB: make room there", store.ErrNoSpace, dir, free>>20, openRoom>>20)
 	}
 	return g, nil
 }
@@ -113,7 +113,7 @@ func (g *guard) findReserve() error {
 func (g *guard) free() (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(g.dir, &s); err != nil {
-		return 0, fmt.Errorf("ask for free space of %s: %w", g.dir, err)
+		return 0, fmt.Errorf("read the free space of %s: %w", g.dir, err)
 	}
 	return int64(s.Bavail) * s.Bsize, nil
 }

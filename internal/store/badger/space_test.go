@@ -178,7 +178,7 @@ func TestRoomToOpen(t *testing.T) {
 	disk := smallDisk(t, 150<<20)
 	fill(t, disk, openRoom-1<<20)
 	_, err := Open(Options{Dir: filepath.Join(disk, "store")})
-	if !errors.Is(err, store.ErrNoSpace) || !strings.Contains(err.Error(), "to open the store takes 36 MiB: make room there") {
+	if !errors.Is(err, store.ErrNoSpace) || !strings.Contains(err.Error(), "opening the store takes 36 MiB: make room there") {
 		t.Errorf("open: %v", err)
 	}
 }

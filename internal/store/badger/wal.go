@@ -146,7 +146,7 @@ func walk(path string, data []byte, size int64) (w walked, err error) {
 			break
 		}
 		if w.last != 0 && number != w.last+1 {
-			return w, damagedf("%s: commit %d follows on commit %d", path, number, w.last)
+			return w, damagedf("%s: commit %d comes directly after commit %d", path, number, w.last)
 		}
 		if w.first == 0 {
 			w.first = number
@@ -183,8 +183,8 @@ func (w *walked) judgeRest(rest []byte) error {
 		}
 		w.behind = r.number
 		if r.number != next {
-			return damagedf("%s: bytes from %d on are damaged, and behind them is commit %d: %s",
-				w.path, w.end, r.number, "this is not the end of a log that a crash cut off")
+			return damagedf("%s: it is damaged from byte %d on, and commit %d comes after that: %s",
+				w.path, w.end, r.number, "a crash does not cut off a log like this")
 		}
 		at += r.size - 1
 	}
@@ -248,7 +248,7 @@ func logFiles(dir string) (logs, values, tables []string, err error) {
 		case logSuffix:
 			n, err := strconv.ParseUint(strings.TrimSuffix(e.Name(), logSuffix), 10, 32)
 			if err != nil {
-				return nil, nil, nil, damagedf("%s: this name is not one of the store's: move the file away", path)
+				return nil, nil, nil, damagedf("%s: the store has no file of this name: move it away", path)
 			}
 			numbers[path] = n
 			logs = append(logs, path)
