@@ -27,7 +27,7 @@ func (s *Spent) take(steps uint64) error {
 	return nil
 }
 
-const remedyCost = "make the texts and lists in its output shorter, or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` goes on with a shorter output"
+const remedyCost = "make the texts and lists in its output shorter, or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` continues with a shorter output"
 
 // plainSteps is up to what a condition runs without counting, which takes three to five
 // times as long as what is counted.

@@ -77,7 +77,7 @@ func parse(text string) (*ast.AST, []Problem) {
 	case len(text) > MaxText:
 		return nil, []Problem{{
 			Message: fmt.Sprintf("the condition has %d bytes; the limit is %d", len(text), MaxText),
-			Remedy:  "let the program compute a member of type bool and ask for that",
+			Remedy:  "let the program compute a member of type bool, and test that member",
 		}}
 	case !utf8.ValidString(text):
 		return nil, []Problem{{Message: "the condition is not valid UTF-8", Remedy: "save the file as UTF-8"}}

@@ -88,14 +88,14 @@ func TestConditions(t *testing.T) {
 }
 
 func TestAnErrorIsNeverATruthValue(t *testing.T) {
-	const divide = ": ask first whether the divisor is 0, as in d != 0 && n / d > 2"
+	const divide = ": check first that the divisor is not 0, as in d != 0 && n / d > 2"
 	for text, want := range map[string]string{
 		`1 / stock > 0`: "division by zero" + divide, `amount / rate > 1`: "division by zero" + divide, `rate / rate == 1`: "division by zero" + divide,
 		`approved && 1 / stock > 0`:          "division by zero" + divide,
-		`1 % stock == 0`:                     "modulus by zero: ask first whether the divisor is 0, as in d != 0 && n % d == 1",
-		`lines[2].sku == "c"`:                `index out of bounds: 2: ask first for the length, as in size(lines) > 2 && lines[2] == "x"`,
-		`lines[-1].sku == "c"`:               `index out of bounds: -1: ask first for the length, as in size(lines) > 2 && lines[2] == "x"`,
-		`prices[quantity] == 1`:              `index out of bounds: 3: ask first for the length, as in size(lines) > 2 && lines[2] == "x"`,
+		`1 % stock == 0`:                     "modulus by zero: check first that the divisor is not 0, as in d != 0 && n % d == 1",
+		`lines[2].sku == "c"`:                `index out of bounds: 2: check the length first, as in size(lines) > 2 && lines[2] == "x"`,
+		`lines[-1].sku == "c"`:               `index out of bounds: -1: check the length first, as in size(lines) > 2 && lines[2] == "x"`,
+		`prices[quantity] == 1`:              `index out of bounds: 3: check the length first, as in size(lines) > 2 && lines[2] == "x"`,
 		`quantity + 9223372036854775807 > 0`: "integer overflow",
 		`int(customer) == 1`:                 "type conversion error from 'string' to 'int'",
 	} {
@@ -241,11 +241,11 @@ func TestLoadRefusesWhatWasNotCheckedHere(t *testing.T) {
 		s    Scope
 		want string
 	}{
-		"another container": {c, Scope{Members: container.Empty, RC: true}, `it reads amount, which {} has not`},
-		"no return code":    {c, rc, `it reads _RC, which Order has not`},
+		"another container": {c, Scope{Members: container.Empty, RC: true}, `it reads amount, which {} does not have`},
+		"no return code":    {c, rc, `it reads _RC, which Order does not have`},
 		"no bytes":          {Checked{}, order(), `it does not give TRUE or FALSE`},
-		"flag of _RC":       {quiet, order(), `what it says about _RC is not so`},
-		"flag of macros":    {macro, order(), `it has macros and does not say so`},
+		"flag of _RC":       {quiet, order(), `its note of whether it reads _RC is wrong`},
+		"flag of macros":    {macro, order(), `it has macros, but its note of them is missing`},
 		"cut off":           {notBool, order(), ""},
 	} {
 		_, err := Load(x.c, x.s)

@@ -39,7 +39,7 @@ func badConversions(text string, a *ast.AST) []Problem {
 			}
 			problems = append(problems, Problem{
 				Offset:  place(text, a, args[0]),
-				Message: fmt.Sprintf("%s is no %s", written, name), Remedy: "write " + c.example,
+				Message: fmt.Sprintf("%s is not a valid %s", written, name), Remedy: "write " + c.example,
 			})
 		}
 	}))

@@ -79,9 +79,9 @@ func TestAnErrorIsInNoList(t *testing.T) {
 func TestConversionsOfLiterals(t *testing.T) {
 	s := scopeOf(container.Member{Name: "n", Type: container.Scalar(container.Int)})
 	for text, want := range map[string]string{
-		`n == int("x")`: `"x" is no int: write 42, or int("42")`, `double("1,5") > 1.0`: `"1,5" is no double: write 4.2`,
-		`bool("yes")`: `"yes" is no bool: write true or false`, `duration("2 days") > duration("1h")`: `"2 days" is no duration: write duration("1h30m")`,
-		`timestamp("2024-05-01") > timestamp("2024-05-01T12:00:00Z")`: `"2024-05-01" is no timestamp: write timestamp("2024-05-01T12:00:00Z")`,
+		`n == int("x")`: `"x" is not a valid int: write 42, or int("42")`, `double("1,5") > 1.0`: `"1,5" is not a valid double: write 4.2`,
+		`bool("yes")`: `"yes" is not a valid bool: write true or false`, `duration("2 days") > duration("1h")`: `"2 days" is not a valid duration: write duration("1h30m")`,
+		`timestamp("2024-05-01") > timestamp("2024-05-01T12:00:00Z")`: `"2024-05-01" is not a valid timestamp: write timestamp("2024-05-01T12:00:00Z")`,
 	} {
 		_, problems := Check(text, s)
 		if len(problems) != 1 {

@@ -122,7 +122,7 @@ func (x *explainer) call(e ast.Expr) {
 	for i, arg := range args {
 		given[i] = typeName(x.ast.GetType(arg.ID()))
 	}
-	remedy := "see what it takes: " + functions[name]
+	remedy := "use it as in " + functions[name]
 	switch {
 	case len(args) == 0:
 		x.add(e, name+" takes an argument", remedy)
@@ -162,7 +162,7 @@ func unknownFunction(name string) (message, remedy string, ok bool) {
 	case "uint":
 		return "uint() is not in this language", "use int()", true
 	case "now", "date", "today", "time":
-		return name + "() does not exist: a condition must give the same whenever it is evaluated",
+		return name + "() does not exist: a condition must give the same result whenever it is evaluated",
 			"let the program put the time into a member", true
 	case "len", "length", "count":
 		return name + "() does not exist", "write size(...)", true
@@ -187,10 +187,10 @@ func (x *explainer) operator(e ast.Expr, name, op string, args []ast.Expr) {
 		x.problems = append(x.problems, notBool(x.text, x.ast, args[0], "this"))
 		return
 	case operators.Negate:
-		x.add(e, fmt.Sprintf("%s has no negative", x.is(args[0])), "use - before numbers and durations only")
+		x.add(e, fmt.Sprintf("%s cannot be negated", x.is(args[0])), "use - before numbers and durations only")
 		return
 	case operators.Index:
-		x.add(e, fmt.Sprintf("%s has no elements to take by [%s]", x.is(args[0]), x.is(args[1])), "index a list by an int")
+		x.add(e, fmt.Sprintf("%s cannot be indexed by %s", x.is(args[0]), x.is(args[1])), "index a list by an int")
 		return
 	case operators.Modulo:
 		x.add(e, fmt.Sprintf("%% takes ints, not %s and %s", x.is(args[0]), x.is(args[1])), "convert with int(...)")
@@ -376,7 +376,7 @@ func (x *explainer) literals(e ast.Expr) {
 		return
 	}
 	if types.IsError(types.String(s).ConvertToType(to)) {
-		x.add(last, fmt.Sprintf("%q is no %s", s, name), "write "+functions[name])
+		x.add(last, fmt.Sprintf("%q is not a valid %s", s, name), "write "+functions[name])
 	}
 }
 

@@ -80,7 +80,7 @@ func decode(c Checked, s Scope) (*environment, *cel.Ast, error) {
 	}
 	var checked exprpb.CheckedExpr
 	if err := proto.Unmarshal(c.Expr, &checked); err != nil {
-		return nil, nil, errors.New("damaged: its bytes are not those of a checked condition") // the library's own words differ from build to build
+		return nil, nil, errors.New("damaged: its bytes are not a checked condition") // the library's own words differ from build to build
 	}
 	a, err := cel.CheckedExprToAstWithSource(&checked, nil)
 	return e, a, err
@@ -107,14 +107,14 @@ func verify(a *cel.Ast, c Checked, s Scope) error {
 	reads := readsOf(a.NativeRep().Expr())
 	for _, name := range reads {
 		if _, ok := s.Members.MemberIndex(name); !ok && (name != RC || !s.RC) {
-			return fmt.Errorf("it reads %s, which %s has not", name, s.Members)
+			return fmt.Errorf("it reads %s, which %s does not have", name, s.Members)
 		}
 	}
 	if slices.Contains(reads, RC) != c.ReadsRC {
-		return fmt.Errorf("what it says about %s is not so", RC)
+		return fmt.Errorf("its note of whether it reads %s is wrong", RC)
 	}
 	if hasMacros(a.NativeRep().Expr()) && !c.Macros {
-		return fmt.Errorf("it has macros and does not say so")
+		return fmt.Errorf("it has macros, but its note of them is missing")
 	}
 	return nil
 }
@@ -182,11 +182,11 @@ func runtimeError(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "division by zero"), strings.Contains(text, "divide by zero"):
-		return "division by zero: ask first whether the divisor is 0, as in d != 0 && n / d > 2"
+		return "division by zero: check first that the divisor is not 0, as in d != 0 && n / d > 2"
 	case strings.Contains(text, "modulus by zero"):
-		return "modulus by zero: ask first whether the divisor is 0, as in d != 0 && n % d == 1"
+		return "modulus by zero: check first that the divisor is not 0, as in d != 0 && n % d == 1"
 	case strings.Contains(text, "index out of bounds"), strings.Contains(text, "out of range"):
-		return text + ": ask first for the length, as in size(lines) > 2 && lines[2] == \"x\""
+		return text + ": check the length first, as in size(lines) > 2 && lines[2] == \"x\""
 	case strings.Contains(text, "cost limit"):
 		return fmt.Sprintf("it took more than %d steps: %s", MaxCost, remedyCost)
 	}

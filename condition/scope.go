@@ -233,7 +233,7 @@ func (p *provider) addStructure(t *container.Type) (*types.Type, error) {
 				if s, ok := of.(*container.Struct); ok && i < len(s.Fields) {
 					return s.Fields[i], nil
 				}
-				return nil, fmt.Errorf("a value without the member %s", m.Name)
+				return nil, fmt.Errorf("the value has no member %s", m.Name)
 			},
 		}
 	}

@@ -46,7 +46,7 @@ func CheckStart(text string, names []string) (Logic, []Problem) {
 		return Logic{}, t.problems[:1]
 	case n > maxLogic:
 		return Logic{}, []Problem{{
-			Message: "the start condition has too many == and ?: inside one another",
+			Message: "the start condition nests == and ?: too deep",
 			Remedy:  "write it with && and ||",
 		}}
 	}
@@ -68,7 +68,7 @@ func (t *translator) refuse(e ast.Expr) int {
 	t.problems = append(t.problems, Problem{
 		Offset:  place(t.text, t.ast, e),
 		Message: "a start condition only joins predecessors",
-		Remedy:  "use their names with && || ! and parentheses; ask for data in the transition conditions",
+		Remedy:  "use their names with && || ! and parentheses; test data in the transition conditions",
 	})
 	return 0
 }

@@ -48,12 +48,12 @@ func drawn(l Logic) string {
 }
 
 func TestStartProblems(t *testing.T) {
-	const only = "a start condition only joins predecessors: use their names with && || ! and parentheses; ask for data in the transition conditions"
+	const only = "a start condition only joins predecessors: use their names with && || ! and parentheses; test data in the transition conditions"
 	names := []string{"credit", "stock"}
 	for text, want := range map[string]string{
 		"":                    "0 the condition is empty: write one, or leave it out if it always holds",
-		"credit & stock":      "7 a single & is no operator: write &&",
-		"credit and stock":    "7 not understood: what stands before this is already whole: write && for and",
+		"credit & stock":      "7 a single & is not an operator: write &&",
+		"credit and stock":    "7 not understood: the condition is already complete before this: write && for and",
 		"credti":              "0 credti is not a predecessor; predecessors are credit, stock: did you mean credit, or add a control connector from it",
 		"ship || stock":       "0 ship is not a predecessor; predecessors are credit, stock: use one of them, or add a control connector from it",
 		"_RC == 0":            "0 _RC is not a predecessor; predecessors are credit, stock: use one of them, or add a control connector from it",
@@ -66,7 +66,7 @@ func TestStartProblems(t *testing.T) {
 		"credit && 1":         "10 this must be TRUE or FALSE, not int: compare it with something, as in 1 > 0",
 		"1":                   "0 the start condition must be TRUE or FALSE, not int: name predecessors, as in credit && stock",
 		"credit.amount > 100": "6 credit (bool) has no members: remove .amount",
-		"credit" + strings.Repeat(" == (stock != credit", 20) + strings.Repeat(")", 20): "0 the start condition has too many == and ?: inside one another: write it with && and ||",
+		"credit" + strings.Repeat(" == (stock != credit", 20) + strings.Repeat(")", 20): "0 the start condition nests == and ?: too deep: write it with && and ||",
 	} {
 		_, problems := CheckStart(text, names)
 		if got := written(problems); got != want {

@@ -35,19 +35,19 @@ func foreign(text string) []Problem {
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(text[i:])
 			if ours := foreignSigns[r]; ours != "" {
-				add(i, fmt.Sprintf("%c (%U) is no sign of the language", r, r), "write "+ours)
+				add(i, fmt.Sprintf("%c (%U) is not a sign of the language", r, r), "write "+ours)
 			}
 			i += size - 1
 		case c == '=' && next == '<', c == '=' && next == '>':
-			add(i, fmt.Sprintf("%c%c is no operator", c, next), fmt.Sprintf("write %c=", next))
+			add(i, fmt.Sprintf("%c%c is not an operator", c, next), fmt.Sprintf("write %c=", next))
 			i++
 		case c == '<' && next == '>':
-			add(i, "<> is no operator", "write !=")
+			add(i, "<> is not an operator", "write !=")
 			i++
 		case c == '=':
 			add(i, "= does not compare", "write ==")
 		case c == '&' || c == '|':
-			add(i, fmt.Sprintf("a single %c is no operator", c), fmt.Sprintf("write %c%c", c, c))
+			add(i, fmt.Sprintf("a single %c is not an operator", c), fmt.Sprintf("write %c%c", c, c))
 		}
 	}
 	return problems
@@ -130,7 +130,7 @@ func syntaxProblem(text string, err *common.Error) Problem {
 func cleaned(message string) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	if message == "unexpected token after expression" {
-		return "what stands before this is already whole"
+		return "the condition is already complete before this"
 	}
 	return message
 }

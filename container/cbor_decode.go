@@ -118,7 +118,7 @@ func (r *reader) head() (major byte, n uint64, err error) {
 		return major, uint64(low), nil
 	}
 	if low > 27 {
-		return 0, 0, r.damaged("byte 0x%02x begins nothing known", rest[0])
+		return 0, 0, r.damaged("byte 0x%02x begins no known value", rest[0])
 	}
 	width := 1 << (low - 24)
 	if len(rest) < 1+width {
@@ -171,7 +171,7 @@ func (r *reader) double() (Value, error) {
 	}
 	v := math.Float64frombits(binary.BigEndian.Uint64(rest[1:]))
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil, r.damaged("a double that is no finite number")
+		return nil, r.damaged("a double that is not finite")
 	}
 	r.at += 9
 	return v, nil

@@ -61,7 +61,7 @@ func appendBounded(b []byte, v Value) ([]byte, error) {
 
 func tooLarge() error {
 	return fault("pass a reference (a file, a URL) instead of the content",
-		"the container is over %d bytes encoded", MaxEncoded)
+		"the encoded container has over %d bytes", MaxEncoded)
 }
 
 func appendCBOR(b []byte, v Value) ([]byte, error) {

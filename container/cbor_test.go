@@ -104,7 +104,7 @@ func TestMalformedCBOR(t *testing.T) {
 		{Scalar(Int), "18", "at byte 0: the data end too soon" + damaged},
 		{Scalar(Int), "1805", "at byte 0: a number that is not written in its shortest form" + damaged},
 		{Scalar(Int), "1900ff", "at byte 0: a number that is not written in its shortest form" + damaged},
-		{Scalar(Int), "1f", "at byte 0: byte 0x1f begins nothing known" + damaged},
+		{Scalar(Int), "1f", "at byte 0: byte 0x1f begins no known value" + damaged},
 		{Scalar(Int), "1bffffffffffffffff", "at byte 0: expected an integer of 64 bits" + damaged},
 		{Scalar(Int), "3b8000000000000000", "at byte 0: expected an integer of 64 bits" + damaged},
 		{Scalar(Int), "f5", "at byte 0: expected an integer of 64 bits" + damaged},
@@ -114,12 +114,12 @@ func TestMalformedCBOR(t *testing.T) {
 		{Scalar(Double), "00", "at byte 0: expected a double" + damaged},
 		{Scalar(Double), "f93c00", "at byte 0: expected a double" + damaged},
 		{Scalar(Double), "fb3ff80000000000", "at byte 0: expected a double" + damaged},
-		{Scalar(Double), "fb7ff8000000000000", "at byte 0: a double that is no finite number" + damaged},
-		{Scalar(Double), "fb7ff0000000000000", "at byte 0: a double that is no finite number" + damaged},
+		{Scalar(Double), "fb7ff8000000000000", "at byte 0: a double that is not finite" + damaged},
+		{Scalar(Double), "fb7ff0000000000000", "at byte 0: a double that is not finite" + damaged},
 		{Scalar(String), "61ff", "at byte 2: a string that is not UTF-8" + damaged},
 		{Scalar(String), "6261", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
 		{Scalar(String), "7bffffffffffffffff", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
-		{Scalar(String), "7f6161ff", "at byte 0: byte 0x7f begins nothing known" + damaged},
+		{Scalar(String), "7f6161ff", "at byte 0: byte 0x7f begins no known value" + damaged},
 		{Scalar(Bytes), "6161", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
 		{Scalar(Timestamp), "8100", "at byte 0: expected an array of 2" + damaged},
 		{Scalar(Timestamp), "821b7fffffffffffffff00", "at byte 11: a timestamp outside the years 1 to 9999" + damaged},
@@ -145,8 +145,8 @@ func TestMalformedCBOR(t *testing.T) {
 }
 
 func TestCBORLimits(t *testing.T) {
-	const tooLarge = "the container is over 1048576 bytes encoded: pass a reference (a file, a URL) instead of the content"
-	const tooLong = "a list of more than 100000 elements: split it"
+	const tooLarge = "the encoded container has over 1048576 bytes: pass a reference (a file, a URL) instead of the content"
+	const tooLong = "the list has more than 100000 elements: split it"
 	if b, err := EncodeCBOR(strings.Repeat("a", MaxEncoded-5)); err != nil || len(b) != MaxEncoded {
 		t.Errorf("the largest value is refused: %v", err)
 	}
@@ -213,7 +213,7 @@ func TestValuesTravelTogether(t *testing.T) {
 	_, err = EncodeValues([]Value{int64(1), math.Inf(-1)})
 	wantError(t, err, "[1]: a double cannot be -Inf: use a finite number")
 	_, err = EncodeValues([]Value{strings.Repeat("a", MaxEncoded)})
-	wantError(t, err, "[0]: the container is over 1048576 bytes encoded: pass a reference (a file, a URL) instead of the content")
+	wantError(t, err, "[0]: the encoded container has over 1048576 bytes: pass a reference (a file, a URL) instead of the content")
 }
 
 func small() *Struct {

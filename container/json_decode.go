@@ -30,7 +30,7 @@ func DecodeJSON(t *Type, data []byte) (*Struct, error) {
 // member; the rules are those of DecodeJSON.
 func DecodeJSONValue(t *Type, data []byte) (Value, error) {
 	if len(data) > MaxJSON {
-		return nil, fault("pass a reference (a file, a URL) instead of the content", "over %d bytes of JSON", MaxJSON)
+		return nil, fault("pass a reference (a file, a URL) instead of the content", "the JSON has over %d bytes", MaxJSON)
 	}
 	if err := checkDepth(t); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func DecodeJSONValue(t *Type, data []byte) (Value, error) {
 func checkSyntax(t *Type, data []byte) error {
 	remedy := "write " + wanted(t)
 	if len(strings.TrimSpace(string(data[:min(len(data), 64)]))) == 0 && len(data) <= 64 {
-		return fault(remedy, "nothing is written where JSON is expected")
+		return fault(remedy, "there is nothing where JSON is expected")
 	}
 	if !utf8.Valid(data) {
 		return fault("write it as UTF-8; use base64 for what is not text", "the JSON is not valid UTF-8")
@@ -205,7 +205,7 @@ func (d *jsonReader) found(token int, err error) error {
 		}
 	}
 	if d.wrong++; d.wrong == maxErrors {
-		more := &Error{What: "there may be more that is wrong", Remedy: "correct what is listed, then try again", final: true}
+		more := &Error{What: "there may be more errors", Remedy: "correct what is listed, then try again", final: true}
 		return append(Errors(All(err)), more)
 	}
 	return err
@@ -332,7 +332,7 @@ func (d *jsonReader) member(s *Struct, given []bool) error {
 	case !known:
 		err = unknownMember(s.Type, name)
 	case given[i]:
-		err = inMember(name, fault("remove one of them", "the member is given twice"))
+		err = inMember(name, fault("remove one of them", "the member occurs twice"))
 	default:
 		given[i] = true
 		if s.Fields[i], err = d.value(s.Type.Members[i].Type, &s.Type.Members[i]); err != nil {

@@ -121,8 +121,8 @@ func TestIntsAreIntegralAndNeverRounded(t *testing.T) {
 func TestMalformedJSON(t *testing.T) {
 	order := orderType()
 	for text, want := range map[string]string{
-		``:                                    `nothing is written where JSON is expected: write an object { } with members of Order`,
-		" \n":                                 `nothing is written where JSON is expected: write an object { } with members of Order`,
+		``:                                    `there is nothing where JSON is expected: write an object { } with members of Order`,
+		" \n":                                 `there is nothing where JSON is expected: write an object { } with members of Order`,
 		`{"amount": }`:                        `not JSON at line 1, column 12: invalid character '}' looking for beginning of value: write an object { } with members of Order`,
 		"{\n  \"paid\": yes":                  `not JSON at line 2, column 11: invalid character 'y' looking for beginning of value: write an object { } with members of Order`,
 		`{"amount": 1`:                        `not JSON at line 1, column 13: unexpected end of JSON input: write an object { } with members of Order`,
@@ -135,9 +135,9 @@ func TestMalformedJSON(t *testing.T) {
 		`{"lines": [{}, {"Sku": "a"}]}`:       `lines[1].Sku: unknown member; Line has sku, quantity: did you mean sku`,
 		`{"": 1}`:                             `"": unknown member; Order has customer, paid, amount, seal, due, patience, first, lines: remove it or correct its name`,
 		`{"a\nb": 1}`:                         `"a\nb": unknown member; Order has customer, paid, amount, seal, due, patience, first, lines: remove it or correct its name`,
-		`{"paid": true, "paid": true}`:        `paid: the member is given twice: remove one of them`,
-		`{"paid": null, "p\u0061id": true}`:   `paid: the member is given twice: remove one of them`,
-		`{"first": {"sku": "a", "sku": "b"}}`: `first.sku: the member is given twice: remove one of them`,
+		`{"paid": true, "paid": true}`:        `paid: the member occurs twice: remove one of them`,
+		`{"paid": null, "p\u0061id": true}`:   `paid: the member occurs twice: remove one of them`,
+		`{"first": {"sku": "a", "sku": "b"}}`: `first.sku: the member occurs twice: remove one of them`,
 		`{"paid": 1}`:                         `paid: expected bool, found 1: write true or false`,
 		`{"paid": "true"}`:                    `paid: expected bool, found "true": write true or false`,
 		`{"paid": {}}`:                        `paid: expected bool, found an object: write true or false`,
@@ -192,17 +192,17 @@ func TestJSONLimits(t *testing.T) {
 		t.Errorf("a list of the longest length is refused: %v", err)
 	}
 	_, err := DecodeJSONValue(ints, zeros(MaxList+1))
-	wantError(t, err, "a list of more than 100000 elements: split it")
+	wantError(t, err, "the list has more than 100000 elements: split it")
 
 	text := func(n int) []byte { return []byte(`"` + strings.Repeat("a", n) + `"`) }
 	if _, err := DecodeJSONValue(Scalar(String), text(MaxEncoded-5)); err != nil {
 		t.Errorf("the largest value is refused: %v", err)
 	}
-	const tooLarge = "the container is over 1048576 bytes encoded: pass a reference (a file, a URL) instead of the content"
+	const tooLarge = "the encoded container has over 1048576 bytes: pass a reference (a file, a URL) instead of the content"
 	_, err = DecodeJSONValue(Scalar(String), text(MaxEncoded-4))
 	wantError(t, err, tooLarge)
 	_, err = DecodeJSONValue(Scalar(Int), bytes.Repeat([]byte(" "), MaxJSON+1))
-	wantError(t, err, "over 8388608 bytes of JSON: pass a reference (a file, a URL) instead of the content")
+	wantError(t, err, "the JSON has over 8388608 bytes: pass a reference (a file, a URL) instead of the content")
 
 	// A short text that stands for much by its defaults.
 	long := make([]Value, 50_000)

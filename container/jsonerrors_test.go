@@ -53,7 +53,7 @@ func TestEverythingThatIsWrongIsTold(t *testing.T) {
 		`2:15 customer: expected string, found 5`,
 		`3:3 täter: unknown member; Order has customer, count, lines, half, due, done, more`,
 		`4:12 count: expected int, found 1.5`,
-		`4:17 count: the member is given twice`,
+		`4:17 count: the member occurs twice`,
 		`6:28 lines[0].price: expected double, found "9"`,
 		`7:5 lines[1]: expected Line, found a string`,
 		`8:20 lines[2].prise: unknown member; Line has item, price`,
@@ -83,7 +83,7 @@ func TestHowMuchIsTold(t *testing.T) {
 	_, err = DecodeJSON(wrongType(), []byte(`{"lines": [`+strings.Repeat(`{"item": 1, "x": 2}, `, 5000)+`{}]}`))
 	all := All(err)
 	last := all[len(all)-1].Error()
-	if len(all) != maxErrors+1 || !strings.HasSuffix(last, "there may be more that is wrong: correct what is listed, then try again") {
+	if len(all) != maxErrors+1 || !strings.HasSuffix(last, "there may be more errors: correct what is listed, then try again") {
 		t.Errorf("%d, at last %s", len(all), last)
 	}
 	_, err = DecodeJSON(wrongType(), []byte(`{"customer": 5, "half": "`+strings.Repeat("x", MaxEncoded)+`", "count": "5"}`))

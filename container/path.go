@@ -12,7 +12,7 @@ import (
 // there is.
 func (t *Type) Resolve(path string) (Path, *Type, error) {
 	if path == "" {
-		return nil, nil, fault("write the name of a member of "+t.String(), "no member named")
+		return nil, nil, fault("write the name of a member of "+t.String(), "the path names no member")
 	}
 	steps := strings.Split(path, ".")
 	p := make(Path, 0, len(steps))

@@ -221,7 +221,7 @@ func checkList(t *Type, l []Value) error {
 
 func checkLength(n int) error {
 	if n > MaxList {
-		return fault("split it", "a list of more than %d elements", MaxList)
+		return fault("split it", "the list has more than %d elements", MaxList)
 	}
 	return nil
 }

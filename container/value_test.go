@@ -87,7 +87,7 @@ func TestTypesWithMoreLeavesThanMemoryAreReckonedNotBuilt(t *testing.T) {
 		t.Errorf("ZeroSize = %d", ZeroSize(a))
 	}
 	_, err := DecodeJSON(a, []byte("{}"))
-	wantError(t, err, "m0: the container is over 1048576 bytes encoded: pass a reference (a file, a URL) instead of the content")
+	wantError(t, err, "m0: the encoded container has over 1048576 bytes: pass a reference (a file, a URL) instead of the content")
 }
 
 func TestZeroIsTheDefault(t *testing.T) {
@@ -220,7 +220,7 @@ func TestCheckValueNamesThePath(t *testing.T) {
 		{with("lines", []Value{New(Empty)}), "lines[0]: expected Line, found {}"},
 		{with("due", time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)), "due: the timestamp 10000-01-01 00:00:00 +0000 UTC is out of range: use a time in the years 1 to 9999"},
 		{with("due", time.Date(2024, 1, 1, 0, 0, 0, 0, time.FixedZone("X", 60))), "due: the timestamp 2024-01-01 00:00:00 +0001 X is not in UTC: convert it with UTC()"},
-		{with("lines", make([]Value, MaxList+1)), "lines: a list of more than 100000 elements: split it"},
+		{with("lines", make([]Value, MaxList+1)), "lines: the list has more than 100000 elements: split it"},
 		{int64(1), "expected Order, found a Go int64"},
 		{(*Struct)(nil), "expected Order, found a Go *container.Struct"},
 	} {
@@ -247,7 +247,7 @@ func TestResolveNamesWhatIsMissingAndWhatThereIs(t *testing.T) {
 		t.Errorf("TypeAt gives %v, %v", at, err)
 	}
 	for path, want := range map[string]string{
-		"":               "no member named: write the name of a member of Order",
+		"":               "the path names no member: write the name of a member of Order",
 		"amont":          "amont: unknown member; Order has customer, paid, amount, seal, due, patience, first, lines: did you mean amount",
 		"first.weight":   "first.weight: unknown member; Line has sku, quantity: remove it or correct its name",
 		"lines.sku":      "lines.sku: lines is a list ([Line]) and has no members that a path can name: name lines itself",

@@ -84,7 +84,7 @@ func Load(path string) (ed25519.PrivateKey, error) {
 	if ed, ok := key.(ed25519.PrivateKey); err == nil && ok {
 		return ed, nil
 	}
-	return nil, fmt.Errorf("key of a definer: the key in %s is not of kind Ed25519: make one with `fmqm-define keygen`", path)
+	return nil, fmt.Errorf("key of a definer: the key in %s is not an Ed25519 key: make one with `fmqm-define keygen`", path)
 }
 
 func unreadable(path string, err error) error {

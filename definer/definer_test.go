@@ -89,8 +89,8 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{"of everybody", "everybody may read or change ", nil, 0o644},
 		{"empty", "has no private key: name a file in PEM", nil, 0o600},
 		{"a certificate", "has no private key: name a file in PEM", block("CERTIFICATE", der), 0o600},
-		{"of another kind", "is not of kind Ed25519: make one with `fmqm-define keygen`", block("PRIVATE KEY", der), 0o600},
-		{"broken", "is not of kind Ed25519", block("PRIVATE KEY", der[:20]), 0o600},
+		{"of another kind", "is not an Ed25519 key: make one with `fmqm-define keygen`", block("PRIVATE KEY", der), 0o600},
+		{"broken", "is not an Ed25519 key", block("PRIVATE KEY", der[:20]), 0o600},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "definer.key")

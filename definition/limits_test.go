@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 			"list", func(n int) string {
 				return head + "structures: {S: {l: {type: [int], default: [0" + strings.Repeat(",0", n-1) + "]}}}" + tail
 			}, container.MaxList,
-			"test.yaml:3:44: error: the default does not fit: a list of more than 100000 elements: split it",
+			"test.yaml:3:44: error: the default does not fit: the list has more than 100000 elements: split it",
 		},
 		{
 			"container", func(n int) string {

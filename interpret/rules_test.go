@@ -306,7 +306,7 @@ data:
 			t.Errorf("%d bytes each: %s, want %s", tc.size, got, tc.want)
 		}
 		c := activity(t, r, "c")
-		if failed := c.State == InError; failed && (c.Attempts != 0 || !strings.HasPrefix(c.Error, "input container of c, of the data that was mapped to it: the container is over 1048576 bytes")) {
+		if failed := c.State == InError; failed && (c.Attempts != 0 || !strings.HasPrefix(c.Error, "input container of c, of the data that was mapped to it: the encoded container has over 1048576 bytes")) {
 			t.Errorf("after %d attempts: %s", c.Attempts, c.Error)
 		}
 	}

@@ -108,10 +108,10 @@ func TestR12ConditionThatFails(t *testing.T) {
 		model func(*model)
 		want  string
 	}{
-		{"exit condition", func(m *model) { m.exit("x", "10 / n > 1") }, `exit condition "10 / n > 1": evaluate condition "10 / n > 1": division by zero: ask first whether the divisor is 0, as in d != 0 && n / d > 2`},
+		{"exit condition", func(m *model) { m.exit("x", "10 / n > 1") }, `exit condition "10 / n > 1": evaluate condition "10 / n > 1": division by zero: check first that the divisor is not 0, as in d != 0 && n / d > 2`},
 		{
 			"transition condition", func(m *model) { m.control("x -> sink: list[3] == 1") },
-			`transition condition "list[3] == 1" to sink: evaluate condition "list[3] == 1": index out of bounds: 3: ask first for the length, as in size(lines) > 2 && lines[2] == "x"`,
+			`transition condition "list[3] == 1" to sink: evaluate condition "list[3] == 1": index out of bounds: 3: check the length first, as in size(lines) > 2 && lines[2] == "x"`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestR5InputOverTheLimit(t *testing.T) {
 		want    string
 	}{
 		{container.MaxEncoded / 2, container.MaxEncoded/2 - 100, ""},
-		{container.MaxEncoded / 2, container.MaxEncoded / 2, "input container of x, of the data that was mapped to it: the container is over 1048576 bytes encoded"},
+		{container.MaxEncoded / 2, container.MaxEncoded / 2, "input container of x, of the data that was mapped to it: the encoded container has over 1048576 bytes"},
 	} {
 		for _, kind := range []processtable.Kind{processtable.KindProgram, processtable.KindEmpty} {
 			m := newModel(t, "a", "b", "x").control("source -> a", "source -> b", "a -> x", "b -> x", "x -> sink").

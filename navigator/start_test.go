@@ -65,7 +65,7 @@ func TestR15StartIsRefused(t *testing.T) {
 	huge := value(t, "")
 	huge.Fields[1] = strings.Repeat("x", container.MaxEncoded)
 	_, err := p.Start(Start{Instance: instance, Input: huge, Now: noon})
-	contains(t, err, "start p@1: encode the input: the container is over 1048576 bytes encoded")
+	contains(t, err, "start p@1: encode the input: the encoded container has over 1048576 bytes")
 	_, err = p.Start(Start{Instance: instance, Now: noon})
 	contains(t, err, "start p@1: encode the input: a structure without a value")
 

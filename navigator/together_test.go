@@ -38,7 +38,7 @@ func TestR12ConditionsThatTakeTooMuchTogether(t *testing.T) {
 	at := kept(t, x, s, x.Conclude(s, r, noon))
 	if !s.InError() || !at.HasOutput || !strings.HasPrefix(at.Error, `transition condition "!text.matches(\"b$\")`) ||
 		!strings.HasSuffix(at.Error, "the conditions of this activity took more than 10000000 steps together: make the texts and lists in its output shorter, "+
-			"or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` goes on with a shorter output") {
+			"or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` continues with a shorter output") {
 		t.Errorf("sixty: %.300q", at.Error)
 	}
 	e, err := x.Resume(s, value(t, `{"text": "short"}`), nil, noon)
