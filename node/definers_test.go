@@ -136,7 +136,7 @@ func TestATableThatWasChangedOnItsWay(t *testing.T) {
 	signature := r.Tables[0].Table[len(r.Tables[0].Table)-102:]
 	other.Tables[0].Table = append(bytes.Clone(other.Tables[0].Table), signature...)
 	_, err := n.Upload(context.Background(), other)
-	if api.CodeOf(err) != api.CodeRefused || !strings.Contains(err.Error(), "it was changed after it was signed") {
+	if api.CodeOf(err) != api.CodeRefused || !strings.Contains(err.Error(), "the table was changed after it was signed") {
 		t.Errorf("error = %v", err)
 	}
 }

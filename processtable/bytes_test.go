@@ -74,7 +74,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		}, "structure 0: member 0: default: "},
 		{"unused structure", func(m map[any]any) {
 			m[key(keyStructures)] = append(m[key(keyStructures)].([]any), map[any]any{key(keyStructureName): "Unused"})
-		}, "purchase-order@3.A: not in the form that the compiler writes"},
+		}, "purchase-order@3.A: it is not in the form that the compiler writes"},
 		{"condition twice", func(m map[any]any) {
 			all := m[key(keyConditions)].([]any)
 			m[key(keyConditions)] = append(all, all[0])
@@ -93,7 +93,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		{"too many attempts", func(m map[any]any) { activity(m, 1)[key(keyRetry)] = []any{1 << 40, 2, 3} }, "retry: 1099511627776 attempts are above the limit"},
 		{"a flag that is no flag", func(m map[any]any) { activity(m, 1)[key(keyRCIsData)] = nil }, "_RC is data: want true or false"},
 		{"a number beyond 64 bits", func(m map[any]any) { activity(m, 1)[key(keyAgain)] = []any{uint64(1) << 63, 2} }, "the number does not fit in 64 bits"},
-		{"activity without name", func(m map[any]any) { delete(activity(m, 1), key(keyName)) }, `activity 1 is "", and the roster calls for receive`},
+		{"activity without name", func(m map[any]any) { delete(activity(m, 1), key(keyName)) }, `activity 1 is "", but the roster calls for receive`},
 		{"activity without start", func(m map[any]any) { delete(activity(m, 1), key(keyStart)) }, "activity receive: start condition: operator 0 is unknown"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

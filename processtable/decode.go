@@ -39,7 +39,7 @@ func Decode(data []byte) (*Table, error) {
 	}
 	again, err := encode(t)
 	if err == nil && !bytes.Equal(again, data) {
-		err = fmt.Errorf("%s: not in the form that the compiler writes: compile and upload the process again", QueueName(t.Process, t.Node))
+		err = fmt.Errorf("%s: it is not in the form that the compiler writes: compile and upload the process again", QueueName(t.Process, t.Node))
 	}
 	if err == nil && signature != nil {
 		signature.into(t)

@@ -134,7 +134,7 @@ func (v *validator) detours() error {
 		case v.isLocal(x.Activity):
 			return fmt.Errorf("detour of %s: it is hosted here", x.Activity)
 		case at <= last:
-			return fmt.Errorf("detour of %s: not in the order of the roster, or there twice", x.Activity)
+			return fmt.Errorf("detour of %s: it is not in the order of the roster, or occurs twice", x.Activity)
 		case into[x.Activity] != 1:
 			return fmt.Errorf("detour of %s: want one control connector into it, of an activity here or with a detour, not %d", x.Activity, into[x.Activity])
 		case len(x.OutControl) == 0:
@@ -207,12 +207,12 @@ func (v *validator) detourTargets(x Detour) error {
 func (v *validator) sameEnds(kind string, in, out []ActivityID) error {
 	for _, to := range in {
 		if !slices.Contains(out, to) {
-			return fmt.Errorf("%s has a %s connector from it, and it has none to it", to, kind)
+			return fmt.Errorf("%[1]s has a %[2]s connector from it, but the detour has none to %[1]s", to, kind)
 		}
 	}
 	for _, to := range out {
 		if v.isLocal(to) && !slices.Contains(in, to) {
-			return fmt.Errorf("a %s connector leads to %s, and it has none from it", kind, to)
+			return fmt.Errorf("a %[1]s connector leads to %[2]s, but %[2]s has none from it", kind, to)
 		}
 	}
 	return nil
@@ -238,7 +238,7 @@ func (v *validator) resolvers() error {
 			case v.index.places[a] == r.Node:
 				return fmt.Errorf("resolver %s: it hosts %s itself", r.Node, a)
 			case at <= last:
-				return fmt.Errorf("resolver %s: %s is not in the order of the roster, or there twice", r.Node, a)
+				return fmt.Errorf("resolver %s: %s is not in the order of the roster, or occurs twice", r.Node, a)
 			}
 			last = at
 		}

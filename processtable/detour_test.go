@@ -108,7 +108,7 @@ func TestRefusalsOfDetours(t *testing.T) {
 		{"unknown target", func(t *Table) { t.Detours[0].OutData[0] = "nobody" }, `the roster has no "nobody"`},
 		{"sink", func(t *Table) { t.Detours[0].Activity = Sink }, "detour 0: activity: 4 is above the limit of 3"},
 		{"of an activity here", func(t *Table) { t.Detours[0].Activity = "ship" }, "detour of ship: it is hosted here"},
-		{"twice", func(t *Table) { t.Detours = append(t.Detours, t.Detours[0]) }, "detour of credit: not in the order of the roster, or there twice"},
+		{"twice", func(t *Table) { t.Detours = append(t.Detours, t.Detours[0]) }, "detour of credit: it is not in the order of the roster, or occurs twice"},
 		{"no way to it", func(t *Table) {
 			t.Activities[1].OutControl = t.Activities[1].OutControl[:1]
 			t.Activities[1].OutControl[0] = OutControl{To: "ship", Node: "A"}
@@ -120,10 +120,10 @@ func TestRefusalsOfDetours(t *testing.T) {
 		{"to itself", func(t *Table) { t.Detours[0].OutData = []ActivityID{"credit"} }, "detour of credit: a connector leads from it to itself"},
 		{"to one twice", func(t *Table) { t.Detours[0].OutControl = []ActivityID{"ship", "ship"} }, "detour of credit: two connectors of one kind lead to ship"},
 		{"to sink beside others", func(t *Table) { t.Detours[0].OutControl = []ActivityID{"ship", Sink} }, "control connectors to sink and to activities"},
-		{"a control connector too few", func(t *Table) { t.Detours[0].OutControl = []ActivityID{Sink} }, "ship has a control connector from it, and it has none to it"},
-		{"a data connector too few", func(t *Table) { t.Detours[0].OutData = nil }, "ship has a data connector from it, and it has none to it"},
-		{"a control connector too many", func(t *Table) { t.Detours[0].OutControl = []ActivityID{"ship", "file"} }, "a control connector leads to file, and it has none from it"},
-		{"a data connector too many", func(t *Table) { t.Detours[0].OutData = []ActivityID{"ship", "file"} }, "a data connector leads to file, and it has none from it"},
+		{"a control connector too few", func(t *Table) { t.Detours[0].OutControl = []ActivityID{Sink} }, "ship has a control connector from it, but the detour has none to ship"},
+		{"a data connector too few", func(t *Table) { t.Detours[0].OutData = nil }, "ship has a data connector from it, but the detour has none to ship"},
+		{"a control connector too many", func(t *Table) { t.Detours[0].OutControl = []ActivityID{"ship", "file"} }, "a control connector leads to file, but file has none from it"},
+		{"a data connector too many", func(t *Table) { t.Detours[0].OutData = []ActivityID{"ship", "file"} }, "a data connector leads to file, but file has none from it"},
 
 		{"resolver of no name", func(t *Table) { t.Resolvers[0].Node = "@origin" }, `resolver "@origin": want the names of other nodes`},
 		{"resolver is this node", func(t *Table) { t.Resolvers[0].Node = "A" }, `resolver "A": want the names of other nodes`},
@@ -137,7 +137,7 @@ func TestRefusalsOfDetours(t *testing.T) {
 		{"resolver of sink", func(t *Table) { t.Resolvers[0].Activities[0] = Sink }, "resolver C: no connector leads from sink to an activity here"},
 		{"resolver of source", func(t *Table) { t.Resolvers[0].Activities[0] = Source }, `the roster has no "source"`},
 		{"resolver is the host", func(t *Table) { t.Resolvers = t.Resolvers[:1]; t.Resolvers[0].Node = "B" }, "resolver B: it hosts credit itself"},
-		{"one activity twice", func(t *Table) { t.Resolvers[0].Activities = []ActivityID{"credit", "credit"} }, "resolver C: credit is not in the order of the roster, or there twice"},
+		{"one activity twice", func(t *Table) { t.Resolvers[0].Activities = []ActivityID{"credit", "credit"} }, "resolver C: credit is not in the order of the roster, or occurs twice"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			table := withDetours()

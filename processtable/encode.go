@@ -96,7 +96,7 @@ type TooLarge struct {
 }
 
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s takes %d bytes, above the limit of %d: divide the process, or host fewer of its activities at one node",
+	return fmt.Sprintf("%s takes %d bytes, above the limit of %d: split the process, or host fewer of its activities at one node",
 		QueueName(e.Process, e.Node), e.Bytes, MaxEncoded)
 }
 

@@ -97,7 +97,7 @@ func TestTermsOfAnotherSignature(t *testing.T) {
 		"one for no network":  {key: bare.key, value: bare.value, terms: &production},
 		"another's signature": {key: definerKey(2).Public().(ed25519.PublicKey), value: s.value, terms: &production},
 	} {
-		if err := other.check(sample(), encoded); err == nil || !strings.Contains(err.Error(), "it was changed after it was signed") {
+		if err := other.check(sample(), encoded); err == nil || !strings.Contains(err.Error(), "the table was changed after it was signed") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -111,8 +111,8 @@ func TestTermsThatAreRefused(t *testing.T) {
 	for name, terms := range map[string]Terms{
 		`"" cannot name a network of sites`:       {NotAfter: production.NotAfter},
 		`"a b" cannot name a network of sites`:    {Network: "a b", NotAfter: production.NotAfter},
-		"a signature for a network needs an end":  {Network: "production"},
-		"a signature for a network needs an end ": {Network: "production", NotAfter: time.Unix(-5, 0)},
+		"a signature for a network needs an expiry time":  {Network: "production"},
+		"a signature for a network needs an expiry time ": {Network: "production", NotAfter: time.Unix(-5, 0)},
 	} {
 		if _, err := SignFor(encoded, definerKey(1), terms); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("%+v: %v", terms, err)

@@ -58,7 +58,7 @@ func (p ProcessID) String() string {
 func ParseProcessID(s string) (ProcessID, error) {
 	name, version, versioned := strings.Cut(s, "@")
 	if !ValidProcess(name) {
-		return ProcessID{}, fmt.Errorf("process %q: not a name: write NAME or NAME@VERSION, with letters, digits, _ and - in the name, at most %d", s, MaxName)
+		return ProcessID{}, fmt.Errorf("process %q: this is not a name: write NAME or NAME@VERSION, with letters, digits, _ and - in the name, at most %d", s, MaxName)
 	}
 	if !versioned {
 		return ProcessID{Name: name}, nil

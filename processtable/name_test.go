@@ -58,9 +58,9 @@ func TestProcessID(t *testing.T) {
 
 func TestBadProcessID(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                       `process "": not a name: write NAME or NAME@VERSION`,
-		"@1":                     `process "@1": not a name`,
-		"a b@1":                  `process "a b@1": not a name`,
+		"":                       `process "": this is not a name: write NAME or NAME@VERSION`,
+		"@1":                     `process "@1": this is not a name`,
+		"a b@1":                  `process "a b@1": this is not a name`,
 		"p@":                     `process "p@": "" is not a version: write a whole number from 1 after the @`,
 		"p@0":                    `"0" is not a version`,
 		"p@-1":                   `"-1" is not a version`,

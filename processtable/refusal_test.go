@@ -27,7 +27,7 @@ func TestRefusals(t *testing.T) {
 		{"node name", func(t *Table) { t.Node = "@origin" }, `node "@origin" is not a name`},
 		{"no hash", func(t *Table) { t.Definition = DefinitionHash{} }, "purchase-order@3.A: the definition hash is missing"},
 		{"no starts", func(t *Table) { t.Starts = nil }, "no node may start it"},
-		{"starts twice", func(t *Table) { t.Starts = []NodeID{"A", "A"} }, `starts: "A" is not a name, or there twice`},
+		{"starts twice", func(t *Table) { t.Starts = []NodeID{"A", "A"} }, `starts: "A" is not a name, or occurs twice`},
 		{"starts name", func(t *Table) { t.Starts = []NodeID{"A", "."} }, `starts: "." is not a name`},
 		{"input missing", func(t *Table) { t.Input = nil }, "input: want a structure"},
 		{"output scalar", func(t *Table) { t.Output = container.Scalar(container.Int) }, "output: want a structure"},
@@ -36,56 +36,56 @@ func TestRefusals(t *testing.T) {
 		{"roster: hyphen", func(t *Table) { t.Roster[1].Activity = "a-b" }, `roster: "a-b" cannot name an activity`},
 		{"roster: node", func(t *Table) { t.Roster[1].Node = "" }, `roster: credit: node "" is not a name`},
 		{"roster: twice", func(t *Table) { t.Roster[1].Activity = "ship" }, "roster: ship occurs twice"},
-		{"hosted too few", func(t *Table) { t.Activities = t.Activities[:4] }, "4 activities, and the roster calls for 5"},
-		{"hosted elsewhere", func(t *Table) { t.Roster[2].Node = "B"; t.Roster[1].Node = "A" }, `activity 2 is "ship", and the roster calls for credit`},
-		{"no source", func(t *Table) { t.Starts = []NodeID{"C"} }, "5 activities, and the roster calls for 3"},
+		{"hosted too few", func(t *Table) { t.Activities = t.Activities[:4] }, "it has 4 activities, but the roster calls for 5"},
+		{"hosted elsewhere", func(t *Table) { t.Roster[2].Node = "B"; t.Roster[1].Node = "A" }, `activity 2 is "ship", but the roster calls for credit`},
+		{"no source", func(t *Table) { t.Starts = []NodeID{"C"} }, "it has 5 activities, but the roster calls for 3"},
 		{"nil activity", func(t *Table) { t.Activities[1] = nil }, "activity 1 is nil"},
 
 		{"kind", func(t *Table) { t.Activities[receive].Kind = 9 }, "activity receive: kind 9 is unknown"},
-		{"kind of source", func(t *Table) { t.Activities[0].Kind = KindEmpty }, "activity source: kind 2 does not go with the name"},
-		{"kind of an activity", func(t *Table) { t.Activities[file].Kind = KindSink }, "activity file: kind 4 does not go with the name"},
+		{"kind of source", func(t *Table) { t.Activities[0].Kind = KindEmpty }, "activity source: kind 2 does not fit the name"},
+		{"kind of an activity", func(t *Table) { t.Activities[file].Kind = KindSink }, "activity file: kind 4 does not fit the name"},
 		{"program missing", func(t *Table) { t.Activities[receive].Program = "" }, `activity receive: program "" is not a name`},
-		{"program of empty", func(t *Table) { t.Activities[file].Program = "x" }, "activity file: program x: its kind has none"},
+		{"program of empty", func(t *Table) { t.Activities[file].Program = "x" }, "activity file: program x: an activity of this kind has no program"},
 		{"activity without input", func(t *Table) { t.Activities[file].Input = nil }, "file: input: want a structure"},
 		{"output of source", func(t *Table) { t.Activities[0].Output = creditType() }, "activity source: its output is not the process's input"},
 		{"input of sink", func(t *Table) { t.Activities[4].Input = orderType() }, "activity sink: its input is not the process's output"},
 		{"source with retry", func(t *Table) { t.Activities[0].Retry.Attempts = 1 }, "activity source: it runs no program"},
 		{"sink with exit", func(t *Table) { t.Activities[4].Exit = checked("a") }, "activity sink: it runs no program"},
 		{"max_iterations", func(t *Table) { t.Activities[file].MaxIterations = 0 }, "activity file: max_iterations is below 1"},
-		{"attempts", func(t *Table) { t.Activities[file].Retry.Attempts = 0 }, "activity file: retry: fewer than 1 attempt"},
-		{"attempts negative", func(t *Table) { t.Activities[file].Retry.Attempts = -1 }, "activity file: retry: fewer than 1 attempt"},
+		{"attempts", func(t *Table) { t.Activities[file].Retry.Attempts = 0 }, "activity file: retry: attempts is below 1"},
+		{"attempts negative", func(t *Table) { t.Activities[file].Retry.Attempts = -1 }, "activity file: retry: attempts is below 1"},
 		{"again", func(t *Table) { t.Activities[receive].Again.Max = 0 }, "activity receive: again: want 0 <= after <= max"},
 		{"backoff", func(t *Table) { t.Activities[receive].Retry.Backoff.After = -time.Second }, "activity receive: retry: want 0 <= backoff"},
-		{"feedback without exit", func(t *Table) { ofShip(t).Exit = nil }, "activity ship: feedback without an exit condition"},
+		{"feedback without exit", func(t *Table) { ofShip(t).Exit = nil }, "activity ship: it has feedback, but no exit condition"},
 
-		{"continue without data", func(t *Table) { ofShip(t).RCIsData = false }, "activity ship: on_rc: continue, and a return code that is no data"},
+		{"continue without data", func(t *Table) { ofShip(t).RCIsData = false }, "activity ship: on_rc is continue, but the return code is not data"},
 
-		{"in control unknown", func(t *Table) { ofShip(t).InControl[1].From = "nobody" }, `activity ship: incoming control connector from "nobody": not another activity`},
-		{"in control itself", func(t *Table) { ofShip(t).InControl[1].From = "ship" }, `incoming control connector from "ship": not another activity`},
-		{"in control twice", func(t *Table) { ofShip(t).InControl[1].From = "receive" }, "incoming control connector from receive: it is there twice"},
-		{"in control from sink", func(t *Table) { ofShip(t).InControl[1].From = Sink }, `incoming control connector from "sink": not another activity`},
+		{"in control unknown", func(t *Table) { ofShip(t).InControl[1].From = "nobody" }, `activity ship: incoming control connector from "nobody": it is not another activity`},
+		{"in control itself", func(t *Table) { ofShip(t).InControl[1].From = "ship" }, `incoming control connector from "ship": it is not another activity`},
+		{"in control twice", func(t *Table) { ofShip(t).InControl[1].From = "receive" }, "incoming control connector from receive: it occurs twice"},
+		{"in control from sink", func(t *Table) { ofShip(t).InControl[1].From = Sink }, `incoming control connector from "sink": it is not another activity`},
 		{"in control beside source", func(t *Table) {
 			t.Activities[receive].InControl = append(t.Activities[receive].InControl, InControl{"credit"})
 		}, "activity receive: control connectors from source and from activities"},
 		{"in control not sent", func(t *Table) {
 			t.Activities[file].InControl = append(t.Activities[file].InControl, InControl{"receive"})
 		}, "activity file: incoming control connector from receive: receive has none to it"},
-		{"out control unknown", func(t *Table) { ofShip(t).OutControl[0].To = "nobody" }, `activity ship: outgoing control connector to "nobody": not another activity`},
-		{"out control to source", func(t *Table) { ofShip(t).OutControl[0].To = Source }, `outgoing control connector to "source": not another activity`},
-		{"out control elsewhere", func(t *Table) { t.Activities[receive].OutControl[0].Node = "C" }, `activity receive: outgoing control connector to credit: node "C", and the roster says B`},
-		{"out control twice", func(t *Table) { t.Activities[receive].OutControl[1] = t.Activities[receive].OutControl[0] }, "outgoing control connector to credit: it is there twice"},
+		{"out control unknown", func(t *Table) { ofShip(t).OutControl[0].To = "nobody" }, `activity ship: outgoing control connector to "nobody": it is not another activity`},
+		{"out control to source", func(t *Table) { ofShip(t).OutControl[0].To = Source }, `outgoing control connector to "source": it is not another activity`},
+		{"out control elsewhere", func(t *Table) { t.Activities[receive].OutControl[0].Node = "C" }, `activity receive: outgoing control connector to credit: it says node "C", but the roster says B`},
+		{"out control twice", func(t *Table) { t.Activities[receive].OutControl[1] = t.Activities[receive].OutControl[0] }, "outgoing control connector to credit: it occurs twice"},
 		{"out control not taken", func(t *Table) { t.Activities[receive].OutControl[0] = OutControl{To: "file", Node: "A"} }, "outgoing control connector to file: file has none from it"},
-		{"condition and otherwise", func(t *Table) { t.Activities[receive].OutControl[0].Otherwise = true }, "outgoing control connector to credit: it can have no condition"},
-		{"condition to sink", func(t *Table) { t.Activities[file].OutControl[0].Condition = checked("a") }, "outgoing control connector to sink: it can have no condition"},
-		{"condition of source", func(t *Table) { t.Activities[0].OutControl[0].Condition = checked("a") }, "outgoing control connector to receive: it can have no condition"},
+		{"condition and otherwise", func(t *Table) { t.Activities[receive].OutControl[0].Otherwise = true }, "outgoing control connector to credit: it cannot have a condition"},
+		{"condition to sink", func(t *Table) { t.Activities[file].OutControl[0].Condition = checked("a") }, "outgoing control connector to sink: it cannot have a condition"},
+		{"condition of source", func(t *Table) { t.Activities[0].OutControl[0].Condition = checked("a") }, "outgoing control connector to receive: it cannot have a condition"},
 		{"sink beside others", func(t *Table) {
 			ofShip(t).OutControl = append(ofShip(t).OutControl, OutControl{To: Sink, Node: Origin})
 			t.Activities[4].InControl = append(t.Activities[4].InControl, InControl{"ship"})
 		}, "activity ship: control connectors to sink and to activities"},
-		{"otherwise alone", func(t *Table) { ofShip(t).OutControl[0] = OutControl{To: "file", Node: "A", Otherwise: true} }, "activity ship: want one otherwise, beside other"},
+		{"otherwise alone", func(t *Table) { ofShip(t).OutControl[0] = OutControl{To: "file", Node: "A", Otherwise: true} }, "activity ship: want at most one otherwise, beside other"},
 		{"otherwise twice", func(t *Table) {
 			t.Activities[receive].OutControl[0] = OutControl{To: "credit", Node: "B", Otherwise: true}
-		}, "activity receive: want one otherwise"},
+		}, "activity receive: want at most one otherwise"},
 		{"source has predecessors", func(t *Table) { t.Activities[0].InControl = []InControl{{"credit"}} }, "activity source: it has control connectors on the wrong side"},
 		{"sink has successors", func(t *Table) { t.Activities[4].OutControl = []OutControl{{To: "credit", Node: "B"}} }, "activity sink: it has control connectors on the wrong side"},
 
@@ -109,19 +109,19 @@ func TestRefusals(t *testing.T) {
 		}, "the start condition is nested deeper than 4096"},
 
 		{"in data unknown", func(t *Table) { ofShip(t).InData[0].From = "nobody" }, `activity ship: incoming data connector from "nobody"`},
-		{"in data twice", func(t *Table) { ofShip(t).InData = append(ofShip(t).InData, ofShip(t).InData[0]) }, "incoming data connector from credit: it is there twice"},
+		{"in data twice", func(t *Table) { ofShip(t).InData = append(ofShip(t).InData, ofShip(t).InData[0]) }, "incoming data connector from credit: it occurs twice"},
 		{"in data empty", func(t *Table) { ofShip(t).InData[0].Mappings = nil }, "incoming data connector from credit: it maps nothing"},
 		{"in data not sent", func(t *Table) {
 			ofShip(t).OutData = nil
 			t.Activities[4].InData[0].From = "receive"
 			t.Activities[4].InData[0].Mappings[0] = Mapping{RC: true, To: container.Path{2}, Type: container.Scalar(container.Int)}
-		}, "activity sink: incoming data connector from receive: receive has not the same one to it"},
+		}, "activity sink: incoming data connector from receive: receive does not have the same one to it"},
 		{"out data unknown", func(t *Table) { ofShip(t).OutData[0].To = "nobody" }, `outgoing data connector to "nobody"`},
-		{"out data elsewhere", func(t *Table) { ofShip(t).OutData[0].Node = "A" }, `outgoing data connector to sink: node "A", and the roster says @origin`},
+		{"out data elsewhere", func(t *Table) { ofShip(t).OutData[0].Node = "A" }, `outgoing data connector to sink: it says node "A", but the roster says @origin`},
 		{"out data not taken", func(t *Table) {
 			t.Activities[0].OutData[0].To = "ship"
 			t.Activities[0].OutData[0].Mappings[0].To = container.Path{1, 0}
-		}, "outgoing data connector to ship: ship has not the same one from it"},
+		}, "outgoing data connector to ship: ship does not have the same one from it"},
 		{"data into source", func(t *Table) { t.Activities[0].InData = ofShip(t).InData }, "activity source: it has data connectors on the wrong side"},
 
 		{"mapping: type missing", func(t *Table) { ofShip(t).Feedback[0].Type = nil }, "ship: mapping attempts to attempts: the type is missing"},
@@ -201,7 +201,7 @@ func TestTooLargeATable(t *testing.T) {
 	wide.Expr = make([]byte, MaxEncoded)
 	table.Activities[2].Exit = wide
 	_, err := Encode(table)
-	if err == nil || !strings.Contains(err.Error(), "above the limit of 8388608: divide the process") {
+	if err == nil || !strings.Contains(err.Error(), "above the limit of 8388608: split the process") {
 		t.Errorf("Encode: %v", err)
 	}
 	_, err = Decode(make([]byte, MaxEncoded+1))

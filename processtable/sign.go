@@ -100,7 +100,7 @@ func (t Terms) check() error {
 	case !ValidNetwork(t.Network):
 		return fmt.Errorf("%q cannot name a network of sites: use letters, digits, _ and -, not a digit or - first, at most %d", t.Network, MaxName)
 	case t.NotAfter.Unix() <= 0:
-		return errors.New("a signature for a network needs an end")
+		return errors.New("a signature for a network needs an expiry time")
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func toSign(encoded []byte) (*Table, []byte, error) {
 		return nil, nil, err
 	}
 	if len(encoded) > MaxUnsigned {
-		return nil, nil, fmt.Errorf("sign process table: %s: %d bytes, and a signature takes up to %d: at most %d together: split the process",
+		return nil, nil, fmt.Errorf("sign process table: %s: it takes %d bytes and a signature up to %d, but both together may take at most %d: split the process",
 			QueueName(t.Process, t.Node), len(encoded), envelopeSize, MaxEncoded)
 	}
 	return t, encoded, nil
@@ -211,7 +211,7 @@ func (s *signature) check(t *Table, encoded []byte) error {
 		signed = func(encoded []byte) []byte { return t.signedFor(encoded, *s.terms) }
 	}
 	if !ed25519.Verify(s.key, signed(encoded), s.value) {
-		return fmt.Errorf("%s: the signature by %s is not of this table: it was changed after it was signed: upload the process again",
+		return fmt.Errorf("%s: the signature by %s does not fit this table: the table was changed after it was signed: upload the process again",
 			QueueName(t.Process, t.Node), DefinerText(s.key))
 	}
 	return nil

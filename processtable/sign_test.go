@@ -73,7 +73,7 @@ func TestASignedTableThatWasChanged(t *testing.T) {
 	}
 	value := bytes.Clone(signed)
 	value[len(value)-1] ^= 1
-	if _, err := Decode(value); err == nil || !strings.Contains(err.Error(), "the signature by "+DefinerText(definerKey(1).Public().(ed25519.PublicKey))+" is not of this table: it was changed after it was signed: upload the process again") {
+	if _, err := Decode(value); err == nil || !strings.Contains(err.Error(), "the signature by "+DefinerText(definerKey(1).Public().(ed25519.PublicKey))+" does not fit this table: the table was changed after it was signed: upload the process again") {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -99,7 +99,7 @@ func (v *validator) head() error {
 	seen := make(map[NodeID]bool, len(t.Starts))
 	for _, n := range t.Starts {
 		if !ValidNode(string(n)) || seen[n] {
-			return fmt.Errorf("%s: starts: %q is not a name, or there twice", QueueName(t.Process, t.Node), n)
+			return fmt.Errorf("%s: starts: %q is not a name, or occurs twice", QueueName(t.Process, t.Node), n)
 		}
 		seen[n] = true
 	}
@@ -132,11 +132,11 @@ func (v *validator) hosted() error {
 		want = append(want, Sink)
 	}
 	if len(want) != len(v.t.Activities) {
-		return fmt.Errorf("%d activities, and the roster calls for %d", len(v.t.Activities), len(want))
+		return fmt.Errorf("it has %d activities, but the roster calls for %d", len(v.t.Activities), len(want))
 	}
 	for i, a := range v.t.Activities {
 		if a.Name != want[i] {
-			return fmt.Errorf("activity %d is %q, and the roster calls for %s", i, a.Name, want[i])
+			return fmt.Errorf("activity %d is %q, but the roster calls for %s", i, a.Name, want[i])
 		}
 	}
 	return nil
@@ -165,11 +165,11 @@ func (v *validator) kind(a *Activity) error {
 	case a.Kind < KindProgram || a.Kind > KindSink:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case (a.Kind == KindSource) != (a.Name == Source), (a.Kind == KindSink) != (a.Name == Sink):
-		return fmt.Errorf("kind %d does not go with the name", a.Kind)
+		return fmt.Errorf("kind %d does not fit the name", a.Kind)
 	case a.Kind == KindProgram && !ValidProgram(string(a.Program)):
 		return fmt.Errorf("program %q is not a name", a.Program)
 	case a.Kind != KindProgram && a.Program != "":
-		return fmt.Errorf("program %s: its kind has none", a.Program)
+		return fmt.Errorf("program %s: an activity of this kind has no program", a.Program)
 	case a.Kind == KindSource && a.Output != v.t.Input:
 		return errors.New("its output is not the process's input")
 	case a.Kind == KindSink && a.Input != v.t.Output:
@@ -181,15 +181,15 @@ func (v *validator) kind(a *Activity) error {
 	case a.MaxIterations < 1:
 		return errors.New("max_iterations is below 1")
 	case a.Retry.Attempts < 1:
-		return errors.New("retry: fewer than 1 attempt")
+		return errors.New("retry: attempts is below 1")
 	case !a.Again.valid():
 		return errors.New("again: want 0 <= after <= max")
 	case !a.Retry.Backoff.valid():
 		return errors.New("retry: want 0 <= backoff <= max_backoff")
 	case a.RCContinue && !a.RCIsData:
-		return errors.New("on_rc: continue, and a return code that is no data")
+		return errors.New("on_rc is continue, but the return code is not data")
 	case len(a.Feedback) > 0 && a.Exit == nil:
-		return errors.New("feedback without an exit condition")
+		return errors.New("it has feedback, but no exit condition")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (v *validator) control(a *Activity) error {
 			return err
 		}
 		if (c.Condition != nil || c.Otherwise) && (a.Kind == KindSource || c.To == Sink) || c.Condition != nil && c.Otherwise {
-			return fmt.Errorf("outgoing control connector to %s: it can have no condition", c.To)
+			return fmt.Errorf("outgoing control connector to %s: it cannot have a condition", c.To)
 		}
 		if c.Otherwise {
 			otherwise++
@@ -45,7 +45,7 @@ func (v *validator) control(a *Activity) error {
 		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
 	}
 	if otherwise > 1 || otherwise == 1 && len(a.OutControl) == 1 {
-		return errors.New("want one otherwise, beside other outgoing control connectors")
+		return errors.New("want at most one otherwise, beside other outgoing control connectors")
 	}
 	return nil
 }
@@ -54,9 +54,9 @@ func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map
 	_, known := v.index.places[from]
 	switch {
 	case !known && from != Source, from == a.Name:
-		return fmt.Errorf("incoming %s connector from %q: not another activity of the process", kind, from)
+		return fmt.Errorf("incoming %s connector from %q: it is not another activity of the process", kind, from)
 	case seen[from]:
-		return fmt.Errorf("incoming %s connector from %s: it is there twice", kind, from)
+		return fmt.Errorf("incoming %s connector from %s: it occurs twice", kind, from)
 	}
 	seen[from] = true
 	return nil
@@ -69,11 +69,11 @@ func (v *validator) outgoing(kind string, a *Activity, to ActivityID, node NodeI
 	}
 	switch {
 	case !known, to == a.Name:
-		return fmt.Errorf("outgoing %s connector to %q: not another activity of the process", kind, to)
+		return fmt.Errorf("outgoing %s connector to %q: it is not another activity of the process", kind, to)
 	case node != place:
-		return fmt.Errorf("outgoing %s connector to %s: node %q, and the roster says %s", kind, to, node, place)
+		return fmt.Errorf("outgoing %s connector to %s: it says node %q, but the roster says %s", kind, to, node, place)
 	case seen[to]:
-		return fmt.Errorf("outgoing %s connector to %s: it is there twice", kind, to)
+		return fmt.Errorf("outgoing %s connector to %s: it occurs twice", kind, to)
 	}
 	seen[to] = true
 	return nil
@@ -126,7 +126,7 @@ func (v *validator) data(a *Activity) error {
 			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
 		}
 		if v.isLocal(c.From) && !sameMappings(v.outData[ends{c.From, a.Name}], c.Mappings) {
-			return fmt.Errorf("incoming data connector from %s: %s has not the same one to it", c.From, c.From)
+			return fmt.Errorf("incoming data connector from %s: %s does not have the same one to it", c.From, c.From)
 		}
 	}
 	to := map[ActivityID]bool{}
@@ -138,7 +138,7 @@ func (v *validator) data(a *Activity) error {
 			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
 		}
 		if v.isLocal(c.To) && !sameMappings(v.inData[ends{a.Name, c.To}], c.Mappings) {
-			return fmt.Errorf("outgoing data connector to %s: %s has not the same one from it", c.To, c.To)
+			return fmt.Errorf("outgoing data connector to %s: %s does not have the same one from it", c.To, c.To)
 		}
 	}
 	if len(a.Feedback) > 0 {

@@ -331,7 +331,7 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"start"}, "PROCESS[@VERSION] is missing: see fmqm start --help"},
-		{[]string{"start", "a b"}, `process "a b": not a name: write NAME or NAME@VERSION`},
+		{[]string{"start", "a b"}, `process "a b": this is not a name: write NAME or NAME@VERSION`},
 		{[]string{"start", "p@0"}, `process "p@0": "0" is not a version`},
 		{[]string{"start", "p", "q"}, `"q" is one argument too many`},
 		{[]string{"start", "p", "-n", "0"}, "-n 0: write a number from 1 to 1000000"},

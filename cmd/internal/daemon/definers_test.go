@@ -192,7 +192,7 @@ func TestDefinersOverTheAPI(t *testing.T) {
 		signed[len(signed)-1] ^= 1
 		return signed
 	}))
-	if api.CodeOf(err) != api.CodeRefused || !strings.Contains(err.Error(), "it was changed after it was signed") {
+	if api.CodeOf(err) != api.CodeRefused || !strings.Contains(err.Error(), "the table was changed after it was signed") {
 		t.Errorf("changed on its way: %v", err)
 	}
 }
