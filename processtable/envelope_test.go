@@ -109,8 +109,8 @@ func TestTermsOfAnotherSignature(t *testing.T) {
 func TestTermsThatAreRefused(t *testing.T) {
 	encoded := mustEncode(t, sample())
 	for name, terms := range map[string]Terms{
-		`"" cannot name a network of sites`:       {NotAfter: production.NotAfter},
-		`"a b" cannot name a network of sites`:    {Network: "a b", NotAfter: production.NotAfter},
+		`"" cannot name a network of sites`:               {NotAfter: production.NotAfter},
+		`"a b" cannot name a network of sites`:            {Network: "a b", NotAfter: production.NotAfter},
 		"a signature for a network needs an expiry time":  {Network: "production"},
 		"a signature for a network needs an expiry time ": {Network: "production", NotAfter: time.Unix(-5, 0)},
 	} {

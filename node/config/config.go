@@ -108,7 +108,7 @@ func (c *Config) Risk() string {
 		switch {
 		case err != nil || u.Scheme != "http":
 		case loopback(u.Hostname()):
-			risks = append(risks, fmt.Sprintf("whatever listens on %s of this machine is taken for %s", u.Host, name))
+			risks = append(risks, fmt.Sprintf("any program that listens on %s of this machine is taken for %s", u.Host, name))
 		default:
 			risks = append(risks, fmt.Sprintf("anybody on the way to %s (%s) can read and change what is sent", name, u.Host))
 		}
@@ -165,10 +165,10 @@ func (c *Config) Warnings() []string {
 		all = append(all, risk)
 	}
 	if c.OldSignatures {
-		all = append(all, "old_signatures: true: what a definer signed for no network in particular is taken here too, also a draft that was signed for a test: remove it once all definers upload with --network "+c.Network)
+		all = append(all, "old_signatures: true: this node also takes tables that are signed for no network in particular, even a draft that was signed for a test: remove it once all definers upload with --network "+c.Network)
 	}
 	if c.AMQP != nil && c.AMQP.PlainFrames {
-		all = append(all, "links.amqp.plain_frames: true: what goes to and comes from sites that are too old to encrypt can be read at the broker: remove it once all sites are updated")
+		all = append(all, "links.amqp.plain_frames: true: messages to and from sites that are too old to encrypt can be read at the broker: remove it once all sites are updated")
 	}
 	return all
 }
@@ -236,7 +236,7 @@ func byLine(a, b Problem) int {
 func read(path string) ([]byte, Problems) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
-		return nil, Problems{{Where: path, What: fmt.Sprintf("over %d bytes", maxFile), Remedy: "this is no configuration of a node"}}
+		return nil, Problems{{Where: path, What: fmt.Sprintf("the file has over %d bytes", maxFile), Remedy: "this is not the configuration of a node"}}
 	}
 	text, err := os.ReadFile(path)
 	if err == nil {

@@ -21,7 +21,7 @@ type Definer struct {
 	Processes, Programs []string
 }
 
-const wantDefiner = "ed25519:KEY, the name of a file that has such keys, one a line, or {key: ..., processes: [NAME, ...], programs: [NAME, ...]}"
+const wantDefiner = "ed25519:KEY, the name of a file that has such keys, one per line, or {key: ..., processes: [NAME, ...], programs: [NAME, ...]}"
 
 // definers reads who may upload tables.
 func (r *reader) definers(n *yaml.Node, c *Config) {
@@ -50,7 +50,7 @@ func (r *reader) definers(n *yaml.Node, c *Config) {
 		case key != nil:
 			r.definer(key, c, d)
 		case len(r.problems) == before:
-			r.add(item, "a definer without a key", "write key: ed25519:KEY, or the name of a file that has such keys")
+			r.add(item, "this definer has no key", "write key: ed25519:KEY, or the name of a file that has such keys")
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (r *reader) definer(n *yaml.Node, c *Config, d Definer) {
 	}
 	keys, err := readDefiners(path)
 	if err != nil {
-		r.add(n, err.Error(), "write a file that has keys such as "+definerPrefix+"BASE64, one a line")
+		r.add(n, err.Error(), "write a file that has keys such as "+definerPrefix+"BASE64, one per line")
 	}
 	for _, d.Key = range keys {
 		c.Definers = append(c.Definers, d)
@@ -112,7 +112,7 @@ func (r *reader) patterns(k, v *yaml.Node, into *[]string) {
 func parseDefiner(s string) (ed25519.PublicKey, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, definerPrefix))
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%q is no key of a definer", s)
+		return nil, fmt.Errorf("%q is not the key of a definer", s)
 	}
 	return key, nil
 }
@@ -132,7 +132,7 @@ func readDefiners(path string) ([]ed25519.PublicKey, error) {
 			continue
 		}
 		if !strings.HasPrefix(line, definerPrefix) {
-			return nil, fmt.Errorf("%s, line %d: no key of a definer", path, number) // the line may be a secret in the wrong file
+			return nil, fmt.Errorf("%s, line %d: this is not the key of a definer", path, number) // the line may be a secret in the wrong file
 		}
 		key, err := parseDefiner(line)
 		if err != nil {

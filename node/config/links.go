@@ -129,14 +129,14 @@ func (r *reader) amqp(k, v *yaml.Node) {
 	case b.url == nil:
 		r.add(k, "links.amqp does not say where the broker is", "write url: amqps://USER@HOST/VHOST")
 	case (a.Certificate == "") != (a.Key == ""):
-		r.add(k, "links.amqp has one of certificate and key", "write both: the certificate that the broker knows this node by, and its private key")
+		r.add(k, "links.amqp has only one of certificate and key", "write both: the certificate that the broker knows this node by, and its private key")
 	default:
 		r.broker = b
 	}
 }
 
 func (r *reader) peer(k, v *yaml.Node) {
-	const want = "its address, https://HOST:PORT, or {} if it calls"
+	const want = "its address, https://HOST:PORT, or {} if the peer calls"
 	if !processtable.ValidNode(k.Value) {
 		r.add(k, fmt.Sprintf("%q cannot name a node", k.Value), "use letters, digits, _ and -, not a digit or - first, at most 64")
 		return
@@ -147,7 +147,7 @@ func (r *reader) peer(k, v *yaml.Node) {
 			return
 		}
 		if p.address != nil {
-			r.add(k, "the address is there twice", "remove one of address and url, which mean the same")
+			r.add(k, "the address is given twice", "remove one of address and url, which mean the same")
 			return
 		}
 		p.address = v
@@ -191,7 +191,7 @@ func (r *reader) checkVia(p peer, out *Peer) {
 	}
 	switch {
 	case out.OverAMQP() && !r.hasBroker:
-		r.add(p.via, fmt.Sprintf("%s is to be reached over a broker, and there is none", p.id), "write links.amqp, or remove via")
+		r.add(p.via, fmt.Sprintf("%s is to be reached over a broker, but no broker is configured", p.id), "write links.amqp, or remove via")
 	case out.Via == ViaAMQP && p.address != nil:
 		r.add(p.via, fmt.Sprintf("%s has an address that would never be used", p.id), "write `via: both`, or remove the address")
 	}
@@ -205,7 +205,7 @@ func (r *reader) checkAddress(n *yaml.Node, c *Config) string {
 		r.addHiding(n, fmt.Sprintf("%q is not the address of a node", hidden(n.Value)), "write https://HOST:PORT, or {} if the peer calls")
 		return ""
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || (u.Path != "" && u.Path != "/"):
-		r.addHiding(n, fmt.Sprintf("%q has more than an address", u.Redacted()), "write "+u.Scheme+"://"+u.Host)
+		r.addHiding(n, fmt.Sprintf("%q contains more than an address", u.Redacted()), "write "+u.Scheme+"://"+u.Host)
 	case u.Scheme == "https" && !r.hasIdentity:
 		r.add(n, "a link over TLS needs a certificate of this node", identityRemedy(c))
 	case u.Scheme == "http" && !loopback(u.Hostname()) && !c.Insecure:
@@ -229,14 +229,14 @@ func (r *reader) checkBroker(c *Config) {
 	}
 	if _, has := u.User.Password(); has {
 		u.User = url.User(u.User.Username())
-		r.addHiding(b.url, "a password in the configuration is read by whoever reads the file, and by its backups",
-			fmt.Sprintf("write it into a file that only the daemon's user reads, and `amqp: {url: %q, password: FILE}`", u))
+		r.addHiding(b.url, "whoever can read this file or a backup of it can read the password",
+			fmt.Sprintf("write the password into a file that only the daemon's user can read, and `amqp: {url: %q, password: FILE}`", u))
 		return
 	}
 	vhost := strings.TrimPrefix(u.EscapedPath(), "/")
 	switch {
 	case u.RawQuery != "" || u.Fragment != "" || strings.Contains(vhost, "/"):
-		r.add(b.url, fmt.Sprintf("%q has more than scheme, user, host, port and virtual host", b.url.Value), "write amqps://USER@HOST/VHOST; a / in the name of a virtual host is %2F")
+		r.add(b.url, fmt.Sprintf("%q contains more than scheme, user, host, port and virtual host", b.url.Value), "write amqps://USER@HOST/VHOST; a / in the name of a virtual host is %2F")
 		return
 	case u.Scheme == "amqp" && (a.Certificate != "" || a.CA != ""):
 		r.add(b.url, "certificates are for amqps://", "write amqps://, or remove certificate, key and ca")
@@ -265,9 +265,9 @@ func (r *reader) checkPassword(b *broker, a *AMQP, u *url.URL) {
 	external := u.Scheme == "amqps" && (a.Certificate != "" || r.hasIdentity)
 	switch {
 	case a.User == "" && b.password != nil:
-		r.add(b.password, "a password without a user", "write the user into the URL: "+u.Scheme+"://USER@"+u.Host+u.Path)
+		r.add(b.password, "there is a password, but no user", "write the user into the URL: "+u.Scheme+"://USER@"+u.Host+u.Path)
 	case a.User == "" && !external:
-		r.add(b.url, "the broker is not told who calls", "write the user into the URL and `password: FILE`, or give this node a certificate that the broker knows")
+		r.add(b.url, "this node does not tell the broker who it is", "write the user into the URL and `password: FILE`, or give this node a certificate that the broker knows")
 	case a.User != "" && a.Password == "" && b.password == nil && !external:
 		r.add(b.url, fmt.Sprintf("there is no password for the user %s", a.User),
 			fmt.Sprintf("write `amqp: {url: %q, password: FILE}`, or hand it over as the systemd credential %s", b.url.Value, passwordCredential))

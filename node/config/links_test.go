@@ -70,7 +70,7 @@ operators: [ann@example.org, ben]
 	if d := cmp.Diff([]string{"ann@example.org", "ben"}, c.Operators); d != "" {
 		t.Errorf("operators (-want +got):\n%s", d)
 	}
-	if risk := c.Risk(); !strings.Contains(risk, "whatever listens on 127.0.0.1:7500 of this machine is taken for G") || strings.Contains(risk, ";") || c.Definers != nil {
+	if risk := c.Risk(); !strings.Contains(risk, "any program that listens on 127.0.0.1:7500 of this machine is taken for G") || strings.Contains(risk, ";") || c.Definers != nil {
 		t.Errorf("risk %q, definers %v", c.Risk(), c.Definers)
 	}
 }
@@ -138,7 +138,7 @@ func TestMistakesOfLinks(t *testing.T) {
 		}},
 		{"broker without encryption", node + identity + "links: {amqp: \"amqp://broker\"}\n", []string{
 			":3:15: the broker broker is on another machine, and amqp:// is not encrypted: write amqps://, or accept with `insecure: true` that everybody on the way reads the messages and the password",
-			":3:15: the broker is not told who calls: write the user into the URL",
+			":3:15: this node does not tell the broker who it is: write the user into the URL",
 		}},
 		{"broker without identity", node + "links: {amqp: {url: \"amqps://a@broker\", password: p}}\n", []string{
 			":2:21: whoever may publish at the broker could write messages in any site's name: " + remedy + ", or accept it with `insecure: true`",
@@ -147,23 +147,23 @@ func TestMistakesOfLinks(t *testing.T) {
 			":2:15: there is no password for the user a: write `amqp: {url: \"amqp://a@localhost/x\", password: FILE}`, or hand it over as the systemd credential amqp-password",
 		}},
 		{"password without a user", node + "links: {amqp: {url: \"amqp://localhost/x\", password: p}}\n", []string{
-			":2:43: a password without a user: write the user into the URL: amqp://USER@localhost/x",
+			":2:43: there is a password, but no user: write the user into the URL: amqp://USER@localhost/x",
 		}},
 		{"broker of another kind", node + "links: {amqp: \"https://broker\"}\n", []string{`:2:15: "https://broker" is not the address of a broker: write amqps://USER@HOST/VHOST`}},
-		{"broker with a query", node + "links: {amqp: \"amqp://localhost/x?heartbeat=1\"}\n", []string{`:2:15: "amqp://localhost/x?heartbeat=1" has more than scheme, user, host, port and virtual host: write`}},
+		{"broker with a query", node + "links: {amqp: \"amqp://localhost/x?heartbeat=1\"}\n", []string{`:2:15: "amqp://localhost/x?heartbeat=1" contains more than scheme, user, host, port and virtual host: write`}},
 		{"broker with a path", node + "links: {amqp: \"amqp://localhost/x/y\"}\n", []string{"a / in the name of a virtual host is %2F"}},
 		{"broker without a URL", node + "links: {amqp: {queues: auto}}\n", []string{":2:9: links.amqp does not say where the broker is: write url: amqps://USER@HOST/VHOST"}},
-		{"broker without a value", node + "links: {amqp: }\n", []string{":2:15: no value: write amqps://USER@HOST/VHOST, or {url: "}},
+		{"broker without a value", node + "links: {amqp: }\n", []string{":2:15: there is no value: write amqps://USER@HOST/VHOST, or {url: "}},
 		{"broker's key", node + "links: {amqp: {uri: x}}\n", []string{`:2:16: unknown key "uri": did you mean url?`}},
 		{"broker's key, none near", node + "links: {amqp: {heartbeat: x}}\n", []string{"links.amqp has ca, certificate, key, password, plain_frames, queues, url"}},
-		{"certificate without key", node + "links: {amqp: {url: \"amqps://localhost\", certificate: c}}\n", []string{":2:9: links.amqp has one of certificate and key: write both"}},
+		{"certificate without key", node + "links: {amqp: {url: \"amqps://localhost\", certificate: c}}\n", []string{":2:9: links.amqp has only one of certificate and key: write both"}},
 		{"certificate without TLS", node + "links: {amqp: {url: \"amqp://u@localhost\", password: p, ca: c}}\n", []string{":2:21: certificates are for amqps://: write amqps://, or remove certificate, key and ca"}},
-		{"broker on this machine without a user", node + "links: {amqp: \"amqp://localhost\"}\n", []string{":2:15: the broker is not told who calls: write the user into the URL and `password: FILE`"}},
+		{"broker on this machine without a user", node + "links: {amqp: \"amqp://localhost\"}\n", []string{":2:15: this node does not tell the broker who it is: write the user into the URL and `password: FILE`"}},
 		{"kind of queue", node + "links: {amqp: {url: \"amqp://localhost\", queues: mirrored}}\n", []string{`:2:49: "mirrored" is not a kind of queue: write one of auto, quorum, classic`}},
 		{"way to a peer", node + "links: {peers: {B: {via: post}}}\n", []string{`:2:26: "post" is not a way to a peer: write one of direct, amqp, both`}},
-		{"peer over no broker", node + "links: {peers: {B: {via: amqp}}}\n", []string{":2:26: B is to be reached over a broker, and there is none: write links.amqp, or remove via"}},
+		{"peer over no broker", node + "links: {peers: {B: {via: amqp}}}\n", []string{":2:26: B is to be reached over a broker, but no broker is configured: write links.amqp, or remove via"}},
 		{"peer with an address for nothing", node + "links: {amqp: {url: \"amqp://u@localhost\", password: p}, peers: {B: {address: \"http://[::1]\", via: amqp}}}\n", []string{":2:99: B has an address that would never be used: write `via: both`, or remove the address"}},
-		{"peer with two addresses", node + "links: {peers: {B: {address: \"http://[::1]\", url: \"http://[::1]\"}}}\n", []string{":2:46: the address is there twice: remove one of address and url"}},
+		{"peer with two addresses", node + "links: {peers: {B: {address: \"http://[::1]\", url: \"http://[::1]\"}}}\n", []string{":2:46: the address is given twice: remove one of address and url"}},
 		{"identity without a key", node + "identity: {certificate: c, ca: d}\n", []string{":2:1: identity has no key: write identity: {certificate: FILE, key: FILE, ca: FILE}; `fmqmd pki issue` makes them"}},
 		{"identity with a wrong key", node + "identity: {cert: c}\n", []string{`:2:12: unknown key "cert": remove it or correct it; identity has ca, certificate, deny, key`}},
 		{"identity is a word", node + "identity: x\n", []string{":2:11: identity is not a mapping"}},
@@ -174,8 +174,8 @@ func TestMistakesOfLinks(t *testing.T) {
 		{"operators without an authority", node + "operators: [ann]\n", []string{":2:12: operators are known by their certificates, and this node has no authority for them: " + remedy + ", or remove operators"}},
 		{"operator's name", node + identity + "operators: [a b]\n", []string{`:3:13: "a b" cannot name an operator: use letters, digits, and . _ @ -, at most 64`}},
 		{"operators is a word", node + identity + "operators: ann\n", []string{":3:12: operators is not a list: write [the NAME of a certificate"}},
-		{"definer's key", node + "definers: [ed25519:AAAA]\n", []string{`:2:12: "ed25519:AAAA" is no key of a definer: write ed25519: and the 32 bytes of the key in base64`}},
-		{"definers' file", node + "definers: [/dev/null/keys]\n", []string{":2:12: cannot read /dev/null/keys: not a directory: write a file that has keys such as ed25519:BASE64, one a line"}},
+		{"definer's key", node + "definers: [ed25519:AAAA]\n", []string{`:2:12: "ed25519:AAAA" is not the key of a definer: write ed25519: and the 32 bytes of the key in base64`}},
+		{"definers' file", node + "definers: [/dev/null/keys]\n", []string{":2:12: cannot read /dev/null/keys: not a directory: write a file that has keys such as ed25519:BASE64, one per line"}},
 		{"definers' file without keys", node + "definers: [/dev/null]\n", []string{":2:12: /dev/null has no keys"}},
 		{"definers is a word", node + "definers: x\n", []string{":2:11: definers is not a list"}},
 	} {
@@ -200,11 +200,11 @@ func TestMistakesOfLinks(t *testing.T) {
 // A password is never repeated, neither in what is wrong with it nor with the line shown.
 func TestAPasswordIsNotShown(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{"links: {amqp: \"amqps://me:hunter2@broker/x\"}\n", ":2:15: a password in the configuration is read by whoever reads the file, and by its backups: " +
-			"write it into a file that only the daemon's user reads, and `amqp: {url: \"amqps://me@broker/x\", password: FILE}`"},
+		{"links: {amqp: \"amqps://me:hunter2@broker/x\"}\n", ":2:15: whoever can read this file or a backup of it can read the password: " +
+			"write the password into a file that only the daemon's user can read, and `amqp: {url: \"amqps://me@broker/x\", password: FILE}`"},
 		{"links: {amqp: \"amqps://me:hunter2@bro ker/x\"}\n", `"xxxxx@bro ker/x" is not the address of a broker`},
 		{"links: {amqp: \"https://me:hunter2@broker/x\"}\n", `"https://me:xxxxx@broker/x" is not the address of a broker`},
-		{"links: {peers: {B: \"https://me:hunter2@b\"}}\n", `"https://me:xxxxx@b" has more than an address: write https://b`},
+		{"links: {peers: {B: \"https://me:hunter2@b\"}}\n", `"https://me:xxxxx@b" contains more than an address: write https://b`},
 		{"links: {peers: {B: \"amqps://me:hunter2@b\"}}\n", `"amqps://me:xxxxx@b" is not the address of a node`},
 	} {
 		_, _, err := load(t, "node: A\n"+tc.text, nil, config.Overrides{})
@@ -225,8 +225,8 @@ func TestNetwork(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"network: prod eu":                        ":2:10: \"prod eu\" cannot name a network of sites: use letters, digits, _ and -",
-		"network: [a]":                            ":2:10: not a single value: write the name of this site's network, such as production",
-		"old_signatures: true":                    ":2:17: old_signatures takes signatures that name no network, and without `network` all are taken: write `network: NAME`, or remove old_signatures",
+		"network: [a]":                            ":2:10: this is not a single value: write the name of this site's network, such as production",
+		"old_signatures: true":                    ":2:17: old_signatures accepts signatures that name no network, and without `network` this node accepts all: write `network: NAME`, or remove old_signatures",
 		"old_signatures: soon\nnetwork: \"1&\"\n": `"soon" is neither true nor false`,
 	} {
 		if _, _, err := load(t, "node: A\n"+text+"\n", nil, config.Overrides{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -260,7 +260,7 @@ func TestDefiners(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for text, want := range map[string]string{
-		"{processes: [x]}":                  ":2:12: a definer without a key: write key: ed25519:KEY",
+		"{processes: [x]}":                  ":2:12: this definer has no key: write key: ed25519:KEY",
 		"{key: x, process: [x]}":            `unknown key "process": did you mean processes?`,
 		"{key: /dev/null, processes: x}":    "processes is not a list",
 		"{key: /dev/null, programs: [a b]}": `"a b" cannot be the name of a process or a program: use letters, digits, _ and -, and * for any characters, as in hr-*`,
@@ -275,7 +275,7 @@ func TestDefiners(t *testing.T) {
 	}
 	secret := credentials(t, "k", "-----BEGIN PRIVATE KEY-----\nhunter2\n")
 	_, _, err = load(t, "node: A\ndefiners: [credential:k]\n", secret, config.Overrides{})
-	if want := "/k, line 1: no key of a definer"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+	if want := "/k, line 1: this is not the key of a definer"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a secret in the wrong place: %v", err)
 	}
 }
@@ -290,7 +290,7 @@ func TestTheRiskIsNamed(t *testing.T) {
 		{"listen: 0.0.0.0:7000\n", []string{"anybody who can reach 0.0.0.0:7000 can start, change and read work", "a network that you trust"}, "way to"},
 		{"listen: 127.0.0.1:7000\n", []string{"every user of this machine, through 127.0.0.1:7000, can start, change and read work"}, "way to"},
 		{"programs: {p: {http: \"http://h.org/\", secrets: {X-Key: b}}}\n", []string{"anybody on the way to h.org can read the secrets of program p"}, "start"},
-		{"links: {peers: {B: \"http://127.0.0.1\"}}\n", []string{"whatever listens on 127.0.0.1:7411 of this machine is taken for B"}, "start"},
+		{"links: {peers: {B: \"http://127.0.0.1\"}}\n", []string{"any program that listens on 127.0.0.1:7411 of this machine is taken for B"}, "start"},
 		{"links: {peers: {B: \"http://b.org\"}}\n", []string{"anybody on the way to B (b.org:7411) can read and change what is sent"}, "start, change"},
 		{
 			identity + "listen: 0.0.0.0:7000\nlinks: {amqp: {url: \"amqp://a@broker\", password: p}}\n",

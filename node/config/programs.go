@@ -130,7 +130,7 @@ func (r *reader) argv(n *yaml.Node) []string {
 			return nil
 		}
 		if a.Kind != yaml.ScalarNode || a.Tag == "!!null" || strings.ContainsRune(a.Value, 0) {
-			r.add(a, "an argument that is no text", "write "+want)
+			r.add(a, "an argument is not a text", "write "+want)
 			return nil
 		}
 		argv = append(argv, a.Value)
@@ -177,11 +177,11 @@ func (r *reader) builtin(n *yaml.Node, into *string) {
 			return
 		}
 	}
-	remedy := "there are " + strings.Join(names, ", ")
+	remedy := "use one of " + strings.Join(names, ", ")
 	if near, ok := container.Nearest(s, names); ok {
 		remedy = "did you mean " + near + "?"
 	}
-	r.add(n, fmt.Sprintf("no builtin program %q", s), remedy)
+	r.add(n, fmt.Sprintf("there is no builtin program %q", s), remedy)
 }
 
 func (r *reader) count(n *yaml.Node, what, means string, most int, into *int) {
@@ -227,7 +227,7 @@ func (r *reader) environment(n *yaml.Node) map[string]string {
 		switch {
 		case !r.variable(k) || !r.plain(v):
 		case v.Kind != yaml.ScalarNode || v.Tag == "!!null" || strings.ContainsRune(v.Value, 0):
-			r.add(v, "not a text", `write the variable's value; "" for an empty one`)
+			r.add(v, "the value is not a text", `write the variable's value; "" for an empty one`)
 		default:
 			env[k.Value] = v.Value
 		}

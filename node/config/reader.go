@@ -145,7 +145,7 @@ func (r *reader) pairs(n *yaml.Node, what string, each func(k, v *yaml.Node)) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.add(n, what+" is not a mapping", "write `key: value`, one a line, or {key: value}")
+		r.add(n, what+" is not a mapping", "write `key: value`, one per line, or {key: value}")
 		return
 	}
 	first := map[string]int{}
@@ -154,9 +154,9 @@ func (r *reader) pairs(n *yaml.Node, what string, each func(k, v *yaml.Node)) {
 		switch line, seen := first[k.Value]; {
 		case !r.plain(k):
 		case k.Kind != yaml.ScalarNode:
-			r.add(k, "a key that is no word", "write `key: value`")
+			r.add(k, "this key is not a word", "write `key: value`")
 		case seen:
-			r.add(k, fmt.Sprintf("%s is there twice, first in line %d", k.Value, line), "remove one of the two")
+			r.add(k, fmt.Sprintf("%s occurs twice; the first is in line %d", k.Value, line), "remove one of the two")
 		default:
 			first[k.Value] = k.Line
 			each(k, v)
@@ -183,10 +183,10 @@ func (r *reader) scalar(n *yaml.Node, want string) (string, bool) {
 	case !r.plain(n):
 		return "", false
 	case n.Kind != yaml.ScalarNode:
-		r.add(n, "not a single value", "write "+want)
+		r.add(n, "this is not a single value", "write "+want)
 		return "", false
 	case n.Tag == "!!null" || n.Value == "":
-		r.add(n, "no value", "write "+want+", or remove the key")
+		r.add(n, "there is no value", "write "+want+", or remove the key")
 		return "", false
 	}
 	return n.Value, true
@@ -214,7 +214,7 @@ func (r *reader) duration(n *yaml.Node, into *time.Duration) {
 	case err != nil:
 		r.add(n, fmt.Sprintf("%q is not a duration", s), "write "+want)
 	case d <= 0:
-		r.add(n, fmt.Sprintf("%s is no time at all", s), "write more than 0, or remove the key")
+		r.add(n, fmt.Sprintf("%s is not a positive duration", s), "write more than 0, or remove the key")
 	default:
 		*into = d
 	}

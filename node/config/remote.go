@@ -49,7 +49,7 @@ func (r *reader) remoteOperators(n *yaml.Node, c *Config) {
 			continue
 		}
 		if site == nil {
-			r.add(item, "an entry of remote_operators without a site", "write "+wantRemote+`; site: "*" is every site`)
+			r.add(item, "this entry of remote_operators has no site", "write "+wantRemote+`; site: "*" is every site`)
 			continue
 		}
 		if plain := strings.ReplaceAll(o.Site, "*", "x"); !processtable.ValidNode(plain) {
@@ -72,7 +72,7 @@ func (r *reader) remoteNames(n *yaml.Node, o *RemoteOperator) {
 		o.Operators = append(o.Operators, s)
 	})
 	if len(o.Operators) == 0 && len(r.problems) == before {
-		r.add(n, "operators is empty: this entry takes nobody", "name some, or leave operators out: then whoever asks at that site is taken")
+		r.add(n, "operators is empty, so this entry accepts nobody", "name some, or leave operators out: then everybody who asks at that site is accepted")
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *reader) secrets(n *yaml.Node, s *program.Spec) {
 			return
 		}
 		if taken {
-			r.add(k, k.Value+" is there twice, as a secret and openly", "remove one of the two")
+			r.add(k, k.Value+" is given twice, as a secret and in the open", "remove one of the two")
 			return
 		}
 		path := ""
@@ -54,7 +54,7 @@ func (r *reader) headers(n *yaml.Node) map[string]string {
 		switch {
 		case !r.header(k) || !r.plain(v):
 		case v.Kind != yaml.ScalarNode || v.Tag == "!!null" || strings.ContainsFunc(v.Value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }):
-			r.add(v, "not a text of one line", "write the header's value; a secret one goes into a file that `secrets` names")
+			r.add(v, "the value is not a text of one line", "write the header's value; a secret one goes into a file that `secrets` names")
 		default:
 			headers[k.Value] = v.Value
 		}
@@ -77,7 +77,7 @@ func (r *reader) variable(k *yaml.Node) bool {
 	case !validVariable(k.Value):
 		r.add(k, fmt.Sprintf("%q cannot name an environment variable", k.Value), "use letters, digits and _, not a digit first")
 	case strings.HasPrefix(k.Value, "FMQM_"):
-		r.add(k, k.Value+" is the daemon's to set", "use a name without FMQM_")
+		r.add(k, "only the daemon sets "+k.Value, "use a name without FMQM_")
 	default:
 		return true
 	}
@@ -93,7 +93,7 @@ func (r *reader) service(name *yaml.Node, s *program.Spec) {
 	tls := s.Certificate != "" || s.Key != "" || s.CA != ""
 	switch {
 	case (s.Certificate == "") != (s.Key == ""):
-		r.add(name, fmt.Sprintf("program %s has one of certificate and key", name.Value), "write both: the certificate that the service knows this node by, and its private key")
+		r.add(name, fmt.Sprintf("program %s has only one of certificate and key", name.Value), "write both: the certificate that the service knows this node by, and its private key")
 	case tls && u.Scheme != "https":
 		r.add(name, fmt.Sprintf("program %s has a certificate for an address without TLS", name.Value), "write https://, or remove certificate, key and ca")
 	case tls:

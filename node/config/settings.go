@@ -57,7 +57,7 @@ func (s settings) check(r *reader, c *Config) {
 	c.Data = s.path(r, "data", DefaultData)
 	c.Socket = s.path(r, "socket", DefaultSocket)
 	if len(c.Socket) > maxSocket {
-		r.addSetting(s["socket"], fmt.Sprintf("the path of the socket, %s, has %d bytes; the system takes %d", c.Socket, len(c.Socket), maxSocket), "use a shorter one")
+		r.addSetting(s["socket"], fmt.Sprintf("the path of the socket, %s, has %d bytes; the system allows %d", c.Socket, len(c.Socket), maxSocket), "use a shorter one")
 	}
 	s.checkStore(r, c)
 	s.checkListen(r, c)
@@ -65,7 +65,7 @@ func (s settings) check(r *reader, c *Config) {
 	r.checkBroker(c)
 	r.checkServices(c)
 	if c.OldSignatures && !r.networkSaid {
-		r.add(r.oldSignatures, "old_signatures takes signatures that name no network, and without `network` all are taken", "write `network: NAME`, or remove old_signatures")
+		r.add(r.oldSignatures, "old_signatures accepts signatures that name no network, and without `network` this node accepts all", "write `network: NAME`, or remove old_signatures")
 	}
 	r.checkRemotes(c)
 	if r.operatorsAt != nil && !r.hasIdentity {
