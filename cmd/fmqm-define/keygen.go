@@ -105,7 +105,7 @@ func signingFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
 		&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME`, and for no other (default: FMQM_NETWORK, else for whichever)"},
-		&cli.DurationFlag{Name: expiresFlag, Value: defaultExpires, Usage: fmt.Sprintf("with a network: sign for uploads within `DURATION` (default: %v)", defaultExpires)},
+		&cli.DurationFlag{Name: expiresFlag, Value: defaultExpires, Usage: "with a network: sign for uploads within `DURATION` (default: 24h)"},
 		&cli.BoolFlag{Name: "unsigned", Usage: "do not sign, for nodes too old to read signed tables"},
 	}
 }
@@ -143,7 +143,7 @@ func signingTerms(c *cli.Context) (t processtable.Terms, err error) {
 	case !processtable.ValidNetwork(t.Network):
 		return t, shared.Usagef("%s %q cannot name a network: write the name that the sites have as `network`", from, t.Network)
 	case valid < time.Second || valid > maxExpires:
-		return t, shared.Usagef("--%s %v: write from 1s to %v, such as 24h", expiresFlag, valid, maxExpires)
+		return t, shared.Usagef("--%s %v: write from 1s to %dh, such as 24h", expiresFlag, valid, int(maxExpires.Hours()))
 	}
 	t.NotAfter = time.Now().Add(valid).Truncate(time.Second)
 	return t, nil

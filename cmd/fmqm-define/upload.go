@@ -39,7 +39,7 @@ goes on to the others whenever they are reached.`,
 fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
 fmqm-define upload processes/*.yaml --plan
 fmqm-define upload --allow-new-node purchase-order.yaml
-fmqm-define upload purchase-order.yaml --network production --plan
+fmqm-define upload purchase-order.yaml --network production --expires 2h
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
 			shared.ToFlag(),

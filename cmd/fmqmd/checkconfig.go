@@ -51,8 +51,8 @@ func checkConfig(c *ucli.Context) error {
 	if conf.Listen != "" {
 		listens = conf.Listen + " and " + conf.Socket
 	}
-	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %d peers, %d programs, audit %s",
-		c.Args().First(), conf.Node, conf.Data, listens, len(conf.Peers), len(conf.Programs), conf.Audit)
+	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %s, %s, audit %s",
+		c.Args().First(), conf.Node, conf.Data, listens, plural(len(conf.Peers), "peer"), plural(len(conf.Programs), "program"), conf.Audit)
 	if !c.Bool("connect") {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err
@@ -63,6 +63,13 @@ func checkConfig(c *ucli.Context) error {
 		return cli.Failedf("%s: %v", c.Args().First(), err)
 	}
 	return printFound(c, printer, found)
+}
+
+func plural(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
 }
 
 // finding is what is said of a configuration; its keys are API.

@@ -56,7 +56,7 @@ func demoBrokerOf(c *ucli.Context) (demoBroker, error) {
 		*file = path
 	}
 	u, err := url.Parse(b.url)
-	if err != nil {
+	if err != nil || b.url != "" && u.Host == "" {
 		return b, cli.Usagef("--broker: this is not an address: write amqp://USER@HOST/VHOST")
 	}
 	if _, has := u.User.Password(); has {

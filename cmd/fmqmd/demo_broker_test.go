@@ -59,6 +59,7 @@ func TestDemoWithTheWrongBroker(t *testing.T) {
 		want string
 	}{
 		{[]string{"--broker", "amqp://carol:secret@127.0.0.1:1/x"}, 2, "--broker-password FILE"},
+		{[]string{"--broker", "broker"}, 2, "--broker: this is not an address: write amqp://USER@HOST/VHOST"},
 		{[]string{"--broker-password", "x"}, 2, "needs --broker"},
 		{[]string{"--broker", "http://127.0.0.1:1"}, 1, "amqp"},
 		{[]string{"--broker", "amqp://carol@127.0.0.1:1/x"}, 1, "there is no password for the user carol"},

@@ -109,7 +109,7 @@ func TestCheckConfig(t *testing.T) {
 		}
 	}
 	write("node: A\nprograms:\n  p: {builtin: echo}\n")
-	if exit, out, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(out, "node A") {
+	if exit, out, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(out, "node A") || !strings.Contains(out, "0 peers, 1 program, audit") {
 		t.Errorf("exit %d: %s%s", exit, out, talk)
 	}
 	write("node: A\nlisten: 0.0.0.0:7411\ninsecure: true\n")

@@ -216,7 +216,7 @@ func verifyStore(printer *cli.Printer, dir string) error {
 // atRest opens a store that is there, for reading.
 func atRest[T any](dir string, f func(e *badger.Engine) (T, error)) (out T, err error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, err
 	}
 	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {

@@ -113,6 +113,9 @@ func TestBackupRestoreVerifyDump(t *testing.T) {
 	must(t, exit, 4, out, talk)
 	exit, out, talk = fmqmd("verify", "--data", filepath.Join(dir, "nowhere"))
 	must(t, exit, 1, out, talk)
+	if want := "nowhere has no store: name the directory that is `data` in the configuration\n"; !strings.HasSuffix(talk, want) {
+		t.Errorf("verify of a directory that is not there: %s, want %s", talk, want)
+	}
 
 	damaged, err := os.ReadFile(made.File)
 	if err != nil {

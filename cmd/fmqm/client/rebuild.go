@@ -160,7 +160,7 @@ func rebuildLine(b api.Rebuild) string {
 	case api.RebuildPlanned:
 		line := fmt.Sprintf("would accept store %s of %s, and send at most %d messages of %d instances again", store, b.Peer, b.Messages, b.Instances)
 		if len(b.Lacks) > 0 {
-			line += "; upload there first: " + strings.Join(b.Lacks, ", ")
+			line += "; it needs the process tables of " + strings.Join(b.Lacks, ", ") + ": upload there first what it lacks"
 		}
 		return line
 	case api.RebuildWaiting:

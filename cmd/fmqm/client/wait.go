@@ -22,7 +22,7 @@ finished. It ends with 1 and the reason if the instance was terminated, or is in
 nothing else goes on. Without --timeout it waits for ever. With --timeout it ends with 5
 when the time is over, and the instance goes on.`,
 		UsageText: "fmqm wait " + example + "\nfmqm wait " + example + " --timeout 10m -o json",
-		Flags:     printing(),
+		Flags:     waiting(),
 		Action: asks(func(c *cli.Context, a asked) error {
 			ctx, cancel := waitLimit(c)
 			defer cancel()
@@ -34,6 +34,17 @@ when the time is over, and the instance goes on.`,
 			return errors.Join(show(a.printer, st), err)
 		}),
 	}
+}
+
+// waiting is printing for a command whose --timeout is for the whole, and not for one answer.
+func waiting() []cli.Flag {
+	flags := printing()
+	for _, f := range flags {
+		if d, ok := f.(*cli.DurationFlag); ok && d.Name == "timeout" {
+			d.Usage = "wait for the end as long as `DURATION` (default: for ever)"
+		}
+	}
+	return flags
 }
 
 // waitLimit is the context of a command that waits for instances: --timeout, where it is

@@ -121,7 +121,7 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 		if d.told.news(host(r.RemoteAddr), err.Error()) {
 			d.log.Warn().Str("remote", r.RemoteAddr).Str("reason", err.Error()).Msg("request refused")
 		}
-		return http.StatusForbidden, api.Errorf(api.CodeRefused, remedy, "%v", err)
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, "name the right one with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)", "%v", err)
 	})
 }
 
