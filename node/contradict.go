@@ -73,7 +73,7 @@ func (t *arriving) claim(k arrival) (again bool, err error) {
 // of the transaction is judged again.
 type underWay struct{ ended <-chan struct{} }
 
-func (*underWay) Error() string { return "another transaction puts it" }
+func (*underWay) Error() string { return "another transaction is storing it" }
 
 // contradicts says why a connector message is not put beside what has come before it, in
 // tx or to the store; or nothing.
@@ -103,5 +103,5 @@ func (n *Node) contradicts(t *arriving, tx *queue.Tx, m *message.Message) (reaso
 		first.Definition == m.Definition && bytes.Equal(first.Body, m.Body) {
 		return "", nil
 	}
-	return fmt.Sprintf("it says something else than what has come from %s for %s before, and that counts", m.Source, m.Activity), nil
+	return fmt.Sprintf("it contradicts an earlier message from %s for %s, and the earlier one counts", m.Source, m.Activity), nil
 }

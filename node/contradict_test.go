@@ -33,7 +33,7 @@ func (w *inboxWorld) stored(m message.Message) []message.Message {
 	return found
 }
 
-const saidBefore = "B: it says something else than what has come from there for here before, and that counts"
+const saidBefore = "B: it contradicts an earlier message from there for here, and the earlier one counts"
 
 // Invariants 2 and 4: what comes of a connector a second time and says something else
 // replaces nothing, neither in memory nor in the store, also within one transaction. The same

@@ -77,9 +77,9 @@ func (g *gathered) outdated(p api.Place) api.Activity {
 	if g.reports[g.origin].State == api.InstanceFinished {
 		who = g.origin
 	}
-	reason := fmt.Sprintf("it has ended, says %s; %s knows the instance only up to clock %d", who, p.Node, r.Clock)
+	reason := fmt.Sprintf("%s says that it has ended; %s knows the instance only up to clock %d", who, p.Node, r.Clock)
 	if r.Anew {
-		reason = fmt.Sprintf("it has ended, says %s; %s lost the record with its store", who, p.Node)
+		reason = fmt.Sprintf("%s says that it has ended; %s lost the record with its store", who, p.Node)
 	}
 	return api.Activity{Activity: p.Activity, State: api.ActivityUnknown, Reason: reason}
 }

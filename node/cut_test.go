@@ -28,12 +28,12 @@ func TestCut(t *testing.T) {
 	}{
 		{"both tell the same", api.InstanceRunning, said{state: "terminated"}, said{state: "running", heard: "a"}, "terminated, running", ""},
 		{"nothing has come yet", api.InstanceRunning, said{state: "terminated"}, said{state: "inactive"}, "terminated, inactive", ""},
-		{"b works on what a, asked before, had not ended", api.InstanceRunning, said{state: "running"}, said{state: "running", heard: "a"}, "unknown: it has ended, says B; A knows the instance only up to clock 3, running", "A"},
-		{"b waits beside the end", api.InstanceFinished, said{state: "terminated"}, said{state: "waiting", heard: "a"}, "terminated, unknown: it has ended, says A; B knows the instance only up to clock 7", "B"},
+		{"b works on what a, asked before, had not ended", api.InstanceRunning, said{state: "running"}, said{state: "running", heard: "a"}, "unknown: B says that it has ended; A knows the instance only up to clock 3, running", "A"},
+		{"b waits beside the end", api.InstanceFinished, said{state: "terminated"}, said{state: "waiting", heard: "a"}, "terminated, unknown: A says that it has ended; B knows the instance only up to clock 7", "B"},
 		{"all have ended", api.InstanceFinished, said{state: "terminated"}, said{state: "skipped"}, "terminated, skipped", ""},
 		{"an operator has ended it: b has not heard", api.InstanceTerminated, said{state: "terminated"}, said{state: "running", heard: "a"}, "terminated, running", ""},
-		{"b has lost its store", api.InstanceFinished, said{state: "terminated"}, said{state: "inactive", anew: true}, "terminated, unknown: it has ended, says A; B lost the record with its store", ""},
-		{"a has lost its store, and b has not", api.InstanceRunning, said{state: "inactive", anew: true}, said{state: "running", heard: "a"}, "unknown: it has ended, says B; A lost the record with its store, running", ""},
+		{"b has lost its store", api.InstanceFinished, said{state: "terminated"}, said{state: "inactive", anew: true}, "terminated, unknown: A says that it has ended; B lost the record with its store", ""},
+		{"a has lost its store, and b has not", api.InstanceRunning, said{state: "inactive", anew: true}, said{state: "running", heard: "a"}, "unknown: B says that it has ended; A lost the record with its store, running", ""},
 		{"b has lost its store, and does it again", api.InstanceFinished, said{state: "terminated"}, said{state: "running", anew: true}, "terminated, running", ""},
 		{"retention has removed it", api.InstanceFinished, said{state: "terminated"}, said{state: "unknown", removed: true}, "terminated, unknown", ""},
 	} {

@@ -125,7 +125,7 @@ func (n *Node) barred(t *processtable.Table) string {
 		return reason
 	}
 	if now := n.clock.Now(); now.Unix() > terms.NotAfter.Unix() {
-		return fmt.Sprintf("the signature of %s was for uploads until %s, and at %s it is %s: upload it again from its definition file, which signs it anew; if you just did that, set the clocks",
+		return fmt.Sprintf("the signature of %s expired at %s, and at %s it is %s: upload it again from its definition file, which signs it anew; if you just did that, set the clocks",
 			t.Process, seconds(terms.NotAfter), n.name, seconds(now))
 	}
 	return ""

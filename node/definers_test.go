@@ -289,9 +289,9 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 		{
 			"whose time is over", in("production", trusting(1)), 1,
 			processtable.Terms{Network: "production", NotAfter: past},
-			"the signature of chain@1 was for uploads until 2026-01-31T12:00:00Z, and at A it is 20",
+			"the signature of chain@1 expired at 2026-01-31T12:00:00Z, and at A it is 20",
 		},
-		{"whose time is over, where the network does not matter", node.Definers{}, 1, processtable.Terms{Network: "test", NotAfter: past}, "the signature of chain@1 was for uploads until 2026-01-31T12:00:00Z"},
+		{"whose time is over, where the network does not matter", node.Definers{}, 1, processtable.Terms{Network: "test", NotAfter: past}, "the signature of chain@1 expired at 2026-01-31T12:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := openNode(t, "A", "")
@@ -325,7 +325,7 @@ func TestTheDoorLooksAtAllTables(t *testing.T) {
 	two := strings.Replace(chain, "{node: A, program: echo", "{node: Z, program: echo", 1)
 	for reason, terms := range map[string]processtable.Terms{
 		"chain@1 is signed for network test, and A belongs to network production": {Network: "test", NotAfter: time.Now().Add(time.Hour)},
-		"the signature of chain@1 was for uploads until 2020-":                    {Network: "production", NotAfter: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"the signature of chain@1 expired at 2020-":                               {Network: "production", NotAfter: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		n := openNode(t, "A", "")
 		n.SetDefiners(node.Definers{Network: "production"})

@@ -71,7 +71,7 @@ func (n *Node) tableTo(peer processtable.NodeID, q tableQuestion) (tableReport, 
 func (n *Node) rebuildFor(ctx context.Context, asker processtable.NodeID, q rebuildQuestion) (api.Rebuild, error) {
 	peer := processtable.NodeID(q.Peer)
 	if asker == peer || !slices.ContainsFunc(n.threadsAt(peer), func(t *thread) bool { return t.core.process.Table.HasPart(asker) }) {
-		return api.Rebuild{}, api.Errorf(api.CodeNotFound, "ask at "+string(n.name)+" itself", "%s has no peer %s that %s has to do with", n.name, q.Peer, asker)
+		return api.Rebuild{}, api.Errorf(api.CodeNotFound, "ask at "+string(n.name)+" itself", "%s has no peer %s that %s may ask about", n.name, q.Peer, asker)
 	}
 	o := order{peer: asker, operator: q.By, command: "rebuild", what: "peer " + q.Peer}
 	if q.Do { // a plan changes nothing

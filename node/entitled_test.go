@@ -140,9 +140,9 @@ func TestRebuildForAPeer(t *testing.T) {
 		asker, peer string
 		want        string
 	}{
-		{"B", "B", "A has no peer B that B has to do with"},
-		{"X", "C", "A has no peer C that X has to do with"},
-		{"B", "X", "A has no peer X that B has to do with"},
+		{"B", "B", "A has no peer B that B may ask about"},
+		{"X", "C", "A has no peer C that X may ask about"},
+		{"B", "X", "A has no peer X that B may ask about"},
 		{"B", "C", "A has no peer C\""}, // no link: it is asked as an operator's word
 	} {
 		for _, do := range []bool{false, true} {

@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/queue"
 )
@@ -71,7 +71,7 @@ func (n *Node) Ready(ctx context.Context) api.Health {
 		if s.Reason != "" {
 			reason += ": " + s.Reason
 		}
-		h.Add(name, api.HealthDegraded, fmt.Sprintf("%s; %d messages wait", reason, s.Waiting))
+		h.Add(name, api.HealthDegraded, reason+"; "+text.Counted(s.Waiting, "message waits", "messages wait"))
 	}
 	for _, peer := range n.queue.Peers() {
 		if n.Link(peer) == nil {
@@ -79,7 +79,7 @@ func (n *Node) Ready(ctx context.Context) api.Health {
 		}
 	}
 	for process, messages := range n.queue.Parked() {
-		h.Add("process "+process.String(), api.HealthDegraded, fmt.Sprintf("%d messages wait here for its table: upload it", messages))
+		h.Add("process "+process.String(), api.HealthDegraded, text.Counted(messages, "message waits", "messages wait")+" here for its table: upload it")
 	}
 	return h
 }

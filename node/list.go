@@ -50,7 +50,7 @@ func questionOf(r api.ListRequest) (q listQuestion, err error) {
 	q = listQuestion{All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, after: r.After}
 	if r.Next != "" {
 		if q.Below, err = parsePlace(r.Next); err != nil {
-			return q, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s is no place in a list", r.Next)
+			return q, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name a place in a list", r.Next)
 		}
 	}
 	if _, err := q.process(); err != nil {

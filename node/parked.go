@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/navigator"
@@ -146,17 +147,17 @@ func (i *inbox) waitLeft(ctx context.Context, paused func(reason string)) error 
 
 // leftTooMuch says why a link is paused, and what to do.
 func leftTooMuch(l *queue.Left, quota int64) string {
-	text := fmt.Sprintf("its messages that nothing here can use are at their quota (limits.peer, %d MiB):", quota>>20)
+	why := fmt.Sprintf("its messages that nothing here can use are at their quota (limits.peer, %d MiB):", quota>>20)
 	if l.Aside > 0 {
-		text += fmt.Sprintf(" %d refused messages (fmqm dead list: retry or drop them);", l.Aside)
+		why += " " + text.Counted(l.Aside, "refused message", "refused messages") + " (fmqm dead list, then retry or drop);"
 	}
 	if l.Parked > 0 {
-		text += fmt.Sprintf(" %d messages wait for the table of their process (upload it to this site);", l.Parked)
+		why += " " + text.Counted(l.Parked, "message waits for the table of its process", "messages wait for the table of their process") + " (upload it to this site);"
 	}
 	if l.Marks > 0 {
-		text += fmt.Sprintf(" %d instances terminated from there;", l.Marks)
+		why += " " + text.Counted(l.Marks, "instance", "instances") + " terminated from there;"
 	}
-	return text + " or raise limits.peer"
+	return why + " or raise limits.peer"
 }
 
 var _ link.Inbox = (*inbox)(nil)

@@ -256,7 +256,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	}
 	w.accept(stray())
 	paused, done := capacity(w.inbox)
-	want := "its messages that nothing here can use are at their quota (limits.peer, 0 MiB): 2 refused messages (fmqm dead list: retry or drop them); 1 messages wait for the table of their process (upload it to this site); or raise limits.peer"
+	want := "its messages that nothing here can use are at their quota (limits.peer, 0 MiB): 2 refused messages (fmqm dead list, then retry or drop); 1 message waits for the table of its process (upload it to this site); or raise limits.peer"
 	if got := <-paused; got != want {
 		t.Errorf("paused: %q", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/queue"
 )
@@ -77,7 +78,7 @@ func (a *acceptance) abandon(number uint64) {
 	if a.open.First == 0 {
 		return
 	}
-	a.aside(nil, fmt.Sprintf("only %d parts of a message came, from item %d on, and item %d is not one of them", a.open.Count, a.open.First, number))
+	a.aside(nil, fmt.Sprintf("only %s of a message came, from item %d on, and item %d is not one of them", text.Counted(a.open.Count, "part", "parts"), a.open.First, number))
 	a.close()
 }
 

@@ -77,21 +77,21 @@ func TestPartsThatDoNotFollow(t *testing.T) {
 		}},
 		{"of before the first item", [][]byte{piece(900, 1000, data)}, 0, nil},
 		{"a gap", [][]byte{piece(0, 4, data), piece(2, 4, data), piece(3, 4, data)}, 0, []string{
-			"only 1 parts of a message came, from item 2 on, and item 3 is not one of them",
+			"only 1 part of a message came, from item 2 on, and item 3 is not one of them",
 			"part 4 of 4 of a message came without the parts before it",
 		}},
 		{"one twice", [][]byte{piece(0, 3, data), piece(0, 3, data)}, 1, []string{
-			"only 1 parts of a message came, from item 2 on, and item 3 is not one of them",
+			"only 1 part of a message came, from item 2 on, and item 3 is not one of them",
 		}},
 		{"none to the last", [][]byte{piece(0, 2, data), piece(0, 2, data), piece(1, 2, data)}, 0, []string{
-			"only 1 parts of a message came, from item 2 on, and item 3 is not one of them",
+			"only 1 part of a message came, from item 2 on, and item 3 is not one of them",
 			"it cannot be read: ",
 		}},
 		{"too many", [][]byte{piece(0, 1000, data), piece(1, 1000, data), piece(999, 1000, data)}, 0, []string{
 			"a message has 1000 parts, and at most 33 are allowed",
 		}},
 		{"what is no item", [][]byte{piece(0, 2, data), {9}}, 0, []string{
-			"only 1 parts of a message came, from item 2 on, and item 3 is not one of them",
+			"only 1 part of a message came, from item 2 on, and item 3 is not one of them",
 			"it cannot be read: ",
 		}},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/instancetable"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -108,8 +109,8 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
 			count, bytes := p.node.queue.Transmission(peer).Size()
 			return api.Errorf(api.CodeRefused, "bring "+string(peer)+" back, or raise limits.transmission",
-				"%s needs %s, and the transmission queue for it is full: %d messages (%d MiB) wait, which is the quota (limits.transmission)",
-				t.Process, peer, count, bytes>>20)
+				"%s needs %s, and the transmission queue for it is full: %s (%d MiB), which is the quota (limits.transmission)",
+				t.Process, peer, text.Counted(count, "message waits", "messages wait"), bytes>>20)
 		}
 	}
 	return nil
@@ -159,8 +160,8 @@ func (p *pressure) why(a *processtable.Activity, origin processtable.NodeID) str
 	}
 	count, bytes := p.node.queue.Transmission(peer).Size()
 	quota := p.node.limits.Load().Transmission
-	return fmt.Sprintf("the transmission queue for %s is full: %d messages (%d bytes) wait there, the quota (limits.transmission) is %d bytes, and below %d bytes this goes on: bring %s back, or raise limits.transmission",
-		peer, count, bytes, quota, quota/4*3, peer)
+	return fmt.Sprintf("the transmission queue for %s is full: %s there (%d bytes), the quota (limits.transmission) is %d bytes, and below %d bytes this goes on: bring %s back, or raise limits.transmission",
+		peer, text.Counted(count, "message waits", "messages wait"), bytes, quota, quota/4*3, peer)
 }
 
 // disk says that room on the disk is low, how low, and what to do about it, or nothing.

@@ -380,7 +380,7 @@ func TestQuotaOfATransmissionQueue(t *testing.T) {
 	p.ends(running, "gate")
 	p.held(running, "send")
 	count, bytes := to.Size()
-	p.why(running, "send", fmt.Sprintf("the transmission queue for B is full: %d messages (%d bytes) wait there, "+
+	p.why(running, "send", fmt.Sprintf("the transmission queue for B is full: %d messages wait there (%d bytes), "+
 		"the quota (limits.transmission) is 1000 bytes, and below 750 bytes this goes on: bring B back, or raise limits.transmission", count, bytes))
 	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
 		t.Errorf("health is %s", h.State)

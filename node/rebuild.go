@@ -126,7 +126,7 @@ func (n *Node) rebuildHere(ctx context.Context, r api.RebuildRequest, by string)
 // notStopped refuses to rebuild a peer that has lost nothing, as far as is known here.
 func notStopped(s link.Status) error {
 	if s.Stop != nil {
-		return api.Errorf(api.CodeRefused, "do what the reason says", "the link to %s is stopped, and not for a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
+		return api.Errorf(api.CodeRefused, "do what the reason says", "the link to %s is stopped for another reason than a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
 	}
 	return api.Errorf(api.CodeRefused, "rebuild only when `fmqm links` shows the link stopped for a new store",
 		"the link to %s is not stopped: %s has the same store as before, or is unreachable", s.Peer, s.Peer)
@@ -328,4 +328,4 @@ func (n *Node) markAnew() error {
 	return nil
 }
 
-var errOtherStore = errors.New("the peer has yet another store")
+var errOtherStore = errors.New("the peer has changed its store again")

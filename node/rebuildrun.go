@@ -79,7 +79,7 @@ func (r *rebuilding) run(ctx context.Context) {
 		case errors.Is(err, queue.ErrStopped), ctx.Err() != nil:
 			return
 		case errors.Is(err, errOtherStore):
-			log.Warn().Msg("the rebuild of the peer ended: it has yet another store")
+			log.Warn().Msg("the rebuild of the peer ended: it has changed its store again")
 			return
 		case err == nil && !again:
 			log.Info().Uint64("messages", r.mark.Messages).Uint64("instances", r.mark.Instances).Msg("peer rebuilt")

@@ -63,7 +63,7 @@ func (o *order) by() string { return operatorAt(o.operator, o.peer) }
 // obey says why an order is not carried out, or nil. What comes of it stands in the log.
 func (n *Node) obey(o *order) error {
 	if o.operator != "" && !api.ValidOperator(o.operator) {
-		return api.Errorf(api.CodeRefused, "ask at "+string(n.name)+" itself", "the name that %s gives its operator is none", o.peer)
+		return api.Errorf(api.CodeRefused, "ask at "+string(n.name)+" itself", "%s gives its operator a name that cannot be one", o.peer)
 	}
 	log := n.log.Info()
 	taken := n.takes(o.peer, o.operator)
@@ -75,7 +75,7 @@ func (n *Node) obey(o *order) error {
 		log.Msg("operator's command from another site")
 		return nil
 	}
-	log.Msg("operator's command from another site refused: remote_operators does not take it")
+	log.Msg("operator's command from another site refused: remote_operators does not allow it")
 	return n.untaken(o)
 }
 
@@ -83,10 +83,10 @@ func (n *Node) obey(o *order) error {
 func (n *Node) untaken(o *order) error {
 	if o.operator == "" {
 		return api.Errorf(api.CodeRefused, fmt.Sprintf("run it at %s (--to), or ask at %s over its socket or with an operator's certificate; if %s runs an older version, upgrade it", n.name, o.peer, o.peer),
-			"%s does not take %s from %s: %s has not said who asks", n.name, o.command, o.peer, o.peer)
+			"%s refuses %s from %s: %s did not say who asks", n.name, o.command, o.peer, o.peer)
 	}
 	return api.Errorf(api.CodeRefused, fmt.Sprintf("run it at %s (--to), or let its configuration say `remote_operators: [{site: %s, operators: [%q]}]`, and reload it", n.name, o.peer, o.operator),
-		"%s does not take %s from %s: its `remote_operators` does not allow that", n.name, o.command, o.by())
+		"%s refuses %s from %s: its `remote_operators` does not allow it", n.name, o.command, o.by())
 }
 
 // usurped says why a marker that a peer has brought is not taken, or nothing. Who ends an
@@ -97,7 +97,7 @@ func (n *Node) usurped(peer processtable.NodeID, m *message.Message) (string, er
 		return "", nil
 	}
 	if peer != m.Origin && !n.takes(peer, "") {
-		return fmt.Sprintf("%s ends an instance that was started at %s: terminate it there, or let `remote_operators` here take what %s asks, without saying for whom", peer, m.Origin, peer), nil
+		return fmt.Sprintf("%s wants to end an instance that was started at %s: terminate it there, or let `remote_operators` here take what %s asks without naming an operator", peer, m.Origin, peer), nil
 	}
 	v, err := n.queue.ViewInstance(m.Instance, m.Queue.Process, 1)
 	if err != nil {
@@ -105,9 +105,9 @@ func (n *Node) usurped(peer processtable.NodeID, m *message.Message) (string, er
 	}
 	switch known := originOf(&v); {
 	case known != "" && known != string(m.Origin):
-		return fmt.Sprintf("it says that its instance was started at %s, and that was started at %s", m.Origin, known), nil
+		return fmt.Sprintf("it says that its instance was started at %s, but it was started at %s", m.Origin, known), nil
 	case known == "" && m.Origin == n.name:
-		return fmt.Sprintf("it says that its instance was started at %s, where none such was", n.name), nil
+		return fmt.Sprintf("it says that its instance was started at %s, but %s did not start it", n.name, n.name), nil
 	}
 	return "", nil
 }

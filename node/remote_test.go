@@ -99,11 +99,11 @@ func TestOperatorsOfOtherSitesAreRefused(t *testing.T) {
 		return w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: by})
 	}
 	for by, want := range map[string]string{
-		"":                "C has not said who asks",
-		"alice":           "from alice at C: its `remote_operators` does not allow that",
+		"":                "C did not say who asks",
+		"alice":           "from alice at C: its `remote_operators` does not allow it",
 		"user:root":       "from user:root at C",
-		"al\u202eice":     "the name that C gives its operator is none",
-		"alice at A: yes": "the name that C gives its operator is none",
+		"al\u202eice":     "C gives its operator a name that cannot be one",
+		"alice at A: yes": "C gives its operator a name that cannot be one",
 	} {
 		for command, got := range map[string]string{
 			"terminate": w.terminates(id, by), "retry": retry(by),
@@ -173,7 +173,7 @@ func TestAGuessedInstanceIsNotEnded(t *testing.T) {
 	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
 	guessed := api.KeyedInstance("secret", "2026-01-31")
 	before := w.queued(guessed)
-	if got := w.terminates(guessed, "alice"); !strings.Contains(got, "A knows no instance "+guessed.String()) {
+	if got := w.terminates(guessed, "alice"); !strings.Contains(got, "A does not know instance "+guessed.String()) {
 		t.Errorf("terminate: %s", got)
 	}
 	w.untouched(guessed, before)
@@ -222,12 +222,12 @@ control: [s1 -> s2, s2 -> s3]
 		want         string // empty: it is taken
 	}{
 		{"of its origin", "B", "B", uuid.Must(uuid.NewV7()), nil, ""},
-		{"of another site", "C", "B", uuid.Must(uuid.NewV7()), nil, "C ends an instance that was started at B: terminate it there"},
-		{"of another site, whose named operators are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C", Operators: []string{"*"}}}, "C ends an instance that was started at B"},
+		{"of another site", "C", "B", uuid.Must(uuid.NewV7()), nil, "C wants to end an instance that was started at B: terminate it there"},
+		{"of another site, whose named operators are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C", Operators: []string{"*"}}}, "C wants to end an instance that was started at B"},
 		{"of another site, all of whose are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C"}}, ""},
-		{"of an instance that was started here, by its number", "C", "A", id, nil, "C ends an instance that was started at A"},
-		{"of an instance that was started here, as of its own", "C", "C", id, []RemoteOperator{{Site: "*"}}, "it says that its instance was started at C, and that was started at A"},
-		{"of an instance that was not started here", "C", "A", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "*"}}, "where none such was"},
+		{"of an instance that was started here, by its number", "C", "A", id, nil, "C wants to end an instance that was started at A"},
+		{"of an instance that was started here, as of its own", "C", "C", id, []RemoteOperator{{Site: "*"}}, "it says that its instance was started at C, but it was started at A"},
+		{"of an instance that was not started here", "C", "A", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "*"}}, "but A did not start it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w.a.SetRemoteOperators(tc.taken)

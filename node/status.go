@@ -106,7 +106,7 @@ func (g *gathered) untold(p api.Place) api.Activity {
 	a := api.Activity{Activity: p.Activity, State: api.ActivityUnknown}
 	switch {
 	case slices.Contains(g.notices(), p.Activity):
-		a.State, a.Reason = api.ActivityInError, "as it told the node where the instance was started"
+		a.State, a.Reason = api.ActivityInError, "known only from what it told the node where the instance was started"
 	case slices.Contains(g.tableless, p.Node):
 		a.Reason = fmt.Sprintf("%s has no table of %s: upload it", p.Node, g.process)
 	}

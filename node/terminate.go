@@ -97,7 +97,7 @@ func (n *Node) terminateFor(ctx context.Context, peer processtable.NodeID, q ter
 	case err != nil:
 		return err
 	case !found || started.Process != id:
-		return api.Errorf(api.CodeNotFound, "if it has lost its store: terminate the instance there, with --to", "%s knows no instance %s of %s that was started there", n.name, q.Instance, id)
+		return api.Errorf(api.CodeNotFound, "if it has lost its store: terminate the instance there, with --to", "%s does not know instance %s of %s as one that was started there", n.name, q.Instance, id)
 	case ended != nil && ended.Event == queue.EventStopped:
 		return alreadyEnded(q.Instance, api.InstanceTerminated)
 	case ended != nil:
@@ -156,7 +156,7 @@ func (n *Node) letEnd(ctx context.Context, q endQuestion, origin processtable.No
 		return fmt.Errorf("instance %s is over, and %s, where it was started, has to tell %s: %w", q.Instance, origin, q.Node, err)
 	case a.Error != nil: // it has an older copy of its store: whoever terminated the instance does so again
 		n.log.Warn().Str("peer", q.Node).Stringer("instance", q.Instance).Str("origin", string(origin)).Str("reason", a.Error.Error()).
-			Msg("what the peer lost of a terminated instance is not sent again, and its origin does not say that it is over: terminate it again")
+			Msg("what the peer lost of a terminated instance is not sent again, and the site where it was started does not tell the peer that it is over: terminate it again")
 	}
 	return nil
 }

@@ -148,6 +148,6 @@ func (l *live) awaitStart(self processtable.NodeID, ended map[processtable.Activ
 }
 
 func notStarted(self processtable.NodeID) string {
-	return fmt.Sprintf("waiting for its instance to be started: other sites say that this was at %s, which does not know it. "+
+	return fmt.Sprintf("waiting for its instance to be started: other sites say that it was started at %s, which does not know it. "+
 		"If %s has lost its store, repeat the start; else terminate the instance", self, self)
 }

@@ -66,7 +66,7 @@ func (e *elsewhere) refused(id, who string, certified bool) {
 	e.t.Helper()
 	for _, command := range [][]string{{"terminate", id}, {"retry", id, "here", "--output", `{"rc": 0}`}} {
 		_, talk, code := e.asks(certified, command...)
-		if code != 4 || !strings.Contains(talk, "A does not take "+command[0]+" from "+who+" at B: its `remote_operators` does not allow that") || !strings.Contains(talk, "run it at A (--to), or") {
+		if code != 4 || !strings.Contains(talk, "A refuses "+command[0]+" from "+who+" at B: its `remote_operators` does not allow it") || !strings.Contains(talk, "run it at A (--to), or") {
 			e.t.Errorf("%s asks for %s: exit %d: %s", who, command[0], code, talk)
 		}
 		e.Sites["A"].Says(`"by":"` + who + ` at B","peer":"B","command":"` + command[0] + `"`)
@@ -127,7 +127,7 @@ func TestOperatorOfAnotherSite(t *testing.T) {
 	e.refused(retried, "user:"+me.Username, false)
 	e.losesItsStore("C")
 	out, talk, _ := e.asks(true, "rebuild", "C", "--all", "--yes", "-o", "json")
-	if !strings.Contains(out+talk, "A does not take rebuild from alice at B") || e.link("A", "C").State != string(link.StateStopped) {
+	if !strings.Contains(out+talk, "A refuses rebuild from alice at B") || e.link("A", "C").State != string(link.StateStopped) {
 		t.Errorf("a rebuild: %s%s", out, talk)
 	}
 

@@ -390,7 +390,7 @@ func (i *intruder) asksAboutWhatItHasNoPartIn(wards, stucks message.InstanceID) 
 	if got := i.asks("retry", question{"instance": stucks, "process": "stuck@1", "activity": "here"}); !strings.Contains(got, "no table of stuck@1 at A") {
 		i.t.Errorf("it asks for a retry, and is told %s", got)
 	}
-	if got := i.asks("rebuild", question{"peer": "B", "do": true, "by": "alice"}); !strings.Contains(got, "A does not take rebuild from alice at M") {
+	if got := i.asks("rebuild", question{"peer": "B", "do": true, "by": "alice"}); !strings.Contains(got, "A refuses rebuild from alice at M") {
 		i.t.Errorf("it orders to rebuild B, and is told %s", got)
 	}
 	if got := i.asks("terminate", question{"instance": stucks, "process": "stuck@1", "by": "alice"}); !strings.Contains(got, "no table of stuck@1 at A") {

@@ -77,7 +77,7 @@ func TestSignaturesAreNotReplayed(t *testing.T) {
 		{"a draft that was signed for the test", "payroll@7 is signed for network test, and A belongs to network production", w.recorded(payroll, "--network", "test")},
 		{"one that was signed before there were networks", "payroll@7 is signed for no network in particular, and A takes only what is signed for network production", w.recorded(payroll)},
 		{"one that nobody signed", "payroll@7 is not signed, and A takes only", w.recorded(payroll, "--unsigned")},
-		{"one of last month", "the signature of payroll@7 was for uploads until", old},
+		{"one of last month", "the signature of payroll@7 expired at", old},
 	} {
 		for _, only := range []string{"", "B"} { // all of it, and what is for the site behind
 			upload := attack.upload
