@@ -124,7 +124,7 @@ func readFile(c *cli.Context, file string, most int64) ([]byte, error) {
 func readInputFile(c *cli.Context, file string) ([]byte, error) {
 	text, err := readFile(c, file, maxInput)
 	if err == nil && len(text) > maxInput {
-		return nil, shared.Failedf("%s: over %d bytes: pass a reference (a file name, a URL) instead of the content", file, maxInput)
+		return nil, shared.Failedf("%s: the file has over %d bytes: pass a reference (a file name, a URL) instead of the content", file, maxInput)
 	}
 	return text, err
 }

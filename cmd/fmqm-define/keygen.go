@@ -92,7 +92,7 @@ func (s signing) String() string {
 	if s.terms.Network == "" {
 		return by + ", for no network in particular"
 	}
-	return fmt.Sprintf("%s for network %s, to be uploaded until %s", by, s.terms.Network, s.terms.NotAfter.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s for network %s, valid for uploads until %s", by, s.terms.Network, s.terms.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // Bounds of --expires.
@@ -104,7 +104,7 @@ const (
 func signingFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
-		&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME`, and for no other (default: FMQM_NETWORK, else for whichever)"},
+		&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME`, and for no other (default: FMQM_NETWORK, otherwise for any)"},
 		&cli.DurationFlag{Name: expiresFlag, Value: defaultExpires, Usage: "with a network: sign for uploads within `DURATION` (default: 24h)"},
 		&cli.BoolFlag{Name: "unsigned", Usage: "do not sign, for nodes too old to read signed tables"},
 	}
@@ -135,9 +135,9 @@ func signingTerms(c *cli.Context) (t processtable.Terms, err error) {
 	valid := c.Duration(expiresFlag)
 	switch {
 	case t.Network == "" && c.IsSet(networkFlag):
-		return t, shared.Usagef("--%s names none: write the name that the sites have as `network`, or leave it out", networkFlag)
+		return t, shared.Usagef("--%s has no name: write the name that the sites have as `network`, or leave it out", networkFlag)
 	case t.Network == "" && c.IsSet(expiresFlag):
-		return t, shared.Usagef("--%s ends a signature for a network: add --%s NAME", expiresFlag, networkFlag)
+		return t, shared.Usagef("--%s needs a signature for a network: add --%s NAME", expiresFlag, networkFlag)
 	case t.Network == "":
 		return t, nil
 	case !processtable.ValidNetwork(t.Network):

@@ -43,7 +43,7 @@ fmqm-define upload purchase-order.yaml --network production --expires 2h
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
 			shared.ToFlag(),
-			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that nobody has a link to; they wait until somebody has"},
+			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that no site has a link to; they wait until one has"},
 			tableFormatFlag(),
 			&cli.BoolFlag{Name: "plan", Usage: "show what would change, and change nothing"},
 			shared.TimeoutFlag(),
