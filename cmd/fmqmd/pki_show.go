@@ -9,6 +9,7 @@ import (
 
 	"fmqm/cmd/internal/cli"
 	"fmqm/identity"
+	"fmqm/internal/text"
 )
 
 // shownCertificate is what show prints; its keys are API.
@@ -64,7 +65,7 @@ func showRow(list *cli.List, s identity.Shown, now time.Time) error {
 	if left := s.NotAfter.Sub(now); left <= 0 {
 		expires += " (expired)"
 	} else {
-		expires += fmt.Sprintf(" (%d days)", int(left.Hours()/24))
+		expires += " (" + text.Counted(int(left.Hours()/24), "day", "days") + ")"
 	}
 	return list.Row(shownCertificate{s.File, kind, name, s.Hosts, s.Issuer, s.NotBefore.UTC(), s.NotAfter.UTC(), s.Fingerprint, s.Key},
 		kind, name, expires, s.Issuer, strings.Join(s.Hosts, " "), s.Fingerprint, s.File)

@@ -47,7 +47,7 @@ func TestStrangerCallsOverTheBroker(t *testing.T) {
 	stranger := w.party("STRANGER", w.pki)
 	line := stranger.overBroker(stranger.broker(eve.broker, eve.vhost), "A")
 	line.put(0, []byte("for whom it may concern"))
-	w.Sites["A"].Says("a site calls over the broker that is in no process stored here and not in links.peers")
+	w.Sites["A"].Says("a site that calls over the broker is turned away: it is neither in a process stored here nor in links.peers")
 	line.refused("this site is neither in a process that is stored there nor in `links.peers` there")
 	if w.knows("A", "STRANGER") {
 		t.Error("A shows the stranger as a peer")

@@ -8,9 +8,9 @@ import (
 
 var (
 	auditInstances = desc("audit_instances", "Instances of which the audit queue had records when retention last looked.")
-	auditBytes     = desc("audit_size_bytes", "What these records took, without the store's own overhead.")
-	auditOverdue   = desc("audit_overdue_instances", "Instances of them beyond the limits of retention that could not be removed.")
-	auditRemnants  = desc("audit_remnants", "Instances whose records were removed at any time: one small record stays of each.")
+	auditBytes     = desc("audit_size_bytes", "Size of these records, without the store's own overhead.")
+	auditOverdue   = desc("audit_overdue_instances", "Instances beyond the limits of retention whose records could not be removed.")
+	auditRemnants  = desc("audit_remnants", "Instances whose records retention has ever removed. One small record of each stays.")
 	auditRemoved   = desc("audit_instances_removed_total", "Instances whose records retention has removed.")
 )
 

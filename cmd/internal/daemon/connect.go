@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fmqm/identity"
+	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/link/amqp"
 	"fmqm/link/https"
@@ -117,11 +118,11 @@ func tryPeer(ctx context.Context, name processtable.NodeID, p config.Peer, id *i
 	case err != nil:
 		f.Result, f.Text = ResultFailed, err.Error()
 	case !found.Encrypted:
-		f.Text = fmt.Sprintf("a daemon answers at %s, in plain text: who it is nobody proves", p.Address)
+		f.Text = fmt.Sprintf("a daemon answers at %s in plain text: nothing proves which site it is", p.Address)
 	default:
 		f.Text = fmt.Sprintf("site %s answers at %s; its certificate is good until %s", name, p.Address, found.Expires.UTC().Format(time.DateOnly))
 		if left := time.Until(found.Expires); left < expiresSoon {
-			f.Text += fmt.Sprintf(", so for %d days only", left/(24*time.Hour))
+			f.Text += ", so for " + text.Counted(int(left/(24*time.Hour)), "day", "days") + " only"
 		}
 	}
 	return f

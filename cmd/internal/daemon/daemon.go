@@ -110,7 +110,7 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	if exposed := engine.Exposed(); exposed != "" {
-		log.Warn().Msg("the data directory: " + exposed + ": it has all that processes carry, and what peers trust this node by")
+		log.Warn().Msg("the data directory: " + exposed + ": it holds all that processes carry, and what peers trust this node by")
 	}
 	if err := d.openPrograms(c); err != nil {
 		return nil, errors.Join(err, engine.Close())
@@ -294,7 +294,7 @@ func (d *Daemon) reload(old, c *config.Config) error {
 	d.broker.Store(links.broker)
 	d.Node.Configure(registry, links.ways, limits(c))
 	if err := d.links.stop(context.Background(), links); err != nil {
-		d.log.Warn().Err(err).Msg("the broker before this configuration")
+		d.log.Warn().Err(err).Msg("the connection to the former broker did not end as it should")
 	}
 	if renewed && links.broker != nil {
 		links.broker.Renew()

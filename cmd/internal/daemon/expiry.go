@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fmqm/identity"
+	"fmqm/internal/text"
 	"fmqm/node/config"
 )
 
@@ -52,11 +53,11 @@ func nearExpiry(expires time.Time, due bool, now time.Time) string {
 	left, day := expires.Sub(now), expires.UTC().Format(time.DateOnly)
 	switch {
 	case left <= 0:
-		return fmt.Sprintf("the certificate of this node expired on %s: no site and no operator believes it: %s", day, remedy)
+		return fmt.Sprintf("the certificate of this node expired on %s: sites and operators do not believe it any more: %s", day, remedy)
 	case !due:
 		return ""
 	}
-	return fmt.Sprintf("the certificate of this node, or its authority's, has less than a third of its life left: it expires on %s, in %d days: %s", day, int(left/(24*time.Hour)), remedy)
+	return fmt.Sprintf("the certificate of this node, or its authority's, has less than a third of its life left: it expires on %s, in %s: %s", day, text.Counted(int(left/(24*time.Hour)), "day", "days"), remedy)
 }
 
 // watchExpiry says once a day which certificates end soon, until the daemon does.

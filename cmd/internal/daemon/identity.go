@@ -43,7 +43,7 @@ func (d *Daemon) reloadIdentity(c *config.Config) (renewed bool, err error) {
 	case c.Identity == nil:
 		return false, nil
 	case d.identity == nil:
-		return false, errors.New("identity: this daemon was started without one: restart it")
+		return false, errors.New("identity: this daemon started without one: restart it")
 	}
 	before := d.identity.Chain()
 	err = d.identity.Reload(identityFiles(c))
@@ -93,8 +93,8 @@ func (d *Daemon) permit(conn link.Conn, caller processtable.NodeID) error {
 // the authority makes nobody a peer.
 func (d *Daemon) stranger(peer processtable.NodeID) {
 	if d.told.news("stranger "+string(peer), "") {
-		d.log.Warn().Str("peer", string(peer)).Msg("a site calls over the broker that is in no process stored here and not in links.peers: it is turned away; " +
-			"if it is to define processes here, or take part in such, write it under links.peers with `via: amqp`, and reload")
+		d.log.Warn().Str("peer", string(peer)).Msg("a site that calls over the broker is turned away: it is neither in a process stored here nor in links.peers; " +
+			"if it is to define processes here, or take part in one, write it under links.peers with `via: amqp`, and reload")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func TestWhatIsSaidOfACertificateThatEnds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for days, want := range map[int]string{
-		-1:  "the certificate of this node expired on 2026-11-20: no site and no operator believes it: renew it with `fmqmd pki renew`, and reload",
+		-1:  "the certificate of this node expired on 2026-11-20: sites and operators do not believe it any more: renew it with `fmqmd pki renew`, and reload",
 		0:   "the certificate of this node expired on 2026-11-21",
 		5:   "the certificate of this node, or its authority's, has less than a third of its life left: it expires on 2026-11-26, in 5 days: renew it",
 		121: "it expires on 2027-03-22, in 121 days",

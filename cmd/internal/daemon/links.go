@@ -180,7 +180,7 @@ func judgeBroker(o *amqp.Options, id *identity.Identity, say func(string)) {
 			return errors.New("the broker's certificate was revoked: it is on the deny list of this site")
 		}
 		if name, news := id.NoSite(c); news {
-			say(fmt.Sprintf("the broker's certificate is that of %s: whoever has the broker's machine could be that site, so its key is taken for no site's here: give the broker one that is no site's, with `fmqmd pki issue --server %s`", name, s.ServerName))
+			say(fmt.Sprintf("the broker's certificate is that of %s: whoever controls the broker's machine could pose as that site, so this site believes nobody by that key: give the broker a certificate of its own, with `fmqmd pki issue --server %s`", name, s.ServerName))
 		}
 		return nil
 	}

@@ -42,10 +42,10 @@ func newMetrics(version string) *metrics {
 			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5},
 		}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "fmqm_config_reloads_total", Help: "Times that the configuration was read again, by whether it was taken up.",
+			Name: "fmqm_config_reloads_total", Help: "Times that the configuration was reloaded, by whether it took effect.",
 		}, []string{"result"}),
 		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fmqm_config_last_reload_successful", Help: "1 if the configuration that was read last was taken up, else 0.",
+			Name: "fmqm_config_last_reload_successful", Help: "1 if the configuration that was read last took effect, else 0.",
 		}),
 	}
 	m.reloaded.Set(1)
@@ -113,31 +113,31 @@ var (
 	instancesEnded   = desc("instances_ended_total", "Process instances started at this node that have ended, by how.", "process", "result")
 	terminated       = desc("activities_terminated_total", "Activities that ran and terminated.", "process")
 	skipped          = desc("activities_skipped_total", "Activities on a dead path, which never run.", "process")
-	passed           = desc("activities_passed_total", "Activities on a dead path whose connectors this node resolved before their hosts ended them.", "process")
+	passed           = desc("activities_passed_total", "Activities on a dead path whose connectors this node resolved for the nodes that host them.", "process")
 	stopped          = desc("activities_stopped_total", "Activities ended because an operator terminated their instance.", "process")
 	iterated         = desc("activity_iterations_repeated_total", "Iterations after which the exit condition was FALSE, so that the activity ran once more.", "process")
-	failedAttempts   = desc("activity_attempts_failed_total", "Failed attempts that are repeated (retry).", "process")
+	failedAttempts   = desc("activity_attempts_failed_total", "Failed attempts after which the program is tried again (retry).", "process")
 	inError          = desc("activity_errors_total", "Times that an activity went in error and waited for an operator.", "process")
 	retried          = desc("activity_retries_total", "Operators' retries of activities in error.", "process")
-	attempts         = desc("activity_attempts_total", "Attempts to run an activity's program that were begun.", "process")
-	entries          = desc("activities_in_memory", "Activities of which the node has something in memory: waiting, ready or running.", "process")
+	attempts         = desc("activity_attempts_total", "Attempts to run an activity's program, counted when they begin.", "process")
+	entries          = desc("activities_in_memory", "Activities that the node has in memory: waiting, ready or running.", "process")
 	ready            = desc("activities_ready", "Activities that wait for a free place of their program (concurrency).", "process")
 	running          = desc("activities_running", "Activities whose program runs.", "process")
 	waiting          = desc("activities_waiting", "Activities in memory that wait: for connectors, a pause or an operator.", "process")
 	errorsNow        = desc("activities_in_error", "Activities that are in error and wait for an operator.", "process")
 	stored           = desc("queue_messages", "Messages in the process queue.", "process")
-	absorbed         = desc("messages_absorbed_total", "Messages that could change nothing any more, and were dropped: repeats after the loss of a store, and what came for an instance that an operator had terminated.", "process")
+	absorbed         = desc("messages_absorbed_total", "Messages that had no effect any more and were dropped: repeats after a store was lost, and messages for an instance that an operator had terminated.", "process")
 	parked           = desc("messages_parked", "Messages that wait for the table of their process.", "process")
 	programRuns      = desc("program_attempts_total", "Attempts of a program that have ended, by their result.", "program", "result")
 	programTime      = desc("program_duration_seconds", "How long attempts of a program took.", "program")
-	transactions     = desc("transactions_total", "Transactions that were joined into durable writes.")
+	transactions     = desc("transactions_total", "Transactions that durable writes have carried.")
 	mailboxes        = desc("mailbox_activities", "Activities whose new messages wait to be folded.")
-	congested        = desc("congested", "1 while links do not accept because too much waits to be folded, else 0.")
-	setAside         = desc("messages_set_aside_total", "Messages that were refused for their content and set aside.")
-	aside            = desc("messages_aside", "Messages that are set aside now, and wait for an operator.")
-	spaceLow         = desc("store_space_low", "1 while room on the store's file system is so low that no work is taken on, else 0.")
-	storeBytes       = desc("store_size_bytes", "What the store's directory takes on disk.")
-	storeFree        = desc("store_free_bytes", "What is free on the store's file system for the daemon.")
+	congested        = desc("congested", "1 while links accept nothing because too much waits to be folded, else 0.")
+	setAside         = desc("messages_set_aside_total", "Messages that were refused because of their content and set aside.")
+	aside            = desc("messages_aside", "Refused messages that are set aside now and wait for an operator.")
+	spaceLow         = desc("store_space_low", "1 while the store's file system has so little room that the node takes on no work, else 0.")
+	storeBytes       = desc("store_size_bytes", "Size of the store's directory on disk.")
+	storeFree        = desc("store_free_bytes", "Free space on the store's file system that the daemon can use.")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {

@@ -22,9 +22,9 @@ func (d *Daemon) openPrograms(c *config.Config) error {
 	switch {
 	case !children:
 	case err != nil:
-		d.log.Info().Err(err).Msg("programs have no control groups: one that hides can outlive its end")
+		d.log.Info().Err(err).Msg("programs have no control groups: a process that hides can outlive its program")
 	case tree.Limits() != nil:
-		d.log.Info().Err(tree.Limits()).Msg("what one program may start has no limit of its own")
+		d.log.Info().Err(tree.Limits()).Msg("nothing limits how many processes one program starts")
 	}
 	d.groups = program.NewGroups(tree)
 	ledger, err := program.OpenLedger(filepath.Join(c.Data, "ledger"), c.Node, d.groups)

@@ -441,7 +441,7 @@ func TestAFirstIdentityNeedsARestart(t *testing.T) {
 	}
 	d, _ := s.start(none)
 	some := s.config("A", "links: {peers: {B: \"https://b.example.org\"}}\n")
-	if err := d.Reload(none, some); err == nil || err.Error() != "identity: this daemon was started without one: restart it" {
+	if err := d.Reload(none, some); err == nil || err.Error() != "identity: this daemon started without one: restart it" {
 		t.Errorf("a first one: %v", err)
 	}
 }
