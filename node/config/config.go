@@ -242,10 +242,10 @@ func read(path string) ([]byte, Problems) {
 	if err == nil {
 		return text, nil
 	}
-	remedy := "name the file with --config"
+	remedy := "name the file itself"
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		remedy = "write one (`node: A` is enough to begin with), or name yours with --config FILE"
+		remedy = "write one (`node: A` is enough to begin with), or name yours (fmqmd run --config FILE)"
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "let the daemon's user read it"
 	}

@@ -320,7 +320,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	none := func(string) string { return "" }
 	dir := t.TempDir()
 	_, err := config.Load(dir+"/absent.yaml", none, config.Overrides{})
-	if want := "absent.yaml: cannot read the configuration: no such file or directory: write one (`node: A` is enough to begin with), or name yours with --config FILE"; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := "absent.yaml: cannot read the configuration: no such file or directory: write one (`node: A` is enough to begin with), or name yours (fmqmd run --config FILE)"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	_, err = config.Load(dir, none, config.Overrides{})

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 
 	"fmqm/node/config"
 )
@@ -23,7 +25,7 @@ func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
 	}
 	l, err := UntilFree(func() (net.Listener, error) { return net.Listen("tcp", c.Listen) })
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w: stop what listens there, or set `listen` to another address", err)
+		return nil, fmt.Errorf("listen: %w: %s", err, listenRemedy(err))
 	}
 	d.address = l.Addr().String()
 	l = bounded(l, portConnections(), maxPerAddress, d.flooded)
@@ -31,4 +33,15 @@ func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
 		l = tls.NewListener(l, d.identity.Server())
 	}
 	return l, nil
+}
+
+// listenRemedy says what to do about an address that cannot be listened on.
+func listenRemedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "set `listen` to an address of this machine, or to 0.0.0.0 for all of them"
+	case errors.Is(err, syscall.EACCES):
+		return "set `listen` to a port from 1024 on: those below are for root"
+	}
+	return "stop what listens there, or set `listen` to another address"
 }

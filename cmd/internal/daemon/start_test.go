@@ -28,6 +28,7 @@ func TestStartsThatFail(t *testing.T) {
 		want string
 	}{
 		{"an address in use", config.Config{Node: "B", Data: dir + "/b", Listen: d.Address(), Socket: dir + "/t"}, "stop what listens there, or set `listen` to another address"},
+		{"an address of another machine", config.Config{Node: "B", Data: dir + "/b", Listen: "192.0.2.1:7411", Socket: dir + "/t"}, "set `listen` to an address of this machine"},
 		{"a socket in use", config.Config{Node: "B", Data: dir + "/b", Listen: "127.0.0.1:0", Socket: dir + "/s"}, "another daemon answers on " + dir + "/s"},
 		{"a socket without a directory", config.Config{Node: "B", Data: dir + "/b", Listen: "127.0.0.1:0", Socket: dir + "/none/t"}, "there is no directory " + dir + "/none"},
 		{"a store in use", config.Config{Node: "A", Data: dir + "/a", Listen: "127.0.0.1:0", Socket: dir + "/t"}, "another process has it open"},
