@@ -17,6 +17,7 @@ import (
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/text"
 	"fmqm/queue"
 )
 
@@ -65,7 +66,7 @@ func backup(c *ucli.Context) error {
 		return cli.Failedf("backup: %v", err)
 	}
 	return printer.Object(backedUp{file, info}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s: node %s, %d records, %d bytes, after commit %d\n", file, info.Node, info.Records, info.Bytes, info.Commit)
+		_, err := fmt.Fprintf(w, "%s: node %s, %s, %d bytes, after commit %d\n", file, info.Node, records(info.Records), info.Bytes, info.Commit)
 		return err
 	})
 }
@@ -121,7 +122,7 @@ func restoreCommand() *ucli.Command {
 			if o, err := ownerOf(dir); err == nil && o.uid == 0 {
 				cli.Talk(c, "%s belongs to root: give it to the user that runs the daemon (chown -R USER: %s)", dir, dir)
 			}
-			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %d records, as after commit %d\n", dir, info.Node, info.Records, info.Commit)
+			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %s, as after commit %d\n", dir, info.Node, records(info.Records), info.Commit)
 			return err
 		},
 	}
@@ -181,7 +182,7 @@ func verifyCommand() *ucli.Command {
 					return cli.Failedf("verify: %s: %v", file, err)
 				}
 				return printer.Object(backedUp{file, info}, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "%s: good: node %s, %d records, after commit %d\n", file, info.Node, info.Records, info.Commit)
+					_, err := fmt.Fprintf(w, "%s: good: node %s, %s, after commit %d\n", file, info.Node, records(info.Records), info.Commit)
 					return err
 				})
 			default:
@@ -204,7 +205,7 @@ func verifyStore(printer *cli.Printer, dir string) error {
 		for _, problem := range report.Problems {
 			fmt.Fprintln(w, problem)
 		}
-		_, err := fmt.Fprintf(w, "%s: node %s, %d records, after commit %d, %d problems\n", dir, report.Node, total, report.Commit, len(report.Problems))
+		_, err := fmt.Fprintf(w, "%s: node %s, %s, after commit %d, %s\n", dir, report.Node, records(total), report.Commit, text.Counted(len(report.Problems), "problem", "problems"))
 		return err
 	})
 	if err == nil && len(report.Problems) > 0 {
@@ -259,3 +260,6 @@ func dumpCommand() *ucli.Command {
 		},
 	}
 }
+
+// records is how many records a store or a backup has.
+func records(n uint64) string { return text.Counted(n, "record", "records") }

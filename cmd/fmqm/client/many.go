@@ -11,6 +11,7 @@ import (
 
 	"fmqm/api"
 	common "fmqm/cmd/internal/cli"
+	"fmqm/internal/text"
 )
 
 const (
@@ -141,23 +142,16 @@ func (m *many) summary(deeds []deed) string {
 	texts := make([]string, 0, len(names))
 	for i, name := range names {
 		if i == 10 {
-			texts = append(texts, fmt.Sprintf("and %d others", len(names)-i))
+			texts = append(texts, "and "+text.Counted(len(names)-i, "other", "others"))
 			break
 		}
 		texts = append(texts, fmt.Sprintf("%s (%d)", name, places[name]))
 	}
-	what := counted(len(instances), "instance", "instances")
+	what := text.Counted(len(instances), "instance", "instances")
 	if m.what == "retry" {
-		what = counted(len(deeds), "activity", "activities") + " of " + what
+		what = text.Counted(len(deeds), "activity", "activities") + " of " + what
 	}
 	return m.what + " " + what + ": " + strings.Join(texts, ", ")
-}
-
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
 }
 
 func (m *many) list(p *common.Printer) (*common.List, func(deed) error) {

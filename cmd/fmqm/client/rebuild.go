@@ -11,6 +11,7 @@ import (
 
 	"fmqm/api"
 	common "fmqm/cmd/internal/cli"
+	"fmqm/internal/text"
 )
 
 func rebuildCommand() *cli.Command {
@@ -154,11 +155,16 @@ func removedText(text *strings.Builder, b api.Rebuild) {
 	}
 }
 
+// sent is how much has been sent again, or would be.
+func sent(b *api.Rebuild) string {
+	return text.Counted(b.Messages, "message", "messages") + " of " + text.Counted(b.Instances, "instance", "instances")
+}
+
 func rebuildLine(b api.Rebuild) string {
 	store := b.Store[:min(8, len(b.Store))]
 	switch b.Stage {
 	case api.RebuildPlanned:
-		line := fmt.Sprintf("would accept store %s of %s, and send at most %d messages of %d instances again", store, b.Peer, b.Messages, b.Instances)
+		line := fmt.Sprintf("would accept store %s of %s, and send at most %s again", store, b.Peer, sent(&b))
 		if len(b.Lacks) > 0 {
 			line += "; it needs the process tables of " + strings.Join(b.Lacks, ", ") + ": upload there first what it lacks"
 		}
@@ -168,9 +174,9 @@ func rebuildLine(b api.Rebuild) string {
 	case api.RebuildDecided:
 		return fmt.Sprintf("accepted store %s of %s; %s", store, b.Peer, orElse(b.Reason, "now asks what it has"))
 	case api.RebuildSending:
-		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %d messages of %d instances so far; %s", b.Peer, b.Messages, b.Instances, b.Reason), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %s so far; %s", b.Peer, sent(&b), b.Reason), "; ")
 	case api.RebuildDone:
-		line := fmt.Sprintf("has sent %s %d messages of %d instances again", b.Peer, b.Messages, b.Instances)
+		line := fmt.Sprintf("has sent %s %s again", b.Peer, sent(&b))
 		if b.By != "" {
 			line += ", as " + b.By + " had decided"
 		}
