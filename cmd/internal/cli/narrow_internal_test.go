@@ -53,3 +53,18 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		t.Errorf("26 characters:\n%s\nwant\n%s", got, below)
 	}
 }
+
+// A row that needs two lines, and whose text is broken, has no empty lines in it.
+func TestBrokenRowsHaveNoEmptyLines(t *testing.T) {
+	var out bytes.Buffer
+	p := &Printer{Format: Table, w: &out, room: 60}
+	err := p.WriteTable([]string{"ACTIVITY", "STATE", "WHY", "SINCE", "REACHABLE"}, [][]string{
+		{"work", "in-error", "return code 3, and no condition or mapping of work reads _RC", "2026-11-22 14:52:58", "yes"},
+		{"other", "in-error", "return code 4", "2026-11-22 14:52:58", "yes"},
+	})
+	if got := out.String(); err != nil || strings.Contains(got, "\n\n") || strings.Contains(got, " \n") || !strings.Contains(got, "\n    ") {
+		t.Errorf("%v\n%s", err, got)
+	} else {
+		t.Log("\n" + got)
+	}
+}

@@ -225,9 +225,12 @@ func (l *List) write(row []string, head bool) error {
 	at := 0
 	for i, cell := range row {
 		if room := l.p.room; !l.live && room > 0 && i > 0 && at+l.widths[i] > room {
-			line := strings.TrimRight(b.String(), " ")
+			line := strings.TrimRight(b.String(), " \n")
 			b.Reset()
-			b.WriteString(line + "\n    ")
+			if line != "" { // of a broken row, whose cells here have ended
+				b.WriteString(line + "\n")
+			}
+			b.WriteString("    ")
 			at = len("    ")
 		}
 		at += l.widths[i] + gap
@@ -240,7 +243,7 @@ func (l *List) write(row []string, head bool) error {
 			b.WriteString(strings.Repeat(" ", l.widths[i]-utf8.RuneCountInString(cell)+gap))
 		}
 	}
-	_, err := io.WriteString(l.p.w, strings.TrimRight(b.String(), " ")+"\n")
+	_, err := io.WriteString(l.p.w, strings.TrimRight(b.String(), " \n")+"\n")
 	return err
 }
 
