@@ -28,7 +28,7 @@ func TestReloadSaysWhatTheDaemonThinksOfIt(t *testing.T) {
 	s.said("configuration not taken up")
 	// What only the daemon can see.
 	s.configure(plain + "identity: {certificate: none.crt, key: none.key, ca: none.crt}\n")
-	if exit, _, talk := fmqmd("reload", "--to", socket); exit != 1 || !strings.Contains(talk, "this daemon was started without one") {
+	if exit, _, talk := fmqmd("reload", "--to", socket); exit != 1 || !strings.Contains(talk, "this daemon started without one") {
 		t.Errorf("%d: %s", exit, talk)
 	}
 	s.signal(syscall.SIGTERM)
