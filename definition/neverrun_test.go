@@ -366,7 +366,7 @@ func TestRunsUndecided(t *testing.T) {
 // takes; and the pair that explains why a vertex never runs does exclude each other.
 func TestDecisionWithExclusionsIsExact(t *testing.T) {
 	explained := 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		g := drawGraph(t)
 		for v := range g.vertices {
 			out := g.vertices[v].out
@@ -413,7 +413,10 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	for n := 0; n < 30 && explained == 0; n++ { // one in a hundred graphs has such a pair
+		rapid.Check(t, check)
+	}
 	if explained == 0 {
 		t.Error("nothing was explained")
 	}
