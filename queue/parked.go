@@ -68,7 +68,7 @@ func (r records) readParked(key, value []byte) (Parked, error) {
 // park puts a message to wait.
 func (b *builder) park(p *Parked) {
 	if len(p.Message) > message.MaxEncoded || p.Peer != "" && !processtable.ValidNode(string(p.Peer)) {
-		b.fail(fmt.Errorf("a message from %[2].80q cannot wait: it is too large (%[1]d bytes), or this cannot be the name of a site", len(p.Message), p.Peer))
+		b.fail(fmt.Errorf("a message from %.80[2]q cannot wait: it is too large (%[1]d bytes), or this cannot be the name of a site", len(p.Message), p.Peer))
 		return
 	}
 	p.Number, p.size = b.m.nextParked.Add(1), len(p.Message)
