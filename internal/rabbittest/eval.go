@@ -196,7 +196,7 @@ func (b *Broker) DeleteQueues(vhost string) error {
 // each does something to each queue Q of a virtual host. Queues come and go meanwhile:
 // those of a client end with its connection.
 func each(vhost, expression string) string {
-	return fmt.Sprintf("[rabbit_amqqueue:with(amqqueue:get_name(L), fun(Q) -> %s end) || L <- rabbit_amqqueue:list(%s)]", expression, bin(vhost))
+	return fmt.Sprintf("[rabbit_misc:with_exit_handler(fun() -> gone end, fun() -> %s end) || Q <- rabbit_amqqueue:list(%s)]", expression, bin(vhost))
 }
 
 // Deafen empties a quorum queue and has it answer nobody any more, until it is deleted:
