@@ -225,8 +225,13 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			f.Unknown()
 		}
 	})
-	if err == nil && (version == snapshotVersion) != (s.Cause != CauseUnknown) {
+	caused := s.Cause != CauseUnknown
+	switch {
+	case err != nil:
+	case (version == snapshotVersion) != caused:
 		err = fmt.Errorf("%w: snapshot: version %d with cause %d", ErrFormat, version, s.Cause)
+	case s.Source != "" && !caused:
+		err = fmt.Errorf("%w: snapshot: a source (%s) of no cause", ErrFormat, s.Source)
 	}
 	return s, err
 }
