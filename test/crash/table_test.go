@@ -20,172 +20,172 @@ var transactions = []transaction{
 	{
 		kind: "table", what: "A process table is stored: by an upload at the node, or as it comes over a link.", victims: "AB", scenario: finishes,
 		lost: "The node does not have the table. The upload is repeated; one that was on its way is still with its sender, which sends it again.",
-		kept: "The table is read at open and its process thread is started. A repeated upload says `unchanged`.",
+		kept: "The table is read at open, and its process thread is started. A repeated upload says `unchanged`.",
 	},
 	{
-		kind: "start", what: "An instance is started: its record, the connectors out of source, the audit record.", victims: "A", scenario: finishes,
+		kind: "start", what: "An instance is started: its record, the connectors out of source and the audit record are put.", victims: "A", scenario: finishes,
 		lost: "No instance exists. The client has no answer and repeats the start with the same identifier.",
-		kept: "The browse finds the messages and goes on. The repeated start finds the instance and starts nothing (N2).",
+		kept: "The node finds the messages when it browses the queue, and goes on. The repeated start finds the instance and starts nothing (N2).",
 	},
 	{
-		kind: "termination", what: "An activity terminates: its messages go, its onward messages and its audit record come.", victims: "AB", scenario: finishes,
-		lost: "Its messages are still in the queue: the activity is decided again, its program runs again under the same key (P1).",
-		kept: "Nothing of the activity is left. What it sent is found in the process queues and the transmission queues, and taken from there.",
+		kind: "termination", what: "An activity terminates: its messages are removed, its onward messages and its audit record are put.", victims: "AB", scenario: finishes,
+		lost: "Its messages are still in the queue. The activity is decided again, and its program runs again under the same key (P1).",
+		kept: "Nothing of the activity is left. What it sent is in the process queues and the transmission queues, and goes on from there.",
 	},
 	{
-		kind: "iteration", what: "An exit condition is FALSE: a snapshot with the next iteration's input replaces the one before.", victims: "B", scenario: finishes,
-		lost: "The iteration is run again, under the same key.",
-		kept: "The next iteration begins, with the input that the snapshot has.",
+		kind: "iteration", what: "An exit condition is FALSE: a snapshot with the input of the next iteration replaces the one before.", victims: "B", scenario: finishes,
+		lost: "The iteration runs again, under the same key.",
+		kept: "The next iteration begins, with the input in the snapshot.",
 	},
 	{
-		kind: "attempt", what: "An attempt has failed and another is left: a snapshot with the count and the time of the next, and its timer.", victims: "B", scenario: finishes,
-		lost: "The attempt counts as never made and is repeated.",
+		kind: "attempt", what: "An attempt has failed, and another will follow: a snapshot with the count and the time of the next attempt is put, and its timer.", victims: "B", scenario: finishes,
+		lost: "The attempt is not counted, and is repeated.",
 		kept: "The timer is found at open, and the next attempt is made when it is due.",
 	},
 	{
-		kind: "error", what: "An activity goes in error: a snapshot with the reason, a notice for the origin (N4).", victims: "B", scenario: finishes,
-		lost: "The program runs again under the same key, and fails or not.",
+		kind: "error", what: "An activity goes in error: a snapshot with the reason is put, and a notice for the origin (N4).", victims: "B", scenario: finishes,
+		lost: "The program runs again under the same key. It may fail again, or not.",
 		kept: "The activity is in error, with the same reason, until an operator decides. The origin gets the notice.",
 	},
 	{
 		kind: "retry", what: "An operator retries an activity in error.", victims: "B", scenario: finishes,
 		lost: "The activity is still in error. The operator has no answer and repeats the retry.",
-		kept: "The activity has gone on. A repeated retry is refused: it is not in error any more.",
+		kept: "The activity has gone on. A repeated retry is refused, because the activity is no longer in error.",
 	},
 	{
-		kind: "accept", what: "Messages of a peer are accepted: they and the link's number.", victims: "AB", scenario: finishes,
-		lost: "The number on disk is the old one. The peer was told of nothing and sends them again.",
-		kept: "The number on disk says that they are here. The peer learns it from the next hello, and sends none of them again.",
+		kind: "accept", what: "Messages of a peer are accepted: they are put, with the link's number.", victims: "AB", scenario: finishes,
+		lost: "The number on disk is the old one. The peer got no acknowledgement, and sends them again.",
+		kept: "The number on disk says that they are here. The next hello tells the peer, which sends none of them again.",
 	},
 	{
 		kind: "trim", what: "What a peer has acknowledged is removed from its transmission queue.", victims: "A", scenario: finishes,
-		lost: "The items are still there. The peer's number says at the next hello that it has them, and they are trimmed then.",
-		kept: "They are gone, and the transmission queue begins behind them.",
+		lost: "The messages are still there. The next hello says that the peer has them, and they are trimmed then.",
+		kept: "They are gone, and the transmission queue begins after them.",
 	},
 	{
-		kind: "terminate", what: "An operator terminates an instance: a marker at every node of the process (N7).", victims: "AB", scenario: terminated,
-		lost: "There is no marker. The operator, or the node that sends it, repeats it.",
-		kept: "The marker is in the store: every entry of the instance that the browse finds is ended, and what arrives later is absorbed.",
+		kind: "terminate", what: "An operator terminates an instance: every node of the process puts a marker (N7).", victims: "AB", scenario: terminated,
+		lost: "There is no marker. The operator repeats the command, or the sending node the message.",
+		kept: "The marker is in the store. Every entry of the instance in the queue is ended, and what arrives later is absorbed.",
 	},
 	{
 		kind: "stop", what: "An entry of a terminated instance ends.", victims: "AB", scenario: terminated,
-		lost: "The entry is still there. The browse finds the marker, and ends it again.",
+		lost: "The entry is still there. The node finds the marker, and ends the entry again.",
 		kept: "The entry is gone, and its record says `stopped`. What arrives for it is absorbed.",
 	},
 	{
-		kind: "meet", what: "The store of a peer is noted, at the first hello (L1).", victims: "AB", scenario: finishes,
-		lost: "The peer is not known. The next hello says it again.",
-		kept: "The peer is known by its store, and another one under its name stops the link.",
+		kind: "meet", what: "The incarnation of a peer's store is noted, at the first hello (L1).", victims: "AB", scenario: finishes,
+		lost: "The peer is not known yet. Its next hello has the incarnation again.",
+		kept: "The peer is known by its store. Another store under its name stops the link.",
 	},
 	{
-		kind: "part", what: "Parts of a large message are accepted, and the last has not come (L4).", victims: "B", scenario: large,
-		lost: "None of them is here. The peer was told of nothing, and sends them again.",
-		kept: "They are in the store, under the number of the first. The hello says so, and only the others are sent.",
+		kind: "part", what: "Parts of a large message are accepted, and the last one has not come (L4).", victims: "B", scenario: large,
+		lost: "None of them is here. The peer got no acknowledgement, and sends them again.",
+		kept: "They are in the store, under the number of the first one. The hello says so, and only the others are sent.",
 	},
 	{
-		kind: "whole", what: "The last part of a large message is accepted: it is put, and its parts go.", victims: "B", scenario: large,
-		lost: "The parts before it are still in the store. The peer sends the last one again.",
+		kind: "whole", what: "The last part of a large message is accepted: the message is put, and its parts are removed.", victims: "B", scenario: large,
+		lost: "The other parts are still in the store. The peer sends the last one again.",
 		kept: "The message is in the queue, and no part of it is left.",
 	},
 	{
-		kind: "park", what: "Messages are accepted whose process table is not here yet (N3).", victims: "B", scenario: parked,
-		lost: "The peer was told of nothing and sends them again.",
-		kept: "They are in the queue and wait for the table. Nothing else waits for them.",
+		kind: "park", what: "Messages are accepted for a process whose table is not here yet (N3).", victims: "B", scenario: parked,
+		lost: "The peer got no acknowledgement, and sends them again.",
+		kept: "They are in the queue and wait for the table. Nothing else waits because of them.",
 	},
 	{
-		kind: "table", what: "The table comes for which messages wait (N3).", victims: "B", scenario: parked,
-		lost: "The messages wait on, and the node says for what. The upload is repeated.",
-		kept: "The table is read at open, its thread browses the queue, and finds the messages.",
+		kind: "table", what: "The table comes that messages wait for (N3).", victims: "B", scenario: parked,
+		lost: "The messages go on waiting, and the node says for what. The upload is repeated.",
+		kept: "The table is read at open. Its process thread browses the queue and finds the messages.",
 	},
 	{
-		kind: "table", what: "A table comes over a link, signed by a definer whom the node trusts.", victims: "B", scenario: signed,
-		lost: "The node does not have the table. The sender has it still, and it is judged again as it comes again.",
-		kept: "The table is here. Who signed it is not asked again: it was accepted once.",
+		kind: "table", what: "A table comes over a link, signed by a definer that the node trusts.", victims: "B", scenario: signed,
+		lost: "The node does not have the table. Its sender still has it and sends it again, and it is checked again.",
+		kept: "The table is here. Its signature is not checked again.",
 	},
 	{
-		kind: "aside", what: "What a peer sent cannot be for here, and is accepted and set aside: a table of a definer whom nobody has named (L5).", victims: "B", scenario: untrusted,
-		lost: "The peer was told of nothing, and sends it again: it is set aside then.",
-		kept: "It is set aside with its reason, under a number. The peer sends it no more.",
+		kind: "aside", what: "The node refuses what a peer sent, here a table of a definer that it does not know: the link accepts it, and it is kept as a refused message (L5).", victims: "B", scenario: untrusted,
+		lost: "The peer got no acknowledgement, and sends it again. It is refused then.",
+		kept: "It is kept with the reason, under a number. The peer does not send it again.",
 	},
 	{
-		kind: "again", what: "`fmqm dead retry`: a table that was set aside is taken after all.", victims: "B", scenario: untrusted,
-		lost: "It is still set aside, under the same number. The operator has no answer and repeats the retry.",
-		kept: "The table is here, and nothing is set aside. A repeated retry finds nothing under the number.",
+		kind: "again", what: "`fmqm dead retry`: a refused table is accepted after all.", victims: "B", scenario: untrusted,
+		lost: "It is still a refused message, under the same number. The operator has no answer and repeats the retry.",
+		kept: "The table is here, and no refused message is left. A repeated retry finds nothing under the number.",
 	},
 	{
-		kind: "refuse", what: "A message does not fit the table: it goes from its queue to what is set aside, and its activity in error (L5).", victims: "AB", scenario: refused,
-		lost: "The message is still in the queue: it is folded again, and refused again.",
-		kept: "It is set aside, and the activity in error with the reason, until an operator decides.",
+		kind: "refuse", what: "A message does not fit the table: it moves from its queue to the refused messages, and its activity goes in error (L5).", victims: "AB", scenario: refused,
+		lost: "The message is still in the queue. It is folded again, and refused again.",
+		kept: "It is a refused message, and the activity is in error with the reason, until an operator decides.",
 	},
 	{
-		kind: "again", what: "`fmqm dead retry`: a message that was set aside is in its queue again.", victims: "B", scenario: refused,
-		lost: "It is still set aside, under the same number, and its activity in error.",
-		kept: "It is in the queue. If it does not fit either now, it is set aside under another number.",
+		kind: "again", what: "`fmqm dead retry`: a refused message is put into its queue again.", victims: "B", scenario: refused,
+		lost: "It is still a refused message, under the same number, and its activity is in error.",
+		kept: "It is in the queue. If it still does not fit, it is refused again, under another number.",
 	},
 	{
-		kind: "drop", what: "`fmqm dead drop`: a message that was set aside goes, and one of the operator's resolves its connector.", victims: "AB", scenario: refused,
-		lost: "It is still set aside, and its activity in error. The operator has no answer and repeats the drop.",
-		kept: "Its connector is resolved FALSE, or without data, once. A repeated drop finds nothing under the number.",
+		kind: "drop", what: "`fmqm dead drop`: a refused message is removed, and a message of the operator resolves its connector.", victims: "AB", scenario: refused,
+		lost: "It is still a refused message, and its activity is in error. The operator has no answer and repeats the drop.",
+		kept: "Its connector is resolved once: as FALSE, or without data. A repeated drop finds nothing under the number.",
 	},
 	{
-		kind: "pass", what: "A dead path passes around a node that is down: a record for it, and what leads out of its activity (N6).", victims: "A", scenario: around,
-		lost: "The connector is not resolved: the activity before it is decided again, and passes it around again.",
-		kept: "The record waits for the node that is down; what leads out of the dead activity has gone on without it.",
+		kind: "pass", what: "A dead path passes around a node that is down: a record for that node is put, and what leads out of its activity is resolved (N6).", victims: "A", scenario: around,
+		lost: "The connector is not resolved. The activity before it is decided again, with the same result.",
+		kept: "The record waits for the node that is down. What leads out of the dead activity has gone on without it.",
 	},
 	{
-		kind: "skip", what: "The node was down meanwhile: it absorbs the record of its dead activity, and sends nothing (N6).", victims: "B", scenario: around,
+		kind: "skip", what: "The node that was down absorbs the record of its dead activity, and sends nothing (N6).", victims: "B", scenario: around,
 		lost: "The record is still in its queue, and is absorbed again.",
-		kept: "The activity has ended as skipped. What leads out of it was sent by another, and is not sent again.",
+		kept: "The activity has ended as skipped. Another node has sent what leads out of it, and it is not sent again.",
 	},
 	{
-		kind: "rebuild", what: "An operator's word: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
+		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
-		kept: "The word is in the store: the node goes on with it by itself. A repeated command follows what was begun.",
+		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",
 	},
 	{
-		kind: "rebind", what: "The peer's new store is known from now on, and the conversation begins anew (L1).", victims: "A", scenario: lost,
-		lost: "The link is stopped by the next hello again, and is decided again: the word is in the store.",
-		kept: "The hello finds the new store to be the known one. What waits in the transmission queue is sent to it.",
+		kind: "rebind", what: "The peer's new store is noted, and the conversation begins anew (L1).", victims: "A", scenario: lost,
+		lost: "The next hello stops the link again, and it is decided again, because the order is in the store.",
+		kept: "The hello names the new store, which is known. What waits in the transmission queue is sent to it.",
 	},
 	{
-		kind: "rebind", what: "The same, with a peer that was restored from a backup.", victims: "A", scenario: restored,
-		lost: "The link is stopped by the next hello again, and is decided again: the word is in the store.",
-		kept: "The hello finds the restored store to be the known one.",
+		kind: "rebind", what: "The same, for a peer that was restored from a backup.", victims: "A", scenario: restored,
+		lost: "The next hello stops the link again, and it is decided again, because the order is in the store.",
+		kept: "The hello names the restored store, which is known.",
 	},
 	{
-		kind: "begin", what: "A new store notes where the conversation begins that it takes up (L1).", victims: "B", scenario: lost,
-		lost: "Nothing was accepted. The next hello says again where the conversation begins.",
-		kept: "What is sent goes on from there. The next hello says the same, and nothing begins twice.",
+		kind: "begin", what: "A new store notes the number at which its conversation begins (L1).", victims: "B", scenario: lost,
+		lost: "Nothing was accepted. The next hello has the number again.",
+		kept: "The conversation goes on from there. The next hello has the same number, and nothing begins twice.",
 	},
 	{
-		kind: "anew", what: "A new store notes that others know its node from an earlier one (S4).", victims: "B", scenario: lost,
+		kind: "anew", what: "A new store notes that others know its node with an earlier store (S4).", victims: "B", scenario: lost,
 		lost: "The peer has no answer, and asks again.",
-		kept: "From now on repeats of what has ended are dropped, and are no cause for alarm.",
+		kept: "From now on repeats of what has ended are dropped, instead of refused.",
 	},
 	{
-		kind: "asked", what: "A rebuilding has learnt what the peer still has.", victims: "A", scenario: lost,
+		kind: "asked", what: "A rebuild has learnt what the peer still has.", victims: "A", scenario: lost,
 		lost: "The peer is asked again.",
-		kept: "The sending begins with the first instance.",
+		kept: "It begins with the first instance.",
 	},
 	{
-		kind: "chunk", what: "What an instance had been sent is put again, with how far that has come.", victims: "A", scenario: lost,
+		kind: "chunk", what: "What was sent for an instance is put again, with a mark of how far the rebuild is.", victims: "A", scenario: lost,
 		lost: "None of it is in the transmission queue. It is built again from the audit queue.",
-		kept: "It is in the transmission queue, once: the mark stands behind it, and the rebuilding goes on there.",
+		kept: "It is in the transmission queue, once. The mark is after it, and the rebuild goes on there.",
 	},
 	{
-		kind: "chunk:2", what: "The same, of the second instance.", victims: "A", scenario: lost,
-		lost: "The first instance was put, and is not put again.",
+		kind: "chunk:2", what: "The same, for the second instance.", victims: "A", scenario: lost,
+		lost: "The first instance was put before, and is not put again.",
 		kept: "Neither is put again.",
 	},
 	{
-		kind: "rebuilt", what: "A rebuilding is done.", victims: "A", scenario: lost,
-		lost: "No instance is left behind the mark: it is done at once.",
-		kept: "It is done. A repeated command does it again, which changes nothing twice.",
+		kind: "rebuilt", what: "A rebuild is done.", victims: "A", scenario: lost,
+		lost: "No instance is left after the mark, so it is done at once.",
+		kept: "It is done. A repeated command does it again, and changes nothing twice.",
 	},
 	{
-		kind: "absorb", what: "A repeat for what has ended goes from its queue: its sender lost its store, and ran again.", victims: "A", scenario: lost,
+		kind: "absorb", what: "A repeat for what has ended is removed from its queue. Its sender lost its store, and ran it again.", victims: "A", scenario: lost,
 		lost: "It is still in the queue, and is absorbed again.",
-		kept: "It is gone, and has changed nothing.",
+		kept: "It is gone, and changed nothing.",
 	},
 }
 
@@ -256,20 +256,24 @@ func rows() (all []row) {
 
 const head = `# The crash table
 
-Every durable change of a node is one transaction, so a crash falls before it, or after it with nobody knowing yet. This
-is every point between two writes, and what the node does at its next start. Each line is hit on purpose, with kill -9,
-by a test of its own (` + "`test/crash`" + `): two daemons, a process over both, the victim dies at the point and is started
-again; then each instance has to equal what ` + "`fmqm-define run`" + ` says, with every event of its history there once, every
-program run under one key for each iteration, every queue empty, and nothing left in a store that was on its way. This
-page is written from the same table
-(` + "`UPDATE=1 go test ./test/crash -run Document`" + `).
+Every durable change of a node is one transaction. So a crash comes either before the transaction, or after it when nobody knows of it yet. This page lists
+every point between two writes, and what the node does at its next start.
 
-There is no other recovery than to open the store, which finishes or sweeps what takes several writes, and to browse the queues.
+A test of its own hits each line on purpose, with ` + "`kill -9`" + ` (` + "`test/crash`" + `). It has two daemons and a process over both; one dies at the point, and is started again. Then:
+
+- Each instance equals what ` + "`fmqm-define run`" + ` says.
+- Its history has every event once.
+- Every program ran under one key for each iteration.
+- Every queue is empty, and no store has anything left that was on its way.
+
+The page is written from the table of the tests (` + "`UPDATE=1 go test ./test/crash -run Document`" + `).
+
+Recovery is only this: the node opens its store, which finishes or removes what takes several writes, and browses its queues.
 
 ## Transactions
 
-Three points of each: **before** the group is given to the disk; **written**, when nobody in the node knows; **published**,
-when the queues show it and the submitter is not told. The last two differ for nobody outside.
+Each has three points: **before** the group is given to the disk; **written**, when nobody in the node knows of it; **published**,
+when the queues show it and the submitter has not been told. From outside the last two look the same.
 
 | transaction | at | killed before | killed when written or published |
 |---|---|---|---|
