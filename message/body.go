@@ -101,7 +101,7 @@ func beginBody(version uint64, size int) cbor.Map {
 func decodeBody(what string, newest uint64, data []byte, field func(*cbor.Fields)) (version uint64, err error) {
 	r := cbor.NewReader(data)
 	if n := r.Array(2); n != 2 {
-		r.Fail("array of version and fields expected")
+		r.Fail("expected array of version and fields")
 	}
 	version = r.Uint(1<<32 - 1)
 	switch {

@@ -56,7 +56,7 @@ func AppendEncode(dst []byte, m Message) ([]byte, error) {
 		return nil, err
 	}
 	if len(m.Body) > MaxBody {
-		return nil, fmt.Errorf("%w: body of %d bytes of at most %d", ErrFormat, len(m.Body), MaxBody)
+		return nil, fmt.Errorf("%w: body of %d bytes is over the limit of %d", ErrFormat, len(m.Body), MaxBody)
 	}
 	dst = cbor.AppendArray(dst, 3)
 	dst = cbor.AppendUint(dst, FormatVersion)
@@ -121,7 +121,7 @@ func DecodeHeader(data []byte) (Header, error) {
 
 func decodeHeader(r *cbor.Reader) (h Header) {
 	if n := r.Array(3); n != 3 {
-		r.Fail("array of version, header and body expected")
+		r.Fail("expected array of version, header and body")
 	}
 	if v := r.Uint(1<<32 - 1); r.Err() == nil && v != FormatVersion {
 		r.Fail("version %d: this node reads version %d: upgrade it", v, FormatVersion)
@@ -144,12 +144,12 @@ func decodeField(h *Header, f *cbor.Fields) {
 	case fieldDefinition:
 		f.Fixed(h.Definition[:])
 		if h.Definition == (processtable.ShortHash{}) {
-			f.Fail("the definition is written although it is zero")
+			f.Fail("the definition is present although it is zero")
 		}
 	case fieldInstance:
 		f.Fixed(h.Instance[:])
 		if h.Instance == uuid.Nil {
-			f.Fail("the instance is written although it is zero")
+			f.Fail("the instance is present although it is zero")
 		}
 	case fieldOrigin:
 		h.Origin = processtable.NodeID(f.Text(name))

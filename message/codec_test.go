@@ -152,7 +152,7 @@ func TestRefusedMessages(t *testing.T) {
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
 		{"no activity", func(m *message.Message) { m.Activity = "" }, "no activity"},
 		{"no source", func(m *message.Message) { m.Source = "" }, "no source"},
-		{"large body", func(m *message.Message) { m.Body = make([]byte, message.MaxBody+1) }, "body of 8388609 bytes of at most 8388608"},
+		{"large body", func(m *message.Message) { m.Body = make([]byte, message.MaxBody+1) }, "body of 8388609 bytes is over the limit of 8388608"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := full()
@@ -195,17 +195,17 @@ func TestMalformed(t *testing.T) {
 		return strings.Replace(string(good), old, new, 1)
 	}
 	for _, tc := range []struct{ name, data, want string }{
-		{"nothing", "", "ends too early: array expected"},
-		{"no array", "\xa0", "array expected"},
-		{"too short an array", "\x82\x01\xa0", "array of version, header and body expected"},
+		{"nothing", "", "ends too early: expected array"},
+		{"no array", "\xa0", "expected array"},
+		{"too short an array", "\x82\x01\xa0", "expected array of version, header and body"},
 		{"later version", "\x83\x02" + string(good[2:]), "version 2: this node reads version 1: upgrade it"},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
-		{"something behind", string(good) + "x", "1 bytes too many"},
+		{"something behind", string(good) + "x", "the data should end here"},
 		{"unknown kind", replace("\x09\x01", "\x09\x09"), "kind 9 is unknown"},
-		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is written although it is zero"},
-		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is written although it is zero"},
+		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
+		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
-		{"body too large", strings.TrimSuffix(string(good), "\x44body") + "\x5a\x00\x80\x00\x01", "byte string of 8388609 bytes of at most 8388608"},
+		{"body too large", strings.TrimSuffix(string(good), "\x44body") + "\x5a\x00\x80\x00\x01", "byte string of 8388609 bytes is over the limit of 8388608"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := message.Decode([]byte(tc.data))
@@ -307,12 +307,12 @@ func TestMalformedBodies(t *testing.T) {
 	for what, decode := range decoders {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
-			{"one item", "\x81\x01", "array of version and fields expected"},
+			{"one item", "\x81\x01", "expected array of version and fields"},
 			{"later version", "\x82\x03\xa0", "version 3: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},
-			{"something behind", "\x82\x01\xa0\x00", "1 bytes too many"},
+			{"something behind", "\x82\x01\xa0\x00", "the data should end here"},
 		} {
 			t.Run(what+" "+tc.name, func(t *testing.T) {
 				err := decode([]byte(tc.data))
@@ -323,7 +323,7 @@ func TestMalformedBodies(t *testing.T) {
 		}
 	}
 	large := append([]byte("\x82\x01\xa1\x05\x5a\x00\x10\x00\x01"), make([]byte, container.MaxEncoded+1)...)
-	if _, err := message.DecodeSnapshot(large); err == nil || !strings.Contains(err.Error(), "of at most 1048576") {
+	if _, err := message.DecodeSnapshot(large); err == nil || !strings.Contains(err.Error(), "is over the limit of 1048576") {
 		t.Errorf("input over the limit of containers: %v", err)
 	}
 }

@@ -180,7 +180,7 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 
 func decodeConsumed(c *Consumed, r *cbor.Reader) {
 	if r.Array(5) != 5 {
-		r.Fail("a consumed message has 5 parts")
+		r.Fail("expected a consumed message of 5 parts")
 	}
 	c.Key.Kind = message.Kind(r.Uint(math.MaxUint8))
 	c.Key.Source = processtable.ActivityID(r.Text(processtable.MaxName))
@@ -191,7 +191,7 @@ func decodeConsumed(c *Consumed, r *cbor.Reader) {
 
 func decodeSent(s *Sent, r *cbor.Reader) {
 	if r.Array(5) != 5 {
-		r.Fail("a sent message has 5 parts")
+		r.Fail("expected a sent message of 5 parts")
 	}
 	s.Target = processtable.ActivityID(r.Text(processtable.MaxName))
 	s.Node = processtable.NodeID(r.Text(processtable.MaxName))

@@ -36,12 +36,12 @@ func (r *Reader) Offset() int { return r.off }
 // End gives the first error, or one if anything is left.
 func (r *Reader) End() error {
 	if r.err == nil && r.off != len(r.data) {
-		r.Fail("%d bytes too many", len(r.data)-r.off)
+		r.Fail("the data should end here")
 	}
 	return r.err
 }
 
-var errShort = errors.New("ends too early")
+var errShort = errors.New("the data ends too early")
 
 // head reads a head of the major type wanted and gives its number.
 func (r *Reader) head(major byte, what string) uint64 {
@@ -49,12 +49,12 @@ func (r *Reader) head(major byte, what string) uint64 {
 		return 0
 	}
 	if r.off >= len(r.data) {
-		r.Fail("%v: %s expected", errShort, what)
+		r.Fail("%v: expected %s", errShort, what)
 		return 0
 	}
 	first := r.data[r.off]
 	if first&^31 != major {
-		r.Fail("%s expected", what)
+		r.Fail("expected %s", what)
 		return 0
 	}
 	r.off++
@@ -67,7 +67,7 @@ func (r *Reader) number(info byte) uint64 {
 		return uint64(info)
 	}
 	if info > 27 {
-		r.Fail("no number of a known length")
+		r.Fail("the length is indefinite or reserved")
 		return 0
 	}
 	size := 1 << (info - 24)
@@ -88,7 +88,7 @@ func (r *Reader) number(info byte) uint64 {
 		n, least = binary.BigEndian.Uint64(rest), 1<<32
 	}
 	if n < least {
-		r.Fail("a number is longer than it needs to be")
+		r.Fail("a number is not in its shortest form")
 		return 0
 	}
 	r.off += size
@@ -99,7 +99,7 @@ func (r *Reader) number(info byte) uint64 {
 func (r *Reader) Uint(limit uint64) uint64 {
 	n := r.head(majorUint, "unsigned integer")
 	if n > limit {
-		r.Fail("number %d of at most %d", n, limit)
+		r.Fail("number %d is over the limit of %d", n, limit)
 		return 0
 	}
 	return n
@@ -110,14 +110,14 @@ func (r *Reader) Int() int64 {
 	if r.err == nil && r.off < len(r.data) && r.data[r.off]&^31 == majorNint {
 		n := r.head(majorNint, "integer")
 		if n > math.MaxInt64 {
-			r.Fail("integer of more than 64 bits")
+			r.Fail("integer does not fit into 64 bits")
 			return 0
 		}
 		return ^int64(n)
 	}
 	n := r.head(majorUint, "integer")
 	if n > math.MaxInt64 {
-		r.Fail("integer of more than 64 bits")
+		r.Fail("integer does not fit into 64 bits")
 		return 0
 	}
 	return int64(n)
@@ -129,11 +129,11 @@ func (r *Reader) raw(major byte, what string, limit int) []byte {
 		return nil
 	}
 	if n > uint64(limit) {
-		r.Fail("%s of %d bytes of at most %d", what, n, limit)
+		r.Fail("%s of %d bytes is over the limit of %d", what, n, limit)
 		return nil
 	}
 	if n > uint64(len(r.data)-r.off) {
-		r.Fail("%v: %s of %d bytes", errShort, what, n)
+		r.Fail("%v: expected %s of %d bytes", errShort, what, n)
 		return nil
 	}
 	v := r.data[r.off : r.off+int(n) : r.off+int(n)]
@@ -154,7 +154,7 @@ func (r *Reader) Bytes(limit int) []byte {
 func (r *Reader) Fixed(to []byte) {
 	v := r.raw(majorBytes, "byte string", len(to))
 	if r.err == nil && len(v) != len(to) {
-		r.Fail("byte string of %d bytes, not %d", len(v), len(to))
+		r.Fail("byte string has %d bytes, expected %d", len(v), len(to))
 		return
 	}
 	copy(to, v)
@@ -164,7 +164,7 @@ func (r *Reader) Fixed(to []byte) {
 func (r *Reader) Text(limit int) string {
 	v := r.raw(majorText, "text", limit)
 	if !utf8.Valid(v) {
-		r.Fail("text that is not UTF-8")
+		r.Fail("text is not UTF-8")
 		return ""
 	}
 	return string(v)
@@ -174,8 +174,12 @@ func (r *Reader) Text(limit int) string {
 // byte, so a caller may allocate for what it gives.
 func (r *Reader) Array(limit int) int {
 	n := r.head(majorArray, "array")
-	if n > uint64(limit) || n > uint64(len(r.data)-r.off) {
-		r.Fail("array of %d items: at most %d, and %d bytes are left", n, limit, len(r.data)-r.off)
+	if n > uint64(limit) {
+		r.Fail("array of %d items is over the limit of %d", n, limit)
+		return 0
+	}
+	if n > uint64(len(r.data)-r.off) {
+		r.Fail("%v: expected array of %d items", errShort, n)
 		return 0
 	}
 	return int(n)
@@ -192,7 +196,7 @@ type Fields struct {
 func (r *Reader) Map() Fields {
 	n := r.head(majorMap, "map")
 	if n > maxKey+1 {
-		r.Fail("map of %d fields", n)
+		r.Fail("map of %d fields is over the limit of %d", n, maxKey+1)
 		n = 0
 	}
 	return Fields{Reader: r, Key: -1, left: int(n)}
@@ -206,7 +210,7 @@ func (f *Fields) Next() bool {
 	f.left--
 	k := int(f.Reader.Uint(maxKey))
 	if f.err == nil && k <= f.Key {
-		f.Fail("field %d after %d: twice, or out of order", k, f.Key)
+		f.Fail("field %d after field %d: repeated, or out of order", k, f.Key)
 	}
 	f.Key = k
 	return f.err == nil
@@ -217,7 +221,7 @@ func (f *Fields) Unknown() { f.Fail("unknown field %d", f.Key) }
 
 func (f *Fields) zero(is bool) {
 	if is {
-		f.Fail("field %d is written although it is zero", f.Key)
+		f.Fail("field %d is present although it is zero", f.Key)
 	}
 }
 
@@ -241,7 +245,7 @@ func (f *Fields) Bool() bool {
 		return false
 	}
 	if f.off >= len(f.data) || f.data[f.off] != simpleTrue {
-		f.Fail("true expected")
+		f.Fail("expected true")
 		return false
 	}
 	f.off++
