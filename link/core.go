@@ -184,10 +184,10 @@ func (c *Core) Step(e Event) []Effect {
 	return c.effects
 }
 
-// Established says whether the conversation is under way.
+// Established reports whether the conversation is under way.
 func (c *Core) Established() bool { return c.peer.up && c.stopped == nil }
 
-// Restless says whether the passing of time matters: an idle link needs no ticks.
+// Restless reports whether the Core needs ticks: an idle link needs none.
 func (c *Core) Restless() bool {
 	if c.stopped != nil {
 		return false

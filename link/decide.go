@@ -8,7 +8,7 @@ import (
 	"fmqm/queue"
 )
 
-// Decision is an operator's word about a stopped link.
+// Decision is an operator's decision about a stopped link.
 type Decision struct {
 	// NewStore is the peer's new store, as Status presents it: it is known from now on,
 	// and the conversation begins anew with it (Peers.Rebind). Zero: nothing is taken for

@@ -100,7 +100,7 @@ type (
 	}
 	// Leaving: Via is not wanted any more. It is closed once the peer is heard on another.
 	Leaving struct{ Via Via }
-	// Decide: an operator speaks about a stopped link; see Decision. Decided follows.
+	// Decide: an operator decides about a stopped link; see Decision. Decided follows.
 	Decide struct {
 		ID       DecisionID
 		NewStore queue.Incarnation
@@ -178,7 +178,7 @@ type (
 	// Withdraw: what Accept brought is of no use any more. If the store was not given it
 	// yet, it need not be. It is answered all the same.
 	Withdraw struct{ Token Token }
-	// Bind records the incarnation of a peer that is met for the first time.
+	// Bind records the incarnation of a peer's store at the first hello.
 	Bind struct {
 		Token       Token
 		Incarnation queue.Incarnation

@@ -61,7 +61,7 @@ type Frame struct {
 	Stop  *Stop
 }
 
-// Hello says who calls whom.
+// Hello says who calls, and which site it calls.
 type Hello struct {
 	Node        processtable.NodeID // who speaks
 	Expected    processtable.NodeID // whom it wants to speak to

@@ -20,7 +20,7 @@ type Standing struct {
 	Repeats   uint64 // items that came and had come before
 }
 
-// Standing gives how the link stands now.
+// Standing gives the present state of the link.
 func (c *Core) Standing() Standing {
 	s := Standing{Established: c.Established(), Stop: c.stopped, Presented: c.presented, Repeats: c.repeats}
 	if s.Stop == nil && c.refusal != nil {

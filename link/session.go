@@ -7,7 +7,8 @@ import (
 	"fmqm/queue"
 )
 
-// TickInterval is how often a restless Core wants a Tick. The times below count ticks.
+// TickInterval is how often a restless Core needs a Tick. The times below are counted in
+// ticks.
 const TickInterval = 250 * time.Millisecond
 
 const (

@@ -38,8 +38,9 @@ func asAPI(err error) *api.Error {
 	return api.Errorf(api.CodeFailed, "", "%v", err)
 }
 
-// Start starts an instance here, once, however often it is asked (N2), and tells what
-// this node knows of it; of one that was started before, what all nodes know.
+// Start starts an instance here, once, however often it is called (N2). It gives the
+// status as this node knows it; for an instance that was started before, as all nodes
+// know it.
 func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error) {
 	t, known, err := n.begin(ctx, r)
 	if err != nil {
@@ -63,7 +64,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	return s, nil
 }
 
-// Begin is Start for a caller that does not want the status.
+// Begin is Start without the status.
 func (n *Node) Begin(ctx context.Context, r api.StartRequest) error {
 	_, _, err := n.begin(ctx, r)
 	return err

@@ -23,7 +23,7 @@ var kindNames = map[message.Kind]string{
 	message.KindNotice: "notice", message.KindMarker: "marker", message.KindTable: "table",
 }
 
-// Dead lists what this node has set aside, newest first (L5).
+// Dead lists this node's refused messages, newest first (L5).
 func (n *Node) Dead(_ context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
 	before := r.Before
 	if before == 0 {
@@ -73,7 +73,7 @@ func (n *Node) sender(m *message.Header) processtable.NodeID {
 // shownBytes is how much is shown of what cannot be read.
 const shownBytes = 256
 
-// DeadMessage shows one message that this node has set aside, with what it carries.
+// DeadMessage shows one refused message of this node, with its content.
 func (n *Node) DeadMessage(_ context.Context, number uint64) (api.DeadMessage, error) {
 	s, err := n.setAside(number)
 	if err != nil {
@@ -172,13 +172,13 @@ func (n *Node) values(m message.Message) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// RetryDead delivers a message that was set aside once more.
+// RetryDead delivers a refused message again.
 func (n *Node) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
 	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, by: n.commander(ctx)})
 }
 
-// DropDead lets go of a message that was set aside: what it would have resolved is FALSE
-// or without data, by a message of the operator's (L5).
+// DropDead drops a refused message. A message of the operator resolves its connector
+// instead, as FALSE or without data (L5).
 func (n *Node) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
 	return n.decide(ctx, &verdict{aside: queue.SetAside{Number: number}, drop: true, word: r.Reason, by: n.commander(ctx)})
 }

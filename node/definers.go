@@ -34,7 +34,7 @@ type signer struct {
 
 func signerOf(t *processtable.Table) signer { return signer{t.Definer, t.Terms.Network} }
 
-// Definer is one who may define processes, and what they may have run here.
+// Definer is a key that may define processes, and the programs that these may run here.
 type Definer struct {
 	Key                 ed25519.PublicKey
 	Processes, Programs []string // names, in which * stands for any characters; nil: all
@@ -59,8 +59,8 @@ func allowed(patterns []string, name string) bool {
 	})
 }
 
-// SetDefiners takes up whose tables are taken from now on. Those that are stored stay,
-// whoever signed them: they were accepted, and instances may be under way.
+// SetDefiners sets whose tables are accepted from now on. Stored tables stay, whoever
+// signed them, because instances of them may run.
 func (n *Node) SetDefiners(d Definers) {
 	n.definers.Store(&d)
 	n.mu.Lock()

@@ -1,6 +1,6 @@
-// Package node is everything with a goroutine: the node manager, the process thread
-// of each process queue, the activity threads that run programs, and what the node
-// answers to people and to its peers (paper §3.2, §3.3).
+// Package node is everything with a goroutine: the node manager, the process thread of
+// each process queue, the activity threads that run programs, and the answers to people
+// and to peers (paper §3.2, §3.3).
 //
 //	core.go, settle.go    the process thread's core: events in, commands out, no goroutine
 //	thread.go             its shell: one goroutine for each process queue

@@ -11,9 +11,9 @@ import (
 	"fmqm/queue"
 )
 
-// Live reports whether the node does its work: the committer answers, and so does every
-// process thread. It writes nothing. What does not answer before ctx ends counts as
-// dead; a disk that does not answer shows as soon as something is committed.
+// Live reports whether the node works: the committer and every process thread answer.
+// What does not answer before ctx ends counts as dead. It writes nothing, so a disk that
+// hangs shows only when something is committed.
 func (n *Node) Live(ctx context.Context) api.Health {
 	h := api.Health{State: api.HealthOK}
 	if n.isStopped() {

@@ -60,7 +60,8 @@ func rank(e api.Event) int {
 // watchPause is how often a watcher looks at the other nodes.
 const watchPause = 300 * time.Millisecond
 
-// Watch calls event for what has happened and what happens, until the instance ended.
+// Watch calls event for what has happened and for what happens, until the instance has
+// ended.
 func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
 	changed, end := n.changes.watch(id, true)
 	defer end()

@@ -89,7 +89,7 @@ func place(state string) int {
 // retryWait is how long an operator waits for the peer of a link that goes on.
 const retryWait = 10 * time.Second
 
-// RetryLink lets a stopped link go on, by an operator's word that its cause is gone.
+// RetryLink lets a stopped link go on, because an operator says that its cause is gone.
 func (n *Node) RetryLink(ctx context.Context, name string) (api.Link, error) {
 	peer := processtable.NodeID(name)
 	l := n.Link(peer)

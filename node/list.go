@@ -97,8 +97,8 @@ func (q *listQuestion) of(id processtable.ProcessID) bool {
 	return want.Name == "" || want.Name == id.Name && (want.Version == 0 || want.Version == id.Version)
 }
 
-// List gives instances, newest first: those that were started here, or at every site where
-// one of a process may be started that this node has a part in.
+// List gives instances, newest first: those that were started here, or those of all sites
+// that may start a process in which this node has a part.
 func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
 	q, err := questionOf(r)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 )
 
 // Meet makes the link to a site that the configuration does not list, if Options.Unlisted
-// knows a way to it: because a table names it, or something is to go there. That a site
-// calls is no reason: whoever has a certificate of the authority can call.
+// knows how to reach it. The reason is that a table names the site, or that something is
+// to be sent there. A call from the site is no reason: everybody with a certificate of
+// the authority can call.
 func (n *Node) Meet(peer processtable.NodeID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,7 +55,7 @@ func (n *Node) meetOf(p *navigator.Process) {
 	}
 }
 
-// Ways is how peers are reached: those that are listed, and others.
+// Ways says how peers are reached: those that the configuration lists, and others.
 type Ways struct {
 	Peers map[processtable.NodeID]Peer
 	// Unlisted says how a site that is not in Peers is reached, or false; nil: not at all.

@@ -13,8 +13,8 @@ import (
 	"fmqm/queue"
 )
 
-// Stats is what a node counts, for whoever measures it. Counters begin at 0 with each
-// start of the daemon. What it costs the engine are atomic additions.
+// Stats is what a node counts, for metrics. Counters begin at 0 with each start of the
+// daemon. Counting costs the engine atomic additions only.
 type Stats struct {
 	Queue     queue.Stats
 	Congested bool   // links do not accept: too much waits to be folded
@@ -53,7 +53,7 @@ type ProgramStats struct {
 	Buckets   map[float64]uint64 // attempts that took at most so many seconds
 }
 
-// PeerStats is what one peer is owed and how its link is.
+// PeerStats is what waits for one peer, and the state of its link.
 type PeerStats struct {
 	Peer      processtable.NodeID
 	State     link.State
@@ -162,7 +162,7 @@ func (m *meters) program(id processtable.ProgramID) *programMeter {
 	return p.(*programMeter)
 }
 
-// Stats says what was counted since the start, and how much waits now. It reads the
+// Stats gives what was counted since the start, and how much waits now. It reads the
 // oldest message of each transmission queue, and waits for no thread.
 func (n *Node) Stats() (Stats, error) {
 	s := Stats{

@@ -235,8 +235,8 @@ func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 	l.Start()
 }
 
-// Configure takes up a configuration that was read again: programs and how peers are
-// reached. What runs goes on.
+// Configure applies a configuration that was read again: programs, limits, and how peers
+// are reached. What runs goes on.
 func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.programs.Store(registry)
 	if before := n.limits.Swap(&limits); before.Audit != limits.Audit {

@@ -14,7 +14,7 @@ import (
 	"fmqm/processtable"
 )
 
-// Disk tells when free space is below its first mark (S3).
+// Disk reports when free space is below its first mark (S3).
 type Disk interface {
 	SpaceLow() bool
 	// SpaceChanged is signalled (capacity 1) when SpaceLow has changed.

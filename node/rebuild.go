@@ -39,7 +39,7 @@ type rebuilds struct {
 	all     sync.WaitGroup
 }
 
-// Rebuild plans, or begins and follows, the rebuilding of a peer.
+// Rebuild plans the rebuild of a peer, or starts it and reports how far it is.
 func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest) (api.RebuildAnswer, error) {
 	own, err := n.rebuildHere(ctx, r, n.commander(ctx))
 	if !r.All {

@@ -28,7 +28,7 @@ func (r RemoteOperator) takes(site processtable.NodeID, operator string) bool {
 	return allowed([]string{r.Site}, string(site)) && (r.Operators == nil || operator != "" && allowed(r.Operators, operator))
 }
 
-// SetRemoteOperators takes up whose requests are taken from now on.
+// SetRemoteOperators sets whose requests over links are accepted from now on.
 func (n *Node) SetRemoteOperators(r []RemoteOperator) { n.remote.Store(&r) }
 
 // takes says whether a request of an operator at a peer is taken. An empty name is nobody's.

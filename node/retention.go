@@ -71,7 +71,7 @@ type retention struct {
 	stats   *AuditStats
 }
 
-// AuditStats is what the last round of retention has found and left.
+// AuditStats is what the last round of retention found and left.
 type AuditStats struct {
 	Instances uint64 // of which there are audit records
 	Bytes     int64  // of these records

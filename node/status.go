@@ -244,7 +244,7 @@ func (n *Node) Status(ctx context.Context, id api.InstanceID) (api.Status, error
 // heard of the instance here.
 const waitPause = time.Second
 
-// Wait is Status, once the instance does not run any more or ctx has ended.
+// Wait gives the status once the instance no longer runs, or ctx has ended.
 func (n *Node) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
 	changed, end := n.changes.watch(id, false)
 	defer end()

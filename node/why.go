@@ -10,7 +10,7 @@ import (
 	"fmqm/processtable"
 )
 
-// Why says what each activity that does not go on waits for.
+// Why says what each waiting activity waits for.
 func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
 	g, err := n.gather(ctx, id, false)
 	if err != nil {

@@ -126,8 +126,8 @@ func (m *Manager) RestoredAccepted(peer processtable.NodeID) (inc Incarnation, a
 	return inc, at, true, nil
 }
 
-// Anew says whether others may know instances of this node that this store does not
-// know: it was restored, or made anew.
+// Anew reports whether others may know instances of this node that this store does not
+// know, because it was restored, or is new for a node that others know.
 func (m *Manager) Anew() (bool, error) {
 	_, err := m.engine.Get(keyAnew)
 	if errors.Is(err, store.ErrNotFound) {

@@ -12,16 +12,16 @@ import (
 // something of it (L5). Its number is never given again: who repeats the word finds
 // nothing, and not another message.
 
-// ErrNotAside: nothing is set aside under the number that a transaction takes out, or
-// not any more.
+// ErrNotAside: there is no refused message, or no longer one, with the number that a
+// transaction takes out.
 var ErrNotAside = errors.New("no refused message has this number")
 
 // keyAside is the highest number that was ever taken out. It is written with each, so
 // that the highest number given can be told when the message that had it is gone.
 var keyAside = appendName([]byte{classMeta}, "aside")
 
-// SetAsideAt gives the message that was set aside under a number; found is false where
-// there is none (any more).
+// SetAsideAt gives the refused message with a number; found is false where there is none
+// (any more).
 func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) {
 	key := appendSetAsideKey(nil, number)
 	for range maxRereads {

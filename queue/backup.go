@@ -207,10 +207,10 @@ func (b *backupReader) end(info *BackupInfo) error {
 	return nil
 }
 
-// Restore fills a new store from a backup, and gives it an incarnation of its own
-// (L1): peers that knew the old one stop their links until an operator has compared.
-// After an error the store is of no use; after a crash neither: its format is written
-// last, and a store without one is refused. random is crypto/rand's Reader if nil.
+// Restore fills a new store from a backup, and gives it a new incarnation (L1): peers
+// that knew the old one stop their links until an operator decides. After an error or a
+// crash the store cannot be used: its format is written last, and a store without one is
+// refused. random is crypto/rand's Reader if nil.
 func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, error) {
 	if engine.Last() != 0 {
 		return BackupInfo{}, errors.New("restore: this store already has content: restore into a new data directory")

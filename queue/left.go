@@ -15,7 +15,7 @@ import (
 // known: of what waits the key says whose it is and how large, of the rest an index does,
 // that is written with it; open counts the keys.
 
-// Left is what one peer has left.
+// Left is what one peer sent that nothing here uses yet.
 type Left struct {
 	Parked, Aside, Marks int   // messages
 	Bytes                int64 // that they count for: each at least as much as below

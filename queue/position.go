@@ -20,8 +20,8 @@ type Item struct {
 	Payload []byte
 }
 
-// HashNext continues the running hash h of a lane with one more payload. Both ends
-// of a link reckon with it, so it is part of the format (L1).
+// HashNext continues the running hash h of a lane with one more payload. Both ends of a
+// link compute it, so it is part of the format (L1).
 func HashNext(h Hash, payload []byte) Hash {
 	var small [1024]byte
 	buf := append(append(small[:0], h[:]...), payload...)

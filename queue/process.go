@@ -225,7 +225,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Mailbox gives the reader of a process queue its newcomers, in memory. Its methods
+// Mailbox gives the reader of a process queue its new messages, in memory. Its methods
 // are safe for concurrent use.
 type Mailbox struct{ p *process }
 

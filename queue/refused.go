@@ -21,7 +21,7 @@ import (
 // asideInline is the largest message that lies in its record, in bytes.
 const asideInline = 4 << 10
 
-// AsideHead is what is known of a message that was set aside without reading its body.
+// AsideHead is what is known of a refused message without reading its body.
 type AsideHead struct {
 	Number uint64 // see SetAside
 	Time   time.Time
@@ -76,8 +76,8 @@ func headerOf(encoded []byte) ([]byte, bool) {
 	return header, err == nil
 }
 
-// SetAsideList gives the heads of up to limit messages that were set aside, the newest
-// first (L5). It reads no bodies, but of what an older version wrote.
+// SetAsideList gives the heads of up to limit refused messages, the newest first (L5). It
+// reads no bodies, but of what an older version wrote.
 func (m *Manager) SetAsideList(limit int) ([]AsideHead, error) {
 	return m.SetAsideBefore(math.MaxUint64, limit)
 }

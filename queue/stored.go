@@ -72,7 +72,7 @@ func (m *Manager) StoredExactly() bool {
 	return m.stock.counted.Load() && m.stock.unsure.Load() == m.stock.known.Load()
 }
 
-// AsideCount says how many messages are set aside; counted as for Stored.
+// AsideCount gives the number of refused messages; counted as for Stored.
 func (m *Manager) AsideCount() (messages int, counted bool) {
 	if !m.stock.counted.Load() {
 		return 0, false

@@ -80,7 +80,7 @@ type TableRecord struct {
 	Encoded    []byte
 }
 
-// Hash is the running hash of a link's lane (L1).
+// Hash is the running hash of a lane of a link (L1).
 type Hash [16]byte
 
 // Incarnation is the random number that a store gets when it is made (L1).
