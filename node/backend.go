@@ -210,19 +210,28 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	return nil
 }
 
-// retryHere is Retry of an activity that this node hosts, by whom the history is to name.
-func (n *Node) retryHere(ctx context.Context, q retryQuestion, by string) error {
-	id, err := processtable.ParseProcessID(q.Process)
+// hosted finds an activity that this node hosts.
+func (n *Node) hosted(process, activity string) (*thread, *navigator.Activity, error) {
+	id, err := processtable.ParseProcessID(process)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	t := n.thread(id)
 	if t == nil {
-		return noTableHere(q.Process, n.name)
+		return nil, nil, noTableHere(process, n.name)
 	}
-	a := t.core.process.Activity(processtable.ActivityID(q.Activity))
+	a := t.core.process.Activity(processtable.ActivityID(activity))
 	if a == nil {
-		return api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", q.Activity, q.Process, n.name)
+		return nil, nil, api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", activity, process, n.name)
+	}
+	return t, a, nil
+}
+
+// retryHere is Retry of an activity that this node hosts, by whom the history is to name.
+func (n *Node) retryHere(ctx context.Context, q retryQuestion, by string) error {
+	t, a, err := n.hosted(q.Process, q.Activity)
+	if err != nil {
+		return err
 	}
 	var output *container.Struct
 	if len(q.Output) > 0 {

@@ -15,9 +15,10 @@ import (
 // have begun by it. A put takes the place of what lies under the same key, so what comes of
 // a connector that has come before, and says something else, is set aside before it is put.
 // It comes from a peer that has lost its store and got another result when it ran again, or
-// from one that resolves for another what that one has resolved itself (N6).
+// from one that resolves for another what that one has resolved itself (N6). So it is with
+// markers: see otherMarker.
 
-// arrivals are the connector messages that are about to be put, by the transactions that
+// arrivals are the connector messages and markers that are about to be put, by the transactions that
 // put them: what is not on disk yet cannot be compared with.
 type arrivals struct {
 	mu   sync.Mutex
@@ -75,16 +76,19 @@ type underWay struct{ ended <-chan struct{} }
 
 func (*underWay) Error() string { return "another transaction is storing it" }
 
-// contradicts says why a connector message is not put beside what has come before it, in
-// tx or to the store; or nothing.
+// contradicts says why a connector message or a marker is not put beside what has come
+// before it, in tx or to the store; or nothing.
 func (n *Node) contradicts(t *arriving, tx *queue.Tx, m *message.Message) (reason string, err error) {
-	if m.Kind != message.KindConnector {
+	if m.Kind != message.KindConnector && m.Kind != message.KindMarker {
 		return "", nil
 	}
 	k := arrival{m.Queue.Process, m.Entry(), m.Key()}
 	again, err := t.claim(k)
 	if err != nil {
 		return "", err
+	}
+	if m.Kind == message.KindMarker {
+		return n.otherMarker(m)
 	}
 	first, err := n.queue.Message(k.process, k.entry, k.key)
 	if err != nil {

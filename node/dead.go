@@ -234,7 +234,11 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 // process thread has set aside had passed that.
 func (n *Node) misplaced(v *verdict) (string, error) {
 	if v.aside.Peer != "" {
-		return n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
+		reason, err := n.misdirected(v.aside.Peer, v.m.Lane, &v.m)
+		if err == nil && reason == "" && v.m.Kind == message.KindMarker {
+			return n.otherMarker(&v.m)
+		}
+		return reason, err
 	}
 	switch {
 	case v.m.Queue.Node != n.name:

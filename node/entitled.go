@@ -39,6 +39,9 @@ func (n *Node) retryFor(ctx context.Context, peer processtable.NodeID, q retryQu
 	if !n.concernsText(peer, q.Process) {
 		return noTableHere(q.Process, n.name)
 	}
+	if _, _, err := n.hosted(q.Process, q.Activity); err != nil {
+		return err // before it stands in the log: what it names is whatever the peer has written
+	}
 	o := order{peer: peer, operator: q.By, command: "retry", what: fmt.Sprintf("activity %s of instance %s", q.Activity, q.Instance)}
 	if err := n.obey(&o); err != nil {
 		return err

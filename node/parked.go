@@ -112,20 +112,20 @@ func (n *Node) unproved(p *navigator.Process, m *message.Message) string {
 	return "it waited for its table, and an older version of this program did not note who sent it: look at it, and retry it if it may come from the site of " + string(m.Source)
 }
 
-// marked says that a message is a marker and that its instance has one, here or in tx: each
-// counts for the peer that has brought it, and more than one say no more.
+// marked says that a message is a marker and that its instance has that one, here or in tx:
+// each counts for the peer that has brought it, and more than one say no more.
 func (n *Node) marked(tx *queue.Tx, m *message.Message) (bool, error) {
 	if m.Kind != message.KindMarker {
 		return false, nil
 	}
 	same := func(other message.Message) bool {
-		return other.Kind == message.KindMarker && other.Instance == m.Instance && other.Queue.Process == m.Queue.Process
+		return other.Kind == message.KindMarker && other.Instance == m.Instance && other.Queue.Process == m.Queue.Process && other.Origin == m.Origin
 	}
 	if slices.ContainsFunc(tx.Put, same) {
 		return true, nil
 	}
 	there, err := n.queue.Marker(m.Queue.Process, m.Instance)
-	return there != nil, err
+	return there != nil && there.Origin == m.Origin, err
 }
 
 // waitLeft lets a link wait while what its peer has left here is beyond its quota.

@@ -103,11 +103,26 @@ func (n *Node) usurped(peer processtable.NodeID, m *message.Message) (string, er
 	if err != nil {
 		return "", err
 	}
-	switch known := originOf(&v); {
+	switch known := begunAt(&v); {
 	case known != "" && known != string(m.Origin):
 		return fmt.Sprintf("it says that its instance was started at %s, but it was started at %s", m.Origin, known), nil
 	case known == "" && m.Origin == n.name:
 		return fmt.Sprintf("it says that its instance was started at %s, but %s did not start it", n.name, n.name), nil
 	}
 	return "", nil
+}
+
+// otherMarker says why a marker is not put in the place of one that names another origin, or
+// nothing. Until something else of the instance has come nobody here knows which is right:
+// the first is not pushed aside by a guess, and the second is not lost if the first was one.
+func (n *Node) otherMarker(m *message.Message) (string, error) {
+	there, err := n.queue.Marker(m.Queue.Process, m.Instance)
+	if err != nil || there == nil || there.Origin == m.Origin {
+		return "", err
+	}
+	v, err := n.queue.ViewInstance(m.Instance, m.Queue.Process, 1)
+	if err != nil || begunAt(&v) == string(m.Origin) {
+		return "", err
+	}
+	return fmt.Sprintf("it says that its instance was started at %s, and a marker that came before says at %s: retry it once something of the instance has come", m.Origin, there.Origin), nil
 }

@@ -296,3 +296,71 @@ func TestWhoTellsThatAnInstanceIsOver(t *testing.T) {
 		t.Errorf("the marker: %+v (%v)", m, err)
 	}
 }
+
+// A site of starts guesses the identifier of an instance of another one, and ends it at A
+// before anything of it has come, as its own. That is not in the way of the origin's own
+// marker: where something of the instance is here, that one counts; until then it is refused,
+// with the reason, and can be retried.
+func TestAGuessIsNotInTheWayOfTheOriginsMarker(t *testing.T) {
+	const guessable = `
+process: guessable
+version: 1
+starts: [C, D]
+activities:
+  s1: {node: A, program: nothing}
+  s2: {node: C, program: nothing}
+  s3: {node: D, program: nothing}
+control: [s1 -> s2, s2 -> s3]
+`
+	for _, first := range []string{"connector", "marker"} {
+		t.Run("the "+first+" of the origin comes first", func(t *testing.T) {
+			w := inboxWorldOf(t, guessable, true)
+			id := uuid.Must(uuid.NewV7())
+			c, d := w.from("C"), w.from("D")
+			c.lane = message.LaneControl
+			expedited := &from{inbox: d.inbox, w: w, lane: message.LaneControl}
+			begins := message.Message{Header: message.Header{
+				Queue: message.Queue{Process: w.table.Process, Node: "A"}, Definition: w.table.Definition.Short(), Instance: id, Origin: "D",
+				Activity: "s1", Source: processtable.Source, Kind: message.KindConnector, Control: message.True, Clock: 1,
+			}}
+			c.sends(markerOf(w.table.Process, id, "C"))
+			if first == "marker" {
+				expedited.sends(markerOf(w.table.Process, id, "D"))
+				if got, want := w.aside(), "D: it says that its instance was started at D, and a marker that came before says at C: retry it once something of the instance has come"; got != want {
+					t.Fatalf("set aside %q, want %q", got, want)
+				}
+				if _, err := w.a.RetryDead(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "retry it once something of the instance has come") {
+					t.Errorf("retried too early: %v", err)
+				}
+			}
+			d.sends(begins)
+			w.told("D") // of an error: no program is registered, and C has ended nothing
+			if first == "marker" {
+				if _, err := w.a.RetryDead(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				expedited.sends(markerOf(w.table.Process, id, "D"))
+			}
+			if got := w.aside(); got != "" {
+				t.Errorf("set aside: %s", got)
+			}
+			w.ended(id, "s1")
+		})
+	}
+}
+
+// ended returns when an activity at A has ended.
+func (w *inboxWorld) ended(id message.InstanceID, a processtable.ActivityID) {
+	w.t.Helper()
+	for {
+		if _, found, err := w.a.queue.Ended(message.Entry{Instance: id, Activity: a}); err != nil {
+			w.t.Fatal(err)
+		} else if found {
+			return
+		}
+		if err := w.a.thread(w.table.Process).ask(w.t.Context(), func(time.Time) {}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}

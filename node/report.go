@@ -82,6 +82,15 @@ func (n *Node) executing(i message.InstanceID) map[message.Entry]attempt {
 // originOf is where an instance was started, as anything of it here says: whatever comes of
 // an instance names its origin.
 func originOf(v *queue.InstanceView) string {
+	if origin := begunAt(v); origin != "" || v.Marker == nil {
+		return origin
+	}
+	return string(v.Marker.Origin)
+}
+
+// begunAt is originOf without a marker's word, which may have come before all else of the
+// instance, from whoever guessed its identifier.
+func begunAt(v *queue.InstanceView) string {
 	for _, records := range [][]queue.AuditRecord{v.Ends, v.Events} {
 		for i := range records {
 			if o := records[i].Origin; o != "" {
@@ -93,9 +102,6 @@ func originOf(v *queue.InstanceView) string {
 		if o := v.Messages[i].Origin; o != "" {
 			return string(o)
 		}
-	}
-	if v.Marker != nil {
-		return string(v.Marker.Origin)
 	}
 	return ""
 }

@@ -302,7 +302,7 @@ func (r *retention) over(s *queue.AuditSize) (over, stopped bool, err error) {
 		return false, false, err
 	}
 	marker, err := n.queue.Marker(s.Process, s.Instance)
-	if err != nil || marker != nil {
+	if err != nil || marker != nil && marker.Origin == s.Origin {
 		return err == nil, true, err
 	}
 	for _, a := range t.core.process.Table.Activities {
