@@ -1,9 +1,13 @@
 // Package failpoint lets a test kill the daemon at a named point of its work, as
-// kill -9 or a power cut would. Only builds with the tag `failpoint` have it: in
-// others Enabled is a constant false and nothing of it is left.
+// kill -9 or a power cut would, or hold it there, as a slow disk would. Only builds with
+// the tag `failpoint` have it: in others Enabled is a constant false and nothing of it
+// is left.
 //
-// The point is named by the environment variable FMQM_FAILPOINT=name[:n]: when it is
-// passed for the n-th time (default: the first) the process sends SIGKILL to itself.
+// Where to die is named by the environment variable FMQM_FAILPOINT=name[:n]: when the point
+// is passed for the n-th time (default: the first) the process sends SIGKILL to itself.
+//
+// Where to wait is named by FMQM_HOLD=name=FILE: whoever passes the point waits there while
+// FILE exists. Somebody waits, or has not been woken yet, while FILE.held exists.
 //
 // Points of a commit have the kind of what is committed behind a slash:
 //

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Enabled says whether this build has failpoints.
@@ -33,20 +34,55 @@ func parse(text string) (string, *atomic.Int64) {
 	return name, &left
 }
 
-// Hit kills the process if it is told to at this point; with kinds, at the point of
-// one of them.
+// held is the point at which to wait, and holder the file that holds whoever passes it.
+var held, holder = parseHold(os.Getenv("FMQM_HOLD"))
+
+func parseHold(text string) (point, file string) {
+	point, file, found := strings.Cut(text, "=")
+	if text != "" && (!found || point == "" || file == "") {
+		fmt.Fprintf(os.Stderr, "FMQM_HOLD=%s: write NAME=FILE\n", text)
+		os.Exit(2)
+	}
+	return point, file
+}
+
+// Hit kills the process, or waits, if it is told to at this point; with kinds, at the point
+// of one of them.
 func Hit(point string, kinds ...string) {
-	if target == "" {
-		return
+	if is(held, point, kinds) {
+		wait()
 	}
-	here := target == point
-	if len(kinds) > 0 {
-		name, kind, _ := strings.Cut(target, "/")
-		here = name == point && slices.Contains(kinds, kind)
-	}
-	if !here || left.Add(-1) != 0 {
+	if !is(target, point, kinds) || left.Add(-1) != 0 {
 		return
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {} // nothing goes on until the signal is delivered
+}
+
+// is says whether a name is that of a point, or of one of its kinds.
+func is(name, point string, kinds []string) bool {
+	if name == "" || len(kinds) == 0 {
+		return name == point
+	}
+	name, kind, _ := strings.Cut(name, "/")
+	return name == point && slices.Contains(kinds, kind)
+}
+
+// holdPause is how often who waits looks whether the file is still there.
+const holdPause = 5 * time.Millisecond
+
+// wait waits until the file is gone. Meanwhile there is another one, FILE.held.
+func wait() {
+	sign := holder + ".held"
+	for {
+		if _, err := os.Stat(holder); err != nil {
+			_ = os.Remove(sign)
+			return
+		}
+		if err := os.WriteFile(sign, nil, 0o600); err != nil {
+			fmt.Fprintf(os.Stderr, "FMQM_HOLD: %v\n", err)
+			os.Exit(2)
+		}
+		time.Sleep(holdPause)
+	}
 }

@@ -91,6 +91,14 @@ func (s *Site) StartToDie(point string) {
 	s.start("FMQM_FAILPOINT=" + point)
 }
 
+// StartHeld is Start of a daemon that can be held at a failpoint.
+func (s *Site) StartHeld(point string) *Hold {
+	s.t.Helper()
+	h := &Hold{site: s, point: point, file: s.File("hold")}
+	s.start("FMQM_HOLD=" + point + "=" + h.file)
+	return h
+}
+
 // start runs the daemon, with this in its environment besides what all have.
 func (s *Site) start(env ...string) {
 	s.t.Helper()

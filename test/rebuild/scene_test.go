@@ -165,8 +165,11 @@ func (s *scene) othersLinked() {
 }
 
 // link is how a site sees its link to a peer.
-func (s *scene) link(site, peer string) api.Link {
-	a, err := s.Sites[site].Client.Links(s.ctx)
+func (s *scene) link(site, peer string) api.Link { return linkAt(s.ctx, s.Sites[site], peer) }
+
+// linkAt is the same of any site; empty where that does not answer.
+func linkAt(ctx context.Context, site *fleet.Site, peer string) api.Link {
+	a, err := site.Client.Links(ctx)
 	if err != nil {
 		return api.Link{}
 	}
