@@ -135,9 +135,9 @@ func (f filter) each(ctx context.Context, client *api.Client, visit func(api.Ins
 	}
 }
 
-// warn names the sites that were not heard.
+// warn names the sites that are unreachable.
 func (f found) warn(c *cli.Context) {
 	if len(f.unreachable) > 0 {
-		common.Talk(c, "no answer from %s: what was started there is missing here", unheard(f.unreachable))
+		common.Talk(c, "unreachable: %s: instances that were started there are missing here", unheard(f.unreachable))
 	}
 }
