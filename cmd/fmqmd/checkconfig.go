@@ -22,7 +22,7 @@ func checkConfigCommand() *ucli.Command {
 		Name:      "check-config",
 		Usage:     "check a configuration file, and with --connect its links",
 		ArgsUsage: "FILE",
-		Description: "Reports each error with its place and a remedy. Warns of what is open to others, and of\nprograms, users and secrets that are missing on this machine. The exit code is 1 if there is an\nerror, else 0, also with warnings. With --connect it also tries all links, at once and for at\n" +
+		Description: "Reports each error with its place and a remedy. Warns of what is open to others, of\nprograms, users and secrets that are missing on this machine, and of directories for `data` and\n`socket` that the user who runs it cannot write. The exit code is 1 if there is an error, else 0,\nalso with warnings. With --connect it also tries all links, at once and for at\n" +
 			"most 10 s, and says what it found. It takes nothing from a queue and sends no message to a site.\nRun it as the daemon's user, who can read the keys and passwords.",
 		UsageText: "fmqmd check-config /etc/fmqm/fmqmd.yaml\nfmqmd check-config /etc/fmqm/fmqmd.yaml -o json\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect\nfmqmd check-config /etc/fmqm/fmqmd.yaml --connect -o json",
 		Flags: []ucli.Flag{
@@ -136,6 +136,8 @@ func (f *findings) warn(p config.Problem) {
 	case f.asJSON:
 	case p.Line > 0:
 		cli.Talk(f.c, "warning: %s", p)
+	case p.Remedy != "":
+		cli.Talk(f.c, "warning: %s: %s", p.What, p.Remedy)
 	default:
 		cli.Talk(f.c, "warning: %s", p.What)
 	}

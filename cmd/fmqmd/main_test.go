@@ -116,6 +116,10 @@ func TestCheckConfig(t *testing.T) {
 	if exit, _, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(talk, "anybody who can reach") {
 		t.Errorf("exit %d: %s", exit, talk)
 	}
+	write("node: A\ndata: " + file + "/data\n")
+	if exit, _, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(talk, "warning: "+file+":2:1: data: ") {
+		t.Errorf("exit %d: %s", exit, talk)
+	}
 	write("nodes: A\nstore: pebble\nlinks: {amqp: amqp://broker}\n")
 	exit, _, talk := fmqmd("check-config", file)
 	for _, want := range []string{":1:1:", "this node has no name", "not in this version"} {
@@ -160,7 +164,7 @@ func TestCheckConfigAsJSON(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "node.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text+"data: data\nsocket: sock\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

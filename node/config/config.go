@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -211,6 +212,10 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 			Transmission: DefaultTransmission, Peer: DefaultPeer, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
 		},
 	}
+	if definition(text) {
+		r.add(nil, "this is a process definition, not the configuration of a node", "check it with `fmqm-define check`, and name the node's configuration here")
+		return nil, r.problems
+	}
 	s := settings{}
 	r.document(text, c, s)
 	if r.syntax {
@@ -223,6 +228,12 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 		return nil, r.problems
 	}
 	return c, nil
+}
+
+// definition says whether text looks like a process definition, which is the other kind
+// of file that people write here.
+func definition(text []byte) bool {
+	return regexp.MustCompile(`(?m)^process:`).Match(text) && !regexp.MustCompile(`(?m)^node:`).Match(text)
 }
 
 // byLine orders problems as the file has them; those without a line come last.

@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Lacks is what programs need and do not find on this machine, as this process's user
-// sees it: warnings, since it may still come.
+// Lacks is what the daemon and its programs need and do not find on this machine, as this
+// process's user sees it: warnings, since it may still come.
 func (c *Config) Lacks() Problems {
-	var all Problems
+	all := c.directories()
 	for _, id := range slices.Sorted(maps.Keys(c.Programs)) {
 		s := c.Programs[id]
 		for _, l := range s.Lacks() {
