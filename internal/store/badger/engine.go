@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,19 +26,20 @@ const (
 	// valueLimit is Badger's threshold: values stay strictly below it.
 	valueLimit = 1 << 20
 	// maxValue is the largest value that a commit takes.
-	maxValue = valueLimit - 1 - maskSize
+	maxValue = valueLimit - 1
 	keyLimit = 60_000
 	// opOverhead is what a change costs beside its key and value: the version, the two
-	// metas, the mask, and a node of the memtable's skip list, by which Badger limits the count.
-	opOverhead = 12 + maskSize + 120
-	// margin is kept free for the commit's own number.
+	// metas, and a node of the memtable's skip list, by which Badger limits the count.
+	opOverhead = 12 + 120
+	// margin is kept free for the engine's own record.
 	margin = 4 << 10
 	// versionLimit: Badger keeps the highest versions for itself.
 	versionLimit = 1 << 60
 )
 
-// numberKey holds the number of the last commit. Keys that begin with 0 are the engine's.
-var numberKey = []byte{0, 'n'}
+// ownKey holds the number of the last commit, 8 bytes, and the store's mask, 8 more: none
+// in a store of format 1. Keys that begin with 0 are the engine's.
+var ownKey = []byte{0, 'n'}
 
 // Options says how to open an engine.
 type Options struct {
@@ -60,8 +62,9 @@ type Engine struct {
 	db       *badger.DB
 	maxBatch int64
 	last     atomic.Uint64
-	number   [8]byte
-	masks    masker // of the one commit under way
+	mask     mask
+	own      [16]byte // value of ownKey, of the one commit under way
+	masked   []byte   // values of that commit
 
 	mu      sync.Mutex
 	reads   map[uint64]int // how many read at a version
@@ -96,7 +99,7 @@ type Engine struct {
 func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		reads: map[uint64]int{}, broken: make(chan struct{}), released: make(chan struct{}),
-		failures: make(chan error, 1), closing: make(chan struct{}), masks: newMasker(), compactPause: compactPause,
+		failures: make(chan error, 1), closing: make(chan struct{}), compactPause: compactPause,
 	}
 	e.idle.L = &e.mu
 	if o.InMemory {
@@ -205,29 +208,46 @@ func settings(o Options) badger.Options {
 		WithChecksumVerificationMode(options.OnTableAndBlockRead)
 }
 
-// findLast takes the higher of what Badger knows and what the last commit wrote.
+// findLast takes the higher of what Badger knows and what the last commit wrote, and the
+// mask of the store, or draws the first one.
 func (e *Engine) findLast() error {
 	last := e.db.MaxVersion()
-	txn := e.db.NewTransactionAt(versionLimit, false)
-	defer txn.Discard()
-	item, err := txn.Get(numberKey)
-	switch {
-	case errors.Is(err, badger.ErrKeyNotFound):
-	case err != nil:
-		return fmt.Errorf("read the last commit's number: %w", hide(err))
-	default:
-		value, err := item.ValueCopy(nil)
-		if err != nil {
-			return fmt.Errorf("read the last commit's number: %w", hide(err))
-		}
-		if len(value) != 8 {
-			return errors.New("the last commit's number is damaged: restore the data directory from a backup")
-		}
-		last = max(last, binary.BigEndian.Uint64(value))
+	own, err := e.readOwn()
+	if err != nil {
+		return fmt.Errorf("read the last commit's number: %w", err)
+	}
+	if len(own) >= 8 {
+		last = max(last, binary.BigEndian.Uint64(own))
+	}
+	if len(own) == 16 {
+		e.mask = mask(binary.LittleEndian.Uint64(own[8:]))
+	} else {
+		e.mask = newMask()
 	}
 	e.last.Store(last)
 	e.db.SetDiscardTs(last) // compactions would keep every version until the first commit
 	return nil
+}
+
+// readOwn reads the engine's own record; nil if there is none.
+func (e *Engine) readOwn() ([]byte, error) {
+	txn := e.db.NewTransactionAt(versionLimit, false)
+	defer txn.Discard()
+	item, err := txn.Get(ownKey)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, hide(err)
+	}
+	own, err := item.ValueCopy(nil)
+	if err != nil {
+		return nil, hide(err)
+	}
+	if len(own) != 8 && len(own) != 16 {
+		return nil, errors.New("it is damaged: restore the data directory from a backup")
+	}
+	return own, nil
 }
 
 // Exposed says what of the directory could be read by others when it was opened, and
@@ -304,23 +324,27 @@ func (e *Engine) write(version uint64, b *store.Batch) error {
 	for i := range b.Ops {
 		size += len(b.Ops[i].Value)
 	}
-	e.masks.begin(len(b.Ops), size)
+	masked := slices.Grow(e.masked[:0], size) // so that none of them is moved
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		var err error
 		if op.Value == nil {
 			err = txn.Delete(op.Key)
 		} else {
-			entries[i].Key, entries[i].Value, entries[i].UserMeta = op.Key, e.masks.mask(op.Value), metaMasked
+			start := len(masked)
+			masked = e.mask.apply(masked, op.Value)
+			entries[i].Key, entries[i].Value, entries[i].UserMeta = op.Key, masked[start:len(masked):len(masked)], metaMasked
 			err = txn.SetEntry(&entries[i])
 		}
 		if err != nil {
 			return err
 		}
 	}
-	binary.BigEndian.PutUint64(e.number[:], version)
+	e.masked = masked
+	binary.BigEndian.PutUint64(e.own[:], version)
+	binary.LittleEndian.PutUint64(e.own[8:], uint64(e.mask))
 	own := &entries[len(b.Ops)]
-	own.Key, own.Value = numberKey, e.number[:]
+	own.Key, own.Value = ownKey, e.own[:]
 	if err := txn.SetEntry(own); err != nil {
 		return err
 	}

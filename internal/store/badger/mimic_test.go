@@ -137,7 +137,7 @@ func TestStoreOfFormat1(t *testing.T) {
 			want[key] = value
 			b := store.Batch{}
 			b.Put([]byte(key), []byte(value))
-			b.Put(numberKey, binary.BigEndian.AppendUint64(nil, number))
+			b.Put(ownKey, binary.BigEndian.AppendUint64(nil, number))
 			if err := commitBare(db, number, &b); err != nil {
 				t.Fatal(err)
 			}
@@ -188,8 +188,34 @@ func TestNewStoreSaysItsFormat(t *testing.T) {
 	}
 }
 
-// TestValuesAreMasked: nothing of a value can be found in a file of the store, two equal
-// values differ there, and every size comes back.
+// TestOneMask: a store keeps the mask that it was made with, also over a kill, and another
+// one has another.
+func TestOneMask(t *testing.T) {
+	dir, killed := t.TempDir(), t.TempDir()
+	e := mustOpen(t, Options{Dir: dir})
+	first := e.mask
+	if err := e.Commit(1, one("a")); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, e)
+	copyStore(t, dir, killed)
+	mustClose(t, e)
+	for what, dir := range map[string]string{"closed": dir, "killed": killed} {
+		e := mustOpen(t, Options{Dir: dir})
+		if e.mask != first {
+			t.Errorf("%s: mask %x, want %x", what, e.mask, first)
+		}
+		mustClose(t, e)
+	}
+	other := mustOpen(t, Options{Dir: t.TempDir()})
+	if other.mask == first {
+		t.Errorf("two stores have mask %x", first)
+	}
+	mustClose(t, other)
+}
+
+// TestValuesAreMasked: nothing of a value can be found in a file of the store, and every
+// size comes back.
 func TestValuesAreMasked(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpen(t, Options{Dir: dir})

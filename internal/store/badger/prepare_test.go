@@ -223,7 +223,10 @@ func TestLogFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, e)
-	for format, header := range map[int]string{1: "@\x00\t\x05\x00", 2: "@\x01\t\r\x00"} {
+	for format, of := range map[int]struct{ own, header, mask string }{
+		1: {"@\x00\n\b\x00\x00n", "@\x00\t\x05\x00", ""},
+		2: {"@\x00\n\x10\x00\x00n", "@\x01\t\x05\x00", "the mask"},
+	} {
 		golden := filepath.Join("testdata", fmt.Sprintf("format%d.mem", format))
 		data, err := os.ReadFile(golden)
 		if err != nil {
@@ -236,8 +239,8 @@ func TestLogFormat(t *testing.T) {
 		for number, key := range []string{"a", "b", "c"} {
 			suffix := string(binary.BigEndian.AppendUint64(nil, math.MaxUint64-uint64(number+1)))
 			want = append(want,
-				"@\x00\n\b\x00\x00n"+suffix+string(binary.BigEndian.AppendUint64(nil, uint64(number+1))),
-				header+key+suffix+"value",
+				of.own+suffix+string(binary.BigEndian.AppendUint64(nil, uint64(number+1)))+of.mask,
+				of.header+key+suffix+"value",
 				"\x80\x00\x13\x01\x00!badger!txn"+suffix+fmt.Sprint(number+1))
 			slices.Sort(want[len(want)-3 : len(want)-1])
 		}
@@ -258,12 +261,17 @@ func records(t *testing.T, log []byte) []string {
 		t.Fatalf("encryption key %d", key)
 	}
 	var out, commit []string
+	m := maskIn(log)
 	for at := logHeader; ; {
 		r, ok := readRecord(log[at:])
 		if !ok {
 			return append(out, commit...)
 		}
-		shown, err := appendUnmasked(bytes.Clone(log[at:at+r.size-4-len(r.value)]), log[at+1], r.value)
+		value := r.value
+		if len(value) == 16 && log[at+1] == 0 { // the engine's own
+			value = append(bytes.Clone(value[:8]), "the mask"...)
+		}
+		shown, err := m.unmasked(bytes.Clone(log[at:at+r.size-4-len(r.value)]), log[at+1], value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,5 +282,19 @@ func records(t *testing.T, log []byte) []string {
 			slices.Sort(commit[:last])
 			out, commit = append(out, commit...), nil
 		}
+	}
+}
+
+// maskIn gives the mask that a log's first commit has; 0: none.
+func maskIn(log []byte) mask {
+	for at := logHeader; ; {
+		r, ok := readRecord(log[at:])
+		if !ok {
+			return 0
+		}
+		if len(r.value) == 16 && log[at+1] == 0 {
+			return mask(binary.LittleEndian.Uint64(r.value[8:]))
+		}
+		at += r.size
 	}
 }

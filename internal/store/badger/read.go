@@ -13,7 +13,7 @@ import (
 // Get implements store.Engine.
 func (e *Engine) Get(key []byte) (value []byte, err error) {
 	err = e.read(func(txn *badger.Txn) (err error) {
-		value, err = reader{txn}.get(key)
+		value, err = reader{txn, e.mask}.get(key)
 		return err
 	})
 	return value, ofGet(err)
@@ -21,16 +21,19 @@ func (e *Engine) Get(key []byte) (value []byte, err error) {
 
 // Scan implements store.Engine.
 func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
-	return ofScan(e.read(func(txn *badger.Txn) error { return reader{txn}.scan(o, visit) }))
+	return ofScan(e.read(func(txn *badger.Txn) error { return reader{txn, e.mask}.scan(o, visit) }))
 }
 
 // View implements store.Engine.
 func (e *Engine) View(read func(store.Reader) error) error {
-	return e.read(func(txn *badger.Txn) error { return read(reader{txn}) })
+	return e.read(func(txn *badger.Txn) error { return read(reader{txn, e.mask}) })
 }
 
 // reader reads at the version of its transaction.
-type reader struct{ txn *badger.Txn }
+type reader struct {
+	txn  *badger.Txn
+	mask mask
+}
 
 func (r reader) Get(key []byte) ([]byte, error) {
 	value, err := r.get(key)
@@ -50,7 +53,7 @@ func (r reader) get(key []byte) (value []byte, err error) {
 		return nil, err
 	}
 	err = item.Value(func(stored []byte) (err error) {
-		value, err = appendUnmasked([]byte{}, item.UserMeta(), stored)
+		value, err = r.mask.unmasked([]byte{}, item.UserMeta(), stored)
 		return err
 	})
 	return value, err
@@ -89,7 +92,7 @@ func (r reader) scan(o store.ScanOptions, visit func(key, value []byte) bool) er
 			}
 			continue
 		}
-		more, err := show(item, key, o.KeysOnly, &buf, visit)
+		more, err := r.show(item, key, o.KeysOnly, &buf, visit)
 		if err != nil || !more {
 			return err
 		}
@@ -109,13 +112,13 @@ func ofScan(err error) error {
 }
 
 // show calls visit, with a value that lies in buf.
-func show(item *badger.Item, key []byte, keysOnly bool, buf *[]byte, visit func(key, value []byte) bool) (bool, error) {
+func (r reader) show(item *badger.Item, key []byte, keysOnly bool, buf *[]byte, visit func(key, value []byte) bool) (bool, error) {
 	if keysOnly {
 		return visit(key, nil), nil
 	}
 	more := false
 	err := item.Value(func(stored []byte) (err error) {
-		if *buf, err = appendUnmasked((*buf)[:0], item.UserMeta(), stored); err == nil {
+		if *buf, err = r.mask.unmasked((*buf)[:0], item.UserMeta(), stored); err == nil {
 			more = visit(key, *buf)
 		}
 		return err
