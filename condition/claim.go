@@ -81,6 +81,8 @@ const (
 	partAnd          // all args; also none
 	partOr           // one of the args
 	partNot          // its one arg not
+	partIf           // if the first arg the second, else the third
+	partSame         // its two args both or neither
 	partOpen         // about, which is TRUE or FALSE
 	partLess         // about < bound
 	partMost         // about <= bound
@@ -157,8 +159,7 @@ func (r claims) call(e ast.Expr) *part {
 		}
 		return p
 	case operators.Conditional:
-		c := r.part(args[0])
-		return chosen(c, r.part(args[1]), r.part(args[2]))
+		return &part{op: partIf, args: []*part{r.part(args[0]), r.part(args[1]), r.part(args[2])}}
 	case operators.Less:
 		return r.compare(partLess, args[0], args[1])
 	case operators.LessEquals:
@@ -177,18 +178,9 @@ func (r claims) call(e ast.Expr) *part {
 	return nil
 }
 
-// chosen is c ? yes : no.
-func chosen(c, yes, no *part) *part {
-	return &part{op: partOr, args: []*part{
-		{op: partAnd, args: []*part{c, yes}},
-		{op: partAnd, args: []*part{negated(c), no}},
-	}}
-}
-
 func (r claims) equal(a, b ast.Expr) *part {
 	if r.GetType(a.ID()).Kind() == types.BoolKind {
-		x, y := r.part(a), r.part(b)
-		return chosen(x, y, negated(y))
+		return &part{op: partSame, args: []*part{r.part(a), r.part(b)}}
 	}
 	if p := r.compare(partEqual, a, b); p != nil {
 		return p

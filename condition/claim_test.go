@@ -97,6 +97,27 @@ func TestExcludes(t *testing.T) {
 	}
 }
 
+// What a claim takes grows with its condition, also where that asks the same of many parts
+// in turn: with each == or ?: it took twice as long before.
+func TestALongChainIsReadInItsLength(t *testing.T) {
+	const n = 120 // half of what the parser takes inside one another
+	chain := "b" + strings.Repeat(" == c", n)
+	choice := strings.Repeat("(", n/4) + "b" + strings.Repeat(" ? c : b)", n/4)
+	for _, text := range []string{chain, choice} {
+		claim, ok := ClaimOf(text, claimScope())
+		if !ok {
+			t.Fatalf("%.20s… makes no claim", text)
+		}
+		if claim.Size() > 4*n {
+			t.Errorf("%.20s… has %d parts", text, claim.Size())
+		}
+		other, ok := ClaimOf("!("+text+")", claimScope())
+		if !ok || !claim.Excludes(other) {
+			t.Errorf("%.20s… and its negation do not exclude each other", text)
+		}
+	}
+}
+
 // Where a claim says that two conditions exclude each other no values make both TRUE:
 // also where parts of them fail.
 func TestNothingExcludedIsBothTrue(t *testing.T) {

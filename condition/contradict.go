@@ -50,24 +50,40 @@ func (p *proof) literal(q *part) int {
 	switch q.op {
 	case partTrue:
 		return p.Yes()
-	case partNot:
-		return -p.literal(q.args[0])
-	case partAnd, partOr:
-		args := make([]int, len(q.args))
-		for i, arg := range q.args {
-			args[i] = p.literal(arg)
-		}
-		if q.op == partAnd {
-			return p.And(args...)
-		}
-		return p.Or(args...)
 	case partOpen:
 		if p.open[q.about] == 0 {
 			p.open[q.about] = p.Variable()
 		}
 		return p.open[q.about]
+	case partLess, partMost, partEqual:
+		return p.compared(q)
 	default:
 	}
+	// Each arg becomes a literal once, however often it is needed: in a == b == c there would
+	// else be twice as many with each one.
+	args := make([]int, len(q.args))
+	for i, arg := range q.args {
+		args[i] = p.literal(arg)
+	}
+	switch q.op {
+	case partNot:
+		return -args[0]
+	case partAnd:
+		return p.And(args...)
+	case partOr:
+		return p.Or(args...)
+	case partSame:
+		return p.chosen(args[0], args[1], -args[1])
+	default:
+		return p.chosen(args[0], args[1], args[2])
+	}
+}
+
+// chosen is the literal of c ? yes : no.
+func (p *proof) chosen(c, yes, no int) int { return p.Or(p.And(c, yes), p.And(-c, no)) }
+
+// compared is the literal of a comparison.
+func (p *proof) compared(q *part) int {
 	s := p.scale(q)
 	i, _ := slices.BinarySearchFunc(s.bounds, q.bound, bound.compare)
 	switch q.op {
