@@ -24,10 +24,11 @@ type Claim struct {
 	says  *part
 	about []string // what its parts are about, sorted
 	size  int      // parts
+	never bool
 }
 
 // ClaimOf gives the claim of a condition that Check accepts. There is none of a condition
-// that is not accepted, reads nothing, or can never be TRUE.
+// that is not accepted or reads nothing.
 func ClaimOf(text string, s Scope) (Claim, bool) {
 	e, err := environmentOf(s)
 	if err != nil {
@@ -47,11 +48,29 @@ func ClaimOf(text string, s Scope) (Claim, bool) {
 	})
 	slices.Sort(c.about)
 	c.about = slices.Compact(c.about)
-	return c, len(c.about) > 0 && !contradict(c.says)
+	c.never = contradict(c.says)
+	return c, len(c.about) > 0
 }
 
 // Size is how many parts the claim has: what a comparison with others takes grows with it.
 func (c Claim) Size() int { return c.size }
+
+// Never says that there are no values for which the condition is TRUE. If it says no there
+// may be none all the same.
+func (c Claim) Never() bool { return c.never }
+
+// Contradict says that there are no values for which all of some conditions are TRUE and
+// all of the others FALSE. If it says no there may be none all the same.
+func Contradict(holding, others []Claim) bool {
+	var parts []*part
+	for _, c := range holding {
+		parts = append(parts, c.says)
+	}
+	for _, c := range others {
+		parts = append(parts, negated(c.says))
+	}
+	return contradict(parts...)
+}
 
 // Excludes says that there are no values for which both conditions are TRUE. If it says
 // no there may be none all the same.

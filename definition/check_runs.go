@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 
 	"fmqm/condition"
 )
@@ -30,17 +31,17 @@ func (d *draft) graph() (*runGraph, map[string]int) {
 // one instance can set.
 func (d *draft) checkRuns() {
 	free, at := d.graph()
-	exclusive := d.exclusive(free)
-	decided := decide(exclusive, fullEffort, nil)
-	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(exclusive)}
-	if exclusive != free {
+	compared := d.compareConditions(free)
+	decided := decide(compared.graph, fullEffort, nil)
+	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(compared.graph)}
+	if compared.says {
 		never.free = decide(free, fullEffort, decided.runs) // what runs with less freedom runs
 	}
 	for _, s := range d.steps {
 		never.look(s)
 	}
 	never.giveUp()
-	d.checkSources(decided, at)
+	d.checkSources(decided, at, compared.partly == nil)
 }
 
 // neverRuns warns of what never runs: whatever the conditions give, or because of what
@@ -66,7 +67,7 @@ func (n *neverRuns) look(s *step) {
 		n.warn(s.Pos, codeNeverRuns, message, remedy)
 	case !n.exclusive.never[v]:
 		n.undecided = append(n.undecided, s)
-	case n.follows(s, func(before int) bool { return n.exclusive.never[before] && !n.free.never[before] }): // warned of there
+	case n.follows(s, func(before int) bool { return n.exclusive.never[before] && !n.free.never[before] }), n.neverReached(s): // warned of there
 	default:
 		message, remedy := fmt.Sprintf("%s can never run: conditions before it exclude each other", s.Name), remedyNever
 		if pair, ok := n.explain(v); ok {
@@ -89,9 +90,17 @@ func (n *neverRuns) follows(s *step, never func(int) bool) bool {
 	return false
 }
 
-// because names the two connectors.
+// neverReached says whether a connector to s is never TRUE by itself.
+func (n *neverRuns) neverReached(s *step) bool {
+	return slices.ContainsFunc(s.in, func(i int) bool { return n.exclusive.edges[i].kind == edgeNever })
+}
+
+// because names the two connectors, or the one.
 func (n *neverRuns) because(s *step, pair pairOf) (message, remedy string) {
 	a, b := n.Control[pair.first], n.Control[pair.second]
+	if a == b {
+		return fmt.Sprintf("%s can never run: `%s` (line %d) is never TRUE", s.Name, a.written(), a.Pos.Line), "correct its condition, or the start condition of " + s.Name
+	}
 	message = fmt.Sprintf("%s can never run: `%s` (line %d) and `%s` (line %d) are never both TRUE",
 		s.Name, a.written(), a.Pos.Line, b.written(), b.Pos.Line)
 	if s.Start.Kind == StartAll {

@@ -9,11 +9,15 @@ import (
 // checkSources warns where two data connectors set one member of a target and both
 // sources can run in one instance: then only the one listed last counts. The feedback
 // of a loop is meant to replace what came before and is none of them. Each connector
-// is warned of once, for one member and one earlier connector.
+// is warned of once, for one member and one earlier connector. Where not all conditions
+// were compared, both only may run.
 //
 // Where that is declared as meant nothing is said, but of a declaration without need.
-func (d *draft) checkSources(decided *decision, at map[string]int) {
-	s := sources{draft: d, at: at, of: map[memberOf]*setters{}}
+func (d *draft) checkSources(decided *decision, at map[string]int, compared bool) {
+	s := sources{draft: d, at: at, of: map[memberOf]*setters{}, can: "can"}
+	if !compared {
+		s.can = "may"
+	}
 	for i, c := range d.Data {
 		if c.Source != c.Target {
 			s.ask(i)
@@ -55,6 +59,7 @@ type sources struct {
 	chains    []anyOf
 	questions []meeting
 	asked     []asked // by question
+	can       string  // both run
 }
 
 // asked is what a question is about: a data connector, and the members that it sets with
@@ -143,7 +148,7 @@ func (s *sources) warnOf(i int, sim *simulation, round int) {
 			continue
 		}
 		s.warn(m.Pos, codeTwoSources,
-			fmt.Sprintf("%s of %s is also set by `%s -> %s` in line %d, and both can run", m.Target, c.Target, first.Source, first.Target, first.Pos.Line),
+			fmt.Sprintf("%s of %s is also set by `%s -> %s` in line %d, and both %s run", m.Target, c.Target, first.Source, first.Target, first.Pos.Line, s.can),
 			fmt.Sprintf("of the sources that ran, the one listed last wins: if you want that, write `last_wins: [%s]` at %s; otherwise map one of the two onto a separate member, or make the two exclusive",
 				m.Target, s.ownerOf(c.Target)))
 		return

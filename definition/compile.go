@@ -27,10 +27,11 @@ type Compiled struct {
 // have together grows as n * n where each of them is in `starts`: 3,000 have 85 MB.
 const maxTables = 128 << 20
 
-// bounds are what a compilation is held to, in bytes.
-type bounds struct{ table, tables int }
+// bounds are what a process is held to: its tables in bytes, and the comparison of its
+// conditions in steps.
+type bounds struct{ table, tables, comparing int }
 
-var languageBounds = bounds{table: processtable.MaxUnsigned, tables: maxTables}
+var languageBounds = bounds{table: processtable.MaxUnsigned, tables: maxTables, comparing: maxComparing}
 
 // CompileOptions say how a process is compiled.
 type CompileOptions struct {

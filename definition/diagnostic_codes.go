@@ -41,6 +41,7 @@ const (
 	codeMapsNothing    = "maps-nothing"          //
 	codeNeverRuns      = "never-runs"            // warning
 	codeExclusive      = "exclusive-branches"    // warning
+	codeNeverTrue      = "never-true"            // warning
 	codeRunsUndecided  = "runs-undecided"        // warning
 	codeTwoSources     = "two-sources"           // warning
 	codeOtherwiseNever = "otherwise-never"       // warning

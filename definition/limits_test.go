@@ -160,7 +160,7 @@ func TestWhatIsCleanCompiles(t *testing.T) {
 	clean, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawnText(t) + "starts: [" + repeated(rapid.IntRange(1, 9).Draw(t, "starts"), ", ", func(i int) string { return fmt.Sprintf("N%d", i) }) + "]\n"
-		most := bounds{table: rapid.IntRange(300, 4000).Draw(t, "table"), tables: rapid.IntRange(1000, 20_000).Draw(t, "tables")}
+		most := bounds{comparing: maxComparing, table: rapid.IntRange(300, 4000).Draw(t, "table"), tables: rapid.IntRange(1000, 20_000).Draw(t, "tables")}
 		processes, diagnostics := Load("test.yaml", []byte(text))
 		if len(processes) != 1 {
 			t.Fatalf("%v\n%s", diagnostics, text)

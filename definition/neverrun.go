@@ -10,8 +10,8 @@ import (
 // where two have the same text or one is a literal. What remains is a boolean circuit
 // over the connectors, in which an activity is a function of its start condition.
 //
-// The same is asked once more with what the conditions out of one activity say: which two
-// of them are never both TRUE (exclusive.go).
+// The same is asked once more with what the conditions out of one activity say: which of
+// them are never TRUE, and which two never both (exclusive.go).
 //
 // Random simulation finds nearly all that can run, and going back from the others most
 // of the rest. What remains is decided exactly by a SAT solver: most of what never runs
@@ -44,6 +44,7 @@ const (
 	edgeAlways    edgeKind = iota // TRUE if its source runs
 	edgeFree                      // has a condition
 	edgeOtherwise                 // TRUE if its source runs and all others out of it are FALSE
+	edgeNever                     // never TRUE, by what its condition says
 )
 
 // decision answers for one graph.

@@ -91,7 +91,7 @@ func (j *justification) connector(e int, value bool) {
 		j.vertex(at.source)
 	}
 	switch at.kind {
-	case edgeAlways:
+	case edgeAlways, edgeNever:
 	case edgeFree:
 		j.set(e, value)
 	case edgeOtherwise:

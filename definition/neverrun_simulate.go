@@ -92,6 +92,8 @@ func (s *simulation) leave(v *runVertex, runs uint64) {
 			s.edge[e] = runs
 		case edgeFree:
 			s.edge[e] = runs & s.free[e]
+		case edgeNever:
+			s.edge[e] = 0
 		case edgeOtherwise:
 			continue
 		}

@@ -114,9 +114,13 @@ func (f *formula) vertex(v, runs int) {
 			continue
 		}
 		f.edge[e] = runs
-		if f.edges[e].kind == edgeFree {
+		switch f.edges[e].kind {
+		case edgeFree:
 			f.edge[e] = f.free(runs)
 			f.exclude(e)
+		case edgeNever:
+			f.edge[e] = -f.Yes()
+		default:
 		}
 		others = append(others, -f.edge[e])
 	}

@@ -50,7 +50,7 @@ func drawGraph(t *rapid.T) *runGraph {
 			if !rapid.Bool().Draw(t, "connected") {
 				continue
 			}
-			kind := rapid.SampledFrom([]edgeKind{edgeAlways, edgeFree, edgeFree, edgeOtherwise}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]edgeKind{edgeAlways, edgeFree, edgeFree, edgeOtherwise, edgeNever}).Draw(t, "kind")
 			if kind == edgeFree {
 				if free++; free > 10 {
 					kind = edgeAlways
@@ -89,6 +89,7 @@ func (g *runGraph) outcome(conditions int) []bool {
 				edges[e] = runs[v] && conditions&(1<<g.number(e)) != 0
 			case edgeOtherwise:
 				continue
+			case edgeNever:
 			}
 			others = others || edges[e]
 		}
@@ -305,7 +306,7 @@ func TestManySourcesOfOneMember(t *testing.T) {
 	var activities, control, data strings.Builder
 	const ways = 500
 	for i := range ways {
-		fmt.Fprintf(&activities, "  c%d: {node: A, empty: true}\n  w%d: {node: A, program: p, output: S}\n", i, i)
+		fmt.Fprintf(&activities, "  c%d: {node: A, program: p}\n  w%d: {node: A, program: p, output: S}\n", i, i)
 		fmt.Fprintf(&control, "  - c%d -> w%d: _RC == 0\n", i, i)
 		if i+1 < ways {
 			fmt.Fprintf(&control, "  - c%d -> c%d: otherwise\n", i, i+1)
@@ -345,7 +346,7 @@ func pigeons(n int) string {
 		fmt.Fprintf(&activities, "  pigeon%d: {node: A, empty: true, start: any}\n", p)
 		fmt.Fprintf(&control, "  - pigeon%d -> last\n", p)
 	}
-	return "process: p\nversion: 1\nactivities:\n  begin: {node: A, empty: true}\n  last: {node: A, program: p}\n" + activities.String() + "control:\n" + control.String()
+	return "process: p\nversion: 1\nactivities:\n  begin: {node: A, program: p}\n  last: {node: A, program: p}\n" + activities.String() + "control:\n" + control.String()
 }
 
 // What is too hard to decide is said to be undecided, after an effort that is the same on
@@ -408,7 +409,10 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 			}
 			if pair, ok := x.explain(v); ok {
 				explained++
-				if kinds := []edgeKind{g.edges[pair.first].kind, g.edges[pair.second].kind}; !slices.Contains(kinds, edgeOtherwise) && !slices.Contains(g.edges[pair.first].excludes, pair.second) {
+				kinds := []edgeKind{g.edges[pair.first].kind, g.edges[pair.second].kind}
+				if pair.first == pair.second && kinds[0] != edgeNever {
+					t.Fatalf("edge %d can be TRUE", pair.first)
+				} else if pair.first != pair.second && !slices.Contains(kinds, edgeOtherwise) && !slices.Contains(g.edges[pair.first].excludes, pair.second) {
 					t.Fatalf("%v do not exclude each other", pair)
 				}
 			}
