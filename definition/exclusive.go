@@ -14,9 +14,9 @@ import (
 // never at all. Where none makes one of them TRUE, its connector never is (check_true.go).
 
 // The comparison of conditions is bounded, in steps of some 50 ns: more than people write,
-// and a second's work. What is not compared does not count as exclusive.
+// and a second. What is not compared does not count as exclusive.
 const (
-	maxComparing = 10_000_000
+	maxComparing = 20_000_000
 	readClaim    = 1_000 // to read a condition
 	comparePart  = 50    // for each part of conditions that are compared
 )
