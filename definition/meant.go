@@ -14,6 +14,46 @@ import (
 
 // What was probably meant where the language does not understand what is written.
 
+// configurationKeys are keys of the configuration of a node that a process does not have.
+var configurationKeys = []string{
+	"node", "listen", "socket", "store", "insecure", "identity", "network", "operators", "remote_operators", "old_signatures", "definers",
+	"links", "programs", "limits", "audit",
+}
+
+// otherFile reports a document that is of another kind: without a key of a process, in this
+// language or in the words of another, or with those of a configuration.
+func (l *loader) otherFile(root *yaml.Node) bool {
+	known, configured := 0, 0
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch key := root.Content[i].Value; {
+		case key == "process" || key == "activities":
+			return false
+		case slices.Contains(configurationKeys, key):
+			configured++
+			if key == "node" { // every configuration has it
+				configured++
+			}
+		case l.isProcessKey(key):
+			known++
+		}
+	}
+	switch {
+	case configured > 1:
+		l.fail(l.pos(root), codeForm, "this is a configuration of fmqmd, not a process definition", "check it with `fmqmd check-config FILE`")
+	case known == 0 && len(root.Content) > 0:
+		l.fail(l.pos(root), codeForm, "this is not a process definition: it has none of the keys of one", "name another file, or begin with `process: NAME` and `version: 1`")
+	default:
+		return false
+	}
+	return true
+}
+
+// isProcessKey says whether a key is one of a process, or was meant to be.
+func (l *loader) isProcessKey(key string) bool {
+	_, near := l.nearest(key, []string{"process", "activities", "control", "structures"})
+	return near || slices.Contains(processKeys, key) || foreignKeys["a process"][strings.ToLower(key)].key != ""
+}
+
 // otherArrow is an arrow as others write it.
 var otherArrow = regexp.MustCompile(`-{2,}>|={1,2}>|[–—]>|[→⇒]|<-+`)
 

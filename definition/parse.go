@@ -170,6 +170,9 @@ func (l *loader) encoding() bool {
 	if first := l.line(1); strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff") {
 		l.fail(Pos{l.file, 1, 1}, codeEncoding, "the file is UTF-16", "save it as UTF-8")
 		return false
+	} else if strings.ContainsRune(first[:min(len(first), 512)], 0) {
+		l.fail(Pos{l.file, 1, 1}, codeEncoding, "this is not a text file", "name a file with a process definition, which is YAML")
+		return false
 	}
 	for i, line := range l.lines {
 		column := 1

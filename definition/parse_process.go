@@ -76,7 +76,7 @@ func (s *step) outputUnknown() bool { return s.outputAt.Line > 0 && s.Output == 
 // process reads and checks one document. It returns nil if it could not make out
 // what the process is.
 func (l *loader) process(root *yaml.Node) *Process {
-	if !l.is(root, yaml.MappingNode, "a process", "begin with `process: NAME` and `version: 1`") {
+	if !l.is(root, yaml.MappingNode, "a process", "begin with `process: NAME` and `version: 1`") || l.otherFile(root) {
 		return nil
 	}
 	if at := keyOf(root, "node"); at != nil && keyOf(root, "process") == nil {

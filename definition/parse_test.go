@@ -320,6 +320,7 @@ func TestEncoding(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"process: p\nversion: \xff1\n", `test.yaml:2:10: error: byte 0xff is not UTF-8: save the file as UTF-8
     version: ` + "\uFFFD1\n             ^\n"},
+		{"\x85\x01\x00", "test.yaml:1:1: error: this is not a text file: name a file with a process definition, which is YAML\n    \uFFFD\uFFFD\uFFFD\n    ^\n"},
 		{"\xff\xfep\x00", "test.yaml:1:1: error: the file is UTF-16: save it as UTF-8\n    \uFFFD\uFFFDp\uFFFD\n    ^\n"},
 		{"process: \x1b[31mp\n", `test.yaml:1:10: error: character U+001B is not allowed in YAML: remove it, or write it as "\u001B" in double quotes
     process: ` + "\uFFFD[31mp\n             ^\n"},
