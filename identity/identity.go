@@ -22,6 +22,17 @@ type Files struct {
 	Deny        string // fingerprints of those who are not believed whoever signed; "": none
 }
 
+// InFile is an error of Load about one of the Files, which its text names.
+type InFile struct {
+	File string
+	err  error
+}
+
+func (e *InFile) Error() string { return e.err.Error() }
+
+// Unwrap gives what is wrong with the file.
+func (e *InFile) Unwrap() error { return e.err }
+
 // Options load an identity.
 type Options struct {
 	Files Files
@@ -86,15 +97,15 @@ func (i *Identity) Reload(files Files) error {
 func (i *Identity) load(f Files) (*loaded, Name, error) {
 	chain, err := readCertificates(f.Certificate)
 	if err != nil {
-		return nil, Name{}, err
+		return nil, Name{}, &InFile{f.Certificate, err}
 	}
 	key, err := readKey(f.Key)
 	if err != nil {
-		return nil, Name{}, err
+		return nil, Name{}, &InFile{f.Key, err}
 	}
 	authorities, err := readCertificates(f.CA)
 	if err != nil {
-		return nil, Name{}, err
+		return nil, Name{}, &InFile{f.CA, err}
 	}
 	if public, ok := chain[0].PublicKey.(ed25519.PublicKey); !ok || !public.Equal(key.Public()) {
 		return nil, Name{}, because(ErrUnfit, "the key in %s does not belong to the certificate in %s: name the two that were made together", f.Key, f.Certificate)
@@ -102,13 +113,13 @@ func (i *Identity) load(f Files) (*loaded, Name, error) {
 	l := &loaded{chain: chain, authorities: authorities, roots: x509.NewCertPool()}
 	for _, c := range authorities {
 		if !c.IsCA {
-			return nil, Name{}, because(ErrUnfit, "%s has a certificate that is not an authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)
+			return nil, Name{}, &InFile{f.CA, because(ErrUnfit, "%s has a certificate that is not an authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)}
 		}
 		l.roots.AddCert(c)
 	}
 	if f.Deny != "" {
 		if l.denied, err = readDeny(f.Deny); err != nil {
-			return nil, Name{}, err
+			return nil, Name{}, &InFile{f.Deny, err}
 		}
 	}
 	// Its own list says nothing against who holds it: the others' do, and what is only here
@@ -260,6 +271,9 @@ func (i *Identity) Client(peer processtable.NodeID) *tls.Config {
 func (i *Identity) Operator(host string) *tls.Config {
 	return i.client(func(state tls.ConnectionState) error {
 		b, err := i.verifyAs(RoleNode, state.PeerCertificates, x509.ExtKeyUsageServerAuth)
+		if errors.Is(err, ErrDenied) {
+			return because(ErrDenied, "%s was revoked: it is on your own deny list: do not use this site until it has a certificate for a new key", describe(state.PeerCertificates[0]))
+		}
 		if err != nil {
 			return err
 		}

@@ -69,9 +69,15 @@ func (l *loaded) verify(chain []*x509.Certificate, denied *denyList, now time.Ti
 		}
 	}
 	if b.until.IsZero() {
-		return believed{}, because(ErrDenied, "%s was revoked: it is on the deny list of the site that says this: request one for a new key with `fmqmd pki request`", whose)
+		return believed{}, because(ErrDenied, "%s was revoked: it is on the deny list of the site that says this: request one for a new key with `%s`", whose, requestFor(name))
 	}
 	return b, nil
+}
+
+// requestFor is the command that asks the authority for another certificate.
+func requestFor(name Name) string {
+	flag := map[Role]string{RoleNode: "--name", RoleOperator: "--operator", RoleServer: "--server"}[name.Role]
+	return "fmqmd pki request " + flag + " " + name.Name
 }
 
 const configureRemedy = "set `identity` there, with a certificate that `fmqmd pki issue` made"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -144,7 +145,8 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*thread, erro
 	return t, nil
 }
 
-// notHere refuses a start where the table is missing, naming nodes that have it (N2).
+// notHere refuses a start where the table is missing, naming nodes that have it (N2). What
+// nobody has who answers is not found.
 func (n *Node) notHere(ctx context.Context, name string, id processtable.ProcessID) error {
 	if id.Version > 0 {
 		var have []processtable.NodeID
@@ -158,8 +160,24 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
 		}
 	}
-	return api.Errorf(api.CodeRefused, "upload it with fmqm-define upload, or see fmqm-define list for what there is",
+	return api.Errorf(api.CodeNotFound, n.meant(id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
 		"no table of %s at %s", name, n.name)
+}
+
+// meant says which process of those that are here somebody may have meant; empty: none.
+func (n *Node) meant(id processtable.ProcessID) string {
+	names := map[string][]string{} // the versions, as they are written
+	for _, t := range n.threads() {
+		here := t.core.id()
+		names[here.Name] = append(names[here.Name], here.String())
+	}
+	if versions := names[id.Name]; len(versions) > 0 {
+		return string(n.name) + " has " + strings.Join(versions, ", ") + ": start one of these, or "
+	}
+	if near, ok := container.Nearest(id.Name, slices.Sorted(maps.Keys(names))); ok {
+		return "did you mean " + near + "? Or "
+	}
+	return ""
 }
 
 func join(nodes []processtable.NodeID) string {

@@ -76,7 +76,8 @@ data: [source -> it]
 	w.deny(w.certificate("operator-ann"))
 	w.reload("A")
 	w.over("ann", streams["ann"])
-	w.forbidden(ann, "the certificate of operator ann was revoked")
+	w.forbidden(ann, "the certificate of operator ann was revoked: it is on the deny list of the site that says this: request one for a new key with `fmqmd pki request --operator ann`"+
+		`","remedy":"if it should not be revoked, have it taken off that list"`)
 	w.mayAsk(ben)
 	operators = "[ann]"
 	w.Sites["A"].Configure()

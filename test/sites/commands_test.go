@@ -227,8 +227,8 @@ func starts(s shell, _ string) {
 	if all := instances(s.T, s.site); len(all) != 7 {
 		s.Errorf("list --all has %d instances, want 7", len(all))
 	}
-	s.ends(4, "no table of nothing", "fmqm", "start", "nothing")
-	s.ends(4, "no table of purchase-order@9", "fmqm", "start", "purchase-order@9")
+	s.ends(3, "no table of nothing", "fmqm", "start", "nothing")
+	s.ends(3, "no table of purchase-order@9", "fmqm", "start", "purchase-order@9")
 	s.ends(4, "unknown member", "fmqm", "start", "purchase-order", "--input", `{"colour": "red"}`)
 	s.ends(2, "not JSON", "fmqm", "start", "purchase-order", "--input", "{")
 	shell{T: s.T, n: s.n, site: s.n.sites["D"]}.ends(4, "only at A", "fmqm", "start", "purchase-order")

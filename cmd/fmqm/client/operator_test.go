@@ -150,8 +150,16 @@ func TestEveryRefusal(t *testing.T) {
 	s.until("A", id, "there", "terminated")
 	before := s.must("A", "history", id)
 
-	s.refused("start of nothing", "A", "no table of none at A: upload it with fmqm-define upload", "start", "none")
-	s.refused("start of another version", "A", "no table of two@2 at A: upload it", "start", "two@2")
+	for _, tc := range []struct{ start, want string }{
+		{"nothing-like-it", "no table of nothing-like-it at A: upload it with fmqm-define upload"},
+		{"tow", "no table of tow at A: did you mean two? Or upload it with fmqm-define upload"},
+		{"wrods@1", "no table of wrods@1 at A: did you mean words? Or upload it"},
+		{"two@2", "no table of two@2 at A: A has two@1: start one of these, or upload it"},
+	} {
+		if r := s.fmqm("A", "start", tc.start); r.code != 3 || r.out != "" || !strings.Contains(r.err, tc.want) {
+			t.Errorf("start %s: %+v, want exit 3 and %s", tc.start, r, tc.want)
+		}
+	}
 	s.refused("start at a node that may not", "B", "two@1 may not be started at B, only at A: start it at one of these nodes (--to)", "start", "two")
 	s.refused("a member that there is not", "A", `--input:1:2: x: unknown member; In has rc, there, sleep_ms: remove it or correct its name`, "start", "two", "--input", `{"x": 1}`)
 	s.refused("a value of another type", "A", "--input:1:8: rc: expected int", "start", "two", "--input", `{"rc": "x"}`)

@@ -121,6 +121,9 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 		if d.told.news(host(r.RemoteAddr), err.Error()) {
 			d.log.Warn().Str("remote", r.RemoteAddr).Str("reason", err.Error()).Msg("request refused")
 		}
+		if errors.Is(err, identity.ErrDenied) {
+			return http.StatusForbidden, api.Errorf(api.CodeRefused, "if it should not be revoked, have it taken off that list", "%v", err)
+		}
 		return http.StatusForbidden, api.Errorf(api.CodeRefused, "name the right one with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)", "%v", err)
 	})
 }
