@@ -29,6 +29,21 @@ func WithOperator(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, operatorKey{}, name)
 }
 
+type planKey struct{}
+
+// WithPlanned lets the server note in planned that a request only asks for a plan, although
+// it is sent as a command: an upload is planned first.
+func WithPlanned(ctx context.Context, planned *bool) context.Context {
+	return context.WithValue(ctx, planKey{}, planned)
+}
+
+// notePlanned is called before the request is answered, by the goroutine that serves it.
+func notePlanned(ctx context.Context) {
+	if planned, ok := ctx.Value(planKey{}).(*bool); ok {
+		*planned = true
+	}
+}
+
 // OperatorOf says who asks; empty: nobody knows.
 func OperatorOf(ctx context.Context) string {
 	name, _ := ctx.Value(operatorKey{}).(string)

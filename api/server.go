@@ -344,6 +344,9 @@ func (s server) upload(w http.ResponseWriter, r *http.Request) (UploadAnswer, er
 	if err := readBody(w, r, MaxUpload, &req); err != nil {
 		return UploadAnswer{}, err
 	}
+	if req.PlanOnly {
+		notePlanned(r.Context())
+	}
 	if len(req.Tables) == 0 {
 		return UploadAnswer{}, Errorf(CodeUsage, "send the tables of a compiled process", "tables is missing or empty")
 	}

@@ -120,7 +120,7 @@ func Create(path string, random io.Reader) (ed25519.PrivateKey, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("make the key of a definer: %s: %w: name another file, or move it away if nobody needs it", path, fs.ErrExist)
+		return nil, fmt.Errorf("make the key of a definer: %s: %w: print its public key with --public, or name another file", path, fs.ErrExist)
 	case err != nil:
 		return nil, fmt.Errorf("make the key of a definer: write %s: %w", path, err)
 	}

@@ -43,7 +43,7 @@ func TestAKeyIsMadeOnceAndReadAgain(t *testing.T) {
 			t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
 		}
 	}
-	if _, err := definer.Create(path, rand.Reader); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path+": file already exists: name another file") {
+	if _, err := definer.Create(path, rand.Reader); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path+": file already exists: print its public key with --public") {
 		t.Errorf("made again: %v", err)
 	}
 	if again, err := definer.Load(path); err != nil || !again.Equal(made) {

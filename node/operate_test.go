@@ -144,7 +144,7 @@ func TestStartIsIdempotent(t *testing.T) {
 	if err := again("chain@1", `{"amount": 8}`); api.CodeOf(err) != api.CodeRefused {
 		t.Fatalf("another input: %v", err)
 	}
-	if err := again("chain@2", `{"amount": 7}`); api.CodeOf(err) != api.CodeRefused {
+	if err := again("chain@2", `{"amount": 7}`); api.CodeOf(err) != api.CodeNotFound {
 		t.Fatalf("a version that is not here: %v", err)
 	}
 	list, err := n.List(context.Background(), api.ListRequest{All: true, Limit: 10})

@@ -218,10 +218,13 @@ func planLine(l api.UploadNode) string {
 // report prints one line for each table, and is an error if one was refused.
 func report(p *shared.Printer, nodes []api.UploadNode) error {
 	list := p.List(false, "NODE", "PROCESS", "PLAN", "RESULT", "REASON")
-	var refused []string
+	var refused, unsent []string
 	for _, l := range nodes {
-		if l.Result == api.ResultRefused || l.Result == "" && l.Plan == api.PlanRefuse {
+		switch {
+		case l.Plan == api.PlanRefuse || l.Result == api.ResultRefused && !notSent(nodes):
 			refused = append(refused, l.Node)
+		case l.Result == api.ResultRefused:
+			unsent = append(unsent, l.Node)
 		}
 		result := string(l.Result)
 		if result == "" {
@@ -234,10 +237,25 @@ func report(p *shared.Printer, nodes []api.UploadNode) error {
 	if err := list.End(); err != nil {
 		return err
 	}
-	if len(refused) > 0 {
-		return &shared.Error{Exit: shared.ExitRefused, Text: "refused: " + strings.Join(refused, ", ")}
+	if len(refused) == 0 {
+		return nil
 	}
-	return nil
+	text := "refused: " + onceEach(refused)
+	unsent = slices.DeleteFunc(unsent, func(node string) bool { return slices.Contains(refused, node) })
+	if len(unsent) > 0 {
+		text += "; not sent to " + onceEach(unsent)
+	}
+	return &shared.Error{Exit: shared.ExitRefused, Text: text}
+}
+
+// notSent says whether the plan was refused, so that nothing was sent: what is refused
+// beside that was not asked.
+func notSent(nodes []api.UploadNode) bool { return refuses(api.UploadAnswer{Nodes: nodes}) }
+
+// onceEach gives each name once, for an upload of several processes.
+func onceEach(nodes []string) string {
+	slices.Sort(nodes)
+	return strings.Join(slices.Compact(nodes), ", ")
 }
 
 func listCommand() *cli.Command {

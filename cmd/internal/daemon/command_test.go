@@ -43,7 +43,13 @@ func TestCommandsAreLogged(t *testing.T) {
 	if _, err := local.Start(t.Context(), api.StartRequest{Instance: id, Process: "none"}); err == nil {
 		t.Error("what is not there was started")
 	}
-	if n, _ := log.count([]string{"operator's command"}); n != 2 {
-		t.Errorf("%d lines about commands, want 2", n)
+	for _, plan := range []bool{true, false} { // as fmqm-define does
+		if _, err := local.Upload(t.Context(), api.UploadRequest{Tables: []api.Table{{Node: "A"}}, PlanOnly: plan}); err == nil {
+			t.Error("what is no table was taken")
+		}
+	}
+	log.await(t, `"command":"upload","status":400`, "operator's command")
+	if n, _ := log.count([]string{"operator's command"}); n != 3 {
+		t.Errorf("%d lines about commands, want 3", n)
 	}
 }
