@@ -39,7 +39,7 @@ func (l *loader) otherFile(root *yaml.Node) bool {
 	}
 	switch {
 	case configured > 1:
-		l.fail(l.pos(root), codeForm, "this is a configuration of fmqmd, not a process definition", "check it with `fmqmd check-config FILE`")
+		l.fail(l.pos(root), codeForm, "this is the configuration of a node, not a process definition", "check it with `fmqmd check-config FILE`")
 	case known == 0 && len(root.Content) > 0:
 		l.fail(l.pos(root), codeForm, "this is not a process definition: it has none of the keys of one", "name another file, or begin with `process: NAME` and `version: 1`")
 	default:

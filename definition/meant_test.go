@@ -21,7 +21,7 @@ func TestConfigurationsAreToldFromDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, diagnostics := Load(file, text)
-		told := len(diagnostics) == 1 && strings.Contains(diagnostics[0].String(), "configuration of fmqmd, not a process definition: check it with `fmqmd check-config FILE`")
+		told := len(diagnostics) == 1 && strings.Contains(diagnostics[0].String(), "configuration of a node, not a process definition: check it with `fmqmd check-config FILE`")
 		isDefinition := bytes.Contains(text, []byte("\nprocess: ")) || bytes.HasPrefix(text, []byte("process: "))
 		if told == isDefinition {
 			t.Errorf("%s: %v", file, diagnostics)

@@ -79,10 +79,6 @@ func (l *loader) process(root *yaml.Node) *Process {
 	if !l.is(root, yaml.MappingNode, "a process", "begin with `process: NAME` and `version: 1`") || l.otherFile(root) {
 		return nil
 	}
-	if at := keyOf(root, "node"); at != nil && keyOf(root, "process") == nil {
-		l.fail(l.pos(at), codeUnknownKey, "this is the configuration of a node, not a process definition", "check it with `fmqmd check-config`, and name the definition here")
-		return nil
-	}
 	d := &draft{
 		loader: l, Process: &Process{Pos: l.pos(root)},
 		types: map[string]*container.Type{}, byName: map[string]*step{}, remedies: map[string]string{},
@@ -109,16 +105,6 @@ func (l *loader) process(root *yaml.Node) *Process {
 		d.checkTables()
 	}
 	return d.Process
-}
-
-// keyOf gives a key of a mapping; nil: it does not have it.
-func keyOf(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i]
-		}
-	}
-	return nil
 }
 
 // checkTables compiles the process: the sizes of its tables have limits, and what

@@ -308,14 +308,6 @@ func TestPlacesAreInCharacters(t *testing.T) {
 	}
 }
 
-// Who gives the configuration of a node is told what it is, once.
-func TestAConfigurationIsNamedAsOne(t *testing.T) {
-	_, diagnostics := Load("n.yaml", []byte("# site A\nlisten: 127.0.0.1:1\nnode: A\nprograms: {p: {builtin: echo}}\n"))
-	if len(diagnostics) != 1 || diagnostics[0].String() != "n.yaml:3:1: error: this is the configuration of a node, not a process definition: check it with `fmqmd check-config`, and name the definition here" {
-		t.Errorf("got %v", diagnostics)
-	}
-}
-
 func TestEncoding(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"process: p\nversion: \xff1\n", `test.yaml:2:10: error: byte 0xff is not UTF-8: save the file as UTF-8
