@@ -9,6 +9,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/cmd/internal/cli"
+	"fmqm/internal/faultnet"
 )
 
 // L1: a site that comes with another store than before is stopped by its peer. Once its
@@ -54,4 +55,44 @@ func TestL1AStoppedLinkGoesOnByAnOperatorsWord(t *testing.T) {
 		t.Errorf("retry once it is mended: %q, %+v", out, link())
 	}
 	s.wait("a link", func() bool { return link().State == "connected" })
+}
+
+// N7: an operator asks at B to terminate what was started at A. A does it, and the connection
+// ends before its answer comes: the operator hears that nothing answered, and where to ask
+// again. Asked again, B says what has come of it. It was done once, in his name.
+func TestTheAnswerOfATerminationIsLost(t *testing.T) {
+	s := newSites(t)
+	wire, err := faultnet.Listen(s.address("A"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = wire.Close() })
+	s.peers = map[string]string{"A": "{}", "B": "http://" + wire.Addr()}
+	s.start("A", "B")
+	s.upload(overTwo)
+	id := s.begin("two", `{"sleep_ms": 60000}`)
+	s.until("B", id, "slow", "running")
+
+	wire.Set(faultnet.Faults{Silent: faultnet.ToClient})
+	asked := make(chan result)
+	go func() { asked <- s.fmqm("B", "terminate", id) }()
+	s.until("A", id, "", "terminated")
+	wire.Cut()
+	r := <-asked
+	if want := "fmqm: only A, where instance " + id + " was started, can terminate it, and it does not answer: not connected: terminate it when A is reachable again, or at A itself (--to)\n"; r.code != cli.ExitUnreachable || r.err != want {
+		t.Errorf("the answer is lost: exit %d, %q\nwant %q", r.code, r.err, want)
+	}
+	if st := s.status("B", id).State; st != api.InstanceUnknown {
+		t.Errorf("B, which heard nothing, says %s", st)
+	}
+	wire.Set(faultnet.Faults{})
+	s.until("B", id, "", "terminated")
+	s.refused("asked again", "B", "instance "+id+" is terminated", "terminate", id)
+	s.quiet() // long before slow would have ended by itself
+	for _, site := range []string{"A", "B"} {
+		history := s.must(site, "history", id) // of sink, slow and after
+		if n := strings.Count(history, " stopped "); n != 3 || strings.Count(history, "instance terminated by an unnamed operator at B") != n {
+			t.Errorf("%s says what was ended, and by whom:\n%s", site, history)
+		}
+	}
 }

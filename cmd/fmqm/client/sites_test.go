@@ -24,8 +24,9 @@ import (
 // sites are the daemons A and B, asked with the commands that an operator types.
 type sites struct {
 	*testing.T
-	dir string
-	up  map[string]*daemon.Daemon
+	dir   string
+	up    map[string]*daemon.Daemon
+	peers map[string]string // what a site's configuration says of its peer; without: its address
 }
 
 // patience bounds what a test waits for.
@@ -52,9 +53,13 @@ func (s *sites) start(names ...string) {
 	s.Helper()
 	for _, name := range names {
 		peer := map[string]string{"A": "B", "B": "A"}[name]
+		how, other := s.peers[name]
+		if !other {
+			how = "http://" + s.address(peer)
+		}
 		file := filepath.Join(s.dir, name+".yaml")
-		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: 'http://%s'}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
-			name, name, s.address(name), name, peer, s.address(peer))
+		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: %s}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
+			name, name, s.address(name), name, peer, how)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			s.Fatal(err)
 		}
