@@ -445,3 +445,24 @@ func TestR11PauseOutlivesARestart(t *testing.T) {
 		t.Errorf("timers are left: %v", s.store.timers)
 	}
 }
+
+// N7: an entry that a cascade was about to end is stopped by a marker that comes while
+// the transaction is written, also when that is refused.
+func TestAMarkerBesideARefusedCascade(t *testing.T) {
+	w, s := one(t, `structures: {S: {x: int}}
+input: S
+output: S
+activities:
+  a: {node: A, program: p}
+data:
+  - source -> sink: {x: x}
+`) // so that sink has an entry before
+	s.end("a")
+	s.turn() // submits the ends of a and of sink
+	w.put(w.marker())
+	s.turn()
+	s.commitAll(queue.ErrStale)
+	s.pump()
+	w.expect(t, "a", "stopped", "sink", "stopped")
+	s.atRest()
+}

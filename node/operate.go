@@ -50,7 +50,7 @@ func (c *core) start(o navigator.Start, done func(known bool, err error), now ti
 		State: &navigator.State{Entry: key, Origin: c.self, Trace: o.Trace},
 	}
 	s := c.settlement(e)
-	delete(s.tentative, key) // source has no entry in the table
+	s.entry = nil // source has none in the table
 	effects.Outcome.Reason = o.Key
 	c.addEntry(s, e, e.State, nil, effects, now)
 	c.cascade(s, now)

@@ -16,17 +16,18 @@ import (
 // settlement is a transaction being built: the entries that it ends, the one that goes
 // on with messages of its own, and those that a cascade has looked at (N5).
 type settlement struct {
-	tx        *queue.Tx
-	primary   message.Entry
-	ended     []message.Entry
-	kept      *instancetable.Entry
-	own       []message.Message // that kept puts for itself
-	tentative map[message.Entry]*tentative
-	order     []*tentative
-	offered   []message.Message // connectors, to the cascade
-	ops       int
-	bytes     int
-	reload    bool // the entry has messages that were not folded: if refused, read it again
+	tx      *queue.Tx
+	primary message.Entry
+	entry   *instancetable.Entry // of primary; nil: the table has none
+	ended   []message.Entry
+	kept    *instancetable.Entry
+	own     []message.Message     // that kept puts for itself
+	looked  []looked              // at these, in this order
+	index   map[message.Entry]int // into looked; nil while they are few
+	offered []message.Message     // connectors, to the cascade
+	ops     int
+	bytes   int
+	reload  bool // the entry has messages that were not folded: if refused, read it again
 }
 
 // tentative is an entry as it would be with this transaction's messages.
@@ -38,10 +39,52 @@ type tentative struct {
 	ends    bool
 }
 
+// looked is an entry that the cascade has looked at; tentative is nil where it may not
+// decide it.
+type looked struct {
+	key message.Entry
+	*tentative
+}
+
+// fewLooked is up to how many a search one by one is cheaper than an index.
+const fewLooked = 8
+
 func (c *core) settlement(e *instancetable.Entry) *settlement {
-	return &settlement{
-		tx: &queue.Tx{}, primary: e.Key,
-		tentative: map[message.Entry]*tentative{e.Key: {entry: e, ends: true}}, // never a target of its own cascade
+	return &settlement{tx: &queue.Tx{}, primary: e.Key, entry: e}
+}
+
+// find gives what the cascade knows of an entry, and whether it has looked at it. The
+// primary is never a target of its own cascade.
+func (s *settlement) find(key message.Entry) (t *tentative, known bool) {
+	if key == s.primary {
+		return nil, true
+	}
+	if s.index != nil {
+		i, known := s.index[key]
+		if !known {
+			return nil, false
+		}
+		return s.looked[i].tentative, true
+	}
+	for i := range s.looked {
+		if s.looked[i].key == key {
+			return s.looked[i].tentative, true
+		}
+	}
+	return nil, false
+}
+
+// note keeps what the cascade knows of an entry.
+func (s *settlement) note(key message.Entry, t *tentative) {
+	s.looked = append(s.looked, looked{key, t})
+	switch {
+	case s.index != nil:
+		s.index[key] = len(s.looked) - 1
+	case len(s.looked) > fewLooked:
+		s.index = map[message.Entry]int{}
+		for i := range s.looked {
+			s.index[s.looked[i].key] = i
+		}
 	}
 }
 
@@ -112,7 +155,10 @@ func (c *core) cascade(s *settlement, now time.Time) {
 			s.tx.Put = append(s.tx.Put, m)
 		}
 	}
-	for _, t := range s.order {
+	for _, t := range s.looked {
+		if t.tentative == nil {
+			continue
+		}
 		if !t.ends {
 			s.tx.Put = append(s.tx.Put, t.pending...)
 			continue
@@ -199,13 +245,10 @@ func (c *core) reached(node processtable.NodeID) bool {
 // tentative finds what a cascade may decide: entries in memory with nothing under
 // way, and new ones. All others wait for their message.
 func (c *core) tentative(s *settlement, key message.Entry) *tentative {
-	if t, known := s.tentative[key]; known {
-		return t
-	}
-	t := c.candidate(key)
-	s.tentative[key] = t
-	if t != nil {
-		s.order = append(s.order, t)
+	t, known := s.find(key)
+	if !known {
+		t = c.candidate(key)
+		s.note(key, t)
 	}
 	return t
 }
@@ -289,24 +332,34 @@ func (c *core) goOn(e *instancetable.Entry, own []message.Message, now time.Time
 
 // undo takes back what settle did to the table.
 func (c *core) undo(s *settlement, now time.Time) {
-	for _, t := range append([]*tentative{s.tentative[s.primary]}, s.order...) {
-		if t == nil || !t.ends {
-			continue
+	if s.entry != nil {
+		c.restore(s, &tentative{entry: s.entry}, now)
+	}
+	for _, t := range s.looked {
+		if t.tentative != nil && t.ends {
+			c.restore(s, t.tentative, now)
 		}
-		newcomers := t.entry.Newcomers
-		t.entry.Newcomers = nil
-		switch {
-		case t.fresh:
-			c.table.Remove(t.entry.Key)
-		case s.reload: // newcomers are in the store too
-			c.table.Evict(t.entry)
-			continue
-		default:
-			c.table.SetPhase(t.entry, instancetable.Waiting)
+	}
+}
+
+// restore is undo of one entry.
+func (c *core) restore(s *settlement, t *tentative, now time.Time) {
+	newcomers := t.entry.Newcomers
+	t.entry.Newcomers = nil
+	switch {
+	case t.fresh:
+		c.table.Remove(t.entry.Key)
+	case s.reload: // newcomers are in the store too
+		c.table.Evict(t.entry)
+		return
+	default:
+		c.table.SetPhase(t.entry, instancetable.Waiting)
+		if t.entry != s.entry { // which is seen to by whoever takes this back
+			c.stale = append(c.stale, t.entry.Key) // a marker may have stopped it meanwhile
 		}
-		if len(newcomers) > 0 {
-			c.deliver(queue.Delivery{Entry: t.entry.Key, Messages: newcomers}, now)
-		}
+	}
+	if len(newcomers) > 0 {
+		c.deliver(queue.Delivery{Entry: t.entry.Key, Messages: newcomers}, now)
 	}
 }
 
