@@ -218,9 +218,9 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	a, err := askPeer[retryReport](ctx, n, host, askRetry, q)
+	a, err := ask[retryReport](ctx, n, host, askRetry, q)
 	if err != nil {
-		return api.Errorf(api.CodeUnreachable, "retry when it is back, or at that node", "%s hosts %s and is unreachable: %v", host, r.Activity, err)
+		return api.Errorf(api.CodeUnreachable, "when it is back, see fmqm status in case it was done, and retry; or retry at that node", "%s hosts %s and does not answer: %v", host, r.Activity, err)
 	}
 	if a.Error != nil {
 		return a.Error

@@ -336,7 +336,7 @@ func TestN2StartThatFails(t *testing.T) {
 func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 	w, s := one(t, pair)
 	for activity, want := range map[processtable.ActivityID]string{
-		"x": "retry x: it is not in error", "y": "retry y: it is not in error, it does not run at A", "sink": "retry sink: it is not in error",
+		"x": "retry x: it is not in error", "y": "retry y: it is not in error, it has not begun at A", "sink": "retry sink: it is not in error",
 	} {
 		var got error
 		s.core.retry(retrying{entry: w.entry(activity), done: func(err error) { got = err }}, w.now)

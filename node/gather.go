@@ -161,14 +161,21 @@ func answer[Q, A any](body []byte, f func(Q) (A, error)) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// ask puts a question to one peer. An error means that it did not answer.
-func ask[A any](ctx context.Context, l *link.Link, kind string, question any) (A, error) {
+// reply is one peer's answer, or why there is none.
+type reply[A any] struct {
+	Node   processtable.NodeID
+	Answer A
+	Err    error
+}
+
+// ask puts a question to a peer. An error means that it did not answer.
+func ask[A any](ctx context.Context, n *Node, peer processtable.NodeID, kind string, question any) (A, error) {
 	var a A
 	body, err := json.Marshal(question)
 	if err != nil {
 		return a, fmt.Errorf("ask: %w", err)
 	}
-	reply, err := l.Query(ctx, kind, body)
+	reply, err := n.query(ctx, peer, kind, body)
 	if err != nil {
 		return a, err
 	}
@@ -178,21 +185,13 @@ func ask[A any](ctx context.Context, l *link.Link, kind string, question any) (A
 	return a, nil
 }
 
-// reply is one peer's answer, or why there is none.
-type reply[A any] struct {
-	Node   processtable.NodeID
-	Answer A
-	Err    error
-}
-
-// askPeer is ask of the peer over its link, if there is one.
-func askPeer[A any](ctx context.Context, n *Node, peer processtable.NodeID, kind string, question any) (A, error) {
+// queryPeer carries a question over the link to a peer, if there is one.
+func (n *Node) queryPeer(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
 	l := n.Link(peer)
 	if l == nil {
-		var none A
-		return none, fmt.Errorf("%s has no link to %s: %w", n.name, peer, link.ErrNotConnected)
+		return nil, fmt.Errorf("%s has no link to %s: %w", n.name, peer, link.ErrNotConnected)
 	}
-	return ask[A](ctx, l, kind, question)
+	return l.Query(ctx, kind, body)
 }
 
 // askAll puts a question to peers at once and waits for all, or for the time-out.
@@ -204,7 +203,7 @@ func askAll[A any](ctx context.Context, n *Node, peers []processtable.NodeID, ki
 	for i, peer := range peers {
 		all.Go(func() {
 			replies[i].Node = peer
-			replies[i].Answer, replies[i].Err = askPeer[A](ctx, n, peer, kind, question)
+			replies[i].Answer, replies[i].Err = ask[A](ctx, n, peer, kind, question)
 		})
 	}
 	all.Wait()

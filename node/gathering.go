@@ -163,7 +163,7 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 		if node == n.name {
 			a.Answer, a.Err = n.report(q)
 		} else {
-			a.Answer, a.Err = n.reports(ctx, node, q)
+			a.Answer, a.Err = ask[instanceReport](ctx, n, node, askInstance, q)
 		}
 		if a.Err == nil || !n.mayAnswer(node, a.Err) || !pauseFor(ctx, pause) {
 			break
@@ -173,11 +173,6 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 	case answers <- a:
 	case <-ctx.Done():
 	}
-}
-
-// askInstance asks a peer for its report.
-func (n *Node) askInstance(ctx context.Context, peer processtable.NodeID, q instanceQuestion) (instanceReport, error) {
-	return askPeer[instanceReport](ctx, n, peer, askInstance, q)
 }
 
 // mayAnswer: a node that did not answer may do so in a moment. It is there, and was busy,

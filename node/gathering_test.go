@@ -30,12 +30,12 @@ func TestABusyPeerIsAskedAgain(t *testing.T) {
 		{"away", []error{away}, 1, true},
 	} {
 		asked := 0
-		a.reports = func(_ context.Context, peer processtable.NodeID, q instanceQuestion) (instanceReport, error) {
+		a.query = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
 			asked++
 			if asked <= len(c.errs) {
-				return instanceReport{}, c.errs[asked-1]
+				return nil, c.errs[asked-1]
 			}
-			return instanceReport{Process: q.Process, Roster: []api.Place{{Activity: "work", Node: "B"}}, Activities: []api.Activity{{Activity: "work", State: api.ActivityReady}}}, nil
+			return []byte(`{"process": "two@1", "roster": [{"activity": "work", "node": "B"}], "activities": [{"activity": "work", "state": "ready"}]}`), nil
 		}
 		s, err := a.Status(context.Background(), id)
 		if err != nil || asked != c.asked || (len(s.Unreachable) > 0) != c.unreachable || (s.Activities[1].State == api.ActivityUnknown) != c.unreachable {

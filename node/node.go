@@ -122,9 +122,9 @@ type Node struct {
 	rebuilds rebuilds
 	retain   *retention
 	parking  sync.WaitGroup // of what has waited for tables
-	// standings is askStandings, reports askInstance; tests have their own.
+	// standings is askStandings, query queryPeer; tests have their own.
 	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
-	reports   func(context.Context, processtable.NodeID, instanceQuestion) (instanceReport, error)
+	query     func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	anew      atomic.Bool // others may know instances of this node that its store does not
 	losses    atomic.Bool // a store was lost, here or at a peer
 	pressure  *pressure
@@ -152,7 +152,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n.running, n.kill = context.WithCancel(context.Background())
 	n.begins, n.rest = context.WithCancel(n.running)
-	n.retain, n.standings, n.reports = newRetention(n), n.askStandings, n.askInstance
+	n.retain, n.standings, n.query = newRetention(n), n.askStandings, n.queryPeer
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
 		n.pressure.low.Store(o.Disk.SpaceLow())

@@ -106,12 +106,25 @@ func (c *core) retryable(key message.Entry, now time.Time) (*instancetable.Entry
 		e = c.table.Get(key)
 	}
 	if e == nil {
-		return nil, fmt.Errorf("retry %s: it is not in error, it does not run at %s", key.Activity, c.self)
+		return nil, c.notInError(key)
 	}
 	if e.Phase != instancetable.Waiting {
 		return nil, fmt.Errorf("retry %s: it is not in error", key.Activity)
 	}
 	return e, nil
+}
+
+// notInError says how it stands with an activity of which nothing is under way.
+func (c *core) notInError(key message.Entry) error {
+	_, ended, err := c.ended(key)
+	switch {
+	case err != nil:
+		c.fail(err)
+		return err
+	case ended:
+		return fmt.Errorf("retry %s: it is not in error, it has ended", key.Activity)
+	}
+	return fmt.Errorf("retry %s: it is not in error, it has not begun at %s", key.Activity, c.self)
 }
 
 // review gives the result whose conditions a retry evaluates, if they may take long; nil:

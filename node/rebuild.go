@@ -65,11 +65,10 @@ func (n *Node) rebuildThere(ctx context.Context, r api.RebuildRequest) []api.Reb
 	defer cancel()
 	var all []api.Rebuild
 	for _, peer := range n.peers() {
-		l := n.Link(peer)
-		if string(peer) == r.Peer || l == nil {
+		if string(peer) == r.Peer {
 			continue
 		}
-		answer, err := ask[rebuildReport](ctx, l, askRebuild, rebuildQuestion{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
+		answer, err := ask[rebuildReport](ctx, n, peer, askRebuild, rebuildQuestion{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
 		switch {
 		case err != nil:
 			answer.Rebuild = api.Rebuild{Node: string(peer), Peer: r.Peer, Reason: "no answer: " + err.Error()}

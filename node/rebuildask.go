@@ -136,10 +136,8 @@ func (n *Node) askStandings(ctx context.Context, node processtable.NodeID, q []a
 	var err error
 	if node == n.name {
 		a, err = n.lost(node, lostQuestion{Instances: q})
-	} else if l := n.Link(node); l != nil {
-		a, err = ask[lostReport](ctx, l, askLost, lostQuestion{Instances: q})
 	} else {
-		err = link.ErrNotConnected
+		a, err = ask[lostReport](ctx, n, node, askLost, lostQuestion{Instances: q})
 	}
 	if err == nil && len(a.Standings) != len(q) {
 		err = link.ErrNotConnected
@@ -174,15 +172,14 @@ func (r *rebuilding) askPeer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := r.node.Link(r.peer)
-	if l == nil {
+	if r.node.Link(r.peer) == nil {
 		return fmt.Errorf("%s is no longer in links.peers", r.peer)
 	}
 	q := lostQuestion{Rebuild: true}
 	for _, t := range r.node.threadsAt(r.peer) {
 		q.Processes = append(q.Processes, t.core.id().String())
 	}
-	a, err := ask[lostReport](ctx, l, askLost, q)
+	a, err := ask[lostReport](ctx, r.node, r.peer, askLost, q)
 	if err != nil {
 		return err
 	}

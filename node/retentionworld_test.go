@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -105,24 +106,38 @@ type keeper struct {
 	ends   chan queue.AuditRecord
 
 	compacted int
+	log       io.Writer // nil: the test's, from warnings on
+	peers     map[processtable.NodeID]Peer
+	gone      map[sentKey]uint64 // what sent has given, which is trimmed with the next commit
+}
+
+type sentKey struct {
+	peer processtable.NodeID
+	lane message.Lane
 }
 
 const day90 = 90 * 24 * time.Hour
 
 func newKeeper(t *testing.T, name, text string) *keeper {
 	t.Helper()
+	k := &keeper{T: t}
+	k.begin(name, text)
+	return k
+}
+
+// begin opens the node on a store of its own, until the test ends, and gives it its table.
+func (k *keeper) begin(name, text string) {
+	k.Helper()
 	engine, err := badger.Open(badger.Options{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &keeper{T: t, engine: engine, clock: &handClock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, ends: make(chan queue.AuditRecord, 1000)}
+	k.must(err)
+	k.engine, k.clock, k.ends = engine, &handClock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, make(chan queue.AuditRecord, 1000)
+	k.gone = map[sentKey]uint64{}
 	k.open(name)
-	t.Cleanup(func() {
+	k.Cleanup(func() {
 		k.close()
 		k.must(engine.Close())
 	})
 	k.table(text)
-	return k
 }
 
 func (k *keeper) must(err error) {
@@ -138,9 +153,13 @@ func (k *keeper) open(name string) {
 		"fail": {Kind: program.KindBuiltin, Builtin: "fail"},
 	}, program.Options{})
 	k.must(err)
+	log := zerolog.New(zerolog.NewTestWriter(k.T)).Level(zerolog.WarnLevel)
+	if k.log != nil {
+		log = zerolog.New(k.log)
+	}
 	k.Node, err = Open(Options{
 		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Clock: k.clock,
-		Log:     zerolog.New(zerolog.NewTestWriter(k.T)).Level(zerolog.WarnLevel),
+		Log: log, Peers: k.peers,
 		Observe: func(r queue.AuditRecord) { k.ends <- r },
 	})
 	k.must(err)
@@ -203,7 +222,8 @@ func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
 	k.Helper()
 	for lane := range message.Lane(2) {
 		t := k.queue.Transmission(peer)
-		items, err := t.Read(lane, t.Low(lane).Number+1, 1<<20)
+		key := sentKey{peer, lane}
+		items, err := t.Read(lane, max(k.gone[key], t.Low(lane).Number)+1, 1<<20)
 		k.must(err)
 		for _, item := range items {
 			piece, err := queue.Unpack(item.Payload)
@@ -212,7 +232,8 @@ func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
 			k.must(err)
 			all = append(all, m)
 		}
-		t.Trim(lane, t.Last(lane).Number)
+		k.gone[key] = t.Last(lane).Number
+		t.Trim(lane, k.gone[key])
 	}
 	return all
 }
@@ -223,14 +244,15 @@ func (k *keeper) take(messages ...message.Message) {
 	k.must(k.commit(context.Background(), &queue.Tx{Put: messages}))
 }
 
-// settled waits until the process thread has nothing under way.
+// settled waits until no process thread has anything under way.
 func (k *keeper) settled() {
 	k.Helper()
-	t := k.thread(processtable.ProcessID{Name: "two", Version: 1})
-	for idle := false; !idle; {
-		k.must(t.ask(context.Background(), func(time.Time) {
-			idle = t.core.inFlight == 0 && len(t.core.stale)+len(t.core.undropped) == 0 && !t.core.browsing
-		}))
+	for _, t := range k.threads() {
+		for idle := false; !idle; {
+			k.must(t.ask(context.Background(), func(time.Time) {
+				idle = t.core.inFlight == 0 && len(t.core.stale)+len(t.core.undropped)+len(t.core.running) == 0 && !t.core.browsing
+			}))
+		}
 	}
 }
 

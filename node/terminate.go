@@ -68,12 +68,12 @@ func alreadyEnded(id message.InstanceID, s api.InstanceState) error {
 func (n *Node) askOrigin(ctx context.Context, origin processtable.NodeID, q terminateQuestion) error {
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	a, err := askPeer[terminateReport](ctx, n, origin, askTerminate, q)
+	a, err := ask[terminateReport](ctx, n, origin, askTerminate, q)
 	if errors.Is(err, link.ErrNotConnected) {
 		err = link.ErrNotConnected // how the connection was lost is in fmqm links
 	}
 	if err != nil {
-		return api.Errorf(api.CodeUnreachable, fmt.Sprintf("terminate it when %s is reachable again, or at %s itself (--to)", origin, origin),
+		return api.Errorf(api.CodeUnreachable, fmt.Sprintf("when %s is reachable again, see fmqm status in case it was done, and terminate it; or terminate it at %s itself (--to)", origin, origin),
 			"only %s, where instance %s was started, can terminate it, and it does not answer: %v", origin, q.Instance, err)
 	}
 	if a.Error != nil {
@@ -150,7 +150,7 @@ func (n *Node) letEnd(ctx context.Context, q endQuestion, origin processtable.No
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	a, err := askPeer[endReport](ctx, n, origin, askEnd, q)
+	a, err := ask[endReport](ctx, n, origin, askEnd, q)
 	switch {
 	case err != nil:
 		return fmt.Errorf("instance %s is over, and %s, where it was started, has to tell %s: %w", q.Instance, origin, q.Node, err)

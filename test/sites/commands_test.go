@@ -300,7 +300,7 @@ func away(s shell, _ string) {
 // start --wait · retry INSTANCE ACTIVITY [--output JSON] · terminate INSTANCE · dead
 func inError(s shell, _ string) {
 	id := started(s.T, s.ends(1, "is in error", "fmqm", "start", "broken", "--input", `{"rc": 3}`, "--wait", "-o", "json"))
-	s.ends(4, "does not run at", "fmqm", "retry", id, "then")
+	s.ends(4, "it has not begun at", "fmqm", "retry", id, "then")
 	s.ends(3, "no activity nobody", "fmqm", "retry", id, "nobody")
 	s.ok("fmqm", "retry", id, "try") // it fails again
 	s.n.Until(s.Context(), "the second error", func() bool { return strings.Count(s.ok("fmqm", "history", id), "in-error") == 2 })

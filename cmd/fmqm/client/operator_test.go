@@ -92,7 +92,7 @@ func TestTerminationSurvivesEverything(t *testing.T) {
 		s.stop("A")
 		s.start("A")
 		s.until("A", id, "", "terminated")
-		s.refused("retry after it", "A", "retry here: it is not in error, it does not run at A", "retry", id, "here")
+		s.refused("retry after it", "A", "retry here: it is not in error, it has ended", "retry", id, "here")
 		s.start("B")
 		s.quiet()
 		s.until("B", id, "", "terminated")

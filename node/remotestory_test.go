@@ -1,0 +1,299 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// errands are sites whose operators ask one another, and what each of them logs. Their
+// links are the story's: questions are answered at once, by the site that they go to, as from
+// the site that asks; messages travel when the story says so.
+type errands struct {
+	*testing.T
+	sites map[string]*keeper
+	logs  map[string]*happenings
+	lost  string // the kind of question whose next answer is lost
+	away  map[string]bool
+	read  map[string]int // lines of each log that the story has told
+}
+
+// Invariant 11: what an operator asks at one site of another is that site's to allow, and who
+// it was stands in its log and in the history.
+func TestOperatorsAskAtOtherSites(t *testing.T) {
+	datadriven.Walk(t, "testdata/remote", func(t *testing.T, path string) {
+		e := &errands{T: t, sites: map[string]*keeper{}, logs: map[string]*happenings{}, away: map[string]bool{}, read: map[string]int{}}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
+			told := e.do(d)
+			for _, k := range e.all() {
+				k.settled()
+			}
+			text := strings.Join(append(told, e.logged()...), "\n") + "\n"
+			return strings.ReplaceAll(text, strings.TrimSuffix(identifier(1).String(), "1"), "")
+		})
+	})
+}
+
+func (e *errands) do(d *datadriven.TestData) []string {
+	var words []string
+	named := map[string]string{}
+	for _, a := range d.CmdArgs {
+		if len(a.Vals) == 0 {
+			words = append(words, a.Key)
+		} else {
+			named[a.Key] = strings.Join(a.Vals, ", ")
+		}
+	}
+	switch d.Cmd {
+	case "define":
+		for _, name := range words {
+			e.open(name, words, "process: p\nversion: 1\n"+d.Input)
+		}
+	case "takes": // SITE [from=SITE [operators=(NAME, ...)]]
+		e.takes(words[0], named)
+	case "start":
+		_, err := e.sites[named["at"]].Start(e.Context(), api.StartRequest{Instance: e.instance(words[0]), Process: "p"})
+		return answered(err)
+	case "carry":
+		return e.carry()
+	case "lose":
+		e.lost = words[0]
+	case "away":
+		e.away[words[0]] = true
+	case "back":
+		delete(e.away, words[0])
+	case "guess": // a marker of an instance, from another site than its origin
+		e.sends(named["from"], named["to"], markerFor(named["to"], e.instance(words[0]), named["origin"]))
+	case "claim":
+		return e.claim(words, named)
+	case "status":
+		return e.status(named["at"], e.instance(words[0]))
+	default:
+		return e.command(d.Cmd, words, named)
+	}
+	return []string{"ok"}
+}
+
+func (e *errands) all() (all []*keeper) {
+	for _, name := range e.names() {
+		all = append(all, e.sites[name])
+	}
+	return all
+}
+
+func (e *errands) names() (names []string) {
+	for name := range e.sites {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (e *errands) open(name string, among []string, text string) {
+	e.logs[name] = &happenings{more: make(chan struct{})}
+	k := &keeper{T: e.T, log: e.logs[name], peers: map[processtable.NodeID]Peer{}}
+	for _, peer := range among {
+		if peer != name {
+			k.peers[processtable.NodeID(peer)] = Peer{} // it would call
+		}
+	}
+	k.begin(name, text)
+	k.query = func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
+		if e.away[string(peer)] {
+			return nil, link.ErrNotConnected
+		}
+		reply, err := e.sites[string(peer)].respond(ctx, k.name, kind, body)
+		if kind == e.lost {
+			e.lost = ""
+			return nil, link.ErrNotConnected
+		}
+		return reply, err
+	}
+	e.sites[name] = k
+}
+
+func (e *errands) takes(name string, named map[string]string) {
+	var who []RemoteOperator
+	if site := named["from"]; site != "" {
+		who = []RemoteOperator{{Site: site}}
+		if operators := named["operators"]; operators != "" {
+			who[0].Operators = strings.Split(operators, ", ")
+		}
+	}
+	e.sites[name].SetRemoteOperators(who)
+}
+
+// command is what an operator asks at a site, as its API has proved who that is.
+func (e *errands) command(command string, words []string, named map[string]string) []string {
+	n := e.sites[named["at"]].Node
+	ctx := api.WithOperator(e.Context(), named["by"])
+	switch command {
+	case "terminate":
+		return answered(n.Terminate(ctx, e.instance(words[0])))
+	case "retry":
+		r := api.RetryRequest{Activity: words[0]}
+		if len(words) > 2 { // by hand
+			r.Output = json.RawMessage(`{}`)
+		}
+		return answered(n.Retry(ctx, e.instance(words[1]), r))
+	case "rebuild":
+		a, err := n.Rebuild(ctx, api.RebuildRequest{Peer: words[0], Do: true, All: true})
+		told := answered(err)
+		for _, b := range a.Rebuilds {
+			told = append(told, b.Node+": "+b.Reason)
+		}
+		return told
+	}
+	e.Fatalf("the story has no word %s", command)
+	return nil
+}
+
+// claim is a question that a site has made up: who asks there is what it says.
+func (e *errands) claim(words []string, named map[string]string) []string {
+	var q any
+	var kind string
+	switch words[0] {
+	case "terminate":
+		kind, q = askTerminate, terminateQuestion{Instance: e.instance(words[1]), Process: "p@1", By: named["by"]}
+	case "retry":
+		kind, q = askRetry, retryQuestion{Instance: e.instance(words[2]), Process: "p@1", Activity: words[1], By: named["by"]}
+	case "rebuild":
+		kind, q = askRebuild, rebuildQuestion{Peer: words[1], Do: true, By: named["by"]}
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		e.Fatal(err)
+	}
+	reply, err := e.sites[named["to"]].respond(e.Context(), processtable.NodeID(named["from"]), kind, body)
+	if err != nil {
+		return answered(err)
+	}
+	var r struct{ Error *api.Error }
+	if err := json.Unmarshal(reply, &r); err != nil {
+		e.Fatal(err)
+	}
+	if r.Error == nil {
+		return []string{"done"}
+	}
+	return answered(r.Error)
+}
+
+func answered(err error) []string {
+	var told *api.Error
+	switch {
+	case err == nil:
+		return []string{"done"}
+	case errors.As(err, &told):
+		return []string{string(told.Code) + ": " + told.Message, "remedy: " + cmp.Or(told.Remedy, "none")}
+	}
+	return []string{err.Error()}
+}
+
+// status is what a site says of an instance, and of what was done by hand.
+func (e *errands) status(at string, id message.InstanceID) (told []string) {
+	s, err := e.sites[at].Status(e.Context(), id)
+	if err != nil {
+		return answered(err)
+	}
+	told = append(told, strings.TrimSuffix(string(s.State)+": "+s.Reason, ": "))
+	for _, a := range s.Activities {
+		told = append(told, fmt.Sprintf("  %s at %s %s", a.Activity, a.Node, a.State))
+	}
+	h, err := e.sites[at].History(e.Context(), id)
+	if err != nil {
+		return append(told, answered(err)...)
+	}
+	for _, event := range h.Events {
+		if event.By != "" {
+			told = append(told, fmt.Sprintf("  %s %s by %s", event.Activity, event.Event, event.By))
+		}
+	}
+	return told
+}
+
+// carry moves messages until none is left, and says what was refused.
+func (e *errands) carry() []string {
+	for moved := true; moved; {
+		moved = false
+		for _, k := range e.all() {
+			k.settled()
+			for _, to := range e.all() {
+				if messages := k.sent(to.name); len(messages) > 0 {
+					e.sends(string(k.name), string(to.name), messages...)
+					moved = true
+				}
+			}
+		}
+	}
+	told := []string{"carried"}
+	for _, k := range e.all() {
+		found, err := k.queue.SetAsideList(100)
+		k.must(err)
+		for _, a := range found {
+			told = append(told, fmt.Sprintf("%s has refused from %s: %s", k.name, a.Peer, a.Reason))
+		}
+	}
+	return told
+}
+
+// sends brings messages to a site as its link does.
+func (e *errands) sends(from, to string, messages ...message.Message) {
+	k := e.sites[to]
+	peer := processtable.NodeID(from)
+	w := &inboxWorld{t: e.T, a: k.Node}
+	for _, m := range messages {
+		f := w.from(peer)
+		f.lane = m.Lane
+		f.at = f.Accepted(m.Lane)
+		f.sends(m)
+	}
+}
+
+func markerFor(to string, i message.InstanceID, origin string) message.Message {
+	m := markerOf(processtable.ProcessID{Name: "p", Version: 1}, i, processtable.NodeID(origin))
+	m.Queue.Node = processtable.NodeID(to)
+	return m
+}
+
+func (e *errands) instance(text string) message.InstanceID {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return identifier(n)
+}
+
+// logged is what the sites have said of operators since the last time.
+func (e *errands) logged() (told []string) {
+	for _, name := range e.names() {
+		l := e.logs[name]
+		l.mu.Lock()
+		lines := l.all[e.read[name]:]
+		e.read[name] = len(l.all)
+		l.mu.Unlock()
+		for _, text := range lines {
+			var line struct{ Level, Message, By, Peer, Command, Of string }
+			if err := json.Unmarshal([]byte(text), &line); err != nil {
+				e.Fatal(err)
+			}
+			if line.Command != "" {
+				told = append(told, fmt.Sprintf("%s logs (%s): %s: %s: %s of %s", name, line.Level, line.Message, line.By, line.Command, line.Of))
+			}
+		}
+	}
+	return told
+}
