@@ -33,6 +33,7 @@ type instanceQuestion struct {
 	Instance message.InstanceID `json:"instance"`
 	Process  string             `json:"process,omitempty"`
 	History  bool               `json:"history,omitempty"`
+	Told     eventMark          `json:"told,omitzero"` // of the history: only what is new since; see Node.news
 }
 
 // instanceReport is what one node knows of an instance.
@@ -54,6 +55,7 @@ type instanceReport struct {
 	Waits      []waiting          `json:"waits,omitempty"`
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error
 	Events     []api.HistoryEvent `json:"events,omitempty"`
+	Mark       eventMark          `json:"mark,omitzero"`    // of the history, also of what was not asked for; the zero one: of an older node
 	Removed    time.Time          `json:"removed,omitzero"` // when retention removed what was recorded there
 	More       bool               `json:"more,omitempty"`   // it was too large for an answer over a link: something was left out
 	Disk       string             `json:"disk,omitempty"`   // why the node takes on nothing, where room on its disk is low

@@ -32,6 +32,7 @@ const (
 type gathering struct {
 	node    *Node
 	q       instanceQuestion
+	told    map[processtable.NodeID]eventMark // what of the history is not asked for
 	g       *gathered
 	asked   map[processtable.NodeID]*asking
 	answers chan reply[instanceReport]
@@ -47,14 +48,21 @@ type asking struct {
 // gather asks this node and the peers. An instance is not found only if every node
 // answered that it does not know it.
 func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) (*gathered, error) {
+	return n.gatherBy(ctx, &gathering{q: instanceQuestion{Instance: id, History: history}})
+}
+
+// gatherNews is gather of the history without what each node has told.
+func (n *Node) gatherNews(ctx context.Context, id message.InstanceID, told map[processtable.NodeID]eventMark) (*gathered, error) {
+	return n.gatherBy(ctx, &gathering{q: instanceQuestion{Instance: id, History: true}, told: told})
+}
+
+func (n *Node) gatherBy(ctx context.Context, s *gathering) (*gathered, error) {
 	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
 	defer cancel()
-	s := &gathering{
-		node: n, q: instanceQuestion{Instance: id, History: history},
-		g:     &gathered{self: string(n.name), id: id, reports: map[string]instanceReport{}},
-		asked: map[processtable.NodeID]*asking{}, answers: make(chan reply[instanceReport]),
-	}
-	own, err := n.report(s.q)
+	id := s.q.Instance
+	s.node, s.g = n, &gathered{self: string(n.name), id: id, reports: map[string]instanceReport{}}
+	s.asked, s.answers = map[processtable.NodeID]*asking{}, make(chan reply[instanceReport])
+	own, err := n.report(s.question(n.name))
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +87,13 @@ func (n *Node) gather(ctx context.Context, id message.InstanceID, history bool) 
 			"the nodes disagree about instance %s: it is of %s here, and of %s at %s", id, s.g.process, s.g.other, s.g.otherBy)
 	}
 	return s.g, nil
+}
+
+// question is what a node is asked, as far as the process is known.
+func (s *gathering) question(node processtable.NodeID) instanceQuestion {
+	q := s.q
+	q.Process, q.Told = s.g.process, s.told[node]
+	return q
 }
 
 // await asks until everybody has answered who was named, or ctx ends.
@@ -121,9 +136,7 @@ func (s *gathering) ask(ctx context.Context) (pending bool) {
 		if a == nil || a.answered && a.process != s.g.process && !told {
 			a = &asking{process: s.g.process, pending: true}
 			s.asked[node] = a
-			q := s.q
-			q.Process = a.process
-			go s.node.askReport(ctx, node, q, s.answers)
+			go s.node.askReport(ctx, node, s.question(node), s.answers)
 		}
 		pending = pending || a.pending
 	}

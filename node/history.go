@@ -3,9 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"fmqm/api"
 	"fmqm/processtable"
@@ -55,47 +53,6 @@ func rank(e api.Event) int {
 	case api.EventEnded:
 	}
 	return 4
-}
-
-// watchPause is how often a watcher looks at the other nodes.
-const watchPause = 300 * time.Millisecond
-
-// Watch calls event for what has happened and for what happens, until the instance has
-// ended.
-func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
-	changed, end := n.changes.watch(id, true)
-	defer end()
-	seen := map[string]bool{}
-	for {
-		g, err := n.gather(ctx, id, true)
-		if err != nil {
-			return err
-		}
-		over := !g.reports[g.origin].Removed.IsZero() // only what has ended is removed
-		for _, e := range g.history().Events {
-			key := fmt.Sprint(e.Node, e.Clock, e.Activity, e.Event, e.Iteration, e.Attempt)
-			over = over || e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if err := event(e); err != nil {
-				return err
-			}
-		}
-		if over {
-			return nil
-		}
-		pause := time.NewTimer(watchPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return nil
-		case <-changed:
-			pause.Stop()
-		case <-pause.C:
-		}
-	}
 }
 
 // eventsOf gives what the node has recorded of an instance.

@@ -55,17 +55,21 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 	if r.asides, err = n.refusals.of(n.queue, q.Instance); err != nil {
 		return instanceReport{}, err
 	}
-	if q.History {
-		r.Events = n.eventsOf(&v)
-	}
 	ended := map[processtable.ActivityID]queue.AuditRecord{}
 	for _, record := range v.Ends {
+		if q.History { // it goes without outputs and inputs
+			record.Output = nil
+		}
 		ended[record.Activity] = record
 	}
 	lives := inspect(t.core.process, v.Messages, run, n.clock.Now())
 	n.reportInstance(&r, t, ended, v.Marker)
 	n.reportActivities(&r, t, ended, lives)
-	r.tell(t, lives, v.Events)
+	if q.History {
+		r.Events, r.Mark = n.news(n.eventsOf(&v), q.Told)
+	} else {
+		r.tell(t, lives, v.Events)
+	}
 	r.Heard = heardFrom(t.core.process.Table, ended, lives)
 	return r, nil
 }

@@ -232,8 +232,10 @@ func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
 			k.must(err)
 			all = append(all, m)
 		}
-		k.gone[key] = t.Last(lane).Number
-		t.Trim(lane, k.gone[key])
+		if len(items) > 0 {
+			k.gone[key] = items[len(items)-1].Number
+			t.Trim(lane, k.gone[key])
+		}
 	}
 	return all
 }

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// What a node tells who has been told of a part of an instance's history.
+func TestNews(t *testing.T) {
+	k := newKeeper(t, "A", retainedSites)
+	all := []api.HistoryEvent{{Clock: 1}, {Clock: 5}, {Clock: 3}}
+	_, now := k.news(all, eventMark{})
+	older, restored := eventMark{now.Store, 3, 2}, now
+	restored.Store = "another"
+	for _, c := range []struct {
+		name string
+		told eventMark
+		want int
+	}{
+		{"nothing", eventMark{}, 3},
+		{"all of it", now, 0},
+		{"what stands below the newest", older, 1},
+		{"all, but what has come below since, on another branch", eventMark{now.Store, 5, 2}, 3},
+		{"as many, of another store: one that was put back, and went on otherwise", restored, 3},
+		{"more than there is", eventMark{now.Store, 5, 4}, 3},
+	} {
+		if got, mark := k.news(all, c.told); len(got) != c.want || mark != now || now.Clock != 5 || now.Count != 3 {
+			t.Errorf("who was told %s is told %d events and %+v, want %d", c.name, len(got), mark, c.want)
+		}
+	}
+	if got, mark := k.news(nil, now); len(got) != 0 || mark.Count != 0 {
+		t.Errorf("of nothing: %v, %+v", got, mark)
+	}
+}
+
+// watched is a watcher at A, and what B tells it in one round.
+type watched struct {
+	*keepers
+	id     message.InstanceID
+	w      *watching
+	old    bool // B is of an older version
+	events int
+	bytes  int
+}
+
+func newWatched(t *testing.T) *watched {
+	w := &watched{keepers: newKeepers(t), id: uuid.UUID{7}, w: newWatching()}
+	w.a.query = func(ctx context.Context, _ processtable.NodeID, kind string, body []byte) ([]byte, error) {
+		var q, r map[string]json.RawMessage
+		w.a.must(json.Unmarshal(body, &q))
+		if w.old {
+			delete(q, "told")
+		}
+		body, err := json.Marshal(q)
+		w.a.must(err)
+		reply, err := w.b.respond(ctx, "A", kind, body)
+		w.a.must(err)
+		w.a.must(json.Unmarshal(reply, &r))
+		if w.old {
+			delete(r, "mark")
+		}
+		var events []api.HistoryEvent
+		if r["events"] != nil {
+			w.a.must(json.Unmarshal(r["events"], &events))
+		}
+		w.events, w.bytes = w.events+len(events), w.bytes+len(reply)
+		reply, err = json.Marshal(r)
+		w.a.must(err)
+		return reply, nil
+	}
+	return w
+}
+
+// round is what the watcher sees that is new, and of which B has told so many events.
+func (w *watched) round() (fresh string, events int) {
+	w.a.Helper()
+	w.events, w.bytes = 0, 0
+	g, err := w.a.gatherNews(context.Background(), w.id, w.w.marks)
+	w.a.must(err)
+	var all []string
+	for _, e := range w.w.take(g) {
+		all = append(all, fmt.Sprintf("%s %s", e.Activity, e.Event))
+	}
+	return strings.Join(all, ", "), w.events
+}
+
+func (w *watched) expect(why, fresh string, events int) {
+	w.a.Helper()
+	if got, told := w.round(); got != fresh || told != events {
+		w.a.Errorf("%s: %q, of which B has told %d events; want %q and %d", why, got, told, fresh, events)
+	}
+}
+
+// A watcher is told of each event once. Where nothing has happened a node tells of none; one
+// of an older version tells of all each time, and one that has lost its store begins anew.
+func TestAWatcherIsToldWhatIsNew(t *testing.T) {
+	w := newWatched(t)
+	w.a.must(w.a.start(w.id, `{"n": 7, "text": "`+strings.Repeat("long ", 1000)+`"}`))
+	w.a.await(w.id, "go", queue.EventTerminated)
+	w.a.settled()
+	toB := w.a.sent("B")
+	w.expect("nothing has come to B", "source started, go terminated, dead passed", 0)
+
+	for _, m := range toB {
+		w.b.take(m)
+	}
+	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.settled()
+	toA := w.b.sent("A")
+	w.expect("B has worked", "dead skipped, work terminated", 2)
+	if w.bytes > 2000 {
+		t.Errorf("that took %d bytes: outputs are not asked for", w.bytes)
+	}
+	w.expect("nothing has happened", "", 0)
+	w.old = true
+	w.expect("B is of an older version", "", 2)
+	w.expect("and again", "", 2)
+	w.old = false
+	w.expect("it is upgraded: nobody knows what it has told", "", 2)
+	w.expect("now it is known", "", 0)
+
+	was := w.b
+	w.b = newKeeper(t, "B", retainedSites)
+	w.b.take(toB...)
+	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.settled()
+	w.expect("B has lost its store, and has done it once more", "", 2)
+	w.b = was
+	w.expect("the store was found", "", 2)
+
+	w.a.take(toA...)
+	w.a.await(w.id, processtable.Sink, queue.EventEnded)
+	w.a.settled()
+	w.expect("it is over", "sink ended", 0)
+	if !w.w.over {
+		t.Error("the watcher goes on")
+	}
+}
+
+// The longer nothing comes the more rarely the nodes are asked.
+func TestAWatcherAsksMoreRarelyWhileNothingComes(t *testing.T) {
+	w := newWatched(t)
+	w.a.must(w.a.start(w.id, `{"n": 7}`))
+	w.a.await(w.id, "go", queue.EventTerminated)
+	w.a.settled()
+	var pauses []time.Duration
+	for range 5 {
+		w.round()
+		pauses = append(pauses, w.w.pause)
+	}
+	w.b.take(w.a.sent("B")...)
+	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.settled()
+	w.round()
+	if got, want := fmt.Sprint(append(pauses, w.w.pause)), "[300ms 600ms 1.2s 2s 2s 300ms]"; got != want {
+		t.Errorf("it waits %s, want %s", got, want)
+	}
+}
