@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -90,7 +91,8 @@ func (l *Link) deliver(f *Frame) {
 	if r := f.Reply; r != nil {
 		a := answer{body: r.Body}
 		if r.Error != "" {
-			a = answer{err: errors.New(r.Error)}
+			// A line of the peer's must not look like one of ours.
+			a = answer{err: errors.New(strings.ReplaceAll(r.Error, "\n", "\n  "))}
 		}
 		l.queries.resolve(r.ID, a)
 		return

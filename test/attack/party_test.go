@@ -2,10 +2,13 @@ package attack
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -39,6 +42,9 @@ type line struct {
 	log   *linktest.Log
 	party *party
 	site  string
+
+	mu     sync.Mutex
+	answer func(kind string) (any, error) // to the site's questions; nil: an error
 }
 
 // party gives an attacker a certificate of the authority in pki: w.pki is the sites' own.
@@ -104,12 +110,32 @@ func (p *party) open(site string, route link.Route) *line {
 	l.Link = link.New(link.Options{
 		Self: p.name, Peer: processtable.NodeID(site), Incarnation: queue.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
 		Outbox: l.store, Inbox: l.store, Peers: l.store, Clock: queue.SystemClock{}, Logger: zerolog.New(l.log),
-		Routes: []link.Route{route},
+		Routes: []link.Route{route}, Responder: l.respond,
 	})
 	l.Start()
 	p.w.t.Cleanup(func() { stop(p.w.t, l) })
 	p.lines[site] = l
 	return l
+}
+
+// answers has the party answer the site's questions from now on.
+func (l *line) answers(answer func(kind string) (any, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer = answer
+}
+
+func (l *line) respond(_ context.Context, _ processtable.NodeID, kind string, _ []byte) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.answer == nil {
+		return nil, errors.New("it answers nothing")
+	}
+	answer, err := l.answer(kind)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
 }
 
 // put sends messages, byte by byte as they are.

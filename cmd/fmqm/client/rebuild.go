@@ -172,9 +172,9 @@ func rebuildLine(b api.Rebuild) string {
 	case api.RebuildWaiting:
 		return fmt.Sprintf("%s lacks the process tables of %s: upload them there; this then goes on by itself", b.Peer, strings.Join(b.Lacks, ", "))
 	case api.RebuildDecided:
-		return fmt.Sprintf("accepted store %s of %s; %s", store, b.Peer, orElse(b.Reason, "now asks what it has"))
+		return fmt.Sprintf("accepted store %s of %s; %s", store, b.Peer, orElse(common.OneLine(b.Reason), "now asks what it has"))
 	case api.RebuildSending:
-		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %s so far; %s", b.Peer, sent(&b), b.Reason), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("sends %s what it lost: %s so far; %s", b.Peer, sent(&b), common.OneLine(b.Reason)), "; ")
 	case api.RebuildDone:
 		line := fmt.Sprintf("has sent %s %s again", b.Peer, sent(&b))
 		if b.By != "" {
@@ -182,7 +182,7 @@ func rebuildLine(b api.Rebuild) string {
 		}
 		return line
 	}
-	return b.Reason
+	return common.OneLine(b.Reason)
 }
 
 func orElse(s, other string) string {

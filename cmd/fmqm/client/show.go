@@ -151,7 +151,7 @@ func unheard(nodes []api.Unreachable) string {
 			texts[i] = n.Node + " (never heard since the daemon started)"
 		}
 		if n.Reason != "" {
-			texts[i] = n.Node + " (" + n.Reason + ")"
+			texts[i] = n.Node + " (" + common.OneLine(n.Reason) + ")"
 		}
 	}
 	return strings.Join(texts, ", ")

@@ -128,7 +128,7 @@ func outcome(st api.Status) error {
 	}
 	text := fmt.Sprintf("instance %s %s", st.Instance, ended(st.State))
 	if st.Reason != "" {
-		text += ": " + st.Reason
+		text += ": " + common.OneLine(st.Reason) // it may be a peer's, and must not look like a line of ours
 	}
 	var bad []string
 	for _, a := range st.Activities {
@@ -137,7 +137,7 @@ func outcome(st api.Status) error {
 		}
 		bad = append(bad, a.Activity)
 		if line := fmt.Sprintf("%s at %s: %s", a.Activity, a.Node, a.Reason); !strings.HasSuffix(st.Reason, line) {
-			text += "\n  " + line
+			text += "\n  " + common.OneLine(line)
 		}
 	}
 	if st.State == api.InstanceInError {
