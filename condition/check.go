@@ -173,8 +173,8 @@ func (v *vocabulary) unknown(name string) (message, remedy string) {
 		return fmt.Sprintf("%s is not a predecessor; predecessors are %s", name, few(names)), remedy + ", or add a control connector from it"
 	case name == RC:
 		return RC + " is not known here", "use it in an exit or transition condition, where a program has ended"
-	case len(names) == 0:
-		return fmt.Sprintf("there is no member %s; the container is empty", name), "declare an output with this member"
+	case len(v.scope.Members.Members) == 0 && !strings.HasPrefix(remedy, "did"):
+		return fmt.Sprintf("there is no member %s, because there is no output", name), "write `output: STRUCTURE` at the activity, with a structure that has this member"
 	case v.scope.Members.Name == "":
 		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy
 	}

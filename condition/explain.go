@@ -123,6 +123,9 @@ func (x *explainer) call(e ast.Expr) {
 		given[i] = typeName(x.ast.GetType(arg.ID()))
 	}
 	remedy := "use it as in " + functions[name]
+	if name == "contains" && len(args) == 2 && x.ast.GetType(args[0].ID()).Kind() == types.ListKind && source(args[0]) != "" && source(args[1]) != "" {
+		remedy = fmt.Sprintf("write %s in %s", source(args[1]), source(args[0]))
+	}
 	switch {
 	case len(args) == 0:
 		x.add(e, name+" takes an argument", remedy)
@@ -166,6 +169,8 @@ func unknownFunction(name string) (message, remedy string, ok bool) {
 			"let the program put the time into a member", true
 	case "len", "length", "count":
 		return name + "() does not exist", "write size(...)", true
+	case "not":
+		return "there is no function not", "write !(...)", true
 	}
 	if _, known := functions[name]; known {
 		return "", "", false

@@ -104,6 +104,8 @@ func TestProblems(t *testing.T) {
 		"lines.all(x)":             `9 all is not written like this: write it as in lines.all(x, x != "")`,
 		"lines.exists(1, true)":    "13 not understood: argument must be a simple name: correct the condition here",
 		"size(amount) == 1":        "4 size(double) does not exist: use it as in size(list) or size(string)",
+		`lines.contains(first)`:    "14 [Line].contains(Line) does not exist: write first in lines",
+		"not(true)":                "3 there is no function not: write !(...)",
 		"customer.size(1) == 1":    "13 string.size(int) does not exist: use it as in size(list) or size(string)",
 		"size() == 1":              "4 size takes an argument: use it as in size(list) or size(string)",
 
@@ -140,7 +142,7 @@ func TestTheReturnCodeIsKnownOnlyWhereAProgramHasEnded(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	_, problems = Check("amount > 1", Scope{Members: container.Empty})
-	if got, want := written(problems), "0 there is no member amount; the container is empty: declare an output with this member"; got != want {
+	if got, want := written(problems), "0 there is no member amount, because there is no output: write `output: STRUCTURE` at the activity, with a structure that has this member"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	_, problems = Check("rc == 0", Scope{Members: container.Empty, RC: true})

@@ -48,7 +48,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s.Name) {
 		return nil
 	}
-	d.failCondition(n, codeCondition, withoutOwner(text, s.Name, c.problems))
+	d.failCondition(n, codeCondition, withoutOwner(text, s.Name, s.Output.Name, c.problems))
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}

@@ -33,7 +33,11 @@ func (d *draft) declareLastWins(n *yaml.Node) {
 }
 
 func (d *draft) membersMeant(n *yaml.Node, of dataEnd) []*lastWins {
-	if !d.is(n, yaml.SequenceNode, "a list of members", "write it as [member, member]") {
+	remedy := "write it as [member, member]"
+	if n.Kind == yaml.ScalarNode && memberPath.MatchString(n.Value) {
+		remedy = fmt.Sprintf("write it as [%s]", n.Value)
+	}
+	if !d.is(n, yaml.SequenceNode, "a list of members", remedy) {
 		return nil
 	}
 	if len(n.Content) == 0 {

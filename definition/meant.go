@@ -117,12 +117,13 @@ func (d *draft) otherwiseMeant(n *yaml.Node, source string) bool {
 	return true
 }
 
-// withoutOwner mends the remedies of a condition that names whose output it reads: a.n.
-func withoutOwner(text, activity string, problems []condition.Problem) []condition.Problem {
+// withoutOwner mends the remedies of a condition that names whose output it reads, or of
+// which type that is: a.n.
+func withoutOwner(text, activity, structure string, problems []condition.Problem) []condition.Problem {
 	mended := slices.Clone(problems)
 	for i, p := range mended {
-		for _, owner := range []string{activity, "output", "source"} {
-			if rest, ok := strings.CutPrefix(text[min(p.Offset, len(text)):], owner+"."); ok {
+		for _, owner := range []string{activity, structure, "output", "source"} {
+			if rest, ok := strings.CutPrefix(text[min(p.Offset, len(text)):], owner+"."); ok && owner != "" {
 				member := firstName.FindString(rest)
 				if strings.HasPrefix(rest[len(member):], "(") { // a function of it
 					member = member[:max(0, strings.LastIndexByte(member, '.'))]

@@ -294,6 +294,9 @@ func (l *loader) listElement(number int) bool {
 	return true
 }
 
+// elementsAfter is the type of a list as other languages have it, within braces.
+var elementsAfter = regexp.MustCompile(`\b([A-Za-z_]\w*)\[\s*\]`)
+
 func syntaxRemedy(message, line string) string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	switch {
@@ -303,6 +306,10 @@ func syntaxRemedy(message, line string) string {
 		return "quote the value if it contains `: `, or check the indentation"
 	case strings.Contains(message, "cannot start any token"):
 		return "quote the value"
+	case elementsAfter.MatchString(line):
+		return "a list of T is written [T]: " + elementsAfter.ReplaceAllString(elementsAfter.FindString(line), "[$1]")
+	case strings.Contains(message, "expected ','"):
+		return "close the bracket before this place, or write the comma that is missing"
 	case strings.Contains(message, "end of stream"):
 		return "close the quote or bracket that begins here"
 	}

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -78,6 +79,11 @@ func (d *draft) activity(e entry) {
 	d.onRC(s, f["on_rc"])
 }
 
+// isCommand says whether what runs is written where its name belongs.
+func isCommand(n *yaml.Node) bool {
+	return n.Kind == yaml.SequenceNode || n.Kind == yaml.ScalarNode && strings.ContainsAny(strings.TrimSpace(n.Value), " /")
+}
+
 // whatRuns reads where the activity runs, and what.
 func (d *draft) whatRuns(s *step, f map[string]*yaml.Node) {
 	if n := f["node"]; n != nil {
@@ -92,6 +98,12 @@ func (d *draft) whatRuns(s *step, f map[string]*yaml.Node) {
 	case program == nil && empty == nil:
 		d.fail(s.Pos, codeWhatRuns, fmt.Sprintf("activity %s has neither `program` nor `empty`", s.Name),
 			"write `program: NAME`, or `empty: true` for an activity that only routes")
+	case program != nil && isCommand(program):
+		code := codeForm
+		if program.Kind == yaml.ScalarNode {
+			code = codeBadName
+		}
+		d.fail(d.pos(program), code, fmt.Sprintf("expected the name of a program, found a command (%s)", formOf(program)), remedyCommand)
 	case program != nil:
 		s.Program, _ = d.name(program, programName)
 	default:
@@ -115,6 +127,9 @@ func (d *draft) containers(s *step, f map[string]*yaml.Node) {
 // again reads the wait between iterations.
 func (d *draft) again(s *step, n *yaml.Node) {
 	remedy := "write {after: 1s, max: 1m}"
+	if n != nil && n.Tag == "!!int" && isWait(n.Value+"s") {
+		remedy = fmt.Sprintf("write {after: %ss}", n.Value)
+	}
 	if n != nil && n.Kind == yaml.ScalarNode && isWait(n.Value) {
 		remedy = fmt.Sprintf("write {after: %s}", n.Value)
 	}

@@ -113,7 +113,7 @@ func (d *draft) unique(seen map[pair]Pos, c connector, kind, remedy string) bool
 // control reads the control connectors; their conditions are checked later.
 func (d *draft) control(n *yaml.Node) {
 	seen := map[pair]Pos{}
-	for _, c := range d.connectors(n, "control", "a -> b: condition") {
+	for _, c := range d.connectors(n, "control", "a -> b") {
 		if d.isEnd(c) {
 			continue
 		}

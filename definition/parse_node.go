@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,13 @@ func (l *loader) oneOfMembers(name string, t *container.Type) string {
 
 // scalar gives the text of a scalar as it is written.
 func (l *loader) scalar(n *yaml.Node, what string) (string, bool) {
-	if !l.is(n, yaml.ScalarNode, what, "write it after the colon, or leave the key out") {
+	remedy := "write it after the colon, or leave the key out"
+	if n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode {
+		remedy = "write it without brackets: " + n.Content[0].Value
+	} else if n != nil && n.Kind != yaml.ScalarNode {
+		remedy = "write one value"
+	}
+	if !l.is(n, yaml.ScalarNode, what, remedy) {
 		return "", false
 	}
 	return n.Value, true
@@ -207,6 +214,22 @@ var (
 	}}
 )
 
+// near is a name that a text which is none may become; empty if there is none.
+func (k nameKind) near(text string) string {
+	sign := "_"
+	if k.dash {
+		sign = "-"
+	}
+	name := betweenWords.ReplaceAllString(strings.TrimSpace(text), sign)
+	if !condition.ValidName(strings.ReplaceAll(name, "-", "_")) || strings.HasPrefix(name, "-") || len(name) > maxName || k.words && condition.IsReserved(name) {
+		return ""
+	}
+	return name
+}
+
+// betweenWords stands between the words of a name elsewhere.
+var betweenWords = regexp.MustCompile(`[ ./-]+`)
+
 // name reads a name and says what is wrong with it.
 func (l *loader) name(n *yaml.Node, k nameKind) (string, bool) {
 	text, ok := l.scalar(n, "the name of "+k.what)
@@ -233,8 +256,11 @@ func (l *loader) checkName(text string, at Pos, k nameKind) bool {
 		if k.dash {
 			chars = "letters, digits, _ and -"
 		}
-		l.fail(at, codeBadName, fmt.Sprintf("%q cannot be the name of %s", text, k.what),
-			"use "+chars+", beginning with a letter or _")
+		remedy := "use " + chars + ", beginning with a letter or _"
+		if near := k.near(text); near != "" {
+			remedy += ", such as " + near
+		}
+		l.fail(at, codeBadName, fmt.Sprintf("%q cannot be the name of %s", text, k.what), remedy)
 	case k.words && (text == condition.RC || condition.IsReserved(text)), slices.Contains(k.reserved, text):
 		l.fail(at, codeReservedName, fmt.Sprintf("%s is reserved and cannot be the name of %s", text, k.what),
 			fmt.Sprintf("choose another name, such as %s_", text))

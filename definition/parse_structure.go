@@ -253,6 +253,12 @@ func (r *structureReader) jsonObject(n *yaml.Node, t *container.Type) ([]byte, b
 	return []byte("{" + strings.Join(parts, ",") + "}"), true
 }
 
+// suchAs has examples of defaults.
+var suchAs = map[container.Kind]string{
+	container.Bool: ": true or false", container.Int: ", such as 5", container.Double: ", such as 2.5",
+	container.Timestamp: ", such as 2024-05-01T12:00:00Z", container.Duration: ", such as 1h30m or 5s", container.Bytes: ", in base64, such as aGVsbG8=",
+}
+
 // jsonScalar quotes what JSON quotes. A plain YAML number is no string: whether 010 or
 // 1e3 was meant as text cannot be known.
 func (r *structureReader) jsonScalar(n *yaml.Node, t *container.Type) ([]byte, bool) {
@@ -272,7 +278,7 @@ func (r *structureReader) jsonScalar(n *yaml.Node, t *container.Type) ([]byte, b
 			return text, err == nil
 		}
 	}
-	remedy := fmt.Sprintf("write a value of type %s", t)
+	remedy := fmt.Sprintf("write a value of type %s%s", t, suchAs[t.Kind])
 	if t.Kind == container.String {
 		remedy = "quote it: " + quoteYAML(n.Value)
 	}

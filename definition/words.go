@@ -17,6 +17,7 @@ type foreign struct{ key, remedy string }
 
 const (
 	remedyProgram  = "this belongs to the program: write it under `programs` in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`, and `program: NAME` here"
+	remedyCommand  = "write `program: NAME`, and what NAME runs under `programs` in the node's configuration, as `NAME: {exec: [...]}`"
 	remedyPrograms = "each node defines its programs under `programs` in its configuration"
 	remedyControl  = "write the order under `control`, as `- a -> b`"
 	remedyWhen     = "write a condition at a connector under `control`, as `- a -> b: CONDITION`; `start:` says which predecessors an activity needs"
