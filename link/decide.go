@@ -84,7 +84,7 @@ func (l *Link) decided(e Decided) {
 func (l *Link) resumed() {
 	l.reason = ""
 	for _, r := range l.routes {
-		r.attempts = 0
+		r.attempts, r.reason = 0, ""
 		r.wake()
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fmqm/link"
 	"fmqm/link/linktest"
+	"fmqm/queue"
 )
 
 // shortClock is a fastClock on which the end of a long pause never comes.
@@ -365,4 +366,38 @@ func TestADialErrorIsForgottenWhereThePeerCalls(t *testing.T) {
 	}
 	b.stop()
 	a.until("the error again", func(st link.Status) bool { return transport(st, link.RouteDirect).Reason == "nobody answers" })
+}
+
+// What a stopped link shows is why it is stopped, and nothing that went wrong on the way
+// before: neither a dial that had failed here, nor the end of the connection at the peer.
+func TestAStoppedLinkShowsNoOldError(t *testing.T) {
+	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
+	way := &redirect{to: nobody{}}
+	a.run(a.options("B", way))
+	a.until("the error", func(st link.Status) bool { return transport(st, link.RouteDirect).Reason == "nobody answers" })
+	own := b.store
+	b.run(b.options("A", b.dialer(a)))
+	a.untilState(link.StateConnected)
+	b.stop()
+	b.store = linktest.NewStore()
+	o := b.options("A", b.dialer(a))
+	o.Incarnation = queue.Incarnation{99}
+	b.run(o)
+	for _, s := range []*site{a, b} {
+		st := s.until("stopped, and its connections have ended", func(st link.Status) bool { return st.State == link.StateStopped && len(st.Transports) == 1 })
+		if way := st.Transports[0]; way.Reason != "" {
+			t.Errorf("%s is stopped since %s, and shows an error of its way: %+v", s.name, st.Reason, way)
+		}
+	}
+	if way := a.link.Status().Transports[0]; way.State != link.StateStopped {
+		t.Errorf("A, which is stopped, shows its way as %s", way.State)
+	}
+
+	b.stop() // its own store is back, and A is told
+	b.store = own
+	b.run(b.options("A", b.dialer(a)))
+	if err := a.link.Decide(t.Context(), link.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	a.untilState(link.StateConnected)
 }

@@ -100,6 +100,12 @@ func (p *pipe) finish() {
 	p.signal()
 }
 
+func (p *pipe) finished() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing
+}
+
 func (p *pipe) signal() {
 	select {
 	case p.wake <- struct{}{}:
@@ -209,11 +215,13 @@ func (l *Link) lost(p *pipe, err error) {
 	delete(l.conns, p.via)
 	l.mu.Unlock()
 	why := p.why
-	if why == "" {
-		why = "the connection was lost: " + err.Error()
-		if l.standing.Stop == nil {
-			l.reason = why
-		}
+	switch {
+	case why != "", l.standing.Stop != nil && p.finished(): // it was ended since the link is stopped
+	case l.standing.Stop != nil:
+		why = lostConnection(err)
+	default:
+		why = lostConnection(err)
+		l.reason = why
 	}
 	l.step(Disconnected{Via: p.via})
 	l.restAfter(p, why)
@@ -221,6 +229,8 @@ func (l *Link) lost(p *pipe, err error) {
 		l.forget(p.route)
 	}
 }
+
+func lostConnection(err error) string { return "the connection was lost: " + err.Error() }
 
 // size is about what a frame takes in memory.
 func (f *Frame) size() int {

@@ -131,7 +131,18 @@ func (l *Link) stands(p *pipe, now Way) {
 	p.way = now
 	if now.State != StateConnecting && p.met.IsZero() {
 		p.met = l.o.Clock.Now()
+		l.forgive(p)
 		l.hurryOthers(p)
+	}
+}
+
+// forgive forgets what went wrong when the peer was dialed directly, once it is heard on a
+// direct connection.
+func (l *Link) forgive(p *pipe) {
+	for _, r := range l.routes {
+		if r.Name == RouteDirect && p.direct() {
+			r.reason = ""
+		}
 	}
 }
 

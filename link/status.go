@@ -31,7 +31,7 @@ type Status struct {
 // TransportStatus is one way to the peer: a route, or a connection that the peer opened.
 type TransportStatus struct {
 	Route   string
-	State   State     // connected, standby or connecting
+	State   State     // connected, standby or connecting; stopped: not dialed, since the link is stopped here
 	Since   time.Time // of the state
 	Dialed  bool      // by this side
 	Address string    // that is dialed; empty where the peer called
@@ -204,6 +204,8 @@ func (l *Link) eachTransport(visit func(Via, *route, State, string)) {
 		switch p := l.pipe(r.via); {
 		case p != nil:
 			visit(r.via, r, p.way.State, p.way.Reason)
+		case r.Name == RouteDirect && l.stopped(): // what went wrong before is old
+			visit(0, r, StateStopped, "")
 		case l.served(r):
 			visit(0, r, StateStandby, "")
 		default:

@@ -237,6 +237,7 @@ func (c *Core) unheard(t *transport) string {
 	switch {
 	case t.hindrance != "":
 		return t.hindrance
+	case c.stopped != nil, c.refusal != nil && t.closing: // no answer is waited for
 	case !t.greeted && t.shared:
 		return "connected to the broker, but site " + string(c.cfg.Peer) + " has not answered there yet"
 	case !t.greeted:

@@ -92,16 +92,13 @@ drop and its reason.`,
 
 // withNumber gives the action of a command about one message.
 func withNumber(f func(c *cli.Context, a asked, number uint64) error) cli.ActionFunc {
-	return func(c *cli.Context) (err error) {
+	return func(c *cli.Context) error {
 		number, err := strconv.ParseUint(c.Args().First(), 10, 64)
 		if err != nil || number == 0 {
 			return common.Usagef("%q is not the number of a message: write one that fmqm dead list shows", c.Args().First())
 		}
 		a := asked{}
-		if a.printer, err = common.NewPrinter(c); err != nil {
-			return err
-		}
-		if a.client, err = common.NewClient(c); err != nil {
+		if err := a.connect(c); err != nil {
 			return err
 		}
 		defer a.client.Close()

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,23 +16,46 @@ import (
 
 func linksCommand() *cli.Command {
 	return &cli.Command{
-		Name: "links", Usage: "show the links of a node: state, routes, waiting messages, sequence numbers",
-		Description: `Prints one line for each peer: the state of the link; the WAYS to the peer (the one in use
+		Name: "links", Usage: "show the links of a node: state, routes, waiting messages, sequence numbers", ArgsUsage: "[PEER]",
+		Description: `Prints one line for each peer, or for one PEER: the state of the link; the WAYS to the peer (the one in use
 first; ? marks one that is not open); when it was last HEARD; how many messages WAIT for it,
 how many BYTES they have and how old the OLDEST is; and for each lane the number of the next
 message to SEND and to TAKE. Below the table it says why a link, a way or the broker is not
 connected, and what to do.`,
-		UsageText:   "fmqm links\nfmqm links -o jsonl\nfmqm links --to http://127.0.0.1:7412\nfmqm links retry B",
+		UsageText:   "fmqm links\nfmqm links B\nfmqm links -o jsonl\nfmqm links --to http://127.0.0.1:7412\nfmqm links retry B",
 		Flags:       printing(),
 		Subcommands: []*cli.Command{linksRetryCommand()},
-		Action: asks(func(c *cli.Context, a asked) error {
+		Action: func(c *cli.Context) error {
+			a := asked{}
+			if err := a.connect(c); err != nil {
+				return err
+			}
+			defer a.client.Close()
 			answer, err := a.client.Links(c.Context)
 			if err != nil {
 				return err
 			}
+			if peer := c.Args().First(); peer != "" {
+				if answer, err = linkOf(answer, peer); err != nil {
+					return err
+				}
+			}
 			return printLinks(c, a.printer, answer, time.Now())
-		}),
+		},
 	}
+}
+
+// linkOf is the answer about one peer, with the broker if that is a way to it.
+func linkOf(a api.LinksAnswer, peer string) (api.LinksAnswer, error) {
+	i := slices.IndexFunc(a.Links, func(l api.Link) bool { return l.Peer == peer })
+	if i < 0 {
+		return a, api.Errorf(api.CodeNotFound, "see fmqm links", "this node has no peer %s", peer)
+	}
+	a.Links = a.Links[i : i+1]
+	if !slices.ContainsFunc(a.Links[0].Transports, func(t api.Transport) bool { return t.Route == "amqp" }) {
+		a.Broker = nil
+	}
+	return a, nil
 }
 
 func linksRetryCommand() *cli.Command {
@@ -46,12 +70,9 @@ Prints the state of the link after at most 10 s. If the peer is still unreachabl
 node keeps trying.`,
 		UsageText: "fmqm links retry B\nfmqm links retry B --to http://127.0.0.1:7412 -o json",
 		Flags:     printing(),
-		Action: func(c *cli.Context) (err error) {
+		Action: func(c *cli.Context) error {
 			a := asked{}
-			if a.printer, err = common.NewPrinter(c); err != nil {
-				return err
-			}
-			if a.client, err = common.NewClient(c); err != nil {
+			if err := a.connect(c); err != nil {
 				return err
 			}
 			defer a.client.Close()

@@ -72,6 +72,26 @@ D: messages wait for it
 	want(t, "no daemon", fmqm("unix:/nonexistent", "", "links"), result{5, "", "fmqm: no daemon here: there is no socket unix:/nonexistent: start fmqmd, or name another node with --to (or FMQM_TO)\n"})
 }
 
+// links PEER
+
+func TestLinksOfOnePeer(t *testing.T) {
+	answer := someLinks(time.Now())
+	to := apitest.Serve(t, &apitest.Backend{OnLinks: func(context.Context) (api.LinksAnswer, error) { return answer, nil }})
+	want(t, "one", fmqm(to, "", "links", "D"), result{0, `PEER  STATE         WAYS  HEARD  WAITS  BYTES  OLDEST  SEND  TAKE
+D     unconfigured  -     -      1      96     2d      -     -
+
+D: messages wait for it
+`, ""})
+	if r := fmqm(to, "", "links", "lyon", "-o", "jsonl"); r.code != 0 || strings.Count(r.out, "\n") != 2 ||
+		!strings.HasPrefix(r.out, `{"broker":"amqps://`) || !strings.Contains(r.out, "\n"+`{"peer":"lyon",`) {
+		t.Errorf("over a broker: %+v", r)
+	}
+	if r := fmqm(to, "", "links", "C", "-o", "json"); r.code != 0 || strings.Contains(r.out, `"broker"`) || !strings.Contains(r.out, `"peer": "C"`) || strings.Contains(r.out, "lyon") {
+		t.Errorf("not over a broker: %+v", r)
+	}
+	want(t, "nobody", fmqm(to, "", "links", "again"), result{3, "", "fmqm: this node has no peer again: see fmqm links\n"})
+}
+
 // links retry
 
 func TestLinksRetry(t *testing.T) {
@@ -98,5 +118,5 @@ func TestLinksRetry(t *testing.T) {
 		t.Errorf("no daemon: %+v", r)
 	}
 	want(t, "which", fmqm(to, "", "links", "retry"), result{2, "", "fmqm: PEER is missing: see fmqm links retry --help\n"})
-	want(t, "no such command", fmqm(to, "", "links", "again", "B"), result{2, "", "fmqm: fmqm links has no command \"again\": there are retry\n"})
+	want(t, "no such command", fmqm(to, "", "links", "again", "B"), result{2, "", "fmqm: \"B\" is one argument too many: see fmqm links --help\n"})
 }

@@ -29,11 +29,17 @@ func ask(c *cli.Context) (a asked, err error) {
 			return a, err
 		}
 	}
+	err = a.connect(c)
+	return a, err
+}
+
+// connect is ask of a command whose arguments are something else.
+func (a *asked) connect(c *cli.Context) (err error) {
 	if a.printer, err = common.NewPrinter(c); err != nil {
-		return a, err
+		return err
 	}
 	a.client, err = common.NewClient(c)
-	return a, err
+	return err
 }
 
 // asks gives the action of a command that asks a node: f, once that is prepared.

@@ -155,6 +155,25 @@ func TestACommandWithOthersBelowIt(t *testing.T) {
 			t.Errorf("%s: exit %d, %s%s\nwant exit %d, %s%s", tc.line, code, out, err, tc.code, tc.out, tc.err)
 		}
 	}
+	counted := func() *ucli.App {
+		a := both()
+		a.Commands[0].ArgsUsage = "[THING]"
+		return a
+	}
+	for _, tc := range []struct{ line, out, err string }{
+		{"things bend", `things to="" n=0 wait=false args=["bend"]`, ""},
+		{"things bend --to x", `things to="x" n=0 wait=false args=["bend"]`, ""},
+		{"things --to x bend", `things to="x" n=0 wait=false args=["bend"]`, ""},
+		{"things mend x", `mend to="" n=0 wait=false args=["x"]`, ""},
+		{"things bend x", "", "prog: \"x\" is one argument too many: see prog things --help\n"},
+	} {
+		if _, out, err := run(t, counted(), strings.Fields(tc.line)...); out != tc.out || err != tc.err {
+			t.Errorf("%s: %s%s\nwant %s%s", tc.line, out, err, tc.out, tc.err)
+		}
+	}
+	if _, help, _ := run(t, counted(), "things", "--help"); !strings.Contains(help, "Usage: prog things [flags] [THING]\n       prog things COMMAND\n") {
+		t.Errorf("the help of a command with arguments and others below it:\n%s", help)
+	}
 	_, help, _ := run(t, both(), "things", "--help")
 	for _, part := range []string{"Usage: prog things [flags]\n       prog things COMMAND\n", "\nCommands:\n  mend THING ", "\nFlags:\n  --to ADDR "} {
 		if !strings.Contains(help, part) {

@@ -40,7 +40,7 @@ func complete(ctx context.Context, app *cli.App, args []string, s *Streams) erro
 	for len(args) > 0 && len(commands) > 0 {
 		command := find(commands, args[0])
 		switch {
-		case both && isFlag(args[0]): // of the command itself
+		case both && (isFlag(args[0]) || command == nil && usage != ""): // of the command itself
 			commands = nil
 			continue
 		case args[0] == "help":

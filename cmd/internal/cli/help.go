@@ -33,7 +33,7 @@ func (h help) text() string {
 	fmt.Fprintf(&b, "%s - %s\n\n", h.name, h.usage)
 	switch {
 	case len(h.commands) > 0 && h.acts:
-		fmt.Fprintf(&b, "Usage: %s [flags]\n       %s COMMAND\n", h.name, h.name)
+		fmt.Fprintf(&b, "Usage: %s\n       %s COMMAND\n", strings.TrimSpace(h.name+" [flags] "+h.args), h.name)
 	case len(h.commands) > 0:
 		fmt.Fprintf(&b, "Usage: %s COMMAND\n", h.name)
 	case h.args == "":

@@ -33,7 +33,11 @@ func parse(app *cli.App, args []string) (line, error) {
 				args, l.help = args[1:], true
 				continue
 			}
-			if command = find(commands, args[0]); command == nil {
+			command = find(commands, args[0])
+			if command == nil && takesArguments(l.path) {
+				break
+			}
+			if command == nil {
 				return l, unknownCommand(name, args[0], commands)
 			}
 			args = args[1:]
@@ -74,6 +78,12 @@ func allFlags(commands []*cli.Command) []cli.Flag {
 
 // acts says whether a command does something by itself, though there are others below it.
 func acts(path []*cli.Command) bool { return len(path) > 0 && path[len(path)-1].Action != nil }
+
+// takesArguments says whether such a command has arguments of its own: what is no command
+// below it is one.
+func takesArguments(path []*cli.Command) bool {
+	return acts(path) && path[len(path)-1].ArgsUsage != ""
+}
 
 // rest understands what follows the command.
 func (l *line) rest(app *cli.App, name string, flags []cli.Flag, args []string) error {
