@@ -163,17 +163,20 @@ func (c *core) deliver(d queue.Delivery, now time.Time) {
 func (c *core) arrive(d queue.Delivery, now time.Time) {
 	newcomers := d.Messages
 	if c.table.MayBeStored(d.Entry) || len(newcomers) == 0 || c.lacksRecord(d.Entry, newcomers) {
-		stored, err := c.store.Browse(c.id(), d.Entry)
-		if err != nil {
-			c.fail(err)
-			return
-		}
-		noteBringers(stored, newcomers)
-		newcomers = stored // what was delivered is among them
+		newcomers = c.stored(d.Entry, newcomers) // what was delivered is among them
 	}
 	if len(newcomers) > 0 {
 		c.load(queue.Delivery{Entry: d.Entry, Messages: newcomers, Due: d.Due}, now)
 	}
+}
+
+// stored gives an entry's messages as the store has them, with who has brought those that
+// were delivered just now.
+func (c *core) stored(key message.Entry, delivered []message.Message) []message.Message {
+	stored, err := c.store.Browse(c.id(), key)
+	c.fail(err)
+	noteBringers(stored, delivered)
+	return stored
 }
 
 // noteBringers notes with stored messages who has brought them, as far as they were delivered

@@ -466,3 +466,37 @@ data:
 	w.expect(t, "a", "stopped", "sink", "stopped")
 	s.atRest()
 }
+
+// What a browse finds before the mailbox gives it, and is consumed meanwhile, is not late.
+func TestABrowseIsFasterThanTheMailbox(t *testing.T) {
+	w := openWorld(t, `process: p
+version: 1
+structures: {S: {x: int}}
+input: S
+activities:
+  a: {node: A, program: p}
+  k: {node: A, program: p, input: S}
+control:
+  - a -> k: _RC == 5
+data:
+  - source -> k: {x: x}
+`, 1)
+	s := w.sites[0]
+	w.start(1, 0, "")
+	w.starts[0].ask()
+	s.commitAll()
+	s.core.browse(w.now)
+	s.perform()
+	s.end("a")
+	for _, event := range s.events {
+		event(w.now) // k is about to end with a
+	}
+	s.events = nil
+	for _, d := range s.store.take(10) {
+		s.core.deliver(d, w.now)
+	}
+	s.perform()
+	s.pump()
+	w.expect(t, "a", "terminated", "k", "skipped", "sink", "ended")
+	s.expectAside(t)
+}

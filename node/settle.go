@@ -314,8 +314,14 @@ func (c *core) forget(key message.Entry, now time.Time) {
 		return
 	}
 	c.census.changed(key, e.State.InError(), false)
-	if len(e.Newcomers) > 0 {
-		c.load(queue.Delivery{Entry: key, Messages: e.Newcomers}, now)
+	newcomers := e.Newcomers
+	if slices.ContainsFunc(newcomers, func(m message.Message) bool { return slices.Contains(e.State.Keys, m.Key()) }) {
+		// A browse had found it before the mailbox gave it, and it ended with the entry; or it
+		// has come once more.
+		newcomers = c.stored(key, newcomers)
+	}
+	if len(newcomers) > 0 {
+		c.load(queue.Delivery{Entry: key, Messages: newcomers}, now)
 	}
 }
 
