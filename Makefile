@@ -1,5 +1,5 @@
 # make demo   four sites in one process: the first thing to look at
-# make test   builds, vets and runs every test, with the race detector where there is a C compiler
+# make test   builds, vets and tests every package, with the race detector where there is a C compiler
 # make help   the rest
 
 GO       ?= go
@@ -7,6 +7,9 @@ TIMEOUT  ?= 40m
 FUZZTIME ?= 10s
 BENCH    ?= .
 BENCHES  ?= ./...
+
+# What kills daemons, brokers, links and disks under hundreds of instances takes long.
+LONG = ./test/broker ./test/crash ./test/partition ./test/rebuild ./test/sites
 
 # The linter and its formatter are pinned in a module of their own.
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
@@ -17,12 +20,13 @@ CC_WORKS := $(shell echo '\#include <stdlib.h>' | $$($(GO) env CC) -E - >/dev/nu
 RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test storm faults bench microbench lint fmt fuzz man clean
+.PHONY: help build demo test test-long tested-with storm faults bench microbench lint fmt fuzz man clean
 
 help:
 	@echo 'make build   bin/fmqmd, bin/fmqm and bin/fmqm-define'
 	@echo 'make demo    builds, then runs `bin/fmqmd demo`'
-	@echo 'make test    builds, vets, and runs every test'
+	@echo 'make test    builds, vets, and tests every package; ten minutes on two cores'
+	@echo 'make test-long  the rest of the tests: daemons, brokers, links and disks that fail under hundreds of instances'
 	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10'
 	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
 	@echo 'make bench   terminations a second, beside the bare store in the same run'
@@ -38,8 +42,14 @@ build:
 demo: build
 	bin/fmqmd demo
 
-test: build
+test: build tested-with
 	$(GO) vet ./...
+	$(GO) test $(RACE) -timeout $(TIMEOUT) $(or $(filter-out $(LONG:./%=fmqm/%),$(shell $(GO) list ./...)),$(error go list names no package))
+
+test-long: build tested-with
+	$(GO) test $(RACE) -timeout $(TIMEOUT) $(LONG)
+
+tested-with:
 	@if [ -z '$(RACE)' ]; then \
 		echo '################################################################'; \
 		echo '## NO C COMPILER: the tests run WITHOUT the race detector.    ##'; \
@@ -52,7 +62,6 @@ test: build
 		echo '## For the full test: apt-get install rabbitmq-server         ##'; \
 		echo '################################################################'; \
 	}
-	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
 
 storm:
 	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm$$' ./test/sites
