@@ -22,15 +22,7 @@ func TestWhatTakesLongIsEnded(t *testing.T) {
 	}
 	out.Fields = []container.Value{strings.Repeat("a", 1_000_000), strings.Repeat("a", 500_000) + "b", "(a|aa|aaa)*(b|c|d)*x", words, numbers}
 	eval := func(condition string) (bool, error) {
-		checked, problems := Check(condition, scope)
-		if len(problems) > 0 {
-			t.Fatalf("%s: %v", condition, problems)
-		}
-		loaded, err := Load(checked, scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return loaded.Eval(out, 0)
+		return mustLoad(t, condition, scope).Eval(out, 0)
 	}
 	for _, condition := range []string{
 		`s.matches("(a|aa|aaa)*(b|c|d)*x")`,
@@ -66,17 +58,7 @@ func TestWhatTakesLongTogetherIsEnded(t *testing.T) {
 	scope := Scope{RC: true, Members: container.NewStructure("Texts", []container.Member{
 		{Name: "s", Type: text}, {Name: "part", Type: text}, {Name: "n", Type: container.Scalar(container.Int)},
 	})}
-	load := func(condition string) *Condition {
-		checked, problems := Check(condition, scope)
-		if len(problems) > 0 {
-			t.Fatalf("%s: %v", condition, problems)
-		}
-		loaded, err := Load(checked, scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return loaded
-	}
+	load := func(condition string) *Condition { return mustLoad(t, condition, scope) }
 	long, short := container.New(scope.Members), container.New(scope.Members)
 	long.Fields[0], long.Fields[1] = strings.Repeat("a", 400_000), strings.Repeat("a", 399_999)+"b"
 	short.Fields[0], short.Fields[1] = "abc", "b"
@@ -112,4 +94,18 @@ func TestWhatTakesLongTogetherIsEnded(t *testing.T) {
 			t.Errorf("over short texts: ended after %d: %v", n, err)
 		}
 	}
+}
+
+// mustLoad loads a condition that is right.
+func mustLoad(t testing.TB, text string, scope Scope) *Condition {
+	t.Helper()
+	checked, problems := Check(text, scope)
+	if len(problems) > 0 {
+		t.Fatalf("%s: %v", text, problems)
+	}
+	loaded, err := Load(checked, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
 }

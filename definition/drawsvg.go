@@ -232,21 +232,25 @@ func (s *spot) line() int {
 }
 
 // fold breaks a text into the lines that are shown of it, at spaces where it can.
-func fold(s string) []string {
+func fold(s string) []string { return foldWithin(s, svgLongest, svgMost) }
+
+// foldWithin breaks a text into lines of at most longest characters, at spaces where it
+// can, and leaves out what would be more than most lines.
+func foldWithin(s string, longest, most int) []string {
 	var lines []string
 	for runes := []rune(s); len(runes) > 0; {
-		if len(runes) <= svgLongest {
+		if len(runes) <= longest {
 			return append(lines, string(runes))
 		}
-		end := svgLongest
-		for end > svgLongest/2 && runes[end] != ' ' {
+		end := longest
+		for end > longest/2 && runes[end] != ' ' {
 			end--
 		}
 		if runes[end] != ' ' {
-			end = svgLongest
+			end = longest
 		}
-		if len(lines) == svgMost-1 {
-			return append(lines, string(runes[:svgLongest-1])+"…")
+		if len(lines) == most-1 {
+			return append(lines, string(runes[:longest-1])+"…")
 		}
 		lines = append(lines, string(runes[:end]))
 		runes = []rune(strings.TrimLeft(string(runes[end:]), " "))

@@ -261,20 +261,25 @@ func Show(tables []*processtable.Table) string {
 	for _, t := range tables {
 		s.Add(t)
 	}
-	return s.Text()
+	return s.Text(0)
 }
 
 // Text draws process tables as figure 5 of the paper does: a row for each activity, a
 // line for each connector, queues as Q_A,0, and below which process and which queue
-// each short name stands for. Input and Output are the data templates of section 3.2.
-func (s *Shown) Text() string {
+// each short name stands for. Input and Output are the data templates of section 3.2. A
+// table that is wider than room characters is a list instead; 0: there is room for all.
+func (s *Shown) Text(room int) string {
 	var b strings.Builder
 	for i, t := range s.Tables {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "Node %s\n", t.Node)
-		writeGrid(&b, grid(t))
+		if rows := grid(t); room > 0 && gridWidth(rows) > room {
+			writeList(&b, rows, room)
+		} else {
+			writeGrid(&b, rows)
+		}
 		writeStructures(&b, t.Structures)
 		writeDetours(&b, t)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -116,6 +117,24 @@ func golden(t *testing.T, file, got string) {
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+// Where a line has too few characters for a table, it is a list of the same.
+func TestShowOnANarrowTerminal(t *testing.T) {
+	var s Shown
+	for _, table := range compileOne(t, section34).Tables {
+		s.Add(table)
+	}
+	text := s.Text(60)
+	golden(t, "testdata/section34.narrow.show", text)
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, " ") && utf8.RuneCountInString(line) > 61 {
+			t.Errorf("%d characters: %s", utf8.RuneCountInString(line), line)
+		}
+	}
+	if s.Text(1000) != s.Text(0) {
+		t.Error("with room for all, it is another text")
 	}
 }
 

@@ -3,8 +3,6 @@ package processtable
 import (
 	"bytes"
 	"crypto/ed25519"
-	"encoding/hex"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -129,18 +127,7 @@ func TestTheLargestTableCanBeSigned(t *testing.T) {
 
 // The bytes of version 2 are what they are: stores hold them.
 func TestASignatureOfVersion2(t *testing.T) {
-	text, err := os.ReadFile("testdata/signed-2.hex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, table := storedTable(t, "testdata/signed-2.hex")
 	if table.Terms != production || !table.Definer.Equal(definerKey(1).Public()) {
 		t.Errorf("%x, %+v", table.Definer, table.Terms)
 	}

@@ -115,9 +115,10 @@ func TestTextOfADefiner(t *testing.T) {
 	}
 }
 
-// The bytes of version 1 are what they are: stores hold them.
-func TestASignatureOfVersion1(t *testing.T) {
-	text, err := os.ReadFile("testdata/signed-1.hex")
+// storedTable gives the bytes of a table as a store holds them, and what they are.
+func storedTable(t *testing.T, file string) ([]byte, *Table) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +130,12 @@ func TestASignatureOfVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data, table
+}
+
+// The bytes of version 1 are what they are: stores hold them.
+func TestASignatureOfVersion1(t *testing.T) {
+	data, table := storedTable(t, "testdata/signed-1.hex")
 	if !table.Definer.Equal(definerKey(1).Public()) {
 		t.Errorf("definer %x", table.Definer)
 	}

@@ -22,7 +22,8 @@ func showCommand() *cli.Command {
 process, the activity, its incoming and outgoing control connectors (CC) and data
 connectors (DC), and their conditions. Q_A,0 is the queue of process 0 at node A. Below
 each table stand the activities of other nodes that this node skips on their behalf when
-they are on a dead path, and the nodes that may do the same for activities of this node.`,
+they are on a dead path, and the nodes that may do the same for activities of this node.
+A table that is wider than the terminal is shown as a list; -o wide shows the table.`,
 		UsageText: `fmqm-define show purchase-order.yaml
 fmqm-define show purchase-order.yaml --node B
 fmqm-define show --node B purchase-order.yaml -o json`,
@@ -48,7 +49,7 @@ func show(c *cli.Context) error {
 		return err
 	}
 	if p.Format == shared.Table {
-		_, err := io.WriteString(shared.From(c).Out, shown.Text())
+		_, err := io.WriteString(shared.From(c).Out, shown.Text(p.Room()))
 		return err
 	}
 	list := p.List(false)

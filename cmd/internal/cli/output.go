@@ -58,7 +58,10 @@ func NewPrinter(c *cli.Context) (*Printer, error) {
 
 // Narrow says whether a table should do without what it can: it is for a terminal, and
 // -o wide was not asked for.
-func (p *Printer) Narrow() bool { return p.room > 0 }
+func (p *Printer) Narrow() bool { return p.Room() > 0 }
+
+// Room is how many characters a line of a table has on a terminal; 0: as many as it wants.
+func (p *Printer) Room() int { return p.room }
 
 // Object prints v: as JSON, or with table, which gets the printer's writer, for people.
 func (p *Printer) Object(v any, table func(w io.Writer) error) error {
