@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -82,4 +83,54 @@ func TestHostilePeerLeavesNothingBehind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A site with a part makes up an instance at a site that is not its origin. What its own
+// activities lead to runs there, but for what has data from source too: only the origin sends
+// that (docs/security.md says so).
+func TestDataFromSourceKeepsInventedInstancesOut(t *testing.T) {
+	const guarded = `
+process: guarded
+version: 1
+structures: {S: {text: string}}
+input: S
+starts: [C]
+activities:
+  check: {node: B, program: p}
+  open: {node: A, program: p, start: any}
+  pack: {node: A, program: p, input: S, start: any}
+control: [check -> open, check -> pack]
+data: [source -> pack]
+`
+	w := inboxWorldOf(t, guarded, true)
+	toOpen, toPack := w.order("check", "open"), w.order("check", "pack")
+	toPack.Instance = toOpen.Instance
+	data := toPack
+	body, err := container.EncodeValues([]container.Value{"mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.Source, data.Control, data.Data, data.Body = processtable.Source, message.Unresolved, message.DataPresent, body
+	w.accept(toPack, data, toOpen)
+	if got, want := w.aside(), "B: activity source of guarded@1 is hosted at C, and the message came from B"; got != want {
+		t.Errorf("set aside: %q, want %q", got, want)
+	}
+	expect := func(want string) {
+		t.Helper()
+		settled(t, w.a)
+		r, err := w.a.report(instanceQuestion{Instance: toOpen.Instance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range r.Activities {
+			got = append(got, a.Activity+" "+string(a.State))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+	expect("open in-error, pack waiting") // no program is registered: what runs is in error
+	w.from("C").sends(data)
+	expect("open in-error, pack in-error")
 }

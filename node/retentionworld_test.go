@@ -246,14 +246,23 @@ func (k *keeper) take(messages ...message.Message) {
 	k.must(k.commit(context.Background(), &queue.Tx{Put: messages}))
 }
 
-// settled waits until no process thread has anything under way.
 func (k *keeper) settled() {
 	k.Helper()
-	for _, t := range k.threads() {
+	settled(k.T, k.Node)
+}
+
+// settled waits until no process thread has anything under way.
+func settled(t *testing.T, n *Node) {
+	t.Helper()
+	for _, thread := range n.threads() {
 		for idle := false; !idle; {
-			k.must(t.ask(context.Background(), func(time.Time) {
-				idle = t.core.inFlight == 0 && len(t.core.stale)+len(t.core.undropped)+len(t.core.running) == 0 && !t.core.browsing
-			}))
+			err := thread.ask(context.Background(), func(time.Time) {
+				c := thread.core
+				idle = c.inFlight == 0 && len(c.stale)+len(c.undropped)+len(c.running) == 0 && !c.browsing
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
