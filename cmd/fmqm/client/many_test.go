@@ -117,7 +117,7 @@ func TestManyOverAllSites(t *testing.T) {
 
 	// B is away: what is of A's alone is done, the rest is said.
 	s.stop("B")
-	if got, said := s.listed("A"); !slices.Equal(got, []string{runs + " running A"}) || !strings.HasPrefix(said, "no answer from B (last heard ") {
+	if got, said := s.listed("A"); !slices.Equal(got, []string{runs + " running A"}) || !strings.HasPrefix(said, "unreachable: B (last heard ") {
 		t.Errorf("without B: %q, said %q", got, said)
 	}
 	r = s.fmqm("A", "retry", "--in-error", "--yes", "-o", "json")
