@@ -107,16 +107,17 @@ func restoreCommand() *ucli.Command {
 		Flags:     []ucli.Flag{dataFlag()},
 		Action: func(c *ucli.Context) error {
 			file, dir := c.Args().First(), c.String("data")
-			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-				return &cli.Error{Exit: cli.ExitRefused, Text: fmt.Sprintf("restore: %s is not empty: move it away, or name another directory", dir)}
+			if err := notEmpty(dir); err != nil {
+				return err
 			}
 			if _, err := verifyBackupFile(file); err != nil {
 				return cli.Failedf("restore: %s: %v", file, err)
 			}
-			_, missing := os.Stat(dir)
+			if err := notEmpty(dir); err != nil { // a daemon may have been started meanwhile
+				return err
+			}
 			info, err := restore(file, dir)
 			if err != nil {
-				err = errors.Join(err, takeBack(dir, errors.Is(missing, fs.ErrNotExist)))
 				return cli.Failedf("restore: %v", err)
 			}
 			if o, err := ownerOf(dir); err == nil && o.uid == 0 {
@@ -126,6 +127,13 @@ func restoreCommand() *ucli.Command {
 			return err
 		},
 	}
+}
+
+func notEmpty(dir string) error {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) == 0 {
+		return nil //nolint:nilerr // who makes files there says it
+	}
+	return &cli.Error{Exit: cli.ExitRefused, Text: fmt.Sprintf("restore: %s is not empty: move it away, or name another directory", dir)}
 }
 
 // takeBack removes what a restore that failed has left in a directory that was empty, or
@@ -141,20 +149,28 @@ func takeBack(dir string, made bool) error {
 	return err
 }
 
+// restore fills dir, which is empty or not there. After an error it is so again; but what
+// is not its own it leaves: a daemon that has the directory open has made a store there.
 func restore(file, dir string) (info queue.BackupInfo, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return info, err
 	}
 	defer f.Close()
+	_, missing := os.Stat(dir)
+	locked := false
 	err = asOwner(dir, func() error {
 		engine, err := badger.Open(badger.Options{Dir: dir})
 		if err != nil {
+			locked = errors.Is(err, badger.ErrLocked)
 			return err
 		}
 		info, err = queue.Restore(f, engine, nil)
 		return errors.Join(err, engine.Close())
 	})
+	if err != nil && !locked {
+		err = errors.Join(err, takeBack(dir, errors.Is(missing, fs.ErrNotExist)))
+	}
 	return info, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/internal/store/badger"
 	"fmqm/node/config"
 )
 
@@ -96,6 +98,13 @@ func TestBackupRestoreVerifyDump(t *testing.T) {
 	must(t, exit, 1, out, talk) // the daemon has it
 	if !strings.Contains(talk, "another process has it open") {
 		t.Error(talk)
+	}
+	// A daemon that has made its store while the backup was verified keeps it.
+	if _, err := restore(made.File, filepath.Join(dir, "data")); !errors.Is(err, badger.ErrLocked) {
+		t.Errorf("a restore into an open store: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data", "MANIFEST")); err != nil {
+		t.Errorf("a restore that was refused has removed another's store: %v", err)
 	}
 	stop()
 
