@@ -29,7 +29,8 @@ control: [a -> b, b -> c, c -> d, a -> d]
 data: [b -> d, c -> d]
 `
 
-func tablesOf(t *testing.T, text string, o definition.CompileOptions) map[processtable.NodeID]*processtable.Table {
+// compile gives the tables of a definition.
+func compile(t testing.TB, text string, o definition.CompileOptions) *definition.Compiled {
 	t.Helper()
 	processes, problems := definition.Load("test.yaml", []byte(text))
 	if definition.HasErrors(problems) {
@@ -39,6 +40,12 @@ func tablesOf(t *testing.T, text string, o definition.CompileOptions) map[proces
 	if err != nil {
 		t.Fatal(err)
 	}
+	return compiled
+}
+
+func tablesOf(t *testing.T, text string, o definition.CompileOptions) map[processtable.NodeID]*processtable.Table {
+	t.Helper()
+	compiled := compile(t, text, o)
 	tables := map[processtable.NodeID]*processtable.Table{}
 	for _, table := range compiled.Tables {
 		tables[table.Node] = table

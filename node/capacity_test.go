@@ -34,14 +34,7 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 		}
 		registry.Close()
 	})
-	processes, problems := definition.Load("p.yaml", []byte("process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n"))
-	if definition.HasErrors(problems) {
-		t.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := compile(t, "process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n", definition.CompileOptions{})
 	table := compiled.Tables[0]
 	if _, err := n.Upload(context.Background(), api.UploadRequest{Tables: []api.Table{{
 		Node: "A", Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[0],

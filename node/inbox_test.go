@@ -86,14 +86,7 @@ func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
 	if err := a.queue.BindIncarnation("B", b.Incarnation()); err != nil {
 		t.Fatal(err)
 	}
-	processes, problems := definition.Load("process.yaml", []byte(text))
-	if definition.HasErrors(problems) {
-		t.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := compile(t, text, definition.CompileOptions{})
 	w := &inboxWorld{t: t, a: a, inbox: &inbox{node: a, peer: "B"}, b: b}
 	for i, table := range compiled.Tables {
 		if table.Node == "A" {

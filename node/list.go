@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -63,8 +64,8 @@ func placeText(p queue.Place) string {
 	return strconv.FormatInt(p.Started.UnixNano(), 10) + "." + p.Instance.String()
 }
 
-func parsePlace(text string) (p queue.Place, err error) {
-	nanos, id, _ := strings.Cut(text, ".")
+func parsePlace(s string) (p queue.Place, err error) {
+	nanos, id, _ := strings.Cut(s, ".")
 	at, err := strconv.ParseInt(nanos, 10, 64)
 	if err != nil {
 		return p, err
@@ -243,7 +244,10 @@ func (n *Node) readInstances(q listQuestion, places []queue.Place, limit int, sh
 		case ended != nil && !q.ended(), !q.of(started.Process):
 			continue
 		}
-		i := n.listed(started, ended)
+		i, err := n.listed(started, ended)
+		if err != nil {
+			return nil, nil, at, err
+		}
 		asked := i.State == api.InstanceRunning && i.InError > 0 // its state is for its nodes to tell
 		if q.InError && i.InError == 0 || q.State != "" && i.State != q.State && !asked {
 			continue
@@ -254,32 +258,36 @@ func (n *Node) readInstances(q listQuestion, places []queue.Place, limit int, sh
 }
 
 // listed is a line of a list, as far as this node knows.
-func (n *Node) listed(started queue.AuditRecord, ended *queue.AuditRecord) api.Instance {
-	i := api.Instance{
+func (n *Node) listed(started queue.AuditRecord, ended *queue.AuditRecord) (i api.Instance, err error) {
+	i = api.Instance{
 		Instance: started.Instance, Process: started.Process.String(), Origin: string(n.name),
 		Key: started.Reason, State: api.InstanceRunning, Started: started.Time,
 	}
 	switch {
 	case ended == nil:
-		n.listRunning(&i, started)
+		err = n.listRunning(&i, started)
 	case ended.Event == queue.EventStopped:
 		i.State, i.Ended = api.InstanceTerminated, ended.Time
 	default:
 		i.State, i.Ended = api.InstanceFinished, ended.Time
 	}
-	return i
+	return i, err
 }
 
 // listRunning adds what the origin's queue says of an instance that has not ended: an
 // operator's marker, and which activities told of an error.
-func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
-	if marker, err := n.queue.Marker(started.Process, started.Instance); err == nil && marker != nil && marker.Origin == n.name {
+func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) error {
+	marker, err := n.queue.Marker(started.Process, started.Instance)
+	if err != nil {
+		return err
+	}
+	if marker != nil && marker.Origin == n.name {
 		i.State = api.InstanceTerminated
-		return
+		return nil
 	}
 	messages, err := n.queue.Browse(started.Process, message.Entry{Instance: started.Instance, Activity: processtable.Sink})
 	if err != nil {
-		return
+		return err
 	}
 	for _, m := range messages {
 		if m.Kind != message.KindNotice {
@@ -290,6 +298,7 @@ func (n *Node) listRunning(i *api.Instance, started queue.AuditRecord) {
 			i.Errors = append(i.Errors, api.ActivityError{Activity: string(m.Source), Node: n.hostOf(started.Process, m.Source), Reason: notice.Error})
 		}
 	}
+	return nil
 }
 
 func (n *Node) hostOf(id processtable.ProcessID, a processtable.ActivityID) string {
@@ -344,7 +353,7 @@ func (n *Node) listStatus(ctx context.Context, i *api.Instance) {
 func shownErrors(errors []api.ActivityError) []api.ActivityError {
 	errors = errors[:min(len(errors), listErrors)]
 	for i := range errors {
-		errors[i].Reason = strings.ToValidUTF8(errors[i].Reason[:min(len(errors[i].Reason), listReasons)], "")
+		errors[i].Reason = text.Cut(errors[i].Reason, listReasons)
 	}
 	return errors
 }

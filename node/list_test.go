@@ -123,14 +123,7 @@ activities:
 control:
   - go -> work
 `)}
-	processes, _ := definition.Load("test.yaml", []byte("process: other\nversion: 1\nstarts: [A]\nactivities:\n  x: {node: A, program: echo}\n  y: {node: B, program: echo}\ncontrol: [x -> y]\n"))
-	if len(processes) != 1 {
-		t.Fatal("the second process cannot be read")
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := compile(t, "process: other\nversion: 1\nstarts: [A]\nactivities:\n  x: {node: A, program: echo}\n  y: {node: B, program: echo}\ncontrol: [x -> y]\n", definition.CompileOptions{})
 	for i, table := range compiled.Tables {
 		if table.Node == "A" {
 			answer, err := w.a.Upload(t.Context(), api.UploadRequest{Tables: []api.Table{{

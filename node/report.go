@@ -258,12 +258,16 @@ const (
 // tell adds to activities that have not ended what their programs get, and have said last:
 // where one runs this attempt, else the last that failed.
 func (r *instanceReport) tell(t *thread, lives []live, events []queue.AuditRecord) {
+	shown := make(map[string]int, len(r.Activities))
+	for i := range r.Activities {
+		shown[r.Activities[i].Activity] = i
+	}
 	size := 0
 	for at := range lives {
 		l := &lives[at]
-		i := slices.IndexFunc(r.Activities, func(a api.Activity) bool { return a.Activity == string(l.Activity) })
+		i, ok := shown[string(l.Activity)]
 		a := t.core.process.Table.Activity(l.Activity)
-		if i < 0 || a == nil || a.Program == "" {
+		if !ok || a == nil || a.Program == "" {
 			continue
 		}
 		if l.Input != nil && len(a.Input.Members) > 0 {

@@ -179,12 +179,7 @@ func (k *keeper) restart() {
 // table stores the node's table of a definition.
 func (k *keeper) table(text string) {
 	k.Helper()
-	processes, problems := definition.Load("test.yaml", []byte(text))
-	if definition.HasErrors(problems) {
-		k.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	k.must(err)
+	compiled := compile(k.T, text, definition.CompileOptions{})
 	for _, encoded := range compiled.Encoded {
 		if table, err := processtable.Decode(encoded); err != nil || table.Node != k.name {
 			k.must(err)

@@ -129,14 +129,7 @@ func (s *story) pass(d time.Duration) {
 }
 
 func (s *story) define(text string) {
-	processes, problems := definition.Load("test.yaml", []byte("process: p\nversion: 1\n"+text))
-	if definition.HasErrors(problems) {
-		s.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		s.Fatal(err)
-	}
+	compiled := compile(s.T, "process: p\nversion: 1\n"+text, definition.CompileOptions{})
 	p, isNew, err := s.node.judgeTable(compiled.Encoded[0])
 	if err != nil || !isNew {
 		s.Fatal(isNew, err)

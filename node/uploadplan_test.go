@@ -72,18 +72,12 @@ func (w *uploadWorld) define(d *datadriven.TestData) {
 			b.WriteString("  a" + string(rune('0'+i)) + ": {node: " + node + ", program: p, output: S, exit: " + exit + "}\n")
 		}
 	}
-	processes, problems := definition.Load("test.yaml", []byte(b.String()))
-	if definition.HasErrors(problems) {
-		w.t.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	compiled := compile(w.t, b.String(), definition.CompileOptions{})
 	for i, t := range compiled.Tables {
 		encoded := compiled.Encoded[i]
 		if d.HasArg("broken") && t.Node == "A" {
 			t.Activity("a0").Exit = &condition.Checked{Text: "n >= 0", Expr: []byte("none")}
+			var err error
 			if encoded, err = processtable.Encode(t); err != nil {
 				w.t.Fatal(err)
 			}

@@ -46,15 +46,7 @@ func TestN4TheLogSaysWhatGoesInError(t *testing.T) {
 		}
 	}
 	n, told := open()
-	processes, problems := definition.Load("p.yaml", []byte(
-		"process: p\nversion: 1\nactivities:\n  x: {node: A, program: fail, retry: {attempts: 3, backoff: 1ms}}\n"))
-	if definition.HasErrors(problems) {
-		t.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := compile(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: fail, retry: {attempts: 3, backoff: 1ms}}\n", definition.CompileOptions{})
 	table := compiled.Tables[0]
 	if _, err := n.Upload(t.Context(), api.UploadRequest{Tables: []api.Table{{
 		Node: "A", Process: "p@1", Definition: table.Definition.String(), Table: compiled.Encoded[0],

@@ -26,14 +26,7 @@ const wantDefiner = "ed25519:KEY, the name of a file that has such keys, one per
 // definers reads who may upload tables.
 func (r *reader) definers(n *yaml.Node, c *Config) {
 	c.Definers = []Definer{} // said, if only that there are none
-	if !r.plain(n) {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.add(n, "definers is not a list", "write ["+wantDefiner+"]")
-		return
-	}
-	for _, item := range n.Content {
+	for _, item := range r.items(n, "definers", wantDefiner) {
 		if item.Kind != yaml.MappingNode {
 			r.definer(item, c, Definer{})
 			continue

@@ -236,16 +236,21 @@ func (r *reader) oneOf(n *yaml.Node, what string, into *string, words ...string)
 
 // list calls each for every item of a list of words.
 func (r *reader) list(n *yaml.Node, what, want string, each func(item *yaml.Node, s string)) {
-	if !r.plain(n) {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.add(n, what+" is not a list", "write ["+want+"]")
-		return
-	}
-	for _, item := range n.Content {
+	for _, item := range r.items(n, what, want) {
 		if s, ok := r.scalar(item, want); ok {
 			each(item, s)
 		}
 	}
+}
+
+// items gives what a list has; want is how one of them is written.
+func (r *reader) items(n *yaml.Node, what, want string) []*yaml.Node {
+	if !r.plain(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.add(n, what+" is not a list", "write ["+want+"]")
+		return nil
+	}
+	return n.Content
 }

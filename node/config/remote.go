@@ -27,14 +27,7 @@ var operatorPattern = regexp.MustCompile(`^(user:)?[A-Za-z0-9._@$+*-]{1,64}$`)
 // remoteOperators reads whose requests are taken from other sites.
 func (r *reader) remoteOperators(n *yaml.Node, c *Config) {
 	c.RemoteOperators = []RemoteOperator{}
-	if !r.plain(n) {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.add(n, "remote_operators is not a list", "write ["+wantRemote+"]")
-		return
-	}
-	for _, item := range n.Content {
+	for _, item := range r.items(n, "remote_operators", wantRemote) {
 		var o RemoteOperator
 		var site *yaml.Node
 		before := len(r.problems)
