@@ -160,7 +160,8 @@ func (v *vocabulary) names() []string {
 // unknown is the problem with a name that means nothing.
 func (v *vocabulary) unknown(name string) (message, remedy string) {
 	names := v.names()
-	remedy = "use one of them"
+	const useOne = "use one of them"
+	remedy = useOne
 	if near, ok := container.Nearest(name, names); ok {
 		remedy = "did you mean " + near
 	} else if lower := strings.ToLower(name); lower == "true" || lower == "false" {
@@ -173,7 +174,7 @@ func (v *vocabulary) unknown(name string) (message, remedy string) {
 		return fmt.Sprintf("%s is not a predecessor; predecessors are %s", name, few(names)), remedy + ", or add a control connector from it"
 	case name == RC:
 		return RC + " is not known here", "use it in an exit or transition condition, where a program has ended"
-	case len(v.scope.Members.Members) == 0 && !strings.HasPrefix(remedy, "did"):
+	case len(v.scope.Members.Members) == 0 && remedy == useOne:
 		return fmt.Sprintf("there is no member %s, because there is no output", name), "write `output: STRUCTURE` at the activity, with a structure that has this member"
 	case v.scope.Members.Name == "":
 		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy

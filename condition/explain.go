@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common"
@@ -245,7 +246,25 @@ func (x *explainer) oneType(op string, a, b ast.Expr, ta, tb *types.Type) string
 	case either(types.BoolType) && (op == "==" || op == "!="):
 		return "write the bool alone, or with ! before it"
 	}
+	for _, side := range []ast.Expr{a, b} {
+		if number, ok := quotedNumber(side); ok && (either(types.IntType) || either(types.DoubleType)) {
+			return fmt.Sprintf("write %s without quotes", number)
+		}
+	}
 	return "use values of one type"
+}
+
+// quotedNumber is the number that a text is.
+func quotedNumber(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().(types.String)
+	if !ok {
+		return "", false
+	}
+	_, err := strconv.ParseFloat(string(s), 64)
+	return string(s), err == nil
 }
 
 func isComparison(e ast.Expr) bool {

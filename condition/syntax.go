@@ -98,6 +98,16 @@ func syntaxProblem(text string, err *common.Error) Problem {
 		Remedy:  "correct the condition here",
 	}
 	here := word.FindString(text[p.Offset:])
+	if here == "if" || here == "then" {
+		p.Message = here + " is not part of a condition"
+		p.Remedy = "leave it out, and write only what must be TRUE"
+		return p
+	}
+	if strings.HasPrefix(text[p.Offset:], "$") {
+		p.Message = "$ is not part of a condition"
+		p.Remedy = "write a member by its name alone, without $ and braces"
+		return p
+	}
 	if IsReserved(here) {
 		p.Message = fmt.Sprintf("%s is a word of the language and cannot be a name", here)
 		p.Remedy = "use the name of a member"

@@ -75,10 +75,16 @@ func (d *draft) memberAsEnd(name string) (string, bool) {
 	return "a connector leads from activity to activity; name members behind its colon, as `- a -> b: {target: source}`", dotted && known
 }
 
+// processEnds are words of others for source and sink.
+var processEnds = map[string]string{
+	"input": sourceEnd, "inputs": sourceEnd, "start": sourceEnd, "begin": sourceEnd, "output": sinkEnd, "outputs": sinkEnd, "result": sinkEnd, "end": sinkEnd,
+}
+
 // dataStep is end for a data connector, where `source` or `sink` may be meant.
 func (d *draft) dataStep(name string, at Pos, process string) *step {
 	if d.byName[name] == nil && !d.stepsUnknown {
-		if _, near := d.nearest(name, []string{process}); near {
+		_, near := d.nearest(name, []string{process})
+		if near || processEnds[strings.ToLower(name)] == process {
 			d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), "did you mean "+process)
 			return nil
 		}
@@ -139,7 +145,7 @@ func withoutOwner(text, activity, structure string, problems []condition.Problem
 
 var (
 	firstName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*`)
-	atLeastMeant = regexp.MustCompile(`^(?:at_least\W*)?([0-9]+)\W*$`)
+	atLeastMeant = regexp.MustCompile(`^(?:at[_ -]?least\W*)?([0-9]+)\W*$`)
 )
 
 // startMeant is the remedy for a start condition in another form.

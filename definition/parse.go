@@ -43,6 +43,7 @@ func loadWithin(file string, text []byte, most bounds) ([]*Process, []Diagnostic
 		Source:     NewSource(text),
 		bounds:     most,
 		conditions: map[conditionKey]checkedCondition{},
+		unclean:    map[*yaml.Node]bool{},
 	}
 	var processes []*Process
 	if l.encoding() {
@@ -69,6 +70,7 @@ type loader struct {
 
 	comparisons int // of unknown names with known ones
 	conditions  map[conditionKey]checkedCondition
+	unclean     map[*yaml.Node]bool // documents in which something was reported before they are read
 }
 
 func (l *loader) read(text []byte) []*Process {
@@ -106,7 +108,9 @@ func (l *loader) documents(text []byte) []*yaml.Node {
 			if isNull(root) && root.Value == "" && root.Anchor == "" {
 				continue // `---` with nothing behind it
 			}
+			before := l.errors
 			l.clean(root)
+			l.unclean[root] = l.errors > before
 			roots = append(roots, root)
 		}
 	}

@@ -99,7 +99,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	d.declareLastWins(f["last_wins"])
 	d.fanLimits()
 	d.resolveRC()
-	if l.errors == errorsBefore { // else what the warnings say could be wrong
+	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong
 		d.checkUse()
 		d.checkRuns()
 		d.checkTables()

@@ -103,6 +103,10 @@ func (r *structureReader) member(n *yaml.Node) (*container.Type, container.Value
 	if n.Kind != yaml.MappingNode {
 		return r.typeOf(n, 0), nil
 	}
+	if r.isInline(n) {
+		r.fail(r.pos(n), codeForm, "expected a type, found the members of a structure", "declare them under `structures`, as `NAME: {member: type}`, and write NAME here")
+		return nil, nil
+	}
 	f := r.fields(n, "a member", memberKeys)
 	if !r.required(n, f, "type", "a member", "write {type: string, default: none}") {
 		return nil, nil
@@ -116,6 +120,18 @@ func (r *structureReader) member(n *yaml.Node) (*container.Type, container.Value
 		return nil, nil
 	}
 	return t, preset
+}
+
+// isInline says whether the members of a structure are written where its name belongs.
+func (r *structureReader) isInline(n *yaml.Node) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := strings.ToLower(n.Content[i].Value)
+		_, known := foreignKeys["a member"][key]
+		if _, near := r.nearest(key, memberKeys); near || known || slices.Contains(memberKeys, key) {
+			return false
+		}
+	}
+	return len(n.Content) > 0
 }
 
 // typeOf reads a type: the name of a scalar type or structure, or [T].
