@@ -282,11 +282,7 @@ func shortDefiner(key string) string {
 }
 
 func list(c *cli.Context) error {
-	printer, err := shared.NewPrinter(c)
-	if err != nil {
-		return err
-	}
-	client, err := shared.NewClient(c)
+	printer, client, err := shared.NewAsking(c)
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,7 @@ type backedUp struct {
 }
 
 func backup(c *ucli.Context) error {
-	printer, err := cli.NewPrinter(c)
-	if err != nil {
-		return err
-	}
-	client, err := cli.NewClient(c)
+	printer, client, err := cli.NewAsking(c)
 	if err != nil {
 		return err
 	}

@@ -260,9 +260,5 @@ func read(path string) ([]byte, Problems) {
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "let the daemon's user read it"
 	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return nil, Problems{{Where: path, What: fmt.Sprintf("cannot read the configuration: %v", err), Remedy: remedy}}
+	return nil, Problems{{Where: path, What: fmt.Sprintf("cannot read the configuration: %v", cause(err)), Remedy: remedy}}
 }

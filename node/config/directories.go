@@ -62,6 +62,7 @@ func notWritable(dir string, made bool) string {
 	return fmt.Sprintf("user %s cannot write into %s: %v", me(), dir, cause(err))
 }
 
+// cause is an error without the path, which is said already.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -79,7 +79,7 @@ func TestTheAnswerOfATerminationIsLost(t *testing.T) {
 	s.until("A", id, "", "terminated")
 	wire.Cut()
 	r := <-asked
-	if want := "fmqm: only A, where instance " + id + " was started, can terminate it, and it does not answer: not connected: terminate it when A is reachable again, or at A itself (--to)\n"; r.code != cli.ExitUnreachable || r.err != want {
+	if want := "fmqm: only A, where instance " + id + " was started, can terminate it, and it does not answer: not connected: when A is reachable again, see fmqm status in case it was done, and terminate it; or terminate it at A itself (--to)\n"; r.code != cli.ExitUnreachable || r.err != want {
 		t.Errorf("the answer is lost: exit %d, %q\nwant %q", r.code, r.err, want)
 	}
 	if st := s.status("B", id).State; st != api.InstanceUnknown {

@@ -40,11 +40,7 @@ func rebuild(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return common.Usagef("rebuild: name the site that lost its store: fmqm rebuild PEER")
 	}
-	printer, err := common.NewPrinter(c)
-	if err != nil {
-		return err
-	}
-	client, err := common.NewClient(c)
+	printer, client, err := common.NewAsking(c)
 	if err != nil {
 		return err
 	}

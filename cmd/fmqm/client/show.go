@@ -35,10 +35,7 @@ func ask(c *cli.Context) (a asked, err error) {
 
 // connect is ask of a command whose arguments are something else.
 func (a *asked) connect(c *cli.Context) (err error) {
-	if a.printer, err = common.NewPrinter(c); err != nil {
-		return err
-	}
-	a.client, err = common.NewClient(c)
+	a.printer, a.client, err = common.NewAsking(c)
 	return err
 }
 

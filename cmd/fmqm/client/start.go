@@ -74,11 +74,7 @@ func start(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	printer, err := common.NewPrinter(c)
-	if err != nil {
-		return err
-	}
-	client, err := common.NewClient(c)
+	printer, client, err := common.NewAsking(c)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,16 @@ func NewClient(c *cli.Context) (*api.Client, error) {
 	return client, nil
 }
 
+// NewAsking is NewPrinter and NewClient, for a command that prints what a node answers.
+func NewAsking(c *cli.Context) (*Printer, *api.Client, error) {
+	printer, err := NewPrinter(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := NewClient(c)
+	return printer, client, err
+}
+
 // Talk tells people something that is no data.
 func Talk(c *cli.Context, format string, args ...any) {
 	s := From(c)
