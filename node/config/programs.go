@@ -192,7 +192,7 @@ func (r *reader) count(n *yaml.Node, what, means string, most int, into *int) {
 	}
 	v, err := strconv.Atoi(s)
 	if err != nil || v < 1 || v > most {
-		r.add(n, fmt.Sprintf("%q is not a number of %s", s, what), "write "+want)
+		r.add(n, fmt.Sprintf("%s cannot be %q", what, s), "write "+want)
 		return
 	}
 	*into = v
