@@ -30,7 +30,11 @@ func (i *identity) Rebind(inc queue.Incarnation) error {
 
 func (i *identity) Began() ([link.Lanes]link.Position, error) { return i.node.queue.Began(i.peer) }
 
+// Begin is called where the peer has let go what another store of this node had confirmed.
 func (i *identity) Begin(at [link.Lanes]link.Position) error {
+	if err := i.node.markAnew(); err != nil {
+		return err
+	}
 	return i.node.queue.BeginAccepted(i.peer, at)
 }
 
@@ -211,6 +215,9 @@ func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *messa
 func (n *Node) inadmissible(peer processtable.NodeID, p *navigator.Process, m *message.Message) (string, error) {
 	if reason := admit(peer, p, &m.Header); reason != "" {
 		return reason, nil
+	}
+	if reason, err := n.strayNotice(m); reason != "" || err != nil {
+		return reason, err
 	}
 	return n.usurped(peer, m)
 }

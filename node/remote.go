@@ -112,6 +112,21 @@ func (n *Node) usurped(peer processtable.NodeID, m *message.Message) (string, er
 	return "", nil
 }
 
+// strayNotice says why a notice is not taken, or nothing. It is for an instance that was started
+// here, where its record waits at sink; without one it would lie there for ever, and count for
+// nobody's quota. A store that is not this node's first may not know an instance yet that its
+// client will start again (S4).
+func (n *Node) strayNotice(m *message.Message) (string, error) {
+	if m.Kind != message.KindNotice || n.anew.Load() {
+		return "", nil
+	}
+	started, found, err := n.queue.Ended(message.Entry{Instance: m.Instance, Activity: processtable.Source})
+	if err != nil || found && started.Process == m.Queue.Process {
+		return "", err
+	}
+	return fmt.Sprintf("it tells of an error in an instance of %s that was started at %s, but %s did not start it", m.Queue.Process, n.name, n.name), nil
+}
+
 // otherMarker says why a marker is not put in the place of one that names another origin, or
 // nothing. Until something else of the instance has come nobody here knows which is right:
 // the first is not pushed aside by a guess, and the second is not lost if the first was one.
