@@ -127,13 +127,13 @@ func TestOperatorOfAnotherSite(t *testing.T) {
 	e.refused(retried, "user:"+me.Username, false)
 	e.losesItsStore("C")
 	out, talk, _ := e.asks(true, "rebuild", "C", "--all", "--yes", "-o", "json")
-	if !strings.Contains(out+talk, "A refuses rebuild from alice at B") || e.link("A", "C").State != string(link.StateStopped) {
+	if !strings.Contains(out+talk, "A refuses rebuild from alice at B") || e.Sites["A"].Link(e.ctx, "C").State != string(link.StateStopped) {
 		t.Errorf("a rebuild: %s%s", out, talk)
 	}
 
 	more = "remote_operators: [{site: B, operators: [alice]}]\n"
 	e.Sites["A"].Configure()
-	e.reload("A")
+	e.Sites["A"].Reload(e.ctx)
 	if _, talk, code := e.asks(false, "terminate", retried); code != 4 {
 		t.Errorf("what alice may, %s may too: exit %d: %s", me.Username, code, talk)
 	}
@@ -142,7 +142,7 @@ func TestOperatorOfAnotherSite(t *testing.T) {
 		t.Errorf("a rebuild: %s%s", out, talk)
 	}
 	e.eventually("A's link to C goes on", func() (string, bool) {
-		l := e.link("A", "C")
+		l := e.Sites["A"].Link(e.ctx, "C")
 		return l.State + " " + l.Reason, l.State == string(link.StateConnected)
 	})
 	e.Sites["A"].Says(`"by":"alice at B","peer":"C","store"`)
@@ -175,21 +175,6 @@ func TestOperatorOfAnotherSite(t *testing.T) {
 	}
 }
 
-// link is a site's link to another.
-func (e *elsewhere) link(site, peer string) api.Link {
-	e.t.Helper()
-	a, err := e.Sites[site].Client.Links(e.ctx)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	for _, l := range a.Links {
-		if l.Peer == peer {
-			return l
-		}
-	}
-	return api.Link{}
-}
-
 // losesItsStore has a site begin anew with an empty store, and the others stop their links.
 func (e *elsewhere) losesItsStore(name string) {
 	e.t.Helper()
@@ -202,7 +187,7 @@ func (e *elsewhere) losesItsStore(name string) {
 	s.Answers()
 	for _, site := range []string{"A", "B"} {
 		e.eventually(site+" stops its link to "+name, func() (string, bool) {
-			l := e.link(site, name)
+			l := e.Sites[site].Link(e.ctx, name)
 			return l.State + " " + l.Reason, l.State == string(link.StateStopped)
 		})
 	}

@@ -35,7 +35,7 @@ func TestStolenKeyOfASite(t *testing.T) {
 			w.define("A", between)
 			w.ran("before", func() {})
 			w.deny(w.certificate("node-B"))
-			w.reload("A")
+			w.Sites["A"].Reload(w.ctx)
 			w.eventually("A's link to B ends", func() (string, bool) {
 				a, err := w.Sites["A"].Client.Links(w.ctx)
 				if err != nil || len(a.Links) != 1 {
@@ -44,7 +44,7 @@ func TestStolenKeyOfASite(t *testing.T) {
 				return a.Links[0].State + " " + a.Links[0].Reason, a.Links[0].State != string(link.StateConnected) && strings.Contains(a.Links[0].Reason, "was revoked")
 			})
 			fleet.Must(t, "fmqmd", "pki", "issue", "B", "--dir", w.pki, "--force") // another key
-			w.reload("B")
+			w.Sites["B"].Reload(w.ctx)
 			w.ran("with another key", func() {})
 		})
 	}
@@ -74,14 +74,14 @@ data: [source -> it]
 	ann, ben := w.operator("ann"), w.operator("ben")
 	streams := map[string]*bufio.Scanner{"ann": w.watches(ann, id), "ben": w.watches(ben, id)}
 	w.deny(w.certificate("operator-ann"))
-	w.reload("A")
+	w.Sites["A"].Reload(w.ctx)
 	w.over("ann", streams["ann"])
 	w.forbidden(ann, "the certificate of operator ann was revoked: it is on the deny list of the site that says this: request one for a new key with `fmqmd pki request --operator ann`"+
 		`","remedy":"if it should not be revoked, have it taken off that list"`)
 	w.mayAsk(ben)
 	operators = "[ann]"
 	w.Sites["A"].Configure()
-	w.reload("A")
+	w.Sites["A"].Reload(w.ctx)
 	w.over("ben", streams["ben"])
 	w.forbidden(ben, "operator ben is not among the operators of site A")
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fmqm/test/fleet"
@@ -74,17 +73,6 @@ func (w *world) deny(certificates ...string) {
 	if err := os.WriteFile(filepath.Join(w.pki, "deny"), []byte(list), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// reload has a site read its configuration again, and waits for that.
-func (w *world) reload(site string) {
-	w.t.Helper()
-	const done = "configuration taken up"
-	before := strings.Count(w.Sites[site].Log(), done)
-	w.Sites[site].Signal(syscall.SIGHUP)
-	w.eventually(site+" takes up its configuration", func() (string, bool) {
-		return w.Sites[site].LastLog(3), strings.Count(w.Sites[site].Log(), done) > before
-	})
 }
 
 // links is that section of a site's configuration.

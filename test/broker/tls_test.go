@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fmqm/internal/rabbittest"
@@ -140,8 +139,7 @@ func TestTLSToTheBroker(t *testing.T) {
 		func() {
 			for name, site := range r.fleet.Sites {
 				fleet.Must(t, "fmqmd", "pki", "issue", name, "--dir", string(pki), "--force")
-				site.Signal(syscall.SIGHUP)
-				site.Says("configuration taken up")
+				site.Reload(r.ctx)
 				r.proxies[name].Cut() // so that the new one is shown
 			}
 		},

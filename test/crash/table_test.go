@@ -159,7 +159,7 @@ var transactions = []transaction{
 	},
 	{
 		kind: "anew", what: "A new store notes that others know its node with an earlier store (S4).", victims: "B", scenario: lost,
-		lost: "The peer has no answer, and asks again.",
+		lost: "The peer has no answer, or its conversation does not begin: its next question or hello comes again.",
 		kept: "From now on repeats of what has ended are dropped, instead of refused.",
 	},
 	{

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/uuid"
@@ -126,9 +125,7 @@ func (l *late) linked() {
 }
 
 // link is how a site sees its link to a peer.
-func (l *late) link(site, peer string) api.Link {
-	return linkAt(l.ctx, l.Sites[site], peer)
-}
+func (l *late) link(site, peer string) api.Link { return l.Sites[site].Link(l.ctx, peer) }
 
 // begin starts instances at A, and waits until each waits for B there.
 func (l *late) begin(n int) {
@@ -146,13 +143,9 @@ func (l *late) begin(n int) {
 // call has a site call its peer at an address, from a reload on.
 func (l *late) call(site, address string) {
 	l.Helper()
-	const done = "configuration taken up"
-	s := l.Sites[site]
-	before := strings.Count(s.Log(), done)
 	l.calls[site] = address
-	s.Configure()
-	s.Signal(syscall.SIGHUP)
-	l.Until(l.ctx, site+" takes up its configuration", func() bool { return strings.Count(s.Log(), done) > before })
+	l.Sites[site].Configure()
+	l.Sites[site].Reload(l.ctx)
 }
 
 // waits checks that B takes nothing from A before its store has answered. If it does, the

@@ -165,21 +165,7 @@ func (s *scene) othersLinked() {
 }
 
 // link is how a site sees its link to a peer.
-func (s *scene) link(site, peer string) api.Link { return linkAt(s.ctx, s.Sites[site], peer) }
-
-// linkAt is the same of any site; empty where that does not answer.
-func linkAt(ctx context.Context, site *fleet.Site, peer string) api.Link {
-	a, err := site.Client.Links(ctx)
-	if err != nil {
-		return api.Link{}
-	}
-	for _, l := range a.Links {
-		if l.Peer == peer {
-			return l
-		}
-	}
-	return api.Link{}
-}
+func (s *scene) link(site, peer string) api.Link { return s.Sites[site].Link(s.ctx, peer) }
 
 // say notes what was counted.
 func (s *scene) say(counted any) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fmqm/test/fleet"
@@ -48,8 +47,7 @@ func TestRenewalWhileWorkGoesOn(t *testing.T) {
 	for _, site := range fleet.Names {
 		work.Progress(ctx, 5)
 		fleet.Must(t, "fmqmd", "pki", "issue", site, "--host", "127.0.0.1", "--dir", dir, "--force")
-		f.Sites[site].Signal(syscall.SIGHUP)
-		f.Sites[site].Says("configuration taken up")
+		f.Sites[site].Reload(ctx)
 	}
 	f.Sites["B"].Kill() // its links are made anew with the new certificates
 	f.Sites["B"].Start()
