@@ -27,7 +27,7 @@ type explainer struct {
 
 func newExplainer(g *runGraph) *explainer {
 	relaxed := &runGraph{vertices: g.vertices, edges: slices.Clone(g.edges)}
-	x := &explainer{left: maxExplained, decision: &decision{runGraph: relaxed, never: make([]bool, len(g.vertices)), learn: fullEffort.learn}}
+	x := &explainer{left: maxExplained, decision: &decision{runGraph: relaxed, never: make([]bool, len(g.vertices)), learn: fullEffort.learn, near: fullEffort.near}}
 	for e := range relaxed.edges {
 		at := &relaxed.edges[e]
 		for _, other := range at.excludes {
@@ -60,6 +60,9 @@ func newExplainer(g *runGraph) *explainer {
 // explain gives two edges that exclude each other, and without which v could run. There
 // are none where its start condition contradicts itself, or where the search was given up.
 func (x *explainer) explain(v int) (pairOf, bool) {
+	if !x.looks(len(x.pairs)) {
+		return pairOf{}, false
+	}
 	pair, ok := x.within(func() *formula { return x.localFormula(v, fullEffort.local) }, v)
 	if !ok && x.left > 0 {
 		x.left--

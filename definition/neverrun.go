@@ -54,23 +54,25 @@ type decision struct {
 	runs  []bool // seen to run in some outcome
 	never []bool // proved to run in none
 	learn int    // what the solver may still learn
+	near  int    // what looks at single vertices may still take
 }
 
 // effort says how much is tried before the solver is asked about everything. Whatever
-// the first three are, the decision is the same.
+// the first four are, the decision is the same.
 type effort struct {
 	rounds int // of random simulation
 	passes int // of going back from what is undecided
 	local  int // vertices near an undecided one that the solver looks at first
+	near   int // vertices and edges in all formulas for one of them: a second or two
 	learn  int // clauses that the solver may learn in all: some seconds' work
 }
 
-var fullEffort = effort{rounds: 80, passes: 4, local: 64, learn: 10_000}
+var fullEffort = effort{rounds: 80, passes: 4, local: 64, near: 50_000_000, learn: 10_000}
 
 // decide finds out which vertices can run. Of some that may be known; nil is of none.
 func decide(g *runGraph, e effort, runs []bool) *decision {
 	n := len(g.vertices)
-	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), learn: e.learn}
+	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), learn: e.learn, near: e.near}
 	copy(d.runs, runs)
 	for range e.rounds {
 		if runs != nil && len(d.undecided()) == 0 {
@@ -83,6 +85,9 @@ func decide(g *runGraph, e effort, runs []bool) *decision {
 		d.justify(d.undecided())
 	}
 	for _, v := range d.undecided() {
+		if !d.looks(0) {
+			break // the solver is asked about all of them
+		}
 		d.never[v] = d.neverLocally(v, e.local)
 	}
 	for d.solveRuns() {
@@ -98,6 +103,13 @@ func (d *decision) note() {
 			d.runs[v] = true
 		}
 	}
+}
+
+// looks says whether one more vertex may be looked at, which takes as much as the graph is
+// large, and so much besides.
+func (d *decision) looks(besides int) bool {
+	d.near -= len(d.vertices) + len(d.edges) + besides
+	return d.near >= 0
 }
 
 // neverLocally says whether already what is near a vertex keeps it from running. Those

@@ -160,7 +160,10 @@ func TestDecisionIsExact(t *testing.T) {
 				meet[i] = meet[i] || q.holds(chains, ran)
 			}
 		}
-		for _, e := range []effort{{}, {rounds: 1}, {passes: 1, rounds: 1}, {rounds: 1, local: 1}, {rounds: 1, local: 2}, {rounds: 1, local: 64}, fullEffort} {
+		for _, e := range []effort{{}, {rounds: 1}, {passes: 1, rounds: 1}, {rounds: 1, local: 1}, {rounds: 1, local: 2}, {rounds: 1, local: 64}, {rounds: 1, local: 64, near: 1}, fullEffort} {
+			if e.near == 0 {
+				e.near = fullEffort.near
+			}
 			e.learn = fullEffort.learn
 			d := decide(g, e, nil)
 			if !slices.Equal(d.runs, runs) {
@@ -397,7 +400,7 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 			}
 			return false
 		}
-		e := rapid.SampledFrom([]effort{fullEffort, {learn: 10_000}, {rounds: 1, learn: 10_000}, {passes: 2, local: 2, learn: 10_000}}).Draw(t, "effort")
+		e := rapid.SampledFrom([]effort{fullEffort, {learn: 10_000}, {rounds: 1, learn: 10_000}, {passes: 2, local: 2, near: 20, learn: 10_000}}).Draw(t, "effort")
 		d, x := decide(g, e, nil), newExplainer(g)
 		for v := range g.vertices {
 			runs := canRun(v)
