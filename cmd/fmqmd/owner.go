@@ -72,7 +72,7 @@ func asOwner(dir string, f func() error) (err error) {
 		err = errors.Join(err, syscall.Setresuid(-1, 0, -1), syscall.Setresgid(-1, group, -1))
 	}()
 	if err = f(); errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w (%s belongs to user %s, as whom this was done)", err, dir, o.name())
+		err = fmt.Errorf("%w (this was done as user %s, who owns %s)", err, o.name(), dir)
 	}
 	return err
 }

@@ -22,7 +22,7 @@ const (
 
 // manyFlags are those of a command that may be about many instances.
 func manyFlags() []cli.Flag {
-	return append(filterFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it; else it is only said what would be done"})
+	return append(filterFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it; without it, only show what would be done"})
 }
 
 // many is a command about all instances that a filter names.
@@ -54,13 +54,13 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	}
 	switch {
 	case c.NArg() > 0 && (len(f.given) > 0 || c.IsSet("limit") || c.Bool("yes")):
-		return nil, common.Usagef("%s: name %s, or say which are meant with flags, not both", what, strings.Join(arguments, " and "))
+		return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
 	case c.NArg() > 0 && c.NArg() < len(arguments):
 		return nil, common.Usagef("%s is missing: see fmqm %s --help", arguments[c.NArg()], what)
 	case c.NArg() > 0:
 		return nil, nil
 	case len(f.given) == 0:
-		return nil, common.Usagef("%s is missing: see fmqm %s --help; or say which are meant with --process, --since, --in-error or --state", arguments[0], what)
+		return nil, common.Usagef("%s is missing: see fmqm %s --help; or select instances with --process, --since, --in-error or --state", arguments[0], what)
 	case f.ended():
 		return nil, common.Usagef("--state %s: what has ended has nothing left to %s", f.request.State, what)
 	case len(f.given) == 1 && f.request.State == api.InstanceRunning:
@@ -103,7 +103,7 @@ func (m *many) do(c *cli.Context) error {
 		err = failed.outcome(len(deeds))
 	}
 	if err == nil && len(found.unreachable) > 0 {
-		err = &common.Error{Exit: common.ExitUnreachable, Text: "not every site was heard: do it again once they are"}
+		err = &common.Error{Exit: common.ExitUnreachable, Text: "some sites are unreachable: repeat the command when they are back"}
 	}
 	return err
 }
