@@ -374,21 +374,28 @@ func TestOrdinaryBuildsHaveNoFailpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if has := strings.Contains(string(text), "FMQM_FAILPOINT="); has != want {
-			t.Errorf("%s has failpoints: %t", filepath.Base(binary), has)
+		for _, variable := range []string{"FMQM_FAILPOINT=", "FMQM_HOLD="} {
+			if has := strings.Contains(string(text), variable); has != want {
+				t.Errorf("%s has failpoints (%s): %t", filepath.Base(binary), variable, has)
+			}
 		}
 	}
 }
 
 // A point that cannot be is refused, so that no test waits for it in vain.
 func TestMalformedPoint(t *testing.T) {
-	for _, point := range []string{"link.sent:0", "link.sent:x"} {
+	for setting, want := range map[string]string{
+		"FMQM_FAILPOINT=link.sent:0": "write NAME or NAME:N",
+		"FMQM_FAILPOINT=link.sent:x": "write NAME or NAME:N",
+		"FMQM_HOLD=link.sent":        "write NAME=FILE",
+		"FMQM_HOLD=link.sent=":       "write NAME=FILE",
+	} {
 		cmd := exec.Command(fmqmd, "--help")
-		cmd.Env = append(os.Environ(), "FMQM_FAILPOINT="+point)
+		cmd.Env = append(os.Environ(), setting)
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "write NAME or NAME:N") {
-			t.Errorf("%s: %v\n%s", point, err, out)
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", setting, err, out)
 		}
 	}
 }
