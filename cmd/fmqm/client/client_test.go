@@ -128,7 +128,7 @@ func TestList(t *testing.T) {
 		return api.ListAnswer{Instances: []api.Instance{{Instance: ids[2], Process: "long-name@12", Key: "monday", State: api.InstanceInError, Started: at}}}, nil
 	}})
 	want(t, "list", fmqm(to, "", "list"), result{0, "", "nothing is under way; --all lists what has ended\n"})
-	const away = "no answer from C (never heard since the daemon started): what was started there is missing here\n"
+	const away = "unreachable: C (never heard since the daemon started): instances that were started there are missing here\n"
 	want(t, "list --all", fmqm(to, "", "list", "--all"), result{0, `INSTANCE                              PROCESS       STATE     STARTED              ENDED                ORIGIN  KEY
 0197c0de-0000-7000-8000-000000000001  p@1           running   2025-06-01 12:00:00  -                    -       -
 0197c0de-0000-7000-8000-000000000002  p@1           finished  2025-06-01 12:00:00  2025-06-01 12:00:00  B       -
