@@ -93,6 +93,7 @@ func TestTryingAgainDecidesNothing(t *testing.T) {
 		if err := a.link.Decide(ctx, link.Decision{}); err != nil {
 			t.Fatal(err)
 		}
+		a.until("going on", func(st link.Status) bool { return st.Stop == nil }) // what was seen before is old
 		a.until("the new store again", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
 	}
 	if len(b.store.Have(0)) != 0 || len(a.store.Have(0)) != 5 {

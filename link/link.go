@@ -245,12 +245,13 @@ func (l *Link) step(e Event) {
 	for len(l.backlog) > 0 {
 		e := l.backlog[0]
 		l.backlog = l.backlog[1:]
-		for _, effect := range l.core.Step(e) {
+		effects := l.core.Step(e)
+		l.standing = l.core.Standing() // before anybody is told: who decided looks at what has come of it
+		for _, effect := range effects {
 			l.perform(effect)
 		}
 	}
 	l.backlog = nil
-	l.standing = l.core.Standing()
 }
 
 func (l *Link) perform(effect Effect) {
