@@ -55,12 +55,13 @@ func TestACopyThatWentOn(t *testing.T) {
 }
 
 // moveOn starts a third of the instances, and waits until every peer has sent the site
-// something that it confirmed.
+// something that it confirmed: something new, and not what it had accepted before, and could
+// confirm only now.
 func (s *scene) moveOn(third int) {
 	s.Helper()
-	confirmed := map[string]uint64{}
+	accepted := map[string]uint64{}
 	for _, name := range peers() {
-		confirmed[name] = s.confirmed(name)
+		accepted[name] = s.accepted(name)
 	}
 	share := len(s.work.Plays) / 3
 	for _, p := range s.work.Plays[third*share : (third+1)*share] {
@@ -69,8 +70,17 @@ func (s *scene) moveOn(third int) {
 		}
 	}
 	for _, name := range peers() {
-		s.Until(s.ctx, lost+" confirms something to "+name, func() bool { return s.confirmed(name) > confirmed[name] })
+		s.Until(s.ctx, lost+" confirms something to "+name, func() bool { return s.confirmed(name) > accepted[name] })
 	}
+}
+
+// accepted counts the messages that the site has accepted from a peer, or is about to.
+func (s *scene) accepted(peer string) (count uint64) {
+	s.Helper()
+	for _, lane := range s.link(lost, peer).Lanes {
+		count += lane.Expected - 1
+	}
+	return count
 }
 
 // confirmed counts the messages that the site has confirmed to a peer.
