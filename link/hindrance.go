@@ -56,7 +56,7 @@ func (c *Core) hindrance() string {
 	}
 	for l := range Lanes {
 		if u := c.in[l].under; u != nil && u.paused != "" {
-			return "this site accepts nothing from site " + string(c.cfg.Peer) + " for now: " + u.paused
+			return "this site accepts nothing from site " + string(c.cfg.Peer) + ": " + u.paused
 		}
 	}
 	for l := range Lanes {

@@ -296,7 +296,7 @@ func TestALinkThatTakesNothingMoreSaysWhy(t *testing.T) {
 	const why = "12 of 12 messages of it wait for a table: upload the process"
 	resume := a.store.Pause(why)
 	b.store.Put(1, "waits")
-	want := "this site accepts nothing from site B for now: " + why
+	want := "this site accepts nothing from site B: " + why
 	st := a.until("the reason", func(st link.Status) bool { return st.Reason != "" })
 	if st.State != link.StateConnected || st.Reason != want {
 		t.Fatalf("it is %s, for %q; expected %q", st.State, st.Reason, want)

@@ -59,7 +59,7 @@ func newHouse(t *testing.T, programs ...string) *house {
 	for name, own := range map[string]struct {
 		mode os.FileMode
 		uid  int
-	}{"bin": {0o755, 0}, "etc": {0o755, 0}, "data": {0o700, daemonUser}, "run": {0o755, daemonUser}, "work": {0o777, 0}} {
+	}{"bin": {0o755, 0}, "etc": {0o755, 0}, "data": {0o700, daemonUser}, "run": {0o755, daemonUser}, "room": {0o777, 0}} {
 		h.must(os.Mkdir(h.file(name), 0o755))
 		h.must(os.Chmod(h.file(name), own.mode))
 		h.must(os.Chown(h.file(name), own.uid, own.uid))
@@ -197,7 +197,7 @@ func (h *house) begin(process string) string {
 
 // said is what programs wrote to a file of work.
 func (h *house) said(name string) string {
-	text, _ := os.ReadFile(h.file("work", name))
+	text, _ := os.ReadFile(h.file("room", name))
 	return string(text)
 }
 

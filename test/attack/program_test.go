@@ -21,8 +21,8 @@ func theft(h *house) []string {
 	dir, group := h.dir, h.group
 	return []string{
 		"cat " + dir + "/etc/node-A.key", "cat " + dir + "/etc/token", "cat " + dir + "/data/*", "cat " + dir + "/data/ledger/programs",
-		"cp -r " + dir + "/data " + dir + "/work/stolen", "rm " + dir + "/data/MANIFEST", "mv " + dir + "/data " + dir + "/work/data",
-		"ln " + dir + "/etc/node-A.key " + dir + "/work/key", "echo x >>" + dir + "/data/ledger/programs", "touch " + dir + "/data/new", "truncate -s 0 " + dir + "/data/ledger/programs",
+		"cp -r " + dir + "/data " + dir + "/room/stolen", "rm " + dir + "/data/MANIFEST", "mv " + dir + "/data " + dir + "/room/data",
+		"ln " + dir + "/etc/node-A.key " + dir + "/room/key", "echo x >>" + dir + "/data/ledger/programs", "touch " + dir + "/data/new", "truncate -s 0 " + dir + "/data/ledger/programs",
 		"tr 0 1 </proc/$PPID/environ", "head -c 1 /proc/$PPID/mem", "cat /proc/$PPID/maps", "cat </proc/$PPID/fd/2", "ls /proc/$PPID/cwd/",
 		"kill -0 $PPID", "kill -KILL $PPID",
 		dir + "/bin/fmqm nodes --to unix:" + dir + "/run/sock", dir + "/bin/fmqm start theft --to unix:" + dir + "/run/sock",
@@ -39,7 +39,7 @@ var harmless = []string{
 	`grep -q "^CapEff:.0000000000000000" /proc/self/status`, `grep -q "^CapPrm:.0000000000000000" /proc/self/status`, `grep -q "^CapAmb:.0000000000000000" /proc/self/status`, `grep -q "^CapInh:.0000000000000000" /proc/self/status`,
 }
 
-const work = `env: {WORK: %s/work}, dir: %s/work`
+const work = `env: {WORK: %s/room}, dir: %s/room`
 
 // A program that runs as the daemon's own user comes at nothing of the daemon's: neither
 // its files, nor its memory, nor its socket, nor itself; nor out of its control group.
@@ -71,7 +71,7 @@ func TestAProgramWithAUserOfItsOwn(t *testing.T) {
 	become := []string{"setpriv --reuid " + fmt.Sprint(daemonUser) + " true", "setpriv --reuid 0 true"}
 	self := []string{"test $(id -u) = " + fmt.Sprint(workerID), "test $(id -g) = " + fmt.Sprint(workerID)}
 	h.script("theft", attempts(append(append(append(theft(h), become...), harmless...), self...)...))
-	h.script("own", `echo "$HOME $(pwd)" >`+h.file("work", "own"))
+	h.script("own", `echo "$HOME $(pwd)" >`+h.file("room", "own"))
 	h.caps = []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL}
 	h.start()
 	for _, program := range []string{"theft", "own"} {
@@ -182,7 +182,7 @@ func TestAProgramThatRunsAway(t *testing.T) {
 			if pid == "" || running(pid) {
 				t.Errorf("%s%s: process %q still runs", kind, user, pid)
 			}
-			_ = os.Remove(h.file("work", "fled"))
+			_ = os.Remove(h.file("room", "fled"))
 		}
 		for _, kind := range []string{"failing", "hanging"} {
 			h.define(kind, kind)
@@ -238,7 +238,7 @@ sleep 3600`)
 	h.start()
 	h.define("bomb", "bomb")
 	id := h.begin("bomb")
-	h.until("lit", func() bool { _, err := os.Stat(h.file("work", "lit")); return err == nil })
+	h.until("lit", func() bool { _, err := os.Stat(h.file("room", "lit")); return err == nil })
 	fleet.Must(t, "fmqm", "nodes", "--to", h.to())
 	h.until("over", func() bool {
 		return strings.Contains(fleet.Must(t, "fmqm", "status", id, "-o", "json", "--to", h.to()), "overran its timeout of 2s")
