@@ -1,0 +1,211 @@
+package task
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Answer is one value that somebody will give. It is safe for concurrent use.
+type Answer[T any] struct {
+	by    Scheduler
+	mu    sync.Mutex
+	given *Gate
+	value T
+}
+
+// NewAnswer makes one that is not given yet.
+func NewAnswer[T any](by Scheduler) *Answer[T] { return &Answer[T]{by: by, given: by.Gate()} }
+
+// Give gives it; only the first counts. It never blocks.
+func (a *Answer[T]) Give(v T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.given.IsOpen() {
+		return
+	}
+	a.value = v
+	a.given.Open()
+}
+
+// Given is open once it was given.
+func (a *Answer[T]) Given() *Gate { return a.given }
+
+// Wait waits for it, or until ctx ends, or until one of other is there: that one's place in
+// other, from 0 on, is which, and -1 if it was given.
+func (a *Answer[T]) Wait(ctx context.Context, other ...Signal) (v T, which int, err error) {
+	i, err := a.by.Wait(ctx, append([]Signal{a.given}, other...)...)
+	if i == 0 {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.value, -1, nil
+	}
+	return v, i - 1, err
+}
+
+// Group counts tasks that somebody waits for. It is safe for concurrent use.
+type Group struct {
+	by   Scheduler
+	mu   sync.Mutex
+	n    int
+	none *Gate // of those who wait; nil: nobody does
+}
+
+// NewGroup makes one without tasks.
+func NewGroup(by Scheduler) *Group { return &Group{by: by} }
+
+// Go begins a task.
+func (g *Group) Go(f func()) {
+	g.Add()
+	g.by.Go(func() {
+		defer g.Done()
+		f()
+	})
+}
+
+// Add counts a task that somebody else begins, Done its end.
+func (g *Group) Add() {
+	g.mu.Lock()
+	g.n++
+	g.mu.Unlock()
+}
+
+// Done says that a task has ended that Add has counted.
+func (g *Group) Done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n--
+	if g.n == 0 && g.none != nil {
+		g.none.Open()
+		g.none = nil
+	}
+}
+
+// Wait waits until there are no tasks, or ctx ends, and gives its error.
+func (g *Group) Wait(ctx context.Context) error {
+	g.mu.Lock()
+	if g.n == 0 {
+		g.mu.Unlock()
+		return nil
+	}
+	if g.none == nil {
+		g.none = g.by.Gate()
+	}
+	none := g.none
+	g.mu.Unlock()
+	_, err := g.by.Wait(ctx, none)
+	return err
+}
+
+// Queue hands values from tasks to a task, at most so many at a time. It is safe for
+// concurrent use.
+type Queue[T any] struct {
+	by     Scheduler
+	mu     sync.Mutex
+	values []T
+	limit  int   // 0: none
+	filled *Bell // something is there
+	freed  *Bell // there is room again
+}
+
+// NewQueue makes one that holds up to limit values; 0: as many as come.
+func NewQueue[T any](by Scheduler, limit int) *Queue[T] {
+	return &Queue[T]{by: by, limit: limit, filled: by.Bell(), freed: by.Bell()}
+}
+
+// Filled rings when something is there.
+func (q *Queue[T]) Filled() *Bell { return q.filled }
+
+// Put puts v behind the others, once there is room, or gives the error of ctx.
+func (q *Queue[T]) Put(ctx context.Context, v T) error {
+	for !q.TryPut(v) {
+		if _, err := q.by.Wait(ctx, q.freed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TryPut puts v behind the others, unless there is no room.
+func (q *Queue[T]) TryPut(v T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limit > 0 && len(q.values) >= q.limit {
+		return false
+	}
+	q.values = append(q.values, v)
+	q.filled.Ring()
+	if q.limit > 0 && len(q.values) < q.limit {
+		q.freed.Ring() // for another who waits
+	}
+	return true
+}
+
+// TryTake takes the first, if there is one. Filled rings again where there are more.
+func (q *Queue[T]) TryTake() (v T, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.values) == 0 {
+		return v, false
+	}
+	v = q.values[0]
+	var none T
+	q.values[0] = none
+	q.values = q.values[1:]
+	if len(q.values) > 0 {
+		q.filled.Ring()
+	}
+	if q.limit > 0 {
+		q.freed.Ring()
+	}
+	return v, true
+}
+
+// Take waits for the first, or gives the error of ctx.
+func (q *Queue[T]) Take(ctx context.Context) (T, error) {
+	for {
+		if v, ok := q.TryTake(); ok {
+			return v, nil
+		}
+		if _, err := q.by.Wait(ctx, q.filled); err != nil {
+			var none T
+			return none, err
+		}
+	}
+}
+
+// Places are so many places that tasks take and give back. They are safe for concurrent use.
+type Places struct{ free *Queue[struct{}] }
+
+// NewPlaces makes n.
+func NewPlaces(by Scheduler, n int) *Places {
+	p := &Places{free: NewQueue[struct{}](by, 0)}
+	for range n {
+		p.Release()
+	}
+	return p
+}
+
+// Acquire takes one, once one is free, or gives the error of ctx.
+func (p *Places) Acquire(ctx context.Context) error {
+	_, err := p.free.Take(ctx)
+	return err
+}
+
+// TryAcquire takes one that is free, if one is.
+func (p *Places) TryAcquire() bool {
+	_, ok := p.free.TryTake()
+	return ok
+}
+
+// Release gives one back.
+func (p *Places) Release() { p.free.TryPut(struct{}{}) }
+
+// Sleep waits for d, or gives the error of ctx.
+func Sleep(ctx context.Context, by Scheduler, d time.Duration) error {
+	over := by.Gate()
+	stop := by.AfterFunc(d, over.Open)
+	_, err := by.Wait(ctx, over)
+	stop()
+	return err
+}
