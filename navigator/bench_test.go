@@ -1,9 +1,11 @@
 package navigator
 
 import (
+	"fmt"
 	"testing"
 
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // BenchmarkChainStep is what navigation costs one step of a chain of noop activities:
@@ -24,5 +26,37 @@ func BenchmarkChainStep(b *testing.B) {
 		if e := x.Conclude(s, r, noon); !e.Ends {
 			b.Fatal("it does not end")
 		}
+	}
+}
+
+// BenchmarkFoldOfManySources is what it costs to fold all that comes to an activity with so
+// many connectors into it: for each of them the same.
+func BenchmarkFoldOfManySources(b *testing.B) {
+	for _, n := range []int{500, 1000, 2000, 4000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			names := make([]processtable.ActivityID, n+1)
+			for i := range n {
+				names[i] = processtable.ActivityID(fmt.Sprintf("a%d", i))
+			}
+			names[n] = "x"
+			m := newModel(b, names...)
+			for _, a := range names[:n] {
+				m.control(string(a) + " -> x")
+			}
+			x := m.activity("x")
+			all := make([]message.Message, n)
+			for i, a := range names[:n] {
+				all[i] = from(b, x, a, message.True, "")
+			}
+			for b.Loop() {
+				s := &State{}
+				for i := range all {
+					if err := x.Fold(s, all[i]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+		})
 	}
 }

@@ -155,17 +155,22 @@ func (s *State) Stop(marker message.Message) {
 	}
 }
 
-// seen notes that m belongs to the set that s is a fold of.
+// seen notes that m belongs to the set that s is a fold of, perhaps once more.
 func (s *State) seen(m message.Message) {
+	s.note(m)
+	if key := m.Key(); !slices.Contains(s.Keys, key) {
+		s.Keys = append(s.Keys, key)
+	}
+}
+
+// note takes what m says of its instance.
+func (s *State) note(m message.Message) {
 	s.Entry = m.Entry()
 	if m.Origin != "" {
 		s.Origin = m.Origin
 	}
 	s.Trace = max(s.Trace, m.Trace) // some have none
 	s.Clock = max(s.Clock, m.Clock)
-	if key := m.Key(); !slices.Contains(s.Keys, key) {
-		s.Keys = append(s.Keys, key)
-	}
 }
 
 func (a *Activity) foldConnector(s *State, m message.Message) error {
@@ -200,8 +205,8 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}
-	if slices.Contains(s.Keys, m.Key()) { // a repeat: known while the activity lives (R1)
-		if hasControl && s.control[ci] == m.Control {
+	if s.control != nil && (hasControl && s.control[ci] != message.Unresolved || hasData && s.data[di] != message.DataNone) {
+		if hasControl && s.control[ci] == m.Control { // a repeat: known while the activity lives (R1)
 			s.die(a, m)
 		}
 		return nil
@@ -222,7 +227,8 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 		s.unresolved--
 		s.bytes += 2 * len(m.Body)
 	}
-	s.seen(m)
+	s.note(m)
+	s.Keys = append(s.Keys, m.Key())
 	s.Consumed = append(s.Consumed, Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
 	return nil
 }
