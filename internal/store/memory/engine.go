@@ -1,0 +1,203 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fmqm/internal/store"
+	"fmqm/internal/task"
+)
+
+// Bounds, those of the engine on disk.
+const (
+	defaultMaxBatch = 2_500_000
+	maxValue        = 1<<20 - 1024
+	keyLimit        = 60_000
+	opOverhead      = 12 + 120
+)
+
+// Engine is a store.Engine. Reads are safe for concurrent use, also with a Commit; Commit
+// calls must not overlap.
+type Engine struct {
+	disk     *Disk
+	by       task.Scheduler
+	faults   Faults
+	maxBatch int64
+
+	// Guarded by the disk's lock.
+	seen   *table // by reads
+	last   uint64
+	closed bool
+	failed error
+}
+
+// Last implements store.Engine.
+func (e *Engine) Last() uint64 {
+	e.disk.mu.Lock()
+	defer e.disk.mu.Unlock()
+	return e.last
+}
+
+// MaxBatch implements store.Engine.
+func (e *Engine) MaxBatch() int64 { return e.maxBatch }
+
+// Size implements store.Engine.
+func (e *Engine) Size(b *store.Batch) int64 {
+	var n int64
+	for i := range b.Ops {
+		n += int64(len(b.Ops[i].Key)+len(b.Ops[i].Value)) + opOverhead
+	}
+	return n
+}
+
+// Commit implements store.Engine.
+func (e *Engine) Commit(version uint64, b *store.Batch) error {
+	if err := e.begin(version, b); err != nil {
+		return fmt.Errorf("commit %d: %w", version, err)
+	}
+	fate := e.faults.Commit(version, b)
+	if fate.Takes > 0 {
+		_ = task.Sleep(context.Background(), e.by, fate.Takes) // nothing ends it
+	}
+	if err := e.finish(fate); err != nil {
+		return fmt.Errorf("commit %d: %w", version, err)
+	}
+	e.faults.Committed(version, b)
+	return nil
+}
+
+// begin refuses what cannot be committed, and notes the rest as under way.
+func (e *Engine) begin(version uint64, b *store.Batch) error {
+	d := e.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case e.closed:
+		return store.ErrClosed
+	case e.failed != nil:
+		return fmt.Errorf("%w: %w", ErrFailed, e.failed)
+	case version != e.last+1:
+		return fmt.Errorf("out of order: the last commit is %d", e.last)
+	case d.full:
+		return fmt.Errorf("%w on %s", store.ErrNoSpace, d.name)
+	}
+	if err := e.check(b); err != nil {
+		return err
+	}
+	d.pending = d.now.with(b)
+	return nil
+}
+
+func (e *Engine) check(b *store.Batch) error {
+	if size := e.Size(b); size > e.maxBatch {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", store.ErrTooLarge, size, e.maxBatch)
+	}
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		switch {
+		case len(op.Key) == 0 || op.Key[0] == 0 || op.Key[0] == '!':
+			return errors.New("a key is empty, or begins with 0 or '!', which engines keep for themselves")
+		case len(op.Key) > keyLimit:
+			return fmt.Errorf("%w: a key has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Key), keyLimit)
+		case len(op.Value) > maxValue:
+			return fmt.Errorf("%w: a value has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Value), maxValue)
+		}
+	}
+	return nil
+}
+
+// finish puts the commit under way on disk, unless its fate is another. What has failed is
+// not shown to reads, whatever is on disk.
+func (e *Engine) finish(fate Fate) error {
+	d := e.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.user != e { // its user went on after a crash: it writes to no disk
+		return store.ErrClosed
+	}
+	if fate.Err == nil || fate.Kept {
+		d.now, d.last = d.pending, d.last+1
+	}
+	d.pending = nil
+	if fate.Err != nil {
+		e.failed = fate.Err
+		return fate.Err
+	}
+	e.seen, e.last = d.now, d.last
+	return nil
+}
+
+// Close implements store.Engine.
+func (e *Engine) Close() error {
+	d := e.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.closed = true
+	if d.user == e {
+		d.user = nil
+	}
+	return nil
+}
+
+// now gives what reads see.
+func (e *Engine) now() (*table, error) {
+	e.disk.mu.Lock()
+	defer e.disk.mu.Unlock()
+	if e.closed {
+		return nil, store.ErrClosed
+	}
+	return e.seen, nil
+}
+
+// Get implements store.Engine.
+func (e *Engine) Get(key []byte) (value []byte, err error) {
+	t, err := e.now()
+	if err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	return view{t, e.faults}.Get(key)
+}
+
+// Scan implements store.Engine.
+func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	t, err := e.now()
+	if err != nil {
+		return fmt.Errorf("scan: %w", err)
+	}
+	return view{t, e.faults}.Scan(o, visit)
+}
+
+// View implements store.Engine.
+func (e *Engine) View(read func(store.Reader) error) error {
+	t, err := e.now()
+	if err != nil {
+		return fmt.Errorf("view: %w", err)
+	}
+	return read(view{t, e.faults})
+}
+
+// view is the store as of one commit.
+type view struct {
+	table  *table
+	faults Faults
+}
+
+func (v view) Get(key []byte) ([]byte, error) {
+	if err := v.faults.Read(key); err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	value, there := v.table.get(key)
+	if !there {
+		return nil, fmt.Errorf("get: %w", store.ErrNotFound)
+	}
+	return append([]byte{}, value...), nil
+}
+
+func (v view) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	if err := v.faults.Read(o.Prefix); err != nil {
+		return fmt.Errorf("scan: %w", err)
+	}
+	v.table.scan(o, visit)
+	return nil
+}
