@@ -50,7 +50,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if known {
 		return n.Status(ctx, r.Instance)
 	}
-	own, err := n.report(instanceQuestion{Instance: r.Instance, Process: t.core.id().String()})
+	own, err := n.report(instanceQuestion{Instance: r.Instance, Process: t.id().String()})
 	if err != nil {
 		return api.Status{}, asAPI(err)
 	}
@@ -78,14 +78,14 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, er
 	if err != nil {
 		return nil, false, err
 	}
-	input, err := decodeInput(t.core.process.Table.Input, r.Input)
+	input, err := decodeInput(t.process.Table.Input, r.Input)
 	if err != nil {
-		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.core.id())
+		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.id())
 	}
 	if err := n.checkSize(input); err != nil {
-		return nil, false, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "start %s: input: %v", t.core.id(), err)
+		return nil, false, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "start %s: input: %v", t.id(), err)
 	}
-	if refusal := n.pressure.refuse(t.core.process.Table); refusal != nil {
+	if refusal := n.pressure.refuse(t.process.Table); refusal != nil {
 		if _, _, found, err := n.queue.Instance(r.Instance); err != nil || !found {
 			return nil, false, refusal
 		}
@@ -138,9 +138,9 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*thread, erro
 	if t == nil {
 		return nil, n.notHere(ctx, r.Process, id)
 	}
-	if !t.core.process.Table.IsStart() {
+	if !t.process.Table.IsStart() {
 		return nil, api.Errorf(api.CodeRefused, "start it at one of these nodes (--to), or add this node to the definition's `starts`",
-			"%s may not be started at %s, only at %s", t.core.id(), n.name, join(t.core.process.Table.Starts))
+			"%s may not be started at %s, only at %s", t.id(), n.name, join(t.process.Table.Starts))
 	}
 	return t, nil
 }
@@ -168,7 +168,7 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 func (n *Node) meant(id processtable.ProcessID) string {
 	names := map[string][]string{} // the versions, as they are written
 	for _, t := range n.threads() {
-		here := t.core.id()
+		here := t.id()
 		names[here.Name] = append(names[here.Name], here.String())
 	}
 	if versions := names[id.Name]; len(versions) > 0 {
@@ -238,7 +238,7 @@ func (n *Node) hosted(process, activity string) (*thread, *navigator.Activity, e
 	if t == nil {
 		return nil, nil, noTableHere(process, n.name)
 	}
-	a := t.core.process.Activity(processtable.ActivityID(activity))
+	a := t.process.Activity(processtable.ActivityID(activity))
 	if a == nil {
 		return nil, nil, api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", activity, process, n.name)
 	}
@@ -335,7 +335,7 @@ func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
 func (n *Node) Definitions(context.Context) (api.DefinitionsAnswer, error) {
 	a := api.DefinitionsAnswer{Definitions: []api.Definition{}}
 	for _, t := range n.threads() {
-		table := t.core.process.Table
+		table := t.process.Table
 		d := api.Definition{
 			Process: table.Process.Name, Version: table.Process.Version, Definition: table.Definition.String(),
 			Node: string(n.name), Starts: []string{}, Activities: rosterOf(table),

@@ -345,7 +345,7 @@ func TestN6ADeadBranchThatWaitsForDataIsOneTransaction(t *testing.T) {
 	if a.store.seq != 2 { // the start, and the end of a0
 		t.Errorf("%d durable writes, want 2", a.store.seq)
 	}
-	if n := len(a.core.process.Table.Activities); n != 202 {
+	if n := len(a.process.Table.Activities); n != 202 {
 		t.Fatalf("%d activities", n)
 	}
 	w.expect(t, "a1", "waiting", "a199", "waiting")

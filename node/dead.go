@@ -63,7 +63,7 @@ func (n *Node) sender(m *message.Header) processtable.NodeID {
 		return m.OnBehalf
 	}
 	if t := n.thread(m.Queue.Process); t != nil {
-		if node, ok := t.core.process.Table.NodeOf(m.Source); ok && node != processtable.Origin {
+		if node, ok := t.process.Table.NodeOf(m.Source); ok && node != processtable.Origin {
 			return node
 		}
 	}
@@ -145,7 +145,7 @@ func (n *Node) values(m message.Message) (json.RawMessage, error) {
 	if t == nil || m.Data != message.DataPresent {
 		return nil, nil
 	}
-	a := t.core.process.Activity(m.Activity)
+	a := t.process.Activity(m.Activity)
 	if a == nil {
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func (n *Node) Live(ctx context.Context) api.Health {
 	for _, t := range threads {
 		if err := t.ask(ctx, func(time.Time) {}); err != nil {
 			dead++
-			h.Add("process "+t.core.id().String(), api.HealthFailed, silent(err))
+			h.Add("process "+t.id().String(), api.HealthFailed, silent(err))
 		}
 	}
 	if dead == 0 {

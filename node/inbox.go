@@ -205,7 +205,7 @@ func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *messa
 		return "", nil // who defined it is what counts, and not who brings it
 	}
 	if t := n.thread(m.Queue.Process); t != nil {
-		return n.inadmissible(peer, t.core.process, m)
+		return n.inadmissible(peer, t.process, m)
 	}
 	return "", nil // it waits for its table
 }

@@ -41,7 +41,7 @@ func (n *Node) meetAll() {
 		n.meet(peer)
 	}
 	for _, t := range n.tables {
-		n.meetOf(t.core.process)
+		n.meetOf(t.process)
 	}
 }
 

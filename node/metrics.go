@@ -171,7 +171,7 @@ func (n *Node) Stats() (Stats, error) {
 	}
 	s.Aside, s.Counted = n.queue.AsideCount()
 	for _, t := range n.threads() {
-		p := t.meter.stats(t.core.id())
+		p := t.meter.stats(t.id())
 		p.Stored, _ = n.queue.Stored(p.Process)
 		s.Processes = append(s.Processes, p)
 	}

@@ -213,7 +213,7 @@ func (n *Node) rebuildReport(ctx context.Context, mark queue.Rebuild, run *rebui
 	default:
 		b.Stage = api.RebuildPlanned
 		for _, t := range n.threadsAt(mark.Peer) {
-			b.Lacks = append(b.Lacks, t.core.id().String())
+			b.Lacks = append(b.Lacks, t.id().String())
 		}
 	}
 	return b, n.tellUnknown(ctx, &b, mark)
@@ -295,7 +295,7 @@ func (n *Node) underWay(p processtable.ProcessID, i message.InstanceID) (bool, e
 
 // threadsAt gives the processes in which a peer has a part.
 func (n *Node) threadsAt(peer processtable.NodeID) []*thread {
-	return slices.DeleteFunc(n.threads(), func(t *thread) bool { return !t.core.process.Table.HasPart(peer) })
+	return slices.DeleteFunc(n.threads(), func(t *thread) bool { return !t.process.Table.HasPart(peer) })
 }
 
 // loadLosses finds what the store tells of stores that were lost.
@@ -322,7 +322,7 @@ func (n *Node) markAnew() error {
 	n.anew.Store(true)
 	n.losses.Store(true)
 	for _, t := range n.threads() {
-		t.post(func(time.Time) { t.core.lives = newLives(t.core.process) })
+		t.post(func(time.Time) { t.core.lives = newLives(t.process) })
 	}
 	return nil
 }

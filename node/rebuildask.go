@@ -177,7 +177,7 @@ func (r *rebuilding) askPeer(ctx context.Context) error {
 	}
 	q := lostQuestion{Rebuild: true}
 	for _, t := range r.node.threadsAt(r.peer) {
-		q.Processes = append(q.Processes, t.core.id().String())
+		q.Processes = append(q.Processes, t.id().String())
 	}
 	a, err := ask[lostReport](ctx, r.node, r.peer, askLost, q)
 	if err != nil {

@@ -230,7 +230,7 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 		}
 		size := 0
 		for ; part < uint64(len(o.spoken)) && len(tx.Put) < rebuildChunk && size < rebuildBytes; part++ {
-			m, err := o.thread.core.process.Again(o.spoken[part])
+			m, err := o.thread.process.Again(o.spoken[part])
 			if err != nil {
 				return fmt.Errorf("instance %s: %w", o.instance, err)
 			}

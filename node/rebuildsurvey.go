@@ -68,7 +68,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			return nil, err
 		}
 		o.over = marker != nil && marker.Origin == o.origin
-		marked := o.over && o.origin == s.node.name && o.thread.core.process.Table.HasPart(s.peer) // markers are in no audit
+		marked := o.over && o.origin == s.node.name && o.thread.process.Table.HasPart(s.peer) // markers are in no audit
 		if len(o.spoken) > 0 || marked || all && o.origin == s.peer {
 			found = append(found, o)
 		}
@@ -81,7 +81,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 // ended: where something of it is under way at the peer, a marker of its origin ends that (N7).
 func (s *survey) forgotten(r queue.Removed) (owed, bool) {
 	o := owed{instance: r.Instance, process: r.Process, origin: r.Origin, thread: s.node.thread(r.Process), removed: &r}
-	if o.thread == nil || o.origin != s.peer && !o.thread.core.process.Table.HasPart(s.peer) {
+	if o.thread == nil || o.origin != s.peer && !o.thread.process.Table.HasPart(s.peer) {
 		return o, false
 	}
 	return o, true
@@ -195,7 +195,7 @@ func (s *survey) queues(visit func([]owed) error) error {
 		for more := true; more; {
 			var entries []queue.EntryMessages
 			var err error
-			if entries, more, err = s.node.queue.BrowseFrom(t.core.id(), after, browseChunk); err != nil {
+			if entries, more, err = s.node.queue.BrowseFrom(t.id(), after, browseChunk); err != nil {
 				return err
 			}
 			var found []owed
@@ -205,7 +205,7 @@ func (s *survey) queues(visit func([]owed) error) error {
 					continue
 				}
 				if len(found) == 0 || found[len(found)-1].instance != e.Entry.Instance {
-					found = append(found, owed{instance: e.Entry.Instance, process: t.core.id(), origin: s.peer, thread: t})
+					found = append(found, owed{instance: e.Entry.Instance, process: t.id(), origin: s.peer, thread: t})
 				}
 			}
 			if err := visit(found); err != nil {

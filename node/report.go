@@ -49,7 +49,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 		return n.reportRemoved(t, *v.Removed), nil
 	}
 	r := instanceReport{
-		Known: known, Process: v.Process.String(), Origin: originOf(&v), Roster: rosterOf(t.core.process.Table),
+		Known: known, Process: v.Process.String(), Origin: originOf(&v), Roster: rosterOf(t.process.Table),
 		Clock: clockOf(&v), Anew: n.anew.Load(), Disk: n.pressure.disk(),
 	}
 	if r.asides, err = n.refusals.of(n.queue, q.Instance); err != nil {
@@ -62,7 +62,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 		}
 		ended[record.Activity] = record
 	}
-	lives := inspect(t.core.process, v.Messages, run, n.clock.Now())
+	lives := inspect(t.process, v.Messages, run, n.clock.Now())
 	n.reportInstance(&r, t, ended, v.Marker)
 	n.reportActivities(&r, t, ended, lives)
 	if q.History {
@@ -70,7 +70,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 	} else {
 		r.tell(t, lives, v.Events)
 	}
-	r.Heard = heardFrom(t.core.process.Table, ended, lives)
+	r.Heard = heardFrom(t.process.Table, ended, lives)
 	return r, nil
 }
 
@@ -150,7 +150,7 @@ func heardFrom(t *processtable.Table, ended map[processtable.ActivityID]queue.Au
 func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
 	r := instanceReport{
 		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
-		Roster: rosterOf(t.core.process.Table), Disk: n.pressure.disk(),
+		Roster: rosterOf(t.process.Table), Disk: n.pressure.disk(),
 	}
 	if s := removed.Start; s != nil {
 		r.State, r.Key, r.Started, r.Ended = api.InstanceFinished, s.Key, s.Started, s.Ended
@@ -158,7 +158,7 @@ func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
 			r.State = api.InstanceTerminated
 		}
 	}
-	for _, a := range t.core.process.Table.Activities {
+	for _, a := range t.process.Table.Activities {
 		if a.Kind == processtable.KindSource || a.Kind == processtable.KindSink {
 			continue
 		}
@@ -200,7 +200,7 @@ func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtab
 		r.State, r.By = api.InstanceTerminated, end.By
 		return
 	}
-	r.Output = asJSON(t.core.process.Table.Output, end.Output)
+	r.Output = asJSON(t.process.Table.Output, end.Output)
 }
 
 func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, lives []live) {
@@ -211,7 +211,7 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 			r.Notices = append(r.Notices, string(name))
 		}
 	}
-	for _, a := range t.core.process.Table.Activities {
+	for _, a := range t.process.Table.Activities {
 		if a.Kind == processtable.KindSource || a.Kind == processtable.KindSink {
 			continue
 		}
@@ -266,7 +266,7 @@ func (r *instanceReport) tell(t *thread, lives []live, events []queue.AuditRecor
 	for at := range lives {
 		l := &lives[at]
 		i, ok := shown[string(l.Activity)]
-		a := t.core.process.Table.Activity(l.Activity)
+		a := t.process.Table.Activity(l.Activity)
 		if !ok || a == nil || a.Program == "" {
 			continue
 		}

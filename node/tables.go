@@ -129,7 +129,7 @@ func (n *Node) install(p *navigator.Process) {
 // held.
 func (n *Node) launch(t *thread) {
 	go t.run()
-	n.parking.Go(func() { n.unpark(t.core.process) })
+	n.parking.Go(func() { n.unpark(t.process) })
 }
 
 // thread gives the process thread of a process, or nil if its table is not here.
@@ -145,7 +145,7 @@ func (n *Node) newest(name string) *thread {
 	defer n.mu.Unlock()
 	var found *thread
 	for id, t := range n.tables {
-		if id.Name == name && (found == nil || id.Version > found.core.id().Version) {
+		if id.Name == name && (found == nil || id.Version > found.id().Version) {
 			found = t
 		}
 	}
@@ -161,7 +161,7 @@ func (n *Node) threads() []*thread {
 		out = append(out, t)
 	}
 	slices.SortFunc(out, func(a, b *thread) int {
-		x, y := a.core.id(), b.core.id()
+		x, y := a.id(), b.id()
 		if c := strings.Compare(x.Name, y.Name); c != 0 {
 			return c
 		}

@@ -42,6 +42,7 @@ const (
 // transactions and activity threads.
 type thread struct {
 	node    *Node
+	process *navigator.Process
 	core    *core
 	mailbox mailbox
 	places  *threadPlaces
@@ -62,6 +63,7 @@ type thread struct {
 func newThread(n *Node, p *navigator.Process) *thread {
 	t := &thread{
 		node:    n,
+		process: p,
 		mailbox: n.queue.Mailbox(p.Table.Process),
 		log:     n.log.With().Stringer("process", p.Table.Process).Logger(),
 		wake:    make(chan struct{}, 1),
@@ -81,6 +83,8 @@ func newThread(n *Node, p *navigator.Process) *thread {
 	t.core.anew, t.core.losses = n.anew.Load, n.losses.Load
 	return t
 }
+
+func (t *thread) id() processtable.ProcessID { return t.process.Table.Process }
 
 // post hands an event to the thread. What is posted after the thread has stopped is
 // dropped: the queue says at the next start how far everything came.
@@ -290,7 +294,7 @@ func (t *thread) runProgram(ctx context.Context, run *invocation) program.Result
 			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", a.Program, t.node.name)}
 	}
 	return entry.Program.Run(ctx, program.Call{
-		Process:   t.core.id().String(),
+		Process:   t.id().String(),
 		Instance:  run.entry.Instance.String(),
 		Activity:  string(a.Name),
 		Node:      string(t.node.name),

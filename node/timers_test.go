@@ -147,7 +147,7 @@ func (s *story) start(n int) {
 	var id message.InstanceID
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	s.thread.post(func(now time.Time) {
-		input := container.New(s.thread.core.process.Table.Input)
+		input := container.New(s.thread.process.Table.Input)
 		s.thread.core.start(navigator.Start{Instance: id, Input: input, Now: now}, func(_ bool, err error) {
 			if err != nil {
 				s.Error(err)

@@ -108,7 +108,7 @@ func (w *uploadWorld) upload(d *datadriven.TestData) string {
 func (w *uploadWorld) left() string {
 	var tables []string
 	for _, t := range w.n.threads() {
-		tables = append(tables, t.core.id().String())
+		tables = append(tables, t.id().String())
 	}
 	var queues []string
 	for _, peer := range w.n.queue.Peers() {
