@@ -9,7 +9,7 @@ BENCH    ?= .
 BENCHES  ?= ./...
 
 # What kills daemons, brokers, links and disks under hundreds of instances takes long.
-LONG = ./test/broker ./test/crash ./test/partition ./test/rebuild ./test/sites
+LONG = ./test/broker ./test/crash ./test/partition ./test/rebuild ./test/sites ./test/upgrade
 
 # The linter and its formatter are pinned in a module of their own.
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint

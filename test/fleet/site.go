@@ -24,6 +24,10 @@ type Site struct {
 	Listen string
 	Client *api.Client // over the local socket
 
+	// Release is the directory with the binaries of another release, which the daemon is
+	// started of from now on; empty: Bin. See [Before].
+	Release string
+
 	t       *testing.T
 	fleet   *Fleet
 	apart   bool // it sees no process of others, as on a machine of its own
@@ -47,6 +51,13 @@ func (s *Site) To() string { return "unix:" + filepath.Join(s.Dir, "sock") }
 
 // File is a path in the site's directory.
 func (s *Site) File(name string) string { return filepath.Join(s.Dir, name) }
+
+func (s *Site) release() string {
+	if s.Release == "" {
+		return Bin
+	}
+	return s.Release
+}
 
 // Configure writes the site's configuration, from what the fleet's options say now.
 func (s *Site) Configure() {
@@ -111,7 +122,7 @@ func (s *Site) start(env ...string) {
 	if s.fleet.o.Within != nil {
 		argv = s.fleet.o.Within(s.Name)
 	}
-	argv = append(argv, filepath.Join(Bin, "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
+	argv = append(argv, filepath.Join(s.release(), "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
 	if s.apart {
 		argv = append([]string{"/bin/sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, "sh"}, argv...)
 	}
