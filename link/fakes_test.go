@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/https"
 	"fmqm/link/linktest"
@@ -84,7 +85,7 @@ func (s *site) options(peer processtable.NodeID, dialer link.Dialer) link.Option
 	s.states, s.log = states, &linktest.Log{}
 	return link.Options{
 		Self: s.name, Peer: peer, Incarnation: queue.Incarnation{s.name[0]}, Session: s.number,
-		Outbox: s.store, Inbox: s.store, Peers: s.store, Routes: direct(dialer), Clock: fastClock{},
+		Outbox: s.store, Inbox: s.store, Peers: s.store, Routes: direct(dialer), Scheduler: task.Goroutines{Clock: fastClock{}},
 		Logger:    zerolog.New(s.log),
 		OnState:   func(st link.Status) { states <- st },
 		Responder: echo,

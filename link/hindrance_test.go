@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/linktest"
 	"fmqm/queue"
@@ -101,7 +102,7 @@ func TestAWayThatRestsIsDialedWhenThePeerCalls(t *testing.T) {
 	oa, ob := a.options("B", nil), b.options("A", nil)
 	oa.Routes = []link.Route{{Name: link.RouteAMQP, Dialer: way, Address: "amqp://broker"}}
 	ob.Routes = []link.Route{{Name: link.RouteAMQP, Dialer: p.dialer("B", "A"), Address: "amqp://broker"}}
-	oa.Clock, oa.Random = shortClock{}, longest
+	oa.Scheduler, oa.Random = task.Goroutines{Clock: shortClock{}}, longest
 	a.run(oa)
 	way.untilTried(t, patientDials)
 	b.run(ob)
@@ -121,7 +122,7 @@ func TestAWayThatRestsIsDialedWhenThePeerIsHeardOnAnother(t *testing.T) {
 		{Name: link.RouteAMQP, Dialer: p.dialer("A", "B"), Address: "amqp://broker"},
 	}
 	ob.Routes = []link.Route{{Name: link.RouteAMQP, Dialer: p.dialer("B", "A"), Address: "amqp://broker"}}
-	oa.Clock, oa.Random = shortClock{}, longest
+	oa.Scheduler, oa.Random = task.Goroutines{Clock: shortClock{}}, longest
 	a.run(oa)
 	way.untilTried(t, patientDials)
 	way.up()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/queue"
 )
 
@@ -36,7 +37,7 @@ func unshortened(c *setClock, r *route, longest time.Duration) bool {
 // not where it refuses.
 func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 	clock := &setClock{now: time.Unix(1000, 0)}
-	l := New(Options{Self: "A", Peer: "B", Clock: clock, Random: never})
+	l := New(Options{Self: "A", Peer: "B", Scheduler: task.Goroutines{Clock: clock}, Random: never})
 	l.core = NewCore(Config{Self: "A", Peer: "B", Incarnation: queue.Incarnation{1}, Session: 1})
 	r := newRoute(Route{Name: RouteAMQP})
 	l.routes = []*route{r}
@@ -90,7 +91,7 @@ func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 // A timer that fires when its rest was cut short already ends that rest, and not the next.
 func TestATimerEndsItsOwnRest(t *testing.T) {
 	clock := &setClock{now: time.Unix(1000, 0)}
-	l := New(Options{Self: "A", Peer: "B", Clock: clock, Random: never})
+	l := New(Options{Self: "A", Peer: "B", Scheduler: task.Goroutines{Clock: clock}, Random: never})
 	r := newRoute(Route{Name: RouteAMQP})
 	l.routes = []*route{r}
 	l.rest(r)

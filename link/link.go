@@ -12,12 +12,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/internal/failpoint"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
 
-// Options says what a Link connects. All fields but those marked are needed.
+// Options says what a Link connects. All fields but those marked, or with a default, are needed.
 type Options struct {
 	Self, Peer  processtable.NodeID
 	Incarnation queue.Incarnation // of this node's store
@@ -28,7 +29,7 @@ type Options struct {
 	Routes      []Route   // none: the peer calls; at most one of each name
 	Responder   Responder // nil: queries are answered with an error
 	Logger      zerolog.Logger
-	Clock       queue.Clock
+	Scheduler   task.Scheduler // runs what the link does, and tells it the time; default: task.Goroutines
 	OnState     func(Status)   // optional; called from the link's goroutine on each change, also of a transport; must not block
 	Random      func() float64 // optional, in [0, 1): the jitter of dialing
 }
@@ -77,6 +78,9 @@ var _ Outbox = (*queue.Transmission)(nil)
 
 // New gives a Link that does nothing before Start.
 func New(o Options) *Link {
+	if o.Scheduler == nil {
+		o.Scheduler = task.Goroutines{}
+	}
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
@@ -364,7 +368,7 @@ func (l *Link) keepUp() {
 }
 
 func (l *Link) after(d time.Duration, signal chan<- struct{}) (stop func() bool) {
-	return l.o.Clock.AfterFunc(d, func() {
+	return l.o.Scheduler.AfterFunc(d, func() {
 		select {
 		case signal <- struct{}{}:
 		default:

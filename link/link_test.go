@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/linktest"
 	"fmqm/queue"
@@ -322,7 +323,7 @@ func TestDialingBacksOff(t *testing.T) {
 		clock := newManualClock()
 		dialer := failingDialer{calls: make(chan struct{}, 100)}
 		o := a.options("B", dialer)
-		o.Clock, o.Random = clock, func() float64 { return random }
+		o.Scheduler, o.Random = task.Goroutines{Clock: clock}, func() float64 { return random }
 		a.run(o)
 		for _, ms := range want {
 			a.store.Put(0, "news")
@@ -365,7 +366,7 @@ func TestEachReasonIsLoggedOnce(t *testing.T) {
 	a := newSite(t, "A", 1)
 	clock := newManualClock()
 	o := a.options("B", turnsDialer{[]string{"the broker is down", "no permission"}, &atomic.Int64{}})
-	o.Clock = clock
+	o.Scheduler = task.Goroutines{Clock: clock}
 	a.run(o)
 	for range 8 {
 		(<-clock.timers).fire()
@@ -386,7 +387,7 @@ func TestSteadyConversationShortensThePause(t *testing.T) {
 	clock := newManualClock()
 	w := newWires(a.dialer(b))
 	o := a.options("B", w)
-	o.Clock, o.Random = clock, func() float64 { return 1 }
+	o.Scheduler, o.Random = task.Goroutines{Clock: clock}, func() float64 { return 1 }
 	a.run(o)
 	for n, step := range []struct{ lasted, pause time.Duration }{
 		{0, 200 * time.Millisecond},

@@ -3,6 +3,8 @@ package link_test
 import (
 	"strings"
 	"testing"
+
+	"fmqm/internal/task"
 )
 
 // A peer that is down for as long as it likes is one line in the log, however often it is
@@ -12,7 +14,7 @@ func TestAPeerThatIsDownIsOneLine(t *testing.T) {
 	clock := newManualClock()
 	dialer := failingDialer{calls: make(chan struct{}, 1)}
 	o := a.options("B", dialer)
-	o.Clock, o.Random = clock, func() float64 { return 1 }
+	o.Scheduler, o.Random = task.Goroutines{Clock: clock}, func() float64 { return 1 }
 	a.run(o)
 	for range 50 {
 		<-dialer.calls

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/message"
-	"fmqm/queue"
 )
 
 // lastWords is how long the peer may take to read what was sent before the end.
@@ -21,7 +21,7 @@ const maxQueued = 24 << 20
 type pipe struct {
 	via   Via
 	conn  Conn
-	clock queue.Clock
+	clock task.Clock
 
 	// Of the link's goroutine.
 	route        *route    // that it was dialed on; nil: the peer called
@@ -49,7 +49,7 @@ const maxPassed = 16
 // add takes a connection over and starts its goroutines.
 func (l *Link) add(conn Conn, r *route) Via {
 	l.lastVia++
-	p := newPipe(l.lastVia, conn, r, l.o.Clock)
+	p := newPipe(l.lastVia, conn, r, l.o.Scheduler)
 	l.pipes = append(l.pipes, p)
 	l.mu.Lock()
 	l.conns[p.via] = conn
@@ -59,7 +59,7 @@ func (l *Link) add(conn Conn, r *route) Via {
 	return p.via
 }
 
-func newPipe(via Via, conn Conn, r *route, clock queue.Clock) *pipe {
+func newPipe(via Via, conn Conn, r *route, clock task.Clock) *pipe {
 	return &pipe{
 		via: via, conn: conn, route: r, clock: clock, held: map[DeliveryID]func(){},
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
@@ -193,7 +193,7 @@ func (l *Link) read(p *pipe) {
 			d.settle()
 			continue
 		}
-		l.lastHeard.Store(l.o.Clock.Now().UnixNano())
+		l.lastHeard.Store(l.o.Scheduler.Now().UnixNano())
 		if err != nil {
 			d.settle()
 			l.post(Unreadable{Via: p.via, Err: err})

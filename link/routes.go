@@ -130,7 +130,7 @@ func (l *Link) keepRoutes() {
 func (l *Link) stands(p *pipe, now Way) {
 	p.way = now
 	if now.State != StateConnecting && p.met.IsZero() {
-		p.met = l.o.Clock.Now()
+		p.met = l.o.Scheduler.Now()
 		l.forgive(p)
 		l.hurryOthers(p)
 	}
@@ -209,7 +209,7 @@ func (l *Link) restAfter(p *pipe, why string) {
 		switch {
 		case r == p.route:
 			r.via, r.reason = 0, why
-			if !p.met.IsZero() && l.o.Clock.Now().Sub(p.met) >= steadyAfter {
+			if !p.met.IsZero() && l.o.Scheduler.Now().Sub(p.met) >= steadyAfter {
 				r.attempts = 0
 			}
 			l.rest(r)
@@ -237,9 +237,9 @@ func (l *Link) rest(r *route) {
 
 func (l *Link) restFor(r *route, pause time.Duration) {
 	pause = pause/2 + time.Duration(l.o.Random()*float64(pause/2))
-	now := &rest{until: l.o.Clock.Now().Add(pause)}
+	now := &rest{until: l.o.Scheduler.Now().Add(pause)}
 	r.rest = now
-	now.stop = l.o.Clock.AfterFunc(pause, func() {
+	now.stop = l.o.Scheduler.AfterFunc(pause, func() {
 		now.over.Store(true)
 		select {
 		case l.redials <- struct{}{}:
@@ -280,7 +280,7 @@ func (l *Link) hurryOthers(p *pipe) {
 // and shortest pause. Only once within the longest one: whoever comes and goes makes no
 // more than twice as many dials. A peer that refuses is left alone.
 func (l *Link) hurry(r *route) {
-	now := l.o.Clock.Now()
+	now := l.o.Scheduler.Now()
 	if r.rest == nil || r.gone || l.standing.Stop != nil || r.rest.until.Sub(now) <= firstBackoff ||
 		!r.hurried.IsZero() && now.Sub(r.hurried) < lastBackoff {
 		return

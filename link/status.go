@@ -173,7 +173,7 @@ func (l *Link) transports(last []shownTransport) (next []shownTransport, moved b
 	if same && n == len(last) {
 		return last, false
 	}
-	now := l.o.Clock.Now()
+	now := l.o.Scheduler.Now()
 	next = make([]shownTransport, 0, n)
 	l.eachTransport(func(via Via, r *route, state State, reason string) {
 		t := shownTransport{via: via, route: r, TransportStatus: TransportStatus{Route: RouteDirect, State: state, Since: now, Reason: reason}}

@@ -306,7 +306,7 @@ func (n *Node) commit(ctx context.Context, tx *queue.Tx) error {
 
 // Nodes says how this node sees its peers.
 func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
-	a := api.NodesAnswer{Nodes: []api.Node{{Node: string(n.name), State: api.NodeSelf, LastHeard: n.clock.Now(), Broker: n.broker()}}}
+	a := api.NodesAnswer{Nodes: []api.Node{{Node: string(n.name), State: api.NodeSelf, LastHeard: n.sched.Now(), Broker: n.broker()}}}
 	peers := n.peers()
 	for _, peer := range peers {
 		s := n.Link(peer).Status()

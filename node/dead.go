@@ -284,7 +284,7 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 	event, reason := v.event()
 	if v.m.Activity != "" && v.m.Instance != (message.InstanceID{}) {
 		tx.Audit = []queue.AuditRecord{{
-			Time: n.clock.Now(), Clock: message.Next(v.m.Clock), Process: v.m.Queue.Process, Definition: v.m.Definition,
+			Time: n.sched.Now(), Clock: message.Next(v.m.Clock), Process: v.m.Queue.Process, Definition: v.m.Definition,
 			Instance: v.m.Instance, Origin: v.m.Origin, Scope: v.m.Scope, Activity: v.m.Activity, Event: event, Reason: reason, By: v.by,
 		}}
 	}

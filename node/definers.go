@@ -124,7 +124,7 @@ func (n *Node) barred(t *processtable.Table) string {
 	if reason := n.foreign(t.Process, signerOf(t)); reason != "" {
 		return reason
 	}
-	if now := n.clock.Now(); now.Unix() > terms.NotAfter.Unix() {
+	if now := n.sched.Now(); now.Unix() > terms.NotAfter.Unix() {
 		return fmt.Sprintf("the signature of %s expired at %s, and at %s it is %s: upload it again from its definition file, which signs it anew; if you just did that, set the clocks",
 			t.Process, seconds(terms.NotAfter), n.name, seconds(now))
 	}

@@ -194,7 +194,7 @@ func (n *Node) mayAnswer(node processtable.NodeID, err error) bool {
 	if node == n.name {
 		return false
 	}
-	return !errors.Is(err, link.ErrNotConnected) || n.clock.Now().Sub(n.lastHeard(node)) < lostJustNow
+	return !errors.Is(err, link.ErrNotConnected) || n.sched.Now().Sub(n.lastHeard(node)) < lostJustNow
 }
 
 // pauseFor waits; false if ctx ended.

@@ -140,7 +140,7 @@ func (a *acceptance) add(lane message.Lane, item link.Item) error {
 
 func (a *acceptance) aside(encoded []byte, reason string) {
 	a.tx.SetAside = append(a.tx.SetAside, queue.SetAside{
-		Time: a.node.clock.Now(), Peer: a.peer, Reason: reason, Message: encoded,
+		Time: a.node.sched.Now(), Peer: a.peer, Reason: reason, Message: encoded,
 	})
 	a.node.log.Warn().Str("peer", string(a.peer)).Str("reason", reason).Msg("message set aside")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/container"
+	"fmqm/internal/task"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue/queuetest"
@@ -30,7 +31,7 @@ func TestConditionsAreEvaluatedOffTheThread(t *testing.T) {
 		s := &story{T: t, clock: &storyClock{Clock: queuetest.NewClock(dawn)}}
 		var err error
 		s.node, err = Open(Options{
-			Name: "A", Engine: memoryEngine(t), Clock: s.clock, Log: zerolog.Nop(), Observe: s.observe,
+			Name: "A", Engine: memoryEngine(t), Scheduler: task.Goroutines{Clock: s.clock}, Log: zerolog.Nop(), Observe: s.observe,
 			Registry: program.RegistryOf(map[processtable.ProgramID]program.Entry{"p": {Program: p, Kind: program.KindExec}}),
 		})
 		if err != nil {

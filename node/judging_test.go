@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -31,7 +32,7 @@ func newJudging(t *testing.T, text string) *judging {
 	s := &judging{story: &story{T: t, clock: &storyClock{Clock: queuetest.NewClock(dawn)}}}
 	var err error
 	s.node, err = Open(Options{
-		Name: "A", Engine: memoryEngine(t), Clock: s.clock, Log: zerolog.Nop(), Observe: s.observe,
+		Name: "A", Engine: memoryEngine(t), Scheduler: task.Goroutines{Clock: s.clock}, Log: zerolog.Nop(), Observe: s.observe,
 		Registry: program.RegistryOf(map[processtable.ProgramID]program.Entry{"p": {Program: &keeping{}, Kind: program.KindExec, Concurrency: 8}}),
 	})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"fmqm/api"
 	"fmqm/instancetable"
-	"fmqm/internal/ending"
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -30,8 +30,9 @@ type Options struct {
 	Peers    map[processtable.NodeID]Peer
 	Unlisted func(processtable.NodeID) (Peer, bool) // see Ways
 	Log      zerolog.Logger
-	Clock    queue.Clock // default: the system's
-	Random   io.Reader   // of incarnation and session; default: crypto/rand
+	// Scheduler runs what the node does, and tells it the time; default: task.Goroutines.
+	Scheduler task.Scheduler
+	Random    io.Reader // of incarnation and session; default: crypto/rand
 
 	CacheEntries int           // entries in memory, of all process queues together, beyond those in execution; default 8,192
 	CacheBytes   int           // and their bytes; default 32 MiB
@@ -72,8 +73,8 @@ type Peer struct {
 }
 
 func (o *Options) defaults() {
-	if o.Clock == nil {
-		o.Clock = systemClock{}
+	if o.Scheduler == nil {
+		o.Scheduler = task.Goroutines{}
 	}
 	if o.CacheEntries == 0 {
 		o.CacheEntries = 8192
@@ -92,7 +93,7 @@ type Node struct {
 	name    processtable.NodeID
 	options Options
 	log     zerolog.Logger
-	clock   queue.Clock
+	sched   task.Scheduler
 	queue   *queue.Manager
 	slots   *slots
 	judging chan struct{} // holds one for each who evaluates conditions that may take long
@@ -129,18 +130,18 @@ type Node struct {
 	losses    atomic.Bool // a store was lost, here or at a peer
 	pressure  *pressure
 	failed    chan error
-	end       ending.Ending
+	end       task.Ending
 }
 
 // Open opens a node on its store. It does nothing until Launch.
 func Open(o Options) (*Node, error) {
 	o.defaults()
-	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Clock: o.Clock, Rand: o.Random, DirtyLimit: o.DirtyLimit})
+	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Clock: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit})
 	if err != nil {
 		return nil, fmt.Errorf("open node %s: %w", o.Name, err)
 	}
 	n := &Node{
-		name: o.Name, options: o, clock: o.Clock, queue: manager,
+		name: o.Name, options: o, sched: o.Scheduler, queue: manager,
 		log:     o.Log.With().Str("node", string(o.Name)).Logger(),
 		session: newSession(o.Random),
 		cache:   instancetable.NewBudget(o.CacheEntries, o.CacheBytes),
@@ -229,7 +230,7 @@ func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 	l := link.New(link.Options{
 		Self: n.name, Peer: peer, Incarnation: n.queue.Incarnation(), Session: newSession(n.options.Random),
 		Outbox: n.queue.Transmission(peer), Inbox: &inbox{node: n, peer: peer}, Peers: &identity{node: n, peer: peer},
-		Routes: p.Routes, Responder: n.respond, Logger: n.log, Clock: n.clock,
+		Routes: p.Routes, Responder: n.respond, Logger: n.log, Scheduler: n.sched,
 	})
 	n.links[peer] = l
 	l.Start()
@@ -268,7 +269,7 @@ func (n *Node) Link(peer processtable.NodeID) *link.Link {
 // Stop ends the node: no new work, programs that run may finish for the grace, then
 // they are ended; what was submitted is committed; the store is closed. When ctx ends
 // the grace ends too. Each call returns when the node has ended, with the same error.
-func (n *Node) Stop(ctx context.Context) error { return n.end.Do(ctx, n.stop) }
+func (n *Node) Stop(ctx context.Context) error { return n.end.Do(ctx, n.sched, n.stop) }
 
 func (n *Node) stop(ctx context.Context) error {
 	n.mu.Lock()

@@ -88,7 +88,7 @@ func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *q
 	}
 	if reason != "" {
 		n.log.Warn().Str("peer", string(w.Peer)).Str("reason", reason).Msg("message set aside")
-		tx.SetAside = append(tx.SetAside, queue.SetAside{Time: n.clock.Now(), Peer: w.Peer, Reason: reason, Message: w.Message})
+		tx.SetAside = append(tx.SetAside, queue.SetAside{Time: n.sched.Now(), Peer: w.Peer, Reason: reason, Message: w.Message})
 		return nil
 	}
 	m.From = w.Peer

@@ -197,7 +197,7 @@ func (p *pressure) over(peer processtable.NodeID) bool {
 	}
 	if !p.armed {
 		p.armed = true
-		p.node.clock.AfterFunc(lookAgain, p.look)
+		p.node.sched.AfterFunc(lookAgain, p.look)
 	}
 	return true
 }

@@ -62,7 +62,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 		}
 		ended[record.Activity] = record
 	}
-	lives := inspect(t.process, v.Messages, run, n.clock.Now())
+	lives := inspect(t.process, v.Messages, run, n.sched.Now())
 	n.reportInstance(&r, t, ended, v.Marker)
 	n.reportActivities(&r, t, ended, lives)
 	if q.History {
@@ -238,7 +238,7 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 		w := waiting{Activity: string(a.Name), Program: string(a.Program), Due: l.Due}
 		if l.unstarted {
 			w.Held = notStarted(n.name)
-		} else if l.State == api.ActivityReady && !l.Due.After(n.clock.Now()) {
+		} else if l.State == api.ActivityReady && !l.Due.After(n.sched.Now()) {
 			w.Held = cmp.Or(l.Held, n.pressure.why(a, l.Origin))
 		}
 		w.Aside = asideOf(r.asides, l)

@@ -135,7 +135,7 @@ func (r *retention) run(ctx context.Context) {
 		if !r.wait(ctx, pause) {
 			return
 		}
-		began, before := r.node.clock.Now(), r.removed.Load()
+		began, before := r.node.sched.Now(), r.removed.Load()
 		err := r.round(ctx)
 		if err == nil {
 			err = r.reclaim(ctx)
@@ -150,7 +150,7 @@ func (r *retention) run(ctx context.Context) {
 		if removed := r.removed.Load() - before; removed > 0 {
 			r.node.log.Info().Uint64("instances", removed).Msg("audit removed by retention")
 		}
-		pause = max(retentionPeriod, retentionShare*r.node.clock.Now().Sub(began))
+		pause = max(retentionPeriod, retentionShare*r.node.sched.Now().Sub(began))
 	}
 }
 
@@ -160,7 +160,7 @@ func (r *retention) wait(ctx context.Context, d time.Duration) bool {
 	var due chan struct{}
 	if !r.policy().none() {
 		due = make(chan struct{})
-		stop := r.node.clock.AfterFunc(d, func() { close(due) })
+		stop := r.node.sched.AfterFunc(d, func() { close(due) })
 		defer stop()
 	}
 	select {
@@ -173,9 +173,9 @@ func (r *retention) wait(ctx context.Context, d time.Duration) bool {
 
 // yield lets others work after a step that began at a time.
 func (r *retention) yield(ctx context.Context, began time.Time) {
-	if took := r.node.clock.Now().Sub(began); took > 0 {
+	if took := r.node.sched.Now().Sub(began); took > 0 {
 		due := make(chan struct{})
-		stop := r.node.clock.AfterFunc(retentionYield*took, func() { close(due) })
+		stop := r.node.sched.AfterFunc(retentionYield*took, func() { close(due) })
 		defer stop()
 		select {
 		case <-due:
@@ -231,12 +231,12 @@ func (r *retention) reclaim(ctx context.Context) error {
 	if left == nil || r.freed < r.reclaimFrom || r.freed < left.Bytes/reclaimShare {
 		return nil
 	}
-	freed, began := r.freed, r.node.clock.Now()
+	freed, began := r.freed, r.node.sched.Now()
 	r.freed = 0
 	if err := r.node.queue.Reclaim(ctx); err != nil {
 		return err
 	}
-	r.node.log.Info().Int64("bytes", freed).Dur("took", r.node.clock.Now().Sub(began)).Msg("room of removed audit given back")
+	r.node.log.Info().Int64("bytes", freed).Dur("took", r.node.sched.Now().Sub(began)).Msg("room of removed audit given back")
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (r *retention) walk(ctx context.Context, floor candidate) (found AuditStats
 	chosen := oldest{limit: r.candidates, floor: floor}
 	after := message.InstanceID{}
 	for ctx.Err() == nil {
-		began := r.node.clock.Now()
+		began := r.node.sched.Now()
 		page, err := r.node.queue.AuditSizes(after, r.pageSize)
 		if err != nil || len(page) == 0 {
 			return found, chosen.sorted(), err
@@ -317,7 +317,7 @@ func (r *retention) over(s *queue.AuditSize) (over, stopped bool, err error) {
 // takes, one at a time.
 func (r *retention) forget(ctx context.Context, i message.InstanceID, stopped bool) error {
 	for ctx.Err() == nil {
-		began := r.node.clock.Now()
+		began := r.node.sched.Now()
 		tx, more, err := r.node.queue.Forget(queue.Forget{Instance: i, Stopped: stopped, Time: began, Limit: r.records})
 		if err != nil {
 			return err

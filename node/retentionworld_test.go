@@ -15,6 +15,7 @@ import (
 	"fmqm/api"
 	"fmqm/definition"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -158,7 +159,7 @@ func (k *keeper) open(name string) {
 		log = zerolog.New(k.log)
 	}
 	k.Node, err = Open(Options{
-		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Clock: k.clock,
+		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
 		Log: log, Peers: k.peers,
 		Observe: func(r queue.AuditRecord) { k.ends <- r },
 	})

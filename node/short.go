@@ -41,7 +41,7 @@ func (t *thread) whileShort(ctx context.Context, run *invocation) program.Result
 // not ended early, and the node does not stop.
 func (n *Node) pause(ctx context.Context, d time.Duration) bool {
 	over := make(chan struct{})
-	stop := n.clock.AfterFunc(d, func() { close(over) })
+	stop := n.sched.AfterFunc(d, func() { close(over) })
 	defer stop()
 	select {
 	case <-over:

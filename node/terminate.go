@@ -120,7 +120,7 @@ func (n *Node) mark(ctx context.Context, id processtable.ProcessID, i message.In
 		return noTableHere(id.String(), n.name)
 	}
 	tx := &queue.Tx{}
-	body := message.EncodeMarker(message.Marker{Reason: "terminated by " + by, Time: n.clock.Now(), By: by})
+	body := message.EncodeMarker(message.Marker{Reason: "terminated by " + by, Time: n.sched.Now(), By: by})
 	for _, node := range append(n.others(rosterOf(t.process.Table), ""), n.name) {
 		tx.Put = append(tx.Put, n.marker(id, i, node, body))
 	}
@@ -177,7 +177,7 @@ func (n *Node) sayEnd(ctx context.Context, asker processtable.NodeID, q endQuest
 	if err != nil {
 		return err
 	}
-	body := message.EncodeMarker(message.Marker{Reason: "the instance had ended", Time: n.clock.Now()})
+	body := message.EncodeMarker(message.Marker{Reason: "the instance had ended", Time: n.sched.Now()})
 	switch {
 	case marker != nil && marker.Origin == n.name:
 		body = marker.Body

@@ -80,7 +80,7 @@ func (t *thinning) due(c candidate, now time.Time) bool {
 
 // run goes through candidates, and says whether those behind them may be due as well.
 func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err error) {
-	now := t.node.clock.Now()
+	now := t.node.sched.Now()
 	for batch := range slices.Chunk(all, retentionBatch) {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -88,7 +88,7 @@ func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err err
 		if !t.due(batch[0], now) {
 			return false, nil
 		}
-		began := t.node.clock.Now()
+		began := t.node.sched.Now()
 		verdicts, err := t.judge(ctx, batch)
 		if err != nil {
 			return false, err

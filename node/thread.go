@@ -138,7 +138,7 @@ func (t *thread) run() {
 // more. The browse of recovery comes last: it goes on beside new work. Nothing depends
 // on when the clock is read: timers come through the mailbox.
 func (t *thread) turn() bool {
-	now := t.node.clock.Now()
+	now := t.node.sched.Now()
 	if t.mailbox.AskAgain() {
 		t.core.browseAgain()
 	}

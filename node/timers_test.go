@@ -17,6 +17,7 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -66,7 +67,7 @@ func (s *story) open() {
 		s.Fatal(err)
 	}
 	s.node, err = Open(Options{
-		Name: "A", Engine: engine, Registry: registry, Clock: s.clock, Log: zerolog.Nop(),
+		Name: "A", Engine: engine, Registry: registry, Scheduler: task.Goroutines{Clock: s.clock}, Log: zerolog.Nop(),
 		CacheEntries: 1, // so that what waits is often in the store only
 		DirtyLimit:   5, Observe: s.observe,
 	})

@@ -149,7 +149,7 @@ func (n *Node) whyWaiting(g *gathered, out api.Wait, w waiting, byName map[strin
 // heard reports whether a node answered just now, and when it was last heard.
 func (n *Node) heard(g *gathered, node string) (bool, time.Time) {
 	if node == string(n.name) {
-		return true, n.clock.Now()
+		return true, n.sched.Now()
 	}
 	_, answered := g.reports[node]
 	return answered, n.lastHeard(processtable.NodeID(node))

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fmqm/internal/ending"
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/processtable"
 )
 
@@ -79,7 +79,7 @@ type Manager struct {
 	broken    error // the store turned out to be damaged
 	cause     error // why transactions are refused
 	stats     Stats
-	end       ending.Ending
+	end       task.Ending
 }
 
 // Stats counts what was done since the store was opened.
@@ -171,7 +171,7 @@ func (m *Manager) failReading(err error) {
 // Close commits what was submitted, ends all goroutines and closes the engine. Where
 // ctx ends before, transactions that were not begun get ErrStopped. Each call returns
 // when all is closed, with the same error.
-func (m *Manager) Close(ctx context.Context) error { return m.end.Do(ctx, m.close) }
+func (m *Manager) Close(ctx context.Context) error { return m.end.Do(ctx, task.Goroutines{}, m.close) }
 
 func (m *Manager) close(ctx context.Context) error {
 	m.mu.Lock()

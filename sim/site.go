@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/node"
 	"fmqm/processtable"
@@ -40,7 +41,7 @@ func (s *Site) Open(after int, applied bool) error {
 	l.answers, l.end = context.WithCancel(context.Background())
 	n, err := node.Open(node.Options{
 		Name: s.Name, Engine: l.view, Registry: s.network.options.Registry(string(s.Name)), Peers: s.peers(link.RouteDirect, link.RouteAMQP),
-		Log: s.network.options.Log, Clock: s.network.clock,
+		Log: s.network.options.Log, Scheduler: task.Goroutines{Clock: s.network.clock},
 		CacheEntries: s.network.options.CacheEntries, Remote: []node.RemoteOperator{{Site: "*"}},
 		Observe: func(r queue.AuditRecord) { s.network.Play.record(string(s.Name), r) },
 	})

@@ -2,123 +2,37 @@ package task
 
 import (
 	"context"
-	"slices"
-	"time"
+	"sync"
 )
 
-// ending is a context of a world: it ends in the step that ends it, and nobody learns of it
-// by a goroutine. Contexts of the standard library with values over it are fine; those that
-// end by themselves are not, and are refused.
-type ending struct {
-	context.Context // the parent
-	site            *Site
-	done            chan struct{}
-	err             error
-	deadline        time.Time // zero: the parent's
-	calls           []*call   // when it ends, in this order
-	waiting         []*run
+// Ending makes the Stop of a component one that may be called as often, and by as many, as
+// like: it is done once, and each call returns when it is done. The zero Ending is ready to
+// use. It is safe for concurrent use.
+type Ending struct {
+	mu    sync.Mutex
+	done  *Gate // nil: nobody has called Do
+	hurry context.CancelFunc
+	err   error
 }
 
-type call struct{ f func() }
-
-type endingKey struct{}
-
-// Value finds the nearest ending of a context.
-func (e *ending) Value(key any) any {
-	if key == (endingKey{}) {
-		return e
+// Do runs stop with the first call, and returns its error to all, once it has returned.
+// A caller whose ctx ends is in a hurry: the context that stop was given ends too,
+// whoever of them began. No call returns before stop has.
+func (e *Ending) Do(ctx context.Context, by Scheduler, stop func(context.Context) error) error {
+	e.mu.Lock()
+	first := e.done == nil
+	if first {
+		e.done = by.Gate()
+		ctx, e.hurry = by.WithCancel(ctx)
 	}
-	return e.Context.Value(key)
-}
-
-func (e *ending) Done() <-chan struct{} { return e.done }
-
-func (e *ending) Err() error { return e.err }
-
-func (e *ending) Deadline() (time.Time, bool) {
-	if e.deadline.IsZero() {
-		return e.Context.Deadline()
+	e.mu.Unlock()
+	if first {
+		defer e.hurry()
+		defer e.done.Open()
+		e.err = stop(ctx)
+		return e.err
 	}
-	return e.deadline, true
-}
-
-// endingOf gives what ends a context; nil: nothing does.
-func endingOf(ctx context.Context) *ending {
-	if ctx.Done() == nil {
-		return nil
-	}
-	e, _ := ctx.Value(endingKey{}).(*ending)
-	if e == nil || e.done != ctx.Done() {
-		panic("task: a context in a world is made by its Scheduler: it has one of another making, which ends in no step")
-	}
-	return e
-}
-
-// end ends it, and what was made of it.
-func (e *ending) end(err error) {
-	if e.err != nil {
-		return
-	}
-	e.err = err
-	close(e.done)
-	for len(e.waiting) > 0 {
-		e.site.world.wake(e.waiting[0])
-	}
-	calls := e.calls
-	e.calls = nil
-	for _, c := range calls {
-		c.f()
-	}
-}
-
-// then has f called in the step that ends it.
-func (e *ending) then(f func()) (stop func() bool) {
-	if e.err != nil {
-		f()
-		return func() bool { return false }
-	}
-	c := &call{f}
-	e.calls = append(e.calls, c)
-	return func() bool {
-		i := slices.Index(e.calls, c)
-		if i < 0 {
-			return false
-		}
-		e.calls = slices.Delete(e.calls, i, i+1)
-		return true
-	}
-}
-
-// WithCancel gives a context that cancel ends.
-func (s *Site) WithCancel(parent context.Context) (context.Context, context.CancelFunc) {
-	e := &ending{Context: parent, site: s, done: make(chan struct{})}
-	release := func() bool { return false }
-	if above := endingOf(parent); above != nil {
-		release = above.then(func() { e.end(above.err) })
-	}
-	return e, func() {
-		release()
-		e.end(context.Canceled)
-	}
-}
-
-// WithTimeout gives a context that ends after d of the world's time.
-func (s *Site) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := s.WithCancel(parent)
-	e := ctx.(*ending)
-	e.deadline = s.Now().Add(d)
-	stop := s.AfterFunc(d, func() { e.end(context.DeadlineExceeded) })
-	return e, func() {
-		stop()
-		cancel()
-	}
-}
-
-// AfterEnd calls f in a task of its own once ctx has ended.
-func (s *Site) AfterEnd(ctx context.Context, f func()) (stop func() bool) {
-	e := endingOf(ctx)
-	if e == nil {
-		return func() bool { return true }
-	}
-	return e.then(func() { s.Go(f) })
+	defer by.AfterEnd(ctx, e.hurry)()
+	_, _ = by.Wait(context.Background(), e.done)
+	return e.err
 }

@@ -8,13 +8,29 @@ import (
 )
 
 // Goroutines is the Scheduler of a daemon.
-type Goroutines struct{}
+type Goroutines struct {
+	Clock Clock // of tests; nil: the machine's. Contexts end by the machine's in any case
+}
+
+// Clock tells the time and wakes, as a Scheduler does.
+type Clock interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
 
 var _ Scheduler = Goroutines{}
 
-func (Goroutines) Now() time.Time { return time.Now() }
+func (g Goroutines) Now() time.Time {
+	if g.Clock != nil {
+		return g.Clock.Now()
+	}
+	return time.Now()
+}
 
-func (Goroutines) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+func (g Goroutines) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	if g.Clock != nil {
+		return g.Clock.AfterFunc(d, f)
+	}
 	return time.AfterFunc(d, f).Stop
 }
 
@@ -32,6 +48,14 @@ func (Goroutines) WithCancel(parent context.Context) (context.Context, context.C
 
 func (Goroutines) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(parent, d)
+}
+
+func (Goroutines) Left(ctx context.Context) (time.Duration, bool) {
+	at, ok := ctx.Deadline()
+	if !ok {
+		return 0, false
+	}
+	return time.Until(at), true
 }
 
 func (Goroutines) AfterEnd(ctx context.Context, f func()) (stop func() bool) {

@@ -26,6 +26,9 @@ type Scheduler interface {
 	// WithCancel and WithTimeout are what they are in package context.
 	WithCancel(parent context.Context) (context.Context, context.CancelFunc)
 	WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	// Left is how long it is until ctx ends by its deadline, whatever is done to the clock,
+	// and whether it has one.
+	Left(ctx context.Context) (time.Duration, bool)
 	// AfterEnd calls f in a task of its own once ctx has ended, unless stop was called
 	// before; stop says whether that prevented it.
 	AfterEnd(ctx context.Context, f func()) (stop func() bool)

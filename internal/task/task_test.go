@@ -124,6 +124,56 @@ func TestEndsOfContexts(t *testing.T) {
 	})
 }
 
+// How long is left does not depend on what the clock is set to, and is the nearest end's.
+func TestHowLongIsLeft(t *testing.T) {
+	both(t, func(t *testing.T, by task.Scheduler) {
+		if _, ok := by.Left(context.Background()); ok {
+			t.Error("a context without end has a deadline")
+		}
+		above, release := by.WithTimeout(context.Background(), time.Minute)
+		defer release()
+		if s, ok := by.(*task.Site); ok {
+			s.SetClock(-time.Hour)
+		}
+		below, free := by.WithTimeout(above, time.Hour)
+		defer free()
+		within, end := by.WithCancel(context.WithValue(below, "a", "b")) //nolint:staticcheck // any key will do
+		defer end()
+		if left, ok := by.Left(within); !ok || left > time.Minute || left < time.Minute/2 {
+			t.Errorf("left = %v, %t", left, ok)
+		}
+	})
+}
+
+// Values come out in their order, and none twice, however puts and takes alternate; what is
+// pushed does not wait for room.
+func TestTheOrderOfAQueue(t *testing.T) {
+	both(t, func(t *testing.T, by task.Scheduler) {
+		q, put, taken := task.NewQueue[int](by, 5), 0, 0
+		for round := range 200 {
+			for range round % 7 {
+				if q.TryPut(put) {
+					put++
+				}
+			}
+			if round%3 == 0 {
+				q.Push(put)
+				put++
+			}
+			for range round % 6 {
+				if v, ok := q.TryTake(); ok != (taken < put) || ok && v != taken {
+					t.Fatalf("round %d: took %d, %t, where %d is next of %d", round, v, ok, taken, put)
+				} else if ok {
+					taken++
+				}
+			}
+		}
+		if put < 300 {
+			t.Errorf("only %d were put", put)
+		}
+	})
+}
+
 func TestAnswersQueuesAndPlaces(t *testing.T) {
 	both(t, func(t *testing.T, by task.Scheduler) {
 		a := task.NewAnswer[int](by)

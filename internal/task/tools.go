@@ -103,10 +103,14 @@ type Queue[T any] struct {
 	by     Scheduler
 	mu     sync.Mutex
 	values []T
+	taken  int   // of them, from the front
 	limit  int   // 0: none
 	filled *Bell // something is there
 	freed  *Bell // there is room again
 }
+
+// maxKept is how many places an empty queue keeps.
+const maxKept = 64
 
 // NewQueue makes one that holds up to limit values; 0: as many as come.
 func NewQueue[T any](by Scheduler, limit int) *Queue[T] {
@@ -130,30 +134,51 @@ func (q *Queue[T]) Put(ctx context.Context, v T) error {
 func (q *Queue[T]) TryPut(v T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.limit > 0 && len(q.values) >= q.limit {
+	if q.limit > 0 && q.len() >= q.limit {
 		return false
+	}
+	q.put(v)
+	return true
+}
+
+// Push puts v behind the others, whether there is room or not: what is not many by itself
+// need not wait behind what is.
+func (q *Queue[T]) Push(v T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.put(v)
+}
+
+func (q *Queue[T]) len() int { return len(q.values) - q.taken }
+
+func (q *Queue[T]) put(v T) {
+	if q.taken > 0 && len(q.values) == cap(q.values) { // room at the front is used first
+		left := copy(q.values, q.values[q.taken:])
+		clear(q.values[left:])
+		q.values, q.taken = q.values[:left], 0
 	}
 	q.values = append(q.values, v)
 	q.filled.Ring()
-	if q.limit > 0 && len(q.values) < q.limit {
+	if q.limit > 0 && q.len() < q.limit {
 		q.freed.Ring() // for another who waits
 	}
-	return true
 }
 
 // TryTake takes the first, if there is one. Filled rings again where there are more.
 func (q *Queue[T]) TryTake() (v T, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.values) == 0 {
+	if q.len() == 0 {
 		return v, false
 	}
-	v = q.values[0]
 	var none T
-	q.values[0] = none
-	q.values = q.values[1:]
-	if len(q.values) > 0 {
+	v, q.values[q.taken] = q.values[q.taken], none
+	if q.taken++; q.len() > 0 {
 		q.filled.Ring()
+	} else if q.taken = 0; cap(q.values) > maxKept {
+		q.values = nil
+	} else {
+		q.values = q.values[:0]
 	}
 	if q.limit > 0 {
 		q.freed.Ring()

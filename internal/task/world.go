@@ -98,7 +98,7 @@ type run struct {
 	yield func(struct{}) bool
 	on    []*signal // that it waits for; empty: it is ready, or runs
 	woken []*signal // that it waited for, until it runs
-	ctx   *ending
+	ctx   *worldContext
 }
 
 func (r *run) unlist() {
@@ -241,7 +241,7 @@ func (s *Site) Gate() *Gate { return &Gate{signal{c: make(chan struct{}), world:
 
 // Wait looks at what is there in the order of on, and at the end of ctx last.
 func (s *Site) Wait(ctx context.Context, on ...Signal) (int, error) {
-	r, end := s.running(), endingOf(ctx)
+	r, end := s.running(), worldContextOf(ctx)
 	for {
 		for i, w := range on {
 			if w.signal().there() {

@@ -13,6 +13,7 @@ import (
 
 	"fmqm/internal/faultnet"
 	"fmqm/internal/rabbittest"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/linktest"
 	"fmqm/message"
@@ -93,7 +94,7 @@ func (s *site) connect(peer processtable.NodeID) {
 	s.links = make(chan link.Status, 10_000)
 	s.link = link.New(link.Options{
 		Self: s.name, Peer: peer, Incarnation: queue.Incarnation{s.name[0]}, Session: uint64(s.name[0]),
-		Outbox: s.store, Inbox: s.store, Peers: s.store, Clock: fastClock{time.Now()}, Logger: zerolog.New(s.log),
+		Outbox: s.store, Inbox: s.store, Peers: s.store, Scheduler: task.Goroutines{Clock: fastClock{time.Now()}}, Logger: zerolog.New(s.log),
 		Routes:  []link.Route{{Name: link.RouteAMQP, Dialer: s.broker.Dialer(peer), Address: s.broker.Address()}},
 		OnState: func(st link.Status) { s.links <- st },
 	})

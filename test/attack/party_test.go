@@ -109,7 +109,7 @@ func (p *party) open(site string, route link.Route) *line {
 	l := &line{store: linktest.NewStore(), log: &linktest.Log{}, party: p, site: site}
 	l.Link = link.New(link.Options{
 		Self: p.name, Peer: processtable.NodeID(site), Incarnation: queue.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
-		Outbox: l.store, Inbox: l.store, Peers: l.store, Clock: queue.SystemClock{}, Logger: zerolog.New(l.log),
+		Outbox: l.store, Inbox: l.store, Peers: l.store, Logger: zerolog.New(l.log),
 		Routes: []link.Route{route}, Responder: l.respond,
 	})
 	l.Start()

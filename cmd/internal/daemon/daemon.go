@@ -17,8 +17,8 @@ import (
 
 	"fmqm/api"
 	"fmqm/identity"
-	"fmqm/internal/ending"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/link/amqp"
 	"fmqm/link/https"
 	"fmqm/node"
@@ -57,7 +57,7 @@ type Daemon struct {
 	accept   context.Context
 	refuse   context.CancelFunc
 	failed   chan error
-	end      ending.Ending
+	end      task.Ending
 }
 
 // Start starts a daemon. What it returns an error for, it has taken back.
@@ -320,7 +320,7 @@ func present(is bool) string {
 // Stop ends the daemon: no more requests, then the node. Requests under way get as
 // long as ctx. Each call of Stop or Kill returns when the daemon has ended, with the same
 // error.
-func (d *Daemon) Stop(ctx context.Context) error { return d.end.Do(ctx, d.stop) }
+func (d *Daemon) Stop(ctx context.Context) error { return d.end.Do(ctx, task.Goroutines{}, d.stop) }
 
 func (d *Daemon) stop(ctx context.Context) error {
 	d.refuse()
@@ -343,7 +343,7 @@ func (d *Daemon) stop(ctx context.Context) error {
 func (d *Daemon) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := d.end.Do(ctx, d.kill)
+	err := d.end.Do(ctx, task.Goroutines{}, d.kill)
 	if errors.Is(err, context.Canceled) {
 		return nil // that nothing was waited for is what was asked
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
-	"fmqm/internal/ending"
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 )
 
 const (
@@ -88,7 +88,7 @@ type Engine struct {
 	closing      chan struct{}             // closed by Close
 	broken       chan struct{}             // closed with the first error of a write
 	failures     chan error
-	end          ending.Ending
+	end          task.Ending
 }
 
 // Open opens the store in o.Dir, making it where it is missing, and holds the
@@ -436,7 +436,7 @@ func (e *Engine) oldestRead() uint64 {
 // error. After a write error the files are left as they are, for the next open to read:
 // what Badger has in memory may have only a part of the commit that failed.
 func (e *Engine) Close() error {
-	return e.end.Do(context.Background(), func(context.Context) error { return e.close() })
+	return e.end.Do(context.Background(), task.Goroutines{}, func(context.Context) error { return e.close() })
 }
 
 func (e *Engine) close() error {
