@@ -82,13 +82,13 @@ type (
 
 // peer is the daemon at the other end.
 type peer struct {
-	session uint64 // 0: none met
-	seq     uint64 // newest seen of it
-	up      bool   // the conversation is under way
-	owed    bool   // it waits for an acknowledgement
-	due     bool   // and has waited for a tick
-	version uint8  // of the frames that it is sent
-	reads   Formats
+	session    uint64 // 0: none met
+	seq        uint64 // newest seen of it
+	up         bool   // the conversation is under way
+	ackPending bool   // something of it is accepted that no acknowledgement has told it of
+	ackDelayed bool   // and that for a tick: the acknowledgement goes alone now
+	version    uint8  // of the frames that it is sent
+	reads      Formats
 }
 
 // NewCore gives a Core without a transport.
@@ -123,7 +123,7 @@ func (c *Core) load(now Stored) {
 	c.known, c.cfg.Begin = now.Known, now.Begin
 	for l := range Lanes {
 		c.out[l] = sender{base: now.Low[l], next: now.Low[l].Number + 1, last: now.Last[l].Number}
-		c.in[l] = receiver{accepted: now.Accepted[l], received: now.Accepted[l], said: now.Accepted[l].Number}
+		c.in[l] = receiver{accepted: now.Accepted[l], received: now.Accepted[l], acknowledged: now.Accepted[l].Number}
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *Core) Restless() bool {
 			return true
 		}
 	}
-	if c.rival != nil || c.peer.up && c.peer.owed {
+	if c.rival != nil || c.peer.up && c.peer.ackPending {
 		return true
 	}
 	for l := range Lanes {
@@ -222,9 +222,9 @@ func (c *Core) send(t *transport, to uint64, f *Frame) {
 		f.Receipts[l] = Receipt{Position: c.in[l].accepted, Received: c.in[l].received.Number}
 	}
 	if to == c.peer.session {
-		c.peer.owed, c.peer.due = false, false
+		c.peer.ackPending, c.peer.ackDelayed = false, false
 		for l := range c.in {
-			c.in[l].say()
+			c.in[l].acknowledge()
 		}
 	}
 	c.emit(Send{Via: t.via, Frame: f})
@@ -238,7 +238,7 @@ func (c *Core) sendPeer(f *Frame) {
 }
 
 // settle is the end of each step: lanes send what they may, and an acknowledgement
-// that nothing carried goes alone, once it is urgent. While a Read is under way its Data
+// that nothing carried goes alone, once it was delayed for long enough. While a Read is under way its Data
 // will carry it.
 func (c *Core) settle() {
 	if c.stopped != nil || !c.peer.up || c.best() == nil { // what is read could not be sent
@@ -249,13 +249,13 @@ func (c *Core) settle() {
 		c.pump(message.Lane(l))
 		reading = reading || c.out[l].reading != 0
 	}
-	if c.peer.owed && !reading && c.urgent() {
+	if c.peer.ackPending && !reading && c.ackNow() {
 		c.sendPeer(&Frame{Type: FrameAck})
 	}
 }
 
-// receivedFrame takes a frame. One whose items are on the way to the disk is held; of a
-// transport that has as many held as it may, the items count as lost, and the rest does not.
+// receivedFrame takes a frame. One whose items are on the way to the disk is not settled yet; of
+// a transport that has as many of them as it may, the items count as lost, and the rest does not.
 func (c *Core) receivedFrame(e Received) {
 	t, f := c.transport(e.Via), e.Frame
 	if t == nil {
@@ -265,13 +265,13 @@ func (c *Core) receivedFrame(e Received) {
 		c.take(t, f)
 		return
 	}
-	if f.Type == FrameData && len(t.held) >= MaxHeld {
+	if f.Type == FrameData && len(t.unsettled) >= MaxHeld {
 		rest := *f
 		rest.Type, rest.Data = FrameAck, nil
 		f = &rest
 	}
 	if end := c.take(t, f); end != 0 {
-		t.held = append(t.held, held{delivery: e.Delivery, lane: f.Data.Lane, end: end})
+		t.unsettled = append(t.unsettled, unsettled{delivery: e.Delivery, lane: f.Data.Lane, end: end})
 		return
 	}
 	c.emit(Settle{Via: t.via, Delivery: e.Delivery})
@@ -293,10 +293,10 @@ func (c *Core) take(t *transport, f *Frame) (end uint64) {
 		return 0 // of another life of one of us; hellos will bring us together
 	}
 	if f.Answer != 0 {
-		c.hear(t)
+		c.hears(t)
 	}
-	if c.news(f) {
-		c.heed(f)
+	if c.isNewer(f) {
+		c.takeReceipts(f)
 	}
 	if c.stopped != nil {
 		return 0
@@ -305,7 +305,7 @@ func (c *Core) take(t *transport, f *Frame) (end uint64) {
 	case FrameData:
 		end = c.data(f.Data)
 	case FrameGap:
-		c.out[f.Gap.Lane].rewind(f.Gap.From)
+		c.out[f.Gap.Lane].goBack(f.Gap.From)
 	case FrameQuery, FrameReply:
 		c.emit(Deliver{Frame: f})
 	case FrameAck, FrameHello, FrameStop:
@@ -316,8 +316,8 @@ func (c *Core) take(t *transport, f *Frame) (end uint64) {
 	return end
 }
 
-// news says whether f is newer than all that was heard of the peer.
-func (c *Core) news(f *Frame) bool {
+// isNewer says whether f is newer than all that was heard of the peer.
+func (c *Core) isNewer(f *Frame) bool {
 	if f.Seq <= c.peer.seq {
 		return false
 	}
@@ -325,8 +325,8 @@ func (c *Core) news(f *Frame) bool {
 	return true
 }
 
-// heed takes the peer's receipts.
-func (c *Core) heed(f *Frame) {
+// takeReceipts takes the peer's receipts.
+func (c *Core) takeReceipts(f *Frame) {
 	for l := range Lanes {
 		c.receipt(message.Lane(l), f.Receipts[l])
 		if c.stopped != nil {
@@ -336,7 +336,7 @@ func (c *Core) heed(f *Frame) {
 	if f.Answer != 0 && f.Answer == c.ask.question {
 		for l := range Lanes {
 			if c.ask.sent[l] > f.Receipts[l].Received {
-				c.out[l].rewind(f.Receipts[l].Received + 1)
+				c.out[l].goBack(f.Receipts[l].Received + 1)
 			}
 		}
 		c.ask = ask{}

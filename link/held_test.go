@@ -32,7 +32,7 @@ func TestDeliveriesThatAreHeldAreBounded(t *testing.T) {
 		}
 		at = next
 	}
-	if held := len(c.transports[0].held); held != MaxHeld || settled != 50 || c.in[0].received.Number != MaxHeld {
+	if held := len(c.transports[0].unsettled); held != MaxHeld || settled != 50 || c.in[0].received.Number != MaxHeld {
 		t.Fatalf("%d deliveries are held, %d settled, %d items taken", held, settled, c.in[0].received.Number)
 	}
 	if c.peer.seq != MaxHeld+50 {

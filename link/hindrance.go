@@ -70,5 +70,5 @@ func (c *Core) hindrance() string {
 // unconfirmed says whether the peer has been asked again and again where it stands, and
 // nothing has come of it.
 func (c *Core) unconfirmed() bool {
-	return slices.ContainsFunc(c.out[:], func(s sender) bool { return len(s.sent) > 0 && s.patience >= lastPatience })
+	return slices.ContainsFunc(c.out[:], func(s sender) bool { return len(s.sent) > 0 && s.timeout >= lastTimeout })
 }

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	firstPatience = 4         // ticks without progress before the peer is asked where it stands
-	lastPatience  = 64        // doubling up to this
-	gapPause      = 4         // ticks before the same gap is asked for again
-	acceptBytes   = 512 << 10 // of one transaction of accepted items
-	acceptItems   = 1024
-	lazyPart      = 4 // of the window may be used before an acknowledgement is urgent
+	firstTimeout = 4         // the retransmission timeout, in ticks without progress: then the peer is asked where it stands
+	lastTimeout  = 64        // it doubles up to this
+	gapPause     = 4         // ticks before the same gap is asked for again
+	acceptBytes  = 512 << 10 // of one transaction of accepted items
+	acceptItems  = 1024
+	ackPart      = 4 // of the window may be used before an acknowledgement is delayed no more
 )
 
 // sender is one lane on its way out.
@@ -21,18 +21,18 @@ const (
 // What base.Number and before is with the peer, verified, and may be let go; sent
 // holds where the running hash stood after each item under way; next is read next.
 type sender struct {
-	base    Position
-	sent    []sentItem
-	bytes   int // of sent
-	next    uint64
-	last    uint64    // the newest that the store has
-	reading Token     // of the Read that is under way; 0: there is none
-	claim   *Position // what the peer says it has, where the hash must be read first
-	frames  int       // Data frames that sent is spread over
-	unread  *unread   // next is one that the peer cannot read
+	base       Position
+	sent       []sentItem
+	bytes      int // of sent
+	next       uint64
+	last       uint64    // the newest that the store has
+	reading    Token     // of the Read that is under way; 0: there is none
+	unverified *Position // what the peer says it has, where the hash must be read first
+	frames     int       // Data frames that sent is spread over
+	unread     *unread   // next is one that the peer cannot read
 
-	waited   int // ticks without progress
-	patience int
+	waited  int // ticks without progress
+	timeout int // retransmission timeout, in ticks
 }
 
 type sentItem struct {
@@ -59,8 +59,8 @@ type receiver struct {
 	gap      uint64 // asked for from here; 0: nothing is
 	gapTicks int
 
-	said   uint64    // the newest that an acknowledgement has told of
-	unsaid []arrived // frames that none has
+	acknowledged   uint64    // the newest that an acknowledgement has told of
+	unacknowledged []arrived // frames that none has
 }
 
 // under is an Accept that is under way.
@@ -77,47 +77,47 @@ type arrived struct {
 	size int
 }
 
-// say notes that an acknowledgement goes out.
-func (r *receiver) say() {
-	r.said = r.accepted.Number
+// acknowledge notes that an acknowledgement goes out.
+func (r *receiver) acknowledge() {
+	r.acknowledged = r.accepted.Number
 	n := 0
-	for n < len(r.unsaid) && r.unsaid[n].last <= r.said {
+	for n < len(r.unacknowledged) && r.unacknowledged[n].last <= r.acknowledged {
 		n++
 	}
-	if r.unsaid = r.unsaid[n:]; len(r.unsaid) == 0 {
-		r.unsaid = nil
+	if r.unacknowledged = r.unacknowledged[n:]; len(r.unacknowledged) == 0 {
+		r.unacknowledged = nil
 	}
 }
 
-// pressing says whether the sender's window is used by what was accepted and not yet
+// ackUrgent says whether the sender's window is used by what was accepted and not yet
 // acknowledged, to a part of it.
-func (r *receiver) pressing(cfg *Config) bool {
+func (r *receiver) ackUrgent(cfg *Config) bool {
 	frames, size := 0, 0
-	for frames < len(r.unsaid) && r.unsaid[frames].last <= r.accepted.Number {
-		size += r.unsaid[frames].size
+	for frames < len(r.unacknowledged) && r.unacknowledged[frames].last <= r.accepted.Number {
+		size += r.unacknowledged[frames].size
 		frames++
 	}
-	return frames >= cfg.WindowFrames/lazyPart || size >= cfg.WindowBytes/lazyPart || r.accepted.Number-r.said >= uint64(cfg.WindowItems/lazyPart)
+	return frames >= cfg.WindowFrames/ackPart || size >= cfg.WindowBytes/ackPart || r.accepted.Number-r.acknowledged >= uint64(cfg.WindowItems/ackPart)
 }
 
-// urgent says whether an acknowledgement has to go now. Over a shared transport each frame
+// ackNow says whether an acknowledgement has to go now. Over a shared transport each frame
 // is a message that the broker stores, confirms and forgets: there it waits for a frame
 // that carries it, for a part of the window, or for a tick.
-func (c *Core) urgent() bool {
+func (c *Core) ackNow() bool {
 	t := c.best()
-	return c.peer.due || t == nil || !t.shared || c.in[0].pressing(&c.cfg) || c.in[1].pressing(&c.cfg)
+	return c.peer.ackDelayed || t == nil || !t.shared || c.in[0].ackUrgent(&c.cfg) || c.in[1].ackUrgent(&c.cfg)
 }
 
 func (s *sender) restart() {
-	s.sent, s.bytes, s.frames, s.claim, s.unread = nil, 0, 0, nil, nil
+	s.sent, s.bytes, s.frames, s.unverified, s.unread = nil, 0, 0, nil, nil
 	s.next = s.base.Number + 1
 	s.progress()
 }
 
-func (s *sender) progress() { s.waited, s.patience = 0, firstPatience }
+func (s *sender) progress() { s.waited, s.timeout = 0, firstTimeout }
 
-// rewind goes back to number, if it was sent and is not confirmed.
-func (s *sender) rewind(number uint64) {
+// goBack goes back to number, if it was sent and is not confirmed.
+func (s *sender) goBack(number uint64) {
 	if number <= s.base.Number || number >= s.next {
 		return
 	}
@@ -151,9 +151,9 @@ func (c *Core) pump(lane message.Lane) {
 	if s.reading != 0 {
 		return
 	}
-	if s.claim != nil {
+	if s.unverified != nil {
 		s.reading = c.newToken()
-		c.emit(Read{Token: s.reading, Lane: lane, From: s.claim.Number, MaxBytes: 1})
+		c.emit(Read{Token: s.reading, Lane: lane, From: s.unverified.Number, MaxBytes: 1})
 		return
 	}
 	room := min(c.cfg.WindowBytes-s.bytes, c.cfg.FrameBytes)
@@ -170,7 +170,7 @@ func (c *Core) woken(e Woken) {
 	}
 }
 
-// items sends what was read, or judges the peer's claim by it.
+// items sends what was read, or judges by it what the peer says that it has.
 func (c *Core) items(e Items) {
 	s := &c.out[e.Lane]
 	if s.reading != e.Token {
@@ -183,9 +183,9 @@ func (c *Core) items(e Items) {
 	}
 	switch {
 	case !c.peer.up:
-	case s.claim != nil:
-		if e.From == s.claim.Number {
-			c.judge(e.Lane, *s.claim, e.Items[0].Hash)
+	case s.unverified != nil:
+		if e.From == s.unverified.Number {
+			c.judge(e.Lane, *s.unverified, e.Items[0].Hash)
 		}
 	case e.From == s.next:
 		c.sendItems(e.Lane, e.Items[:min(len(e.Items), maxItems)])
@@ -249,7 +249,7 @@ func (c *Core) receipt(lane message.Lane, r Receipt) {
 	case n < s.next:
 		c.judge(lane, r.Position, s.sent[n-s.base.Number-1].hash)
 	default:
-		s.claim = &r.Position
+		s.unverified = &r.Position
 	}
 }
 
@@ -260,7 +260,7 @@ func (c *Core) judge(lane message.Lane, p Position, ours queue.Hash) {
 		c.stop(StopOtherHash, reasonOtherHash(c.cfg.Peer, int(lane), p.Number, ours, p.Hash))
 		return
 	}
-	s.claim = nil
+	s.unverified = nil
 	if p.Number <= s.base.Number {
 		return
 	}
@@ -284,7 +284,7 @@ func (c *Core) data(d *Data) uint64 {
 		return 0
 	case end <= r.received.Number: // seen; perhaps the acknowledgement was lost
 		c.repeats += uint64(len(d.Payloads))
-		c.peer.owed = true
+		c.peer.ackPending = true
 		return 0
 	case r.bytes > c.cfg.WindowBytes: // no room: as good as lost
 		return 0
@@ -312,7 +312,7 @@ func (c *Core) data(d *Data) uint64 {
 	r.received = Position{Number: end, Hash: h}
 	r.queue = append(r.queue, items...)
 	r.bytes += size
-	r.unsaid = append(r.unsaid, arrived{last: end, size: size})
+	r.unacknowledged = append(r.unacknowledged, arrived{last: end, size: size})
 	r.gap = 0
 	c.feed(d.Lane)
 	return end
@@ -365,11 +365,11 @@ func (c *Core) accepted(e Accepted) {
 	}
 	if e.Err == nil {
 		c.release(e.Lane)
-		c.peer.owed = true
+		c.peer.ackPending = true
 		c.feed(e.Lane)
 		return
 	}
-	r.queue, r.bytes, r.received, r.unsaid = nil, 0, r.accepted, nil
+	r.queue, r.bytes, r.received, r.unacknowledged = nil, 0, r.accepted, nil
 	c.release(e.Lane)
 	if !u.withdrawn {
 		c.endAll(fmt.Sprintf("cannot put messages of site %s: %s", c.cfg.Peer, e.Err))
@@ -382,8 +382,8 @@ func (c *Core) tick() {
 	if c.stopped != nil || !c.peer.up {
 		return
 	}
-	c.peer.due = c.peer.owed
-	impatient := false
+	c.peer.ackDelayed = c.peer.ackPending
+	expired := false
 	for l := range Lanes {
 		if r := &c.in[l]; r.gap != 0 {
 			if r.gapTicks++; r.gapTicks >= gapPause {
@@ -394,12 +394,12 @@ func (c *Core) tick() {
 		if len(s.sent) == 0 {
 			continue
 		}
-		if s.waited++; s.waited >= s.patience {
-			s.waited, s.patience = 0, min(2*s.patience, lastPatience)
-			impatient = true
+		if s.waited++; s.waited >= s.timeout {
+			s.waited, s.timeout = 0, min(2*s.timeout, lastTimeout)
+			expired = true
 		}
 	}
-	if impatient {
+	if expired {
 		c.inquire()
 	}
 }
@@ -411,11 +411,11 @@ func (c *Core) inquire() {
 	if t == nil {
 		return
 	}
-	if c.ask.question != 0 && c.ask.via == t.via && !t.heard {
+	if c.ask.question != 0 && c.ask.via == t.via && !t.replied {
 		c.fallSilent(t)
 		t = c.best()
 	}
-	t.heard = false
+	t.replied = false
 	c.ask.question, c.ask.via = c.newQuestion(), t.via
 	for l := range Lanes {
 		c.ask.sent[l] = c.out[l].next - 1

@@ -161,25 +161,25 @@ func (c *Core) meet(t *transport, f *Frame) {
 	if !c.peer.up {
 		c.up()
 	}
-	if !c.news(f) {
+	if !c.isNewer(f) {
 		return
 	}
-	c.heed(f)
+	c.takeReceipts(f)
 	for l := range Lanes { // it may have met us only now, and dropped what came before
-		c.out[l].rewind(f.Receipts[l].Received + 1)
+		c.out[l].goBack(f.Receipts[l].Received + 1)
 	}
 }
 
-// up begins the conversation where the peer's receipts say, which heed takes next.
+// up begins the conversation where the peer's receipts say, which takeReceipts takes next.
 func (c *Core) up() {
-	c.peer.up, c.peer.owed = true, false
+	c.peer.up, c.peer.ackPending = true, false
 	c.refusal = nil
 	c.ask = ask{}
 	for l := range Lanes {
 		c.out[l].restart()
 		c.in[l].gap = 0
 	}
-	c.peer.due = false
+	c.peer.ackDelayed = false
 	c.emit(Up{})
 }
 

@@ -31,7 +31,7 @@ func (c *Core) stop(code StopCode, reason string) {
 func (c *Core) dropReceived() {
 	for l := range c.in {
 		r := &c.in[l]
-		r.queue, r.bytes, r.gap, r.received, r.unsaid = nil, 0, 0, r.accepted, nil
+		r.queue, r.bytes, r.gap, r.received, r.unacknowledged = nil, 0, 0, r.accepted, nil
 		if u := r.under; u != nil {
 			r.received = u.end
 			if !u.withdrawn {
@@ -237,7 +237,7 @@ func (c *Core) begun(e Begun) {
 	}
 	for l := range b.at {
 		if r := &c.in[l]; r.received == (Position{}) {
-			r.accepted, r.received, r.said = b.at[l], b.at[l], b.at[l].Number
+			r.accepted, r.received, r.acknowledged = b.at[l], b.at[l], b.at[l].Number
 		}
 	}
 	c.greetAll()

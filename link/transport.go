@@ -23,19 +23,19 @@ type transport struct {
 	losing   bool   // another one of its rank is better
 	leaving  bool   // it goes once the peer is heard on another
 	closing  bool
-	heard    bool // an answer came on it since it carried the last question
+	replied  bool // an answer came on it since it carried the last question
 	silent   bool // a question on it had no answer: it is used if there is no other
 	ticks    int
 	hello    int // the next hello is due after so many ticks
 	pause    int // and the one after it after so many more
 
-	hindrance string // why what is sent on it goes nowhere at present
-	held      []held // deliveries whose items are on the way to the disk
-	shown     Way    // how it stood when the shell was last told
+	hindrance string      // why what is sent on it goes nowhere at present
+	unsettled []unsettled // deliveries whose items are on the way to the disk
+	shown     Way         // how it stood when the shell was last told
 }
 
-// held is a delivery whose items, up to end, are on the way to the disk.
-type held struct {
+// unsettled is a delivery whose items, up to end, are on the way to the disk.
+type unsettled struct {
 	delivery DeliveryID
 	lane     message.Lane
 	end      uint64
@@ -121,9 +121,9 @@ func (c *Core) choose() {
 	}
 }
 
-// hear notes that an answer came on t, which so works both ways.
-func (c *Core) hear(t *transport) {
-	t.heard = true
+// hears notes that an answer came on t, which so works both ways.
+func (c *Core) hears(t *transport) {
+	t.replied = true
 	if t.silent {
 		t.silent = false
 		c.choose()
@@ -204,7 +204,7 @@ func (c *Core) leave() {
 func (c *Core) release(lane message.Lane) {
 	r := &c.in[lane]
 	for _, t := range c.transports {
-		t.held = slices.DeleteFunc(t.held, func(h held) bool {
+		t.unsettled = slices.DeleteFunc(t.unsettled, func(h unsettled) bool {
 			done := h.lane == lane && (h.end <= r.accepted.Number || h.end > r.received.Number)
 			if done {
 				c.emit(Settle{Via: t.via, Delivery: h.delivery})

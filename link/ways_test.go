@@ -251,7 +251,7 @@ func TestSilentTransportIsPassedOver(t *testing.T) {
 	w.mute = [2]bool{true, false} // B is heard no more
 	w.putSome(a, 0, 3)
 	w.putSome(b, 0, 3)
-	w.rest(5 * firstPatience)
+	w.rest(5 * firstTimeout)
 	w.checkDelivered()
 	if !a.core.transport(w.direct).silent || a.core.best().via != broker {
 		t.Fatalf("site A still waits for the connection: %+v", a.core.best())
@@ -353,7 +353,7 @@ func TestAcknowledgementsOverABrokerAreFew(t *testing.T) {
 	w.step(b, Tick{})
 	expect("with a tick", 1)
 	w.rest(1)
-	for range a.core.cfg.WindowItems/lazyPart - 1 {
+	for range a.core.cfg.WindowItems/ackPart - 1 {
 		a.put(1, "x")
 		w.woken(a)
 		expect("before a quarter of the window", 0)
