@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -76,92 +75,3 @@ func impossibleMarker(h *message.Header) string {
 }
 
 const noOrigin = "it does not say where its instance was started"
-
-// admit says why peer may not send a message of this process, or nothing (invariant 11).
-// Whether it fits the table in content is the process thread's to judge.
-func admit(peer processtable.NodeID, p *navigator.Process, h *message.Header) string {
-	t := p.Table
-	if !t.MayStart(h.Origin) {
-		return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", h.Origin, t.Process)
-	}
-	switch h.Kind {
-	case message.KindMarker:
-		if !t.HasPart(peer) {
-			return fmt.Sprintf("%s has no part in %s", peer, t.Process)
-		}
-	case message.KindNotice:
-		return admitNotice(peer, t, h)
-	case message.KindConnector:
-		return admitConnector(peer, p, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable: // none is of a process's work between sites
-	}
-	return ""
-}
-
-// admitNotice: only the host of an activity tells of its error. It may do so under another
-// definition: that may be the error.
-func admitNotice(peer processtable.NodeID, t *processtable.Table, h *message.Header) string {
-	host, reason := hostOf(t, h)
-	switch {
-	case reason != "":
-		return reason
-	case host != peer:
-		return hostedElsewhere(peer, host, t, h)
-	}
-	return ""
-}
-
-// admitConnector checks both ends of a connector against the table, and that there is one.
-func admitConnector(peer processtable.NodeID, p *navigator.Process, h *message.Header) string {
-	t := p.Table
-	target := p.Activity(h.Activity)
-	if target == nil {
-		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
-	}
-	host, reason := hostOf(t, h)
-	switch {
-	case reason != "":
-		return reason
-	case host != peer:
-		if reason := onBehalf(peer, host, t, h); reason != "" {
-			return reason
-		}
-	}
-	switch {
-	case !target.Follows(h.Source):
-		return fmt.Sprintf("no connector of %s leads from %s to %s", t.Process, h.Source, h.Activity)
-	case h.Onward && t.Format < 2:
-		return fmt.Sprintf("the table of %s here lets nobody act on its behalf", t.Process)
-	}
-	return ""
-}
-
-// hostOf gives the node that a message's source lives at: for source of the process, the
-// origin alone.
-func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID, reason string) {
-	if h.Source == processtable.Source {
-		return h.Origin, ""
-	}
-	host, ok := t.NodeOf(h.Source)
-	if !ok {
-		return "", fmt.Sprintf("%s has no activity %s", t.Process, h.Source)
-	}
-	return host, ""
-}
-
-// onBehalf says why peer may not send what another node's activity is the source of: it
-// may where the table lets it resolve that one's connectors on its host's behalf, and
-// then it can only say that the activity is dead (N6).
-func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.Header) string {
-	switch {
-	case !t.MayResolve(peer, h.Source):
-		return hostedElsewhere(peer, host, t, h)
-	case h.Control == message.True || h.Data == message.DataPresent:
-		return fmt.Sprintf("activity %s of %s is hosted at %s: %s may only say on its behalf that it was skipped", h.Source, t.Process, host, peer)
-	}
-	return ""
-}
-
-func hostedElsewhere(peer, host processtable.NodeID, t *processtable.Table, h *message.Header) string {
-	return fmt.Sprintf("activity %s of %s is hosted at %s, and the message came from %s", h.Source, t.Process, host, peer)
-}

@@ -108,13 +108,13 @@ func TestInvariant11OnBehalf(t *testing.T) {
 			tables := tablesOf(t, onBehalfProcess, definition.CompileOptions{})
 			h := tc.says
 			h.Source, h.Activity, h.Origin = tc.source, tc.activity, "A"
-			got := admit(tc.peer, prepared(t, tables[tc.at]), &h)
+			got := prepared(t, tables[tc.at]).Refuses(tc.peer, &h)
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("refused as %q, want %q", got, tc.want)
 			}
 			// A table of format 1 lets nobody but the host.
 			old := tablesOf(t, onBehalfProcess, definition.CompileOptions{TableFormat: 1})
-			if got := admit(tc.peer, prepared(t, old[tc.at]), &h); tc.name != "the host itself" && got == "" {
+			if got := prepared(t, old[tc.at]).Refuses(tc.peer, &h); tc.name != "the host itself" && got == "" {
 				t.Error("with a table of format 1 it is taken")
 			}
 		})
@@ -233,7 +233,7 @@ func TestWhatAPeerMayWrite(t *testing.T) {
 			tc.change(&tc.h)
 			got := impossible(at, lane, &tc.h)
 			if got == "" {
-				got = admit(tc.peer, prepared(t, tables[at]), &tc.h)
+				got = prepared(t, tables[at]).Refuses(tc.peer, &tc.h)
 			}
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("refused as %q, want %q", got, tc.want)

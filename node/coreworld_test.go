@@ -372,7 +372,7 @@ func (s *site) send(remote []message.Message) {
 		to := s.world.site(m.Queue.Node)
 		reason := impossible(to.name, m.Lane, &m.Header)
 		if reason == "" {
-			reason = admit(s.name, to.process, &m.Header)
+			reason = to.process.Refuses(s.name, &m.Header)
 		}
 		if reason != "" {
 			s.world.t.Fatalf("%s sends %s what it will not take: %s\n%s", s.name, to.name, reason, s.world.given)

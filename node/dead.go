@@ -149,27 +149,17 @@ func (n *Node) values(m message.Message) (json.RawMessage, error) {
 	if a == nil {
 		return nil, nil
 	}
-	for _, in := range a.InData {
-		if in.From != m.Source {
-			continue
-		}
-		types := make([]*container.Type, len(in.Mappings))
-		for i, mapping := range in.Mappings {
-			types[i] = mapping.Type
-		}
-		values, err := container.DecodeValues(types, m.Body)
-		if err != nil {
+	values, err := a.Values(m)
+	if err != nil || values == nil {
+		return nil, err
+	}
+	shown := map[string]json.RawMessage{}
+	for _, v := range values {
+		if shown[v.Target], err = container.EncodeJSON(v.Value); err != nil {
 			return nil, err
 		}
-		shown := map[string]json.RawMessage{}
-		for i, mapping := range in.Mappings {
-			if shown[mapping.Target], err = container.EncodeJSON(values[i]); err != nil {
-				return nil, err
-			}
-		}
-		return json.Marshal(shown)
 	}
-	return nil, nil
+	return json.Marshal(shown)
 }
 
 // RetryDead delivers a refused message again.

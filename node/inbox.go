@@ -213,7 +213,7 @@ func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *messa
 // inadmissible says why peer may not send a message of a process of which the table is
 // here, or nothing.
 func (n *Node) inadmissible(peer processtable.NodeID, p *navigator.Process, m *message.Message) (string, error) {
-	if reason := admit(peer, p, &m.Header); reason != "" {
+	if reason := p.Refuses(peer, &m.Header); reason != "" {
 		return reason, nil
 	}
 	if reason, err := n.strayNotice(m); reason != "" || err != nil {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/container"
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -12,25 +12,15 @@ import (
 
 // live is what is known of one activity of an instance that has not ended.
 type live struct {
-	Activity   processtable.ActivityID
-	State      api.ActivityState
-	Iterations int
-	Attempts   int
-	Reason     string
-	RC         *int64 // in error, where the program had ended; likewise Output
-	Output     []byte // CBOR
-	Started    time.Time
-	Input      *container.Struct // of what is ready, runs or is in error
-	Said       *saidLast         // of what runs
-	Due        time.Time         // of a pause
-	Held       string            // why its program cannot be started now
-	Waits      []processtable.ActivityID
-	Has        []processtable.ActivityID // whose messages are here
-	Origin     processtable.NodeID
-	Clock      uint64                    // the highest of its messages
-	Began      bool                      // it has a message of its own
-	unstarted  bool                      // its instance was not started where its messages say: here
-	Notices    []processtable.ActivityID // sink: activities that told of an error
+	behaviour.View
+	Activity  processtable.ActivityID
+	State     api.ActivityState
+	Said      *saidLast // of what runs
+	Held      string    // why its program cannot be started now
+	Origin    processtable.NodeID
+	Clock     uint64                    // the highest of its messages
+	unstarted bool                      // its instance was not started where its messages say: here
+	Notices   []processtable.ActivityID // sink: activities that told of an error
 }
 
 // inspect folds what the store has of an instance and says how far each activity is. What
@@ -69,32 +59,18 @@ func inspect(p *navigator.Process, messages []message.Message, executing map[mes
 	return out
 }
 
+// stateOf says in the API's words how far an entry has come.
+var stateOf = map[behaviour.Progress]api.ActivityState{
+	behaviour.Waiting:  api.ActivityWaiting,
+	behaviour.Ready:    api.ActivityReady,
+	behaviour.Deciding: api.ActivityExecuted,
+	behaviour.InError:  api.ActivityInError,
+	behaviour.Skipped:  api.ActivitySkipped,
+}
+
 func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
-	l := live{Activity: a.Name, State: api.ActivityWaiting, Waits: s.Unresolved(a), Origin: s.Origin, Clock: s.Clock, Began: s.Snapshot != nil}
-	for _, c := range s.Consumed {
-		l.Has = append(l.Has, c.Key.Source)
-	}
-	if s.Snapshot != nil {
-		l.Iterations, l.Due, l.Started = s.Snapshot.Iteration, s.Snapshot.Due, s.Snapshot.Started
-		l.Attempts = s.Snapshot.Attempt
-		l.Reason = s.Snapshot.LastFailure
-	}
-	switch {
-	case s.InError():
-		l.inError(s.Snapshot)
-	case s.Passed(): // it only absorbs what still comes (N6)
-		l.State, l.Waits = api.ActivitySkipped, nil
-	case len(l.Waits) > 0 || a.Kind == processtable.KindSink:
-	default:
-		l.State = api.ActivityReady
-		if e := a.Decide(s, now); e.Ends { // without a program: what it comes to is being written
-			l.State = api.ActivityExecuted
-		}
-	}
-	if l.State == api.ActivityInError && len(l.Waits) == 0 || l.State == api.ActivityReady {
-		l.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
-	}
-	return l
+	v := a.View(s, now)
+	return live{View: v, Activity: a.Name, State: stateOf[v.Progress], Origin: s.Origin, Clock: s.Clock}
 }
 
 // runs: of what is ready, the program runs, or has ended; unless that was an iteration before.
@@ -108,18 +84,5 @@ func (l *live) runs(run attempt) {
 		l.State = api.ActivityExecuted
 	} else if lacks := run.lacks.Load(); lacks != nil {
 		l.State, l.Held = api.ActivityReady, *lacks
-	}
-}
-
-// inError tells of the last attempt. Where the program had ended it is one more than
-// those that failed.
-func (l *live) inError(at *message.Snapshot) {
-	l.State, l.Reason = api.ActivityInError, at.Error
-	if at.HasOutput {
-		l.Attempts++
-		l.Output = at.Output
-	}
-	if at.HasOutput || at.RC != 0 {
-		l.RC = &at.RC
 	}
 }

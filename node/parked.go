@@ -104,7 +104,7 @@ func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *q
 func (n *Node) unproved(p *navigator.Process, m *message.Message) string {
 	reason := impossible(n.name, m.Lane, &m.Header)
 	if reason == "" && !p.Table.MayStart(m.Origin) {
-		reason = admit("", p, &m.Header)
+		reason = p.Refuses("", &m.Header)
 	}
 	if reason != "" {
 		return reason

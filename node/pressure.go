@@ -11,6 +11,7 @@ import (
 	"fmqm/api"
 	"fmqm/instancetable"
 	"fmqm/internal/text"
+	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -119,29 +120,18 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 // holds says whether an activity that could run must stay ready, since a transmission
 // queue into which it would send is at its quota.
 func (p *pressure) holds(e *instancetable.Entry) bool {
-	_, held := p.heldBy(e.Activity.Activity, e.State.Origin)
+	_, held := p.heldBy(e.Activity, e.State.Origin)
 	return held
 }
 
 // heldBy names a peer whose transmission queue is at its quota, and into which an
 // activity would send, of an instance of that origin.
-func (p *pressure) heldBy(a *processtable.Activity, origin processtable.NodeID) (processtable.NodeID, bool) {
+func (p *pressure) heldBy(a *navigator.Activity, origin processtable.NodeID) (processtable.NodeID, bool) {
 	if p.node.limits.Load().Transmission == 0 {
 		return "", false
 	}
-	full := func(to processtable.NodeID) (processtable.NodeID, bool) {
-		if to == processtable.Origin {
-			to = origin
-		}
-		return to, p.over(to)
-	}
-	for _, c := range a.OutControl {
-		if peer, held := full(c.Node); held {
-			return peer, true
-		}
-	}
-	for _, c := range a.OutData {
-		if peer, held := full(c.Node); held {
+	for _, peer := range a.Targets(origin) {
+		if p.over(peer) {
 			return peer, true
 		}
 	}
@@ -150,7 +140,7 @@ func (p *pressure) heldBy(a *processtable.Activity, origin processtable.NodeID) 
 
 // why says what keeps an activity that could run from running, and what to do about it;
 // nothing if it only waits for its turn.
-func (p *pressure) why(a *processtable.Activity, origin processtable.NodeID) string {
+func (p *pressure) why(a *navigator.Activity, origin processtable.NodeID) string {
 	if disk := p.disk(); disk != "" {
 		return disk
 	}

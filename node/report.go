@@ -9,6 +9,7 @@ import (
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/message"
+	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -222,14 +223,11 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 		l, ok := current[a.Name]
 		l.awaitStart(n.name, ended)
 		if !ok {
-			l = live{Activity: a.Name, State: api.ActivityInactive}
-			for _, c := range a.InControl {
-				l.Waits = append(l.Waits, c.From)
-			}
+			l = live{View: t.process.Activity(a.Name).View(&navigator.State{}, n.sched.Now()), Activity: a.Name, State: api.ActivityInactive}
 		}
 		r.Activities = append(r.Activities, api.Activity{
 			Activity: string(a.Name), Node: string(n.name), State: l.State,
-			Iterations: l.Iterations, Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Reason, Started: l.Started,
+			Iterations: l.Iterations, Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 			Output: shownOutput(a, l.Output),
 		})
 		if l.State == api.ActivitySkipped {
@@ -239,7 +237,7 @@ func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processt
 		if l.unstarted {
 			w.Held = notStarted(n.name)
 		} else if l.State == api.ActivityReady && !l.Due.After(n.sched.Now()) {
-			w.Held = cmp.Or(l.Held, n.pressure.why(a, l.Origin))
+			w.Held = cmp.Or(l.Held, n.pressure.why(t.process.Activity(a.Name), l.Origin))
 		}
 		w.Aside = asideOf(r.asides, l)
 		for _, from := range l.Waits {
@@ -280,7 +278,7 @@ func (r *instanceReport) tell(t *thread, lives []live, events []queue.AuditRecor
 		switch {
 		case l.Said != nil:
 			r.Activities[i].Stderr = l.Said.String()
-		case l.State == api.ActivityInError, l.State == api.ActivityReady && l.Reason != "":
+		case l.State == api.ActivityInError, l.State == api.ActivityReady && l.Error != "":
 			r.Activities[i].Stderr = lastSaid(events, l.Activity)
 		}
 	}

@@ -139,7 +139,7 @@ func (c *core) refuseUnstarted(e *instancetable.Entry, refused []message.Message
 
 // awaitStart shows what core.started says of an activity that would go on.
 func (l *live) awaitStart(self processtable.NodeID, ended map[processtable.ActivityID]queue.AuditRecord) {
-	if _, started := ended[processtable.Source]; started || l.Origin != self || l.Began {
+	if _, started := ended[processtable.Source]; started || l.Origin != self || l.Own {
 		return
 	}
 	if l.State == api.ActivityReady || l.State == api.ActivityExecuted {

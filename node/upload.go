@@ -470,18 +470,13 @@ func unlinked(t *processtable.Table, r nodeReport) []string {
 		}
 	}
 	for _, a := range t.Activities {
-		for _, c := range a.OutControl {
-			if c.Node == processtable.Origin {
-				for _, s := range t.Starts {
-					add(s)
-				}
+		for _, node := range a.TargetNodes() {
+			if node != processtable.Origin {
+				add(node)
 				continue
 			}
-			add(c.Node)
-		}
-		for _, d := range a.OutData {
-			if d.Node != processtable.Origin {
-				add(d.Node)
+			for _, s := range t.Starts {
+				add(s)
 			}
 		}
 	}

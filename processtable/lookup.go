@@ -113,3 +113,16 @@ func (a *Activity) DiesAlone() bool {
 	return a.Kind != KindSource && a.Kind != KindSink && len(a.InControl) == 1 &&
 		a.InControl[0].From != Source && !a.Start.Eval([]bool{false})
 }
+
+// TargetNodes names the nodes that the activity's connectors lead to, Origin among them.
+func (a *Activity) TargetNodes() []NodeID {
+	var out []NodeID
+	for _, c := range a.OutControl {
+		out = append(out, c.Node)
+	}
+	for _, d := range a.OutData {
+		out = append(out, d.Node)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,43 @@
+package behaviour
+
+import (
+	"time"
+
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// Progress is how far an entry has come that has not ended, as its messages say. What runs
+// is in memory only.
+type Progress uint8
+
+const (
+	Waiting  Progress = iota // for messages of others, or a timer
+	Ready                    // its program may run
+	Deciding                 // it needs no program any more: what it comes to is being written
+	InError                  // an operator is needed
+	Skipped                  // on a dead path; it only absorbs what still comes (N6)
+)
+
+// View is all that others may see of an entry. Who shows it, lists it, counts it or says why
+// it does not go on needs to know no more of its behaviour.
+type View struct {
+	Progress   Progress
+	Waits      []processtable.ActivityID // for messages of these, in the table's order
+	Has        []processtable.ActivityID // whose messages have come
+	Due        time.Time                 // of the timer that it waits for; zero: none
+	Own        bool                      // it has a message of its own: something of it was decided
+	Iterations int                       // under way, or next; 0: none began
+	Attempts   int                       // that failed, and the last one where the program had ended
+	Started    time.Time                 // of the first attempt
+	Error      string                    // why it is in error, or why the last attempt failed
+	RC         *int64                    // in error, where there is one; likewise Output
+	Output     []byte                    // CBOR container
+	Input      *container.Struct         // of what is ready or in error; nil: it cannot be made, or not yet
+}
+
+// Value is one that a message brings, with the member that it is for, as people write it.
+type Value struct {
+	Target string
+	Value  container.Value
+}

@@ -1,0 +1,75 @@
+package navigator
+
+import (
+	"time"
+
+	"fmqm/behaviour"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// View gives what others may see of an entry. now is for what it would be decided at.
+func (a *Activity) View(s *State, now time.Time) behaviour.View {
+	v := behaviour.View{Waits: s.Unresolved(a), Own: s.Snapshot != nil || s.Record != nil}
+	for _, c := range s.Consumed {
+		v.Has = append(v.Has, c.Key.Source)
+	}
+	if at := s.Snapshot; at != nil {
+		v.Iterations, v.Attempts, v.Due, v.Started, v.Error = at.Iteration, at.Attempt, at.Due, at.Started, at.LastFailure
+	}
+	switch {
+	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
+		at := s.Snapshot
+		v.Progress, v.Error = behaviour.InError, at.Error
+		if at.HasOutput {
+			v.Attempts++
+			v.Output = at.Output
+		}
+		if at.HasOutput || at.RC != 0 {
+			v.RC = &at.RC
+		}
+	case s.passed:
+		v.Progress, v.Waits = behaviour.Skipped, nil
+	case len(v.Waits) > 0 || a.Kind == processtable.KindSink:
+	default:
+		v.Progress = behaviour.Ready
+		if e := a.Decide(s, now); e.Ends {
+			v.Progress = behaviour.Deciding
+		}
+	}
+	if v.Progress == behaviour.InError && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
+		v.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
+	}
+	return v
+}
+
+// Targets names the nodes into whose queues an activity sends when it ends, of an instance
+// of that origin.
+func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
+	out := make([]processtable.NodeID, len(a.targets))
+	for i, t := range a.targets {
+		if out[i] = t.node; t.node == processtable.Origin {
+			out[i] = origin
+		}
+	}
+	return out
+}
+
+// Values gives what a connector message brings to the activity; nil: the table has no data
+// connector from its source.
+func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
+	i, ok := a.inData[m.Source]
+	if !ok {
+		return nil, nil
+	}
+	values, err := container.DecodeValues(a.dataTypes[i], m.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]behaviour.Value, len(values))
+	for j, v := range values {
+		out[j] = behaviour.Value{Target: a.InData[i].Mappings[j].Target, Value: v}
+	}
+	return out, nil
+}
