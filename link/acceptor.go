@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"fmqm/internal/task"
 	"fmqm/processtable"
 )
 
@@ -11,6 +12,8 @@ import (
 type Acceptor struct {
 	Self    processtable.NodeID
 	Session uint64 // the same as the links have
+	// Scheduler is the same as the links have; default: task.Goroutines.
+	Scheduler task.Scheduler
 	// Lookup gives the link to a peer, nil if nobody configured that peer.
 	Lookup func(peer processtable.NodeID) *Link
 	// Permit, if not nil, says why caller may not be who it says it is on this connection.
@@ -24,7 +27,10 @@ type Acceptor struct {
 // the caller why not. It blocks until the hello is there, the connection ends, or ctx
 // does.
 func (a Acceptor) Accept(ctx context.Context, conn Conn) {
-	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	if a.Scheduler == nil {
+		a.Scheduler = task.Goroutines{}
+	}
+	release := a.Scheduler.AfterEnd(ctx, func() { _ = conn.Close() })
 	hello, err := readHello(conn)
 	if !release() {
 		return

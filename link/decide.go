@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fmqm/internal/task"
 	"fmqm/queue"
 )
 
@@ -24,16 +25,13 @@ var ErrNotStopped = errors.New("the link is not stopped")
 // blocks until the decision is on disk, or ctx ends: then it may still come into
 // effect. A decision for a store that the peer did not present is refused.
 func (l *Link) Decide(ctx context.Context, d Decision) error {
-	done := make(chan error, 1)
-	if !l.do(func() { l.decide(d, done) }) {
-		return fmt.Errorf("decide about site %s: the link is stopping", l.o.Peer)
-	}
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-l.ctx.Done():
+	done := task.NewAnswer[error](l.sched)
+	l.do(func() { l.decide(d, done) })
+	err, which, ended := done.Wait(ctx, l.quit)
+	switch {
+	case ended != nil:
+		err = ended
+	case which == 0:
 		err = errors.New("the link is stopping")
 	}
 	if err != nil {
@@ -56,18 +54,14 @@ func (l *Link) Retry(ctx context.Context) (Status, error) {
 		if state == StateConnected || state == StateStopped {
 			return l.Status(), nil
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return l.Status(), nil
-		case <-l.ctx.Done():
+		if which, err := l.sched.Wait(ctx, changed, l.quit); which != 0 || err != nil {
 			return l.Status(), nil
 		}
 	}
 }
 
 // decide gives the core a decision; done hears what comes of it.
-func (l *Link) decide(d Decision, done chan<- error) {
+func (l *Link) decide(d Decision, done *task.Answer[error]) {
 	l.lastDecision++
 	l.deciders[l.lastDecision] = done
 	l.step(Decide{ID: l.lastDecision, NewStore: d.NewStore})
@@ -76,7 +70,7 @@ func (l *Link) decide(d Decision, done chan<- error) {
 // decided tells who decided. It looks at what has come of it.
 func (l *Link) decided(e Decided) {
 	l.publish()
-	l.deciders[e.ID] <- e.Err
+	l.deciders[e.ID].Give(e.Err)
 	delete(l.deciders, e.ID)
 }
 

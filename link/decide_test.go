@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/linktest"
 	"fmqm/queue"
@@ -31,7 +32,7 @@ func lost(t *testing.T, dials string) (a, b *site) {
 	b.store.UntilTrimmed(t, 0)
 	b.stop()
 	a.store.Put(0, numbered(5, 3)...)
-	b.store, b.number = linktest.NewStore(), 20
+	b.store, b.number = linktest.NewStore(task.Goroutines{}), 20
 	b.store.Put(0, numbered(200, 4)...)
 	ob := b.options("A", fromB)
 	ob.Incarnation = queue.Incarnation{'N'}

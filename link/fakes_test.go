@@ -52,7 +52,7 @@ type site struct {
 
 // newSite gives a site that listens and has no link yet.
 func newSite(t testing.TB, name processtable.NodeID, number uint64) *site {
-	s := &site{t: t, name: name, number: number, store: linktest.NewStore(), refused: make(chan string, 1000)}
+	s := &site{t: t, name: name, number: number, store: linktest.NewStore(task.Goroutines{}), refused: make(chan string, 1000)}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	acceptor := link.Acceptor{
 		Self: name, Session: number,

@@ -380,7 +380,7 @@ func TestAStoppedLinkShowsNoOldError(t *testing.T) {
 	b.run(b.options("A", b.dialer(a)))
 	a.untilState(link.StateConnected)
 	b.stop()
-	b.store = linktest.NewStore()
+	b.store = linktest.NewStore(task.Goroutines{})
 	o := b.options("A", b.dialer(a))
 	o.Incarnation = queue.Incarnation{99}
 	b.run(o)

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -30,27 +29,23 @@ type Options struct {
 	Responder   Responder // nil: queries are answered with an error
 	Logger      zerolog.Logger
 	Scheduler   task.Scheduler // runs what the link does, and tells it the time; default: task.Goroutines
-	OnState     func(Status)   // optional; called from the link's goroutine on each change, also of a transport; must not block
-	Random      func() float64 // optional, in [0, 1): the jitter of dialing
+	OnState     func(Status)   // optional; called from the link's task on each change, also of a transport; must not block
+	Random      func() float64 // in [0, 1): the jitter of dialing; default: of Session
 }
 
-// Link is the shell around a Core: one goroutine, and two for each connection. Its
-// methods are safe for concurrent use.
+// Link is the shell around a Core: one task, and two for each connection. Its methods are
+// safe for concurrent use.
 type Link struct {
-	o Options
+	o     Options
+	sched task.Scheduler
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	quit   *task.Gate // open once the link is to stop
+	tasks  *task.Group
+	inputs *task.Queue[input] // of the link's task
 
-	// What comes to the link's goroutine.
-	calls    chan func()
-	events   chan Event
-	accepted chan Accepted // an answer each lane at most: done never blocks
-	ticks    chan struct{}
-	redials  chan struct{}
-
-	// Owned by the link's goroutine.
+	// Owned by the link's task.
 	core         *Core
 	backlog      []Event
 	standing     Standing // of the core, after its last step
@@ -60,7 +55,7 @@ type Link struct {
 	ticking      bool
 	routes       []*route
 	accepts      map[Token]context.CancelFunc // end the waiting for room
-	deciders     map[DecisionID]chan<- error
+	deciders     map[DecisionID]*task.Answer[error]
 	reason       string
 	stopTick     func() bool
 
@@ -68,7 +63,7 @@ type Link struct {
 
 	mu        sync.Mutex // for what Status tells
 	shown     shown
-	changed   chan struct{} // closed and made anew when shown's state or reason changes
+	changed   *task.Gate // opened and made anew when shown's state or reason changes
 	conns     map[Via]Conn
 	told      []string // reasons for this state that were logged
 	lastHeard atomic.Int64
@@ -76,28 +71,39 @@ type Link struct {
 
 var _ Outbox = (*queue.Transmission)(nil)
 
+// input is what comes to the link's task: an event of the core, or what is to be done there.
+type input struct {
+	event Event
+	call  func()
+	conn  Conn // that call brings: it is closed if the link stops before
+}
+
+// maxInputs is how many inputs wait, beside those that are few by themselves: whoever reads
+// from a connection waits then.
+const maxInputs = 8
+
 // New gives a Link that does nothing before Start.
 func New(o Options) *Link {
 	if o.Scheduler == nil {
 		o.Scheduler = task.Goroutines{}
 	}
 	if o.Random == nil {
-		o.Random = rand.Float64
+		o.Random = rand.New(rand.NewPCG(o.Session, 0)).Float64
 	}
+	by := o.Scheduler
 	l := &Link{
 		o:        o,
-		calls:    make(chan func()),
-		events:   make(chan Event),
-		accepted: make(chan Accepted, Lanes),
-		ticks:    make(chan struct{}, 1),
-		redials:  make(chan struct{}, 1),
+		sched:    by,
+		quit:     by.Gate(),
+		tasks:    task.NewGroup(by),
+		inputs:   task.NewQueue[input](by, maxInputs),
 		accepts:  map[Token]context.CancelFunc{},
-		deciders: map[DecisionID]chan<- error{},
+		deciders: map[DecisionID]*task.Answer[error]{},
 		conns:    map[Via]Conn{},
-		changed:  make(chan struct{}),
-		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]chan answer{}, slots: make(chan struct{}, maxAnswering)},
+		changed:  by.Gate(),
+		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]*task.Answer[answer]{}, slots: task.NewPlaces(by, maxAnswering)},
 	}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.ctx, l.cancel = by.WithCancel(context.Background())
 	for _, r := range o.Routes {
 		l.routes = append(l.routes, newRoute(r))
 	}
@@ -114,86 +120,79 @@ func (l *Link) willCall() string {
 }
 
 // Start begins; call it once. It does not wait for a connection.
-func (l *Link) Start() {
-	l.wg.Add(1)
-	go l.loop()
-}
+func (l *Link) Start() { l.tasks.Go(l.loop) }
 
-// Stop closes the connections and waits, until ctx ends, for the link's goroutines.
-// What was not acknowledged stays in the outbox.
+// Stop closes the connections and waits, until ctx ends, for the link's tasks. What was not
+// acknowledged stays in the outbox.
 func (l *Link) Stop(ctx context.Context) error {
-	l.cancel()
-	done := make(chan struct{})
-	go func() {
-		l.wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return errors.New("stop link to " + string(l.o.Peer) + ": " + ctx.Err().Error())
+	l.mu.Lock()
+	if !l.quit.IsOpen() {
+		l.quit.Open()
 	}
+	l.mu.Unlock()
+	l.cancel()
+	if err := l.tasks.Wait(ctx); err != nil {
+		return errors.New("stop link to " + string(l.o.Peer) + ": " + err.Error())
+	}
+	return nil
 }
 
 // Attach gives a started link a connection that the peer opened, and the hello that was
 // read from it. The connection is the link's from then on.
 func (l *Link) Attach(conn Conn, hello *Frame) {
-	attached := l.do(func() {
+	l.hand(conn, func() {
 		via := l.add(conn, nil)
 		l.step(Connected{Via: via, Rank: rank(RouteDirect)})
 		l.step(Received{Via: via, Frame: hello})
 	})
-	if !attached {
+}
+
+// hand gives the link's task a connection, which call takes over. Where the link is stopped
+// it is closed.
+func (l *Link) hand(conn Conn, call func()) {
+	if l.inputs.Put(l.ctx, input{call: call, conn: conn}) != nil {
 		_ = conn.Close()
 	}
 }
 
-// do runs f in the link's goroutine, unless the link is stopped.
-func (l *Link) do(f func()) bool {
-	select {
-	case l.calls <- f:
-		return true
-	case <-l.ctx.Done():
-		return false
-	}
-}
+// do has f done by the link's task, unless the link is stopped. It waits while the task has
+// much to do, and not for f.
+func (l *Link) do(f func()) bool { return l.inputs.Put(l.ctx, input{call: f}) == nil }
 
-func (l *Link) post(e Event) bool {
-	select {
-	case l.events <- e:
-		return true
-	case <-l.ctx.Done():
-		return false
-	}
-}
+func (l *Link) post(e Event) { _ = l.inputs.Put(l.ctx, input{event: e}) }
 
 func (l *Link) loop() {
-	defer l.wg.Done()
 	defer l.shutdown()
 	l.begin()
-	for {
+	for l.ctx.Err() == nil {
 		l.keepUp()
-		select {
-		case <-l.ctx.Done():
+		which, err := l.sched.Wait(l.ctx, l.inputs.Filled(), l.o.Outbox.Wake())
+		switch {
+		case err != nil:
 			return
-		case f := <-l.calls:
-			f()
-		case e := <-l.events:
-			l.step(e)
-		case e := <-l.accepted:
-			l.accepts[e.Token]()
-			delete(l.accepts, e.Token)
-			l.step(e)
-		case <-l.o.Outbox.Wake():
+		case which == 1:
 			l.step(Woken{Last: l.lasts()})
-		case <-l.ticks:
-			l.ticking = false
-			l.step(Tick{})
-		case <-l.redials:
-			l.rested()
+		default:
+			l.input()
 		}
 	}
+}
+
+// input takes what has come first.
+func (l *Link) input() {
+	in, ok := l.inputs.TryTake()
+	if !ok {
+		return
+	}
+	if in.call != nil {
+		in.call()
+		return
+	}
+	if e, ok := in.event.(Accepted); ok {
+		l.accepts[e.Token]()
+		delete(l.accepts, e.Token)
+	}
+	l.step(in.event)
 }
 
 // begin makes the core of what the store holds.
@@ -240,6 +239,11 @@ func (l *Link) shutdown() {
 	for _, p := range l.pipes {
 		_ = p.conn.Close()
 	}
+	for _, in := range l.inputs.Close() {
+		if in.conn != nil {
+			_ = in.conn.Close()
+		}
+	}
 	l.queries.fail(ErrNotConnected)
 }
 
@@ -280,17 +284,17 @@ func (l *Link) perform(effect Effect) {
 		failpoint.Hit("link.confirmed")
 		l.o.Outbox.Trim(e.Lane, e.Number)
 	case Accept:
-		ctx, cancel := context.WithCancel(l.ctx)
+		ctx, cancel := l.sched.WithCancel(l.ctx)
 		l.accepts[e.Token] = cancel
-		l.spawn(func() { l.accept(ctx, e) })
+		l.tasks.Go(func() { l.accept(ctx, e) })
 	case Withdraw:
 		l.accepts[e.Token]()
 	case Bind:
-		l.spawn(func() { l.post(Bound{Token: e.Token, Err: l.o.Peers.Bind(e.Incarnation)}) })
+		l.tasks.Go(func() { l.post(Bound{Token: e.Token, Err: l.o.Peers.Bind(e.Incarnation)}) })
 	case Begin:
-		l.spawn(func() { l.post(Begun{Token: e.Token, Err: l.o.Peers.Begin(e.At)}) })
+		l.tasks.Go(func() { l.post(Begun{Token: e.Token, Err: l.o.Peers.Begin(e.At)}) })
 	case Rebind:
-		l.spawn(func() { l.post(Rebound{Token: e.Token, Err: l.o.Peers.Rebind(e.Incarnation)}) })
+		l.tasks.Go(func() { l.post(Rebound{Token: e.Token, Err: l.o.Peers.Rebind(e.Incarnation)}) })
 	case Load:
 		now, err := l.load()
 		l.backlog = append(l.backlog, Loaded{Token: e.Token, Now: now, Err: err})
@@ -319,20 +323,11 @@ func (l *Link) perform(effect Effect) {
 	}
 }
 
-// spawn starts a goroutine that Stop waits for; only the link's goroutine may.
-func (l *Link) spawn(f func()) {
-	l.wg.Add(1)
-	go func() {
-		defer l.wg.Done()
-		f()
-	}()
-}
-
 // accept waits until the store has room, then gives it the items; ctx ends the waiting.
 // Meanwhile the link goes on reading, within the window, and answering.
 func (l *Link) accept(ctx context.Context, e Accept) {
-	answer := func(err error) {
-		l.accepted <- Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}
+	answer := func(err error) { // does not wait: one each lane at most is under way
+		l.inputs.Push(input{event: Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}})
 	}
 	paused := func(reason string) { l.post(Paused{Token: e.Token, Lane: e.Lane, Reason: reason}) }
 	if err := l.o.Inbox.Capacity(ctx, paused); err != nil {
@@ -361,17 +356,13 @@ func passSent(f *Frame) {
 func (l *Link) keepUp() {
 	if l.core.Restless() && !l.ticking {
 		l.ticking = true
-		l.stopTick = l.after(TickInterval, l.ticks)
+		l.stopTick = l.sched.AfterFunc(TickInterval, func() { l.inputs.Push(input{call: l.tick}) })
 	}
 	l.keepRoutes()
 	l.publish()
 }
 
-func (l *Link) after(d time.Duration, signal chan<- struct{}) (stop func() bool) {
-	return l.o.Scheduler.AfterFunc(d, func() {
-		select {
-		case signal <- struct{}{}:
-		default:
-		}
-	})
+func (l *Link) tick() {
+	l.ticking = false
+	l.step(Tick{})
 }

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -17,13 +18,13 @@ const lastWords = 2 * time.Second
 // bound what is sent; a peer that takes nothing loses the connection.
 const maxQueued = 24 << 20
 
-// pipe is a connection with its two goroutines.
+// pipe is a connection with its two tasks.
 type pipe struct {
 	via   Via
 	conn  Conn
-	clock task.Clock
+	sched task.Scheduler
 
-	// Of the link's goroutine.
+	// Of the link's task.
 	route        *route    // that it was dialed on; nil: the peer called
 	met          time.Time // when the peer was first heard on it; zero: not yet
 	leaving      bool      // it is not wanted any more
@@ -38,32 +39,29 @@ type pipe struct {
 	passed  int      // express frames in a row while bulk waited
 	bytes   int
 	closing bool
-	wake    chan struct{}
-	gone    chan struct{} // closed when the reader ended
+	wake    *task.Bell
+	gone    *task.Gate // open once the reader has ended
 }
 
 // maxPassed is how many frames go before bulk that waits, in a row: neither lane
 // starves (L2).
 const maxPassed = 16
 
-// add takes a connection over and starts its goroutines.
+// add takes a connection over and starts its tasks.
 func (l *Link) add(conn Conn, r *route) Via {
 	l.lastVia++
-	p := newPipe(l.lastVia, conn, r, l.o.Scheduler)
+	p := newPipe(l.lastVia, conn, r, l.sched)
 	l.pipes = append(l.pipes, p)
 	l.mu.Lock()
 	l.conns[p.via] = conn
 	l.mu.Unlock()
-	l.spawn(p.write)
-	l.spawn(func() { l.read(p) })
+	l.tasks.Go(p.write)
+	l.tasks.Go(func() { l.read(p) })
 	return p.via
 }
 
-func newPipe(via Via, conn Conn, r *route, clock task.Clock) *pipe {
-	return &pipe{
-		via: via, conn: conn, route: r, clock: clock, held: map[DeliveryID]func(){},
-		wake: make(chan struct{}, 1), gone: make(chan struct{}),
-	}
+func newPipe(via Via, conn Conn, r *route, by task.Scheduler) *pipe {
+	return &pipe{via: via, conn: conn, route: r, sched: by, held: map[DeliveryID]func(){}, wake: by.Bell(), gone: by.Gate()}
 }
 
 // pipe gives the connection that is named, nil if it has ended.
@@ -89,7 +87,7 @@ func (p *pipe) send(f *Frame) {
 	if full {
 		_ = p.conn.Close()
 	}
-	p.signal()
+	p.wake.Ring()
 }
 
 // finish closes the connection once what was sent has left.
@@ -97,20 +95,13 @@ func (p *pipe) finish() {
 	p.mu.Lock()
 	p.closing = true
 	p.mu.Unlock()
-	p.signal()
+	p.wake.Ring()
 }
 
 func (p *pipe) finished() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closing
-}
-
-func (p *pipe) signal() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
 }
 
 // next gives the frame to be sent next, nil if none waits, and whether none will come.
@@ -144,9 +135,7 @@ func (p *pipe) write() {
 			return
 		}
 		if f == nil {
-			select {
-			case <-p.wake:
-			case <-p.gone:
+			if which, _ := p.sched.Wait(context.Background(), p.gone, p.wake); which == 0 {
 				return
 			}
 			continue
@@ -168,15 +157,15 @@ func (p *pipe) sayGoodbye() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	stop := p.clock.AfterFunc(lastWords, func() { _ = p.conn.Close() })
-	<-p.gone
+	stop := p.sched.AfterFunc(lastWords, func() { _ = p.conn.Close() })
+	_, _ = p.sched.Wait(context.Background(), p.gone)
 	stop()
 }
 
 // read tells the link what comes, until the connection ends. A damaged frame is as
 // good as lost (L5).
 func (l *Link) read(p *pipe) {
-	defer close(p.gone)
+	defer p.gone.Open()
 	for {
 		d, err := receive(p.conn)
 		if err != nil {
@@ -193,7 +182,7 @@ func (l *Link) read(p *pipe) {
 			d.settle()
 			continue
 		}
-		l.lastHeard.Store(l.o.Scheduler.Now().UnixNano())
+		l.lastHeard.Store(l.sched.Now().UnixNano())
 		if err != nil {
 			d.settle()
 			l.post(Unreadable{Via: p.via, Err: err})

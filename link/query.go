@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"fmqm/internal/task"
 )
 
 const (
@@ -23,8 +27,8 @@ var ErrNotConnected = errors.New("not connected")
 type queries struct {
 	mu      sync.Mutex
 	last    uint64 // begins anywhere: what a peer answers late to an earlier life answers nothing here
-	pending map[uint64]chan answer
-	slots   chan struct{}
+	pending map[uint64]*task.Answer[answer]
+	slots   *task.Places
 }
 
 type answer struct {
@@ -37,10 +41,10 @@ type answer struct {
 // gets one of 10 s; none is longer than a minute.
 func (l *Link) Query(ctx context.Context, kind string, body []byte) ([]byte, error) {
 	wait := longestTimeout
-	if _, ok := ctx.Deadline(); !ok {
+	if _, ok := l.sched.Left(ctx); !ok {
 		wait = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := l.sched.WithTimeout(ctx, wait)
 	defer cancel()
 	got, err := l.query(ctx, &Query{Kind: kind, Body: body})
 	if err != nil {
@@ -54,29 +58,24 @@ func (l *Link) query(ctx context.Context, q *Query) ([]byte, error) {
 	if err := frame.check(); err != nil {
 		return nil, err
 	}
-	id, answers, err := l.queries.begin()
+	id, got, err := l.queries.begin(l.sched)
 	if err != nil {
 		return nil, err
 	}
 	defer l.queries.end(id)
 	q.ID = id
-	if due, ok := ctx.Deadline(); ok {
-		q.Timeout = uint32(max(time.Until(due).Milliseconds(), 1))
+	if left, ok := l.sched.Left(ctx); ok {
+		q.Timeout = uint32(max(left.Milliseconds(), 1))
 	}
-	running := l.do(func() {
-		l.step(Carry{Frame: frame})
-	})
-	if !running {
+	l.post(Carry{Frame: frame})
+	a, which, err := got.Wait(ctx, l.quit)
+	switch {
+	case err != nil:
+		return nil, err
+	case which == 0:
 		return nil, fmt.Errorf("%w: the link is stopping", ErrNotConnected)
 	}
-	select {
-	case a := <-answers:
-		return a.body, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.ctx.Done():
-		return nil, fmt.Errorf("%w: the link is stopping", ErrNotConnected)
-	}
+	return a.body, a.err
 }
 
 func (l *Link) unreachable() error {
@@ -98,19 +97,18 @@ func (l *Link) deliver(f *Frame) {
 		return
 	}
 	q := f.Query
-	select {
-	case l.queries.slots <- struct{}{}:
-		l.spawn(func() {
-			reply := l.respond(q)
-			<-l.queries.slots
-			if reply != nil {
-				l.post(Carry{Frame: reply, To: f.From})
-			}
-		})
-	default:
+	if !l.queries.slots.TryAcquire() {
 		err := fmt.Errorf("site %s already answers %d queries: ask again later", l.o.Self, maxAnswering)
 		l.backlog = append(l.backlog, Carry{Frame: replyFrame(q.ID, nil, err), To: f.From})
+		return
 	}
+	l.tasks.Go(func() {
+		reply := l.respond(q)
+		l.queries.slots.Release()
+		if reply != nil {
+			l.post(Carry{Frame: reply, To: f.From})
+		}
+	})
 }
 
 // respond gives the answer, or nil once nobody waits for it any more.
@@ -122,7 +120,7 @@ func (l *Link) respond(q *Query) *Frame {
 	if q.Timeout != 0 {
 		wait = min(time.Duration(q.Timeout)*time.Millisecond, longestTimeout)
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, wait)
+	ctx, cancel := l.sched.WithTimeout(l.ctx, wait)
 	defer cancel()
 	body, err := l.o.Responder(ctx, l.o.Peer, q.Kind, q.Body)
 	if ctx.Err() != nil {
@@ -141,16 +139,15 @@ func replyFrame(id uint64, body []byte, err error) *Frame {
 	return &Frame{Type: FrameReply, Reply: &Reply{ID: id, Body: body}}
 }
 
-func (q *queries) begin() (uint64, <-chan answer, error) {
+func (q *queries) begin(by task.Scheduler) (uint64, *task.Answer[answer], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.pending) >= maxAsking {
 		return 0, nil, fmt.Errorf("%d queries already wait for answers: ask again later", maxAsking)
 	}
 	q.last++
-	answers := make(chan answer, 1)
-	q.pending[q.last] = answers
-	return q.last, answers, nil
+	q.pending[q.last] = task.NewAnswer[answer](by)
+	return q.last, q.pending[q.last], nil
 }
 
 func (q *queries) end(id uint64) {
@@ -162,17 +159,18 @@ func (q *queries) end(id uint64) {
 func (q *queries) resolve(id uint64, a answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if answers, ok := q.pending[id]; ok {
+	if asked, ok := q.pending[id]; ok {
 		delete(q.pending, id)
-		answers <- a
+		asked.Give(a)
 	}
 }
 
+// fail answers all, in their order.
 func (q *queries) fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for id, answers := range q.pending {
-		delete(q.pending, id)
-		answers <- answer{err: err}
+	for _, id := range slices.Sorted(maps.Keys(q.pending)) {
+		q.pending[id].Give(answer{err: err})
 	}
+	clear(q.pending)
 }

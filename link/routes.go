@@ -16,7 +16,7 @@ const (
 	steadyAfter = 10 * time.Second
 )
 
-// route is a Route that is dialed, owned by the link's goroutine.
+// route is a Route that is dialed, owned by the link's task.
 type route struct {
 	Route
 	gone     bool // not wanted any more
@@ -61,13 +61,9 @@ func (r *route) wake() {
 // is heard on another. A link that stopped since the address led to another site tries
 // again. It returns once the change is taken up.
 func (l *Link) SetRoutes(routes []Route) {
-	taken := make(chan struct{})
-	if !l.do(func() { l.setRoutes(routes); close(taken) }) {
-		return
-	}
-	select {
-	case <-taken:
-	case <-l.ctx.Done():
+	taken := l.sched.Gate()
+	if l.do(func() { l.setRoutes(routes); taken.Open() }) {
+		_, _ = l.sched.Wait(context.Background(), taken, l.quit)
 	}
 }
 
@@ -120,7 +116,7 @@ func (l *Link) keepRoutes() {
 	for _, r := range l.routes {
 		if l.wants(r) {
 			r.dialing = true
-			l.spawn(func() { l.dial(r) })
+			l.tasks.Go(func() { l.dial(r) })
 		}
 	}
 }
@@ -130,7 +126,7 @@ func (l *Link) keepRoutes() {
 func (l *Link) stands(p *pipe, now Way) {
 	p.way = now
 	if now.State != StateConnecting && p.met.IsZero() {
-		p.met = l.o.Scheduler.Now()
+		p.met = l.sched.Now()
 		l.forgive(p)
 		l.hurryOthers(p)
 	}
@@ -172,34 +168,40 @@ func (l *Link) stopped() bool { return l.standing.Stop != nil && !l.standing.Ref
 func (p *pipe) direct() bool { return p.route == nil || p.route.Name == RouteDirect }
 
 func (l *Link) dial(r *route) {
-	ctx, cancel := context.WithTimeout(l.ctx, dialTimeout)
+	ctx, cancel := l.sched.WithTimeout(l.ctx, dialTimeout)
 	defer cancel()
 	conn, err := r.Dialer.Dial(ctx)
-	taken := l.do(func() { l.dialed(r, conn, err) })
-	if !taken && err == nil {
-		_ = conn.Close()
+	if err != nil {
+		l.do(func() { l.failed(r, err) })
+		return
 	}
+	l.hand(conn, func() { l.dialed(r, conn) })
 }
 
-func (l *Link) dialed(r *route, conn Conn, err error) {
+func (l *Link) dialed(r *route, conn Conn) {
 	r.dialing = false
-	switch {
-	case r.gone:
-		if err == nil {
-			_ = conn.Close()
-		}
+	if r.gone {
+		_ = conn.Close()
 		l.forget(r)
-	case err == nil:
-		r.reason = ""
-		r.via = l.add(conn, r)
-		l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
-	default:
-		r.reason = err.Error()
-		if !l.standing.Established && l.standing.Stop == nil {
-			l.reason = r.reason
-		}
-		l.rest(r)
+		return
 	}
+	r.reason = ""
+	r.via = l.add(conn, r)
+	l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
+}
+
+// failed: a dial has.
+func (l *Link) failed(r *route, err error) {
+	r.dialing = false
+	if r.gone {
+		l.forget(r)
+		return
+	}
+	r.reason = err.Error()
+	if !l.standing.Established && l.standing.Stop == nil {
+		l.reason = r.reason
+	}
+	l.rest(r)
 }
 
 // restAfter puts the next dial of a route off whose connection ended; that of the
@@ -209,7 +211,7 @@ func (l *Link) restAfter(p *pipe, why string) {
 		switch {
 		case r == p.route:
 			r.via, r.reason = 0, why
-			if !p.met.IsZero() && l.o.Scheduler.Now().Sub(p.met) >= steadyAfter {
+			if !p.met.IsZero() && l.sched.Now().Sub(p.met) >= steadyAfter {
 				r.attempts = 0
 			}
 			l.rest(r)
@@ -237,14 +239,11 @@ func (l *Link) rest(r *route) {
 
 func (l *Link) restFor(r *route, pause time.Duration) {
 	pause = pause/2 + time.Duration(l.o.Random()*float64(pause/2))
-	now := &rest{until: l.o.Scheduler.Now().Add(pause)}
+	now := &rest{until: l.sched.Now().Add(pause)}
 	r.rest = now
-	now.stop = l.o.Scheduler.AfterFunc(pause, func() {
+	now.stop = l.sched.AfterFunc(pause, func() {
 		now.over.Store(true)
-		select {
-		case l.redials <- struct{}{}:
-		default:
-		}
+		l.inputs.Push(input{call: l.rested})
 	})
 }
 
@@ -254,9 +253,9 @@ func (l *Link) listen(r *route) {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithCancel(l.ctx)
+	ctx, cancel := l.sched.WithCancel(l.ctx)
 	r.rest.deafen = cancel
-	l.spawn(func() {
+	l.tasks.Go(func() {
 		if listener.Heard(ctx) == nil {
 			l.do(func() {
 				if ctx.Err() == nil {
@@ -280,7 +279,7 @@ func (l *Link) hurryOthers(p *pipe) {
 // and shortest pause. Only once within the longest one: whoever comes and goes makes no
 // more than twice as many dials. A peer that refuses is left alone.
 func (l *Link) hurry(r *route) {
-	now := l.o.Scheduler.Now()
+	now := l.sched.Now()
 	if r.rest == nil || r.gone || l.standing.Stop != nil || r.rest.until.Sub(now) <= firstBackoff ||
 		!r.hurried.IsZero() && now.Sub(r.hurried) < lastBackoff {
 		return
@@ -294,7 +293,7 @@ func (l *Link) hurry(r *route) {
 func (l *Link) forget(r *route) {
 	f, ok := r.Dialer.(Forgetter)
 	if ok && !r.dialing && !slices.ContainsFunc(l.routes, func(s *route) bool { return s.Name == r.Name }) {
-		l.spawn(f.Forget)
+		l.tasks.Go(f.Forget)
 	}
 }
 

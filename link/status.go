@@ -45,7 +45,7 @@ type LaneStatus struct {
 	Expected     uint64 // number of the next item from the peer
 }
 
-// shown is what Status tells of the link's goroutine's state.
+// shown is what Status tells of the link's task's state.
 type shown struct {
 	State      State
 	Reason     string
@@ -130,8 +130,8 @@ func (l *Link) publish() {
 	l.shown = next
 	turned := next.State != last.State || next.Reason != last.Reason
 	if turned {
-		close(l.changed)
-		l.changed = make(chan struct{})
+		l.changed.Open()
+		l.changed = l.sched.Gate()
 	}
 	l.mu.Unlock()
 	if !turned && !moved {
@@ -173,7 +173,7 @@ func (l *Link) transports(last []shownTransport) (next []shownTransport, moved b
 	if same && n == len(last) {
 		return last, false
 	}
-	now := l.o.Scheduler.Now()
+	now := l.sched.Now()
 	next = make([]shownTransport, 0, n)
 	l.eachTransport(func(via Via, r *route, state State, reason string) {
 		t := shownTransport{via: via, route: r, TransportStatus: TransportStatus{Route: RouteDirect, State: state, Since: now, Reason: reason}}

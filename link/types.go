@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -40,8 +41,8 @@ type Outbox interface {
 	Read(lane message.Lane, from uint64, maxBytes int) ([]Item, error)
 	// Trim lets everything up to number go, with the next commit or after a second (L4).
 	Trim(lane message.Lane, number uint64)
-	// Wake is signalled (capacity 1) when items were added.
-	Wake() <-chan struct{}
+	// Wake rings when items were added. It is of the link's Scheduler.
+	Wake() *task.Bell
 }
 
 // Inbox is the receiving side.
@@ -54,7 +55,7 @@ type Inbox interface {
 	Accept(b Batch, done func(error))
 	// Capacity blocks while the site takes nothing more from this peer, or until ctx ends.
 	// The links to other peers have their own. What may last is told to paused, from any
-	// goroutine before Capacity returns: why, and what to do; again when that changes. The
+	// task before Capacity returns: why, and what to do; again when that changes. The
 	// link's state says it (Status.Reason) until the items that wait are taken or given up.
 	Capacity(ctx context.Context, paused func(reason string)) error
 }
@@ -87,11 +88,11 @@ type Peers interface {
 }
 
 // Responder answers a peer's queries. It must not block for long: it is called in a
-// goroutine of its own, at most 16 at a time for a peer.
+// task of its own, at most 16 at a time for a peer.
 type Responder func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 
 // Conn is one connection to a peer, on any transport. Send and Recv may be called by
-// one goroutine each; Close by any, and ends both.
+// one task each; Close by any, and ends both.
 type Conn interface {
 	Send(frame []byte) error
 	Recv() ([]byte, error)

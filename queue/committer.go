@@ -233,7 +233,7 @@ func (m *Manager) report(g *group) {
 		m.works.put(w)
 	}
 	for t := range g.lanes {
-		signal(t.wake)
+		t.wake.Ring()
 	}
 }
 

@@ -31,6 +31,7 @@ type Manager struct {
 	node        processtable.NodeID
 	engine      store.Engine
 	clock       Clock
+	sched       task.Scheduler
 	incarnation Incarnation
 	maxBatch    int64
 	works       workPool

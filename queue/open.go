@@ -10,6 +10,7 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -65,6 +66,10 @@ func newManager(engine store.Engine, o Options) *Manager {
 	}
 	if m.clock == nil {
 		m.clock = SystemClock{}
+	}
+	var ok bool
+	if m.sched, ok = m.clock.(task.Scheduler); !ok {
+		m.sched = task.Goroutines{Clock: m.clock}
 	}
 	m.load.limit = o.DirtyLimit
 	if m.load.limit <= 0 {

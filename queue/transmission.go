@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -22,7 +23,7 @@ const lanes = 2
 type Transmission struct {
 	m    *Manager
 	peer processtable.NodeID
-	wake chan struct{}
+	wake *task.Bell
 
 	mu   sync.Mutex
 	ends [lanes]laneEnd // as far as they are durable
@@ -47,7 +48,7 @@ func (m *Manager) Transmission(peer processtable.NodeID) *Transmission {
 	m.registry.Lock()
 	defer m.registry.Unlock()
 	if t = m.registry.transmissions[peer]; t == nil {
-		t = &Transmission{m: m, peer: peer, wake: make(chan struct{}, 1)}
+		t = &Transmission{m: m, peer: peer, wake: m.sched.Bell()}
 		m.registry.transmissions[peer] = t
 	}
 	return t
@@ -92,8 +93,8 @@ func (t *Transmission) Last(lane message.Lane) Position { return t.end(lane).las
 // Low is the position before the oldest item that is still kept in lane.
 func (t *Transmission) Low(lane message.Lane) Position { return t.end(lane).low.Position }
 
-// Wake is signalled (capacity 1) when items were added.
-func (t *Transmission) Wake() <-chan struct{} { return t.wake }
+// Wake rings when items were added.
+func (t *Transmission) Wake() *task.Bell { return t.wake }
 
 // Trim lets everything in lane up to number go, with the next commit or after a second
 // (L4). What is above Last is left alone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,6 +171,32 @@ func TestTheOrderOfAQueue(t *testing.T) {
 		}
 		if put < 300 {
 			t.Errorf("only %d were put", put)
+		}
+	})
+}
+
+// A queue that is closed gives up what it held, and lets nobody wait for room.
+func TestAClosedQueue(t *testing.T) {
+	both(t, func(t *testing.T, by task.Scheduler) {
+		q, all := task.NewQueue[int](by, 2), task.NewGroup(by)
+		q.TryPut(1)
+		q.TryPut(2)
+		for range 3 {
+			all.Go(func() {
+				if err := q.Put(context.Background(), 3); !errors.Is(err, task.ErrClosed) {
+					t.Errorf("Put = %v", err)
+				}
+			})
+		}
+		by.Pass()
+		if left := q.Close(); !slices.Equal(left, []int{1, 2}) {
+			t.Errorf("left = %v", left)
+		}
+		if err := all.Wait(context.Background()); err != nil || q.Push(4) || q.TryPut(5) {
+			t.Error("something was put into a closed queue", err)
+		}
+		if v, ok := q.TryTake(); ok {
+			t.Errorf("took %d of a closed queue", v)
 		}
 	})
 }

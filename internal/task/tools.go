@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -103,8 +104,9 @@ type Queue[T any] struct {
 	by     Scheduler
 	mu     sync.Mutex
 	values []T
-	taken  int   // of them, from the front
-	limit  int   // 0: none
+	taken  int // of them, from the front
+	limit  int // 0: none
+	closed bool
 	filled *Bell // something is there
 	freed  *Bell // there is room again
 }
@@ -120,33 +122,63 @@ func NewQueue[T any](by Scheduler, limit int) *Queue[T] {
 // Filled rings when something is there.
 func (q *Queue[T]) Filled() *Bell { return q.filled }
 
-// Put puts v behind the others, once there is room, or gives the error of ctx.
+// ErrClosed: nothing goes into the queue any more.
+var ErrClosed = errors.New("the queue is closed")
+
+// Put puts v behind the others, once there is room, or gives the error of ctx, or ErrClosed.
 func (q *Queue[T]) Put(ctx context.Context, v T) error {
-	for !q.TryPut(v) {
+	for {
+		if ok, closed := q.try(v); closed {
+			return ErrClosed
+		} else if ok {
+			return nil
+		}
 		if _, err := q.by.Wait(ctx, q.freed); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
-// TryPut puts v behind the others, unless there is no room.
+// TryPut puts v behind the others, unless there is no room, or the queue is closed.
 func (q *Queue[T]) TryPut(v T) bool {
+	ok, _ := q.try(v)
+	return ok
+}
+
+func (q *Queue[T]) try(v T) (ok, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.limit > 0 && q.len() >= q.limit {
+	switch {
+	case q.closed:
+		q.freed.Ring() // for another who waits
+		return false, true
+	case q.limit > 0 && q.len() >= q.limit:
+		return false, false
+	}
+	q.put(v)
+	return true, false
+}
+
+// Push puts v behind the others, whether there is room or not: what is not many by itself
+// need not wait behind what is. It says false if the queue is closed.
+func (q *Queue[T]) Push(v T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
 		return false
 	}
 	q.put(v)
 	return true
 }
 
-// Push puts v behind the others, whether there is room or not: what is not many by itself
-// need not wait behind what is.
-func (q *Queue[T]) Push(v T) {
+// Close lets nothing in any more, and gives what is left.
+func (q *Queue[T]) Close() (left []T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.put(v)
+	left = q.values[q.taken:]
+	q.values, q.taken, q.closed = nil, 0, true
+	q.freed.Ring()
+	return left
 }
 
 func (q *Queue[T]) len() int { return len(q.values) - q.taken }

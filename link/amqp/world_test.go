@@ -76,7 +76,7 @@ func newSite(t testing.TB, name processtable.NodeID, addr, vhost string, change 
 	t.Helper()
 	proxy, err := faultnet.Listen(addr)
 	must(t, err)
-	s := &site{t: t, name: name, store: linktest.NewStore(), proxy: proxy, log: &linktest.Log{}, states: make(chan Status, 10_000)}
+	s := &site{t: t, name: name, store: linktest.NewStore(task.Goroutines{}), proxy: proxy, log: &linktest.Log{}, states: make(chan Status, 10_000)}
 	o := options(t, name, proxy.Addr(), vhost)
 	o.Log = zerolog.New(s.log)
 	o.OnState = func(st Status) { s.states <- st }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/queue"
@@ -27,25 +28,27 @@ type Store struct {
 	low      [link.Lanes]uint64
 	accepted [link.Lanes]link.Position
 	got      [link.Lanes][]string
-	changed  chan struct{} // closed and made anew when something changes
-	wake     chan struct{}
+	by       task.Scheduler
+	changed  *task.Gate // opened and made anew when something changes
+	wake     *task.Bell
 	known    queue.Incarnation
 	began    [link.Lanes]link.Position
-	full     chan struct{} // Capacity blocks until it is closed
-	why      string        // it does
-	failing  error         // of Bind, Rebind, Begin and Accept
+	room     *task.Gate // Capacity waits until it is open
+	why      string     // it does
+	failing  error      // of Bind, Rebind, Begin and Accept
 }
 
-// NewStore gives a store that is empty, has room and does not fail.
-func NewStore() *Store {
-	full := make(chan struct{})
-	close(full)
-	return &Store{wake: make(chan struct{}, 1), changed: make(chan struct{}), full: full}
+// NewStore gives a store that is empty, has room and does not fail, for a link with the
+// Scheduler by.
+func NewStore(by task.Scheduler) *Store {
+	s := &Store{by: by, wake: by.Bell(), changed: by.Gate(), room: by.Gate()}
+	s.room.Open()
+	return s
 }
 
 func (s *Store) change() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.changed.Open()
+	s.changed = s.by.Gate()
 }
 
 // Put appends messages to a lane of the outbox.
@@ -56,10 +59,7 @@ func (s *Store) Put(lane message.Lane, payloads ...string) {
 		last := s.position(lane, uint64(len(s.items[lane])))
 		s.items[lane] = append(s.items[lane], link.Item{Number: last.Number + 1, Hash: queue.HashNext(last.Hash, []byte(p)), Payload: []byte(p)})
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Ring()
 }
 
 func (s *Store) position(lane message.Lane, n uint64) link.Position {
@@ -108,8 +108,8 @@ func (s *Store) Trim(lane message.Lane, number uint64) {
 	s.change()
 }
 
-// Wake is signalled when something was put.
-func (s *Store) Wake() <-chan struct{} { return s.wake }
+// Wake rings when something was put.
+func (s *Store) Wake() *task.Bell { return s.wake }
 
 // Accepted is up to where a lane of the inbox has come.
 func (s *Store) Accepted(lane message.Lane) link.Position {
@@ -153,17 +153,13 @@ func (s *Store) Have(lane message.Lane) []string {
 // Capacity waits while there is no room, and tells why, if that was said.
 func (s *Store) Capacity(ctx context.Context, paused func(reason string)) error {
 	s.mu.Lock()
-	full, why := s.full, s.why
+	room, why := s.room, s.why
 	s.mu.Unlock()
 	if why != "" {
 		paused(why)
 	}
-	select {
-	case <-full:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := s.by.Wait(ctx, room)
+	return err
 }
 
 // Known is the peer's store, if it is known.
@@ -233,9 +229,9 @@ func (s *Store) Sent(lane message.Lane) []string {
 func (s *Store) Fill() (empty func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	full := make(chan struct{})
-	s.full = full
-	return func() { close(full) }
+	room := s.by.Gate()
+	s.room = room
+	return room.Open
 }
 
 // Pause is Fill for a reason, which Capacity tells.
@@ -282,8 +278,8 @@ func (s *Store) UntilAccepted(t testing.TB, lane message.Lane, n uint64) {
 // until waits for a state of the store.
 func (s *Store) until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(Patience)
-	defer deadline.Stop()
+	ctx, cancel := s.by.WithTimeout(context.Background(), Patience)
+	defer cancel()
 	for {
 		s.mu.Lock()
 		ok, changed := holds(), s.changed
@@ -291,9 +287,7 @@ func (s *Store) until(t testing.TB, what string, holds func() bool) {
 		if ok {
 			return
 		}
-		select {
-		case <-changed:
-		case <-deadline.C:
+		if _, err := s.by.Wait(ctx, changed); err != nil {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}

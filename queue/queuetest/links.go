@@ -62,10 +62,10 @@ func testTransmission(t *testing.T, open storetest.Open) {
 	control.Lane = message.LaneControl
 	tr := s.Transmission("B")
 	s.must(put(a, c, control))
-	<-tr.Wake()
+	rung(tr.Wake())
 	s.clock.Advance(time.Minute)
 	s.must(put(b))
-	<-tr.Wake()
+	rung(tr.Wake())
 	for range 2 {
 		items := s.checkLane("B", message.LaneData, start, a, b)
 		s.checkLane("B", message.LaneControl, start, control)

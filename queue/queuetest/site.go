@@ -12,6 +12,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/storetest"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -220,6 +221,9 @@ func next(mb *queue.Mailbox) []queue.Delivery {
 		}
 	}
 }
+
+// rung waits for a bell.
+func rung(b *task.Bell) { _, _ = task.Goroutines{}.Wait(context.Background(), b) }
 
 // items reads a whole lane.
 func (s *site) items(peer processtable.NodeID, lane message.Lane) []queue.Item {

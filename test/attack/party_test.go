@@ -15,6 +15,7 @@ import (
 
 	"fmqm/identity"
 	"fmqm/internal/rabbittest"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/amqp"
 	"fmqm/link/https"
@@ -106,7 +107,7 @@ func (p *party) overBroker(access *amqp.Broker, site string) *line {
 }
 
 func (p *party) open(site string, route link.Route) *line {
-	l := &line{store: linktest.NewStore(), log: &linktest.Log{}, party: p, site: site}
+	l := &line{store: linktest.NewStore(task.Goroutines{}), log: &linktest.Log{}, party: p, site: site}
 	l.Link = link.New(link.Options{
 		Self: p.name, Peer: processtable.NodeID(site), Incarnation: queue.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
 		Outbox: l.store, Inbox: l.store, Peers: l.store, Logger: zerolog.New(l.log),
