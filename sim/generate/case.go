@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Nodes are the sites of every process.
+// Nodes are the sites of every process that is drawn for no others.
 var Nodes = []string{"A", "B", "C", "D"}
 
 // Programs are the programs that activities name. All of them give [Case.Result].
@@ -37,16 +37,22 @@ func (c *Case) String() string {
 }
 
 // Cases draws processes of which about half end in error: what can go wrong does.
-func Cases() *rapid.Generator[*Case] { return cases(false) }
+func Cases() *rapid.Generator[*Case] { return CasesAt(Nodes) }
+
+// CasesAt is Cases with other sites.
+func CasesAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, false) }
 
 // Steady draws processes of which nine in ten finish: attempts fail as often, and are
 // repeated until one does not; loops end; few conditions can fail. They run for longer
 // than those of Cases, of which many are over before much has run.
-func Steady() *rapid.Generator[*Case] { return cases(true) }
+func Steady() *rapid.Generator[*Case] { return SteadyAt(Nodes) }
 
-func cases(steady bool) *rapid.Generator[*Case] {
+// SteadyAt is Steady with other sites.
+func SteadyAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, true) }
+
+func cases(nodes []string, steady bool) *rapid.Generator[*Case] {
 	return rapid.Custom(func(t *rapid.T) *Case {
-		d := &drawing{T: t, steady: steady}
+		d := &drawing{T: t, nodes: nodes, steady: steady}
 		d.process()
 		return &Case{
 			body:    d.text.String(),
@@ -79,6 +85,7 @@ func Named(process string) (*Case, error) {
 // drawing is a process that is being drawn.
 type drawing struct {
 	*rapid.T
+	nodes      []string
 	steady     bool // see Steady
 	text       strings.Builder
 	structures []*structure
@@ -119,7 +126,7 @@ func (d *drawing) process() {
 		d.line("output: %s", d.output.name)
 	}
 	if d.in(4, "starts") {
-		d.line("starts: [%s]", strings.Join(d.subset(Nodes, "start node"), ", "))
+		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}
 	d.graph()
 	d.activities()

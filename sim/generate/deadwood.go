@@ -10,9 +10,12 @@ import (
 // DeadWood draws processes in which most paths die, over all nodes: up to 24 activities,
 // most of which have one predecessor (N6), with data from any activity before them. All
 // of them finish. Of those of Cases few have a path that passes around a node.
-func DeadWood() *rapid.Generator[*Case] {
+func DeadWood() *rapid.Generator[*Case] { return DeadWoodAt(Nodes) }
+
+// DeadWoodAt is DeadWood with other sites.
+func DeadWoodAt(nodes []string) *rapid.Generator[*Case] {
 	return rapid.Custom(func(t *rapid.T) *Case {
-		d := &drawing{T: t}
+		d := &drawing{T: t, nodes: nodes}
 		d.deadWood()
 		return &Case{
 			body:  d.text.String(),
@@ -24,7 +27,7 @@ func DeadWood() *rapid.Generator[*Case] {
 }
 
 func (d *drawing) deadWood() {
-	d.line("structures:\n  S: {n: int}\noutput: S\nstarts: [A, C]\nactivities:")
+	d.line("structures:\n  S: {n: int}\noutput: S\nstarts: [%s, %s]\nactivities:", d.nodes[0], d.nodes[len(d.nodes)/2])
 	above := make([][]int, 1+d.upTo(23, "activities"))
 	var control, data []string
 	for i := range above {
@@ -67,5 +70,5 @@ func (d *drawing) deadStep(i int, before []int) {
 	case len(before) > 0:
 		start = ", start: " + pick(d, []string{"all", "all", "any"}, "start")
 	}
-	d.line("  t%d: {node: %s, %s, input: S, output: S%s}", i, pick(d, Nodes, "node"), kind, start)
+	d.line("  t%d: {node: %s, %s, input: S, output: S%s}", i, pick(d, d.nodes, "node"), kind, start)
 }

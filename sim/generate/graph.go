@@ -39,7 +39,7 @@ func (d *drawing) activities() {
 	d.line("activities:")
 	for _, s := range rapid.Permutation(d.steps).Draw(d.T, "file order") {
 		d.line("  %s:", s.name)
-		d.line("    node: %s", pick(d, Nodes, "node"))
+		d.line("    node: %s", pick(d, d.nodes, "node"))
 		if d.in(6, "empty") {
 			d.line("    empty: true")
 		} else {

@@ -24,9 +24,16 @@ type Disk struct {
 	mu      sync.Mutex
 	now     *table
 	last    uint64
-	pending *table  // what the commit under way would leave; nil: there is none
-	user    *Engine // nil: nobody has it open
+	pending *pending // the commit under way; nil: there is none
+	user    *Engine  // nil: nobody has it open
 	full    bool
+	watch   func(version uint64, b *store.Batch)
+}
+
+// pending is a commit under way, and what it would leave.
+type pending struct {
+	batch *store.Batch
+	then  *table
 }
 
 // NewDisk makes an empty one. The name is for errors.
@@ -39,15 +46,36 @@ func (d *Disk) Clone(name string) *Disk {
 	return &Disk{name: name, now: d.now, last: d.last}
 }
 
+// Watch has f told of each commit in the moment in which it is on disk, before anybody else
+// can know. f must not keep the batch, nor use the disk.
+func (d *Disk) Watch(f func(version uint64, b *store.Batch)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watch = f
+}
+
+// settle ends the commit under way, which is on disk if kept is set. d.mu is held.
+func (d *Disk) settle(kept bool) {
+	p := d.pending
+	d.pending = nil
+	if p == nil || !kept {
+		return
+	}
+	d.now, d.last = p.then, d.last+1
+	if d.watch != nil {
+		d.watch(d.last, p.batch)
+	}
+}
+
+// Peek gives an engine on what the disk has now, beside whoever has it open.
+func (d *Disk) Peek() (*Engine, error) { return d.Clone(d.name).Open(Options{}) }
+
 // Crash says that whoever had the disk open is no more: its locks are gone with it, and the
 // commit under way, if there was one, is on disk if kept is set.
 func (d *Disk) Crash(kept bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.pending != nil && kept {
-		d.now, d.last = d.pending, d.last+1
-	}
-	d.pending = nil
+	d.settle(kept)
 	if d.user != nil {
 		d.user.closed = true
 		d.user = nil
@@ -67,7 +95,7 @@ func (d *Disk) SetFull(full bool) {
 type Faults interface {
 	// Commit is asked when a commit begins.
 	Commit(version uint64, b *store.Batch) Fate
-	// Committed is told of a commit that is on disk, before anybody else is.
+	// Committed is told of a commit that is on disk and has not failed, before it returns.
 	Committed(version uint64, b *store.Batch)
 	// Read is asked at each read of a key, or of a prefix; an error is what the read gives.
 	Read(key []byte) error

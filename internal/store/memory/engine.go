@@ -85,7 +85,7 @@ func (e *Engine) begin(version uint64, b *store.Batch) error {
 	if err := e.check(b); err != nil {
 		return err
 	}
-	d.pending = d.now.with(b)
+	d.pending = &pending{batch: b, then: d.now.with(b)}
 	return nil
 }
 
@@ -116,10 +116,7 @@ func (e *Engine) finish(fate Fate) error {
 	if d.user != e { // its user went on after a crash: it writes to no disk
 		return store.ErrClosed
 	}
-	if fate.Err == nil || fate.Kept {
-		d.now, d.last = d.pending, d.last+1
-	}
-	d.pending = nil
+	d.settle(fate.Err == nil || fate.Kept)
 	if fate.Err != nil {
 		e.failed = fate.Err
 		return fate.Err

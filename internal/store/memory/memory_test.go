@@ -72,7 +72,7 @@ func (p *plan) Read(key []byte) error {
 // has says what is on a disk under "a", and the last commit's number.
 func has(t *testing.T, d *memory.Disk) string {
 	t.Helper()
-	e, err := d.Clone("clone").Open(memory.Options{})
+	e, err := d.Peek()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +130,8 @@ func TestACrashInACommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var watched []uint64
+		d.Watch(func(version uint64, _ *store.Batch) { watched = append(watched, version) })
 		s.Go(func() {
 			for i := range uint64(3) {
 				if err := e.Commit(i+1, put("a", fmt.Sprint("v", i+1))); err != nil {
@@ -153,6 +155,9 @@ func TestACrashInACommit(t *testing.T) {
 		want := map[bool]string{false: "v2@2", true: "v3@3"}[kept]
 		if got := has(t, d); got != want {
 			t.Errorf("kept %t: on disk is %s, want %s", kept, got, want)
+		}
+		if len(watched) != 2 && !kept || len(watched) != 3 && kept {
+			t.Errorf("kept %t: who watches was told of %v", kept, watched)
 		}
 		if _, err := d.Open(memory.Options{}); err != nil {
 			t.Errorf("open after the crash: %v", err)
