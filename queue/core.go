@@ -8,7 +8,6 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue/record"
 )
 
 const (
@@ -31,16 +30,16 @@ type core struct {
 	version uint64 // of the last commit
 	handled uint64 // the last transaction that was looked at
 
-	lanes    map[*Transmission]*[record.Lanes]laneEnd
-	accepted map[record.LaneKey]record.AcceptedAt
+	lanes    map[*Transmission]*[lanes]laneEnd
+	accepted map[laneKey]acceptedAt
 	peers    map[processtable.NodeID]Incarnation
 	tables   map[processtable.ProcessID]processtable.DefinitionHash
 
 	alone  bool // the next transaction is large: it gets a group of its own
 	staged *stagedFilter
-	fresh  map[string]*record.BodyRef // by record, for what the group changes: nil if it has nothing staged
-	lossy  bool                       // a store was lost, here or at a peer: any message may come again
-	unsure uint64                     // puts of which it is not known whether they replaced a message
+	fresh  map[string]*bodyRef // by record, for what the group changes: nil if it has nothing staged
+	lossy  bool                // a store was lost, here or at a peer: any message may come again
+	unsure uint64              // puts of which it is not known whether they replaced a message
 	trims  []trimRequest
 	taken  map[uint64]bool // of what is set aside, by the group
 	// highestTaken is the highest number that was ever taken out of what is set aside.
@@ -48,9 +47,25 @@ type core struct {
 	late         []lateMarks // entries whose consumption was reported, until stragglers are through
 }
 
+type laneKey struct {
+	peer processtable.NodeID
+	lane message.Lane
+}
+
+type acceptedAt struct {
+	incarnation Incarnation
+	Position
+}
+
 // laneEnd is both ends of a lane of a transmission queue, as far as they are applied.
 type laneEnd struct {
-	last, low record.ItemAt
+	last, low itemAt
+}
+
+// itemAt is a place in a lane, with the bytes of all payloads up to it.
+type itemAt struct {
+	Position
+	total uint64
 }
 
 // trimRequest asks for a lane's items up to a number to go.
@@ -180,7 +195,7 @@ func (c *core) examine(w *work) error {
 
 func (c *core) examineAccept(a *Accept) error {
 	bound, ok := c.peers[a.Peer]
-	at := c.accepted[record.LaneKey{Peer: a.Peer, Lane: a.Lane}]
+	at := c.accepted[laneKey{a.Peer, a.Lane}]
 	switch {
 	case !ok || bound != a.Incarnation:
 		return fmt.Errorf("accept from %s: %w: this store knows it by another incarnation", a.Peer, ErrOutOfOrder)
@@ -214,13 +229,13 @@ func (c *core) findReplaced(w *work) error {
 func (c *core) replace(w *work, key []byte) error {
 	ref, err := c.stagedBy(key)
 	if err == nil && ref != nil {
-		w.extra = record.RemoveStaged(w.extra, *ref)
+		w.extra = removeStaged(w.extra, *ref)
 	}
 	return err
 }
 
 // stagedBy gives the staged body of the record at key, nil if there is none.
-func (c *core) stagedBy(key []byte) (*record.BodyRef, error) {
+func (c *core) stagedBy(key []byte) (*bodyRef, error) {
 	if !c.staged.maybe(key) {
 		return nil, nil
 	}
@@ -234,7 +249,7 @@ func (c *core) stagedBy(key []byte) (*record.BodyRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref, ok, err := record.RefOf(key, value)
+	ref, ok, err := refOf(key, value)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -283,7 +298,7 @@ func (c *core) apply(g *group, w *work) {
 	}
 	c.noteStaged(w)
 	if a := w.accept; a != nil {
-		c.accepted[record.LaneKey{Peer: a.peer, Lane: a.lane}] = a.at
+		c.accepted[laneKey{a.peer, a.lane}] = a.at
 	}
 	if b := w.bind; b != nil {
 		c.peers[b.peer] = b.incarnation
@@ -332,24 +347,24 @@ func (c *core) noteRemoved(key []byte) {
 func (c *core) number(g *group, w *work, item *itemPut) {
 	ends := c.lanes[item.to]
 	if ends == nil {
-		ends = &[record.Lanes]laneEnd{}
+		ends = &[lanes]laneEnd{}
 		c.lanes[item.to] = ends
 	}
 	last := &ends[item.lane].last
 	last.Number++
 	last.Hash = HashNext(last.Hash, item.payload)
-	last.Total += uint64(len(item.payload))
+	last.total += uint64(len(item.payload))
 	g.lanes[item.to] = true
 
 	op := &w.ops[item.op]
 	binary.BigEndian.PutUint64(op.Key[len(op.Key)-8:], last.Number)
 	copy(op.Value[1:], last.Hash[:])
-	binary.BigEndian.PutUint64(op.Value[1+16:], last.Total)
-	record.Seal(op.Key, op.Value)
+	binary.BigEndian.PutUint64(op.Value[1+16:], last.total)
+	seal(op.Key, op.Value)
 	if item.staged >= 0 {
 		named := &w.ops[w.staged[item.staged].op]
-		copy(named.Value[len(named.Value)-record.CRCSize-len(op.Key):], op.Key)
-		record.Seal(named.Key, named.Value)
+		copy(named.Value[len(named.Value)-crcSize-len(op.Key):], op.Key)
+		seal(named.Key, named.Value)
 	}
 	item.number = last.Number
 }
@@ -364,11 +379,11 @@ func completeAudit(g *group, w *work, i int) {
 		binary.BigEndian.PutUint32(at[8:], uint32(len(g.batch.Ops)+a.op))
 	}
 	sent := w.tx.Audit[i].Sent
-	numbers := op.Value[len(op.Value)-record.CRCSize-8*len(sent):]
+	numbers := op.Value[len(op.Value)-crcSize-8*len(sent):]
 	for s := range sent {
 		binary.BigEndian.PutUint64(numbers[8*s:], sent[s].Number)
 	}
-	record.Seal(op.Key, op.Value)
+	seal(op.Key, op.Value)
 }
 
 // finish tells the core that the group is durable, and until which number submitted

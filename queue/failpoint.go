@@ -5,7 +5,6 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/message"
-	"fmqm/queue/record"
 )
 
 // pass passes a point of a commit, in builds that can fail there.
@@ -25,10 +24,10 @@ func (c *core) passStaged() {
 // kinds says what a group commits.
 func (g *group) kinds() (kinds []string) {
 	for i := range g.batch.Ops {
-		if g.batch.Ops[i].Key[0] == record.ClassLow {
+		if g.batch.Ops[i].Key[0] == classLow {
 			kinds = append(kinds, "trim")
 		}
-		if bytes.Equal(g.batch.Ops[i].Key, record.KeyAnew) {
+		if bytes.Equal(g.batch.Ops[i].Key, keyAnew) {
 			kinds = append(kinds, "anew")
 		}
 	}
@@ -47,7 +46,7 @@ func (w *work) kinds() []string {
 		kinds = append(kinds, "park")
 	}
 	if r := w.tx.Rebuild; r != nil {
-		kinds = append(kinds, rebuildKind(r, len(w.tx.Put) > 0))
+		kinds = append(kinds, r.kind(len(w.tx.Put) > 0))
 	}
 	switch b := w.bind; {
 	case b == nil:
@@ -106,8 +105,8 @@ func dropped(audit []AuditRecord) bool {
 	return false
 }
 
-// rebuildKind says which step of a rebuilding a transaction takes.
-func rebuildKind(r *Rebuild, puts bool) string {
+// kind says which step of a rebuilding a transaction takes.
+func (r *Rebuild) kind(puts bool) string {
 	switch {
 	case r.Stage == StageDecided:
 		return "rebuild"

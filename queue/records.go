@@ -7,7 +7,6 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
-	"fmqm/queue/record"
 )
 
 // records reads the store's records: as they are, one read after the other, or in a view,
@@ -24,7 +23,7 @@ func (m *Manager) walk(o store.ScanOptions, visit func(key []byte, msg message.M
 	return m.records().walk(o, visit)
 }
 
-func (m *Manager) body(p record.Place) ([]byte, error) { return m.records().body(p) }
+func (m *Manager) body(p place) ([]byte, error) { return m.records().body(p) }
 
 func (m *Manager) readAudit(key, value []byte) (AuditRecord, error) {
 	return m.records().readAudit(key, value)
@@ -44,68 +43,68 @@ func (r records) scan(o store.ScanOptions, visit func(key, value []byte) error) 
 func (r records) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
 	var failed error
 	err = r.Scan(o, func(key, value []byte) bool {
-		var s record.StoredMessage
-		if s, failed = record.ReadMessage(key, value); failed != nil {
+		var s storedMessage
+		if s, failed = readMessage(key, value); failed != nil {
 			return false
 		}
-		if s.Place.Ref.Count > 0 {
-			if s.Message.Body, failed = r.body(s.Place); failed != nil {
+		if s.place.ref.count > 0 {
+			if s.message.Body, failed = r.body(s.place); failed != nil {
 				return false
 			}
 		}
-		more = !visit(key, s.Message)
+		more = !visit(key, s.message)
 		return !more
 	})
 	return more, first1(failed, err)
 }
 
 // body gives the large part of a record, from its chunks where it is staged.
-func (r records) body(p record.Place) ([]byte, error) {
-	if p.Ref.Count == 0 {
-		return p.Inline, nil
+func (r records) body(p place) ([]byte, error) {
+	if p.ref.count == 0 {
+		return p.inline, nil
 	}
-	if p.Ref.Count > record.MostParts || p.Ref.Size > p.Ref.Count*record.ChunkSize {
-		return nil, fmt.Errorf("a body of %d bytes in %d chunks cannot be: %w", p.Ref.Size, p.Ref.Count, ErrDamaged)
+	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
+		return nil, fmt.Errorf("a body of %d bytes in %d chunks cannot be: %w", p.ref.size, p.ref.count, ErrDamaged)
 	}
-	body := make([]byte, 0, p.Ref.Size)
-	for i := range p.Ref.Count {
-		key := record.AppendChunkKey(nil, p.Ref.Id, i)
+	body := make([]byte, 0, p.ref.size)
+	for i := range p.ref.count {
+		key := appendChunkKey(nil, p.ref.id, i)
 		value, err := r.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, errGone
 		}
 		if err != nil {
-			return nil, fmt.Errorf("chunk %q: %w", record.Readable(key), err)
+			return nil, fmt.Errorf("chunk %q: %w", readable(key), err)
 		}
-		chunk, err := record.Open(key, value)
+		chunk, err := openRecord(key, value)
 		if err != nil {
 			return nil, err
 		}
 		body = append(body, chunk...)
 	}
-	if len(body) != p.Ref.Size {
-		return nil, fmt.Errorf("a body has %d bytes instead of %d: %w", len(body), p.Ref.Size, ErrDamaged)
+	if len(body) != p.ref.size {
+		return nil, fmt.Errorf("a body has %d bytes instead of %d: %w", len(body), p.ref.size, ErrDamaged)
 	}
 	return body, nil
 }
 
 // readAudit reads an audit record; nothing of it is a part of value that is reused.
 func (r records) readAudit(key, value []byte) (a AuditRecord, err error) {
-	content, err := record.Open(key, value)
+	content, err := openRecord(key, value)
 	if err != nil {
 		return a, err
 	}
-	p, rest, err := record.ReadPlace(key, bytes.Clone(content))
+	p, rest, err := readPlace(key, bytes.Clone(content))
 	if err != nil {
 		return a, err
 	}
-	if p.Ref.Count == 0 {
-		rest = p.Inline
+	if p.ref.count == 0 {
+		rest = p.inline
 	}
-	if a, err = record.DecodeAudit(rest); err != nil {
-		return a, fmt.Errorf("%w: %w", record.Damaged(key, "this program cannot read it"), err)
+	if a, err = decodeAudit(rest); err != nil {
+		return a, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
 	}
-	if p.Ref.Count > 0 {
+	if p.ref.count > 0 {
 		a.Output, err = r.body(p)
 	}
 	return a, err

@@ -12,7 +12,6 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/message"
-	"fmqm/queue/record"
 )
 
 // refusedMessages are what the golden files hold: one in its record, one whose body is
@@ -47,7 +46,7 @@ func refusedRecords(t *testing.T, inline int) string {
 	}
 	var out strings.Builder
 	for _, op := range append(w.stage, w.ops...) {
-		if op.Key[0] == record.ClassSetAside || op.Key[0] == record.ClassChunk {
+		if op.Key[0] == classSetAside || op.Key[0] == classChunk {
 			fmt.Fprintf(&out, "%x %x\n", op.Key, op.Value)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue/record"
 )
 
 // VerifyReport says what Verify has read, and what is wrong.
@@ -20,10 +19,10 @@ type VerifyReport struct {
 
 // classNames is what the kinds of records are called.
 var classNames = map[byte]string{
-	record.ClassMeta: "meta", record.ClassTable: "process table", record.ClassMessage: "message", record.ClassRecord: "instance record",
-	record.ClassMarker: "marker", record.ClassTransmission: "transmission item", record.ClassLow: "trimmed position", record.ClassAccepted: "accepted position",
-	record.ClassPeer: "peer", record.ClassPart: "incoming part", record.ClassSetAside: "set aside", record.ClassTimer: "timer", record.ClassChunk: "body chunk",
-	record.ClassStaged: "staged body", record.ClassLarge: "large transaction", record.ClassParked: "parked message", record.ClassLeft: "left by a peer", record.ClassInstance: "instance", record.ClassStart: "start", record.ClassEnd: "activity end", record.ClassHistory: "event", record.ClassRemoved: "removed instance",
+	classMeta: "meta", classTable: "process table", classMessage: "message", classRecord: "instance record",
+	classMarker: "marker", classTransmission: "transmission item", classLow: "trimmed position", classAccepted: "accepted position",
+	classPeer: "peer", classPart: "incoming part", classSetAside: "set aside", classTimer: "timer", classChunk: "body chunk",
+	classStaged: "staged body", classLarge: "large transaction", classParked: "parked message", classLeft: "left by a peer", classInstance: "instance", classStart: "start", classEnd: "activity end", classHistory: "event", classRemoved: "removed instance",
 }
 
 // Verify reads every record of a store at rest: checksums, contents, bodies, and the
@@ -33,9 +32,9 @@ func Verify(engine store.Engine) (VerifyReport, error) {
 	v := &verifier{
 		m:      newManager(engine, Options{}),
 		report: VerifyReport{Commit: engine.Last(), Records: map[string]uint64{}, Problems: []string{}},
-		lanes:  map[record.LaneKey]Position{},
+		lanes:  map[laneKey]Position{},
 	}
-	if _, err := engine.Get(record.KeyLarge); err == nil {
+	if _, err := engine.Get(keyLarge); err == nil {
 		v.large = true
 	}
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
@@ -59,8 +58,8 @@ const maxProblems = 1000
 type verifier struct {
 	m      *Manager // for its readers; nothing of it runs
 	report VerifyReport
-	lanes  map[record.LaneKey]Position // of transmission queues, as far as they are read
-	large  bool                        // a large transaction is half made: records do not fit each other until the next start
+	lanes  map[laneKey]Position // of transmission queues, as far as they are read
+	large  bool                 // a large transaction is half made: records do not fit each other until the next start
 }
 
 func (v *verifier) record(key, value []byte) error {
@@ -69,10 +68,10 @@ func (v *verifier) record(key, value []byte) error {
 	}
 	name, known := classNames[key[0]]
 	if !known {
-		return fmt.Errorf("record %q: this program does not know its kind", record.Readable(key))
+		return fmt.Errorf("record %q: this program does not know its kind", readable(key))
 	}
 	v.report.Records[name]++
-	content, err := record.Open(key, value)
+	content, err := openRecord(key, value)
 	if err != nil {
 		return err
 	}
@@ -83,35 +82,35 @@ func (v *verifier) record(key, value []byte) error {
 		return nil
 	}
 	switch key[0] {
-	case record.ClassTable:
+	case classTable:
 		return v.table(key, value)
-	case record.ClassMessage, record.ClassRecord, record.ClassMarker:
+	case classMessage, classRecord, classMarker:
 		return v.message(key, value)
-	case record.ClassLow:
-		peer, lane, low, err := record.ReadLow(key, value)
+	case classLow:
+		peer, lane, low, err := readLow(key, value)
 		if err == nil {
-			v.lanes[record.LaneKey{Peer: peer, Lane: lane}] = low.Position
+			v.lanes[laneKey{peer, lane}] = low.Position
 		}
 		return err
-	case record.ClassTransmission:
+	case classTransmission:
 		return v.item(key, value)
-	case record.ClassAccepted:
-		_, _, err := record.ReadAccepted(key, value)
+	case classAccepted:
+		_, _, err := readAccepted(key, value)
 		return err
-	case record.ClassSetAside:
+	case classSetAside:
 		_, err := v.m.readSetAside(key, value)
 		return err
-	case record.ClassParked:
+	case classParked:
 		_, err := v.m.records().readParked(key, value)
 		return err
-	case record.ClassInstance, record.ClassEnd, record.ClassHistory:
+	case classInstance, classEnd, classHistory:
 		_, err := v.m.readAudit(key, value)
 		return err
-	case record.ClassRemoved:
-		_, err := record.ReadRemoved(key, value)
+	case classRemoved:
+		_, err := readRemoved(key, value)
 		return err
-	case record.ClassStaged:
-		_, _, _, err := record.ReadStaged(key, value)
+	case classStaged:
+		_, _, _, err := readStaged(key, value)
 		return err
 	}
 	return nil // chunks are read with what names them; the others have no content
@@ -124,48 +123,48 @@ func (v *verifier) table(key, value []byte) error {
 	}
 	t, err := processtable.Decode(encoded)
 	if err != nil {
-		return record.Damaged(key, err.Error())
+		return damaged(key, err.Error())
 	}
 	if t.Definition != hash {
-		return record.Damaged(key, "it names another definition than its table has")
+		return damaged(key, "it names another definition than its table has")
 	}
 	return nil
 }
 
 func (v *verifier) message(key, value []byte) error {
-	s, err := record.ReadMessage(key, value)
+	s, err := readMessage(key, value)
 	if err != nil {
 		return err
 	}
-	if _, err := v.m.body(s.Place); err != nil {
-		return fmt.Errorf("record %q: %w", record.Readable(key), err)
+	if _, err := v.m.body(s.place); err != nil {
+		return fmt.Errorf("record %q: %w", readable(key), err)
 	}
-	entry := s.Message.Entry()
-	if string(record.AppendMessageKey(nil, s.Message.Queue.Process, &entry, s.Message.Key())) != string(key) {
-		return record.Damaged(key, "its message belongs under another key")
+	entry := s.message.Entry()
+	if string(appendMessageKey(nil, s.message.Queue.Process, &entry, s.message.Key())) != string(key) {
+		return damaged(key, "its message belongs under another key")
 	}
 	return nil
 }
 
 // item verifies that the running hash goes on from the item before (L1).
 func (v *verifier) item(key, value []byte) error {
-	k := record.KeyReader{Rest: key[1:]}
-	lane := record.LaneKey{Peer: processtable.NodeID(k.Name()), Lane: message.Lane(k.Bytes(1)[0])}
-	item, err := record.ReadItem(key, value)
+	k := keyReader{rest: key[1:]}
+	lane := laneKey{processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])}
+	item, err := readItem(key, value)
 	if err != nil {
 		return err
 	}
-	payload, err := v.m.body(item.Place)
+	payload, err := v.m.body(item.place)
 	if err != nil {
-		return fmt.Errorf("record %q: %w", record.Readable(key), err)
+		return fmt.Errorf("record %q: %w", readable(key), err)
 	}
 	before := v.lanes[lane]
-	v.lanes[lane] = item.At.Position
+	v.lanes[lane] = item.at.Position
 	switch {
-	case item.At.Number != before.Number+1:
-		return record.Damaged(key, fmt.Sprintf("item %d comes directly before it: items between are missing", before.Number))
-	case item.At.Hash != HashNext(before.Hash, payload):
-		return record.Damaged(key, "its running hash does not continue that of the item before")
+	case item.at.Number != before.Number+1:
+		return damaged(key, fmt.Sprintf("item %d comes directly before it: items between are missing", before.Number))
+	case item.at.Hash != HashNext(before.Hash, payload):
+		return damaged(key, "its running hash does not continue that of the item before")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package record
+package queue
 
 import (
 	"time"

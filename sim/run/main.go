@@ -1,0 +1,98 @@
+// Command run runs worlds of package sim/world: one by its seed, with its story, or many.
+//
+//	run -seed N                 one world, and its hash
+//	run -seeds N -base B        N worlds from seed B on, on all cores
+//	run -minutes M -base B      as many as there is time for
+//
+// A world that breaks an invariant is shrunk and told, and the exit code is 1.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"fmqm/sim/world"
+)
+
+func main() {
+	seed := flag.Int64("seed", -1, "run this world only, and tell it")
+	seeds := flag.Uint64("seeds", 500, "how many worlds")
+	base := flag.Uint64("base", 1, "the first seed")
+	minutes := flag.Float64("minutes", 0, "run worlds for so long instead")
+	lines := flag.Bool("lines", false, "with -seed: print every event")
+	flag.Parse()
+	failed := false
+	if *seed >= 0 {
+		failed = one(os.Stdout, uint64(*seed), *lines)
+	} else {
+		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)))
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// one runs a world, and tells it.
+func one(out io.Writer, seed uint64, lines bool) (failed bool) {
+	r := world.Run(world.Draw(seed), world.Options{Lines: true})
+	if lines {
+		for _, line := range r.Lines {
+			fmt.Fprintln(out, line)
+		}
+	}
+	fmt.Fprint(out, world.Story(r))
+	fmt.Fprintf(out, "hash %s\n", r.Hash)
+	return r.Broken != nil
+}
+
+// shrinkAsks is how many worlds a failure may cost.
+const shrinkAsks = 300
+
+// many runs worlds on all cores, until one fails, all are run, or the time is over.
+func many(out io.Writer, base, seeds uint64, limit time.Duration) (failed bool) {
+	var total world.Totals
+	began := time.Now()
+	var mu sync.Mutex
+	var broken *world.Report
+	next := base
+	take := func() (uint64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		over := limit == 0 && next == base+seeds || limit > 0 && time.Since(began) >= limit
+		if over || broken != nil {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				seed, more := take()
+				if !more {
+					return
+				}
+				r := world.Run(world.Draw(seed), world.Options{})
+				mu.Lock()
+				total.Add(r)
+				if r.Broken != nil && (broken == nil || r.Plan.Seed < broken.Plan.Seed) {
+					broken = r
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	fmt.Fprintln(out, total.String(time.Since(began)))
+	if broken == nil {
+		return false
+	}
+	fmt.Fprintf(out, "seed %d breaks invariant %s; it is shrunk\n\n%s", broken.Plan.Seed, broken.Broken.Invariant, world.ShrunkStory(broken, shrinkAsks))
+	return true
+}

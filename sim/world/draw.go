@@ -1,0 +1,166 @@
+package world
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Draw makes the plan of a seed.
+func Draw(seed uint64) Plan {
+	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), plan: Plan{Seed: seed}}
+	d.sites()
+	d.processes()
+	d.instances()
+	d.faults()
+	d.people()
+	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return d.plan
+}
+
+// drawing is a plan that is being drawn.
+type drawing struct {
+	*rand.Rand
+	plan Plan
+}
+
+// in says yes one time out of n.
+func (d *drawing) in(n int) bool { return d.IntN(n) == 0 }
+
+// between draws a time, short ones more often: each power of ten is as likely as another.
+func (d *drawing) between(least, most time.Duration) time.Duration {
+	t := least
+	for t < most/10 && !d.in(3) {
+		t *= 10
+	}
+	return min(most, t+time.Duration(d.Int64N(int64(t)*9)))
+}
+
+// moment draws one before the weather clears.
+func (d *drawing) moment() time.Duration { return time.Duration(d.Int64N(int64(d.plan.Clear))) }
+
+func (d *drawing) site() name { return d.plan.Sites[d.IntN(len(d.plan.Sites))] }
+
+// two draws a site and another one.
+func (d *drawing) two() (name, name) {
+	a, b := d.IntN(len(d.plan.Sites)), d.IntN(len(d.plan.Sites)-1)
+	if b >= a {
+		b++
+	}
+	return d.plan.Sites[a], d.plan.Sites[b]
+}
+
+func (d *drawing) add(e Event) { d.plan.Events = append(d.plan.Events, e) }
+
+func (d *drawing) sites() {
+	n := 2 + min(d.IntN(6), d.IntN(6)) // few are more often
+	for i := range n {
+		d.plan.Sites = append(d.plan.Sites, name('A'+rune(i)))
+	}
+	d.plan.Broker, d.plan.BothCall = d.in(2), d.in(2)
+	d.plan.Cache = []int{1, 5, 1000}[d.IntN(3)]
+	d.plan.Clear = d.between(20*time.Second, 2*time.Hour)
+}
+
+func (d *drawing) processes() {
+	for i := range 1 + d.IntN(3) {
+		p := Process{Name: fmt.Sprintf("p%d", i), Kind: []Kind{Drawn, Steady, DeadWood}[d.IntN(3)], Number: d.IntN(1 << 30), Through: d.site()}
+		p.At = time.Duration(d.Int64N(int64(5 * time.Second)))
+		p.Sites = slices.Clone(d.plan.Sites)
+		d.plan.Processes = append(d.plan.Processes, p)
+	}
+}
+
+func (d *drawing) instances() {
+	for range 1 + d.IntN(6) {
+		i := Instance{ID: d.id(), Process: d.IntN(len(d.plan.Processes)), At: d.moment()}
+		for range d.IntN(3) {
+			i.Again = append(i.Again, d.moment())
+		}
+		d.plan.Instances = append(d.plan.Instances, i)
+	}
+}
+
+// id draws a UUIDv7 of about now.
+func (d *drawing) id() (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[:], uint64(begun.UnixMilli())<<16|d.Uint64()&0xffff)
+	binary.BigEndian.PutUint64(id[8:], d.Uint64())
+	id[6], id[8] = id[6]&0x0f|0x70, id[8]&0x3f|0x80
+	return id
+}
+
+// faults draws which kinds of them the world has, and then each of a kind.
+func (d *drawing) faults() {
+	for _, kind := range []struct {
+		deeds []Deed
+		most  int
+	}{
+		{[]Deed{Crash, CrashAt, CrashIn}, 8},
+		{[]Deed{Stop}, 3},
+		{[]Deed{FailWrite}, 3},
+		{[]Deed{FailRead}, 2},
+		{[]Deed{Low, Full}, 3},
+		{[]Deed{Cut, Stall, Slow}, 6},
+		{[]Deed{Lossy, Drowsy, BrokerOff, BrokerNew}, 4},
+		{[]Deed{Astray, Reload}, 3},
+		{[]Deed{Clock}, 3},
+	} {
+		if d.in(2) {
+			continue
+		}
+		for range 1 + d.IntN(kind.most) {
+			d.fault(kind.deeds[d.IntN(len(kind.deeds))])
+		}
+	}
+}
+
+func (d *drawing) fault(do Deed) {
+	e := Event{At: d.moment(), Do: do}
+	e.Site, e.Peer = d.two()
+	e.For = d.between(100*time.Millisecond, 20*time.Minute)
+	switch do {
+	case Crash, CrashAt, CrashIn, Stop:
+		if d.in(20) {
+			e.For = time.Duration(1+d.IntN(3)) * 24 * time.Hour // away for days
+		}
+		e.Peer, e.Number, e.Kept = "", 1+d.IntN(12), d.in(2)
+	case FailWrite, FailRead:
+		e.Peer, e.Number, e.Kept = "", 1+d.IntN(30), d.in(2)
+	case Low, Full:
+		e.Peer = ""
+	case Lossy, Drowsy, BrokerOff, BrokerNew:
+		e.Site, e.Peer = "", ""
+		if !d.plan.Broker {
+			return
+		}
+	case Reload:
+		e.Peer, e.Number = "", d.IntN(3)
+	case Clock:
+		if e.Peer = ""; d.in(2) {
+			e.For = -e.For
+		}
+	case Cut, Stall, Slow, Astray, Ask, Terminate, Retry, Wrong:
+	}
+	d.add(e)
+}
+
+// people draws who asks and decides.
+func (d *drawing) people() {
+	for range d.IntN(8) {
+		d.add(Event{At: d.moment(), Do: Ask, Site: d.site(), Number: d.IntN(questions), Instance: d.IntN(len(d.plan.Instances))})
+	}
+	for range d.IntN(3) {
+		d.add(Event{At: d.moment(), Do: Wrong, Site: d.site(), Number: d.IntN(wrongs), Instance: d.IntN(len(d.plan.Instances))})
+	}
+	if d.in(4) {
+		d.add(Event{At: d.moment(), Do: Terminate, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
+	}
+	if d.in(6) {
+		d.add(Event{At: d.moment(), Do: Retry, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
+	}
+}

@@ -1,0 +1,166 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/interpret"
+	"fmqm/node"
+	"fmqm/sim"
+)
+
+// finish is what comes once the weather has cleared: operators do what the documents say, and
+// every instance ends; then all must be as the interpreter says, and nothing may be left.
+func (w *World) finish() {
+	w.clearUp()
+	if !w.await("not every instance ends", w.allEnded) {
+		return
+	}
+	for _, c := range w.clients {
+		w.compare(c)
+	}
+	for _, c := range w.clients {
+		w.conclude(c)
+	}
+	if w.await("all instances have ended, and something is left", w.left) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) {
+		w.journal.note("world", "ends", "")
+		w.over = true
+	}
+}
+
+// await asks again and again, less and less often, until there is no reason to wait any more.
+// It gives up where nothing has been committed for too long.
+func (w *World) await(what string, reason func() string) bool {
+	pause, commits, since := 2*time.Second, w.watch.commits, w.tasks.Elapsed()
+	for round := 0; w.broken == nil; round++ {
+		why := reason()
+		if why == "" {
+			return true
+		}
+		if now := w.watch.commits; now != commits {
+			commits, since = now, w.tasks.Elapsed()
+		}
+		if w.tasks.Elapsed()-since > patience {
+			w.breaks("ends", "%s: %s", what, why)
+			return false
+		}
+		w.tend()
+		w.sleep(pause)
+		pause = min(2*pause, 2*time.Minute)
+	}
+	return false
+}
+
+// tend is what operators do at every site: they let links go on that are stopped.
+func (w *World) tend() {
+	for _, s := range w.sites {
+		var links api.LinksAnswer
+		err := w.ask(s.name, "links", func(ctx context.Context, n *node.Node) (err error) {
+			links, err = n.Links(ctx)
+			return err
+		})
+		if err != nil {
+			continue
+		}
+		for _, l := range links.Links {
+			if l.State == "stopped" {
+				_ = w.ask(s.name, "links retry "+l.Peer, func(ctx context.Context, n *node.Node) error {
+					_, err := n.RetryLink(ctx, l.Peer)
+					return err
+				})
+			}
+		}
+	}
+}
+
+// allEnded says what has not ended.
+func (w *World) allEnded() string {
+	for _, c := range w.clients {
+		if c.ended {
+			continue
+		}
+		if why := c.waitsFor(); why != "" {
+			return fmt.Sprintf("%s: %s", c.id(), why)
+		}
+		c.ended = true
+	}
+	return ""
+}
+
+// waitsFor says what the instance is not yet, that it is to be.
+func (c *client) waitsFor() string {
+	if !c.started {
+		return "it is not started"
+	}
+	status, err := c.status()
+	if err != nil {
+		return err.Error()
+	}
+	if c.world.touched[c.id()] {
+		if status.State == api.InstanceRunning || len(status.Unreachable) > 0 {
+			return string(status.State)
+		}
+		return ""
+	}
+	return strings.Join(sim.Differences(status, c.of.expect.Result), "; ")
+}
+
+func (c *client) status() (status api.Status, err error) {
+	w := c.world
+	err = w.ask(c.of.origin, "status "+c.id(), func(ctx context.Context, n *node.Node) (err error) {
+		status, err = n.Status(ctx, c.instance.ID)
+		return err
+	})
+	if err == nil {
+		w.fits(c, c.of.origin, status)
+	}
+	return status, err
+}
+
+// compare holds the attempts that were made against those that the interpreter made.
+func (w *World) compare(c *client) {
+	if w.touched[c.id()] {
+		return
+	}
+	if wrong := c.of.expect.AttemptDifferences(w.play.attempts[c.id()], true); len(wrong) > 0 {
+		w.breaks("7", "%s: %s", c.id(), strings.Join(wrong, "\n"))
+	}
+}
+
+// conclude ends an instance that stands in error, as an operator does.
+func (w *World) conclude(c *client) {
+	if !w.touched[c.id()] && c.of.expect.Result.State != interpret.InError {
+		return
+	}
+	w.touched[c.id()] = true
+	for w.broken == nil {
+		err := w.ask(c.of.origin, "terminate "+c.id(), func(ctx context.Context, n *node.Node) error {
+			return n.Terminate(ctx, c.instance.ID)
+		})
+		if err == nil || api.CodeOf(err) == api.CodeRefused { // it has ended
+			return
+		}
+		w.sleep(5 * time.Second)
+	}
+}
+
+// left says what is left in any store that should be empty.
+func (w *World) left() string {
+	for _, s := range w.sites {
+		e, err := s.disk.Peek()
+		if err != nil {
+			return err.Error()
+		}
+		what, err := sim.Left(e)
+		if err != nil {
+			return err.Error()
+		}
+		if what != "" {
+			return fmt.Sprintf("at %s: %s", s.name, what)
+		}
+	}
+	return ""
+}

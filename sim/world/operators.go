@@ -1,0 +1,231 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"fmqm/api"
+	"fmqm/definition"
+	"fmqm/node"
+	"fmqm/sim"
+	"fmqm/sim/generate"
+)
+
+// prepared is a process of the plan, and what the interpreter says of it.
+type prepared struct {
+	id      string // name@version
+	drawn   *generate.Case
+	process *definition.Process
+	upload  api.UploadRequest
+	origin  name // where its instances are started
+	expect  *sim.Expectation
+}
+
+// drawnBefore has processes that were prepared by this process, by what they are drawn from.
+var drawnBefore sync.Map
+
+func prepare(p *Process) (*prepared, error) {
+	key := fmt.Sprint(p.Name, p.Kind, p.Number, p.Sites)
+	if before, ok := drawnBefore.Load(key); ok {
+		return before.(*prepared), nil
+	}
+	c := p.drawn()
+	loaded, diagnostics := definition.Load(p.Name+".yaml", []byte(c.Text(p.Name)))
+	if len(loaded) != 1 {
+		return nil, fmt.Errorf("process %s: %v", p.Name, diagnostics)
+	}
+	compiled, err := definition.Compile(loaded[0])
+	if err != nil {
+		return nil, fmt.Errorf("process %s: %w", p.Name, err)
+	}
+	starts := loaded[0].Starts
+	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], origin: name(starts[c.Start%len(starts)])}
+	for i, t := range compiled.Tables {
+		made.upload.Tables = append(made.upload.Tables, api.Table{
+			Node: string(t.Node), Process: t.Process.String(), Definition: compiled.Hash.String(),
+			SHA256: compiled.Manifest.Tables[i].SHA256, Table: compiled.Encoded[i],
+		})
+	}
+	if made.expect, err = sim.Expect(made.process, json.RawMessage(c.Input), generate.Interpreted(c)); err != nil {
+		return nil, fmt.Errorf("process %s: %w", p.Name, err)
+	}
+	return made, nil
+}
+
+// upload is a definer, who tries until every table is at its node or on its way.
+func (w *World) upload(i int) {
+	p := w.cases[i]
+	for !w.over {
+		var answer api.UploadAnswer
+		err := w.ask(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (err error) {
+			answer, err = n.Upload(ctx, p.upload)
+			return err
+		})
+		done := err == nil
+		for _, line := range answer.Nodes {
+			done = done && (line.Result == api.ResultStored || line.Result == api.ResultQueued || line.Plan == api.PlanUnchanged)
+		}
+		if done {
+			return
+		}
+		w.sleep(5 * time.Second)
+	}
+}
+
+// client starts an instance, and tries until it is told that it is started.
+type client struct {
+	world    *World
+	instance *Instance
+	of       *prepared
+	started  bool // somebody was told so
+	ended    bool // all that comes of it has come
+}
+
+func (c *client) id() string { return c.instance.ID.String() }
+
+func (c *client) request() api.StartRequest {
+	return api.StartRequest{Instance: c.instance.ID, Process: c.of.id, Input: json.RawMessage(c.of.drawn.Input)}
+}
+
+// ask starts the instance once.
+func (c *client) ask() error {
+	w := c.world
+	return w.ask(c.of.origin, "start "+c.id(), func(ctx context.Context, n *node.Node) error {
+		err := n.Begin(ctx, c.request())
+		if err == nil { // in the moment in which it is told
+			c.started = true
+			w.watch.acknowledged(w.site(c.of.origin), c)
+		}
+		return err
+	})
+}
+
+func (c *client) start() {
+	for !c.started && !c.world.over {
+		if c.ask() != nil {
+			c.world.sleep(3 * time.Second)
+		}
+	}
+}
+
+// again starts it once more: that is the same instance (N2).
+func (c *client) again() {
+	if !c.started {
+		return
+	}
+	switch err := c.ask(); api.CodeOf(err) {
+	case api.CodeRefused, api.CodeNotFound, api.CodeUsage:
+		if err != nil {
+			c.world.breaks("5", "%s was started, and a repeat of the start is refused: %v", c.id(), err)
+		}
+	case api.CodeFailed, api.CodeUnreachable:
+	}
+}
+
+// questions is how many of them there are.
+const questions = 6
+
+// question asks what people ask; the answer must fit together.
+func (w *World) question(e Event) {
+	c := w.clients[e.Instance]
+	id := c.instance.ID
+	switch e.Number {
+	case 0, 1:
+		var status api.Status
+		err := w.ask(e.Site, "status "+c.id(), func(ctx context.Context, n *node.Node) (err error) {
+			status, err = n.Status(ctx, id)
+			return err
+		})
+		if err == nil {
+			w.fits(c, e.Site, status)
+		}
+	case 2:
+		_ = w.ask(e.Site, "why "+c.id(), func(ctx context.Context, n *node.Node) error {
+			_, err := n.Why(ctx, id)
+			return err
+		})
+	case 3:
+		_ = w.ask(e.Site, "list", func(ctx context.Context, n *node.Node) error {
+			_, err := n.List(ctx, api.ListRequest{Limit: 100})
+			return err
+		})
+	case 4:
+		_ = w.ask(e.Site, "history "+c.id(), func(ctx context.Context, n *node.Node) error {
+			_, err := n.History(ctx, id)
+			return err
+		})
+	default:
+		_ = w.ask(e.Site, "links", func(ctx context.Context, n *node.Node) error {
+			_, err := n.Links(ctx)
+			return err
+		})
+	}
+}
+
+// fits holds an answer to what can be.
+func (w *World) fits(c *client, at name, s api.Status) {
+	w.journal.note(string(at), "says", "%s is %s", c.id(), s.State)
+	if wrong := sim.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] {
+		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
+	}
+}
+
+// terminate is an operator who ends an instance.
+func (w *World) terminate(e Event) {
+	c := w.clients[e.Instance]
+	w.touched[c.id()] = true
+	_ = w.ask(e.Site, "terminate "+c.id(), func(ctx context.Context, n *node.Node) error {
+		return n.Terminate(ctx, c.instance.ID)
+	})
+}
+
+// retry is an operator who retries what is in error.
+func (w *World) retry(e Event) {
+	c := w.clients[e.Instance]
+	for i := range c.of.process.Activities {
+		a := c.of.process.Activities[i].Name
+		w.touched[c.id()] = true
+		_ = w.ask(e.Site, "retry "+a+" of "+c.id(), func(ctx context.Context, n *node.Node) error {
+			return n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a})
+		})
+	}
+}
+
+// wrongs is how many ways there are to ask for what is refused.
+const wrongs = 4
+
+// wrong asks for what is refused: it must be, and change nothing.
+func (w *World) wrong(e Event) {
+	c := w.clients[e.Instance]
+	id := c.instance.ID
+	id[15] ^= 0xff // an instance that nobody starts
+	ask := func(what string, f func(context.Context, *node.Node) error) {
+		err := w.ask(e.Site, what, f)
+		if err == nil {
+			w.breaks("12", "%s does what is wrong: %s", e.Site, what)
+		}
+		w.watch.unknown(w.site(e.Site), id)
+	}
+	switch e.Number {
+	case 0:
+		ask("start of an unknown process", func(ctx context.Context, n *node.Node) error {
+			return n.Begin(ctx, api.StartRequest{Instance: id, Process: "unknown@1"})
+		})
+	case 1:
+		ask("start with an input that is none", func(ctx context.Context, n *node.Node) error {
+			return n.Begin(ctx, api.StartRequest{Instance: id, Process: c.of.id, Input: json.RawMessage(`{"no such member": 1}`)})
+		})
+	case 2:
+		ask("terminate of an unknown instance", func(ctx context.Context, n *node.Node) error {
+			return n.Terminate(ctx, id)
+		})
+	default:
+		ask("drop of no message", func(ctx context.Context, n *node.Node) error {
+			_, err := n.DropDead(ctx, 1<<40, api.DropRequest{})
+			return err
+		})
+	}
+}

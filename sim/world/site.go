@@ -1,0 +1,181 @@
+package world
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
+	"fmqm/internal/task"
+	"fmqm/link"
+	"fmqm/node"
+	"fmqm/processtable"
+)
+
+// restart is how long a daemon that ended by itself stays down, as systemd's RestartSec.
+const restart = 5 * time.Second
+
+// site is a place with a disk, a clock, and a daemon that may be down.
+type site struct {
+	world  *World
+	name   name
+	disk   *memory.Disk
+	faults []*armed // that wait for their commit or read
+	offset time.Duration
+	astray map[name]bool // peers whose address is wrong in its configuration
+	routes int           // of its configuration: see peers
+	rest   time.Duration // it stays down until then
+	life   *life         // nil: it is down
+	lives  int
+}
+
+// life is a daemon, from its start to its end.
+type life struct {
+	by      *task.Site
+	node    *node.Node // nil: it is not open yet
+	failing bool       // its disk has failed: it ends by itself
+}
+
+// armed is a fault that waits for a commit or a read.
+type armed struct {
+	Event
+	left int
+}
+
+func newSite(w *World, n name) *site {
+	s := &site{world: w, name: n, disk: memory.NewDisk(string(n)), astray: map[name]bool{}}
+	s.disk.Watch(func(version uint64, b *store.Batch) { w.watch.written(s, version, b) })
+	return s
+}
+
+// start starts the daemon, unless it runs.
+func (s *site) start() {
+	w := s.world
+	if s.life != nil || w.tasks.Elapsed() < s.rest {
+		return
+	}
+	l := &life{by: w.tasks.NewSite(s.offset)}
+	s.life = l
+	s.lives++
+	w.opened++
+	w.journal.note(string(s.name), "starts", "for the %d. time", s.lives)
+	l.by.Go(func() { s.open(l) })
+}
+
+// open is what a daemon does first.
+func (s *site) open(l *life) {
+	w := s.world
+	engine, err := s.disk.Open(memory.Options{By: l.by, Faults: s})
+	if err != nil {
+		s.end(err)
+		return
+	}
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(w.random.Uint32())
+	}
+	n, err := node.Open(node.Options{
+		Name: s.name, Engine: engine, Registry: w.play.registry(s.name, l.by), Peers: s.peers(l.by),
+		Log: zerolog.Nop(), Scheduler: l.by, Random: rand.NewChaCha8(seed), CacheEntries: w.plan.Cache,
+		Remote: []node.RemoteOperator{{Site: "*"}}, Observe: w.watch.observe(s),
+	})
+	if err != nil {
+		s.end(err)
+		return
+	}
+	n.Launch()
+	l.node = n
+	acceptor := n.Acceptor()
+	w.wires.ports[s.name] = &port{by: l.by, accept: func(c link.Conn) {
+		l.by.Go(func() {
+			ctx, cancel := l.by.WithCancel(background)
+			defer cancel()
+			acceptor.Accept(ctx, c)
+		})
+	}}
+	w.journal.note(string(s.name), "is open", "")
+}
+
+// end ends a daemon that has failed; it is started again later.
+func (s *site) end(err error) {
+	s.world.journal.note(string(s.name), "fails", "%v", err)
+	if !errors.Is(err, store.ErrNoSpace) && !errors.Is(err, errBroken) {
+		s.world.breaks("8", "%s cannot go on: %v", s.name, err)
+	}
+	s.die(false, restart)
+}
+
+// die ends the daemon where it stands; the commit under way is on disk if kept is set. If it
+// is called by a task of the site it does not return.
+func (s *site) die(kept bool, rest time.Duration) {
+	w, l := s.world, s.life
+	if l == nil {
+		s.rest = max(s.rest, w.tasks.Elapsed()+rest)
+		return
+	}
+	w.journal.note(string(s.name), "dies", "for %v, kept %t", rest, kept)
+	s.life, s.rest = nil, w.tasks.Elapsed()+rest
+	s.disk.Crash(kept)
+	w.wires.down(s.name)
+	w.broker.leave(s.name)
+	w.control.AfterFunc(rest, s.start)
+	l.by.Kill()
+}
+
+// peers is the site's configuration: how each other one is reached.
+func (s *site) peers(by task.Scheduler) map[processtable.NodeID]node.Peer {
+	w := s.world
+	peers := map[processtable.NodeID]node.Peer{}
+	for _, other := range w.plan.Sites {
+		if other == s.name {
+			continue
+		}
+		var p node.Peer
+		direct, brokered_ := s.routes != 1, w.plan.Broker && s.routes != 2
+		if direct && (w.plan.BothCall || s.name < other) {
+			to := other
+			if s.astray[other] {
+				to = s.wrongFor(other)
+			}
+			p.Routes = append(p.Routes, link.Route{Name: link.RouteDirect, Address: string(to), Dialer: dialer{wires: w.wires, by: by, way: way{s.name, to}}})
+		}
+		if brokered_ {
+			p.Routes = append(p.Routes, link.Route{Name: link.RouteAMQP, Address: "broker", Dialer: brokered{broker: w.broker, by: by, way: way{s.name, other}}})
+		}
+		peers[other] = p
+	}
+	return peers
+}
+
+// wrongFor gives another site's address, or one where nobody is.
+func (s *site) wrongFor(peer name) name {
+	for _, other := range s.world.plan.Sites {
+		if other != peer && other != s.name {
+			return other
+		}
+	}
+	return "nowhere"
+}
+
+// reload has the daemon read its configuration again.
+func (s *site) reload() {
+	l := s.life
+	if l == nil || l.node == nil {
+		return
+	}
+	s.world.journal.note(string(s.name), "reloads", "routes %d", s.routes)
+	l.by.Go(func() {
+		l.node.Configure(s.world.play.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
+	})
+}
+
+// setClock steps the site's clock.
+func (s *site) setClock(by time.Duration) {
+	s.offset += by
+	if s.life != nil {
+		s.life.by.SetClock(s.offset)
+	}
+}

@@ -1,0 +1,39 @@
+package world
+
+import (
+	"fmt"
+	"time"
+)
+
+// Totals are of many worlds.
+type Totals struct {
+	Worlds, Events, Recoveries, Broken int
+	Elapsed                            time.Duration // virtual time
+}
+
+// Add counts a world.
+func (t *Totals) Add(r *Report) {
+	t.Worlds++
+	t.Events += r.Events
+	t.Recoveries += r.Recoveries
+	t.Elapsed += r.Elapsed
+	if r.Broken != nil {
+		t.Broken++
+	}
+}
+
+// String gives the figures of worlds that took so long.
+func (t *Totals) String(took time.Duration) string {
+	return fmt.Sprintf("%d worlds (%.0f a minute), %d events, %d recoveries, %.1f virtual hours (%.2f a second), %d broken",
+		t.Worlds, float64(t.Worlds)/took.Minutes(), t.Events, t.Recoveries, t.Elapsed.Hours(), t.Elapsed.Hours()/took.Seconds(), t.Broken)
+}
+
+// ShrunkStory tells the smallest world that breaks the same invariant as the one that a
+// report is of.
+func ShrunkStory(r *Report, asks int) string {
+	small := Shrink(r.Plan, asks, func(p Plan) bool {
+		again := Run(p, Options{})
+		return again.Broken != nil && again.Broken.Invariant == r.Broken.Invariant
+	})
+	return Story(Run(small, Options{Lines: true}))
+}

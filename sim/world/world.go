@@ -1,0 +1,197 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"fmqm/internal/task"
+	"fmqm/node"
+)
+
+// begun is when every world begins.
+var begun = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+
+// Bounds of a world that will not end.
+const (
+	maxSteps   = 20_000_000
+	patience   = 2 * time.Hour // without a commit, in good weather
+	askTimeout = 30 * time.Second
+)
+
+// Options say what a run keeps.
+type Options struct {
+	Lines bool // every event as a line
+}
+
+// Report is what came of a plan.
+type Report struct {
+	Plan       Plan
+	Broken     *Violation // nil: every invariant held
+	Hash       string     // of all events
+	Events     int
+	Recoveries int // how often a node was opened on a store that was not new
+	Elapsed    time.Duration
+	Lines      []string
+}
+
+// Violation is an invariant that did not hold.
+type Violation struct {
+	Invariant string
+	At        time.Duration
+	Text      string
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("invariant %s, after %v: %s", v.Invariant, v.At, v.Text)
+}
+
+// World is a plan that runs.
+type World struct {
+	plan    Plan
+	tasks   *task.World
+	control *task.Site // runs the weather, the wires, and people
+	random  *rand.Rand
+	journal *journal
+	wires   *wires
+	broker  *broker
+	sites   []*site
+	play    *play
+	watch   *watch
+	cases   []*prepared // by process
+	clients []*client
+	touched map[string]bool // instances that an operator has dealt with: they need not be as the interpreter says
+	clear   bool
+	over    bool
+	broken  *Violation
+	opened  int
+}
+
+// Run runs a plan until every instance has ended and nothing is left, or an invariant is broken.
+func Run(plan Plan, o Options) *Report {
+	w := &World{
+		plan: plan, tasks: task.NewWorld(plan.Seed, begun), random: rand.New(rand.NewPCG(plan.Seed, 1)),
+		touched: map[string]bool{},
+	}
+	w.control = w.tasks.NewSite(0)
+	w.journal = newJournal(w.tasks.Elapsed, o.Lines)
+	w.wires = newWires(w.tasks, w.control, w.random, w.journal)
+	w.broker = newBroker(w.control, w.random, w.journal)
+	w.play, w.watch = newPlay(w), newWatch(w)
+	for _, n := range plan.Sites {
+		w.sites = append(w.sites, newSite(w, n))
+	}
+	if err := w.prepare(); err != nil {
+		w.breaks("plan", "%v", err)
+	}
+	w.begin()
+	for steps := 0; !w.over && w.broken == nil && w.tasks.Step(); steps++ {
+		if steps == maxSteps {
+			w.breaks("ends", "%d steps, and it goes on", steps)
+		}
+	}
+	switch err := w.tasks.Failure(); {
+	case err != nil:
+		w.broken = &Violation{Invariant: "13", At: w.tasks.Elapsed(), Text: err.Error()}
+	case w.broken == nil && !w.over:
+		w.breaks("ends", "nothing will ever happen any more, and not all is done")
+	}
+	for _, s := range w.sites {
+		if s.life != nil {
+			s.life.by.Kill()
+		}
+	}
+	w.control.Kill()
+	return &Report{
+		Plan: plan, Broken: w.broken, Hash: w.journal.hash(), Events: w.journal.count, Recoveries: max(0, w.opened-len(w.sites)),
+		Elapsed: w.tasks.Elapsed(), Lines: w.journal.lines,
+	}
+}
+
+// breaks notes that an invariant does not hold; the first one ends the world.
+func (w *World) breaks(invariant, format string, args ...any) {
+	if w.broken == nil {
+		w.broken = &Violation{Invariant: invariant, At: w.tasks.Elapsed(), Text: fmt.Sprintf(format, args...)}
+		w.journal.note("world", "breaks", "%s: %s", invariant, strings.ReplaceAll(w.broken.Text, "\n", "; "))
+	}
+}
+
+// prepare draws the processes and asks the interpreter about the instances.
+func (w *World) prepare() error {
+	for i := range w.plan.Processes {
+		p, err := prepare(&w.plan.Processes[i])
+		if err != nil {
+			return err
+		}
+		w.cases = append(w.cases, p)
+		w.play.cases[p.id] = p.drawn
+	}
+	return nil
+}
+
+// begin opens the sites, and lets the plan begin.
+func (w *World) begin() {
+	for _, s := range w.sites {
+		s.start()
+	}
+	for i := range w.plan.Processes {
+		w.control.AfterFunc(w.plan.Processes[i].At, func() { w.upload(i) })
+	}
+	for i := range w.plan.Instances {
+		c := &client{world: w, instance: &w.plan.Instances[i], of: w.cases[w.plan.Instances[i].Process]}
+		w.clients = append(w.clients, c)
+		w.control.AfterFunc(c.instance.At, c.start)
+		for _, at := range c.instance.Again {
+			w.control.AfterFunc(at, c.again)
+		}
+	}
+	for _, e := range w.plan.Events {
+		w.control.AfterFunc(e.At, func() { w.happen(e) })
+	}
+	w.control.AfterFunc(w.plan.Clear, w.finish)
+}
+
+// site gives the site of that name.
+func (w *World) site(n name) *site {
+	for _, s := range w.sites {
+		if s.name == n {
+			return s
+		}
+	}
+	return nil
+}
+
+var errDown = errors.New("the site is down")
+
+// ask has a task of a site ask its node, and waits for the answer: nobody answers where the
+// site is down, or dies meanwhile.
+func (w *World) ask(at name, what string, f func(context.Context, *node.Node) error) error {
+	s := w.site(at)
+	if s.life == nil || s.life.node == nil {
+		return errDown
+	}
+	l := s.life
+	answer := task.NewAnswer[error](w.control)
+	l.by.Go(func() {
+		ctx, cancel := l.by.WithTimeout(context.Background(), askTimeout)
+		defer cancel()
+		answer.Give(f(ctx, l.node))
+	})
+	ctx, cancel := w.control.WithTimeout(context.Background(), 2*askTimeout)
+	defer cancel()
+	err, _, late := answer.Wait(ctx)
+	switch {
+	case late == nil:
+		w.journal.note(string(at), "answers", "%s: %v", what, err)
+		return err
+	case s.life == l && !l.failing:
+		w.breaks("6", "%s does not answer: %s", at, what)
+	}
+	return errDown
+}
+
+// sleep lets time pass for a task that is at no site.
+func (w *World) sleep(d time.Duration) { _ = task.Sleep(context.Background(), w.control, d) }
