@@ -12,11 +12,11 @@ import (
 type Progress uint8
 
 const (
-	Waiting  Progress = iota // for messages of others, or a timer
-	Ready                    // its program may run
-	Deciding                 // it needs no program any more: what it comes to is being written
-	InError                  // an operator is needed
-	Skipped                  // on a dead path; it only absorbs what still comes (N6)
+	Waiting   Progress = iota // for messages of others, or a timer
+	Ready                     // its program may run
+	Deciding                  // it needs no program any more: what it comes to is being written
+	Erring                    // in error: an operator is needed
+	Absorbing                 // on a dead path; it only absorbs what still comes (N6)
 )
 
 // View is all that others may see of an entry. Who shows it, lists it, counts it or says why

@@ -44,7 +44,7 @@ func (a *Activity) Decide(s *State, now time.Time) Effects {
 		}
 	}
 	at := s.progress()
-	return Effects{Invoke: &Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input}} // R4
+	return Effects{Invoke: &Invoke{Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input}} // R4
 }
 
 // InError reports that the entry waits for an operator.
@@ -90,15 +90,30 @@ func (a *Activity) Slow(r Result) bool {
 
 // Judge evaluates the conditions of a result, or gives nil where none are asked for it.
 // It may run beside everything else.
-func (a *Activity) Judge(r Result) *Judgement {
+func (a *Activity) Judge(r Result) Judgement {
 	if r.Err != "" || !a.hasEnded(r) {
 		return nil
 	}
 	return a.judge(r)
 }
 
-func (a *Activity) judge(r Result) *Judgement {
-	j := &Judgement{done: true}
+// judgement is a's of r, made beforehand or now.
+func (a *Activity) judgement(r Result) *judged {
+	if j, ok := r.Judged.(*judged); ok && j != nil {
+		return j
+	}
+	return a.judge(r)
+}
+
+// judged is a Judgement of this behaviour's.
+type judged struct {
+	done   bool            // the exit condition is TRUE
+	truths []message.Truth // of the outgoing control connectors, where done
+	reason string          // a condition failed (R12)
+}
+
+func (a *Activity) judge(r Result) *judged {
+	j := &judged{done: true}
 	var spent condition.Spent
 	var err error
 	if a.exit != nil {
@@ -117,10 +132,7 @@ func (a *Activity) judge(r Result) *Judgement {
 
 // evaluate takes an output container through the exit and transition conditions.
 func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
-	j := r.Judged
-	if j == nil {
-		j = a.judge(r)
-	}
+	j := a.judgement(r)
 	switch {
 	case j.reason != "":
 		return a.failEvaluated(s, r, j.reason, now)

@@ -146,15 +146,15 @@ func (a *Activity) Review(s *State, output *container.Struct, now time.Time) (*R
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
 // number, or, after a failed evaluation, evaluates again; with output the program is
-// taken to have ended with it and _RC 0. It fails if the entry is not in error. judged is
+// taken to have ended with it and _RC 0. It fails if the entry is not in error. reviewed is
 // the result of Review with its Judgement, made beforehand, or nil: if it is not of what
 // is evaluated now, the error is ErrReviewed.
-func (a *Activity) Resume(s *State, output *container.Struct, judged *Result, now time.Time) (Effects, error) {
+func (a *Activity) Resume(s *State, output *container.Struct, reviewed *Result, now time.Time) (Effects, error) {
 	r, err := a.Review(s, output, now)
 	if err != nil {
 		return Effects{}, err
 	}
-	if judged != nil && (r == nil || r.RC != judged.RC || !container.Equal(r.Output, judged.Output)) {
+	if reviewed != nil && (r == nil || r.RC != reviewed.RC || !container.Equal(r.Output, reviewed.Output)) {
 		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, ErrReviewed)
 	}
 	at := *s.Snapshot
@@ -163,15 +163,13 @@ func (a *Activity) Resume(s *State, output *container.Struct, judged *Result, no
 	at.Cause, at.Source = message.CauseUnknown, ""
 	healed.Snapshot = &at
 	if r != nil {
-		if judged != nil {
-			r.Judged = judged.Judged
+		if reviewed != nil {
+			r.Judged = reviewed.Judged
 		}
-		if r.Judged == nil {
-			r.Judged = a.judge(*r)
-		}
+		r.Judged = a.judgement(*r)
 	}
 	var e Effects
-	if r == nil || output == nil && a.usedUp(at, r.Judged) {
+	if r == nil || output == nil && a.usedUp(at, a.judgement(*r)) {
 		e = a.restart(healed, at)
 	} else {
 		e = a.evaluate(healed, *r, now)
@@ -197,7 +195,7 @@ func (a *Activity) keptOutput(at message.Snapshot) (*container.Struct, error) {
 
 // usedUp: the last iteration that max_iterations allows has not fulfilled the exit
 // condition; to evaluate it again would change nothing.
-func (a *Activity) usedUp(at message.Snapshot, j *Judgement) bool {
+func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 	return at.Iteration >= a.MaxIterations && j.reason == "" && !j.done
 }
 

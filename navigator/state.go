@@ -97,11 +97,6 @@ func (s *State) Unresolved(a *Activity) []processtable.ActivityID {
 	return out
 }
 
-// Refusal is why a message cannot take effect (L5). It changes nothing.
-type Refusal struct{ Reason string }
-
-func (r *Refusal) Error() string { return r.Reason }
-
 func refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
 
 // Fold adds to s what m says (R1). It returns a *Refusal, and leaves s as it was, if m

@@ -21,7 +21,7 @@ func (a *Activity) View(s *State, now time.Time) behaviour.View {
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
 		at := s.Snapshot
-		v.Progress, v.Error = behaviour.InError, at.Error
+		v.Progress, v.Error = behaviour.Erring, at.Error
 		if at.HasOutput {
 			v.Attempts++
 			v.Output = at.Output
@@ -30,7 +30,7 @@ func (a *Activity) View(s *State, now time.Time) behaviour.View {
 			v.RC = &at.RC
 		}
 	case s.passed:
-		v.Progress, v.Waits = behaviour.Skipped, nil
+		v.Progress, v.Waits = behaviour.Absorbing, nil
 	case len(v.Waits) > 0 || a.Kind == processtable.KindSink:
 	default:
 		v.Progress = behaviour.Ready
@@ -38,7 +38,7 @@ func (a *Activity) View(s *State, now time.Time) behaviour.View {
 			v.Progress = behaviour.Deciding
 		}
 	}
-	if v.Progress == behaviour.InError && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
+	if v.Progress == behaviour.Erring && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
 		v.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
 	}
 	return v

@@ -61,11 +61,11 @@ func inspect(p *navigator.Process, messages []message.Message, executing map[mes
 
 // stateOf says in the API's words how far an entry has come.
 var stateOf = map[behaviour.Progress]api.ActivityState{
-	behaviour.Waiting:  api.ActivityWaiting,
-	behaviour.Ready:    api.ActivityReady,
-	behaviour.Deciding: api.ActivityExecuted,
-	behaviour.InError:  api.ActivityInError,
-	behaviour.Skipped:  api.ActivitySkipped,
+	behaviour.Waiting:   api.ActivityWaiting,
+	behaviour.Ready:     api.ActivityReady,
+	behaviour.Deciding:  api.ActivityExecuted,
+	behaviour.Erring:    api.ActivityInError,
+	behaviour.Absorbing: api.ActivitySkipped,
 }
 
 func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {

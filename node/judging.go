@@ -26,7 +26,7 @@ func judges() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // judge evaluates the conditions of a result. Where that may take long it waits for its
 // turn, or for ctx.
-func (n *Node) judge(ctx context.Context, a *navigator.Activity, r navigator.Result) (*navigator.Judgement, error) {
+func (n *Node) judge(ctx context.Context, a *navigator.Activity, r navigator.Result) (navigator.Judgement, error) {
 	if !a.Slow(r) {
 		return a.Judge(r), nil
 	}

@@ -1,10 +1,11 @@
-package navigator
+package behaviour
 
 import (
 	"time"
 
 	"fmqm/container"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // Effects is what should happen to one entry now. Everything in it but Invoke happens
@@ -35,6 +36,7 @@ func (e *Effects) Waits() bool {
 // Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run
 // from 0.
 type Invoke struct {
+	Program   processtable.ProgramID // empty: none, but what the behaviour itself computes of the input
 	Iteration int
 	Attempt   int
 	Run       int
@@ -79,15 +81,17 @@ type Result struct {
 	Final   bool // with Err: it is not repeated, whatever attempts are left
 	Started time.Time
 	Ended   time.Time
-	Said    string     // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Judged  *Judgement // of this very result, made beforehand; nil: Conclude makes it
+	Said    string    // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Judged  Judgement // of this very result, made beforehand; nil: Conclude makes it
 }
 
-// Judgement is what an activity's conditions make of a result. It is all that may take
-// long in concluding, since conditions search texts and lists, and it needs nothing but the
-// result: where it may take long (Activity.Slow), it is made apart from the process thread.
-type Judgement struct {
-	done   bool            // the exit condition is TRUE
-	truths []message.Truth // of the outgoing control connectors, where done
-	reason string          // a condition failed (R12)
-}
+// Judgement is what a behaviour makes of a result beforehand: all that may take long in
+// concluding, such as conditions that search texts and lists. It needs nothing but the
+// result, so where it may take long it is made apart from the process thread. Only the
+// behaviour that has made it knows what is in it.
+type Judgement any
+
+// Refusal is why a message cannot take effect (L5). It changes nothing.
+type Refusal struct{ Reason string }
+
+func (r *Refusal) Error() string { return r.Reason }
