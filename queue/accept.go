@@ -7,13 +7,14 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // acceptPut is an Accept made ready.
 type acceptPut struct {
 	peer  processtable.NodeID
 	lane  message.Lane
-	at    acceptedAt
+	at    record.AcceptedAt
 	parts [][]byte // keys of stored parts to remove
 	// incoming is what there is in parts now; nil: as before.
 	incoming *Incoming
@@ -26,19 +27,17 @@ type bindPut struct {
 	start       *startPut // nil: the peer is met for the first time
 }
 
-const acceptedSize = 16 + 8 + 16
-
 func (b *builder) accept(a *Accept) {
-	if !processtable.ValidNode(string(a.Peer)) || a.Lane >= lanes {
+	if !processtable.ValidNode(string(a.Peer)) || a.Lane >= record.Lanes {
 		b.fail(fmt.Errorf("accept from %.80q lane %d: there is no such site or lane", a.Peer, a.Lane))
 		return
 	}
-	key := appendLane(nil, classAccepted, a.Peer, a.Lane)
-	value := append(beginRecord(nil), a.Incarnation[:]...)
+	key := record.AppendLane(nil, record.ClassAccepted, a.Peer, a.Lane)
+	value := append(record.Begin(nil), a.Incarnation[:]...)
 	value = binary.BigEndian.AppendUint64(value, a.Number)
-	b.sealed(key, endRecord(append(value, a.Hash[:]...)))
+	b.sealed(key, record.End(append(value, a.Hash[:]...)))
 
-	put := &acceptPut{peer: a.Peer, lane: a.Lane, at: acceptedAt{a.Incarnation, Position{a.Number, a.Hash}}}
+	put := &acceptPut{peer: a.Peer, lane: a.Lane, at: record.AcceptedAt{Incarnation: a.Incarnation, Position: Position{Number: a.Number, Hash: a.Hash}}}
 	b.work.accept = put
 	whole := map[uint64]bool{}
 	for _, first := range a.Whole {
@@ -60,41 +59,24 @@ func (b *builder) accept(a *Accept) {
 		if whole[p.First] {
 			continue
 		}
-		if len(p.Data) > partSize || p.Index < 0 || p.Index >= MaxParts || p.First+uint64(p.Index) != a.Number-uint64(len(a.Parts)-1-i) {
+		if len(p.Data) > record.PartSize || p.Index < 0 || p.Index >= MaxParts || p.First+uint64(p.Index) != a.Number-uint64(len(a.Parts)-1-i) {
 			b.fail(fmt.Errorf("accept from %[4]s: part %[1]d (%[2]d bytes) of message %[3]d does not fit items up to %[5]d", p.Index, len(p.Data), p.First, a.Peer, a.Number))
 			return
 		}
-		b.large(appendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), beginRecord(nil), p.Data)
+		b.large(record.AppendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), record.Begin(nil), p.Data)
 		put.incoming = &Incoming{First: p.First, Count: p.Index + 1}
 	}
 }
 
 func partPrefix(peer processtable.NodeID, lane message.Lane, first uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendLane(nil, classPart, peer, lane), first)
-}
-
-func readAccepted(key, value []byte) (laneKey, acceptedAt, error) {
-	var at acceptedAt
-	content, err := openRecord(key, value)
-	if err != nil {
-		return laneKey{}, at, err
-	}
-	k := keyReader{rest: key[1:]}
-	lane := laneKey{processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])}
-	if k.end() != nil || len(content) != acceptedSize {
-		return lane, at, damaged(key, "this program does not know the form of its content")
-	}
-	copy(at.incarnation[:], content)
-	at.Number = binary.BigEndian.Uint64(content[16:])
-	copy(at.Hash[:], content[24:])
-	return lane, at, nil
+	return binary.BigEndian.AppendUint64(record.AppendLane(nil, record.ClassPart, peer, lane), first)
 }
 
 // Accepted says what is on disk of what peer sent in lane.
 func (m *Manager) Accepted(peer processtable.NodeID, lane message.Lane) Position {
 	m.durable.Lock()
 	defer m.durable.Unlock()
-	return m.durable.accepted[laneKey{peer, lane}].Position
+	return m.durable.accepted[record.LaneKey{Peer: peer, Lane: lane}].Position
 }
 
 // KnownIncarnation gives the incarnation under which peer was met, and whether it was.
@@ -112,10 +94,10 @@ func (m *Manager) BindIncarnation(peer processtable.NodeID, inc Incarnation) err
 	if !processtable.ValidNode(string(peer)) {
 		return fmt.Errorf("bind incarnation: %.80q is not a node's name", peer)
 	}
-	key := appendName([]byte{classPeer}, string(peer))
+	key := record.AppendName([]byte{record.ClassPeer}, string(peer))
 	done := make(chan error, 1)
 	w := m.prepare(&Tx{Done: func(err error) { done <- err }})
-	w.ops = append(w.ops, store.Op{Key: key, Value: newRecord(key, inc[:]...)})
+	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
 	w.size = m.engine.Size(&store.Batch{Ops: w.ops})
 	w.bind = &bindPut{peer: peer, incarnation: inc}
 	m.submit(w)
@@ -125,15 +107,15 @@ func (m *Manager) BindIncarnation(peer processtable.NodeID, inc Incarnation) err
 // Parts gives the stored parts of the message from peer whose first part has the
 // number first, in their order. The last part is never stored.
 func (m *Manager) Parts(peer processtable.NodeID, lane message.Lane, first uint64) ([][]byte, error) {
-	var places []place
+	var places []record.Place
 	var failed error
 	err := m.engine.Scan(store.ScanOptions{Prefix: partPrefix(peer, lane, first)}, func(key, value []byte) bool {
-		content, err := openRecord(key, value)
+		content, err := record.Open(key, value)
 		if err != nil {
 			failed = err
 			return false
 		}
-		p, _, err := readPlace(key, append([]byte(nil), content...))
+		p, _, err := record.ReadPlace(key, append([]byte(nil), content...))
 		if err != nil {
 			failed = err
 			return false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fmqm/internal/store"
+	"fmqm/queue/record"
 )
 
 // What was set aside leaves again by an operator's word, in the transaction that makes
@@ -16,14 +17,10 @@ import (
 // transaction takes out.
 var ErrNotAside = errors.New("no refused message has this number")
 
-// keyAside is the highest number that was ever taken out. It is written with each, so
-// that the highest number given can be told when the message that had it is gone.
-var keyAside = appendName([]byte{classMeta}, "aside")
-
 // SetAsideAt gives the refused message with a number; found is false where there is none
 // (any more).
 func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) {
-	key := appendSetAsideKey(nil, number)
+	key := record.AppendSetAsideKey(nil, number)
 	for range maxRereads {
 		var value []byte
 		if value, err = m.engine.Get(key); errors.Is(err, store.ErrNotFound) {
@@ -45,11 +42,11 @@ func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) 
 // takeAside removes what was set aside, and with it what was staged of it.
 func (b *builder) takeAside(numbers []uint64) {
 	for _, number := range numbers {
-		b.replaces = append(b.replaces, b.op(appendSetAsideKey(nil, number), nil))
+		b.replaces = append(b.replaces, b.op(record.AppendSetAsideKey(nil, number), nil))
 		b.unleave(number)
 	}
 	if len(numbers) > 0 {
-		b.taken = b.op(keyAside, newRecord(keyAside, make([]byte, 8)...)) // the committer knows the number
+		b.taken = b.op(record.KeyAside, record.New(record.KeyAside, make([]byte, 8)...)) // the committer knows the number
 	}
 }
 
@@ -61,7 +58,7 @@ func (c *core) examineAside(numbers []uint64) error {
 		for _, before := range numbers[:i] {
 			twice = twice || before == number
 		}
-		_, err := c.get(appendSetAsideKey(nil, number))
+		_, err := c.get(record.AppendSetAsideKey(nil, number))
 		if twice || errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("take out refused message %d: %w", number, ErrNotAside)
 		}
@@ -79,21 +76,21 @@ func (c *core) takeAside(w *work) {
 		c.highestTaken = max(c.highestTaken, number)
 	}
 	op := &w.ops[w.taken]
-	op.Value = newRecord(op.Key, binary.BigEndian.AppendUint64(nil, c.highestTaken)...)
+	op.Value = record.New(op.Key, binary.BigEndian.AppendUint64(nil, c.highestTaken)...)
 }
 
 // loadSetAside finds the highest number that was given.
 func (m *Manager) loadSetAside() error {
-	content, err := m.meta(keyAside)
+	content, err := m.meta(record.KeyAside)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
 	case len(content) != 8:
-		return damaged(keyAside, "it has the wrong length")
+		return record.Damaged(record.KeyAside, "it has the wrong length")
 	default:
 		m.core.highestTaken = binary.BigEndian.Uint64(content)
 	}
 	m.nextAside.Store(m.core.highestTaken)
-	return m.last(classSetAside, func(k *keyReader) { m.nextAside.Store(max(k.uint64(), m.core.highestTaken)) })
+	return m.last(record.ClassSetAside, func(k *record.KeyReader) { m.nextAside.Store(max(k.Uint64(), m.core.highestTaken)) })
 }

@@ -13,6 +13,7 @@ import (
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // A backup is a stream of all records of a store as they were at one commit:
@@ -51,7 +52,7 @@ func backup(engine store.Engine, w io.Writer) (BackupInfo, error) {
 	info := BackupInfo{Commit: engine.Last()}
 	var failed error
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
-		content, err := openRecord(key, value)
+		content, err := record.Open(key, value)
 		if err != nil {
 			failed = err
 			return false
@@ -107,9 +108,9 @@ func VerifyBackup(r io.Reader) (BackupInfo, error) {
 	return readBackup(r, func(_, _ []byte) error { return nil })
 }
 
-// readBackup calls record for each record of a backup, verified; the end is verified
+// readBackup calls visit for each record of a backup, verified; the end is verified
 // after the last.
-func readBackup(r io.Reader, record func(key, value []byte) error) (BackupInfo, error) {
+func readBackup(r io.Reader, visit func(key, value []byte) error) (BackupInfo, error) {
 	in := &backupReader{r: bufio.NewReaderSize(r, 1<<20), sum: sha256.New()}
 	var info BackupInfo
 	if string(in.read(len(backupMagic))) != backupMagic {
@@ -125,7 +126,7 @@ func readBackup(r io.Reader, record func(key, value []byte) error) (BackupInfo, 
 		if in.err != nil {
 			break
 		}
-		content, err := openRecord(key, value)
+		content, err := record.Open(key, value)
 		if err != nil {
 			return info, fmt.Errorf("%w: %w", ErrBackup, err)
 		}
@@ -133,7 +134,7 @@ func readBackup(r io.Reader, record func(key, value []byte) error) (BackupInfo, 
 			info.Node = processtable.NodeID(content)
 		}
 		info.Records++
-		if err := record(key, value); err != nil {
+		if err := visit(key, value); err != nil {
 			return info, err
 		}
 	}
@@ -250,7 +251,7 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (BackupInfo, er
 	info, err := readBackup(r, func(key, value []byte) error {
 		switch string(key) {
 		case string(keyIncarnation):
-			value = newRecord(keyIncarnation, own[:]...)
+			value = record.New(keyIncarnation, own[:]...)
 		case string(keyFormat):
 			format = append(format, store.Op{Key: key, Value: value})
 			return nil

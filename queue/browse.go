@@ -9,6 +9,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // EntryMessages is an entry with its messages, in the order of their keys.
@@ -20,7 +21,7 @@ type EntryMessages struct {
 // Browse gives the messages of an entry, in the order of their keys: kind, then
 // source (BROWSE, paper §2.5). It takes nothing away. Markers are not among them.
 func (m *Manager) Browse(id processtable.ProcessID, e message.Entry) ([]message.Message, error) {
-	found, err := m.browse(appendEntry(appendProcess(nil, classMessage, id), &e))
+	found, err := m.browse(record.AppendEntry(record.AppendProcess(nil, record.ClassMessage, id), &e))
 	if err == nil && e.Activity == processtable.Sink {
 		found, err = m.addRecord(id, e, found)
 	}
@@ -32,7 +33,7 @@ func (m *Manager) Browse(id processtable.ProcessID, e message.Entry) ([]message.
 
 // Message gives the message of an entry that lies under a key, nil if there is none.
 func (m *Manager) Message(id processtable.ProcessID, e message.Entry, k message.Key) (*message.Message, error) {
-	_, err := m.engine.Get(appendMessageKey(nil, id, &e, k))
+	_, err := m.engine.Get(record.AppendMessageKey(nil, id, &e, k))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -49,10 +50,10 @@ func (m *Manager) Message(id processtable.ProcessID, e message.Entry, k message.
 // BrowseInstance gives all messages of an instance: those of its entries in the order
 // of their keys, then its record. Markers are not among them.
 func (m *Manager) BrowseInstance(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
-	found, err := m.browse(append(appendProcess(nil, classMessage, id), i[:]...))
+	found, err := m.browse(append(record.AppendProcess(nil, record.ClassMessage, id), i[:]...))
 	if err == nil {
 		var records []message.Message
-		records, err = m.browse(append(appendProcess(nil, classRecord, id), i[:]...))
+		records, err = m.browse(append(record.AppendProcess(nil, record.ClassRecord, id), i[:]...))
 		found = append(found, records...)
 	}
 	if err != nil {
@@ -63,7 +64,7 @@ func (m *Manager) BrowseInstance(id processtable.ProcessID, i message.InstanceID
 
 // addRecord puts the instance's record where its kind belongs among sink's messages.
 func (m *Manager) addRecord(id processtable.ProcessID, e message.Entry, found []message.Message) ([]message.Message, error) {
-	records, err := m.browse(appendEntry(appendProcess(nil, classRecord, id), &e))
+	records, err := m.browse(record.AppendEntry(record.AppendProcess(nil, record.ClassRecord, id), &e))
 	if err != nil || len(records) == 0 {
 		return found, err
 	}
@@ -93,33 +94,6 @@ func (m *Manager) browse(prefix []byte) ([]message.Message, error) {
 	return nil, errGone
 }
 
-// storedMessage is a message as it was read, before its staged body was.
-type storedMessage struct {
-	key     []byte
-	message message.Message
-	place   place
-}
-
-// readMessage reads a message's record; nothing of it is a part of value.
-func readMessage(key, value []byte) (s storedMessage, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return s, err
-	}
-	var encoded []byte
-	if s.place, encoded, err = readPlace(key, bytes.Clone(content)); err != nil {
-		return s, err
-	}
-	if s.place.ref.count == 0 {
-		encoded = s.place.inline
-	}
-	s.key = key
-	if s.message, err = message.Decode(encoded); err != nil {
-		return s, fmt.Errorf("%w: %w", damaged(key, "this program cannot read its message"), err)
-	}
-	return s, nil
-}
-
 // browseBytes is how much of message bodies BrowseFrom gives at once, beyond the last
 // entry.
 const browseBytes = 4 << 20
@@ -142,9 +116,9 @@ func (m *Manager) BrowseFrom(id processtable.ProcessID, after message.Entry, lim
 }
 
 func (m *Manager) browseFrom(id processtable.ProcessID, after message.Entry, limit int) ([]EntryMessages, bool, error) {
-	o := store.ScanOptions{Prefix: appendProcess(nil, classMessage, id)}
+	o := store.ScanOptions{Prefix: record.AppendProcess(nil, record.ClassMessage, id)}
 	if after != (message.Entry{}) {
-		o.From = store.After(appendEntry(bytes.Clone(o.Prefix), &after))
+		o.From = store.After(record.AppendEntry(bytes.Clone(o.Prefix), &after))
 	}
 	var found []EntryMessages
 	size := 0
@@ -172,7 +146,7 @@ func (m *Manager) browseFrom(id processtable.ProcessID, after message.Entry, lim
 // Records gives up to limit records of running instances of a process, by instance,
 // that come after one, and says whether there are more; the zero instance is before all.
 func (m *Manager) Records(id processtable.ProcessID, after message.InstanceID, limit int) (found []message.Message, more bool, err error) {
-	o := store.ScanOptions{Prefix: appendProcess(nil, classRecord, id)}
+	o := store.ScanOptions{Prefix: record.AppendProcess(nil, record.ClassRecord, id)}
 	if after != (message.InstanceID{}) {
 		o.From = store.After(append(bytes.Clone(o.Prefix), after[:]...))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // trimAfter is how long a trim waits for a commit to go along with (L4).
@@ -188,16 +189,16 @@ func (m *Manager) publish(g *group) {
 		}
 		m.durable.Lock()
 		if a := w.accept; a != nil {
-			m.durable.accepted[laneKey{a.peer, a.lane}] = a.at
+			m.durable.accepted[record.LaneKey{Peer: a.peer, Lane: a.lane}] = a.at
 			if a.incoming != nil {
-				m.durable.incoming[laneKey{a.peer, a.lane}] = *a.incoming
+				m.durable.incoming[record.LaneKey{Peer: a.peer, Lane: a.lane}] = *a.incoming
 			}
 		}
 		if b := w.bind; b != nil {
 			m.durable.peers[b.peer] = b.incarnation
 			if b.start != nil {
-				for lane := range message.Lane(lanes) {
-					if at := (laneKey{b.peer, lane}); b.start.anew || m.durable.accepted[at].Number == 0 {
+				for lane := range message.Lane(record.Lanes) {
+					if at := (record.LaneKey{Peer: b.peer, Lane: lane}); b.start.anew || m.durable.accepted[at].Number == 0 {
 						delete(m.durable.incoming, at)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 const (
@@ -30,16 +31,16 @@ type core struct {
 	version uint64 // of the last commit
 	handled uint64 // the last transaction that was looked at
 
-	lanes    map[*Transmission]*[lanes]laneEnd
-	accepted map[laneKey]acceptedAt
+	lanes    map[*Transmission]*[record.Lanes]laneEnd
+	accepted map[record.LaneKey]record.AcceptedAt
 	peers    map[processtable.NodeID]Incarnation
 	tables   map[processtable.ProcessID]processtable.DefinitionHash
 
 	alone  bool // the next transaction is large: it gets a group of its own
 	staged *stagedFilter
-	fresh  map[string]*bodyRef // by record, for what the group changes: nil if it has nothing staged
-	lossy  bool                // a store was lost, here or at a peer: any message may come again
-	unsure uint64              // puts of which it is not known whether they replaced a message
+	fresh  map[string]*record.BodyRef // by record, for what the group changes: nil if it has nothing staged
+	lossy  bool                       // a store was lost, here or at a peer: any message may come again
+	unsure uint64                     // puts of which it is not known whether they replaced a message
 	trims  []trimRequest
 	taken  map[uint64]bool // of what is set aside, by the group
 	// highestTaken is the highest number that was ever taken out of what is set aside.
@@ -47,25 +48,9 @@ type core struct {
 	late         []lateMarks // entries whose consumption was reported, until stragglers are through
 }
 
-type laneKey struct {
-	peer processtable.NodeID
-	lane message.Lane
-}
-
-type acceptedAt struct {
-	incarnation Incarnation
-	Position
-}
-
 // laneEnd is both ends of a lane of a transmission queue, as far as they are applied.
 type laneEnd struct {
-	last, low itemAt
-}
-
-// itemAt is a place in a lane, with the bytes of all payloads up to it.
-type itemAt struct {
-	Position
-	total uint64
+	last, low record.ItemAt
 }
 
 // trimRequest asks for a lane's items up to a number to go.
@@ -195,7 +180,7 @@ func (c *core) examine(w *work) error {
 
 func (c *core) examineAccept(a *Accept) error {
 	bound, ok := c.peers[a.Peer]
-	at := c.accepted[laneKey{a.Peer, a.Lane}]
+	at := c.accepted[record.LaneKey{Peer: a.Peer, Lane: a.Lane}]
 	switch {
 	case !ok || bound != a.Incarnation:
 		return fmt.Errorf("accept from %s: %w: this store knows it by another incarnation", a.Peer, ErrOutOfOrder)
@@ -229,13 +214,13 @@ func (c *core) findReplaced(w *work) error {
 func (c *core) replace(w *work, key []byte) error {
 	ref, err := c.stagedBy(key)
 	if err == nil && ref != nil {
-		w.extra = removeStaged(w.extra, *ref)
+		w.extra = record.RemoveStaged(w.extra, *ref)
 	}
 	return err
 }
 
 // stagedBy gives the staged body of the record at key, nil if there is none.
-func (c *core) stagedBy(key []byte) (*bodyRef, error) {
+func (c *core) stagedBy(key []byte) (*record.BodyRef, error) {
 	if !c.staged.maybe(key) {
 		return nil, nil
 	}
@@ -249,7 +234,7 @@ func (c *core) stagedBy(key []byte) (*bodyRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref, ok, err := refOf(key, value)
+	ref, ok, err := record.RefOf(key, value)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -298,7 +283,7 @@ func (c *core) apply(g *group, w *work) {
 	}
 	c.noteStaged(w)
 	if a := w.accept; a != nil {
-		c.accepted[laneKey{a.peer, a.lane}] = a.at
+		c.accepted[record.LaneKey{Peer: a.peer, Lane: a.lane}] = a.at
 	}
 	if b := w.bind; b != nil {
 		c.peers[b.peer] = b.incarnation
@@ -347,24 +332,24 @@ func (c *core) noteRemoved(key []byte) {
 func (c *core) number(g *group, w *work, item *itemPut) {
 	ends := c.lanes[item.to]
 	if ends == nil {
-		ends = &[lanes]laneEnd{}
+		ends = &[record.Lanes]laneEnd{}
 		c.lanes[item.to] = ends
 	}
 	last := &ends[item.lane].last
 	last.Number++
 	last.Hash = HashNext(last.Hash, item.payload)
-	last.total += uint64(len(item.payload))
+	last.Total += uint64(len(item.payload))
 	g.lanes[item.to] = true
 
 	op := &w.ops[item.op]
 	binary.BigEndian.PutUint64(op.Key[len(op.Key)-8:], last.Number)
 	copy(op.Value[1:], last.Hash[:])
-	binary.BigEndian.PutUint64(op.Value[1+16:], last.total)
-	seal(op.Key, op.Value)
+	binary.BigEndian.PutUint64(op.Value[1+16:], last.Total)
+	record.Seal(op.Key, op.Value)
 	if item.staged >= 0 {
 		named := &w.ops[w.staged[item.staged].op]
-		copy(named.Value[len(named.Value)-crcSize-len(op.Key):], op.Key)
-		seal(named.Key, named.Value)
+		copy(named.Value[len(named.Value)-record.CRCSize-len(op.Key):], op.Key)
+		record.Seal(named.Key, named.Value)
 	}
 	item.number = last.Number
 }
@@ -379,11 +364,11 @@ func completeAudit(g *group, w *work, i int) {
 		binary.BigEndian.PutUint32(at[8:], uint32(len(g.batch.Ops)+a.op))
 	}
 	sent := w.tx.Audit[i].Sent
-	numbers := op.Value[len(op.Value)-crcSize-8*len(sent):]
+	numbers := op.Value[len(op.Value)-record.CRCSize-8*len(sent):]
 	for s := range sent {
 		binary.BigEndian.PutUint64(numbers[8*s:], sent[s].Number)
 	}
-	seal(op.Key, op.Value)
+	record.Seal(op.Key, op.Value)
 }
 
 // finish tells the core that the group is durable, and until which number submitted

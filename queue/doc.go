@@ -28,6 +28,6 @@
 //     (S2), so that no transaction outgrows the engine.
 //
 // Keys sort so that everything of one (queue, instance, scope, activity) lies
-// together, and history lies apart from what is scanned at open; keys.go has the
+// together, and history lies apart from what is scanned at open; keys.go of queue/record has the
 // layout. The room reads no wall clock but through [Clock].
 package queue

@@ -7,6 +7,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // Dumped is one record of a store, for people and their scripts. Only the fields that
@@ -45,7 +46,7 @@ func Dump(engine store.Engine, visit func(Dumped) error) error {
 	m := newManager(engine, Options{})
 	var failed error
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
-		d := Dumped{Kind: classNames[key[0]], Key: readable(key), Bytes: len(value)}
+		d := Dumped{Kind: classNames[key[0]], Key: record.Readable(key), Bytes: len(value)}
 		if err := m.dump(&d, key, value); err != nil {
 			d.Problem = err.Error()
 		}
@@ -59,46 +60,46 @@ func Dump(engine store.Engine, visit func(Dumped) error) error {
 }
 
 func (m *Manager) dump(d *Dumped, key, value []byte) error {
-	if _, err := openRecord(key, value); err != nil {
+	if _, err := record.Open(key, value); err != nil {
 		return err
 	}
 	switch key[0] {
-	case classTable:
+	case record.ClassTable:
 		encoded, hash, err := m.readTable(key, value)
-		k := keyReader{rest: key[1:]}
-		d.Process, d.Hash = k.process().String(), hash.String()
+		k := record.KeyReader{Rest: key[1:]}
+		d.Process, d.Hash = k.Process().String(), hash.String()
 		if definer := processtable.DefinerOf(encoded); definer != nil {
 			d.Definer = processtable.DefinerText(definer)
 		}
 		return err
-	case classMessage, classRecord, classMarker:
-		s, err := readMessage(key, value)
+	case record.ClassMessage, record.ClassRecord, record.ClassMarker:
+		s, err := record.ReadMessage(key, value)
 		if err == nil {
-			s.message.Body, err = m.body(s.place)
+			s.Message.Body, err = m.body(s.Place)
 		}
-		d.message(&s.message)
+		d.message(&s.Message)
 		return err
-	case classTransmission:
+	case record.ClassTransmission:
 		return m.dumpItem(d, key, value)
-	case classStaged:
-		named, _, owner, err := readStaged(key, value)
+	case record.ClassStaged:
+		named, _, owner, err := record.ReadStaged(key, value)
 		if named && len(owner) > 0 {
 			d.Of = classNames[owner[0]]
 		}
 		return err
-	case classLow:
-		peer, lane, low, err := readLow(key, value)
+	case record.ClassLow:
+		peer, lane, low, err := record.ReadLow(key, value)
 		d.lane(peer, lane, low.Position)
 		return err
-	case classAccepted:
-		lane, at, err := readAccepted(key, value)
-		d.lane(lane.peer, lane.lane, at.Position)
+	case record.ClassAccepted:
+		lane, at, err := record.ReadAccepted(key, value)
+		d.lane(lane.Peer, lane.Lane, at.Position)
 		return err
-	case classSetAside:
+	case record.ClassSetAside:
 		head, _, err := m.readAside(key, value)
 		d.Peer, d.Reason, d.Time, d.Body = string(head.Peer), head.Reason, &head.Time, head.Size
 		return err
-	case classParked:
+	case record.ClassParked:
 		p, err := m.records().readParked(key, value)
 		if err != nil {
 			return err
@@ -107,20 +108,20 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 		d.message(&msg)
 		d.Peer, d.Number = string(p.Peer), p.Number
 		return err
-	case classTimer:
-		k := keyReader{rest: key[1:]}
-		due := time.Unix(0, int64(k.uint64())).UTC()
-		d.Due, d.Process = &due, k.process().String()
-		d.entry(k.entry())
-		return k.end()
-	case classInstance, classEnd, classHistory:
+	case record.ClassTimer:
+		k := record.KeyReader{Rest: key[1:]}
+		due := time.Unix(0, int64(k.Uint64())).UTC()
+		d.Due, d.Process = &due, k.Process().String()
+		d.entry(k.Entry())
+		return k.End()
+	case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 		a, err := m.readAudit(key, value)
 		d.Body, a.Output = len(a.Output), nil
 		d.Audit, d.Process, d.Clock, d.Time = &a, a.Process.String(), a.Clock, &a.Time
 		d.entry(message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity})
 		return err
-	case classRemoved:
-		r, err := readRemoved(key, value)
+	case record.ClassRemoved:
+		r, err := record.ReadRemoved(key, value)
 		d.Process, d.Instance, d.Time = r.Process.String(), r.Instance.String(), &r.Time
 		return err
 	}
@@ -128,14 +129,14 @@ func (m *Manager) dump(d *Dumped, key, value []byte) error {
 }
 
 func (m *Manager) dumpItem(d *Dumped, key, value []byte) error {
-	k := keyReader{rest: key[1:]}
-	peer, lane := processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
-	item, err := readItem(key, value)
-	d.lane(peer, lane, item.at.Position)
+	k := record.KeyReader{Rest: key[1:]}
+	peer, lane := processtable.NodeID(k.Name()), message.Lane(k.Bytes(1)[0])
+	item, err := record.ReadItem(key, value)
+	d.lane(peer, lane, item.At.Position)
 	if err != nil {
 		return err
 	}
-	payload, err := m.body(item.place)
+	payload, err := m.body(item.Place)
 	if err != nil {
 		return err
 	}

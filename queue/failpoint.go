@@ -5,6 +5,7 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // pass passes a point of a commit, in builds that can fail there.
@@ -24,10 +25,10 @@ func (c *core) passStaged() {
 // kinds says what a group commits.
 func (g *group) kinds() (kinds []string) {
 	for i := range g.batch.Ops {
-		if g.batch.Ops[i].Key[0] == classLow {
+		if g.batch.Ops[i].Key[0] == record.ClassLow {
 			kinds = append(kinds, "trim")
 		}
-		if bytes.Equal(g.batch.Ops[i].Key, keyAnew) {
+		if bytes.Equal(g.batch.Ops[i].Key, record.KeyAnew) {
 			kinds = append(kinds, "anew")
 		}
 	}
@@ -46,7 +47,7 @@ func (w *work) kinds() []string {
 		kinds = append(kinds, "park")
 	}
 	if r := w.tx.Rebuild; r != nil {
-		kinds = append(kinds, r.kind(len(w.tx.Put) > 0))
+		kinds = append(kinds, rebuildKind(r, len(w.tx.Put) > 0))
 	}
 	switch b := w.bind; {
 	case b == nil:
@@ -105,8 +106,8 @@ func dropped(audit []AuditRecord) bool {
 	return false
 }
 
-// kind says which step of a rebuilding a transaction takes.
-func (r *Rebuild) kind(puts bool) string {
+// rebuildKind says which step of a rebuilding a transaction takes.
+func rebuildKind(r *Rebuild, puts bool) string {
 	switch {
 	case r.Stage == StageDecided:
 		return "rebuild"

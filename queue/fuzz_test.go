@@ -9,6 +9,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // noBodies is an engine that has nothing: records that name bodies name missing ones.
@@ -22,21 +23,21 @@ func FuzzRecords(f *testing.F) {
 	entry := message.Entry{Instance: uuid.UUID{1}, Activity: "a"}
 	p := processtable.ProcessID{Name: "p", Version: 1}
 	keys := [][]byte{
-		appendMessageKey(nil, p, &entry, message.Key{Kind: message.KindConnector, Source: "b"}),
-		appendItemKey(nil, "B", 0, 1), appendLane(nil, classLow, "B", 0), appendLane(nil, classAccepted, "B", 0),
-		appendSetAsideKey(nil, 1), appendEndKey(nil, &entry), appendProcess(nil, classTable, p), appendStagedKey(nil, 1),
-		appendTimerKey(nil, &Timer{Process: p, Entry: entry}),
+		record.AppendMessageKey(nil, p, &entry, message.Key{Kind: message.KindConnector, Source: "b"}),
+		record.AppendItemKey(nil, "B", 0, 1), record.AppendLane(nil, record.ClassLow, "B", 0), record.AppendLane(nil, record.ClassAccepted, "B", 0),
+		record.AppendSetAsideKey(nil, 1), record.AppendEndKey(nil, &entry), record.AppendProcess(nil, record.ClassTable, p), record.AppendStagedKey(nil, 1),
+		record.AppendTimerKey(nil, &Timer{Process: p, Entry: entry}),
 	}
 	for i := range keys {
-		f.Add(i, []byte{recordVersion, placeInline, 0x80})
+		f.Add(i, []byte{record.Version, record.PlaceInline, 0x80})
 	}
 	f.Fuzz(func(t *testing.T, which int, content []byte) {
 		if which < 0 || which >= len(keys) {
 			return
 		}
 		key := keys[which]
-		v := &verifier{m: &Manager{engine: noBodies{}}, report: VerifyReport{Records: map[string]uint64{}}, lanes: map[laneKey]Position{}}
-		_ = v.record(key, newRecord(key, content...)) // an error is an answer
+		v := &verifier{m: &Manager{engine: noBodies{}}, report: VerifyReport{Records: map[string]uint64{}}, lanes: map[record.LaneKey]Position{}}
+		_ = v.record(key, record.New(key, content...)) // an error is an answer
 	})
 }
 

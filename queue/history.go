@@ -9,40 +9,19 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
-
-// endOf says where an audit record is found by its activity: as the start or end of
-// its instance (which), or as the end of an activity.
-func endOf(a *AuditRecord) (which byte, ends bool) {
-	top := a.Scope == ""
-	switch a.Event {
-	case EventStarted:
-		return instanceStarted, false
-	case EventEnded:
-		return instanceEnded, false
-	case EventStopped:
-		if top && a.Activity == processtable.Sink {
-			return instanceEnded, false
-		}
-		return 0, true
-	case EventTerminated, EventSkipped:
-		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped:
-		return 0, false
-	}
-	return 0, false
-}
 
 // Ended gives the record that ended an activity, if it has ended: terminated, skipped
 // or stopped. For source it is the instance's start, for sink the instance's end. Where
 // retention has removed it, it has nothing but Removed, activity and event.
 func (m *Manager) Ended(e message.Entry) (AuditRecord, bool, error) {
-	key := appendEndKey(nil, &e)
+	key := record.AppendEndKey(nil, &e)
 	switch {
 	case e.Scope == "" && e.Activity == processtable.Source:
-		key = appendInstanceKey(nil, e.Instance, instanceStarted)
+		key = record.AppendInstanceKey(nil, e.Instance, record.InstanceStarted)
 	case e.Scope == "" && e.Activity == processtable.Sink:
-		key = appendInstanceKey(nil, e.Instance, instanceEnded)
+		key = record.AppendInstanceKey(nil, e.Instance, record.InstanceEnded)
 	}
 	a, found, err := m.auditAt(key)
 	if err != nil || found {
@@ -75,7 +54,7 @@ func (m *Manager) auditAt(key []byte) (AuditRecord, bool, error) {
 		return AuditRecord{}, false, nil
 	}
 	if err != nil {
-		return AuditRecord{}, false, fmt.Errorf("audit record %q: %w", readable(key), err)
+		return AuditRecord{}, false, fmt.Errorf("audit record %q: %w", record.Readable(key), err)
 	}
 	a, err := m.readAudit(key, value)
 	return a, err == nil, err
@@ -85,7 +64,7 @@ func (m *Manager) auditAt(key []byte) (AuditRecord, bool, error) {
 // clock, and of time where that is the same.
 func (m *Manager) History(i message.InstanceID) ([]AuditRecord, error) {
 	var found []AuditRecord
-	for _, class := range []byte{classInstance, classEnd, classHistory} {
+	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
 		err := m.scan(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
 			a, err := m.readAudit(key, value)
 			found = append(found, a)

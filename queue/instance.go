@@ -9,6 +9,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // InstanceView is all that a store had of an instance at one commit.
@@ -83,7 +84,7 @@ func (m *Manager) isTabled(id processtable.ProcessID) bool {
 
 // readEnds reads what has ended; sink's end says more than all others.
 func (v *InstanceView) readEnds(in records, i message.InstanceID) error {
-	for _, class := range []byte{classInstance, classEnd} {
+	for _, class := range []byte{record.ClassInstance, record.ClassEnd} {
 		err := in.scan(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
 			a, err := in.readAudit(key, value)
 			v.Ends = append(v.Ends, a)
@@ -94,7 +95,7 @@ func (v *InstanceView) readEnds(in records, i message.InstanceID) error {
 			return err
 		}
 	}
-	key := removedKey(i)
+	key := record.RemovedKey(i)
 	value, err := in.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -102,17 +103,17 @@ func (v *InstanceView) readEnds(in records, i message.InstanceID) error {
 	if err != nil {
 		return err
 	}
-	removed, err := readRemoved(key, value)
+	removed, err := record.ReadRemoved(key, value)
 	v.Removed, v.Process = &removed, removed.Process
 	return err
 }
 
 // readQueue reads what one process's queue has of an instance, and says whether that is anything.
 func (v *InstanceView) readQueue(in records, id processtable.ProcessID, i message.InstanceID) (found bool, err error) {
-	for _, class := range []byte{classMessage, classRecord, classMarker} {
-		o := store.ScanOptions{Prefix: append(appendProcess(nil, class, id), i[:]...)}
+	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
+		o := store.ScanOptions{Prefix: append(record.AppendProcess(nil, class, id), i[:]...)}
 		_, err := in.walk(o, func(_ []byte, msg message.Message) bool {
-			if v.Process, found = id, true; class == classMarker {
+			if v.Process, found = id, true; class == record.ClassMarker {
 				v.Marker = &msg
 			} else {
 				v.Messages = append(v.Messages, msg)
@@ -131,7 +132,7 @@ func (v *InstanceView) readEvents(in records, i message.InstanceID, limit int) e
 	if limit == 0 {
 		return nil
 	}
-	o := store.ScanOptions{Prefix: append([]byte{classHistory}, i[:]...), Reverse: true}
+	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, i[:]...), Reverse: true}
 	err := in.scan(o, func(key, value []byte) error {
 		a, err := in.readAudit(key, value)
 		if err != nil {

@@ -2,11 +2,11 @@ package queue
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
+	"fmqm/queue/record"
 )
 
 // A transaction that the engine cannot commit at once (the end of an activity with
@@ -31,19 +31,19 @@ const (
 
 // commitLarge makes the changes of ops, as one transaction.
 func (m *Manager) commitLarge(ops []store.Op) error {
-	encoded := appendOps(nil, ops)
+	encoded := record.AppendOps(nil, ops)
 	count := (len(encoded) + pieceSize - 1) / pieceSize
 	pieces := make([]store.Op, 0, count)
 	for index := range count {
-		key := appendPieceKey(nil, index)
+		key := record.AppendPieceKey(nil, index)
 		piece := encoded[index*pieceSize : min(len(encoded), (index+1)*pieceSize)]
-		pieces = append(pieces, store.Op{Key: key, Value: newRecord(key, piece...)})
+		pieces = append(pieces, store.Op{Key: key, Value: record.New(key, piece...)})
 	}
 	if err := m.commitInParts(pieces, "large.piece"); err != nil {
 		return err
 	}
-	head := newRecord(keyLarge, binary.BigEndian.AppendUint32(nil, uint32(count))...)
-	if err := m.commitInParts([]store.Op{{Key: keyLarge, Value: head}}, "large.head"); err != nil {
+	head := record.New(record.KeyLarge, binary.BigEndian.AppendUint32(nil, uint32(count))...)
+	if err := m.commitInParts([]store.Op{{Key: record.KeyLarge, Value: head}}, "large.head"); err != nil {
 		return err
 	}
 	return m.makeChanges(ops, count)
@@ -54,12 +54,12 @@ func (m *Manager) makeChanges(ops []store.Op, pieces int) error {
 	if err := m.commitInParts(ops, "large.change"); err != nil {
 		return err
 	}
-	return m.commitInParts(removePieces([]store.Op{{Key: keyLarge}}, pieces), "large.end")
+	return m.commitInParts(removePieces([]store.Op{{Key: record.KeyLarge}}, pieces), "large.end")
 }
 
 func removePieces(ops []store.Op, count int) []store.Op {
 	for index := range count {
-		ops = append(ops, store.Op{Key: appendPieceKey(nil, index)})
+		ops = append(ops, store.Op{Key: record.AppendPieceKey(nil, index)})
 	}
 	return ops
 }
@@ -90,20 +90,20 @@ func (m *Manager) commitInParts(ops []store.Op, point string) error {
 func (m *Manager) finishLarge() error {
 	var encoded []byte
 	pieces, head := 0, 0
-	err := m.scan(store.ScanOptions{Prefix: []byte{classLarge}}, func(key, value []byte) error {
-		content, err := openRecord(key, value)
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassLarge}}, func(key, value []byte) error {
+		content, err := record.Open(key, value)
 		if err != nil {
 			return err
 		}
-		if len(key) == len(keyLarge) {
+		if len(key) == len(record.KeyLarge) {
 			if len(content) != 4 {
-				return damaged(key, "this program does not know the form of its content")
+				return record.Damaged(key, "this program does not know the form of its content")
 			}
 			head = int(binary.BigEndian.Uint32(content))
 			return nil
 		}
-		if k := (keyReader{rest: key[1:]}); k.uint32() != uint32(pieces) || k.end() != nil || pieces == maxPieces {
-			return damaged(key, "its earlier pieces are missing")
+		if k := (record.KeyReader{Rest: key[1:]}); k.Uint32() != uint32(pieces) || k.End() != nil || pieces == maxPieces {
+			return record.Damaged(key, "its earlier pieces are missing")
 		}
 		encoded = append(encoded, content...)
 		pieces++
@@ -115,56 +115,11 @@ func (m *Manager) finishLarge() error {
 	case head == 0:
 		return m.commitInParts(removePieces(nil, pieces), "large.sweep")
 	case head != pieces:
-		return damaged(keyLarge, fmt.Sprintf("it has %d pieces of %d", pieces, head))
+		return record.Damaged(record.KeyLarge, fmt.Sprintf("it has %d pieces of %d", pieces, head))
 	}
-	ops, err := readOps(encoded)
+	ops, err := record.ReadOps(encoded)
 	if err != nil {
-		return damaged(keyLarge, err.Error())
+		return record.Damaged(record.KeyLarge, err.Error())
 	}
 	return m.makeChanges(ops, pieces)
-}
-
-// appendOps appends changes: the length of the key, the key, the length of the value
-// plus one, or 0 for a removal, and the value.
-func appendOps(b []byte, ops []store.Op) []byte {
-	for i := range ops {
-		op := &ops[i]
-		b = append(binary.AppendUvarint(b, uint64(len(op.Key))), op.Key...)
-		if op.Value == nil {
-			b = append(b, 0)
-			continue
-		}
-		b = append(binary.AppendUvarint(b, uint64(len(op.Value))+1), op.Value...)
-	}
-	return b
-}
-
-var errOps = errors.New("this program cannot read its changes")
-
-func readOps(b []byte) (ops []store.Op, err error) {
-	next := func(n uint64) []byte {
-		if n > uint64(len(b)) {
-			err, n = errOps, 0
-		}
-		part := b[:n:n]
-		b = b[n:]
-		return part
-	}
-	number := func() uint64 {
-		n, width := binary.Uvarint(b)
-		if width <= 0 {
-			err = errOps
-			return 0
-		}
-		b = b[width:]
-		return n
-	}
-	for len(b) > 0 && err == nil {
-		op := store.Op{Key: next(number())}
-		if size := number(); size > 0 {
-			op.Value = next(size - 1)
-		}
-		ops = append(ops, op)
-	}
-	return ops, err
 }

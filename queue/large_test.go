@@ -13,6 +13,7 @@ import (
 	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // crashing is an engine that fails after some commits, and that survives its manager.
@@ -220,22 +221,22 @@ func TestLargeTransactionCutOff(t *testing.T) {
 // TestDamagedPieces: what a large transaction was to change cannot be told any more.
 func TestDamagedPieces(t *testing.T) {
 	ops := []store.Op{{Key: []byte("a"), Value: []byte{}}, {Key: []byte("bc")}, {Key: []byte("d"), Value: []byte("value")}}
-	encoded := appendOps(nil, ops)
-	got, err := readOps(encoded)
+	encoded := record.AppendOps(nil, ops)
+	got, err := record.ReadOps(encoded)
 	if err != nil || len(got) != 3 || got[0].Value == nil || got[1].Value != nil || string(got[2].Value) != "value" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for size := range encoded {
-		if got, err := readOps(encoded[:size]); err == nil && len(got) > 2 {
+		if got, err := record.ReadOps(encoded[:size]); err == nil && len(got) > 2 {
 			t.Errorf("%d of %d bytes are read as %+v", size, len(encoded), got)
 		}
 	}
-	head := func(count byte) []byte { return newRecord(keyLarge, 0, 0, 0, count) }
+	head := func(count byte) []byte { return record.New(record.KeyLarge, 0, 0, 0, count) }
 	for name, records := range map[string][]store.Op{
-		"a piece is missing":   {{Key: keyLarge, Value: head(2)}, {Key: appendPieceKey(nil, 0), Value: newRecord(appendPieceKey(nil, 0), encoded...)}},
-		"the first is missing": {{Key: keyLarge, Value: head(1)}, {Key: appendPieceKey(nil, 1), Value: newRecord(appendPieceKey(nil, 1), encoded...)}},
-		"no changes":           {{Key: keyLarge, Value: head(1)}, {Key: appendPieceKey(nil, 0), Value: newRecord(appendPieceKey(nil, 0), 0xff)}},
-		"a head of two bytes":  {{Key: keyLarge, Value: newRecord(keyLarge, 1, 2)}},
+		"a piece is missing":   {{Key: record.KeyLarge, Value: head(2)}, {Key: record.AppendPieceKey(nil, 0), Value: record.New(record.AppendPieceKey(nil, 0), encoded...)}},
+		"the first is missing": {{Key: record.KeyLarge, Value: head(1)}, {Key: record.AppendPieceKey(nil, 1), Value: record.New(record.AppendPieceKey(nil, 1), encoded...)}},
+		"no changes":           {{Key: record.KeyLarge, Value: head(1)}, {Key: record.AppendPieceKey(nil, 0), Value: record.New(record.AppendPieceKey(nil, 0), 0xff)}},
+		"a head of two bytes":  {{Key: record.KeyLarge, Value: record.New(record.KeyLarge, 1, 2)}},
 	} {
 		e := newCrashing(t, 0)
 		if err := openCrashing(t, e).Close(context.Background()); err != nil {

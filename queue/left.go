@@ -8,6 +8,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // What a peer has left here, and no work takes up: messages that wait for a table, that
@@ -136,24 +137,24 @@ func (b *builder) leave(kind byte, what []byte, peer processtable.NodeID, size i
 	if !processtable.ValidNode(string(peer)) {
 		return
 	}
-	key := append([]byte{classLeft, kind}, what...)
-	key = binary.BigEndian.AppendUint32(appendName(key, string(peer)), uint32(size))
-	b.op(key, newRecord(key))
+	key := append([]byte{record.ClassLeft, kind}, what...)
+	key = binary.BigEndian.AppendUint32(record.AppendName(key, string(peer)), uint32(size))
+	b.op(key, record.New(key))
 	b.leavings = append(b.leavings, leaving{peer: peer, kind: kind, size: size, number: 1})
 }
 
 // leaveMark notes who has brought a marker, the first of its instance here.
 func (b *builder) leaveMark(m *message.Message) {
 	entry := m.Entry()
-	b.leave(leftMarker, appendName(appendMessageKey(nil, m.Queue.Process, &entry, m.Key()), ""), m.From, 0)
+	b.leave(leftMarker, record.AppendName(record.AppendMessageKey(nil, m.Queue.Process, &entry, m.Key()), ""), m.From, 0)
 }
 
 // unleave removes the entry of a message that is set aside no more.
 func (b *builder) unleave(number uint64) {
-	prefix := binary.BigEndian.AppendUint64([]byte{classLeft, leftAside}, number)
+	prefix := binary.BigEndian.AppendUint64([]byte{record.ClassLeft, leftAside}, number)
 	err := b.m.engine.Scan(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) bool {
-		k := keyReader{rest: key[len(prefix):]}
-		c := leaving{kind: leftAside, peer: processtable.NodeID(k.name()), size: int(k.uint32()), number: -1}
+		k := record.KeyReader{Rest: key[len(prefix):]}
+		c := leaving{kind: leftAside, peer: processtable.NodeID(k.Name()), size: int(k.Uint32()), number: -1}
 		b.op(append([]byte(nil), key...), nil)
 		b.leavings = append(b.leavings, c)
 		return true
@@ -165,31 +166,31 @@ func (b *builder) unleave(number uint64) {
 
 // loadLeft counts what there is.
 func (m *Manager) loadLeft() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{classParked}, KeysOnly: true}, func(key, _ []byte) error {
-		p, err := readParkedKey(key)
-		m.left.add(&leaving{peer: p.Peer, of: p.Process, size: p.size, number: 1})
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassParked}, KeysOnly: true}, func(key, _ []byte) error {
+		p, err := record.ReadParkedKey(key)
+		m.left.add(&leaving{peer: p.Peer, of: p.Process, size: p.Size, number: 1})
 		m.nextParked.Store(max(m.nextParked.Load(), p.Number))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return m.scan(store.ScanOptions{Prefix: []byte{classLeft}, KeysOnly: true}, func(key, _ []byte) error {
-		k := keyReader{rest: key[1:]}
-		c := leaving{kind: k.bytes(1)[0], number: 1}
+	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassLeft}, KeysOnly: true}, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[1:]}
+		c := leaving{kind: k.Bytes(1)[0], number: 1}
 		switch c.kind {
 		case leftAside:
-			k.bytes(8)
+			k.Bytes(8)
 		case leftMarker:
-			k.bytes(1)
-			k.process()
-			k.entry()
-			k.bytes(1)
-			k.name()
+			k.Bytes(1)
+			k.Process()
+			k.Entry()
+			k.Bytes(1)
+			k.Name()
 		}
-		c.peer, c.size = processtable.NodeID(k.name()), int(k.uint32())
-		if k.end() != nil {
-			return damaged(key, errKey.Error())
+		c.peer, c.size = processtable.NodeID(k.Name()), int(k.Uint32())
+		if k.End() != nil {
+			return record.Damaged(key, record.ErrKey.Error())
 		}
 		m.left.add(&c)
 		return nil

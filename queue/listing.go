@@ -12,6 +12,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // ListOptions say which instances to list.
@@ -44,10 +45,10 @@ type Place struct {
 
 // Compare is negative where p stands above q: the newest start first.
 func (p Place) Compare(q Place) int {
-	return cmp.Or(cmp.Compare(timerDue(q.Started), timerDue(p.Started)), slices.Compare(q.Instance[:], p.Instance[:]))
+	return cmp.Or(cmp.Compare(record.TimerDue(q.Started), record.TimerDue(p.Started)), slices.Compare(q.Instance[:], p.Instance[:]))
 }
 
-func (p Place) key() []byte { return appendStartKey(nil, p.Started, p.Instance) }
+func (p Place) key() []byte { return record.AppendStartKey(nil, p.Started, p.Instance) }
 
 // InstanceInfo is an instance that was started here.
 type InstanceInfo struct {
@@ -109,9 +110,9 @@ func (m *Manager) Places(o ListOptions) ([]Place, error) {
 	}
 	places := make([]Place, len(keys))
 	for i, key := range keys {
-		k := keyReader{rest: key[1:]}
-		places[i].Started = dueTime(k.uint64())
-		places[i].Instance = message.InstanceID(k.bytes(16))
+		k := record.KeyReader{Rest: key[1:]}
+		places[i].Started = record.DueTime(k.Uint64())
+		places[i].Instance = message.InstanceID(k.Bytes(16))
 	}
 	return places, nil
 }
@@ -125,13 +126,13 @@ func (m *Manager) started(o ListOptions, before []byte) ([][]byte, error) {
 func (m *Manager) startsWith(o ListOptions, before []byte, wanted func(message.InstanceID) bool) ([][]byte, error) {
 	var keys [][]byte
 	last := Place{Started: o.Since}.key()
-	scan := store.ScanOptions{Prefix: []byte{classStart}, From: before, Reverse: true, KeysOnly: true}
+	scan := store.ScanOptions{Prefix: []byte{record.ClassStart}, From: before, Reverse: true, KeysOnly: true}
 	err := m.scan(scan, func(key, _ []byte) error {
 		switch {
 		case before != nil && bytes.Compare(key, before) >= 0:
 			return nil
 		case len(key) != 1+8+16:
-			return damaged(key, errKey.Error())
+			return record.Damaged(key, record.ErrKey.Error())
 		case !o.Since.IsZero() && bytes.Compare(key, last) < 0:
 			return errEnough
 		case !wanted(message.InstanceID(key[9:])):
@@ -155,25 +156,25 @@ var fewPlaces = 4096 // tests have their own
 
 // running gives what started gives, of running instances only: those that have a record.
 func (m *Manager) running(o ListOptions, before []byte) ([][]byte, error) {
-	return m.startsOf(o, before, classRecord, func(*keyReader) bool { return true })
+	return m.startsOf(o, before, record.ClassRecord, func(*record.KeyReader) bool { return true })
 }
 
 // noticed gives what running gives, of those alone whose activities have told of an error.
 func (m *Manager) noticed(o ListOptions, before []byte) ([][]byte, error) {
-	return m.startsOf(o, before, classMessage, func(k *keyReader) bool {
-		return k.name() == "" && k.name() == string(processtable.Sink) && message.Kind(k.bytes(1)[0]) == message.KindNotice
+	return m.startsOf(o, before, record.ClassMessage, func(k *record.KeyReader) bool {
+		return k.Name() == "" && k.Name() == string(processtable.Sink) && message.Kind(k.Bytes(1)[0]) == message.KindNotice
 	})
 }
 
 // startsOf gives the keys of the newest starts before a key, of the instances that have a
 // message of a class whose key, behind the instance, is as is says. It goes through keys
 // alone, and reads the start of a few at most.
-func (m *Manager) startsOf(o ListOptions, before []byte, class byte, is func(*keyReader) bool) ([][]byte, error) {
+func (m *Manager) startsOf(o ListOptions, before []byte, class byte, is func(*record.KeyReader) bool) ([][]byte, error) {
 	those := map[message.InstanceID]bool{}
 	err := m.scan(store.ScanOptions{Prefix: o.prefix(class), KeysOnly: true}, func(key, _ []byte) error {
-		k := keyReader{rest: key[1:]}
-		k.process()
-		if i := message.InstanceID(k.bytes(16)); is(&k) && !k.bad {
+		k := record.KeyReader{Rest: key[1:]}
+		k.Process()
+		if i := message.InstanceID(k.Bytes(16)); is(&k) && !k.Bad {
 			those[i] = true
 		}
 		return nil
@@ -186,7 +187,7 @@ func (m *Manager) startsOf(o ListOptions, before []byte, class byte, is func(*ke
 	}
 	newest := newestStarts{o: o, before: before}
 	for i := range those {
-		started, found, err := m.auditAt(appendInstanceKey(nil, i, instanceStarted))
+		started, found, err := m.auditAt(record.AppendInstanceKey(nil, i, record.InstanceStarted))
 		if err != nil {
 			return nil, err
 		}
@@ -203,9 +204,9 @@ func (o *ListOptions) prefix(class byte) []byte {
 	case o.Process.Name == "":
 		return []byte{class}
 	case o.Process.Version == 0:
-		return appendName([]byte{class}, o.Process.Name)
+		return record.AppendName([]byte{class}, o.Process.Name)
 	}
-	return appendProcess(nil, class, o.Process)
+	return record.AppendProcess(nil, class, o.Process)
 }
 
 // newestStarts keeps the newest of those that a list wants.

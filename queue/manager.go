@@ -11,6 +11,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // Options say how to open a queue manager.
@@ -54,8 +55,8 @@ type Manager struct {
 	// durable is what of the committer's state is on disk.
 	durable struct {
 		sync.Mutex
-		accepted map[laneKey]acceptedAt
-		incoming map[laneKey]Incoming
+		accepted map[record.LaneKey]record.AcceptedAt
+		incoming map[record.LaneKey]Incoming
 		peers    map[processtable.NodeID]Incarnation
 		tables   map[processtable.ProcessID]processtable.DefinitionHash
 	}

@@ -9,6 +9,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // marksBits is the size of marks: with 100,000 instances terminated, one in ten of all
@@ -44,12 +45,12 @@ func (m *marks) maybe(i message.InstanceID) bool {
 // each instance that was ever terminated. Until it has, every instance may have one.
 func (m *Manager) loadMarkers() {
 	m.stock.running.Go(func() {
-		err := m.scan(store.ScanOptions{Prefix: []byte{classMarker}, KeysOnly: true}, func(key, _ []byte) error {
-			k := keyReader{rest: key[1:]}
-			k.process()
-			instance := k.entry().Instance
-			if k.bad {
-				return damaged(key, errKey.Error())
+		err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassMarker}, KeysOnly: true}, func(key, _ []byte) error {
+			k := record.KeyReader{Rest: key[1:]}
+			k.Process()
+			instance := k.Entry().Instance
+			if k.Bad {
+				return record.Damaged(key, record.ErrKey.Error())
 			}
 			m.marks.add(instance)
 			if m.stock.stop.Load() {
@@ -71,7 +72,7 @@ func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*mess
 	if !m.marks.maybe(i) {
 		return nil, nil
 	}
-	found, err := m.browse(append(appendProcess(nil, classMarker, id), i[:]...))
+	found, err := m.browse(append(record.AppendProcess(nil, record.ClassMarker, id), i[:]...))
 	if err != nil {
 		return nil, fmt.Errorf("marker of instance %s: %w", i, m.judge(err))
 	}

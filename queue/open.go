@@ -13,6 +13,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 const (
@@ -22,9 +23,9 @@ const (
 )
 
 var (
-	keyFormat      = []byte{classMeta, 'f', 'o', 'r', 'm', 'a', 't'}
-	keyNode        = []byte{classMeta, 'n', 'o', 'd', 'e'}
-	keyIncarnation = []byte{classMeta, 'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'}
+	keyFormat      = []byte{record.ClassMeta, 'f', 'o', 'r', 'm', 'a', 't'}
+	keyNode        = []byte{record.ClassMeta, 'n', 'o', 'd', 'e'}
+	keyIncarnation = []byte{record.ClassMeta, 'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'}
 )
 
 // Open makes a manager of engine, which it closes with Close; after an error engine
@@ -80,19 +81,19 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.load.relaxed = func() { signal(m.timers.kick) }
 	m.registry.processes = map[processtable.ProcessID]*process{}
 	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
-	m.durable.accepted = map[laneKey]acceptedAt{}
-	m.durable.incoming = map[laneKey]Incoming{}
+	m.durable.accepted = map[record.LaneKey]record.AcceptedAt{}
+	m.durable.incoming = map[record.LaneKey]Incoming{}
 	m.durable.peers = map[processtable.NodeID]Incarnation{}
 	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
 	m.group.lanes = map[*Transmission]bool{}
 	m.core = core{
 		size: engine.Size, get: engine.Get, maxBatch: m.maxBatch,
-		lanes:    map[*Transmission]*[lanes]laneEnd{},
-		accepted: map[laneKey]acceptedAt{},
+		lanes:    map[*Transmission]*[record.Lanes]laneEnd{},
+		accepted: map[record.LaneKey]record.AcceptedAt{},
 		peers:    map[processtable.NodeID]Incarnation{},
 		tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
 		staged:   newStagedFilter(),
-		fresh:    map[string]*bodyRef{},
+		fresh:    map[string]*record.BodyRef{},
 		taken:    map[uint64]bool{},
 	}
 	return m
@@ -110,8 +111,8 @@ func (m *Manager) bind(random io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if len(format) != 1 || format[0] != formatVersion {
-		return fmt.Errorf("the store has format %d, and this program writes format %d: use the version of fmqmd that made the store", format, formatVersion)
+	if len(format) != 1 || format[0] != record.FormatVersion {
+		return fmt.Errorf("the store has format %d, and this program writes format %d: use the version of fmqmd that made the store", format, record.FormatVersion)
 	}
 	node, err := m.meta(keyNode)
 	if err != nil {
@@ -125,7 +126,7 @@ func (m *Manager) bind(random io.Reader) error {
 		return err
 	}
 	if len(incarnation) != len(m.incarnation) {
-		return damaged(keyIncarnation, "it has the wrong length")
+		return record.Damaged(keyIncarnation, "it has the wrong length")
 	}
 	copy(m.incarnation[:], incarnation)
 	return nil
@@ -134,9 +135,9 @@ func (m *Manager) bind(random io.Reader) error {
 func (m *Manager) meta(key []byte) ([]byte, error) {
 	value, err := m.engine.Get(key)
 	if err != nil {
-		return nil, fmt.Errorf("record %q: %w", readable(key), err)
+		return nil, fmt.Errorf("record %q: %w", record.Readable(key), err)
 	}
-	return openRecord(key, value)
+	return record.Open(key, value)
 }
 
 func (m *Manager) create(random io.Reader) error {
@@ -144,9 +145,9 @@ func (m *Manager) create(random io.Reader) error {
 		return fmt.Errorf("make an incarnation: %w", err)
 	}
 	var b store.Batch
-	b.Put(keyFormat, newRecord(keyFormat, formatVersion))
-	b.Put(keyNode, newRecord(keyNode, []byte(m.node)...))
-	b.Put(keyIncarnation, newRecord(keyIncarnation, m.incarnation[:]...))
+	b.Put(keyFormat, record.New(keyFormat, record.FormatVersion))
+	b.Put(keyNode, record.New(keyNode, []byte(m.node)...))
+	b.Put(keyIncarnation, record.New(keyIncarnation, m.incarnation[:]...))
 	failpoint.Hit("open.creating")
 	err := m.engine.Commit(m.engine.Last()+1, &b)
 	failpoint.Hit("open.created")
@@ -154,17 +155,17 @@ func (m *Manager) create(random io.Reader) error {
 }
 
 func (m *Manager) loadTables() error {
-	return m.scan(store.ScanOptions{Prefix: []byte{classTable}}, func(key, value []byte) error {
-		content, err := openRecord(key, value)
+	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassTable}}, func(key, value []byte) error {
+		content, err := record.Open(key, value)
 		if err != nil {
 			return err
 		}
-		k := keyReader{rest: key[1:]}
-		id := k.process()
-		if k.end() != nil || len(content) < tableFixed {
-			return damaged(key, "this program does not know its form")
+		k := record.KeyReader{Rest: key[1:]}
+		id := k.Process()
+		if k.End() != nil || len(content) < record.TableFixed {
+			return record.Damaged(key, "this program does not know its form")
 		}
-		hash := processtable.DefinitionHash(content[:tableFixed])
+		hash := processtable.DefinitionHash(content[:record.TableFixed])
 		m.durable.tables[id], m.core.tables[id] = hash, hash
 		m.process(id).gotTable()
 		return nil
@@ -172,15 +173,15 @@ func (m *Manager) loadTables() error {
 }
 
 func (m *Manager) loadLinks() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{classPeer}}, func(key, value []byte) error {
-		content, err := openRecord(key, value)
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassPeer}}, func(key, value []byte) error {
+		content, err := record.Open(key, value)
 		if err != nil {
 			return err
 		}
-		k := keyReader{rest: key[1:]}
-		peer := processtable.NodeID(k.name())
-		if k.end() != nil || len(content) != len(Incarnation{}) {
-			return damaged(key, "this program does not know its form")
+		k := record.KeyReader{Rest: key[1:]}
+		peer := processtable.NodeID(k.Name())
+		if k.End() != nil || len(content) != len(Incarnation{}) {
+			return record.Damaged(key, "this program does not know its form")
 		}
 		m.durable.peers[peer], m.core.peers[peer] = Incarnation(content), Incarnation(content)
 		return nil
@@ -188,8 +189,8 @@ func (m *Manager) loadLinks() error {
 	if err != nil {
 		return err
 	}
-	return m.scan(store.ScanOptions{Prefix: []byte{classAccepted}}, func(key, value []byte) error {
-		lane, at, err := readAccepted(key, value)
+	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassAccepted}}, func(key, value []byte) error {
+		lane, at, err := record.ReadAccepted(key, value)
 		m.durable.accepted[lane], m.core.accepted[lane] = at, at
 		return err
 	})
@@ -197,8 +198,8 @@ func (m *Manager) loadLinks() error {
 
 // loadTransmissions finds both ends of every lane, without reading what lies between.
 func (m *Manager) loadTransmissions() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{classLow}}, func(key, value []byte) error {
-		peer, lane, low, err := readLow(key, value)
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassLow}}, func(key, value []byte) error {
+		peer, lane, low, err := record.ReadLow(key, value)
 		if err == nil {
 			m.Transmission(peer).ends[lane] = laneEnd{last: low, low: low}
 		}
@@ -208,20 +209,20 @@ func (m *Manager) loadTransmissions() error {
 		return err
 	}
 	// The first key of each peer's lane leads to the next one.
-	for from := []byte{classTransmission}; from != nil; {
-		key, err := m.firstKey(classTransmission, from)
+	for from := []byte{record.ClassTransmission}; from != nil; {
+		key, err := m.firstKey(record.ClassTransmission, from)
 		if err != nil || key == nil {
 			return first1(err, m.shareLanes())
 		}
-		k := keyReader{rest: key[1:]}
-		peer, lane := processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
-		if k.bad || lane >= lanes {
-			return damaged(key, errKey.Error())
+		k := record.KeyReader{Rest: key[1:]}
+		peer, lane := processtable.NodeID(k.Name()), message.Lane(k.Bytes(1)[0])
+		if k.Bad || lane >= record.Lanes {
+			return record.Damaged(key, record.ErrKey.Error())
 		}
 		if err := m.loadLane(m.Transmission(peer), lane); err != nil {
 			return err
 		}
-		from = store.After(appendLane(nil, classTransmission, peer, lane))
+		from = store.After(record.AppendLane(nil, record.ClassTransmission, peer, lane))
 	}
 	return m.shareLanes()
 }
@@ -237,7 +238,7 @@ func (m *Manager) shareLanes() error {
 
 // loadLane finds the last item of a lane, and verifies that the first follows on low.
 func (m *Manager) loadLane(t *Transmission, lane message.Lane) error {
-	prefix := appendLane(nil, classTransmission, t.peer, lane)
+	prefix := record.AppendLane(nil, record.ClassTransmission, t.peer, lane)
 	for _, reverse := range []bool{false, true} {
 		found := false
 		err := m.scan(store.ScanOptions{Prefix: prefix, Reverse: reverse}, func(key, value []byte) error {
@@ -245,14 +246,14 @@ func (m *Manager) loadLane(t *Transmission, lane message.Lane) error {
 				return errEnough
 			}
 			found = true
-			item, err := readItem(key, value)
+			item, err := record.ReadItem(key, value)
 			if err != nil {
 				return err
 			}
-			if !reverse && item.at.Number != t.ends[lane].low.Number+1 {
-				return damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].low.Number+1))
+			if !reverse && item.At.Number != t.ends[lane].low.Number+1 {
+				return record.Damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].low.Number+1))
 			}
-			t.ends[lane].last = item.at
+			t.ends[lane].last = item.At
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
@@ -281,15 +282,15 @@ func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) err
 		if err != nil || key == nil {
 			return err
 		}
-		k := keyReader{rest: key[1:]}
-		id := k.process()
-		if k.bad {
-			return damaged(key, errKey.Error())
+		k := record.KeyReader{Rest: key[1:]}
+		id := k.Process()
+		if k.Bad {
+			return record.Damaged(key, record.ErrKey.Error())
 		}
 		if err := visit(id); err != nil {
 			return err
 		}
-		from = store.After(appendProcess(nil, class, id))
+		from = store.After(record.AppendProcess(nil, class, id))
 	}
 	return nil
 }
@@ -297,9 +298,9 @@ func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) err
 // loadBodies notes which records have staged bodies, and sweeps those that no record
 // names: the node stopped between the chunks and the transaction.
 func (m *Manager) loadBodies() error {
-	var unnamed []bodyRef
-	err := m.scan(store.ScanOptions{Prefix: []byte{classStaged}}, func(key, value []byte) error {
-		named, ref, owner, err := readStaged(key, value)
+	var unnamed []record.BodyRef
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassStaged}}, func(key, value []byte) error {
+		named, ref, owner, err := record.ReadStaged(key, value)
 		if err != nil {
 			return err
 		}
@@ -314,19 +315,19 @@ func (m *Manager) loadBodies() error {
 		return err
 	}
 	for _, ref := range unnamed {
-		b := store.Batch{Ops: removeStaged(nil, ref)}
+		b := store.Batch{Ops: record.RemoveStaged(nil, ref)}
 		if err := m.engine.Commit(m.engine.Last()+1, &b); err != nil {
 			return err
 		}
 		failpoint.Hit("open.swept")
 	}
-	return m.last(classChunk, func(k *keyReader) { m.nextBody.Store(k.uint64()) })
+	return m.last(record.ClassChunk, func(k *record.KeyReader) { m.nextBody.Store(k.Uint64()) })
 }
 
 // last shows the last key of a class, without the class, if there is one.
-func (m *Manager) last(class byte, show func(*keyReader)) error {
+func (m *Manager) last(class byte, show func(*record.KeyReader)) error {
 	return m.engine.Scan(store.ScanOptions{Prefix: []byte{class}, Reverse: true, KeysOnly: true}, func(key, _ []byte) bool {
-		show(&keyReader{rest: key[1:]})
+		show(&record.KeyReader{Rest: key[1:]})
 		return false
 	})
 }

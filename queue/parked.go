@@ -2,13 +2,13 @@ package queue
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // What comes for a process whose table is not here cannot be judged yet. It waits, as it
@@ -19,45 +19,16 @@ import (
 // ErrTabled: a message was to wait for a table that is here: it can be judged.
 var ErrTabled = errors.New("the table that the message would wait for is here already")
 
-// Parked is a message that waits for the table of its process.
-type Parked struct {
-	Process  processtable.ProcessID
-	Instance message.InstanceID
-	Peer     processtable.NodeID // that brought it; empty: a version of this program took it that did not note that
-	Number   uint64              // given when it is put
-	Message  []byte              // as it came, encoded
-
-	size int
-}
-
-func (p *Parked) key() []byte {
-	b := append(appendProcess(nil, classParked, p.Process), p.Instance[:]...)
-	b = binary.BigEndian.AppendUint64(appendName(b, string(p.Peer)), p.Number)
-	return binary.BigEndian.AppendUint32(b, uint32(p.size))
-}
-
-func readParkedKey(key []byte) (p Parked, err error) {
-	k := keyReader{rest: key[1:]}
-	p.Process = k.process()
-	copy(p.Instance[:], k.bytes(16))
-	p.Peer = processtable.NodeID(k.name())
-	p.Number, p.size = k.uint64(), int(k.uint32())
-	if k.end() != nil {
-		return p, damaged(key, errKey.Error())
-	}
-	return p, nil
-}
-
 func (r records) readParked(key, value []byte) (Parked, error) {
-	p, err := readParkedKey(key)
+	p, err := record.ReadParkedKey(key)
 	if err != nil {
 		return p, err
 	}
-	content, err := openRecord(key, value)
+	content, err := record.Open(key, value)
 	if err != nil {
 		return p, err
 	}
-	at, _, err := readPlace(key, bytes.Clone(content))
+	at, _, err := record.ReadPlace(key, bytes.Clone(content))
 	if err != nil {
 		return p, err
 	}
@@ -71,15 +42,15 @@ func (b *builder) park(p *Parked) {
 		b.fail(fmt.Errorf("a message from %.80[2]q cannot wait: it is too large (%[1]d bytes), or this cannot be the name of a site", len(p.Message), p.Peer))
 		return
 	}
-	p.Number, p.size = b.m.nextParked.Add(1), len(p.Message)
-	b.large(p.key(), beginRecord(nil), p.Message)
-	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.size, number: 1})
+	p.Number, p.Size = b.m.nextParked.Add(1), len(p.Message)
+	b.large(p.Key(), record.Begin(nil), p.Message)
+	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.Size, number: 1})
 }
 
 // unpark removes one that waited.
 func (b *builder) unpark(p *Parked) {
-	b.replaces = append(b.replaces, b.op(p.key(), nil))
-	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.size, number: -1})
+	b.replaces = append(b.replaces, b.op(p.Key(), nil))
+	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.Size, number: -1})
 }
 
 func (c *core) examineParked(all []Parked) error {
@@ -100,7 +71,7 @@ func (m *Manager) ParkedFor(id processtable.ProcessID, limit int) (found []Parke
 	for range maxRereads {
 		size := 0
 		found = found[:0]
-		err = m.scan(store.ScanOptions{Prefix: appendProcess(nil, classParked, id)}, func(key, value []byte) error {
+		err = m.scan(store.ScanOptions{Prefix: record.AppendProcess(nil, record.ClassParked, id)}, func(key, value []byte) error {
 			if len(found) == limit || size >= parkedBytes {
 				return errEnough
 			}
@@ -121,7 +92,7 @@ func (m *Manager) ParkedFor(id processtable.ProcessID, limit int) (found []Parke
 
 // readParkedOf adds what of an instance waits for the table of its process.
 func (v *InstanceView) readParkedOf(in records, id processtable.ProcessID, i message.InstanceID) (found bool, err error) {
-	o := store.ScanOptions{Prefix: append(appendProcess(nil, classParked, id), i[:]...)}
+	o := store.ScanOptions{Prefix: append(record.AppendProcess(nil, record.ClassParked, id), i[:]...)}
 	err = in.scan(o, func(key, value []byte) error {
 		p, err := in.readParked(key, value)
 		if err != nil {
@@ -161,7 +132,7 @@ const maxOldParked = 100
 // into the queues of processes without a table. It is called before anybody else puts anything,
 // and blocks for a commit per hundred of them.
 func (m *Manager) ParkOld() error {
-	for _, class := range []byte{classMessage, classRecord, classMarker} {
+	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
 		err := m.eachProcess(class, func(id processtable.ProcessID) error {
 			if m.process(id).tabled {
 				return nil
@@ -187,7 +158,7 @@ func (m *Manager) parkSome(class byte, id processtable.ProcessID) (moved int, er
 	done := make(chan error, 1)
 	tx := &Tx{Done: func(err error) { done <- err }}
 	var failed error
-	_, err = m.walk(store.ScanOptions{Prefix: appendProcess(nil, class, id)}, func(_ []byte, msg message.Message) bool {
+	_, err = m.walk(store.ScanOptions{Prefix: record.AppendProcess(nil, class, id)}, func(_ []byte, msg message.Message) bool {
 		var encoded []byte
 		if encoded, failed = message.Encode(msg); failed != nil {
 			return false

@@ -8,6 +8,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 const (
@@ -16,11 +17,6 @@ const (
 	// smallInline is the same in a transaction that would be too large otherwise: what
 	// is staged in its place costs the transaction less from here on.
 	smallInline = 256
-	// chunkSize is how much of a staged body one chunk has: a part of a message fits.
-	chunkSize = partSize + 1<<10
-	// itemFixed: an item's running hash, the bytes in its lane up to it, and its time.
-	itemFixed  = 16 + 8 + 8
-	tableFixed = 32
 )
 
 // work is a transaction made ready by its submitter: encoded, its keys built. What
@@ -90,7 +86,7 @@ type auditLink struct{ audit, sent, item int }
 
 // stagedName is a body that was staged, and the record that names it.
 type stagedName struct {
-	ref   bodyRef
+	ref   record.BodyRef
 	op    int  // of the record that makes it exist
 	owner int  // op of the record that names it
 	kept  bool // until owner goes
@@ -176,7 +172,7 @@ func (b *builder) op(key, value []byte) int {
 
 // sealed adds a put of a record whose content is complete.
 func (b *builder) sealed(key, value []byte) int {
-	seal(key, value)
+	record.Seal(key, value)
 	return b.op(key, value)
 }
 
@@ -185,13 +181,13 @@ func (b *builder) consume(c *Consume) {
 	b.consumes = append(b.consumes, consumePut{process: p, consume: c, takes: len(c.Keys) > 0 || !c.Due.IsZero()})
 	for _, k := range c.Keys {
 		start := len(b.buf)
-		b.buf = appendMessageKey(b.buf, c.Process, &c.Entry, k)
+		b.buf = record.AppendMessageKey(b.buf, c.Process, &c.Entry, k)
 		op := b.op(b.cut(start), nil)
 		b.replaces = append(b.replaces, op)
 	}
 	if !c.Due.IsZero() {
 		start := len(b.buf)
-		b.buf = appendTimerKey(b.buf, &Timer{Due: c.Due, Process: c.Process, Entry: c.Entry})
+		b.buf = record.AppendTimerKey(b.buf, &Timer{Due: c.Due, Process: c.Process, Entry: c.Entry})
 		b.op(b.cut(start), nil)
 	}
 }
@@ -208,23 +204,23 @@ func (b *builder) put(i int) {
 func (b *builder) putLocal(m *message.Message) {
 	entry := m.Entry()
 	start := len(b.buf)
-	b.buf = appendMessageKey(b.buf, m.Queue.Process, &entry, m.Key())
+	b.buf = record.AppendMessageKey(b.buf, m.Queue.Process, &entry, m.Key())
 	key := b.cut(start)
 	start = len(b.buf)
-	b.buf = beginRecord(b.buf)
+	b.buf = record.Begin(b.buf)
 	staged := -1
 	inline := *m
 	if len(m.Body) > b.inline {
 		staged = b.stageBody(m.Body)
 		inline.Body = nil
-		b.buf = appendRef(append(b.buf, placeStaged), b.staged[staged].ref)
+		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref)
 	} else {
-		b.buf = append(b.buf, placeInline)
+		b.buf = append(b.buf, record.PlaceInline)
 	}
 	if !b.encode(inline) {
 		return
 	}
-	b.buf = endRecord(b.buf)
+	b.buf = record.End(b.buf)
 	op := b.sealed(key, b.cut(start))
 	b.name(staged, op)
 	b.replaces = append(b.replaces, op)
@@ -260,14 +256,14 @@ func (b *builder) putRemote(i int, m *message.Message) {
 		b.fail(fmt.Errorf("message from %q to %q: %w", m.Source, m.Activity, err))
 		return
 	}
-	of := pieces(len(encoded))
+	of := record.Pieces(len(encoded))
 	if of == 1 {
-		b.largeItem(to, m.Lane, i, true, append([]byte{payloadWhole}, encoded...))
+		b.largeItem(to, m.Lane, i, true, append([]byte{record.PayloadWhole}, encoded...))
 		return
 	}
 	index := 0
-	for part := range slices.Chunk(encoded, partSize) {
-		payload := append(appendPartHead(make([]byte, 0, partHead+len(part)), index, of), part...)
+	for part := range slices.Chunk(encoded, record.PartSize) {
+		payload := append(record.AppendPartHead(make([]byte, 0, record.PartHead+len(part)), index, of), part...)
 		b.largeItem(to, m.Lane, i, index == 0, payload)
 		index++
 	}
@@ -276,12 +272,12 @@ func (b *builder) putRemote(i int, m *message.Message) {
 // beginItem adds the key of an item and the part of its value before its place.
 func (b *builder) beginItem(to *Transmission, lane message.Lane) (key []byte, start int) {
 	start = len(b.buf)
-	b.buf = appendItemKey(b.buf, to.peer, lane, 0)
+	b.buf = record.AppendItemKey(b.buf, to.peer, lane, 0)
 	key = b.cut(start)
 	start = len(b.buf)
-	b.buf = beginRecord(b.buf)
-	var fixed [itemFixed]byte
-	binary.BigEndian.PutUint64(fixed[itemFixed-8:], uint64(b.now.UnixNano()))
+	b.buf = record.Begin(b.buf)
+	var fixed [record.ItemFixed]byte
+	binary.BigEndian.PutUint64(fixed[record.ItemFixed-8:], uint64(b.now.UnixNano()))
 	b.buf = append(b.buf, fixed[:]...)
 	return key, start
 }
@@ -289,17 +285,17 @@ func (b *builder) beginItem(to *Transmission, lane message.Lane) (key []byte, st
 // item adds an item that carries a whole small message, which encode appends.
 func (b *builder) item(to *Transmission, lane message.Lane, put int, first bool, encode func() bool) {
 	key, start := b.beginItem(to, lane)
-	b.buf = append(b.buf, placeInline)
+	b.buf = append(b.buf, record.PlaceInline)
 	payload := len(b.buf) - start
-	b.buf = append(b.buf, payloadWhole)
+	b.buf = append(b.buf, record.PayloadWhole)
 	if !encode() {
 		return
 	}
-	b.buf = endRecord(b.buf)
+	b.buf = record.End(b.buf)
 	value := b.cut(start)
 	b.items = append(b.items, itemPut{
 		to: to, lane: lane, op: b.op(key, value), put: put, first: first, staged: -1,
-		payload: value[payload : len(value)-crcSize],
+		payload: value[payload : len(value)-record.CRCSize],
 	})
 }
 
@@ -307,7 +303,7 @@ func (b *builder) item(to *Transmission, lane message.Lane, put int, first bool,
 func (b *builder) largeItem(to *Transmission, lane message.Lane, put int, first bool, payload []byte) {
 	staged := b.stageBody(payload)
 	key, start := b.beginItem(to, lane)
-	b.buf = endRecord(appendRef(append(b.buf, placeStaged), b.staged[staged].ref))
+	b.buf = record.End(record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref))
 	op := b.op(key, b.cut(start))
 	b.name(staged, op)
 	b.items = append(b.items, itemPut{
@@ -318,13 +314,13 @@ func (b *builder) largeItem(to *Transmission, lane message.Lane, put int, first 
 // stageBody adds body's chunks to what is written before the transaction, and a record
 // that says that nothing names them yet. It gives the index in staged.
 func (b *builder) stageBody(body []byte) int {
-	ref := bodyRef{id: b.m.nextBody.Add(1), size: len(body), count: (len(body) + chunkSize - 1) / chunkSize}
-	key := appendStagedKey(nil, ref.id)
-	b.stage = append(b.stage, store.Op{Key: key, Value: newRecord(key, stagedContent(false, ref, nil)...)})
+	ref := record.BodyRef{Id: b.m.nextBody.Add(1), Size: len(body), Count: (len(body) + record.ChunkSize - 1) / record.ChunkSize}
+	key := record.AppendStagedKey(nil, ref.Id)
+	b.stage = append(b.stage, store.Op{Key: key, Value: record.New(key, record.StagedContent(false, ref, nil)...)})
 	index := 0
-	for part := range slices.Chunk(body, chunkSize) {
-		key := appendChunkKey(nil, ref.id, index)
-		b.stage = append(b.stage, store.Op{Key: key, Value: newRecord(key, part...)})
+	for part := range slices.Chunk(body, record.ChunkSize) {
+		key := record.AppendChunkKey(nil, ref.Id, index)
+		b.stage = append(b.stage, store.Op{Key: key, Value: record.New(key, part...)})
 		index++
 	}
 	b.staged = append(b.staged, stagedName{ref: ref, op: -1, owner: -1})
@@ -338,9 +334,9 @@ func (b *builder) name(staged, owner int) {
 		return
 	}
 	s := &b.staged[staged]
-	key := appendStagedKey(nil, s.ref.id)
+	key := record.AppendStagedKey(nil, s.ref.Id)
 	s.owner, s.kept = owner, true
-	s.op = b.op(key, newRecord(key, stagedContent(true, s.ref, b.ops[owner].Key)...))
+	s.op = b.op(key, record.New(key, record.StagedContent(true, s.ref, b.ops[owner].Key)...))
 }
 
 // dropReplaced drops the staged body of a record that a later one of this very
@@ -360,17 +356,17 @@ func (b *builder) dropReplaced() {
 		}
 		if op, replaceable := last[string(b.ops[s.owner].Key)]; replaceable && op != s.owner {
 			s.kept = false
-			b.ops = removeStaged(b.ops, s.ref)
+			b.ops = record.RemoveStaged(b.ops, s.ref)
 		}
 	}
 }
 
 func (b *builder) timer(t *Timer) {
 	start := len(b.buf)
-	b.buf = appendTimerKey(b.buf, t)
+	b.buf = record.AppendTimerKey(b.buf, t)
 	key := b.cut(start)
 	start = len(b.buf)
-	b.buf = endRecord(beginRecord(b.buf))
+	b.buf = record.End(record.Begin(b.buf))
 	b.sealed(key, b.cut(start))
 }
 
@@ -382,54 +378,54 @@ func (b *builder) table(t *TableRecord) {
 		return // nothing changes
 	}
 	start := len(b.buf)
-	b.buf = appendProcess(b.buf, classTable, t.Process)
+	b.buf = record.AppendProcess(b.buf, record.ClassTable, t.Process)
 	key := b.cut(start)
-	value := append(beginRecord(nil), t.Definition[:]...)
+	value := append(record.Begin(nil), t.Definition[:]...)
 	b.replaces = append(b.replaces, b.large(key, value, t.Encoded))
 }
 
 // large adds a record of head and body, which is staged if it has to be.
 func (b *builder) large(key, head, body []byte) (op int) {
 	if len(body) <= b.inline {
-		return b.sealed(key, endRecord(append(append(head, placeInline), body...)))
+		return b.sealed(key, record.End(append(append(head, record.PlaceInline), body...)))
 	}
 	staged := b.stageBody(body)
-	op = b.sealed(key, endRecord(appendRef(append(head, placeStaged), b.staged[staged].ref)))
+	op = b.sealed(key, record.End(record.AppendRef(append(head, record.PlaceStaged), b.staged[staged].ref)))
 	b.name(staged, op)
 	return op
 }
 
 func (b *builder) audit(i int) {
 	a := &b.tx.Audit[i]
-	if err := validateAudit(a); err != nil {
+	if err := record.ValidateAudit(a); err != nil {
 		b.fail(err)
 		return
 	}
 	key, history := b.auditKey(a)
 	start := len(b.buf)
-	b.buf = beginRecord(b.buf)
+	b.buf = record.Begin(b.buf)
 	staged := -1
 	if len(a.Output) > b.inline {
 		staged = b.stageBody(a.Output)
-		b.buf = appendRef(append(b.buf, placeStaged), b.staged[staged].ref)
+		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref)
 	} else {
-		b.buf = append(b.buf, placeInline)
+		b.buf = append(b.buf, record.PlaceInline)
 	}
-	b.buf = appendAudit(b.buf, a, staged < 0)
+	b.buf = record.AppendAudit(b.buf, a, staged < 0)
 	b.buf = append(b.buf, make([]byte, 8*len(a.Sent))...)
-	b.buf = endRecord(b.buf)
+	b.buf = record.End(b.buf)
 	op := b.op(key, b.cut(start))
 	if staged >= 0 { // named for ever: nothing is kept that open would have to read
-		b.staged[staged].op = b.op(appendStagedKey(nil, b.staged[staged].ref.id), nil)
+		b.staged[staged].op = b.op(record.AppendStagedKey(nil, b.staged[staged].ref.Id), nil)
 	}
 	b.linkSent(i)
 	b.audits = append(b.audits, auditPut{op: op, history: history})
 	if a.Event == EventStarted {
 		start := len(b.buf)
-		b.buf = appendStartKey(b.buf, a.Time, a.Instance)
+		b.buf = record.AppendStartKey(b.buf, a.Time, a.Instance)
 		key := b.cut(start)
 		start = len(b.buf)
-		b.buf = endRecord(beginRecord(b.buf))
+		b.buf = record.End(record.Begin(b.buf))
 		b.sealed(key, b.cut(start))
 	}
 }
@@ -439,14 +435,14 @@ func (b *builder) audit(i int) {
 func (b *builder) auditKey(a *AuditRecord) (key []byte, history bool) {
 	start := len(b.buf)
 	entry := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}
-	which, ends := endOf(a)
+	which, ends := record.EndOf(a)
 	switch {
 	case which != 0:
-		b.buf = appendInstanceKey(b.buf, a.Instance, which)
+		b.buf = record.AppendInstanceKey(b.buf, a.Instance, which)
 	case ends:
-		b.buf = appendEndKey(b.buf, &entry)
+		b.buf = record.AppendEndKey(b.buf, &entry)
 	default:
-		b.buf = append(append(b.buf, classHistory), a.Instance[:]...)
+		b.buf = append(append(b.buf, record.ClassHistory), a.Instance[:]...)
 		b.buf = binary.BigEndian.AppendUint64(b.buf, a.Clock)
 		b.buf = append(b.buf, make([]byte, 12)...) // commit and index, from the committer
 		history = true

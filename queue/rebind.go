@@ -9,6 +9,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // A conversation belongs to the two stores that have it (L1). When a peer has lost its
@@ -19,17 +20,8 @@ import (
 // startPut begins a peer's lanes at positions, on the way in.
 type startPut struct {
 	anew bool // the peer has another store; else only lanes of which nothing was accepted begin
-	at   [lanes]Position
+	at   [record.Lanes]Position
 	op   int // of the record where the conversation began on the way out, if anew
-}
-
-const (
-	beganName = "began"
-	beganSize = 16 + lanes*(8+16)
-)
-
-func beganKey(peer processtable.NodeID) []byte {
-	return appendName(appendName([]byte{classMeta}, beganName), string(peer))
 }
 
 // RebindIncarnation records, in one transaction, that peer has another store from now
@@ -46,12 +38,12 @@ func (m *Manager) RebindIncarnation(peer processtable.NodeID, inc Incarnation) e
 	}
 	start := &startPut{anew: true}
 	w := m.prepare(&Tx{})
-	key := appendName([]byte{classPeer}, string(peer))
-	w.ops = append(w.ops, store.Op{Key: key, Value: newRecord(key, inc[:]...)})
-	key = beganKey(peer)
+	key := record.AppendName([]byte{record.ClassPeer}, string(peer))
+	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
+	key = record.BeganKey(peer)
 	start.op = len(w.ops)
-	w.ops = append(w.ops, store.Op{Key: key, Value: newRecord(key, append(inc[:], make([]byte, beganSize-len(inc))...)...)})
-	for lane := range message.Lane(lanes) {
+	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, append(inc[:], make([]byte, record.BeganSize-len(inc))...)...)})
+	for lane := range message.Lane(record.Lanes) {
 		w.acceptedAt(peer, lane, inc, Position{})
 		if err := m.dropParts(w, peer, lane); err != nil {
 			return fmt.Errorf("rebind incarnation of %s: %w", peer, err)
@@ -64,14 +56,14 @@ func (m *Manager) RebindIncarnation(peer processtable.NodeID, inc Incarnation) e
 // BeginAccepted records, durably, that what peer sends begins after the positions, in
 // each lane of which nothing was accepted yet: its operator has bound this store anew.
 // It blocks for one commit.
-func (m *Manager) BeginAccepted(peer processtable.NodeID, at [lanes]Position) error {
+func (m *Manager) BeginAccepted(peer processtable.NodeID, at [record.Lanes]Position) error {
 	inc, met := m.KnownIncarnation(peer)
 	if !met {
 		return fmt.Errorf("begin with %s: %w: this store has not met it yet", peer, ErrOutOfOrder)
 	}
 	w := m.prepare(&Tx{})
 	start := &startPut{}
-	for lane := range message.Lane(lanes) {
+	for lane := range message.Lane(record.Lanes) {
 		start.at[lane] = m.Accepted(peer, lane)
 		if start.at[lane].Number == 0 {
 			start.at[lane] = at[lane]
@@ -87,8 +79,8 @@ func (m *Manager) BeginAccepted(peer processtable.NodeID, at [lanes]Position) er
 
 // Began gives, for each lane, the position before the first item of the transmission
 // queue that is for the peer's present store; zero where that is from the beginning.
-func (m *Manager) Began(peer processtable.NodeID) (at [lanes]Position, err error) {
-	key := beganKey(peer)
+func (m *Manager) Began(peer processtable.NodeID) (at [record.Lanes]Position, err error) {
+	key := record.BeganKey(peer)
 	value, err := m.engine.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
 		return at, nil
@@ -96,12 +88,12 @@ func (m *Manager) Began(peer processtable.NodeID) (at [lanes]Position, err error
 	if err != nil {
 		return at, fmt.Errorf("read where the conversation with %s began: %w", peer, err)
 	}
-	content, err := openRecord(key, value)
+	content, err := record.Open(key, value)
 	if err != nil {
 		return at, err
 	}
-	if len(content) != beganSize {
-		return at, damaged(key, "this program does not know the form of its content")
+	if len(content) != record.BeganSize {
+		return at, record.Damaged(key, "this program does not know the form of its content")
 	}
 	content = content[len(Incarnation{}):]
 	for lane := range at {
@@ -114,9 +106,7 @@ func (m *Manager) Began(peer processtable.NodeID) (at [lanes]Position, err error
 
 // acceptedAt adds the record of what was accepted from a peer in a lane.
 func (w *work) acceptedAt(peer processtable.NodeID, lane message.Lane, inc Incarnation, at Position) {
-	key := appendLane(nil, classAccepted, peer, lane)
-	content := binary.BigEndian.AppendUint64(slices.Clone(inc[:]), at.Number)
-	w.ops = append(w.ops, store.Op{Key: key, Value: newRecord(key, append(content, at.Hash[:]...)...)})
+	w.ops = append(w.ops, record.Accepted(record.LaneKey{Peer: peer, Lane: lane}, record.AcceptedAt{Incarnation: inc, Position: at}))
 }
 
 // await commits a transaction of the manager's own.
@@ -153,11 +143,11 @@ func (c *core) start(w *work) {
 			copy(at[lane*(8+16)+8:], low.Hash[:])
 		}
 	}
-	seal(op.Key, op.Value)
+	record.Seal(op.Key, op.Value)
 }
 
-func (s *startPut) accept(b *bindPut, accepted map[laneKey]acceptedAt) {
-	for lane := range message.Lane(lanes) {
-		accepted[laneKey{b.peer, lane}] = acceptedAt{b.incarnation, s.at[lane]}
+func (s *startPut) accept(b *bindPut, accepted map[record.LaneKey]record.AcceptedAt) {
+	for lane := range message.Lane(record.Lanes) {
+		accepted[record.LaneKey{Peer: b.peer, Lane: lane}] = record.AcceptedAt{Incarnation: b.incarnation, Position: s.at[lane]}
 	}
 }

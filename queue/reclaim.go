@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"fmqm/internal/store"
+	"fmqm/queue/record"
 )
 
 // keyPadding is that of a record that only Reclaim writes, and removes.
-var keyPadding = appendName([]byte{classMeta}, "padding")
+var keyPadding = record.AppendName([]byte{record.ClassMeta}, "padding")
 
 // paddingSize is how large it is, in bytes.
 const paddingSize = 512 << 10
@@ -47,7 +48,7 @@ func (m *Manager) Reclaim(ctx context.Context) error {
 func (m *Manager) pad(content []byte) error {
 	op := store.Op{Key: keyPadding}
 	if content != nil {
-		op.Value = newRecord(keyPadding, content...)
+		op.Value = record.New(keyPadding, content...)
 	}
 	if err := m.await(&work{tx: &Tx{}, ops: []store.Op{op}}); err != nil {
 		return fmt.Errorf("reclaim room: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // records reads the store's records: as they are, one read after the other, or in a view,
@@ -23,7 +24,7 @@ func (m *Manager) walk(o store.ScanOptions, visit func(key []byte, msg message.M
 	return m.records().walk(o, visit)
 }
 
-func (m *Manager) body(p place) ([]byte, error) { return m.records().body(p) }
+func (m *Manager) body(p record.Place) ([]byte, error) { return m.records().body(p) }
 
 func (m *Manager) readAudit(key, value []byte) (AuditRecord, error) {
 	return m.records().readAudit(key, value)
@@ -43,68 +44,68 @@ func (r records) scan(o store.ScanOptions, visit func(key, value []byte) error) 
 func (r records) walk(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
 	var failed error
 	err = r.Scan(o, func(key, value []byte) bool {
-		var s storedMessage
-		if s, failed = readMessage(key, value); failed != nil {
+		var s record.StoredMessage
+		if s, failed = record.ReadMessage(key, value); failed != nil {
 			return false
 		}
-		if s.place.ref.count > 0 {
-			if s.message.Body, failed = r.body(s.place); failed != nil {
+		if s.Place.Ref.Count > 0 {
+			if s.Message.Body, failed = r.body(s.Place); failed != nil {
 				return false
 			}
 		}
-		more = !visit(key, s.message)
+		more = !visit(key, s.Message)
 		return !more
 	})
 	return more, first1(failed, err)
 }
 
 // body gives the large part of a record, from its chunks where it is staged.
-func (r records) body(p place) ([]byte, error) {
-	if p.ref.count == 0 {
-		return p.inline, nil
+func (r records) body(p record.Place) ([]byte, error) {
+	if p.Ref.Count == 0 {
+		return p.Inline, nil
 	}
-	if p.ref.count > maxParts || p.ref.size > p.ref.count*chunkSize {
-		return nil, fmt.Errorf("a body of %d bytes in %d chunks cannot be: %w", p.ref.size, p.ref.count, ErrDamaged)
+	if p.Ref.Count > record.MostParts || p.Ref.Size > p.Ref.Count*record.ChunkSize {
+		return nil, fmt.Errorf("a body of %d bytes in %d chunks cannot be: %w", p.Ref.Size, p.Ref.Count, ErrDamaged)
 	}
-	body := make([]byte, 0, p.ref.size)
-	for i := range p.ref.count {
-		key := appendChunkKey(nil, p.ref.id, i)
+	body := make([]byte, 0, p.Ref.Size)
+	for i := range p.Ref.Count {
+		key := record.AppendChunkKey(nil, p.Ref.Id, i)
 		value, err := r.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, errGone
 		}
 		if err != nil {
-			return nil, fmt.Errorf("chunk %q: %w", readable(key), err)
+			return nil, fmt.Errorf("chunk %q: %w", record.Readable(key), err)
 		}
-		chunk, err := openRecord(key, value)
+		chunk, err := record.Open(key, value)
 		if err != nil {
 			return nil, err
 		}
 		body = append(body, chunk...)
 	}
-	if len(body) != p.ref.size {
-		return nil, fmt.Errorf("a body has %d bytes instead of %d: %w", len(body), p.ref.size, ErrDamaged)
+	if len(body) != p.Ref.Size {
+		return nil, fmt.Errorf("a body has %d bytes instead of %d: %w", len(body), p.Ref.Size, ErrDamaged)
 	}
 	return body, nil
 }
 
 // readAudit reads an audit record; nothing of it is a part of value that is reused.
 func (r records) readAudit(key, value []byte) (a AuditRecord, err error) {
-	content, err := openRecord(key, value)
+	content, err := record.Open(key, value)
 	if err != nil {
 		return a, err
 	}
-	p, rest, err := readPlace(key, bytes.Clone(content))
+	p, rest, err := record.ReadPlace(key, bytes.Clone(content))
 	if err != nil {
 		return a, err
 	}
-	if p.ref.count == 0 {
-		rest = p.inline
+	if p.Ref.Count == 0 {
+		rest = p.Inline
 	}
-	if a, err = decodeAudit(rest); err != nil {
-		return a, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
+	if a, err = record.DecodeAudit(rest); err != nil {
+		return a, fmt.Errorf("%w: %w", record.Damaged(key, "this program cannot read it"), err)
 	}
-	if p.ref.count > 0 {
+	if p.Ref.Count > 0 {
 		a.Output, err = r.body(p)
 	}
 	return a, err

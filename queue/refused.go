@@ -13,6 +13,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // What is set aside is looked at far more often than it is read: by lists, and by every
@@ -48,19 +49,19 @@ func (b *builder) setAside(s *SetAside) {
 	w := cbor.BeginMap(make([]byte, 0, 128+len(s.Reason)+min(len(s.Message), asideInline)))
 	w.Time(asideTime, s.Time)
 	w.Text(asidePeer, string(s.Peer))
-	w.Text(asideReason, cutReason(s.Reason))
+	w.Text(asideReason, record.CutReason(s.Reason))
 	number := b.m.nextAside.Add(1)
-	key := appendSetAsideKey(nil, number)
+	key := record.AppendSetAsideKey(nil, number)
 	if len(s.Message) <= min(b.inline, asideInline) {
 		w.Bytes(asideMessage, s.Message)
-		b.sealed(key, endRecord(append(append(beginRecord(nil), placeInline), w.B...)))
+		b.sealed(key, record.End(append(append(record.Begin(nil), record.PlaceInline), w.B...)))
 	} else {
 		if header, ok := headerOf(s.Message); ok {
 			w.Bytes(asideHeader, header)
 		}
 		staged := b.stageBody(s.Message)
-		value := appendRef([]byte{asideVersion, placeStaged}, b.staged[staged].ref)
-		b.name(staged, b.sealed(key, endRecord(append(value, w.B...))))
+		value := record.AppendRef([]byte{record.AsideVersion, record.PlaceStaged}, b.staged[staged].ref)
+		b.name(staged, b.sealed(key, record.End(append(value, w.B...))))
 	}
 	b.leave(leftAside, binary.BigEndian.AppendUint64(nil, number), cmp.Or(s.From, s.Peer), len(s.Message))
 }
@@ -87,7 +88,7 @@ func (m *Manager) SetAsideBefore(before uint64, limit int) ([]AsideHead, error) 
 	if before == 0 {
 		return nil, nil
 	}
-	return m.asideHeads(store.ScanOptions{From: appendSetAsideKey(nil, before-1), Reverse: true}, limit)
+	return m.asideHeads(store.ScanOptions{From: record.AppendSetAsideKey(nil, before-1), Reverse: true}, limit)
 }
 
 // SetAsideAfter is SetAsideList of those with a number above after, the oldest first.
@@ -95,11 +96,11 @@ func (m *Manager) SetAsideAfter(after uint64, limit int) ([]AsideHead, error) {
 	if after == math.MaxUint64 {
 		return nil, nil
 	}
-	return m.asideHeads(store.ScanOptions{From: appendSetAsideKey(nil, after+1)}, limit)
+	return m.asideHeads(store.ScanOptions{From: record.AppendSetAsideKey(nil, after+1)}, limit)
 }
 
 func (m *Manager) asideHeads(o store.ScanOptions, limit int) (found []AsideHead, err error) {
-	o.Prefix = []byte{classSetAside}
+	o.Prefix = []byte{record.ClassSetAside}
 	err = m.scan(o, func(key, value []byte) error {
 		if len(found) == limit {
 			return errEnough
@@ -126,24 +127,24 @@ func (m *Manager) readSetAside(key, value []byte) (SetAside, error) {
 }
 
 // readAside reads a record, and says where its message lies; nothing of it is a part of value.
-func (m *Manager) readAside(key, value []byte) (head AsideHead, of place, err error) {
-	content, err := openRecord(key, value)
+func (m *Manager) readAside(key, value []byte) (head AsideHead, of record.Place, err error) {
+	content, err := record.Open(key, value)
 	if err != nil {
 		return head, of, err
 	}
-	p, rest, err := readPlace(key, bytes.Clone(content))
+	p, rest, err := record.ReadPlace(key, bytes.Clone(content))
 	if err != nil {
 		return head, of, err
 	}
-	apart := value[0] == asideVersion
+	apart := value[0] == record.AsideVersion
 	if apart {
 		of = p
 	} else if rest, err = m.body(p); err != nil { // version 1: with all the rest
 		return head, of, err
 	}
-	k := keyReader{rest: key[1:]}
-	if head.Number = k.uint64(); k.end() != nil || apart && p.ref.count == 0 {
-		return head, of, damaged(key, errKey.Error())
+	k := record.KeyReader{Rest: key[1:]}
+	if head.Number = k.Uint64(); k.End() != nil || apart && p.Ref.Count == 0 {
+		return head, of, record.Damaged(key, record.ErrKey.Error())
 	}
 	var encoded []byte
 	r := cbor.NewReader(rest)
@@ -154,10 +155,10 @@ func (m *Manager) readAside(key, value []byte) (head AsideHead, of place, err er
 		case f.Key == asidePeer:
 			head.Peer = processtable.NodeID(f.Text(processtable.MaxName))
 		case f.Key == asideReason:
-			head.Reason = f.Text(maxReason)
+			head.Reason = f.Text(record.MaxReason)
 		case f.Key == asideMessage && !apart:
-			of.inline = f.Bytes(message.MaxEncoded)
-			encoded = of.inline
+			of.Inline = f.Bytes(message.MaxEncoded)
+			encoded = of.Inline
 		case f.Key == asideHeader && apart:
 			encoded = f.Bytes(message.MaxEncoded)
 		default:
@@ -165,10 +166,10 @@ func (m *Manager) readAside(key, value []byte) (head AsideHead, of place, err er
 		}
 	}
 	if err := r.End(); err != nil {
-		return head, of, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
+		return head, of, fmt.Errorf("%w: %w", record.Damaged(key, "this program cannot read it"), err)
 	}
-	if head.Size = len(of.inline); apart {
-		head.Size = of.ref.size
+	if head.Size = len(of.Inline); apart {
+		head.Size = of.Ref.Size
 	}
 	if msg, err := message.Decode(encoded); err == nil {
 		header := msg.Header // and not the body with it

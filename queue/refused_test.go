@@ -12,6 +12,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // refusedMessages are what the golden files hold: one in its record, one whose body is
@@ -46,7 +47,7 @@ func refusedRecords(t *testing.T, inline int) string {
 	}
 	var out strings.Builder
 	for _, op := range append(w.stage, w.ops...) {
-		if op.Key[0] == classSetAside || op.Key[0] == classChunk {
+		if op.Key[0] == record.ClassSetAside || op.Key[0] == record.ClassChunk {
 			fmt.Fprintf(&out, "%x %x\n", op.Key, op.Value)
 		}
 	}

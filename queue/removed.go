@@ -2,116 +2,15 @@ package queue
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
 
-	"fmqm/internal/cbor"
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
-
-// Removed is what stays of an instance whose audit retention has removed (S4): as much
-// as refuses a repeat of its start (N2) and what arrives late for any of its activities
-// (N7). There is one for each instance, and none for each activity: that nothing of the
-// instance can still be under way here is known before anything is removed.
-type Removed struct {
-	Instance message.InstanceID
-	Process  processtable.ProcessID
-	Origin   processtable.NodeID
-	Time     time.Time // of the removal, for people (invariant 14)
-	Stopped  bool      // an operator ended it: what arrives late is absorbed
-	// Start is not nil at the node where the instance was started.
-	Start *RemovedStart
-}
-
-// RemovedStart is what stays at an instance's origin, beside the rest.
-type RemovedStart struct {
-	Definition processtable.ShortHash
-	Input      InputSum
-	Key        string
-	Started    time.Time // for people, as Ended
-	Ended      time.Time
-}
-
-// InputSum stands for an instance's input, encoded, where that is not kept.
-type InputSum [16]byte
-
-// SumInput gives the sum of an encoded input. It is part of the format.
-func SumInput(encoded []byte) InputSum {
-	sum := sha256.Sum256(encoded)
-	return InputSum(sum[:len(InputSum{})])
-}
-
-func removedKey(i message.InstanceID) []byte { return append([]byte{classRemoved}, i[:]...) }
-
-// encodeRemoved gives the sealed record of r.
-func encodeRemoved(r *Removed) []byte {
-	w := cbor.BeginMap(nil)
-	w.Text(0, r.Process.Name)
-	w.Uint(1, uint64(r.Process.Version))
-	w.Text(2, string(r.Origin))
-	w.Time(3, r.Time)
-	w.Bool(4, r.Stopped)
-	if s := r.Start; s != nil {
-		w.Bytes(5, s.Definition[:])
-		w.Bytes(6, s.Input[:])
-		w.Text(7, s.Key)
-		w.Time(8, s.Started)
-		w.Time(9, s.Ended)
-	}
-	return newRecord(removedKey(r.Instance), w.B...)
-}
-
-func readRemoved(key, value []byte) (r Removed, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return r, err
-	}
-	if len(key) != 1+len(r.Instance) {
-		return r, damaged(key, errKey.Error())
-	}
-	r.Instance = message.InstanceID(key[1:])
-	in := cbor.NewReader(bytes.Clone(content))
-	start := func() *RemovedStart {
-		if r.Start == nil {
-			r.Start = &RemovedStart{}
-		}
-		return r.Start
-	}
-	for f := in.Map(); f.Next(); {
-		switch f.Key {
-		case 0:
-			r.Process.Name = f.Text(processtable.MaxName)
-		case 1:
-			r.Process.Version = int(f.Uint(processtable.MaxVersion))
-		case 2:
-			r.Origin = processtable.NodeID(f.Text(processtable.MaxName))
-		case 3:
-			r.Time = f.Time()
-		case 4:
-			r.Stopped = f.Bool()
-		case 5:
-			f.Fixed(start().Definition[:])
-		case 6:
-			f.Fixed(start().Input[:])
-		case 7:
-			start().Key = f.Text(maxReason)
-		case 8:
-			start().Started = f.Time()
-		case 9:
-			start().Ended = f.Time()
-		default:
-			f.Unknown()
-		}
-	}
-	if err := in.End(); err != nil {
-		return r, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
-	}
-	return r, nil
-}
 
 // Removed says what is left of an instance whose audit was removed here; false: none was.
 // Where nothing ever was, that is known from memory.
@@ -119,7 +18,7 @@ func (m *Manager) Removed(i message.InstanceID) (Removed, bool, error) {
 	if !m.thinned.Load() {
 		return Removed{}, false, nil
 	}
-	key := removedKey(i)
+	key := record.RemovedKey(i)
 	value, err := m.engine.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
 		return Removed{}, false, nil
@@ -127,13 +26,13 @@ func (m *Manager) Removed(i message.InstanceID) (Removed, bool, error) {
 	if err != nil {
 		return Removed{}, false, fmt.Errorf("read what is left of instance %s: %w", i, err)
 	}
-	r, err := readRemoved(key, value)
+	r, err := record.ReadRemoved(key, value)
 	return r, err == nil, err
 }
 
 // loadRemoved finds, at open, whether anything was ever removed.
 func (m *Manager) loadRemoved() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{classRemoved}, KeysOnly: true}, func([]byte, []byte) error {
+	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassRemoved}, KeysOnly: true}, func([]byte, []byte) error {
 		m.thinned.Store(true)
 		return errEnough
 	})
@@ -146,7 +45,7 @@ func (m *Manager) loadRemoved() error {
 // CountRemoved counts the instances whose audit was removed. It costs time with their
 // number.
 func (m *Manager) CountRemoved() (n uint64, err error) {
-	err = m.scan(store.ScanOptions{Prefix: []byte{classRemoved}, KeysOnly: true}, func([]byte, []byte) error {
+	err = m.scan(store.ScanOptions{Prefix: []byte{record.ClassRemoved}, KeysOnly: true}, func([]byte, []byte) error {
 		n++
 		return nil
 	})
@@ -165,32 +64,13 @@ func (m *Manager) removedEnd(e message.Entry) (AuditRecord, bool, error) {
 			return AuditRecord{}, false, nil
 		}
 		if e.Activity == processtable.Source {
-			return r.started(), true, nil
+			return r.Started(), true, nil
 		}
-		return r.ended(), true, nil
+		return r.Ended(), true, nil
 	}
-	end := r.record(e.Activity, EventTerminated, r.Time)
+	end := r.Record(e.Activity, EventTerminated, r.Time)
 	end.Scope = e.Scope
 	return end, true, nil
-}
-
-func (r *Removed) record(a processtable.ActivityID, event Event, t time.Time) AuditRecord {
-	if r.Stopped && event != EventStarted {
-		event = EventStopped
-	}
-	return AuditRecord{Time: t, Process: r.Process, Instance: r.Instance, Origin: r.Origin, Activity: a, Event: event, Removed: r}
-}
-
-func (r *Removed) started() AuditRecord {
-	a := r.record(processtable.Source, EventStarted, r.Start.Started)
-	a.Definition, a.Reason = r.Start.Definition, r.Start.Key
-	return a
-}
-
-func (r *Removed) ended() AuditRecord {
-	a := r.record(processtable.Sink, EventEnded, r.Start.Ended)
-	a.Definition = r.Start.Definition
-	return a
 }
 
 // AuditSize is what the audit queue has of one instance.
@@ -208,7 +88,7 @@ type AuditSize struct {
 // AuditSizes gives what the audit queue has of up to limit instances, by their
 // identifiers, from behind after on.
 func (m *Manager) AuditSizes(after message.InstanceID, limit int) ([]AuditSize, error) {
-	ids, err := m.instancesOf([]byte{classInstance, classEnd, classHistory}, after, limit)
+	ids, err := m.instancesOf([]byte{record.ClassInstance, record.ClassEnd, record.ClassHistory}, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -216,7 +96,7 @@ func (m *Manager) AuditSizes(after message.InstanceID, limit int) ([]AuditSize, 
 	for _, id := range ids {
 		sizes[id] = &AuditSize{Instance: id}
 	}
-	for _, class := range []byte{classInstance, classEnd, classHistory, classRemoved} {
+	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory, record.ClassRemoved} {
 		o := store.ScanOptions{Prefix: []byte{class}, From: append([]byte{class}, ids[0][:]...)}
 		err := m.scan(o, func(key, value []byte) error {
 			id, err := instanceOf(key)
@@ -244,9 +124,9 @@ func (m *Manager) AuditSizes(after message.InstanceID, limit int) ([]AuditSize, 
 // AuditSizeOf gives what the audit queue has of one instance; false: nothing.
 func (m *Manager) AuditSizeOf(i message.InstanceID) (s AuditSize, found bool, err error) {
 	s.Instance = i
-	for _, class := range []byte{classInstance, classEnd, classHistory, classRemoved} {
+	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory, record.ClassRemoved} {
 		err := m.scan(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
-			found = found || class != classRemoved
+			found = found || class != record.ClassRemoved
 			return s.add(key, value)
 		})
 		if err != nil {
@@ -258,19 +138,19 @@ func (m *Manager) AuditSizeOf(i message.InstanceID) (s AuditSize, found bool, er
 
 func instanceOf(key []byte) (id message.InstanceID, err error) {
 	if len(key) < 1+len(id) {
-		return id, damaged(key, errKey.Error())
+		return id, record.Damaged(key, record.ErrKey.Error())
 	}
 	return message.InstanceID(key[1 : 1+len(id)]), nil
 }
 
 // add counts one record of the instance.
 func (s *AuditSize) add(key, value []byte) error {
-	if key[0] == classRemoved {
-		r, err := readRemoved(key, value)
+	if key[0] == record.ClassRemoved {
+		r, err := record.ReadRemoved(key, value)
 		s.Removed = &r
 		return err
 	}
-	a, ref, err := readAuditHead(key, value)
+	a, ref, err := record.ReadAuditHead(key, value)
 	if err != nil {
 		return err
 	}
@@ -280,40 +160,17 @@ func (s *AuditSize) add(key, value []byte) error {
 	if s.Origin != a.Origin {
 		s.Origin = ""
 	}
-	s.Bytes += int64(len(key) + len(value) + ref.size)
+	s.Bytes += int64(len(key) + len(value) + ref.Size)
 	if a.Time.After(s.Last) {
 		s.Last = a.Time
 	}
-	switch which, ends := endOf(&a); {
-	case which == instanceEnded:
+	switch which, ends := record.EndOf(&a); {
+	case which == record.InstanceEnded:
 		s.Over = true
 	case ends && a.Scope == "":
 		s.Ended = append(s.Ended, a.Activity)
 	}
 	return nil
-}
-
-// readAuditHead reads an audit record without what it has staged, which ref names.
-func readAuditHead(key, value []byte) (a AuditRecord, ref bodyRef, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return a, ref, err
-	}
-	p, rest, err := readPlace(key, content)
-	if err != nil {
-		return a, ref, err
-	}
-	if p.ref.count == 0 {
-		rest = p.inline
-	}
-	if p.ref.count > maxParts {
-		return a, ref, damaged(key, fmt.Sprintf("it names %d chunks", p.ref.count))
-	}
-	if a, err = decodeAudit(rest); err != nil {
-		return a, ref, fmt.Errorf("%w: %w", damaged(key, "this program cannot read it"), err)
-	}
-	a.Output = nil // a part of value
-	return a, p.ref, nil
 }
 
 // Forget says whose audit is to go.
@@ -346,11 +203,11 @@ func (m *Manager) Forget(f Forget) (tx *Tx, more bool, err error) {
 			return nil, false, err
 		}
 	}
-	tx = &Tx{forget: []store.Op{{Key: removedKey(f.Instance), Value: encodeRemoved(r)}}}
+	tx = &Tx{forget: []store.Op{{Key: record.RemovedKey(f.Instance), Value: record.EncodeRemoved(r)}}}
 	records := 0
-	for _, class := range []byte{classInstance, classEnd, classHistory} {
+	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
 		err := m.scan(store.ScanOptions{Prefix: append([]byte{class}, f.Instance[:]...)}, func(key, value []byte) error {
-			a, ref, err := readAuditHead(key, value)
+			a, ref, err := record.ReadAuditHead(key, value)
 			if err != nil || a.Origin != r.Origin {
 				return err
 			}
@@ -387,13 +244,13 @@ func (m *Manager) startOf(i message.InstanceID) (*RemovedStart, error) {
 
 // appendForgotten adds the removal of an audit record, of what it has staged, and of its
 // place in the list of instances.
-func appendForgotten(ops []store.Op, key []byte, a *AuditRecord, ref bodyRef) []store.Op {
+func appendForgotten(ops []store.Op, key []byte, a *AuditRecord, ref record.BodyRef) []store.Op {
 	ops = append(ops, store.Op{Key: key})
 	if a.Event == EventStarted {
-		ops = append(ops, store.Op{Key: appendStartKey(nil, a.Time, a.Instance)})
+		ops = append(ops, store.Op{Key: record.AppendStartKey(nil, a.Time, a.Instance)})
 	}
-	for i := range ref.count {
-		ops = append(ops, store.Op{Key: appendChunkKey(nil, ref.id, i)})
+	for i := range ref.Count {
+		ops = append(ops, store.Op{Key: record.AppendChunkKey(nil, ref.Id, i)})
 	}
 	return ops
 }

@@ -8,6 +8,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // stopped makes sure that a manager that could not read acknowledges nothing more.
@@ -63,7 +64,7 @@ func TestBodyRots(t *testing.T) {
 			if m, err = Open(e, Options{Node: "A"}); err != nil {
 				t.Fatal(err)
 			}
-			e.key, e.found = appendChunkKey(nil, 1, 0), found
+			e.key, e.found = record.AppendChunkKey(nil, 1, 0), found
 			if found, err := m.Browse(drivenProcess, msg.Entry()); !errors.Is(err, errRotten) {
 				t.Errorf("%d messages, %v", len(found), err)
 			}
@@ -82,19 +83,19 @@ func TestWhatMustBeThereIsNot(t *testing.T) {
 		key  []byte
 		read func(m *Manager) error
 	}{
-		"the last item of a lane": {appendItemKey(nil, "B", 0, items), func(m *Manager) error {
+		"the last item of a lane": {record.AppendItemKey(nil, "B", 0, items), func(m *Manager) error {
 			_, err := m.Transmission("B").Read(0, 1, 1<<20)
 			return err
 		}},
-		"one in the middle": {appendItemKey(nil, "B", 0, 5), func(m *Manager) error {
+		"one in the middle": {record.AppendItemKey(nil, "B", 0, 5), func(m *Manager) error {
 			_, err := m.Transmission("B").Read(0, 1, 1<<20)
 			return err
 		}},
-		"the oldest item": {appendItemKey(nil, "B", 0, 1), func(m *Manager) error {
+		"the oldest item": {record.AppendItemKey(nil, "B", 0, 1), func(m *Manager) error {
 			_, err := m.Transmission("B").Stats()
 			return err
 		}},
-		"a chunk of a body": {appendChunkKey(nil, 1, 0), func(m *Manager) error {
+		"a chunk of a body": {record.AppendChunkKey(nil, 1, 0), func(m *Manager) error {
 			msg := drivenMessage(7, "A", 0)
 			_, err := m.Browse(drivenProcess, msg.Entry())
 			return err

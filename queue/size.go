@@ -7,7 +7,7 @@ func (t *Transmission) Size() (count, bytes uint64) {
 	defer t.mu.Unlock()
 	for i := range t.ends {
 		count += t.ends[i].last.Number - t.ends[i].low.Number
-		bytes += t.ends[i].last.total - t.ends[i].low.total
+		bytes += t.ends[i].last.Total - t.ends[i].low.Total
 	}
 	return count, bytes
 }

@@ -1,48 +1,14 @@
 package queue
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-
-	"fmqm/internal/store"
 )
 
 // A staged body is its chunks and one record that says whether a record names it, and
 // which. At open, bodies that nothing names are swept; those of messages, items and
 // the like are removed with the record that names them. Bodies of the audit queue
 // have no such record once they are named.
-
-func stagedContent(named bool, ref bodyRef, owner []byte) []byte {
-	b := []byte{0}
-	if named {
-		b[0] = 1
-	}
-	return append(binary.BigEndian.AppendUint32(b, uint32(ref.count)), owner...)
-}
-
-func readStaged(key, value []byte) (named bool, ref bodyRef, owner []byte, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return false, ref, nil, err
-	}
-	k := keyReader{rest: key[1:]}
-	ref.id = k.uint64()
-	if k.end() != nil || len(content) < 5 || content[0] > 1 {
-		return false, ref, nil, damaged(key, "this program does not know the form of its content")
-	}
-	ref.count = int(binary.BigEndian.Uint32(content[1:]))
-	return content[0] == 1, ref, content[5:], nil
-}
-
-// removeStaged adds the removal of a body to ops.
-func removeStaged(ops []store.Op, ref bodyRef) []store.Op {
-	ops = append(ops, store.Op{Key: appendStagedKey(nil, ref.id)})
-	for i := range ref.count {
-		ops = append(ops, store.Op{Key: appendChunkKey(nil, ref.id, i)})
-	}
-	return ops
-}
 
 // filterSlots is the size of a stagedFilter.
 const filterSlots = 1 << 12

@@ -10,6 +10,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // How much lies in each process queue, and how much is set aside, is known without
@@ -124,8 +125,8 @@ func (m *Manager) takeStock() {
 	}
 	m.registry.RUnlock()
 	scans := []func(begun func()) error{
-		func(begun func()) error { return m.countClass(s, classMessage, begun) },
-		func(begun func()) error { return m.countClass(s, classRecord, begun) },
+		func(begun func()) error { return m.countClass(s, record.ClassMessage, begun) },
+		func(begun func()) error { return m.countClass(s, record.ClassRecord, begun) },
 	}
 	if !m.stock.counted.Load() {
 		scans = append(scans, m.countAside)
@@ -185,9 +186,9 @@ func (m *Manager) countClass(s *stock, class byte, begun func()) error {
 	count, prefix := 0, []byte(nil)
 	note := func() {
 		if prefix != nil {
-			k := keyReader{rest: prefix[1:]}
+			k := record.KeyReader{Rest: prefix[1:]}
 			s.mu.Lock()
-			s.has[k.process()] += count
+			s.has[k.Process()] += count
 			s.mu.Unlock()
 		}
 		count = 0
@@ -199,11 +200,11 @@ func (m *Manager) countClass(s *stock, class byte, begun func()) error {
 		}
 		if prefix == nil || !bytes.HasPrefix(key, prefix) {
 			note()
-			k := keyReader{rest: key[1:]}
-			if k.process(); k.bad {
-				return damaged(key, errKey.Error())
+			k := record.KeyReader{Rest: key[1:]}
+			if k.Process(); k.Bad {
+				return record.Damaged(key, record.ErrKey.Error())
 			}
-			prefix = bytes.Clone(key[:len(key)-len(k.rest)])
+			prefix = bytes.Clone(key[:len(key)-len(k.Rest)])
 		}
 		count++
 		return nil
@@ -215,7 +216,7 @@ func (m *Manager) countClass(s *stock, class byte, begun func()) error {
 }
 
 func (m *Manager) countAside(begun func()) error {
-	return m.scan(store.ScanOptions{Prefix: []byte{classSetAside}, KeysOnly: true}, func(_, _ []byte) error {
+	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassSetAside}, KeysOnly: true}, func(_, _ []byte) error {
 		begun()
 		if m.stock.stop.Load() {
 			return errEnough
@@ -256,8 +257,8 @@ func (m *Manager) loadLossy() (err error) {
 	if m.core.lossy, err = m.Anew(); err != nil || m.core.lossy {
 		return err
 	}
-	began := appendName([]byte{classMeta}, beganName)
-	key, err := m.firstKey(classMeta, began)
+	began := record.AppendName([]byte{record.ClassMeta}, record.BeganName)
+	key, err := m.firstKey(record.ClassMeta, began)
 	m.core.lossy = bytes.HasPrefix(key, began)
 	return err
 }

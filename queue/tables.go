@@ -6,6 +6,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // Tables gives the processes whose table is here, with the definition each is bound to.
@@ -21,7 +22,7 @@ func (m *Manager) Tables() map[processtable.ProcessID]processtable.DefinitionHas
 
 // Table gives the encoded table of a process, and the definition that it is bound to.
 func (m *Manager) Table(id processtable.ProcessID) (encoded []byte, definition processtable.DefinitionHash, found bool, err error) {
-	key := appendProcess(nil, classTable, id)
+	key := record.AppendProcess(nil, record.ClassTable, id)
 	value, err := m.engine.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, definition, false, nil
@@ -37,14 +38,14 @@ func (m *Manager) Table(id processtable.ProcessID) (encoded []byte, definition p
 
 func (m *Manager) readTable(key, value []byte) ([]byte, processtable.DefinitionHash, error) {
 	var hash processtable.DefinitionHash
-	content, err := openRecord(key, value)
+	content, err := record.Open(key, value)
 	if err != nil {
 		return nil, hash, err
 	}
-	if copy(hash[:], content) != tableFixed {
-		return nil, hash, damaged(key, "it is too short")
+	if copy(hash[:], content) != record.TableFixed {
+		return nil, hash, record.Damaged(key, "it is too short")
 	}
-	p, _, err := readPlace(key, content[tableFixed:])
+	p, _, err := record.ReadPlace(key, content[record.TableFixed:])
 	if err != nil {
 		return nil, hash, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fmqm/internal/store"
+	"fmqm/queue/record"
 )
 
 const (
@@ -42,7 +43,7 @@ type timers struct {
 func newTimers(m *Manager) *timers {
 	return &timers{
 		m: m, kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		next: []byte{classTimer}, armed: math.MaxUint64,
+		next: []byte{record.ClassTimer}, armed: math.MaxUint64,
 	}
 }
 
@@ -84,7 +85,7 @@ func (t *timers) fire() error {
 	from, upto := t.begin(now)
 	var next, stopped []byte
 	var failed error
-	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{classTimer}, From: from, KeysOnly: true}, func(key, _ []byte) bool {
+	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{record.ClassTimer}, From: from, KeysOnly: true}, func(key, _ []byte) bool {
 		if bytes.Compare(key, upto) >= 0 {
 			next = bytes.Clone(key)
 			return false
@@ -94,7 +95,7 @@ func (t *timers) fire() error {
 			return false
 		}
 		var timer Timer
-		if timer, failed = readTimer(key); failed == nil {
+		if timer, failed = record.ReadTimer(key); failed == nil {
 			t.wake(timer)
 		}
 		return failed == nil
@@ -119,7 +120,7 @@ func (t *timers) fire() error {
 // begin gives the keys from and up to which timers are to be handed out. Where the clock
 // was set back there are none: those who wait are told to ask again.
 func (t *timers) begin(now time.Time) (from, upto []byte) {
-	upto = binary.BigEndian.AppendUint64([]byte{classTimer}, timerDue(now)+1)
+	upto = binary.BigEndian.AppendUint64([]byte{record.ClassTimer}, record.TimerDue(now)+1)
 	t.mu.Lock()
 	from = t.next
 	if bytes.Compare(upto, from) > 0 {
@@ -152,7 +153,7 @@ func (t *timers) arm(due uint64, now time.Time) {
 		t.disarm()
 	}
 	t.armed = due
-	wait := min(max(0, dueTime(min(due, math.MaxInt64)).Sub(now)), lookEvery)
+	wait := min(max(0, record.DueTime(min(due, math.MaxInt64)).Sub(now)), lookEvery)
 	t.disarm = t.m.clock.AfterFunc(wait, func() {
 		t.mu.Lock()
 		if then := now.Add(wait); then.After(t.reached) {
@@ -165,11 +166,11 @@ func (t *timers) arm(due uint64, now time.Time) {
 
 // set tells of a timer that is durable, and was not handed out or is to be once more.
 func (t *timers) set(timer Timer) {
-	key, now := appendTimerKey(nil, &timer), t.now()
+	key, now := record.AppendTimerKey(nil, &timer), t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	due := timerDue(timer.Due)
-	if bytes.Compare(key, t.next) < 0 && due <= timerDue(now) {
+	due := record.TimerDue(timer.Due)
+	if bytes.Compare(key, t.next) < 0 && due <= record.TimerDue(now) {
 		t.wake(timer)
 		return
 	}
@@ -186,12 +187,12 @@ func (t *timers) refire(p *process) error {
 	upto := t.next
 	t.mu.Unlock()
 	var failed error
-	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{classTimer}, KeysOnly: true}, func(key, _ []byte) bool {
+	err := t.m.engine.Scan(store.ScanOptions{Prefix: []byte{record.ClassTimer}, KeysOnly: true}, func(key, _ []byte) bool {
 		if bytes.Compare(key, upto) >= 0 {
 			return false
 		}
 		var timer Timer
-		if timer, failed = readTimer(key); failed != nil {
+		if timer, failed = record.ReadTimer(key); failed != nil {
 			return false
 		}
 		if timer.Process == p.id {
@@ -223,13 +224,4 @@ func (m *Manager) askAgain() {
 	for _, p := range m.registry.processes {
 		p.askAgain()
 	}
-}
-
-func readTimer(key []byte) (Timer, error) {
-	k := keyReader{rest: key[1:]}
-	t := Timer{Due: dueTime(k.uint64()), Process: k.process(), Entry: k.entry()}
-	if err := k.end(); err != nil {
-		return t, damaged(key, err.Error())
-	}
-	return t, nil
 }

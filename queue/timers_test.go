@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // handClock is a clock that a story sets. What elapses and what the wall shows are two
@@ -164,8 +165,8 @@ func (w *timersWorld) take(limit int) {
 
 // stored gives the timers that are in the store.
 func (w *timersWorld) stored() (found []Timer) {
-	err := w.m.engine.Scan(store.ScanOptions{Prefix: []byte{classTimer}, KeysOnly: true}, func(key, _ []byte) bool {
-		timer, err := readTimer(bytes.Clone(key))
+	err := w.m.engine.Scan(store.ScanOptions{Prefix: []byte{record.ClassTimer}, KeysOnly: true}, func(key, _ []byte) bool {
+		timer, err := record.ReadTimer(bytes.Clone(key))
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,10 +12,8 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
-
-// lanes is how many lanes a link has (L2).
-const lanes = 2
 
 // Transmission is the transmission queue for one peer: what it was sent and has not
 // acknowledged. All methods are safe for concurrent use.
@@ -26,7 +23,7 @@ type Transmission struct {
 	wake *task.Bell
 
 	mu   sync.Mutex
-	ends [lanes]laneEnd // as far as they are durable
+	ends [record.Lanes]laneEnd // as far as they are durable
 }
 
 // TransmissionStats is what a transmission queue holds.
@@ -71,7 +68,7 @@ func (m *Manager) Peers() []processtable.NodeID {
 func (t *Transmission) end(lane message.Lane) laneEnd {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if lane >= lanes {
+	if lane >= record.Lanes {
 		return laneEnd{}
 	}
 	return t.ends[lane]
@@ -108,33 +105,33 @@ func (t *Transmission) Trim(lane message.Lane, number uint64) {
 // Stats says what the queue holds; both lanes together.
 func (t *Transmission) Stats() (TransmissionStats, error) {
 	s := TransmissionStats{Peer: t.peer}
-	for lane := range message.Lane(lanes) {
+	for lane := range message.Lane(record.Lanes) {
 		end := t.end(lane)
 		s.Count += end.last.Number - end.low.Number
-		s.Bytes += end.last.total - end.low.total
+		s.Bytes += end.last.Total - end.low.Total
 		if end.last.Number == end.low.Number {
 			continue
 		}
-		key := appendItemKey(nil, t.peer, lane, end.low.Number+1)
+		key := record.AppendItemKey(nil, t.peer, lane, end.low.Number+1)
 		value, err := t.m.engine.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
-			var low itemAt
+			var low record.ItemAt
 			if low, err = t.storedLow(lane); err == nil {
 				if low.Number > end.low.Number {
 					continue // trimmed meanwhile
 				}
-				err = damaged(key, "it is missing")
+				err = record.Damaged(key, "it is missing")
 			}
 		}
-		var item storedItem
+		var item record.StoredItem
 		if err == nil {
-			item, err = readItem(key, value)
+			item, err = record.ReadItem(key, value)
 		}
 		if err != nil {
 			return s, fmt.Errorf("transmission queue for %s: %w", t.peer, t.m.judge(err))
 		}
-		if s.Oldest.IsZero() || item.put.Before(s.Oldest) {
-			s.Oldest = item.put
+		if s.Oldest.IsZero() || item.Put.Before(s.Oldest) {
+			s.Oldest = item.Put
 		}
 	}
 	return s, nil
@@ -166,18 +163,18 @@ func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxByte
 	if from > end.last.Number {
 		return nil, nil
 	}
-	var found []storedItem
+	var found []record.StoredItem
 	var failed error
 	size, cut := 0, false
-	o := store.ScanOptions{Prefix: appendLane(nil, classTransmission, t.peer, lane), From: appendItemKey(nil, t.peer, lane, from)}
+	o := store.ScanOptions{Prefix: record.AppendLane(nil, record.ClassTransmission, t.peer, lane), From: record.AppendItemKey(nil, t.peer, lane, from)}
 	err := t.m.engine.Scan(o, func(key, value []byte) bool {
-		item, err := readItem(key, slices.Clone(value))
+		item, err := record.ReadItem(key, slices.Clone(value))
 		if err != nil {
 			failed = err
 			return false
 		}
-		size += max(item.place.ref.size, len(item.place.inline))
-		if cut = item.at.Number > end.last.Number || (len(found) > 0 && size > maxBytes); cut {
+		size += max(item.Place.Ref.Size, len(item.Place.Inline))
+		if cut = item.At.Number > end.last.Number || (len(found) > 0 && size > maxBytes); cut {
 			return false
 		}
 		found = append(found, item)
@@ -193,80 +190,31 @@ func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxByte
 	items := make([]Item, len(found))
 	for i := range found {
 		f := &found[i]
-		if f.at.Number != from+uint64(i) {
+		if f.At.Number != from+uint64(i) {
 			return nil, fmt.Errorf("item %d of lane %d: %w", from+uint64(i), lane, errGone)
 		}
-		payload, err := t.m.body(f.place)
+		payload, err := t.m.body(f.Place)
 		if err != nil {
 			return nil, err
 		}
-		items[i] = Item{Number: f.at.Number, Hash: f.at.Hash, Payload: payload}
+		items[i] = Item{Number: f.At.Number, Hash: f.At.Hash, Payload: payload}
 	}
 	return items, nil
 }
 
 // storedLow is the position before the oldest item of lane as the store has it: what a
 // commit trims is gone before its end is known to Low.
-func (t *Transmission) storedLow(lane message.Lane) (itemAt, error) {
-	key := appendLane(nil, classLow, t.peer, lane)
+func (t *Transmission) storedLow(lane message.Lane) (record.ItemAt, error) {
+	key := record.AppendLane(nil, record.ClassLow, t.peer, lane)
 	value, err := t.m.engine.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
-		return itemAt{}, nil
+		return record.ItemAt{}, nil
 	}
 	if err != nil {
-		return itemAt{}, err
+		return record.ItemAt{}, err
 	}
-	_, _, low, err := readLow(key, value)
+	_, _, low, err := record.ReadLow(key, value)
 	return low, err
-}
-
-// storedItem is an item's record.
-type storedItem struct {
-	at    itemAt
-	put   time.Time
-	place place
-}
-
-// readItem reads an item's record; its place is a part of value.
-func readItem(key, value []byte) (s storedItem, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return s, err
-	}
-	if len(content) < itemFixed || len(key) < 8 {
-		return s, damaged(key, "it is too short")
-	}
-	s.at.Number = binary.BigEndian.Uint64(key[len(key)-8:])
-	copy(s.at.Hash[:], content)
-	s.at.total = binary.BigEndian.Uint64(content[16:])
-	s.put = time.Unix(0, int64(binary.BigEndian.Uint64(content[24:]))).UTC()
-	s.place, _, err = readPlace(key, content[itemFixed:])
-	return s, err
-}
-
-const lowSize = 8 + 16 + 8
-
-func lowRecord(to *Transmission, lane message.Lane, low itemAt) store.Op {
-	key := appendLane(nil, classLow, to.peer, lane)
-	content := binary.BigEndian.AppendUint64(nil, low.Number)
-	content = binary.BigEndian.AppendUint64(append(content, low.Hash[:]...), low.total)
-	return store.Op{Key: key, Value: newRecord(key, content...)}
-}
-
-func readLow(key, value []byte) (peer processtable.NodeID, lane message.Lane, low itemAt, err error) {
-	content, err := openRecord(key, value)
-	if err != nil {
-		return "", 0, low, err
-	}
-	k := keyReader{rest: key[1:]}
-	peer, lane = processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])
-	if k.end() != nil || len(content) != lowSize || lane >= lanes {
-		return "", 0, low, damaged(key, "this program does not know the form of its content")
-	}
-	low.Number = binary.BigEndian.Uint64(content)
-	copy(low.Hash[:], content[8:])
-	low.total = binary.BigEndian.Uint64(content[24:])
-	return peer, lane, low, nil
 }
 
 // addTrims adds the trims that were asked for to the group, so many that transactions
@@ -298,31 +246,31 @@ func (c *core) trimLane(g *group, r trimRequest, number uint64) error {
 	end := &c.lanes[r.to][r.lane]
 	upto := end.low.Number
 	for upto < number && g.size < c.maxBatch/2 {
-		key := appendItemKey(nil, r.to.peer, r.lane, upto+1)
+		key := record.AppendItemKey(nil, r.to.peer, r.lane, upto+1)
 		ops := []store.Op{{Key: key}}
 		ref, err := c.stagedBy(key)
 		if err != nil {
 			return err
 		}
 		if ref != nil {
-			ops = removeStaged(ops, *ref)
+			ops = record.RemoveStaged(ops, *ref)
 			c.noteRemoved(key)
 		}
 		g.batch.Ops = append(g.batch.Ops, ops...)
 		g.size += c.size(&store.Batch{Ops: ops})
 		upto++
 	}
-	key := appendItemKey(nil, r.to.peer, r.lane, upto)
+	key := record.AppendItemKey(nil, r.to.peer, r.lane, upto)
 	value, err := c.get(key)
 	if err != nil {
 		return fmt.Errorf("item %d: %w", upto, err)
 	}
-	item, err := readItem(key, value)
+	item, err := record.ReadItem(key, value)
 	if err != nil {
 		return err
 	}
-	end.low = item.at
-	op := lowRecord(r.to, r.lane, end.low)
+	end.low = item.At
+	op := record.LowRecord(r.to.peer, r.lane, end.low)
 	g.batch.Ops = append(g.batch.Ops, op)
 	g.size += c.size(&store.Batch{Ops: []store.Op{op}})
 	g.lanes[r.to] = true

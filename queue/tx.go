@@ -61,16 +61,6 @@ type Consume struct {
 	Due      time.Time // the timer to remove; zero if none
 }
 
-// Timer wakes an entry once Due has come by the machine's clock: its mailbox gets a
-// Delivery with it and without messages. It is a message in the timer queue and survives
-// restarts; it stays until consumed. A clock that is set, or a machine that sleeps, makes
-// it early or late, and is noticed within a minute (invariant 14).
-type Timer struct {
-	Due     time.Time
-	Process processtable.ProcessID
-	Entry   message.Entry
-}
-
 // TableRecord stores an encoded process table. It is refused with ErrBound if
 // name@version is there with another definition, and changes nothing if it is there
 // with the same.
@@ -79,12 +69,6 @@ type TableRecord struct {
 	Definition processtable.DefinitionHash
 	Encoded    []byte
 }
-
-// Hash is the running hash of a lane of a link (L1).
-type Hash [16]byte
-
-// Incarnation is the random number that a store gets when it is made (L1).
-type Incarnation [16]byte
 
 // Accept advances what was accepted from a peer. The committer checks that Number-Count,
 // Before and Incarnation are what is on disk; one Accept for a lane may be under way at

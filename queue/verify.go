@@ -7,6 +7,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // VerifyReport says what Verify has read, and what is wrong.
@@ -19,10 +20,10 @@ type VerifyReport struct {
 
 // classNames is what the kinds of records are called.
 var classNames = map[byte]string{
-	classMeta: "meta", classTable: "process table", classMessage: "message", classRecord: "instance record",
-	classMarker: "marker", classTransmission: "transmission item", classLow: "trimmed position", classAccepted: "accepted position",
-	classPeer: "peer", classPart: "incoming part", classSetAside: "set aside", classTimer: "timer", classChunk: "body chunk",
-	classStaged: "staged body", classLarge: "large transaction", classParked: "parked message", classLeft: "left by a peer", classInstance: "instance", classStart: "start", classEnd: "activity end", classHistory: "event", classRemoved: "removed instance",
+	record.ClassMeta: "meta", record.ClassTable: "process table", record.ClassMessage: "message", record.ClassRecord: "instance record",
+	record.ClassMarker: "marker", record.ClassTransmission: "transmission item", record.ClassLow: "trimmed position", record.ClassAccepted: "accepted position",
+	record.ClassPeer: "peer", record.ClassPart: "incoming part", record.ClassSetAside: "set aside", record.ClassTimer: "timer", record.ClassChunk: "body chunk",
+	record.ClassStaged: "staged body", record.ClassLarge: "large transaction", record.ClassParked: "parked message", record.ClassLeft: "left by a peer", record.ClassInstance: "instance", record.ClassStart: "start", record.ClassEnd: "activity end", record.ClassHistory: "event", record.ClassRemoved: "removed instance",
 }
 
 // Verify reads every record of a store at rest: checksums, contents, bodies, and the
@@ -32,9 +33,9 @@ func Verify(engine store.Engine) (VerifyReport, error) {
 	v := &verifier{
 		m:      newManager(engine, Options{}),
 		report: VerifyReport{Commit: engine.Last(), Records: map[string]uint64{}, Problems: []string{}},
-		lanes:  map[laneKey]Position{},
+		lanes:  map[record.LaneKey]Position{},
 	}
-	if _, err := engine.Get(keyLarge); err == nil {
+	if _, err := engine.Get(record.KeyLarge); err == nil {
 		v.large = true
 	}
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
@@ -58,8 +59,8 @@ const maxProblems = 1000
 type verifier struct {
 	m      *Manager // for its readers; nothing of it runs
 	report VerifyReport
-	lanes  map[laneKey]Position // of transmission queues, as far as they are read
-	large  bool                 // a large transaction is half made: records do not fit each other until the next start
+	lanes  map[record.LaneKey]Position // of transmission queues, as far as they are read
+	large  bool                        // a large transaction is half made: records do not fit each other until the next start
 }
 
 func (v *verifier) record(key, value []byte) error {
@@ -68,10 +69,10 @@ func (v *verifier) record(key, value []byte) error {
 	}
 	name, known := classNames[key[0]]
 	if !known {
-		return fmt.Errorf("record %q: this program does not know its kind", readable(key))
+		return fmt.Errorf("record %q: this program does not know its kind", record.Readable(key))
 	}
 	v.report.Records[name]++
-	content, err := openRecord(key, value)
+	content, err := record.Open(key, value)
 	if err != nil {
 		return err
 	}
@@ -82,35 +83,35 @@ func (v *verifier) record(key, value []byte) error {
 		return nil
 	}
 	switch key[0] {
-	case classTable:
+	case record.ClassTable:
 		return v.table(key, value)
-	case classMessage, classRecord, classMarker:
+	case record.ClassMessage, record.ClassRecord, record.ClassMarker:
 		return v.message(key, value)
-	case classLow:
-		peer, lane, low, err := readLow(key, value)
+	case record.ClassLow:
+		peer, lane, low, err := record.ReadLow(key, value)
 		if err == nil {
-			v.lanes[laneKey{peer, lane}] = low.Position
+			v.lanes[record.LaneKey{Peer: peer, Lane: lane}] = low.Position
 		}
 		return err
-	case classTransmission:
+	case record.ClassTransmission:
 		return v.item(key, value)
-	case classAccepted:
-		_, _, err := readAccepted(key, value)
+	case record.ClassAccepted:
+		_, _, err := record.ReadAccepted(key, value)
 		return err
-	case classSetAside:
+	case record.ClassSetAside:
 		_, err := v.m.readSetAside(key, value)
 		return err
-	case classParked:
+	case record.ClassParked:
 		_, err := v.m.records().readParked(key, value)
 		return err
-	case classInstance, classEnd, classHistory:
+	case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 		_, err := v.m.readAudit(key, value)
 		return err
-	case classRemoved:
-		_, err := readRemoved(key, value)
+	case record.ClassRemoved:
+		_, err := record.ReadRemoved(key, value)
 		return err
-	case classStaged:
-		_, _, _, err := readStaged(key, value)
+	case record.ClassStaged:
+		_, _, _, err := record.ReadStaged(key, value)
 		return err
 	}
 	return nil // chunks are read with what names them; the others have no content
@@ -123,48 +124,48 @@ func (v *verifier) table(key, value []byte) error {
 	}
 	t, err := processtable.Decode(encoded)
 	if err != nil {
-		return damaged(key, err.Error())
+		return record.Damaged(key, err.Error())
 	}
 	if t.Definition != hash {
-		return damaged(key, "it names another definition than its table has")
+		return record.Damaged(key, "it names another definition than its table has")
 	}
 	return nil
 }
 
 func (v *verifier) message(key, value []byte) error {
-	s, err := readMessage(key, value)
+	s, err := record.ReadMessage(key, value)
 	if err != nil {
 		return err
 	}
-	if _, err := v.m.body(s.place); err != nil {
-		return fmt.Errorf("record %q: %w", readable(key), err)
+	if _, err := v.m.body(s.Place); err != nil {
+		return fmt.Errorf("record %q: %w", record.Readable(key), err)
 	}
-	entry := s.message.Entry()
-	if string(appendMessageKey(nil, s.message.Queue.Process, &entry, s.message.Key())) != string(key) {
-		return damaged(key, "its message belongs under another key")
+	entry := s.Message.Entry()
+	if string(record.AppendMessageKey(nil, s.Message.Queue.Process, &entry, s.Message.Key())) != string(key) {
+		return record.Damaged(key, "its message belongs under another key")
 	}
 	return nil
 }
 
 // item verifies that the running hash goes on from the item before (L1).
 func (v *verifier) item(key, value []byte) error {
-	k := keyReader{rest: key[1:]}
-	lane := laneKey{processtable.NodeID(k.name()), message.Lane(k.bytes(1)[0])}
-	item, err := readItem(key, value)
+	k := record.KeyReader{Rest: key[1:]}
+	lane := record.LaneKey{Peer: processtable.NodeID(k.Name()), Lane: message.Lane(k.Bytes(1)[0])}
+	item, err := record.ReadItem(key, value)
 	if err != nil {
 		return err
 	}
-	payload, err := v.m.body(item.place)
+	payload, err := v.m.body(item.Place)
 	if err != nil {
-		return fmt.Errorf("record %q: %w", readable(key), err)
+		return fmt.Errorf("record %q: %w", record.Readable(key), err)
 	}
 	before := v.lanes[lane]
-	v.lanes[lane] = item.at.Position
+	v.lanes[lane] = item.At.Position
 	switch {
-	case item.at.Number != before.Number+1:
-		return damaged(key, fmt.Sprintf("item %d comes directly before it: items between are missing", before.Number))
-	case item.at.Hash != HashNext(before.Hash, payload):
-		return damaged(key, "its running hash does not continue that of the item before")
+	case item.At.Number != before.Number+1:
+		return record.Damaged(key, fmt.Sprintf("item %d comes directly before it: items between are missing", before.Number))
+	case item.At.Hash != HashNext(before.Hash, payload):
+		return record.Damaged(key, "its running hash does not continue that of the item before")
 	}
 	return nil
 }

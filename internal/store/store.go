@@ -21,6 +21,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+
+	"fmqm/internal/store/change"
 )
 
 // Errors that engines return, wrapped.
@@ -31,20 +33,11 @@ var (
 	ErrNoSpace  = errors.New("too little free disk space")
 )
 
-// Op is one change: a put, or a delete where Value is nil.
-type Op struct {
-	Key   []byte
-	Value []byte
-}
-
-// Batch is what one commit changes; of two changes of one key the later one holds.
-type Batch struct{ Ops []Op }
-
-// Put adds a change of key to value. Neither may be altered until the commit returned.
-func (b *Batch) Put(key, value []byte) { b.Ops = append(b.Ops, Op{Key: key, Value: value}) }
-
-// Delete adds a removal of key; one that is not there is no error.
-func (b *Batch) Delete(key []byte) { b.Ops = append(b.Ops, Op{Key: key}) }
+// Op and Batch are what a commit changes.
+type (
+	Op    = change.Op
+	Batch = change.Batch
+)
 
 // Reader reads a store.
 type Reader interface {

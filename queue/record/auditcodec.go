@@ -1,4 +1,4 @@
-package queue
+package record
 
 import (
 	"encoding/binary"
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxReason = 16 << 10 // bytes; encoding cuts what is longer
+	MaxReason = 16 << 10 // bytes; encoding cuts what is longer
 	// maxMentions bounds the lists of an audit record.
 	maxMentions = 1 << 16
 )
@@ -26,8 +26,8 @@ const (
 // numbers of Sent, 8 bytes each: so the committer, which alone knows them, fills
 // them in without encoding anything.
 
-// appendAudit appends the map of a; the output is left out where it is staged.
-func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
+// AppendAudit appends the map of a; the output is left out where it is staged.
+func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 	w := cbor.BeginMap(b)
 	w.Time(0, a.Time)
 	w.Uint(1, a.Clock)
@@ -46,7 +46,7 @@ func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 	w.Uint(12, uint64(a.Run))
 	w.Int(13, a.RC)
 	w.Time(14, a.Started)
-	w.Text(15, cutReason(a.Reason))
+	w.Text(15, CutReason(a.Reason))
 	if withOutput {
 		w.Bytes(16, a.Output)
 	}
@@ -75,15 +75,16 @@ func appendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 	return w.B
 }
 
-func cutReason(s string) string {
-	if len(s) > maxReason {
-		s = s[:maxReason]
+// CutReason cuts a text to what a record keeps of it, between two characters.
+func CutReason(s string) string {
+	if len(s) > MaxReason {
+		s = s[:MaxReason]
 	}
 	return strings.ToValidUTF8(s, "")
 }
 
-// validateAudit refuses what could not be found or read again.
-func validateAudit(a *AuditRecord) error {
+// ValidateAudit refuses what could not be found or read again.
+func ValidateAudit(a *AuditRecord) error {
 	switch {
 	case a.Instance == uuid.Nil:
 		return errors.New("audit record without an instance")
@@ -103,8 +104,8 @@ func validateAudit(a *AuditRecord) error {
 	return nil
 }
 
-// decodeAudit reads a map and the link numbers behind it. Output is a part of content.
-func decodeAudit(content []byte) (a AuditRecord, err error) {
+// DecodeAudit reads a map and the link numbers behind it. Output is a part of content.
+func DecodeAudit(content []byte) (a AuditRecord, err error) {
 	r := cbor.NewReader(content)
 	for f := r.Map(); f.Next(); {
 		decodeAuditField(&a, &f)
@@ -156,7 +157,7 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 14:
 		a.Started = f.Time()
 	case 15:
-		a.Reason = f.Text(maxReason)
+		a.Reason = f.Text(MaxReason)
 	case 16:
 		a.Output = f.Bytes(container.MaxEncoded)
 	case 17:
@@ -198,4 +199,49 @@ func decodeSent(s *Sent, r *cbor.Reader) {
 	s.Control = message.Truth(r.Uint(math.MaxUint8))
 	s.Data = message.Data(r.Uint(math.MaxUint8))
 	s.Lane = message.Lane(r.Uint(math.MaxUint8))
+}
+
+// EndOf says where an audit record is found by its activity: as the start or end of
+// its instance (which), or as the end of an activity.
+func EndOf(a *AuditRecord) (which byte, ends bool) {
+	top := a.Scope == ""
+	switch a.Event {
+	case EventStarted:
+		return InstanceStarted, false
+	case EventEnded:
+		return InstanceEnded, false
+	case EventStopped:
+		if top && a.Activity == processtable.Sink {
+			return InstanceEnded, false
+		}
+		return 0, true
+	case EventTerminated, EventSkipped:
+		return 0, true
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped:
+		return 0, false
+	}
+	return 0, false
+}
+
+// ReadAuditHead reads an audit record without what it has staged, which ref names.
+func ReadAuditHead(key, value []byte) (a AuditRecord, ref BodyRef, err error) {
+	content, err := Open(key, value)
+	if err != nil {
+		return a, ref, err
+	}
+	p, rest, err := ReadPlace(key, content)
+	if err != nil {
+		return a, ref, err
+	}
+	if p.Ref.Count == 0 {
+		rest = p.Inline
+	}
+	if p.Ref.Count > MostParts {
+		return a, ref, Damaged(key, fmt.Sprintf("it names %d chunks", p.Ref.Count))
+	}
+	if a, err = DecodeAudit(rest); err != nil {
+		return a, ref, fmt.Errorf("%w: %w", Damaged(key, "this program cannot read it"), err)
+	}
+	a.Output = nil // a part of value
+	return a, p.Ref, nil
 }

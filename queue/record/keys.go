@@ -1,0 +1,250 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// KeyAnew: the store was restored, or made anew for a node that others knew already.
+var KeyAnew = AppendName([]byte{ClassMeta}, "anew")
+
+// KeyAside is the highest number that was ever taken out. It is written with each, so
+// that the highest number given can be told when the message that had it is gone.
+var KeyAside = AppendName([]byte{ClassMeta}, "aside")
+
+// The layout of the store. A key begins with the class of its record; names end with
+// a 0 byte, numbers are big-endian, so that keys sort by names and numbers.
+//
+//	m  meta             name
+//	t  process table    process
+//	q  process queue    process, instance, scope, activity, kind, source
+//	r  instance record  process, instance, scope, activity, kind, source
+//	k  marker           process, instance, scope, activity, kind, source
+//	x  transmission     peer, lane, number
+//	l  trimmed up to    peer, lane
+//	a  accepted         peer, lane
+//	p  peer             peer
+//	i  incoming part    peer, lane, number of the first part, index
+//	s  set aside        number
+//	d  timer            due, process, instance, scope, activity
+//	c  chunk of a body  body, index
+//	b  staged body      body
+//	j  large tx         nothing, or the index of a piece
+//	w  parked           process, instance, peer, number, size
+//	L  left by a peer   s, number, peer, size; or k, key of a marker, peer, size
+//
+// and, apart from what is scanned at open, the audit queue:
+//
+//	I  instances        instance, 1 for its start or 2 for its end
+//	T  instances        time of the start, instance
+//	E  ends             instance, scope, activity
+//	H  other events     instance, clock, commit, index
+//	R  removed          instance
+//
+// where process is name and version. Everything of one activity is one prefix.
+const (
+	ClassMeta         = 'm'
+	ClassTable        = 't'
+	ClassMessage      = 'q'
+	ClassRecord       = 'r'
+	ClassMarker       = 'k'
+	ClassTransmission = 'x'
+	ClassLow          = 'l'
+	ClassAccepted     = 'a'
+	ClassPeer         = 'p'
+	ClassPart         = 'i'
+	ClassSetAside     = 's'
+	ClassTimer        = 'd'
+	ClassChunk        = 'c'
+	ClassStaged       = 'b'
+	ClassLarge        = 'j'
+	ClassParked       = 'w'
+	ClassLeft         = 'L'
+	ClassInstance     = 'I'
+	ClassStart        = 'T'
+	ClassEnd          = 'E'
+	ClassHistory      = 'H'
+	ClassRemoved      = 'R'
+)
+
+const (
+	InstanceStarted = 1
+	InstanceEnded   = 2
+)
+
+// KeyLarge is that of the head of a large transaction.
+var KeyLarge = []byte{ClassLarge}
+
+// ErrKey: a key is not of the layout above.
+var ErrKey = errors.New("this program does not know the form of its key")
+
+// AppendName appends a name and its end.
+func AppendName(b []byte, s string) []byte { return append(append(b, s...), 0) }
+
+// AppendProcess appends the prefix of all that a class has of a process.
+func AppendProcess(b []byte, class byte, p processtable.ProcessID) []byte {
+	b = AppendName(append(b, class), p.Name)
+	return binary.BigEndian.AppendUint32(b, uint32(p.Version))
+}
+
+// AppendEntry appends what names an entry of a process queue.
+func AppendEntry(b []byte, e *message.Entry) []byte {
+	b = append(b, e.Instance[:]...)
+	return AppendName(AppendName(b, string(e.Scope)), string(e.Activity))
+}
+
+// classOf says under which class a message of a kind lies in its process queue.
+func classOf(k message.Kind) byte {
+	switch k {
+	case message.KindRecord:
+		return ClassRecord
+	case message.KindMarker:
+		return ClassMarker
+	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable:
+		return ClassMessage
+	}
+	return ClassMessage
+}
+
+// AppendMessageKey appends the key of a message in a process queue.
+func AppendMessageKey(b []byte, p processtable.ProcessID, e *message.Entry, k message.Key) []byte {
+	b = AppendEntry(AppendProcess(b, classOf(k.Kind), p), e)
+	return append(append(b, byte(k.Kind)), k.Source...)
+}
+
+// AppendLane appends the prefix of all that a class has of a peer's lane, or its only key.
+func AppendLane(b []byte, class byte, peer processtable.NodeID, lane message.Lane) []byte {
+	return append(AppendName(append(b, class), string(peer)), byte(lane))
+}
+
+// AppendItemKey appends the key of an item of a transmission queue.
+func AppendItemKey(b []byte, peer processtable.NodeID, lane message.Lane, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(AppendLane(b, ClassTransmission, peer, lane), number)
+}
+
+// AppendPartKey appends the key of a part of a message on its way in.
+func AppendPartKey(b []byte, peer processtable.NodeID, lane message.Lane, first uint64, index int) []byte {
+	b = binary.BigEndian.AppendUint64(AppendLane(b, ClassPart, peer, lane), first)
+	return binary.BigEndian.AppendUint32(b, uint32(index))
+}
+
+// AppendTimerKey appends the key of a timer.
+func AppendTimerKey(b []byte, t *Timer) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, ClassTimer), TimerDue(t.Due))
+	b = binary.BigEndian.AppendUint32(AppendName(b, t.Process.Name), uint32(t.Process.Version))
+	return AppendEntry(b, &t.Entry)
+}
+
+// TimerDue is how a due time sorts; what lies before 1970 is due then.
+func TimerDue(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
+
+// DueTime is the time that timerDue was made of.
+func DueTime(due uint64) time.Time { return time.Unix(0, int64(due)).UTC() }
+
+// AppendChunkKey appends the key of a chunk of a staged body.
+func AppendChunkKey(b []byte, body uint64, index int) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, ClassChunk), body)
+	return binary.BigEndian.AppendUint32(b, uint32(index))
+}
+
+// AppendStagedKey appends the key of a staged body's record.
+func AppendStagedKey(b []byte, body uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, ClassStaged), body)
+}
+
+// AppendPieceKey appends the key of a piece of a large transaction.
+func AppendPieceKey(b []byte, index int) []byte {
+	return binary.BigEndian.AppendUint32(append(b, ClassLarge), uint32(index))
+}
+
+// AppendSetAsideKey appends the key of a refused message.
+func AppendSetAsideKey(b []byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, ClassSetAside), number)
+}
+
+// AppendInstanceKey appends the key of an instance's start or end.
+func AppendInstanceKey(b []byte, i message.InstanceID, which byte) []byte {
+	return append(append(append(b, ClassInstance), i[:]...), which)
+}
+
+// AppendStartKey appends the key of an instance in the list by time.
+func AppendStartKey(b []byte, started time.Time, i message.InstanceID) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, ClassStart), TimerDue(started))
+	return append(b, i[:]...)
+}
+
+// AppendEndKey appends the key of the record that an entry was ended with.
+func AppendEndKey(b []byte, e *message.Entry) []byte { return AppendEntry(append(b, ClassEnd), e) }
+
+// KeyReader takes a key apart.
+type KeyReader struct {
+	Rest []byte
+	Bad  bool
+}
+
+// Bytes takes the next n.
+func (k *KeyReader) Bytes(n int) []byte {
+	if len(k.Rest) < n {
+		k.Bad, k.Rest = true, nil
+		return make([]byte, n)
+	}
+	v := k.Rest[:n]
+	k.Rest = k.Rest[n:]
+	return v
+}
+
+// Name takes a name and its end.
+func (k *KeyReader) Name() string {
+	end := bytes.IndexByte(k.Rest, 0)
+	if end < 0 {
+		k.Bad, k.Rest = true, nil
+		return ""
+	}
+	v := string(k.Rest[:end])
+	k.Rest = k.Rest[end+1:]
+	return v
+}
+
+// Uint64 takes a number.
+func (k *KeyReader) Uint64() uint64 { return binary.BigEndian.Uint64(k.Bytes(8)) }
+
+// Uint32 takes a number.
+func (k *KeyReader) Uint32() uint32 { return binary.BigEndian.Uint32(k.Bytes(4)) }
+
+// Process takes a name and a version.
+func (k *KeyReader) Process() processtable.ProcessID {
+	name := k.Name()
+	return processtable.ProcessID{Name: name, Version: int(binary.BigEndian.Uint32(k.Bytes(4)))}
+}
+
+// Entry takes what names an entry.
+func (k *KeyReader) Entry() (e message.Entry) {
+	copy(e.Instance[:], k.Bytes(16))
+	e.Scope = message.Scope(k.Name())
+	e.Activity = processtable.ActivityID(k.Name())
+	return e
+}
+
+// End gives errKey unless the key was read whole.
+func (k *KeyReader) End() error {
+	if k.Bad || len(k.Rest) != 0 {
+		return ErrKey
+	}
+	return nil
+}
+
+// Readable shows a key in an error: its class, and its names without what is binary.
+func Readable(key []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '.'
+		}
+		return r
+	}, string(key))
+}
