@@ -136,7 +136,7 @@ type Node struct {
 // Open opens a node on its store. It does nothing until Launch.
 func Open(o Options) (*Node, error) {
 	o.defaults()
-	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Clock: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit})
+	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Scheduler: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit})
 	if err != nil {
 		return nil, fmt.Errorf("open node %s: %w", o.Name, err)
 	}
@@ -212,13 +212,11 @@ func (n *Node) Launch() {
 	n.addLinks()
 	n.resumeRebuilds()
 	n.retain.start(n.running)
-	go func() {
-		select {
-		case err := <-n.queue.Failed():
+	n.sched.Go(func() {
+		if err, _, ended := n.queue.Failed().Wait(n.running); ended == nil {
 			n.fatal(err)
-		case <-n.running.Done():
 		}
-	}()
+	})
 	if n.options.Disk != nil {
 		go n.pressure.watchDisk(n.options.Disk)
 	}

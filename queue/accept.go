@@ -95,13 +95,10 @@ func (m *Manager) BindIncarnation(peer processtable.NodeID, inc Incarnation) err
 		return fmt.Errorf("bind incarnation: %.80q is not a node's name", peer)
 	}
 	key := record.AppendName([]byte{record.ClassPeer}, string(peer))
-	done := make(chan error, 1)
-	w := m.prepare(&Tx{Done: func(err error) { done <- err }})
+	w := m.prepare(&Tx{})
 	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
-	w.size = m.engine.Size(&store.Batch{Ops: w.ops})
 	w.bind = &bindPut{peer: peer, incarnation: inc}
-	m.submit(w)
-	return <-done
+	return m.await(w)
 }
 
 // Parts gives the stored parts of the message from peer whose first part has the

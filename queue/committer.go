@@ -1,9 +1,9 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"fmqm/message"
@@ -26,14 +26,14 @@ func (m *Manager) submit(w *work) {
 	if m.stopping {
 		err := m.stoppedError()
 		m.mu.Unlock()
-		go w.done(err)
+		m.sched.Go(func() { w.done(err) })
 		return
 	}
 	m.submitted++
 	w.seq = m.submitted
 	m.list = append(m.list, w)
 	m.mu.Unlock()
-	signal(m.kick)
+	m.kick.Ring()
 }
 
 // stoppedError is what transactions get once nothing is committed any more. The
@@ -55,20 +55,21 @@ func (m *Manager) requestTrim(t *Transmission, lane message.Lane, number uint64)
 	}
 	m.trims = append(m.trims, trimRequest{t, lane, number})
 	if m.stopTrim == nil {
-		m.stopTrim = m.clock.AfterFunc(trimAfter, func() {
+		m.stopTrim = m.sched.AfterFunc(trimAfter, func() {
 			m.mu.Lock()
 			m.stopTrim, m.trimDue = nil, true
 			m.mu.Unlock()
-			signal(m.kick)
+			m.kick.Ring()
 		})
 	}
 }
 
-// commitLoop is the committer's goroutine: it joins what was submitted while a commit
-// was under way into the next one.
+// commitLoop is the committer's task: it joins what was submitted while a commit was under
+// way into the next one.
 func (m *Manager) commitLoop() {
-	defer close(m.committed)
-	for range m.kick {
+	defer m.committed.Open()
+	for {
+		_, _ = m.sched.Wait(context.Background(), m.kick)
 		for {
 			if cause, halted := m.halted(); halted {
 				m.fail(cause)
@@ -83,7 +84,7 @@ func (m *Manager) commitLoop() {
 				return
 			}
 			// Whoever was told just now may submit again: let it join the next group.
-			runtime.Gosched()
+			m.sched.Pass()
 		}
 		if m.drained() {
 			return
@@ -256,7 +257,7 @@ func (m *Manager) fail(cause error) {
 	m.stopping = true
 	if cause != nil {
 		m.cause = cause
-		m.failed <- cause
+		m.failed.Give(cause)
 	}
 	err := m.stoppedError()
 	list := m.list

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -48,7 +49,7 @@ func (stoppedClock) AfterFunc(time.Duration, func()) func() bool { return func()
 
 // driven is a manager without goroutines, whose core a test drives by hand.
 func driven(maxBatch int64) *Manager {
-	return newManager(emptyEngine{maxBatch}, Options{Node: "A", Clock: stoppedClock{}})
+	return newManager(emptyEngine{maxBatch}, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
 }
 
 var drivenProcess = processtable.ProcessID{Name: "p", Version: 1}
@@ -225,19 +226,5 @@ func TestConsumptionMarksEnd(t *testing.T) {
 	m.give(take())
 	if g = m.step(t); len(g.works) != 1 {
 		t.Errorf("the entry is not free: %v", g.refused[0].err)
-	}
-}
-
-func TestSystemClock(t *testing.T) {
-	var c SystemClock
-	fired := make(chan struct{})
-	before := c.Now()
-	c.AfterFunc(time.Millisecond, func() { close(fired) })
-	<-fired
-	if c.Now().Sub(before) < time.Millisecond {
-		t.Error("it fired too early")
-	}
-	if stop := c.AfterFunc(time.Hour, func() { t.Error("it was stopped") }); !stop() {
-		t.Error("it could not be stopped")
 	}
 }

@@ -28,6 +28,6 @@
 //     (S2), so that no transaction outgrows the engine.
 //
 // Keys sort so that everything of one (queue, instance, scope, activity) lies
-// together, and history lies apart from what is scanned at open; keys.go of queue/record has the
-// layout. The room reads no wall clock but through [Clock].
+// together, and history lies apart from what is scanned at open; queue/record has the
+// layout. The manager runs, waits and tells the time by its task.Scheduler.
 package queue

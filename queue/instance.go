@@ -61,7 +61,7 @@ func (m *Manager) ViewInstance(i message.InstanceID, of processtable.ProcessID, 
 	return v, nil
 }
 
-// processes gives those that have a table or messages here.
+// processes gives those that have a table or messages here, by name.
 func (m *Manager) processes() []processtable.ProcessID {
 	known := map[processtable.ProcessID]bool{}
 	m.registry.RLock()
@@ -72,7 +72,7 @@ func (m *Manager) processes() []processtable.ProcessID {
 	for id := range m.Parked() {
 		known[id] = true
 	}
-	return slices.Collect(maps.Keys(known))
+	return slices.SortedFunc(maps.Keys(known), byName)
 }
 
 func (m *Manager) isTabled(id processtable.ProcessID) bool {

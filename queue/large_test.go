@@ -11,6 +11,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -101,7 +102,7 @@ func wide(n, scope, body int) (incoming, end *Tx) {
 
 func openCrashing(t *testing.T, e *crashing) *Manager {
 	t.Helper()
-	m, err := Open(e, Options{Node: "A", Clock: stoppedClock{}, Rand: bytes.NewReader(make([]byte, 16))})
+	m, err := Open(e, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}, Rand: bytes.NewReader(make([]byte, 16))})
 	if err != nil {
 		t.Fatal(err)
 	}

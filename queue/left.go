@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -36,10 +37,11 @@ const (
 
 // left is what all peers have left. It is safe for concurrent use.
 type left struct {
+	by      task.Scheduler
 	mu      sync.Mutex
 	parked  map[processtable.ProcessID]int
 	peers   map[processtable.NodeID]Left
-	changed chan struct{} // closed, and made anew, when something has gone
+	changed *task.Gate // opened, and made anew, when something has gone
 }
 
 // leaving is a change of it that a transaction makes.
@@ -51,8 +53,8 @@ type leaving struct {
 	number int // 1 or -1
 }
 
-func newLeft() left {
-	return left{parked: map[processtable.ProcessID]int{}, peers: map[processtable.NodeID]Left{}, changed: make(chan struct{})}
+func newLeft(by task.Scheduler) left {
+	return left{by: by, parked: map[processtable.ProcessID]int{}, peers: map[processtable.NodeID]Left{}, changed: by.Gate()}
 }
 
 // apply makes changes that are on disk.
@@ -68,9 +70,14 @@ func (l *left) apply(all []leaving) {
 		less = less || all[i].number < 0
 	}
 	if less {
-		close(l.changed)
-		l.changed = make(chan struct{})
+		l.ask()
 	}
+}
+
+// ask lets those that wait ask again. The caller holds mu.
+func (l *left) ask() {
+	l.changed.Open()
+	l.changed = l.by.Gate()
 }
 
 func (l *left) add(c *leaving) {
@@ -116,10 +123,8 @@ func (m *Manager) WaitLeft(ctx context.Context, peer processtable.NodeID, fits f
 			return nil
 		}
 		full(now)
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
+		if _, err := m.sched.Wait(ctx, changed); err != nil {
+			return err
 		}
 	}
 }
@@ -128,8 +133,7 @@ func (m *Manager) WaitLeft(ctx context.Context, peer processtable.NodeID, fits f
 func (m *Manager) LookAtLeft() {
 	m.left.mu.Lock()
 	defer m.left.mu.Unlock()
-	close(m.left.changed)
-	m.left.changed = make(chan struct{})
+	m.left.ask()
 }
 
 // leave adds an entry to the index.

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"sync"
+
+	"fmqm/internal/task"
 )
 
 // maxLoadBytes is how much the messages in mailboxes may hold before links stop
@@ -11,14 +13,17 @@ const maxLoadBytes = 64 << 20
 
 // load is what waits in all mailboxes to be folded, against its limit.
 type load struct {
+	by      task.Scheduler
 	limit   int        // entries
 	relaxed func()     // called when it is not congested any more
 	mu      sync.Mutex // guards what follows
 	entries int
 	bytes   int
 	full    bool
-	room    chan struct{} // closed when it is not congested any more; nil: nobody waits
+	room    *task.Gate // open once it is not congested any more; nil: nobody waits
 }
+
+func newLoad(by task.Scheduler) load { return load{by: by} }
 
 func (l *load) add(entries, bytes int) {
 	l.mu.Lock()
@@ -28,7 +33,7 @@ func (l *load) add(entries, bytes int) {
 	relaxed := l.full && !full
 	l.full = full
 	if relaxed && l.room != nil {
-		close(l.room)
+		l.room.Open()
 		l.room = nil
 	}
 	l.mu.Unlock()
@@ -58,14 +63,12 @@ func (l *load) wait(ctx context.Context) error {
 			return nil
 		}
 		if l.room == nil {
-			l.room = make(chan struct{})
+			l.room = l.by.Gate()
 		}
 		room := l.room
 		l.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
+		if _, err := l.by.Wait(ctx, room); err != nil {
+			return err
 		}
 	}
 }

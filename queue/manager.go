@@ -1,10 +1,13 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,8 +21,8 @@ import (
 type Options struct {
 	// Node is whose store it is; a store is bound to the first one that opens it.
 	Node processtable.NodeID
-	// Clock tells the time; the system's if nil.
-	Clock Clock
+	// Scheduler runs what the manager does, and tells it the time; task.Goroutines if nil.
+	Scheduler task.Scheduler
 	// Rand is where the incarnation of a new store comes from; crypto/rand if nil.
 	Rand io.Reader
 	// DirtyLimit is how many entries may have newcomers before links stop accepting;
@@ -31,7 +34,6 @@ type Options struct {
 type Manager struct {
 	node        processtable.NodeID
 	engine      store.Engine
-	clock       Clock
 	sched       task.Scheduler
 	incarnation Incarnation
 	maxBatch    int64
@@ -65,9 +67,9 @@ type Manager struct {
 	core  core
 	group group
 
-	kick      chan struct{}
-	committed chan struct{} // closed when the committer ended
-	failed    chan error
+	kick      *task.Bell
+	committed *task.Gate // open once the committer ended
+	failed    *task.Answer[error]
 
 	mu        sync.Mutex // guards what follows
 	list      []*work
@@ -94,9 +96,9 @@ type Stats struct {
 // Incarnation is the random number that the store got when it was made (L1).
 func (m *Manager) Incarnation() Incarnation { return m.incarnation }
 
-// Failed gives the error, once, when a commit failed or the store turned out to be
-// damaged: nothing is committed any more, and the node must stop.
-func (m *Manager) Failed() <-chan error { return m.failed }
+// Failed gives the error when a commit failed or the store turned out to be damaged:
+// nothing is committed any more, and the node must stop.
+func (m *Manager) Failed() *task.Answer[error] { return m.failed }
 
 // Stats says what was done.
 func (m *Manager) Stats() Stats {
@@ -127,6 +129,17 @@ func (m *Manager) process(id processtable.ProcessID) *process {
 		m.registry.processes[id] = p
 	}
 	return p
+}
+
+// allProcesses gives the process queues that anybody asked for, by name.
+func (m *Manager) allProcesses() []*process {
+	m.registry.RLock()
+	defer m.registry.RUnlock()
+	return slices.SortedFunc(maps.Values(m.registry.processes), func(a, b *process) int { return byName(a.id, b.id) })
+}
+
+func byName(a, b processtable.ProcessID) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
 }
 
 // Mailbox gives the newcomers of a process queue from now on. What came before only
@@ -167,13 +180,13 @@ func (m *Manager) failReading(err error) {
 	}
 	m.broken = err
 	m.mu.Unlock()
-	signal(m.kick)
+	m.kick.Ring()
 }
 
-// Close commits what was submitted, ends all goroutines and closes the engine. Where
+// Close commits what was submitted, ends all tasks and closes the engine. Where
 // ctx ends before, transactions that were not begun get ErrStopped. Each call returns
 // when all is closed, with the same error.
-func (m *Manager) Close(ctx context.Context) error { return m.end.Do(ctx, task.Goroutines{}, m.close) }
+func (m *Manager) Close(ctx context.Context) error { return m.end.Do(ctx, m.sched, m.close) }
 
 func (m *Manager) close(ctx context.Context) error {
 	m.mu.Lock()
@@ -182,16 +195,14 @@ func (m *Manager) close(ctx context.Context) error {
 		m.stopTrim()
 	}
 	m.mu.Unlock()
-	signal(m.kick)
-	var err error
-	select {
-	case <-m.committed:
-	case <-ctx.Done():
-		err = m.abandon(ctx.Err())
+	m.kick.Ring()
+	_, err := m.sched.Wait(ctx, m.committed)
+	if err != nil {
+		err = m.abandon(err)
 	}
 	m.timers.stop()
 	m.stock.stop.Store(true)
-	m.stock.running.Wait()
+	_ = m.stock.running.Wait(context.Background())
 	return errors.Join(err, m.engine.Close())
 }
 
@@ -201,8 +212,8 @@ func (m *Manager) abandon(cause error) error {
 	m.cause = fmt.Errorf("close: %w", cause)
 	m.abandoned = true
 	m.mu.Unlock()
-	signal(m.kick)
-	<-m.committed
+	m.kick.Ring()
+	_, _ = m.sched.Wait(context.Background(), m.committed)
 	return m.cause
 }
 

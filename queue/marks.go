@@ -3,7 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
+	"hash/crc32"
 	"sync/atomic"
 
 	"fmqm/internal/store"
@@ -16,17 +16,20 @@ import (
 // others costs a read.
 const marksBits = 1 << 20
 
+// castagnoli is the table of a hash that is the same in every process: what is read must
+// not depend on chance (invariant 13).
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // marks says, in memory of a fixed size, which instances may have a marker, so that to
 // ask for that of any other costs no read: an operator's terminate must cost nothing but
 // its own instance. It is safe for concurrent use.
 type marks struct {
-	seed  maphash.Seed
 	known atomic.Bool // those that the store had at open are among them
 	bits  [marksBits / 64]atomic.Uint64
 }
 
 func (m *marks) slot(i message.InstanceID) (word *atomic.Uint64, bit uint64) {
-	n := maphash.Bytes(m.seed, i[:]) % marksBits
+	n := crc32.Checksum(i[:], castagnoli) % marksBits
 	return &m.bits[n/64], 1 << (n % 64)
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 
 	"fmqm/internal/failpoint"
@@ -54,31 +53,28 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 	m.core.version = engine.Last()
 	m.takeStock()
 	m.loadMarkers()
-	go m.commitLoop()
-	go m.timers.run()
+	m.sched.Go(m.commitLoop)
+	m.sched.Go(m.timers.run)
 	return m, nil
 }
 
 func newManager(engine store.Engine, o Options) *Manager {
+	by := o.Scheduler
+	if by == nil {
+		by = task.Goroutines{}
+	}
 	m := &Manager{
-		node: o.Node, engine: engine, clock: o.Clock,
-		maxBatch: engine.MaxBatch(), left: newLeft(),
-		kick: make(chan struct{}, 1), committed: make(chan struct{}), failed: make(chan error, 1),
+		node: o.Node, engine: engine, sched: by,
+		maxBatch: engine.MaxBatch(), left: newLeft(by), load: newLoad(by),
+		kick: by.Bell(), committed: by.Gate(), failed: task.NewAnswer[error](by),
 	}
-	if m.clock == nil {
-		m.clock = SystemClock{}
-	}
-	var ok bool
-	if m.sched, ok = m.clock.(task.Scheduler); !ok {
-		m.sched = task.Goroutines{Clock: m.clock}
-	}
+	m.stock.running = task.NewGroup(by)
 	m.load.limit = o.DirtyLimit
 	if m.load.limit <= 0 {
 		m.load.limit = defaultDirtyLimit
 	}
 	m.timers = newTimers(m)
-	m.marks.seed = maphash.MakeSeed()
-	m.load.relaxed = func() { signal(m.timers.kick) }
+	m.load.relaxed = func() { m.timers.kick.Ring() }
 	m.registry.processes = map[processtable.ProcessID]*process{}
 	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
 	m.durable.accepted = map[record.LaneKey]record.AcceptedAt{}

@@ -155,8 +155,7 @@ func (m *Manager) ParkOld() error {
 }
 
 func (m *Manager) parkSome(class byte, id processtable.ProcessID) (moved int, err error) {
-	done := make(chan error, 1)
-	tx := &Tx{Done: func(err error) { done <- err }}
+	tx := &Tx{}
 	var failed error
 	_, err = m.walk(store.ScanOptions{Prefix: record.AppendProcess(nil, class, id)}, func(_ []byte, msg message.Message) bool {
 		var encoded []byte
@@ -170,6 +169,5 @@ func (m *Manager) parkSome(class byte, id processtable.ProcessID) (moved int, er
 	if err = first1(err, failed); err != nil || len(tx.Park) == 0 {
 		return 0, err
 	}
-	m.Submit(tx)
-	return len(tx.Park), <-done
+	return len(tx.Park), m.await(m.prepare(tx))
 }

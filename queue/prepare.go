@@ -244,7 +244,7 @@ func (b *builder) encode(m message.Message) bool {
 
 func (b *builder) putRemote(i int, m *message.Message) {
 	if b.now.IsZero() {
-		b.now = b.m.clock.Now()
+		b.now = b.m.sched.Now()
 	}
 	to := b.m.Transmission(m.Queue.Node)
 	if len(m.Body) <= min(b.inline, inlineSize-message.MaxHeader) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -15,6 +16,7 @@ type process struct {
 	id   processtable.ProcessID
 	load *load
 	wake chan struct{}
+	bell *task.Bell // as wake: for a reader that is a task of the Scheduler
 
 	mu      sync.Mutex
 	reader  bool                         // somebody asked for the mailbox
@@ -42,7 +44,7 @@ type newcomers struct {
 const neverReported = math.MaxUint64
 
 func newProcess(id processtable.ProcessID, l *load) *process {
-	return &process{id: id, load: l, wake: make(chan struct{}, 1), entries: map[message.Entry]*newcomers{}}
+	return &process{id: id, load: l, wake: make(chan struct{}, 1), bell: l.by.Bell(), entries: map[message.Entry]*newcomers{}}
 }
 
 // at gives the entry's mark, making it where there is none. The caller holds mu.
@@ -162,7 +164,7 @@ func (p *process) askAgain() {
 	p.mu.Lock()
 	p.again = p.reader
 	p.mu.Unlock()
-	signal(p.wake)
+	p.ring()
 }
 
 // enqueue puts n behind the others, unless it is held. The caller holds mu.
@@ -180,7 +182,7 @@ func (p *process) enqueue(n *newcomers) {
 		}
 		p.last = n
 	}
-	signal(p.wake)
+	p.ring()
 }
 
 // take gives what lies in the mailbox for up to limit entries.
@@ -213,16 +215,18 @@ func (p *process) take(limit int) []Delivery {
 	if p.first == nil {
 		p.last = nil
 	} else {
-		signal(p.wake)
+		p.ring()
 	}
 	return out
 }
 
-func signal(c chan struct{}) {
+// ring tells the reader that there is something to take, or to ask for.
+func (p *process) ring() {
 	select {
-	case c <- struct{}{}:
+	case p.wake <- struct{}{}:
 	default:
 	}
+	p.bell.Ring()
 }
 
 // Mailbox gives the reader of a process queue its new messages, in memory. Its methods
@@ -231,6 +235,9 @@ type Mailbox struct{ p *process }
 
 // Wake is signalled (capacity 1) when there is something to take.
 func (m *Mailbox) Wake() <-chan struct{} { return m.p.wake }
+
+// Bell rings when there is something to take. It is of the manager's Scheduler.
+func (m *Mailbox) Bell() *task.Bell { return m.p.bell }
 
 // Take gives the newcomers of up to limit entries, those first that have waited
 // longest, and clears their marks: from now on a transaction may be decided on them.

@@ -1,12 +1,14 @@
 package queue
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -111,11 +113,12 @@ func (w *work) acceptedAt(peer processtable.NodeID, lane message.Lane, inc Incar
 
 // await commits a transaction of the manager's own.
 func (m *Manager) await(w *work) error {
-	done := make(chan error, 1)
-	w.tx.Done = func(err error) { done <- err }
+	done := task.NewAnswer[error](m.sched)
+	w.tx.Done = done.Give
 	w.size = m.engine.Size(&store.Batch{Ops: w.ops})
 	m.submit(w)
-	return <-done
+	err, _, _ := done.Wait(context.Background())
+	return err
 }
 
 // start takes up where a conversation begins: the lanes on the way out begin at what

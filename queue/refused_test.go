@@ -11,6 +11,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/queue/record"
 )
@@ -83,7 +84,7 @@ func TestGoldenSetAside(t *testing.T) {
 		if err := engine.Commit(1, batch); err != nil {
 			t.Fatal(err)
 		}
-		m := newManager(engine, Options{Node: "A", Clock: stoppedClock{}})
+		m := newManager(engine, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
 		heads, err := m.SetAsideAfter(0, 10)
 		if err != nil || len(heads) != 3 {
 			t.Fatalf("%s: %d heads, %v", version, len(heads), err)
@@ -137,7 +138,7 @@ func TestListsOfRefusedMessagesReadNoBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &weighed{Engine: engine}
-	m, err := Open(w, Options{Node: "A", Clock: stoppedClock{}})
+	m, err := Open(w, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // stopped makes sure that a manager that could not read acknowledges nothing more.
 func stopped(t *testing.T, m *Manager, want error) {
 	t.Helper()
-	if err := <-m.Failed(); !errors.Is(err, want) {
+	if err, _, _ := m.Failed().Wait(context.Background()); !errors.Is(err, want) {
 		t.Errorf("the node stops with %v", err)
 	}
 	done := make(chan error, 1)

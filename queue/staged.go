@@ -2,7 +2,7 @@ package queue
 
 import (
 	"fmt"
-	"hash/maphash"
+	"hash/crc32"
 )
 
 // A staged body is its chunks and one record that says whether a record names it, and
@@ -16,15 +16,14 @@ const filterSlots = 1 << 12
 // stagedFilter says, in memory of a fixed size, which records may have a staged body,
 // so that removing the others costs no read.
 type stagedFilter struct {
-	seed  maphash.Seed
 	total int
 	slots [filterSlots]uint32
 }
 
-func newStagedFilter() *stagedFilter { return &stagedFilter{seed: maphash.MakeSeed()} }
+func newStagedFilter() *stagedFilter { return &stagedFilter{} }
 
 func (f *stagedFilter) slot(key []byte) *uint32 {
-	return &f.slots[maphash.Bytes(f.seed, key)%filterSlots]
+	return &f.slots[crc32.Checksum(key, castagnoli)%filterSlots]
 }
 
 func (f *stagedFilter) add(key []byte) {

@@ -2,12 +2,14 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -29,7 +31,7 @@ const (
 
 // stocktaking counts what the store has.
 type stocktaking struct {
-	running sync.WaitGroup
+	running *task.Group
 	stop    atomic.Bool
 	counted atomic.Bool   // once, at least
 	aside   atomic.Int64  // what is set aside; below what was counted until all is
@@ -87,7 +89,7 @@ func (m *Manager) recount() {
 		return
 	}
 	m.stock.mu.Lock()
-	due := !m.stock.counting && !m.clock.Now().Before(m.stock.next)
+	due := !m.stock.counting && !m.sched.Now().Before(m.stock.next)
 	m.stock.counting = m.stock.counting || due
 	m.stock.mu.Unlock()
 	if !due {
@@ -96,7 +98,7 @@ func (m *Manager) recount() {
 	m.mu.Lock()
 	m.stockDue = true
 	m.mu.Unlock()
-	signal(m.kick)
+	m.kick.Ring()
 }
 
 // takeStockIfDue begins the count that recount has asked for.
@@ -114,7 +116,7 @@ func (m *Manager) takeStockIfDue() {
 // this moment, between two commits: nothing that is committed later is in them.
 func (m *Manager) takeStock() {
 	s := &stock{
-		begun: m.clock.Now(), unsure: m.stock.unsure.Load(),
+		begun: m.sched.Now(), unsure: m.stock.unsure.Load(),
 		before: map[processtable.ProcessID]int{}, has: map[processtable.ProcessID]int{},
 	}
 	m.registry.RLock()
@@ -131,23 +133,23 @@ func (m *Manager) takeStock() {
 	if !m.stock.counted.Load() {
 		scans = append(scans, m.countAside)
 	}
-	var all sync.WaitGroup
+	all := task.NewGroup(m.sched)
 	for _, scan := range scans {
-		seen := make(chan struct{})
-		begun := sync.OnceFunc(func() { close(seen) })
-		all.Add(1)
-		m.stock.running.Go(func() {
-			defer all.Done()
+		seen := m.sched.Gate()
+		begun := sync.OnceFunc(seen.Open)
+		m.stock.running.Add()
+		all.Go(func() {
+			defer m.stock.running.Done()
 			defer begun()
 			if err := scan(begun); err != nil {
 				s.fail()
 				_ = m.judge(err) // it stops the manager, unless that is closed already
 			}
 		})
-		<-seen
+		_, _ = m.sched.Wait(context.Background(), seen)
 	}
 	m.stock.running.Go(func() {
-		all.Wait()
+		_ = all.Wait(context.Background())
 		m.tookStock(s)
 	})
 }
@@ -174,7 +176,7 @@ func (m *Manager) tookStock(s *stock) {
 	}
 	m.stock.known.Store(s.unsure)
 	m.stock.counted.Store(true)
-	now := m.clock.Now()
+	now := m.sched.Now()
 	m.stock.mu.Lock()
 	m.stock.counting = false
 	m.stock.next = now.Add(max(recountPause, recountShare*now.Sub(s.begun)))

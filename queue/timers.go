@@ -2,12 +2,14 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math"
 	"sync"
 	"time"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 	"fmqm/queue/record"
 )
 
@@ -29,9 +31,9 @@ const (
 // entry that still waits for one asks for it (Wake), which hands it out or puts it back.
 type timers struct {
 	m    *Manager
-	kick chan struct{}
-	quit chan struct{}
-	done chan struct{}
+	kick *task.Bell
+	quit *task.Gate
+	done *task.Gate
 
 	mu      sync.Mutex
 	next    []byte // every timer below this key was handed out, or is being handed out
@@ -42,36 +44,34 @@ type timers struct {
 
 func newTimers(m *Manager) *timers {
 	return &timers{
-		m: m, kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		m: m, kick: m.sched.Bell(), quit: m.sched.Gate(), done: m.sched.Gate(),
 		next: []byte{record.ClassTimer}, armed: math.MaxUint64,
 	}
 }
 
 // now is the wall's time. The monotonic clock that Go compares otherwise stands still
 // while the machine sleeps, and says nothing of timers that are stored.
-func (t *timers) now() time.Time { return t.m.clock.Now().Round(0) }
+func (t *timers) now() time.Time { return t.m.sched.Now().Round(0) }
 
-// run is the timers' goroutine.
+// run is the timers' task.
 func (t *timers) run() {
-	defer close(t.done)
-	signal(t.kick)
+	defer t.done.Open()
+	t.kick.Ring()
 	for {
-		select {
-		case <-t.quit:
+		if _, _ = t.m.sched.Wait(context.Background(), t.quit, t.kick); t.quit.IsOpen() {
 			return
-		case <-t.kick:
-			if err := t.fire(); err != nil {
-				t.m.failReading(err)
-				return
-			}
+		}
+		if err := t.fire(); err != nil {
+			t.m.failReading(err)
+			return
 		}
 	}
 }
 
-// stop ends the goroutine and waits for it.
+// stop ends the task and waits for it.
 func (t *timers) stop() {
-	close(t.quit)
-	<-t.done
+	t.quit.Open()
+	_, _ = t.m.sched.Wait(context.Background(), t.done)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.disarm != nil {
@@ -108,7 +108,7 @@ func (t *timers) fire() error {
 	if stopped != nil { // goes on when the mailboxes have room: load.relaxed
 		t.back(stopped)
 		if !t.m.load.congested() {
-			signal(t.kick)
+			t.kick.Ring()
 		}
 	}
 	if next != nil {
@@ -154,13 +154,13 @@ func (t *timers) arm(due uint64, now time.Time) {
 	}
 	t.armed = due
 	wait := min(max(0, record.DueTime(min(due, math.MaxInt64)).Sub(now)), lookEvery)
-	t.disarm = t.m.clock.AfterFunc(wait, func() {
+	t.disarm = t.m.sched.AfterFunc(wait, func() {
 		t.mu.Lock()
 		if then := now.Add(wait); then.After(t.reached) {
 			t.reached = then
 		}
 		t.mu.Unlock()
-		signal(t.kick)
+		t.kick.Ring()
 	})
 }
 
@@ -219,9 +219,7 @@ func (m *Manager) Wake(timer Timer, pause time.Duration) {
 
 // askAgain has those who wait for timers ask for them: the clock was set back.
 func (m *Manager) askAgain() {
-	m.registry.RLock()
-	defer m.registry.RUnlock()
-	for _, p := range m.registry.processes {
+	for _, p := range m.allProcesses() {
 		p.askAgain()
 	}
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,57 +13,40 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
-// handClock is a clock that a story sets. What elapses and what the wall shows are two
-// things.
-type handClock struct {
-	now     time.Time
-	elapsed time.Duration
-	alarms  map[int]handAlarm
-	next    int
+// sleeper is a Scheduler that notes for how long the timers sleep.
+type sleeper struct {
+	*task.Site
+	world *task.World
+	until time.Duration // of what elapses; negative: they do not
 }
 
-type handAlarm struct {
-	at time.Duration
-	f  func()
-}
-
-func (c *handClock) Now() time.Time { return c.now }
-
-func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
-	c.next++
-	n := c.next
-	c.alarms[n] = handAlarm{c.elapsed + d, f}
+func (s *sleeper) AfterFunc(d time.Duration, f func()) func() bool {
+	s.until = s.world.Elapsed() + d
+	stop := s.Site.AfterFunc(d, func() {
+		s.until = -1
+		f()
+	})
 	return func() bool {
-		_, found := c.alarms[n]
-		delete(c.alarms, n)
-		return found
+		s.until = -1
+		return stop()
 	}
 }
 
-// ring calls the alarms that are due.
-func (c *handClock) ring() (rang bool) {
-	for n, a := range c.alarms {
-		if a.at <= c.elapsed {
-			delete(c.alarms, n)
-			a.f()
-			rang = true
-		}
-	}
-	return rang
-}
-
-// timersWorld is a manager without goroutines, on a real store, and the reader of one
+// timersWorld is a manager on a real store, in a world of its own, and the reader of one
 // process queue.
 type timersWorld struct {
 	*testing.T
+	world   *task.World
+	offset  time.Duration // of the site's clock: what elapses and what it shows are two things
+	by      *sleeper
 	m       *Manager
 	engine  store.Engine
-	clock   *handClock
 	mailbox *Mailbox
 	limit   int
 	out     strings.Builder
@@ -71,61 +55,46 @@ type timersWorld struct {
 var dawn = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (w *timersWorld) open() {
-	w.clock.alarms = map[int]handAlarm{}
-	w.m = newManager(w.engine, Options{Node: "A", Clock: w.clock, DirtyLimit: w.limit})
-	w.m.core.version = w.engine.Last()
-	w.mailbox = w.m.Mailbox(drivenProcess)
-	signal(w.m.timers.kick)
-	w.rest()
-}
-
-// rest lets the timers do what they have to, as their goroutine does.
-func (w *timersWorld) rest() {
-	for {
-		select {
-		case <-w.m.timers.kick:
-			if err := w.m.timers.fire(); err != nil {
-				w.Fatal(err)
-			}
-			continue
-		default:
-		}
-		if !w.clock.ring() {
-			return
-		}
+	if w.by != nil {
+		w.by.Kill()
 	}
+	w.by = &sleeper{Site: w.world.NewSite(w.offset), world: w.world, until: -1}
+	w.run(func() {
+		var err error
+		if w.m, err = Open(w.engine, Options{Node: "A", Scheduler: w.by, DirtyLimit: w.limit}); err != nil {
+			w.Error(err)
+			return
+		}
+		w.mailbox = w.m.Mailbox(drivenProcess)
+	})
 }
 
-// pass lets time go by, alarm by alarm.
+// run lets a task do something, and the site what follows from it.
+func (w *timersWorld) run(f func()) {
+	w.by.Go(f)
+	w.pass(0)
+}
+
+// pass lets time go by.
 func (w *timersWorld) pass(d time.Duration) {
-	for end := w.clock.elapsed + d; ; {
-		next := end
-		for _, a := range w.clock.alarms {
-			next = min(next, a.at)
-		}
-		w.clock.now = w.clock.now.Add(next - w.clock.elapsed)
-		w.clock.elapsed = next
-		w.rest()
-		if next == end {
-			return
+	for _, d := range []time.Duration{d, 0} {
+		over := false
+		w.by.Site.AfterFunc(d, func() { over = true })
+		for !over {
+			if !w.world.Step() {
+				w.Fatal(w.world.Failure())
+			}
 		}
 	}
 }
 
 func (w *timersWorld) commit(tx *Tx) {
-	var err error
+	err := errors.New("it has not ended")
 	tx.Done = func(e error) { err = e }
-	work := w.m.prepare(tx)
-	for i := range work.consumes {
-		work.consumes[i].process.hold(&work.consumes[i].consume.Entry)
+	w.run(func() { w.m.Submit(tx) })
+	if err != nil {
+		w.Fatal(err)
 	}
-	w.m.submitted++
-	work.seq = w.m.submitted
-	w.m.core.add(work)
-	if groupErr := w.m.commitGroup(); groupErr != nil || err != nil {
-		w.Fatal(groupErr, err)
-	}
-	w.rest()
 }
 
 // at shows a time as its distance from the beginning of the story.
@@ -160,7 +129,7 @@ func (w *timersWorld) take(limit int) {
 	if len(dues) == 0 {
 		w.out.WriteString("nothing\n")
 	}
-	w.rest()
+	w.pass(0)
 }
 
 // stored gives the timers that are in the store.
@@ -201,8 +170,9 @@ func TestStoriesOfTimers(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		w := &timersWorld{T: t, engine: engine, clock: &handClock{now: dawn}, limit: 5}
+		w := &timersWorld{T: t, engine: engine, world: task.NewWorld(1, dawn), limit: 5}
 		w.open()
+		defer func() { w.by.Kill() }()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.T = t
 			w.out.Reset()
@@ -242,23 +212,24 @@ func (w *timersWorld) do(d *datadriven.TestData) {
 	}
 	switch d.Cmd {
 	case "set":
-		w.commit(&Tx{Timers: []Timer{timerOf(number(word(0)), w.clock.now.Add(span(1)))}})
+		w.commit(&Tx{Timers: []Timer{timerOf(number(word(0)), w.by.Now().Add(span(1)))}})
 	case "many":
 		tx := &Tx{}
 		for n := range number(word(0)) {
-			tx.Timers = append(tx.Timers, timerOf(n+1, w.clock.now.Add(span(1))))
+			tx.Timers = append(tx.Timers, timerOf(n+1, w.by.Now().Add(span(1))))
 		}
 		w.commit(tx)
 	case "consume":
 		timer := known(number(word(0)))
 		w.commit(&Tx{Consume: []Consume{{Process: timer.Process, Entry: timer.Entry, Due: timer.Due}}})
 	case "ask":
-		w.m.Wake(known(number(word(0))), span(1))
-		w.rest()
+		timer, pause := known(number(word(0))), span(1)
+		w.run(func() { w.m.Wake(timer, pause) })
 	case "pass":
 		w.pass(span(0))
 	case "clock":
-		w.clock.now = w.clock.now.Add(span(0))
+		w.offset += span(0)
+		w.by.SetClock(w.offset)
 	case "restart":
 		w.open()
 	case "take":
@@ -274,8 +245,8 @@ func (w *timersWorld) left() {
 	for _, timer := range w.stored() {
 		fmt.Fprintf(&w.out, "%s: timer of %s\n", timer.Entry.Activity, at(timer.Due))
 	}
-	for _, a := range w.clock.alarms {
-		fmt.Fprintf(&w.out, "it is %s; the timers sleep for %s\n", at(w.clock.now), a.at-w.clock.elapsed)
+	if w.by.until >= 0 {
+		fmt.Fprintf(&w.out, "it is %s; the timers sleep for %s\n", at(w.by.Now()), w.by.until-w.world.Elapsed())
 	}
 	if w.out.Len() == 0 {
 		w.out.WriteString("nothing\n")

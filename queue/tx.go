@@ -113,12 +113,3 @@ type Delivery struct {
 	Messages []message.Message
 	Due      time.Time // of the timer; zero with messages
 }
-
-// Clock tells the time and wakes. Tests and the simulation have their own. Now may be set
-// forward or back at any moment; AfterFunc goes by what elapses while the machine runs.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc calls f once, in its own goroutine, after d, unless the returned stop
-	// was called before.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}

@@ -29,7 +29,7 @@ const (
 	QueuesClassic = "classic"
 )
 
-// Clock is the time that a Broker goes by, beside the deadlines of sockets. queue.Clock
+// Clock is the time that a Broker goes by, beside the deadlines of sockets. A task.Scheduler
 // is one.
 type Clock interface {
 	Now() time.Time

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is a queue.Clock that stands still until it is told to go on. It is safe for
+// Clock is a task.Clock that stands still until it is told to go on. It is safe for
 // concurrent use.
 type Clock struct {
 	mu      sync.Mutex
@@ -23,14 +23,14 @@ type alarm struct {
 // NewClock makes a clock that shows now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now implements queue.Clock.
+// Now implements task.Clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// AfterFunc implements queue.Clock; f is called by Advance.
+// AfterFunc implements task.Clock; f is called by Advance.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -141,10 +141,8 @@ func testClose(t *testing.T, open storetest.Open) {
 	if _, err := s.Browse(procP, entry(1, "b")); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("browsed after the end: %v", err)
 	}
-	select {
-	case err := <-s.Manager.Failed():
-		t.Errorf("closing is a failure: %v", err)
-	default:
+	if s.Manager.Failed().Given().IsOpen() {
+		t.Error("closing is a failure")
 	}
 	s.start()
 	for n := range count + 1 {
@@ -255,7 +253,7 @@ func testFailedDisk(t *testing.T, open storetest.Open) {
 			t.Errorf("transaction: %v", err)
 		}
 	}
-	if err := <-s.Manager.Failed(); !errors.Is(err, broken) {
+	if err, _, _ := s.Manager.Failed().Wait(context.Background()); !errors.Is(err, broken) {
 		t.Errorf("failed: %v", err)
 	}
 	if err := s.try(put(msg("A", 9, "a", "b"))); !errors.Is(err, queue.ErrStopped) || !errors.Is(err, broken) {

@@ -41,7 +41,7 @@ type site struct {
 func newSite(t testing.TB, open storetest.Open, change ...func(*queue.Options)) *site {
 	t.Helper()
 	s := &site{TB: t, open: open, dir: t.TempDir(), clock: NewClock(noon)}
-	s.options = queue.Options{Node: "A", Clock: s.clock, Rand: rand.NewChaCha8([32]byte{1})}
+	s.options = queue.Options{Node: "A", Scheduler: task.Goroutines{Clock: s.clock}, Rand: rand.NewChaCha8([32]byte{1})}
 	for _, c := range change {
 		c(&s.options)
 	}
@@ -215,7 +215,7 @@ func headers(m []message.Message) (h []message.Header) {
 // next waits for the mailbox and takes everything.
 func next(mb *queue.Mailbox) []queue.Delivery {
 	for {
-		<-mb.Wake()
+		rung(mb.Bell())
 		if got := mb.Take(1000); len(got) > 0 {
 			return got
 		}
