@@ -64,7 +64,6 @@ func readHello(conn Conn) (*Frame, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read hello: %w", err)
 	}
-	d.settle()
 	data := d.Frame
 	if err := checkSize("read hello: frame", len(data), MaxHello); err != nil {
 		return nil, err

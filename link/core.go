@@ -142,7 +142,9 @@ func (c *Core) Step(e Event) []Effect {
 	case Disconnected:
 		c.disconnected(e.Via)
 	case Received:
-		c.receivedFrame(e)
+		if t := c.transport(e.Via); t != nil {
+			c.take(t, e.Frame)
+		}
 	case Hindered:
 		c.hindered(e)
 	case Unreadable:
@@ -254,43 +256,19 @@ func (c *Core) settle() {
 	}
 }
 
-// receivedFrame takes a frame. One whose items are on the way to the disk is not settled yet; of
-// a transport that has as many of them as it may, the items count as lost, and the rest does not.
-func (c *Core) receivedFrame(e Received) {
-	t, f := c.transport(e.Via), e.Frame
-	if t == nil {
-		return
-	}
-	if e.Delivery == 0 {
-		c.take(t, f)
-		return
-	}
-	if f.Type == FrameData && len(t.unsettled) >= MaxHeld {
-		rest := *f
-		rest.Type, rest.Data = FrameAck, nil
-		f = &rest
-	}
-	if end := c.take(t, f); end != 0 {
-		t.unsettled = append(t.unsettled, unsettled{delivery: e.Delivery, lane: f.Data.Lane, end: end})
-		return
-	}
-	c.emit(Settle{Via: t.via, Delivery: e.Delivery})
-}
-
-// take takes a frame, and gives the number of the last item that it brought and that was
-// taken; 0: there is none.
-func (c *Core) take(t *transport, f *Frame) (end uint64) {
+// take takes a frame.
+func (c *Core) take(t *transport, f *Frame) {
 	switch f.Type {
 	case FrameHello:
 		c.hello(t, f)
-		return 0
+		return
 	case FrameStop:
 		c.heardStop(t, f)
-		return 0
+		return
 	default:
 	}
 	if !c.peer.up || !t.greeted || f.To != c.cfg.Session || f.From != c.peer.session {
-		return 0 // of another life of one of us; hellos will bring us together
+		return // of another life of one of us; hellos will bring us together
 	}
 	if f.Answer != 0 {
 		c.hears(t)
@@ -299,11 +277,11 @@ func (c *Core) take(t *transport, f *Frame) (end uint64) {
 		c.takeReceipts(f)
 	}
 	if c.stopped != nil {
-		return 0
+		return
 	}
 	switch f.Type {
 	case FrameData:
-		end = c.data(f.Data)
+		c.data(f.Data)
 	case FrameGap:
 		c.out[f.Gap.Lane].goBack(f.Gap.From)
 	case FrameQuery, FrameReply:
@@ -313,7 +291,6 @@ func (c *Core) take(t *transport, f *Frame) (end uint64) {
 	if f.Challenge != 0 && c.stopped == nil && c.peer.up {
 		c.answer(t, f.Challenge)
 	}
-	return end
 }
 
 // isNewer says whether f is newer than all that was heard of the peer.

@@ -16,10 +16,6 @@ type Token uint64
 // for what comes of it.
 type DecisionID uint64
 
-// DeliveryID names a frame that its transport keeps until it is settled; the shell chooses
-// the numbers. 0: nothing is kept.
-type DeliveryID uint64
-
 // Event is what happens to a Core.
 type Event interface{ event() }
 
@@ -37,11 +33,9 @@ type (
 	// Disconnected: Via is gone, for whatever reason, also after a Close.
 	Disconnected struct{ Via Via }
 	// Received: a frame came in whole. What Decode finds damaged is not told: it is lost.
-	// Settle follows for a Delivery, now or later, unless Via is gone before.
 	Received struct {
-		Via      Via
-		Frame    *Frame
-		Delivery DeliveryID
+		Via   Via
+		Frame *Frame
 	}
 	// Hindered: why what is sent over Via goes nowhere at present; empty: it goes.
 	Hindered struct {
@@ -204,11 +198,6 @@ type (
 	}
 	// Resumed: a stopped link goes on, by somebody's word.
 	Resumed struct{}
-	// Settle lets a delivery go: its items are on disk, or nothing of it is wanted.
-	Settle struct {
-		Via      Via
-		Delivery DeliveryID
-	}
 	// Deliver gives a query or a reply of the peer to the node.
 	Deliver struct{ Frame *Frame }
 	// Uncarried: there is no conversation that a query could be sent in.
@@ -239,7 +228,6 @@ func (Rebind) effect()    {}
 func (Load) effect()      {}
 func (Decided) effect()   {}
 func (Resumed) effect()   {}
-func (Settle) effect()    {}
 func (Deliver) effect()   {}
 func (Uncarried) effect() {}
 func (Way) effect()       {}

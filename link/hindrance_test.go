@@ -150,7 +150,7 @@ func newTroubled(c link.Conn) *troubled {
 				return
 			}
 			select {
-			case t.got <- link.Delivery{Frame: frame, Settle: func() {}}:
+			case t.got <- link.Delivery{Frame: frame}:
 			case <-t.over:
 				return
 			}

@@ -273,21 +273,20 @@ func (c *Core) judge(lane message.Lane, p Position, ours queue.Hash) {
 	c.emit(Trim{Lane: lane, Number: p.Number})
 }
 
-// data takes items that follow on what was received, and nothing else. It gives the number
-// of the last one; 0: none was taken.
-func (c *Core) data(d *Data) uint64 {
+// data takes items that follow on what was received, and nothing else.
+func (c *Core) data(d *Data) {
 	r := &c.in[d.Lane]
 	end := d.First + uint64(len(d.Payloads)) - 1
 	switch {
 	case d.First > r.received.Number+1:
 		c.askAgain(d.Lane)
-		return 0
+		return
 	case end <= r.received.Number: // seen; perhaps the acknowledgement was lost
 		c.repeats += uint64(len(d.Payloads))
 		c.peer.ackPending = true
-		return 0
-	case r.bytes > c.cfg.WindowBytes: // no room: as good as lost
-		return 0
+		return
+	case r.bytes > c.cfg.WindowBytes, len(r.queue) > c.cfg.WindowItems: // no room: as good as lost
+		return
 	}
 	items := make([]Item, 0, end-r.received.Number)
 	h, size := d.Prev, 0
@@ -295,7 +294,7 @@ func (c *Core) data(d *Data) uint64 {
 		n := d.First + uint64(i)
 		if n == r.received.Number+1 && h != r.received.Hash {
 			c.stop(StopOtherHash, reasonOtherHash(c.cfg.Peer, int(d.Lane), n-1, r.received.Hash, h))
-			return 0
+			return
 		}
 		h = queue.HashNext(h, p)
 		if n > r.received.Number {
@@ -306,7 +305,7 @@ func (c *Core) data(d *Data) uint64 {
 	if h != d.End {
 		c.endAll(fmt.Sprintf("the messages %d to %d in lane %d from site %s differ from those that were sent (hash %s, expected %s): check the disk of %s",
 			d.First, end, d.Lane, c.cfg.Peer, h, d.End, c.cfg.Peer))
-		return 0
+		return
 	}
 	c.repeats += uint64(len(d.Payloads) - len(items))
 	r.received = Position{Number: end, Hash: h}
@@ -315,7 +314,6 @@ func (c *Core) data(d *Data) uint64 {
 	r.unacknowledged = append(r.unacknowledged, arrived{last: end, size: size})
 	r.gap = 0
 	c.feed(d.Lane)
-	return end
 }
 
 func (c *Core) askAgain(lane message.Lane) {
@@ -364,13 +362,11 @@ func (c *Core) accepted(e Accepted) {
 		e.Err = fmt.Errorf("the store has them up to %d, and %d was expected", e.At.Number, u.end.Number)
 	}
 	if e.Err == nil {
-		c.release(e.Lane)
 		c.peer.ackPending = true
 		c.feed(e.Lane)
 		return
 	}
 	r.queue, r.bytes, r.received, r.unacknowledged = nil, 0, r.accepted, nil
-	c.release(e.Lane)
 	if !u.withdrawn {
 		c.endAll(fmt.Sprintf("cannot put messages of site %s: %s", c.cfg.Peer, e.Err))
 	}

@@ -302,10 +302,6 @@ func (l *Link) perform(effect Effect) {
 		l.decided(e)
 	case Resumed:
 		l.resumed()
-	case Settle:
-		if p := l.pipe(e.Via); p != nil {
-			p.settle(e.Delivery)
-		}
 	case Way:
 		if p := l.pipe(e.Via); p != nil {
 			l.stands(p, e)

@@ -25,13 +25,11 @@ type pipe struct {
 	sched task.Scheduler
 
 	// Of the link's task.
-	route        *route    // that it was dialed on; nil: the peer called
-	met          time.Time // when the peer was first heard on it; zero: not yet
-	leaving      bool      // it is not wanted any more
-	why          string    // it ends, by the core's word
-	way          Way       // how it stands
-	held         map[DeliveryID]func()
-	lastDelivery DeliveryID
+	route   *route    // that it was dialed on; nil: the peer called
+	met     time.Time // when the peer was first heard on it; zero: not yet
+	leaving bool      // it is not wanted any more
+	why     string    // it ends, by the core's word
+	way     Way       // how it stands
 
 	mu      sync.Mutex
 	express []*Frame // what goes before bulk, in its order
@@ -61,7 +59,7 @@ func (l *Link) add(conn Conn, r *route) Via {
 }
 
 func newPipe(via Via, conn Conn, r *route, by task.Scheduler) *pipe {
-	return &pipe{via: via, conn: conn, route: r, sched: by, held: map[DeliveryID]func(){}, wake: by.Bell(), gone: by.Gate()}
+	return &pipe{via: via, conn: conn, route: r, sched: by, wake: by.Bell(), gone: by.Gate()}
 }
 
 // pipe gives the connection that is named, nil if it has ended.
@@ -179,20 +177,14 @@ func (l *Link) read(p *pipe) {
 		}
 		f, err := Decode(d.Frame)
 		if errors.Is(err, ErrDamaged) {
-			d.settle()
 			continue
 		}
 		l.lastHeard.Store(l.sched.Now().UnixNano())
 		if err != nil {
-			d.settle()
 			l.post(Unreadable{Via: p.via, Err: err})
 			continue
 		}
-		if d.Settle == nil {
-			l.post(Received{Via: p.via, Frame: &f})
-			continue
-		}
-		l.do(func() { l.take(p, &f, d) })
+		l.post(Received{Via: p.via, Frame: &f})
 	}
 }
 
@@ -235,4 +227,13 @@ func (f *Frame) size() int {
 		n += len(f.Reply.Body)
 	}
 	return n
+}
+
+// receive reads what comes next.
+func receive(conn Conn) (Delivery, error) {
+	if d, ok := conn.(Deliverer); ok {
+		return d.Receive()
+	}
+	frame, err := conn.Recv()
+	return Delivery{Frame: frame}, err
 }

@@ -44,8 +44,6 @@ func (a *actor) describe(effect Effect) string {
 			return fmt.Sprintf("answers decision %d: the link goes on", e.ID)
 		}
 		return fmt.Sprintf("answers decision %d: %v", e.ID, e.Err)
-	case Settle:
-		return fmt.Sprintf("settles delivery %d", e.Delivery)
 	case Uncarried:
 		return fmt.Sprintf("cannot ask query %d", e.Frame.Query.ID)
 	case Way:

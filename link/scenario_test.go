@@ -23,7 +23,7 @@ import (
 //	                          with ways it is shown how transports stand
 //	restart A                 a site's daemon starts again, on its store
 //	loses A store=N           and its store is a new, empty one
-//	connect [via=N] [kept]    A dials B; or both a broker, which keeps what it delivers
+//	connect [via=N] [shared]  A dials B; or both a broker
 //	cut [via=N]               that connection is lost
 //	put A n=N [lane=N]        items for the peer are stored
 //	deliver [to=B] [over=N]   frames arrive, and what follows from them
@@ -45,21 +45,19 @@ import (
 //	show                      how both stand
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &stage{t: t, kept: map[Via]bool{}}
+		s := &stage{t: t}
 		datadriven.RunTest(t, path, s.run)
 	})
 }
 
 // stage is where a story happens.
 type stage struct {
-	t          *testing.T
-	sites      [2]*actor
-	wire       []onWire
-	lives      uint64       // of daemons
-	kept       map[Via]bool // those that keep what they deliver
-	deliveries DeliveryID
-	silent     bool
-	out        strings.Builder
+	t      *testing.T
+	sites  [2]*actor
+	wire   []onWire
+	lives  uint64 // of daemons
+	silent bool
+	out    strings.Builder
 }
 
 type onWire struct {
@@ -134,8 +132,7 @@ func (s *stage) command(d *datadriven.TestData) {
 		a.loses(byte(number(s.t, d, "store", 0)))
 		s.start(a)
 	case "connect":
-		if d.HasArg("kept") {
-			s.kept[via] = true
+		if d.HasArg("shared") {
 			s.step(s.sites[1], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
 			s.step(s.sites[0], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
 			return
@@ -310,15 +307,8 @@ func (s *stage) carry(i int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	e := Received{Via: f.via, Frame: &got}
-	kept := ""
-	if s.kept[f.via] {
-		s.deliveries++
-		e.Delivery = s.deliveries
-		kept = fmt.Sprintf(" (delivery %d)", e.Delivery)
-	}
-	s.say("%s hears over %d: %s%s", f.to.name, f.via, describe(&got), kept)
-	s.step(f.to, e)
+	s.say("%s hears over %d: %s", f.to.name, f.via, describe(&got))
+	s.step(f.to, Received{Via: f.via, Frame: &got})
 }
 
 // rest does everything that is asked and carries everything that is sent.
@@ -474,7 +464,7 @@ func (s *stage) perform(a *actor, effect Effect) Event {
 		if e.Frame.Query != nil {
 			a.askers[e.Frame.Query.ID] = e.Frame.From
 		}
-	case Withdraw, Settle, Uncarried, Way, Up, Down, Decided:
+	case Withdraw, Uncarried, Way, Up, Down, Decided:
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package link
 
 import (
 	"fmt"
-
-	"fmqm/message"
 )
 
 // A link is stopped by what was seen here, and then an operator decides here; or it is
@@ -39,7 +37,6 @@ func (c *Core) dropReceived() {
 				c.emit(Withdraw{Token: u.token})
 			}
 		}
-		c.release(message.Lane(l))
 	}
 }
 
@@ -84,7 +81,6 @@ func (c *Core) stepResting(e Event) {
 	case Accepted:
 		if r := &c.in[e.Lane]; r.under != nil && r.under.token == e.Token {
 			r.under, r.accepted, r.received = nil, e.At, e.At
-			c.release(e.Lane)
 		}
 	case Bound: // what the store has of it is loaded with the decision
 		if c.binding != nil && c.binding.token == e.Token {
@@ -123,9 +119,6 @@ func (c *Core) receivedResting(e Received) {
 	}
 	if e.Frame.Type == FrameHello && c.stopped != nil {
 		c.sayStop(t, e.Frame.From, *c.stopped)
-	}
-	if e.Delivery != 0 {
-		c.emit(Settle{Via: e.Via, Delivery: e.Delivery})
 	}
 }
 

@@ -2,8 +2,6 @@ package link
 
 import (
 	"slices"
-
-	"fmqm/message"
 )
 
 const (
@@ -29,16 +27,8 @@ type transport struct {
 	hello    int // the next hello is due after so many ticks
 	pause    int // and the one after it after so many more
 
-	hindrance string      // why what is sent on it goes nowhere at present
-	unsettled []unsettled // deliveries whose items are on the way to the disk
-	shown     Way         // how it stood when the shell was last told
-}
-
-// unsettled is a delivery whose items, up to end, are on the way to the disk.
-type unsettled struct {
-	delivery DeliveryID
-	lane     message.Lane
-	end      uint64
+	hindrance string // why what is sent on it goes nowhere at present
+	shown     Way    // how it stood when the shell was last told
 }
 
 func (c *Core) connected(e Connected) {
@@ -195,22 +185,6 @@ func (c *Core) leave() {
 		if t.leaving {
 			c.closing(t, "")
 		}
-	}
-}
-
-// release lets go of the deliveries whose items are on disk, and of those whose items were
-// dropped: a broker acknowledges in order, so that one which stays keeps all that came behind
-// it, also for other peers.
-func (c *Core) release(lane message.Lane) {
-	r := &c.in[lane]
-	for _, t := range c.transports {
-		t.unsettled = slices.DeleteFunc(t.unsettled, func(h unsettled) bool {
-			done := h.lane == lane && (h.end <= r.accepted.Number || h.end > r.received.Number)
-			if done {
-				c.emit(Settle{Via: t.via, Delivery: h.delivery})
-			}
-			return done
-		})
 	}
 }
 

@@ -99,23 +99,16 @@ type Conn interface {
 	Close() error
 }
 
-// Delivery is a frame that its transport keeps until it is settled.
+// Delivery is a frame, or word of a hindrance.
 type Delivery struct {
 	Frame []byte
-	// Settle tells the transport to let the frame go. It is called at most once, by any
-	// goroutine, and must not block; after Close it has no effect. Nil: nothing is kept.
-	Settle func()
 	// Hindrance, if not nil, is all that there is, and no frame: why what is sent goes
 	// nowhere at present, though the peer may be heard, and what to do; empty: it goes.
 	Hindrance *string
 }
 
-// Deliverer is a Conn that keeps what it delivered until it is told, as a broker does.
-// A link calls Receive where there is one, and never Recv beside it.
-//
-// A frame is settled when the items that it brought are on disk, or at once where it
-// brought none that were taken. What is not settled when the connection ends is left:
-// the transport may deliver it again. At most [MaxHeld] are kept for a connection.
+// Deliverer is a Conn that also says what hinders it, as one over a broker does. A link calls
+// Receive where there is one, and never Recv beside it.
 type Deliverer interface {
 	Conn
 	Receive() (Delivery, error)

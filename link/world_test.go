@@ -196,7 +196,7 @@ func (w *world) step(s *site, e Event) {
 				if e.Err != nil {
 					w.t.Fatalf("site %s: decision %d: %v", s.name, e.ID, e.Err)
 				}
-			case Up, Down, Withdraw, Settle, Way, Uncarried:
+			case Up, Down, Withdraw, Way, Uncarried:
 			}
 		}
 	}

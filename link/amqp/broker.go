@@ -35,8 +35,7 @@ type Broker struct {
 	mu         sync.Mutex
 	peers      map[processtable.NodeID]*peer
 	legs       [2]leg
-	keeper     *keeper // of the present receiving leg, or the one before
-	blocked    string  // why the broker takes nothing; empty: it does
+	blocked    string // why the broker takes nothing; empty: it does
 	blockedAt  time.Time
 	blockedFor time.Duration // before that
 	gate       chan struct{} // closed while it does
@@ -85,15 +84,8 @@ func (b *Broker) Start() {
 	b.spawn(func() { b.supervise(sending, b.send) })
 }
 
-// Stop ends everything and waits, until ctx ends, for the goroutines. What was settled
-// is acknowledged, so that it is not delivered again after the next start.
+// Stop ends everything and waits, until ctx ends, for the goroutines.
 func (b *Broker) Stop(ctx context.Context) error {
-	b.mu.Lock()
-	k := b.keeper
-	b.mu.Unlock()
-	if k != nil {
-		_ = k.acknowledge() // else its connection is gone already
-	}
 	b.cancel()
 	done := make(chan struct{})
 	go func() {

@@ -24,7 +24,7 @@ type Conn struct {
 	timer func() bool
 
 	// Under the peer's lock.
-	inbox []link.Delivery
+	inbox [][]byte
 	bytes int    // of inbox
 	told  string // the hindrance that Receive has told of
 	err   error
@@ -88,7 +88,7 @@ func (c *Conn) trySend(frame []byte) (bool, error) {
 	return true, nil
 }
 
-// Receive gives the next frame, which the broker keeps until it is settled, or word of a
+// Receive gives the next frame, or word of a
 // hindrance, where that has changed. What came before the end is given first.
 func (c *Conn) Receive() (link.Delivery, error) {
 	for {
@@ -99,11 +99,11 @@ func (c *Conn) Receive() (link.Delivery, error) {
 			return link.Delivery{Hindrance: &why}, nil
 		}
 		if len(c.inbox) > 0 {
-			d := c.inbox[0]
-			c.inbox[0], c.inbox = link.Delivery{}, c.inbox[1:]
-			c.bytes -= len(d.Frame)
+			frame := c.inbox[0]
+			c.inbox[0], c.inbox = nil, c.inbox[1:]
+			c.bytes -= len(frame)
 			c.p.mu.Unlock()
-			return d, nil
+			return link.Delivery{Frame: frame}, nil
 		}
 		err := c.err
 		c.p.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Conn) Receive() (link.Delivery, error) {
 	}
 }
 
-// Recv gives the next frame, which the broker then forgets.
+// Recv gives the next frame.
 func (c *Conn) Recv() ([]byte, error) {
 	for {
 		d, err := c.Receive()
@@ -125,7 +125,6 @@ func (c *Conn) Recv() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case d.Hindrance == nil:
-			d.Settle()
 			return d.Frame, nil
 		}
 	}
@@ -140,8 +139,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// fail ends the connection for a reason, once. What it had and did not settle is let go:
-// the links at both ends know what is missing.
+// fail ends the connection for a reason, once.
 func (c *Conn) fail(reason error) {
 	p := c.p
 	p.mu.Lock()
@@ -150,10 +148,9 @@ func (c *Conn) fail(reason error) {
 		return
 	}
 	c.err = reason
-	var drop []*kept
 	if p.conn == c {
 		p.conn = nil
-		drop = p.parts.reset()
+		p.parts.reset()
 		p.change()
 	}
 	if errors.Is(reason, net.ErrClosed) {
@@ -162,6 +159,4 @@ func (c *Conn) fail(reason error) {
 	c.timer()
 	p.mu.Unlock()
 	close(c.done)
-	settleAll(drop)()
-	p.b.release(c)
 }

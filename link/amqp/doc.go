@@ -14,8 +14,9 @@
 //   - One connection to the broker publishes, another consumes; each is made again by
 //     itself, with a growing pause. Every call has a deadline that closes the socket, so
 //     nothing hangs, neither under an alarm nor at a broker that is frozen.
-//   - A delivery is acknowledged after [link.Delivery.Settle], on the channel that it
-//     came from or not at all.
+//   - A delivery is acknowledged as soon as it was looked at, before anything of it is on
+//     disk: the sender's store keeps it until the link's own acknowledgement, and after a
+//     crash it would be of an earlier life of this daemon anyway.
 //   - Messages stay below 1 MiB: larger frames travel in parts, and a lost part loses
 //     its frame. What the broker has not confirmed is bounded for each peer, and so is
 //     what was received and not yet taken; a peer that takes nothing slows no other.

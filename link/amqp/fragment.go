@@ -56,53 +56,46 @@ type assembler struct{ partial []*partial }
 type partial struct {
 	number uint32
 	parts  [][]byte
-	from   []*kept
+	come   int // how many of them
 	size   int
 }
 
-// add takes a part, and the delivery that brought it. With the last part it gives the
-// frame and all its deliveries; drop is what nothing will come of.
-func (a *assembler) add(piece []byte, d *kept) (frame []byte, from, drop []*kept) {
+// add takes a part. With the last one it gives the frame.
+func (a *assembler) add(piece []byte) (frame []byte) {
 	if len(piece) <= partHead {
-		return nil, nil, []*kept{d}
+		return nil
 	}
 	number, index, count := binary.BigEndian.Uint32(piece[1:]), int(piece[5]), int(piece[6])
 	body := piece[partHead:]
 	if count < 2 || count > maxParts || index >= count || len(body) > partSize {
-		return nil, nil, []*kept{d}
+		return nil
 	}
-	p, drop := a.find(number, count)
+	p := a.find(number, count)
 	if p.parts[index] != nil || p.size+len(body) > link.MaxFrame {
-		return nil, nil, append(drop, d)
+		return nil
 	}
 	p.parts[index] = body
 	p.size += len(body)
-	if p.from = append(p.from, d); len(p.from) < count {
-		return nil, nil, drop
+	if p.come++; p.come < count {
+		return nil
 	}
 	a.partial = slices.DeleteFunc(a.partial, func(q *partial) bool { return q == p })
-	return slices.Concat(p.parts...), p.from, drop
+	return slices.Concat(p.parts...)
 }
 
-func (a *assembler) find(number uint32, count int) (p *partial, drop []*kept) {
+func (a *assembler) find(number uint32, count int) *partial {
 	for _, p := range a.partial {
 		if p.number == number && len(p.parts) == count {
-			return p, nil
+			return p
 		}
 	}
 	if len(a.partial) == maxPartial {
-		drop, a.partial = a.partial[0].from, a.partial[1:]
+		a.partial = a.partial[1:]
 	}
-	p = &partial{number: number, parts: make([][]byte, count)}
+	p := &partial{number: number, parts: make([][]byte, count)}
 	a.partial = append(a.partial, p)
-	return p, drop
+	return p
 }
 
 // reset gives up everything.
-func (a *assembler) reset() (drop []*kept) {
-	for _, p := range a.partial {
-		drop = append(drop, p.from...)
-	}
-	a.partial = nil
-	return drop
-}
+func (a *assembler) reset() { a.partial = nil }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,91 +33,37 @@ func (a *acks) Ack(tag uint64, multiple bool) error {
 	return nil
 }
 
-// ended is a connection that only ends.
-type ended struct {
-	connection
-	done chan struct{}
-}
-
-func (e *ended) Done() <-chan struct{} { return e.done }
-
-func runKeeper(t *testing.T, clock Clock) (*keeper, *acks) {
-	a := &acks{tags: make(chan uint64, 1000)}
-	k := newKeeper(clock, a)
-	conn, over := &ended{done: make(chan struct{})}, make(chan struct{})
-	go func() {
-		defer close(over)
-		k.run(conn)
-	}()
-	t.Cleanup(func() {
-		close(conn.done)
-		<-over
-	})
-	return k, a
-}
-
-// In whatever order deliveries are settled, none is acknowledged before it is, and all
-// are in the end.
+// What comes is acknowledged as soon as it was looked at: many together while more comes,
+// and what there is once nothing does.
 func TestAcknowledgements(t *testing.T) {
-	k, a := runKeeper(t, wallClock{})
-	const n = 500
-	all := make([]*kept, n)
-	for i := range all {
-		all[i] = k.add(uint64(i + 1))
+	p, _ := lonePeer(t)
+	in, cancelled, a := make(chan delivery), make(chan struct{}), &acks{tags: make(chan uint64, 1000)}
+	over := make(chan error, 1)
+	go func() { over <- p.b.takeAll(nil, a, in, cancelled) }()
+	const n = 10*ackBatch + 1
+	for tag := range uint64(n) {
+		in <- delivery{tag: tag + 1, body: []byte("noise")}
 	}
-	order := rand.New(rand.NewPCG(1, 2)).Perm(n)
-	first := slices.Index(order, 0)
-	for _, i := range order[:first] {
-		all[i].settle()
-	}
-	if tag := k.take(); tag != 0 {
-		t.Fatalf("acknowledged up to %d, and the first is not settled", tag)
-	}
-	for _, i := range order[first:] {
-		all[i].settle()
-	}
-	for tag := uint64(0); tag < n; {
+	acked, times := uint64(0), 0
+	for acked < n {
 		select {
-		case tag = <-a.tags:
+		case tag := <-a.tags:
+			if tag <= acked {
+				t.Errorf("%d is acknowledged after %d", tag, acked)
+			}
+			acked = tag
+			times++
 		case <-time.After(linktest.Patience):
-			t.Fatalf("acknowledged up to %d of %d", tag, n)
+			t.Fatalf("acknowledged up to %d of %d", acked, n)
 		}
 	}
-}
-
-// What a connection had that has ended is let go; what another has is not.
-func TestReleaseOfAConnection(t *testing.T) {
-	k := newKeeper(wallClock{}, nil)
-	gone, there := &Conn{}, &Conn{}
-	for i, owner := range []*Conn{gone, gone, there, gone} {
-		k.add(uint64(i + 1)).give(owner)
+	if p.b.counts.received.Load() != n {
+		t.Errorf("%d were looked at", p.b.counts.received.Load())
 	}
-	k.release(func(d *kept) bool { return d.owner == gone })
-	if tag := k.take(); tag != 2 {
-		t.Fatalf("acknowledged up to %d, expected 2", tag)
+	close(cancelled)
+	if err := <-over; !errors.Is(err, errCancelled) {
+		t.Error(err)
 	}
-}
-
-// A delivery that nobody settles is let go before the broker ends the consumer for it.
-func TestOldDeliveries(t *testing.T) {
-	k, a := runKeeper(t, hasty{})
-	k.add(1)
-	select {
-	case <-a.tags:
-	case <-time.After(linktest.Patience):
-		t.Fatal("it is kept for ever")
-	}
-}
-
-// hasty is a clock of which each look shows an hour more.
-type hasty struct{}
-
-var looks atomic.Int64
-
-func (hasty) Now() time.Time { return time.Unix(0, 0).Add(time.Duration(looks.Add(1)) * time.Hour) }
-
-func (hasty) AfterFunc(_ time.Duration, f func()) func() bool {
-	return time.AfterFunc(time.Millisecond, f).Stop
 }
 
 // Every frame comes out as it went in, whatever the order of its parts, and no message is
@@ -139,12 +84,11 @@ func TestParts(t *testing.T) {
 			continue
 		}
 		var a assembler
-		k := newKeeper(wallClock{}, nil)
 		rand.New(rand.NewPCG(3, 4)).Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
 		for i, p := range pieces {
-			got, from, drop := a.add(p, k.add(uint64(i+1)))
-			if last := i == len(pieces)-1; len(drop) > 0 || last != (got != nil) || last && (!bytes.Equal(got, frame) || len(from) != len(pieces)) {
-				t.Fatalf("part %d of %d: %d bytes of %d deliveries, %d dropped", i+1, len(pieces), len(got), len(from), len(drop))
+			got := a.add(p)
+			if last := i == len(pieces)-1; last != (got != nil) || last && !bytes.Equal(got, frame) {
+				t.Fatalf("part %d of %d: %d bytes", i+1, len(pieces), len(got))
 			}
 		}
 		if len(a.partial) != 0 {
@@ -153,29 +97,24 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Whatever parts come, memory is bounded, every delivery is let go or given with a
-// frame, and a lost part loses its frame only.
+// Whatever parts come, memory is bounded, and a lost part loses its frame only.
 func TestAnyParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a assembler
-		k := newKeeper(wallClock{}, nil)
-		left, held := 0, 0
-		for i := range rapid.IntRange(1, 60).Draw(t, "n") {
+		for range rapid.IntRange(1, 60).Draw(t, "n") {
 			piece := []byte{kindPart, 0, 0, 0, rapid.Byte().Draw(t, "number") % 4, rapid.Byte().Draw(t, "index") % 7, rapid.Byte().Draw(t, "count") % 7}
 			piece = append(piece, make([]byte, rapid.IntRange(0, 10).Draw(t, "size"))...)
-			left++
-			_, from, drop := a.add(piece, k.add(uint64(i+1)))
-			left -= len(from) + len(drop)
-			held = 0
-			for _, p := range a.partial {
-				held += len(p.from)
-			}
-			if len(a.partial) > maxPartial || held != left {
-				t.Fatalf("%d frames in parts, %d deliveries are held and %d are left", len(a.partial), held, left)
+			a.add(piece)
+			if len(a.partial) > maxPartial {
+				t.Fatalf("%d frames in parts", len(a.partial))
 			}
 		}
-		if dropped := len(a.reset()); dropped != left || len(a.partial) != 0 {
-			t.Fatalf("%d dropped at the end, expected %d", dropped, left)
+		whole := bytes.Repeat([]byte("whole "), partSize/3)
+		pieces := pack(whole, 9)
+		for i, p := range pieces {
+			if got := a.add(p); i == len(pieces)-1 && !bytes.Equal(got, whole) {
+				t.Fatal("a whole frame behind them does not come")
+			}
 		}
 	})
 }

@@ -123,25 +123,25 @@ func (p *peer) change() {
 }
 
 // receive takes a message that bears the peer's name.
-func (p *peer) receive(body []byte, d *kept) {
+func (p *peer) receive(body []byte) {
 	p.mu.Lock()
-	settle := p.open(body, d)
+	left := p.open(body)
 	p.mu.Unlock()
-	if settle != nil {
-		settle()
+	if left != nil {
+		left.fail(p.departure())
 	}
 }
 
-// open is receive with the lock. It gives what is to be done without.
-func (p *peer) open(body []byte, d *kept) (settle func()) {
+// open is receive with the lock. It gives the connection that ends with the peer's word.
+func (p *peer) open(body []byte) (left *Conn) {
 	r, err := p.session.Receive(body)
 	if err != nil {
 		p.refusal = err.Error()
 		p.b.counts.dropped.Add(1)
-		return d.settle
+		return nil
 	}
 	if r.Ready { // the peer counts its frames anew: their parts are none of what there is
-		settleAll(p.parts.reset())()
+		p.parts.reset()
 	}
 	p.control = append(p.control, r.Reply...)
 	p.trimControl()
@@ -156,12 +156,16 @@ func (p *peer) open(body []byte, d *kept) (settle func()) {
 	}
 	switch {
 	case len(r.Frame) == 0:
-		return d.settle
 	case p.stranger.Load():
 		p.turnAway(r.Frame[0])
-		return d.settle
+	case r.Frame[0] == kindLeave:
+		p.left = true
+		p.change()
+		return p.conn
+	default:
+		p.piece(r.Frame)
 	}
-	return p.piece(r.Frame, d)
+	return nil
 }
 
 // hear notes that the peer has proved that it is there; it is called with the lock.
@@ -177,51 +181,34 @@ func (p *peer) hear() {
 	p.change()
 }
 
-func (p *peer) piece(piece []byte, d *kept) (settle func()) {
+// piece takes what the peer has sealed; it is called with the lock.
+func (p *peer) piece(piece []byte) {
 	switch piece[0] {
 	case kindPing:
 		p.answer(kindPong)
-		return d.settle
 	case kindPong:
-		return d.settle
-	case kindLeave:
-		return p.hasLeft(d)
 	case kindWhole:
-		return p.deliver(piece[1:], []*kept{d})
+		p.deliver(piece[1:])
 	case kindPart:
-		frame, all, drop := p.parts.add(piece, d)
-		if frame != nil {
-			return p.deliver(frame, all)
+		if frame := p.parts.add(piece); frame != nil {
+			p.deliver(frame)
 		}
-		return settleAll(drop)
-	}
-	p.b.counts.dropped.Add(1)
-	return d.settle
-}
-
-func settleAll(all []*kept) func() {
-	return func() {
-		for _, d := range all {
-			d.settle()
-		}
+	default:
+		p.b.counts.dropped.Add(1)
 	}
 }
 
 // deliver gives a frame to the connection. Without one, or with one that does not take
 // what came before, it is as good as lost: its link asks for it again.
-func (p *peer) deliver(frame []byte, from []*kept) (settle func()) {
+func (p *peer) deliver(frame []byte) {
 	c := p.conn
 	if c == nil || c.bytes+len(frame) > maxInbox || len(c.inbox) >= maxInboxed {
 		p.b.counts.dropped.Add(1)
-		return settleAll(from)
+		return
 	}
-	for _, d := range from {
-		d.give(c)
-	}
-	c.inbox = append(c.inbox, link.Delivery{Frame: frame, Settle: settleAll(from)})
+	c.inbox = append(c.inbox, frame)
 	c.bytes += len(frame)
 	c.signal()
-	return nil
 }
 
 // answer sends a ping or a pong; it is called with the lock.

@@ -73,7 +73,6 @@ func heard(c *Conn) <-chan string {
 			case d.Hindrance != nil:
 				out <- "hindrance: " + *d.Hindrance
 			default:
-				d.Settle()
 				out <- "frame: " + string(d.Frame)
 			}
 		}

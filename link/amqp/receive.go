@@ -12,15 +12,12 @@ import (
 )
 
 const (
-	// prefetch is how many deliveries may be unacknowledged: much more than link.MaxHeld
-	// for each of many peers, so that none waits for another's disk.
-	prefetch = 8192
+	// prefetch is how many deliveries may be unacknowledged: it bounds what the client
+	// library holds before it is looked at here.
+	prefetch = 1024
 	// ackBatch deliveries are acknowledged together, or what there is after ackDelay.
 	ackBatch = 128
 	ackDelay = 10 * time.Millisecond
-	// keepLimit is how long a delivery may stay unsettled. Brokers end a consumer that
-	// keeps one for half an hour; what is let go then is sent again by its link.
-	keepLimit = 10 * time.Minute
 	// deafLimit is how often in a row the node's queue may let nobody receive before it is
 	// made anew.
 	deafLimit = 2
@@ -57,30 +54,44 @@ func (b *Broker) receive(conn connection, up func()) error {
 		return err
 	}
 	b.deaf = 0
-	k := newKeeper(b.o.Clock, ch)
 	b.mu.Lock()
-	b.status.Kind, b.keeper = kind, k
+	b.status.Kind = kind
 	b.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		k.run(conn)
-	}()
-	defer func() {
-		conn.Kill(errClosed)
-		<-done
-	}()
+	defer conn.Kill(errClosed)
 	up()
-	for {
+	return b.takeAll(conn, ch, in, cancelled)
+}
+
+// takeAll takes what comes, and acknowledges it: what a crash loses of it here is in the
+// sender's store, and its link sends it again.
+func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancelled <-chan struct{}) error {
+	pause := time.NewTimer(ackDelay)
+	defer pause.Stop()
+	var last uint64 // taken, and not acknowledged; 0: everything is
+	for count := 0; ; {
 		select {
 		case d, ok := <-in:
 			if !ok {
 				return b.receiveEnded(conn, cancelled)
 			}
-			b.take(d.body, k.add(d.tag))
+			b.take(d.body)
+			if last = d.tag; count == 0 {
+				pause.Reset(ackDelay)
+			}
+			if count++; count < ackBatch {
+				continue
+			}
+		case <-pause.C:
 		case <-cancelled:
 			return errCancelled
 		}
+		if last == 0 {
+			continue
+		}
+		if err := ch.Ack(last, true); err != nil {
+			return fmt.Errorf("acknowledge: %w", err)
+		}
+		count, last = 0, 0
 	}
 }
 
@@ -94,12 +105,11 @@ func (b *Broker) receiveEnded(conn connection, cancelled <-chan struct{}) error 
 }
 
 // take gives a message to the peer whose name it bears.
-func (b *Broker) take(body []byte, kept *kept) {
+func (b *Broker) take(body []byte) {
 	b.counts.received.Add(1)
 	sender, err := seal.Sender(body)
 	if err != nil {
 		b.counts.dropped.Add(1)
-		kept.settle()
 		return
 	}
 	p := b.known(sender)
@@ -108,20 +118,9 @@ func (b *Broker) take(body []byte, kept *kept) {
 	}
 	if p == nil {
 		b.counts.dropped.Add(1)
-		kept.settle()
 		return
 	}
-	p.receive(body, kept)
-}
-
-// release lets go of what a connection had that has ended.
-func (b *Broker) release(c *Conn) {
-	b.mu.Lock()
-	k := b.keeper
-	b.mu.Unlock()
-	if k != nil {
-		k.release(func(d *kept) bool { return d.owner == c })
-	}
+	p.receive(body)
 }
 
 // ensureQueue sees that there is a queue of a kind that is wanted. Where one exists and
@@ -228,151 +227,4 @@ func kinds(want string, s server) []queueKind {
 		all = append(all, queueKind{})
 	}
 	return all
-}
-
-// keeper remembers the deliveries of one channel until they are settled, and then
-// acknowledges them: always a whole prefix, in one message for many. It goes with its
-// channel, so an acknowledgement never reaches another one.
-type keeper struct {
-	clock Clock
-	ch    channel
-	acks  sync.Mutex // one acknowledgement at a time: of prefixes the shorter goes first
-
-	mu    sync.Mutex
-	first uint64 // tag of all[0]
-	all   []*kept
-	ready int // how many at the front are settled
-	wake  chan struct{}
-}
-
-// kept is one delivery.
-type kept struct {
-	k       *keeper
-	at      time.Time
-	settled bool
-	owner   *Conn // that it was given to; nil: none
-}
-
-func newKeeper(clock Clock, ch channel) *keeper {
-	return &keeper{clock: clock, ch: ch, first: 1, wake: make(chan struct{}, 1)}
-}
-
-// add notes a delivery; tags of a channel count from 1.
-func (k *keeper) add(tag uint64) *kept {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for k.first+uint64(len(k.all)) < tag { // never seen
-		k.all = append(k.all, &kept{k: k, settled: true})
-	}
-	d := &kept{k: k, at: k.clock.Now()}
-	k.all = append(k.all, d)
-	return d
-}
-
-func (d *kept) settle() {
-	k := d.k
-	k.mu.Lock()
-	d.settled, d.owner = true, nil
-	k.advance()
-	k.mu.Unlock()
-}
-
-// give notes which connection has the delivery.
-func (d *kept) give(c *Conn) {
-	d.k.mu.Lock()
-	d.owner = c
-	d.k.mu.Unlock()
-}
-
-// advance is called with the lock.
-func (k *keeper) advance() {
-	before := k.ready
-	for k.ready < len(k.all) && k.all[k.ready].settled {
-		k.ready++
-	}
-	if k.ready > before && (before == 0 || k.ready >= ackBatch) {
-		select {
-		case k.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// release settles what a connection had that has ended: its link asks for it again.
-func (k *keeper) release(match func(*kept) bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, d := range k.all {
-		if !d.settled && match(d) {
-			d.settled, d.owner = true, nil
-		}
-	}
-	k.advance()
-}
-
-// run acknowledges until the connection ends.
-func (k *keeper) run(conn connection) {
-	old := make(chan struct{}, 1)
-	stop := k.clock.AfterFunc(keepLimit/2, func() { old <- struct{}{} })
-	defer func() { stop() }()
-	for {
-		select {
-		case <-conn.Done():
-			return
-		case <-old:
-			now := k.clock.Now()
-			k.release(func(d *kept) bool { return now.Sub(d.at) > keepLimit })
-			stop = k.clock.AfterFunc(keepLimit/2, func() { old <- struct{}{} })
-		case <-k.wake:
-			k.gather(conn)
-			if err := k.acknowledge(); err != nil {
-				conn.Kill(err)
-				return
-			}
-		}
-	}
-}
-
-// acknowledge tells the broker of everything that is settled.
-func (k *keeper) acknowledge() error {
-	k.acks.Lock()
-	defer k.acks.Unlock()
-	tag := k.take()
-	if tag == 0 {
-		return nil
-	}
-	if err := k.ch.Ack(tag, true); err != nil {
-		return fmt.Errorf("acknowledge: %w", err)
-	}
-	return nil
-}
-
-// gather waits a moment for more, unless there is enough.
-func (k *keeper) gather(conn connection) {
-	k.mu.Lock()
-	enough := k.ready >= ackBatch
-	k.mu.Unlock()
-	if enough {
-		return
-	}
-	timer := time.NewTimer(ackDelay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-k.wake:
-	case <-conn.Done():
-	}
-}
-
-// take gives the tag up to which everything is settled, 0 if that is nothing new.
-func (k *keeper) take() uint64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ready == 0 {
-		return 0
-	}
-	k.first += uint64(k.ready)
-	clear(k.all[:k.ready])
-	k.all, k.ready = k.all[k.ready:], 0
-	return k.first - 1
 }

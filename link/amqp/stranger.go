@@ -155,17 +155,3 @@ func (p *peer) turnAway(kind byte) {
 		p.answer(kindLeave)
 	}
 }
-
-// hasLeft: the peer is not reached over the broker any more, by its own word. It is called
-// with the lock.
-func (p *peer) hasLeft(d *kept) (settle func()) {
-	p.left = true
-	p.change()
-	c := p.conn
-	return func() {
-		d.settle()
-		if c != nil {
-			c.fail(p.departure())
-		}
-	}
-}

@@ -122,7 +122,7 @@ func (d brokered) Dial(ctx context.Context) (link.Conn, error) {
 		return nil, fmt.Errorf("dial broker: %w", errNoRoute)
 	}
 	b.made++
-	s := &session{broker: b, by: d.by, way: d.way, number: b.made, gone: d.by.Gate(), filled: d.by.Bell(), held: map[int][]byte{}}
+	s := &session{broker: b, by: d.by, way: d.way, number: b.made, gone: d.by.Gate(), filled: d.by.Bell()}
 	in := b.box(d.way.back())
 	if in.reader != nil {
 		in.reader.end()
@@ -136,7 +136,7 @@ func (d brokered) Dial(ctx context.Context) (link.Conn, error) {
 	return s, nil
 }
 
-// session is one site's with the broker, for one peer. It is a link.Deliverer.
+// session is one site's with the broker, for one peer. It is a link.Conn.
 type session struct {
 	broker *broker
 	by     task.Scheduler
@@ -144,8 +144,7 @@ type session struct {
 	number int
 	gone   *task.Gate
 	filled *task.Bell
-	held   map[int][]byte // delivered, and not settled
-	last   int
+	recent [][]byte // delivered, and not acknowledged yet
 	closed bool
 }
 
@@ -159,48 +158,36 @@ func (s *session) Send(frame []byte) error {
 	return nil
 }
 
-// Recv is Receive, settled at once.
-func (s *session) Recv() ([]byte, error) {
-	d, err := s.Receive()
-	if err == nil {
-		d.Settle()
-	}
-	return d.Frame, err
-}
+// ackBatch is how many frames a site acknowledges together.
+const ackBatch = 16
 
-// Receive waits for the next frame, which the broker keeps until it is settled.
-func (s *session) Receive() (link.Delivery, error) {
+// Recv waits for the next frame.
+func (s *session) Recv() ([]byte, error) {
 	in := s.broker.box(s.way.back())
 	for {
 		if s.closed {
-			return link.Delivery{}, io.EOF
+			return nil, io.EOF
 		}
-		if len(in.frames) > 0 && len(s.held) < link.MaxHeld {
+		if len(in.frames) > 0 {
 			frame := in.frames[0]
 			in.frames = in.frames[1:]
 			return s.deliver(in, frame), nil
 		}
 		if _, err := s.by.Wait(context.Background(), s.filled, s.gone); err != nil {
-			return link.Delivery{}, err
+			return nil, err
 		}
 	}
 }
 
-func (s *session) deliver(in *box, frame []byte) link.Delivery {
+func (s *session) deliver(in *box, frame []byte) []byte {
 	s.broker.journal.note(string(s.way.from), "gets", "%s through the broker: %016x", s.way.to, digest(frame))
 	if in.old = append(in.old, frame); len(in.old) > maxOld {
 		in.old = in.old[1:]
 	}
-	s.last++
-	number := s.last
-	s.held[number] = frame
-	return link.Delivery{Frame: slices.Clone(frame), Settle: func() {
-		if s.closed {
-			return
-		}
-		delete(s.held, number)
-		s.filled.Ring()
-	}}
+	if s.recent = append(s.recent, frame); len(s.recent) == ackBatch {
+		s.recent = nil
+	}
+	return slices.Clone(frame)
 }
 
 // Close ends the session.
@@ -209,7 +196,7 @@ func (s *session) Close() error {
 	return nil
 }
 
-// end gives back what was not settled, to come again.
+// end gives back what was not acknowledged, to come again.
 func (s *session) end() {
 	if s.closed {
 		return
@@ -217,13 +204,7 @@ func (s *session) end() {
 	s.closed = true
 	s.gone.Open()
 	in := s.broker.box(s.way.back())
-	var again [][]byte
-	for number := 1; number <= s.last; number++ {
-		if frame, held := s.held[number]; held {
-			again = append(again, frame)
-		}
-	}
-	in.frames = append(again, in.frames...)
+	in.frames = append(s.recent, in.frames...)
 	if in.reader == s {
 		in.reader = nil
 	}
