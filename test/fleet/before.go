@@ -29,8 +29,8 @@ func Before(t *testing.T, commit string, tags ...string) (dir string) {
 	if dir, built := before.built[key]; built {
 		return dir
 	}
-	if out, err := exec.Command("git", "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
-		skip.Untested(t, "the release before: this clone has no commit %s (%v: %s): fetch the whole history with git fetch --unshallow", commit, err, strings.TrimSpace(string(out)))
+	if err := fetched(commit); err != nil {
+		skip.Untested(t, "the release before: this clone has no commit %s (%v): fetch the whole history with git fetch --unshallow", commit, err)
 	}
 	source, dir := filepath.Join(Bin, "source-of-"+key), filepath.Join(Bin, "built-of-"+key)
 	if err := buildOf(commit, source, dir, tags); err != nil {
@@ -41,6 +41,24 @@ func Before(t *testing.T, commit string, tags ...string) (dir string) {
 	}
 	before.built[key] = dir
 	return dir
+}
+
+// fetched sees that the clone has a commit: one without the whole history gets it.
+func fetched(commit string) error {
+	has := func() error {
+		if out, err := exec.Command("git", "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	}
+	err := has()
+	if err == nil {
+		return nil
+	}
+	if out, fetch := exec.Command("git", "fetch", "--quiet", "--unshallow").CombinedOutput(); fetch != nil {
+		return fmt.Errorf("%w; git fetch --unshallow: %w: %s", err, fetch, strings.TrimSpace(string(out)))
+	}
+	return has()
 }
 
 // buildOf writes a commit's files into a new directory, and builds them there. Paths are
