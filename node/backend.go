@@ -12,6 +12,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/container"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -216,7 +217,7 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, orderTimeout)
 	defer cancel()
 	a, err := ask[retryReport](ctx, n, host, askRetry, q)
 	if err != nil {
@@ -293,15 +294,14 @@ func (n *Node) notKnown(g *gathered, what, where string) error {
 
 // commit submits a transaction of the node manager's own and waits for it.
 func (n *Node) commit(ctx context.Context, tx *queue.Tx) error {
-	done := make(chan error, 1)
-	tx.Done = func(err error) { done <- err }
+	done := task.NewAnswer[error](n.sched)
+	tx.Done = done.Give
 	n.queue.Submit(tx)
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	err, _, gone := done.Wait(ctx)
+	if gone != nil {
+		return gone
 	}
+	return err
 }
 
 // Nodes says how this node sees its peers.
@@ -324,8 +324,9 @@ func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
 		}
 		a.Nodes = append(a.Nodes, api.Node{Node: l.Peer, State: l.State, Waiting: l.Waiting, Reason: l.Reason, Link: l})
 	}
-	for process, messages := range n.queue.Parked() {
-		a.Nodes[0].Waiting += uint64(messages)
+	parked := n.queue.Parked()
+	for _, process := range slices.SortedFunc(maps.Keys(parked), processtable.ProcessID.Compare) {
+		a.Nodes[0].Waiting += uint64(parked[process])
 		a.Nodes[0].Reason = fmt.Sprintf("messages for %s wait here for its table: upload it", process)
 	}
 	return a, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -35,10 +36,10 @@ type arrival struct {
 type arriving struct {
 	of    *arrivals
 	keys  []arrival
-	ended chan struct{}
+	ended *task.Gate
 }
 
-func (a *arrivals) begin() *arriving { return &arriving{of: a, ended: make(chan struct{})} }
+func (a *arrivals) begin(by task.Scheduler) *arriving { return &arriving{of: a, ended: by.Gate()} }
 
 // end is called once, when the transaction is on disk, or never will be.
 func (t *arriving) end() {
@@ -47,7 +48,7 @@ func (t *arriving) end() {
 		delete(t.of.puts, k)
 	}
 	t.of.mu.Unlock()
-	close(t.ended)
+	t.ended.Open()
 }
 
 // claim notes that the transaction puts k, and says whether it does so already. Another
@@ -72,7 +73,7 @@ func (t *arriving) claim(k arrival) (again bool, err error) {
 
 // underWay: what is to be put is being put by another transaction. Once that has ended, all
 // of the transaction is judged again.
-type underWay struct{ ended <-chan struct{} }
+type underWay struct{ ended *task.Gate }
 
 func (*underWay) Error() string { return "another transaction is storing it" }
 

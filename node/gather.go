@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -198,17 +198,17 @@ func (n *Node) queryPeer(ctx context.Context, peer processtable.NodeID, kind str
 
 // askAll puts a question to peers at once and waits for all, or for the time-out.
 func askAll[A any](ctx context.Context, n *Node, peers []processtable.NodeID, kind string, question any) []reply[A] {
-	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, gatherTimeout)
 	defer cancel()
 	replies := make([]reply[A], len(peers))
-	var all sync.WaitGroup
+	all := task.NewGroup(n.sched)
 	for i, peer := range peers {
 		all.Go(func() {
 			replies[i].Node = peer
 			replies[i].Answer, replies[i].Err = ask[A](ctx, n, peer, kind, question)
 		})
 	}
-	all.Wait()
+	_ = all.Wait(context.Background())
 	return replies
 }
 

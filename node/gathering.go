@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -35,7 +36,7 @@ type gathering struct {
 	told    map[processtable.NodeID]eventMark // what of the history is not asked for
 	g       *gathered
 	asked   map[processtable.NodeID]*asking
-	answers chan reply[instanceReport]
+	answers *task.Queue[reply[instanceReport]]
 }
 
 // asking is how far a node's answer is.
@@ -57,11 +58,11 @@ func (n *Node) gatherNews(ctx context.Context, id message.InstanceID, told map[p
 }
 
 func (n *Node) gatherBy(ctx context.Context, s *gathering) (*gathered, error) {
-	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, gatherTimeout)
 	defer cancel()
 	id := s.q.Instance
 	s.node, s.g = n, &gathered{self: string(n.name), id: id, reports: map[string]instanceReport{}}
-	s.asked, s.answers = map[processtable.NodeID]*asking{}, make(chan reply[instanceReport])
+	s.asked, s.answers = map[processtable.NodeID]*asking{}, task.NewQueue[reply[instanceReport]](n.sched, 0)
 	own, err := n.report(s.question(n.name))
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (n *Node) gatherBy(ctx context.Context, s *gathering) (*gathered, error) {
 	for round, pause := 0, fitsAfter; ; round, pause = round+1, 2*pause {
 		s.await(ctx)
 		behind := s.g.behind()
-		if round == fittings || len(behind) == 0 || !pauseFor(ctx, pause) {
+		if round == fittings || len(behind) == 0 || task.Sleep(ctx, n.sched, pause) != nil {
 			break
 		}
 		for _, node := range behind {
@@ -99,10 +100,8 @@ func (s *gathering) question(node processtable.NodeID) instanceQuestion {
 // await asks until everybody has answered who was named, or ctx ends.
 func (s *gathering) await(ctx context.Context) {
 	for s.ask(ctx) && ctx.Err() == nil {
-		select {
-		case a := <-s.answers:
+		if a, err := s.answers.Take(ctx); err == nil {
 			s.take(a)
-		case <-ctx.Done():
 		}
 	}
 }
@@ -136,7 +135,8 @@ func (s *gathering) ask(ctx context.Context) (pending bool) {
 		if a == nil || a.answered && a.process != s.g.process && !told {
 			a = &asking{process: s.g.process, pending: true}
 			s.asked[node] = a
-			go s.node.askReport(ctx, node, s.question(node), s.answers)
+			q := s.question(node)
+			s.node.sched.Go(func() { s.answers.Push(s.node.askReport(ctx, node, q)) })
 		}
 		pending = pending || a.pending
 	}
@@ -170,7 +170,7 @@ func (s *gathering) end() (missing []processtable.NodeID) {
 
 // askReport asks a node, perhaps this one, for its report, again while it is busy or may
 // come back, until ctx ends.
-func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instanceQuestion, answers chan<- reply[instanceReport]) {
+func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instanceQuestion) reply[instanceReport] {
 	a := reply[instanceReport]{Node: node}
 	for pause := askedAgain; ; pause *= 2 {
 		if node == n.name {
@@ -178,13 +178,9 @@ func (n *Node) askReport(ctx context.Context, node processtable.NodeID, q instan
 		} else {
 			a.Answer, a.Err = ask[instanceReport](ctx, n, node, askInstance, q)
 		}
-		if a.Err == nil || !n.mayAnswer(node, a.Err) || !pauseFor(ctx, pause) {
-			break
+		if a.Err == nil || !n.mayAnswer(node, a.Err) || task.Sleep(ctx, n.sched, pause) != nil {
+			return a
 		}
-	}
-	select {
-	case answers <- a:
-	case <-ctx.Done():
 	}
 }
 
@@ -195,16 +191,4 @@ func (n *Node) mayAnswer(node processtable.NodeID, err error) bool {
 		return false
 	}
 	return !errors.Is(err, link.ErrNotConnected) || n.sched.Now().Sub(n.lastHeard(node)) < lostJustNow
-}
-
-// pauseFor waits; false if ctx ended.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	pause := time.NewTimer(d)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,6 +17,7 @@ import (
 // A peer that is busy is asked again; one that is away is not, and the answer names it.
 func TestABusyPeerIsAskedAgain(t *testing.T) {
 	a := newKeeper(t, "A", retainedSites)
+	a.clock.goOn(time.Microsecond) // pauses end at once
 	id := uuid.Must(uuid.NewV7())
 	a.must(a.start(id, `{"n": 7}`))
 	busy, away := errors.New("site B already answers 16 queries: ask again later"), fmt.Errorf("query: %w", link.ErrNotConnected)

@@ -3,11 +3,14 @@ package node
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"fmqm/api"
 	"fmqm/internal/text"
 	"fmqm/link"
+	"fmqm/processtable"
 	"fmqm/queue"
 )
 
@@ -78,8 +81,9 @@ func (n *Node) Ready(ctx context.Context) api.Health {
 			h.Add("link "+string(peer), api.HealthDegraded, "messages wait for it, and it is not in links.peers")
 		}
 	}
-	for process, messages := range n.queue.Parked() {
-		h.Add("process "+process.String(), api.HealthDegraded, text.Counted(messages, "message waits", "messages wait")+" here for its table: upload it")
+	parked := n.queue.Parked()
+	for _, process := range slices.SortedFunc(maps.Keys(parked), processtable.ProcessID.Compare) {
+		h.Add("process "+process.String(), api.HealthDegraded, text.Counted(parked[process], "message waits", "messages wait")+" here for its table: upload it")
 	}
 	return h
 }

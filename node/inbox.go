@@ -69,7 +69,7 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		Peer: i.peer, Incarnation: b.From, Lane: b.Lane,
 		Number: last.Number, Count: uint64(len(b.Items)),
 		Before: b.After.Hash, Hash: last.Hash,
-	}}, arriving: i.node.arrivals.begin()}
+	}}, arriving: i.node.arrivals.begin(i.node.sched)}
 	for _, item := range b.Items {
 		err := a.add(b.Lane, item)
 		var other *underWay
@@ -78,10 +78,10 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 			continue
 		case errors.As(err, &other):
 			a.arriving.end()
-			go func() {
-				<-other.ended
+			i.node.sched.Go(func() {
+				_, _ = i.node.sched.Wait(context.Background(), other.ended)
 				i.Accept(b, done)
-			}()
+			})
 		default:
 			a.arriving.end()
 			done(err)
@@ -93,7 +93,7 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		if errors.Is(err, queue.ErrBound) || errors.Is(err, queue.ErrTabled) {
 			// A table that came another way at the same moment bound the version, or is what a
 			// message was to wait for: judged again, they are set aside, or taken.
-			go i.Accept(b, done)
+			i.node.sched.Go(func() { i.Accept(b, done) })
 			return
 		}
 		if err == nil {

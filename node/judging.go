@@ -21,8 +21,11 @@ const routing processtable.ProgramID = "" // what empty activities have places o
 // maxRouting is how many empty activities of all processes are evaluated, or wait for a processor.
 const maxRouting = 64
 
-// judges is how many may evaluate at once: a processor is left for everything else.
-func judges() int { return max(1, runtime.GOMAXPROCS(0)-1) }
+// judges holds one for each who evaluates conditions that may take long.
+type judges chan struct{}
+
+// newJudges lets so many evaluate at once: a processor is left for everything else.
+func newJudges() judges { return make(judges, max(1, runtime.GOMAXPROCS(0)-1)) }
 
 // judge evaluates the conditions of a result. Where that may take long it waits for its
 // turn, or for ctx.

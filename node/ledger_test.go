@@ -70,13 +70,12 @@ func TestANodeThatCannotNoteItsProgramsStops(t *testing.T) {
 	n := nodeWith(t, program.Result{Err: fmt.Errorf("%w: no space left on device", program.ErrLedger)})
 	upload(t, n, retried)
 	id := begin(t, n, "retried")
-	select {
-	case err := <-n.Failed():
-		if !errors.Is(err, program.ErrLedger) {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err, _, ended := n.Failed().Wait(ctx); ended != nil {
 		t.Fatal("it goes on")
+	} else if !errors.Is(err, program.ErrLedger) {
+		t.Error(err)
 	}
 	s, err := n.Status(context.Background(), id)
 	if err != nil || s.Activities[0].State != api.ActivityRunning || s.Activities[0].Attempts > 1 {

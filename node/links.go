@@ -100,7 +100,7 @@ func (n *Node) RetryLink(ctx context.Context, name string) (api.Link, error) {
 		return api.Link{}, api.Errorf(api.CodeNotFound, "see fmqm links", "%s has no peer %s", n.name, name)
 	}
 	before := l.Status()
-	ctx, cancel := context.WithTimeout(ctx, retryWait)
+	ctx, cancel := n.sched.WithTimeout(ctx, retryWait)
 	defer cancel()
 	now, err := l.Retry(ctx)
 	switch {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -109,15 +109,16 @@ func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, err
 	if r.Everywhere {
 		sites = n.startSites(q)
 	}
-	reports := make(chan []reply[listReport], 1)
-	go func() { reports <- askAll[listReport](ctx, n, sites, askList, q) }()
+	reports := task.NewAnswer[[]reply[listReport]](n.sched)
+	n.sched.Go(func() { reports.Give(askAll[listReport](ctx, n, sites, askList, q)) })
 	own, err := n.listHere(ctx, q, func(processtable.ProcessID) bool { return true })
 	if err != nil {
 		return api.ListAnswer{}, asAPI(err)
 	}
 	l := merging{question: q}
 	l.add(own)
-	for _, r := range <-reports {
+	heard, _, _ := reports.Wait(context.Background()) // for gatherTimeout at most
+	for _, r := range heard {
 		if r.Err == nil {
 			l.add(n.believedList(r.Node, q, r.Answer))
 			continue
@@ -169,7 +170,7 @@ func (n *Node) listHere(ctx context.Context, q listQuestion, shows func(processt
 	if err != nil {
 		return listReport{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTime)
+	ctx, cancel := n.sched.WithTimeout(ctx, listTime)
 	defer cancel()
 	r := listReport{Instances: []api.Instance{}, More: len(places) == listLooks}
 	for size := 0; len(places) > 0; {
@@ -314,9 +315,8 @@ func (n *Node) hostOf(id processtable.ProcessID, a processtable.ActivityID) stri
 // anything else can go on: as status does, which asks their nodes. It gives how many of
 // them, from the first, it could ask for before ctx ended; at least one.
 func (n *Node) listInError(ctx context.Context, all []api.Instance) int {
-	var asking sync.WaitGroup
-	defer asking.Wait()
-	free := make(chan struct{}, listAsking)
+	asking, places := task.NewGroup(n.sched), task.NewPlaces(n.sched, listAsking)
+	defer func() { _ = asking.Wait(context.Background()) }()
 	for at := range all {
 		i := &all[at]
 		if i.State != api.InstanceRunning || i.InError == 0 {
@@ -325,10 +325,10 @@ func (n *Node) listInError(ctx context.Context, all []api.Instance) int {
 		if at > 0 && ctx.Err() != nil {
 			return at
 		}
-		free <- struct{}{}
+		_ = places.Acquire(context.Background())
 		asking.Go(func() {
 			n.listStatus(ctx, i)
-			<-free
+			places.Release()
 		})
 	}
 	return len(all)

@@ -2,8 +2,9 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 
-	"fmqm/link"
 	"fmqm/navigator"
 	"fmqm/processtable"
 )
@@ -40,7 +41,7 @@ func (n *Node) meetAll() {
 	for _, peer := range n.queue.Peers() {
 		n.meet(peer)
 	}
-	for _, t := range n.tables {
+	for _, t := range n.sortedThreads() {
 		n.meetOf(t.process)
 	}
 }
@@ -68,36 +69,34 @@ type Ways struct {
 func (n *Node) setWays(w Ways) {
 	n.mu.Lock()
 	n.options.Peers, n.options.Unlisted = w.Peers, w.Unlisted
-	stay, gone := map[*link.Link][]link.Route{}, []*link.Link{}
-	for peer, l := range n.links {
+	var stay, gone []func()
+	for _, peer := range slices.Sorted(maps.Keys(n.links)) {
+		l := n.links[peer]
 		p, ok := w.Peers[peer]
 		if !ok {
 			p, ok = n.unlisted(peer)
 		}
 		if ok {
-			stay[l] = p.Routes
+			stay = append(stay, func() { l.SetRoutes(p.Routes) })
 			continue
 		}
-		gone = append(gone, l)
+		gone = append(gone, func() { _ = l.Stop(context.Background()) }) // for as long as it takes
 		delete(n.links, peer)
 	}
 	if n.started && !n.stopped {
 		n.addLinks()
 	}
 	n.mu.Unlock()
-	for l, routes := range stay {
-		l.SetRoutes(routes)
-	}
-	for _, l := range gone {
-		_ = l.Stop(context.Background()) // it waits for as long as it takes
+	for _, f := range slices.Concat(stay, gone) {
+		f()
 	}
 }
 
 // addLinks makes the links that are missing; n.mu is held.
 func (n *Node) addLinks() {
-	for peer, p := range n.options.Peers {
+	for _, peer := range slices.Sorted(maps.Keys(n.options.Peers)) {
 		if n.links[peer] == nil {
-			n.addLink(peer, p)
+			n.addLink(peer, n.options.Peers[peer])
 		}
 	}
 	n.meetAll()

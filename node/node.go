@@ -16,7 +16,6 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/link"
-	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
@@ -96,7 +95,7 @@ type Node struct {
 	sched   task.Scheduler
 	queue   *queue.Manager
 	slots   *slots
-	judging chan struct{} // holds one for each who evaluates conditions that may take long
+	judging judges
 	cache   *instancetable.Budget
 	session uint64
 
@@ -122,14 +121,16 @@ type Node struct {
 	meters   meters
 	rebuilds rebuilds
 	retain   *retention
-	parking  sync.WaitGroup // of what has waited for tables
 	// standings is askStandings, query queryPeer; tests have their own.
 	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
 	query     func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	anew      atomic.Bool // others may know instances of this node that its store does not
 	losses    atomic.Bool // a store was lost, here or at a peer
 	pressure  *pressure
-	failed    chan error
+	failed    *task.Answer[error]
+	tasks     *task.Group // that end with running; those of threads are their own
+	parking   *task.Group // and of what has waited for tables
+	cleanUps  cleanUps    // of a start that fails, and of Stop
 	end       task.Ending
 }
 
@@ -148,11 +149,14 @@ func Open(o Options) (*Node, error) {
 		tables:  map[processtable.ProcessID]*thread{},
 		refused: map[processtable.ProcessID]refusedTable{},
 		links:   map[processtable.NodeID]*link.Link{},
-		failed:  make(chan error, 1),
-		judging: make(chan struct{}, judges()),
+		failed:  task.NewAnswer[error](o.Scheduler),
+		tasks:   task.NewGroup(o.Scheduler),
+		parking: task.NewGroup(o.Scheduler),
+		judging: newJudges(),
 	}
-	n.running, n.kill = context.WithCancel(context.Background())
-	n.begins, n.rest = context.WithCancel(n.running)
+	n.rebuilds.beginning = task.NewPlaces(n.sched, 1)
+	n.running, n.kill = n.sched.WithCancel(context.Background())
+	n.begins, n.rest = n.sched.WithCancel(n.running)
 	n.retain, n.standings, n.query = newRetention(n), n.askStandings, n.queryPeer
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
@@ -163,24 +167,27 @@ func Open(o Options) (*Node, error) {
 	n.definers.Store(&o.Definers)
 	n.remote.Store(&o.Remote)
 	n.slots = newSlots(n.concurrency)
+	n.cleanUps.add(manager.Close)
 	if err := errors.Join(manager.ParkOld(), n.loadLosses(), n.loadTables()); err != nil {
-		return nil, errors.Join(err, manager.Close(context.Background()))
+		return nil, errors.Join(err, n.cleanUps.run(context.Background()))
 	}
+	n.cleanUps.add(n.endThreads)
+	n.cleanUps.add(n.endTasks)
+	n.cleanUps.add(n.drain)
+	n.cleanUps.add(n.endLinks)
 	return n, nil
 }
 
 // Name is the node's name.
 func (n *Node) Name() processtable.NodeID { return n.name }
 
-// Failed gives the error that ended the node's work: a disk that cannot be trusted.
+// Failed is given the error that ended the node's work: a disk that cannot be trusted.
 // The daemon stops then (invariant 8).
-func (n *Node) Failed() <-chan error { return n.failed }
+func (n *Node) Failed() *task.Answer[error] { return n.failed }
 
 func (n *Node) fatal(err error) {
-	select {
-	case n.failed <- err:
+	if n.failed.TryGive(err) {
 		n.log.Error().Err(err).Msg("node cannot go on")
-	default:
 	}
 }
 
@@ -206,19 +213,19 @@ func (n *Node) Launch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.started = true
-	for _, t := range n.tables {
+	for _, t := range n.sortedThreads() {
 		n.launch(t)
 	}
 	n.addLinks()
 	n.resumeRebuilds()
-	n.retain.start(n.running)
-	n.sched.Go(func() {
+	n.tasks.Go(func() { n.retain.run(n.running) })
+	n.tasks.Go(func() {
 		if err, _, ended := n.queue.Failed().Wait(n.running); ended == nil {
 			n.fatal(err)
 		}
 	})
 	if n.options.Disk != nil {
-		go n.pressure.watchDisk(n.options.Disk)
+		n.tasks.Go(func() { n.pressure.watchDisk(n.options.Disk) })
 	}
 	n.log.Info().Int("tables", len(n.tables)).Int("peers", len(n.links)).Msg("node started")
 }
@@ -250,7 +257,7 @@ func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 // Acceptor takes the connections that peers open.
 func (n *Node) Acceptor() link.Acceptor {
 	return link.Acceptor{
-		Self: n.name, Session: n.session, Lookup: n.Link,
+		Self: n.name, Session: n.session, Scheduler: n.sched, Lookup: n.Link,
 		Refused: func(caller processtable.NodeID, reason string) {
 			n.log.Warn().Str("peer", string(caller)).Str("reason", reason).Msg("connection refused")
 		},
@@ -262,127 +269,4 @@ func (n *Node) Link(peer processtable.NodeID) *link.Link {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.links[peer]
-}
-
-// Stop ends the node: no new work, programs that run may finish for the grace, then
-// they are ended; what was submitted is committed; the store is closed. When ctx ends
-// the grace ends too. Each call returns when the node has ended, with the same error.
-func (n *Node) Stop(ctx context.Context) error { return n.end.Do(ctx, n.sched, n.stop) }
-
-func (n *Node) stop(ctx context.Context) error {
-	n.mu.Lock()
-	n.stopped = true
-	var threads []*thread
-	for _, t := range n.tables {
-		threads = append(threads, t)
-	}
-	links := n.links
-	n.links = map[processtable.NodeID]*link.Link{}
-	n.mu.Unlock()
-
-	for peer, l := range links {
-		if err := l.Stop(ctx); err != nil {
-			n.log.Warn().Err(err).Str("peer", string(peer)).Msg("link did not end in time")
-		}
-	}
-	n.slots.close()
-	n.rest()
-	n.drain(ctx, threads)
-	n.kill()
-	n.rebuilds.all.Wait()
-	n.retain.all.Wait()
-	n.parking.Wait()
-	for _, t := range threads {
-		close(t.quit)
-		if n.started {
-			<-t.ended
-		}
-		t.programs.Wait() // after the thread's last turn, which may have begun one
-	}
-	if err := n.queue.Close(ctx); err != nil {
-		return fmt.Errorf("stop node %s: %w", n.name, err)
-	}
-	n.log.Info().Msg("node stopped")
-	return nil
-}
-
-// drain waits until no program runs and its end is durable, at most for the grace.
-func (n *Node) drain(ctx context.Context, threads []*thread) {
-	ctx, cancel := context.WithTimeout(ctx, n.options.Grace)
-	defer cancel()
-	for _, t := range threads {
-		if n.started && t.ask(ctx, func(time.Time) { t.closing = true }) != nil {
-			return
-		}
-	}
-	for _, t := range threads {
-		done := make(chan struct{})
-		go func() {
-			t.programs.Wait()
-			close(done)
-		}()
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return
-		}
-		if n.started {
-			// Two questions: the first comes after the ends that were posted, the second
-			// after the transactions that followed from them were submitted.
-			for range 2 {
-				if t.ask(ctx, func(time.Time) {}) != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// changes tells those who wait for an instance that something of it was committed here.
-type changes struct {
-	mu      sync.Mutex
-	waiting map[message.InstanceID]map[chan struct{}]bool // true: also told of what is not decisive
-	count   atomic.Int64
-}
-
-// watch gives a channel that is signalled on changes, of all kinds or only on those
-// after which an instance may not run any more; and what ends it.
-func (c *changes) watch(id message.InstanceID, all bool) (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting == nil {
-		c.waiting = map[message.InstanceID]map[chan struct{}]bool{}
-	}
-	if c.waiting[id] == nil {
-		c.waiting[id] = map[chan struct{}]bool{}
-	}
-	c.waiting[id][ch] = all
-	c.count.Add(1)
-	return ch, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.waiting[id], ch)
-		if len(c.waiting[id]) == 0 {
-			delete(c.waiting, id)
-		}
-		c.count.Add(-1)
-	}
-}
-
-func (c *changes) tell(id message.InstanceID, decisive bool) {
-	if c.count.Load() == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for ch, all := range c.waiting[id] {
-		if !all && !decisive {
-			continue
-		}
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
-	}
 }

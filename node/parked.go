@@ -46,13 +46,13 @@ func (n *Node) unparkSome(p *navigator.Process) error {
 		return errNoneParked
 	}
 	tx := &queue.Tx{Unpark: found}
-	t := n.arrivals.begin()
+	t := n.arrivals.begin(n.sched)
 	defer t.end()
 	for i := range found {
 		var other *underWay
 		switch err := n.judgeParked(t, tx, p, &found[i]); {
 		case errors.As(err, &other):
-			<-other.ended
+			_, _ = n.sched.Wait(context.Background(), other.ended)
 			return nil // it is judged again
 		case err != nil:
 			return err

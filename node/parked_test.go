@@ -18,7 +18,9 @@ import (
 // unparked waits until nothing waits for the world's table.
 func (w *inboxWorld) unparked() {
 	w.t.Helper()
-	w.a.parking.Wait()
+	if err := w.a.parking.Wait(context.Background()); err != nil {
+		w.t.Error(err)
+	}
 	if n := w.a.queue.ParkedCount(w.table.Process); n > 0 {
 		w.t.Errorf("%d messages wait, and the table is here", n)
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/instancetable"
+	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -18,8 +20,8 @@ import (
 // Disk reports when free space is below its first mark (S3).
 type Disk interface {
 	SpaceLow() bool
-	// SpaceChanged is signalled (capacity 1) when SpaceLow has changed.
-	SpaceChanged() <-chan struct{}
+	// SpaceChanged rings when SpaceLow has changed.
+	SpaceChanged() *task.Bell
 	// Room says what is free, and the first mark, in bytes.
 	Room() (free, mark int64, err error)
 }
@@ -34,7 +36,7 @@ type pressure struct {
 	low  atomic.Bool
 
 	mu    sync.Mutex
-	room  chan struct{} // closed when the disk has room again; nil: nobody waits
+	room  *task.Gate // open once the disk has room again; nil: nobody waits
 	full  map[processtable.NodeID]bool
 	armed bool // somebody looks at the full queues again
 }
@@ -46,12 +48,10 @@ const lookAgain = 250 * time.Millisecond
 // watchDisk follows the disk until the node stops.
 func (p *pressure) watchDisk(disk Disk) {
 	for {
-		select {
-		case <-disk.SpaceChanged():
-			p.setLow(disk.SpaceLow())
-		case <-p.node.running.Done():
+		if _, err := p.node.sched.Wait(p.node.running, disk.SpaceChanged()); err != nil {
 			return
 		}
+		p.setLow(disk.SpaceLow())
 	}
 }
 
@@ -59,7 +59,7 @@ func (p *pressure) setLow(low bool) {
 	p.mu.Lock()
 	changed := p.low.Swap(low) != low
 	if changed && !low && p.room != nil {
-		close(p.room)
+		p.room.Open()
 		p.room = nil
 	}
 	p.mu.Unlock()
@@ -87,17 +87,15 @@ func (p *pressure) waitRoom(ctx context.Context, paused func(reason string)) err
 			return nil
 		}
 		if p.room == nil {
-			p.room = make(chan struct{})
+			p.room = p.node.sched.Gate()
 		}
 		room := p.room
 		p.mu.Unlock()
 		paused("room on the disk is low: " + lowRemedy)
-		select {
-		case <-room:
-			paused("")
-		case <-ctx.Done():
-			return ctx.Err()
+		if _, err := p.node.sched.Wait(ctx, room); err != nil {
+			return err
 		}
+		paused("")
 	}
 }
 
@@ -199,10 +197,7 @@ func (p *pressure) look() {
 	}
 	p.mu.Lock()
 	p.armed = false
-	var peers []processtable.NodeID
-	for peer := range p.full {
-		peers = append(peers, peer)
-	}
+	peers := slices.Sorted(maps.Keys(p.full))
 	p.mu.Unlock()
 	relieved := false
 	for _, peer := range peers {
@@ -232,7 +227,7 @@ func (p *pressure) health(h *api.Health) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for peer := range p.full {
+	for _, peer := range slices.Sorted(maps.Keys(p.full)) {
 		h.Add("queue "+string(peer), api.HealthDegraded,
 			fmt.Sprintf("the transmission queue for %s is at its quota (limits.transmission): nothing that sends there is started", peer))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -51,11 +52,11 @@ activities:
 // fakeDisk is a disk whose room the test decides on.
 type fakeDisk struct {
 	low     chan bool // the answer of SpaceLow, always one in it
-	changed chan struct{}
+	changed *task.Bell
 }
 
 func newFakeDisk() *fakeDisk {
-	d := &fakeDisk{low: make(chan bool, 1), changed: make(chan struct{}, 1)}
+	d := &fakeDisk{low: make(chan bool, 1), changed: task.Goroutines{}.Bell()}
 	d.low <- false
 	return d
 }
@@ -66,14 +67,14 @@ func (d *fakeDisk) SpaceLow() bool {
 	return low
 }
 
-func (d *fakeDisk) SpaceChanged() <-chan struct{} { return d.changed }
+func (d *fakeDisk) SpaceChanged() *task.Bell { return d.changed }
 
 func (d *fakeDisk) Room() (free, mark int64, err error) { return 100 << 20, 128 << 20, nil }
 
 func (d *fakeDisk) set(low bool) {
 	<-d.low
 	d.low <- low
-	d.changed <- struct{}{}
+	d.changed.Ring()
 }
 
 // happenings are what a test is told of, in order: lines of the node's log, audit records

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -34,9 +35,10 @@ const (
 
 // rebuilds are the peers that are being sent again what they lost.
 type rebuilds struct {
+	beginning *task.Places // one: an order is taken up at a time
+
 	mu      sync.Mutex
 	running map[processtable.NodeID]*rebuilding
-	all     sync.WaitGroup
 }
 
 // Rebuild plans the rebuild of a peer, or starts it and reports how far it is.
@@ -61,7 +63,7 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest) (api.RebuildAn
 
 // rebuildThere asks the other nodes to do the same.
 func (n *Node) rebuildThere(ctx context.Context, r api.RebuildRequest) []api.Rebuild {
-	ctx, cancel := context.WithTimeout(ctx, rebuildAsking)
+	ctx, cancel := n.sched.WithTimeout(ctx, rebuildAsking)
 	defer cancel()
 	var all []api.Rebuild
 	for _, peer := range n.peers() {
@@ -133,9 +135,11 @@ func notStopped(s link.Status) error {
 
 // beginRebuild makes an operator's word durable, and acts on it.
 func (n *Node) beginRebuild(ctx context.Context, mark queue.Rebuild) error {
-	n.rebuilds.mu.Lock()
-	defer n.rebuilds.mu.Unlock()
-	if run := n.rebuilds.running[mark.Peer]; run != nil {
+	if err := n.rebuilds.beginning.Acquire(ctx); err != nil {
+		return err
+	}
+	defer n.rebuilds.beginning.Release()
+	if run := n.rebuilding(mark.Peer); run != nil {
 		if run.incarnation == mark.Incarnation {
 			return nil
 		}
@@ -152,20 +156,20 @@ func (n *Node) beginRebuild(ctx context.Context, mark queue.Rebuild) error {
 
 // run starts what carries out a mark; r.mu is held.
 func (r *rebuilds) run(n *Node, mark queue.Rebuild) {
-	run := &rebuilding{node: n, peer: mark.Peer, incarnation: mark.Incarnation, mark: mark, turned: make(chan struct{}), done: make(chan struct{})}
+	run := &rebuilding{node: n, peer: mark.Peer, incarnation: mark.Incarnation, mark: mark, turned: n.sched.Gate(), done: n.sched.Gate()}
+	r.mu.Lock()
 	if r.running == nil {
 		r.running = map[processtable.NodeID]*rebuilding{}
 	}
 	r.running[mark.Peer] = run
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
+	r.mu.Unlock()
+	n.tasks.Go(func() {
 		run.run(n.running)
 		r.mu.Lock()
 		delete(r.running, mark.Peer)
 		r.mu.Unlock()
-		close(run.done)
-	}()
+		run.done.Open()
+	})
 }
 
 // resumeRebuilds goes on, after a restart, with what was begun.
@@ -175,8 +179,6 @@ func (n *Node) resumeRebuilds() {
 		n.fatal(err)
 		return
 	}
-	n.rebuilds.mu.Lock()
-	defer n.rebuilds.mu.Unlock()
 	for _, mark := range marks {
 		if mark.Stage != queue.StageDone {
 			n.rebuilds.run(n, mark)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fmqm/internal/failpoint"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -20,19 +21,19 @@ type rebuilding struct {
 	node        *Node
 	peer        processtable.NodeID
 	incarnation queue.Incarnation
-	mark        queue.Rebuild       // the goroutine's own
-	done        chan struct{}       // closed when it has ended
+	mark        queue.Rebuild       // its task's own
+	done        *task.Gate          // open once it has ended
 	waiting     *[link.Lanes]uint64 // what the transmission queue had when the peer was first heard
 
 	mu     sync.Mutex
-	waits  string        // for what
-	lacks  []string      // tables that the peer lacks
-	turned chan struct{} // closed, and made anew, when lacks changes
+	waits  string     // for what
+	lacks  []string   // tables that the peer lacks
+	turned *task.Gate // opened, and made anew, when lacks changes
 }
 
 // follow waits for the end, or until the peer turns out to lack tables.
 func (r *rebuilding) follow(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := r.node.sched.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		r.mu.Lock()
@@ -41,11 +42,7 @@ func (r *rebuilding) follow(ctx context.Context, limit time.Duration) {
 		if lacks {
 			return
 		}
-		select {
-		case <-r.done:
-			return
-		case <-turned:
-		case <-ctx.Done():
+		if which, err := r.node.sched.Wait(ctx, r.done, turned); which == 0 || err != nil {
 			return
 		}
 	}
@@ -64,8 +61,8 @@ func (r *rebuilding) say(waits string, lacks []string) {
 	changed := (len(lacks) > 0) != (len(r.lacks) > 0)
 	r.waits, r.lacks = waits, lacks
 	if changed {
-		close(r.turned)
-		r.turned = make(chan struct{})
+		r.turned.Open()
+		r.turned = r.node.sched.Gate()
 	}
 }
 
@@ -100,12 +97,7 @@ func (r *rebuilding) run(ctx context.Context) {
 
 // pause lets others get on: what is waited for is at another site, or in its queue.
 func (r *rebuilding) pause(ctx context.Context) {
-	timer := time.NewTimer(rebuildPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = task.Sleep(ctx, r.node.sched, rebuildPause)
 }
 
 // step takes it one step further; again is false when there is none left.

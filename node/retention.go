@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -58,8 +59,7 @@ func (r Retention) none() bool { return r == Retention{} }
 // which something is left; the next round removes the rest. There is no other state.
 type retention struct {
 	node *Node
-	wake chan struct{} // the policy was changed
-	all  sync.WaitGroup
+	wake *task.Bell // the policy was changed
 
 	pageSize, candidates int   // see retentionPage, retentionCandidates
 	records              int   // audit records of one transaction
@@ -105,30 +105,17 @@ const (
 
 func newRetention(n *Node) *retention {
 	return &retention{
-		node: n, wake: make(chan struct{}, 1),
+		node: n, wake: n.sched.Bell(),
 		pageSize: retentionPage, candidates: retentionCandidates, records: retentionRecords, reclaimFrom: retentionReclaim,
 	}
 }
 
-// start begins the rounds; they end with ctx.
-func (r *retention) start(ctx context.Context) {
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
-		r.run(ctx)
-	}()
-}
-
 // changed: the policy may be another one.
-func (r *retention) changed() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *retention) changed() { r.wake.Ring() }
 
 func (r *retention) policy() Retention { return r.node.limits.Load().Audit }
 
+// run goes round until ctx ends.
 func (r *retention) run(ctx context.Context) {
 	pause := retentionFirst
 	for {
@@ -157,30 +144,18 @@ func (r *retention) run(ctx context.Context) {
 // wait waits for a time, or until the policy changes; without a policy, only for that. It
 // gives false when ctx has ended.
 func (r *retention) wait(ctx context.Context, d time.Duration) bool {
-	var due chan struct{}
+	due := r.node.sched.Gate()
 	if !r.policy().none() {
-		due = make(chan struct{})
-		stop := r.node.sched.AfterFunc(d, func() { close(due) })
-		defer stop()
+		defer r.node.sched.AfterFunc(d, due.Open)()
 	}
-	select {
-	case <-due:
-	case <-r.wake:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
+	_, err := r.node.sched.Wait(ctx, due, r.wake)
+	return err == nil && ctx.Err() == nil
 }
 
 // yield lets others work after a step that began at a time.
 func (r *retention) yield(ctx context.Context, began time.Time) {
 	if took := r.node.sched.Now().Sub(began); took > 0 {
-		due := make(chan struct{})
-		stop := r.node.sched.AfterFunc(retentionYield*took, func() { close(due) })
-		defer stop()
-		select {
-		case <-due:
-		case <-ctx.Done():
-		}
+		_ = task.Sleep(ctx, r.node.sched, retentionYield*took)
 	}
 	_ = r.node.queue.WaitCapacity(ctx) // whoever goes on looks at ctx
 }

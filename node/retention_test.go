@@ -360,7 +360,7 @@ func TestRebuildNamesWhatWasRemoved(t *testing.T) {
 		}
 	}
 	p.a.standings = lying("B", p.a)
-	run := &rebuilding{node: p.a.Node, peer: "B", mark: queue.Rebuild{Peer: "B", Stage: queue.StageSending}, turned: make(chan struct{})}
+	run := &rebuilding{node: p.a.Node, peer: "B", mark: queue.Rebuild{Peer: "B", Stage: queue.StageSending}, turned: p.a.sched.Gate()}
 	for run.mark.Stage != queue.StageDone {
 		p.a.must(run.send(context.Background()))
 	}

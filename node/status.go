@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -246,28 +247,23 @@ const waitPause = time.Second
 
 // Wait gives the status once the instance no longer runs, or ctx has ended.
 func (n *Node) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
-	changed, end := n.changes.watch(id, false)
+	changed, end := n.changes.watch(n.sched, id, false)
 	defer end()
 	for {
 		s, err := n.Status(context.WithoutCancel(ctx), id)
 		if err != nil || (s.State != api.InstanceRunning && s.State != api.InstanceUnknown) {
 			return s, err
 		}
-		if !pauseOrChange(ctx, changed) {
+		if !n.pauseOrChange(ctx, waitPause, changed) {
 			return n.Status(context.WithoutCancel(ctx), id)
 		}
 	}
 }
 
-// pauseOrChange waits for something decisive here, or a pause; false if ctx ended.
-func pauseOrChange(ctx context.Context, changed <-chan struct{}) bool {
-	pause := time.NewTimer(waitPause)
-	defer pause.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-pause.C:
-	case <-changed:
-	}
-	return true
+// pauseOrChange waits for a change here, or for d; false if ctx ended.
+func (n *Node) pauseOrChange(ctx context.Context, d time.Duration, changed *task.Bell) bool {
+	over := n.sched.Gate()
+	defer n.sched.AfterFunc(d, over.Open)()
+	_, err := n.sched.Wait(ctx, changed, over)
+	return err == nil
 }

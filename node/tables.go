@@ -3,8 +3,8 @@ package node
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -14,7 +14,7 @@ import (
 // loadTables prepares every table of the store. A table that cannot be prepared keeps
 // its process from running, and the node from starting: it was accepted once.
 func (n *Node) loadTables() error {
-	for id := range n.queue.Tables() {
+	for _, id := range slices.SortedFunc(maps.Keys(n.queue.Tables()), processtable.ProcessID.Compare) {
 		encoded, _, _, err := n.queue.Table(id)
 		if err != nil {
 			return fmt.Errorf("open node %s: read the table of %s: %w", n.name, id, err)
@@ -128,7 +128,7 @@ func (n *Node) install(p *navigator.Process) {
 // launch starts a process thread, and the judging of what has waited for its table; n.mu is
 // held.
 func (n *Node) launch(t *thread) {
-	go t.run()
+	n.sched.Go(t.run)
 	n.parking.Go(func() { n.unpark(t.process) })
 }
 
@@ -156,16 +156,10 @@ func (n *Node) newest(name string) *thread {
 func (n *Node) threads() []*thread {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	out := make([]*thread, 0, len(n.tables))
-	for _, t := range n.tables {
-		out = append(out, t)
-	}
-	slices.SortFunc(out, func(a, b *thread) int {
-		x, y := a.id(), b.id()
-		if c := strings.Compare(x.Name, y.Name); c != 0 {
-			return c
-		}
-		return x.Version - y.Version
-	})
-	return out
+	return n.sortedThreads()
+}
+
+// sortedThreads is threads; n.mu is held.
+func (n *Node) sortedThreads() []*thread {
+	return slices.SortedFunc(maps.Values(n.tables), func(a, b *thread) int { return a.id().Compare(b.id()) })
 }

@@ -66,7 +66,7 @@ func alreadyEnded(id message.InstanceID, s api.InstanceState) error {
 
 // askOrigin lets the node where an instance was started terminate it.
 func (n *Node) askOrigin(ctx context.Context, origin processtable.NodeID, q terminateQuestion) error {
-	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, orderTimeout)
 	defer cancel()
 	a, err := ask[terminateReport](ctx, n, origin, askTerminate, q)
 	if errors.Is(err, link.ErrNotConnected) {
@@ -148,7 +148,7 @@ func (n *Node) letEnd(ctx context.Context, q endQuestion, origin processtable.No
 	if origin == n.name {
 		return n.sayEnd(ctx, n.name, q)
 	}
-	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, orderTimeout)
 	defer cancel()
 	a, err := ask[endReport](ctx, n, origin, askEnd, q)
 	switch {

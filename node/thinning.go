@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -146,7 +147,8 @@ func (t *thinning) judge(ctx context.Context, batch []candidate) ([]fate, error)
 			asked[s.Origin] = append(asked[s.Origin], i)
 		}
 	}
-	for origin, indexes := range asked {
+	for _, origin := range slices.Sorted(maps.Keys(asked)) {
+		indexes := asked[origin]
 		if t.silent[origin] {
 			continue
 		}
@@ -167,7 +169,7 @@ func (t *thinning) judge(ctx context.Context, batch []candidate) ([]fate, error)
 }
 
 func (t *thinning) askOrigin(ctx context.Context, origin processtable.NodeID, q []askedInstance) ([]standing, error) {
-	ctx, cancel := context.WithTimeout(ctx, retentionAsking)
+	ctx, cancel := t.node.sched.WithTimeout(ctx, retentionAsking)
 	defer cancel()
 	return t.node.standings(ctx, origin, q)
 }

@@ -115,6 +115,37 @@ func (t *thread) ask(ctx context.Context, f func(now time.Time)) error {
 	}
 }
 
+// settle waits until no program of the thread runs and their ends are durable, or ctx ends.
+func (t *thread) settle(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		t.programs.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	// Two questions: the first comes after the ends that were posted, the second after the
+	// transactions that followed from them were submitted.
+	for range 2 {
+		if err := t.ask(ctx, func(time.Time) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the thread, if it was begun, and waits for it and its activity threads.
+func (t *thread) end(begun bool) {
+	close(t.quit)
+	if begun {
+		<-t.ended
+	}
+	t.programs.Wait() // after the thread's last turn, which may have begun one
+}
+
 func (t *thread) run() {
 	defer close(t.ended)
 	for {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/navigator"
@@ -169,8 +170,9 @@ func (u *upload) ask(ctx context.Context) []reply[tableReport] {
 			tables[t.Node] = append(tables[t.Node], i)
 		}
 	}
-	var all sync.WaitGroup
-	for node, of := range tables {
+	all := task.NewGroup(u.node.sched)
+	for _, node := range slices.Sorted(maps.Keys(tables)) {
+		of := tables[node]
 		all.Go(func() {
 			var err error
 			for _, i := range of {
@@ -182,7 +184,7 @@ func (u *upload) ask(ctx context.Context) []reply[tableReport] {
 			}
 		})
 	}
-	all.Wait()
+	_ = all.Wait(context.Background())
 	return answers
 }
 
@@ -365,9 +367,9 @@ func (u *upload) send(ctx context.Context, own []*navigator.Process) error {
 // stay queued. A link that was just made has a moment to be connected.
 func (u *upload) await(ctx context.Context) {
 	n := u.node
-	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	ctx, cancel := n.sched.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	fresh, end := context.WithTimeout(ctx, gatherTimeout)
+	fresh, end := n.sched.WithTimeout(ctx, gatherTimeout)
 	defer end()
 	for i, t := range u.tables {
 		line := &u.answer.Nodes[i]
@@ -380,7 +382,7 @@ func (u *upload) await(ctx context.Context) {
 				if state != link.StateConnecting || !u.met[t.Node] || fresh.Err() != nil {
 					break
 				}
-				pause(fresh, uploadPause)
+				_ = task.Sleep(fresh, n.sched, uploadPause)
 				continue
 			}
 			r := askAll[tableReport](ctx, n, []processtable.NodeID{t.Node}, askTable, question(t, u.request.Tables[i].Table))[0]
@@ -391,21 +393,12 @@ func (u *upload) await(ctx context.Context) {
 			case r.Answer.Refused != "":
 				line.Result, line.Reason = api.ResultRefused, r.Answer.Refused
 			default:
-				pause(ctx, uploadPause)
+				_ = task.Sleep(ctx, n.sched, uploadPause)
 			}
 			if r.Err != nil {
 				break
 			}
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -58,7 +58,7 @@ func newWatching() *watching {
 
 // Watch calls event for what has happened and what happens, until the instance ended.
 func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
-	changed, end := n.changes.watch(id, true)
+	changed, end := n.changes.watch(n.sched, id, true)
 	defer end()
 	for w := newWatching(); ; {
 		g, err := n.gatherNews(ctx, id, w.marks)
@@ -73,14 +73,8 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 		if w.over {
 			return nil
 		}
-		pause := time.NewTimer(w.pause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if !n.pauseOrChange(ctx, w.pause, changed) {
 			return nil
-		case <-changed:
-			pause.Stop()
-		case <-pause.C:
 		}
 	}
 }

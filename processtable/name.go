@@ -1,6 +1,7 @@
 package processtable
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -43,6 +44,11 @@ func validName(s string, hyphen bool) bool {
 		}
 	}
 	return true
+}
+
+// Compare orders by name, then by version.
+func (p ProcessID) Compare(other ProcessID) int {
+	return cmp.Or(strings.Compare(p.Name, other.Name), cmp.Compare(p.Version, other.Version))
 }
 
 // String gives name@version, or the name alone where the version is 0.

@@ -19,14 +19,25 @@ type Answer[T any] struct {
 func NewAnswer[T any](by Scheduler) *Answer[T] { return &Answer[T]{by: by, given: by.Gate()} }
 
 // Give gives it; only the first counts. It never blocks.
-func (a *Answer[T]) Give(v T) {
+func (a *Answer[T]) Give(v T) { a.TryGive(v) }
+
+// TryGive is Give, and says whether it was the first.
+func (a *Answer[T]) TryGive(v T) (first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.given.IsOpen() {
-		return
+		return false
 	}
 	a.value = v
 	a.given.Open()
+	return true
+}
+
+// Get gives it, if it was given.
+func (a *Answer[T]) Get() (v T, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.value, a.given.IsOpen()
 }
 
 // Given is open once it was given.

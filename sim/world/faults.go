@@ -94,12 +94,10 @@ func (s *site) fail() {
 			return
 		}
 		if l.node != nil {
-			select {
-			case err := <-l.node.Failed():
+			if err, failed := l.node.Failed().Get(); failed {
 				w.journal.note(string(s.name), "fails", "%v", err)
 				s.die(false, restart)
 				return
-			default:
 			}
 		}
 		if tries++; tries == 200 {

@@ -132,9 +132,12 @@ func Start(o Options) (d *Daemon, err error) {
 	d.Node.Launch()
 	d.links.start(nil) // the node knows by now from whom messages come
 	go func() {
-		select {
-		case err := <-d.Node.Failed():
+		if err, _, ended := d.Node.Failed().Wait(d.accept); ended == nil {
 			d.failed <- err
+		}
+	}()
+	go func() {
+		select {
 		case err := <-engine.Failed():
 			d.failed <- fmt.Errorf("the store: %w", err)
 		case <-d.accept.Done():

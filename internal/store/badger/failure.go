@@ -3,6 +3,8 @@ package badger
 import (
 	"fmt"
 	"strings"
+
+	"fmqm/internal/task"
 )
 
 // Failed gives the first error after which the store must be closed and the process
@@ -13,10 +15,10 @@ func (e *Engine) Failed() <-chan error { return e.failures }
 // SpaceLow says whether free space is below the first mark (S3).
 func (e *Engine) SpaceLow() bool { return e.guard != nil && e.guard.low.Load() }
 
-// SpaceChanged is signalled (capacity 1) when SpaceLow has changed; nil without marks.
-func (e *Engine) SpaceChanged() <-chan struct{} {
+// SpaceChanged rings when SpaceLow has changed; without marks, never.
+func (e *Engine) SpaceChanged() *task.Bell {
 	if e.guard == nil {
-		return nil
+		return task.Goroutines{}.Bell()
 	}
 	return e.guard.changed
 }

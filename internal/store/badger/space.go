@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 )
 
 // Space says how much of the disk must stay free, in bytes (S3). Badger writes through
@@ -54,8 +55,8 @@ type guard struct {
 	dir     string
 	path    string
 	low     atomic.Bool
-	changed chan struct{}
-	moved   chan struct{} // signalled (capacity 1) when the reserve was given up or made
+	changed *task.Bell
+	moved   *task.Bell // rings when the reserve was given up or made
 	quit    chan struct{}
 	ended   chan struct{}
 
@@ -70,7 +71,7 @@ func newGuard(dir string, s Space) (*guard, error) {
 	}
 	g := &guard{
 		Space: s, dir: dir, path: filepath.Join(dir, reserveName),
-		changed: make(chan struct{}, 1), moved: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
+		changed: task.Goroutines{}.Bell(), moved: task.Goroutines{}.Bell(), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if s.Stop > 0 {
 		if err := g.findReserve(); err != nil {
@@ -129,7 +130,7 @@ func (g *guard) look() error {
 		return err
 	}
 	if low := free < g.Free; g.low.Swap(low) != low {
-		signal(g.changed)
+		g.changed.Ring()
 	}
 	if free >= g.Stop {
 		return nil
@@ -154,7 +155,7 @@ func (g *guard) release() error {
 	if err := os.Remove(g.path); err != nil {
 		return fmt.Errorf("give up the reserve: %w", err)
 	}
-	signal(g.moved)
+	g.moved.Ring()
 	return nil
 }
 
@@ -182,7 +183,7 @@ func (g *guard) restore() error {
 		return fmt.Errorf("make the reserve: %w", err)
 	}
 	g.reserved = true
-	signal(g.moved)
+	g.moved.Ring()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package badger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"fmqm/internal/skip"
 	"fmqm/internal/store"
+	"fmqm/internal/task"
 )
 
 // smallDisk mounts a file system of size bytes, which takes root.
@@ -66,12 +68,10 @@ func refill(t *testing.T, disk string, leave int64) {
 // until waits for something that the guard's watch brings about.
 func until(t *testing.T, what string, g *guard, is func() bool) {
 	t.Helper()
-	late := time.After(time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	for !is() {
-		select {
-		case <-g.changed:
-		case <-g.moved:
-		case <-late:
+		if _, err := (task.Goroutines{}).Wait(ctx, g.changed, g.moved); err != nil {
 			t.Fatalf("waited in vain for %s", what)
 		}
 	}
@@ -97,7 +97,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("round %d: room is low at once", round)
 		}
 		fill(t, disk, (smallMarks.Free+smallMarks.Stop)/2)
-		<-e.SpaceChanged()
+		_, _ = task.Goroutines{}.Wait(t.Context(), e.SpaceChanged())
 		if !e.SpaceLow() {
 			t.Fatalf("round %d: below the first mark room is not low", round)
 		}
