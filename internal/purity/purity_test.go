@@ -105,17 +105,9 @@ func breaches(t *testing.T, name, text string) []string {
 		p := set.Position(at)
 		found = append(found, fmt.Sprintf("%s:%d: %s", p.Filename, p.Line, fmt.Sprintf(format, args...)))
 	}
-	imported := map[string]string{} // the name in this file, and the path
+	imported := importsOf(t, file)
 	for _, spec := range file.Imports {
-		p, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		local := path.Base(p)
-		if spec.Name != nil {
-			local = spec.Name.Name
-		}
-		imported[local] = p
+		local, p := importOf(t, spec)
 		switch {
 		case !mayImport(p):
 			say(spec.Pos(), "imports %s", p)
@@ -143,6 +135,33 @@ func breaches(t *testing.T, name, text string) []string {
 		return true
 	})
 	return found
+}
+
+// importsOf gives what a file imports: the names in it, and the paths.
+func importsOf(t *testing.T, file *ast.File) map[string]string {
+	t.Helper()
+	imported := map[string]string{}
+	for _, spec := range file.Imports {
+		local, p := importOf(t, spec)
+		imported[local] = p
+	}
+	return imported
+}
+
+func importOf(t *testing.T, spec *ast.ImportSpec) (local, p string) {
+	t.Helper()
+	p, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local = path.Base(p)
+	if strings.HasPrefix(local, "v") && strings.Trim(local[1:], "0123456789") == "" && local != "v" {
+		local = path.Base(path.Dir(p)) // the last but one names the package: math/rand/v2
+	}
+	if spec.Name != nil {
+		local = spec.Name.Name
+	}
+	return local, p
 }
 
 func mayImport(p string) bool {

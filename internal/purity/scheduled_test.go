@@ -1,0 +1,159 @@
+package purity
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// scheduled are the rooms whose code runs at a site: in a daemon on goroutines, in a
+// simulation on an event heap. It starts tasks, waits, takes the time and makes contexts
+// through its task.Scheduler only.
+var scheduled = []string{"link", "node", "queue"}
+
+// unscheduled are files of these rooms that do otherwise, and why they may. It is to shrink.
+var unscheduled = map[string]string{
+	"node/backend.go":  untilMachine,
+	"node/dead.go":     untilMachine,
+	"node/judging.go":  untilMachine,
+	"node/short.go":    untilMachine,
+	"node/thread.go":   untilMachine,
+	"queue/process.go": "the process thread takes from a mailbox that rings a channel, " + untilMachine,
+}
+
+const untilMachine = "until the process thread is a machine with a shell on a Scheduler"
+
+// unschedulable are functions and types, by package, that wait, wake, tell the time or
+// throw dice past a Scheduler. Those of a package without a list are all so.
+var unschedulable = map[string][]string{
+	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Timer", "Ticker"},
+	"sync":    {"WaitGroup", "Cond", "NewCond"},
+	"context": {"WithCancel", "WithCancelCause", "WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause", "AfterFunc"},
+	"math/rand/v2": {
+		"ExpFloat64", "Float32", "Float64", "Int", "Int32", "Int32N", "Int64", "Int64N", "IntN", "N", "NormFloat64", "Perm", "Shuffle",
+		"Uint", "Uint32", "Uint32N", "Uint64", "Uint64N", "UintN",
+	},
+	"math/rand":    nil,
+	"hash/maphash": nil,
+}
+
+func TestWhatRunsAtASiteIsScheduled(t *testing.T) {
+	needed := map[string]bool{}
+	for _, room := range scheduled {
+		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			t.Errorf("there is no room %s: correct the list of scheduled rooms", room)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimPrefix(file, "../../")
+			found := unscheduledIn(t, name, string(text))
+			if _, may := unscheduled[name]; may {
+				needed[name] = len(found) > 0
+				continue
+			}
+			for _, breach := range found {
+				t.Error(breach)
+			}
+		}
+	}
+	for file := range unscheduled {
+		if !needed[file] {
+			t.Errorf("%s needs no exception any more: take it off the list", file)
+		}
+	}
+}
+
+// The test above would be worth nothing if unscheduledIn saw nothing.
+func TestWhatIsNotScheduledIsSeen(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"func f() { go f() }", "room.go:2: starts a goroutine"},
+		{"func f() { select {} }", "room.go:2: waits in a select"},
+		{"func f(c C) { c <- 1 }", "room.go:2: sends on a channel"},
+		{"func f(c C) { <-c }", "room.go:2: receives from a channel"},
+		{"func f(c C) { close(c) }", "room.go:2: closes a channel"},
+		{"var c = make(chan int)", "room.go:2: has a channel"},
+		{"type c <-chan error", "room.go:2: has a channel"},
+		{"import \"time\"\nvar t = time.Now()", "room.go:3: uses time.Now"},
+		{"import c \"time\"\nfunc f() { c.AfterFunc(1, f) }", "room.go:3: uses time.AfterFunc"},
+		{"import . \"time\"", "room.go:2: imports time under the name ."},
+		{"import \"sync\"\nvar w sync.WaitGroup", "room.go:3: uses sync.WaitGroup"},
+		{"import \"context\"\nvar c, _ = context.WithTimeout(nil, 1)", "room.go:3: uses context.WithTimeout"},
+		{"import \"math/rand/v2\"\nvar n = rand.IntN(3)", "room.go:3: uses math/rand/v2.IntN"},
+		{"import \"hash/maphash\"\nvar s = maphash.MakeSeed()", "room.go:3: uses hash/maphash.MakeSeed"},
+	} {
+		got := unscheduledIn(t, "room.go", "package room\n"+c.text)
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: got %q, want only %q", c.text, got, c.want)
+		}
+	}
+	const fine = "import (\"time\"; \"sync\"; \"context\"; \"math/rand/v2\")\nvar d time.Duration\nvar mu sync.Mutex\nvar c = context.Background()\nvar r = rand.New(rand.NewPCG(1, 2))"
+	if got := unscheduledIn(t, "room.go", "package room\n"+fine); len(got) != 0 {
+		t.Errorf("what is allowed is found: %q", got)
+	}
+}
+
+// unscheduledIn names what in a file is done past a Scheduler.
+func unscheduledIn(t *testing.T, name, text string) (found []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(at token.Pos, format string, args ...any) {
+		p := set.Position(at)
+		found = append(found, fmt.Sprintf("%s:%d: %s", p.Filename, p.Line, fmt.Sprintf(format, args...)))
+	}
+	imported := importsOf(t, file)
+	for _, spec := range file.Imports {
+		if spec.Name != nil && spec.Name.Name == "." {
+			say(spec.Pos(), "imports %s under the name .", imported["."])
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			say(n.Pos(), "starts a goroutine")
+		case *ast.SelectStmt:
+			say(n.Pos(), "waits in a select")
+		case *ast.SendStmt:
+			say(n.Pos(), "sends on a channel")
+		case *ast.ChanType:
+			say(n.Pos(), "has a channel")
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				say(n.Pos(), "receives from a channel")
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "close" {
+				say(n.Pos(), "closes a channel")
+			}
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if !ok {
+				break
+			}
+			if names, listed := unschedulable[imported[x.Name]]; listed && (names == nil || slices.Contains(names, n.Sel.Name)) {
+				say(n.Pos(), "uses %s.%s", imported[x.Name], n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
+}
