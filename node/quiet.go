@@ -2,9 +2,12 @@ package node
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // Quiet reports whether every queue of the node is empty, and what is not: process
@@ -33,8 +36,9 @@ func (n *Node) Quiet() (bool, string) {
 	for _, peer := range n.queue.Peers() {
 		left = append(left, fmt.Sprintf("transmission queue for %s", peer))
 	}
-	for id, count := range n.queue.Parked() {
-		left = append(left, fmt.Sprintf("%d messages wait for the table of %s", count, id))
+	parked := n.queue.Parked()
+	for _, id := range slices.SortedFunc(maps.Keys(parked), processtable.ProcessID.Compare) {
+		left = append(left, fmt.Sprintf("%d messages wait for the table of %s", parked[id], id))
 	}
 	return len(left) == 0, strings.Join(left, "; ")
 }

@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"fmqm/link"
 	"fmqm/message"
@@ -139,7 +141,8 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 		}
 	}
 	standings := map[processtable.NodeID]map[int]standing{}
-	for node, indexes := range byNode {
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		indexes := byNode[node]
 		if node == s.peer && s.planned {
 			continue
 		}
