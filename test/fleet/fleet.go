@@ -178,8 +178,8 @@ func (f *Fleet) Waiting(ctx context.Context) int {
 	return count
 }
 
-// Run runs a command and gives its standard output, what it says beside that, and its
-// exit code.
+// Run runs a command, one of Bin's unless its path is given, and gives its standard output,
+// what it says beside that, and its exit code.
 func Run(t *testing.T, name string, args ...string) (out, talk string, code int) {
 	t.Helper()
 	return Feed(t, "", name, args...)
@@ -188,7 +188,10 @@ func Run(t *testing.T, name string, args ...string) (out, talk string, code int)
 // Feed is Run, of a command that reads its standard input.
 func Feed(t *testing.T, stdin, name string, args ...string) (out, talk string, code int) {
 	t.Helper()
-	c := exec.Command(filepath.Join(Bin, name), args...)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(Bin, name)
+	}
+	c := exec.Command(name, args...)
 	var stdout, stderr bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	err := c.Run()

@@ -52,11 +52,12 @@ func (s *Site) To() string { return "unix:" + filepath.Join(s.Dir, "sock") }
 // File is a path in the site's directory.
 func (s *Site) File(name string) string { return filepath.Join(s.Dir, name) }
 
-func (s *Site) release() string {
+// Binary is the file of one of the site's binaries, such as fmqmd, in its release.
+func (s *Site) Binary(name string) string {
 	if s.Release == "" {
-		return Bin
+		return filepath.Join(Bin, name)
 	}
-	return s.Release
+	return filepath.Join(s.Release, name)
 }
 
 // Configure writes the site's configuration, from what the fleet's options say now.
@@ -122,7 +123,7 @@ func (s *Site) start(env ...string) {
 	if s.fleet.o.Within != nil {
 		argv = s.fleet.o.Within(s.Name)
 	}
-	argv = append(argv, filepath.Join(s.release(), "fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
+	argv = append(argv, s.Binary("fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
 	if s.apart {
 		argv = append([]string{"/bin/sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, "sh"}, argv...)
 	}

@@ -1,0 +1,245 @@
+package golden
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"fmqm/sim"
+	"fmqm/test/fleet"
+)
+
+func TestMain(m *testing.M) {
+	_ = os.Setenv("TZ", "UTC") // of the commands, which print local times
+	os.Exit(fleet.Main(m, "failpoint"))
+}
+
+// network is the four sites of the golden stores.
+type network struct {
+	*testing.T
+	*fleet.Fleet
+	ctx    context.Context
+	dir    string // with what the release left
+	gates  string // this file opens the programs that wait for it
+	linked bool
+	audit  string // of D's configuration
+	began  time.Time
+}
+
+// options make a network.
+type options struct {
+	sites   []string
+	release string // the directory of other binaries than today's
+	dir     string
+	linked  bool                // from the beginning
+	prepare func(s *fleet.Site) // puts a store where the site looks for it
+}
+
+func newNetwork(t *testing.T, o options) *network {
+	t.Helper()
+	n := &network{T: t, dir: o.dir, gates: filepath.Join(t.TempDir(), "gates"), linked: o.linked, began: time.Now().UTC().Truncate(time.Second)}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*fleet.Patience)
+	t.Cleanup(cancel)
+	n.ctx = ctx
+	n.Fleet = fleet.New(t, fleet.Options{
+		Sites: o.sites, Links: n.configuration, Programs: n.programs,
+		Prepare: func(s *fleet.Site) {
+			s.Release = o.release
+			if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if o.prepare != nil {
+				o.prepare(s)
+			}
+		},
+	})
+	for _, s := range n.Sites {
+		s.Answers()
+	}
+	return n
+}
+
+// configuration names the peers of a site; they are called only in a network that is
+// linked.
+func (n *network) configuration(f *fleet.Fleet, site string) string {
+	text := "remote_operators: [{site: \"*\"}]\n"
+	if site == "D" {
+		text += n.audit
+	}
+	text += "links:\n  peers:\n"
+	for _, peer := range fleet.Names {
+		switch s := f.Sites[peer]; {
+		case peer == site:
+		case n.linked && s != nil:
+			text += fmt.Sprintf("    %s: http://%s\n", peer, s.Listen)
+		default:
+			text += fmt.Sprintf("    %s: {}\n", peer)
+		}
+	}
+	return text
+}
+
+// programs are those of every site. What has "hold" in its input waits for the gates, or
+// fails as long as they are shut.
+func (n *network) programs(string) []string {
+	shell := func(name, text string) string {
+		return fmt.Sprintf("%s: {exec: [/bin/sh, -c, %q], concurrency: 20}", name, text)
+	}
+	return []string{
+		shell("pass", `exec cat`),
+		shell("count", `cat >/dev/null; printf '{"n": %s}' "$FMQM_ITERATION"`),
+		shell("flaky", `[ "$FMQM_ATTEMPT" -gt 1 ] || exit 3; exec cat`),
+		shell("broken", `echo "no such account" >&2; exit 4`),
+		shell("slow", fmt.Sprintf(`in=$(cat); case $in in *hold*) [ -e %s ] || exit 5;; esac; printf %%s "$in"`, n.gates)),
+		shell("gate", fmt.Sprintf(`in=$(cat); case $in in *hold*) until [ -e %s ] || ! [ -d %s ]; do sleep 0.1; done;; esac; printf %%s "$in"`, n.gates, filepath.Dir(n.gates))),
+	}
+}
+
+// link lets all sites call each other.
+func (n *network) link() {
+	n.Helper()
+	n.linked = true
+	for _, name := range fleet.Names {
+		n.Sites[name].Configure()
+		n.Sites[name].Reload(n.ctx)
+	}
+}
+
+// open opens the gates.
+func (n *network) open() {
+	n.Helper()
+	if err := os.WriteFile(n.gates, nil, 0o600); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// tell tells a story. Its lines are
+//
+//	say SITE    commands, asked again until they answer as it is written
+//	do SITE     commands, each once; what they print is not looked at
+//	link        the sites call each other from now on
+//	open        the gates open
+//	empty       nothing is left at any site, and every record can be read
+func (n *network) tell(story string) {
+	n.Helper()
+	datadriven.RunTest(n.T, filepath.Join(n.dir, story), func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "say":
+			said := n.say(n.Sites[d.CmdArgs[0].Key], d)
+			if d.Rewrite {
+				t.Logf("%s:\n%s", d.Input, said)
+			}
+			return said
+		case "do":
+			for line := range strings.Lines(d.Input) {
+				at, fields := n.Sites[d.CmdArgs[0].Key], strings.Fields(line)
+				fleet.Must(t, at.Binary(fields[0]), n.arguments(at, fields[1:])...)
+			}
+		case "link":
+			n.link()
+		case "open":
+			n.open()
+		case "empty":
+			ctx, cancel := context.WithTimeout(n.ctx, fleet.Patience/4)
+			defer cancel()
+			n.Empty(ctx)
+			n.Whole()
+		default:
+			d.Fatalf(t, "the story knows no %q", d.Cmd)
+		}
+		return ""
+	})
+}
+
+// arguments are those of a command that asks a site. The name of a file of the release is
+// written with an @.
+func (n *network) arguments(at *fleet.Site, fields []string) []string {
+	args := make([]string, 0, len(fields)+2)
+	for _, f := range fields {
+		if name, file := strings.CutPrefix(f, "@"); file {
+			f = filepath.Join(n.dir, name)
+		}
+		args = append(args, f)
+	}
+	return append(args, "--to", at.To())
+}
+
+// say gives what commands say once it is what the story expects; where the story is
+// written anew, once it stays.
+func (n *network) say(at *fleet.Site, d *datadriven.TestData) (said string) {
+	ctx, cancel := context.WithTimeout(n.ctx, fleet.Patience/2)
+	defer cancel()
+	same := 0
+	_ = sim.Until(ctx, func() (bool, error) {
+		before := said
+		said = n.ask(at, d.Input)
+		if said == before {
+			same++
+		} else {
+			same = 0
+		}
+		if d.Rewrite {
+			return same >= 8, nil
+		}
+		return said == d.Expected, nil
+	})
+	return said
+}
+
+// ask is what commands say now.
+func (n *network) ask(at *fleet.Site, commands string) string {
+	var b strings.Builder
+	for line := range strings.Lines(commands) {
+		fields := strings.Fields(line)
+		out, talk, code := fleet.Run(n.T, at.Binary(fields[0]), n.arguments(at, fields[1:])...)
+		if fields[1] == "history" {
+			out = sorted(out)
+		}
+		fmt.Fprintf(&b, "%s%s\n", out, talk)
+		if code != 0 {
+			fmt.Fprintf(&b, "exit code %d\n", code)
+		}
+	}
+	text := age.ReplaceAllString(b.String(), "AGE")
+	text = moment.ReplaceAllStringFunc(text, func(at string) string {
+		if when, err := time.Parse(time.DateTime, at); err == nil && !when.Before(n.began) {
+			return "NOW"
+		}
+		return at
+	})
+	text = blanks.ReplaceAllString(text, "  ")
+	return dashes.ReplaceAllString(text, "\n")
+}
+
+// sorted is a history in the order of its lines: what happened now at two sites in the same
+// moment of the logical clock stands in any order.
+func sorted(history string) string {
+	lines := strings.SplitAfter(history, "\n")
+	slices.Sort(lines[min(1, len(lines)):])
+	return strings.Join(lines, "")
+}
+
+var (
+	age    = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+	moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	// What is NOW is shorter than what it stands for, so columns are not compared.
+	blanks = regexp.MustCompile(` {2,}`)
+	dashes = regexp.MustCompile(`[ \n]*\n`)
+)
+
+// unpack puts the golden store of a site into its directory.
+func unpack(t *testing.T, dir string, s *fleet.Site) {
+	t.Helper()
+	if out, err := exec.Command("tar", "-x", "-z", "-f", filepath.Join(dir, s.Name+".tar.gz"), "-C", s.Dir).CombinedOutput(); err != nil {
+		t.Fatalf("unpack the store of %s: %v: %s", s.Name, err, out)
+	}
+}
