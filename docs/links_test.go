@@ -114,7 +114,7 @@ func source(t *testing.T, dir string) string {
 
 // The reasons for a refusal that the page quotes are those that nodes give.
 func TestWhyMessagesAreRefused(t *testing.T) {
-	code := source(t, "../node") + source(t, "../navigator")
+	code := source(t, "../node") + source(t, "../node/thread") + source(t, "../navigator")
 	for _, r := range rows(t, "## Refused messages") {
 		for _, q := range quoted.FindAllStringSubmatch(r[0], -1) {
 			if !strings.Contains(code, q[1]) {

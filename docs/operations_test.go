@@ -42,7 +42,7 @@ func TestQuotedReasons(t *testing.T) {
 		"killed by ":                                                    "program/exec.go",
 		"cannot be started: ":                                           "program/exec.go",
 		"the output is not a container of type":                         "program/output.go",
-		"is not registered at":                                          "node/thread.go",
+		"is not registered at":                                          "node/activitythread.go",
 		"still FALSE after":                                             "navigator/snapshot.go",
 		"the store is damaged":                                          "internal/store/badger/inspect.go",
 		"too little free disk space":                                    "internal/store/store.go",

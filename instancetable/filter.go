@@ -1,7 +1,7 @@
 package instancetable
 
 import (
-	"hash/maphash"
+	"encoding/binary"
 
 	"fmqm/message"
 )
@@ -16,17 +16,35 @@ const (
 // one that was not, never no for one that was. Keys cannot be taken out again, since
 // that could not be done without error; a crowded filter is made anew by a browse.
 type filter struct {
-	seed maphash.Seed
+	seed uint64
 	size uint64
 	bits []uint64 // allocated with the first key: most processes evict nothing
 	set  uint64
 }
 
-func newFilter(size uint64) *filter { return &filter{seed: maphash.MakeSeed(), size: size} }
+func newFilter(size, seed uint64) *filter { return &filter{seed: seed, size: size} }
 
 func (f *filter) slot(key message.Entry) (word, bit uint64) {
-	i := maphash.Comparable(f.seed, key) % f.size
+	h := mixed(f.seed ^ binary.LittleEndian.Uint64(key.Instance[:8]))
+	h = mixed(h ^ binary.LittleEndian.Uint64(key.Instance[8:]))
+	h = mixed(sum(h, string(key.Scope)))
+	i := mixed(sum(h, string(key.Activity))) % f.size
 	return i / 64, 1 << (i % 64)
+}
+
+// sum continues a hash (FNV-1a) with a text.
+func sum(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	return h
+}
+
+// mixed spreads what is in h over all its bits (the last step of MurmurHash3).
+func mixed(h uint64) uint64 {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }
 
 func (f *filter) add(key message.Entry) {

@@ -61,6 +61,7 @@ type Limits struct {
 	Entries int
 	Bytes   int
 	Shared  *Budget
+	Seed    uint64 // of a hash of what was evicted: who does not know it cannot choose what falls together
 }
 
 // Table holds entries by key.
@@ -78,7 +79,7 @@ func New(limits Limits) *Table {
 	return &Table{
 		limits:  limits,
 		entries: map[message.Entry]*Entry{},
-		evicted: newFilter(minFilterBits),
+		evicted: newFilter(minFilterBits, limits.Seed),
 	}
 }
 
@@ -178,7 +179,7 @@ func (t *Table) Crowded() bool { return t.scanned && t.evicted.crowded() }
 // the store. Entries that the browse finds are added, and evicted, as at open.
 func (t *Table) Rescan() {
 	t.scanned = false
-	t.evicted = newFilter(t.evicted.grown())
+	t.evicted = newFilter(t.evicted.grown(), t.limits.Seed)
 }
 
 // MayBeStored reports whether an entry that is not in the table may have messages in

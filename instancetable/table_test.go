@@ -162,7 +162,7 @@ func TestMayBeStored(t *testing.T) {
 // a limit where another browse would not help.
 func TestACrowdedFilterIsMadeAnew(t *testing.T) {
 	table := New(Limits{})
-	table.evicted = newFilter(64)
+	table.evicted = newFilter(64, 1)
 	table.Scanned()
 	n := 0
 	for ; !table.Crowded(); n++ {
@@ -182,7 +182,7 @@ func TestACrowdedFilterIsMadeAnew(t *testing.T) {
 	if table.Crowded() {
 		t.Error("crowded at once")
 	}
-	full := newFilter(maxFilterBits)
+	full := newFilter(maxFilterBits, 1)
 	full.set = maxFilterBits
 	if full.crowded() || full.grown() != maxFilterBits {
 		t.Error("a filter of the largest size cannot be made better")
@@ -194,7 +194,7 @@ func TestACrowdedFilterIsMadeAnew(t *testing.T) {
 func TestMayBeStoredIsNeverWronglyNo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		table := New(Limits{Entries: rapid.IntRange(0, 4).Draw(rt, "entries"), Bytes: rapid.IntRange(200, 3000).Draw(rt, "bytes")})
-		table.evicted = newFilter(64 * rapid.Uint64Range(1, 4).Draw(rt, "filter"))
+		table.evicted = newFilter(64*rapid.Uint64Range(1, 4).Draw(rt, "filter"), 1)
 		m := &model{table: table, stored: map[string]bool{}, browsing: true}
 		for i := range rapid.IntRange(0, 20).Draw(rt, "before the start") {
 			m.stored[fmt.Sprintf("k%02d", i*2)] = true

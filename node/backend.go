@@ -8,13 +8,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/navigator"
+	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -30,8 +30,6 @@ func asAPI(err error) *api.Error {
 	switch {
 	case errors.As(err, &e):
 		return e
-	case errors.Is(err, errConflict):
-		return api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%v", err)
 	case errors.Is(err, queue.ErrStopped):
 		return api.Errorf(api.CodeUnreachable, "ask again when it is back", "the node is stopping")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -74,7 +72,7 @@ func (n *Node) Begin(ctx context.Context, r api.StartRequest) error {
 
 // begin starts an instance, and gives its process's thread, and whether it was known.
 // Its results have no names: what the thread is asked for outlives a caller who gives up.
-func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, error) {
+func (n *Node) begin(ctx context.Context, r api.StartRequest) (*processThread, bool, error) {
 	t, err := n.startable(ctx, r)
 	if err != nil {
 		return nil, false, err
@@ -95,39 +93,29 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*thread, bool, er
 	if err := n.queue.WaitCapacity(ctx); err != nil {
 		return nil, false, asAPI(err)
 	}
-	type outcome struct {
-		known bool
-		err   error
-	}
-	done := make(chan outcome, 1)
-	t.post(func(now time.Time) {
-		t.core.start(navigator.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: now}, func(known bool, err error) {
-			done <- outcome{known, err}
-		}, now)
-	})
-	known := false
-	select {
-	case o := <-done:
-		known, err = o.known, o.err
-	case <-t.ended:
-		err = queue.ErrStopped
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	word := t.newWord()
+	started, err := t.say(ctx, word, thread.Start{Word: word, Start: navigator.Start{
+		Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now(),
+	}})
+	switch {
+	case err != nil:
 		return nil, false, asAPI(err)
+	case started.Code == thread.Conflict:
+		return nil, false, api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%s", started.Text)
+	case started.Code == thread.Refused:
+		return nil, false, api.Errorf(api.CodeFailed, "", "%s", started.Text)
 	}
-	return t, known, nil
+	return t, started.Code == thread.Known, nil
 }
 
 // startable finds the process thread for a start. Without a version, a known instance
 // keeps the one that it was started with.
-func (n *Node) startable(ctx context.Context, r api.StartRequest) (*thread, error) {
+func (n *Node) startable(ctx context.Context, r api.StartRequest) (*processThread, error) {
 	id, err := processtable.ParseProcessID(r.Process)
 	if err != nil {
 		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the newest version", "start: %v", err)
 	}
-	var t *thread
+	var t *processThread
 	if id.Version == 0 {
 		t = n.newest(id.Name)
 		if started, _, found, err := n.queue.Instance(r.Instance); err == nil && found && started.Process.Name == id.Name {
@@ -230,7 +218,7 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 }
 
 // hosted finds an activity that this node hosts.
-func (n *Node) hosted(process, activity string) (*thread, *navigator.Activity, error) {
+func (n *Node) hosted(process, activity string) (*processThread, *navigator.Activity, error) {
 	id, err := processtable.ParseProcessID(process)
 	if err != nil {
 		return nil, nil, err
@@ -258,15 +246,18 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion, by string) error 
 			return api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", q.Activity)
 		}
 	}
-	r := retrying{entry: message.Entry{Instance: q.Instance, Activity: a.Name}, output: output, by: by}
+	r := thread.Retry{Entry: message.Entry{Instance: q.Instance, Activity: a.Name}, Output: output, By: by}
 	for {
-		err := t.retry(ctx, a, r)
+		done, err := t.retry(ctx, a, r)
 		switch {
-		case errors.Is(err, navigator.ErrReviewed): // another retry was first
-		case err == nil || errors.Is(err, queue.ErrStopped) || errors.Is(err, ctx.Err()):
+		case errors.Is(err, queue.ErrStopped) || err != nil && errors.Is(err, ctx.Err()):
 			return err
-		default:
+		case err != nil:
 			return api.Errorf(api.CodeRefused, "see fmqm status", "%v", err)
+		case done.Code == thread.Refused:
+			return api.Errorf(api.CodeRefused, "see fmqm status", "%s", done.Text)
+		case done.Code != thread.OtherReview: // that one was after another retry
+			return nil
 		}
 	}
 }

@@ -3,10 +3,12 @@ package node
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/rs/zerolog"
 
 	"fmqm/api"
 	"fmqm/definition"
@@ -16,6 +18,17 @@ import (
 	"fmqm/queue"
 )
 
+// slowLog is a log in which the line of an activity in error takes until it is released.
+type slowLog struct{ busy, release chan struct{} }
+
+func (l *slowLog) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "activity in error") {
+		close(l.busy)
+		<-l.release
+	}
+	return len(line), nil
+}
+
 // While as many entries have newcomers that no thread has taken up as the limit says,
 // links accept nothing and starts wait; then both go on.
 func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
@@ -23,7 +36,8 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := Open(Options{Name: "A", Engine: memoryEngine(t), Registry: registry, DirtyLimit: 1})
+	log := &slowLog{busy: make(chan struct{}), release: make(chan struct{})}
+	n, err := Open(Options{Name: "A", Engine: memoryEngine(t), Registry: registry, DirtyLimit: 1, Log: zerolog.New(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +56,8 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	busy, release := make(chan struct{}), make(chan struct{})
-	n.thread(table.Process).post(func(time.Time) { close(busy); <-release })
-	<-busy
+	n.thread(table.Process).post(posted{written: &queue.Tx{Audit: []queue.AuditRecord{{Event: queue.EventInError}}}})
+	<-log.busy // the thread writes that to its log, which takes its time
 	marker := message.EncodeMarker(message.Marker{Reason: "a test", Time: time.Unix(0, 0)})
 	if err := n.commit(context.Background(), &queue.Tx{Put: []message.Message{{Header: message.Header{
 		Queue: message.Queue{Process: table.Process, Node: "A"}, Instance: uuid.Must(uuid.NewV7()), Origin: "A", Kind: message.KindMarker,
@@ -63,7 +76,7 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 	if _, _, found, err := n.queue.Instance(request.Instance); found || err != nil {
 		t.Errorf("it was started all the same, %v", err)
 	}
-	close(release)
+	close(log.release)
 	if err := n.Begin(context.Background(), request); err != nil {
 		t.Errorf("a start afterwards: %v", err)
 	}

@@ -118,7 +118,7 @@ func TestRetryOfATable(t *testing.T) {
 		t.Errorf("the table is not here: %v", err)
 	}
 	for len(w.a.queue.Parked()) > 0 {
-		if err := w.a.thread(w.table.Process).ask(ctx, func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(w.table.Process).gauges(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,8 +2,9 @@
 // each process queue, the activity threads that run programs, and the answers to people
 // and to peers (paper §3.2, §3.3).
 //
-//	core.go, settle.go    the process thread's core: events in, commands out, no goroutine
-//	thread.go             its shell: one goroutine for each process queue
+//	thread/               the process thread as a machine: events in, effects out
+//	processthread.go      its shell: one task for each process queue
+//	activitythread.go     programs run: one task for each
 //	slots.go              how many activity threads may run a program at once
 //	node.go, tables.go    the node manager: store, tables, threads, links, stop
 //	inbox.go              what a link brings: judged, then put

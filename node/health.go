@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"fmqm/api"
 	"fmqm/internal/text"
@@ -31,7 +30,7 @@ func (n *Node) Live(ctx context.Context) api.Health {
 	dead := 0
 	threads := n.threads()
 	for _, t := range threads {
-		if err := t.ask(ctx, func(time.Time) {}); err != nil {
+		if _, err := t.gauges(ctx); err != nil {
 			dead++
 			h.Add("process "+t.id().String(), api.HealthFailed, silent(err))
 		}

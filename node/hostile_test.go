@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"fmqm/container"
 	"fmqm/message"
@@ -37,7 +36,7 @@ func (w *inboxWorld) order(source, target processtable.ActivityID) message.Messa
 func (w *inboxWorld) told(peer processtable.NodeID) {
 	w.t.Helper()
 	for !slices.Contains(w.a.queue.Peers(), peer) {
-		if err := w.a.thread(w.table.Process).ask(context.Background(), func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -213,7 +212,7 @@ func TestRefusedContentPutsTheTargetInError(t *testing.T) {
 			go func() {
 				defer close(done)
 				for w.aside() == "" {
-					if err := w.a.thread(w.table.Process).ask(context.Background(), func(time.Time) {}); err != nil {
+					if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
 						t.Error(err)
 						return
 					}
@@ -280,7 +279,7 @@ func TestLargeMessageComesInParts(t *testing.T) {
 		w.deliver([]link.Item{item})
 	}
 	for w.aside() == "" {
-		if err := w.a.thread(w.table.Process).ask(context.Background(), func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}

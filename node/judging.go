@@ -2,13 +2,10 @@ package node
 
 import (
 	"context"
-	"errors"
 	"runtime"
-	"time"
 
 	"fmqm/navigator"
-	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/node/thread"
 )
 
 // Conditions that may take long (navigator.Activity.Slow) are evaluated off the process
@@ -16,16 +13,12 @@ import (
 // of its own, which takes a place as a program does; of a retry's where that is asked for.
 // (Source has none.) The process thread goes on meanwhile, and so do
 // health checks, which ask it.
-const routing processtable.ProgramID = "" // what empty activities have places of
 
 // maxRouting is how many empty activities of all processes are evaluated, or wait for a processor.
 const maxRouting = 64
 
-// judges holds one for each who evaluates conditions that may take long.
-type judges chan struct{}
-
-// newJudges lets so many evaluate at once: a processor is left for everything else.
-func newJudges() judges { return make(judges, max(1, runtime.GOMAXPROCS(0)-1)) }
+// judges is how many may evaluate at once: a processor is left for everything else.
+func judges() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // judge evaluates the conditions of a result. Where that may take long it waits for its
 // turn, or for ctx.
@@ -33,48 +26,37 @@ func (n *Node) judge(ctx context.Context, a *navigator.Activity, r navigator.Res
 	if !a.Slow(r) {
 		return a.Judge(r), nil
 	}
-	select {
-	case n.judging <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := n.judging.Acquire(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { <-n.judging }()
+	defer n.judging.Release()
 	return a.Judge(r), nil
 }
 
 // echo is the activity thread of an empty activity. If the node stops it never was.
-func (t *thread) echo(ctx context.Context, run *invocation) {
+func (t *processThread) echo(ctx context.Context, run *invocation) {
 	r := run.activity.Echo(run.call.Input, run.started)
 	var err error
 	r.Judged, err = t.node.judge(ctx, run.activity, r)
-	t.places.Release(routing)
+	t.places.Release(thread.Routing)
 	if err == nil || t.node.running.Err() == nil {
-		t.post(func(now time.Time) { t.core.finished(run, r, now) })
+		t.tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
 	}
 }
 
 // retry is an operator's retry: what it would evaluate is asked for, evaluated here, and
-// handed to it. ErrReviewed: it would evaluate something else by now.
-func (t *thread) retry(ctx context.Context, a *navigator.Activity, r retrying) error {
-	var refused error
-	if err := t.ask(ctx, func(now time.Time) { r.judged, refused = t.core.review(r.entry, r.output, now) }); err != nil || refused != nil {
-		return errors.Join(err, refused)
+// handed to it. OtherReview: it would evaluate something else by now.
+func (t *processThread) retry(ctx context.Context, a *navigator.Activity, r thread.Retry) (thread.Answer, error) {
+	word := t.newWord()
+	reviewed, err := t.say(ctx, word, thread.Review{Word: word, Entry: r.Entry, Output: r.Output})
+	if err != nil || reviewed.Code != thread.Reviewed {
+		return reviewed, err
 	}
-	if r.judged != nil {
-		var err error
-		if r.judged.Judged, err = t.node.judge(ctx, a, *r.judged); err != nil {
-			return err
+	if r.Judged = reviewed.Review; r.Judged != nil {
+		if r.Judged.Judged, err = t.node.judge(ctx, a, *r.Judged); err != nil {
+			return thread.Answer{}, err
 		}
 	}
-	done := make(chan error, 1)
-	r.done = func(err error) { done <- err }
-	t.post(func(now time.Time) { t.core.retry(r, now) })
-	select {
-	case err := <-done:
-		return err
-	case <-t.ended:
-		return queue.ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	r.Word = t.newWord()
+	return t.say(ctx, r.Word, r)
 }

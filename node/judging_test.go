@@ -40,9 +40,7 @@ func newJudging(t *testing.T, text string) *judging {
 	}
 	t.Cleanup(func() { _ = s.node.Stop(context.Background()) })
 	s.define(text)
-	for range cap(s.node.judging) {
-		s.node.judging <- struct{}{}
-	}
+	s.busy()
 	return s
 }
 
@@ -56,10 +54,16 @@ func (s *judging) observe(r queue.AuditRecord) {
 	}
 }
 
+// busy lets none be evaluated.
+func (s *judging) busy() {
+	for s.node.judging.TryAcquire() {
+	}
+}
+
 // now lets them be evaluated.
 func (s *judging) now() {
-	for range cap(s.node.judging) {
-		<-s.node.judging
+	for range judges() {
+		s.node.judging.Release()
 	}
 	s.rest()
 }
@@ -165,9 +169,7 @@ control:
 				s.start(1)
 				s.now()
 				s.expects("1: mark ran")
-				for range cap(s.node.judging) {
-					s.node.judging <- struct{}{}
-				}
+				s.busy()
 				retried := make(chan error, 1)
 				go func() {
 					retried <- s.node.retryHere(t.Context(), retryQuestion{Instance: instanceOf(1), Process: "p@1", Activity: "x", Output: json.RawMessage(c.output)}, "alice at A")

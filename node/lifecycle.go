@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"fmqm/link"
 	"fmqm/processtable"
@@ -71,7 +70,7 @@ func (n *Node) drain(ctx context.Context) error {
 	defer cancel()
 	threads := n.threads()
 	for _, t := range threads {
-		if t.ask(ctx, func(time.Time) { t.closing = true }) != nil {
+		if t.close(ctx) != nil {
 			return nil // the grace is over
 		}
 	}
@@ -90,8 +89,9 @@ func (n *Node) endTasks(context.Context) error {
 }
 
 func (n *Node) endThreads(context.Context) error {
+	var errs []error
 	for _, t := range n.threads() {
-		t.end(n.started)
+		errs = append(errs, t.end(n.started))
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -87,6 +87,7 @@ func (n *Node) setWays(w Ways) {
 		n.addLinks()
 	}
 	n.mu.Unlock()
+	n.tellReach()
 	for _, f := range slices.Concat(stay, gone) {
 		f()
 	}
@@ -102,10 +103,15 @@ func (n *Node) addLinks() {
 	n.meetAll()
 }
 
-// pathTo says whether a peer is reached: what is put for it has a way, or will have.
+// pathTo is reaches for who does not hold n.mu.
 func (n *Node) pathTo(peer processtable.NodeID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.reaches(peer)
+}
+
+// reaches says whether what is put for a peer has a way, or will have; n.mu is held.
+func (n *Node) reaches(peer processtable.NodeID) bool {
 	if _, listed := n.options.Peers[peer]; listed {
 		return true
 	}

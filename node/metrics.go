@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fmqm/link"
+	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -90,21 +91,13 @@ func (p *processMeter) committed(tx *queue.Tx) {
 	}
 }
 
-// note takes down how much the core holds, after each turn of its thread.
-func (p *processMeter) note(c *core) {
-	ready := 0
-	for _, waiting := range c.ready {
-		ready += len(waiting)
-	}
-	p.ready.Store(int64(ready))
-	p.entries.Store(int64(c.table.Len()))
-	p.waiting.Store(int64(max(0, c.table.Len()-ready-len(c.running))))
-	inError := -1
-	if c.census.complete {
-		inError = c.census.inError
-	}
-	p.inError.Store(int64(inError))
-	p.absorbed.Store(c.absorbed)
+// note takes down how much the machine holds, after each turn of its thread.
+func (p *processMeter) note(g thread.Gauges) {
+	p.ready.Store(int64(g.Ready))
+	p.entries.Store(int64(g.Entries))
+	p.waiting.Store(int64(max(0, g.Entries-g.Ready-g.Running)))
+	p.inError.Store(int64(g.InError))
+	p.absorbed.Store(g.Absorbed)
 }
 
 // programBuckets are the upper bounds, in seconds, into which attempts are sorted.

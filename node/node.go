@@ -16,6 +16,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
@@ -95,9 +96,10 @@ type Node struct {
 	sched   task.Scheduler
 	queue   *queue.Manager
 	slots   *slots
-	judging judges
+	judging *task.Places // one for each who evaluates conditions that may take long
 	cache   *instancetable.Budget
 	session uint64
+	seed    uint64 // of a hash of what the process threads have evicted
 
 	programs atomic.Pointer[program.Registry]
 	limits   atomic.Pointer[Limits]
@@ -109,7 +111,7 @@ type Node struct {
 	rest     context.CancelFunc
 
 	mu      sync.Mutex
-	tables  map[processtable.ProcessID]*thread
+	tables  map[processtable.ProcessID]*processThread
 	refused map[processtable.ProcessID]refusedTable // tables that came and were refused, since the start
 	links   map[processtable.NodeID]*link.Link
 	started bool
@@ -144,15 +146,15 @@ func Open(o Options) (*Node, error) {
 	n := &Node{
 		name: o.Name, options: o, sched: o.Scheduler, queue: manager,
 		log:     o.Log.With().Str("node", string(o.Name)).Logger(),
-		session: newSession(o.Random),
+		session: newSession(o.Random), seed: newSession(o.Random),
 		cache:   instancetable.NewBudget(o.CacheEntries, o.CacheBytes),
-		tables:  map[processtable.ProcessID]*thread{},
+		tables:  map[processtable.ProcessID]*processThread{},
 		refused: map[processtable.ProcessID]refusedTable{},
 		links:   map[processtable.NodeID]*link.Link{},
 		failed:  task.NewAnswer[error](o.Scheduler),
 		tasks:   task.NewGroup(o.Scheduler),
 		parking: task.NewGroup(o.Scheduler),
-		judging: newJudges(),
+		judging: task.NewPlaces(o.Scheduler, judges()),
 	}
 	n.rebuilds.beginning = task.NewPlaces(n.sched, 1)
 	n.running, n.kill = n.sched.WithCancel(context.Background())
@@ -196,7 +198,7 @@ func (n *Node) registry() *program.Registry { return n.programs.Load() }
 // concurrency of a program that is not registered is 1: its attempts fail at once.
 // While room on the disk is low nothing is invoked (S3).
 func (n *Node) concurrency(id processtable.ProgramID) int {
-	if id == routing {
+	if id == thread.Routing {
 		return maxRouting
 	}
 	if n.pressure.low.Load() {

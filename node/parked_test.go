@@ -290,7 +290,7 @@ func TestLateMessagesCountForWhoBringsThem(t *testing.T) {
 	m.Definition[0]++
 	w.accept(m)
 	for w.a.queue.Left("B").Aside == 0 {
-		if err := w.a.thread(w.table.Process).ask(context.Background(), func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}

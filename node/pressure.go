@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/instancetable"
 	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/navigator"
+	"fmqm/node/thread"
 	"fmqm/processtable"
 )
 
@@ -115,13 +115,6 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 	return nil
 }
 
-// holds says whether an activity that could run must stay ready, since a transmission
-// queue into which it would send is at its quota.
-func (p *pressure) holds(e *instancetable.Entry) bool {
-	_, held := p.heldBy(e.Activity, e.State.Origin)
-	return held
-}
-
 // heldBy names a peer whose transmission queue is at its quota, and into which an
 // activity would send, of an instance of that origin.
 func (p *pressure) heldBy(a *navigator.Activity, origin processtable.NodeID) (processtable.NodeID, bool) {
@@ -214,7 +207,7 @@ func (p *pressure) look() {
 		return
 	}
 	for _, t := range p.node.threads() {
-		t.post(func(time.Time) { t.core.relieved() })
+		t.tell(thread.Room{})
 	}
 }
 

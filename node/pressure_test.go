@@ -235,7 +235,7 @@ func (p *pressedNode) ends(id uuid.UUID, activity string) {
 func (p *pressedNode) held(id uuid.UUID, activity string) {
 	p.t.Helper()
 	for _, t := range p.n.threads() {
-		if err := t.ask(p.t.Context(), func(time.Time) {}); err != nil {
+		if _, err := t.gauges(p.t.Context()); err != nil {
 			p.t.Fatal(err)
 		}
 	}

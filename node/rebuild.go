@@ -149,6 +149,7 @@ func (n *Node) beginRebuild(ctx context.Context, mark queue.Rebuild) error {
 		return err
 	}
 	n.losses.Store(true)
+	n.tellLosses()
 	n.log.Info().Str("by", mark.By).Str("peer", string(mark.Peer)).Stringer("store", mark.Incarnation).Msg("operator ordered a rebuild of the peer")
 	n.rebuilds.run(n, mark)
 	return nil
@@ -296,8 +297,8 @@ func (n *Node) underWay(p processtable.ProcessID, i message.InstanceID) (bool, e
 }
 
 // threadsAt gives the processes in which a peer has a part.
-func (n *Node) threadsAt(peer processtable.NodeID) []*thread {
-	return slices.DeleteFunc(n.threads(), func(t *thread) bool { return !t.process.Table.HasPart(peer) })
+func (n *Node) threadsAt(peer processtable.NodeID) []*processThread {
+	return slices.DeleteFunc(n.threads(), func(t *processThread) bool { return !t.process.Table.HasPart(peer) })
 }
 
 // loadLosses finds what the store tells of stores that were lost.
@@ -323,9 +324,7 @@ func (n *Node) markAnew() error {
 	}
 	n.anew.Store(true)
 	n.losses.Store(true)
-	for _, t := range n.threads() {
-		t.post(func(time.Time) { t.core.lives = newLives(t.process) })
-	}
+	n.tellLosses()
 	return nil
 }
 

@@ -12,6 +12,9 @@ import (
 	"fmqm/queue"
 )
 
+// browseChunk is how many entries a survey reads at a time.
+const browseChunk = 256
+
 // survey finds what a peer is to be sent again.
 type survey struct {
 	node    *Node
@@ -25,7 +28,7 @@ type owed struct {
 	instance message.InstanceID
 	process  processtable.ProcessID
 	origin   processtable.NodeID
-	thread   *thread
+	thread   *processThread
 	spoken   []navigator.Spoken
 	over     bool           // an operator has terminated it: its origin sends the peer a marker again
 	removed  *queue.Removed // the instance had ended, and retention has removed what was sent of it

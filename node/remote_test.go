@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -61,7 +60,7 @@ func (w *inboxWorld) over(id message.InstanceID) {
 		if ended != nil {
 			return
 		}
-		if err := w.a.thread(processtable.ProcessID{Name: "secret", Version: 1}).ask(w.t.Context(), func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(processtable.ProcessID{Name: "secret", Version: 1}).gauges(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -243,22 +242,6 @@ control: [s1 -> s2, s2 -> s3]
 	}
 }
 
-// A marker that came before anything else of an instance, and names another origin, ends
-// nothing of it: the identifier was guessed.
-func TestAMarkerOfAnotherOriginEndsNothing(t *testing.T) {
-	w := openWorld(t, "process: p\nversion: 1\n"+chain(2, "empty: true", ""), 1)
-	s := w.sites[0]
-	s.pump()
-	w.start(1, 0, "")
-	marker := w.marker()
-	marker.Origin = "elsewhere"
-	w.put(marker)
-	s.pump()
-	w.starts[0].ask()
-	s.pump()
-	w.expect(t, "a1", "terminated", "sink", "ended")
-}
-
 // An instance's origin tells a third site that it is over, whoever asks that has a part; not
 // of one that goes on, nor of one that it knows nothing of.
 func TestWhoTellsThatAnInstanceIsOver(t *testing.T) {
@@ -359,7 +342,7 @@ func (w *inboxWorld) ended(id message.InstanceID, a processtable.ActivityID) {
 		} else if found {
 			return
 		}
-		if err := w.a.thread(w.table.Process).ask(w.t.Context(), func(time.Time) {}); err != nil {
+		if _, err := w.a.thread(w.table.Process).gauges(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}

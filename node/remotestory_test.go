@@ -43,7 +43,7 @@ func TestOperatorsAskAtOtherSites(t *testing.T) {
 				k.settled()
 			}
 			text := strings.Join(append(told, e.logged()...), "\n") + "\n"
-			return strings.ReplaceAll(text, strings.TrimSuffix(identifier(1).String(), "1"), "")
+			return strings.ReplaceAll(text, strings.TrimSuffix(instanceOf(1).String(), "1"), "")
 		})
 	})
 }
@@ -274,7 +274,7 @@ func (e *errands) instance(text string) message.InstanceID {
 	if err != nil {
 		e.Fatal(err)
 	}
-	return identifier(n)
+	return instanceOf(n)
 }
 
 // logged is what the sites have said of operators since the last time.

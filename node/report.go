@@ -148,7 +148,7 @@ func heardFrom(t *processtable.Table, ended map[processtable.ActivityID]queue.Au
 }
 
 // reportRemoved says what is left of an instance whose audit retention has removed.
-func (n *Node) reportRemoved(t *thread, removed queue.Removed) instanceReport {
+func (n *Node) reportRemoved(t *processThread, removed queue.Removed) instanceReport {
 	r := instanceReport{
 		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
 		Roster: rosterOf(t.process.Table), Disk: n.pressure.disk(),
@@ -180,7 +180,7 @@ func rosterOf(t *processtable.Table) []api.Place {
 }
 
 // reportInstance adds what only the origin knows.
-func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, marker *message.Message) {
+func (n *Node) reportInstance(r *instanceReport, t *processThread, ended map[processtable.ActivityID]queue.AuditRecord, marker *message.Message) {
 	start, ok := ended[processtable.Source]
 	if !ok {
 		return
@@ -204,7 +204,7 @@ func (n *Node) reportInstance(r *instanceReport, t *thread, ended map[processtab
 	r.Output = asJSON(t.process.Table.Output, end.Output)
 }
 
-func (n *Node) reportActivities(r *instanceReport, t *thread, ended map[processtable.ActivityID]queue.AuditRecord, lives []live) {
+func (n *Node) reportActivities(r *instanceReport, t *processThread, ended map[processtable.ActivityID]queue.AuditRecord, lives []live) {
 	current := map[processtable.ActivityID]live{}
 	for _, l := range lives {
 		current[l.Activity] = l
@@ -255,7 +255,7 @@ const (
 
 // tell adds to activities that have not ended what their programs get, and have said last:
 // where one runs this attempt, else the last that failed.
-func (r *instanceReport) tell(t *thread, lives []live, events []queue.AuditRecord) {
+func (r *instanceReport) tell(t *processThread, lives []live, events []queue.AuditRecord) {
 	shown := make(map[string]int, len(r.Activities))
 	for i := range r.Activities {
 		shown[r.Activities[i].Activity] = i

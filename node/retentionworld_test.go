@@ -252,13 +252,11 @@ func settled(t *testing.T, n *Node) {
 	t.Helper()
 	for _, thread := range n.threads() {
 		for idle := false; !idle; {
-			err := thread.ask(context.Background(), func(time.Time) {
-				c := thread.core
-				idle = c.inFlight == 0 && len(c.stale)+len(c.undropped)+len(c.running) == 0 && !c.browsing
-			})
+			g, err := thread.gauges(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
+			idle = g.Idle
 		}
 	}
 }

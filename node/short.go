@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"fmqm/internal/task"
 	"fmqm/program"
 )
 
@@ -18,7 +19,7 @@ const (
 // whileShort runs the program. A try on a machine that is short of what every program
 // needs is no attempt: it is repeated, with growing pauses, and the activity is ready
 // meanwhile. It keeps its place: the next one would fare no better.
-func (t *thread) whileShort(ctx context.Context, run *invocation) program.Result {
+func (t *processThread) whileShort(ctx context.Context, run *invocation) program.Result {
 	for pause := shortPause; ; pause = min(2*pause, shortPauseMax) {
 		r := t.runProgram(ctx, run)
 		if !errors.Is(r.Err, program.ErrShort) {
@@ -40,14 +41,8 @@ func (t *thread) whileShort(ctx context.Context, run *invocation) program.Result
 // pause waits, and says whether there is still something to wait for: the program was
 // not ended early, and the node does not stop.
 func (n *Node) pause(ctx context.Context, d time.Duration) bool {
-	over := make(chan struct{})
-	stop := n.sched.AfterFunc(d, func() { close(over) })
-	defer stop()
-	select {
-	case <-over:
-		return true
-	case <-ctx.Done():
-	case <-n.begins.Done():
-	}
-	return false
+	ctx, cancel := n.sched.WithCancel(ctx)
+	defer cancel()
+	defer n.sched.AfterEnd(n.begins, cancel)()
+	return task.Sleep(ctx, n.sched, d) == nil
 }

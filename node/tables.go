@@ -127,23 +127,23 @@ func (n *Node) install(p *navigator.Process) {
 
 // launch starts a process thread, and the judging of what has waited for its table; n.mu is
 // held.
-func (n *Node) launch(t *thread) {
+func (n *Node) launch(t *processThread) {
 	n.sched.Go(t.run)
 	n.parking.Go(func() { n.unpark(t.process) })
 }
 
 // thread gives the process thread of a process, or nil if its table is not here.
-func (n *Node) thread(id processtable.ProcessID) *thread {
+func (n *Node) thread(id processtable.ProcessID) *processThread {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.tables[id]
 }
 
 // newest gives the thread of the highest version of a process, or nil.
-func (n *Node) newest(name string) *thread {
+func (n *Node) newest(name string) *processThread {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var found *thread
+	var found *processThread
 	for id, t := range n.tables {
 		if id.Name == name && (found == nil || id.Version > found.id().Version) {
 			found = t
@@ -153,13 +153,13 @@ func (n *Node) newest(name string) *thread {
 }
 
 // threads gives all process threads by process name and version.
-func (n *Node) threads() []*thread {
+func (n *Node) threads() []*processThread {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sortedThreads()
 }
 
 // sortedThreads is threads; n.mu is held.
-func (n *Node) sortedThreads() []*thread {
-	return slices.SortedFunc(maps.Values(n.tables), func(a, b *thread) int { return a.id().Compare(b.id()) })
+func (n *Node) sortedThreads() []*processThread {
+	return slices.SortedFunc(maps.Values(n.tables), func(a, b *processThread) int { return a.id().Compare(b.id()) })
 }

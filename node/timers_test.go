@@ -20,6 +20,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/navigator"
+	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
@@ -49,7 +50,7 @@ type story struct {
 	dir    string
 	clock  *storyClock
 	node   *Node
-	thread *thread
+	thread *processThread
 	heard  []string
 }
 
@@ -103,16 +104,10 @@ func (s *story) observe(r queue.AuditRecord) {
 
 // rest lets everything happen that can.
 func (s *story) rest() {
-	for s.thread != nil {
+	for again := s.thread != nil; again; again = s.thread.turn() {
 		for s.thread.turn() {
 		}
 		synctest.Wait()
-		select {
-		case <-s.thread.wake:
-		case <-s.thread.mailbox.Wake():
-		default:
-			return
-		}
 	}
 }
 
@@ -147,14 +142,9 @@ func (s *story) define(text string) {
 func (s *story) start(n int) {
 	var id message.InstanceID
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
-	s.thread.post(func(now time.Time) {
-		input := container.New(s.thread.process.Table.Input)
-		s.thread.core.start(navigator.Start{Instance: id, Input: input, Now: now}, func(_ bool, err error) {
-			if err != nil {
-				s.Error(err)
-			}
-		}, now)
-	})
+	word := s.thread.newWord()
+	input := container.New(s.thread.process.Table.Input)
+	s.thread.tell(thread.Start{Word: word, Start: navigator.Start{Instance: id, Input: input, Now: s.clock.Now()}})
 }
 
 // what shows what was heard; equal lines of more than three instances are counted.

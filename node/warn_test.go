@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
@@ -68,19 +67,13 @@ func TestN4TheLogSaysWhatGoesInError(t *testing.T) {
 
 	n, told = open()
 	defer stop(n)
-	inError := func() (count int, complete bool) {
-		err := n.thread(table.Process).ask(t.Context(), func(time.Time) {
-			c := n.thread(table.Process).core
-			count, complete = c.census.inError, c.census.complete
-		})
+	count := -1
+	for count < 0 {
+		g, err := n.thread(table.Process).gauges(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return count, complete
-	}
-	count, complete := inError()
-	for !complete {
-		count, complete = inError()
+		count = g.InError
 	}
 	if count != 1 {
 		t.Errorf("after a restart %d activities are in error", count)

@@ -19,15 +19,8 @@ var scheduled = []string{"link", "node", "queue"}
 
 // unscheduled are files of these rooms that do otherwise, and why they may. It is to shrink.
 var unscheduled = map[string]string{
-	"node/backend.go":  untilMachine,
-	"node/dead.go":     untilMachine,
-	"node/judging.go":  untilMachine,
-	"node/short.go":    untilMachine,
-	"node/thread.go":   untilMachine,
-	"queue/process.go": "the process thread takes from a mailbox that rings a channel, " + untilMachine,
+	"queue/process.go": "its mailbox signals a channel beside the bell, for which only tests wait",
 }
-
-const untilMachine = "until the process thread is a machine with a shell on a Scheduler"
 
 // unschedulable are functions and types, by package, that wait, wake, tell the time or
 // throw dice past a Scheduler. Those of a package without a list are all so.

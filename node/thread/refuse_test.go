@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"testing"
@@ -132,4 +132,20 @@ func TestAnInstanceHasOneOrigin(t *testing.T) {
 	s.pump()
 	s.expectAside(t, "message from y says that the instance was started at B, and what came for z before says at A")
 	w.expect(t, "z", "in error: message from y was refused: message from y says that the instance was started at B, and what came for z before says at A")
+}
+
+// A marker that came before anything else of an instance, and names another origin, ends
+// nothing of it: the identifier was guessed.
+func TestAMarkerOfAnotherOriginEndsNothing(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\n"+chain(2, "empty: true", ""), 1)
+	s := w.sites[0]
+	s.pump()
+	w.start(1, 0, "")
+	marker := w.marker()
+	marker.Origin = "elsewhere"
+	w.put(marker)
+	s.pump()
+	w.starts[0].ask()
+	s.pump()
+	w.expect(t, "a1", "terminated", "sink", "ended")
 }

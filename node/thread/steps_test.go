@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func one(t *testing.T, text string) (*world, *site) {
 
 // pump lets everything happen but the ends of programs.
 func (s *site) pump() {
-	for !s.store.idle() || len(s.events) > 0 || s.core.browsing || len(s.core.stale)+len(s.core.undropped)+len(s.core.postponed) > 0 {
+	for !s.store.idle() || s.due() {
 		s.turn()
 		s.commitAll(nil)
 	}
@@ -64,7 +64,7 @@ func (w *world) entry(activity processtable.ActivityID) message.Entry {
 func (w *world) to(activity processtable.ActivityID, kind message.Kind, source processtable.ActivityID) message.Message {
 	s := w.sites[0]
 	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: s.core.id(), Node: s.name},
+		Queue:      message.Queue{Process: s.machine.id(), Node: s.name},
 		Definition: s.process.Definition(), Instance: w.starts[0].call.Instance, Origin: s.name,
 		Activity: activity, Source: source, Kind: kind,
 	}}
@@ -82,7 +82,7 @@ func (w *world) state(activity processtable.ActivityID) string {
 			return name
 		}
 	}
-	e := w.sites[0].core.table.Get(w.entry(activity))
+	e := w.sites[0].machine.table.Get(w.entry(activity))
 	switch {
 	case e == nil:
 		return "inactive"

@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"encoding/binary"
@@ -99,7 +99,7 @@ func identifier(n int) (id message.InstanceID) {
 }
 
 func (r *rumour) message(instance, origin string, m message.Message) message.Message {
-	m.Queue = message.Queue{Process: r.s.core.id(), Node: "A"}
+	m.Queue = message.Queue{Process: r.s.machine.id(), Node: "A"}
 	m.Definition, m.Instance, m.Origin = r.s.process.Definition(), identifier(r.number(instance)), processtable.NodeID(origin)
 	return m
 }

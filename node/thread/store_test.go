@@ -1,7 +1,8 @@
-package node
+package thread
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"fmqm/queue"
 )
 
-// modelStore is one process queue as its process thread sees it: the reader of a core,
-// in memory and without goroutines. It does what the queue manager promises: groups,
+// modelStore is one process queue as its process thread sees it, in memory and without
+// goroutines. It does what the queue manager promises: groups,
 // marks of newcomers, staleness, and a mailbox that keeps what comes for an entry
 // while a transaction of it is under way.
 type modelStore struct {
@@ -31,6 +32,7 @@ type modelStore struct {
 	marks   map[message.Entry]*mark
 	mailbox []message.Entry
 	pending []*pendingTx
+	ended   []Event // of transactions, for the thread
 	seq     uint64
 }
 
@@ -46,7 +48,7 @@ type mark struct {
 
 type pendingTx struct {
 	tx      *queue.Tx
-	then    func(error)
+	token   Token
 	seq     uint64
 	refused error
 }
@@ -72,12 +74,12 @@ func (s *modelStore) at(e message.Entry) *mark {
 }
 
 // submit is queue.Manager.Submit.
-func (s *modelStore) submit(tx *queue.Tx, then func(error)) {
+func (s *modelStore) submit(tx *queue.Tx, token Token) {
 	for _, c := range tx.Consume {
 		s.at(c.Entry).held++
 	}
 	s.seq++
-	s.pending = append(s.pending, &pendingTx{tx: tx, then: then, seq: s.seq})
+	s.pending = append(s.pending, &pendingTx{tx: tx, token: token, seq: s.seq})
 }
 
 // commit writes the first n transactions as one group. refuse may refuse one that
@@ -244,7 +246,7 @@ func (s *modelStore) done(p *pendingTx) {
 			s.enqueue(c.Entry)
 		}
 	}
-	p.then(p.refused)
+	s.ended = append(s.ended, Committed{p.token, endOf(p.refused), textOf(p.refused)})
 }
 
 // take is queue.Mailbox.Take.
@@ -314,16 +316,69 @@ func (s *modelStore) nextTimer() (next time.Time) {
 
 // crash keeps what is on disk, and nothing else.
 func (s *modelStore) crash() {
-	s.marks, s.mailbox, s.pending = map[message.Entry]*mark{}, nil, nil
+	s.marks, s.mailbox, s.pending, s.ended = map[message.Entry]*mark{}, nil, nil, nil
 	for t := range s.timers {
 		s.timers[t] = false
 	}
 }
 
 // idle: nothing is under way, and the mailbox is empty.
-func (s *modelStore) idle() bool { return len(s.pending) == 0 && len(s.mailbox) == 0 }
+func (s *modelStore) idle() bool {
+	return len(s.pending) == 0 && len(s.mailbox) == 0 && len(s.ended) == 0
+}
 
-func (s *modelStore) Browse(_ processtable.ProcessID, e message.Entry) ([]message.Message, error) {
+// endOf is what the shell makes of an error.
+func endOf(err error) End {
+	for end, is := range map[End]error{Stale: queue.ErrStale, TooLarge: queue.ErrTooLarge, NotAside: queue.ErrNotAside, Stopped: queue.ErrStopped} {
+		if errors.Is(err, is) {
+			return end
+		}
+	}
+	if err != nil {
+		return Failed
+	}
+	return Done
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// answer reads what an effect asks for.
+func (s *modelStore) answer(e Effect) Event {
+	switch e := e.(type) {
+	case Load:
+		out := Loaded{Token: e.Token}
+		for _, key := range e.Entries {
+			out.Facts = append(out.Facts, s.facts(key, e.What))
+		}
+		return out
+	case List:
+		return Listed{e.Token, s.list(e.Instance)}
+	case Browse:
+		found, more := s.browseFrom(e.After, e.Limit)
+		return Browsed{e.Token, found, more}
+	}
+	panic(fmt.Sprintf("%T asks for nothing", e))
+}
+
+func (s *modelStore) facts(key message.Entry, what What) (f Facts) {
+	if what&Messages != 0 {
+		f.Messages = s.browse(key)
+	}
+	if what&HowEnded != 0 {
+		f.End = s.end(key)
+	}
+	if marker, found := s.markers[key.Instance]; found && what&Marker != 0 {
+		f.Marker = &marker
+	}
+	return f
+}
+
+func (s *modelStore) browse(e message.Entry) []message.Message {
 	var out []message.Message
 	for _, m := range s.entries[e] {
 		out = append(out, m)
@@ -334,23 +389,22 @@ func (s *modelStore) Browse(_ processtable.ProcessID, e message.Entry) ([]messag
 	slices.SortFunc(out, func(a, b message.Message) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(string(a.Source), string(b.Source)))
 	})
-	return out, nil
+	return out
 }
 
-func (s *modelStore) BrowseInstance(p processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
-	var out []message.Message
+// list gives the entries of an instance that have messages.
+func (s *modelStore) list(i message.InstanceID) (out []message.Entry) {
 	for _, e := range s.sorted() {
 		if e.Instance == i {
-			found, _ := s.Browse(p, e)
-			out = append(out, found...)
+			out = append(out, e)
 		}
 	}
-	for e, r := range s.records {
+	for e := range s.records {
 		if e.Instance == i && s.entries[e] == nil {
-			out = append(out, r)
+			out = append(out, e)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (s *modelStore) sorted() []message.Entry {
@@ -362,27 +416,26 @@ func (s *modelStore) sorted() []message.Entry {
 	return out
 }
 
-func (s *modelStore) BrowseFrom(p processtable.ProcessID, after message.Entry, limit int) (found []queue.EntryMessages, more bool, err error) {
+func (s *modelStore) browseFrom(after message.Entry, limit int) (found []queue.EntryMessages, more bool) {
 	for _, e := range s.sorted() {
 		if after != (message.Entry{}) && compareEntries(e, after) <= 0 {
 			continue
 		}
 		if len(found) == min(limit, 3) { // short turns: much can happen between them
-			return found, true, nil
+			return found, true
 		}
-		messages, _ := s.Browse(p, e)
-		found = append(found, queue.EntryMessages{Entry: e, Messages: messages})
+		found = append(found, queue.EntryMessages{Entry: e, Messages: s.browse(e)})
 	}
-	return found, false, nil
+	return found, false
 }
 
-func (s *modelStore) Ended(e message.Entry) (queue.AuditRecord, bool, error) {
-	for _, a := range s.audits {
-		if a.Instance == e.Instance && a.Scope == e.Scope && a.Activity == e.Activity && ends(a.Event) {
-			return a, true, nil
+func (s *modelStore) end(e message.Entry) *queue.AuditRecord {
+	for i := range s.audits {
+		if a := s.audits[i]; a.Instance == e.Instance && a.Scope == e.Scope && a.Activity == e.Activity && ends(a.Event) {
+			return &a
 		}
 	}
-	return queue.AuditRecord{}, false, nil
+	return nil
 }
 
 func ends(e queue.Event) bool {
@@ -392,19 +445,4 @@ func ends(e queue.Event) bool {
 	case queue.EventIterated, queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventPassed, queue.EventDropped:
 	}
 	return false
-}
-
-func (s *modelStore) Instance(i message.InstanceID) (started queue.AuditRecord, ended *queue.AuditRecord, found bool, err error) {
-	started, found, _ = s.Ended(message.Entry{Instance: i, Activity: processtable.Source})
-	if end, ok, _ := s.Ended(message.Entry{Instance: i, Activity: processtable.Sink}); ok {
-		ended = &end
-	}
-	return started, ended, found, nil
-}
-
-func (s *modelStore) Marker(_ processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
-	if m, ok := s.markers[i]; ok {
-		return &m, nil
-	}
-	return nil, nil
 }

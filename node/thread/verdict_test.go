@@ -1,13 +1,11 @@
-package node
+package thread
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"fmqm/api"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/navigator"
@@ -55,44 +53,41 @@ func foreign(m message.Message) message.Message {
 	return m
 }
 
-// said is what became of an operator's word: done, or the error's code and text.
+// said is an operator's word about a refused message.
 type said struct {
-	done api.Done
-	err  error
+	site *site
+	word Token
 }
 
-// say gives the core an operator's word about a message; the transaction is still to be
+// judges gives the machine an operator's word about a message; the transaction is still to be
 // committed.
-func (s *site) say(number uint64, drop bool) *said {
+func (s *site) judges(number uint64, drop bool) *said {
 	s.world.t.Helper()
 	i := s.store.setAside(number)
 	if i < 0 {
 		s.world.t.Fatalf("nothing is set aside under %d: %v", number, s.store.aside)
 	}
-	v := &verdict{aside: s.store.aside[i], drop: drop, word: "as agreed"}
+	v := Verdict{Number: number, Drop: drop, Why: "as agreed"}
 	var err error
-	if v.m, err = message.Decode(v.aside.Message); err != nil {
+	if v.Message, err = message.Decode(s.store.aside[i].Message); err != nil {
 		s.world.t.Fatal(err)
 	}
 	for _, a := range s.store.aside {
 		if m, err := message.Decode(a.Message); err == nil {
-			v.others = append(v.others, refusedMessage{number: a.Number, m: m, reason: a.Reason})
+			v.Others = append(v.Others, RefusedMessage{Message: m, Reason: a.Reason})
 		}
 	}
-	out := &said{}
-	v.done = func(d api.DeadDecision, err error) { *out = said{d.Done, err} }
-	s.core.judge(v, s.world.now)
-	s.perform()
-	return out
+	return &said{s, s.say(func(word Token) Event { return Judge{word, v} })}
 }
 
-func (s *said) expect(t *testing.T, done api.Done, err string) {
+// expect compares what has become of it.
+func (s *said) expect(t *testing.T, want Code, text string) {
 	t.Helper()
-	switch {
-	case err == "" && (s.err != nil || s.done != done):
-		t.Errorf("done %q, %v: want %q", s.done, s.err, done)
-	case err != "" && (s.err == nil || !strings.Contains(s.err.Error(), err)):
-		t.Errorf("got %v, want %q", s.err, err)
+	switch got, answered := s.site.answers[s.word]; {
+	case !answered:
+		t.Errorf("it was not answered, want %d", want)
+	case got.Code != want || !strings.Contains(got.Text, text):
+		t.Errorf("answered with %d %q, want %d %q", got.Code, got.Text, want, text)
 	}
 }
 
@@ -100,10 +95,15 @@ func (s *said) expect(t *testing.T, done api.Done, err string) {
 func (w *world) events(activity processtable.ActivityID) (out []string) {
 	for _, a := range w.sites[0].store.audits {
 		if a.Activity == activity {
-			out = append(out, strings.TrimSpace(string(apiEvent[a.Event])+" "+a.Reason))
+			out = append(out, strings.TrimSpace(eventNames[a.Event]+" "+a.Reason))
 		}
 	}
 	return out
+}
+
+var eventNames = map[queue.Event]string{
+	queue.EventInError: "in-error", queue.EventRetried: "retried", queue.EventDropped: "dropped",
+	queue.EventTerminated: "terminated", queue.EventSkipped: "skipped", queue.EventStopped: "stopped", queue.EventPassed: "passed",
 }
 
 const otherDefinition = "the sites were given different definitions"
@@ -131,9 +131,9 @@ func TestL5HealingKnowsTheCauseByItsCode(t *testing.T) {
 			s.store.crash()
 			s.open(1)
 			s.pump()
-			dropped := s.say(1, true)
+			dropped := s.judges(1, true)
 			s.pump()
-			dropped.expect(t, api.DeadResolved, "")
+			dropped.expect(t, Resolved, "")
 			w.expect(t, "y", "waiting")
 		})
 	}
@@ -151,10 +151,10 @@ func TestL5DropResolvesTheConnector(t *testing.T) {
 	s.store.crash()
 	s.open(1)
 	s.pump()
-	dropped := s.say(1, true)
+	dropped := s.judges(1, true)
 	s.commitAll(queue.ErrStale) // it is decided again
 	s.pump()
-	dropped.expect(t, api.DeadResolved, "")
+	dropped.expect(t, Resolved, "")
 	w.expect(t, "y", "waiting")
 	s.expectAside(t)
 	s.store.crash()
@@ -192,9 +192,9 @@ func TestL5RetryJudgesAgain(t *testing.T) {
 	w, s := one(t, fromAfar)
 	w.put(foreign(w.far()))
 	s.pump()
-	retried := s.say(1, false)
+	retried := s.judges(1, false)
 	s.pump()
-	retried.expect(t, api.DeadDelivered, "")
+	retried.expect(t, Redelivered, "")
 	if len(s.store.aside) != 1 || s.store.aside[0].Number != 2 || !strings.Contains(w.state("y"), otherDefinition) {
 		t.Fatalf("set aside %v, y is %s", s.store.aside, w.state("y"))
 	}
@@ -206,9 +206,9 @@ func TestL5RetryJudgesAgain(t *testing.T) {
 	s.store.crash()
 	s.open(1)
 	s.pump()
-	retried = s.say(2, false)
+	retried = s.judges(2, false)
 	s.pump()
-	retried.expect(t, api.DeadDelivered, "")
+	retried.expect(t, Redelivered, "")
 	s.expectAside(t)
 	w.put(w.other(message.False))
 	s.pump()
@@ -238,9 +238,9 @@ func TestL5TwoRefusedMessages(t *testing.T) {
 		if !strings.HasPrefix(w.state("y"), "in error: message from ") {
 			t.Fatalf("y is %s", w.state("y"))
 		}
-		dropped := s.say(s.store.aside[len(s.store.aside)-1].Number, true)
+		dropped := s.judges(s.store.aside[len(s.store.aside)-1].Number, true)
 		s.pump()
-		dropped.expect(t, api.DeadResolved, "")
+		dropped.expect(t, Resolved, "")
 	}
 	w.expect(t, "y", "skipped", "sink", "ended")
 	s.expectAside(t)
@@ -295,17 +295,13 @@ func TestL5NothingWaitsForIt(t *testing.T) {
 				t.Fatalf("set aside %v", s.store.aside)
 			}
 			before := w.state("y")
-			retried := s.say(1, false)
+			retried := s.judges(1, false)
 			s.pump()
-			retried.expect(t, "", "message 1 cannot take effect: "+tc.reason+": drop it with `fmqm dead drop 1`")
-			var e *api.Error
-			if !errors.As(retried.err, &e) || e.Code != api.CodeRefused {
-				t.Errorf("%v, want it refused", retried.err)
-			}
-			dropped, again := s.say(1, true), s.say(1, true)
+			retried.expect(t, Pointless, tc.reason)
+			dropped, again := s.judges(1, true), s.judges(1, true)
 			s.pump()
-			dropped.expect(t, api.DeadRemoved, "")
-			again.expect(t, "", "there is no refused message 1 here")
+			dropped.expect(t, Removed, "")
+			again.expect(t, Gone, "")
 			s.expectAside(t)
 			activity := tc.m(w).Activity
 			if got := w.events(activity); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "dropped refused message 1 from ") {
@@ -330,16 +326,15 @@ func TestL5ErrorsOfAnotherCauseStay(t *testing.T) {
 	w.put(w.far())
 	w.put(w.other(message.True))
 	s.pump()
-	s.core.finished(s.running[0], navigator.Result{Err: "no luck", Final: true}, w.now)
-	s.running = nil
-	s.perform()
+	w.result = func(*invocation) navigator.Result { return navigator.Result{Err: "no luck", Final: true} }
+	s.end("y")
 	s.pump()
 	w.expect(t, "y", "in error: no luck")
 	w.put(w.to("y", message.KindConnector, "y"))
 	s.pump()
-	dropped := s.say(1, true)
+	dropped := s.judges(1, true)
 	s.pump()
-	dropped.expect(t, api.DeadRemoved, "")
+	dropped.expect(t, Removed, "")
 	if got := w.state("y"); !strings.HasPrefix(got, "in error") {
 		t.Errorf("y is %s: nobody has retried it", got)
 	}

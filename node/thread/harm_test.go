@@ -1,8 +1,6 @@
-package node
+package thread
 
 import (
-	"errors"
-
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -17,13 +15,13 @@ func (w *world) meddle() {
 	rows := s.process.Table.Activities
 	row := rows[w.rand.IntN(len(rows))]
 	started := w.starts[w.rand.IntN(len(w.starts))]
-	if !started.done || row.Name == processtable.Sink && started.site != s {
+	if !started.heard() || row.Name == processtable.Sink && started.site != s {
 		return // what comes for them is judged before it is put
 	}
 	e := message.Entry{Instance: started.call.Instance, Activity: row.Name}
 	if w.rand.IntN(3) == 0 && row.Kind != processtable.KindSource {
 		w.put(message.Message{Header: message.Header{
-			Queue: message.Queue{Process: s.core.id(), Node: s.name}, Definition: s.process.Definition(),
+			Queue: message.Queue{Process: s.machine.id(), Node: s.name}, Definition: s.process.Definition(),
 			Instance: e.Instance, Origin: started.site.name, Activity: e.Activity, Source: "nobody",
 			Kind: message.KindConnector, Control: message.True,
 		}})
@@ -33,8 +31,7 @@ func (w *world) meddle() {
 	if w.rand.IntN(2) == 0 {
 		output = container.New(row.Output)
 	}
-	s.core.retry(retrying{entry: e, output: output, done: func(error) {}}, w.now)
-	s.perform()
+	s.say(func(word Token) Event { return Retry{Word: word, Entry: e, Output: output} })
 }
 
 // put is what a link does: a transaction that puts the message. It is kept by its
@@ -55,7 +52,7 @@ func (s *site) crash() {
 	}
 	s.store.crash()
 	s.open(1 + s.world.rand.IntN(3))
-	s.core.readyLimit = 1 + s.world.rand.IntN(3)
+	s.machine.places.limit = 1 + s.world.rand.IntN(3)
 	for _, c := range s.world.starts {
 		if c.site == s {
 			c.asked = false
@@ -63,17 +60,19 @@ func (s *site) crash() {
 	}
 }
 
+// ask says the client's word; heard is what came of it.
 func (c *startCall) ask() {
 	c.asked = true
-	c.site.core.start(c.call, func(_ bool, err error) {
-		switch {
-		case errors.Is(err, queue.ErrStale):
-			c.asked = false // the client repeats
-		case err != nil:
-			c.site.world.t.Fatal(err)
-		default:
-			c.done = true
+	c.word = c.site.say(func(word Token) Event { return Start{word, c.call} })
+}
+
+// heard: the client has its answer.
+func (c *startCall) heard() bool {
+	if a, answered := c.site.answers[c.word]; c.asked && answered {
+		if a.Code != OK && a.Code != Known {
+			c.site.world.t.Fatalf("a start is answered with %d: %s", a.Code, a.Text)
 		}
-	}, c.site.world.now)
-	c.site.perform()
+		c.done = true
+	}
+	return c.done
 }

@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"testing"
@@ -17,13 +17,14 @@ import (
 // messages cross the network, transactions are joined, programs end, entries are
 // evicted, transactions come too early and sites crash, every activity ends once, as
 // the interpreter of the whole process says, and nothing is left in the stores.
-func TestCoresAgreeWithTheInterpreter(t *testing.T) {
+func TestMachinesAgreeWithTheInterpreter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := generate.Cases().Draw(rt, "case")
 		w := newWorld(rt, c)
 		w.stales = rapid.IntRange(0, 5).Draw(rt, "stale refusals")
 		w.crashes = rapid.IntRange(0, 3).Draw(rt, "crashes")
 		w.leaps = rapid.IntRange(0, 3).Draw(rt, "leaps of the clock")
+		w.holds = rapid.IntRange(0, 5).Draw(rt, "held back")
 		w.start(rapid.IntRange(1, 4).Draw(rt, "instances"), c.Start, c.Input)
 		w.run()
 		w.compare(c)
@@ -56,7 +57,7 @@ func TestTerminatedInstancesLeaveNothing(t *testing.T) {
 		stopped := w.starts[0].call.Instance
 		for _, s := range w.sites {
 			w.wire = append(w.wire, message.Message{Header: message.Header{
-				Queue: message.Queue{Process: s.core.id(), Node: s.name}, Instance: stopped,
+				Queue: message.Queue{Process: s.machine.id(), Node: s.name}, Instance: stopped,
 				Origin: w.starts[0].site.name, Kind: message.KindMarker,
 			}})
 		}
@@ -82,6 +83,7 @@ func TestOperatorsAndPeersCannotBreakIt(t *testing.T) {
 		w.stales = rapid.IntRange(0, 5).Draw(rt, "stale refusals")
 		w.crashes = rapid.IntRange(0, 2).Draw(rt, "crashes")
 		w.leaps = rapid.IntRange(0, 3).Draw(rt, "leaps of the clock")
+		w.holds = rapid.IntRange(0, 5).Draw(rt, "held back")
 		w.meddles = rapid.IntRange(1, 20).Draw(rt, "meddles")
 		w.start(2, c.Start, c.Input)
 		w.run()
@@ -90,7 +92,7 @@ func TestOperatorsAndPeersCannotBreakIt(t *testing.T) {
 			s.atRest()
 			for _, started := range w.starts {
 				w.wire = append(w.wire, message.Message{Header: message.Header{
-					Queue: message.Queue{Process: s.core.id(), Node: s.name}, Instance: started.call.Instance,
+					Queue: message.Queue{Process: s.machine.id(), Node: s.name}, Instance: started.call.Instance,
 					Origin: started.site.name, Kind: message.KindMarker,
 				}})
 			}

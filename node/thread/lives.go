@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"fmqm/message"
@@ -11,11 +11,12 @@ import (
 const livesWords = 1 << 15
 
 // lives remembers, of instances that were started here since the open, which of their
-// activities have ended: whether an entry has is then known without reading the store.
-// What is not remembered, the store says. It is for processes that may be started at
-// one node only: there no other instance can have the same identifier.
+// activities have ended, and whether a marker has come: that is then known without reading
+// the store. What is not remembered, the store says. It is for processes that may be started
+// at one node only: there no other instance can have the same identifier.
 type lives struct {
 	bit        map[processtable.ActivityID]int
+	marked     int // the bit of the marker
 	words      int // for one instance
 	young, old map[message.InstanceID][]uint64
 }
@@ -28,11 +29,13 @@ func newLives(p *navigator.Process) *lives {
 	for i, a := range p.Table.Activities {
 		l.bit[a.Name] = i
 	}
-	l.words = (len(l.bit) + 63) / 64
+	l.marked = len(l.bit)
+	l.words = (len(l.bit) + 1 + 63) / 64
 	return l
 }
 
-// born: an instance's start was submitted. Until it is on disk, nothing of it arrives.
+// born: an instance's start was submitted, and it has no marker. Until it is on disk, nothing
+// of it arrives.
 func (l *lives) born(id message.InstanceID) {
 	if l.words == 0 {
 		return
@@ -74,4 +77,17 @@ func (l *lives) lasts(e message.Entry) bool {
 	ended := l.of(e.Instance)
 	bit, known := l.bit[e.Activity]
 	return ended != nil && e.Scope == "" && known && ended[bit/64]&(1<<(bit%64)) == 0
+}
+
+// mark: an instance's marker has come.
+func (l *lives) mark(id message.InstanceID) {
+	if ended := l.of(id); ended != nil {
+		ended[l.marked/64] |= 1 << (l.marked % 64)
+	}
+}
+
+// unmarked says that an instance is known to have no marker.
+func (l *lives) unmarked(id message.InstanceID) bool {
+	ended := l.of(id)
+	return ended != nil && ended[l.marked/64]&(1<<(l.marked%64)) == 0
 }

@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"encoding/binary"
@@ -19,10 +19,10 @@ import (
 	"fmqm/sim/generate"
 )
 
-// world is a network of process threads' cores, one for each node of a random process,
-// each over a model of its store. A seeded order decides what happens next: which
-// transactions are joined and committed, what is delivered, which program ends, which
-// message crosses the network, who crashes.
+// world is a network of machines, one for each node of a random process, each over a model
+// of its store. A seeded order decides what happens next: which transactions are joined and
+// committed, what is read and when it is answered, what is delivered, which program ends,
+// which message crosses the network, who crashes.
 type world struct {
 	t     rapid.TB
 	rand  *rand.Rand
@@ -33,6 +33,7 @@ type world struct {
 	now   time.Time
 	// result is what a program gives.
 	result func(*invocation) navigator.Result
+	slow   bool // the store is read, and answers, at any time after it was asked
 
 	starts  []*startCall
 	stales  int // transactions that may still be refused for no reason
@@ -41,6 +42,7 @@ type world struct {
 	meddles int  // an operator's hands and peers' mistakes that may still happen
 	leaps   int  // of the clock, forward or back, that may still happen
 	hasty   bool // timers come also while a thread is in its turn
+	holds   int  // entries that may still be held back
 	invoked map[execution]int
 }
 
@@ -50,27 +52,58 @@ type execution struct {
 	iteration, attempt, run int
 }
 
-// site is one node: a core with what its shell would have.
+// site is one node: a machine with what its shell would have.
 type site struct {
 	world   *world
 	name    processtable.NodeID
 	process *navigator.Process
 	store   *modelStore
-	slots   *slots
 	limits  instancetable.Limits
-	reaches func(processtable.NodeID) bool
+	reach   Reach
 	bound   int // of operations; 0: cascadeOps
 
-	core    *core
-	places  *threadPlaces
-	events  []func(time.Time)
+	machine *Machine
+	told    time.Time // what a turn has read of the clock; zero: it reads it anew
+	look    bool      // the machine wants its mail to be read
+	events  []Event   // that have happened
+	reads   []*pendingRead
+	free    *freePlaces
 	running []*invocation
+	words   Token            // said so far
+	answers map[Token]Answer // of words
+	held    int              // entries that were held back, and for which there is room soon
+	loads   int              // reads that were asked for
+	failure error
+}
+
+// pendingRead is a read that was asked for, and its answer once it was read.
+type pendingRead struct {
+	asked  Effect
+	answer Event
+}
+
+// invocation is a program that runs.
+type invocation struct {
+	token     Token
+	entry     message.Entry
+	activity  *navigator.Activity
+	call      navigator.Invoke
+	started   time.Time
+	cancelled bool
+}
+
+// freePlaces are those of a site's programs.
+type freePlaces struct {
+	limit int
+	used  map[processtable.ProgramID]int
+	queue map[processtable.ProgramID][]Token
 }
 
 // startCall is a client's start, repeated until it is answered.
 type startCall struct {
 	site  *site
 	call  navigator.Start
+	word  Token
 	asked bool
 	done  bool
 }
@@ -79,11 +112,11 @@ type startCall struct {
 func newWorld(t *rapid.T, c *generate.Case) *world {
 	w := openWorld(t, c.Text("drawn"), rapid.Uint64().Draw(t, "schedule"))
 	w.given = c
-	w.result, w.hasty = resultsOf(c), true
+	w.result, w.hasty, w.slow = resultsOf(c), true, rapid.Bool().Draw(t, "slow reads")
 	for _, s := range w.sites {
 		s.limits.Entries = rapid.IntRange(0, 8).Draw(t, "cache")
 		s.open(rapid.IntRange(1, 3).Draw(t, "concurrency"))
-		s.core.readyLimit = 1 + w.rand.IntN(3)
+		s.machine.places.limit = 1 + w.rand.IntN(3)
 	}
 	return w
 }
@@ -127,7 +160,7 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 		}
 		s := &site{
 			world: w, name: table.Node, process: p, store: newModelStore(table.Node),
-			limits: instancetable.Limits{Entries: 1000, Bytes: 1 << 20},
+			limits: instancetable.Limits{Entries: 1000, Bytes: 1 << 20}, reach: Reach{All: true},
 		}
 		s.open(4)
 		w.sites = append(w.sites, s)
@@ -135,18 +168,132 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	return w
 }
 
-// open makes the core anew: all that is known is in the store.
+// open makes the machine anew: all that is known is in the store.
 func (s *site) open(concurrency int) {
-	s.events, s.running = nil, nil
-	s.slots = newSlots(func(processtable.ProgramID) int { return concurrency })
-	s.places = s.slots.of(func(id processtable.ProgramID) {
-		s.events = append(s.events, func(now time.Time) { s.core.granted(id, now) })
-	})
-	s.core = newCore(s.name, s.process, s.store, s.places, s.limits)
-	s.core.reaches = s.reaches
+	s.events, s.reads, s.running, s.answers, s.look, s.held, s.words, s.told = nil, nil, nil, map[Token]Answer{}, true, 0, 0, time.Time{}
+	s.free = &freePlaces{limit: concurrency, used: map[processtable.ProgramID]int{}, queue: map[processtable.ProgramID][]Token{}}
+	s.machine = New(Config{Self: s.name, Process: s.process, Limits: s.limits, Reach: s.reach})
 	if s.bound > 0 {
-		s.core.bound = s.bound
+		s.machine.bound = s.bound
 	}
+}
+
+// step lets the machine know what has happened, and does what follows.
+func (s *site) step(e Event) {
+	now := s.told
+	if now.IsZero() {
+		now = s.world.now
+	}
+	for _, effect := range slices.Clone(s.machine.Step(now, e)) {
+		s.perform(effect)
+	}
+	if s.failure == nil {
+		return
+	}
+	s.world.t.Fatalf("%s: %v\n%s", s.name, s.failure, s.world.given)
+}
+
+func (s *site) perform(e Effect) {
+	switch e := e.(type) {
+	case Load, List, Browse:
+		s.loads++
+		read := &pendingRead{asked: e}
+		s.reads = append(s.reads, read)
+		if !s.world.slow || s.world.rand.IntN(2) == 0 {
+			s.read(len(s.reads) - 1)
+		}
+	case Ask:
+		s.ask(e)
+	case GiveBack:
+		s.release(e.Program)
+	case Commit:
+		s.checkPinned(e.Tx)
+		s.store.submit(e.Tx, e.Token)
+	case Invoke:
+		s.invoke(e)
+	case Interrupt:
+		for _, run := range s.running {
+			run.cancelled = run.cancelled || run.token == e.Token
+		}
+	case Wake:
+		if !s.store.wake(e.Timer, e.Pause, s.world.now) {
+			s.world.t.Fatalf("%s: %s waits for a timer that there is not\n%s", s.name, e.Timer.Entry.Activity, s.world.given)
+		}
+	case Look:
+		s.look = true
+	case Answer:
+		if _, again := s.answers[e.Word]; again || e.Word == 0 || e.Word > s.words {
+			s.world.t.Fatalf("%s: word %d is answered twice, or was not said\n%s", s.name, e.Word, s.world.given)
+		}
+		s.answers[e.Word] = e
+	case Fail:
+		s.failure = e.Err
+	}
+}
+
+// read reads what was asked for; where reads are prompt, it is answered before anything else
+// happens.
+func (s *site) read(i int) {
+	if r := s.reads[i]; r.answer == nil {
+		r.answer = s.store.answer(r.asked)
+		if s.world.slow && s.world.rand.IntN(2) == 0 {
+			return
+		}
+	}
+	answer := s.reads[i].answer
+	s.reads = slices.Delete(s.reads, i, i+1)
+	s.step(answer)
+}
+
+// ask is the node's, for a place of a program: it may be there, come later, or be of no use
+// now.
+func (s *site) ask(e Ask) {
+	f, w := s.free, s.world
+	switch {
+	case w.holds > 0 && e.Program != Routing && w.rand.IntN(4) == 0:
+		w.holds--
+		s.held++
+		s.event(HeldBack{e.Token})
+	case f.used[e.Program] < f.limit && len(f.queue[e.Program]) == 0:
+		f.used[e.Program]++
+		s.event(Granted{e.Token})
+	default:
+		f.queue[e.Program] = append(f.queue[e.Program], e.Token)
+	}
+}
+
+// event happens at once, or some time later.
+func (s *site) event(e Event) {
+	if s.world.slow {
+		s.events = append(s.events, e)
+	} else {
+		s.step(e)
+	}
+}
+
+// release gives a place back, to who has waited longest.
+func (s *site) release(program processtable.ProgramID) {
+	f := s.free
+	if next := f.queue[program]; len(next) > 0 {
+		f.queue[program] = next[1:]
+		s.events = append(s.events, Granted{next[0]})
+	} else {
+		f.used[program]--
+	}
+	if len(f.queue[program]) == 0 {
+		delete(f.queue, program)
+	}
+	if f.used[program] == 0 {
+		delete(f.used, program)
+	}
+}
+
+// say says a word.
+func (s *site) say(make func(Token) Event) Token {
+	s.words++
+	word := s.words
+	s.step(make(word))
+	return word
 }
 
 // start asks for n instances.
@@ -195,14 +342,20 @@ func (w *world) run() {
 func (w *world) possible() []func() {
 	var out []func()
 	for _, s := range w.sites {
-		if len(s.store.mailbox) > 0 || len(s.events) > 0 || s.core.browsing || len(s.core.stale)+len(s.core.undropped) > 0 {
+		if s.due() {
 			out = append(out, s.turn)
 		}
 		if len(s.store.pending) > 0 {
 			out = append(out, s.commit)
 		}
+		if len(s.reads) > 0 {
+			out = append(out, func() { s.read(w.rand.IntN(len(s.reads))) })
+		}
 		if len(s.running) > 0 {
 			out = append(out, func() { s.finish(w.rand.IntN(len(s.running))) })
+		}
+		if s.held > 0 {
+			out = append(out, func() { s.held = 0; s.events = append(s.events, Room{}) })
 		}
 		if w.crashes > 0 && w.rand.IntN(20) == 0 {
 			out = append(out, s.crash)
@@ -218,7 +371,7 @@ func (w *world) possible() []func() {
 		out = append(out, w.leap)
 	}
 	for _, c := range w.starts {
-		if !c.done && !c.asked {
+		if !c.heard() && !c.asked {
 			out = append(out, c.ask)
 		}
 	}
@@ -253,58 +406,37 @@ func (w *world) leap() {
 	for _, s := range w.sites {
 		s.store.fire(w.now)
 		if d < -time.Minute { // queue.Mailbox.AskAgain
-			s.core.browseAgain()
+			s.step(ClockSetBack{})
 		}
 	}
 }
 
-// turn is the shell's: newcomers first, the browse last. Timers may come between its
-// reading of the clock and of the mailbox, and the clock may be set.
+// due: there is something for a turn.
+func (s *site) due() bool {
+	return len(s.store.mailbox) > 0 || len(s.store.ended) > 0 || len(s.events) > 0 || s.look
+}
+
+// turn is the shell's: newcomers first. Timers may come between its reading of the clock and
+// of the mailbox, and the clock may be set.
 func (s *site) turn() {
-	now := s.world.now
+	s.told = s.world.now
 	if s.world.hasty && s.world.rand.IntN(4) == 0 {
 		s.world.advance()
 	}
 	if s.world.leaps > 0 && s.world.rand.IntN(10) == 0 {
 		s.world.leap()
 	}
+	s.look = false
 	for _, d := range s.store.take(1 + s.world.rand.IntN(4)) {
-		s.core.deliver(d, now)
+		s.step(Delivered{d})
 	}
-	s.core.reconsider(now)
-	events := s.events
-	s.events = nil
+	s.step(MailRead{})
+	events := append(s.store.ended, s.events...)
+	s.store.ended, s.events = nil, nil
 	for _, event := range events {
-		event(now)
+		s.step(event)
 	}
-	if s.core.browsing && s.world.rand.IntN(3) > 0 {
-		s.core.browse(now)
-	}
-	s.core.tidy()
-	s.perform()
-	if s.core.failure != nil {
-		s.world.t.Fatalf("%s: %v\n%s", s.name, s.core.failure, s.world.given)
-	}
-}
-
-func (s *site) perform() {
-	out := s.core.out
-	s.core.out = nil
-	for _, c := range out {
-		switch {
-		case c.submit != nil:
-			s.checkPinned(c.submit)
-			s.store.submit(c.submit, func(err error) {
-				s.events = append(s.events, func(now time.Time) { c.then(err, now) })
-			})
-		case c.invoke != nil:
-			s.invoke(c.invoke)
-		case c.wake != nil:
-			if !s.store.wake(*c.wake, c.pause, s.world.now) {
-				s.world.t.Fatalf("%s: %s waits for a timer that there is not\n%s", s.name, c.wake.Entry.Activity, s.world.given)
-			}
-		}
-	}
+	s.told = time.Time{}
 }
 
 // checkPinned: the entries of a transaction under way stay in memory, or another copy
@@ -312,24 +444,24 @@ func (s *site) perform() {
 func (s *site) checkPinned(tx *queue.Tx) {
 	for _, a := range tx.Audit {
 		e := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}
-		if held := s.core.table.Get(e); a.Activity != processtable.Source && a.Event != queue.EventPassed && len(tx.TakeAside) == 0 && (held == nil || held.Phase != instancetable.Settling) {
+		if held := s.machine.table.Get(e); a.Activity != processtable.Source && a.Event != queue.EventPassed && len(tx.TakeAside) == 0 && (held == nil || held.Phase != instancetable.Settling) {
 			s.world.t.Fatalf("%s: %s is being settled and is not held\n%s", s.name, a.Activity, s.world.given)
 		}
 	}
 }
 
 // invoke begins a program. P1: no program runs beside an older attempt of itself.
-func (s *site) invoke(run *invocation) {
+func (s *site) invoke(e Invoke) {
 	for _, other := range s.running {
-		if other.entry == run.entry {
-			s.world.t.Fatalf("%s is invoked while it runs\n%s", run.entry.Activity, s.world.given)
+		if other.entry == e.Entry {
+			s.world.t.Fatalf("%s is invoked while it runs\n%s", e.Entry.Activity, s.world.given)
 		}
 	}
-	s.running = append(s.running, run)
-	if run.activity.Kind == processtable.KindEmpty { // its conditions are evaluated apart
+	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Activity, call: e.Call, started: s.world.now})
+	if e.Activity.Kind == processtable.KindEmpty { // its conditions are evaluated apart
 		return
 	}
-	s.world.invoked[execution{run.entry, run.call.Iteration, run.call.Attempt, run.call.Run}]++
+	s.world.invoked[execution{e.Entry, e.Call.Iteration, e.Call.Attempt, e.Call.Run}]++
 }
 
 // finish ends one of the programs that run.
@@ -347,8 +479,8 @@ func (s *site) finish(i int) {
 	if run.cancelled {
 		result = navigator.Result{Err: "ended early", Started: run.started, Ended: s.world.now}
 	}
-	s.places.Release(run.activity.Program)
-	s.events = append(s.events, func(now time.Time) { s.core.finished(run, result, now) })
+	s.release(run.activity.Program)
+	s.events = append(s.events, Ended{run.token, run.entry, result})
 }
 
 // commit writes some of what was submitted. Now and then a transaction is refused as
@@ -370,11 +502,7 @@ func (s *site) commit() {
 func (s *site) send(remote []message.Message) {
 	for _, m := range remote {
 		to := s.world.site(m.Queue.Node)
-		reason := impossible(to.name, m.Lane, &m.Header)
-		if reason == "" {
-			reason = to.process.Refuses(s.name, &m.Header)
-		}
-		if reason != "" {
+		if reason := to.process.Refuses(s.name, &m.Header); reason != "" {
 			s.world.t.Fatalf("%s sends %s what it will not take: %s\n%s", s.name, to.name, reason, s.world.given)
 		}
 	}
@@ -392,17 +520,20 @@ func (w *world) cross() {
 // atRest checks that a site has nothing left in memory but what its store has.
 func (s *site) atRest() {
 	t := s.world.t
+	m := s.machine
 	switch {
-	case len(s.core.running) > 0 || s.core.inFlight > 0 || len(s.core.ready) > 0 || len(s.core.starting) > 0:
-		t.Fatalf("%s: %d run, %d in flight, %d programs have a list\n%s", s.name, len(s.core.running), s.core.inFlight, len(s.core.ready), s.world.given)
-	case len(s.slots.used) > 0 || len(s.slots.queue) > 0:
-		t.Fatalf("%s: places %v are taken\n%s", s.name, s.slots.used, s.world.given)
-	case !s.store.idle():
+	case !m.Gauges().Idle || len(m.places.ready) > 0 || len(m.starting) > 0 || len(m.gathers) > 0 || len(m.dropping) > 0 || len(m.arriving) > 0 || len(m.starts.asked) > 0:
+		t.Fatalf("%s: something is under way: %+v, starts %d, gathers %d, drops %d, arrivals %d\n%s", s.name, m.Gauges(), len(m.starting), len(m.gathers), len(m.dropping), len(m.arriving), s.world.given)
+	case len(m.places.asked)+len(m.places.programs) > 0 || len(s.free.used) > 0 || len(s.free.queue) > 0:
+		t.Fatalf("%s: places %v are taken, %v asked for\n%s", s.name, s.free.used, m.places.asked, s.world.given)
+	case !s.store.idle() || len(s.reads) > 0:
 		t.Fatalf("%s: the store is not idle", s.name)
+	case len(s.answers) != int(s.words):
+		t.Fatalf("%s: %d words were said, and %d answered", s.name, s.words, len(s.answers))
 	}
 	for _, a := range s.store.audits {
 		e := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}
-		if ends(a.Event) && s.core.lives.lasts(e) {
+		if ends(a.Event) && s.machine.lives.lasts(e) {
 			t.Fatalf("%s: %s has ended and is remembered as lasting\n%s", s.name, e.Activity, s.world.given)
 		}
 	}
@@ -414,10 +545,10 @@ func (s *site) atRest() {
 			}
 		}
 	}
-	if c := s.core.census; !c.complete || c.inError != inError {
+	if c := s.machine.census; !c.complete || c.inError != inError {
 		t.Fatalf("%s: %d activities are counted as in error (complete: %t), %d are\n%s", s.name, c.inError, c.complete, inError, s.world.given)
 	}
-	s.core.table.All(func(e *instancetable.Entry) bool {
+	s.machine.table.All(func(e *instancetable.Entry) bool {
 		if s.store.entries[e.Key] == nil && s.store.records[e.Key].Kind == 0 {
 			t.Fatalf("%s: entry %s is in memory and not in the store\n%s", s.name, e.Key.Activity, s.world.given)
 		}

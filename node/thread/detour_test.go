@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/message"
 	"fmqm/navigator"
@@ -35,7 +36,7 @@ func (w *world) holding(held func(message.Message) bool, nodes ...processtable.N
 			if slices.Contains(nodes, s.name) {
 				continue
 			}
-			for !s.store.idle() || len(s.events) > 0 || s.core.browsing || len(s.core.stale)+len(s.core.undropped) > 0 || len(s.running) > 0 {
+			for !s.store.idle() || s.due() || len(s.running) > 0 {
 				if len(s.running) > 0 {
 					s.finish(0)
 				}
@@ -190,13 +191,9 @@ data: [late -> c]
 	waiting := w.holding(dataOnly)
 	a := w.site("A")
 	w.expect(t, "c", "waiting", "d", "skipped", "sink", "ended")
-	stored, err := a.store.BrowseInstance(a.core.id(), w.starts[0].call.Instance)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lives := inspect(a.process, stored, nil, w.now)
-	if len(lives) != 1 || lives[0].Activity != "c" || lives[0].State != "skipped" || len(lives[0].Waits) > 0 {
-		t.Errorf("c is told as %+v", lives)
+	e := a.machine.table.Get(w.entry("c"))
+	if v := e.Activity.View(e.State, w.now); v.Progress != behaviour.Absorbing || len(v.Waits) > 0 || a.machine.table.Len() != 1 {
+		t.Errorf("c is told as %+v", v)
 	}
 	a.store.crash() // what was folded is read back
 	a.open(1)
@@ -247,7 +244,7 @@ activities:
   c: {node: C, program: x}
 control: [{a -> b: _RC > 5}, b -> c]
 `)
-	w.site("A").core.reaches = func(n processtable.NodeID) bool { return n != "C" }
+	w.site("A").step(Reach{Nodes: []processtable.NodeID{"B"}})
 	waiting := w.cutOff("B")
 	w.expect(t, "b", "inactive", "c", "inactive", "sink", "waiting")
 	if len(waiting) != 1 || waiting[0].Onward || waiting[0].OnBehalf != "" {
@@ -381,7 +378,7 @@ activities:
 control: [late -> a, {a -> b: _RC > 5}, b -> c]
 data: [late -> b, a -> b]
 `)
-			w.site("A").core.reaches = func(n processtable.NodeID) bool { return n != "D" }
+			w.site("A").step(Reach{Nodes: []processtable.NodeID{"B", "C"}})
 			waiting := w.cutOff("B", "D")
 			b := w.site("B")
 			i := slices.IndexFunc(waiting, func(m message.Message) bool { return m.Source == "a" })
@@ -401,7 +398,7 @@ data: [late -> b, a -> b]
 			}
 			w.cutOff()
 			w.expect(t, "b", "inactive", "c", "skipped", "sink", "ended")
-			if e := b.core.table.Get(w.entry("b")); e == nil || !e.State.Passed() {
+			if e := b.machine.table.Get(w.entry("b")); e == nil || !e.State.Passed() {
 				t.Error("b is not passed")
 			}
 			for _, m := range waiting {
@@ -437,7 +434,12 @@ func TestN6AgreesWithTheInterpreter(t *testing.T) {
 			}
 			for _, s := range w.sites {
 				far := rapid.SliceOfN(rapid.SampledFrom(generate.Nodes), 0, 1).Draw(rt, "without a link from "+string(s.name))
-				s.reaches = func(n processtable.NodeID) bool { return !slices.Contains(far, string(n)) }
+				s.reach = Reach{}
+				for _, node := range generate.Nodes {
+					if !slices.Contains(far, node) {
+						s.reach.Nodes = append(s.reach.Nodes, processtable.NodeID(node))
+					}
+				}
 				s.bound = rapid.SampledFrom([]int{1, 5, 20, cascadeOps}).Draw(rt, "bound")
 				s.open(2)
 			}

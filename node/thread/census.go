@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ func (c *census) restart() {
 
 // found takes down what the browse has found; e is its entry in memory, which knows
 // better what was committed and told, or nil.
-func (c *census) found(f queue.EntryMessages, e *instancetable.Entry) {
+func (c *census) found(f *queue.EntryMessages, e *instancetable.Entry) {
 	if c.complete {
 		return
 	}

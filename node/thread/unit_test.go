@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"errors"
@@ -156,13 +156,11 @@ func TestATransactionThatIsTooLarge(t *testing.T) {
 	s.commitAll(fmt.Errorf("%w: its records have 3000000 bytes, and at most 2500000 are allowed", queue.ErrTooLarge))
 	s.pump()
 	w.expect(t, "x", "in error: the transaction is too large: its records have 3000000 bytes, and at most 2500000 are allowed", "y", "inactive")
-	done := errors.New("not done")
-	s.core.retry(retrying{entry: w.entry("x"), done: func(err error) { done = err }}, w.now)
-	s.perform()
+	retried := s.say(func(word Token) Event { return Retry{Word: word, Entry: w.entry("x")} })
 	s.pump()
 	w.expect(t, "x", "terminated", "y", "running")
-	if done != nil || w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
-		t.Errorf("retry: %v; invoked %v", done, w.invoked)
+	if done, answered := s.answers[retried]; !answered || done.Code != OK || w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
+		t.Errorf("retry: %+v; invoked %v", done, w.invoked)
 	}
 }
 
@@ -174,20 +172,19 @@ func TestN2StartIsIdempotent(t *testing.T) {
 	s, call := w.sites[0], w.starts[0].call
 	other := call
 	other.Input = container.New(w.def.Input)
-	var got []error
-	for _, o := range []navigator.Start{call, call, other} {
-		s.core.start(o, func(_ bool, err error) { got = append(got, err) }, w.now)
-	}
-	s.perform()
-	if len(s.store.pending) != 1 || len(got) > 0 {
-		t.Errorf("%d transactions, answers %v, before anything is on disk", len(s.store.pending), got)
+	ask := func(o navigator.Start) Token { return s.say(func(word Token) Event { return Start{word, o} }) }
+	words := []Token{ask(call), ask(call), ask(other)}
+	if len(s.store.pending) != 1 || len(s.answers) > 0 {
+		t.Errorf("%d transactions, answers %v, before anything is on disk", len(s.store.pending), s.answers)
 	}
 	s.pump()
-	s.core.start(call, func(_ bool, err error) { got = append(got, err) }, w.now)
-	if len(got) != 4 || got[0] != nil || got[1] != nil || !errors.Is(got[2], errConflict) || got[3] != nil {
-		t.Errorf("answers %v", got)
+	words = append(words, ask(call))
+	for i, want := range []Code{OK, Known, Conflict, Known} {
+		if got, answered := s.answers[words[i]]; !answered || got.Code != want {
+			t.Errorf("word %d: answered %t %+v, want %d", i, answered, got, want)
+		}
 	}
-	if text := fmt.Sprint(got[2]); !strings.HasSuffix(text, "another instance has this identifier, started with another input") {
+	if text := s.answers[words[2]].Text; !strings.HasSuffix(text, "another instance has this identifier, started with another input") {
 		t.Error(text)
 	}
 	if n := len(w.audits()[w.entry(processtable.Source)][queue.EventStarted]); n != 1 {
@@ -200,13 +197,11 @@ func TestN2StartThatFails(t *testing.T) {
 	w := openWorld(t, "process: p\nversion: 1\n"+pair, 1)
 	w.start(1, 0, "")
 	s := w.sites[0]
-	var got error
-	s.core.start(w.starts[0].call, func(_ bool, err error) { got = err }, w.now)
-	s.perform()
+	started := s.say(func(word Token) Event { return Start{word, w.starts[0].call} })
 	s.commitAll(queue.ErrStopped)
 	s.pump()
-	if !errors.Is(got, queue.ErrStopped) {
-		t.Errorf("answer %v", got)
+	if got := s.answers[started]; got.Code != Closed {
+		t.Errorf("answer %+v", got)
 	}
 	w.expect(t, "x", "inactive", "sink", "inactive")
 	w.starts[0].ask()
@@ -220,10 +215,9 @@ func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 	for activity, want := range map[processtable.ActivityID]string{
 		"x": "retry x: it is not in error", "y": "retry y: it is not in error, it has not begun at A", "sink": "retry sink: it is not in error",
 	} {
-		var got error
-		s.core.retry(retrying{entry: w.entry(activity), done: func(err error) { got = err }}, w.now)
-		if got == nil || got.Error() != want {
-			t.Errorf("%v, want %s", got, want)
+		retried := s.say(func(word Token) Event { return Retry{Word: word, Entry: w.entry(activity)} })
+		if got := s.answers[retried]; got.Code != Refused || got.Text != want {
+			t.Errorf("%+v, want %s", got, want)
 		}
 	}
 }
@@ -234,14 +228,14 @@ func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
 	w := openWorld(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: x}\n", 1)
 	s := w.sites[0]
 	s.open(1)
-	s.core.readyLimit = 2
+	s.machine.places.limit = 2
 	w.start(20, 0, "")
 	for _, c := range w.starts {
 		c.ask()
 	}
 	for done := 0; ; done++ {
 		s.pump()
-		if n := len(s.core.ready["x"]); n > 2 {
+		if n := len(s.machine.places.ready["x"]); n > 2 {
 			t.Errorf("%d entries are in the list of those ready", n)
 		}
 		if len(s.running) == 0 {
@@ -255,20 +249,15 @@ func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
 	s.atRest()
 }
 
-// failingStore cannot be read.
-type failingStore struct{ reader }
-
-func (failingStore) Browse(processtable.ProcessID, message.Entry) ([]message.Message, error) {
-	return nil, errors.New("damaged record")
-}
-
 // Invariant 8: what cannot be read cannot be decided: the node stops and says so.
 func TestAStoreThatCannotBeRead(t *testing.T) {
 	w, s := one(t, pair)
-	s.core.store = failingStore{s.store}
-	s.core.deliver(queue.Delivery{Entry: w.entry("y")}, w.now)
-	if got := fmt.Sprint(s.core.failure); got != "process thread of p@1: damaged record" {
-		t.Error(got)
+	w.slow = true
+	s.machine.deliver(queue.Delivery{Entry: w.entry("y")})
+	load := s.machine.out[0].(Load)
+	effects := s.machine.Step(w.now, Unread{load.Token, errors.New("damaged record")})
+	if fail, fails := effects[0].(Fail); !fails || fail.Err.Error() != "process thread of p@1: damaged record" {
+		t.Errorf("%+v", effects)
 	}
 }
 
@@ -367,17 +356,19 @@ data:
 	w.start(1, 0, "")
 	w.starts[0].ask()
 	s.commitAll()
-	s.core.browse(w.now)
-	s.perform()
+	for _, event := range s.store.ended {
+		s.step(event)
+	}
+	s.store.ended = nil
+	s.step(MailRead{}) // asks for the browse, which is answered
 	s.end("a")
 	for _, event := range s.events {
-		event(w.now) // k is about to end with a
+		s.step(event) // k is about to end with a
 	}
 	s.events = nil
 	for _, d := range s.store.take(10) {
-		s.core.deliver(d, w.now)
+		s.step(Delivered{d})
 	}
-	s.perform()
 	s.pump()
 	w.expect(t, "a", "terminated", "k", "skipped", "sink", "ended")
 	s.expectAside(t)

@@ -1,4 +1,4 @@
-package node
+package thread
 
 import (
 	"encoding/binary"
@@ -65,8 +65,8 @@ func TestLivesOfOneStartOnly(t *testing.T) {
 	text := "process: p\nversion: 1\nstarts: [A, B]\nactivities:\n  a: {node: A, program: p}\n  b: {node: B, program: p}\n"
 	for _, s := range openWorld(t, text, 1).sites {
 		e := lifeOf(1, "a")
-		s.core.lives.born(e.Instance)
-		if s.core.lives.lasts(e) {
+		s.machine.lives.born(e.Instance)
+		if s.machine.lives.lasts(e) {
 			t.Error(fmt.Sprint(s.name, ": the other node may have started it"))
 		}
 	}

@@ -1,0 +1,509 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fmqm/instancetable"
+	"fmqm/internal/failpoint"
+	"fmqm/internal/task"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/node/thread"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// mailbox is where a process thread's messages arrive. *queue.Mailbox is one.
+type mailbox interface {
+	Bell() *task.Bell
+	Take(limit int) []queue.Delivery
+	AskAgain() bool
+}
+
+// takeLimit is how many entries are taken from the mailbox in one turn.
+const takeLimit = 256
+
+// processThread is the process thread: one task that serves one process queue (paper
+// §3.2). It tells its machine what has happened, and does what follows: transactions,
+// activity threads, answers.
+type processThread struct {
+	node    *Node
+	process *navigator.Process
+	mailbox mailbox
+	places  *threadPlaces
+	log     zerolog.Logger
+	meter   processMeter
+	shown   *executing
+
+	// Of the thread's own task.
+	machine *thread.Machine
+	now     time.Time      // of this turn
+	answers []thread.Event // to what was asked in this turn, for the machine
+	out     []thread.Effect
+	browse  *thread.Browse // to be read at the end of this turn
+	look    bool           // the machine wants its mail to be read
+	failed  bool           // the machine cannot go on
+	asked   map[processtable.ProgramID]thread.Ask
+	runs    map[thread.Token]*invocation
+	closing bool // no more activity threads: the node is stopping
+
+	mu      sync.Mutex
+	posted  []posted
+	word    thread.Token // said last
+	waiting map[thread.Token]*task.Answer[thread.Answer]
+
+	wake     *task.Bell      // something was posted
+	life     context.Context // of the thread's task
+	quit     context.CancelFunc
+	ended    *task.Gate  // open once it has ended
+	programs *task.Group // activity threads
+}
+
+// posted is what other tasks have for the thread: an event, and with it what the thread is
+// to look at; or one of the others.
+type posted struct {
+	event   thread.Event
+	written *queue.Tx              // it is on disk
+	granted processtable.ProgramID // a place of it; with isPlace
+	isPlace bool
+	closing bool
+	ask     *task.Answer[thread.Gauges] // how much the machine holds
+}
+
+func newThread(n *Node, p *navigator.Process) *processThread {
+	t := &processThread{
+		node:    n,
+		process: p,
+		mailbox: n.queue.Mailbox(p.Table.Process),
+		log:     n.log.With().Stringer("process", p.Table.Process).Logger(),
+		asked:   map[processtable.ProgramID]thread.Ask{},
+		runs:    map[thread.Token]*invocation{},
+		waiting: map[thread.Token]*task.Answer[thread.Answer]{},
+		shown:   newExecuting(),
+
+		wake: n.sched.Bell(), ended: n.sched.Gate(), programs: task.NewGroup(n.sched),
+	}
+	t.life, t.quit = n.sched.WithCancel(context.Background())
+	t.places = n.slots.of(func(id processtable.ProgramID) { t.post(posted{granted: id, isPlace: true}) })
+	t.machine = thread.New(thread.Config{
+		Self: n.name, Process: p, Reach: n.reachOf(p), Losses: n.lossesNow(),
+		Limits: instancetable.Limits{Entries: n.options.CacheEntries, Bytes: n.options.CacheBytes, Shared: n.cache, Seed: n.seed},
+	})
+	t.meter.inError.Store(-1) // until it was counted
+	return t
+}
+
+func (t *processThread) id() processtable.ProcessID { return t.process.Table.Process }
+
+// post hands something to the thread. What is posted after the thread has stopped is
+// dropped: the queue says at the next start how far everything came.
+func (t *processThread) post(p posted) {
+	t.mu.Lock()
+	t.posted = append(t.posted, p)
+	t.mu.Unlock()
+	t.wake.Ring()
+}
+
+// tell lets the thread's machine know what has happened.
+func (t *processThread) tell(e thread.Event) { t.post(posted{event: e}) }
+
+// gauges waits until the thread has done all that was posted before, or for ctx, and says how
+// much its machine holds then.
+func (t *processThread) gauges(ctx context.Context) (thread.Gauges, error) {
+	answer := task.NewAnswer[thread.Gauges](t.node.sched)
+	t.post(posted{ask: answer})
+	return await(ctx, t, answer)
+}
+
+// close lets no more activity threads begin.
+func (t *processThread) close(ctx context.Context) error {
+	t.post(posted{closing: true})
+	_, err := t.gauges(ctx)
+	return err
+}
+
+// await waits for an answer of the thread.
+func await[A any](ctx context.Context, t *processThread, answer *task.Answer[A]) (A, error) {
+	a, which, err := answer.Wait(ctx, t.ended)
+	if err == nil && which >= 0 {
+		err = queue.ErrStopped
+	}
+	return a, err
+}
+
+// newWord gives the token of a word.
+func (t *processThread) newWord() thread.Token {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.word++
+	return t.word
+}
+
+// say says a word, and waits for the answer, or for ctx. What was said stays said.
+func (t *processThread) say(ctx context.Context, word thread.Token, e thread.Event) (thread.Answer, error) {
+	answer := task.NewAnswer[thread.Answer](t.node.sched)
+	t.mu.Lock()
+	t.waiting[word] = answer
+	t.mu.Unlock()
+	t.tell(e)
+	a, err := await(ctx, t, answer)
+	switch {
+	case err != nil:
+		return a, err
+	case a.Code == thread.Closed:
+		return a, queue.ErrStopped
+	case a.Code == thread.NotDone:
+		return a, errors.New(a.Text)
+	}
+	return a, nil
+}
+
+// answer gives the answer of a word to who waits for it.
+func (t *processThread) answer(a thread.Answer) {
+	t.mu.Lock()
+	waiting := t.waiting[a.Word]
+	delete(t.waiting, a.Word)
+	t.mu.Unlock()
+	if waiting != nil {
+		waiting.Give(a)
+	}
+}
+
+func (t *processThread) run() {
+	defer t.ended.Open()
+	for {
+		for t.turn() {
+			if t.life.Err() != nil {
+				return
+			}
+		}
+		if _, err := t.node.sched.Wait(t.life, t.wake, t.mailbox.Bell()); err != nil {
+			return
+		}
+	}
+}
+
+// settle waits until no program of the thread runs and their ends are durable, or ctx ends.
+func (t *processThread) settle(ctx context.Context) error {
+	if err := t.programs.Wait(ctx); err != nil {
+		return err
+	}
+	// Two questions: the first comes after the ends that were posted, the second after the
+	// transactions that followed from them were submitted.
+	for range 2 {
+		if _, err := t.gauges(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the thread, if it was begun, and waits for it and its activity threads.
+func (t *processThread) end(begun bool) error {
+	t.quit()
+	var err error
+	if begun {
+		_, err = t.node.sched.Wait(context.Background(), t.ended)
+	}
+	return errors.Join(err, t.programs.Wait(context.Background())) // after the thread's last turn, which may have begun one
+}
+
+// turn does what there is to do, newcomers first, and reports whether there may be
+// more. The browse of recovery comes last: it goes on beside new work. Nothing depends
+// on when the clock is read: timers come through the mailbox.
+func (t *processThread) turn() bool {
+	t.now, t.look = t.node.sched.Now(), false
+	if t.mailbox.AskAgain() {
+		t.step(thread.ClockSetBack{})
+	}
+	deliveries := t.mailbox.Take(takeLimit)
+	if len(deliveries) > 0 {
+		failpoint.Hit("thread.taken")
+	}
+	for i := range deliveries {
+		t.step(thread.Delivered{Delivery: deliveries[i]})
+	}
+	t.step(thread.MailRead{})
+	t.mu.Lock()
+	all := t.posted
+	t.posted = nil
+	t.mu.Unlock()
+	for i := range all {
+		t.take(&all[i])
+	}
+	if b := t.browse; b != nil {
+		t.browse = nil
+		t.step(t.readOn(*b))
+		failpoint.Hit("thread.browsed")
+	}
+	t.meter.note(t.machine.Gauges())
+	t.perform()
+	return !t.failed && (len(deliveries) > 0 || len(all) > 0 || t.look)
+}
+
+// take does what another task has posted.
+func (t *processThread) take(p *posted) {
+	if p.written != nil {
+		t.warn(p.written.Audit)
+	}
+	if e, ended := p.event.(thread.Ended); ended {
+		delete(t.runs, e.Token)
+	}
+	switch {
+	case p.event != nil:
+		t.step(p.event)
+	case p.isPlace:
+		t.granted(p.granted)
+	case p.closing:
+		t.closing = true
+	}
+	if p.ask != nil {
+		p.ask.Give(t.machine.Gauges())
+	}
+}
+
+// step tells the machine what has happened. What it asks for is read at once, and answered
+// before anything else happens.
+func (t *processThread) step(e thread.Event) {
+	t.sort(t.machine.Step(t.now, e))
+	for i := 0; i < len(t.answers); i++ {
+		t.sort(t.machine.Step(t.now, t.answers[i]))
+	}
+	clear(t.answers)
+	t.answers = t.answers[:0]
+}
+
+// sort does at once what is to be answered, and keeps the rest for the end of the turn.
+func (t *processThread) sort(effects []thread.Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case thread.Load:
+			t.answers = append(t.answers, t.load(e))
+		case thread.List:
+			t.answers = append(t.answers, t.list(e))
+		case thread.Ask:
+			if a := t.askPlace(e); a != nil {
+				t.answers = append(t.answers, a)
+			}
+		case thread.Browse:
+			t.browse = &e
+		case thread.Look:
+			t.look = true
+		default:
+			t.out = append(t.out, e)
+		}
+	}
+}
+
+// perform carries out the machine's effects, in their order.
+func (t *processThread) perform() {
+	for _, e := range t.out {
+		switch e := e.(type) {
+		case thread.Commit:
+			t.commit(e)
+		case thread.Invoke:
+			t.invoke(e)
+		case thread.Interrupt:
+			if run := t.runs[e.Token]; run != nil {
+				run.end()
+			}
+		case thread.GiveBack:
+			t.places.Release(e.Program)
+		case thread.Wake:
+			t.node.queue.Wake(e.Timer, e.Pause)
+		case thread.Answer:
+			t.answer(e)
+		case thread.Fail:
+			t.failed = true
+			t.node.fatal(e.Err)
+		}
+	}
+	clear(t.out)
+	t.out = t.out[:0]
+}
+
+// commit submits a transaction.
+func (t *processThread) commit(e thread.Commit) {
+	tx, instance := e.Tx, e.Tx.Consume[0].Entry.Instance
+	tx.Done = func(err error) {
+		if err != nil {
+			t.tell(thread.Committed{Token: e.Token, End: endOf(err), Text: err.Error()})
+			return
+		}
+		t.shown.written(tx) // before the thread can begin what comes next
+		t.node.refusals.taken(tx.TakeAside)
+		t.post(posted{event: thread.Committed{Token: e.Token}, written: tx})
+		t.meter.committed(tx)
+		t.node.meters.setAside.Add(uint64(len(tx.SetAside)))
+		t.node.observe(tx)
+		t.node.changes.tell(instance, decisive(tx))
+	}
+	failpoint.Hit("thread.decided")
+	t.node.queue.Submit(tx)
+}
+
+// endOf is what the machine is told of a transaction that was not done.
+func endOf(err error) thread.End {
+	switch {
+	case errors.Is(err, queue.ErrStale):
+		return thread.Stale
+	case errors.Is(err, queue.ErrTooLarge):
+		return thread.TooLarge
+	case errors.Is(err, queue.ErrNotAside):
+		return thread.NotAside
+	case errors.Is(err, queue.ErrStopped):
+		return thread.Stopped
+	}
+	return thread.Failed
+}
+
+// warn says in the log which activities have gone in error: once each time, since a
+// restart commits nothing of it again.
+func (t *processThread) warn(records []queue.AuditRecord) {
+	for i := range records {
+		if r := &records[i]; r.Event == queue.EventInError {
+			t.log.Warn().Stringer("instance", r.Instance).Str("activity", string(r.Activity)).
+				Str("reason", r.Reason).Msg("activity in error")
+		}
+	}
+}
+
+// load reads what the machine asks for.
+func (t *processThread) load(e thread.Load) thread.Event {
+	facts := make([]thread.Facts, len(e.Entries))
+	for i, key := range e.Entries {
+		if err := t.facts(&facts[i], key, e.What); err != nil {
+			return thread.Unread{Token: e.Token, Err: err}
+		}
+	}
+	return thread.Loaded{Token: e.Token, Facts: facts}
+}
+
+func (t *processThread) facts(f *thread.Facts, key message.Entry, what thread.What) (err error) {
+	q := t.node.queue
+	if what&thread.Messages != 0 {
+		if f.Messages, err = q.Browse(t.id(), key); err != nil {
+			return err
+		}
+	}
+	if what&thread.HowEnded != 0 {
+		record, ended, err := q.Ended(key)
+		switch {
+		case err != nil:
+			return err
+		case ended:
+			f.End = &record
+		}
+	}
+	if what&thread.Marker != 0 {
+		f.Marker, err = q.Marker(t.id(), key.Instance)
+	}
+	return err
+}
+
+func (t *processThread) list(e thread.List) thread.Event {
+	stored, err := t.node.queue.BrowseInstance(t.id(), e.Instance)
+	if err != nil {
+		return thread.Unread{Token: e.Token, Err: err}
+	}
+	out := thread.Listed{Token: e.Token}
+	seen := map[message.Entry]bool{}
+	for i := range stored {
+		if key := stored[i].Entry(); key.Activity != "" && !seen[key] {
+			seen[key] = true
+			out.Entries = append(out.Entries, key)
+		}
+	}
+	return out
+}
+
+func (t *processThread) readOn(b thread.Browse) thread.Event {
+	entries, more, err := t.node.queue.BrowseFrom(t.id(), b.After, b.Limit)
+	if err != nil {
+		return thread.Unread{Token: b.Token, Err: err}
+	}
+	return thread.Browsed{Token: b.Token, Entries: entries, More: more}
+}
+
+// askPlace takes a place for an activity, if there is one; else it comes through granted.
+// Nil: it is not there yet.
+func (t *processThread) askPlace(e thread.Ask) thread.Event {
+	switch {
+	case t.holds(e):
+		return thread.HeldBack{Token: e.Token}
+	case t.places.TryAcquire(e.Program):
+		return thread.Granted{Token: e.Token}
+	}
+	t.asked[e.Program] = e
+	return nil
+}
+
+// granted takes a place that was asked for.
+func (t *processThread) granted(program processtable.ProgramID) {
+	e, asked := t.asked[program]
+	delete(t.asked, program)
+	switch {
+	case !asked:
+		t.places.Release(program)
+	case t.holds(e):
+		t.places.Release(program)
+		t.step(thread.HeldBack{Token: e.Token})
+	default:
+		t.step(thread.Granted{Token: e.Token})
+	}
+}
+
+// holds says whether an activity that could run must stay ready, since a transmission
+// queue into which it would send is at its quota (S3).
+func (t *processThread) holds(e thread.Ask) bool {
+	a := t.process.Activity(e.Activity)
+	if e.Program == thread.Routing || a == nil {
+		return false
+	}
+	_, held := t.node.pressure.heldBy(a, e.Origin)
+	return held
+}
+
+// reachOf says which nodes of a process messages have a way to; n.mu is held.
+func (n *Node) reachOf(p *navigator.Process) thread.Reach {
+	var r thread.Reach
+	add := func(node processtable.NodeID) {
+		if n.reaches(node) {
+			r.Nodes = append(r.Nodes, node)
+		}
+	}
+	for _, place := range p.Table.Roster {
+		add(place.Node)
+	}
+	for _, origin := range p.Table.Starts {
+		add(origin)
+	}
+	return r
+}
+
+// lossesNow says which stores were lost.
+func (n *Node) lossesNow() thread.Losses {
+	return thread.Losses{Any: n.losses.Load(), Anew: n.anew.Load()}
+}
+
+// tellReach tells the process threads how peers are reached now.
+func (n *Node) tellReach() {
+	for _, t := range n.threads() {
+		n.mu.Lock()
+		reach := n.reachOf(t.process)
+		n.mu.Unlock()
+		t.tell(reach)
+	}
+}
+
+// tellLosses tells the process threads that a store was lost.
+func (n *Node) tellLosses() {
+	for _, t := range n.threads() {
+		t.tell(n.lossesNow())
+	}
+}

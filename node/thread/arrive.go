@@ -1,0 +1,238 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// deliver takes newcomers of one entry, or a timer that is due.
+func (m *Machine) deliver(d queue.Delivery) {
+	for i := range d.Messages {
+		if d.Messages[i].Kind == message.KindMarker {
+			m.stopInstance(d.Messages[i])
+			return
+		}
+	}
+	m.browse.delivered(d.Entry)
+	e := m.table.Get(d.Entry)
+	if e == nil {
+		m.arrive(d, nil)
+		return
+	}
+	if !d.Due.IsZero() {
+		e.State.Came = d.Due
+	}
+	if e.Phase == instancetable.Settling {
+		e.Newcomers = append(e.Newcomers, d.Messages...)
+		return
+	}
+	m.fold(e, d.Messages)
+}
+
+// arrival is an entry that is not in memory, new or evicted, while facts about it are read.
+type arrival struct {
+	key    message.Entry
+	what   What
+	given  []message.Message // delivered before it is read: the store has them, or they have gone
+	since  []message.Message // delivered while it is read
+	due    time.Time
+	marker *message.Message // came while it is read
+	waits  bool             // a transaction takes messages from it: it is read once that has ended
+	void   bool             // what is being read is not all, or not true any more
+	words  []*word          // to be heard once it is here
+}
+
+// arrive is deliver for an entry that is not in memory; without messages those in the store
+// are meant. w, if not nil, is heard once it is here, or it is known why not.
+func (m *Machine) arrive(d queue.Delivery, w *word) {
+	if a := m.arriving[d.Entry]; a != nil {
+		a.join(d, w)
+		return
+	}
+	what := m.lacking(d.Entry)
+	if m.table.MayBeStored(d.Entry) || len(d.Messages) == 0 || lacksRecord(d.Entry, d.Messages) {
+		what |= Messages
+	}
+	m.ask(d, what, w)
+}
+
+// ask reads what is lacking of an entry, and lets it in.
+func (m *Machine) ask(d queue.Delivery, what What, w *word) {
+	takes := len(m.dropping) > 0 && m.dropping[d.Entry] > 0
+	if what == 0 && !takes && w == nil {
+		m.enter(d, nil, nil)
+		return
+	}
+	a := &arrival{key: d.Entry, what: what, given: d.Messages, due: d.Due, waits: takes}
+	if w != nil {
+		a.words = append(a.words, w)
+	}
+	m.arriving[a.key] = a
+	if !takes {
+		m.load(a, a.what, a.key)
+	}
+}
+
+// lacking says what is not known of an entry without reading.
+func (m *Machine) lacking(key message.Entry) (what What) {
+	if !m.lives.lasts(key) {
+		what |= HowEnded
+	}
+	if !m.lives.unmarked(key.Instance) {
+		what |= Marker
+	}
+	return what
+}
+
+// lacksRecord: an instance's record lies apart from what a browse of the queue finds,
+// so sink's entry may have it in the store although nothing was evicted.
+func lacksRecord(key message.Entry, newcomers []message.Message) bool {
+	return key.Activity == processtable.Sink &&
+		!slices.ContainsFunc(newcomers, func(m message.Message) bool { return m.Kind == message.KindRecord })
+}
+
+// join adds what comes while it is read.
+func (a *arrival) join(d queue.Delivery, w *word) {
+	a.since = append(a.since, d.Messages...)
+	if !d.Due.IsZero() {
+		a.due = d.Due
+	}
+	if len(d.Messages) == 0 && d.Due.IsZero() {
+		a.void = true // the store may have more than was asked for
+	}
+	if w != nil {
+		a.words = append(a.words, w)
+	}
+}
+
+// loaded lets the entry in, unless what was read is void.
+func (a *arrival) loaded(m *Machine, facts []Facts) {
+	if a.void {
+		a.given, a.since, a.void = append(a.given, a.since...), nil, false
+		a.what = m.lacking(a.key) | Messages
+		if a.waits = m.dropping[a.key] > 0; !a.waits {
+			m.load(a, a.what, a.key)
+		}
+		return
+	}
+	delete(m.arriving, a.key)
+	f := facts[0]
+	messages := a.given
+	if a.what&Messages != 0 {
+		messages = f.Messages
+		noteBringers(messages, a.given)
+	}
+	marker := f.Marker
+	if a.marker != nil {
+		marker = a.marker
+	}
+	m.enter(queue.Delivery{Entry: a.key, Messages: joined(messages, a.since), Due: a.due}, marker, f.End)
+	for _, w := range a.words {
+		m.hear(w, &sight{end: f.End})
+	}
+}
+
+func (a *arrival) unread(m *Machine, err error) {
+	delete(m.arriving, a.key)
+	for _, w := range a.words {
+		m.answer(w, NotDone, err.Error())
+	}
+}
+
+// joined are messages, with those that came since in the place of what they replace.
+func joined(messages, since []message.Message) []message.Message {
+	for i := range since {
+		key := since[i].Key()
+		if at := slices.IndexFunc(messages, func(m message.Message) bool { return m.Key() == key }); at >= 0 {
+			messages[at] = since[i]
+		} else {
+			messages = append(messages, since[i])
+		}
+	}
+	return messages
+}
+
+// noteBringers notes with stored messages who has brought them, as far as they were delivered
+// just now.
+func noteBringers(stored, delivered []message.Message) {
+	from := map[message.Key]processtable.NodeID{}
+	for i := range delivered {
+		if delivered[i].From != "" {
+			from[delivered[i].Key()] = delivered[i].From
+		}
+	}
+	if len(from) == 0 {
+		return
+	}
+	for i := range stored {
+		stored[i].From = from[stored[i].Key()]
+	}
+}
+
+// enter makes the entry of messages that are in the store, and considers it.
+func (m *Machine) enter(d queue.Delivery, marker *message.Message, end *record.AuditRecord) {
+	key := d.Entry
+	if len(d.Messages) == 0 {
+		return
+	}
+	a := m.process.Activity(key.Activity)
+	if a == nil {
+		m.setAside(key, d.Messages, m.notHosted(key))
+		return
+	}
+	if reason := m.unfounded(key, d.Messages); reason != "" {
+		m.setAside(key, d.Messages, reason)
+		return
+	}
+	switch {
+	case end != nil && end.Event == record.EventStopped: // N7: what arrives is absorbed
+		m.drop(key, d.Messages, nil)
+		return
+	case end != nil: // N7
+		m.late(key, *end, d.Messages)
+		return
+	}
+	e := instancetable.NewEntry(key, a)
+	if marker != nil {
+		e.State.Origin = startedAt(d.Messages)
+		e.State.Stop(*marker)
+	}
+	e.State.Came = d.Due
+	m.table.Add(e)
+	m.fold(e, d.Messages)
+}
+
+func (m *Machine) notHosted(key message.Entry) string {
+	return fmt.Sprintf("activity %s of %s is not hosted at %s", key.Activity, m.id(), m.self)
+}
+
+// unfounded says why no entry may be made of messages, whoever has put them: an older
+// version of this program has taken from peers what none may send. Or nothing.
+func (m *Machine) unfounded(key message.Entry, messages []message.Message) string {
+	if key.Scope != "" {
+		return fmt.Sprintf("it is for scope %q, and this version knows no scopes", key.Scope)
+	}
+	for i := range messages {
+		if origin := messages[i].Origin; origin != "" && !m.process.Table.MayStart(origin) {
+			return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", origin, m.id())
+		}
+	}
+	return ""
+}
+
+// startedAt is where the instance of an entry's messages was started.
+func startedAt(messages []message.Message) processtable.NodeID {
+	for i := range messages {
+		if origin := messages[i].Origin; origin != "" {
+			return origin
+		}
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+package thread
+
+import (
+	"cmp"
+	"errors"
+
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/queue/record"
+)
+
+// fold adds messages to an entry and considers it. One that does not fit the table is
+// set aside, and the entry goes in error (L5).
+func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
+	m.acts++
+	m.places.changed(e)
+	var refused []message.Message
+	var reason string
+	for i := range messages {
+		var refusal *navigator.Refusal
+		if err := e.Activity.Fold(e.State, messages[i]); errors.As(err, &refusal) {
+			refused = append(refused, messages[i])
+			reason = refusal.Reason
+		}
+	}
+	m.table.Touch(e)
+	if len(refused) == 0 {
+		m.consider(e)
+		return
+	}
+	switch m.started(e, cmp.Or(e.State.Origin, refused[0].Origin)) {
+	case wasStarted:
+		m.refuse(e, refused, reason)
+	case wasNotStarted:
+		m.refuseUnstarted(e, refused, reason)
+	case startUnknown:
+		m.awaitAnswer(e, refused, reason)
+	}
+}
+
+// consider asks the behaviour what should be, and makes it so.
+func (m *Machine) consider(e *instancetable.Entry) {
+	m.acts++
+	switch e.Phase {
+	case instancetable.Settling:
+		return
+	case instancetable.Running:
+		if run, under := m.running[e.Key]; e.State.Stopped && under && !run.interrupted {
+			run.interrupted = true
+			m.running[e.Key] = run
+			m.do(Interrupt{run.token})
+		}
+		return
+	case instancetable.Ready:
+		if !e.State.Stopped {
+			return
+		}
+		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
+	case instancetable.Waiting:
+	}
+	switch m.started(e, e.State.Origin) {
+	case startUnknown:
+		m.awaitAnswer(e, nil, "")
+		return
+	case wasNotStarted:
+		return
+	case wasStarted:
+	}
+	var effects navigator.Effects
+	if e.Result != nil {
+		effects = e.Activity.Conclude(e.State, *e.Result, m.now)
+	} else {
+		effects = e.Activity.Decide(e.State, m.now)
+	}
+	switch {
+	case effects.Invoke != nil:
+		m.makeReady(e, effects.Invoke)
+	case !effects.WakeAt.IsZero():
+		m.do(Wake{record.Timer{Due: effects.WakeAt, Process: m.id(), Entry: e.Key}, effects.Pause})
+	case effects.Waits():
+		if e.State.Empty() {
+			m.table.Remove(e.Key)
+		}
+	default:
+		m.settle(e, effects)
+	}
+}
+
+// attempt is one of a program, under way.
+type attempt struct {
+	token       Token
+	interrupted bool
+}
+
+func (m *Machine) invoke(e *instancetable.Entry, call navigator.Invoke) {
+	token := m.next()
+	m.running[e.Key] = attempt{token: token}
+	m.table.SetPhase(e, instancetable.Running)
+	m.do(Invoke{token, e.Key, e.Activity, call})
+}
+
+// ended takes a program's end.
+func (m *Machine) ended(p Ended) {
+	if run, under := m.running[p.Entry]; !under || run.token != p.Token {
+		return
+	}
+	delete(m.running, p.Entry)
+	e := m.table.Get(p.Entry)
+	if e == nil || e.Phase != instancetable.Running {
+		return
+	}
+	e.Result = &p.Result
+	m.table.SetPhase(e, instancetable.Waiting)
+	m.consider(e)
+}

@@ -1,0 +1,125 @@
+package thread
+
+import (
+	"time"
+
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// Effect is something to be done: one of the types of this file.
+type Effect interface{ effect() }
+
+// Commit asks for a transaction; Committed answers.
+type Commit struct {
+	Token Token
+	Tx    *queue.Tx
+}
+
+// Load asks for facts about entries; Loaded answers, or Unread.
+type Load struct {
+	Token   Token
+	Entries []message.Entry
+	What    What
+}
+
+// What names facts about an entry.
+type What uint8
+
+const (
+	Messages What = 1 << iota
+	HowEnded
+	Marker
+)
+
+// List asks which entries of an instance have messages; Listed answers, or Unread.
+type List struct {
+	Token    Token
+	Instance message.InstanceID
+}
+
+// Browse asks for entries with their messages; Browsed answers, or Unread.
+type Browse struct {
+	Token Token
+	After message.Entry // zero: from the first
+	Limit int           // of entries
+}
+
+// Ask asks for a place of a program, for an activity of an instance started at Origin.
+// Granted or HeldBack answers, at some time.
+type Ask struct {
+	Token    Token
+	Program  processtable.ProgramID
+	Activity processtable.ActivityID
+	Origin   processtable.NodeID
+}
+
+// GiveBack gives back a place that was granted.
+type GiveBack struct{ Program processtable.ProgramID }
+
+// Invoke begins an activity thread, which has the place that was granted last of this
+// program and gives it back when the program has ended. Ended answers.
+type Invoke struct {
+	Token    Token
+	Entry    message.Entry
+	Activity *navigator.Activity
+	Call     navigator.Invoke
+}
+
+// Interrupt ends a program early. Ended still comes.
+type Interrupt struct{ Token Token }
+
+// Wake asks for a timer that was set, for a time of Pause.
+type Wake struct {
+	Timer record.Timer
+	Pause time.Duration
+}
+
+// Look asks for the mail to be read, also where the mailbox has none.
+type Look struct{}
+
+// Answer answers a word, once.
+type Answer struct {
+	Word   Token
+	Code   Code
+	Text   string            // for people: why, or what came of it
+	Review *navigator.Result // of Reviewed: what a retry evaluates, where that may take long; nil: nothing
+}
+
+// Code is what came of a word.
+type Code uint8
+
+const (
+	OK          Code = iota
+	Known            // Start: it was started before, with the same content
+	Conflict         // Start: another instance has the identifier
+	Refused          // it cannot be
+	Reviewed         // Review
+	OtherReview      // Retry: Judged is not of what would be evaluated now
+	Redelivered      // Judge: the message is in the queue again
+	Resolved         // Judge: another message resolves its connectors
+	Removed          // Judge: the message is gone, and nothing waits for it
+	Pointless        // Judge: nothing waits for it, and it is kept
+	Gone             // Judge: it is not there any more
+	Closed           // the store is closed: nobody knows
+	NotDone          // the store could not do it, or cannot be read
+)
+
+// Fail: what was read or decided cannot be trusted. The node is to stop (invariant 8).
+type Fail struct{ Err error }
+
+func (Commit) effect()    {}
+func (Load) effect()      {}
+func (List) effect()      {}
+func (Browse) effect()    {}
+func (Ask) effect()       {}
+func (GiveBack) effect()  {}
+func (Invoke) effect()    {}
+func (Interrupt) effect() {}
+func (Wake) effect()      {}
+func (Look) effect()      {}
+func (Answer) effect()    {}
+func (Fail) effect()      {}

@@ -1,0 +1,72 @@
+package thread
+
+import (
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/queue"
+)
+
+// roll asks for the entries of an instance, to end them for its marker, or to go on with them
+// once it is started. What comes afterwards finds that itself.
+type roll struct{ marker *message.Message }
+
+func (m *Machine) list(id message.InstanceID, r *roll) {
+	token := m.next()
+	m.rolls[token] = r
+	m.do(List{token, id})
+}
+
+// stopInstance ends every entry of a terminated instance (N7). The marker is in the
+// store: what arrives later finds it there.
+func (m *Machine) stopInstance(marker message.Message) {
+	id := marker.Instance
+	m.lives.mark(id)
+	if s := m.starting[id]; s != nil {
+		s.marked = true
+	}
+	for key, a := range m.arriving {
+		if key.Instance == id {
+			a.marker = &marker
+		}
+	}
+	for _, g := range m.gathers {
+		g.spoil(func(key message.Entry) bool { return key.Instance == id })
+	}
+	m.list(id, &roll{&marker})
+}
+
+// goesOn takes up what has waited for an instance's start, which is in the store.
+func (m *Machine) goesOn(id message.InstanceID) {
+	awaited := m.starts.awaited(id)
+	m.starts.begun(id)
+	if awaited {
+		m.list(id, &roll{})
+	}
+}
+
+func (m *Machine) listed(e Listed) {
+	r, found := m.rolls[e.Token]
+	if !found {
+		return
+	}
+	delete(m.rolls, e.Token)
+	for _, key := range e.Entries {
+		r.call(m, key)
+	}
+}
+
+func (r *roll) call(m *Machine, key message.Entry) {
+	e := m.table.Get(key)
+	switch {
+	case e == nil:
+		m.takeUp(key) // it finds the marker itself
+	case r.marker != nil:
+		e.State.Stop(*r.marker)
+		m.consider(e)
+	case e.Phase == instancetable.Waiting:
+		m.consider(e)
+	}
+}
+
+// takeUp reads an entry that is not in memory.
+func (m *Machine) takeUp(key message.Entry) { m.arrive(queue.Delivery{Entry: key}, nil) }

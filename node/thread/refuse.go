@@ -1,0 +1,137 @@
+package thread
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// refuse sets messages aside and puts their entry in error, in one transaction (L5).
+func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reason string) {
+	if e.Phase != instancetable.Waiting {
+		// Its connectors were resolved before: a repeat with other content. The entry goes on.
+		m.setAside(e.Key, refused, reason)
+		return
+	}
+	effects := e.Activity.Refused(e.State, refused[0], reason, m.now)
+	s := newSettlement(e)
+	s.reload = true
+	m.addEntry(s, e, e.State, nil, effects)
+	for i := range refused {
+		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Key())
+		s.tx.SetAside = append(s.tx.SetAside, m.aside(refused[i], reason))
+	}
+	m.table.SetPhase(e, instancetable.Settling)
+	m.submit(s)
+}
+
+// refuseUnstarted sets aside what does not fit the table, of an instance that was not
+// started: no activity goes in error by it.
+func (m *Machine) refuseUnstarted(e *instancetable.Entry, refused []message.Message, reason string) {
+	if e.State.Empty() {
+		m.table.Remove(e.Key)
+	}
+	m.setAside(e.Key, refused, reason)
+}
+
+// late takes what arrives for an entry that has ended (N7): it is set aside. Where a store
+// was lost, here or at a peer, a repeat of what the entry was ended with is no cause for
+// alarm, and is dropped: who lost his store runs again, and sends again, what he does not
+// know any more (S4).
+func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []message.Message) {
+	reason := "late: the activity has already terminated"
+	if ended.Removed != nil {
+		reason = "late: the instance has ended, and retention has removed its audit"
+	}
+	var asides []queue.SetAside
+	for i := range messages {
+		if messages[i].Kind == message.KindConnector && (!m.losses.Any || !repeats(ended, messages[i])) {
+			asides = append(asides, m.aside(messages[i], reason))
+		}
+	}
+	m.drop(key, messages, asides)
+}
+
+// repeats says whether a message resolves a connector as one did that the entry was ended with.
+func repeats(ended record.AuditRecord, m message.Message) bool {
+	return slices.ContainsFunc(ended.Consumed, func(c record.Consumed) bool {
+		return c.Key == m.Key() && c.Control == m.Control && c.Data == m.Data
+	})
+}
+
+// setAside takes messages out of the queue that no entry can take: late ones, and
+// ones for activities that are not here. A late notice says nothing that matters now.
+func (m *Machine) setAside(key message.Entry, messages []message.Message, reason string) {
+	var asides []queue.SetAside
+	for i := range messages {
+		if messages[i].Kind == message.KindConnector {
+			asides = append(asides, m.aside(messages[i], reason))
+		}
+	}
+	m.drop(key, messages, asides)
+}
+
+// dropped are messages that are taken out of the queue, in no decision of their entry.
+type dropped struct {
+	key      message.Entry
+	messages []message.Message
+	asides   []queue.SetAside // that are kept of them
+}
+
+// drop takes messages out of the queue; asides are kept of them. Until that has ended the
+// entry is not read: what is read may or may not have them.
+func (m *Machine) drop(key message.Entry, messages []message.Message, asides []queue.SetAside) {
+	tx := &queue.Tx{Consume: []queue.Consume{{Process: m.id(), Entry: key}}, SetAside: asides}
+	for i := range messages {
+		tx.Consume[0].Keys = append(tx.Consume[0].Keys, messages[i].Key())
+	}
+	m.dropping[key]++
+	if a := m.arriving[key]; a != nil {
+		a.void = true
+	}
+	m.commit(tx, commitment{dropped: &dropped{key, messages, asides}})
+}
+
+// droppingEnded is the end of drop.
+func (m *Machine) droppingEnded(d *dropped, e Committed) {
+	if m.dropping[d.key]--; m.dropping[d.key] == 0 {
+		delete(m.dropping, d.key)
+	}
+	m.browse.touched(d.key)
+	switch e.End {
+	case Done:
+		m.absorbed += uint64(len(d.messages) - len(d.asides))
+	case Stale:
+		if m.table.Get(d.key) == nil {
+			m.stale = append(m.stale, d.key) // read with the newcomers
+		} else { // the entry in memory knows nothing of these
+			m.undropped = append(m.undropped, *d)
+		}
+	case Stopped:
+	case TooLarge, NotAside, Failed:
+		m.failed(e)
+	}
+	if a := m.arriving[d.key]; a != nil && a.waits && m.dropping[d.key] == 0 {
+		a.waits, a.void = false, false
+		a.what |= Messages
+		a.given, a.since = append(a.given, a.since...), nil
+		m.load(a, a.what, a.key)
+	}
+}
+
+// failed is what a transaction comes to that the store could not do.
+func (m *Machine) failed(e Committed) { m.fail(errors.New(e.Text)) }
+
+// aside is a message that is kept for an operator, with the reason.
+func (m *Machine) aside(msg message.Message, reason string) queue.SetAside {
+	encoded, err := message.Encode(msg)
+	if err != nil {
+		reason = fmt.Sprintf("%s (and it could not be encoded again: %v)", reason, err)
+	}
+	return queue.SetAside{Time: m.now, From: msg.From, Reason: reason, Message: encoded}
+}

@@ -1,0 +1,278 @@
+package thread
+
+import (
+	"slices"
+
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// settlement is a transaction being built, or under way: the entries that it ends, the one
+// that goes on with messages of its own, and those that a cascade has looked at (N5).
+type settlement struct {
+	tx      *queue.Tx
+	primary message.Entry
+	entry   *instancetable.Entry // of primary; nil: the table has none, or it is not settled
+	ended   []message.Entry
+	kept    *instancetable.Entry
+	own     []message.Message     // that kept puts for itself
+	looked  []looked              // at these, in this order
+	index   map[message.Entry]int // into looked; nil while they are few
+	offered []message.Message     // connectors, to the cascade
+	lacking []message.Entry       // looked at, and taken for entries that nothing is known of
+	ops     int
+	bytes   int
+	reload  bool  // the entry has messages that were not folded: if refused, read it again
+	word    *word // that it carries out; nil: none
+	answer  Answer
+}
+
+func newSettlement(e *instancetable.Entry) *settlement {
+	return &settlement{tx: &queue.Tx{}, primary: e.Key, entry: e}
+}
+
+// settle makes effects durable: one transaction with everything that follows from
+// them at this node without a program.
+func (m *Machine) settle(e *instancetable.Entry, effects navigator.Effects) {
+	s := newSettlement(e)
+	m.addEntry(s, e, e.State, e.State.Keys, effects)
+	m.finish(s)
+}
+
+// finish adds what a cascade decides, and submits. What it lacks to know of an entry is asked
+// for first; its primary entry is settling meanwhile.
+func (m *Machine) finish(s *settlement) {
+	if s.entry != nil {
+		m.table.SetPhase(s.entry, instancetable.Settling)
+	}
+	m.cascade(s)
+	if len(s.lacking) > 0 {
+		m.gather(s)
+		return
+	}
+	m.take(s)
+}
+
+// take gives the entries of a cascade to the transaction, and submits it.
+func (m *Machine) take(s *settlement) {
+	for _, t := range s.looked {
+		if t.tentative == nil {
+			continue
+		}
+		if !t.ends {
+			s.tx.Put = append(s.tx.Put, t.pending...)
+			continue
+		}
+		if t.fresh {
+			t.entry.Phase = instancetable.Settling // so that it evicts none of the others
+			m.table.Add(t.entry)
+		}
+		m.table.SetPhase(t.entry, instancetable.Settling)
+	}
+	m.submit(s)
+}
+
+func (m *Machine) submit(s *settlement) { m.commit(s.tx, commitment{settlement: s}) }
+
+// addEntry adds one entry's effects. keys are those of its messages that are stored.
+func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, state *navigator.State, keys []message.Key, effects navigator.Effects) {
+	consume := queue.Consume{Process: m.id(), Entry: e.Key}
+	if e.State.Snapshot != nil {
+		consume.Due = e.State.Snapshot.Due
+	}
+	if effects.Ends {
+		consume.Keys = keys
+		s.ended = append(s.ended, e.Key)
+	} else {
+		s.kept = e
+		consume.Replaces = []message.Key{}
+	}
+	if !effects.Timer.IsZero() {
+		s.tx.Timers = append(s.tx.Timers, record.Timer{Due: effects.Timer, Process: m.id(), Entry: e.Key})
+	}
+	s.ops += len(consume.Keys) + len(effects.Put) + 1
+	for _, msg := range effects.Put {
+		if msg.Entry() == e.Key {
+			s.own = append(s.own, msg)
+			if key := msg.Key(); slices.Contains(e.State.Keys, key) {
+				consume.Replaces = append(consume.Replaces, key)
+			}
+		}
+		s.route(msg)
+	}
+	s.tx.Consume = append(s.tx.Consume, consume)
+	if effects.Outcome.What != navigator.Nothing {
+		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, state, effects))
+	}
+}
+
+// route sends a message on its way: connectors may take effect in this very
+// transaction, everything else is put.
+func (s *settlement) route(msg message.Message) {
+	s.bytes += len(msg.Body)
+	if msg.Kind == message.KindConnector {
+		s.offered = append(s.offered, msg)
+		return
+	}
+	s.tx.Put = append(s.tx.Put, msg)
+}
+
+// settled takes the end of a settlement.
+func (m *Machine) settled(s *settlement, e Committed) {
+	if s.word != nil {
+		m.carriedOut(s, e)
+		return
+	}
+	m.conclude(s, e)
+}
+
+// conclude makes the table follow what has come of a settlement.
+func (m *Machine) conclude(s *settlement, e Committed) {
+	switch e.End {
+	case Done:
+		for _, key := range s.ended {
+			m.forget(key)
+		}
+		if s.kept != nil {
+			m.goOn(s.kept, s.own)
+		}
+	case Stopped:
+		// The node is closing: the queue says at the next start how far this came.
+	case Stale:
+		m.undo(s)
+		m.stale = append(m.stale, s.primary)
+	case TooLarge:
+		m.undo(s)
+		if s.entry == nil {
+			m.failed(e)
+			return
+		}
+		if at := m.table.Get(s.primary); at != nil && at.Phase == instancetable.Waiting { // else newcomers took it further
+			m.settle(at, at.Activity.Unsent(at.State, at.Result, e.Text, m.now))
+		}
+	case NotAside, Failed:
+		m.failed(e)
+	}
+}
+
+// forget drops an entry that has ended. What came for it meanwhile is late.
+func (m *Machine) forget(key message.Entry) {
+	m.acts++
+	m.lives.end(key)
+	for _, g := range m.gathers {
+		g.spoil(func(asked message.Entry) bool { return asked == key })
+	}
+	e := m.table.Get(key)
+	m.table.Remove(key)
+	if e == nil {
+		return
+	}
+	m.census.changed(key, e.State.InError(), false)
+	if len(e.Newcomers) == 0 {
+		return
+	}
+	d := queue.Delivery{Entry: key, Messages: e.Newcomers}
+	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return slices.Contains(e.State.Keys, n.Key()) }) {
+		// A browse had found it before the mailbox gave it, and it ended with the entry; or it
+		// has come once more.
+		m.ask(d, m.lacking(key)|Messages, nil)
+		return
+	}
+	m.ask(d, m.lacking(key), nil)
+}
+
+// goOn continues an entry whose messages for itself are on disk.
+func (m *Machine) goOn(e *instancetable.Entry, own []message.Message) {
+	e.Result = nil
+	m.table.SetPhase(e, instancetable.Waiting)
+	messages := append(e.Newcomers, own...)
+	e.Newcomers = nil
+	before := e.State.InError()
+	m.fold(e, messages)
+	m.census.changed(e.Key, before, e.State.InError())
+}
+
+// undo takes back what settle did to the table.
+func (m *Machine) undo(s *settlement) {
+	if s.entry != nil {
+		m.restore(s, &tentative{entry: s.entry})
+	}
+	for _, t := range s.looked {
+		if t.tentative != nil && t.ends {
+			m.restore(s, t.tentative)
+		}
+	}
+}
+
+// restore is undo of one entry.
+func (m *Machine) restore(s *settlement, t *tentative) {
+	newcomers := t.entry.Newcomers
+	t.entry.Newcomers = nil
+	switch {
+	case t.fresh:
+		m.table.Remove(t.entry.Key)
+	case s.reload: // newcomers are in the store too
+		m.table.Evict(t.entry)
+		return
+	default:
+		m.table.SetPhase(t.entry, instancetable.Waiting)
+		if t.entry != s.entry { // which is seen to by whoever takes this back
+			m.stale = append(m.stale, t.entry.Key) // a marker may have stopped it meanwhile
+		}
+	}
+	if len(newcomers) > 0 {
+		m.deliver(queue.Delivery{Entry: t.entry.Key, Messages: newcomers})
+	}
+}
+
+var eventOf = map[navigator.What]record.Event{
+	navigator.Terminated: record.EventTerminated,
+	navigator.Skipped:    record.EventSkipped,
+	navigator.Stopped:    record.EventStopped,
+	navigator.Iterated:   record.EventIterated,
+	navigator.Failed:     record.EventFailed,
+	navigator.InError:    record.EventInError,
+	navigator.Retried:    record.EventRetried,
+	navigator.Passed:     record.EventPassed,
+}
+
+// audit is the record of one entry's effects, written in their transaction.
+func (m *Machine) audit(key message.Entry, s *navigator.State, effects navigator.Effects) record.AuditRecord {
+	o := effects.Outcome
+	r := record.AuditRecord{
+		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
+		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
+		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output,
+	}
+	if o.What == navigator.Terminated {
+		switch key.Activity {
+		case processtable.Source:
+			r.Event = record.EventStarted
+		case processtable.Sink:
+			r.Event = record.EventEnded
+		}
+	}
+	if r.Event == record.EventFailed || r.Event == record.EventInError {
+		if e := m.table.Get(key); e != nil && e.Result != nil {
+			r.Stderr = e.Result.Said
+		}
+	}
+	if effects.Ends {
+		for _, c := range s.Consumed {
+			r.Consumed = append(r.Consumed, record.Consumed(c))
+		}
+	}
+	if effects.Ends || o.What == navigator.Passed {
+		for i := range effects.Put {
+			if p := &effects.Put[i]; p.Kind == message.KindConnector && p.Source == key.Activity {
+				r.Sent = append(r.Sent, record.Sent{Target: p.Activity, Node: p.Queue.Node, Control: p.Control, Data: p.Data, Lane: p.Lane})
+			}
+		}
+	}
+	return r
+}

@@ -1,0 +1,88 @@
+package thread
+
+import (
+	"fmqm/message"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// word is what an operator or a client has said, until it is answered.
+type word struct {
+	token Token
+	say   Event // Start, Review, Retry or Judge
+}
+
+// sight is what was seen of an entry that was to be read for a word: how it has ended, if it
+// has. If it is not in memory now, and has not ended, there is none.
+type sight struct{ end *record.AuditRecord }
+
+// hear takes a word up. seen is nil until the entry that it is about was read for it.
+func (m *Machine) hear(w *word, seen *sight) {
+	m.acts++
+	switch say := w.say.(type) {
+	case Start:
+		m.start(w, say)
+	case Review:
+		m.review(w, say, seen)
+	case Retry:
+		m.retry(w, say, seen)
+	case Judge:
+		m.judge(w, say, seen)
+	}
+}
+
+// hearAgain takes up a word that had to wait, or whose transaction came too early.
+func (m *Machine) hearAgain(w *word) {
+	m.acts++
+	if say, starts := w.say.(Start); starts {
+		m.begin(w, say)
+		return
+	}
+	m.hear(w, nil)
+}
+
+func (m *Machine) answer(w *word, code Code, text string) {
+	m.do(Answer{Word: w.token, Code: code, Text: text})
+}
+
+// read lets an entry in that is not in memory, and hears the word then.
+func (m *Machine) read(key message.Entry, w *word) {
+	m.arrive(queue.Delivery{Entry: key}, w)
+}
+
+// carriedOut takes the end of a transaction that carries out a word.
+func (m *Machine) carriedOut(s *settlement, e Committed) {
+	if _, starts := s.word.say.(Start); starts {
+		m.startEnded(s, e)
+		return
+	}
+	switch e.End {
+	case Stale: // it is heard again, with the newcomers
+		m.undo(s)
+		m.postponed = append(m.postponed, s.word)
+		return
+	case NotAside:
+		m.undo(s)
+		if s.entry != nil {
+			m.stale = append(m.stale, s.primary)
+		}
+	case Done, TooLarge, Stopped, Failed:
+		m.conclude(s, e)
+	}
+	m.answerEnd(s, e)
+}
+
+// answerEnd answers the word that a transaction has carried out.
+func (m *Machine) answerEnd(s *settlement, e Committed) {
+	switch e.End {
+	case Done:
+		s.answer.Word = s.word.token
+		m.do(s.answer)
+	case NotAside:
+		m.answer(s.word, Gone, e.Text)
+	case Stopped:
+		m.answer(s.word, Closed, e.Text)
+	case Stale, TooLarge, Failed:
+		m.answer(s.word, NotDone, e.Text)
+	}
+}
