@@ -382,3 +382,28 @@ func TestAPanicIsTold(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// handClock is a clock of a test: it stands still, and keeps what is to be done later.
+type handClock struct{ later []func() }
+
+func (*handClock) Now() time.Time { return time.Unix(7, 0) }
+
+func (c *handClock) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.later = append(c.later, f)
+	return func() bool { return true }
+}
+
+// Goroutines tell the time, and wait for it to pass, by the clock that they are given.
+func TestGoroutinesByAClock(t *testing.T) {
+	clock := &handClock{}
+	by := task.Goroutines{Clock: clock}
+	if !by.Now().Equal(time.Unix(7, 0)) {
+		t.Errorf("it is %v", by.Now())
+	}
+	over := by.Gate()
+	by.AfterFunc(time.Hour, over.Open)
+	clock.later[0]()
+	if _, err := by.Wait(t.Context(), over); err != nil {
+		t.Error(err)
+	}
+}
