@@ -4,7 +4,7 @@
 //
 // [Core] is the protocol: it takes events and gives effects, without goroutines,
 // clock or I/O, so that the simulation can run it seed by seed. [Link] is the thin
-// shell around it: a goroutine, the transmission queue, a transport.
+// shell around it: a task, the transmission queue, a transport.
 //
 // What it guarantees:
 //
