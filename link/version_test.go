@@ -2,8 +2,8 @@ package link
 
 import (
 	"encoding/hex"
+	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,59 +15,78 @@ import (
 	"fmqm/queue"
 )
 
-// golden are frames of version 1, as the program that knew no other wrote them.
-func golden() map[string]*Frame {
-	base := func(ty FrameType) *Frame {
+// goldenFrames are frames of every type in every version.
+func goldenFrames() map[string]*Frame {
+	base := func(version uint8, ty FrameType) *Frame {
 		return &Frame{
-			Version: 1, Type: ty, From: 0x1122334455667788, To: 7, Seq: 9, Challenge: 3, Answer: 2,
+			Version: version, Type: ty, From: 0x1122334455667788, To: 7, Seq: 9, Challenge: 3, Answer: 2,
 			Receipts: [Lanes]Receipt{{Position: Position{Number: 5, Hash: queue.Hash{1, 2, 3}}, Received: 6}, {}},
 		}
 	}
-	hello, data, stop := base(FrameHello), base(FrameData), base(FrameStop)
-	hello.Hello = &Hello{
-		Node: "A", Expected: "B", Incarnation: queue.Incarnation{1}, Known: queue.Incarnation{2},
-		MinVersion: 1, MaxVersion: 1, Low: [Lanes]uint64{4, 0},
+	all := map[string]*Frame{}
+	for version := uint8(MinVersion); version <= MaxVersion; version++ {
+		hello, data, ack, gap := base(version, FrameHello), base(version, FrameData), base(version, FrameAck), base(version, FrameGap)
+		query, reply, stop := base(version, FrameQuery), base(version, FrameReply), base(version, FrameStop)
+		hello.Hello = &Hello{
+			Node: "A", Expected: "B", Incarnation: queue.Incarnation{1}, Known: queue.Incarnation{2},
+			MinVersion: 1, MaxVersion: version, Low: [Lanes]uint64{4, 0},
+		}
+		if version > 1 {
+			hello.Hello.Messages, hello.Hello.Tables = Range{1, 3}, Range{2, 4}
+			hello.Hello.Begin = [Lanes]Position{{Number: 3, Hash: queue.Hash{9}}, {}}
+		}
+		data.Data = &Data{Lane: 1, First: 8, Prev: queue.Hash{4}, End: queue.Hash{5}, Payloads: [][]byte{[]byte("one"), []byte("two")}}
+		gap.Gap = &Gap{Lane: 1, From: 12}
+		query.Query = &Query{ID: 5, Kind: "node", Body: []byte("{}"), Timeout: 1500}
+		reply.Reply = &Reply{ID: 5, Body: []byte("{}"), Error: "no such instance"}
+		stop.Stop = &Stop{Code: StopNewIncarnation, Node: "A", Reason: "another store", Final: true}
+		for name, f := range map[string]*Frame{"hello": hello, "data": data, "acknowledgement": ack, "gap": gap, "query": query, "reply": reply, "stop": stop} {
+			all[fmt.Sprintf("%s %d", name, version)] = f
+		}
 	}
-	data.Data = &Data{Lane: 1, First: 8, Prev: queue.Hash{4}, End: queue.Hash{5}, Payloads: [][]byte{[]byte("one"), []byte("two")}}
-	stop.Stop = &Stop{Code: StopNewIncarnation, Node: "A", Reason: "another store", Final: true}
-	return map[string]*Frame{"hello": hello, "data": data, "stop": stop}
+	return all
 }
 
-// L6: the frames of version 1 stay readable for ever, and are still written so.
-func TestFramesOfVersion1StayAsTheyAre(t *testing.T) {
-	for name, want := range golden() {
-		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("testdata", name+"-1.hex"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := hex.DecodeString(strings.TrimSpace(string(text)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := Decode(data); err != nil || !reflect.DeepEqual(got, *want) {
-				t.Fatalf("got %+v, %v", got, err)
-			}
-			if written, err := Encode(want); err != nil || string(written) != string(data) {
-				t.Fatalf("it is written as %x, %v", written, err)
-			}
-		})
-	}
-}
-
-func TestHelloOfVersion2ComesBack(t *testing.T) {
-	f := golden()["hello"]
-	f.Version = 2
-	f.Hello.MaxVersion, f.Hello.Messages, f.Hello.Tables = 2, Range{1, 3}, Range{2, 4}
-	f.Hello.Begin = [Lanes]Position{{Number: 3, Hash: queue.Hash{9}}, {}}
-	data, err := Encode(f)
+// L6, N17: frames of every version stay readable for ever, and are still written so. A
+// line of the file is a name, a tab and the bytes; it is never changed.
+func TestFramesStayAsTheyAre(t *testing.T) {
+	text, err := os.ReadFile("testdata/frames.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Decode(data); err != nil || !reflect.DeepEqual(got, *f) {
-		t.Fatalf("got %+v, %v", got, err)
+	all := goldenFrames()
+	for line := range strings.Lines(string(text)) {
+		name, digits, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		want, known := all[name]
+		if !known {
+			t.Errorf("%q is kept, and not read any more", name)
+			continue
+		}
+		delete(all, name)
+		data, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, err := Decode(data); err != nil || !reflect.DeepEqual(got, *want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		if written, err := Encode(want); err != nil || string(written) != string(data) {
+			t.Errorf("%s is written as %x, %v", name, written, err)
+		}
 	}
-	old, err := decodeAs(data, Range{1, 1}) // by a program that knows only version 1
+	for name, f := range all {
+		data, err := Encode(f)
+		t.Errorf("no bytes are kept of this one (%v):\n%s\t%x", err, name, data)
+	}
+}
+
+// L6: a program that knows only version 1 takes from a hello of version 2 what it knows.
+func TestAHelloOfVersion2InVersion1(t *testing.T) {
+	data, err := Encode(goldenFrames()["hello 2"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := decodeAs(data, Range{1, 1})
 	if err != nil || old.Hello.MaxVersion != 2 || old.Hello.Node != "A" {
 		t.Fatalf("version 1 reads %+v, %v", old, err)
 	}

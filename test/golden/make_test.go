@@ -65,6 +65,36 @@ func TestMake(t *testing.T) {
 		m.Sites[name].Kill()
 		m.pack(name)
 	}
+	m.everyKind()
+}
+
+// kinds are those of records, as fmqmd dump calls them.
+var kinds = []string{
+	"accepted position", "activity end", "body chunk", "event", "incoming part", "instance", "instance record", "large transaction",
+	"left by a peer", "marker", "message", "meta", "parked message", "peer", "process table", "removed instance", "set aside",
+	"staged body", "start", "timer", "transmission item", "trimmed position",
+}
+
+// everyKind checks that the stores have a record of every kind.
+func (m *maker) everyKind() {
+	m.Helper()
+	found := map[string]int{}
+	for _, name := range fleet.Names {
+		s := m.Sites[name]
+		for line := range strings.Lines(fleet.Must(m.T, s.Binary("fmqmd"), "dump", "--data", s.File("data"), "-o", "jsonl")) {
+			var record struct{ Kind string }
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				m.Fatalf("%v: %s", err, line)
+			}
+			found[record.Kind]++
+		}
+	}
+	for _, kind := range kinds {
+		if found[kind] == 0 {
+			m.Errorf("no store has a record of the kind %q", kind)
+		}
+	}
+	m.Logf("%v", found)
 }
 
 type maker struct{ *network }
@@ -309,7 +339,7 @@ func (m *maker) rebuild() {
 func (m *maker) pack(name string) {
 	m.Helper()
 	file := filepath.Join(m.dir, name+".tar.gz")
-	command := fmt.Sprintf("tar -c --sparse --sort=name --owner=0 --group=0 --numeric-owner -C %s data | gzip -9 -n >%s", m.Sites[name].Dir, file)
+	command := fmt.Sprintf("tar -c --sparse --exclude=RESERVE --sort=name --owner=0 --group=0 --numeric-owner -C %s data | gzip -9 -n >%s", m.Sites[name].Dir, file)
 	if out, err := exec.Command("bash", "-o", "pipefail", "-c", command).CombinedOutput(); err != nil {
 		m.Fatalf("pack: %v: %s", err, out)
 	}
