@@ -52,6 +52,7 @@ type arrival struct {
 // arrive is deliver for an entry that is not in memory; without messages those in the store
 // are meant. w, if not nil, is heard once it is here, or it is known why not.
 func (m *Machine) arrive(d queue.Delivery, w *word) {
+	m.acts++
 	if a := m.arriving[d.Entry]; a != nil {
 		a.join(d, w)
 		return

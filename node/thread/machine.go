@@ -36,7 +36,7 @@ type Machine struct {
 	losses  Losses
 
 	now   time.Time // of this step
-	acts  uint64    // how often an entry or a word was taken up so far
+	acts  uint64    // how often something has happened so far that a settlement being built may not know of
 	token Token     // given last
 	out   []Effect
 
@@ -98,6 +98,9 @@ func (m *Machine) id() processtable.ProcessID { return m.process.Table.Process }
 func (m *Machine) Step(now time.Time, e Event) []Effect {
 	clear(m.out)
 	m.out, m.now = m.out[:0], now
+	if _, loaded := e.(Loaded); !loaded {
+		m.acts++
+	}
 	switch e := e.(type) {
 	case Delivered:
 		m.deliver(e.Delivery)
@@ -230,6 +233,9 @@ func (m *Machine) loaded(e Loaded) {
 		return
 	}
 	delete(m.reads, e.Token)
+	if _, gathers := r.(*gathering); !gathers {
+		m.acts++
+	}
 	r.loaded(m, e.Facts)
 	if len(m.postponed) > 0 {
 		m.do(Look{})

@@ -59,6 +59,56 @@ func TestN5AMarkCostsItsOwnInstanceOnly(t *testing.T) {
 	s.atRest()
 }
 
+// What it has seen itself a machine does not ask: of an instance that was started here nothing
+// is read but, once, whether it was before.
+func TestTheSteadyStateReadsNothing(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\nstarts: [A]\n"+chain(5, "program: x", ""), 1)
+	s := w.sites[0]
+	s.pump()
+	before := s.loads
+	w.start(3, 0, "")
+	for _, c := range w.starts {
+		c.ask()
+	}
+	s.pump()
+	for len(s.running) > 0 {
+		s.finish(0)
+		s.pump()
+	}
+	if n := s.loads - before; n != 3 {
+		t.Errorf("%d reads for 3 instances, want that of their starts", n)
+	}
+	s.atRest()
+}
+
+// N5: a cascade into entries of which nothing is known asks for all of them at once, and is
+// one transaction; also where the answer comes later.
+func TestN5ACascadeAsksOnce(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		w := openWorld(t, "process: p\nversion: 1\nstarts: [A, B]\n"+chain(10, "program: x", ": _RC > 5"), 1)
+		s := w.sites[0]
+		s.pump()
+		w.start(1, 0, "")
+		w.starts[0].ask()
+		s.pump()
+		before, seq := s.loads, s.store.seq
+		w.slow = slow
+		s.end("a0")
+		for s.due() || len(s.reads) > 0 || len(s.store.pending) > 0 {
+			s.turn()
+			for len(s.reads) > 0 {
+				s.read(0)
+			}
+			s.commitAll()
+		}
+		w.expect(t, "a1", "skipped", "a9", "skipped", "sink", "ended")
+		if n := s.loads - before; n != 1 || s.store.seq-seq != 1 {
+			t.Errorf("answers later: %t: %d reads and %d transactions, want one of each", slow, n, s.store.seq-seq)
+		}
+		s.atRest()
+	}
+}
+
 // N5: what a transaction cascades into is bounded; then the next goes on.
 func TestN5LongDeadPath(t *testing.T) {
 	w, s := one(t, chain(2000, "program: x", ": _RC > 5"))

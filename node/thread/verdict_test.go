@@ -103,6 +103,7 @@ func (w *world) events(activity processtable.ActivityID) (out []string) {
 
 var eventNames = map[queue.Event]string{
 	queue.EventInError: "in-error", queue.EventRetried: "retried", queue.EventDropped: "dropped",
+	queue.EventStarted: "started", queue.EventEnded: "ended", queue.EventIterated: "iterated", queue.EventFailed: "failed",
 	queue.EventTerminated: "terminated", queue.EventSkipped: "skipped", queue.EventStopped: "stopped", queue.EventPassed: "passed",
 }
 

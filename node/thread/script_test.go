@@ -1,0 +1,416 @@
+package thread
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"fmqm/container"
+	"fmqm/instancetable"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue"
+)
+
+// script drives one machine, at a node A, over a model of its store. Nothing happens but what
+// the script says; what follows is shown. What is under way is named by a part of how it was
+// shown, and is the oldest that fits.
+//
+//	define [cache=0]     the process; the machine begins
+//	restart              the machine begins anew over the store
+//	start 1              instance 1 is to be started
+//	arrive s x 1 [FALSE] a message from s for x of instance 1 comes into the store
+//	refused s x 1        one that does not fit
+//	marker 1             the marker of instance 1 comes into the store
+//	mail                 the mailbox is read
+//	read WHAT            what was asked for is read, and not answered yet
+//	answer WHAT          it is answered, with what was read, or is read now
+//	damaged WHAT         it cannot be read
+//	write WHAT           transactions up to that one are on disk, and nobody is told
+//	told WHAT [END]      the machine is told of one, which is written first; or that it was stale, too-large, failed, stopped
+//	grant WHAT           there is a place
+//	hold WHAT            it would send where nothing more may wait
+//	room                 there is room again
+//	end WHAT             a program ends
+//	again WHAT           what was answered first is answered once more, in the same way
+//	retry x 1, drop 1, redeliver 1   words of operators
+//	rest                 everything is done and answered until programs run only
+//	state                what is in memory
+type script struct {
+	*testing.T
+	store   *modelStore
+	process *navigator.Process
+	machine *Machine
+	limits  instancetable.Limits
+	asked   map[Token]Effect
+	shown   map[Token]string
+	were    map[Token]Event // answers that were read, and not given yet
+	answers map[Token]Event // that were given
+	words   Token
+	now     time.Time
+	out     []string
+}
+
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		s := &script{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
+			s.T = t
+			s.do(d)
+			lines := s.out
+			s.out = nil
+			if len(lines) == 0 {
+				return "nothing\n"
+			}
+			return strings.Join(lines, "\n") + "\n"
+		})
+	})
+}
+
+func (s *script) do(d *datadriven.TestData) {
+	words := make([]string, len(d.CmdArgs))
+	for i, a := range d.CmdArgs {
+		words[i] = a.Key
+	}
+	token := func() Token { return s.find(strings.Join(words, " "), false) }
+	switch d.Cmd {
+	case "define":
+		s.define(d)
+	case "restart":
+		s.store.crash()
+		s.begin()
+	case "start":
+		s.say(Start{Word: s.word(), Start: navigator.Start{
+			Instance: identifier(s.number(words[0])), Input: container.New(s.process.Table.Input), Now: s.now,
+		}})
+	case "arrive", "refused":
+		s.arrive(s.message(words, d.Cmd == "refused"))
+	case "marker":
+		s.arrive(message.Message{Header: message.Header{
+			Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Instance: identifier(s.number(words[0])), Origin: "A", Kind: message.KindMarker,
+		}})
+	case "mail":
+		for _, d := range s.store.take(100) {
+			s.step(Delivered{d})
+		}
+		s.step(MailRead{})
+	case "read":
+		t := token()
+		s.were[t] = s.store.answer(s.asked[t])
+	case "answer":
+		t := token()
+		e := s.were[t]
+		if e == nil {
+			e = s.store.answer(s.asked[t])
+		}
+		s.give(t, e)
+	case "damaged":
+		s.give(token(), Unread{token(), errors.New("it is damaged")})
+	case "write":
+		s.write(s.findCommit(strings.Join(words, " ")), nil)
+	case "told":
+		s.told(words)
+	case "grant":
+		s.give(token(), Granted{token()})
+	case "hold":
+		s.give(token(), HeldBack{token()})
+	case "room":
+		s.step(Room{})
+	case "end":
+		s.end(token())
+	case "again":
+		s.step(s.answers[s.find(strings.Join(words, " "), true)])
+	case "retry":
+		s.say(Retry{Word: s.word(), Entry: s.entry(words[0], words[1]), By: "ann"})
+	case "drop", "redeliver":
+		s.judge(uint64(s.number(words[0])), d.Cmd == "drop")
+	case "rest":
+		s.rest()
+	case "state":
+		s.state()
+	default:
+		d.Fatalf(s.T, "unknown command %s", d.Cmd)
+	}
+}
+
+func (s *script) define(d *datadriven.TestData) {
+	w := openWorld(s.T, "process: p\nversion: 1\n"+d.Input, 1)
+	site := w.site("A")
+	s.store, s.process, s.limits = site.store, site.process, site.limits
+	if d.HasArg("cache") {
+		s.limits.Entries = 0
+	}
+	s.begin()
+}
+
+func (s *script) begin() {
+	s.asked, s.answers, s.were, s.shown = map[Token]Effect{}, map[Token]Event{}, map[Token]Event{}, map[Token]string{}
+	s.machine = New(Config{Self: "A", Process: s.process, Limits: s.limits, Reach: Reach{All: true}})
+	s.step(MailRead{})
+}
+
+func (s *script) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *script) entry(activity, instance string) message.Entry {
+	return message.Entry{Instance: identifier(s.number(instance)), Activity: processtable.ActivityID(activity)}
+}
+
+func (s *script) message(words []string, foreign bool) message.Message {
+	m := message.Message{Header: message.Header{
+		Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Definition: s.process.Definition(),
+		Instance: identifier(s.number(words[2])), Origin: "A", Kind: message.KindConnector, Control: message.True,
+		Source: processtable.ActivityID(words[0]), Activity: processtable.ActivityID(words[1]),
+	}}
+	m.From = "B"
+	if foreign {
+		m.Definition[0]++
+	}
+	for _, w := range words[3:] {
+		switch w {
+		case "FALSE":
+			m.Control = message.False
+		default:
+			m.Origin = processtable.NodeID(w)
+		}
+	}
+	return m
+}
+
+func (s *script) arrive(m message.Message) {
+	s.store.put(m)
+	s.store.deliver(m)
+}
+
+func (s *script) word() Token {
+	s.words++
+	return s.words
+}
+
+func (s *script) say(e Event) { s.step(e) }
+
+func (s *script) judge(number uint64, drop bool) {
+	v := Verdict{Number: number, Drop: drop, By: "ann"}
+	if i := s.store.setAside(number); i >= 0 {
+		m, err := message.Decode(s.store.aside[i].Message)
+		if err != nil {
+			s.Fatal(err)
+		}
+		v.Message = m
+	}
+	s.say(Judge{s.word(), v})
+}
+
+func isCommit(e Effect) bool {
+	_, is := e.(Commit)
+	return is
+}
+
+// findCommit is find among the transactions under way.
+func (s *script) findCommit(text string) Token {
+	for token := Token(1); token <= s.machine.token; token++ {
+		if isCommit(s.asked[token]) && s.answers[token] == nil && strings.Contains(s.shown[token], text) {
+			return token
+		}
+	}
+	s.Fatalf("no transaction with %q is under way, of %v", text, s.shown)
+	return 0
+}
+
+// find gives the oldest of what is under way, or was answered, that is shown with a text.
+// Transactions under way are found by findCommit.
+func (s *script) find(text string, answered bool) Token {
+	for token := Token(1); token <= s.machine.token; token++ {
+		if was := s.answers[token] != nil; was == answered && (answered || !isCommit(s.asked[token])) && s.asked[token] != nil && strings.Contains(s.shown[token], text) {
+			return token
+		}
+	}
+	s.Fatalf("there is no %q; under way is %v", text, s.shown)
+	return 0
+}
+
+// write puts transactions on disk, up to one that is refused as err says.
+func (s *script) write(upto Token, err error) {
+	for len(s.store.pending) > 0 && s.were[upto] == nil {
+		token := s.store.pending[0].token
+		s.store.commit(1, func(*queue.Tx) error {
+			if token == upto {
+				return err
+			}
+			return nil
+		})
+		for _, e := range s.store.ended {
+			s.were[e.(Committed).Token] = e
+		}
+		s.store.ended = nil
+	}
+}
+
+func (s *script) told(words []string) {
+	var err error
+	if last := len(words) - 1; last > 0 {
+		err = map[string]error{
+			"stale": queue.ErrStale, "too-large": queue.ErrTooLarge, "stopped": queue.ErrStopped, "failed": errors.New("the disk is gone"),
+		}[words[last]]
+		if err != nil {
+			words = words[:last]
+		}
+	}
+	s.tell(s.findCommit(strings.Join(words, " ")), err)
+}
+
+func (s *script) tell(token Token, err error) {
+	s.write(token, err)
+	s.give(token, s.were[token])
+}
+
+func (s *script) give(token Token, e Event) {
+	s.answers[token] = e
+	s.step(e)
+}
+
+func (s *script) end(token Token) {
+	run := s.asked[token].(Invoke)
+	s.give(token, Ended{token, run.Entry, navigator.Result{Output: container.New(run.Activity.Output), Started: s.now, Ended: s.now}})
+}
+
+// rest answers all that is asked, at once, and shows nothing but what people are told.
+func (s *script) rest() {
+	for range 1000 {
+		before := len(s.out)
+		for _, d := range s.store.take(100) {
+			s.step(Delivered{d})
+		}
+		s.step(MailRead{})
+		for token := Token(1); token <= s.machine.token; token++ {
+			if s.answers[token] != nil {
+				continue
+			}
+			switch e := s.asked[token].(type) {
+			case Load, List, Browse:
+				s.give(token, s.store.answer(e))
+			case Commit:
+				s.tell(token, nil)
+			case Ask:
+				s.give(token, Granted{token})
+			}
+		}
+		if len(s.out) == before {
+			break
+		}
+	}
+	s.out = slices.DeleteFunc(s.out, func(line string) bool {
+		return !strings.Contains(line, "invoke") && !strings.HasPrefix(line, "word") && !strings.Contains(line, "commit") && !strings.Contains(line, "interrupt")
+	})
+}
+
+func (s *script) step(e Event) {
+	for _, effect := range s.machine.Step(s.now, e) {
+		s.out = append(s.out, s.show(effect))
+	}
+}
+
+func (s *script) show(e Effect) string {
+	ask := func(token Token, format string, args ...any) string {
+		s.asked[token], s.shown[token] = e, fmt.Sprintf(format, args...)
+		return fmt.Sprintf("%d: %s", token, s.shown[token])
+	}
+	switch e := e.(type) {
+	case Load:
+		var what, of []string
+		for i, w := range []string{"messages", "end", "marker"} {
+			if e.What&(1<<i) != 0 {
+				what = append(what, w)
+			}
+		}
+		for _, key := range e.Entries {
+			of = append(of, named(key))
+		}
+		return ask(e.Token, "load %s: %s", strings.Join(of, ", "), strings.Join(what, ", "))
+	case List:
+		return ask(e.Token, "list %d", binary.BigEndian.Uint64(e.Instance[8:]))
+	case Browse:
+		return ask(e.Token, "browse after %s", named(e.After))
+	case Ask:
+		return ask(e.Token, "a place of %q for %s", e.Program, e.Activity)
+	case Commit:
+		s.store.submit(e.Tx, e.Token)
+		return ask(e.Token, "commit: %s", txShown(e.Tx))
+	case Invoke:
+		return ask(e.Token, "invoke %s", named(e.Entry))
+	case Interrupt:
+		return fmt.Sprintf("interrupt %d", e.Token)
+	case GiveBack:
+		return fmt.Sprintf("give back a place of %q", e.Program)
+	case Wake:
+		return "wake " + named(e.Timer.Entry)
+	case Look:
+		return "look"
+	case Answer:
+		code := [...]string{"OK", "known", "conflict", "refused", "reviewed", "other review", "delivered", "resolved", "removed", "pointless", "gone", "closed", "not done"}[e.Code]
+		return strings.TrimSpace(fmt.Sprintf("word %d: %s %s", e.Word, code, e.Text))
+	case Fail:
+		return "fail: " + e.Err.Error()
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func named(e message.Entry) string {
+	if e == (message.Entry{}) {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s of %d", e.Activity, binary.BigEndian.Uint64(e.Instance[8:]))
+}
+
+func txShown(tx *queue.Tx) string {
+	var parts []string
+	for _, c := range tx.Consume {
+		if len(c.Keys) > 0 {
+			parts = append(parts, fmt.Sprintf("takes %d from %s", len(c.Keys), c.Entry.Activity))
+		}
+	}
+	for _, m := range tx.Put {
+		parts = append(parts, fmt.Sprintf("puts %s -> %s", m.Source, m.Activity))
+	}
+	for _, a := range tx.Audit {
+		name := eventNames[a.Event]
+		parts = append(parts, fmt.Sprintf("%s %s", a.Activity, name))
+	}
+	for _, a := range tx.SetAside {
+		parts = append(parts, "sets aside: "+a.Reason)
+	}
+	for _, n := range tx.TakeAside {
+		parts = append(parts, fmt.Sprintf("takes refused message %d", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// state shows what is in memory.
+func (s *script) state() {
+	s.machine.table.All(func(e *instancetable.Entry) bool {
+		line := named(e.Key) + " is " + [...]string{"waiting", "ready", "running", "settling"}[e.Phase]
+		if e.State.InError() {
+			line += ", in error: " + e.State.Snapshot.Error
+		}
+		s.out = append(s.out, line)
+		return true
+	})
+	slices.Sort(s.out)
+	if c := s.machine.census; c.complete {
+		s.out = append(s.out, fmt.Sprintf("%d in error", c.inError))
+	}
+}
