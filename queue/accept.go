@@ -7,44 +7,28 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
-
-// acceptPut is an Accept made ready.
-type acceptPut struct {
-	peer  processtable.NodeID
-	lane  message.Lane
-	at    record.AcceptedAt
-	parts [][]byte // keys of stored parts to remove
-	// incoming is what there is in parts now; nil: as before.
-	incoming *Incoming
-}
-
-// bindPut says under which incarnation a peer is known from now on.
-type bindPut struct {
-	peer        processtable.NodeID
-	incarnation Incarnation
-	start       *startPut // nil: the peer is met for the first time
-}
 
 func (b *builder) accept(a *Accept) {
 	if !processtable.ValidNode(string(a.Peer)) || a.Lane >= record.Lanes {
 		b.fail(fmt.Errorf("accept from %.80q lane %d: there is no such site or lane", a.Peer, a.Lane))
 		return
 	}
-	key := record.AppendLane(nil, record.ClassAccepted, a.Peer, a.Lane)
-	value := append(record.Begin(nil), a.Incarnation[:]...)
-	value = binary.BigEndian.AppendUint64(value, a.Number)
-	b.sealed(key, record.End(append(value, a.Hash[:]...)))
-
-	put := &acceptPut{peer: a.Peer, lane: a.Lane, at: record.AcceptedAt{Incarnation: a.Incarnation, Position: Position{Number: a.Number, Hash: a.Hash}}}
-	b.work.accept = put
+	put := &commit.Accept{
+		LaneKey: record.LaneKey{Peer: a.Peer, Lane: a.Lane},
+		To:      record.AcceptedAt{Incarnation: a.Incarnation, Position: Position{Number: a.Number, Hash: a.Hash}},
+		Count:   a.Count, Before: a.Before,
+	}
+	b.Accept = put
+	b.Ops = append(b.Ops, record.Accepted(put.LaneKey, put.To))
 	whole := map[uint64]bool{}
 	for _, first := range a.Whole {
 		whole[first] = true
 		prefix := partPrefix(a.Peer, a.Lane, first)
 		err := b.m.engine.Scan(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) bool {
-			put.parts = append(put.parts, append([]byte(nil), key...))
+			put.Parts = append(put.Parts, append([]byte(nil), key...))
 			return true
 		})
 		if err != nil {
@@ -52,7 +36,7 @@ func (b *builder) accept(a *Accept) {
 		}
 	}
 	if len(whole) > 0 {
-		put.incoming = &Incoming{}
+		put.Incoming = &Incoming{}
 	}
 	for i := range a.Parts {
 		p := &a.Parts[i]
@@ -64,7 +48,7 @@ func (b *builder) accept(a *Accept) {
 			return
 		}
 		b.large(record.AppendPartKey(nil, a.Peer, a.Lane, p.First, p.Index), record.Begin(nil), p.Data)
-		put.incoming = &Incoming{First: p.First, Count: p.Index + 1}
+		put.Incoming = &Incoming{First: p.First, Count: p.Index + 1}
 	}
 }
 
@@ -96,8 +80,8 @@ func (m *Manager) BindIncarnation(peer processtable.NodeID, inc Incarnation) err
 	}
 	key := record.AppendName([]byte{record.ClassPeer}, string(peer))
 	w := m.prepare(&Tx{})
-	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
-	w.bind = &bindPut{peer: peer, incarnation: inc}
+	w.Ops = append(w.Ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
+	w.Bind = &commit.Bind{Peer: peer, Incarnation: inc}
 	return m.await(w)
 }
 

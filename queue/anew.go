@@ -125,7 +125,7 @@ func (m *Manager) Anew() (bool, error) {
 // It blocks for one commit.
 func (m *Manager) NoteAnew() error {
 	w := m.prepare(&Tx{})
-	w.ops = append(w.ops, store.Op{Key: record.KeyAnew, Value: record.New(record.KeyAnew, 1)})
+	w.Ops = append(w.Ops, store.Op{Key: record.KeyAnew, Value: record.New(record.KeyAnew, 1)})
 	w.anew = true
 	return m.await(w)
 }
@@ -135,8 +135,8 @@ func (m *Manager) NoteAnew() error {
 func (m *Manager) dropParts(w *work, peer processtable.NodeID, lane message.Lane) error {
 	prefix := record.AppendLane(nil, record.ClassPart, peer, lane)
 	return m.engine.Scan(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) bool {
-		w.replaces = append(w.replaces, len(w.ops))
-		w.ops = append(w.ops, store.Op{Key: append([]byte(nil), key...)})
+		w.Replaces = append(w.Replaces, len(w.Ops))
+		w.Ops = append(w.Ops, store.Op{Key: append([]byte(nil), key...)})
 		return true
 	})
 }

@@ -13,10 +13,6 @@ import (
 // something of it (L5). Its number is never given again: who repeats the word finds
 // nothing, and not another message.
 
-// ErrNotAside: there is no refused message, or no longer one, with the number that a
-// transaction takes out.
-var ErrNotAside = errors.New("no refused message has this number")
-
 // SetAsideAt gives the refused message with a number; found is false where there is none
 // (any more).
 func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) {
@@ -42,41 +38,13 @@ func (m *Manager) SetAsideAt(number uint64) (s SetAside, found bool, err error) 
 // takeAside removes what was set aside, and with it what was staged of it.
 func (b *builder) takeAside(numbers []uint64) {
 	for _, number := range numbers {
-		b.replaces = append(b.replaces, b.op(record.AppendSetAsideKey(nil, number), nil))
+		b.Replaces = append(b.Replaces, b.op(record.AppendSetAsideKey(nil, number), nil))
 		b.unleave(number)
 	}
 	if len(numbers) > 0 {
-		b.taken = b.op(record.KeyAside, record.New(record.KeyAside, make([]byte, 8)...)) // the committer knows the number
+		b.Takes = numbers
+		b.TakesOp = b.op(record.KeyAside, record.New(record.KeyAside, make([]byte, 8)...)) // the committer knows the number
 	}
-}
-
-// examineAside says why a transaction cannot take out what it names: it is not there,
-// or another of the same commit takes it.
-func (c *core) examineAside(numbers []uint64) error {
-	for i, number := range numbers {
-		twice := c.taken[number]
-		for _, before := range numbers[:i] {
-			twice = twice || before == number
-		}
-		_, err := c.get(record.AppendSetAsideKey(nil, number))
-		if twice || errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("take out refused message %d: %w", number, ErrNotAside)
-		}
-		if err != nil {
-			return fmt.Errorf("take out refused message %d: %w", number, err)
-		}
-	}
-	return nil
-}
-
-// takeAside notes what w takes out.
-func (c *core) takeAside(w *work) {
-	for _, number := range w.tx.TakeAside {
-		c.taken[number] = true
-		c.highestTaken = max(c.highestTaken, number)
-	}
-	op := &w.ops[w.taken]
-	op.Value = record.New(op.Key, binary.BigEndian.AppendUint64(nil, c.highestTaken)...)
 }
 
 // loadSetAside finds the highest number that was given.
@@ -89,8 +57,8 @@ func (m *Manager) loadSetAside() error {
 	case len(content) != 8:
 		return record.Damaged(record.KeyAside, "it has the wrong length")
 	default:
-		m.core.highestTaken = binary.BigEndian.Uint64(content)
+		m.state.HighestTaken = binary.BigEndian.Uint64(content)
 	}
-	m.nextAside.Store(m.core.highestTaken)
-	return m.last(record.ClassSetAside, func(k *record.KeyReader) { m.nextAside.Store(max(k.Uint64(), m.core.highestTaken)) })
+	m.nextAside.Store(m.state.HighestTaken)
+	return m.last(record.ClassSetAside, func(k *record.KeyReader) { m.nextAside.Store(max(k.Uint64(), m.state.HighestTaken)) })
 }

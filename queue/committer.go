@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"fmqm/message"
+	"fmqm/internal/store"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -19,9 +20,6 @@ const trimAfter = time.Second
 func (m *Manager) Submit(tx *Tx) { m.submit(m.prepare(tx)) }
 
 func (m *Manager) submit(w *work) {
-	for i := range w.consumes {
-		w.consumes[i].process.hold(&w.consumes[i].consume.Entry)
-	}
 	m.mu.Lock()
 	if m.stopping {
 		err := m.stoppedError()
@@ -29,11 +27,20 @@ func (m *Manager) submit(w *work) {
 		m.sched.Go(func() { w.done(err) })
 		return
 	}
-	m.submitted++
-	w.seq = m.submitted
-	m.list = append(m.list, w)
+	m.list = append(m.list, &w.Work)
+	m.submitted = true
 	m.mu.Unlock()
 	m.kick.Ring()
+}
+
+// tell tells the core what a reader does, before it handles what that reader submits later. It
+// is no reason for a commit.
+func (m *Manager) tell(e commit.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.stopping {
+		m.list = append(m.list, e)
+	}
 }
 
 // stoppedError is what transactions get once nothing is committed any more. The
@@ -47,13 +54,13 @@ func (m *Manager) stoppedError() error {
 
 // requestTrim notes a trim; it goes with the next commit, or with one of its own after
 // trimAfter.
-func (m *Manager) requestTrim(t *Transmission, lane message.Lane, number uint64) {
+func (m *Manager) requestTrim(t commit.Trim) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.stopping {
 		return
 	}
-	m.trims = append(m.trims, trimRequest{t, lane, number})
+	m.trims = append(m.trims, t)
 	if m.stopTrim == nil {
 		m.stopTrim = m.sched.AfterFunc(trimAfter, func() {
 			m.mu.Lock()
@@ -76,15 +83,15 @@ func (m *Manager) commitLoop() {
 				return
 			}
 			m.takeStockIfDue()
-			if !m.collect() && m.core.idle() {
+			m.collect()
+			effect := m.core.Next()
+			if effect == nil {
 				break
 			}
-			if err := m.commitGroup(); err != nil {
+			if err := m.carryOut(effect); err != nil {
 				m.fail(err)
 				return
 			}
-			// Whoever was told just now may submit again: let it join the next group.
-			m.sched.Pass()
 		}
 		if m.drained() {
 			return
@@ -106,127 +113,144 @@ func (m *Manager) drained() bool {
 	return m.stopping && len(m.list) == 0
 }
 
-// collect takes what was submitted, and says whether there was anything.
-func (m *Manager) collect() bool {
+// collect tells the core what has happened, in its order.
+func (m *Manager) collect() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	taken := len(m.list) > 0
-	for _, w := range m.list {
-		m.core.add(w)
-	}
-	clear(m.list)
-	m.list = m.list[:0]
-	if taken || m.trimDue {
-		for _, r := range m.trims {
-			m.core.trim(r)
+	list := m.list
+	m.list, m.spare = m.spare, nil
+	if m.submitted || m.trimDue {
+		for _, t := range m.trims {
+			m.core.Step(t)
 		}
 		m.trims = m.trims[:0]
-		m.trimDue = false
+		m.submitted, m.trimDue = false, false
 	}
-	return taken
+	m.mu.Unlock()
+	for _, e := range list {
+		m.core.Step(e)
+	}
+	clear(list)
+	m.spare = list[:0]
 }
 
-// commitGroup writes one group and hands out what follows from it.
-func (m *Manager) commitGroup() error {
-	g := &m.group
-	err := m.core.build(g)
-	if err == nil && len(g.batch.Ops) > 0 {
-		g.pass("commit.before")
-		err = m.write(g)
+// carryOut does what the core wants done.
+func (m *Manager) carryOut(effect commit.Effect) error {
+	switch e := effect.(type) {
+	case *commit.Read:
+		values, err := m.values(e.Keys)
+		m.core.Step(commit.Answer{Token: e.Token, Values: values, Err: err})
+	case *commit.Write:
+		m.write(e)
+	case *commit.Report:
+		m.publish(e)
+		pass("commit.published", m.kinds)
+		m.kinds = nil
+		m.report(e)
+		// Whoever was told just now may submit again: let it join the next group.
+		m.sched.Pass()
+	case *commit.Failed:
+		return e.Err
 	}
-	if err != nil {
-		return err
-	}
-	g.pass("commit.written")
-	m.core.passStaged()
-	m.mu.Lock()
-	submitted := m.submitted
-	m.stats.Commits++
-	m.stats.Transactions += uint64(len(g.works))
-	m.mu.Unlock()
-	m.core.finish(g, submitted)
-	m.publish(g)
-	g.pass("commit.published")
-	m.report(g)
-	g.reset()
 	return nil
 }
 
-// write makes a group durable.
-func (m *Manager) write(g *group) error {
-	if g.size <= m.maxBatch {
-		return m.engine.Commit(g.version, &g.batch)
+// values reads what the core asks for; nil where there is nothing.
+func (m *Manager) values(keys [][]byte) ([][]byte, error) {
+	values := make([][]byte, len(keys))
+	for i, key := range keys {
+		value, err := m.engine.Get(key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, fmt.Errorf("record %q: %w", record.Readable(key), err)
+		}
+		values[i] = value
 	}
-	err := m.commitLarge(g.batch.Ops)
-	g.version = m.engine.Last()
-	return err
+	return values, nil
 }
 
-func (g *group) reset() {
-	clear(g.batch.Ops)
-	clear(g.works)
-	clear(g.refused)
-	clear(g.lanes)
-	g.batch.Ops, g.works, g.refused, g.size = g.batch.Ops[:0], g.works[:0], g.refused[:0], 0
+// write makes a group durable. What was submitted until then did not know of it.
+func (m *Manager) write(w *commit.Write) {
+	m.kinds = kindsOfWrite(w.Batch.Ops, w.Works)
+	pass("commit.before", m.kinds)
+	written := commit.Written{Number: w.Number, Last: w.Number}
+	if w.Large {
+		written.Err = m.commitLarge(w.Batch.Ops)
+		written.Last = m.engine.Last()
+	} else {
+		written.Err = m.engine.Commit(w.Number, w.Batch)
+	}
+	if written.Err == nil {
+		pass("commit.written", m.kinds)
+		if w.Staging {
+			pass("commit.staged", []string{"stage"})
+		}
+		m.mu.Lock()
+		m.stats.Commits++
+		m.stats.Transactions += uint64(len(w.Works))
+		m.mu.Unlock()
+	}
+	m.collect()
+	m.core.Step(written)
 }
 
 // publish makes visible what is durable now, before anybody is told.
-func (m *Manager) publish(g *group) {
-	for t := range g.lanes {
+func (m *Manager) publish(r *commit.Report) {
+	for _, l := range r.Lanes {
+		t := m.Transmission(l.Peer)
 		t.mu.Lock()
-		t.ends = *m.core.lanes[t]
+		t.ends = l.Ends
 		t.mu.Unlock()
 	}
-	for _, w := range g.works {
-		for i := range w.local {
-			if w.local[i].message.Kind == message.KindMarker {
-				m.marks.add(w.local[i].message.Instance)
-			}
-		}
-		m.stock.aside.Add(int64(len(w.tx.SetAside) - len(w.tx.TakeAside)))
+	for _, i := range r.Markers {
+		m.marks.add(i)
+	}
+	if len(r.Accepted)+len(r.Peers)+len(r.Tables) > 0 {
+		m.publishDurable(&r.Facts)
+	}
+	for _, done := range r.Done {
+		w := workOf(done)
+		m.stock.apply(w)
 		m.left.apply(w.leavings)
-		if w.accept == nil && w.bind == nil && len(w.tx.Tables) == 0 {
-			continue
-		}
-		m.durable.Lock()
-		if a := w.accept; a != nil {
-			m.durable.accepted[record.LaneKey{Peer: a.peer, Lane: a.lane}] = a.at
-			if a.incoming != nil {
-				m.durable.incoming[record.LaneKey{Peer: a.peer, Lane: a.lane}] = *a.incoming
-			}
-		}
-		if b := w.bind; b != nil {
-			m.durable.peers[b.peer] = b.incarnation
-			if b.start != nil {
-				for lane := range message.Lane(record.Lanes) {
-					if at := (record.LaneKey{Peer: b.peer, Lane: lane}); b.start.anew || m.durable.accepted[at].Number == 0 {
-						delete(m.durable.incoming, at)
-					}
-				}
-				b.start.accept(b, m.durable.accepted)
-			}
-		}
-		for i := range w.tx.Tables {
-			m.durable.tables[w.tx.Tables[i].Process] = w.tx.Tables[i].Definition
-		}
-		m.durable.Unlock()
-		for i := range w.tx.Tables {
-			m.process(w.tx.Tables[i].Process).gotTable()
+		for _, l := range w.Links {
+			w.tx.Audit[l.Audit].Sent[l.Sent].Number = w.Items[l.Item].Number
 		}
 	}
-	m.stock.unsure.Store(m.core.unsure)
+}
+
+func (m *Manager) publishDurable(f *commit.Facts) {
+	m.durable.Lock()
+	for i := range f.Accepted {
+		a := &f.Accepted[i]
+		m.durable.accepted[a.LaneKey] = a.At
+		if a.Incoming != nil {
+			m.durable.incoming[a.LaneKey] = *a.Incoming
+		}
+	}
+	for _, b := range f.Peers {
+		m.durable.peers[b.Peer] = b.Incarnation
+	}
+	for _, t := range f.Tables {
+		m.durable.tables[t.Process] = t.Definition
+	}
+	m.durable.Unlock()
+	for _, t := range f.Tables {
+		m.process(t.Process).tabled.Store(true)
+	}
 }
 
 // report tells each submitter, and hands the new messages to mailboxes, in the order
 // of the transactions.
-func (m *Manager) report(g *group) {
-	for _, w := range g.refused {
-		w.done(w.err)
+func (m *Manager) report(r *commit.Report) {
+	for _, refused := range r.Refused {
+		w := workOf(refused)
+		w.done(w.Err)
 		m.works.put(w)
 	}
-	for _, w := range g.works {
-		for i := range w.local {
-			w.local[i].process.deliver(w.local[i].message)
+	for _, done := range r.Done {
+		w := workOf(done)
+		for i := range w.Puts {
+			if put := &w.Puts[i]; put.Deliver {
+				w.local[i].process.deliver(w.local[i].message, put)
+			}
 		}
 		for i := range w.tx.Timers {
 			m.timers.set(w.tx.Timers[i])
@@ -234,17 +258,13 @@ func (m *Manager) report(g *group) {
 		w.done(nil)
 		m.works.put(w)
 	}
-	for t := range g.lanes {
-		t.wake.Ring()
+	for _, l := range r.Lanes {
+		m.Transmission(l.Peer).wake.Ring()
 	}
 }
 
-// done tells the submitter. What came for the transaction's entries meanwhile can be
-// taken from now on.
+// done tells the submitter.
 func (w *work) done(err error) {
-	for i := range w.consumes {
-		w.consumes[i].process.release(&w.consumes[i].consume.Entry)
-	}
 	if w.tx.Done != nil {
 		w.tx.Done(err)
 	}
@@ -260,28 +280,15 @@ func (m *Manager) fail(cause error) {
 		m.failed.Give(cause)
 	}
 	err := m.stoppedError()
-	list := m.list
-	m.list = nil
 	m.mu.Unlock()
-	for _, w := range m.group.refused {
-		w.done(w.err)
+	m.collect()
+	m.core.Step(commit.Stop{Err: err})
+	for e := m.core.Next(); e != nil; e = m.core.Next() {
+		if r, is := e.(*commit.Report); is {
+			m.publish(r)
+			m.report(r)
+		}
 	}
-	for _, w := range m.group.works {
-		w.done(err)
-	}
-	for _, w := range m.core.waiting[m.core.next:] {
-		w.done(err)
-	}
-	for _, w := range list {
-		w.done(err)
-	}
-}
-
-// gotTable: the process has a table.
-func (p *process) gotTable() {
-	p.mu.Lock()
-	p.tabled = true
-	p.mu.Unlock()
 }
 
 // first1 gives the first of two errors that is one.

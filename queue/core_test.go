@@ -13,6 +13,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -47,9 +48,11 @@ func (stoppedClock) Now() time.Time { return time.Unix(1_000_000_000, 0) }
 
 func (stoppedClock) AfterFunc(time.Duration, func()) func() bool { return func() bool { return true } }
 
-// driven is a manager without goroutines, whose core a test drives by hand.
+// driven is a manager without tasks, whose core a test drives by hand.
 func driven(maxBatch int64) *Manager {
-	return newManager(emptyEngine{maxBatch}, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
+	m := newManager(emptyEngine{maxBatch}, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
+	m.begin()
+	return m
 }
 
 var drivenProcess = processtable.ProcessID{Name: "p", Version: 1}
@@ -65,27 +68,34 @@ func drivenMessage(n int, node processtable.NodeID, size int) message.Message {
 	}
 }
 
-// step lets the core build one group, as the committer's goroutine does.
-func (m *Manager) step(t *testing.T) *group {
+// step lets the core do the next thing: what it writes is written, and what it reads is not
+// there. It gives nil once there is nothing to do.
+func (m *Manager) step(t *testing.T) commit.Effect {
 	t.Helper()
-	g := &group{lanes: map[*Transmission]bool{}}
-	if err := m.core.build(g); err != nil {
-		t.Fatal(err)
+	effect := m.core.Next()
+	switch e := effect.(type) {
+	case *commit.Write:
+		size := m.engine.Size(e.Batch)
+		if size > m.maxBatch != e.Large {
+			t.Errorf("a group of %d bytes, at most %d; large: %t", size, m.maxBatch, e.Large)
+		}
+	case *commit.Read:
+		m.core.Step(commit.Answer{Token: e.Token, Values: make([][]byte, len(e.Keys))})
+	case *commit.Failed:
+		t.Fatal(e.Err)
 	}
-	if g.size != m.engine.Size(&g.batch) {
-		t.Errorf("the group reckons %d bytes, the engine %d", g.size, m.engine.Size(&g.batch))
-	}
-	if g.size > m.maxBatch {
-		t.Errorf("a group of %d bytes, at most %d", g.size, m.maxBatch)
-	}
-	return g
+	return effect
 }
 
-func (m *Manager) give(tx *Tx) {
+// written tells the core that what it wrote is on disk.
+func (m *Manager) written(w *commit.Write) {
+	m.core.Step(commit.Written{Number: w.Number, Last: w.Number})
+}
+
+func (m *Manager) give(tx *Tx) *work {
 	w := m.prepare(tx)
-	m.submitted++
-	w.seq = m.submitted
-	m.core.add(w)
+	m.core.Step(&w.Work)
+	return w
 }
 
 // TestCoreIsDeterministic: the same events give the same groups, to the byte
@@ -105,15 +115,18 @@ func TestCoreIsDeterministic(t *testing.T) {
 			tx.Audit = []AuditRecord{{Instance: message.InstanceID{1}, Activity: "b", Event: EventFailed, Clock: uint64(n)}}
 			m.give(tx)
 		}
-		for !m.core.idle() {
-			g := m.step(t)
+		for effect := m.step(t); effect != nil; effect = m.step(t) {
 			sum := fnv.New64a()
-			for _, op := range g.batch.Ops {
-				fmt.Fprintf(sum, "%x=%x;", op.Key, op.Value)
+			switch e := effect.(type) {
+			case *commit.Write:
+				for _, op := range e.Batch.Ops {
+					fmt.Fprintf(sum, "%x=%x;", op.Key, op.Value)
+				}
+				m.written(e)
+			case *commit.Report:
+				fmt.Fprintf(sum, "%d works, %d refused", len(e.Done), len(e.Refused))
 			}
-			fmt.Fprintf(sum, "%d works, %d refused", len(g.works), len(g.refused))
 			sums = append(sums, sum.Sum64())
-			m.core.finish(g, m.submitted)
 		}
 		return sums
 	}
@@ -132,22 +145,24 @@ func TestGroupsAreBounded(t *testing.T) {
 		m.give(&Tx{Put: []message.Message{drivenMessage(n, "B", 10)}})
 	}
 	var last, groups uint64
-	for !m.core.idle() {
-		g := m.step(t)
-		if len(g.works) == 0 || len(g.works) > maxGroup || len(g.batch.Ops) != len(g.works) {
-			t.Fatalf("group of %d transactions with %d changes", len(g.works), len(g.batch.Ops))
+	for effect := m.step(t); effect != nil; effect = m.step(t) {
+		g, is := effect.(*commit.Write)
+		if !is {
+			continue
 		}
-		for _, w := range g.works {
-			if w.seq != last+1 || w.items[0].number != w.seq {
-				t.Fatalf("transaction %d with number %d after %d", w.seq, w.items[0].number, last)
+		if groups++; g.Number != groups {
+			t.Fatalf("group %d is commit %d", groups, g.Number)
+		}
+		if len(g.Works) == 0 || len(g.Works) > commit.MaxGroup || len(g.Batch.Ops) != len(g.Works) {
+			t.Fatalf("group of %d transactions with %d changes", len(g.Works), len(g.Batch.Ops))
+		}
+		for _, w := range g.Works {
+			last++
+			if clock := workOf(w).tx.Put[0].Clock; clock != last-1 || w.Items[0].Number != last {
+				t.Fatalf("transaction %d with number %d after %d", clock, w.Items[0].Number, last-1)
 			}
-			last = w.seq
 		}
-		groups++
-		m.core.finish(g, m.submitted)
-		if m.core.version != groups {
-			t.Fatalf("commit %d after %d groups", m.core.version, groups)
-		}
+		m.written(g)
 	}
 	if last != count || groups < 3 {
 		t.Errorf("%d transactions in %d groups", last, groups)
@@ -161,9 +176,12 @@ func TestStagingComesBefore(t *testing.T) {
 	m.give(&Tx{Put: []message.Message{drivenMessage(1, "A", 3<<20)}})
 	m.give(&Tx{Put: []message.Message{drivenMessage(2, "A", 1)}})
 	chunks, groups := 0, 0
-	for !m.core.idle() {
-		g := m.step(t)
-		for _, op := range g.batch.Ops {
+	for effect := m.step(t); effect != nil; effect = m.step(t) {
+		g, is := effect.(*commit.Write)
+		if !is {
+			continue
+		}
+		for _, op := range g.Batch.Ops {
 			switch op.Key[0] {
 			case record.ClassChunk:
 				chunks++
@@ -174,7 +192,7 @@ func TestStagingComesBefore(t *testing.T) {
 			}
 		}
 		groups++
-		m.core.finish(g, m.submitted)
+		m.written(g)
 	}
 	if groups < 4 {
 		t.Errorf("3 MiB went into %d commits of 1 MiB", groups)
@@ -189,9 +207,11 @@ func TestNothingRefusedIsStaged(t *testing.T) {
 		tx.Put = append(tx.Put, drivenMessage(n, "A", 200))
 	}
 	m.give(tx)
-	g := m.step(t)
-	if len(g.refused) != 1 || !errors.Is(g.refused[0].err, ErrTooLarge) || len(g.batch.Ops) != 0 {
-		t.Errorf("%d refused, %d changes", len(g.refused), len(g.batch.Ops))
+	if r, is := m.step(t).(*commit.Report); !is || len(r.Refused) != 1 || !errors.Is(r.Refused[0].Err, ErrTooLarge) {
+		t.Errorf("the first effect is %v", r)
+	}
+	if effect := m.step(t); effect != nil {
+		t.Errorf("then comes %v", effect)
 	}
 }
 
@@ -200,31 +220,5 @@ func TestOpenRefusesASmallEngine(t *testing.T) {
 	_, err := Open(emptyEngine{maxBatch: 300_000}, Options{Node: "A"})
 	if err == nil || !strings.Contains(err.Error(), "the engine commits at most 300000 bytes at once, and 1048576 are needed") {
 		t.Errorf("open: %v", err)
-	}
-}
-
-// TestConsumptionMarksEnd: that an entry was consumed is remembered only as long as a
-// transaction may come that did not know of it.
-func TestConsumptionMarksEnd(t *testing.T) {
-	m := driven(1 << 20)
-	entry := drivenMessage(1, "A", 0)
-	take := func() *Tx {
-		return &Tx{Consume: []Consume{{Process: drivenProcess, Entry: entry.Header.Entry(), Keys: []message.Key{entry.Header.Key()}}}}
-	}
-	m.give(take())
-	g := m.step(t)
-	m.give(take()) // submitted before the first is reported
-	m.core.finish(g, m.submitted)
-	g = m.step(t)
-	if len(g.refused) != 1 || !errors.Is(g.refused[0].err, ErrStale) {
-		t.Errorf("the straggler was not refused: %v", g.refused)
-	}
-	m.core.finish(g, m.submitted)
-	if n := len(m.process(drivenProcess).entries); n != 0 || len(m.core.late) != 0 {
-		t.Errorf("%d marks are left", n)
-	}
-	m.give(take())
-	if g = m.step(t); len(g.works) != 1 {
-		t.Errorf("the entry is not free: %v", g.refused[0].err)
 	}
 }

@@ -13,10 +13,10 @@
 //     disk or refused; by then its messages are in their mailboxes, and every reading
 //     method shows it. Transactions happen in the order in which they were submitted.
 //   - A Tx names the entries that it was decided on. If a message for one of them was
-//     put that its owner has not folded yet, the Tx is refused with [ErrStale] and
+//     put that its owner has not taken yet, the Tx is refused with [ErrStale] and
 //     nothing of it happens: the owner folds the newcomer and decides again. So is the
 //     second of two that take messages of one entry, if it was submitted before the
-//     first was on disk.
+//     first was on disk. Package commit has the argument.
 //   - A message put for a queue of this node is handed to that queue's [Mailbox] in
 //     memory once it is durable; nothing is polled and no reader is waited for. Browse
 //     sees it no later than the mailbox does.

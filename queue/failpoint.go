@@ -4,36 +4,34 @@ import (
 	"bytes"
 
 	"fmqm/internal/failpoint"
+	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
 // pass passes a point of a commit, in builds that can fail there.
-func (g *group) pass(point string) {
+func pass(point string, kinds []string) {
 	if failpoint.Enabled {
-		failpoint.Hit(point, g.kinds()...)
+		failpoint.Hit(point, kinds...)
 	}
 }
 
-// passStaged passes the point between the chunks of a transaction and itself.
-func (c *core) passStaged() {
-	if failpoint.Enabled && c.next < len(c.waiting) && c.waiting[c.next].stageDone > 0 {
-		failpoint.Hit("commit.staged", "stage")
+// kindsOfWrite says what a commit changes, in builds that can fail there.
+func kindsOfWrite(ops []store.Op, works []*commit.Work) (kinds []string) {
+	if !failpoint.Enabled {
+		return nil
 	}
-}
-
-// kinds says what a group commits.
-func (g *group) kinds() (kinds []string) {
-	for i := range g.batch.Ops {
-		if g.batch.Ops[i].Key[0] == record.ClassLow {
+	for i := range ops {
+		if ops[i].Key[0] == record.ClassLow {
 			kinds = append(kinds, "trim")
 		}
-		if bytes.Equal(g.batch.Ops[i].Key, record.KeyAnew) {
+		if bytes.Equal(ops[i].Key, record.KeyAnew) {
 			kinds = append(kinds, "anew")
 		}
 	}
-	for _, w := range g.works {
-		kinds = append(kinds, w.kinds()...)
+	for _, w := range works {
+		kinds = append(kinds, workOf(w).kinds()...)
 	}
 	return kinds
 }
@@ -49,11 +47,11 @@ func (w *work) kinds() []string {
 	if r := w.tx.Rebuild; r != nil {
 		kinds = append(kinds, rebuildKind(r, len(w.tx.Put) > 0))
 	}
-	switch b := w.bind; {
+	switch b := w.Bind; {
 	case b == nil:
-	case b.start == nil:
+	case b.Start == nil:
 		kinds = append(kinds, "meet")
-	case b.start.anew:
+	case b.Start.Anew:
 		kinds = append(kinds, "rebind")
 	default:
 		kinds = append(kinds, "begin")

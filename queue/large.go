@@ -6,6 +6,7 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -20,13 +21,10 @@ import (
 // does no harm. Meanwhile nothing else is committed.
 
 const (
-	// maxLarge is the largest transaction, in bytes as the engine reckons them. The most
-	// that the language's limits let one activity consume and send is below it.
-	maxLarge = 16 << 20
 	// pieceSize is how much of the changes one piece has.
 	pieceSize = 256 << 10
 	// maxPieces bounds what Open believes.
-	maxPieces = 2 * maxLarge / pieceSize
+	maxPieces = 2 * commit.MaxLarge / pieceSize
 )
 
 // commitLarge makes the changes of ops, as one transaction.

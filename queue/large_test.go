@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -110,7 +111,7 @@ func openCrashing(t *testing.T, e *crashing) *Manager {
 }
 
 // commit submits tx and closes the manager.
-func commit(t *testing.T, m *Manager, tx *Tx) error {
+func committed(t *testing.T, m *Manager, tx *Tx) error {
 	t.Helper()
 	done := make(chan error, 1)
 	tx.Done = func(err error) { done <- err }
@@ -142,16 +143,16 @@ func TestWidestTermination(t *testing.T) {
 	const fan = 2000
 	incoming, end := wide(fan, message.MaxScope, smallInline+1)
 	e := newCrashing(t, 0)
-	if err := commit(t, openCrashing(t, e), incoming); err != nil {
+	if err := committed(t, openCrashing(t, e), incoming); err != nil {
 		t.Fatal(err)
 	}
 	m := openCrashing(t, e)
 	// A body of 1 MiB has four chunks, and these have one.
 	removals := e.Size(&store.Batch{Ops: removePieces(nil, 3*fan)})
-	if size := m.prepare(end).size; size <= m.maxBatch || size+removals+fan*1000 > maxLarge {
-		t.Errorf("%d bytes: more than the engine's %d, and well below %d", size, m.maxBatch, maxLarge)
+	if size := m.prepare(end).Size; size <= m.maxBatch || size+removals+fan*1000 > commit.MaxLarge {
+		t.Errorf("%d bytes: more than the engine's %d, and well below %d", size, m.maxBatch, commit.MaxLarge)
 	}
-	if err := commit(t, m, end); err != nil {
+	if err := committed(t, m, end); err != nil {
 		t.Fatal(err)
 	}
 	m = openCrashing(t, e)
@@ -180,13 +181,13 @@ func TestLargeTransactionCutOff(t *testing.T) {
 	for left := -1; ; left++ {
 		incoming, end := wide(400, 1000, 300)
 		e := newCrashing(t, minBatch)
-		if err := commit(t, openCrashing(t, e), incoming); err != nil {
+		if err := committed(t, openCrashing(t, e), incoming); err != nil {
 			t.Fatal(err)
 		}
 		m := openCrashing(t, e)
 		before := e.records(t)
 		e.left = left
-		failed := commit(t, m, end)
+		failed := committed(t, m, end)
 		e.left = -1
 		if report, err := Verify(e); err != nil || len(report.Problems) > 0 {
 			t.Errorf("cut off after %d commits: %v, %v", left, report.Problems, err)

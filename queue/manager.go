@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -64,18 +65,20 @@ type Manager struct {
 	}
 
 	// The committer's own.
-	core  core
-	group group
+	state commit.State // what was loaded, until the core begins with it
+	core  *commit.Core
+	kinds []string // of changes that are written, in builds that can fail there
 
 	kick      *task.Bell
 	committed *task.Gate // open once the committer ended
 	failed    *task.Answer[error]
 
 	mu        sync.Mutex // guards what follows
-	list      []*work
-	submitted uint64
-	trims     []trimRequest
+	list      []commit.Event
+	spare     []commit.Event // to be the next list
+	trims     []commit.Trim
 	trimDue   bool
+	submitted bool // a transaction is in list
 	stockDue  bool // what is stored is to be counted anew
 	stopTrim  func() bool
 	stopping  bool
@@ -125,7 +128,7 @@ func (m *Manager) process(id processtable.ProcessID) *process {
 	m.registry.Lock()
 	defer m.registry.Unlock()
 	if p = m.registry.processes[id]; p == nil {
-		p = newProcess(id, &m.load)
+		p = newProcess(id, m)
 		m.registry.processes[id] = p
 	}
 	return p
@@ -151,6 +154,7 @@ func (m *Manager) Mailbox(id processtable.ProcessID) *Mailbox {
 	p.reader = true
 	p.mu.Unlock()
 	if first {
+		m.tell(commit.Opened{Process: id})
 		if err := m.timers.refire(p); err != nil {
 			m.failReading(err)
 		}
@@ -227,21 +231,29 @@ func (p *workPool) get() *work {
 	if w, ok := p.pool.Get().(*work); ok {
 		return w
 	}
-	return &work{buf: make([]byte, 0, 4<<10)}
+	w := &work{buf: make([]byte, 0, 4<<10)}
+	w.Ticket = w
+	return w
 }
 
 func (p *workPool) put(w *work) {
 	if cap(w.buf) > maxKeptBuffer {
 		return
 	}
-	clear(w.ops)
-	clear(w.consumes)
+	clear(w.Ops)
+	clear(w.Consumes)
+	clear(w.Puts)
+	clear(w.Items)
 	clear(w.local)
-	clear(w.items)
 	*w = work{
-		buf: w.buf[:0], ops: w.ops[:0], consumes: w.consumes[:0], local: w.local[:0],
-		items: w.items[:0], audits: w.audits[:0], links: w.links[:0],
-		replaces: w.replaces[:0],
+		Work: commit.Work{
+			Ticket: w, Ops: w.Ops[:0], Replaces: w.Replaces[:0], Consumes: w.Consumes[:0], Puts: w.Puts[:0],
+			Items: w.Items[:0], Audits: w.Audits[:0], Links: w.Links[:0],
+		},
+		buf: w.buf[:0], from: w.from[:0], local: w.local[:0], sent: w.sent[:0],
 	}
 	p.pool.Put(w)
 }
+
+// workOf gives what the core was given.
+func workOf(w *commit.Work) *work { return w.Ticket.(*work) }

@@ -12,6 +12,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -50,7 +51,7 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
 		}
 	}
-	m.core.version = engine.Last()
+	m.begin()
 	m.takeStock()
 	m.loadMarkers()
 	m.sched.Go(m.commitLoop)
@@ -81,18 +82,15 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.durable.incoming = map[record.LaneKey]Incoming{}
 	m.durable.peers = map[processtable.NodeID]Incarnation{}
 	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
-	m.group.lanes = map[*Transmission]bool{}
-	m.core = core{
-		size: engine.Size, get: engine.Get, maxBatch: m.maxBatch,
-		lanes:    map[*Transmission]*[record.Lanes]laneEnd{},
-		accepted: map[record.LaneKey]record.AcceptedAt{},
-		peers:    map[processtable.NodeID]Incarnation{},
-		tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
-		staged:   newStagedFilter(),
-		fresh:    map[string]*record.BodyRef{},
-		taken:    map[uint64]bool{},
-	}
+	m.state = commit.NewState()
 	return m
+}
+
+// begin makes the committer's core of what the store has.
+func (m *Manager) begin() {
+	m.state.Version = m.engine.Last()
+	m.core = commit.New(commit.Config{Size: m.engine.Size, MaxBatch: m.maxBatch}, m.state)
+	m.state = commit.State{}
 }
 
 // bind reads whose store it is, or makes it ours if it is new.
@@ -162,8 +160,8 @@ func (m *Manager) loadTables() error {
 			return record.Damaged(key, "this program does not know its form")
 		}
 		hash := processtable.DefinitionHash(content[:record.TableFixed])
-		m.durable.tables[id], m.core.tables[id] = hash, hash
-		m.process(id).gotTable()
+		m.durable.tables[id], m.state.Tables[id] = hash, hash
+		m.process(id).tabled.Store(true)
 		return nil
 	})
 }
@@ -179,7 +177,7 @@ func (m *Manager) loadLinks() error {
 		if k.End() != nil || len(content) != len(Incarnation{}) {
 			return record.Damaged(key, "this program does not know its form")
 		}
-		m.durable.peers[peer], m.core.peers[peer] = Incarnation(content), Incarnation(content)
+		m.durable.peers[peer], m.state.Peers[peer] = Incarnation(content), Incarnation(content)
 		return nil
 	})
 	if err != nil {
@@ -187,7 +185,7 @@ func (m *Manager) loadLinks() error {
 	}
 	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassAccepted}}, func(key, value []byte) error {
 		lane, at, err := record.ReadAccepted(key, value)
-		m.durable.accepted[lane], m.core.accepted[lane] = at, at
+		m.durable.accepted[lane], m.state.Accepted[lane] = at, at
 		return err
 	})
 }
@@ -197,7 +195,7 @@ func (m *Manager) loadTransmissions() error {
 	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassLow}}, func(key, value []byte) error {
 		peer, lane, low, err := record.ReadLow(key, value)
 		if err == nil {
-			m.Transmission(peer).ends[lane] = laneEnd{last: low, low: low}
+			m.Transmission(peer).ends[lane] = commit.LaneEnd{Last: low, Low: low}
 		}
 		return err
 	})
@@ -226,8 +224,7 @@ func (m *Manager) loadTransmissions() error {
 // shareLanes gives the committer its copy of the lanes.
 func (m *Manager) shareLanes() error {
 	for _, t := range m.registry.transmissions {
-		ends := t.ends
-		m.core.lanes[t] = &ends
+		m.state.Lanes[t.peer] = t.ends
 	}
 	return nil
 }
@@ -246,10 +243,10 @@ func (m *Manager) loadLane(t *Transmission, lane message.Lane) error {
 			if err != nil {
 				return err
 			}
-			if !reverse && item.At.Number != t.ends[lane].low.Number+1 {
-				return record.Damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].low.Number+1))
+			if !reverse && item.At.Number != t.ends[lane].Low.Number+1 {
+				return record.Damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].Low.Number+1))
 			}
-			t.ends[lane].last = item.At
+			t.ends[lane].Last = item.At
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
@@ -301,7 +298,7 @@ func (m *Manager) loadBodies() error {
 			return err
 		}
 		if named {
-			m.core.staged.add(owner)
+			m.state.Bodies.Add(owner)
 		} else {
 			unnamed = append(unnamed, ref)
 		}

@@ -16,9 +16,6 @@ import (
 // the table comes (N3). So nobody's message takes the place of another's that has the same
 // name, and what lies in a process queue was judged.
 
-// ErrTabled: a message was to wait for a table that is here: it can be judged.
-var ErrTabled = errors.New("the table that the message would wait for is here already")
-
 func (r records) readParked(key, value []byte) (Parked, error) {
 	p, err := record.ReadParkedKey(key)
 	if err != nil {
@@ -43,23 +40,15 @@ func (b *builder) park(p *Parked) {
 		return
 	}
 	p.Number, p.Size = b.m.nextParked.Add(1), len(p.Message)
+	b.Parks = append(b.Parks, p.Process)
 	b.large(p.Key(), record.Begin(nil), p.Message)
 	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.Size, number: 1})
 }
 
 // unpark removes one that waited.
 func (b *builder) unpark(p *Parked) {
-	b.replaces = append(b.replaces, b.op(p.Key(), nil))
+	b.Replaces = append(b.Replaces, b.op(p.Key(), nil))
 	b.leavings = append(b.leavings, leaving{peer: p.Peer, of: p.Process, size: p.Size, number: -1})
-}
-
-func (c *core) examineParked(all []Parked) error {
-	for i := range all {
-		if _, tabled := c.tables[all[i].Process]; tabled {
-			return fmt.Errorf("%s: %w", all[i].Process, ErrTabled)
-		}
-	}
-	return nil
 }
 
 // parkedBytes is how much ParkedFor gives at once, beyond the last message.
@@ -134,7 +123,7 @@ const maxOldParked = 100
 func (m *Manager) ParkOld() error {
 	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
 		err := m.eachProcess(class, func(id processtable.ProcessID) error {
-			if m.process(id).tabled {
+			if m.process(id).tabled.Load() {
 				return nil
 			}
 			for {

@@ -8,6 +8,7 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -19,77 +20,32 @@ const (
 	smallInline = 256
 )
 
-// work is a transaction made ready by its submitter: encoded, its keys built. What
-// only the committer knows (link numbers, hashes, the commit) is filled in by it.
+// work is a transaction made ready by its submitter: what the committer has to know of it,
+// and what it is told by.
 type work struct {
+	commit.Work
 	tx  *Tx
-	seq uint64
-	err error // why it cannot be committed
+	buf []byte
 
-	buf  []byte
-	ops  []store.Op
-	size int64 // of ops, and of extra once it was examined
-
-	consumes []consumePut
-	local    []localPut
-	items    []itemPut
-	audits   []auditPut
-	links    []auditLink
-	replaces []int        // ops that may remove a record whose content is staged
-	staged   []stagedName // bodies that the transaction names
-	accept   *acceptPut
-	bind     *bindPut
-	taken    int // op that notes what was taken out of what is set aside
+	from     []*process // of tx.Consume
+	local    []localPut // of Puts
+	sent     []itemPut  // of Items
 	leavings []leaving
 	anew     bool // it notes that a store was made anew
-
-	stage     []store.Op // chunks, to be written before
-	stageDone int
-	extra     []store.Op // removals of what replaced records had staged
-	examined  bool
 }
 
-type consumePut struct {
-	process *process
-	consume *Consume
-	takes   bool
-}
-
+// localPut is a message for an entry of this node.
 type localPut struct {
 	process *process
 	message *message.Message
-	op      int
 	adds    bool // to what is stored: it replaces nothing
 	sure    bool // that it does, unless messages come again
 }
 
-// itemPut is an item for a transmission queue that has no number yet.
+// itemPut is what an item carries.
 type itemPut struct {
-	to      *Transmission
-	lane    message.Lane
-	op      int
-	payload []byte
-	put     int // of Tx.Put
-	first   bool
-	staged  int    // of work.staged, or -1
-	number  uint64 // once it has one
-}
-
-// auditPut is an audit record whose key or checksum is not complete yet.
-type auditPut struct {
-	op      int
-	history bool // the key ends with commit and index
-}
-
-// auditLink says that a Sent of an audit record is an item.
-type auditLink struct{ audit, sent, item int }
-
-// stagedName is a body that was staged, and the record that names it.
-type stagedName struct {
-	ref   record.BodyRef
-	op    int  // of the record that makes it exist
-	owner int  // op of the record that names it
-	kept  bool // until owner goes
+	put   int // of Tx.Put
+	first bool
 }
 
 // prepare makes tx ready. It runs in the submitter's goroutine. Where many parts that
@@ -97,7 +53,7 @@ type stagedName struct {
 // and stages them too.
 func (m *Manager) prepare(tx *Tx) *work {
 	w := m.build(tx, inlineSize)
-	if w.err == nil && w.size > m.maxBatch {
+	if w.Err == nil && w.Size > m.maxBatch {
 		m.works.put(w)
 		w = m.build(tx, smallInline)
 	}
@@ -137,12 +93,12 @@ func (m *Manager) build(tx *Tx, inline int) *work {
 	}
 	b.takeAside(tx.TakeAside)
 	b.rebuild(tx.Rebuild)
-	w.ops = append(w.ops, tx.forget...)
+	w.Ops = append(w.Ops, tx.forget...)
 	b.dropReplaced()
-	if w.err == nil {
-		w.size = m.engine.Size(&store.Batch{Ops: w.ops})
-		if inline == smallInline && w.size > maxLarge {
-			w.err = fmt.Errorf("%w: its records have %d bytes, and at most %d are allowed", ErrTooLarge, w.size, maxLarge)
+	if w.Err == nil {
+		w.Size = m.engine.Size(&store.Batch{Ops: w.Ops})
+		if inline == smallInline && w.Size > commit.MaxLarge {
+			w.Err = fmt.Errorf("%w: its records have %d bytes, and at most %d are allowed", ErrTooLarge, w.Size, commit.MaxLarge)
 		}
 	}
 	return w
@@ -157,8 +113,8 @@ type builder struct {
 }
 
 func (b *builder) fail(err error) {
-	if b.err == nil {
-		b.err = fmt.Errorf("transaction refused: %w", err)
+	if b.Err == nil {
+		b.Err = fmt.Errorf("transaction refused: %w", err)
 	}
 }
 
@@ -166,8 +122,8 @@ func (b *builder) fail(err error) {
 func (b *builder) cut(start int) []byte { return b.buf[start:len(b.buf):len(b.buf)] }
 
 func (b *builder) op(key, value []byte) int {
-	b.ops = append(b.ops, store.Op{Key: key, Value: value})
-	return len(b.ops) - 1
+	b.Ops = append(b.Ops, store.Op{Key: key, Value: value})
+	return len(b.Ops) - 1
 }
 
 // sealed adds a put of a record whose content is complete.
@@ -178,12 +134,13 @@ func (b *builder) sealed(key, value []byte) int {
 
 func (b *builder) consume(c *Consume) {
 	p := b.m.process(c.Process)
-	b.consumes = append(b.consumes, consumePut{process: p, consume: c, takes: len(c.Keys) > 0 || !c.Due.IsZero()})
+	b.from = append(b.from, p)
+	b.Consumes = append(b.Consumes, commit.Consume{Process: c.Process, Entry: c.Entry, Takes: len(c.Keys) > 0 || !c.Due.IsZero()})
 	for _, k := range c.Keys {
 		start := len(b.buf)
 		b.buf = record.AppendMessageKey(b.buf, c.Process, &c.Entry, k)
 		op := b.op(b.cut(start), nil)
-		b.replaces = append(b.replaces, op)
+		b.Replaces = append(b.Replaces, op)
 	}
 	if !c.Due.IsZero() {
 		start := len(b.buf)
@@ -213,7 +170,7 @@ func (b *builder) putLocal(m *message.Message) {
 	if len(m.Body) > b.inline {
 		staged = b.stageBody(m.Body)
 		inline.Body = nil
-		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref)
+		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.Staged[staged].Ref)
 	} else {
 		b.buf = append(b.buf, record.PlaceInline)
 	}
@@ -223,13 +180,12 @@ func (b *builder) putLocal(m *message.Message) {
 	b.buf = record.End(b.buf)
 	op := b.sealed(key, b.cut(start))
 	b.name(staged, op)
-	b.replaces = append(b.replaces, op)
+	b.Replaces = append(b.Replaces, op)
 	if m.Kind == message.KindMarker {
 		b.leaveMark(m)
 	}
-	put := localPut{process: b.m.process(m.Queue.Process), message: m, op: op}
-	b.countPut(&put)
-	b.local = append(b.local, put)
+	b.Puts = append(b.Puts, commit.Put{Process: m.Queue.Process, Entry: entry, Marker: m.Kind == message.KindMarker})
+	b.local = append(b.local, b.countPut(localPut{process: b.m.process(m.Queue.Process), message: m}, entry))
 }
 
 func (b *builder) encode(m message.Message) bool {
@@ -293,9 +249,9 @@ func (b *builder) item(to *Transmission, lane message.Lane, put int, first bool,
 	}
 	b.buf = record.End(b.buf)
 	value := b.cut(start)
-	b.items = append(b.items, itemPut{
-		to: to, lane: lane, op: b.op(key, value), put: put, first: first, staged: -1,
-		payload: value[payload : len(value)-record.CRCSize],
+	b.sent = append(b.sent, itemPut{put, first})
+	b.Items = append(b.Items, commit.Item{
+		Peer: to.peer, Lane: lane, Op: b.op(key, value), Staged: -1, Payload: value[payload : len(value)-record.CRCSize],
 	})
 }
 
@@ -303,28 +259,27 @@ func (b *builder) item(to *Transmission, lane message.Lane, put int, first bool,
 func (b *builder) largeItem(to *Transmission, lane message.Lane, put int, first bool, payload []byte) {
 	staged := b.stageBody(payload)
 	key, start := b.beginItem(to, lane)
-	b.buf = record.End(record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref))
+	b.buf = record.End(record.AppendRef(append(b.buf, record.PlaceStaged), b.Staged[staged].Ref))
 	op := b.op(key, b.cut(start))
 	b.name(staged, op)
-	b.items = append(b.items, itemPut{
-		to: to, lane: lane, op: op, put: put, first: first, staged: staged, payload: payload,
-	})
+	b.sent = append(b.sent, itemPut{put, first})
+	b.Items = append(b.Items, commit.Item{Peer: to.peer, Lane: lane, Op: op, Staged: staged, Payload: payload})
 }
 
 // stageBody adds body's chunks to what is written before the transaction, and a record
 // that says that nothing names them yet. It gives the index in staged.
 func (b *builder) stageBody(body []byte) int {
-	ref := record.BodyRef{Id: b.m.nextBody.Add(1), Size: len(body), Count: (len(body) + record.ChunkSize - 1) / record.ChunkSize}
-	key := record.AppendStagedKey(nil, ref.Id)
-	b.stage = append(b.stage, store.Op{Key: key, Value: record.New(key, record.StagedContent(false, ref, nil)...)})
+	ref := record.BodyRef{ID: b.m.nextBody.Add(1), Size: len(body), Count: (len(body) + record.ChunkSize - 1) / record.ChunkSize}
+	key := record.AppendStagedKey(nil, ref.ID)
+	b.Stage = append(b.Stage, store.Op{Key: key, Value: record.New(key, record.StagedContent(false, ref, nil)...)})
 	index := 0
 	for part := range slices.Chunk(body, record.ChunkSize) {
-		key := record.AppendChunkKey(nil, ref.Id, index)
-		b.stage = append(b.stage, store.Op{Key: key, Value: record.New(key, part...)})
+		key := record.AppendChunkKey(nil, ref.ID, index)
+		b.Stage = append(b.Stage, store.Op{Key: key, Value: record.New(key, part...)})
 		index++
 	}
-	b.staged = append(b.staged, stagedName{ref: ref, op: -1, owner: -1})
-	return len(b.staged) - 1
+	b.Staged = append(b.Staged, commit.Staged{Ref: ref, Op: -1, Owner: -1})
+	return len(b.Staged) - 1
 }
 
 // name adds the record that says which record names the body, so that it is found
@@ -333,30 +288,30 @@ func (b *builder) name(staged, owner int) {
 	if staged < 0 {
 		return
 	}
-	s := &b.staged[staged]
-	key := record.AppendStagedKey(nil, s.ref.Id)
-	s.owner, s.kept = owner, true
-	s.op = b.op(key, record.New(key, record.StagedContent(true, s.ref, b.ops[owner].Key)...))
+	s := &b.Staged[staged]
+	key := record.AppendStagedKey(nil, s.Ref.ID)
+	s.Owner, s.Kept = owner, true
+	s.Op = b.op(key, record.New(key, record.StagedContent(true, s.Ref, b.Ops[owner].Key)...))
 }
 
 // dropReplaced drops the staged body of a record that a later one of this very
 // transaction replaces.
 func (b *builder) dropReplaced() {
-	if len(b.staged) == 0 {
+	if len(b.Staged) == 0 {
 		return
 	}
-	last := make(map[string]int, len(b.replaces))
-	for _, op := range b.replaces {
-		last[string(b.ops[op].Key)] = op
+	last := make(map[string]int, len(b.Replaces))
+	for _, op := range b.Replaces {
+		last[string(b.Ops[op].Key)] = op
 	}
-	for i := range b.staged {
-		s := &b.staged[i]
-		if !s.kept {
+	for i := range b.Staged {
+		s := &b.Staged[i]
+		if !s.Kept {
 			continue
 		}
-		if op, replaceable := last[string(b.ops[s.owner].Key)]; replaceable && op != s.owner {
-			s.kept = false
-			b.ops = record.RemoveStaged(b.ops, s.ref)
+		if op, replaceable := last[string(b.Ops[s.Owner].Key)]; replaceable && op != s.Owner {
+			s.Kept = false
+			b.Ops = record.RemoveStaged(b.Ops, s.Ref)
 		}
 	}
 }
@@ -371,6 +326,7 @@ func (b *builder) timer(t *Timer) {
 }
 
 func (b *builder) table(t *TableRecord) {
+	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition})
 	b.m.durable.Lock()
 	bound, known := b.m.durable.tables[t.Process]
 	b.m.durable.Unlock()
@@ -381,7 +337,7 @@ func (b *builder) table(t *TableRecord) {
 	b.buf = record.AppendProcess(b.buf, record.ClassTable, t.Process)
 	key := b.cut(start)
 	value := append(record.Begin(nil), t.Definition[:]...)
-	b.replaces = append(b.replaces, b.large(key, value, t.Encoded))
+	b.Replaces = append(b.Replaces, b.large(key, value, t.Encoded))
 }
 
 // large adds a record of head and body, which is staged if it has to be.
@@ -390,7 +346,7 @@ func (b *builder) large(key, head, body []byte) (op int) {
 		return b.sealed(key, record.End(append(append(head, record.PlaceInline), body...)))
 	}
 	staged := b.stageBody(body)
-	op = b.sealed(key, record.End(record.AppendRef(append(head, record.PlaceStaged), b.staged[staged].ref)))
+	op = b.sealed(key, record.End(record.AppendRef(append(head, record.PlaceStaged), b.Staged[staged].Ref)))
 	b.name(staged, op)
 	return op
 }
@@ -407,19 +363,21 @@ func (b *builder) audit(i int) {
 	staged := -1
 	if len(a.Output) > b.inline {
 		staged = b.stageBody(a.Output)
-		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.staged[staged].ref)
+		b.buf = record.AppendRef(append(b.buf, record.PlaceStaged), b.Staged[staged].Ref)
 	} else {
 		b.buf = append(b.buf, record.PlaceInline)
 	}
 	b.buf = record.AppendAudit(b.buf, a, staged < 0)
-	b.buf = append(b.buf, make([]byte, 8*len(a.Sent))...)
+	for i := range a.Sent {
+		b.buf = binary.BigEndian.AppendUint64(b.buf, a.Sent[i].Number) // of what was put here, from the committer
+	}
 	b.buf = record.End(b.buf)
 	op := b.op(key, b.cut(start))
 	if staged >= 0 { // named for ever: nothing is kept that open would have to read
-		b.staged[staged].op = b.op(record.AppendStagedKey(nil, b.staged[staged].ref.Id), nil)
+		b.Staged[staged].Op = b.op(record.AppendStagedKey(nil, b.Staged[staged].Ref.ID), nil)
 	}
 	b.linkSent(i)
-	b.audits = append(b.audits, auditPut{op: op, history: history})
+	b.Audits = append(b.Audits, commit.Audit{Op: op, History: history, Sent: len(a.Sent)})
 	if a.Event == EventStarted {
 		start := len(b.buf)
 		b.buf = record.AppendStartKey(b.buf, a.Time, a.Instance)
@@ -458,14 +416,14 @@ func (b *builder) linkSent(i int) {
 		if a.Sent[s].Node == b.m.node || a.Sent[s].Node == "" {
 			continue
 		}
-		for range b.items {
-			if at >= len(b.items) {
+		for range b.Items {
+			if at >= len(b.Items) {
 				at = 0
 			}
-			item := &b.items[at]
+			item := b.sent[at]
 			at++
 			if item.first && sentAs(a, &a.Sent[s], &b.tx.Put[item.put].Header) {
-				b.links = append(b.links, auditLink{audit: len(b.audits), sent: s, item: at - 1})
+				b.Links = append(b.Links, commit.Link{Audit: len(b.Audits), Sent: s, Item: at - 1})
 				break
 			}
 		}

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -18,13 +18,6 @@ import (
 // store, an operator lets the conversation begin anew with the one that it has now:
 // nothing of that one is accepted yet, and it gets what the transmission queue still
 // holds. The items keep their numbers; where they begin is recorded on both sides.
-
-// startPut begins a peer's lanes at positions, on the way in.
-type startPut struct {
-	anew bool // the peer has another store; else only lanes of which nothing was accepted begin
-	at   [record.Lanes]Position
-	op   int // of the record where the conversation began on the way out, if anew
-}
 
 // RebindIncarnation records, in one transaction, that peer has another store from now
 // on, by an operator's word (L1): nothing was accepted of it yet, parts of messages of
@@ -38,20 +31,20 @@ func (m *Manager) RebindIncarnation(peer processtable.NodeID, inc Incarnation) e
 	if known, met := m.KnownIncarnation(peer); !met || known == inc {
 		return fmt.Errorf("rebind incarnation of %s: %w: this store knows it as %s", peer, ErrOutOfOrder, known)
 	}
-	start := &startPut{anew: true}
+	start := &commit.Start{Anew: true}
 	w := m.prepare(&Tx{})
 	key := record.AppendName([]byte{record.ClassPeer}, string(peer))
-	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
+	w.Ops = append(w.Ops, store.Op{Key: key, Value: record.New(key, inc[:]...)})
 	key = record.BeganKey(peer)
-	start.op = len(w.ops)
-	w.ops = append(w.ops, store.Op{Key: key, Value: record.New(key, append(inc[:], make([]byte, record.BeganSize-len(inc))...)...)})
+	start.Op = len(w.Ops)
+	w.Ops = append(w.Ops, store.Op{Key: key, Value: record.New(key, append(inc[:], make([]byte, record.BeganSize-len(inc))...)...)})
 	for lane := range message.Lane(record.Lanes) {
 		w.acceptedAt(peer, lane, inc, Position{})
 		if err := m.dropParts(w, peer, lane); err != nil {
 			return fmt.Errorf("rebind incarnation of %s: %w", peer, err)
 		}
 	}
-	w.bind = &bindPut{peer: peer, incarnation: inc, start: start}
+	w.Bind = &commit.Bind{Peer: peer, Incarnation: inc, Start: start}
 	return m.await(w)
 }
 
@@ -64,18 +57,18 @@ func (m *Manager) BeginAccepted(peer processtable.NodeID, at [record.Lanes]Posit
 		return fmt.Errorf("begin with %s: %w: this store has not met it yet", peer, ErrOutOfOrder)
 	}
 	w := m.prepare(&Tx{})
-	start := &startPut{}
+	start := &commit.Start{}
 	for lane := range message.Lane(record.Lanes) {
-		start.at[lane] = m.Accepted(peer, lane)
-		if start.at[lane].Number == 0 {
-			start.at[lane] = at[lane]
+		start.At[lane] = m.Accepted(peer, lane)
+		if start.At[lane].Number == 0 {
+			start.At[lane] = at[lane]
 			if err := m.dropParts(w, peer, lane); err != nil {
 				return fmt.Errorf("begin with %s: %w", peer, err)
 			}
 		}
-		w.acceptedAt(peer, lane, inc, start.at[lane])
+		w.acceptedAt(peer, lane, inc, start.At[lane])
 	}
-	w.bind = &bindPut{peer: peer, incarnation: inc, start: start}
+	w.Bind = &commit.Bind{Peer: peer, Incarnation: inc, Start: start}
 	return m.await(w)
 }
 
@@ -108,49 +101,15 @@ func (m *Manager) Began(peer processtable.NodeID) (at [record.Lanes]Position, er
 
 // acceptedAt adds the record of what was accepted from a peer in a lane.
 func (w *work) acceptedAt(peer processtable.NodeID, lane message.Lane, inc Incarnation, at Position) {
-	w.ops = append(w.ops, record.Accepted(record.LaneKey{Peer: peer, Lane: lane}, record.AcceptedAt{Incarnation: inc, Position: at}))
+	w.Ops = append(w.Ops, record.Accepted(record.LaneKey{Peer: peer, Lane: lane}, record.AcceptedAt{Incarnation: inc, Position: at}))
 }
 
 // await commits a transaction of the manager's own.
 func (m *Manager) await(w *work) error {
 	done := task.NewAnswer[error](m.sched)
 	w.tx.Done = done.Give
-	w.size = m.engine.Size(&store.Batch{Ops: w.ops})
+	w.Size = m.engine.Size(&store.Batch{Ops: w.Ops})
 	m.submit(w)
 	err, _, _ := done.Wait(context.Background())
 	return err
-}
-
-// start takes up where a conversation begins: the lanes on the way out begin at what
-// is kept of them now, and what was to be trimmed since the store before had it stays.
-func (c *core) start(w *work) {
-	b := w.bind
-	if b.start == nil {
-		return
-	}
-	c.lossy = true
-	b.start.accept(b, c.accepted)
-	if !b.start.anew {
-		return
-	}
-	c.trims = slices.DeleteFunc(c.trims, func(r trimRequest) bool { return r.to.peer == b.peer })
-	op := &w.ops[b.start.op]
-	at := op.Value[1+len(Incarnation{}):]
-	for t, ends := range c.lanes {
-		if t.peer != b.peer {
-			continue
-		}
-		for lane := range ends {
-			low := ends[lane].low
-			binary.BigEndian.PutUint64(at[lane*(8+16):], low.Number)
-			copy(at[lane*(8+16)+8:], low.Hash[:])
-		}
-	}
-	record.Seal(op.Key, op.Value)
-}
-
-func (s *startPut) accept(b *bindPut, accepted map[record.LaneKey]record.AcceptedAt) {
-	for lane := range message.Lane(record.Lanes) {
-		accepted[record.LaneKey{Peer: b.peer, Lane: lane}] = record.AcceptedAt{Incarnation: b.incarnation, Position: s.at[lane]}
-	}
 }

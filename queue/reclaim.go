@@ -50,7 +50,9 @@ func (m *Manager) pad(content []byte) error {
 	if content != nil {
 		op.Value = record.New(keyPadding, content...)
 	}
-	if err := m.await(&work{tx: &Tx{}, ops: []store.Op{op}}); err != nil {
+	w := m.prepare(&Tx{})
+	w.Ops = append(w.Ops, op)
+	if err := m.await(w); err != nil {
 		return fmt.Errorf("reclaim room: %w", err)
 	}
 	return nil

@@ -69,7 +69,7 @@ func (r records) body(p record.Place) ([]byte, error) {
 	}
 	body := make([]byte, 0, p.Ref.Size)
 	for i := range p.Ref.Count {
-		key := record.AppendChunkKey(nil, p.Ref.Id, i)
+		key := record.AppendChunkKey(nil, p.Ref.ID, i)
 		value, err := r.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, errGone
@@ -110,3 +110,7 @@ func (r records) readAudit(key, value []byte) (a AuditRecord, err error) {
 	}
 	return a, err
 }
+
+// errGone: a chunk is not there. The record that names it was removed since it was
+// read, or it is damage; reading the record again tells.
+var errGone = fmt.Errorf("a chunk of its body is missing: %w", ErrDamaged)

@@ -60,7 +60,7 @@ func (b *builder) setAside(s *SetAside) {
 			w.Bytes(asideHeader, header)
 		}
 		staged := b.stageBody(s.Message)
-		value := record.AppendRef([]byte{record.AsideVersion, record.PlaceStaged}, b.staged[staged].ref)
+		value := record.AppendRef([]byte{record.AsideVersion, record.PlaceStaged}, b.Staged[staged].Ref)
 		b.name(staged, b.sealed(key, record.End(append(value, w.B...))))
 	}
 	b.leave(leftAside, binary.BigEndian.AppendUint64(nil, number), cmp.Or(s.From, s.Peer), len(s.Message))

@@ -43,11 +43,11 @@ func refusedRecords(t *testing.T, inline int) string {
 	t.Helper()
 	m := driven(1 << 20)
 	w := m.build(&Tx{SetAside: refusedMessages(t)}, inline)
-	if w.err != nil {
-		t.Fatal(w.err)
+	if w.Err != nil {
+		t.Fatal(w.Err)
 	}
 	var out strings.Builder
-	for _, op := range append(w.stage, w.ops...) {
+	for _, op := range append(w.Stage, w.Ops...) {
 		if op.Key[0] == record.ClassSetAside || op.Key[0] == record.ClassChunk {
 			fmt.Fprintf(&out, "%x %x\n", op.Key, op.Value)
 		}

@@ -250,7 +250,7 @@ func appendForgotten(ops []store.Op, key []byte, a *AuditRecord, ref record.Body
 		ops = append(ops, store.Op{Key: record.AppendStartKey(nil, a.Time, a.Instance)})
 	}
 	for i := range ref.Count {
-		ops = append(ops, store.Op{Key: record.AppendChunkKey(nil, ref.Id, i)})
+		ops = append(ops, store.Op{Key: record.AppendChunkKey(nil, ref.ID, i)})
 	}
 	return ops
 }

@@ -58,7 +58,7 @@ func TestBodyRots(t *testing.T) {
 				t.Fatal(err)
 			}
 			msg := drivenMessage(7, "A", 100_000)
-			if err := commit(t, m, &Tx{Put: []message.Message{msg}}); err != nil {
+			if err := committed(t, m, &Tx{Put: []message.Message{msg}}); err != nil {
 				t.Fatal(err)
 			}
 			if m, err = Open(e, Options{Node: "A"}); err != nil {
@@ -107,7 +107,7 @@ func TestWhatMustBeThereIsNot(t *testing.T) {
 			for n := range items {
 				tx.Put = append(tx.Put, drivenMessage(n, "B", 10))
 			}
-			if err := commit(t, openCrashing(t, e), tx); err != nil {
+			if err := committed(t, openCrashing(t, e), tx); err != nil {
 				t.Fatal(err)
 			}
 			m := openCrashing(t, e)

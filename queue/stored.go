@@ -33,6 +33,7 @@ const (
 type stocktaking struct {
 	running *task.Group
 	stop    atomic.Bool
+	lossy   bool          // of the committer: a store was lost, here or at a peer, so that any message may come again
 	counted atomic.Bool   // once, at least
 	aside   atomic.Int64  // what is set aside; below what was counted until all is
 	unsure  atomic.Uint64 // puts of which it is not known whether they replaced
@@ -47,10 +48,10 @@ type stocktaking struct {
 type stock struct {
 	begun  time.Time
 	unsure uint64
-	before map[processtable.ProcessID]int // what was taken for the count at its beginning
+	before map[processtable.ProcessID]int64 // what was taken for the count at its beginning
 
 	mu     sync.Mutex
-	has    map[processtable.ProcessID]int
+	has    map[processtable.ProcessID]int64
 	failed bool
 }
 
@@ -64,10 +65,7 @@ func (m *Manager) Stored(id processtable.ProcessID) (messages int, counted bool)
 		return 0, false
 	}
 	m.recount()
-	p := m.process(id)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stored, true
+	return int(m.process(id).stored.Load()), true
 }
 
 // StoredExactly says whether nothing counts twice in what Stored gives.
@@ -117,13 +115,11 @@ func (m *Manager) takeStockIfDue() {
 func (m *Manager) takeStock() {
 	s := &stock{
 		begun: m.sched.Now(), unsure: m.stock.unsure.Load(),
-		before: map[processtable.ProcessID]int{}, has: map[processtable.ProcessID]int{},
+		before: map[processtable.ProcessID]int64{}, has: map[processtable.ProcessID]int64{},
 	}
 	m.registry.RLock()
 	for id, p := range m.registry.processes {
-		p.mu.Lock()
-		s.before[id] = p.stored
-		p.mu.Unlock()
+		s.before[id] = p.stored.Load()
 	}
 	m.registry.RUnlock()
 	scans := []func(begun func()) error{
@@ -169,10 +165,7 @@ func (m *Manager) tookStock(s *stock) {
 		s.has[id] += 0
 	}
 	for id, has := range s.has {
-		p := m.process(id)
-		p.mu.Lock()
-		p.stored += has - s.before[id]
-		p.mu.Unlock()
+		m.process(id).stored.Add(has - s.before[id])
 	}
 	m.stock.known.Store(s.unsure)
 	m.stock.counted.Store(true)
@@ -185,7 +178,7 @@ func (m *Manager) tookStock(s *stock) {
 
 // countClass counts the records of a class, and calls begun once it sees the store.
 func (m *Manager) countClass(s *stock, class byte, begun func()) error {
-	count, prefix := 0, []byte(nil)
+	count, prefix := int64(0), []byte(nil)
 	note := func() {
 		if prefix != nil {
 			k := record.KeyReader{Rest: prefix[1:]}
@@ -232,35 +225,66 @@ func (m *Manager) countAside(begun func()) error {
 func isStored(k message.Kind) bool { return k != message.KindMarker }
 
 // countPut says what a put adds to what is stored. Connectors and records come once
-// each, unless a store was lost or an operator lets one come again; the committer knows
-// about that. Of an entry that the transaction was decided on, the submitter may know.
-func (w *work) countPut(put *localPut) {
+// each, unless a store was lost or an operator lets one come again; apply knows about
+// that. Of an entry that the transaction was decided on, the submitter may know.
+func (w *work) countPut(put localPut, entry message.Entry) localPut {
 	kind := put.message.Kind
 	put.adds = isStored(kind)
 	put.sure = !put.adds || kind == message.KindConnector || kind == message.KindRecord
 	if put.sure {
-		return
+		return put
 	}
-	entry, key := put.message.Entry(), put.message.Key()
-	for i := range w.consumes {
-		if k := w.consumes[i].consume; k.Replaces != nil && k.Entry == entry && k.Process == put.message.Queue.Process {
+	key := put.message.Key()
+	for i := range w.tx.Consume {
+		if k := &w.tx.Consume[i]; k.Replaces != nil && k.Entry == entry && k.Process == put.message.Queue.Process {
 			put.sure = true
 			put.adds = !slices.Contains(k.Replaces, key)
 			for n := range w.local {
-				put.adds = put.adds && !bytes.Equal(w.ops[w.local[n].op].Key, w.ops[put.op].Key)
+				put.adds = put.adds && (w.Puts[n].Entry != entry || w.local[n].process != put.process || w.local[n].message.Key() != key)
 			}
-			return
+			return put
 		}
+	}
+	return put
+}
+
+// apply counts what a transaction that is on disk has put and removed. It is the committer's.
+func (s *stocktaking) apply(w *work) {
+	for i := range w.from {
+		n := 0
+		for _, k := range w.tx.Consume[i].Keys {
+			if isStored(k.Kind) {
+				n++
+			}
+		}
+		if n > 0 {
+			w.from[i].stored.Add(int64(-n))
+		}
+	}
+	again := s.lossy || len(w.tx.TakeAside) > 0
+	for i := range w.local {
+		put := &w.local[i]
+		if !put.adds {
+			continue
+		}
+		put.process.stored.Add(1)
+		if again || !put.sure {
+			s.unsure.Add(1)
+		}
+	}
+	s.lossy = s.lossy || w.anew || w.Bind != nil && w.Bind.Start != nil
+	if n := len(w.tx.SetAside) - len(w.tx.TakeAside); n != 0 {
+		s.aside.Add(int64(n))
 	}
 }
 
 // loadLossy finds whether a store was lost, here or at a peer.
 func (m *Manager) loadLossy() (err error) {
-	if m.core.lossy, err = m.Anew(); err != nil || m.core.lossy {
+	if m.stock.lossy, err = m.Anew(); err != nil || m.stock.lossy {
 		return err
 	}
 	began := record.AppendName([]byte{record.ClassMeta}, record.BeganName)
 	key, err := m.firstKey(record.ClassMeta, began)
-	m.core.lossy = bytes.HasPrefix(key, began)
+	m.stock.lossy = bytes.HasPrefix(key, began)
 	return err
 }

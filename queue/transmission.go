@@ -12,6 +12,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -23,7 +24,7 @@ type Transmission struct {
 	wake *task.Bell
 
 	mu   sync.Mutex
-	ends [record.Lanes]laneEnd // as far as they are durable
+	ends commit.LaneEnds // as far as they are durable
 }
 
 // TransmissionStats is what a transmission queue holds.
@@ -65,11 +66,11 @@ func (m *Manager) Peers() []processtable.NodeID {
 	return peers
 }
 
-func (t *Transmission) end(lane message.Lane) laneEnd {
+func (t *Transmission) end(lane message.Lane) commit.LaneEnd {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if lane >= record.Lanes {
-		return laneEnd{}
+		return commit.LaneEnd{}
 	}
 	return t.ends[lane]
 }
@@ -79,16 +80,16 @@ func (t *Transmission) count() uint64 {
 	defer t.mu.Unlock()
 	var n uint64
 	for i := range t.ends {
-		n += t.ends[i].last.Number - t.ends[i].low.Number
+		n += t.ends[i].Last.Number - t.ends[i].Low.Number
 	}
 	return n
 }
 
 // Last is the newest durable position in lane.
-func (t *Transmission) Last(lane message.Lane) Position { return t.end(lane).last.Position }
+func (t *Transmission) Last(lane message.Lane) Position { return t.end(lane).Last.Position }
 
 // Low is the position before the oldest item that is still kept in lane.
-func (t *Transmission) Low(lane message.Lane) Position { return t.end(lane).low.Position }
+func (t *Transmission) Low(lane message.Lane) Position { return t.end(lane).Low.Position }
 
 // Wake rings when items were added.
 func (t *Transmission) Wake() *task.Bell { return t.wake }
@@ -97,9 +98,21 @@ func (t *Transmission) Wake() *task.Bell { return t.wake }
 // (L4). What is above Last is left alone.
 func (t *Transmission) Trim(lane message.Lane, number uint64) {
 	end := t.end(lane)
-	if number = min(number, end.last.Number); number > end.low.Number {
-		t.m.requestTrim(t, lane, number)
+	if number = min(number, end.Last.Number); number > end.Low.Number {
+		t.m.requestTrim(commit.Trim{Peer: t.peer, Lane: lane, Upto: number})
 	}
+}
+
+// Size is how many items the queue holds, and the bytes of their payloads; both lanes
+// together. Unlike Stats it reads nothing from disk.
+func (t *Transmission) Size() (count, bytes uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.ends {
+		count += t.ends[i].Last.Number - t.ends[i].Low.Number
+		bytes += t.ends[i].Last.Total - t.ends[i].Low.Total
+	}
+	return count, bytes
 }
 
 // Stats says what the queue holds; both lanes together.
@@ -107,17 +120,17 @@ func (t *Transmission) Stats() (TransmissionStats, error) {
 	s := TransmissionStats{Peer: t.peer}
 	for lane := range message.Lane(record.Lanes) {
 		end := t.end(lane)
-		s.Count += end.last.Number - end.low.Number
-		s.Bytes += end.last.Total - end.low.Total
-		if end.last.Number == end.low.Number {
+		s.Count += end.Last.Number - end.Low.Number
+		s.Bytes += end.Last.Total - end.Low.Total
+		if end.Last.Number == end.Low.Number {
 			continue
 		}
-		key := record.AppendItemKey(nil, t.peer, lane, end.low.Number+1)
+		key := record.AppendItemKey(nil, t.peer, lane, end.Low.Number+1)
 		value, err := t.m.engine.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
 			var low record.ItemAt
 			if low, err = t.storedLow(lane); err == nil {
-				if low.Number > end.low.Number {
+				if low.Number > end.Low.Number {
 					continue // trimmed meanwhile
 				}
 				err = record.Damaged(key, "it is missing")
@@ -145,8 +158,8 @@ func (t *Transmission) Read(lane message.Lane, from uint64, maxBytes int) ([]Ite
 		items, err := t.read(lane, end, from, maxBytes)
 		if errors.Is(err, errGone) {
 			low, failed := t.storedLow(lane)
-			if failed == nil && low.Number > end.low.Number {
-				end.low = low // trimmed while it was read
+			if failed == nil && low.Number > end.Low.Number {
+				end.Low = low // trimmed while it was read
 				continue
 			}
 			err = first1(failed, err)
@@ -158,9 +171,9 @@ func (t *Transmission) Read(lane message.Lane, from uint64, maxBytes int) ([]Ite
 	}
 }
 
-func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxBytes int) ([]Item, error) {
-	from = max(from, end.low.Number+1)
-	if from > end.last.Number {
+func (t *Transmission) read(lane message.Lane, end commit.LaneEnd, from uint64, maxBytes int) ([]Item, error) {
+	from = max(from, end.Low.Number+1)
+	if from > end.Last.Number {
 		return nil, nil
 	}
 	var found []record.StoredItem
@@ -174,7 +187,7 @@ func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxByte
 			return false
 		}
 		size += max(item.Place.Ref.Size, len(item.Place.Inline))
-		if cut = item.At.Number > end.last.Number || (len(found) > 0 && size > maxBytes); cut {
+		if cut = item.At.Number > end.Last.Number || (len(found) > 0 && size > maxBytes); cut {
 			return false
 		}
 		found = append(found, item)
@@ -184,7 +197,7 @@ func (t *Transmission) read(lane message.Lane, end laneEnd, from uint64, maxByte
 	if err = first1(failed, err); err != nil {
 		return nil, err
 	}
-	if next := from + uint64(len(found)); !cut && next <= end.last.Number {
+	if next := from + uint64(len(found)); !cut && next <= end.Last.Number {
 		return nil, fmt.Errorf("item %d of lane %d: %w", next, lane, errGone)
 	}
 	items := make([]Item, len(found))
@@ -215,64 +228,4 @@ func (t *Transmission) storedLow(lane message.Lane) (record.ItemAt, error) {
 	}
 	_, _, low, err := record.ReadLow(key, value)
 	return low, err
-}
-
-// addTrims adds the trims that were asked for to the group, so many that transactions
-// have room beside them; the rest goes with the next.
-func (c *core) addTrims(g *group) error {
-	for budget := uint64(maxTrims); len(c.trims) > 0 && g.size < c.maxBatch/2; {
-		r := c.trims[0]
-		low := c.lanes[r.to][r.lane].low.Number
-		if budget == 0 {
-			return nil
-		}
-		if r.upto > low {
-			if err := c.trimLane(g, r, min(r.upto, low+budget)); err != nil {
-				return fmt.Errorf("trim transmission queue for %s: %w", r.to.peer, err)
-			}
-		}
-		reached := c.lanes[r.to][r.lane].low.Number
-		budget -= max(reached, low) - low
-		if reached < r.upto {
-			return nil
-		}
-		c.trims = c.trims[1:]
-	}
-	return nil
-}
-
-// trimLane removes items up to number, or fewer if the group is half full before.
-func (c *core) trimLane(g *group, r trimRequest, number uint64) error {
-	end := &c.lanes[r.to][r.lane]
-	upto := end.low.Number
-	for upto < number && g.size < c.maxBatch/2 {
-		key := record.AppendItemKey(nil, r.to.peer, r.lane, upto+1)
-		ops := []store.Op{{Key: key}}
-		ref, err := c.stagedBy(key)
-		if err != nil {
-			return err
-		}
-		if ref != nil {
-			ops = record.RemoveStaged(ops, *ref)
-			c.noteRemoved(key)
-		}
-		g.batch.Ops = append(g.batch.Ops, ops...)
-		g.size += c.size(&store.Batch{Ops: ops})
-		upto++
-	}
-	key := record.AppendItemKey(nil, r.to.peer, r.lane, upto)
-	value, err := c.get(key)
-	if err != nil {
-		return fmt.Errorf("item %d: %w", upto, err)
-	}
-	item, err := record.ReadItem(key, value)
-	if err != nil {
-		return err
-	}
-	end.low = item.At
-	op := record.LowRecord(r.to.peer, r.lane, end.low)
-	g.batch.Ops = append(g.batch.Ops, op)
-	g.size += c.size(&store.Batch{Ops: []store.Op{op}})
-	g.lanes[r.to] = true
-	return nil
 }

@@ -7,20 +7,26 @@ import (
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 )
 
 // Errors of a transaction, wrapped.
 var (
 	// ErrStale: an entry that the transaction was decided on has newcomers in its mailbox.
-	ErrStale = errors.New("the entry has new messages that the decision did not take in")
+	ErrStale = commit.ErrStale
 	// ErrBound: the name@version of a table is bound to another definition (N3).
-	ErrBound = errors.New("this name and version belong to another definition")
+	ErrBound = commit.ErrBound
 	// ErrTooLarge: the transaction's records, without staged bodies, exceed 16 MiB.
-	ErrTooLarge = errors.New("the transaction is too large")
+	ErrTooLarge = commit.ErrTooLarge
 	// ErrStopped: the manager is closing or its disk failed; nothing more is committed.
 	ErrStopped = errors.New("the store is closed or has failed")
 	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
-	ErrOutOfOrder = errors.New("the link's numbers are out of order")
+	ErrOutOfOrder = commit.ErrOutOfOrder
+	// ErrTabled: a message was to wait for a table that is here: it can be judged.
+	ErrTabled = commit.ErrTabled
+	// ErrNotAside: there is no refused message, or no longer one, with the number that a
+	// transaction takes out.
+	ErrNotAside = commit.ErrNotAside
 )
 
 // Tx is one transaction. All of it happens or none. The committer owns it from

@@ -14,7 +14,7 @@ const (
 
 // BodyRef names a staged body.
 type BodyRef struct {
-	Id    uint64
+	ID    uint64
 	Count int // chunks
 	Size  int // bytes
 }
@@ -23,7 +23,7 @@ const refSize = 8 + 4 + 4
 
 // AppendRef appends a reference as it stands behind PlaceStaged.
 func AppendRef(b []byte, r BodyRef) []byte {
-	b = binary.BigEndian.AppendUint64(b, r.Id)
+	b = binary.BigEndian.AppendUint64(b, r.ID)
 	b = binary.BigEndian.AppendUint32(b, uint32(r.Count))
 	return binary.BigEndian.AppendUint32(b, uint32(r.Size))
 }
@@ -49,7 +49,7 @@ func ReadPlace(key, content []byte) (p Place, rest []byte, err error) {
 		}
 		b := content[1:]
 		p.Ref = BodyRef{
-			Id:    binary.BigEndian.Uint64(b),
+			ID:    binary.BigEndian.Uint64(b),
 			Count: int(binary.BigEndian.Uint32(b[8:])),
 			Size:  int(binary.BigEndian.Uint32(b[12:])),
 		}
@@ -94,6 +94,11 @@ func fixedPart(class byte) int {
 	}
 }
 
+// A staged body is its chunks and one record that says whether a record names it, and
+// which. At open, bodies that nothing names are swept; those of messages, items and
+// the like are removed with the record that names them. Bodies of the audit queue
+// have no such record once they are named.
+
 // StagedContent is the content of a staged body's record: whether a record names it, and which.
 func StagedContent(named bool, ref BodyRef, owner []byte) []byte {
 	b := []byte{0}
@@ -110,7 +115,7 @@ func ReadStaged(key, value []byte) (named bool, ref BodyRef, owner []byte, err e
 		return false, ref, nil, err
 	}
 	k := KeyReader{Rest: key[1:]}
-	ref.Id = k.Uint64()
+	ref.ID = k.Uint64()
 	if k.End() != nil || len(content) < 5 || content[0] > 1 {
 		return false, ref, nil, Damaged(key, "this program does not know the form of its content")
 	}
@@ -120,9 +125,9 @@ func ReadStaged(key, value []byte) (named bool, ref BodyRef, owner []byte, err e
 
 // RemoveStaged adds the removal of a body to ops.
 func RemoveStaged(ops []change.Op, ref BodyRef) []change.Op {
-	ops = append(ops, change.Op{Key: AppendStagedKey(nil, ref.Id)})
+	ops = append(ops, change.Op{Key: AppendStagedKey(nil, ref.ID)})
 	for i := range ref.Count {
-		ops = append(ops, change.Op{Key: AppendChunkKey(nil, ref.Id, i)})
+		ops = append(ops, change.Op{Key: AppendChunkKey(nil, ref.ID, i)})
 	}
 	return ops
 }

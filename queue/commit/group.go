@@ -1,0 +1,347 @@
+package commit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"fmqm/internal/store/change"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// group is what one commit writes.
+type group struct {
+	begun   bool // it waits for what is read
+	trimmed bool
+	number  uint64
+	batch   change.Batch
+	size    int64
+	works   []*Work
+	refused []*Work
+	facts   Facts
+	lanes   []*lanes // those that changed, in the order of the first change
+}
+
+// lanes are those of the transmission queue for a peer, as far as they are applied.
+type lanes struct {
+	peer    processtable.NodeID
+	ends    LaneEnds
+	changed bool // by the group
+}
+
+func (g *group) reset() {
+	clear(g.batch.Ops)
+	clear(g.works)
+	clear(g.refused)
+	*g = group{batch: change.Batch{Ops: g.batch.Ops[:0]}, works: g.works[:0], refused: g.refused[:0], lanes: g.lanes[:0]}
+}
+
+func (r *Report) reset() {
+	clear(r.Refused)
+	clear(r.Done)
+	*r = Report{Refused: r.Refused[:0], Done: r.Done[:0]}
+}
+
+// build makes the next group, as many transactions as fit, in order, or goes on with one that
+// waited for what was read. It stops where something is to be read: c.missing has it. The batch
+// may be empty, where all were refused. An error means that the store is damaged.
+func (c *Core) build() error {
+	g := &c.group
+	g.begun, g.number = true, c.Version+1
+	if !c.alone && !g.trimmed {
+		if err := c.addTrims(); err != nil || len(c.missing) > 0 {
+			return err
+		}
+		g.trimmed = true
+	}
+	for c.next < len(c.waiting) && len(g.works) < MaxGroup {
+		switch e := c.waiting[c.next].(type) {
+		case *Work:
+			if done, err := c.handle(e); err != nil || !done {
+				return err
+			}
+		case Taken:
+			c.take(e)
+		}
+		c.waiting[c.next] = nil
+		c.next++
+	}
+	if c.next == len(c.waiting) {
+		c.waiting, c.next = c.waiting[:0], 0
+	}
+	return nil
+}
+
+// finish says what follows from a group that is on disk, or has nothing to write.
+func (c *Core) finish() {
+	g := &c.group
+	clear(c.known)
+	clear(c.fresh)
+	clear(c.taken)
+	c.forgetLate()
+	c.durable(g.works, g.number)
+	if len(g.works)+len(g.refused)+len(g.lanes) > 0 {
+		r := &c.report
+		r.reset()
+		c.say = true
+		r.Facts = g.facts
+		r.Refused = append(r.Refused, g.refused...)
+		r.Done = append(r.Done, g.works...)
+		for _, l := range g.lanes {
+			r.Lanes = append(r.Lanes, LaneFact{l.peer, l.ends})
+			l.changed = false
+		}
+	}
+	g.reset()
+}
+
+// handle adds w to the group or refuses it; false if the group is full before, or something
+// is to be read first.
+func (c *Core) handle(w *Work) (bool, error) {
+	g := &c.group
+	if !w.examined {
+		if w.Err == nil {
+			known, err := c.examine(w)
+			if !known || err != nil {
+				return false, err
+			}
+		}
+		w.examined = true
+		if w.Err != nil {
+			g.refused = append(g.refused, w)
+			return true, nil
+		}
+	}
+	c.alone = w.Size > c.MaxBatch
+	if !c.stageInto(w) || (c.alone && len(g.batch.Ops) > 0) || (!c.alone && g.size+w.Size > c.MaxBatch) {
+		return false, nil
+	}
+	c.alone = false
+	g.size += w.Size
+	c.apply(w)
+	return true, nil
+}
+
+// sizeOf reckons what changes take.
+func (c *Core) sizeOf(ops []change.Op) int64 {
+	c.batch.Ops = ops
+	return c.Size(&c.batch)
+}
+
+// examine finds why w cannot be committed as things are, and what the records that it removes
+// have staged. It is not known while something is to be read.
+func (c *Core) examine(w *Work) (known bool, err error) {
+	if w.Err = c.check(w); w.Err != nil {
+		return true, nil
+	}
+	if known, w.Err = c.checkTakes(w.Takes); !known || w.Err != nil {
+		return known, nil
+	}
+	if known, err := c.findReplaced(w); !known || err != nil {
+		return known, err
+	}
+	if len(w.extra) > 0 {
+		w.Size += c.sizeOf(w.extra)
+	}
+	if w.Size > MaxLarge {
+		w.Err = fmt.Errorf("%w: its records and removals have %d bytes, and at most %d are allowed", ErrTooLarge, w.Size, MaxLarge)
+	}
+	return true, nil
+}
+
+// check says why w cannot be committed, as far as nothing has to be read for that.
+func (c *Core) check(w *Work) error {
+	for i := range w.Consumes {
+		if k := &w.Consumes[i]; c.stale(w, k) {
+			return fmt.Errorf("%w: %s of instance %s", ErrStale, k.Entry.Activity, k.Entry.Instance)
+		}
+	}
+	for i := range w.Tables {
+		t := &w.Tables[i]
+		if bound, ok := c.Tables[t.Process]; ok && bound != t.Definition {
+			return fmt.Errorf("table of %s: %w: raise the version of the process (here it is %s, the new one is %s)",
+				t.Process, ErrBound, bound.Short(), t.Definition.Short())
+		}
+	}
+	for _, p := range w.Parks {
+		if _, tabled := c.Tables[p]; tabled {
+			return fmt.Errorf("%s: %w", p, ErrTabled)
+		}
+	}
+	if w.Accept != nil {
+		if err := c.checkAccept(w.Accept); err != nil {
+			return err
+		}
+	}
+	if b := w.Bind; b != nil {
+		anew := b.Start != nil && b.Start.Anew
+		if bound, ok := c.Peers[b.Peer]; ok && bound != b.Incarnation && !anew {
+			return fmt.Errorf("bind incarnation of %s: %w: this store knows it as %s, not %s", b.Peer, ErrOutOfOrder, bound, b.Incarnation)
+		}
+	}
+	return nil
+}
+
+func (c *Core) checkAccept(a *Accept) error {
+	bound, ok := c.Peers[a.Peer]
+	at, to := c.Accepted[a.LaneKey], a.To
+	switch {
+	case !ok || bound != to.Incarnation:
+		return fmt.Errorf("accept from %s: %w: this store knows it by another incarnation", a.Peer, ErrOutOfOrder)
+	case a.Count > to.Number || to.Number-a.Count != at.Number:
+		return fmt.Errorf("accept from %s lane %d: %w: its items (%d) end at %d, but the store ends at %d",
+			a.Peer, a.Lane, ErrOutOfOrder, a.Count, to.Number, at.Number)
+	case a.Before != at.Hash:
+		return fmt.Errorf("accept from %s lane %d: %w: its hash at %d is another one", a.Peer, a.Lane, ErrOutOfOrder, at.Number)
+	}
+	return nil
+}
+
+// checkTakes says why refused messages cannot be taken out: one is not there, or another
+// transaction of the same commit takes it.
+func (c *Core) checkTakes(numbers []uint64) (known bool, err error) {
+	known = true
+	for i, number := range numbers {
+		value, ok := c.lookUp(record.AppendSetAsideKey(nil, number))
+		if known = known && ok; !known || err != nil {
+			continue // what else is to be read, is at once
+		}
+		if value == nil || c.taken[number] || slices.Contains(numbers[:i], number) {
+			err = fmt.Errorf("take out refused message %d: %w", number, ErrNotAside)
+		}
+	}
+	return known, err
+}
+
+// apply adds w to the group: it can be refused no more.
+func (c *Core) apply(w *Work) {
+	g := &c.group
+	c.marks(w, g.number)
+	for i := range w.Puts {
+		if p := &w.Puts[i]; p.Marker {
+			g.facts.Markers = append(g.facts.Markers, p.Entry.Instance)
+		}
+	}
+	for i := range w.Items {
+		c.number(w, &w.Items[i])
+	}
+	for _, l := range w.Links {
+		a := &w.Audits[l.Audit]
+		op := &w.Ops[a.Op]
+		numbers := op.Value[len(op.Value)-record.CRCSize-8*a.Sent:]
+		binary.BigEndian.PutUint64(numbers[8*l.Sent:], w.Items[l.Item].Number)
+	}
+	for i := range w.Audits {
+		c.completeAudit(w, &w.Audits[i])
+	}
+	c.noteBodies(w)
+	if a := w.Accept; a != nil {
+		c.Accepted[a.LaneKey] = a.To
+		g.facts.Accepted = append(g.facts.Accepted, AcceptedFact{a.LaneKey, a.To, a.Incoming})
+	}
+	if b := w.Bind; b != nil {
+		c.Peers[b.Peer] = b.Incarnation
+		g.facts.Peers = append(g.facts.Peers, *b)
+		c.start(w)
+	}
+	if len(w.Takes) > 0 {
+		c.takeAside(w)
+	}
+	for _, t := range w.Tables {
+		c.Tables[t.Process] = t.Definition
+		g.facts.Tables = append(g.facts.Tables, t)
+	}
+	g.batch.Ops = append(g.batch.Ops, w.extra...)
+	g.batch.Ops = append(g.batch.Ops, w.Ops...)
+	g.works = append(g.works, w)
+}
+
+// changed gives the lanes to a peer, as part of what the group changes.
+func (c *Core) changed(peer processtable.NodeID) *lanes {
+	l := c.lanes[peer]
+	if l == nil {
+		l = &lanes{peer: peer}
+		c.lanes[peer] = l
+	}
+	if !l.changed {
+		l.changed = true
+		c.group.lanes = append(c.group.lanes, l)
+	}
+	return l
+}
+
+// number gives an item the next number of its lane and the running hash (L1).
+func (c *Core) number(w *Work, item *Item) {
+	last := &c.changed(item.Peer).ends[item.Lane].Last
+	last.Number++
+	last.Hash = record.HashNext(last.Hash, item.Payload)
+	last.Total += uint64(len(item.Payload))
+
+	op := &w.Ops[item.Op]
+	binary.BigEndian.PutUint64(op.Key[len(op.Key)-8:], last.Number)
+	copy(op.Value[1:], last.Hash[:])
+	binary.BigEndian.PutUint64(op.Value[1+16:], last.Total)
+	record.Seal(op.Key, op.Value)
+	if item.Staged >= 0 {
+		named := &w.Ops[w.Staged[item.Staged].Op]
+		copy(named.Value[len(named.Value)-record.CRCSize-len(op.Key):], op.Key)
+		record.Seal(named.Key, named.Value)
+	}
+	item.Number = last.Number
+}
+
+// completeAudit fills in the commit's number of an audit record, and its checksum.
+func (c *Core) completeAudit(w *Work, a *Audit) {
+	op := &w.Ops[a.Op]
+	if a.History {
+		at := op.Key[len(op.Key)-12:]
+		binary.BigEndian.PutUint64(at, c.group.number)
+		binary.BigEndian.PutUint32(at[8:], uint32(len(c.group.batch.Ops)+a.Op))
+	}
+	record.Seal(op.Key, op.Value)
+}
+
+// takeAside notes what w takes out.
+func (c *Core) takeAside(w *Work) {
+	for _, number := range w.Takes {
+		c.taken[number] = true
+		c.HighestTaken = max(c.HighestTaken, number)
+	}
+	op := &w.Ops[w.TakesOp]
+	op.Value = record.New(op.Key, binary.BigEndian.AppendUint64(nil, c.HighestTaken)...)
+}
+
+// start takes up where a conversation begins: the lanes on the way out begin at what is kept
+// of them now, and what was to be trimmed since the store before had it stays.
+func (c *Core) start(w *Work) {
+	b := w.Bind
+	s := b.Start
+	if s == nil {
+		return
+	}
+	for lane := range message.Lane(record.Lanes) {
+		of := record.LaneKey{Peer: b.Peer, Lane: lane}
+		fact := AcceptedFact{LaneKey: of, At: record.AcceptedAt{Incarnation: b.Incarnation, Position: s.At[lane]}}
+		if s.Anew || c.Accepted[of].Number == 0 {
+			fact.Incoming = &record.Incoming{}
+		}
+		c.Accepted[of] = fact.At
+		c.group.facts.Accepted = append(c.group.facts.Accepted, fact)
+	}
+	if !s.Anew {
+		return
+	}
+	c.trims = slices.DeleteFunc(c.trims, func(t Trim) bool { return t.Peer == b.Peer })
+	op := &w.Ops[s.Op]
+	at := op.Value[1+len(record.Incarnation{}):]
+	if l := c.lanes[b.Peer]; l != nil {
+		for lane := range l.ends {
+			low := l.ends[lane].Low
+			binary.BigEndian.PutUint64(at[lane*(8+16):], low.Number)
+			copy(at[lane*(8+16)+8:], low.Hash[:])
+		}
+	}
+	record.Seal(op.Key, op.Value)
+}

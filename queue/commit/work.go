@@ -1,0 +1,143 @@
+package commit
+
+import (
+	"errors"
+
+	"fmqm/internal/store/change"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// Why a work is refused, wrapped.
+var (
+	// ErrStale: an entry that it was decided on has something that the decision did not take in.
+	ErrStale = errors.New("the entry has new messages that the decision did not take in")
+	// ErrBound: the name@version of a table is bound to another definition (N3).
+	ErrBound = errors.New("this name and version belong to another definition")
+	// ErrTooLarge: the records, without staged bodies, exceed MaxLarge.
+	ErrTooLarge = errors.New("the transaction is too large")
+	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
+	ErrOutOfOrder = errors.New("the link's numbers are out of order")
+	// ErrTabled: a message was to wait for a table that is here: it can be judged.
+	ErrTabled = errors.New("the table that the message would wait for is here already")
+	// ErrNotAside: there is no refused message, or no longer one, with the number that a
+	// transaction takes out.
+	ErrNotAside = errors.New("no refused message has this number")
+)
+
+// Work is a transaction as its submitter has prepared it: encoded, its keys built. What only
+// the committer knows (numbers of links, hashes, the number of the commit) is filled in here.
+// It is the core's from Step until an effect has given it back.
+type Work struct {
+	Ticket any   // what the submitter knows it by; the core does not look at it
+	Err    error // why it cannot be committed: it is refused in its turn
+
+	Ops    []change.Op
+	Size   int64       // of Ops, as Config.Size reckons
+	Stage  []change.Op // chunks of bodies, to be written before
+	Staged []Staged    // bodies that Ops name
+	// Replaces are the Ops that may remove a record whose body is staged.
+	Replaces []int
+
+	Consumes []Consume
+	Puts     []Put
+	Items    []Item
+	Audits   []Audit
+	Links    []Link
+	Tables   []Table
+	Parks    []processtable.ProcessID // of messages that are to wait for a table
+	Takes    []uint64                 // refused messages that go
+	TakesOp  int                      // of Ops, that notes the highest number ever taken
+	Accept   *Accept
+	Bind     *Bind
+
+	seen      uint64 // the last commit when it was submitted: what it may have been decided on
+	stageDone int
+	examined  bool
+	extra     []change.Op // removals of what replaced records had staged
+	gone      [][]byte    // these records
+}
+
+// Consume names an entry that the work was decided on, and says whether it takes messages of it.
+type Consume struct {
+	Process processtable.ProcessID
+	Entry   message.Entry
+	Takes   bool
+
+	mark *mark
+}
+
+// Put is a message for an entry of this node.
+type Put struct {
+	Process processtable.ProcessID
+	Entry   message.Entry
+	Marker  bool // an operator has ended the instance
+
+	// Number is of the delivery, and Deliver says whether there is a reader to have it; the
+	// core says both.
+	Number  uint64
+	Deliver bool
+	mark    *mark
+}
+
+// Item is an item of a transmission queue.
+type Item struct {
+	Peer    processtable.NodeID
+	Lane    message.Lane
+	Op      int
+	Payload []byte
+	Staged  int    // of Work.Staged, or -1
+	Number  uint64 // the core says it
+}
+
+// Audit is an audit record whose key or checksum is not complete yet.
+type Audit struct {
+	Op      int
+	History bool // the key ends with commit and index
+	Sent    int  // messages that it says were sent: so many numbers are at its end
+}
+
+// Link says that a message that an audit record says was sent is an item.
+type Link struct{ Audit, Sent, Item int }
+
+// Staged is a body that was staged, and the record that names it.
+type Staged struct {
+	Ref   record.BodyRef
+	Op    int  // of the record that makes it exist
+	Owner int  // Op of the record that names it
+	Kept  bool // until Owner goes
+}
+
+// Table binds a process to a definition.
+type Table struct {
+	Process    processtable.ProcessID
+	Definition processtable.DefinitionHash
+}
+
+// Accept advances what was accepted of a peer in a lane.
+type Accept struct {
+	record.LaneKey
+	To     record.AcceptedAt
+	Count  uint64      // of items, up to To
+	Before record.Hash // where they continue from
+	Parts  [][]byte    // keys of stored parts that go
+	// Incoming is what there is in parts then; nil: as before.
+	Incoming *record.Incoming
+}
+
+// Bind says under which incarnation a peer is known from now on.
+type Bind struct {
+	Peer        processtable.NodeID
+	Incarnation record.Incarnation
+	Start       *Start // nil: the peer is met for the first time
+}
+
+// Start begins a peer's lanes at positions, on the way in.
+type Start struct {
+	Anew bool // the peer has another store; else only lanes of which nothing was accepted begin
+	At   [record.Lanes]record.Position
+	Op   int // of the record where the conversation began on the way out, if Anew
+}
+
+func (*Work) event() {}
