@@ -164,9 +164,10 @@ func (l *Link) post(e Event) { _ = l.inputs.Put(l.ctx, input{event: e}) }
 func (l *Link) loop() {
 	defer l.shutdown()
 	l.begin()
+	wakes := []task.Signal{l.inputs.Filled(), l.o.Outbox.Wake()}
 	for l.ctx.Err() == nil {
 		l.keepUp()
-		which, err := l.sched.Wait(l.ctx, l.inputs.Filled(), l.o.Outbox.Wake())
+		which, err := l.sched.Wait(l.ctx, wakes...)
 		switch {
 		case err != nil:
 			return

@@ -126,6 +126,7 @@ func (p *pipe) next() (f *Frame, last bool) {
 // write sends frames until the pipe is finished or the connection ends, and closes it.
 func (p *pipe) write() {
 	defer func() { _ = p.conn.Close() }()
+	wakes := []task.Signal{p.gone, p.wake}
 	for {
 		f, last := p.next()
 		if last {
@@ -133,7 +134,7 @@ func (p *pipe) write() {
 			return
 		}
 		if f == nil {
-			if which, _ := p.sched.Wait(context.Background(), p.gone, p.wake); which == 0 {
+			if which, _ := p.sched.Wait(context.Background(), wakes...); which == 0 {
 				return
 			}
 			continue

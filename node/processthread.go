@@ -176,13 +176,14 @@ func (t *processThread) answer(a thread.Answer) {
 
 func (t *processThread) run() {
 	defer t.ended.Open()
+	wakes := []task.Signal{t.wake, t.mailbox.Bell()}
 	for {
 		for t.turn() {
 			if t.life.Err() != nil {
 				return
 			}
 		}
-		if _, err := t.node.sched.Wait(t.life, t.wake, t.mailbox.Bell()); err != nil {
+		if _, err := t.node.sched.Wait(t.life, wakes...); err != nil {
 			return
 		}
 	}

@@ -18,7 +18,7 @@ type Scheduler interface {
 	Pass()
 	// Wait waits until one of on is there, and gives which; or until ctx ends, and gives -1
 	// and its error. One that is there comes before the end of ctx in a world; with
-	// goroutines either may.
+	// goroutines either may. A slice that is made once spares an allocation each time.
 	Wait(ctx context.Context, on ...Signal) (int, error)
 	// Bell and Gate make what tasks wait for.
 	Bell() *Bell
