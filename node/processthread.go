@@ -25,8 +25,11 @@ type mailbox interface {
 	AskAgain() bool
 }
 
-// takeLimit is how many entries are taken from the mailbox in one turn.
-const takeLimit = 256
+// Bounds of a thread's turn.
+const (
+	takeLimit  = 256  // entries taken from the mailbox
+	spareLimit = 4096 // for how much that was posted room is kept
+)
 
 // processThread is the process thread: one task that serves one process queue (paper
 // §3.2). It tells its machine what has happened, and does what follows: transactions,
@@ -50,7 +53,8 @@ type processThread struct {
 	failed  bool           // the machine cannot go on
 	asked   map[processtable.ProgramID]thread.Ask
 	runs    map[thread.Token]*invocation
-	closing bool // no more activity threads: the node is stopping
+	closing bool     // no more activity threads: the node is stopping
+	spare   []posted // room for what is posted
 
 	mu      sync.Mutex
 	posted  []posted
@@ -232,10 +236,14 @@ func (t *processThread) turn() bool {
 	t.step(thread.MailRead{})
 	t.mu.Lock()
 	all := t.posted
-	t.posted = nil
+	t.posted = t.spare
 	t.mu.Unlock()
 	for i := range all {
 		t.take(&all[i])
+	}
+	clear(all)
+	if t.spare = all[:0]; cap(all) > spareLimit {
+		t.spare = nil
 	}
 	if b := t.browse; b != nil {
 		t.browse = nil

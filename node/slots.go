@@ -1,6 +1,8 @@
 package node
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"fmqm/processtable"
@@ -82,13 +84,14 @@ func (s *slots) hand(p processtable.ProgramID) []*threadPlaces {
 // limitsChanged hands out what a new configuration has made free.
 func (s *slots) limitsChanged() {
 	s.mu.Lock()
-	granted := map[processtable.ProgramID][]*threadPlaces{}
-	for p := range s.queue {
-		granted[p] = s.hand(p)
+	programs := slices.Sorted(maps.Keys(s.queue)) // in an order: what follows is to be the same each time
+	granted := make([][]*threadPlaces, len(programs))
+	for i, p := range programs {
+		granted[i] = s.hand(p)
 	}
 	s.mu.Unlock()
-	for p, threads := range granted {
-		for _, t := range threads {
+	for i, p := range programs {
+		for _, t := range granted[i] {
 			t.granted(p)
 		}
 	}
