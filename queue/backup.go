@@ -130,8 +130,13 @@ func readBackup(r io.Reader, visit func(key, value []byte) error) (BackupInfo, e
 		if err != nil {
 			return info, fmt.Errorf("%w: %w", ErrBackup, err)
 		}
-		if string(key) == string(keyNode) {
+		switch string(key) {
+		case string(keyNode):
 			info.Node = processtable.NodeID(content)
+		case string(keyFormat):
+			if _, err := formatOf(content, newestFormat(migrations)); err != nil {
+				return info, fmt.Errorf("this backup is of a newer version of fmqmd: %w", err)
+			}
 		}
 		info.Records++
 		if err := visit(key, value); err != nil {

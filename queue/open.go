@@ -30,8 +30,12 @@ var (
 
 // Open makes a manager of engine, which it closes with Close; after an error engine
 // is still the caller's. A store that is new is bound to o.Node and gets its
-// incarnation; one of another node, or of another format, is refused.
-func Open(engine store.Engine, o Options) (*Manager, error) {
+// incarnation; one of an older format is brought to the newest. One of another node, or of
+// a newer format, is refused.
+func Open(engine store.Engine, o Options) (*Manager, error) { return openWith(engine, o, migrations) }
+
+// openWith is Open of a program that has these steps between formats.
+func openWith(engine store.Engine, o Options, steps []migration) (*Manager, error) {
 	m := newManager(engine, o)
 	if !processtable.ValidNode(string(o.Node)) {
 		return nil, fmt.Errorf("open queues: %q is not a node's name", o.Node)
@@ -44,8 +48,10 @@ func Open(engine store.Engine, o Options) (*Manager, error) {
 		random = rand.Reader
 	}
 	for _, step := range []func() error{
-		func() error { return m.bind(random) },
-		m.finishLarge, m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadLeft, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
+		func() error { return m.bind(random, newestFormat(steps)) },
+		m.finishLarge,
+		func() error { return m.migrate(steps) },
+		m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadLeft, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
@@ -93,20 +99,20 @@ func (m *Manager) begin() {
 	m.state = commit.State{}
 }
 
-// bind reads whose store it is, or makes it ours if it is new.
-func (m *Manager) bind(random io.Reader) error {
+// bind reads whose store it is, or makes it ours, in the newest format, if it is new.
+func (m *Manager) bind(random io.Reader, newest byte) error {
 	format, err := m.meta(keyFormat)
 	if errors.Is(err, store.ErrNotFound) {
 		if last := m.engine.Last(); last != 0 {
 			return fmt.Errorf("the store has %d commits but no format: %w: if a restore was cut off here, empty the directory and restore again", last, ErrDamaged)
 		}
-		return m.create(random)
+		return m.create(random, newest)
 	}
 	if err != nil {
 		return err
 	}
-	if len(format) != 1 || format[0] != record.FormatVersion {
-		return fmt.Errorf("the store has format %d, and this program writes format %d: use the version of fmqmd that made the store", format, record.FormatVersion)
+	if _, err := formatOf(format, newest); err != nil {
+		return err
 	}
 	node, err := m.meta(keyNode)
 	if err != nil {
@@ -134,12 +140,12 @@ func (m *Manager) meta(key []byte) ([]byte, error) {
 	return record.Open(key, value)
 }
 
-func (m *Manager) create(random io.Reader) error {
+func (m *Manager) create(random io.Reader, format byte) error {
 	if _, err := io.ReadFull(random, m.incarnation[:]); err != nil {
 		return fmt.Errorf("make an incarnation: %w", err)
 	}
 	var b store.Batch
-	b.Put(keyFormat, record.New(keyFormat, record.FormatVersion))
+	b.Put(keyFormat, record.New(keyFormat, format))
 	b.Put(keyNode, record.New(keyNode, []byte(m.node)...))
 	b.Put(keyIncarnation, record.New(keyIncarnation, m.incarnation[:]...))
 	failpoint.Hit("open.creating")

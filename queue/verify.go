@@ -35,8 +35,10 @@ func Verify(engine store.Engine) (VerifyReport, error) {
 		report: VerifyReport{Commit: engine.Last(), Records: map[string]uint64{}, Problems: []string{}},
 		lanes:  map[record.LaneKey]Position{},
 	}
-	if _, err := engine.Get(record.KeyLarge); err == nil {
-		v.large = true
+	for _, key := range [][]byte{record.KeyLarge, keyMigrating} {
+		if _, err := engine.Get(key); err == nil {
+			v.halfway = true
+		}
 	}
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
 		if err := v.record(key, value); err != nil {
@@ -60,7 +62,10 @@ type verifier struct {
 	m      *Manager // for its readers; nothing of it runs
 	report VerifyReport
 	lanes  map[record.LaneKey]Position // of transmission queues, as far as they are read
-	large  bool                        // a large transaction is half made: records do not fit each other until the next start
+
+	// halfway: a large transaction, or a step to another format, is half made. Records do not
+	// fit each other until the next start.
+	halfway bool
 }
 
 func (v *verifier) record(key, value []byte) error {
@@ -76,10 +81,14 @@ func (v *verifier) record(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if string(key) == string(keyNode) {
+	switch string(key) {
+	case string(keyNode):
 		v.report.Node = processtable.NodeID(content)
+	case string(keyFormat):
+		_, err := formatOf(content, newestFormat(migrations))
+		return err
 	}
-	if v.large {
+	if v.halfway {
 		return nil
 	}
 	switch key[0] {

@@ -23,9 +23,6 @@ func newestVersion(class byte) byte {
 	return Version
 }
 
-// FormatVersion is the version of the store's layout.
-const FormatVersion = 1
-
 // CRCSize is what a record's checksum takes at its end.
 const CRCSize = 4
 

@@ -50,3 +50,23 @@ func TestOneStaysAsItIs(t *testing.T) {
 	s.Sites["B"].Start()
 	s.judge()
 }
+
+// The way back: as long as stores have the same format, a site that was upgraded goes on
+// with the release before, and is upgraded once more. (Where today's release has another
+// format, the release before refuses its store instead: docs/operations.md.)
+func TestTheWayBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 100, 12, 5)
+	b := s.Sites["B"]
+	older := b.Release
+	s.starts(4)
+	s.upgrade("B")
+	s.starts(4)
+	b.Stop()
+	b.Release = older
+	b.Start()
+	b.Answers()
+	s.starts(4)
+	s.upgrade("B")
+	s.judge()
+}

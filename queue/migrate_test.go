@@ -1,0 +1,281 @@
+package queue
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
+	"fmqm/queue/record"
+)
+
+// This program has one format of stores, and no step. These are steps that only tests
+// have: the first notes beside each message how long it is, under a class of its own; the
+// second has the notes begin with an N, and drops those of what is short.
+const classNote = 'Z'
+
+func noteKey(key []byte) []byte { return append([]byte{classNote}, key...) }
+
+var noted = migration{
+	classes: []byte{record.ClassMessage, record.ClassTransmission},
+	change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
+		note := noteKey(key)
+		if _, err := r.Get(note); err == nil {
+			return nil, errors.New("it is shown twice")
+		}
+		return []store.Op{{Key: note, Value: record.New(note, byte(len(value)))}}, nil
+	},
+}
+
+var marked = migration{
+	classes: []byte{classNote},
+	change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
+		content, err := record.Open(key, value)
+		if err != nil || len(content) == 2 { // it has the new format
+			return nil, err
+		}
+		if _, err := r.Get(key[1:]); err != nil {
+			return nil, err
+		}
+		if content[0] < 128 {
+			return []store.Op{{Key: bytes.Clone(key)}}, nil
+		}
+		return []store.Op{{Key: bytes.Clone(key), Value: record.New(key, 'N', content[0])}}, nil
+	},
+}
+
+var steps = []migration{noted, marked}
+
+// goldenStore is a disk with the store that a release backed up, in format 1.
+func goldenStore(t *testing.T) *memory.Disk {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "test", "golden", "testdata", "ecdb23d", "A.fmqmbackup.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	backup, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := memory.NewDisk("A")
+	engine, err := d.Open(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(backup, engine, bytes.NewReader(make([]byte, 16))); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// recordsOf are all records of a disk.
+func recordsOf(t *testing.T, d *memory.Disk) map[string]string {
+	t.Helper()
+	engine, err := d.Peek()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	err = engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
+		all[string(key)] = string(value)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// migrated is what the steps make of records.
+func migrated(t *testing.T, before map[string]string) map[string]string {
+	t.Helper()
+	all := maps.Clone(before)
+	all[string(keyFormat)] = string(record.New(keyFormat, 3))
+	for key, value := range before {
+		if (key[0] == record.ClassMessage || key[0] == record.ClassTransmission) && byte(len(value)) >= 128 {
+			note := noteKey([]byte(key))
+			all[string(note)] = string(record.New(note, 'N', byte(len(value))))
+		}
+	}
+	return all
+}
+
+// openOn opens the store of a disk, with steps, and closes it again. After an error, as
+// after a kill, it is not closed.
+func openOn(d *memory.Disk, o memory.Options, steps []migration) error {
+	engine, err := d.Open(o)
+	if err != nil {
+		return err
+	}
+	m, err := openWith(engine, Options{Node: "A"}, steps)
+	if err != nil {
+		return err
+	}
+	return m.Close(context.Background())
+}
+
+// killed is a disk on which whoever uses it dies in a commit, which is on disk or not.
+type killed struct {
+	in   int
+	kept bool
+}
+
+var errKilled = errors.New("killed")
+
+func (k *killed) Commit(uint64, *store.Batch) memory.Fate {
+	if k.in--; k.in != 0 {
+		return memory.Fate{}
+	}
+	return memory.Fate{Err: errKilled, Kept: k.kept}
+}
+
+func (*killed) Committed(uint64, *store.Batch) {}
+func (*killed) Read([]byte) error              { return nil }
+
+// N17: a store of format 1, as a release left it, is brought to format 3 by two steps, and
+// opens; all that they are not about stays as it is, and the next start has nothing to do.
+func TestAStoreIsBroughtToTheNewestFormat(t *testing.T) {
+	d := goldenStore(t)
+	want := migrated(t, recordsOf(t, d))
+	for range 2 {
+		if err := openOn(d, memory.Options{}, steps); err != nil {
+			t.Fatal(err)
+		}
+		sameRecords(t, "", want, recordsOf(t, d))
+	}
+	if err := openOn(memory.NewDisk("new"), memory.Options{}, steps); err != nil {
+		t.Errorf("a new store: %v", err)
+	}
+}
+
+// N17: killed in any commit of the steps, whatever becomes of that commit, and then in each
+// that follows, the store comes to the same.
+func TestAStoreIsKilledBetweenFormats(t *testing.T) {
+	small := []migration{paged(noted), paged(marked)}
+	for _, kept := range []bool{false, true} {
+		d := goldenStore(t)
+		want := migrated(t, recordsOf(t, d))
+		kills := 0
+		for in := 1; ; in++ {
+			// The first life dies in commit `in`, the second in its own first, and so on: then
+			// one goes on to the end.
+			world := d.Clone(fmt.Sprintf("in %d", in))
+			died := false
+			for _, at := range []int{in, 1, 1, 2} {
+				err := openOn(world, memory.Options{Faults: &killed{in: at, kept: kept}}, small)
+				if err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				if err != nil {
+					died = true
+					kills++
+					world.Crash(kept)
+				}
+			}
+			if err := openOn(world, memory.Options{}, small); err != nil {
+				t.Fatal(err)
+			}
+			sameRecords(t, fmt.Sprintf("killed in commit %d (kept: %t)", in, kept), want, recordsOf(t, world))
+			if !died {
+				break
+			}
+		}
+		t.Logf("killed %d times", kills)
+		if kills < 20 {
+			t.Errorf("killed only %d times", kills)
+		}
+	}
+}
+
+// paged is a step whose changes take so much of a commit that each page has few records: it
+// also puts, and removes in the same commit, what is large.
+func paged(step migration) migration {
+	change := step.change
+	step.change = func(r store.Reader, key, value []byte) ([]store.Op, error) {
+		ops, err := change(r, key, value)
+		large := []byte{'Y'}
+		return append(ops, store.Op{Key: large, Value: make([]byte, 300<<10)}, store.Op{Key: large}), err
+	}
+	return step
+}
+
+func sameRecords(t *testing.T, when string, want, got map[string]string) {
+	t.Helper()
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%s: record %q is %x, and not %x", when, record.Readable([]byte(key)), got[key], value)
+		}
+	}
+	for key := range got {
+		if _, there := want[key]; !there {
+			t.Errorf("%s: there is a record %q", when, record.Readable([]byte(key)))
+		}
+	}
+}
+
+// N17: a store of a newer format is refused, and so is one that a newer program has begun
+// to bring there; nothing is changed.
+func TestAStoreOfANewerFormat(t *testing.T) {
+	const want = "open queues of A: the store has format 3, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
+	whole, halfway := goldenStore(t), goldenStore(t)
+	if err := openOn(whole, memory.Options{}, steps); err != nil {
+		t.Fatal(err)
+	}
+	if err := openOn(halfway, memory.Options{Faults: &killed{in: 4}}, steps); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	halfway.Crash(false)
+	for name, d := range map[string]*memory.Disk{"whole": whole, "halfway": halfway} {
+		before := recordsOf(t, d)
+		if err := openOn(d, memory.Options{}, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		d.Crash(false)
+		sameRecords(t, name, before, recordsOf(t, d))
+	}
+}
+
+// N17: a backup of a newer format is refused before it is restored, and a store of one is
+// named by verify.
+func TestABackupOfANewerFormat(t *testing.T) {
+	d := goldenStore(t)
+	if err := openOn(d, memory.Options{}, steps); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := d.Peek()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := backup(engine, &b); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the store has format 3, and this program knows up to 1"
+	if _, err := VerifyBackup(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "this backup is of a newer version of fmqmd: "+want) {
+		t.Errorf("verify: %v", err)
+	}
+	into, err := memory.NewDisk("B").Open(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(io.Reader(&b), into, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("restore: %v", err)
+	}
+	report, err := Verify(engine)
+	if err != nil || !strings.Contains(strings.Join(report.Problems, "\n"), want) {
+		t.Errorf("verify of the store: %v: %v", report.Problems, err)
+	}
+}
