@@ -20,7 +20,7 @@ import (
 
 // mailbox is where a process thread's messages arrive. *queue.Mailbox is one.
 type mailbox interface {
-	Bell() *task.Bell
+	Wake() *task.Bell
 	Take(limit int) []queue.Delivery
 	AskAgain() bool
 }
@@ -180,7 +180,7 @@ func (t *processThread) answer(a thread.Answer) {
 
 func (t *processThread) run() {
 	defer t.ended.Open()
-	wakes := []task.Signal{t.wake, t.mailbox.Bell()}
+	wakes := []task.Signal{t.wake, t.mailbox.Wake()}
 	for {
 		for t.turn() {
 			if t.life.Err() != nil {

@@ -17,8 +17,7 @@ import (
 type process struct {
 	id     processtable.ProcessID
 	m      *Manager
-	wake   chan struct{}
-	bell   *task.Bell   // as wake: for a reader that is a task of the Scheduler
+	wake   *task.Bell   // of the reader: there is something to take, or to ask for
 	stored atomic.Int64 // see Manager.Stored; less what was there at open until that is counted
 	tabled atomic.Bool
 
@@ -40,7 +39,7 @@ type newcomers struct {
 }
 
 func newProcess(id processtable.ProcessID, m *Manager) *process {
-	return &process{id: id, m: m, wake: make(chan struct{}, 1), bell: m.sched.Bell(), entries: map[message.Entry]*newcomers{}}
+	return &process{id: id, m: m, wake: m.sched.Bell(), entries: map[message.Entry]*newcomers{}}
 }
 
 // at gives what is in the mailbox for an entry, putting it behind the others where there is
@@ -70,7 +69,7 @@ func (p *process) deliver(m *message.Message, put *commit.Put) {
 	n.messages = append(n.messages, *m)
 	n.upto = put.Number
 	p.m.load.add(0, len(m.Body))
-	p.ring()
+	p.wake.Ring()
 }
 
 // wakeUp hands over a timer whose time has come. Without a reader it only lies in the
@@ -82,7 +81,7 @@ func (p *process) wakeUp(e *message.Entry, due time.Time) {
 		return
 	}
 	p.at(e).due = due
-	p.ring()
+	p.wake.Ring()
 }
 
 // askAgain tells the reader that the clock was set back.
@@ -90,7 +89,7 @@ func (p *process) askAgain() {
 	p.mu.Lock()
 	p.again = p.reader
 	p.mu.Unlock()
-	p.ring()
+	p.wake.Ring()
 }
 
 // take gives what lies in the mailbox for up to limit entries.
@@ -117,33 +116,21 @@ func (p *process) take(limit int) (out []Delivery, taken []commit.TakenEntry) {
 	if p.first == nil {
 		p.last = nil
 	} else {
-		p.ring()
+		p.wake.Ring()
 	}
 	return out, taken
-}
-
-// ring tells the reader that there is something to take, or to ask for.
-func (p *process) ring() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-	p.bell.Ring()
 }
 
 // Mailbox gives the reader of a process queue its new messages, in memory. Its methods
 // are safe for concurrent use.
 type Mailbox struct{ p *process }
 
-// Wake is signalled (capacity 1) when there is something to take.
-func (m *Mailbox) Wake() <-chan struct{} { return m.p.wake }
-
-// Bell rings when there is something to take. It is of the manager's Scheduler.
-func (m *Mailbox) Bell() *task.Bell { return m.p.bell }
+// Wake rings when there is something to take. It is of the manager's Scheduler.
+func (m *Mailbox) Wake() *task.Bell { return m.p.wake }
 
 // Take gives the newcomers of up to limit entries, those first that have waited
 // longest: from now on a transaction may be decided on them.
-// An entry with messages and a due timer gives two deliveries. Wake is signalled
+// An entry with messages and a due timer gives two deliveries. Wake rings
 // again if anything is left.
 func (m *Mailbox) Take(limit int) []Delivery {
 	out, taken := m.p.take(limit)

@@ -215,7 +215,7 @@ func headers(m []message.Message) (h []message.Header) {
 // next waits for the mailbox and takes everything.
 func next(mb *queue.Mailbox) []queue.Delivery {
 	for {
-		rung(mb.Bell())
+		rung(mb.Wake())
 		if got := mb.Take(1000); len(got) > 0 {
 			return got
 		}

@@ -135,7 +135,7 @@ func testTimersAndCongestion(t *testing.T, open storetest.Open) {
 	s.clock.Advance(time.Minute)
 	seen := map[message.Entry]int{}
 	for len(seen) < count {
-		<-mb.Wake()
+		rung(mb.Wake())
 		if n := s.Stats().Dirty; n > 5 {
 			t.Errorf("%d entries are in the mailbox, at most 5", n)
 		}

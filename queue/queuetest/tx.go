@@ -174,13 +174,13 @@ func testMailbox(t *testing.T, open storetest.Open) {
 	if got := mb.Take(10); len(got) != 0 {
 		t.Errorf("deliveries of another process: %v", got)
 	}
-	if again := s.Mailbox(procP); again.Bell() != mb.Bell() {
+	if again := s.Mailbox(procP); again.Wake() != mb.Wake() {
 		t.Error("a process has two mailboxes")
 	}
 }
 
 func next2(mb *queue.Mailbox, limit int) []queue.Delivery {
-	rung(mb.Bell())
+	rung(mb.Wake())
 	return mb.Take(limit)
 }
 
