@@ -27,6 +27,7 @@ type View struct {
 	Has        []processtable.ActivityID // whose messages have come
 	Due        time.Time                 // of the timer that it waits for; zero: none
 	Own        bool                      // it has a message of its own: something of it was decided
+	Run        int                       // grows with an operator's restart (P1)
 	Iterations int                       // under way, or next; 0: none began
 	Attempts   int                       // that failed, and the last one where the program had ended
 	Started    time.Time                 // of the first attempt

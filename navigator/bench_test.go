@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -16,7 +17,7 @@ func BenchmarkChainStep(b *testing.B) {
 	r := ran(b, 0, `{"n": 4, "text": "a small container"}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		s := &State{Entry: m.Entry()}
+		s := &State{Basis: behaviour.Basis{Entry: m.Entry()}}
 		if err := x.Fold(s, m); err != nil {
 			b.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
@@ -13,7 +14,8 @@ import (
 
 // Decide says what should happen to the entry, everything present being folded. now is
 // for what people are shown: nothing is decided by it.
-func (a *Activity) Decide(s *State, now time.Time) Effects {
+func (a *Activity) Decide(of behaviour.State, now time.Time) Effects {
+	s := of.(*State)
 	if s.Stopped {
 		return a.stop(s)
 	}
@@ -59,7 +61,8 @@ func (s *State) progress() message.Snapshot {
 }
 
 // Conclude says what follows from the end of an attempt (R6 to R13).
-func (a *Activity) Conclude(s *State, r Result, now time.Time) Effects {
+func (a *Activity) Conclude(of behaviour.State, r Result, now time.Time) Effects {
+	s := of.(*State)
 	if s.Stopped {
 		return a.stop(s)
 	}

@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -31,7 +32,7 @@ func (p *Process) PassAround(m message.Message) (record message.Message, e Effec
 	if a == nil || m.Kind != message.KindConnector || m.Control != message.False || m.Onward {
 		return m, Effects{}, false
 	}
-	s := &State{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}
+	s := &State{Basis: behaviour.Basis{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}}
 	e = Effects{Put: a.dead(s), Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)}}
 	m.OnBehalf, m.Onward = m.Queue.Node, true
 	return m, e, true

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -225,7 +226,7 @@ func TestR18IsAFunctionOfTheSet(t *testing.T) {
 			plain = record(plain)
 		}
 		all = append(all, plain)
-		s := &State{Entry: message.Entry{Instance: instance, Activity: "x"}}
+		s := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Activity: "x"}}}
 		sent, ends := 0, 0
 		for i, m := range rapid.Permutation(all).Draw(rt, "order") {
 			fold(t, x, s, m)

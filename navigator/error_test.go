@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -411,7 +412,7 @@ func TestUnsent(t *testing.T) {
 func TestL5WhatBrokeAnEntry(t *testing.T) {
 	x := newModel(t, "a", "b", "x").control("a -> x", "b -> x", "x -> sink").activity("x")
 	a, b := from(t, x, "a", T, ""), from(t, x, "b", T, "")
-	s := &State{Entry: message.Entry{Instance: instance, Activity: "x"}}
+	s := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Activity: "x"}}}
 	if x.BrokenBy(s, a) {
 		t.Error("an entry that is not in error is broken")
 	}
@@ -437,7 +438,7 @@ func TestL5WhatBrokeAnEntry(t *testing.T) {
 // start condition is asked as ever.
 func TestL5Refused(t *testing.T) {
 	x := newModel(t, "a", "b", "x").control("a -> x", "b -> x", "x -> sink").activity("x")
-	s := &State{Entry: message.Entry{Instance: instance, Activity: "x"}}
+	s := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Activity: "x"}}}
 	bad := from(t, x, "a", T, "")
 	bad.Definition = processtable.ShortHash{9}
 	err := x.Fold(s, bad)

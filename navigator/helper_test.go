@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
@@ -275,7 +276,7 @@ func own(a *Activity, kind message.Kind, body []byte) message.Message {
 // folded is a new entry with messages.
 func folded(t testing.TB, a *Activity, messages ...message.Message) *State {
 	t.Helper()
-	s := &State{Entry: message.Entry{Instance: instance, Activity: a.Name}}
+	s := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Activity: a.Name}}}
 	fold(t, a, s, messages...)
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -126,9 +127,9 @@ func drawHistory(t *rapid.T, messages []message.Message) []message.Message {
 
 // canonical is a state without the order in which it came about.
 func canonical(s *State) *State {
-	c := s.Clone()
+	c := s.clone()
 	slices.SortFunc(c.Keys, func(a, b message.Key) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	slices.SortFunc(c.Consumed, func(a, b Resolved) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(c.Consumed, func(a, b behaviour.Resolved) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return c
 }
 
@@ -161,7 +162,7 @@ func TestCloneIsIndependent(t *testing.T) {
 		history := drawHistory(rt, d.messages)
 		n := rapid.IntRange(0, len(history)).Draw(rt, "before")
 		original, same := folded(t, d.a, history[:n]...), folded(t, d.a, history[:n]...)
-		clone := original.Clone()
+		clone := original.clone()
 		fold(t, d.a, clone, history[n:]...)
 		if e := d.a.Decide(clone, noon); e.Invoke != nil {
 			scribble(e.Invoke.Input)
@@ -200,7 +201,7 @@ func TestRefusedMessagesChangeNothing(t *testing.T) {
 		d := drawActivity(rt, t)
 		history := drawHistory(rt, d.messages)
 		s := folded(t, d.a, history[:rapid.IntRange(0, len(history)).Draw(rt, "before")]...)
-		before := s.Clone()
+		before := s.clone()
 		bad := d.messages[0]
 		rapid.SampledFrom([]func(){
 			func() { bad.Source = "nobody" },

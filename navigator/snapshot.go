@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -124,7 +125,8 @@ var ErrReviewed = errors.New("the activity has changed meanwhile")
 
 // Review gives the result whose conditions a retry evaluates; nil: none. It fails where
 // Resume does. now is when the retry is.
-func (a *Activity) Review(s *State, output *container.Struct, now time.Time) (*Result, error) {
+func (a *Activity) Review(of behaviour.State, output *container.Struct, now time.Time) (*Result, error) {
+	s := of.(*State)
 	switch {
 	case !s.InError():
 		return nil, fmt.Errorf("retry %s: it is not in error", a.Name)
@@ -158,7 +160,7 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *Result, 
 		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, ErrReviewed)
 	}
 	at := *s.Snapshot
-	healed := s.Clone()
+	healed := s.clone()
 	at.Failed, at.Error, at.Quick = false, "", 0
 	at.Cause, at.Source = message.CauseUnknown, ""
 	healed.Snapshot = &at

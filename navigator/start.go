@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
@@ -31,11 +32,11 @@ func (p *Process) Start(o Start) (Effects, error) {
 	if err != nil {
 		return Effects{}, fmt.Errorf("start %s: encode the input: %w", p.Table.Process, err)
 	}
-	s := &State{
+	s := &State{Basis: behaviour.Basis{
 		Entry:  message.Entry{Instance: o.Instance, Activity: processtable.Source},
 		Origin: p.Table.Node,
 		Trace:  o.Trace,
-	}
+	}}
 	r := Result{Output: o.Input, Started: o.Now, Ended: o.Now}
 	truths, err := source.transitions(r, &condition.Spent{})
 	if err != nil {

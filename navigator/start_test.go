@@ -126,7 +126,7 @@ func TestRefusals(t *testing.T) {
 		{own(x, 77, nil), "message of unknown kind 77"},
 	} {
 		s := folded(t, x, from(t, x, "a", T, ""))
-		before := s.Clone()
+		before := s.clone()
 		err := x.Fold(s, tc.m)
 		contains(t, err, tc.want)
 		if diff := cmp.Diff(before, s, whole); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -14,17 +15,9 @@ import (
 // zero State is that of an entry without messages. It is plain data without a
 // goroutine, and may be dropped at any time, since its messages are its durable form.
 type State struct {
-	Entry      message.Entry
-	Origin     processtable.NodeID
-	Trace      string
-	Clock      uint64        // the highest of the messages folded
-	Keys       []message.Key // the messages folded: the exact set that a termination removes
-	Consumed   []Resolved    // how each connector message resolved its connectors, for the audit
-	Stopped    bool          // a marker: the instance was terminated by an operator (R16)
-	StoppedBy  string        // who that was, as far as the marker says
+	behaviour.Basis
 	Record     *message.Record
 	Snapshot   *message.Snapshot
-	Came       time.Time        // the last timer that came: not of a message, and no harm if it is forgotten (R19)
 	dead       *message.Message // R18: the only control connector is FALSE, and nothing was sent yet
 	passed     bool             // R18: what leads out has been resolved
 	snapshotAt uint64           // the Clock of Snapshot's message
@@ -35,16 +28,17 @@ type State struct {
 	bytes      int // of values
 }
 
-// Resolved is what the audit keeps of a connector message.
-type Resolved struct {
-	Key     message.Key
-	Control message.Truth
-	Data    message.Data
-	Clock   uint64
+var _ behaviour.State = (*State)(nil)
+
+// Empty gives the state of an entry without messages.
+func (a *Activity) Empty(e message.Entry) behaviour.State {
+	return &State{Basis: behaviour.Basis{Entry: e}}
 }
 
 // Clone gives a State that can be folded on without changing s.
-func (s *State) Clone() *State {
+func (s *State) Clone() behaviour.State { return s.clone() }
+
+func (s *State) clone() *State {
 	c := *s
 	c.Keys = slices.Clone(s.Keys)
 	c.Consumed = slices.Clone(s.Consumed)
@@ -54,8 +48,8 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// Empty reports that no message was folded.
-func (s *State) Empty() bool { return len(s.Keys) == 0 && !s.Stopped }
+// Timer is when a pause is over.
+func (s *State) Timer() time.Time { return s.progress().Due }
 
 // Bytes estimates the memory that the state takes.
 func (s *State) Bytes() int {
@@ -101,7 +95,8 @@ func refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Spri
 
 // Fold adds to s what m says (R1). It returns a *Refusal, and leaves s as it was, if m
 // does not fit the process table.
-func (a *Activity) Fold(s *State, m message.Message) error {
+func (a *Activity) Fold(of behaviour.State, m message.Message) error {
+	s := of.(*State)
 	switch m.Kind {
 	case message.KindConnector:
 		return a.foldConnector(s, m)
@@ -138,34 +133,12 @@ func (a *Activity) Fold(s *State, m message.Message) error {
 	return nil
 }
 
-// Stop notes the marker of the entry's instance (R16). One that names another origin is not
-// of this instance: who may start the process there has given it the same identifier.
-func (s *State) Stop(marker message.Message) {
-	if s.Origin != "" && marker.Origin != s.Origin {
-		return
-	}
-	s.Stopped = true
-	if m, err := message.DecodeMarker(marker.Body); err == nil {
-		s.StoppedBy = m.By
-	}
-}
-
 // seen notes that m belongs to the set that s is a fold of, perhaps once more.
 func (s *State) seen(m message.Message) {
-	s.note(m)
+	s.Note(m)
 	if key := m.Key(); !slices.Contains(s.Keys, key) {
 		s.Keys = append(s.Keys, key)
 	}
-}
-
-// note takes what m says of its instance.
-func (s *State) note(m message.Message) {
-	s.Entry = m.Entry()
-	if m.Origin != "" {
-		s.Origin = m.Origin
-	}
-	s.Trace = max(s.Trace, m.Trace) // some have none
-	s.Clock = max(s.Clock, m.Clock)
 }
 
 func (a *Activity) foldConnector(s *State, m message.Message) error {
@@ -222,9 +195,9 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 		s.unresolved--
 		s.bytes += 2 * len(m.Body)
 	}
-	s.note(m)
+	s.Note(m)
 	s.Keys = append(s.Keys, m.Key())
-	s.Consumed = append(s.Consumed, Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
+	s.Consumed = append(s.Consumed, behaviour.Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package navigator
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"fmqm/behaviour"
@@ -10,8 +13,9 @@ import (
 )
 
 // View gives what others may see of an entry. now is for what it would be decided at.
-func (a *Activity) View(s *State, now time.Time) behaviour.View {
-	v := behaviour.View{Waits: s.Unresolved(a), Own: s.Snapshot != nil || s.Record != nil}
+func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
+	s := of.(*State)
+	v := behaviour.View{Waits: s.Unresolved(a), Own: s.Own, Run: s.progress().Run}
 	for _, c := range s.Consumed {
 		v.Has = append(v.Has, c.Key.Source)
 	}
@@ -72,4 +76,27 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 		out[j] = behaviour.Value{Target: a.InData[i].Mappings[j].Target, Value: v}
 	}
 	return out, nil
+}
+
+// Compute is the result of an empty activity (R14).
+func (a *Activity) Compute(call Invoke, started time.Time) Result { return a.Echo(call.Input, started) }
+
+// Without gives the message that resolves what a refused one would have resolved.
+func (a *Activity) Without(of behaviour.State, refused message.Message) (message.Message, string) {
+	s := of.(*State)
+	out := message.Message{Header: message.Header{
+		Queue: message.Queue{Process: a.process.Table.Process, Node: a.process.Table.Node}, Definition: a.process.Definition(),
+		Instance: refused.Instance, Origin: cmp.Or(s.Origin, refused.Origin), Scope: refused.Scope, Activity: refused.Activity, Source: refused.Source,
+		Kind: message.KindConnector, Lane: refused.Lane, Clock: refused.Clock, Trace: refused.Trace,
+	}}
+	var what []string
+	if _, control := a.inControl[refused.Source]; control {
+		out.Control = message.False
+		what = append(what, fmt.Sprintf("the control connector from %s is FALSE", refused.Source))
+	}
+	if _, data := a.inData[refused.Source]; data {
+		out.Data = message.DataAbsent
+		what = append(what, fmt.Sprintf("the data connector from %s has no data", refused.Source))
+	}
+	return out, fmt.Sprintf("to %s, %s", refused.Activity, strings.Join(what, " and "))
 }

@@ -1,0 +1,154 @@
+package behaviour
+
+import (
+	"time"
+
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Behaviour is what one row of a process table means, made ready. It is immutable and safe
+// for concurrent use; a State belongs to its process thread. A State that is handed in is one
+// that Empty has made.
+type Behaviour interface {
+	// Empty gives the state of an entry without messages.
+	Empty(message.Entry) State
+	// Fold adds what a message says: any order of the same messages, with repeats, gives the
+	// same state (invariant 2). It returns a *Refusal, and leaves the state as it was, if the
+	// message does not fit the row.
+	Fold(State, message.Message) error
+	// Decide says what should be, everything present being folded. now is for what people are
+	// shown, and for timers that are set: nothing else is decided by it.
+	Decide(s State, now time.Time) Effects
+	// Conclude says what follows from the end of what Decide has asked to invoke.
+	Conclude(s State, r Result, now time.Time) Effects
+	// Command says what follows from a word about the entry, or why nothing can.
+	Command(s State, c Command, now time.Time) (Effects, error)
+	// Review gives the result that a Retry would evaluate; nil: none. It fails where that does.
+	Review(s State, output *container.Struct, now time.Time) (*Result, error)
+	// Without gives the message that resolves, by an operator's hand, what a refused message
+	// would have resolved: FALSE, no data; and says so.
+	Without(s State, refused message.Message) (message.Message, string)
+	// View gives what others may see.
+	View(s State, now time.Time) View
+	// Targets names the nodes into whose queues it sends when it ends, of an instance that was
+	// started at origin: for quotas.
+	Targets(origin processtable.NodeID) []processtable.NodeID
+
+	Evaluator
+}
+
+// Evaluator is the part of a Behaviour that may take long and changes nothing: it is called
+// beside the process thread.
+type Evaluator interface {
+	// Compute gives the result of an Invoke without a program.
+	Compute(call Invoke, started time.Time) Result
+	// Slow says whether what follows from a result may take so long that Judge is to be asked
+	// for it first.
+	Slow(Result) bool
+	Judge(Result) Judgement
+	// Values gives what a connector message brings; nil: the row has no data connector from its
+	// source.
+	Values(message.Message) ([]Value, error)
+}
+
+// State is what the messages of one entry say to its behaviour. It is plain data without a
+// goroutine, and may be dropped at any time, since the messages are its durable form.
+type State interface {
+	Known() *Basis
+	// Clone gives a State that can be folded on without changing this one.
+	Clone() State
+	// Bytes estimates the memory that it takes.
+	Bytes() int
+	// InError reports that the entry waits for an operator.
+	InError() bool
+	// Timer is the time of the timer that is set for the entry; zero: none is.
+	Timer() time.Time
+}
+
+// Basis is what is known of an entry whatever its behaviour.
+type Basis struct {
+	Entry     message.Entry
+	Origin    processtable.NodeID // where the instance was started
+	Trace     string
+	Clock     uint64        // the highest of the messages folded
+	Keys      []message.Key // the messages folded: the exact set that the entry's end removes
+	Consumed  []Resolved    // how each connector message resolved its connectors, for the audit
+	Own       bool          // one of them is its own: something of it was decided
+	Stopped   bool          // a marker: the instance was terminated by an operator (N7)
+	StoppedBy string        // who that was, as far as the marker says
+	Came      time.Time     // the last timer that came: not of a message, and no harm if it is forgotten
+}
+
+// Known gives the Basis itself, for the State that has it.
+func (b *Basis) Known() *Basis { return b }
+
+// Empty reports that no message was folded.
+func (b *Basis) Empty() bool { return len(b.Keys) == 0 && !b.Stopped }
+
+// Note takes what a message says of its instance.
+func (b *Basis) Note(m message.Message) {
+	b.Entry = m.Entry()
+	if m.Origin != "" {
+		b.Origin = m.Origin
+	}
+	b.Trace = max(b.Trace, m.Trace) // some have none
+	b.Clock = max(b.Clock, m.Clock)
+	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord
+}
+
+// Stop notes the marker of the entry's instance (N7). One that names another origin is not
+// of this instance: who may start the process there has given it the same identifier.
+func (b *Basis) Stop(marker message.Message) {
+	if b.Origin != "" && marker.Origin != b.Origin {
+		return
+	}
+	b.Stopped = true
+	if m, err := message.DecodeMarker(marker.Body); err == nil {
+		b.StoppedBy = m.By
+	}
+}
+
+// Resolved is what the audit keeps of a connector message.
+type Resolved struct {
+	Key     message.Key
+	Control message.Truth
+	Data    message.Data
+	Clock   uint64
+}
+
+// Command is a word about an entry: one of the types below.
+type Command interface{ command() }
+
+type (
+	// Retry is an operator's: an entry in error is to go on; with an output as if its program
+	// had ended with it. Reviewed is the result of a Review with its Judgement, nil: none.
+	Retry struct {
+		Output   *container.Struct
+		Reviewed *Result
+	}
+	// Refuse: a message to it could not take effect, so it is to be in error (L5).
+	Refuse struct {
+		Message message.Message
+		Reason  string
+	}
+	// Forgive: a refused message is seen to. If the entry is in error because of it, it goes on;
+	// unless it has cause to be in error for one of Others, which are refused and not seen to.
+	// Else nothing follows.
+	Forgive struct {
+		Message message.Message
+		Others  []Refuse
+	}
+	// TooLarge: the transaction of its effects could not be committed as it stands. Result is
+	// what they were concluded from, nil: nothing had ended.
+	TooLarge struct {
+		Result *Result
+		Reason string
+	}
+)
+
+func (Retry) command()    {}
+func (Refuse) command()   {}
+func (Forgive) command()  {}
+func (TooLarge) command() {}
