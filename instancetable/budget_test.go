@@ -6,13 +6,12 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/message"
-	"fmqm/navigator"
 )
 
 // Tables with one budget stay within it together. One that has used it up does not
 // leave the others without room: each has its share, and what it adds beyond that goes.
 func TestTablesShareABudget(t *testing.T) {
-	size := (&navigator.State{}).Bytes()
+	size := (&keyState{}).Bytes()
 	for what, shared := range map[string]*Budget{"entries": NewBudget(4, 100*size), "bytes": NewBudget(100, 4*size)} {
 		t.Run(what, func(t *testing.T) { shareFour(t, shared, size) })
 	}
@@ -23,7 +22,7 @@ func shareFour(t *testing.T, shared *Budget, size int) {
 	parked, beside, unused := table(), table(), table()
 	add := func(table *Table, n int) {
 		for range n {
-			table.Add(NewEntry(message.Entry{Instance: uuid.New(), Activity: "a"}, nil))
+			table.Add(NewEntry(message.Entry{Instance: uuid.New(), Activity: "a"}, keys{}))
 		}
 	}
 	expect := func(what string, ofParked, ofBeside, listed, sharing int) {

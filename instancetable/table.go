@@ -1,8 +1,8 @@
 package instancetable
 
 import (
+	"fmqm/behaviour"
 	"fmqm/message"
-	"fmqm/navigator"
 )
 
 // Phase is how far an entry has come. The paper's states of an activity (§3.3) are
@@ -19,13 +19,14 @@ const (
 
 // Entry is one activity of one instance.
 type Entry struct {
-	Key      message.Entry
-	Activity *navigator.Activity
-	State    *navigator.State
-	Phase    Phase
+	Key       message.Entry
+	Behaviour behaviour.Behaviour
+	State     behaviour.State
+	Known     *behaviour.Basis // of State
+	Phase     Phase
 	// Result is the program's, once it ended and until the transaction is on disk: a
 	// transaction that came too early is built again from it. An entry with one is pinned.
-	Result *navigator.Result
+	Result *behaviour.Result
 	// Newcomers came while a transaction was under way: they are folded once it is known
 	// how that ended.
 	Newcomers []message.Message
@@ -37,19 +38,12 @@ type Entry struct {
 	bytes        int
 }
 
-// NewEntry makes an entry without messages. It and its state are one object: there are
+// NewEntry makes an entry without messages. It and its state are two objects: there are
 // thousands of entries that wait for days, and what each costs is the objects that the
 // garbage collector has to look at in every cycle.
-func NewEntry(key message.Entry, a *navigator.Activity) *Entry {
-	both := &struct {
-		entry Entry
-		state navigator.State
-	}{
-		entry: Entry{Key: key, Activity: a},
-		state: navigator.State{Entry: key},
-	}
-	both.entry.State = &both.state
-	return &both.entry
+func NewEntry(key message.Entry, b behaviour.Behaviour) *Entry {
+	s := b.Empty(key)
+	return &Entry{Key: key, Behaviour: b, State: s, Known: s.Known()}
 }
 
 // pinned: something of the entry is in memory only.
