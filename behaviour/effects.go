@@ -41,6 +41,12 @@ type Invoke struct {
 	Attempt   int
 	Run       int
 	Input     *container.Struct
+
+	// What the program is to give: its output's type, and whether there is none; whether a
+	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
+	Output               *container.Type
+	NoOutput             bool
+	RCIsData, RCContinue bool
 }
 
 // What says what became of an entry.

@@ -3,6 +3,7 @@ package instancetable
 import (
 	"fmqm/behaviour"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // Phase is how far an entry has come. The paper's states of an activity (§3.3) are
@@ -30,6 +31,8 @@ type Entry struct {
 	// Newcomers came while a transaction was under way: they are folded once it is known
 	// how that ended.
 	Newcomers []message.Message
+	// Program is what a Ready entry waits for a place of.
+	Program processtable.ProgramID
 	// Started: that its instance was started is known.
 	Started bool
 

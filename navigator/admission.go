@@ -10,7 +10,7 @@ import (
 // Refuses says why peer may not send a message of this process, or nothing (invariant 11).
 // Whether it fits the table in content is the process thread's to judge.
 func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
-	t := p.Table
+	t := p.table
 	if !t.MayStart(h.Origin) {
 		return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", h.Origin, t.Process)
 	}
@@ -43,8 +43,8 @@ func refusesNotice(peer processtable.NodeID, t *processtable.Table, h *message.H
 
 // refusesConnector checks both ends of a connector against the table, and that there is one.
 func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) string {
-	t := p.Table
-	target := p.Activity(h.Activity)
+	t := p.table
+	target := p.activities[h.Activity]
 	if target == nil {
 		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
 	}

@@ -6,35 +6,14 @@ import (
 
 	"fmqm/container"
 	"fmqm/message"
-	"fmqm/processtable"
 )
-
-// Spoken is a message that was sent, as the audit tells of it (S4): what its source's end
-// left, and how it resolved the connectors to one target.
-type Spoken struct {
-	Instance message.InstanceID
-	Origin   processtable.NodeID
-	Scope    message.Scope
-	Source   processtable.ActivityID
-	Clock    uint64 // of the source's end
-	RC       int64
-	Output   []byte // CBOR container of the source; nil if it did not run
-	Target   processtable.ActivityID
-	Node     processtable.NodeID
-	Control  message.Truth
-	Data     message.Data
-	Lane     message.Lane
-	// Onward: what leads out of the target was resolved on its host's behalf in the same
-	// transaction (R18).
-	Onward bool
-}
 
 // Again builds a message once more that an activity of this table has sent, or that was
 // sent on the behalf of another node's (R9, R18). It has everything that took effect in
 // the first one; the trace is not kept. An error names the activity.
 func (p *Process) Again(s Spoken) (message.Message, error) {
 	m := message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: p.Table.Process, Node: s.Node},
+		Queue:      message.Queue{Process: p.table.Process, Node: s.Node},
 		Definition: p.Definition(),
 		Instance:   s.Instance,
 		Origin:     s.Origin,
@@ -55,7 +34,7 @@ func (p *Process) Again(s Spoken) (message.Message, error) {
 	}
 	a := p.activities[s.Source]
 	if a == nil {
-		return m, fmt.Errorf("build a message from %s to %s again: %s is not in the table of %s", s.Source, s.Target, s.Source, p.Table.Process)
+		return m, fmt.Errorf("build a message from %s to %s again: %s is not in the table of %s", s.Source, s.Target, s.Source, p.table.Process)
 	}
 	v, err := container.DecodeCBOR(a.Output, s.Output)
 	output, ok := v.(*container.Struct)

@@ -25,7 +25,7 @@ func TestS4MessagesAreBuiltAgain(t *testing.T) {
 		control("a -> x: n > 1", "a -> z: otherwise").
 		data("a -> x: n = n", "a -> y: text = text, inner.a = _RC", "a -> sink: list = list").
 		prepare()
-	a := p.Activity("a")
+	a := p.activities["a"]
 	for name, e := range map[string]Effects{
 		"ran":     a.Conclude(folded(t, a), ran(t, 0, `{"n": 5, "text": "t", "list": [1, 2]}`), noon),
 		"skipped": a.skip(folded(t, a)),
@@ -46,7 +46,7 @@ func TestS4MessagesAreBuiltAgain(t *testing.T) {
 func TestS4WhatWasPassedAroundIsBuiltAgain(t *testing.T) {
 	p := passing(t).prepare()
 	m := message.Message{Header: message.Header{
-		Queue: message.Queue{Process: p.Table.Process, Node: "N"}, Definition: p.Definition(), Instance: instance, Origin: origin,
+		Queue: message.Queue{Process: p.table.Process, Node: "N"}, Definition: p.Definition(), Instance: instance, Origin: origin,
 		Activity: "y", Source: "x", Kind: message.KindConnector, Control: message.False, Lane: message.LaneControl,
 		Clock: 4, OnBehalf: "N", Onward: true,
 	}}

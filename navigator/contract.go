@@ -17,6 +17,8 @@ type (
 	Result    = behaviour.Result
 	Judgement = behaviour.Judgement
 	Refusal   = behaviour.Refusal
+	Start     = behaviour.Start
+	Spoken    = behaviour.Spoken
 )
 
 const (
@@ -31,7 +33,10 @@ const (
 	Passed     = behaviour.Passed
 )
 
-var _ behaviour.Behaviour = (*Activity)(nil)
+var (
+	_ behaviour.Behaviour = (*Activity)(nil)
+	_ behaviour.Process   = (*Process)(nil)
+)
 
 // Command says what follows from a word about an entry.
 func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (Effects, error) {

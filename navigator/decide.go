@@ -46,7 +46,10 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) Effects {
 		}
 	}
 	at := s.progress()
-	return Effects{Invoke: &Invoke{Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input}} // R4
+	return Effects{Invoke: &Invoke{ // R4
+		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
+		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
+	}}
 }
 
 // InError reports that the entry waits for an operator.
@@ -283,7 +286,7 @@ func (a *Activity) onward(s *State, t target) message.Message {
 		node = s.Origin
 	}
 	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: a.process.Table.Process, Node: node},
+		Queue:      message.Queue{Process: a.process.table.Process, Node: node},
 		Definition: a.process.Definition(),
 		Instance:   s.Entry.Instance,
 		Origin:     s.Origin,

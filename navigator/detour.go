@@ -8,15 +8,15 @@ import (
 
 // prepareDetours makes of each detour of the table an activity that can only be dead.
 func (p *Process) prepareDetours() {
-	p.detours = make(map[processtable.ActivityID]*Activity, len(p.Table.Detours))
-	for _, d := range p.Table.Detours {
+	p.detours = make(map[processtable.ActivityID]*Activity, len(p.table.Detours))
+	for _, d := range p.table.Detours {
 		row := &processtable.Activity{Name: d.Activity}
 		for _, to := range d.OutControl {
-			node, _ := p.Table.NodeOf(to)
+			node, _ := p.table.NodeOf(to)
 			row.OutControl = append(row.OutControl, processtable.OutControl{To: to, Node: node})
 		}
 		for _, to := range d.OutData {
-			node, _ := p.Table.NodeOf(to)
+			node, _ := p.table.NodeOf(to)
 			row.OutData = append(row.OutData, processtable.OutData{To: to, Node: node})
 		}
 		p.detours[d.Activity] = &Activity{Activity: row, process: p, targets: targetsOf(row)}
@@ -42,7 +42,7 @@ func (p *Process) PassAround(m message.Message) (record message.Message, e Effec
 // notes in the message that made it dead that this was done (R18).
 func (a *Activity) passOn(s *State) Effects {
 	record := *s.dead
-	record.OnBehalf, record.Onward = a.process.Table.Node, true
+	record.OnBehalf, record.Onward = a.process.table.Node, true
 	return Effects{
 		Put:     append(a.dead(s), record),
 		Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)},

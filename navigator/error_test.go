@@ -321,7 +321,7 @@ func TestR17JudgedBeforehand(t *testing.T) {
 	}
 	r.Judged = x.Judge(*r)
 	for _, other := range []*container.Struct{nil, value(t, `{"n": 2, "text": "by hand"}`)} {
-		if _, err := x.Resume(s, other, r, noon); !errors.Is(err, ErrReviewed) {
+		if _, err := x.Resume(s, other, r, noon); !errors.Is(err, behaviour.ErrReviewed) {
 			t.Errorf("another retry takes what was judged: %v", err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestSinkInError(t *testing.T) {
 	sink := newModel(t, "a", "b").control("a -> sink", "b -> sink").data("a -> sink: text = text", "b -> sink: inner.b = text").activity(processtable.Sink)
 	half := `{"text": "` + strings.Repeat("x", container.MaxEncoded/2) + `"}`
 	s := folded(t, sink, from(t, sink, "a", T, half), from(t, sink, "b", T, half),
-		own(sink, message.KindRecord, message.EncodeRecord(message.Record{Process: sink.process.Table.Process, Started: noon})))
+		own(sink, message.KindRecord, message.EncodeRecord(message.Record{Process: sink.process.table.Process, Started: noon})))
 	e := sink.Decide(s, noon)
 	expect(t, sink, e, "in-error", "to sink at H: snapshot")
 	if at := kept(t, sink, s, e); !strings.HasPrefix(at.Error, "encode the process's output: ") {

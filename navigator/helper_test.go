@@ -220,7 +220,7 @@ func (m *model) prepare() *Process {
 	return p
 }
 
-func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().Activity(name) }
+func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().activities[name] }
 
 // value is a container from JSON; what is missing has its default.
 func value(t testing.TB, json string) *container.Struct {
@@ -240,7 +240,7 @@ func value(t testing.TB, json string) *container.Struct {
 func from(t testing.TB, a *Activity, source processtable.ActivityID, truth message.Truth, output string) message.Message {
 	t.Helper()
 	m := message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: a.process.Table.Process, Node: here},
+		Queue:      message.Queue{Process: a.process.table.Process, Node: here},
 		Definition: a.process.Definition(), Instance: instance, Origin: origin, Activity: a.Name, Source: source,
 		Kind: message.KindConnector, Clock: 5, Trace: "00-trace",
 	}}
@@ -264,7 +264,7 @@ func from(t testing.TB, a *Activity, source processtable.ActivityID, truth messa
 // own is a message of another kind to a.
 func own(a *Activity, kind message.Kind, body []byte) message.Message {
 	m := message.Message{Header: message.Header{
-		Queue:    message.Queue{Process: a.process.Table.Process, Node: here},
+		Queue:    message.Queue{Process: a.process.table.Process, Node: here},
 		Instance: instance, Origin: origin, Activity: a.Name, Kind: kind, Clock: 5,
 	}, Body: body}
 	if kind == message.KindNotice {
@@ -358,7 +358,7 @@ func showMessage(p *Process, m message.Message) string {
 	case message.KindConnector:
 		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data"}[m.Data]
 		if m.Data == message.DataPresent {
-			line += showValues(p.Activity(m.Activity), m)
+			line += showValues(p.activities[m.Activity], m)
 		}
 	case message.KindSnapshot:
 		line += " snapshot"

@@ -3,6 +3,7 @@ package navigator
 import (
 	"fmt"
 
+	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/processtable"
@@ -11,7 +12,7 @@ import (
 // Process is a process table prepared for navigation: conditions loaded, connectors
 // indexed. It is immutable.
 type Process struct {
-	Table      *processtable.Table
+	table      *processtable.Table
 	activities map[processtable.ActivityID]*Activity
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
 }
@@ -48,7 +49,7 @@ type echoed struct{ from, to int }
 // Prepare loads the conditions of a table. An error means that the table comes from a
 // compiler that this node cannot follow; it names the activity.
 func Prepare(t *processtable.Table) (*Process, error) {
-	p := &Process{Table: t, activities: make(map[processtable.ActivityID]*Activity, len(t.Activities))}
+	p := &Process{table: t, activities: make(map[processtable.ActivityID]*Activity, len(t.Activities))}
 	loaded := map[loadKey]*condition.Condition{}
 	for _, row := range t.Activities {
 		a, err := p.prepare(row, loaded)
@@ -153,8 +154,16 @@ func echoOf(input, output *container.Type) []echoed {
 	return out
 }
 
+// Table is what it was made of.
+func (p *Process) Table() *processtable.Table { return p.table }
+
 // Activity gives the prepared activity, or nil if this node does not host it.
-func (p *Process) Activity(name processtable.ActivityID) *Activity { return p.activities[name] }
+func (p *Process) Activity(name processtable.ActivityID) behaviour.Behaviour {
+	if a := p.activities[name]; a != nil {
+		return a
+	}
+	return nil
+}
 
 // Follows says whether a connector leads from an activity to this one.
 func (a *Activity) Follows(from processtable.ActivityID) bool {
@@ -164,4 +173,4 @@ func (a *Activity) Follows(from processtable.ActivityID) bool {
 }
 
 // Definition is the short hash that this process's messages carry.
-func (p *Process) Definition() processtable.ShortHash { return p.Table.Definition.Short() }
+func (p *Process) Definition() processtable.ShortHash { return p.table.Definition.Short() }

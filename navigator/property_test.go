@@ -88,7 +88,7 @@ func drawOutput(t *rapid.T) string {
 // of which the last replaces the others, and what only sink gets.
 func drawMessages(t *rapid.T, tb testing.TB, a *Activity) []message.Message {
 	var out []message.Message
-	for _, p := range a.process.Table.Activities {
+	for _, p := range a.process.table.Activities {
 		_, control := a.inControl[p.Name]
 		_, data := a.inData[p.Name]
 		if control || data {
@@ -110,7 +110,7 @@ func drawMessages(t *rapid.T, tb testing.TB, a *Activity) []message.Message {
 	}
 	if a.Kind == processtable.KindSink {
 		out = append(out,
-			own(a, message.KindRecord, message.EncodeRecord(message.Record{Process: a.process.Table.Process, Started: noon, Input: []byte{1}})),
+			own(a, message.KindRecord, message.EncodeRecord(message.Record{Process: a.process.table.Process, Started: noon, Input: []byte{1}})),
 			own(a, message.KindNotice, message.EncodeNotice(message.Notice{Error: "e", Time: noon})))
 	}
 	if rapid.IntRange(0, 9).Draw(t, "marker") == 0 {
@@ -269,7 +269,7 @@ func checkEnd(t *rapid.T, a *Activity, s *State, e Effects) {
 		if m.Clock <= s.Clock {
 			t.Fatalf("clock %d after %d", m.Clock, s.Clock)
 		}
-		target := a.process.Activity(m.Activity)
+		target := a.process.activities[m.Activity]
 		if err := target.Fold(&State{}, m); err != nil {
 			t.Fatalf("%s refuses it: %v", m.Activity, err)
 		}

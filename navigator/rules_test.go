@@ -160,7 +160,7 @@ func TestR9OneMessageForEachTarget(t *testing.T) {
 	e := x.Conclude(s, ran(t, 0, `{"n": 2, "text": "t", "list": [4]}`), noon)
 	expect(t, x, e, "terminated, ends", "to y at N: TRUE data [4]", `to z at H: TRUE data 2 "t"`, "to sink at O: data 2")
 	want := message.Header{
-		Queue:      message.Queue{Process: x.process.Table.Process, Node: "N"},
+		Queue:      message.Queue{Process: x.process.table.Process, Node: "N"},
 		Definition: x.process.Definition(), Instance: instance, Origin: origin, Activity: "y", Source: "x",
 		Kind: message.KindConnector, Control: message.True, Data: message.DataPresent, Clock: 6, Trace: "00-trace",
 	}
@@ -200,7 +200,7 @@ func TestR15Sink(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sink := newModel(t, "a", "b").control("a -> sink", "b -> sink").data("a -> sink: n = n", "b -> sink: text = text").activity(processtable.Sink)
-			record := own(sink, message.KindRecord, message.EncodeRecord(message.Record{Process: sink.process.Table.Process, Started: noon}))
+			record := own(sink, message.KindRecord, message.EncodeRecord(message.Record{Process: sink.process.table.Process, Started: noon}))
 			s := folded(t, sink, from(t, sink, "a", tc.a, `{"n": 1}`), record)
 			expect(t, sink, sink.Decide(s, noon), "waits")
 			fold(t, sink, s, own(sink, message.KindNotice, message.EncodeNotice(message.Notice{Error: "e"})), from(t, sink, "b", tc.b, `{"text": "bee"}`))

@@ -1,7 +1,6 @@
 package navigator
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -120,9 +119,6 @@ func (a *Activity) BrokenBy(s *State, m message.Message) bool {
 	return false
 }
 
-// ErrReviewed: what was judged for a retry is not what it would evaluate now.
-var ErrReviewed = errors.New("the activity has changed meanwhile")
-
 // Review gives the result whose conditions a retry evaluates; nil: none. It fails where
 // Resume does. now is when the retry is.
 func (a *Activity) Review(of behaviour.State, output *container.Struct, now time.Time) (*Result, error) {
@@ -150,14 +146,14 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 // number, or, after a failed evaluation, evaluates again; with output the program is
 // taken to have ended with it and _RC 0. It fails if the entry is not in error. reviewed is
 // the result of Review with its Judgement, made beforehand, or nil: if it is not of what
-// is evaluated now, the error is ErrReviewed.
+// is evaluated now, the error is ErrReviewed of behaviour.
 func (a *Activity) Resume(s *State, output *container.Struct, reviewed *Result, now time.Time) (Effects, error) {
 	r, err := a.Review(s, output, now)
 	if err != nil {
 		return Effects{}, err
 	}
 	if reviewed != nil && (r == nil || r.RC != reviewed.RC || !container.Equal(r.Output, reviewed.Output)) {
-		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, ErrReviewed)
+		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, behaviour.ErrReviewed)
 	}
 	at := *s.Snapshot
 	healed := s.clone()
@@ -220,7 +216,7 @@ func (a *Activity) pause(at *message.Snapshot) time.Duration {
 // keep replaces the entry's snapshot.
 func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
 	o.Clock = message.Next(s.Clock)
-	m := a.onward(s, target{activity: a.Name, node: a.process.Table.Node})
+	m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
 	return Effects{Put: []message.Message{m}, Timer: snapshot.Due, Outcome: o}

@@ -3,7 +3,6 @@ package navigator
 import (
 	"crypto/sha256"
 	"fmt"
-	"time"
 
 	"fmqm/behaviour"
 	"fmqm/condition"
@@ -12,44 +11,35 @@ import (
 	"fmqm/processtable"
 )
 
-// Start describes a new instance.
-type Start struct {
-	Instance message.InstanceID
-	Key      string // of fmqm start --key; empty if none
-	Input    *container.Struct
-	Trace    string
-	Now      time.Time
-}
-
 // Start gives the effects of starting an instance at this node (R15): the onward
 // messages of source, and the instance's record into sink's queue.
 func (p *Process) Start(o Start) (Effects, error) {
 	source := p.activities[processtable.Source]
 	if source == nil {
-		return Effects{}, fmt.Errorf("start %s: it may not be started at %s, only at %v", p.Table.Process, p.Table.Node, p.Table.Starts)
+		return Effects{}, fmt.Errorf("start %s: it may not be started at %s, only at %v", p.table.Process, p.table.Node, p.table.Starts)
 	}
 	input, err := container.EncodeCBOR(o.Input)
 	if err != nil {
-		return Effects{}, fmt.Errorf("start %s: encode the input: %w", p.Table.Process, err)
+		return Effects{}, fmt.Errorf("start %s: encode the input: %w", p.table.Process, err)
 	}
 	s := &State{Basis: behaviour.Basis{
 		Entry:  message.Entry{Instance: o.Instance, Activity: processtable.Source},
-		Origin: p.Table.Node,
+		Origin: p.table.Node,
 		Trace:  o.Trace,
 	}}
 	r := Result{Output: o.Input, Started: o.Now, Ended: o.Now}
 	truths, err := source.transitions(r, &condition.Spent{})
 	if err != nil {
-		return Effects{}, fmt.Errorf("start %s: %w", p.Table.Process, err)
+		return Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
 	}
 	e := source.terminate(s, r, truths, Outcome{What: Terminated, Iteration: 1, Started: o.Now})
 	if !e.Ends {
-		return Effects{}, fmt.Errorf("start %s: %s", p.Table.Process, e.Outcome.Reason)
+		return Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}
 	record := source.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
 	record.Kind = message.KindRecord
 	record.Body = message.EncodeRecord(message.Record{
-		Process: p.Table.Process, Started: o.Now, Key: o.Key, InputHash: sha256.Sum256(input), Input: input,
+		Process: p.table.Process, Started: o.Now, Key: o.Key, InputHash: sha256.Sum256(input), Input: input,
 	})
 	e.Put = append(e.Put, record)
 	return e, nil

@@ -144,7 +144,7 @@ func (s *State) seen(m message.Message) {
 func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if m.Definition != a.process.Definition() {
 		return refuse("message from %s is of definition %s, the table of %s here of %s: the sites were given different definitions",
-			m.Source, m.Definition, a.process.Table.Process, a.process.Definition())
+			m.Source, m.Definition, a.process.table.Process, a.process.Definition())
 	}
 	if m.Origin == "" {
 		return refuse("message from %s does not say where the instance was started", m.Source)
@@ -163,7 +163,7 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if hasData != (m.Data != message.DataNone) {
 		return refuse("data connector from %s to %s: the table and the message differ on whether there is one", m.Source, a.Name)
 	}
-	if m.Onward && (!a.diesAlone || m.Control != message.False || m.OnBehalf != a.process.Table.Node) {
+	if m.Onward && (!a.diesAlone || m.Control != message.False || m.OnBehalf != a.process.table.Node) {
 		return refuse("message from %s says that %s was skipped on behalf of %s, which the table does not allow", m.Source, a.Name, m.OnBehalf)
 	}
 	var values []container.Value

@@ -85,7 +85,7 @@ func (a *Activity) Compute(call Invoke, started time.Time) Result { return a.Ech
 func (a *Activity) Without(of behaviour.State, refused message.Message) (message.Message, string) {
 	s := of.(*State)
 	out := message.Message{Header: message.Header{
-		Queue: message.Queue{Process: a.process.Table.Process, Node: a.process.Table.Node}, Definition: a.process.Definition(),
+		Queue: message.Queue{Process: a.process.table.Process, Node: a.process.table.Node}, Definition: a.process.Definition(),
 		Instance: refused.Instance, Origin: cmp.Or(s.Origin, refused.Origin), Scope: refused.Scope, Activity: refused.Activity, Source: refused.Source,
 		Kind: message.KindConnector, Lane: refused.Lane, Clock: refused.Clock, Trace: refused.Trace,
 	}}

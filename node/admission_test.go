@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/message"
 	"fmqm/navigator"
@@ -121,7 +122,7 @@ func TestInvariant11OnBehalf(t *testing.T) {
 	}
 }
 
-func prepared(t *testing.T, table *processtable.Table) *navigator.Process {
+func prepared(t *testing.T, table *processtable.Table) behaviour.Process {
 	t.Helper()
 	p, err := navigator.Prepare(table)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/internal/task"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -77,14 +77,14 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*processThread, b
 	if err != nil {
 		return nil, false, err
 	}
-	input, err := decodeInput(t.process.Table.Input, r.Input)
+	input, err := decodeInput(t.process.Table().Input, r.Input)
 	if err != nil {
 		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.id())
 	}
 	if err := n.checkSize(input); err != nil {
 		return nil, false, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "start %s: input: %v", t.id(), err)
 	}
-	if refusal := n.pressure.refuse(t.process.Table); refusal != nil {
+	if refusal := n.pressure.refuse(t.process.Table()); refusal != nil {
 		if _, _, found, err := n.queue.Instance(r.Instance); err != nil || !found {
 			return nil, false, refusal
 		}
@@ -94,7 +94,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*processThread, b
 		return nil, false, asAPI(err)
 	}
 	word := t.newWord()
-	started, err := t.say(ctx, word, thread.Start{Word: word, Start: navigator.Start{
+	started, err := t.say(ctx, word, thread.Start{Word: word, Start: behaviour.Start{
 		Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now(),
 	}})
 	switch {
@@ -127,9 +127,9 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*processThrea
 	if t == nil {
 		return nil, n.notHere(ctx, r.Process, id)
 	}
-	if !t.process.Table.IsStart() {
+	if !t.process.Table().IsStart() {
 		return nil, api.Errorf(api.CodeRefused, "start it at one of these nodes (--to), or add this node to the definition's `starts`",
-			"%s may not be started at %s, only at %s", t.id(), n.name, join(t.process.Table.Starts))
+			"%s may not be started at %s, only at %s", t.id(), n.name, join(t.process.Table().Starts))
 	}
 	return t, nil
 }
@@ -218,7 +218,7 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 }
 
 // hosted finds an activity that this node hosts.
-func (n *Node) hosted(process, activity string) (*processThread, *navigator.Activity, error) {
+func (n *Node) hosted(process, activity string) (*processThread, behaviour.Behaviour, error) {
 	id, err := processtable.ParseProcessID(process)
 	if err != nil {
 		return nil, nil, err
@@ -242,11 +242,11 @@ func (n *Node) retryHere(ctx context.Context, q retryQuestion, by string) error 
 	}
 	var output *container.Struct
 	if len(q.Output) > 0 {
-		if output, err = container.DecodeJSON(a.Output, q.Output); err != nil {
+		if output, err = container.DecodeJSON(t.process.Table().Activity(processtable.ActivityID(q.Activity)).Output, q.Output); err != nil {
 			return api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", q.Activity)
 		}
 	}
-	r := thread.Retry{Entry: message.Entry{Instance: q.Instance, Activity: a.Name}, Output: output, By: by}
+	r := thread.Retry{Entry: message.Entry{Instance: q.Instance, Activity: processtable.ActivityID(q.Activity)}, Output: output, By: by}
 	for {
 		done, err := t.retry(ctx, a, r)
 		switch {
@@ -327,7 +327,7 @@ func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) {
 func (n *Node) Definitions(context.Context) (api.DefinitionsAnswer, error) {
 	a := api.DefinitionsAnswer{Definitions: []api.Definition{}}
 	for _, t := range n.threads() {
-		table := t.process.Table
+		table := t.process.Table()
 		d := api.Definition{
 			Process: table.Process.Name, Version: table.Process.Version, Definition: table.Definition.String(),
 			Node: string(n.name), Starts: []string{}, Activities: rosterOf(table),

@@ -21,7 +21,7 @@ func (n *Node) believed(node processtable.NodeID, r instanceReport) (instanceRep
 		return r, false
 	}
 	if t := n.thread(id); t != nil {
-		table := t.process.Table
+		table := t.process.Table()
 		if !table.HasPart(node) {
 			return r, false
 		}

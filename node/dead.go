@@ -60,7 +60,7 @@ func (n *Node) sender(m *message.Header) processtable.NodeID {
 		return m.OnBehalf
 	}
 	if t := n.thread(m.Queue.Process); t != nil {
-		if node, ok := t.process.Table.NodeOf(m.Source); ok && node != processtable.Origin {
+		if node, ok := t.process.Table().NodeOf(m.Source); ok && node != processtable.Origin {
 			return node
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // concerns says whether a peer has a part in a process of which the table is here.
 func (n *Node) concerns(peer processtable.NodeID, id processtable.ProcessID) bool {
 	t := n.thread(id)
-	return t != nil && t.process.Table.HasPart(peer)
+	return t != nil && t.process.Table().HasPart(peer)
 }
 
 // concernsText is concerns of a process by its text.
@@ -73,7 +73,7 @@ func (n *Node) tableTo(peer processtable.NodeID, q tableQuestion) (tableReport, 
 // Nobody decides about his own store, and only what concerns the asker is told.
 func (n *Node) rebuildFor(ctx context.Context, asker processtable.NodeID, q rebuildQuestion) (api.Rebuild, error) {
 	peer := processtable.NodeID(q.Peer)
-	if asker == peer || !slices.ContainsFunc(n.threadsAt(peer), func(t *processThread) bool { return t.process.Table.HasPart(asker) }) {
+	if asker == peer || !slices.ContainsFunc(n.threadsAt(peer), func(t *processThread) bool { return t.process.Table().HasPart(asker) }) {
 		return api.Rebuild{}, api.Errorf(api.CodeNotFound, "ask at "+string(n.name)+" itself", "%s has no peer %s that %s may ask about", n.name, q.Peer, asker)
 	}
 	o := order{peer: asker, operator: q.By, command: "rebuild", what: "peer " + q.Peer}

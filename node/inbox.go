@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"fmqm/behaviour"
 	"fmqm/link"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -112,7 +112,7 @@ type acceptance struct {
 	*inbox
 	tx     *queue.Tx
 	open   queue.Incoming // what came of a message whose last part has not
-	tables []*navigator.Process
+	tables []behaviour.Process
 
 	arriving *arriving
 }
@@ -180,8 +180,8 @@ func (a *acceptance) judge(lane message.Lane, m message.Message, encoded []byte)
 
 func (a *acceptance) table(m message.Message, encoded []byte) error {
 	p, isNew, err := a.node.judgeTable(m.Body)
-	if err == nil && p.Table.Process != m.Queue.Process {
-		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table.Process, m.Queue.Process)
+	if err == nil && p.Table().Process != m.Queue.Process {
+		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table().Process, m.Queue.Process)
 	}
 	if err != nil {
 		a.node.noteRefused(m.Queue.Process, m.Body, err)
@@ -212,7 +212,7 @@ func (n *Node) misdirected(peer processtable.NodeID, lane message.Lane, m *messa
 
 // inadmissible says why peer may not send a message of a process of which the table is
 // here, or nothing.
-func (n *Node) inadmissible(peer processtable.NodeID, p *navigator.Process, m *message.Message) (string, error) {
+func (n *Node) inadmissible(peer processtable.NodeID, p behaviour.Process, m *message.Message) (string, error) {
 	if reason := p.Refuses(peer, &m.Header); reason != "" {
 		return reason, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmqm/api"
 	"fmqm/behaviour"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -25,8 +24,8 @@ type live struct {
 
 // inspect folds what the store has of an instance and says how far each activity is. What
 // only memory knows, which programs run, is in executing.
-func inspect(p *navigator.Process, messages []message.Message, executing map[message.Entry]attempt, now time.Time) []live {
-	states := map[message.Entry]*navigator.State{}
+func inspect(p behaviour.Process, messages []message.Message, executing map[message.Entry]attempt, now time.Time) []live {
+	states := map[message.Entry]behaviour.State{}
 	notices := map[message.Entry][]processtable.ActivityID{}
 	var order []message.Entry
 	for _, m := range messages {
@@ -37,7 +36,7 @@ func inspect(p *navigator.Process, messages []message.Message, executing map[mes
 		}
 		s := states[key]
 		if s == nil {
-			s = &navigator.State{Entry: key}
+			s = a.Empty(key)
 			states[key] = s
 			order = append(order, key)
 		}
@@ -49,7 +48,7 @@ func inspect(p *navigator.Process, messages []message.Message, executing map[mes
 	}
 	out := make([]live, 0, len(order))
 	for _, key := range order {
-		l := liveOf(p.Activity(key.Activity), states[key], now)
+		l := liveOf(key.Activity, p.Activity(key.Activity), states[key], now)
 		if run, under := executing[key]; under && l.State == api.ActivityReady {
 			l.runs(run)
 		}
@@ -68,9 +67,9 @@ var stateOf = map[behaviour.Progress]api.ActivityState{
 	behaviour.Absorbing: api.ActivitySkipped,
 }
 
-func liveOf(a *navigator.Activity, s *navigator.State, now time.Time) live {
-	v := a.View(s, now)
-	return live{View: v, Activity: a.Name, State: stateOf[v.Progress], Origin: s.Origin, Clock: s.Clock}
+func liveOf(name processtable.ActivityID, b behaviour.Behaviour, s behaviour.State, now time.Time) live {
+	v := b.View(s, now)
+	return live{View: v, Activity: name, State: stateOf[v.Progress], Origin: s.Known().Origin, Clock: s.Known().Clock}
 }
 
 // runs: of what is ready, the program runs, or has ended; unless that was an iteration before.

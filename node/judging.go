@@ -4,11 +4,11 @@ import (
 	"context"
 	"runtime"
 
-	"fmqm/navigator"
+	"fmqm/behaviour"
 	"fmqm/node/thread"
 )
 
-// Conditions that may take long (navigator.Activity.Slow) are evaluated off the process
+// Conditions that may take long (behaviour.Evaluator) are evaluated off the process
 // threads: of a program's result where it ran; of an empty activity's in an activity thread
 // of its own, which takes a place as a program does; of a retry's where that is asked for.
 // (Source has none.) The process thread goes on meanwhile, and so do
@@ -22,7 +22,7 @@ func judges() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // judge evaluates the conditions of a result. Where that may take long it waits for its
 // turn, or for ctx.
-func (n *Node) judge(ctx context.Context, a *navigator.Activity, r navigator.Result) (navigator.Judgement, error) {
+func (n *Node) judge(ctx context.Context, a behaviour.Behaviour, r behaviour.Result) (behaviour.Judgement, error) {
 	if !a.Slow(r) {
 		return a.Judge(r), nil
 	}
@@ -35,9 +35,9 @@ func (n *Node) judge(ctx context.Context, a *navigator.Activity, r navigator.Res
 
 // echo is the activity thread of an empty activity. If the node stops it never was.
 func (t *processThread) echo(ctx context.Context, run *invocation) {
-	r := run.activity.Echo(run.call.Input, run.started)
+	r := run.behaviour.Compute(run.call, run.started)
 	var err error
-	r.Judged, err = t.node.judge(ctx, run.activity, r)
+	r.Judged, err = t.node.judge(ctx, run.behaviour, r)
 	t.places.Release(thread.Routing)
 	if err == nil || t.node.running.Err() == nil {
 		t.tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
@@ -46,7 +46,7 @@ func (t *processThread) echo(ctx context.Context, run *invocation) {
 
 // retry is an operator's retry: what it would evaluate is asked for, evaluated here, and
 // handed to it. OtherReview: it would evaluate something else by now.
-func (t *processThread) retry(ctx context.Context, a *navigator.Activity, r thread.Retry) (thread.Answer, error) {
+func (t *processThread) retry(ctx context.Context, a behaviour.Behaviour, r thread.Retry) (thread.Answer, error) {
 	word := t.newWord()
 	reviewed, err := t.say(ctx, word, thread.Review{Word: word, Entry: r.Entry, Output: r.Output})
 	if err != nil || reviewed.Code != thread.Reviewed {

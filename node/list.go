@@ -140,7 +140,7 @@ func (n *Node) unheard(node processtable.NodeID, err error) api.Unreachable {
 // startSites gives the other sites where an instance that is asked for may have been started.
 func (n *Node) startSites(q listQuestion) (sites []processtable.NodeID) {
 	for _, t := range n.threads() {
-		if table := t.process.Table; q.of(table.Process) {
+		if table := t.process.Table(); q.of(table.Process) {
 			sites = append(sites, table.Starts...)
 		}
 	}
@@ -307,7 +307,7 @@ func (n *Node) hostOf(id processtable.ProcessID, a processtable.ActivityID) stri
 	if t == nil {
 		return ""
 	}
-	host, _ := t.process.Table.NodeOf(a)
+	host, _ := t.process.Table().NodeOf(a)
 	return string(host)
 }
 
@@ -368,7 +368,7 @@ func (n *Node) believedList(node processtable.NodeID, q listQuestion, r listRepo
 			return true
 		}
 		t := n.thread(id)
-		return t == nil || !t.process.Table.MayStart(node)
+		return t == nil || !t.process.Table().MayStart(node)
 	})
 	for at := range r.Instances {
 		i := &r.Instances[at]

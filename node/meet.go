@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"fmqm/navigator"
+	"fmqm/behaviour"
 	"fmqm/processtable"
 )
 
@@ -47,11 +47,11 @@ func (n *Node) meetAll() {
 }
 
 // meetOf meets the sites of a process; n.mu is held.
-func (n *Node) meetOf(p *navigator.Process) {
-	for _, a := range p.Table.Roster {
+func (n *Node) meetOf(p behaviour.Process) {
+	for _, a := range p.Table().Roster {
 		n.meet(a.Node)
 	}
-	for _, origin := range p.Table.Starts {
+	for _, origin := range p.Table().Starts {
 		n.meet(origin)
 	}
 }

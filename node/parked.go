@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/queue"
 )
 
@@ -19,7 +19,7 @@ const unparkLimit = 256
 // unpark judges what has waited for a process's table, each message as from the peer that
 // brought it, beside the work that the table lets begin (N3). It ends when nothing waits, or
 // the node stops: then the next start goes on.
-func (n *Node) unpark(p *navigator.Process) {
+func (n *Node) unpark(p behaviour.Process) {
 	for n.running.Err() == nil {
 		err := n.unparkSome(p)
 		switch {
@@ -34,11 +34,11 @@ func (n *Node) unpark(p *navigator.Process) {
 
 var errNoneParked = errors.New("nothing waits for the table")
 
-func (n *Node) unparkSome(p *navigator.Process) error {
+func (n *Node) unparkSome(p behaviour.Process) error {
 	if err := n.queue.WaitCapacity(n.running); err != nil {
 		return err
 	}
-	found, err := n.queue.ParkedFor(p.Table.Process, unparkLimit)
+	found, err := n.queue.ParkedFor(p.Table().Process, unparkLimit)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (n *Node) unparkSome(p *navigator.Process) error {
 }
 
 // judgeParked puts a message that waited into the queue of its process, or sets it aside.
-func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *queue.Parked) error {
+func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p behaviour.Process, w *queue.Parked) error {
 	m, err := message.Decode(w.Message)
 	reason := ""
 	switch {
@@ -101,9 +101,9 @@ func (n *Node) judgeParked(t *arriving, tx *queue.Tx, p *navigator.Process, w *q
 
 // unproved says why a message is not taken of which nobody knows who brought it: an older
 // version of this program has let it wait. An operator decides.
-func (n *Node) unproved(p *navigator.Process, m *message.Message) string {
+func (n *Node) unproved(p behaviour.Process, m *message.Message) string {
 	reason := impossible(n.name, m.Lane, &m.Header)
-	if reason == "" && !p.Table.MayStart(m.Origin) {
+	if reason == "" && !p.Table().MayStart(m.Origin) {
 		reason = p.Refuses("", &m.Header)
 	}
 	if reason != "" {

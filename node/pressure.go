@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/internal/task"
 	"fmqm/internal/text"
-	"fmqm/navigator"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 )
@@ -117,7 +117,7 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 
 // heldBy names a peer whose transmission queue is at its quota, and into which an
 // activity would send, of an instance of that origin.
-func (p *pressure) heldBy(a *navigator.Activity, origin processtable.NodeID) (processtable.NodeID, bool) {
+func (p *pressure) heldBy(a behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool) {
 	if p.node.limits.Load().Transmission == 0 {
 		return "", false
 	}
@@ -131,7 +131,7 @@ func (p *pressure) heldBy(a *navigator.Activity, origin processtable.NodeID) (pr
 
 // why says what keeps an activity that could run from running, and what to do about it;
 // nothing if it only waits for its turn.
-func (p *pressure) why(a *navigator.Activity, origin processtable.NodeID) string {
+func (p *pressure) why(a behaviour.Behaviour, origin processtable.NodeID) string {
 	if disk := p.disk(); disk != "" {
 		return disk
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/internal/failpoint"
 	"fmqm/internal/task"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -36,7 +36,7 @@ const (
 // activity threads, answers.
 type processThread struct {
 	node    *Node
-	process *navigator.Process
+	process behaviour.Process
 	mailbox mailbox
 	places  *threadPlaces
 	log     zerolog.Logger
@@ -79,12 +79,12 @@ type posted struct {
 	ask     *task.Answer[thread.Gauges] // how much the machine holds
 }
 
-func newThread(n *Node, p *navigator.Process) *processThread {
+func newThread(n *Node, p behaviour.Process) *processThread {
 	t := &processThread{
 		node:    n,
 		process: p,
-		mailbox: n.queue.Mailbox(p.Table.Process),
-		log:     n.log.With().Stringer("process", p.Table.Process).Logger(),
+		mailbox: n.queue.Mailbox(p.Table().Process),
+		log:     n.log.With().Stringer("process", p.Table().Process).Logger(),
 		asked:   map[processtable.ProgramID]thread.Ask{},
 		runs:    map[thread.Token]*invocation{},
 		waiting: map[thread.Token]*task.Answer[thread.Answer]{},
@@ -102,7 +102,7 @@ func newThread(n *Node, p *navigator.Process) *processThread {
 	return t
 }
 
-func (t *processThread) id() processtable.ProcessID { return t.process.Table.Process }
+func (t *processThread) id() processtable.ProcessID { return t.process.Table().Process }
 
 // post hands something to the thread. What is posted after the thread has stopped is
 // dropped: the queue says at the next start how far everything came.
@@ -479,17 +479,17 @@ func (t *processThread) holds(e thread.Ask) bool {
 }
 
 // reachOf says which nodes of a process messages have a way to; n.mu is held.
-func (n *Node) reachOf(p *navigator.Process) thread.Reach {
+func (n *Node) reachOf(p behaviour.Process) thread.Reach {
 	var r thread.Reach
 	add := func(node processtable.NodeID) {
 		if n.reaches(node) {
 			r.Nodes = append(r.Nodes, node)
 		}
 	}
-	for _, place := range p.Table.Roster {
+	for _, place := range p.Table().Roster {
 		add(place.Node)
 	}
-	for _, origin := range p.Table.Starts {
+	for _, origin := range p.Table().Starts {
 		add(origin)
 	}
 	return r

@@ -298,7 +298,7 @@ func (n *Node) underWay(p processtable.ProcessID, i message.InstanceID) (bool, e
 
 // threadsAt gives the processes in which a peer has a part.
 func (n *Node) threadsAt(peer processtable.NodeID) []*processThread {
-	return slices.DeleteFunc(n.threads(), func(t *processThread) bool { return !t.process.Table.HasPart(peer) })
+	return slices.DeleteFunc(n.threads(), func(t *processThread) bool { return !t.process.Table().HasPart(peer) })
 }
 
 // loadLosses finds what the store tells of stores that were lost.

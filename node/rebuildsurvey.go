@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/link"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -29,7 +29,7 @@ type owed struct {
 	process  processtable.ProcessID
 	origin   processtable.NodeID
 	thread   *processThread
-	spoken   []navigator.Spoken
+	spoken   []behaviour.Spoken
 	over     bool           // an operator has terminated it: its origin sends the peer a marker again
 	removed  *queue.Removed // the instance had ended, and retention has removed what was sent of it
 	send     bool
@@ -73,7 +73,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			return nil, err
 		}
 		o.over = marker != nil && marker.Origin == o.origin
-		marked := o.over && o.origin == s.node.name && o.thread.process.Table.HasPart(s.peer) // markers are in no audit
+		marked := o.over && o.origin == s.node.name && o.thread.process.Table().HasPart(s.peer) // markers are in no audit
 		if len(o.spoken) > 0 || marked || all && o.origin == s.peer {
 			found = append(found, o)
 		}
@@ -86,7 +86,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 // ended: where something of it is under way at the peer, a marker of its origin ends that (N7).
 func (s *survey) forgotten(r queue.Removed) (owed, bool) {
 	o := owed{instance: r.Instance, process: r.Process, origin: r.Origin, thread: s.node.thread(r.Process), removed: &r}
-	if o.thread == nil || o.origin != s.peer && !o.thread.process.Table.HasPart(s.peer) {
+	if o.thread == nil || o.origin != s.peer && !o.thread.process.Table().HasPart(s.peer) {
 		return o, false
 	}
 	return o, true
@@ -105,14 +105,14 @@ func (s *survey) upto() (at [link.Lanes]queue.Position, err error) {
 }
 
 // spoken gives what the audit says was sent to the peer and is not with it.
-func (s *survey) spoken(history []queue.AuditRecord, upto [link.Lanes]queue.Position) []navigator.Spoken {
+func (s *survey) spoken(history []queue.AuditRecord, upto [link.Lanes]queue.Position) []behaviour.Spoken {
 	passed := map[message.Entry]bool{}
 	for i := range history {
 		if h := &history[i]; h.Event == queue.EventPassed {
 			passed[message.Entry{Instance: h.Instance, Scope: h.Scope, Activity: h.Activity}] = true
 		}
 	}
-	var all []navigator.Spoken
+	var all []behaviour.Spoken
 	for i := range history {
 		h := &history[i]
 		for _, sent := range h.Sent {
@@ -121,7 +121,7 @@ func (s *survey) spoken(history []queue.AuditRecord, upto [link.Lanes]queue.Posi
 				continue
 			}
 			target := message.Entry{Instance: h.Instance, Scope: h.Scope, Activity: sent.Target}
-			all = append(all, navigator.Spoken{
+			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Output: h.Output, Target: sent.Target, Node: sent.Node,
 				Control: sent.Control, Data: sent.Data, Lane: sent.Lane,

@@ -9,7 +9,6 @@ import (
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -50,7 +49,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 		return n.reportRemoved(t, *v.Removed), nil
 	}
 	r := instanceReport{
-		Known: known, Process: v.Process.String(), Origin: originOf(&v), Roster: rosterOf(t.process.Table),
+		Known: known, Process: v.Process.String(), Origin: originOf(&v), Roster: rosterOf(t.process.Table()),
 		Clock: clockOf(&v), Anew: n.anew.Load(), Disk: n.pressure.disk(),
 	}
 	if r.asides, err = n.refusals.of(n.queue, q.Instance); err != nil {
@@ -71,7 +70,7 @@ func (n *Node) report(q instanceQuestion) (instanceReport, error) {
 	} else {
 		r.tell(t, lives, v.Events)
 	}
-	r.Heard = heardFrom(t.process.Table, ended, lives)
+	r.Heard = heardFrom(t.process.Table(), ended, lives)
 	return r, nil
 }
 
@@ -151,7 +150,7 @@ func heardFrom(t *processtable.Table, ended map[processtable.ActivityID]queue.Au
 func (n *Node) reportRemoved(t *processThread, removed queue.Removed) instanceReport {
 	r := instanceReport{
 		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
-		Roster: rosterOf(t.process.Table), Disk: n.pressure.disk(),
+		Roster: rosterOf(t.process.Table()), Disk: n.pressure.disk(),
 	}
 	if s := removed.Start; s != nil {
 		r.State, r.Key, r.Started, r.Ended = api.InstanceFinished, s.Key, s.Started, s.Ended
@@ -159,7 +158,7 @@ func (n *Node) reportRemoved(t *processThread, removed queue.Removed) instanceRe
 			r.State = api.InstanceTerminated
 		}
 	}
-	for _, a := range t.process.Table.Activities {
+	for _, a := range t.process.Table().Activities {
 		if a.Kind == processtable.KindSource || a.Kind == processtable.KindSink {
 			continue
 		}
@@ -201,7 +200,7 @@ func (n *Node) reportInstance(r *instanceReport, t *processThread, ended map[pro
 		r.State, r.By = api.InstanceTerminated, end.By
 		return
 	}
-	r.Output = asJSON(t.process.Table.Output, end.Output)
+	r.Output = asJSON(t.process.Table().Output, end.Output)
 }
 
 func (n *Node) reportActivities(r *instanceReport, t *processThread, ended map[processtable.ActivityID]queue.AuditRecord, lives []live) {
@@ -212,7 +211,7 @@ func (n *Node) reportActivities(r *instanceReport, t *processThread, ended map[p
 			r.Notices = append(r.Notices, string(name))
 		}
 	}
-	for _, a := range t.process.Table.Activities {
+	for _, a := range t.process.Table().Activities {
 		if a.Kind == processtable.KindSource || a.Kind == processtable.KindSink {
 			continue
 		}
@@ -223,7 +222,8 @@ func (n *Node) reportActivities(r *instanceReport, t *processThread, ended map[p
 		l, ok := current[a.Name]
 		l.awaitStart(n.name, ended)
 		if !ok {
-			l = live{View: t.process.Activity(a.Name).View(&navigator.State{}, n.sched.Now()), Activity: a.Name, State: api.ActivityInactive}
+			b := t.process.Activity(a.Name)
+			l = live{View: b.View(b.Empty(message.Entry{Activity: a.Name}), n.sched.Now()), Activity: a.Name, State: api.ActivityInactive}
 		}
 		r.Activities = append(r.Activities, api.Activity{
 			Activity: string(a.Name), Node: string(n.name), State: l.State,
@@ -264,7 +264,7 @@ func (r *instanceReport) tell(t *processThread, lives []live, events []queue.Aud
 	for at := range lives {
 		l := &lives[at]
 		i, ok := shown[string(l.Activity)]
-		a := t.process.Table.Activity(l.Activity)
+		a := t.process.Table().Activity(l.Activity)
 		if !ok || a == nil || a.Program == "" {
 			continue
 		}

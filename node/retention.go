@@ -280,7 +280,7 @@ func (r *retention) over(s *queue.AuditSize) (over, stopped bool, err error) {
 	if err != nil || marker != nil && marker.Origin == s.Origin {
 		return err == nil, true, err
 	}
-	for _, a := range t.process.Table.Activities {
+	for _, a := range t.process.Table().Activities {
 		if a.Kind != processtable.KindSource && a.Kind != processtable.KindSink && !slices.Contains(s.Ended, a.Name) {
 			return false, false, nil
 		}

@@ -27,10 +27,10 @@ func (t *processThread) whileShort(ctx context.Context, run *invocation) program
 			return r
 		}
 		if run.lacks.Load() == nil {
-			t.log.Warn().Stringer("instance", run.entry.Instance).Str("activity", string(run.activity.Name)).
-				Str("program", string(run.activity.Program)).Err(r.Err).Msg("the program cannot start now and is tried again; this does not count as an attempt")
+			t.log.Warn().Stringer("instance", run.entry.Instance).Str("activity", string(run.entry.Activity)).
+				Str("program", string(run.call.Program)).Err(r.Err).Msg("the program cannot start now and is tried again; this does not count as an attempt")
 		}
-		lacks := "program " + string(run.activity.Program) + " cannot start and is tried again: " + r.Err.Error()
+		lacks := "program " + string(run.call.Program) + " cannot start and is tried again: " + r.Err.Error()
 		run.lacks.Store(&lacks)
 		if !t.node.pause(ctx, pause) {
 			return r

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -23,14 +24,14 @@ func (n *Node) loadTables() error {
 		if err != nil {
 			return fmt.Errorf("open node %s: %w", n.name, err)
 		}
-		n.tables[p.Table.Process] = newThread(n, p)
+		n.tables[p.Table().Process] = newThread(n, p)
 	}
 	return nil
 }
 
 // prepare reads a table and makes ready what its process thread needs: it loads every
 // condition, so it is done for tables that are stored, or are about to be.
-func (n *Node) prepare(encoded []byte) (*navigator.Process, error) {
+func (n *Node) prepare(encoded []byte) (behaviour.Process, error) {
 	t, err := n.readTable(encoded)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (n *Node) readTable(encoded []byte) (*processtable.Table, error) {
 
 // judgeTable says whether a table may be stored here, and prepares it. New is false if it
 // is there already.
-func (n *Node) judgeTable(encoded []byte) (p *navigator.Process, isNew bool, err error) {
+func (n *Node) judgeTable(encoded []byte) (p behaviour.Process, isNew bool, err error) {
 	if err := n.fitsLimit(encoded); err != nil {
 		return nil, false, err
 	}
@@ -102,16 +103,16 @@ func errBound(id processtable.ProcessID, node processtable.NodeID) error {
 	return fmt.Errorf("%s has another definition at %s: raise the version", id, node)
 }
 
-func record(p *navigator.Process, encoded []byte) queue.TableRecord {
-	return queue.TableRecord{Process: p.Table.Process, Definition: p.Table.Definition, Encoded: encoded}
+func record(p behaviour.Process, encoded []byte) queue.TableRecord {
+	return queue.TableRecord{Process: p.Table().Process, Definition: p.Table().Definition, Encoded: encoded}
 }
 
 // install starts the process thread of a table that is on disk. What waited for the
 // table (N3) is found by the thread's browse.
-func (n *Node) install(p *navigator.Process) {
+func (n *Node) install(p behaviour.Process) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	id := p.Table.Process
+	id := p.Table().Process
 	delete(n.refused, id)
 	if n.stopped || n.tables[id] != nil {
 		return
@@ -122,7 +123,7 @@ func (n *Node) install(p *navigator.Process) {
 		n.launch(t)
 		n.meetOf(p)
 	}
-	n.log.Info().Stringer("process", id).Str("definition", p.Table.Definition.String()[:12]).Msg("process table stored")
+	n.log.Info().Stringer("process", id).Str("definition", p.Table().Definition.String()[:12]).Msg("process table stored")
 }
 
 // launch starts a process thread, and the judging of what has waited for its table; n.mu is

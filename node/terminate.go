@@ -121,7 +121,7 @@ func (n *Node) mark(ctx context.Context, id processtable.ProcessID, i message.In
 	}
 	tx := &queue.Tx{}
 	body := message.EncodeMarker(message.Marker{Reason: "terminated by " + by, Time: n.sched.Now(), By: by})
-	for _, node := range append(n.others(rosterOf(t.process.Table), ""), n.name) {
+	for _, node := range append(n.others(rosterOf(t.process.Table()), ""), n.name) {
 		tx.Put = append(tx.Put, n.marker(id, i, node, body))
 	}
 	return n.commit(ctx, tx)

@@ -14,12 +14,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/rs/zerolog"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/task"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -136,15 +136,15 @@ func (s *story) define(text string) {
 		s.Fatal(err)
 	}
 	s.node.install(p)
-	s.thread = s.node.thread(p.Table.Process)
+	s.thread = s.node.thread(p.Table().Process)
 }
 
 func (s *story) start(n int) {
 	var id message.InstanceID
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	word := s.thread.newWord()
-	input := container.New(s.thread.process.Table.Input)
-	s.thread.tell(thread.Start{Word: word, Start: navigator.Start{Instance: id, Input: input, Now: s.clock.Now()}})
+	input := container.New(s.thread.process.Table().Input)
+	s.thread.tell(thread.Start{Word: word, Start: behaviour.Start{Instance: id, Input: input, Now: s.clock.Now()}})
 }
 
 // what shows what was heard; equal lines of more than three instances are counted.

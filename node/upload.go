@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
@@ -300,8 +301,8 @@ func (u *upload) refused() bool {
 
 // prepare makes the new tables of this node ready. One that cannot be is refused, and so is
 // the upload.
-func (u *upload) prepare() ([]*navigator.Process, bool) {
-	var own []*navigator.Process
+func (u *upload) prepare() ([]behaviour.Process, bool) {
+	var own []behaviour.Process
 	for _, i := range u.own {
 		p, err := navigator.Prepare(u.tables[i])
 		if err != nil {
@@ -316,7 +317,7 @@ func (u *upload) prepare() ([]*navigator.Process, bool) {
 
 // send puts everything in one transaction: this node's tables, and the others' into
 // their transmission queues.
-func (u *upload) send(ctx context.Context, own []*navigator.Process) error {
+func (u *upload) send(ctx context.Context, own []behaviour.Process) error {
 	n := u.node
 	tx := &queue.Tx{}
 	for at, i := range u.own {

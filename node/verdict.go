@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/node/thread"
 	"fmqm/queue"
@@ -116,7 +117,7 @@ func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, er
 	if isNew {
 		tx.Tables = []queue.TableRecord{record(p, v.Message.Body)}
 	}
-	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is stored", p.Table.Process)})
+	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
 	if err == nil && isNew {
 		n.install(p)
 	}
@@ -157,7 +158,7 @@ func (n *Node) askThread(ctx context.Context, t *processThread, v *verdict) (api
 		return d, err
 	}
 	for i := range others {
-		v.Others = append(v.Others, thread.RefusedMessage{Message: others[i].m, Reason: others[i].reason})
+		v.Others = append(v.Others, behaviour.Refuse{Message: others[i].m, Reason: others[i].reason})
 	}
 	word := t.newWord()
 	a, err := t.say(ctx, word, thread.Judge{Word: word, Verdict: v.Verdict})

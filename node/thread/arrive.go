@@ -27,7 +27,7 @@ func (m *Machine) deliver(d queue.Delivery) {
 		return
 	}
 	if !d.Due.IsZero() {
-		e.State.Came = d.Due
+		e.Known.Came = d.Due
 	}
 	if e.Phase == instancetable.Settling {
 		e.Newcomers = append(e.Newcomers, d.Messages...)
@@ -202,10 +202,10 @@ func (m *Machine) enter(d queue.Delivery, marker *message.Message, end *record.A
 	}
 	e := instancetable.NewEntry(key, a)
 	if marker != nil {
-		e.State.Origin = startedAt(d.Messages)
-		e.State.Stop(*marker)
+		e.Known.Origin = startedAt(d.Messages)
+		e.Known.Stop(*marker)
 	}
-	e.State.Came = d.Due
+	e.Known.Came = d.Due
 	m.table.Add(e)
 	m.fold(e, d.Messages)
 }
@@ -221,7 +221,7 @@ func (m *Machine) unfounded(key message.Entry, messages []message.Message) strin
 		return fmt.Sprintf("it is for scope %q, and this version knows no scopes", key.Scope)
 	}
 	for i := range messages {
-		if origin := messages[i].Origin; origin != "" && !m.process.Table.MayStart(origin) {
+		if origin := messages[i].Origin; origin != "" && !m.process.Table().MayStart(origin) {
 			return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", origin, m.id())
 		}
 	}

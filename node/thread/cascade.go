@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -14,7 +14,7 @@ import (
 type tentative struct {
 	entry   *instancetable.Entry
 	fresh   bool // not in the table before
-	state   *navigator.State
+	state   behaviour.State
 	pending []message.Message
 	ends    bool
 }
@@ -84,16 +84,16 @@ func (m *Machine) cascade(s *settlement) {
 // the message is to go through the queue, and is refused there if it does not fit.
 func (m *Machine) decide(s *settlement, msg message.Message) bool {
 	t := m.tentative(s, msg.Entry())
-	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Activity.Fold(t.state, msg) != nil {
+	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Behaviour.Fold(t.state, msg) != nil {
 		return false
 	}
 	t.pending = append(t.pending, msg)
-	effects := t.entry.Activity.Decide(t.state, m.now)
+	effects := t.entry.Behaviour.Decide(t.state, m.now)
 	switch {
 	case effects.Ends:
 		t.ends = true
-		m.addEntry(s, t.entry, t.state, t.entry.State.Keys, effects)
-	case effects.Outcome.What == navigator.Passed && m.fits(s, effects):
+		m.addEntry(s, t.entry, t.state.Known(), t.entry.Known.Keys, effects)
+	case effects.Outcome.What == behaviour.Passed && m.fits(s, effects):
 		m.passOn(s, t, effects)
 	}
 	return true
@@ -109,12 +109,12 @@ func (m *Machine) passAround(s *settlement, msg message.Message) {
 		return
 	}
 	s.tx.Put = append(s.tx.Put, record)
-	m.addPassed(s, msg.Entry(), &navigator.State{Origin: msg.Origin}, effects)
+	m.addPassed(s, msg.Entry(), &behaviour.Basis{Origin: msg.Origin}, effects)
 }
 
 // passOn is passAround for an entry here that waits for data: its record is the message
 // that made it dead, which is put with this transaction.
-func (m *Machine) passOn(s *settlement, t *tentative, effects navigator.Effects) {
+func (m *Machine) passOn(s *settlement, t *tentative, effects behaviour.Effects) {
 	for _, msg := range effects.Put {
 		if msg.Entry() != t.entry.Key {
 			continue
@@ -124,25 +124,25 @@ func (m *Machine) passOn(s *settlement, t *tentative, effects navigator.Effects)
 		} else {
 			t.pending = append(t.pending, msg)
 		}
-		if err := t.entry.Activity.Fold(t.state, msg); err != nil {
+		if err := t.entry.Behaviour.Fold(t.state, msg); err != nil {
 			m.fail(fmt.Errorf("record of %s: %w", msg.Activity, err))
 		}
 	}
 	effects.Put = slices.DeleteFunc(effects.Put, func(p message.Message) bool { return p.Entry() == t.entry.Key })
-	m.addPassed(s, t.entry.Key, t.state, effects)
+	m.addPassed(s, t.entry.Key, t.state.Known(), effects)
 }
 
 // addPassed adds what leads out of a dead activity whose entry goes on, here or elsewhere.
-func (m *Machine) addPassed(s *settlement, key message.Entry, state *navigator.State, effects navigator.Effects) {
+func (m *Machine) addPassed(s *settlement, key message.Entry, known *behaviour.Basis, effects behaviour.Effects) {
 	s.ops += len(effects.Put) + 1
-	s.tx.Audit = append(s.tx.Audit, m.audit(key, state, effects))
+	s.tx.Audit = append(s.tx.Audit, m.audit(key, known, effects))
 	for _, msg := range effects.Put {
 		s.route(msg)
 	}
 }
 
 // fits says whether effects are within what is left of a transaction's bounds (N5).
-func (m *Machine) fits(s *settlement, effects navigator.Effects) bool {
+func (m *Machine) fits(s *settlement, effects behaviour.Effects) bool {
 	return s.ops+len(effects.Put)+1 <= m.bound && s.bytes < cascadeBytes
 }
 
@@ -164,7 +164,7 @@ func (m *Machine) tentative(s *settlement, key message.Entry) *tentative {
 
 func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 	if e := m.table.Get(key); e != nil {
-		if e.Phase != instancetable.Waiting || e.Result != nil || e.State.Stopped {
+		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped {
 			return nil
 		}
 		return &tentative{entry: e, state: e.State.Clone()}
@@ -174,7 +174,7 @@ func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 		return nil
 	}
 	e := instancetable.NewEntry(key, a)
-	return &tentative{entry: e, fresh: true, state: &navigator.State{Entry: key}}
+	return &tentative{entry: e, fresh: true, state: a.Empty(key)}
 }
 
 // fresh says whether an entry that is not in memory, nor in the store, has not ended, in an

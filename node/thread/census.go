@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/queue"
@@ -27,24 +28,28 @@ func (c *census) restart() {
 }
 
 // found takes down what the browse has found; e is its entry in memory, which knows
-// better what was committed and told, or nil.
-func (c *census) found(f *queue.EntryMessages, e *instancetable.Entry) {
+// better what was committed and told, or nil; b is its behaviour, nil: it has none here.
+func (c *census) found(f *queue.EntryMessages, e *instancetable.Entry, b behaviour.Behaviour) {
 	if c.complete {
 		return
 	}
 	c.reached = f.Entry
-	if e != nil && e.State.InError() || e == nil && slices.ContainsFunc(f.Messages, putsInError) {
+	if e != nil && e.State.InError() || e == nil && b != nil && erring(b, f) {
 		c.inError++
 	}
 }
 
-// putsInError: a snapshot that does not decode is refused where it is folded.
-func putsInError(m message.Message) bool {
-	if m.Kind != message.KindSnapshot {
+// erring says whether messages put their entry in error: one without a message of its own
+// never is. What does not fit is refused once more where it is folded.
+func erring(b behaviour.Behaviour, f *queue.EntryMessages) bool {
+	if !slices.ContainsFunc(f.Messages, func(m message.Message) bool { return m.Kind == message.KindSnapshot }) {
 		return false
 	}
-	s, err := message.DecodeSnapshot(m.Body)
-	return err == nil && s.Failed
+	s := b.Empty(f.Entry)
+	for _, m := range f.Messages {
+		_ = b.Fold(s, m)
+	}
+	return s.InError()
 }
 
 // changed: a transaction of an entry is on disk, which was in error before, or is now.

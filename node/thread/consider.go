@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/queue/record"
 )
 
@@ -18,8 +18,8 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 	var refused []message.Message
 	var reason string
 	for i := range messages {
-		var refusal *navigator.Refusal
-		if err := e.Activity.Fold(e.State, messages[i]); errors.As(err, &refusal) {
+		var refusal *behaviour.Refusal
+		if err := e.Behaviour.Fold(e.State, messages[i]); errors.As(err, &refusal) {
 			refused = append(refused, messages[i])
 			reason = refusal.Reason
 		}
@@ -29,7 +29,7 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 		m.consider(e)
 		return
 	}
-	switch m.started(e, cmp.Or(e.State.Origin, refused[0].Origin)) {
+	switch m.started(e, cmp.Or(e.Known.Origin, refused[0].Origin)) {
 	case wasStarted:
 		m.refuse(e, refused, reason)
 	case wasNotStarted:
@@ -46,20 +46,20 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case instancetable.Settling:
 		return
 	case instancetable.Running:
-		if run, under := m.running[e.Key]; e.State.Stopped && under && !run.interrupted {
+		if run, under := m.running[e.Key]; e.Known.Stopped && under && !run.interrupted {
 			run.interrupted = true
 			m.running[e.Key] = run
 			m.do(Interrupt{run.token})
 		}
 		return
 	case instancetable.Ready:
-		if !e.State.Stopped {
+		if !e.Known.Stopped {
 			return
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
 	}
-	switch m.started(e, e.State.Origin) {
+	switch m.started(e, e.Known.Origin) {
 	case startUnknown:
 		m.awaitAnswer(e, nil, "")
 		return
@@ -67,11 +67,11 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		return
 	case wasStarted:
 	}
-	var effects navigator.Effects
+	var effects behaviour.Effects
 	if e.Result != nil {
-		effects = e.Activity.Conclude(e.State, *e.Result, m.now)
+		effects = e.Behaviour.Conclude(e.State, *e.Result, m.now)
 	} else {
-		effects = e.Activity.Decide(e.State, m.now)
+		effects = e.Behaviour.Decide(e.State, m.now)
 	}
 	switch {
 	case effects.Invoke != nil:
@@ -79,7 +79,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case !effects.WakeAt.IsZero():
 		m.do(Wake{record.Timer{Due: effects.WakeAt, Process: m.id(), Entry: e.Key}, effects.Pause})
 	case effects.Waits():
-		if e.State.Empty() {
+		if e.Known.Empty() {
 			m.table.Remove(e.Key)
 		}
 	default:
@@ -93,11 +93,11 @@ type attempt struct {
 	interrupted bool
 }
 
-func (m *Machine) invoke(e *instancetable.Entry, call navigator.Invoke) {
+func (m *Machine) invoke(e *instancetable.Entry, call behaviour.Invoke) {
 	token := m.next()
 	m.running[e.Key] = attempt{token: token}
 	m.table.SetPhase(e, instancetable.Running)
-	m.do(Invoke{token, e.Key, e.Activity, call})
+	m.do(Invoke{token, e.Key, e.Behaviour, call})
 }
 
 // ended takes a program's end.

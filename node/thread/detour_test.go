@@ -192,7 +192,7 @@ data: [late -> c]
 	a := w.site("A")
 	w.expect(t, "c", "waiting", "d", "skipped", "sink", "ended")
 	e := a.machine.table.Get(w.entry("c"))
-	if v := e.Activity.View(e.State, w.now); v.Progress != behaviour.Absorbing || len(v.Waits) > 0 || a.machine.table.Len() != 1 {
+	if v := e.Behaviour.View(e.State, w.now); v.Progress != behaviour.Absorbing || len(v.Waits) > 0 || a.machine.table.Len() != 1 {
 		t.Errorf("c is told as %+v", v)
 	}
 	a.store.crash() // what was folded is read back
@@ -342,7 +342,7 @@ func TestN6ADeadBranchThatWaitsForDataIsOneTransaction(t *testing.T) {
 	if a.store.seq != 2 { // the start, and the end of a0
 		t.Errorf("%d durable writes, want 2", a.store.seq)
 	}
-	if n := len(a.process.Table.Activities); n != 202 {
+	if n := len(a.process.Table().Activities); n != 202 {
 		t.Fatalf("%d activities", n)
 	}
 	w.expect(t, "a1", "waiting", "a199", "waiting")
@@ -398,7 +398,7 @@ data: [late -> b, a -> b]
 			}
 			w.cutOff()
 			w.expect(t, "b", "inactive", "c", "skipped", "sink", "ended")
-			if e := b.machine.table.Get(w.entry("b")); e == nil || !e.State.Passed() {
+			if e := b.machine.table.Get(w.entry("b")); e == nil || e.Behaviour.View(e.State, w.now).Progress != behaviour.Absorbing {
 				t.Error("b is not passed")
 			}
 			for _, m := range waiting {
@@ -460,7 +460,7 @@ func TestN6AgreesWithTheInterpreter(t *testing.T) {
 					continue
 				}
 				passed++
-				host, _ := w.sites[0].process.Table.NodeOf(e.Activity)
+				host, _ := w.sites[0].process.Table().NodeOf(e.Activity)
 				if slices.ContainsFunc(w.site(host).store.audits, func(a queue.AuditRecord) bool {
 					return a.Event == queue.EventPassed && a.Activity == e.Activity && a.Instance == e.Instance
 				}) {

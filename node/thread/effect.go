@@ -3,8 +3,8 @@ package thread
 import (
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/record"
@@ -63,10 +63,10 @@ type GiveBack struct{ Program processtable.ProgramID }
 // Invoke begins an activity thread, which has the place that was granted last of this
 // program and gives it back when the program has ended. Ended answers.
 type Invoke struct {
-	Token    Token
-	Entry    message.Entry
-	Activity *navigator.Activity
-	Call     navigator.Invoke
+	Token     Token
+	Entry     message.Entry
+	Behaviour behaviour.Behaviour
+	Call      behaviour.Invoke
 }
 
 // Interrupt ends a program early. Ended still comes.
@@ -86,7 +86,7 @@ type Answer struct {
 	Word   Token
 	Code   Code
 	Text   string            // for people: why, or what came of it
-	Review *navigator.Result // of Reviewed: what a retry evaluates, where that may take long; nil: nothing
+	Review *behaviour.Result // of Reviewed: what a retry evaluates, where that may take long; nil: nothing
 }
 
 // Code is what came of a word.

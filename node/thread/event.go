@@ -1,9 +1,9 @@
 package thread
 
 import (
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/record"
@@ -89,7 +89,7 @@ type HeldBack struct{ Token Token }
 type Ended struct {
 	Token  Token
 	Entry  message.Entry
-	Result navigator.Result
+	Result behaviour.Result
 }
 
 // Room: there is room again for what was held back.
@@ -110,7 +110,7 @@ type Losses struct {
 // Start is a client's word: an instance is to be started, if it was not (N2).
 type Start struct {
 	Word  Token
-	Start navigator.Start
+	Start behaviour.Start
 }
 
 // Review asks for what a Retry would evaluate.
@@ -125,7 +125,7 @@ type Retry struct {
 	Word   Token
 	Entry  message.Entry
 	Output *container.Struct // instead of what its program would give; nil: the program runs again
-	Judged *navigator.Result // what Review gave, with its judgement
+	Judged *behaviour.Result // what Review gave, with its judgement
 	By     string            // who, for the history
 }
 

@@ -12,7 +12,7 @@ import (
 func (w *world) meddle() {
 	w.meddles--
 	s := w.sites[w.rand.IntN(len(w.sites))]
-	rows := s.process.Table.Activities
+	rows := s.process.Table().Activities
 	row := rows[w.rand.IntN(len(rows))]
 	started := w.starts[w.rand.IntN(len(w.starts))]
 	if !started.heard() || row.Name == processtable.Sink && started.site != s {

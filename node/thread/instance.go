@@ -61,7 +61,7 @@ func (r *roll) call(m *Machine, key message.Entry) {
 	case e == nil:
 		m.takeUp(key) // it finds the marker itself
 	case r.marker != nil:
-		e.State.Stop(*r.marker)
+		e.Known.Stop(*r.marker)
 		m.consider(e)
 	case e.Phase == instancetable.Waiting:
 		m.consider(e)

@@ -1,8 +1,8 @@
 package thread
 
 import (
+	"fmqm/behaviour"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -21,12 +21,12 @@ type lives struct {
 	young, old map[message.InstanceID][]uint64
 }
 
-func newLives(p *navigator.Process) *lives {
+func newLives(p behaviour.Process) *lives {
 	l := &lives{bit: map[processtable.ActivityID]int{}, young: map[message.InstanceID][]uint64{}}
-	if len(p.Table.Starts) != 1 {
+	if len(p.Table().Starts) != 1 {
 		return l
 	}
-	for i, a := range p.Table.Activities {
+	for i, a := range p.Table().Activities {
 		l.bit[a.Name] = i
 	}
 	l.marked = len(l.bit)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -28,7 +28,7 @@ const (
 // concurrent use.
 type Machine struct {
 	self    processtable.NodeID
-	process *navigator.Process
+	process behaviour.Process
 	table   *instancetable.Table
 	lives   *lives
 	starts  *starts
@@ -63,7 +63,7 @@ type Machine struct {
 // Config is what a machine knows from the beginning.
 type Config struct {
 	Self    processtable.NodeID
-	Process *navigator.Process
+	Process behaviour.Process
 	Limits  instancetable.Limits
 	Reach   Reach
 	Losses  Losses
@@ -91,7 +91,7 @@ func New(c Config) *Machine {
 	}
 }
 
-func (m *Machine) id() processtable.ProcessID { return m.process.Table.Process }
+func (m *Machine) id() processtable.ProcessID { return m.process.Table().Process }
 
 // Step takes what has happened at a time, and gives what follows, in the order in which it is
 // to be done. The slice is valid until the next step.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 )
@@ -68,14 +68,12 @@ func (m *Machine) begin(w *word, say Start) {
 		}
 	}
 	key := source(o.Instance)
-	e := &instancetable.Entry{
-		Key: key, Activity: m.process.Activity(processtable.Source), Phase: instancetable.Settling,
-		State: &navigator.State{Entry: key, Origin: m.self, Trace: o.Trace},
-	}
+	e := instancetable.NewEntry(key, m.process.Activity(processtable.Source))
+	e.Phase, e.Known.Origin, e.Known.Trace = instancetable.Settling, m.self, o.Trace
 	s := newSettlement(e)
 	s.entry, s.word = nil, w // source has none in the table
 	effects.Outcome.Reason = o.Key
-	m.addEntry(s, e, e.State, nil, effects)
+	m.addEntry(s, e, e.Known, nil, effects)
 	m.finish(s)
 }
 
@@ -117,7 +115,7 @@ func (m *Machine) startAnswered(id message.InstanceID, code Code, text string) {
 }
 
 // sameStart says whether a repeated start is the one that is known.
-func (m *Machine) sameStart(o navigator.Start, known record.AuditRecord) (Code, string) {
+func (m *Machine) sameStart(o behaviour.Start, known record.AuditRecord) (Code, string) {
 	input, err := container.EncodeCBOR(o.Input)
 	if err != nil {
 		return Refused, fmt.Sprintf("start %s: encode the input: %v", m.id(), err)
@@ -163,12 +161,12 @@ func (m *Machine) review(w *word, say Review, seen *sight) {
 	if e == nil {
 		return
 	}
-	r, err := e.Activity.Review(e.State, say.Output, m.now)
+	r, err := e.Behaviour.Review(e.State, say.Output, m.now)
 	if err != nil {
 		m.answer(w, Refused, err.Error())
 		return
 	}
-	if r != nil && !e.Activity.Slow(*r) {
+	if r != nil && !e.Behaviour.Slow(*r) {
 		r = nil
 	}
 	m.do(Answer{Word: w.token, Code: Reviewed, Review: r})
@@ -177,8 +175,8 @@ func (m *Machine) review(w *word, say Review, seen *sight) {
 const byHand = "its output was given by hand"
 
 // outcome is the line of history about an operator's hand.
-func (r *Retry) outcome(after navigator.Outcome) navigator.Outcome {
-	o := navigator.Outcome{What: navigator.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: r.By}
+func (r *Retry) outcome(after behaviour.Outcome) behaviour.Outcome {
+	o := behaviour.Outcome{What: behaviour.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: r.By}
 	if r.Output != nil {
 		o.Reason = byHand
 	}
@@ -191,9 +189,9 @@ func (m *Machine) retry(w *word, say Retry, seen *sight) {
 	if e == nil {
 		return
 	}
-	effects, err := e.Activity.Resume(e.State, say.Output, say.Judged, m.now)
+	effects, err := e.Behaviour.Command(e.State, behaviour.Retry{Output: say.Output, Reviewed: say.Judged}, m.now)
 	switch {
-	case errors.Is(err, navigator.ErrReviewed):
+	case errors.Is(err, behaviour.ErrReviewed):
 		m.answer(w, OtherReview, err.Error())
 		return
 	case err != nil:
@@ -203,12 +201,12 @@ func (m *Machine) retry(w *word, say Retry, seen *sight) {
 	s := newSettlement(e)
 	s.word = w
 	retried := say.outcome(effects.Outcome)
-	if what := effects.Outcome.What; what == navigator.Retried || what == navigator.Terminated && say.Output != nil {
+	if what := effects.Outcome.What; what == behaviour.Retried || what == behaviour.Terminated && say.Output != nil {
 		effects.Outcome.By, effects.Outcome.Reason = retried.By, retried.Reason
 	}
-	if effects.Outcome.What != navigator.Retried { // what the retry led to comes after it
-		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, e.State, navigator.Effects{Outcome: retried}))
+	if effects.Outcome.What != behaviour.Retried { // what the retry led to comes after it
+		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, e.Known, behaviour.Effects{Outcome: retried}))
 	}
-	m.addEntry(s, e, e.State, e.State.Keys, effects)
+	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
 	m.finish(s)
 }

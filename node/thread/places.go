@@ -1,8 +1,8 @@
 package thread
 
 import (
+	"fmqm/behaviour"
 	"fmqm/instancetable"
-	"fmqm/navigator"
 	"fmqm/processtable"
 )
 
@@ -22,7 +22,7 @@ type places struct {
 // question is what was asked for the first of a list.
 type question struct {
 	entry *instancetable.Entry
-	call  *navigator.Invoke // as it was decided; nil: it is to be decided again
+	call  *behaviour.Invoke // as it was decided; nil: it is to be decided again
 	rooms uint64
 }
 
@@ -47,16 +47,17 @@ func (p *places) changed(e *instancetable.Entry) {
 	if e.Phase != instancetable.Ready {
 		return
 	}
-	if q := p.asked[e.Activity.Program]; q.entry == e && q.call != nil {
+	if q := p.asked[e.Program]; q.entry == e && q.call != nil {
 		q.call = nil
-		p.asked[e.Activity.Program] = q
+		p.asked[e.Program] = q
 	}
 }
 
 // makeReady lets an entry wait for a place of its program: in a bounded list, and beyond that
 // in the store only (invariant 10).
-func (m *Machine) makeReady(e *instancetable.Entry, call *navigator.Invoke) {
-	program, p := e.Activity.Program, &m.places
+func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
+	program, p := call.Program, &m.places
+	e.Program = program
 	if len(p.ready[program]) >= p.limit {
 		p.overflow[program] = true
 		return
@@ -69,11 +70,11 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *navigator.Invoke) {
 }
 
 // askPlace asks for a place. call is what was decided just now; nil: that was before.
-func (m *Machine) askPlace(program processtable.ProgramID, e *instancetable.Entry, call *navigator.Invoke) {
+func (m *Machine) askPlace(program processtable.ProgramID, e *instancetable.Entry, call *behaviour.Invoke) {
 	token, p := m.next(), &m.places
 	p.asked[program] = question{entry: e, call: call, rooms: p.rooms}
 	p.programs[token] = program
-	m.do(Ask{token, program, e.Activity.Name, e.State.Origin})
+	m.do(Ask{token, program, e.Key.Activity, e.Known.Origin})
 }
 
 // answered gives what was asked under a token, and the entry, taken out of its list; nil: it
@@ -116,7 +117,7 @@ func (m *Machine) granted(token Token) {
 	}
 	call := q.call
 	if e != nil && call == nil {
-		if call = e.Activity.Decide(e.State, m.now).Invoke; call == nil {
+		if call = e.Behaviour.Decide(e.State, m.now).Invoke; call == nil {
 			m.table.SetPhase(e, instancetable.Waiting)
 			m.consider(e)
 		}

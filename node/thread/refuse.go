@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/queue"
@@ -18,10 +19,14 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reas
 		m.setAside(e.Key, refused, reason)
 		return
 	}
-	effects := e.Activity.Refused(e.State, refused[0], reason, m.now)
+	effects, err := e.Behaviour.Command(e.State, behaviour.Refuse{Message: refused[0], Reason: reason}, m.now)
+	if err != nil {
+		m.fail(err)
+		return
+	}
 	s := newSettlement(e)
 	s.reload = true
-	m.addEntry(s, e, e.State, nil, effects)
+	m.addEntry(s, e, e.Known, nil, effects)
 	for i := range refused {
 		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Key())
 		s.tx.SetAside = append(s.tx.SetAside, m.aside(refused[i], reason))
@@ -33,7 +38,7 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reas
 // refuseUnstarted sets aside what does not fit the table, of an instance that was not
 // started: no activity goes in error by it.
 func (m *Machine) refuseUnstarted(e *instancetable.Entry, refused []message.Message, reason string) {
-	if e.State.Empty() {
+	if e.Known.Empty() {
 		m.table.Remove(e.Key)
 	}
 	m.setAside(e.Key, refused, reason)

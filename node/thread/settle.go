@@ -3,9 +3,9 @@ package thread
 import (
 	"slices"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/record"
@@ -37,9 +37,9 @@ func newSettlement(e *instancetable.Entry) *settlement {
 
 // settle makes effects durable: one transaction with everything that follows from
 // them at this node without a program.
-func (m *Machine) settle(e *instancetable.Entry, effects navigator.Effects) {
+func (m *Machine) settle(e *instancetable.Entry, effects behaviour.Effects) {
 	s := newSettlement(e)
-	m.addEntry(s, e, e.State, e.State.Keys, effects)
+	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
 	m.finish(s)
 }
 
@@ -79,11 +79,8 @@ func (m *Machine) take(s *settlement) {
 func (m *Machine) submit(s *settlement) { m.commit(s.tx, commitment{settlement: s}) }
 
 // addEntry adds one entry's effects. keys are those of its messages that are stored.
-func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, state *navigator.State, keys []message.Key, effects navigator.Effects) {
-	consume := queue.Consume{Process: m.id(), Entry: e.Key}
-	if e.State.Snapshot != nil {
-		consume.Due = e.State.Snapshot.Due
-	}
+func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behaviour.Basis, keys []message.Key, effects behaviour.Effects) {
+	consume := queue.Consume{Process: m.id(), Entry: e.Key, Due: e.State.Timer()}
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
@@ -98,15 +95,15 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, state *navigat
 	for _, msg := range effects.Put {
 		if msg.Entry() == e.Key {
 			s.own = append(s.own, msg)
-			if key := msg.Key(); slices.Contains(e.State.Keys, key) {
+			if key := msg.Key(); slices.Contains(e.Known.Keys, key) {
 				consume.Replaces = append(consume.Replaces, key)
 			}
 		}
 		s.route(msg)
 	}
 	s.tx.Consume = append(s.tx.Consume, consume)
-	if effects.Outcome.What != navigator.Nothing {
-		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, state, effects))
+	if effects.Outcome.What != behaviour.Nothing {
+		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
 	}
 }
 
@@ -152,7 +149,12 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			return
 		}
 		if at := m.table.Get(s.primary); at != nil && at.Phase == instancetable.Waiting { // else newcomers took it further
-			m.settle(at, at.Activity.Unsent(at.State, at.Result, e.Text, m.now))
+			effects, err := at.Behaviour.Command(at.State, behaviour.TooLarge{Result: at.Result, Reason: e.Text}, m.now)
+			if err != nil {
+				m.fail(err)
+				return
+			}
+			m.settle(at, effects)
 		}
 	case NotAside, Failed:
 		m.failed(e)
@@ -176,7 +178,7 @@ func (m *Machine) forget(key message.Entry) {
 		return
 	}
 	d := queue.Delivery{Entry: key, Messages: e.Newcomers}
-	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return slices.Contains(e.State.Keys, n.Key()) }) {
+	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return slices.Contains(e.Known.Keys, n.Key()) }) {
 		// A browse had found it before the mailbox gave it, and it ended with the entry; or it
 		// has come once more.
 		m.ask(d, m.lacking(key)|Messages, nil)
@@ -229,19 +231,19 @@ func (m *Machine) restore(s *settlement, t *tentative) {
 	}
 }
 
-var eventOf = map[navigator.What]record.Event{
-	navigator.Terminated: record.EventTerminated,
-	navigator.Skipped:    record.EventSkipped,
-	navigator.Stopped:    record.EventStopped,
-	navigator.Iterated:   record.EventIterated,
-	navigator.Failed:     record.EventFailed,
-	navigator.InError:    record.EventInError,
-	navigator.Retried:    record.EventRetried,
-	navigator.Passed:     record.EventPassed,
+var eventOf = map[behaviour.What]record.Event{
+	behaviour.Terminated: record.EventTerminated,
+	behaviour.Skipped:    record.EventSkipped,
+	behaviour.Stopped:    record.EventStopped,
+	behaviour.Iterated:   record.EventIterated,
+	behaviour.Failed:     record.EventFailed,
+	behaviour.InError:    record.EventInError,
+	behaviour.Retried:    record.EventRetried,
+	behaviour.Passed:     record.EventPassed,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
-func (m *Machine) audit(key message.Entry, s *navigator.State, effects navigator.Effects) record.AuditRecord {
+func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour.Effects) record.AuditRecord {
 	o := effects.Outcome
 	r := record.AuditRecord{
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
@@ -249,7 +251,7 @@ func (m *Machine) audit(key message.Entry, s *navigator.State, effects navigator
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
 		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output,
 	}
-	if o.What == navigator.Terminated {
+	if o.What == behaviour.Terminated {
 		switch key.Activity {
 		case processtable.Source:
 			r.Event = record.EventStarted
@@ -267,7 +269,7 @@ func (m *Machine) audit(key message.Entry, s *navigator.State, effects navigator
 			r.Consumed = append(r.Consumed, record.Consumed(c))
 		}
 	}
-	if effects.Ends || o.What == navigator.Passed {
+	if effects.Ends || o.What == behaviour.Passed {
 		for i := range effects.Put {
 			if p := &effects.Put[i]; p.Kind == message.KindConnector && p.Source == key.Activity {
 				r.Sent = append(r.Sent, record.Sent{Target: p.Activity, Node: p.Queue.Node, Control: p.Control, Data: p.Data, Lane: p.Lane})

@@ -98,8 +98,8 @@ const (
 // as that is for this node to know. An entry that has a message of its own, or is to be
 // ended by an operator's word, goes on: whatever let it begin is in the store.
 func (m *Machine) started(e *instancetable.Entry, origin processtable.NodeID) whether {
-	id, s := e.Key.Instance, e.State
-	if origin != m.self || e.Started || s.Stopped || s.Record != nil || s.Snapshot != nil {
+	id := e.Key.Instance
+	if origin != m.self || e.Started || e.Known.Stopped || e.Known.Own {
 		return wasStarted
 	}
 	if e.Started = m.starts.known(id); e.Started {

@@ -87,7 +87,7 @@ func (w *world) state(activity processtable.ActivityID) string {
 	case e == nil:
 		return "inactive"
 	case e.State.InError():
-		return "in error: " + e.State.Snapshot.Error
+		return "in error: " + e.Behaviour.View(e.State, w.now).Error
 	}
 	return [...]string{"waiting", "ready", "running", "settling"}[e.Phase]
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/sim/generate"
@@ -222,7 +222,7 @@ func TestN2StartIsIdempotent(t *testing.T) {
 	s, call := w.sites[0], w.starts[0].call
 	other := call
 	other.Input = container.New(w.def.Input)
-	ask := func(o navigator.Start) Token { return s.say(func(word Token) Event { return Start{word, o} }) }
+	ask := func(o behaviour.Start) Token { return s.say(func(word Token) Event { return Start{word, o} }) }
 	words := []Token{ask(call), ask(call), ask(other)}
 	if len(s.store.pending) != 1 || len(s.answers) > 0 {
 		t.Errorf("%d transactions, answers %v, before anything is on disk", len(s.store.pending), s.answers)
@@ -339,7 +339,7 @@ func TestInvariant13CoresAreDeterministic(t *testing.T) {
 // a restart, and goes with the entry.
 func TestR11PauseOutlivesARestart(t *testing.T) {
 	w, s := one(t, "activities:\n  x: {node: A, program: x, retry: {attempts: 3, backoff: 5s, max_backoff: 1m}}\n")
-	w.result = func(*invocation) navigator.Result { return navigator.Result{Err: "no such file"} }
+	w.result = func(*invocation) behaviour.Result { return behaviour.Result{Err: "no such file"} }
 	s.end("x")
 	s.pump()
 	w.expect(t, "x", "waiting")
@@ -356,8 +356,8 @@ func TestR11PauseOutlivesARestart(t *testing.T) {
 	if run := s.running[0]; run.call.Attempt != 2 {
 		t.Errorf("attempt %d", run.call.Attempt)
 	}
-	w.result = func(run *invocation) navigator.Result {
-		return navigator.Result{Output: container.New(run.activity.Output)}
+	w.result = func(run *invocation) behaviour.Result {
+		return behaviour.Result{Output: container.New(run.call.Output)}
 	}
 	s.end("x")
 	s.pump()

@@ -3,12 +3,10 @@ package thread
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
-	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/record"
 )
@@ -19,15 +17,9 @@ type Verdict struct {
 	Number  uint64 // of what was set aside
 	Message message.Message
 	Drop    bool
-	Why     string           // the operator's words, for the history
-	By      string           // who that is
-	Others  []RefusedMessage // what is set aside of the same instance
-}
-
-// RefusedMessage is one that is set aside.
-type RefusedMessage struct {
-	Message message.Message
-	Reason  string
+	Why     string             // the operator's words, for the history
+	By      string             // who that is
+	Others  []behaviour.Refuse // what is set aside of the same instance
 }
 
 const stoppedInstance = "an operator has terminated the instance"
@@ -55,7 +47,7 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 		return
 	}
 	e := m.table.Get(key)
-	s := &navigator.State{Entry: key}
+	s := a.Empty(key)
 	switch {
 	case e == nil && seen == nil:
 		m.read(key, w)
@@ -73,38 +65,16 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 		s = e.State
 	}
 	switch {
-	case s.Stopped:
+	case s.Known().Stopped:
 		m.pointless(w, v, stoppedInstance)
-	case !slices.Contains(s.Unresolved(a), v.Message.Source):
+	case !slices.Contains(a.View(s, m.now).Waits, v.Message.Source):
 		m.pointless(w, v, fmt.Sprintf("%s does not wait for a connector from %s", key.Activity, v.Message.Source))
 	case !v.Drop:
 		m.carryOut(w, v, v.Message, Answer{Code: Redelivered})
 	default:
-		put, text := m.without(a, s, v.Message)
+		put, text := a.Without(s, v.Message)
 		m.carryOut(w, v, put, Answer{Code: Resolved, Text: text})
 	}
-}
-
-// without is the message that resolves what refused would have resolved: FALSE, no data.
-func (m *Machine) without(a *navigator.Activity, s *navigator.State, refused message.Message) (message.Message, string) {
-	out := message.Message{Header: message.Header{
-		Queue: message.Queue{Process: m.id(), Node: m.self}, Definition: m.process.Definition(),
-		Instance: refused.Instance, Origin: refused.Origin, Scope: refused.Scope, Activity: refused.Activity, Source: refused.Source,
-		Kind: message.KindConnector, Lane: refused.Lane, Clock: refused.Clock, Trace: refused.Trace,
-	}}
-	if s.Origin != "" {
-		out.Origin = s.Origin
-	}
-	var what []string
-	if slices.ContainsFunc(a.InControl, func(i processtable.InControl) bool { return i.From == refused.Source }) {
-		out.Control = message.False
-		what = append(what, "the control connector from "+string(refused.Source)+" is FALSE")
-	}
-	if slices.ContainsFunc(a.InData, func(i processtable.InData) bool { return i.From == refused.Source }) {
-		out.Data = message.DataAbsent
-		what = append(what, "the data connector from "+string(refused.Source)+" has no data")
-	}
-	return out, fmt.Sprintf("to %s, %s", refused.Activity, strings.Join(what, " and "))
 }
 
 // pointless: nothing waits for the message. A retry is refused; dropped, it is removed.
@@ -123,15 +93,19 @@ func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answ
 	key := v.Message.Entry()
 	e := m.table.Get(key)
 	s := &settlement{tx: &queue.Tx{}, primary: key}
-	state := &navigator.State{Entry: key, Origin: v.Message.Origin, Clock: v.Message.Clock}
-	if e != nil && e.Phase == instancetable.Waiting && e.Activity.BrokenBy(e.State, v.Message) {
-		effects, err := m.heal(e, v)
-		if err != nil {
+	known, iteration, run := &behaviour.Basis{Entry: key, Origin: v.Message.Origin, Clock: v.Message.Clock}, 0, 0
+	var healing behaviour.Effects
+	if e != nil && e.Phase == instancetable.Waiting {
+		var err error
+		if healing, err = e.Behaviour.Command(e.State, behaviour.Forgive{Message: v.Message, Others: v.Others}, m.now); err != nil {
 			m.answer(w, Refused, err.Error())
 			return
 		}
-		s, state = newSettlement(e), e.State
-		m.addEntry(s, e, e.State, nil, effects)
+	}
+	if !healing.Waits() {
+		view := e.Behaviour.View(e.State, m.now)
+		s, known, iteration, run = newSettlement(e), e.Known, view.Iterations, view.Run
+		m.addEntry(s, e, e.Known, nil, healing)
 	} else {
 		s.tx.Consume = []queue.Consume{{Process: m.id(), Entry: key}}
 	}
@@ -139,33 +113,15 @@ func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answ
 		s.tx.Put = append(s.tx.Put, put)
 	}
 	s.tx.TakeAside = []uint64{v.Number}
-	s.tx.Audit = append(s.tx.Audit, m.verdictRecord(v, state))
+	s.tx.Audit = append(s.tx.Audit, m.verdictRecord(v, known, iteration, run))
 	s.word, s.answer = w, answer
 	m.finish(s)
 }
 
-// heal lets an entry leave the error that a message had put it in; unless it has cause to
-// be in error for another one that is set aside.
-func (m *Machine) heal(e *instancetable.Entry, v *Verdict) (navigator.Effects, error) {
-	open := e.State.Unresolved(e.Activity)
-	for i := range v.Others {
-		other := &v.Others[i]
-		if other.Message.Entry() == v.Message.Entry() && other.Message.Source != v.Message.Source && slices.Contains(open, other.Message.Source) {
-			return e.Activity.Refused(e.State, other.Message, other.Reason, m.now), nil
-		}
-	}
-	effects, err := e.Activity.Resume(e.State, nil, nil, m.now)
-	effects.Outcome = navigator.Outcome{} // the verdict's record tells of it
-	return effects, err
-}
-
 // verdictRecord is the line of history about an operator's word.
-func (m *Machine) verdictRecord(v *Verdict, s *navigator.State) record.AuditRecord {
-	o := navigator.Outcome{What: navigator.Retried, Clock: message.Next(s.Clock)}
-	if s.Snapshot != nil {
-		o.Iteration, o.Run = s.Snapshot.Iteration, s.Snapshot.Run
-	}
-	r := m.audit(v.Message.Entry(), s, navigator.Effects{Outcome: o})
+func (m *Machine) verdictRecord(v *Verdict, known *behaviour.Basis, iteration, run int) record.AuditRecord {
+	o := behaviour.Outcome{What: behaviour.Retried, Clock: message.Next(known.Clock), Iteration: iteration, Run: run}
+	r := m.audit(v.Message.Entry(), known, behaviour.Effects{Outcome: o})
 	r.Event, r.Reason = v.Event()
 	r.By = v.By
 	return r

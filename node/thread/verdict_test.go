@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -74,7 +74,7 @@ func (s *site) judges(number uint64, drop bool) *said {
 	}
 	for _, a := range s.store.aside {
 		if m, err := message.Decode(a.Message); err == nil {
-			v.Others = append(v.Others, RefusedMessage{Message: m, Reason: a.Reason})
+			v.Others = append(v.Others, behaviour.Refuse{Message: m, Reason: a.Reason})
 		}
 	}
 	return &said{s, s.say(func(word Token) Event { return Judge{word, v} })}
@@ -327,7 +327,7 @@ func TestL5ErrorsOfAnotherCauseStay(t *testing.T) {
 	w.put(w.far())
 	w.put(w.other(message.True))
 	s.pump()
-	w.result = func(*invocation) navigator.Result { return navigator.Result{Err: "no luck", Final: true} }
+	w.result = func(*invocation) behaviour.Result { return behaviour.Result{Err: "no luck", Final: true} }
 	s.end("y")
 	s.pump()
 	w.expect(t, "y", "in error: no luck")

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/instancetable"
@@ -32,7 +33,7 @@ type world struct {
 	wire  []message.Message
 	now   time.Time
 	// result is what a program gives.
-	result func(*invocation) navigator.Result
+	result func(*invocation) behaviour.Result
 	slow   bool // the store is read, and answers, at any time after it was asked
 
 	starts  []*startCall
@@ -56,7 +57,7 @@ type execution struct {
 type site struct {
 	world   *world
 	name    processtable.NodeID
-	process *navigator.Process
+	process behaviour.Process
 	store   *modelStore
 	limits  instancetable.Limits
 	reach   Reach
@@ -86,8 +87,8 @@ type pendingRead struct {
 type invocation struct {
 	token     Token
 	entry     message.Entry
-	activity  *navigator.Activity
-	call      navigator.Invoke
+	activity  behaviour.Behaviour
+	call      behaviour.Invoke
 	started   time.Time
 	cancelled bool
 }
@@ -102,7 +103,7 @@ type freePlaces struct {
 // startCall is a client's start, repeated until it is answered.
 type startCall struct {
 	site  *site
-	call  navigator.Start
+	call  behaviour.Start
 	word  Token
 	asked bool
 	done  bool
@@ -122,13 +123,13 @@ func newWorld(t *rapid.T, c *generate.Case) *world {
 }
 
 // resultsOf gives what was drawn for the programs.
-func resultsOf(c *generate.Case) func(*invocation) navigator.Result {
-	return func(run *invocation) navigator.Result {
+func resultsOf(c *generate.Case) func(*invocation) behaviour.Result {
+	return func(run *invocation) behaviour.Result {
 		r := c.Result(generate.Call{
-			Activity: string(run.activity.Name), Iteration: run.call.Iteration, Attempt: run.call.Attempt,
-			Input: run.call.Input, Output: run.activity.Output, RCIsData: run.activity.RCIsData,
+			Activity: string(run.entry.Activity), Iteration: run.call.Iteration, Attempt: run.call.Attempt,
+			Input: run.call.Input, Output: run.call.Output, RCIsData: run.call.RCIsData,
 		})
-		return navigator.Result{RC: r.RC, Output: r.Output, Err: r.Err}
+		return behaviour.Result{RC: r.RC, Output: r.Output, Err: r.Err}
 	}
 }
 
@@ -145,8 +146,8 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	w := &world{
 		t: t, rand: rand.New(rand.NewPCG(seed, 1)), def: processes[0], given: compiled.Tables[0].Process,
 		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), invoked: map[execution]int{},
-		result: func(run *invocation) navigator.Result {
-			return navigator.Result{Output: container.New(run.activity.Output)}
+		result: func(run *invocation) behaviour.Result {
+			return behaviour.Result{Output: container.New(run.call.Output)}
 		},
 	}
 	for _, encoded := range compiled.Encoded {
@@ -309,7 +310,7 @@ func (w *world) start(n, at int, json string) {
 	for i := range n {
 		var id message.InstanceID
 		binary.BigEndian.PutUint64(id[8:], uint64(i+1))
-		w.starts = append(w.starts, &startCall{site: site, call: navigator.Start{Instance: id, Input: input, Now: w.now}})
+		w.starts = append(w.starts, &startCall{site: site, call: behaviour.Start{Instance: id, Input: input, Now: w.now}})
 	}
 }
 
@@ -457,8 +458,8 @@ func (s *site) invoke(e Invoke) {
 			s.world.t.Fatalf("%s is invoked while it runs\n%s", e.Entry.Activity, s.world.given)
 		}
 	}
-	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Activity, call: e.Call, started: s.world.now})
-	if e.Activity.Kind == processtable.KindEmpty { // its conditions are evaluated apart
+	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Behaviour, call: e.Call, started: s.world.now})
+	if e.Call.Program == Routing { // its conditions are evaluated apart
 		return
 	}
 	s.world.invoked[execution{e.Entry, e.Call.Iteration, e.Call.Attempt, e.Call.Run}]++
@@ -468,18 +469,18 @@ func (s *site) invoke(e Invoke) {
 func (s *site) finish(i int) {
 	run := s.running[i]
 	s.running = slices.Delete(s.running, i, i+1)
-	var result navigator.Result
-	if run.activity.Kind == processtable.KindEmpty {
-		result = run.activity.Echo(run.call.Input, run.started)
+	var result behaviour.Result
+	if run.call.Program == Routing {
+		result = run.activity.Compute(run.call, run.started)
 		result.Judged = run.activity.Judge(result)
 	} else {
 		result = s.world.result(run)
 	}
 	result.Started, result.Ended = run.started, s.world.now
 	if run.cancelled {
-		result = navigator.Result{Err: "ended early", Started: run.started, Ended: s.world.now}
+		result = behaviour.Result{Err: "ended early", Started: run.started, Ended: s.world.now}
 	}
-	s.release(run.activity.Program)
+	s.release(run.call.Program)
 	s.events = append(s.events, Ended{run.token, run.entry, result})
 }
 
@@ -540,7 +541,7 @@ func (s *site) atRest() {
 	inError := 0
 	for _, messages := range s.store.entries {
 		for _, m := range messages {
-			if putsInError(m) {
+			if snapshot, err := message.DecodeSnapshot(m.Body); m.Kind == message.KindSnapshot && err == nil && snapshot.Failed {
 				inError++
 			}
 		}

@@ -1,0 +1,65 @@
+package behaviour
+
+import (
+	"errors"
+	"time"
+
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Process is a process table made ready: what a node knows of a process beside the rows that
+// it hosts. It is immutable and safe for concurrent use.
+type Process interface {
+	Table() *processtable.Table
+	// Definition is the short hash that the process's messages carry.
+	Definition() processtable.ShortHash
+	// Activity gives what a row means; nil: the activity is not hosted here.
+	Activity(processtable.ActivityID) Behaviour
+	// Start gives the effects of starting an instance at this node (N1).
+	Start(Start) (Effects, error)
+	// Refuses says why a peer may not send a message of the process, or nothing (invariant 11).
+	// Whether it fits the row in content is for Fold to say.
+	Refuses(peer processtable.NodeID, h *message.Header) string
+	// PassAround says whether the target of a message, at another node, is dead by it alone,
+	// and may be passed around: then it gives the message as the record that its host gets, and
+	// what leads out of it, for the same transaction (N6).
+	PassAround(message.Message) (record message.Message, e Effects, ok bool)
+	// Again builds a message once more that an activity of this table has sent, or that was sent
+	// on another node's behalf (S4). It has everything that took effect in the first one; the
+	// trace is not kept. An error names the activity.
+	Again(Spoken) (message.Message, error)
+}
+
+// Start describes a new instance.
+type Start struct {
+	Instance message.InstanceID
+	Key      string // of fmqm start --key; empty if none
+	Input    *container.Struct
+	Trace    string
+	Now      time.Time
+}
+
+// Spoken is a message that was sent, as the audit tells of it (S4): what its source's end
+// left, and how it resolved the connectors to one target.
+type Spoken struct {
+	Instance message.InstanceID
+	Origin   processtable.NodeID
+	Scope    message.Scope
+	Source   processtable.ActivityID
+	Clock    uint64 // of the source's end
+	RC       int64
+	Output   []byte // CBOR container of the source; nil if it did not run
+	Target   processtable.ActivityID
+	Node     processtable.NodeID
+	Control  message.Truth
+	Data     message.Data
+	Lane     message.Lane
+	// Onward: what leads out of the target was resolved on its host's behalf in the same
+	// transaction (N6).
+	Onward bool
+}
+
+// ErrReviewed: what was judged for a Retry is not what it would evaluate now.
+var ErrReviewed = errors.New("the activity has changed meanwhile")
