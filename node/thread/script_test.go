@@ -12,10 +12,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue"
 )
@@ -47,7 +47,7 @@ import (
 type script struct {
 	*testing.T
 	store   *modelStore
-	process *navigator.Process
+	process behaviour.Process
 	machine *Machine
 	limits  instancetable.Limits
 	asked   map[Token]Effect
@@ -89,8 +89,8 @@ func (s *script) do(d *datadriven.TestData) {
 		s.store.crash()
 		s.begin()
 	case "start":
-		s.say(Start{Word: s.word(), Start: navigator.Start{
-			Instance: identifier(s.number(words[0])), Input: container.New(s.process.Table.Input), Now: s.now,
+		s.say(Start{Word: s.word(), Start: behaviour.Start{
+			Instance: identifier(s.number(words[0])), Input: container.New(s.process.Table().Input), Now: s.now,
 		}})
 	case "arrive", "refused":
 		s.arrive(s.message(words, d.Cmd == "refused"))
@@ -285,7 +285,7 @@ func (s *script) give(token Token, e Event) {
 
 func (s *script) end(token Token) {
 	run := s.asked[token].(Invoke)
-	s.give(token, Ended{token, run.Entry, navigator.Result{Output: container.New(run.Activity.Output), Started: s.now, Ended: s.now}})
+	s.give(token, Ended{token, run.Entry, behaviour.Result{Output: container.New(run.Call.Output), Started: s.now, Ended: s.now}})
 }
 
 // rest answers all that is asked, at once, and shows nothing but what people are told.
@@ -404,7 +404,7 @@ func (s *script) state() {
 	s.machine.table.All(func(e *instancetable.Entry) bool {
 		line := named(e.Key) + " is " + [...]string{"waiting", "ready", "running", "settling"}[e.Phase]
 		if e.State.InError() {
-			line += ", in error: " + e.State.Snapshot.Error
+			line += ", in error: " + e.Behaviour.View(e.State, s.now).Error
 		}
 		s.out = append(s.out, line)
 		return true
