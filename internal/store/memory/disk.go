@@ -13,8 +13,8 @@ import (
 // Errors of a disk.
 var (
 	ErrLocked = errors.New("the store is in use")
-	// ErrFailed is what later commits get after one that failed.
-	ErrFailed = errors.New("an earlier commit failed")
+	// ErrFailed is what later commits get after a commit or a read that failed.
+	ErrFailed = errors.New("the disk has failed")
 )
 
 // Disk is what a store is on. It is safe for concurrent use.
@@ -97,7 +97,8 @@ type Faults interface {
 	Commit(version uint64, b *store.Batch) Fate
 	// Committed is told of a commit that is on disk and has not failed, before it returns.
 	Committed(version uint64, b *store.Batch)
-	// Read is asked at each read of a key, or of a prefix; an error is what the read gives.
+	// Read is asked at each read of a key, or of a prefix; an error is what the read gives,
+	// and the end of all commits.
 	Read(key []byte) error
 }
 

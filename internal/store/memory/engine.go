@@ -153,7 +153,7 @@ func (e *Engine) Get(key []byte) (value []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
-	return view{t, e.faults}.Get(key)
+	return view{t, e}.Get(key)
 }
 
 // Scan implements store.Engine.
@@ -162,7 +162,7 @@ func (e *Engine) Scan(o store.ScanOptions, visit func(key, value []byte) bool) e
 	if err != nil {
 		return fmt.Errorf("scan: %w", err)
 	}
-	return view{t, e.faults}.Scan(o, visit)
+	return view{t, e}.Scan(o, visit)
 }
 
 // View implements store.Engine.
@@ -171,17 +171,29 @@ func (e *Engine) View(read func(store.Reader) error) error {
 	if err != nil {
 		return fmt.Errorf("view: %w", err)
 	}
-	return read(view{t, e.faults})
+	return read(view{t, e})
 }
 
 // view is the store as of one commit.
 type view struct {
 	table  *table
-	faults Faults
+	engine *Engine
+}
+
+// may says whether a read succeeds. After one that does not, nothing more is committed: it
+// may have been what must not be missing.
+func (v view) may(key []byte) error {
+	err := v.engine.faults.Read(key)
+	if err != nil {
+		v.engine.disk.mu.Lock()
+		defer v.engine.disk.mu.Unlock()
+		v.engine.failed = err
+	}
+	return err
 }
 
 func (v view) Get(key []byte) ([]byte, error) {
-	if err := v.faults.Read(key); err != nil {
+	if err := v.may(key); err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
 	value, there := v.table.get(key)
@@ -192,7 +204,7 @@ func (v view) Get(key []byte) ([]byte, error) {
 }
 
 func (v view) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
-	if err := v.faults.Read(o.Prefix); err != nil {
+	if err := v.may(o.Prefix); err != nil {
 		return fmt.Errorf("scan: %w", err)
 	}
 	v.table.scan(o, visit)

@@ -242,6 +242,9 @@ func TestReadsThatFail(t *testing.T) {
 	if err := e.Scan(store.ScanOptions{}, visit); err != nil {
 		t.Errorf("another read: %v", err)
 	}
+	if err := e.Commit(2, put("b", "1")); !errors.Is(err, memory.ErrFailed) {
+		t.Errorf("a commit after a read that failed: %v", err)
+	}
 }
 
 func BenchmarkCommit(b *testing.B) {
