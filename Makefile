@@ -20,7 +20,7 @@ CC_WORKS := $(shell echo '\#include <stdlib.h>' | $$($(GO) env CC) -E - >/dev/nu
 RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long tested-with storm faults bench microbench lint fmt fuzz man clean
+.PHONY: help build demo test test-long tested-with storm faults sim bench microbench lint fmt fuzz man clean
 
 help:
 	@echo 'make build   bin/fmqmd, bin/fmqm and bin/fmqm-define'
@@ -29,6 +29,7 @@ help:
 	@echo 'make test-long  the rest of the tests: daemons, brokers, links and disks that fail under hundreds of instances'
 	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10'
 	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
+	@echo 'make sim     runs networks of sites from seeds: SEEDS=n from SEED_BASE=n on, or for MINUTES=n; SEED=n runs one and tells it'
 	@echo 'make bench   terminations a second, beside the bare store in the same run'
 	@echo 'make microbench  the benchmarks of the rooms (BENCH=regexp, BENCHES=packages)'
 	@echo 'make lint    format and rules; `make fmt` formats'
@@ -45,8 +46,10 @@ demo: build
 test: build tested-with
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout $(TIMEOUT) $(or $(filter-out $(LONG:./%=fmqm/%),$(shell $(GO) list ./...)),$(error go list names no package))
+	$(GO) run ./sim/run -seeds 500
 
 test-long: build tested-with
+	$(GO) run ./sim/run -seeds 5000
 	$(GO) test $(RACE) -timeout $(TIMEOUT) $(LONG)
 
 tested-with:
@@ -68,6 +71,9 @@ storm:
 
 faults:
 	FMQM_FAULTS=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestFaultsForLong$$' ./test/broker
+
+sim:
+	$(GO) run ./sim/run $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),500) -base $(or $(SEED_BASE),1) -minutes $(or $(MINUTES),0))
 
 bench:
 	$(GO) run ./bench

@@ -18,6 +18,7 @@ func Draw(seed uint64) Plan {
 	d.processes()
 	d.instances()
 	d.faults()
+	d.losses()
 	d.people()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
@@ -144,9 +145,21 @@ func (d *drawing) fault(do Deed) {
 		if e.Peer = ""; d.in(2) {
 			e.For = -e.For
 		}
-	case Cut, Stall, Slow, Astray, Ask, Terminate, Retry, Wrong:
+	case Cut, Stall, Slow, Astray, Backup, Lose, Restore, Ask, Terminate, Retry, Wrong:
 	}
 	d.add(e)
+}
+
+// losses draws, for few worlds, a site that loses its disk.
+func (d *drawing) losses() {
+	if !d.in(6) {
+		return
+	}
+	s := d.site()
+	for range d.IntN(3) {
+		d.add(Event{At: d.moment(), Do: Backup, Site: s})
+	}
+	d.add(Event{At: d.moment(), Do: []Deed{Lose, Restore, Restore}[d.IntN(3)], Site: s, For: d.between(time.Second, 10*time.Minute)})
 }
 
 // people draws who asks and decides.

@@ -57,7 +57,7 @@ func (s *site) Commit(version uint64, b *store.Batch) memory.Fate {
 	default:
 		fate.Err, fate.Kept = errBroken, f.Kept
 		w.journal.note(string(s.name), "cannot write", "commit %d, kept %t", version, f.Kept)
-		s.fail()
+		s.fail(true)
 	}
 	return fate
 }
@@ -71,40 +71,26 @@ func (s *site) Read([]byte) error {
 		return nil
 	}
 	s.world.journal.note(string(s.name), "cannot read", "")
-	s.fail()
+	s.fail(false)
 	return errBroken
 }
 
-// fail: the disk has failed, and the daemon is to end by itself, soon.
-func (s *site) fail() {
+// fail: the disk has failed. After a write the node must notice, and end; after a read the
+// engine tells the daemon, also where only somebody's question met it.
+func (s *site) fail(write bool) {
 	w, l := s.world, s.life
-	if l.failing {
-		return
-	}
 	l.failing = true
-	var look func()
-	tries := 0
-	look = func() {
-		if s.life != l {
-			return
-		}
-		if l.node == nil && tries < 100 {
-			tries++
-			w.control.AfterFunc(100*time.Millisecond, look)
-			return
-		}
-		if l.node != nil {
-			if err, failed := l.node.Failed().Get(); failed {
-				w.journal.note(string(s.name), "fails", "%v", err)
-				s.die(false, restart)
-				return
-			}
-		}
-		if tries++; tries == 200 {
-			w.breaks("8", "the disk of %s has failed, and the daemon goes on", s.name)
-			return
-		}
-		w.control.AfterFunc(100*time.Millisecond, look)
+	soon := time.Duration(w.random.Int64N(int64(time.Second)))
+	if write {
+		soon = 20 * time.Second
 	}
-	w.control.AfterFunc(100*time.Millisecond, look)
+	w.control.AfterFunc(soon, func() {
+		switch {
+		case s.life != l:
+		case write:
+			w.breaks("8", "a write has failed at %s, and the node goes on", s.name)
+		default:
+			s.end(errBroken)
+		}
+	})
 }

@@ -58,6 +58,10 @@ func (w *World) happen(e Event) {
 		undo(func() { s.routes = 0; s.reload() })
 	case Clock:
 		s.setClock(e.For)
+	case Backup:
+		w.backup(s)
+	case Lose, Restore:
+		w.lose(e, e.Do == Restore)
 	case Ask:
 		w.question(e)
 	case Terminate:

@@ -168,7 +168,7 @@ func (w *World) question(e Event) {
 // fits holds an answer to what can be.
 func (w *World) fits(c *client, at name, s api.Status) {
 	w.journal.note(string(at), "says", "%s is %s", c.id(), s.State)
-	if wrong := sim.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] {
+	if wrong := sim.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] && !w.weaker[c.id()] {
 		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
 	}
 }
@@ -177,7 +177,12 @@ func (w *World) fits(c *client, at name, s api.Status) {
 func (w *World) terminate(e Event) {
 	c := w.clients[e.Instance]
 	w.touched[c.id()] = true
-	_ = w.ask(e.Site, "terminate "+c.id(), func(ctx context.Context, n *node.Node) error {
+	_ = c.terminate(e.Site)
+}
+
+// terminate has an operator at a site end the instance.
+func (c *client) terminate(at name) error {
+	return c.world.ask(at, "terminate "+c.id(), func(ctx context.Context, n *node.Node) error {
 		return n.Terminate(ctx, c.instance.ID)
 	})
 }
@@ -194,8 +199,38 @@ func (w *World) retry(e Event) {
 	}
 }
 
+// refused is an operator who deals with the messages that a site has refused: each is retried
+// once, and then dropped. Without a loss, and without operators, there are none.
+func (w *World) refused(s *site) {
+	var answer api.DeadAnswer
+	err := w.ask(s.name, "dead list", func(ctx context.Context, n *node.Node) (err error) {
+		answer, err = n.Dead(ctx, api.DeadRequest{Limit: 100})
+		return err
+	})
+	if err != nil {
+		return
+	}
+	for _, m := range answer.Messages {
+		id := m.Instance.String()
+		if !w.touched[id] && !w.weaker[id] {
+			w.breaks("5", "%s refuses a message of %s from %s for %s: %s", s.name, id, m.From, m.Activity, m.Reason)
+			return
+		}
+		again := !s.tried[m.Reason+id+m.Activity]
+		s.tried[m.Reason+id+m.Activity] = true
+		_ = w.ask(s.name, fmt.Sprint("dead retry or drop ", m.Number), func(ctx context.Context, n *node.Node) error {
+			if again {
+				_, err := n.RetryDead(ctx, m.Number)
+				return err
+			}
+			_, err := n.DropDead(ctx, m.Number, api.DropRequest{Reason: "agreed"})
+			return err
+		})
+	}
+}
+
 // wrongs is how many ways there are to ask for what is refused.
-const wrongs = 4
+const wrongs = 7
 
 // wrong asks for what is refused: it must be, and change nothing.
 func (w *World) wrong(e Event) {
@@ -222,10 +257,12 @@ func (w *World) wrong(e Event) {
 		ask("terminate of an unknown instance", func(ctx context.Context, n *node.Node) error {
 			return n.Terminate(ctx, id)
 		})
-	default:
+	case 3:
 		ask("drop of no message", func(ctx context.Context, n *node.Node) error {
 			_, err := n.DropDead(ctx, 1<<40, api.DropRequest{})
 			return err
 		})
+	default:
+		w.knock(e.Site, e.Number-4)
 	}
 }

@@ -73,6 +73,9 @@ const (
 	Astray    Deed = "astray"     // the configuration is read again, with a wrong address for Peer
 	Reload    Deed = "reload"     // it is read again, with other routes: see routesOf
 	Clock     Deed = "clock"      // the clock is stepped by For
+	Backup    Deed = "backup"     // the site is backed up
+	Lose      Deed = "lose"       // its disk is lost: it goes on with an empty one
+	Restore   Deed = "restore"    // the same, with what the last backup had
 	Ask       Deed = "ask"        // somebody asks question Number, of instance Instance
 	Terminate Deed = "terminate"  // an operator ends instance Instance
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
@@ -115,5 +118,5 @@ func (p *Process) drawn() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Clock, Ask, Terminate, Retry, Wrong,
+	Astray, Reload, Clock, Backup, Lose, Restore, Ask, Terminate, Retry, Wrong,
 }

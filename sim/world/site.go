@@ -2,7 +2,6 @@ package world
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -23,6 +22,7 @@ type site struct {
 	world  *World
 	name   name
 	disk   *memory.Disk
+	room   *room
 	faults []*armed // that wait for their commit or read
 	offset time.Duration
 	astray map[name]bool // peers whose address is wrong in its configuration
@@ -30,6 +30,11 @@ type site struct {
 	rest   time.Duration // it stays down until then
 	life   *life         // nil: it is down
 	lives  int
+
+	copied  []byte          // its last backup
+	lost    bool            // a disk of it was lost
+	rebuilt int             // how often since
+	tried   map[string]bool // refused messages that were retried
 }
 
 // life is a daemon, from its start to its end.
@@ -46,8 +51,8 @@ type armed struct {
 }
 
 func newSite(w *World, n name) *site {
-	s := &site{world: w, name: n, disk: memory.NewDisk(string(n)), astray: map[name]bool{}}
-	s.disk.Watch(func(version uint64, b *store.Batch) { w.watch.written(s, version, b) })
+	s := &site{world: w, name: n, room: &room{changed: w.control.Bell()}, astray: map[name]bool{}, tried: map[string]bool{}}
+	s.setDisk(memory.NewDisk(string(n)))
 	return s
 }
 
@@ -73,14 +78,10 @@ func (s *site) open(l *life) {
 		s.end(err)
 		return
 	}
-	var seed [32]byte
-	for i := range seed {
-		seed[i] = byte(w.random.Uint32())
-	}
 	n, err := node.Open(node.Options{
 		Name: s.name, Engine: engine, Registry: w.play.registry(s.name, l.by), Peers: s.peers(l.by),
-		Log: zerolog.Nop(), Scheduler: l.by, Random: rand.NewChaCha8(seed), CacheEntries: w.plan.Cache,
-		Remote: []node.RemoteOperator{{Site: "*"}}, Observe: w.watch.observe(s),
+		Log: zerolog.Nop(), Scheduler: l.by, Random: chance(w.random), CacheEntries: w.plan.Cache,
+		Remote: []node.RemoteOperator{{Site: "*"}}, Observe: w.watch.observe(s), Disk: s.room,
 	})
 	if err != nil {
 		s.end(err)
@@ -88,6 +89,11 @@ func (s *site) open(l *life) {
 	}
 	n.Launch()
 	l.node = n
+	l.by.Go(func() {
+		if err, _, ended := n.Failed().Wait(background); ended == nil {
+			s.end(err)
+		}
+	})
 	acceptor := n.Acceptor()
 	w.wires.ports[s.name] = &port{by: l.by, accept: func(c link.Conn) {
 		l.by.Go(func() {

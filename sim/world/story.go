@@ -105,6 +105,12 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s reads a configuration with %s, for %v", e.Site, [...]string{"all routes", "the broker only", "direct routes only"}[e.Number], e.For)
 	case Clock:
 		return fmt.Sprintf("the clock of %s is stepped by %v", e.Site, e.For)
+	case Backup:
+		return fmt.Sprintf("%s is backed up", e.Site)
+	case Lose:
+		return fmt.Sprintf("%s loses its disk, and is away for %v", e.Site, e.For)
+	case Restore:
+		return fmt.Sprintf("%s loses its disk, is away for %v, and goes on from its backup", e.Site, e.For)
 	case Ask:
 		return fmt.Sprintf("somebody asks %s question %d, of instance %d", e.Site, e.Number, e.Instance)
 	case Terminate:

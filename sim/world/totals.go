@@ -1,6 +1,7 @@
 package world
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 type Totals struct {
 	Worlds, Events, Recoveries, Broken int
 	Elapsed                            time.Duration // virtual time
+	hash                               [16]byte      // of all of them, in whatever order they ran
 }
 
 // Add counts a world.
@@ -17,6 +19,10 @@ func (t *Totals) Add(r *Report) {
 	t.Events += r.Events
 	t.Recoveries += r.Recoveries
 	t.Elapsed += r.Elapsed
+	of := sha256.Sum256(fmt.Appendf(nil, "%d %s", r.Plan.Seed, r.Hash))
+	for i := range t.hash {
+		t.hash[i] ^= of[i]
+	}
 	if r.Broken != nil {
 		t.Broken++
 	}
@@ -24,8 +30,8 @@ func (t *Totals) Add(r *Report) {
 
 // String gives the figures of worlds that took so long.
 func (t *Totals) String(took time.Duration) string {
-	return fmt.Sprintf("%d worlds (%.0f a minute), %d events, %d recoveries, %.1f virtual hours (%.2f a second), %d broken",
-		t.Worlds, float64(t.Worlds)/took.Minutes(), t.Events, t.Recoveries, t.Elapsed.Hours(), t.Elapsed.Hours()/took.Seconds(), t.Broken)
+	return fmt.Sprintf("%d worlds (%.0f a minute), %d events, %d recoveries, %.1f virtual hours (%.2f a second), %d broken\nhash %x",
+		t.Worlds, float64(t.Worlds)/took.Minutes(), t.Events, t.Recoveries, t.Elapsed.Hours(), t.Elapsed.Hours()/took.Seconds(), t.Broken, t.hash)
 }
 
 // ShrunkStory tells the smallest world that breaks the same invariant as the one that a

@@ -19,7 +19,8 @@ import (
 //   - 1, 8: what was acknowledged to a client or to a peer is on disk by then; a lane's numbers
 //     never go back.
 //   - 3: with the end of an activity go all of its messages, and just those that it names.
-//   - 4, 5: an activity ends once at its site; nothing makes a new entry for one that has ended;
+//   - 4, 5: an activity ends once at its site; nothing comes for one that has ended (unless an
+//     operator ended it, or a site has lost its store and is sent again what it had);
 //     a lane's numbers have no gap, and a number that both sides have has the same hash at both.
 //   - 11: nothing is on disk of a site that nobody has configured.
 //   - 12: what was refused has left nothing.
@@ -27,6 +28,7 @@ type watch struct {
 	world   *World
 	shadows map[name]*shadow
 	commits int
+	lost    map[name]bool // sites of which a disk was lost
 }
 
 // shadow is what is known of a site's store.
@@ -54,14 +56,25 @@ type mark struct {
 }
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}}
 	for _, n := range w.plan.Sites {
-		x.shadows[n] = &shadow{
-			messages: map[string]map[string]bool{}, ended: map[string]bool{}, started: map[uuid.UUID]bool{},
-			sent: map[lane]uint64{}, low: map[lane]mark{}, accepted: map[lane]mark{},
-		}
+		x.shadows[n] = newShadow()
 	}
 	return x
+}
+
+func newShadow() *shadow {
+	return &shadow{
+		messages: map[string]map[string]bool{}, ended: map[string]bool{}, started: map[uuid.UUID]bool{},
+		sent: map[lane]uint64{}, low: map[lane]mark{}, accepted: map[lane]mark{},
+	}
+}
+
+// forget says that a site has lost its store: nothing is known of it, and its conversations
+// with its peers begin anew.
+func (x *watch) forget(n name) {
+	x.shadows[n] = newShadow()
+	x.lost[n] = true
 }
 
 // written is told of a commit.
@@ -136,6 +149,9 @@ func entryOf(key []byte) (entry, rest string) {
 	return string(k[:n]), string(k[n:])
 }
 
+// instanceOf is the instance of an entry.
+func instanceOf(entry string) string { return uuid.UUID([]byte(entry[:16])).String() }
+
 // shown is an entry for people.
 func shown(entry string) string {
 	return fmt.Sprintf("%s of %s", bytes.Trim([]byte(entry[16:]), "\x00"), uuid.UUID([]byte(entry[:16])))
@@ -153,7 +169,7 @@ func (x *watch) ends(s *site, d *shadow, ends, put []string) {
 		}
 	}
 	for _, e := range put {
-		if d.ended[e] && !d.large && len(d.messages[e]) > 0 {
+		if d.ended[e] && len(x.lost) == 0 && !x.world.touched[instanceOf(e)] && !d.large && len(d.messages[e]) > 0 {
 			x.world.breaks("5", "%s has ended at %s, and a message of it is taken", shown(e), s.name)
 		}
 	}
@@ -180,13 +196,16 @@ func (x *watch) laneOf(s *site, key []byte) lane {
 	return l
 }
 
+// anew: the numbers of a conversation need not follow on each other.
+func (x *watch) anew(s *site, l lane) bool { return x.lost[s.name] || x.lost[l.peer] }
+
 // item: what is put follows on what was put before.
 func (x *watch) item(s *site, d *shadow, op *store.Op) {
 	if op.Value == nil {
 		return
 	}
 	l, number := x.laneOf(s, op.Key), binary.BigEndian.Uint64(op.Key[len(op.Key)-8:])
-	if before := d.sent[l]; number != before+1 {
+	if before := d.sent[l]; number != before+1 && !x.anew(s, l) {
 		x.world.breaks("5", "%s puts number %d for %s in lane %d, and the last was %d", s.name, number, l.peer, l.lane, before)
 	}
 	d.sent[l] = number
@@ -199,12 +218,12 @@ func (x *watch) trimmed(s *site, d *shadow, op *store.Op) {
 	}
 	l := x.laneOf(s, op.Key)
 	now := mark{number: binary.BigEndian.Uint64(op.Value[1:]), hash: [16]byte(op.Value[9:25])}
-	if before := d.low[l]; now.number < before.number {
+	if before := d.low[l]; now.number < before.number && !x.anew(s, l) {
 		x.world.breaks("8", "%s has confirmed %d to %s in lane %d, and now only %d", l.peer, before.number, s.name, l.lane, now.number)
 	}
 	d.low[l] = now
 	other := x.shadows[l.peer]
-	if other == nil {
+	if other == nil || x.anew(s, l) {
 		return
 	}
 	if there := other.accepted[lane{s.name, l.lane}]; now.number > there.number {
@@ -221,11 +240,11 @@ func (x *watch) taken(s *site, d *shadow, op *store.Op) {
 	}
 	l := x.laneOf(s, op.Key)
 	now := mark{number: binary.BigEndian.Uint64(op.Value[17:]), hash: [16]byte(op.Value[25:41])}
-	if before := d.accepted[l]; now.number < before.number {
+	if before := d.accepted[l]; now.number < before.number && !x.anew(s, l) {
 		x.world.breaks("8", "%s has taken %d of %s in lane %d, and now only %d", s.name, before.number, l.peer, l.lane, now.number)
 	}
 	d.accepted[l] = now
-	if other := x.shadows[l.peer]; other != nil && now.number > other.sent[lane{s.name, l.lane}] {
+	if other := x.shadows[l.peer]; other != nil && !x.anew(s, l) && now.number > other.sent[lane{s.name, l.lane}] {
 		x.world.breaks("5", "%s takes %d of %s in lane %d, which has put only %d", s.name, now.number, l.peer, l.lane, other.sent[lane{s.name, l.lane}])
 	}
 }
@@ -264,6 +283,9 @@ func (x *watch) agree() string {
 	for _, a := range x.world.plan.Sites {
 		for _, b := range x.world.plan.Sites {
 			for i := range byte(2) {
+				if x.lost[a] || x.lost[b] {
+					continue
+				}
 				from, to := x.shadows[a], x.shadows[b]
 				sent, low, taken := from.sent[lane{b, i}], from.low[lane{b, i}], to.accepted[lane{a, i}]
 				if sent != low.number || low != taken {

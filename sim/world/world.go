@@ -64,6 +64,7 @@ type World struct {
 	cases   []*prepared // by process
 	clients []*client
 	touched map[string]bool // instances that an operator has dealt with: they need not be as the interpreter says
+	weaker  map[string]bool // of which a site may have lost something: only what comes of them is compared
 	clear   bool
 	over    bool
 	broken  *Violation
@@ -74,7 +75,7 @@ type World struct {
 func Run(plan Plan, o Options) *Report {
 	w := &World{
 		plan: plan, tasks: task.NewWorld(plan.Seed, begun), random: rand.New(rand.NewPCG(plan.Seed, 1)),
-		touched: map[string]bool{},
+		touched: map[string]bool{}, weaker: map[string]bool{},
 	}
 	w.control = w.tasks.NewSite(0)
 	w.journal = newJournal(w.tasks.Elapsed, o.Lines)

@@ -1,0 +1,46 @@
+package world
+
+import (
+	"time"
+
+	"fmqm/link"
+	"fmqm/queue"
+)
+
+// stranger is a site that nobody has configured.
+const stranger name = "Z"
+
+// knock has a stranger call a site, and say something: who it is, that it is another site, or
+// nothing that makes sense. The site must hang up; what comes of it is watch's to see.
+func (w *World) knock(at name, way_ int) {
+	w.wires.ports[stranger] = &port{by: w.control, accept: func(c link.Conn) { _ = c.Close() }}
+	conn, err := dialer{wires: w.wires, by: w.control, way: way{stranger, at}}.Dial(background)
+	if err != nil {
+		return // the site is down
+	}
+	hello := &link.Hello{
+		Node: stranger, Expected: at, Incarnation: queue.Incarnation{9}, MinVersion: link.MinVersion, MaxVersion: link.MaxVersion,
+	}
+	said := []byte("GET / HTTP/1.1\r\n\r\n")
+	switch way_ {
+	case 0:
+		hello.Expected = stranger
+		fallthrough
+	case 1:
+		f := &link.Frame{Version: link.MaxVersion, Type: link.FrameHello, From: 99, Seq: 1, Challenge: 5, Hello: hello}
+		if said, err = link.Encode(f); err != nil {
+			w.breaks("plan", "the stranger's hello: %v", err)
+			return
+		}
+	}
+	w.control.AfterFunc(10*time.Minute, func() { _ = conn.Close() }) // if it was not heard out by then
+	if conn.Send(said) != nil {
+		return
+	}
+	for {
+		if _, err := conn.Recv(); err != nil {
+			break
+		}
+	}
+	w.journal.note(string(stranger), "was heard out", "")
+}

@@ -1,0 +1,64 @@
+package world_test
+
+import (
+	"flag"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fmqm/sim/world"
+)
+
+var worlds = flag.Int("worlds", 30, "how many worlds TestWorlds runs; `make test` runs 500 beside it, without the race detector")
+
+// Invariants 1 to 12, in networks of two to seven sites under all that can happen to them:
+// after every event, and at the end everything is as the interpreter says, and nothing is left.
+// What a failure needs is told; `make sim SEED=n` tells all of it.
+func TestWorlds(t *testing.T) {
+	n := *worlds
+	var total world.Totals
+	var mu sync.Mutex
+	var next atomic.Uint64
+	var workers sync.WaitGroup
+	began := time.Now()
+	for range 2 {
+		workers.Go(func() {
+			for seed := next.Add(1); seed <= uint64(n) && !t.Failed(); seed = next.Add(1) {
+				r := world.Run(world.Draw(seed), world.Options{})
+				mu.Lock()
+				total.Add(r)
+				if r.Broken != nil {
+					t.Errorf("seed %d breaks invariant %s\n%s", seed, r.Broken.Invariant, world.ShrunkStory(r, 60))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Log(total.String(time.Since(began)))
+	if total.Recoveries < total.Worlds {
+		t.Errorf("%d recoveries in %d worlds: the weather has become too mild to show anything", total.Recoveries, total.Worlds)
+	}
+}
+
+// The same seed gives the same events, to the byte.
+func TestASeedIsAWorld(t *testing.T) {
+	for seed := range uint64(6) {
+		first := world.Run(world.Draw(seed), world.Options{Lines: true})
+		second := world.Run(world.Draw(seed), world.Options{Lines: true})
+		if first.Hash == second.Hash {
+			continue
+		}
+		for i := range first.Lines {
+			if i >= len(second.Lines) || first.Lines[i] != second.Lines[i] {
+				other := "the end"
+				if i < len(second.Lines) {
+					other = second.Lines[i]
+				}
+				t.Errorf("seed %d: event %d is\n%s\nand then\n%s", seed, i, first.Lines[i], other)
+				break
+			}
+		}
+	}
+}
