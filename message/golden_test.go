@@ -107,6 +107,7 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeNotice(m.Body)
 	case message.KindMarker:
 		return message.DecodeMarker(m.Body)
+	default:
+		return nil, nil
 	}
-	return nil, nil
 }
