@@ -96,7 +96,10 @@ func (p *process) askAgain() {
 func (p *process) take(limit int) (out []Delivery, taken []commit.TakenEntry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for ; p.first != nil && limit > 0; limit-- {
+	if limit = min(limit, len(p.entries)); limit > 0 {
+		out, taken = make([]Delivery, 0, limit), make([]commit.TakenEntry, 0, limit)
+	}
+	for ; limit > 0; limit-- {
 		n := p.first
 		p.first = n.next
 		delete(p.entries, n.entry)
