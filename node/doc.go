@@ -4,7 +4,7 @@
 // daemon's goroutines, or one site of a simulated world.
 //
 //	thread/               the process thread as a machine: events in, effects out
-//	processthread.go      its shell: one task for each process queue
+//	processthread.go      its shell: one task for each process queue; asked.go reads for it
 //	activitythread.go     programs run: one task for each
 //	slots.go              how many activity threads may run a program at once
 //	node.go, tables.go    the node manager: store, tables, threads, links
