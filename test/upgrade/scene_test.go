@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func newScene(t *testing.T, seed, processes, instances int) *scene {
 	t.Cleanup(cancel)
 	s.ctx = ctx
 	s.Connected(ctx)
+	for _, name := range fleet.Names {
+		s.runs(name, release)
+	}
 	s.work.Define(s.Fleet, processes, instances)
 	s.left = s.work.Plays
 	return s
@@ -89,6 +93,15 @@ func (s *scene) allStarted() {
 	}
 }
 
+// runs checks of which directory's release a site's daemon is.
+func (s *scene) runs(name, dir string) {
+	s.Helper()
+	file, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", s.Sites[name].Process()))
+	if err != nil || filepath.Dir(file) != dir {
+		s.Fatalf("%s runs %s, and not the release in %s (%v)", name, file, dir, err)
+	}
+}
+
 // upgrade has a site go on with today's release, in place. Others may be down meanwhile,
 // for as long as that takes.
 func (s *scene) upgrade(name string) {
@@ -98,6 +111,7 @@ func (s *scene) upgrade(name string) {
 	site.Release = ""
 	site.Start()
 	site.Answers()
+	s.runs(name, fleet.Bin)
 }
 
 // upgradeKilled is upgrade of a site that was killed before, and is killed again when
