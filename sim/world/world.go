@@ -174,12 +174,13 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	if s.life == nil || s.life.node == nil {
 		return errDown
 	}
-	l := s.life
+	l, n := s.life, s.life.node
 	answer := task.NewAnswer[error](w.control)
 	l.by.Go(func() {
 		ctx, cancel := l.by.WithTimeout(context.Background(), askTimeout)
 		defer cancel()
-		answer.Give(f(ctx, l.node))
+		answer.Give(f(ctx, n))
+		w.bounded(at, n)
 	})
 	ctx, cancel := w.control.WithTimeout(context.Background(), 2*askTimeout)
 	defer cancel()
@@ -193,6 +194,24 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	}
 	return errDown
 }
+
+// bounded holds what a node has in memory to its bound, but for what is in execution.
+func (w *World) bounded(at name, n *node.Node) {
+	stats, err := n.Stats()
+	if err != nil {
+		return
+	}
+	waiting := 0
+	for i := range stats.Processes {
+		waiting += stats.Processes[i].Waiting
+	}
+	if waiting > w.plan.Cache+underWay {
+		w.breaks("10", "%s has %d entries in memory that wait, where %d may", at, waiting, w.plan.Cache)
+	}
+}
+
+// underWay is how many entries may have a transaction or a look at the store under way.
+const underWay = 8
 
 // sleep lets time pass for a task that is at no site.
 func (w *World) sleep(d time.Duration) { _ = task.Sleep(context.Background(), w.control, d) }
