@@ -111,16 +111,31 @@ func (c *chain) next() *queue.Tx {
 	return tx
 }
 
-// nullEngine accepts everything and keeps nothing.
-type nullEngine struct{ last uint64 }
+// nullEngine accepts everything and keeps nothing but its first commit, which says whose
+// store it is.
+type nullEngine struct {
+	last  uint64
+	first map[string][]byte
+}
 
-func (e *nullEngine) Get([]byte) ([]byte, error) { return nil, store.ErrNotFound }
+func (e *nullEngine) Get(key []byte) ([]byte, error) {
+	if value := e.first[string(key)]; value != nil {
+		return value, nil
+	}
+	return nil, store.ErrNotFound
+}
 
 func (e *nullEngine) View(read func(store.Reader) error) error { return read(e) }
 
 func (e *nullEngine) Scan(store.ScanOptions, func(key, value []byte) bool) error { return nil }
 
-func (e *nullEngine) Commit(version uint64, _ *store.Batch) error {
+func (e *nullEngine) Commit(version uint64, b *store.Batch) error {
+	if version == 1 {
+		e.first = map[string][]byte{}
+		for _, op := range b.Ops {
+			e.first[string(op.Key)] = op.Value
+		}
+	}
 	e.last = version
 	return nil
 }
