@@ -21,6 +21,7 @@ type play struct {
 	cases    map[string]*generate.Case // by process, name@version
 	attempts map[string][]sim.Attempt  // by instance
 	keys     map[execution]string      // the idempotency key under which it ran
+	of       map[string]execution      // that ran under a key
 	running  map[place]int
 }
 
@@ -39,7 +40,7 @@ type place struct {
 func newPlay(w *World) *play {
 	return &play{
 		world: w, cases: map[string]*generate.Case{}, attempts: map[string][]sim.Attempt{},
-		keys: map[execution]string{}, running: map[place]int{},
+		keys: map[execution]string{}, of: map[string]execution{}, running: map[place]int{},
 	}
 }
 
@@ -109,7 +110,10 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 	if key, ran := p.keys[e]; ran && key != call.Key && !w.touched[call.Instance] {
 		w.breaks("9", "%v ran under the keys %s and %s", e, key, call.Key)
 	}
-	p.keys[e] = call.Key
+	if other, ran := p.of[call.Key]; ran && other != e {
+		w.breaks("9", "%v and %v ran under one key, %s", other, e, call.Key)
+	}
+	p.keys[e], p.of[call.Key] = call.Key, e
 	here := place{at, call.Key}
 	if p.running[here]++; p.running[here] > 1 {
 		w.breaks("9", "%v runs beside an older attempt of itself at %s", e, at)
