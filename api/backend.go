@@ -33,13 +33,13 @@ type Backend interface {
 	Retry(ctx context.Context, id InstanceID, r RetryRequest) error
 	// Terminate returns when the marker (N7) is durable here.
 	Terminate(ctx context.Context, id InstanceID) error
-	// Dead gives what this node has set aside.
-	Dead(ctx context.Context, r DeadRequest) (DeadAnswer, error)
-	DeadMessage(ctx context.Context, number uint64) (DeadMessage, error)
-	// RetryDead and DropDead return when what they did is durable. A number that is not
+	// Refused gives what this node has set aside.
+	Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error)
+	RefusedMessage(ctx context.Context, number uint64) (RefusedMessage, error)
+	// RetryRefused and DropRefused return when what they did is durable. A number that is not
 	// there, or not any more, is CodeNotFound.
-	RetryDead(ctx context.Context, number uint64) (DeadDecision, error)
-	DropDead(ctx context.Context, number uint64, r DropRequest) (DeadDecision, error)
+	RetryRefused(ctx context.Context, number uint64) (RefusedDecision, error)
+	DropRefused(ctx context.Context, number uint64, r DropRequest) (RefusedDecision, error)
 	Links(ctx context.Context) (LinksAnswer, error)
 	// RetryLink lets the stopped link to a peer go on, and says what has come of it, after at
 	// most 10 s. A peer that is not known is CodeNotFound; a link that is not stopped, or is

@@ -136,8 +136,8 @@ func (c *Client) Terminate(ctx context.Context, id InstanceID) error {
 	return err
 }
 
-// Dead gives one page of the messages that the node has set aside.
-func (c *Client) Dead(ctx context.Context, r DeadRequest) (DeadAnswer, error) {
+// Refused gives one page of the messages that the node has set aside.
+func (c *Client) Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error) {
 	q := url.Values{}
 	if r.Before > 0 {
 		q.Set("before", strconv.FormatUint(r.Before, 10))
@@ -145,7 +145,7 @@ func (c *Client) Dead(ctx context.Context, r DeadRequest) (DeadAnswer, error) {
 	if r.Limit > 0 {
 		q.Set("limit", strconv.Itoa(r.Limit))
 	}
-	return ask[DeadAnswer](ctx, c, c.timeout, http.MethodGet, "/v1/dead?"+q.Encode(), nil)
+	return ask[RefusedAnswer](ctx, c, c.timeout, http.MethodGet, "/v1/dead?"+q.Encode(), nil)
 }
 
 // Nodes gives the node asked and its peers.

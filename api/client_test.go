@@ -46,7 +46,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	}
 	history := api.HistoryAnswer{Events: []api.HistoryEvent{{Clock: 3, Event: api.EventEnded}}, Unreachable: []api.Unreachable{}}
 	why := api.WhyAnswer{Instance: i, Waits: []api.Wait{{Activity: "a", For: "b"}}, Unreachable: []api.Unreachable{}}
-	dead := api.DeadAnswer{Messages: []api.Dead{{Number: 5, From: "B", Instance: i, Reason: "r"}, {Number: 3, From: "B", Reason: "r"}}, More: true}
+	dead := api.RefusedAnswer{Messages: []api.Refused{{Number: 5, From: "B", Instance: i, Reason: "r"}, {Number: 3, From: "B", Reason: "r"}}, More: true}
 	nodes := api.NodesAnswer{Nodes: []api.Node{{Node: "A", State: api.NodeSelf}}}
 	definitions := api.DefinitionsAnswer{Definitions: []api.Definition{{Process: "p", Version: 1, Starts: []string{"A"}, Activities: []api.Place{{Activity: "a", Node: "A"}}}}}
 	table := []byte("table")
@@ -84,7 +84,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			return nil
 		},
 		OnTerminate: func(_ context.Context, i api.InstanceID) error { asked = append(asked, i); return nil },
-		OnDead: func(_ context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
+		OnDead: func(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
 			asked = append(asked, r)
 			return dead, nil
 		},
@@ -125,8 +125,8 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	keep(a8, err)
 	a9, err := c.Upload(ctx, upload)
 	keep(a9, err)
-	page := api.DeadRequest{Before: 9, Limit: 2}
-	a10, err := c.Dead(ctx, page)
+	page := api.RefusedRequest{Before: 9, Limit: 2}
+	a10, err := c.Refused(ctx, page)
 	keep(a10, err)
 	if d := cmp.Diff([]any{start, i, i, list, filtered, i, i, i, retry, i, upload, page}, asked); d != "" {
 		t.Errorf("asked (-want +got):\n%s", d)

@@ -26,9 +26,9 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 			Lanes:      []api.Lane{{Lane: 1, Next: 4, Acknowledged: 3, Expected: 9}},
 		}},
 	}
-	whole := api.DeadMessage{
-		Dead: api.Dead{Number: 7, Time: at, From: "B", Kind: "connector", Process: "p@1", Instance: instance(t), Activity: "x", Source: "y", Reason: "no"},
-		Node: "A", Definition: "01", Origin: "A", Control: "TRUE", Data: "present", Lane: 1, Clock: 5, Bytes: 90, BodyBytes: 3, Body: json.RawMessage(`{"n":7}`),
+	whole := api.RefusedMessage{
+		Refused: api.Refused{Number: 7, Time: at, From: "B", Kind: "connector", Process: "p@1", Instance: instance(t), Activity: "x", Source: "y", Reason: "no"},
+		Node:    "A", Definition: "01", Origin: "A", Control: "TRUE", Data: "present", Lane: 1, Clock: 5, Bytes: 90, BodyBytes: 3, Body: json.RawMessage(`{"n":7}`),
 	}
 	var asked []any
 	c := client(t, apitest.Serve(t, &apitest.Backend{
@@ -37,17 +37,17 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 			asked = append(asked, peer)
 			return links.Links[0], nil
 		},
-		OnDeadMessage: func(_ context.Context, n uint64) (api.DeadMessage, error) {
+		OnDeadMessage: func(_ context.Context, n uint64) (api.RefusedMessage, error) {
 			asked = append(asked, n)
 			return whole, nil
 		},
-		OnRetryDead: func(_ context.Context, n uint64) (api.DeadDecision, error) {
+		OnRetryDead: func(_ context.Context, n uint64) (api.RefusedDecision, error) {
 			asked = append(asked, n)
-			return api.DeadDecision{Number: n, Done: api.DeadDelivered, Text: "again"}, nil
+			return api.RefusedDecision{Number: n, Done: api.RefusedDelivered, Text: "again"}, nil
 		},
-		OnDropDead: func(_ context.Context, n uint64, r api.DropRequest) (api.DeadDecision, error) {
+		OnDropDead: func(_ context.Context, n uint64, r api.DropRequest) (api.RefusedDecision, error) {
 			asked = append(asked, n, r)
-			return api.DeadDecision{}, api.Errorf(api.CodeNotFound, "look", "gone")
+			return api.RefusedDecision{}, api.Errorf(api.CodeNotFound, "look", "gone")
 		},
 	}), 0)
 	got, err := c.Links(t.Context())
@@ -58,16 +58,16 @@ func TestLinksAndDecisionsOverTheWire(t *testing.T) {
 	if d := cmp.Diff(links.Links[0], l); err != nil || d != "" {
 		t.Errorf("retry of a link, %v (-want +got):\n%s", err, d)
 	}
-	m, err := c.DeadMessage(t.Context(), 7)
+	m, err := c.RefusedMessage(t.Context(), 7)
 	if d := cmp.Diff(whole, m); err != nil || d != "" {
 		t.Errorf("message, %v (-want +got):\n%s", err, d)
 	}
-	if d, err := c.RetryDead(t.Context(), 8); err != nil || d != (api.DeadDecision{Number: 8, Done: api.DeadDelivered, Text: "again"}) {
+	if d, err := c.RetryRefused(t.Context(), 8); err != nil || d != (api.RefusedDecision{Number: 8, Done: api.RefusedDelivered, Text: "again"}) {
 		t.Errorf("retry: %+v %v", d, err)
 	}
 	drop := api.DropRequest{Reason: "agreed"}
 	var e *api.Error
-	if _, err := c.DropDead(t.Context(), 9, drop); !errors.As(err, &e) || e.Code != api.CodeNotFound {
+	if _, err := c.DropRefused(t.Context(), 9, drop); !errors.As(err, &e) || e.Code != api.CodeNotFound {
 		t.Errorf("drop: %v", err)
 	}
 	if d := cmp.Diff([]any{"B/2 ?", uint64(7), uint64(8), uint64(9), drop}, asked); d != "" {

@@ -40,10 +40,10 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("GET /v1/instances/{id}/why", answer(s.why))
 	mux.HandleFunc("POST /v1/instances/{id}/retry", answer(s.retry))
 	mux.HandleFunc("POST /v1/instances/{id}/terminate", answer(s.terminate))
-	mux.HandleFunc("GET /v1/dead", answer(s.dead))
-	mux.HandleFunc("GET /v1/dead/{number}", answer(s.deadMessage))
-	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryDead))
-	mux.HandleFunc("POST /v1/dead/{number}/drop", answer(s.dropDead))
+	mux.HandleFunc("GET /v1/dead", answer(s.refused))
+	mux.HandleFunc("GET /v1/dead/{number}", answer(s.refusedMessage))
+	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryRefused))
+	mux.HandleFunc("POST /v1/dead/{number}/drop", answer(s.dropRefused))
 	mux.HandleFunc("GET /v1/links", answer(s.links))
 	mux.HandleFunc("POST /v1/links/{peer}/retry", answer(s.retryLink))
 	mux.HandleFunc("GET /v1/nodes", answer(s.nodes))
@@ -247,21 +247,21 @@ func pageLimit(q url.Values, next string) (int, error) {
 	return limit, nil
 }
 
-func (s server) dead(_ http.ResponseWriter, r *http.Request) (DeadAnswer, error) {
+func (s server) refused(_ http.ResponseWriter, r *http.Request) (RefusedAnswer, error) {
 	q, err := query(r, "before", "limit")
 	if err != nil {
-		return DeadAnswer{}, err
+		return RefusedAnswer{}, err
 	}
-	var req DeadRequest
+	var req RefusedRequest
 	if req.Limit, err = pageLimit(q, "before"); err != nil {
-		return DeadAnswer{}, err
+		return RefusedAnswer{}, err
 	}
 	if v := q.Get("before"); v != "" {
 		if req.Before, err = strconv.ParseUint(v, 10, 64); err != nil || req.Before == 0 {
-			return DeadAnswer{}, Errorf(CodeUsage, "send the number of the last message of the page before", "before=%s is no number of a message", v)
+			return RefusedAnswer{}, Errorf(CodeUsage, "send the number of the last message of the page before", "before=%s is no number of a message", v)
 		}
 	}
-	a, err := s.b.Dead(r.Context(), req)
+	a, err := s.b.Refused(r.Context(), req)
 	a.Messages = orEmpty(a.Messages)
 	return a, err
 }

@@ -182,7 +182,7 @@ func TestListsThatAreEmptyAreListsInJSON(t *testing.T) {
 	b := &apitest.Backend{
 		OnStart:       func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, nil },
 		OnList:        func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, nil },
-		OnDead:        func(context.Context, api.DeadRequest) (api.DeadAnswer, error) { return api.DeadAnswer{}, nil },
+		OnDead:        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) { return api.RefusedAnswer{}, nil },
 		OnHistory:     func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, nil },
 		OnWhy:         func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{}, nil },
 		OnNodes:       func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, nil },

@@ -201,21 +201,21 @@ type HistoryEvent struct {
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }
 
-// DeadRequest asks for the messages that the node has set aside (L5), newest first.
-type DeadRequest struct {
+// RefusedRequest asks for the messages that the node has set aside (L5), newest first.
+type RefusedRequest struct {
 	Before uint64 // the last number of the page before; 0: from the beginning
 	Limit  int    // at most so many; 1 to MaxPage
 }
 
-// DeadAnswer is one page. More: there are others after the last one.
-type DeadAnswer struct {
-	Messages []Dead `json:"messages"`
-	More     bool   `json:"more"`
+// RefusedAnswer is one page. More: there are others after the last one.
+type RefusedAnswer struct {
+	Messages []Refused `json:"messages"`
+	More     bool      `json:"more"`
 }
 
-// Dead is a message that a node took and could not let take effect. What cannot be
+// Refused is a message that a node took and could not let take effect. What cannot be
 // read of it is missing.
-type Dead struct {
+type Refused struct {
 	Number   uint64     `json:"number"` // at its node
 	Time     time.Time  `json:"time"`
 	From     string     `json:"from"` // the node that it came from, or whose activity sent it

@@ -274,12 +274,12 @@ func TestAPI(t *testing.T) {
 		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}, api.ActivityError{}},
 		"event": {api.HistoryEvent{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
-		"whole refused message": {api.DeadMessage{}}, "decision": {api.DeadDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
-		"refused message": {api.Dead{}}, "table to upload": {api.Table{}}, "line of an upload": {api.UploadNode{}},
+		"whole refused message": {api.RefusedMessage{}}, "decision": {api.RefusedDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
+		"refused message": {api.Refused{}}, "table to upload": {api.Table{}}, "line of an upload": {api.UploadNode{}},
 		"`POST /v1/instances`": {api.StartRequest{}}, "`GET /v1/instances`": {api.ListAnswer{}},
 		"`GET /v1/instances/{id}/history`": {api.HistoryAnswer{}}, "`GET /v1/instances/{id}/why`": {api.WhyAnswer{}},
 		"`POST /v1/instances/{id}/retry`": {api.RetryRequest{}}, "`GET /v1/nodes`": {api.NodesAnswer{}},
-		"`GET /v1/definitions`": {api.DefinitionsAnswer{}}, "`GET /v1/dead`": {api.DeadAnswer{}},
+		"`GET /v1/definitions`": {api.DefinitionsAnswer{}}, "`GET /v1/dead`": {api.RefusedAnswer{}},
 		"`POST /v1/upload`": {api.UploadRequest{}, api.UploadAnswer{}},
 	} {
 		var want []string

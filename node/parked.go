@@ -149,7 +149,7 @@ func (i *inbox) waitLeft(ctx context.Context, paused func(reason string)) error 
 func leftTooMuch(l *queue.Left, quota int64) string {
 	why := fmt.Sprintf("its messages that nothing here can use are at their quota (limits.peer, %d MiB):", quota>>20)
 	if l.Aside > 0 {
-		why += " " + text.Counted(l.Aside, "refused message", "refused messages") + " (fmqm dead list, then retry or drop);"
+		why += " " + text.Counted(l.Aside, "refused message", "refused messages") + " (fmqm refused list, then retry or drop);"
 	}
 	if l.Parked > 0 {
 		why += " " + text.Counted(l.Parked, "message waits for the table of its process", "messages wait for the table of their process") + " (upload it to this site);"

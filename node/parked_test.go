@@ -198,12 +198,12 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 			t.Errorf("set aside:\n%s\nwant once: %s", got, want)
 		}
 	}
-	list, err := a.Dead(ctx, api.DeadRequest{Limit: 10})
+	list, err := a.Refused(ctx, api.RefusedRequest{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range list.Messages {
-		decision, err := a.RetryDead(ctx, d.Number)
+		decision, err := a.RetryRefused(ctx, d.Number)
 		if taken := d.Instance == old.Instance; taken != (err == nil) {
 			t.Errorf("retry of %+v: %+v %v", d, decision, err)
 		}
@@ -258,12 +258,12 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	}
 	w.accept(stray())
 	paused, done := capacity(w.inbox)
-	want := "its messages that nothing here can use are at their quota (limits.peer, 0 MiB): 2 refused messages (fmqm dead list, then retry or drop); 1 message waits for the table of its process (upload it to this site); or raise limits.peer"
+	want := "its messages that nothing here can use are at their quota (limits.peer, 0 MiB): 2 refused messages (fmqm refused list, then retry or drop); 1 message waits for the table of its process (upload it to this site); or raise limits.peer"
 	if got := <-paused; got != want {
 		t.Errorf("paused: %q", got)
 	}
 	free(c.inbox)
-	if _, err := w.a.DropDead(ctx, 1, api.DropRequest{}); err != nil {
+	if _, err := w.a.DropRefused(ctx, 1, api.DropRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

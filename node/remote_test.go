@@ -312,14 +312,14 @@ control: [s1 -> s2, s2 -> s3]
 				if got, want := w.aside(), "D: it says that its instance was started at D, and a marker that came before says at C: retry it once something of the instance has come"; got != want {
 					t.Fatalf("set aside %q, want %q", got, want)
 				}
-				if _, err := w.a.RetryDead(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "retry it once something of the instance has come") {
+				if _, err := w.a.RetryRefused(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "retry it once something of the instance has come") {
 					t.Errorf("retried too early: %v", err)
 				}
 			}
 			d.sends(begins)
 			w.told("D") // of an error: no program is registered, and C has ended nothing
 			if first == "marker" {
-				if _, err := w.a.RetryDead(t.Context(), 1); err != nil {
+				if _, err := w.a.RetryRefused(t.Context(), 1); err != nil {
 					t.Fatal(err)
 				}
 			} else {

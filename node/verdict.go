@@ -19,19 +19,19 @@ type verdict struct {
 	thread.Verdict
 }
 
-// RetryDead delivers a refused message again.
-func (n *Node) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
+// RetryRefused delivers a refused message again.
+func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	return n.decide(ctx, &verdict{Verdict: thread.Verdict{Number: number, By: n.commander(ctx)}})
 }
 
-// DropDead drops a refused message. A message of the operator resolves its connector
+// DropRefused drops a refused message. A message of the operator resolves its connector
 // instead, as FALSE or without data (L5).
-func (n *Node) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
+func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest) (api.RefusedDecision, error) {
 	return n.decide(ctx, &verdict{Verdict: thread.Verdict{Number: number, Drop: true, Why: r.Reason, By: n.commander(ctx)}})
 }
 
 // decide makes an operator's word come true, and says in the log that it did.
-func (n *Node) decide(ctx context.Context, v *verdict) (api.DeadDecision, error) {
+func (n *Node) decide(ctx context.Context, v *verdict) (api.RefusedDecision, error) {
 	d, err := n.judgeAside(ctx, v)
 	if err != nil {
 		return d, asAPI(err)
@@ -41,7 +41,7 @@ func (n *Node) decide(ctx context.Context, v *verdict) (api.DeadDecision, error)
 	return d, nil
 }
 
-func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, err error) {
+func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDecision, err error) {
 	if v.aside, err = n.setAside(v.Number); err != nil {
 		return d, err
 	}
@@ -74,7 +74,7 @@ func (n *Node) judgeAside(ctx context.Context, v *verdict) (d api.DeadDecision, 
 	if t == nil {
 		tx = &queue.Tx{Park: []queue.Parked{{Process: v.Message.Queue.Process, Instance: v.Message.Instance, Peer: v.aside.Peer, Message: v.aside.Message}}}
 	}
-	return n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.Message.Queue.Process)})
+	return n.settleAside(ctx, v, tx, api.RefusedDecision{Done: api.RefusedDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.Message.Queue.Process)})
 }
 
 // misplaced says why the message cannot be for here, or from where it came; what the
@@ -97,27 +97,27 @@ func (n *Node) misplaced(v *verdict) (string, error) {
 }
 
 // givenUp: nothing can come of the message. A retry is refused; dropped, it is removed.
-func (n *Node) givenUp(ctx context.Context, v *verdict, reason string) (api.DeadDecision, error) {
+func (n *Node) givenUp(ctx context.Context, v *verdict, reason string) (api.RefusedDecision, error) {
 	if !v.Drop {
-		return api.DeadDecision{}, pointless(v.Number, reason)
+		return api.RefusedDecision{}, pointless(v.Number, reason)
 	}
-	return n.settleAside(ctx, v, &queue.Tx{}, api.DeadDecision{Done: api.DeadRemoved, Text: "removed: " + reason})
+	return n.settleAside(ctx, v, &queue.Tx{}, api.RefusedDecision{Done: api.RefusedRemoved, Text: "removed: " + reason})
 }
 
 // tableAgain judges a process table once more, or lets go of it.
-func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, error) {
+func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.RefusedDecision, error) {
 	if v.Drop {
 		return n.givenUp(ctx, v, "upload it again")
 	}
 	p, isNew, err := n.judgeTable(v.Message.Body)
 	if err != nil {
-		return api.DeadDecision{}, pointless(v.Number, err.Error())
+		return api.RefusedDecision{}, pointless(v.Number, err.Error())
 	}
 	tx := &queue.Tx{}
 	if isNew {
 		tx.Tables = []queue.TableRecord{record(p, v.Message.Body)}
 	}
-	d, err := n.settleAside(ctx, v, tx, api.DeadDecision{Done: api.DeadStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
+	d, err := n.settleAside(ctx, v, tx, api.RefusedDecision{Done: api.RefusedStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
 	if err == nil && isNew {
 		n.install(p)
 	}
@@ -125,7 +125,7 @@ func (n *Node) tableAgain(ctx context.Context, v *verdict) (api.DeadDecision, er
 }
 
 // settleAside commits what became of a message that no process thread has to do with.
-func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.DeadDecision) (api.DeadDecision, error) {
+func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.RefusedDecision) (api.RefusedDecision, error) {
 	d.Number = v.Number
 	tx.TakeAside = []uint64{d.Number}
 	event, reason := v.Event()
@@ -151,8 +151,8 @@ func (n *Node) settleAside(ctx context.Context, v *verdict, tx *queue.Tx, d api.
 }
 
 // askThread lets the process thread decide: it knows what the activity waits for.
-func (n *Node) askThread(ctx context.Context, t *processThread, v *verdict) (api.DeadDecision, error) {
-	d := api.DeadDecision{Number: v.Number}
+func (n *Node) askThread(ctx context.Context, t *processThread, v *verdict) (api.RefusedDecision, error) {
+	d := api.RefusedDecision{Number: v.Number}
 	others, err := n.refusals.of(n.queue, v.Message.Instance)
 	if err != nil {
 		return d, err
@@ -167,11 +167,11 @@ func (n *Node) askThread(ctx context.Context, t *processThread, v *verdict) (api
 	}
 	switch a.Code {
 	case thread.Redelivered:
-		d.Done, d.Text = api.DeadDelivered, fmt.Sprintf("it is in the queue of %s again, and the node checks it again", v.Message.Activity)
+		d.Done, d.Text = api.RefusedDelivered, fmt.Sprintf("it is in the queue of %s again, and the node checks it again", v.Message.Activity)
 	case thread.Resolved:
-		d.Done, d.Text = api.DeadResolved, a.Text
+		d.Done, d.Text = api.RefusedResolved, a.Text
 	case thread.Removed:
-		d.Done, d.Text = api.DeadRemoved, "removed: "+a.Text
+		d.Done, d.Text = api.RefusedRemoved, "removed: "+a.Text
 	case thread.Pointless:
 		return d, pointless(v.Number, a.Text)
 	case thread.Gone:
@@ -183,6 +183,6 @@ func (n *Node) askThread(ctx context.Context, t *processThread, v *verdict) (api
 }
 
 func pointless(number uint64, reason string) error {
-	return api.Errorf(api.CodeRefused, fmt.Sprintf("drop it with `fmqm dead drop %d`", number),
+	return api.Errorf(api.CodeRefused, fmt.Sprintf("drop it with `fmqm refused drop %d`", number),
 		"message %d cannot take effect: %s", number, reason)
 }

@@ -102,7 +102,7 @@ func (n *Node) why(g *gathered, a api.Activity, w waiting, byName map[string]api
 
 // toDecide: the node refused a message that the activity needs.
 func toDecide(w waiting, a api.Activity) string {
-	return fmt.Sprintf("waiting for an operator at %s to retry or drop refused message %d (fmqm dead show %d)", a.Node, w.Aside, w.Aside)
+	return fmt.Sprintf("waiting for an operator at %s to retry or drop refused message %d (fmqm refused show %d)", a.Node, w.Aside, w.Aside)
 }
 
 // whyWaiting names what an activity waits for: the predecessors that have not ended,

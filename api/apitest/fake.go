@@ -23,10 +23,10 @@ type Backend struct {
 	OnWhy         func(context.Context, api.InstanceID) (api.WhyAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) error
 	OnTerminate   func(context.Context, api.InstanceID) error
-	OnDead        func(context.Context, api.DeadRequest) (api.DeadAnswer, error)
-	OnDeadMessage func(context.Context, uint64) (api.DeadMessage, error)
-	OnRetryDead   func(context.Context, uint64) (api.DeadDecision, error)
-	OnDropDead    func(context.Context, uint64, api.DropRequest) (api.DeadDecision, error)
+	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
+	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
+	OnRetryDead   func(context.Context, uint64) (api.RefusedDecision, error)
+	OnDropDead    func(context.Context, uint64, api.DropRequest) (api.RefusedDecision, error)
 	OnLinks       func(context.Context) (api.LinksAnswer, error)
 	OnRetryLink   func(context.Context, string) (api.Link, error)
 	OnNodes       func(context.Context) (api.NodesAnswer, error)
@@ -103,30 +103,30 @@ func (b *Backend) Terminate(ctx context.Context, id api.InstanceID) error {
 	return b.OnTerminate(ctx, id)
 }
 
-func (b *Backend) Dead(ctx context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
+func (b *Backend) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
 	if b.OnDead == nil {
-		return api.DeadAnswer{}, unexpected("Dead")
+		return api.RefusedAnswer{}, unexpected("Refused")
 	}
 	return b.OnDead(ctx, r)
 }
 
-func (b *Backend) DeadMessage(ctx context.Context, number uint64) (api.DeadMessage, error) {
+func (b *Backend) RefusedMessage(ctx context.Context, number uint64) (api.RefusedMessage, error) {
 	if b.OnDeadMessage == nil {
-		return api.DeadMessage{}, unexpected("DeadMessage")
+		return api.RefusedMessage{}, unexpected("RefusedMessage")
 	}
 	return b.OnDeadMessage(ctx, number)
 }
 
-func (b *Backend) RetryDead(ctx context.Context, number uint64) (api.DeadDecision, error) {
+func (b *Backend) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	if b.OnRetryDead == nil {
-		return api.DeadDecision{}, unexpected("RetryDead")
+		return api.RefusedDecision{}, unexpected("RetryRefused")
 	}
 	return b.OnRetryDead(ctx, number)
 }
 
-func (b *Backend) DropDead(ctx context.Context, number uint64, r api.DropRequest) (api.DeadDecision, error) {
+func (b *Backend) DropRefused(ctx context.Context, number uint64, r api.DropRequest) (api.RefusedDecision, error) {
 	if b.OnDropDead == nil {
-		return api.DeadDecision{}, unexpected("DropDead")
+		return api.RefusedDecision{}, unexpected("DropRefused")
 	}
 	return b.OnDropDead(ctx, number, r)
 }

@@ -202,9 +202,9 @@ func (w *World) retry(e Event) {
 // refused is an operator who deals with the messages that a site has refused: each is retried
 // once, and then dropped. Without a loss, and without operators, there are none.
 func (w *World) refused(s *site) {
-	var answer api.DeadAnswer
+	var answer api.RefusedAnswer
 	err := w.ask(s.name, "dead list", func(ctx context.Context, n *node.Node) (err error) {
-		answer, err = n.Dead(ctx, api.DeadRequest{Limit: 100})
+		answer, err = n.Refused(ctx, api.RefusedRequest{Limit: 100})
 		return err
 	})
 	if err != nil {
@@ -220,10 +220,10 @@ func (w *World) refused(s *site) {
 		s.tried[m.Reason+id+m.Activity] = true
 		_ = w.ask(s.name, fmt.Sprint("dead retry or drop ", m.Number), func(ctx context.Context, n *node.Node) error {
 			if again {
-				_, err := n.RetryDead(ctx, m.Number)
+				_, err := n.RetryRefused(ctx, m.Number)
 				return err
 			}
-			_, err := n.DropDead(ctx, m.Number, api.DropRequest{Reason: "agreed"})
+			_, err := n.DropRefused(ctx, m.Number, api.DropRequest{Reason: "agreed"})
 			return err
 		})
 	}
@@ -259,7 +259,7 @@ func (w *World) wrong(e Event) {
 		})
 	case 3:
 		ask("drop of no message", func(ctx context.Context, n *node.Node) error {
-			_, err := n.DropDead(ctx, 1<<40, api.DropRequest{})
+			_, err := n.DropRefused(ctx, 1<<40, api.DropRequest{})
 			return err
 		})
 	default:

@@ -210,7 +210,7 @@ func (w *world) unmoved() {
 		if len(links.Links) != len(w.Sites)-1 {
 			w.t.Errorf("%s has the links %+v", name, links.Links)
 		}
-		dead, err := site.Client.Dead(w.ctx, api.DeadRequest{})
+		dead, err := site.Client.Refused(w.ctx, api.RefusedRequest{})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -146,20 +146,20 @@ func (i *intruder) sends(m message.Message, refused string) {
 }
 
 // aside is what A has set aside. Every one that is wanted has to be among it, and no other.
-func (i *intruder) aside() []api.Dead {
+func (i *intruder) aside() []api.Refused {
 	i.t.Helper()
 	for lane := range message.Lane(link.Lanes) {
 		i.line.taken(lane)
 	}
-	var found []api.Dead
+	var found []api.Refused
 	i.eventually("A sets aside what M has sent", func() (string, bool) {
-		a, err := i.Sites["A"].Client.Dead(i.ctx, api.DeadRequest{Limit: 1000})
+		a, err := i.Sites["A"].Client.Refused(i.ctx, api.RefusedRequest{Limit: 1000})
 		found = a.Messages
 		return fmt.Sprintf("%d of %d, %v", len(found), len(i.wanted), err), len(found) >= len(i.wanted)
 	})
 	left := slices.Clone(found)
 	for _, reason := range i.wanted {
-		at := slices.IndexFunc(left, func(d api.Dead) bool { return d.From == "M" && strings.Contains(d.Reason, reason) })
+		at := slices.IndexFunc(left, func(d api.Refused) bool { return d.From == "M" && strings.Contains(d.Reason, reason) })
 		if at < 0 {
 			i.t.Errorf("nothing is set aside since %q", reason)
 			continue
@@ -260,10 +260,10 @@ func TestWhatASiteTries(t *testing.T) {
 		return fmt.Sprintf("%+v %v", why, err), err == nil && strings.Contains(fmt.Sprint(why.Waits), "which does not know it")
 	})
 	for _, d := range found {
-		if _, err := i.Sites["A"].Client.RetryDead(i.ctx, d.Number); err == nil {
+		if _, err := i.Sites["A"].Client.RetryRefused(i.ctx, d.Number); err == nil {
 			t.Errorf("an operator can deliver %s", d.Reason)
 		}
-		if done, err := i.Sites["A"].Client.DropDead(i.ctx, d.Number, api.DropRequest{}); err != nil || done.Done != api.DeadRemoved {
+		if done, err := i.Sites["A"].Client.DropRefused(i.ctx, d.Number, api.DropRequest{}); err != nil || done.Done != api.RefusedRemoved {
 			t.Errorf("dropped, %s: %+v, %v", d.Reason, done, err)
 		}
 	}

@@ -16,7 +16,7 @@ func TestNoMessage(t *testing.T) {
 	line.until(link.StateConnected)
 	line.put(1, []byte("this is no message"))
 	line.taken(1)
-	dead, err := w.Sites["A"].Client.Dead(w.ctx, api.DeadRequest{})
+	dead, err := w.Sites["A"].Client.Refused(w.ctx, api.RefusedRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -354,7 +354,7 @@ func (w *world) empty(s *site) {
 	if empty, what := n.Quiet(); !empty {
 		w.Errorf("%s is not empty: %s", s.name, what)
 	}
-	dead, err := n.Dead(context.Background(), api.DeadRequest{Limit: 10})
+	dead, err := n.Refused(context.Background(), api.RefusedRequest{Limit: 10})
 	if err != nil || len(dead.Messages) > 0 {
 		w.Errorf("%s has set aside %+v, %v", s.name, dead.Messages, err)
 	}

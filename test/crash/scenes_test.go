@@ -336,7 +336,7 @@ var untrusted = &scenario{process: pair, input: order, want: ofPair, play: func(
 		if err != nil || number == 0 {
 			return err
 		}
-		_, err = w.b.client.RetryDead(ctx, number)
+		_, err = w.b.client.RetryRefused(ctx, number)
 		return err
 	}, api.CodeFailed, api.CodeRefused)
 	w.startAll(ctx)
@@ -344,7 +344,7 @@ var untrusted = &scenario{process: pair, input: order, want: ofPair, play: func(
 
 // setAside is the number of the message that a site has set aside; 0: none.
 func (w *world) setAside(ctx context.Context, s *site) (uint64, error) {
-	dead, err := s.client.Dead(ctx, api.DeadRequest{Limit: 10})
+	dead, err := s.client.Refused(ctx, api.RefusedRequest{Limit: 10})
 	switch {
 	case err != nil || len(dead.Messages) == 0:
 		return 0, err
@@ -383,7 +383,7 @@ var refused = &scenario{
 		until(ctx, w.T, "it is judged again", func() error {
 			number, err := w.setAside(ctx, w.b)
 			if err == nil && number == first {
-				_, err = w.b.client.RetryDead(ctx, first)
+				_, err = w.b.client.RetryRefused(ctx, first)
 			}
 			return err
 		}, api.CodeFailed)
@@ -398,7 +398,7 @@ func (w *world) drop(ctx context.Context, s *site, number uint64) {
 	until(ctx, w.T, "it is dropped", func() error {
 		found, err := w.setAside(ctx, s)
 		if err == nil && found == number {
-			_, err = s.client.DropDead(ctx, number, api.DropRequest{Reason: "it cannot be"})
+			_, err = s.client.DropRefused(ctx, number, api.DropRequest{Reason: "it cannot be"})
 		}
 		return err
 	}, api.CodeFailed)

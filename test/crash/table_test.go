@@ -108,7 +108,7 @@ var transactions = []transaction{
 		kept: "It is kept with the reason, under a number. The peer does not send it again.",
 	},
 	{
-		kind: "again", what: "`fmqm dead retry`: a refused table is accepted after all.", victims: "B", scenario: untrusted,
+		kind: "again", what: "`fmqm refused retry`: a refused table is accepted after all.", victims: "B", scenario: untrusted,
 		lost: "It is still a refused message, under the same number. The operator has no answer and repeats the retry.",
 		kept: "The table is here, and no refused message is left. A repeated retry finds nothing under the number.",
 	},
@@ -118,12 +118,12 @@ var transactions = []transaction{
 		kept: "It is a refused message, and the activity is in error with the reason, until an operator decides.",
 	},
 	{
-		kind: "again", what: "`fmqm dead retry`: a refused message is put into its queue again.", victims: "B", scenario: refused,
+		kind: "again", what: "`fmqm refused retry`: a refused message is put into its queue again.", victims: "B", scenario: refused,
 		lost: "It is still a refused message, under the same number, and its activity is in error.",
 		kept: "It is in the queue. If it still does not fit, it is refused again, under another number.",
 	},
 	{
-		kind: "drop", what: "`fmqm dead drop`: a refused message is removed, and a message of the operator resolves its connector.", victims: "AB", scenario: refused,
+		kind: "drop", what: "`fmqm refused drop`: a refused message is removed, and a message of the operator resolves its connector.", victims: "AB", scenario: refused,
 		lost: "It is still a refused message, and its activity is in error. The operator has no answer and repeats the drop.",
 		kept: "Its connector is resolved once: as FALSE, or without data. A repeated drop finds nothing under the number.",
 	},

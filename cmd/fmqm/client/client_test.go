@@ -302,7 +302,9 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) error { return answer },
 		OnTerminate: func(context.Context, api.InstanceID) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
-		OnDead:      func(context.Context, api.DeadRequest) (api.DeadAnswer, error) { return api.DeadAnswer{}, answer },
+		OnDead: func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) {
+			return api.RefusedAnswer{}, answer
+		},
 	})
 	absent := "unix:" + t.TempDir() + "/absent.sock"
 	lines := []string{"start p", "status " + id, "list", "watch " + id, "history " + id, "nodes", "why " + id, "retry " + id + " credit", "terminate " + id, "dead list"}
@@ -367,7 +369,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"retry", id, "credit", "--output", "true"}, "--output: not a JSON object"},
 		{[]string{"terminate", "17"}, `"17" is not the identifier of an instance`},
 		{[]string{"nodes", "--to", "b"}, `--to: "b" is not the address of a node`},
-		{[]string{"dead", "x"}, `fmqm dead has no command "x": there are list`},
+		{[]string{"refused", "x"}, `fmqm refused has no command "x": there are list`},
 		{[]string{"stats"}, `fmqm has no command "stats": did you mean status?`},
 		{[]string{"stauts", id}, `fmqm has no command "stauts": did you mean status?`},
 		{[]string{"--to", "b", "nodes"}, `--to: "b" is not the address of a node`},
@@ -388,7 +390,7 @@ func TestEveryCommandHasHelpWithExamplesThatWork(t *testing.T) {
 	}
 	clitest.Pages(t, "../../..", func(page string) ([]string, int) { return cli.CheckPage(client.App(), page) })
 	r := fmqm("", "", "help")
-	for _, command := range []string{"start", "status", "list", "watch", "history", "nodes", "why", "retry", "terminate", "dead"} {
+	for _, command := range []string{"start", "status", "list", "watch", "history", "nodes", "why", "retry", "terminate", "refused"} {
 		if !strings.Contains(r.out, "\n  "+command+" ") {
 			t.Errorf("help does not name %s:\n%s", command, r.out)
 		}

@@ -95,7 +95,7 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 	n.startTrusting("B", 1)
 	b := n.daemons["B"].Node
 	until(t, "B sets the table aside", func() bool {
-		dead, err := b.Dead(t.Context(), api.DeadRequest{Limit: 10})
+		dead, err := b.Refused(t.Context(), api.RefusedRequest{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

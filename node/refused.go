@@ -21,25 +21,25 @@ var kindNames = map[message.Kind]string{
 }
 
 // Dead lists this node's refused messages, newest first (L5).
-func (n *Node) Dead(_ context.Context, r api.DeadRequest) (api.DeadAnswer, error) {
+func (n *Node) Refused(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
 	before := r.Before
 	if before == 0 {
 		before = math.MaxUint64
 	}
 	found, err := n.queue.SetAsideBefore(before, r.Limit+1)
 	if err != nil {
-		return api.DeadAnswer{}, asAPI(err)
+		return api.RefusedAnswer{}, asAPI(err)
 	}
-	a := api.DeadAnswer{Messages: []api.Dead{}, More: len(found) > r.Limit}
+	a := api.RefusedAnswer{Messages: []api.Refused{}, More: len(found) > r.Limit}
 	for _, head := range found[:min(len(found), r.Limit)] {
-		a.Messages = append(a.Messages, n.dead(head))
+		a.Messages = append(a.Messages, n.showRefused(head))
 	}
 	return a, nil
 }
 
-// dead shows one message; of one that cannot be read, what the node itself noted.
-func (n *Node) dead(head queue.AsideHead) api.Dead {
-	d := api.Dead{Number: head.Number, Time: head.Time, From: string(head.Peer), Reason: head.Reason}
+// showRefused shows one message; of one that cannot be read, what the node itself noted.
+func (n *Node) showRefused(head queue.AsideHead) api.Refused {
+	d := api.Refused{Number: head.Number, Time: head.Time, From: string(head.Peer), Reason: head.Reason}
 	if d.From == "" {
 		d.From = string(n.sender(head.Header))
 	}
@@ -70,18 +70,18 @@ func (n *Node) sender(m *message.Header) processtable.NodeID {
 // shownBytes is how much is shown of what cannot be read.
 const shownBytes = 256
 
-// DeadMessage shows one refused message of this node, with its content.
-func (n *Node) DeadMessage(_ context.Context, number uint64) (api.DeadMessage, error) {
+// RefusedMessage shows one refused message of this node, with its content.
+func (n *Node) RefusedMessage(_ context.Context, number uint64) (api.RefusedMessage, error) {
 	s, err := n.setAside(number)
 	if err != nil {
-		return api.DeadMessage{}, asAPI(err)
+		return api.RefusedMessage{}, asAPI(err)
 	}
 	m, err := message.Decode(s.Message)
 	head := queue.AsideHead{Number: s.Number, Time: s.Time, Peer: s.Peer, Reason: s.Reason}
 	if err == nil {
 		head.Header = &m.Header
 	}
-	out := api.DeadMessage{Dead: n.dead(head), Bytes: len(s.Message)}
+	out := api.RefusedMessage{Refused: n.showRefused(head), Bytes: len(s.Message)}
 	if err != nil {
 		out.Hex = hex.EncodeToString(s.Message[:min(len(s.Message), shownBytes)])
 		return out, nil
@@ -106,7 +106,7 @@ func (n *Node) setAside(number uint64) (queue.SetAside, error) {
 }
 
 func notAside(number uint64) error {
-	return api.Errorf(api.CodeNotFound, "see `fmqm dead list`; a message that was retried and refused again has another number",
+	return api.Errorf(api.CodeNotFound, "see `fmqm refused list`; a message that was retried and refused again has another number",
 		"there is no refused message %d here", number)
 }
 

@@ -24,7 +24,7 @@ func refused(t *testing.T, err error, code api.Code, reason string) {
 }
 
 // done checks what an operator's word came to.
-func done(t *testing.T, d api.DeadDecision, err error, want api.Done) {
+func done(t *testing.T, d api.RefusedDecision, err error, want api.Done) {
 	t.Helper()
 	if err != nil || d.Done != want || d.Text == "" {
 		t.Errorf("%+v, %v: want %s", d, err, want)
@@ -59,28 +59,28 @@ func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
 	w.commitTx(&queue.Tx{SetAside: []queue.SetAside{{Time: time.Now(), Peer: "B", Reason: "it cannot be read", Message: []byte("no message")}}})
 	ctx := context.Background()
 
-	m, err := w.a.DeadMessage(ctx, 1)
+	m, err := w.a.RefusedMessage(ctx, 1)
 	if err != nil || m.From != "B" || m.Source != "beyond" || m.Control != "TRUE" || m.BodyBytes == 0 || m.Hex == "" {
 		t.Errorf("message 1: %+v %v", m, err) // no connector from beyond carries data, so that nothing says how to read them
 	}
-	m, err = w.a.DeadMessage(ctx, 2)
+	m, err = w.a.RefusedMessage(ctx, 2)
 	if err != nil || m.Kind != "" || m.Bytes != len("no message") || m.Hex != "6e6f206d657373616765" {
 		t.Errorf("message 2: %+v %v", m, err)
 	}
-	_, err = w.a.RetryDead(ctx, 1)
-	refused(t, err, api.CodeRefused, "message 1 cannot take effect: activity beyond of two-sites@1 is hosted at C, and the message came from B: drop it with `fmqm dead drop 1`")
-	_, err = w.a.RetryDead(ctx, 2)
+	_, err = w.a.RetryRefused(ctx, 1)
+	refused(t, err, api.CodeRefused, "message 1 cannot take effect: activity beyond of two-sites@1 is hosted at C, and the message came from B: drop it with `fmqm refused drop 1`")
+	_, err = w.a.RetryRefused(ctx, 2)
 	refused(t, err, api.CodeRefused, "message 2 cannot take effect: it cannot be read")
-	d, err := w.a.DropDead(ctx, 1, api.DropRequest{Reason: "found the culprit"})
-	done(t, d, err, api.DeadRemoved)
-	d, err = w.a.DropDead(ctx, 2, api.DropRequest{})
-	done(t, d, err, api.DeadRemoved)
+	d, err := w.a.DropRefused(ctx, 1, api.DropRequest{Reason: "found the culprit"})
+	done(t, d, err, api.RefusedRemoved)
+	d, err = w.a.DropRefused(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.RefusedRemoved)
 	for _, n := range []uint64{1, 2, 3} {
-		_, err = w.a.DropDead(ctx, n, api.DropRequest{})
+		_, err = w.a.DropRefused(ctx, n, api.DropRequest{})
 		refused(t, err, api.CodeNotFound, "there is no refused message")
-		_, err = w.a.RetryDead(ctx, n)
+		_, err = w.a.RetryRefused(ctx, n)
 		refused(t, err, api.CodeNotFound, "there is no refused message")
-		_, err = w.a.DeadMessage(ctx, n)
+		_, err = w.a.RefusedMessage(ctx, n)
 		refused(t, err, api.CodeNotFound, "there is no refused message")
 	}
 	history, err := w.a.queue.History(stray.Instance)
@@ -106,14 +106,14 @@ func TestRetryOfATable(t *testing.T) {
 	w.accept(w.tableMessage(encoded))
 	m := w.connector()
 	w.accept(m)
-	_, err = w.a.RetryDead(ctx, 1)
+	_, err = w.a.RetryRefused(ctx, 1)
 	refused(t, err, api.CodeRefused, "bytes, A takes 100: raise limits.table there")
-	if d, err := w.a.Dead(ctx, api.DeadRequest{Limit: 9}); err != nil || len(d.Messages) != 1 || d.Messages[0].Number != 1 || d.Messages[0].Kind != "table" {
+	if d, err := w.a.Refused(ctx, api.RefusedRequest{Limit: 9}); err != nil || len(d.Messages) != 1 || d.Messages[0].Number != 1 || d.Messages[0].Kind != "table" {
 		t.Errorf("set aside: %+v %v", d, err)
 	}
 	limit(0)
-	d, err := w.a.RetryDead(ctx, 1)
-	done(t, d, err, api.DeadStored)
+	d, err := w.a.RetryRefused(ctx, 1)
+	done(t, d, err, api.RefusedStored)
 	if _, _, found, err := w.a.queue.Table(w.table.Process); !found || err != nil {
 		t.Errorf("the table is not here: %v", err)
 	}
@@ -123,8 +123,8 @@ func TestRetryOfATable(t *testing.T) {
 		}
 	}
 	w.accept(w.tableMessage([]byte("no table")))
-	d, err = w.a.DropDead(ctx, 2, api.DropRequest{})
-	done(t, d, err, api.DeadRemoved)
+	d, err = w.a.DropRefused(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.RefusedRemoved)
 }
 
 // Without its table nobody knows what depends on a message: it can be delivered, to wait
@@ -133,10 +133,10 @@ func TestDecisionsWithoutATable(t *testing.T) {
 	w := newInboxWorld(t, false)
 	ctx := context.Background()
 	w.setAside(w.connector(), "too many messages wait for it already")
-	_, err := w.a.DropDead(ctx, 1, api.DropRequest{})
+	_, err := w.a.DropRefused(ctx, 1, api.DropRequest{})
 	refused(t, err, api.CodeRefused, "the table of two-sites@1 is not here, so the connectors of message 1 are not known: upload the process, then drop the message")
-	d, err := w.a.RetryDead(ctx, 1)
-	done(t, d, err, api.DeadDelivered)
+	d, err := w.a.RetryRefused(ctx, 1)
+	done(t, d, err, api.RefusedDelivered)
 	if n := w.a.queue.ParkedCount(w.table.Process); n != 1 {
 		t.Errorf("%d messages wait for the table, want 1", n)
 	}
@@ -156,7 +156,7 @@ func TestWhatMessagesCarryIsShown(t *testing.T) {
 	marker.Source, marker.Activity = "", ""
 	w.setAside(marker, "a test")
 	for n, want := range map[uint64]string{1: `{"amount":7}`, 2: `{"attempts":2,"cleared":false,"error":"no luck"}`, 3: `{"reason":"enough","time":"0001-01-01T00:00:00Z"}`} {
-		m, err := w.a.DeadMessage(ctx, n)
+		m, err := w.a.RefusedMessage(ctx, n)
 		if err != nil || string(m.Body) != want || m.Hex != "" {
 			t.Errorf("message %d: %+v %v, want %s", n, m, err, want)
 		}
@@ -164,10 +164,10 @@ func TestWhatMessagesCarryIsShown(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	d, err := w.a.DropDead(ctx, 2, api.DropRequest{})
-	done(t, d, err, api.DeadRemoved)
-	d, err = w.a.DropDead(ctx, 3, api.DropRequest{})
-	done(t, d, err, api.DeadRemoved)
-	d, err = w.a.RetryDead(ctx, 1)
-	done(t, d, err, api.DeadDelivered)
+	d, err := w.a.DropRefused(ctx, 2, api.DropRequest{})
+	done(t, d, err, api.RefusedRemoved)
+	d, err = w.a.DropRefused(ctx, 3, api.DropRequest{})
+	done(t, d, err, api.RefusedRemoved)
+	d, err = w.a.RetryRefused(ctx, 1)
+	done(t, d, err, api.RefusedDelivered)
 }

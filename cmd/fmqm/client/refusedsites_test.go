@@ -62,7 +62,7 @@ func (s *sites) give(site, text string) {
 }
 
 // dead gives what a site has set aside.
-func (s *sites) dead(site string) (out []api.Dead) {
+func (s *sites) dead(site string) (out []api.Refused) {
 	s.Helper()
 	if err := json.Unmarshal([]byte(s.must(site, "dead", "list", "-o", "json")), &out); err != nil {
 		s.Fatal(err)
@@ -70,9 +70,9 @@ func (s *sites) dead(site string) (out []api.Dead) {
 	return out
 }
 
-func (s *sites) untilDead(site string, number uint64) api.Dead {
+func (s *sites) untilDead(site string, number uint64) api.Refused {
 	s.Helper()
-	var last []api.Dead
+	var last []api.Refused
 	s.wait("message set aside", func() bool {
 		last = s.dead(site)
 		return len(last) == 1 && last[0].Number == number
@@ -95,7 +95,7 @@ func TestL5OperatorsDecideAboutRefusedMessages(t *testing.T) {
 	if d.From != "A" || d.Activity != "far" || d.Source != "here" || d.Instance.String() != id || !strings.Contains(d.Reason, "different definitions") {
 		t.Errorf("set aside: %+v", d)
 	}
-	var m api.DeadMessage
+	var m api.RefusedMessage
 	if err := json.Unmarshal([]byte(s.must("B", "dead", "show", "1", "-o", "json")), &m); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestL5OperatorsDecideAboutRefusedMessages(t *testing.T) {
 		t.Errorf("message 1: %+v", m)
 	}
 	if why := s.must("A", "why", id); !strings.Contains(why, "message from here was refused") ||
-		!strings.Contains(why, "waiting for an operator at B to retry or drop refused message 1 (fmqm dead show 1)") {
+		!strings.Contains(why, "waiting for an operator at B to retry or drop refused message 1 (fmqm refused show 1)") {
 		t.Errorf("why:\n%s", why)
 	}
 	s.stop("B")
@@ -130,8 +130,8 @@ func TestL5OperatorsDecideAboutRefusedMessages(t *testing.T) {
 	}
 	s.stop("A", "B")
 	s.start("A", "B")
-	var decision api.DeadDecision
-	if err := json.Unmarshal([]byte(s.must("A", "dead", "drop", "1", "-o", "json")), &decision); err != nil || decision.Done != api.DeadResolved || decision.Number != 1 {
+	var decision api.RefusedDecision
+	if err := json.Unmarshal([]byte(s.must("A", "dead", "drop", "1", "-o", "json")), &decision); err != nil || decision.Done != api.RefusedResolved || decision.Number != 1 {
 		t.Errorf("drop: %+v %v", decision, err)
 	}
 	s.until("A", id, "", "finished")

@@ -13,56 +13,56 @@ import (
 	common "fmqm/cmd/internal/cli"
 )
 
-func deadCommand() *cli.Command {
+func refusedCommand() *cli.Command {
 	return &cli.Command{
-		Name: "dead", Usage: "show messages that a node refused, and retry or drop them",
+		Name: "refused", Aliases: []string{"dead"}, Usage: "show messages that a node refused, and retry or drop them",
 		Description: `A node refuses a message that fits no connector of its process tables, comes too late or
 cannot be read. It keeps the message with the reason, and goes on with the next one. What
-needs the message waits until an operator retries or drops it.`,
-		UsageText:   "fmqm dead list\nfmqm dead show 7\nfmqm dead retry 7\nfmqm dead drop 7 --reason 'sent by hand'",
-		Subcommands: []*cli.Command{deadListCommand(), deadShowCommand(), deadRetryCommand(), deadDropCommand()},
+needs the message waits until an operator retries or drops it. "fmqm dead" is the older name.`,
+		UsageText:   "fmqm refused list\nfmqm refused show 7\nfmqm refused retry 7\nfmqm refused drop 7 --reason 'sent by hand'",
+		Subcommands: []*cli.Command{refusedListCommand(), refusedShowCommand(), refusedRetryCommand(), refusedDropCommand()},
 	}
 }
 
-func deadListCommand() *cli.Command {
+func refusedListCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list the messages that the node refused, newest first",
 		Description: `Lists the messages that this node refused: the sender, the instance, the activity and the
 reason. Nothing is lost: the node keeps each message until an operator decides.`,
-		UsageText: "fmqm dead list\nfmqm dead list -o jsonl",
+		UsageText: "fmqm refused list\nfmqm refused list -o jsonl",
 		Flags:     printing(),
-		Action:    listDead,
+		Action:    listRefused,
 	}
 }
 
-func deadShowCommand() *cli.Command {
+func refusedShowCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "show a refused message, with its data", ArgsUsage: "NUMBER",
 		Description: `Shows all that is known of one message: its sender, the connector it should resolve, why
 it was refused, and its data, read by the node's process table. Data that cannot be read
 are shown as their length and their first bytes in hexadecimal.`,
-		UsageText: "fmqm dead show 7\nfmqm dead show 7 -o json",
+		UsageText: "fmqm refused show 7\nfmqm refused show 7 -o json",
 		Flags:     printing(),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
-			m, err := a.client.DeadMessage(c.Context, number)
+			m, err := a.client.RefusedMessage(c.Context, number)
 			if err != nil {
 				return err
 			}
-			return a.printer.Object(m, func(w io.Writer) error { return showDead(w, m) })
+			return a.printer.Object(m, func(w io.Writer) error { return showRefused(w, m) })
 		}),
 	}
 }
 
-func deadRetryCommand() *cli.Command {
+func refusedRetryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "retry", Usage: "put a refused message into its queue again", ArgsUsage: "NUMBER",
 		Description: `Puts the message into its queue again, where the node checks it again. Do this after an
 upgrade, or once the table that it needs is there. If its activity was in error because of
 it, the activity goes on. If the message is refused again, it gets a new number.`,
-		UsageText: "fmqm dead retry 7",
+		UsageText: "fmqm refused retry 7",
 		Flags:     printing(),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
-			d, err := a.client.RetryDead(c.Context, number)
+			d, err := a.client.RetryRefused(c.Context, number)
 			if err != nil {
 				return err
 			}
@@ -71,17 +71,17 @@ it, the activity goes on. If the message is refused again, it gets a new number.
 	}
 }
 
-func deadDropCommand() *cli.Command {
+func refusedDropCommand() *cli.Command {
 	return &cli.Command{
 		Name: "drop", Usage: "go on without a refused message", ArgsUsage: "NUMBER",
 		Description: `The connectors that the message should resolve count as FALSE and as without data, as if
 its sender had been skipped. If its activity was in error because of it, the activity goes
 on. If nothing waits for the message any more, it is only removed. The history records the
 drop and its reason.`,
-		UsageText: "fmqm dead drop 7\nfmqm dead drop 7 --reason 'sent by hand'",
+		UsageText: "fmqm refused drop 7\nfmqm refused drop 7 --reason 'sent by hand'",
 		Flags:     printing(&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history of the instance"}),
 		Action: withNumber(func(c *cli.Context, a asked, number uint64) error {
-			d, err := a.client.DropDead(c.Context, number, api.DropRequest{Reason: c.String("reason")})
+			d, err := a.client.DropRefused(c.Context, number, api.DropRequest{Reason: c.String("reason")})
 			if err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func withNumber(f func(c *cli.Context, a asked, number uint64) error) cli.Action
 	return func(c *cli.Context) error {
 		number, err := strconv.ParseUint(c.Args().First(), 10, 64)
 		if err != nil || number == 0 {
-			return common.Usagef("%q is not the number of a message: write one that fmqm dead list shows", c.Args().First())
+			return common.Usagef("%q is not the number of a message: write one that fmqm refused list shows", c.Args().First())
 		}
 		a := asked{}
 		if err := a.connect(c); err != nil {
@@ -106,14 +106,14 @@ func withNumber(f func(c *cli.Context, a asked, number uint64) error) cli.Action
 	}
 }
 
-func decided(a asked, d api.DeadDecision) error {
+func decided(a asked, d api.RefusedDecision) error {
 	return a.printer.Object(d, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "message %d: %s\n", d.Number, common.OneLine(d.Text))
 		return err
 	})
 }
 
-func showDead(w io.Writer, m api.DeadMessage) error {
+func showRefused(w io.Writer, m api.RefusedMessage) error {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -165,16 +165,16 @@ func compact(raw json.RawMessage) []byte {
 	return b
 }
 
-func listDead(c *cli.Context) error {
+func listRefused(c *cli.Context) error {
 	a, err := ask(c)
 	if err != nil {
 		return err
 	}
 	defer a.client.Close()
 	list := a.printer.List(false, "NUMBER", "TIME", "FROM", "KIND", "PROCESS", "INSTANCE", "ACTIVITY", "SOURCE", "REASON")
-	request := api.DeadRequest{Limit: api.MaxPage}
+	request := api.RefusedRequest{Limit: api.MaxPage}
 	for more := true; more; {
-		page, err := a.client.Dead(c.Context, request)
+		page, err := a.client.Refused(c.Context, request)
 		if err != nil {
 			return err
 		}

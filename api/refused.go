@@ -11,10 +11,10 @@ import (
 // MaxReason is how long an operator's word about a message may be, in bytes.
 const MaxReason = 1 << 10
 
-// DeadMessage is everything that a node knows of a message that it has set aside. What
+// RefusedMessage is everything that a node knows of a message that it has set aside. What
 // cannot be read of it is missing.
-type DeadMessage struct {
-	Dead
+type RefusedMessage struct {
+	Refused
 	Node       string `json:"node,omitempty"`       // that it is for
 	Definition string `json:"definition,omitempty"` // the beginning of the definition's hash
 	Origin     string `json:"origin,omitempty"`     // where the instance was started
@@ -43,14 +43,14 @@ type DropRequest struct {
 type Done string
 
 const (
-	DeadDelivered Done = "delivered" // it is in its queue again, and is judged again
-	DeadStored    Done = "stored"    // it brought a process table, which is taken now
-	DeadResolved  Done = "resolved"  // its connector counts as FALSE, or as without data
-	DeadRemoved   Done = "removed"   // nothing waits for it
+	RefusedDelivered Done = "delivered" // it is in its queue again, and is judged again
+	RefusedStored    Done = "stored"    // it brought a process table, which is taken now
+	RefusedResolved  Done = "resolved"  // its connector counts as FALSE, or as without data
+	RefusedRemoved   Done = "removed"   // nothing waits for it
 )
 
-// DeadDecision is what came of an operator's word about a message.
-type DeadDecision struct {
+// RefusedDecision is what came of an operator's word about a message.
+type RefusedDecision struct {
 	Number uint64 `json:"number"`
 	Done   Done   `json:"done"`
 	Text   string `json:"text"` // the same in words
@@ -59,63 +59,63 @@ type DeadDecision struct {
 func pathNumber(r *http.Request) (uint64, error) {
 	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
 	if err != nil || n == 0 {
-		return 0, Errorf(CodeUsage, "send one of the numbers that `fmqm dead list` shows", "%q is no number of a message", r.PathValue("number"))
+		return 0, Errorf(CodeUsage, "send one of the numbers that `fmqm refused list` shows", "%q is no number of a message", r.PathValue("number"))
 	}
 	return n, nil
 }
 
-func (s server) deadMessage(_ http.ResponseWriter, r *http.Request) (DeadMessage, error) {
+func (s server) refusedMessage(_ http.ResponseWriter, r *http.Request) (RefusedMessage, error) {
 	n, err := pathNumber(r)
 	if err != nil {
-		return DeadMessage{}, err
+		return RefusedMessage{}, err
 	}
 	if _, err := query(r); err != nil {
-		return DeadMessage{}, err
+		return RefusedMessage{}, err
 	}
-	return s.b.DeadMessage(r.Context(), n)
+	return s.b.RefusedMessage(r.Context(), n)
 }
 
-func (s server) retryDead(w http.ResponseWriter, r *http.Request) (DeadDecision, error) {
+func (s server) retryRefused(w http.ResponseWriter, r *http.Request) (RefusedDecision, error) {
 	n, err := pathNumber(r)
 	if err != nil {
-		return DeadDecision{}, err
+		return RefusedDecision{}, err
 	}
 	if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
-		return DeadDecision{}, err
+		return RefusedDecision{}, err
 	}
-	return s.b.RetryDead(r.Context(), n)
+	return s.b.RetryRefused(r.Context(), n)
 }
 
-func (s server) dropDead(w http.ResponseWriter, r *http.Request) (DeadDecision, error) {
+func (s server) dropRefused(w http.ResponseWriter, r *http.Request) (RefusedDecision, error) {
 	n, err := pathNumber(r)
 	if err != nil {
-		return DeadDecision{}, err
+		return RefusedDecision{}, err
 	}
 	var req DropRequest
 	if err := readBody(w, r, 8<<10, &req); err != nil {
-		return DeadDecision{}, err
+		return RefusedDecision{}, err
 	}
 	if len(req.Reason) > MaxReason {
-		return DeadDecision{}, Errorf(CodeUsage, "be brief", "reason: over %d bytes", MaxReason)
+		return RefusedDecision{}, Errorf(CodeUsage, "be brief", "reason: over %d bytes", MaxReason)
 	}
-	return s.b.DropDead(r.Context(), n, req)
+	return s.b.DropRefused(r.Context(), n, req)
 }
 
-func deadPath(number uint64, rest string) string {
+func refusedPath(number uint64, rest string) string {
 	return "/v1/dead/" + url.PathEscape(strconv.FormatUint(number, 10)) + rest
 }
 
-// DeadMessage gives one of the messages that the node has set aside.
-func (c *Client) DeadMessage(ctx context.Context, number uint64) (DeadMessage, error) {
-	return ask[DeadMessage](ctx, c, c.timeout, http.MethodGet, deadPath(number, ""), nil)
+// RefusedMessage gives one of the messages that the node has set aside.
+func (c *Client) RefusedMessage(ctx context.Context, number uint64) (RefusedMessage, error) {
+	return ask[RefusedMessage](ctx, c, c.timeout, http.MethodGet, refusedPath(number, ""), nil)
 }
 
-// RetryDead delivers a message that was set aside once more. A repeat finds nothing.
-func (c *Client) RetryDead(ctx context.Context, number uint64) (DeadDecision, error) {
-	return ask[DeadDecision](ctx, c, c.timeout, http.MethodPost, deadPath(number, "/retry"), nothing{})
+// RetryRefused delivers a message that was set aside once more. A repeat finds nothing.
+func (c *Client) RetryRefused(ctx context.Context, number uint64) (RefusedDecision, error) {
+	return ask[RefusedDecision](ctx, c, c.timeout, http.MethodPost, refusedPath(number, "/retry"), nothing{})
 }
 
-// DropDead lets go of a message that was set aside. A repeat finds nothing.
-func (c *Client) DropDead(ctx context.Context, number uint64, r DropRequest) (DeadDecision, error) {
-	return ask[DeadDecision](ctx, c, c.timeout, http.MethodPost, deadPath(number, "/drop"), r)
+// DropRefused lets go of a message that was set aside. A repeat finds nothing.
+func (c *Client) DropRefused(ctx context.Context, number uint64, r DropRequest) (RefusedDecision, error) {
+	return ask[RefusedDecision](ctx, c, c.timeout, http.MethodPost, refusedPath(number, "/drop"), r)
 }
