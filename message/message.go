@@ -13,10 +13,6 @@ const FormatVersion = 1
 // a UUIDv8 derived from a start key (N2).
 type InstanceID = uuid.UUID
 
-// Scope is the path of block iterations, elements and subprocess calls that an
-// activity is inside of; empty at the top of a process.
-type Scope string
-
 // Queue names a process queue, name@version.node: the paper's Q_node,process.
 type Queue struct {
 	Process processtable.ProcessID

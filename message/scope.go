@@ -1,0 +1,148 @@
+package message
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fmqm/processtable"
+)
+
+// Limits of a scope (N10).
+const (
+	MaxNesting   = 16          // frames
+	MaxIteration = 1<<31 - 1   // of a frame; so is its run
+	MaxElement   = 100_000 - 1 // elements are counted from 0
+)
+
+// Scope says where inside an instance an activity is: the path of composites that it is
+// inside of, outermost first, each with the number of its run, iteration and element. It is
+// empty at the top of a process. Two are the same place if and only if they are equal: a
+// scope has one form, as people read it: "documents#2", "line[3]#1/pick~1#4".
+type Scope string
+
+// Frame is one composite of a scope: what has begun the work inside of it.
+type Frame struct {
+	Composite processtable.ActivityID
+	Run       int // as in the composite's execution key (P1): grows with an operator's restart
+	Iteration int // of a block, from 1 on; 0: it has none
+	Element   int // of a bundle, or number of a call, from 0 on; -1: it has none
+}
+
+// Frames takes a scope apart. It fails, with ErrFormat, for what In would not have written.
+func (s Scope) Frames() ([]Frame, error) {
+	if s == "" {
+		return nil, nil
+	}
+	parts := strings.Split(string(s), "/")
+	if len(parts) > MaxNesting {
+		return nil, invalid("scope: %d composites inside one another, and at most %d are allowed", len(parts), MaxNesting)
+	}
+	frames := make([]Frame, len(parts))
+	for i, part := range parts {
+		f, err := parseFrame(part)
+		if err != nil {
+			return nil, err
+		}
+		frames[i] = f
+	}
+	return frames, nil
+}
+
+// In gives the scope of what a composite in s has begun. The frame must be one that Frames
+// could give.
+func (s Scope) In(f Frame) Scope {
+	if s == "" {
+		return Scope(f.String())
+	}
+	return s + "/" + Scope(f.String())
+}
+
+// Outer gives the scope that the innermost composite is in, and its frame; false at the top
+// of a process, and where the innermost frame cannot be read.
+func (s Scope) Outer() (outer Scope, innermost Frame, ok bool) {
+	if s == "" {
+		return "", Frame{}, false
+	}
+	at := strings.LastIndexByte(string(s), '/')
+	innermost, err := parseFrame(string(s[at+1:]))
+	return s[:max(at, 0)], innermost, err == nil
+}
+
+// Within says whether s is other, or inside of it. Frames compare whole: pay#10 is not
+// inside of pay#1.
+func (s Scope) Within(other Scope) bool {
+	rest, ok := strings.CutPrefix(string(s), string(other))
+	return ok && (other == "" || rest == "" || rest[0] == '/')
+}
+
+// String is the frame as it stands in a scope.
+func (f Frame) String() string {
+	b := []byte(f.Composite)
+	if f.Element >= 0 {
+		b = append(strconv.AppendInt(append(b, '['), int64(f.Element), 10), ']')
+	}
+	if f.Run > 0 {
+		b = strconv.AppendInt(append(b, '~'), int64(f.Run), 10)
+	}
+	if f.Iteration > 0 {
+		b = strconv.AppendInt(append(b, '#'), int64(f.Iteration), 10)
+	}
+	return string(b)
+}
+
+func parseFrame(s string) (Frame, error) {
+	f := Frame{Element: -1}
+	name, rest := s, ""
+	if at := strings.IndexAny(s, "[~#"); at >= 0 {
+		name, rest = s[:at], s[at:]
+	}
+	f.Composite = processtable.ActivityID(name)
+	if !processtable.ValidActivity(name) {
+		return f, invalid("scope: %.80q does not begin with the name of an activity", s)
+	}
+	if after, ok := strings.CutPrefix(rest, "["); ok {
+		digits, behind, closed := strings.Cut(after, "]")
+		n, err := frameNumber(digits, 0, MaxElement)
+		if err != nil || !closed {
+			return f, invalid("scope: element of %.80q: want a number from 0 to %d in brackets", s, MaxElement)
+		}
+		f.Element, rest = n, behind
+	}
+	var err error
+	if f.Run, rest, err = frameCount(s, rest, "~"); err != nil {
+		return f, err
+	}
+	if f.Iteration, rest, err = frameCount(s, rest, "#"); err != nil {
+		return f, err
+	}
+	if rest != "" {
+		return f, invalid("scope: %.80q does not end after its numbers", s)
+	}
+	return f, nil
+}
+
+// frameCount reads a number behind its mark, if it is there.
+func frameCount(frame, s, mark string) (n int, rest string, err error) {
+	after, ok := strings.CutPrefix(s, mark)
+	if !ok {
+		return 0, s, nil
+	}
+	digits := after
+	if at := strings.IndexByte(after, '#'); at >= 0 {
+		digits = after[:at]
+	}
+	if n, err = frameNumber(digits, 1, MaxIteration); err != nil {
+		return 0, "", invalid("scope: %.80q: want a number from 1 to %d behind %s", frame, MaxIteration, mark)
+	}
+	return n, after[len(digits):], nil
+}
+
+// frameNumber reads a number in the one form that it is written in.
+func frameNumber(s string, least, most int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most || strconv.Itoa(n) != s {
+		return 0, fmt.Errorf("%.20q is not a number from %d to %d", s, least, most)
+	}
+	return n, nil
+}

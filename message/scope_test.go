@@ -1,0 +1,117 @@
+package message
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fmqm/processtable"
+)
+
+func drawFrame(t *rapid.T) Frame {
+	return Frame{
+		Composite: processtable.ActivityID(rapid.StringMatching(`[a-c_][a-c0-9_]{0,3}`).Draw(t, "composite")),
+		Run:       rapid.SampledFrom([]int{0, 0, 1, 10, MaxIteration}).Draw(t, "run"),
+		Iteration: rapid.SampledFrom([]int{0, 1, 2, 10, MaxIteration}).Draw(t, "iteration"),
+		Element:   rapid.SampledFrom([]int{-1, -1, 0, 1, 10, MaxElement}).Draw(t, "element"),
+	}
+}
+
+// N10: a scope has one form, and is the path of its frames.
+func TestN10AScopeIsThePathOfItsFrames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		frames := rapid.SliceOfN(rapid.Custom(drawFrame), 0, MaxNesting).Draw(t, "frames")
+		var s Scope
+		for i, f := range frames {
+			inner := s.In(f)
+			if outer, innermost, ok := inner.Outer(); outer != s || innermost != f || !ok {
+				t.Fatalf("%q is said to be %q in %q, %t", inner, innermost, outer, ok)
+			}
+			if !inner.Within(s) || !inner.Within(inner) || s.Within(inner) {
+				t.Fatalf("%q is inside of %q, and not the other way round", inner, s)
+			}
+			s = inner
+			if len(s) == 0 || i == 0 && strings.Contains(string(s), "/") {
+				t.Fatalf("frame %d gives %q", i, s)
+			}
+		}
+		got, err := s.Frames()
+		if err != nil || len(got) != len(frames) {
+			t.Fatalf("%q: %v, %v", s, got, err)
+		}
+		for i := range got {
+			if got[i] != frames[i] {
+				t.Fatalf("%q: frame %d is %+v, want %+v", s, i, got[i], frames[i])
+			}
+		}
+	})
+}
+
+// N10: whatever is read is written again to the byte: so two scopes are one place only if
+// they are equal.
+func TestN10AScopeHasOneForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Scope(rapid.StringMatching(`[ab0-2~#\[\]/]{1,14}`).Draw(t, "scope"))
+		frames, err := s.Frames()
+		if err != nil {
+			if !errors.Is(err, ErrFormat) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var again Scope
+		for _, f := range frames {
+			again = again.In(f)
+		}
+		if again != s {
+			t.Fatalf("%q is written as %q", s, again)
+		}
+	})
+}
+
+func TestN10FramesCompareWhole(t *testing.T) {
+	for _, c := range []struct {
+		inner, outer Scope
+		want         bool
+	}{
+		{"pay#10", "pay#1", false},
+		{"pay#1/x", "pay#1", true},
+		{"pay~1#1", "pay#1", false},
+		{"line[17]", "line[1]", false},
+		{"pays#1", "pay", false},
+		{"pay#1", "", true},
+		{"", "pay#1", false},
+	} {
+		if got := c.inner.Within(c.outer); got != c.want {
+			t.Errorf("%q within %q: %t", c.inner, c.outer, got)
+		}
+	}
+	if _, _, ok := Scope("").Outer(); ok {
+		t.Error("the top of a process has something outside of it")
+	}
+}
+
+func TestN10ScopesThatAreNone(t *testing.T) {
+	for s, want := range map[Scope]string{
+		"/a":                                  "does not begin with the name of an activity",
+		"a/":                                  "does not begin with the name of an activity",
+		"a-b":                                 "does not begin with the name of an activity",
+		"a#0":                                 "want a number from 1 to 2147483647 behind #",
+		"a#01":                                "want a number from 1 to 2147483647 behind #",
+		"a#2147483648":                        "want a number from 1",
+		"a~0":                                 "behind ~",
+		"a#1~1":                               "behind #",
+		"a#1[2]":                              "behind #",
+		"a[100000]":                           "want a number from 0 to 99999 in brackets",
+		"a[1":                                 "in brackets",
+		"a[+1]":                               "in brackets",
+		"a[1]x":                               "does not end after its numbers",
+		Scope(strings.Repeat("a/", 16)) + "a": "17 composites inside one another, and at most 16 are allowed",
+	} {
+		if _, err := s.Frames(); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", s, err, want)
+		}
+	}
+}
