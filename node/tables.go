@@ -79,10 +79,7 @@ func (n *Node) fitsLimit(encoded []byte) error {
 // definition for ever (N3), and its definer is one whom this node trusts with it (invariant
 // 11). New is false if it is there already. It changes nothing and prepares nothing.
 func (n *Node) mayStore(t *processtable.Table) (isNew bool, err error) {
-	_, bound, found, err := n.queue.Table(t.Process)
-	if err != nil {
-		return false, fmt.Errorf("look for table of %s: %w", t.Process, err)
-	}
+	bound, found := n.queue.Bound(t.Process)
 	if found && bound != t.Definition {
 		return false, errBound(t.Process, n.name)
 	}

@@ -34,7 +34,8 @@ type Options struct {
 // Manager is a node's queue manager. Its methods are safe for concurrent use.
 type Manager struct {
 	node        processtable.NodeID
-	engine      store.Engine
+	raw         store.Engine // the engine itself
+	engine      store.Engine // the same, of which a read that fails stops the manager
 	sched       task.Scheduler
 	incarnation Incarnation
 	maxBatch    int64
@@ -165,10 +166,11 @@ func (m *Manager) Mailbox(id processtable.ProcessID) *Mailbox {
 // judge stops the manager after a read that failed: what cannot be read may be what
 // must not be missing (invariant 8). The engine may know more.
 func (m *Manager) judge(err error) error {
-	if err == nil || errors.Is(err, store.ErrClosed) {
+	var done unreadable
+	if err == nil || errors.Is(err, store.ErrClosed) || errors.As(err, &done) {
 		return err
 	}
-	if d, ok := m.engine.(store.Doubter); ok {
+	if d, ok := m.raw.(store.Doubter); ok {
 		err = first1(d.Doubt(), err)
 	}
 	m.failReading(err)

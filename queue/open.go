@@ -57,6 +57,7 @@ func openWith(engine store.Engine, o Options, steps []migration) (*Manager, erro
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
 		}
 	}
+	m.engine = judged{engine, m}
 	m.begin()
 	m.takeStock()
 	m.loadMarkers()
@@ -71,7 +72,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 		by = task.Goroutines{}
 	}
 	m := &Manager{
-		node: o.Node, engine: engine, sched: by,
+		node: o.Node, raw: engine, engine: engine, sched: by,
 		maxBatch: engine.MaxBatch(), left: newLeft(by), load: newLoad(by),
 		kick: by.Bell(), committed: by.Gate(), failed: task.NewAnswer[error](by),
 	}

@@ -20,7 +20,7 @@ const paddingSize = 512 << 10
 // would take its room until as much was written by others. It ends with ctx, whose error
 // it gives then. Only one may be under way.
 func (m *Manager) Reclaim(ctx context.Context) error {
-	compactor, ok := m.engine.(store.Compactor)
+	compactor, ok := m.raw.(store.Compactor)
 	if !ok {
 		return nil
 	}

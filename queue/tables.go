@@ -31,9 +31,17 @@ func (m *Manager) Table(id processtable.ProcessID) (encoded []byte, definition p
 		encoded, definition, err = m.readTable(key, value)
 	}
 	if err != nil {
-		return nil, definition, false, fmt.Errorf("table of %s: %w", id, err)
+		return nil, definition, false, fmt.Errorf("table of %s: %w", id, m.judge(err))
 	}
 	return encoded, definition, true, nil
+}
+
+// Bound gives the definition that a process is bound to here (N3); false: to none.
+func (m *Manager) Bound(id processtable.ProcessID) (definition processtable.DefinitionHash, bound bool) {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	definition, bound = m.durable.tables[id]
+	return definition, bound
 }
 
 func (m *Manager) readTable(key, value []byte) ([]byte, processtable.DefinitionHash, error) {
