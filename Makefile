@@ -20,7 +20,7 @@ CC_WORKS := $(shell echo '\#include <stdlib.h>' | $$($(GO) env CC) -E - >/dev/nu
 RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long tested-with storm faults sim bench microbench lint fmt fuzz man clean
+.PHONY: help build demo test test-long tested-with storm faults sim mutants bench microbench lint fmt fuzz man clean
 
 help:
 	@echo 'make build   bin/fmqmd, bin/fmqm and bin/fmqm-define'
@@ -30,6 +30,7 @@ help:
 	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10'
 	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
 	@echo 'make sim     runs networks of sites from seeds: SEEDS=n from SEED_BASE=n on, or for MINUTES=n; SEED=n runs one and tells it'
+	@echo 'make mutants  puts mistakes into the product, one at a time, and has worlds find each (MINUTES=5 for one)'
 	@echo 'make bench   terminations a second, beside the bare store in the same run'
 	@echo 'make microbench  the benchmarks of the rooms (BENCH=regexp, BENCHES=packages)'
 	@echo 'make lint    format and rules; `make fmt` formats'
@@ -74,6 +75,9 @@ faults:
 
 sim:
 	$(GO) run ./sim/run $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),500) -base $(or $(SEED_BASE),1) -minutes $(or $(MINUTES),0))
+
+mutants:
+	$(GO) run ./sim/mutants -minutes $(or $(MINUTES),5)
 
 bench:
 	$(GO) run ./bench

@@ -4,7 +4,8 @@
 //	run -seeds N -base B        N worlds from seed B on, on all cores
 //	run -minutes M -base B      as many as there is time for
 //
-// A world that breaks an invariant is shrunk and told, and the exit code is 1.
+// A world that breaks an invariant is shrunk and told (with -brief only named), and the exit
+// code is 1.
 package main
 
 import (
@@ -25,12 +26,13 @@ func main() {
 	base := flag.Uint64("base", 1, "the first seed")
 	minutes := flag.Float64("minutes", 0, "run worlds for so long instead")
 	lines := flag.Bool("lines", false, "with -seed: print every event")
+	brief := flag.Bool("brief", false, "of many: do not shrink the one that breaks an invariant")
 	flag.Parse()
 	failed := false
 	if *seed >= 0 {
 		failed = one(os.Stdout, uint64(*seed), *lines)
 	} else {
-		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)))
+		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)), *brief)
 	}
 	if failed {
 		os.Exit(1)
@@ -50,11 +52,23 @@ func one(out io.Writer, seed uint64, lines bool) (failed bool) {
 	return r.Broken != nil
 }
 
+// patience is how long a world may take, of which there are hundreds a minute.
+const patience = time.Minute
+
+// hangs ends the program: a task of a world goes on for ever and lets no other run, which
+// nothing can stop.
+func hangs(out io.Writer, seed uint64) {
+	fmt.Fprintf(out, "seed %d breaks invariant ends: a task goes on for ever\n", seed)
+	stacks := make([]byte, 1<<20)
+	fmt.Fprintf(out, "%s\n", stacks[:runtime.Stack(stacks, true)])
+	os.Exit(1)
+}
+
 // shrinkAsks is how many worlds a failure may cost.
 const shrinkAsks = 300
 
 // many runs worlds on all cores, until one fails, all are run, or the time is over.
-func many(out io.Writer, base, seeds uint64, limit time.Duration) (failed bool) {
+func many(out io.Writer, base, seeds uint64, limit time.Duration, brief bool) (failed bool) {
 	var total world.Totals
 	began := time.Now()
 	var mu sync.Mutex
@@ -78,7 +92,9 @@ func many(out io.Writer, base, seeds uint64, limit time.Duration) (failed bool) 
 				if !more {
 					return
 				}
+				stuck := time.AfterFunc(patience, func() { hangs(out, seed) })
 				r := world.Run(world.Draw(seed), world.Options{})
+				stuck.Stop()
 				mu.Lock()
 				total.Add(r)
 				if r.Broken != nil && (broken == nil || r.Plan.Seed < broken.Plan.Seed) {
@@ -93,6 +109,9 @@ func many(out io.Writer, base, seeds uint64, limit time.Duration) (failed bool) 
 	if broken == nil {
 		return false
 	}
-	fmt.Fprintf(out, "seed %d breaks invariant %s; it is shrunk\n\n%s", broken.Plan.Seed, broken.Broken.Invariant, world.ShrunkStory(broken, shrinkAsks))
+	fmt.Fprintf(out, "seed %d breaks invariant %s\n", broken.Plan.Seed, broken.Broken.Invariant)
+	if !brief {
+		fmt.Fprintf(out, "it is shrunk\n\n%s", world.ShrunkStory(broken, shrinkAsks))
+	}
 	return true
 }
