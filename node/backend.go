@@ -197,9 +197,6 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	if i < 0 {
 		return api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.process, r.Activity)
 	}
-	if g.status().State == api.InstanceTerminated { // the activity's node may not have heard of it yet
-		return api.Errorf(api.CodeRefused, "there is nothing to retry", "instance %s is %s", id, api.InstanceTerminated)
-	}
 	q := retryQuestion{Instance: id, Process: g.process, Activity: r.Activity, Output: r.Output, By: api.OperatorOf(ctx)}
 	host := processtable.NodeID(g.roster[i].Node)
 	if host == n.name {
@@ -207,6 +204,9 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 			return e
 		}
 		return nil
+	}
+	if g.status().State == api.InstanceTerminated { // the activity's node may not have heard of it yet
+		return api.Errorf(api.CodeRefused, "there is nothing to retry", "instance %s is %s", id, api.InstanceTerminated)
 	}
 	ctx, cancel := n.sched.WithTimeout(ctx, orderTimeout)
 	defer cancel()
