@@ -122,10 +122,20 @@ func (n *network) open() {
 	}
 }
 
+// do has a command done. Of a link that two sites have cause to stop, one may have seen the
+// cause before the other: so what is refused is tried again.
+func (n *network) do(at *fleet.Site, fields []string) {
+	n.Helper()
+	n.Until(n.ctx, strings.Join(fields, " "), func() bool {
+		_, _, code := fleet.Run(n.T, at.Binary(fields[0]), n.arguments(at, fields[1:])...)
+		return code == 0
+	})
+}
+
 // tell tells a story. Its lines are
 //
 //	say SITE    commands, asked again until they answer as it is written
-//	do SITE     commands, each once; what they print is not looked at
+//	do SITE     commands, each until it is done; what they print is not looked at
 //	link        the sites call each other from now on
 //	open        the gates open
 //	empty       nothing is left at any site, and every record can be read
@@ -142,7 +152,7 @@ func (n *network) tell(story string) {
 		case "do":
 			for line := range strings.Lines(d.Input) {
 				at, fields := n.Sites[d.CmdArgs[0].Key], strings.Fields(line)
-				fleet.Must(t, at.Binary(fields[0]), n.arguments(at, fields[1:])...)
+				n.do(at, fields)
 			}
 		case "link":
 			n.link()
