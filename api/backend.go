@@ -29,8 +29,9 @@ type Backend interface {
 	// ended, ctx ends or event gives an error, which it returns.
 	Watch(ctx context.Context, id InstanceID, event func(HistoryEvent) error) error
 	Why(ctx context.Context, id InstanceID) (WhyAnswer, error)
-	// Retry returns when the retry is durable, here or on its way to the activity's node.
-	Retry(ctx context.Context, id InstanceID, r RetryRequest) error
+	// Retry returns when the activity's node has answered; or, after at most 10 s, when the
+	// retry is durable on its way there.
+	Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error)
 	// Terminate returns when the marker (N7) is durable here.
 	Terminate(ctx context.Context, id InstanceID) error
 	// Refused gives what this node has set aside.

@@ -124,10 +124,9 @@ func (c *Client) Why(ctx context.Context, id InstanceID) (WhyAnswer, error) {
 	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, "/why"), nil)
 }
 
-// Retry lets an activity in error go on.
-func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) error {
-	_, err := ask[nothing](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/retry"), r)
-	return err
+// Retry lets an activity in error go on, or says that this is on its way.
+func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/retry"), r)
 }
 
 // Terminate ends an instance without letting it finish.

@@ -47,6 +47,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	history := api.HistoryAnswer{Events: []api.HistoryEvent{{Clock: 3, Event: api.EventEnded}}, Unreachable: []api.Unreachable{}}
 	why := api.WhyAnswer{Instance: i, Waits: []api.Wait{{Activity: "a", For: "b"}}, Unreachable: []api.Unreachable{}}
 	dead := api.RefusedAnswer{Messages: []api.Refused{{Number: 5, From: "B", Instance: i, Reason: "r"}, {Number: 3, From: "B", Reason: "r"}}, More: true}
+	word := api.Word{Instance: i, Activity: "a", Word: "retry", ID: uuid.Must(uuid.NewV7()), Result: api.WordQueued, Reason: "r", Node: "B"}
 	nodes := api.NodesAnswer{Nodes: []api.Node{{Node: "A", State: api.NodeSelf}}}
 	definitions := api.DefinitionsAnswer{Definitions: []api.Definition{{Process: "p", Version: 1, Starts: []string{"A"}, Activities: []api.Place{{Activity: "a", Node: "A"}}}}}
 	table := []byte("table")
@@ -79,9 +80,9 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, i)
 			return why, nil
 		},
-		OnRetry: func(_ context.Context, i api.InstanceID, r api.RetryRequest) error {
+		OnRetry: func(_ context.Context, i api.InstanceID, r api.RetryRequest) (api.Word, error) {
 			asked = append(asked, i, r)
-			return nil
+			return word, nil
 		},
 		OnTerminate: func(_ context.Context, i api.InstanceID) error { asked = append(asked, i); return nil },
 		OnDead: func(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
@@ -116,8 +117,9 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	keep(a5, err)
 	a6, err := c.Why(ctx, i)
 	keep(a6, err)
-	retry := api.RetryRequest{Activity: "a", Output: json.RawMessage(`{}`)}
-	keep(nil, c.Retry(ctx, i, retry))
+	retry := api.RetryRequest{Activity: "a", Output: json.RawMessage(`{}`), Reason: "why", Word: word.ID}
+	retried, err := c.Retry(ctx, i, retry)
+	keep(retried, err)
 	keep(nil, c.Terminate(ctx, i))
 	a7, err := c.Nodes(ctx)
 	keep(a7, err)
@@ -132,7 +134,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 		t.Errorf("asked (-want +got):\n%s", d)
 	}
 	listed := api.ListAnswer{Instances: []api.Instance{{Instance: i}}, More: true}
-	if d := cmp.Diff([]any{st, st, st, listed, listed, history, why, nil, nil, nodes, definitions, uploaded, dead}, got); d != "" {
+	if d := cmp.Diff([]any{st, st, st, listed, listed, history, why, word, nil, nodes, definitions, uploaded, dead}, got); d != "" {
 		t.Errorf("answers (-want +got):\n%s", d)
 	}
 }

@@ -24,7 +24,7 @@ func FuzzRequests(f *testing.F) {
 	b := &apitest.Backend{
 		OnStart:  func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, nil },
 		OnUpload: func(context.Context, api.UploadRequest) (api.UploadAnswer, error) { return api.UploadAnswer{}, nil },
-		OnRetry:  func(context.Context, api.InstanceID, api.RetryRequest) error { return nil },
+		OnRetry:  func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, nil },
 	}
 	known := map[string]bool{"/v1/instances": true, "/v1/upload": true, "/v1/instances/" + id + "/retry": true}
 	f.Fuzz(func(t *testing.T, path, body string) {

@@ -24,6 +24,8 @@ type Link struct {
 	Waiting    uint64      `json:"waiting"`             // messages, and parts of large ones, that are held for it
 	Bytes      uint64      `json:"bytes"`               // of these
 	Oldest     time.Time   `json:"oldest,omitzero"`     // when the oldest of them was put
+	Apart      uint64      `json:"apart,omitempty"`     // of those that wait, the ones that the peer does not read yet
+	Lacks      string      `json:"lacks,omitempty"`     // what it lacks to read the first of them
 	Lanes      []Lane      `json:"lanes"`
 	// Stopped is the number of why the link is stopped, as in the format of frames; 0: it is not.
 	Stopped int `json:"stopped,omitempty"`

@@ -14,9 +14,9 @@ import (
 // same request.
 func TestProgressOfARequest(t *testing.T) {
 	var got api.RetryRequest
-	to := apitest.Serve(t, &apitest.Backend{OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) error {
+	to := apitest.Serve(t, &apitest.Backend{OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
 		got = r
-		return nil
+		return api.Word{}, nil
 	}})
 	client, err := api.NewClient(to, 0)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestProgressOfARequest(t *testing.T) {
 		calls++
 	})
 	output := `{"x":"` + strings.Repeat("y", 200_000) + `"}`
-	if err := client.Retry(ctx, instance(t), api.RetryRequest{Activity: "a", Output: []byte(output)}); err != nil {
+	if _, err := client.Retry(ctx, instance(t), api.RetryRequest{Activity: "a", Output: []byte(output)}); err != nil {
 		t.Fatal(err)
 	}
 	mu.Lock()

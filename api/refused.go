@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// MaxReason is how long an operator's word about a message may be, in bytes.
+// MaxReason is how long the reason that an operator gives may be, in bytes.
 const MaxReason = 1 << 10
 
 // RefusedMessage is everything that a node knows of a message that it has set aside. What

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,6 +17,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
 )
 
 // How long a caller has to send the body of a request, and to read an answer. They are for
@@ -286,25 +290,33 @@ func (s server) why(_ http.ResponseWriter, r *http.Request) (WhyAnswer, error) {
 	return a, err
 }
 
-func (s server) retry(w http.ResponseWriter, r *http.Request) (nothing, error) {
+func (s server) retry(w http.ResponseWriter, r *http.Request) (Word, error) {
 	id, err := pathInstance(r)
 	if err != nil {
-		return nothing{}, err
+		return Word{}, err
 	}
 	var req RetryRequest
 	if err := readBody(w, r, MaxStart, &req); err != nil {
-		return nothing{}, err
+		return Word{}, err
 	}
-	if req.Activity == "" {
-		return nothing{}, Errorf(CodeUsage, "send the name of the activity that is in error", "activity is missing")
+	switch {
+	case req.Activity == "":
+		return Word{}, Errorf(CodeUsage, "send the name of the activity that is in error", "activity is missing")
+	case len(req.Reason) > MaxReason || !utf8.ValidString(req.Reason):
+		return Word{}, Errorf(CodeUsage, fmt.Sprintf("write at most %d bytes of UTF-8", MaxReason), "reason is too long, or no text")
+	case req.Word != WordID{} && (req.Word.Version() != 7 || req.Word.Variant() != uuid.RFC4122):
+		return Word{}, Errorf(CodeUsage, "send the identifier that the first answer gave, or none", "word %s is no UUIDv7", req.Word)
+	}
+	if req.Asked && req.Word == (WordID{}) {
+		return Word{}, Errorf(CodeUsage, "send the identifier that the first answer gave, as word", "a retry that was asked before is asked for, and word is missing")
 	}
 	if err := wantObject("output", req.Output); err != nil {
-		return nothing{}, err
+		return Word{}, err
 	}
 	if isNull(req.Output) {
 		req.Output = nil
 	}
-	return nothing{}, s.b.Retry(r.Context(), id, req)
+	return s.b.Retry(r.Context(), id, req)
 }
 
 func (s server) terminate(w http.ResponseWriter, r *http.Request) (nothing, error) {

@@ -50,6 +50,7 @@ func request(t *testing.T, b api.Backend, method, path, body string, header ...s
 // so none of them reaches it.
 func TestMalformedRequests(t *testing.T) {
 	const start, retry, upload = "/v1/instances", "/v1/instances/" + id + "/retry", "/v1/upload"
+	const version4, otherVariant = "0197c0de-0000-4000-8000-000000000001", "0197c0de-0000-7000-c000-000000000001"
 	good := `"instance": "` + id + `", "process": "p"`
 	for _, tc := range []struct {
 		name, method, path, body string
@@ -80,6 +81,10 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "too large", path: start, body: `{"process": "` + strings.Repeat("x", api.MaxStart) + `"}`, message: "the request is over 9437184 bytes: send less at once"},
 		{name: "retry without activity", path: retry, body: `{}`, message: "activity is missing: send the name of the activity that is in error"},
 		{name: "retry's output", path: retry, body: `{"activity": "a", "output": "x"}`, message: `output is not a JSON object: send an object, such as {"customer": "ann"}`},
+		{name: "retry's reason", path: retry, body: `{"activity": "a", "reason": "` + strings.Repeat("x", api.MaxReason+1) + `"}`, message: "reason is too long, or no text: write at most 1024 bytes of UTF-8"},
+		{name: "retry's word of version 4", path: retry, body: `{"activity": "a", "word": "` + version4 + `"}`, message: "word " + version4 + " is no UUIDv7: send the identifier that the first answer gave, or none"},
+		{name: "retry's word of another variant", path: retry, body: `{"activity": "a", "word": "` + otherVariant + `"}`, message: "word " + otherVariant + " is no UUIDv7: send the identifier that the first answer gave, or none"},
+		{name: "retry that was asked before", path: retry, body: `{"activity": "a", "asked": true}`, message: "a retry that was asked before is asked for, and word is missing: send the identifier that the first answer gave, as word"},
 		{name: "terminate with members", path: "/v1/instances/" + id + "/terminate", body: `{"now": true}`, message: "unknown member now: remove it; there are "},
 		{name: "upload of nothing", path: upload, body: `{}`, message: "tables is missing or empty: send the tables of a compiled process"},
 		{name: "tables is no list", path: upload, body: `{"tables": {}}`, message: "tables is not a list: send a list"},
@@ -249,9 +254,9 @@ func TestRequestsReachTheBackendWhole(t *testing.T) {
 			got = append(got, r)
 			return api.ListAnswer{}, nil
 		},
-		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) error {
+		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
 			got = append(got, r)
-			return nil
+			return api.Word{}, nil
 		},
 	}
 	for _, r := range [][3]string{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,6 +90,7 @@ type Removed struct {
 // Activity is what is known of one activity of an instance. What never ran has a
 // name, a node and a state only.
 type Activity struct {
+	Scope      string          `json:"scope,omitempty"` // as in HistoryEvent
 	Activity   string          `json:"activity"`
 	Node       string          `json:"node"`
 	State      ActivityState   `json:"state"`
@@ -154,6 +156,7 @@ type Instance struct {
 
 // ActivityError is an activity in error. A long reason is cut; a status has it whole.
 type ActivityError struct {
+	Scope    string `json:"scope,omitempty"` // as in HistoryEvent
 	Activity string `json:"activity"`
 	Node     string `json:"node"`
 	Reason   string `json:"reason,omitempty"`
@@ -181,16 +184,36 @@ const (
 	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
 	EventFailed     Event = "failed"     // a failed attempt that will be repeated
 	EventInError    Event = "in-error"
-	EventRetried    Event = "retried" // an operator's retry
-	EventDropped    Event = "dropped" // a message to the activity, which had been set aside, will not take effect: by an operator's word
-	EventPassed     Event = "passed"  // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+	EventRetried    Event = "retried"  // an operator's retry
+	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
+	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
+	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
+	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
+
+// InScope names an activity where it is, as people read it: "documents#2/review", and by its name
+// alone at the top of its process.
+func InScope(scope, activity string) string {
+	if scope == "" {
+		return activity
+	}
+	return scope + "/" + activity
+}
+
+// CutScope takes apart what InScope has put together.
+func CutScope(text string) (scope, activity string) {
+	if at := strings.LastIndexByte(text, '/'); at >= 0 {
+		return text[:at], text[at+1:]
+	}
+	return "", text
+}
 
 // HistoryEvent is one line of history, and what watch gives.
 type HistoryEvent struct {
 	Clock     uint64    `json:"clock"`
 	Time      time.Time `json:"time"`
 	Node      string    `json:"node"`
+	Scope     string    `json:"scope,omitempty"` // where the activity is: the composites around it, as in "documents#2"; empty: at the top
 	Activity  string    `json:"activity"`
 	Event     Event     `json:"event"`
 	Iteration int       `json:"iteration,omitempty"`
@@ -262,6 +285,7 @@ type WhyAnswer struct {
 
 // Wait is one activity that does not go on, and why.
 type Wait struct {
+	Scope     string        `json:"scope,omitempty"` // as in HistoryEvent
 	Activity  string        `json:"activity"`
 	Node      string        `json:"node"`
 	State     ActivityState `json:"state"`
@@ -279,8 +303,40 @@ type Wait struct {
 // RetryRequest lets an activity in error go on: its program runs again, or, with an
 // output, counts as having given that with return code 0.
 type RetryRequest struct {
+	Scope    string          `json:"scope,omitempty"` // of the activity, as a status tells it
 	Activity string          `json:"activity"`
 	Output   json.RawMessage `json:"output,omitempty"` // one JSON object
+	Reason   string          `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
+	// Word is the identifier of the operator's word, a UUIDv7; without it the node makes one. A
+	// word that was asked before is not asked again: what has come of it is told, or waited for.
+	Word WordID `json:"word,omitzero"`
+	// Asked says that Word was asked before: where the node does not know it, nothing is asked, and
+	// the answer is CodeNotFound.
+	Asked bool `json:"asked,omitempty"`
+}
+
+// WordID identifies an operator's word.
+type WordID = uuid.UUID
+
+// WordResult is what has come of an operator's word.
+type WordResult string
+
+const (
+	WordDone   WordResult = "done"
+	WordQueued WordResult = "queued" // it is on disk, on its way to the activity's node, and done once that hears of it
+)
+
+// Word says what has come of an operator's word (N15). What is refused is an error.
+type Word struct {
+	Instance  InstanceID `json:"instance"`
+	Scope     string     `json:"scope,omitempty"`
+	Activity  string     `json:"activity"`
+	Word      string     `json:"word"` // retry
+	ID        WordID     `json:"id"`
+	Result    WordResult `json:"result"`
+	Reason    string     `json:"reason,omitempty"` // why it is queued
+	Node      string     `json:"node"`             // of the activity
+	LastHeard time.Time  `json:"last_heard,omitzero"`
 }
 
 // UploadRequest stores process tables at their nodes, or says what that would do.

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"slices"
 	"time"
 
 	"fmqm/container"
@@ -19,8 +20,12 @@ type Behaviour interface {
 	// message does not fit the row.
 	Fold(State, message.Message) error
 	// Decide says what should be, everything present being folded. now is for what people are
-	// shown, and for timers that are set: nothing else is decided by it.
+	// shown, and for timers that are set: nothing else is decided by it. That the time of one has
+	// come is a message (Basis.Came).
 	Decide(s State, now time.Time) Effects
+	// MayEnd says whether the message could be what ends the entry without a program, whatever
+	// else it has: where not, a cascade does not try it (N5). True is always right.
+	MayEnd(*message.Message) bool
 	// Conclude says what follows from the end of what Decide has asked to invoke.
 	Conclude(s State, r Result, now time.Time) Effects
 	// Command says what follows from a word about the entry, or why nothing can.
@@ -32,6 +37,12 @@ type Behaviour interface {
 	Without(s State, refused message.Message) (message.Message, string)
 	// View gives what others may see.
 	View(s State, now time.Time) View
+	// Follows says whether a connector leads from an activity to it: whether a message from
+	// there may be for it.
+	Follows(processtable.ActivityID) bool
+	// Again builds a message once more that it has sent (S4). It has everything that took effect
+	// in the first one; the trace is not kept.
+	Again(Spoken) (message.Message, error)
 	// Targets names the nodes into whose queues it sends when it ends, of an instance that was
 	// started at origin: for quotas.
 	Targets(origin processtable.NodeID) []processtable.NodeID
@@ -63,8 +74,8 @@ type State interface {
 	Bytes() int
 	// InError reports that the entry waits for an operator.
 	InError() bool
-	// Timer is the time of the timer that is set for the entry; zero: none is.
-	Timer() time.Time
+	// Timers are those that are set for the entry; of those that have come it has a message.
+	Timers() []Timer
 }
 
 // Basis is what is known of an entry whatever its behaviour.
@@ -78,7 +89,6 @@ type Basis struct {
 	Own       bool          // one of them is its own: something of it was decided
 	Stopped   bool          // a marker: the instance was terminated by an operator (N7)
 	StoppedBy string        // who that was, as far as the marker says
-	Came      time.Time     // the last timer that came: not of a message, and no harm if it is forgotten
 }
 
 // Known gives the Basis itself, for the State that has it.
@@ -86,6 +96,28 @@ func (b *Basis) Known() *Basis { return b }
 
 // Empty reports that no message was folded.
 func (b *Basis) Empty() bool { return len(b.Keys) == 0 && !b.Stopped }
+
+// Came says whether the time of a timer has come (N13).
+func (b *Basis) Came(t Timer) bool {
+	return slices.Contains(b.Keys, message.DueKey(&b.Entry, t.Name, t.Due))
+}
+
+// Dues are the keys of the messages of timers that have come.
+func (b *Basis) Dues() (keys []message.Key) {
+	for _, k := range b.Keys {
+		if k.Kind == message.KindDue {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Forget takes messages out of the set that were removed while the entry goes on.
+func (b *Basis) Forget(taken []message.Key) {
+	if len(taken) > 0 {
+		b.Keys = slices.DeleteFunc(b.Keys, func(k message.Key) bool { return slices.Contains(taken, k) })
+	}
+}
 
 // Note takes what a message says of its instance.
 func (b *Basis) Note(m message.Message) {

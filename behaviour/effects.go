@@ -14,23 +14,28 @@ type Effects struct {
 	// Invoke: run the program now; of an empty activity, Echo, and Judge what it gives, since
 	// its conditions may take long. Nothing else is set beside it.
 	Invoke *Invoke
-	// WakeAt: nothing happens before the timer of this time came, which is to be asked for
-	// whenever it is said; it was set for a time of Pause. Nothing else is set beside them.
-	WakeAt time.Time
-	Pause  time.Duration
 	// Put are the messages to put: onward ones, or the entry's own snapshot with a notice.
 	Put []message.Message
-	// Timer wakes the entry that goes on after a pause; zero: none.
-	Timer time.Time
+	// Timers are set: those of State.Timers that are not among them are taken. Takes are messages
+	// that are removed although the entry does not end.
+	Timers []Timer
+	Takes  []message.Key
 	// Ends: the entry's messages, all those of its State.Keys, are removed.
 	Ends bool
 	// Outcome is what the audit records; zero: nothing.
 	Outcome Outcome
 }
 
+// Timer puts a message into its entry once its time has come (N13).
+type Timer struct {
+	Name  string // of the entry's timers, in the form of an activity's name; may be empty
+	Due   time.Time
+	Pause time.Duration // how long it is to wait; 0: Due is a time of the calendar, however the clock is set
+}
+
 // Waits reports that there is nothing to do until something arrives.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && e.WakeAt.IsZero() && !e.Ends && len(e.Put) == 0
+	return e.Invoke == nil && !e.Ends && len(e.Put) == 0
 }
 
 // Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -41,16 +42,19 @@ type Start struct {
 	Now      time.Time
 }
 
-// Spoken is a message that was sent, as the audit tells of it (S4): what its source's end
-// left, and how it resolved the connectors to one target.
+// Spoken is a message that was sent, as the audit tells of it (S4, N16): what its source's
+// transaction left, and what it said to one target.
 type Spoken struct {
 	Instance message.InstanceID
 	Origin   processtable.NodeID
-	Scope    message.Scope
+	Scope    message.Scope // of Source
 	Source   processtable.ActivityID
-	Clock    uint64 // of the source's end
+	Clock    uint64 // of the source's transaction
 	RC       int64
-	Output   []byte // CBOR container of the source; nil if it did not run
+	Output   []byte        // CBOR container of the source; nil if it did not run
+	Kind     message.Kind  // 0: a connector
+	Number   uint64        // of the message, among those of its kind from the source
+	Within   message.Scope // that Target is in
 	Target   processtable.ActivityID
 	Node     processtable.NodeID
 	Control  message.Truth
@@ -59,6 +63,34 @@ type Spoken struct {
 	// Onward: what leads out of the target was resolved on its host's behalf in the same
 	// transaction (N6).
 	Onward bool
+}
+
+// Message is the message without what it has of the source's output. It is of the process of
+// which t is a table.
+func (s *Spoken) Message(t *processtable.Table) message.Message {
+	m := message.Message{Header: message.Header{
+		Queue:      message.Queue{Process: t.Process, Node: s.Node},
+		Definition: t.Definition.Short(),
+		Instance:   s.Instance,
+		Origin:     s.Origin,
+		Scope:      s.Within,
+		Activity:   s.Target,
+
+		SourceScope: s.Scope,
+		Source:      s.Source,
+
+		Number: s.Number,
+
+		Kind:    cmp.Or(s.Kind, message.KindConnector),
+		Control: s.Control,
+		Data:    s.Data,
+		Lane:    s.Lane,
+		Clock:   s.Clock,
+	}}
+	if s.Onward {
+		m.OnBehalf, m.Onward = s.Node, true
+	}
+	return m
 }
 
 // ErrReviewed: what was judged for a Retry is not what it would evaluate now.

@@ -80,15 +80,18 @@ func pair(ctx context.Context, d time.Duration) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onTwoSites(ctx, chain("A", "B"), func(a, _ *site) ([]figure, error) {
+	return onTwoSites(ctx, chain("A", "B"), func(a, b *site) ([]figure, error) {
 		took, err := a.times(ctx, "bench", d)
 		if err != nil {
 			return nil, err
 		}
+		cpu, before := cpuTime(), a.count.Load()+b.count.Load()
 		rate, err := a.instances(ctx, "bench", 512, d)
+		count := float64(a.count.Load() + b.count.Load() - before)
 		return []figure{
 			(figure{Name: "chain of 10 over two idle nodes in turn", Value: micros(took), Unit: "µs", Goal: "at most 40"}).against("µs for a durable write", micros(write)),
 			{Name: "the same, 512 in flight", Value: 2 * rate, Unit: "terminations/s"},
+			{Name: "  CPU of one termination", Value: micros(cpuTime()-cpu) / count, Unit: "µs"},
 		}, err
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/definition"
 	"fmqm/internal/store/badger"
 	"fmqm/link"
@@ -22,7 +23,7 @@ import (
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // inDirectory calls f with a directory that is there for that long.
@@ -95,13 +96,13 @@ func (s *site) stop(ctx context.Context) error {
 	return s.node.Stop(ctx)
 }
 
-func (s *site) observe(r queue.AuditRecord) {
+func (s *site) observe(r record.AuditRecord) {
 	switch r.Event {
-	case queue.EventTerminated, queue.EventSkipped:
+	case record.EventTerminated, record.EventSkipped:
 		if s.count.Add(1) == s.goal.Load() {
 			close(s.hit)
 		}
-	case queue.EventEnded:
+	case record.EventEnded:
 		s.mu.Lock()
 		end := s.ends[r.Instance]
 		delete(s.ends, r.Instance)
@@ -121,17 +122,11 @@ func (s *site) upload(ctx context.Context, text string) error {
 			return errors.New(p.Text([]byte(text)))
 		}
 	}
-	compiled, err := definition.Compile(processes[0])
+	tables, err := apitest.Tables(processes...)
 	if err != nil {
 		return err
 	}
-	r := api.UploadRequest{AllowNewNode: true}
-	for i, t := range compiled.Tables {
-		r.Tables = append(r.Tables, api.Table{
-			Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String(), Table: compiled.Encoded[i],
-		})
-	}
-	answer, err := s.node.Upload(ctx, r)
+	answer, err := s.node.Upload(ctx, api.UploadRequest{Tables: tables, AllowNewNode: true})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 var benchProcess = processtable.ProcessID{Name: "bench", Version: 1}
@@ -27,7 +28,7 @@ func openManager(dir string) (*queue.Manager, error) {
 
 // bareTx is the yardstick's transaction: it removes two messages and puts three
 // records of 200 bytes, as a termination with its audit record does.
-func bareTx(instance uuid.UUID, i int, body []byte) *queue.Tx {
+func bareTx(instance uuid.UUID, i int, body []byte) *record.Tx {
 	put := func(activity string) message.Message {
 		return message.Message{Header: message.Header{
 			Queue:    message.Queue{Process: benchProcess, Node: "A"},
@@ -37,11 +38,11 @@ func bareTx(instance uuid.UUID, i int, body []byte) *queue.Tx {
 	}
 	name := func(n int) string { return fmt.Sprintf("a%d", n) }
 	key := []message.Key{{Kind: message.KindConnector, Source: "s"}}
-	consume := func(activity string) queue.Consume {
-		return queue.Consume{Process: benchProcess, Keys: key, Entry: message.Entry{Instance: instance, Activity: processtable.ActivityID(activity)}}
+	consume := func(activity string) record.Consume {
+		return record.Consume{Process: benchProcess, Keys: key, Entry: message.Entry{Instance: instance, Activity: processtable.ActivityID(activity)}}
 	}
-	return &queue.Tx{
-		Consume: []queue.Consume{consume(name(3 * i)), consume(name(3*i + 1))},
+	return &record.Tx{
+		Consume: []record.Consume{consume(name(3 * i)), consume(name(3*i + 1))},
 		Put:     []message.Message{put(name(3*i + 3)), put(name(3*i + 4)), put(name(3*i + 5))},
 	}
 }

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"time"
@@ -18,17 +17,6 @@ import (
 //	double     64-bit float         timestamp  array of Unix seconds and nanoseconds
 //	string     text string          duration   integer, nanoseconds
 //	bytes      byte string
-const (
-	majorUint   byte = 0 << 5
-	majorNegint byte = 1 << 5
-	majorBytes  byte = 2 << 5
-	majorText   byte = 3 << 5
-	majorArray  byte = 4 << 5
-
-	cborFalse   byte = 0xf4
-	cborTrue    byte = 0xf5
-	cborFloat64 byte = 0xfb
-)
 
 // EncodeCBOR writes v for queues and links. Equal values give equal bytes. It is an
 // error if v is not a value as CheckValue has it, or over MaxEncoded bytes.
@@ -67,17 +55,14 @@ func tooLarge() error {
 func appendCBOR(b []byte, v Value) ([]byte, error) {
 	switch v := v.(type) {
 	case bool:
-		if v {
-			return append(b, cborTrue), nil
-		}
-		return append(b, cborFalse), nil
+		return cbor.AppendBool(b, v), nil
 	case int64:
 		return cbor.AppendInt(b, v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, checkScalar(v)
 		}
-		return binary.BigEndian.AppendUint64(append(b, cborFloat64), math.Float64bits(v)), nil
+		return cbor.AppendDouble(b, v), nil
 	case string:
 		if !utf8.ValidString(v) {
 			return nil, checkScalar(v)

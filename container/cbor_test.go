@@ -100,36 +100,36 @@ func TestMalformedCBOR(t *testing.T) {
 		hex  string
 		want string
 	}{
-		{Scalar(Int), "", "at byte 0: the data end too soon" + damaged},
-		{Scalar(Int), "18", "at byte 0: the data end too soon" + damaged},
-		{Scalar(Int), "1805", "at byte 0: a number that is not written in its shortest form" + damaged},
-		{Scalar(Int), "1900ff", "at byte 0: a number that is not written in its shortest form" + damaged},
-		{Scalar(Int), "1f", "at byte 0: byte 0x1f begins no known value" + damaged},
-		{Scalar(Int), "1bffffffffffffffff", "at byte 0: expected an integer of 64 bits" + damaged},
-		{Scalar(Int), "3b8000000000000000", "at byte 0: expected an integer of 64 bits" + damaged},
-		{Scalar(Int), "f5", "at byte 0: expected an integer of 64 bits" + damaged},
-		{Scalar(Int), "0000", "at byte 1: 1 bytes after the end" + damaged},
-		{Scalar(Bool), "f6", "at byte 0: expected a bool" + damaged},
-		{Scalar(Bool), "", "at byte 0: expected a bool" + damaged},
-		{Scalar(Double), "00", "at byte 0: expected a double" + damaged},
-		{Scalar(Double), "f93c00", "at byte 0: expected a double" + damaged},
-		{Scalar(Double), "fb3ff80000000000", "at byte 0: expected a double" + damaged},
-		{Scalar(Double), "fb7ff8000000000000", "at byte 0: a double that is not finite" + damaged},
-		{Scalar(Double), "fb7ff0000000000000", "at byte 0: a double that is not finite" + damaged},
-		{Scalar(String), "61ff", "at byte 2: a string that is not UTF-8" + damaged},
-		{Scalar(String), "6261", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
-		{Scalar(String), "7bffffffffffffffff", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
-		{Scalar(String), "7f6161ff", "at byte 0: byte 0x7f begins no known value" + damaged},
-		{Scalar(Bytes), "6161", "at byte 0: expected a string of bytes or text that ends within the data" + damaged},
-		{Scalar(Timestamp), "8100", "at byte 0: expected an array of 2" + damaged},
+		{Scalar(Int), "", "at byte 0: the data ends too early: expected integer" + damaged},
+		{Scalar(Int), "18", "at byte 1: the data ends too early" + damaged},
+		{Scalar(Int), "1805", "at byte 1: a number is not in its shortest form" + damaged},
+		{Scalar(Int), "1900ff", "at byte 1: a number is not in its shortest form" + damaged},
+		{Scalar(Int), "1f", "at byte 1: the length is indefinite or reserved" + damaged},
+		{Scalar(Int), "1bffffffffffffffff", "at byte 9: integer does not fit into 64 bits" + damaged},
+		{Scalar(Int), "3b8000000000000000", "at byte 9: integer does not fit into 64 bits" + damaged},
+		{Scalar(Int), "f5", "at byte 0: expected integer, not simple value" + damaged},
+		{Scalar(Int), "0000", "at byte 1: the data should end here" + damaged},
+		{Scalar(Bool), "f6", "at byte 0: expected true or false" + damaged},
+		{Scalar(Bool), "", "at byte 0: expected true or false" + damaged},
+		{Scalar(Double), "00", "at byte 0: expected double" + damaged},
+		{Scalar(Double), "f93c00", "at byte 0: expected double" + damaged},
+		{Scalar(Double), "fb3ff80000000000", "at byte 0: expected double" + damaged},
+		{Scalar(Double), "fb7ff8000000000000", "at byte 9: a double that is not finite" + damaged},
+		{Scalar(Double), "fb7ff0000000000000", "at byte 9: a double that is not finite" + damaged},
+		{Scalar(String), "61ff", "at byte 2: text is not UTF-8" + damaged},
+		{Scalar(String), "6261", "at byte 1: the data ends too early: expected text of 2 bytes" + damaged},
+		{Scalar(String), "7bffffffffffffffff", "at byte 9: text of 18446744073709551615 bytes is over the limit of 1048576" + damaged},
+		{Scalar(String), "7f6161ff", "at byte 1: the length is indefinite or reserved" + damaged},
+		{Scalar(Bytes), "6161", "at byte 0: expected byte string, not text" + damaged},
+		{Scalar(Timestamp), "8100", "at byte 1: array of 1 items, expected 2" + damaged},
 		{Scalar(Timestamp), "821b7fffffffffffffff00", "at byte 11: a timestamp outside the years 1 to 9999" + damaged},
 		{Scalar(Timestamp), "82001a3b9aca00", "at byte 7: a timestamp outside the years 1 to 9999" + damaged},
-		{pair, "8100", "at byte 0: expected an array of 2" + damaged},
-		{pair, "830080" + "00", "at byte 0: expected an array of 2" + damaged},
-		{pair, "826080", "a: at byte 1: expected an integer of 64 bits" + damaged},
-		{pair, "8200816100", "b[0]: at byte 3: expected a string of bytes or text that ends within the data" + damaged},
-		{pair, "82009a000fffff", "b: at byte 2: expected a list that ends within the data" + damaged},
-		{pair, "8200a0", "b: at byte 2: expected a list that ends within the data" + damaged},
+		{pair, "8100", "at byte 1: array of 1 items, expected 2" + damaged},
+		{pair, "830080" + "00", "at byte 1: array of 3 items, expected 2" + damaged},
+		{pair, "826080", "a: at byte 1: expected integer, not text" + damaged},
+		{pair, "8200816100", "b[0]: at byte 4: the data ends too early: expected text of 1 bytes" + damaged},
+		{pair, "82009a000fffff", "b: at byte 7: the data ends too early: expected array of 1048575 items" + damaged},
+		{pair, "8200a0", "b: at byte 2: expected array, not map" + damaged},
 		{&Type{}, "00", "at byte 0: no such kind of value: 0" + damaged},
 	} {
 		data, err := hex.DecodeString(c.hex)
@@ -209,7 +209,7 @@ func TestValuesTravelTogether(t *testing.T) {
 		}
 	})
 	_, err := DecodeValues([]*Type{Scalar(Int), Scalar(Bool)}, []byte{0x82, 0, 0})
-	wantError(t, err, "[1]: at byte 2: expected a bool: the bytes are damaged or of another type")
+	wantError(t, err, "[1]: at byte 2: expected true or false: the bytes are damaged or of another type")
 	_, err = EncodeValues([]Value{int64(1), math.Inf(-1)})
 	wantError(t, err, "[1]: a double cannot be -Inf: use a finite number")
 	_, err = EncodeValues([]Value{strings.Repeat("a", MaxEncoded)})

@@ -100,10 +100,10 @@ func CompileEach(p *Process, o CompileOptions, each func(t *processtable.Table, 
 
 func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *processtable.Table, encoded []byte) error) (Manifest, error) {
 	if o.TableFormat == 0 {
-		o.TableFormat = processtable.FormatVersion
+		o.TableFormat = processtable.FlowMarkFormat
 	}
-	if o.TableFormat < 1 || o.TableFormat > processtable.FormatVersion {
-		return Manifest{}, fmt.Errorf("there is no table format %d: this version writes 1 to %d", o.TableFormat, processtable.FormatVersion)
+	if o.TableFormat < 1 || o.TableFormat > processtable.FlowMarkFormat {
+		return Manifest{}, fmt.Errorf("there is no table format %d: this version writes 1 to %d", o.TableFormat, processtable.FlowMarkFormat)
 	}
 	if o.AsWritten {
 		p = p.asWritten()

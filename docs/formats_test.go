@@ -18,7 +18,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/container"
-	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/seal"
 	"fmqm/message"
 	"fmqm/node/config"
@@ -175,32 +175,34 @@ func TestFormats(t *testing.T) {
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
 		{"Table", number, constants(t, table, "keyFormat", "keyResolvers")},
-		{"Activity", number, constants(t, table, "keyName", "keyRCContinue")},
+		{"Activity", number, constants(t, table, "keyName", "keyPath")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},
 		{"Mapping", number, constants(t, table, "keyRC", "keyTarget")},
 		{"Start condition", number, constants(t, table, "keyOp", "keyArgs")},
 		{"Condition", number, constants(t, table, "keyText", "keyMacros")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
-		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldTrace")},
-		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindTable")},
+		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldNumber")},
+		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindAnswer")},
 		{"Record", number, written(t, "message/body.go", "EncodeRecord")},
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
 		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},
 		{"Marker", number, written(t, "message/body.go", "EncodeMarker")},
+		{"Word", number, written(t, "message/word.go", "EncodeWord")},
+		{"Answer", number, written(t, "message/word.go", "EncodeAnswer")},
 		{"Keys", letter, constants(t, "queue/record/keys.go", "ClassMeta", "ClassRemoved")},
 		{"Audit record", number, written(t, "queue/record/auditcodec.go", "AppendAudit")},
-		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventDropped")},
+		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventAnswered")},
 		{"Removed instance", number, written(t, "queue/record/removed.go", "EncodeRemoved")},
-		{"Refused message", number, constants(t, "queue/refused.go", "asideTime", "asideHeader")},
-		{"Frame", number, tagged(t, "link/codec.go", "wireFrame")},
-		{"Types of frames", number, constants(t, "link/frame.go", "FrameHello", "FrameStop")},
-		{"Hello", number, tagged(t, "link/codec.go", "wireHello")},
-		{"Data", number, tagged(t, "link/codec.go", "wireData")},
-		{"Gap", number, tagged(t, "link/codec.go", "wireGap")},
-		{"Query", number, tagged(t, "link/codec.go", "wireQuery")},
-		{"Reply", number, tagged(t, "link/codec.go", "wireReply")},
-		{"Stop", number, tagged(t, "link/codec.go", "wireStop")},
-		{"Stop codes", number, constants(t, "link/reason.go", "StopBelowLowest", "StopByPeer")},
+		{"Refused message", number, constants(t, "queue/record/refused.go", "refusedTime", "refusedHeader")},
+		{"Frame", number, tagged(t, "link/frame/codec.go", "wireFrame")},
+		{"Types of frames", number, constants(t, "link/frame/frame.go", "TypeHello", "TypeStop")},
+		{"Hello", number, tagged(t, "link/frame/codec.go", "wireHello")},
+		{"Data", number, tagged(t, "link/frame/codec.go", "wireData")},
+		{"Gap", number, tagged(t, "link/frame/codec.go", "wireGap")},
+		{"Query", number, tagged(t, "link/frame/codec.go", "wireQuery")},
+		{"Reply", number, tagged(t, "link/frame/codec.go", "wireReply")},
+		{"Stop", number, tagged(t, "link/frame/codec.go", "wireStop")},
+		{"Stop codes", number, constants(t, "link/frame/frame.go", "StopBelowLowest", "StopByPeer")},
 		{"Envelope", number, constants(t, "link/seal/envelope.go", "keyVersion", "keyFrame")},
 		{"Kinds of envelopes", number, constants(t, "link/seal/envelope.go", "kindHello", "kindFrame")},
 	} {
@@ -233,7 +235,7 @@ func TestEnumerations(t *testing.T) {
 
 // The page is about the versions that this code writes, and says its limits.
 func TestVersionsAndLimits(t *testing.T) {
-	if v := []int{processtable.FormatVersion, message.FormatVersion, link.MaxVersion, seal.Version}; !slices.Equal(v, []int{2, 1, 2, 2}) {
+	if v := []int{processtable.FormatVersion, message.FormatVersion, frame.MaxVersion, seal.Version}; !slices.Equal(v, []int{4, 2, 3, 2}) {
 		t.Errorf("the code writes versions %v: describe them in formats.md, beside version 1, which stays", v)
 	}
 	for heading, want := range map[string][]string{
@@ -242,7 +244,7 @@ func TestVersionsAndLimits(t *testing.T) {
 		"Message":              {fmt.Sprintf("at most %d MiB", message.MaxBody>>20), fmt.Sprintf("at most %d KiB", message.MaxHeader>>10)},
 		"Links over a broker":  {fmt.Sprintf("has at most %d KiB, a frame at most %d MiB", seal.MaxHandshake>>10, seal.MaxFrame>>20)},
 		"How a session begins": {fmt.Sprintf("remembers the newest %d", seal.Window)},
-		"Connection":           {fmt.Sprintf("at most %d MiB, the first one %d KiB", link.MaxFrame>>20, link.MaxHello>>10)},
+		"Connection":           {fmt.Sprintf("at most %d MiB, the first one %d KiB", frame.MaxFrame>>20, frame.MaxHello>>10)},
 	} {
 		for _, w := range want {
 			if !strings.Contains(section(t, heading), w) {

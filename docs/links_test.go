@@ -74,10 +74,10 @@ var quoted = regexp.MustCompile("`([^`]+)`")
 // The reasons for which a link stops are those of the code, in its words.
 func TestWhyLinksStop(t *testing.T) {
 	table := rows(t, "### Why a link stops")
-	if diff := cmp.Diff(constants(t, "link/reason.go", "StopBelowLowest", "StopByPeer"), column(table, 0)); diff != "" {
+	if diff := cmp.Diff(constants(t, "link/frame/frame.go", "StopBelowLowest", "StopByPeer"), column(table, 0)); diff != "" {
 		t.Errorf("codes (-in the code +on the page):\n%s", diff)
 	}
-	code := source(t, "../link")
+	code := source(t, "../link") + source(t, "../link/core") + source(t, "../link/frame")
 	for _, r := range table {
 		for _, q := range quoted.FindAllStringSubmatch(r[1], -1) {
 			if !strings.Contains(code, q[1]) {
@@ -91,13 +91,18 @@ func TestWhyLinksStop(t *testing.T) {
 	}
 }
 
-// source is all the code of a directory, without its tests.
+// source is all the code of a room and of the rooms in it, without their tests.
 func source(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %v, %v", dir, files, err)
+	own, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(own) == 0 {
+		t.Fatalf("%s: %v, %v", dir, own, err)
 	}
+	within, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := append(own, within...)
 	var b strings.Builder
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {
@@ -114,7 +119,7 @@ func source(t *testing.T, dir string) string {
 
 // The reasons for a refusal that the page quotes are those that nodes give.
 func TestWhyMessagesAreRefused(t *testing.T) {
-	code := source(t, "../node") + source(t, "../node/thread") + source(t, "../navigator")
+	code := source(t, "../node") + source(t, "../navigator")
 	for _, r := range rows(t, "## Refused messages") {
 		for _, q := range quoted.FindAllStringSubmatch(r[0], -1) {
 			if !strings.Contains(code, q[1]) {

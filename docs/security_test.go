@@ -57,14 +57,8 @@ func TestEveryFieldHasSomebodyWhoProvesIt(t *testing.T) {
 		t.Errorf("the kinds of messages in formats.md (-) and in %s (+):\n%s", page, diff)
 	}
 	var questions []string
-	for _, file := range []string{"../node/gather.go", "../node/rebuildask.go", "../node/terminate.go"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`(?m)^(?:\t|const )ask\w+ += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
-			questions = append(questions, m[1])
-		}
+	for _, m := range regexp.MustCompile(`(?m)^(?:\t|const )[aA]sk\w+ += "(\w+)"`).FindAllStringSubmatch(source(t, "../node"), -1) {
+		questions = append(questions, m[1])
 	}
 	slices.Sort(questions)
 	documented := cellsOf(sectionOf(t, page, "Who may ask what"), 1)

@@ -65,7 +65,7 @@ func load(t *testing.T, f identity.Files, now time.Time) *identity.Identity {
 // who it was called by.
 func shake(t *testing.T, server, client *tls.Config, heard func(*tls.ConnectionState) error) (clientSays, serverSays error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a pipe has no room for the alert of who gives up
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"fmqm/internal/task"
-	"fmqm/queue"
+	"fmqm/link/core"
+	"fmqm/queue/record"
 )
 
 // Decision is an operator's decision about a stopped link.
@@ -14,11 +15,11 @@ type Decision struct {
 	// NewStore is the peer's new store, as Status presents it: it is known from now on,
 	// and the conversation begins anew with it (Peers.Rebind). Zero: nothing is taken for
 	// granted, and the link tries again, as after a restart of the daemon (Link.Retry).
-	NewStore queue.Incarnation
+	NewStore record.Incarnation
 }
 
 // ErrNotStopped: there is nothing to decide.
-var ErrNotStopped = errors.New("the link is not stopped")
+var ErrNotStopped = core.ErrNotStopped
 
 // Decide lets a stopped link go on, without a restart of the daemon; what is still
 // wrong stops it again. The peer, if it was refused, is told by the next hello. It
@@ -64,11 +65,11 @@ func (l *Link) Retry(ctx context.Context) (Status, error) {
 func (l *Link) decide(d Decision, done *task.Answer[error]) {
 	l.lastDecision++
 	l.deciders[l.lastDecision] = done
-	l.step(Decide{ID: l.lastDecision, NewStore: d.NewStore})
+	l.step(core.Decide{ID: l.lastDecision, NewStore: d.NewStore})
 }
 
 // decided tells who decided. It looks at what has come of it.
-func (l *Link) decided(e Decided) {
+func (l *Link) decided(e core.Decided) {
 	l.publish()
 	l.deciders[e.ID].Give(e.Err)
 	delete(l.deciders, e.ID)

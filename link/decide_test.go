@@ -10,8 +10,9 @@ import (
 
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/linktest"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // lost is a pair of which B has lost its store, and came back with an empty one; three
@@ -35,7 +36,7 @@ func lost(t *testing.T, dials string) (a, b *site) {
 	b.store, b.number = linktest.NewStore(task.Goroutines{}), 20
 	b.store.Put(0, numbered(200, 4)...)
 	ob := b.options("A", fromB)
-	ob.Incarnation = queue.Incarnation{'N'}
+	ob.Incarnation = record.Incarnation{'N'}
 	b.run(ob)
 	return a, b
 }
@@ -47,20 +48,20 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 	for _, dials := range []string{"A", "B"} {
 		t.Run(dials+" dials", func(t *testing.T) {
 			a, b := lost(t, dials)
-			st := a.until("the new store", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
-			if st.State != link.StateStopped || st.Stop == nil || st.Stop.Code != link.StopNewIncarnation || st.Presented != (queue.Incarnation{'N'}) {
+			st := a.until("the new store", func(st link.Status) bool { return st.Presented != record.Incarnation{} })
+			if st.State != link.StateStopped || st.Stop == nil || st.Stop.Code != frame.StopNewIncarnation || st.Presented != (record.Incarnation{'N'}) {
 				t.Fatalf("got %+v", st)
 			}
 			b.untilState(link.StateStopped)
 			ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 			defer cancel()
-			if err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'X'}}); err == nil || !strings.Contains(err.Error(), "site B presents store 4e00") {
+			if err := a.link.Decide(ctx, link.Decision{NewStore: record.Incarnation{'X'}}); err == nil || !strings.Contains(err.Error(), "site B presents store 4e00") {
 				t.Fatalf("a store that nobody has was taken: %v", err)
 			}
 			if len(b.store.Have(0)) != 0 || len(a.store.Have(0)) != 5 {
 				t.Fatal("something was accepted before the decision")
 			}
-			if err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'N'}}); err != nil {
+			if err := a.link.Decide(ctx, link.Decision{NewStore: record.Incarnation{'N'}}); err != nil {
 				t.Fatal(err)
 			}
 			a.untilState(link.StateConnected)
@@ -74,7 +75,7 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 			if got := a.store.Have(0); !slices.Equal(got, numbered(200, 4)) {
 				t.Fatalf("A got %q", got)
 			}
-			if st := a.link.Status(); st.Stop != nil || st.Presented != (queue.Incarnation{}) {
+			if st := a.link.Status(); st.Stop != nil || st.Presented != (record.Incarnation{}) {
 				t.Fatalf("the stop is still told: %+v", st)
 			}
 			if err := a.link.Decide(ctx, link.Decision{}); !errors.Is(err, link.ErrNotStopped) {
@@ -87,7 +88,7 @@ func TestOperatorTakesTheNewStoreForKnown(t *testing.T) {
 // What is still wrong stops the link again: to try again is no way around a decision.
 func TestTryingAgainDecidesNothing(t *testing.T) {
 	a, b := lost(t, "A")
-	a.until("the new store", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
+	a.until("the new store", func(st link.Status) bool { return st.Presented != record.Incarnation{} })
 	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
 	for range 3 {
@@ -95,7 +96,7 @@ func TestTryingAgainDecidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.until("going on", func(st link.Status) bool { return st.Stop == nil }) // what was seen before is old
-		a.until("the new store again", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
+		a.until("the new store again", func(st link.Status) bool { return st.Presented != record.Incarnation{} })
 	}
 	if len(b.store.Have(0)) != 0 || len(a.store.Have(0)) != 5 {
 		t.Fatal("something was accepted")
@@ -105,15 +106,15 @@ func TestTryingAgainDecidesNothing(t *testing.T) {
 // A decision that cannot be put on disk changes nothing.
 func TestDecisionThatIsNotOnDiskChangesNothing(t *testing.T) {
 	a, _ := lost(t, "A")
-	a.until("the new store", func(st link.Status) bool { return st.Presented != queue.Incarnation{} })
+	a.until("the new store", func(st link.Status) bool { return st.Presented != record.Incarnation{} })
 	a.store.Fail(errors.New("no space left"))
 	ctx, cancel := context.WithTimeout(context.Background(), linktest.Patience)
 	defer cancel()
-	err := a.link.Decide(ctx, link.Decision{NewStore: queue.Incarnation{'N'}})
+	err := a.link.Decide(ctx, link.Decision{NewStore: record.Incarnation{'N'}})
 	if err == nil || err.Error() != "decide about site B: no space left" {
 		t.Fatalf("got %v", err)
 	}
-	if st := a.link.Status(); st.State != link.StateStopped || st.Presented != (queue.Incarnation{'N'}) {
+	if st := a.link.Status(); st.State != link.StateStopped || st.Presented != (record.Incarnation{'N'}) {
 		t.Fatalf("got %+v", st)
 	}
 }
@@ -214,7 +215,7 @@ func TestADecisionDoesNotWaitForRoom(t *testing.T) {
 	room := b.store.Fill()
 	a.store.Put(0, numbered(0, 5)...)
 	<-full.asked
-	b.link.Attach(hushed{make(chan struct{}), &sync.Once{}}, &link.Frame{Type: link.FrameHello, From: 99, Challenge: 1, Hello: &link.Hello{Node: "C", Expected: "B"}})
+	b.link.Attach(hushed{make(chan struct{}), &sync.Once{}}, &frame.Frame{Type: frame.TypeHello, From: 99, Challenge: 1, Hello: &frame.Hello{Node: "C", Expected: "B"}})
 	b.untilState(link.StateStopped)
 	a.untilState(link.StateStopped)
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 // disturbed makes a broker of a transport: what it delivers may come damaged, twice or late.
@@ -54,8 +55,8 @@ func (k *disturbed) Receive() (link.Delivery, error) {
 // damaged first, each fourth twice, each fifth after the one behind it.
 func (k *disturbed) disturb(data []byte) [][]byte {
 	k.count++
-	f, err := link.Decode(data)
-	if err != nil || f.Type == link.FrameHello {
+	f, err := frame.Decode(data)
+	if err != nil || f.Type == frame.TypeHello {
 		return [][]byte{data}
 	}
 	out := [][]byte{data}

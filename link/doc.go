@@ -2,9 +2,9 @@
 // in each lane, over transports that may lose, repeat, reorder and cut (rules L1 to
 // L6).
 //
-// [Core] is the protocol: it takes events and gives effects, without goroutines,
-// clock or I/O, so that the simulation can run it seed by seed. [Link] is the thin
-// shell around it: a task, the transmission queue, a transport.
+// Package link/core is the protocol: it takes events and gives effects, without goroutines,
+// clock or I/O. [Link] is the thin shell around it: a task, the transmission queue, a
+// transport. Package link/frame has what goes over the wire.
 //
 // What it guarantees:
 //

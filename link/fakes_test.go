@@ -19,7 +19,7 @@ import (
 	"fmqm/link/https"
 	"fmqm/link/linktest"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,7 +84,7 @@ func (s *site) options(peer processtable.NodeID, dialer link.Dialer) link.Option
 	states := make(chan link.Status, 1000)
 	s.states, s.log = states, &linktest.Log{}
 	return link.Options{
-		Self: s.name, Peer: peer, Incarnation: queue.Incarnation{s.name[0]}, Session: s.number,
+		Self: s.name, Peer: peer, Incarnation: record.Incarnation{s.name[0]}, Session: s.number,
 		Outbox: s.store, Inbox: s.store, Peers: s.store, Routes: direct(dialer), Scheduler: task.Goroutines{Clock: fastClock{}},
 		Logger:    zerolog.New(s.log),
 		OnState:   func(st link.Status) { states <- st },

@@ -12,7 +12,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/link/linktest"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // shortClock is a fastClock on which the end of a long pause never comes.
@@ -382,7 +382,7 @@ func TestAStoppedLinkShowsNoOldError(t *testing.T) {
 	b.stop()
 	b.store = linktest.NewStore(task.Goroutines{})
 	o := b.options("A", b.dialer(a))
-	o.Incarnation = queue.Incarnation{99}
+	o.Incarnation = record.Incarnation{99}
 	b.run(o)
 	for _, s := range []*site{a, b} {
 		st := s.until("stopped, and its connections have ended", func(st link.Status) bool { return st.State == link.StateStopped && len(st.Transports) == 1 })

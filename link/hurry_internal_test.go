@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"fmqm/internal/task"
-	"fmqm/queue"
+	"fmqm/link/core"
+	"fmqm/link/frame"
+	"fmqm/queue/record"
 )
 
 // setClock is at a time that the test says; nothing is due on it.
@@ -38,7 +40,7 @@ func unshortened(c *setClock, r *route, longest time.Duration) bool {
 func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 	clock := &setClock{now: time.Unix(1000, 0)}
 	l := New(Options{Self: "A", Peer: "B", Scheduler: task.Goroutines{Clock: clock}, Random: never})
-	l.core = NewCore(Config{Self: "A", Peer: "B", Incarnation: queue.Incarnation{1}, Session: 1})
+	l.core = core.New(core.Config{Self: "A", Peer: "B", Incarnation: record.Incarnation{1}, Session: 1})
 	r := newRoute(Route{Name: RouteAMQP})
 	l.routes = []*route{r}
 
@@ -62,7 +64,7 @@ func TestARestIsCutShortOnceInTheLongestPause(t *testing.T) {
 	if r.rest.until != before {
 		t.Error("the shortest rest was put off")
 	}
-	l.standing.Stop, l.standing.Refused = &Stop{}, true
+	l.standing.Stop, l.standing.Refused = &frame.Stop{}, true
 	resting(l, r, 0)
 	l.hurry(r)
 	if !unshortened(clock, r, lastBackoff) {
@@ -106,56 +108,5 @@ func TestATimerEndsItsOwnRest(t *testing.T) {
 	l.rested()
 	if r.rest != nil {
 		t.Fatal("a rest does not end with its timer")
-	}
-}
-
-// A link with nothing to carry sends nothing by itself, on whatever transport: what shows
-// that the peer is there is the transport's.
-func TestAnIdleHourCostsNoFrame(t *testing.T) {
-	for name, shared := range map[string]bool{"direct": false, "through a broker": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1)
-			w.ways = &ways{world: w}
-			for _, s := range w.sites {
-				w.session++
-				s.core = NewCore(Config{Self: s.name, Peer: w.sites[1-s.index].name, Incarnation: s.incarnation, Session: w.session})
-				w.step(s, Connected{Via: 1, Dialed: true, Shared: shared})
-			}
-			frames, woken := 0, 0
-			carry := func() {
-				for len(w.packets) > 0 || len(w.sites[0].accepts)+len(w.sites[1].accepts) > 0 {
-					if len(w.packets) > 0 {
-						frames++
-						w.deliver(0, w.packets[0].data)
-						w.remove(0)
-					}
-					w.settleAccept(w.sites[0])
-					w.settleAccept(w.sites[1])
-				}
-			}
-			pass := func(d time.Duration) {
-				for range d / TickInterval {
-					for _, s := range w.sites {
-						if s.core.Restless() {
-							woken++
-							w.step(s, Tick{})
-						}
-					}
-					carry()
-				}
-			}
-			pass(time.Minute)
-			w.putSome(w.sites[0], 0, 20)
-			pass(time.Minute)
-			w.checkDelivered()
-			if frames == 0 || !w.sites[0].core.Established() || !w.sites[1].core.Established() {
-				t.Fatal("the sites are not connected")
-			}
-			frames, woken = 0, 0
-			pass(time.Hour)
-			if frames != 0 || woken != 0 {
-				t.Errorf("%d frames and %d ticks in an idle hour", frames, woken)
-			}
-		})
 	}
 }

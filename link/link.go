@@ -12,16 +12,19 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/task"
+	"fmqm/link/core"
+	"fmqm/link/frame"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/lane"
+	"fmqm/queue/record"
 )
 
 // Options says what a Link connects. All fields but those marked, or with a default, are needed.
 type Options struct {
 	Self, Peer  processtable.NodeID
-	Incarnation queue.Incarnation // of this node's store
-	Session     uint64            // random for each link that a daemon makes, not 0
+	Incarnation record.Incarnation // of this node's store
+	Session     uint64             // random for each link that a daemon makes, not 0
 	Outbox      Outbox
 	Inbox       Inbox
 	Peers       Peers
@@ -29,8 +32,11 @@ type Options struct {
 	Responder   Responder // nil: queries are answered with an error
 	Logger      zerolog.Logger
 	Scheduler   task.Scheduler // runs what the link does, and tells it the time; default: task.Goroutines
-	OnState     func(Status)   // optional; called from the link's task on each change, also of a transport; must not block
-	Random      func() float64 // in [0, 1): the jitter of dialing; default: of Session
+	// Formats is what the link says that this node reads, and with it the newest frames that it
+	// sends; zero: what this program reads. Tests have a site of another version with it.
+	Formats frame.Formats
+	OnState func(Status)   // optional; called from the link's task on each change, also of a transport; must not block
+	Random  func() float64 // in [0, 1): the jitter of dialing; default: of Session
 }
 
 // Link is the shell around a Core: one task, and two for each connection. Its methods are
@@ -46,16 +52,16 @@ type Link struct {
 	inputs *task.Queue[input] // of the link's task
 
 	// Owned by the link's task.
-	core         *Core
-	backlog      []Event
-	standing     Standing // of the core, after its last step
-	pipes        []*pipe  // in the order of their coming
-	lastVia      Via
-	lastDecision DecisionID
+	core         *core.Core
+	backlog      []core.Event
+	standing     core.Standing // of the core, after its last step
+	pipes        []*pipe       // in the order of their coming
+	lastVia      core.Via
+	lastDecision core.DecisionID
 	ticking      bool
 	routes       []*route
-	accepts      map[Token]context.CancelFunc // end the waiting for room
-	deciders     map[DecisionID]*task.Answer[error]
+	accepts      map[core.Token]context.CancelFunc // end the waiting for room
+	deciders     map[core.DecisionID]*task.Answer[error]
 	reason       string
 	stopTick     func() bool
 
@@ -64,16 +70,16 @@ type Link struct {
 	mu        sync.Mutex // for what Status tells
 	shown     shown
 	changed   *task.Gate // opened and made anew when shown's state or reason changes
-	conns     map[Via]Conn
+	conns     map[core.Via]Conn
 	told      []string // reasons for this state that were logged
 	lastHeard atomic.Int64
 }
 
-var _ Outbox = (*queue.Transmission)(nil)
+var _ Outbox = (*lane.Transmission)(nil)
 
 // input is what comes to the link's task: an event of the core, or what is to be done there.
 type input struct {
-	event Event
+	event core.Event
 	call  func()
 	conn  Conn // that call brings: it is closed if the link stops before
 }
@@ -87,6 +93,9 @@ func New(o Options) *Link {
 	if o.Scheduler == nil {
 		o.Scheduler = task.Goroutines{}
 	}
+	if o.Formats == (frame.Formats{}) {
+		o.Formats = frame.Current()
+	}
 	if o.Random == nil {
 		o.Random = rand.New(rand.NewPCG(o.Session, 0)).Float64
 	}
@@ -97,9 +106,9 @@ func New(o Options) *Link {
 		quit:     by.Gate(),
 		tasks:    task.NewGroup(by),
 		inputs:   task.NewQueue[input](by, maxInputs),
-		accepts:  map[Token]context.CancelFunc{},
-		deciders: map[DecisionID]*task.Answer[error]{},
-		conns:    map[Via]Conn{},
+		accepts:  map[core.Token]context.CancelFunc{},
+		deciders: map[core.DecisionID]*task.Answer[error]{},
+		conns:    map[core.Via]Conn{},
 		changed:  by.Gate(),
 		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]*task.Answer[answer]{}, slots: task.NewPlaces(by, maxAnswering)},
 	}
@@ -139,11 +148,11 @@ func (l *Link) Stop(ctx context.Context) error {
 
 // Attach gives a started link a connection that the peer opened, and the hello that was
 // read from it. The connection is the link's from then on.
-func (l *Link) Attach(conn Conn, hello *Frame) {
+func (l *Link) Attach(conn Conn, hello *frame.Frame) {
 	l.hand(conn, func() {
 		via := l.add(conn, nil)
-		l.step(Connected{Via: via, Rank: rank(RouteDirect)})
-		l.step(Received{Via: via, Frame: hello})
+		l.step(core.Connected{Via: via, Rank: rank(RouteDirect)})
+		l.step(core.Received{Via: via, Frame: hello})
 	})
 }
 
@@ -159,7 +168,7 @@ func (l *Link) hand(conn Conn, call func()) {
 // much to do, and not for f.
 func (l *Link) do(f func()) bool { return l.inputs.Put(l.ctx, input{call: f}) == nil }
 
-func (l *Link) post(e Event) { _ = l.inputs.Put(l.ctx, input{event: e}) }
+func (l *Link) post(e core.Event) { _ = l.inputs.Put(l.ctx, input{event: e}) }
 
 func (l *Link) loop() {
 	defer l.shutdown()
@@ -172,7 +181,7 @@ func (l *Link) loop() {
 		case err != nil:
 			return
 		case which == 1:
-			l.step(Woken{Last: l.lasts()})
+			l.step(core.Woken{Last: l.lasts()})
 		default:
 			l.input()
 		}
@@ -189,7 +198,7 @@ func (l *Link) input() {
 		in.call()
 		return
 	}
-	if e, ok := in.event.(Accepted); ok {
+	if e, ok := in.event.(core.Accepted); ok {
 		l.accepts[e.Token]()
 		delete(l.accepts, e.Token)
 	}
@@ -199,20 +208,20 @@ func (l *Link) input() {
 // begin makes the core of what the store holds.
 func (l *Link) begin() {
 	now, err := l.load()
-	l.core = NewCore(Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Stored: now})
+	l.core = core.New(core.Config{Self: l.o.Self, Peer: l.o.Peer, Incarnation: l.o.Incarnation, Session: l.o.Session, Formats: l.o.Formats, Stored: now})
 	l.standing = l.core.Standing()
 	if err != nil {
-		l.step(Broken{Err: err})
+		l.step(core.Broken{Err: err})
 	}
 	l.mu.Lock()
 	l.shown.transports, _ = l.transports(nil)
 	l.mu.Unlock()
 }
 
-func (l *Link) load() (Stored, error) {
-	now := Stored{Last: l.lasts()}
+func (l *Link) load() (core.Stored, error) {
+	now := core.Stored{Last: l.lasts()}
 	now.Known, _ = l.o.Peers.Known()
-	for lane := range message.Lane(Lanes) {
+	for lane := range message.Lane(record.Lanes) {
 		now.Low[lane] = l.o.Outbox.Low(lane)
 		now.Accepted[lane] = l.o.Inbox.Accepted(lane)
 	}
@@ -223,8 +232,8 @@ func (l *Link) load() (Stored, error) {
 	return now, nil
 }
 
-func (l *Link) lasts() (last [Lanes]Position) {
-	for lane := range message.Lane(Lanes) {
+func (l *Link) lasts() (last [record.Lanes]record.Position) {
+	for lane := range message.Lane(record.Lanes) {
 		last[lane] = l.o.Outbox.Last(lane)
 	}
 	return last
@@ -249,7 +258,7 @@ func (l *Link) shutdown() {
 }
 
 // step gives the core an event and carries out what it wants, with what follows.
-func (l *Link) step(e Event) {
+func (l *Link) step(e core.Event) {
 	l.backlog = append(l.backlog, e)
 	for len(l.backlog) > 0 {
 		e := l.backlog[0]
@@ -263,14 +272,14 @@ func (l *Link) step(e Event) {
 	l.backlog = nil
 }
 
-func (l *Link) perform(effect Effect) {
+func (l *Link) perform(effect core.Effect) {
 	switch e := effect.(type) {
-	case Send:
+	case core.Send:
 		if p := l.pipe(e.Via); p != nil {
 			p.send(e.Frame)
 			passSent(e.Frame)
 		}
-	case Close:
+	case core.Close:
 		if e.Reason != "" {
 			l.reason = e.Reason
 		}
@@ -278,55 +287,57 @@ func (l *Link) perform(effect Effect) {
 			p.why = e.Reason
 			p.finish()
 		}
-	case Read:
+	case core.Read:
 		items, err := l.o.Outbox.Read(e.Lane, e.From, e.MaxBytes)
-		l.backlog = append(l.backlog, Items{Token: e.Token, Lane: e.Lane, From: e.From, Items: items, Err: err})
-	case Trim:
+		l.backlog = append(l.backlog, core.Items{Token: e.Token, Lane: e.Lane, From: e.From, Items: items, Err: err})
+	case core.Reads:
+		l.o.Outbox.PeerReads(e.Reads)
+	case core.Trim:
 		failpoint.Hit("link.confirmed")
 		l.o.Outbox.Trim(e.Lane, e.Number)
-	case Accept:
+	case core.Accept:
 		ctx, cancel := l.sched.WithCancel(l.ctx)
 		l.accepts[e.Token] = cancel
 		l.tasks.Go(func() { l.accept(ctx, e) })
-	case Withdraw:
+	case core.Withdraw:
 		l.accepts[e.Token]()
-	case Bind:
-		l.tasks.Go(func() { l.post(Bound{Token: e.Token, Err: l.o.Peers.Bind(e.Incarnation)}) })
-	case Begin:
-		l.tasks.Go(func() { l.post(Begun{Token: e.Token, Err: l.o.Peers.Begin(e.At)}) })
-	case Rebind:
-		l.tasks.Go(func() { l.post(Rebound{Token: e.Token, Err: l.o.Peers.Rebind(e.Incarnation)}) })
-	case Load:
+	case core.Bind:
+		l.tasks.Go(func() { l.post(core.Bound{Token: e.Token, Err: l.o.Peers.Bind(e.Incarnation)}) })
+	case core.Begin:
+		l.tasks.Go(func() { l.post(core.Begun{Token: e.Token, Err: l.o.Peers.Begin(e.At)}) })
+	case core.Rebind:
+		l.tasks.Go(func() { l.post(core.Rebound{Token: e.Token, Err: l.o.Peers.Rebind(e.Incarnation)}) })
+	case core.Load:
 		now, err := l.load()
-		l.backlog = append(l.backlog, Loaded{Token: e.Token, Now: now, Err: err})
-	case Decided:
+		l.backlog = append(l.backlog, core.Loaded{Token: e.Token, Now: now, Err: err})
+	case core.Decided:
 		l.decided(e)
-	case Resumed:
+	case core.Resumed:
 		l.resumed()
-	case Way:
+	case core.Way:
 		if p := l.pipe(e.Via); p != nil {
 			l.stands(p, e)
 		}
-	case Deliver:
+	case core.Deliver:
 		l.deliver(e.Frame)
-	case Uncarried:
+	case core.Uncarried:
 		l.queries.resolve(e.Frame.Query.ID, answer{err: l.unreachable()})
-	case Up:
+	case core.Up:
 		l.reason = ""
-	case Down:
+	case core.Down:
 		l.queries.fail(ErrNotConnected)
-	case Stopped:
+	case core.Stopped:
 		l.reason = e.Stop.Reason
 	}
 }
 
 // accept waits until the store has room, then gives it the items; ctx ends the waiting.
 // Meanwhile the link goes on reading, within the window, and answering.
-func (l *Link) accept(ctx context.Context, e Accept) {
+func (l *Link) accept(ctx context.Context, e core.Accept) {
 	answer := func(err error) { // does not wait: one each lane at most is under way
-		l.inputs.Push(input{event: Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}})
+		l.inputs.Push(input{event: core.Accepted{Token: e.Token, Lane: e.Lane, At: l.o.Inbox.Accepted(e.Lane), Err: err}})
 	}
-	paused := func(reason string) { l.post(Paused{Token: e.Token, Lane: e.Lane, Reason: reason}) }
+	paused := func(reason string) { l.post(core.Paused{Token: e.Token, Lane: e.Lane, Reason: reason}) }
 	if err := l.o.Inbox.Capacity(ctx, paused); err != nil {
 		answer(err)
 		return
@@ -339,13 +350,13 @@ func (l *Link) accept(ctx context.Context, e Accept) {
 }
 
 // passSent passes the points behind a frame.
-func passSent(f *Frame) {
+func passSent(f *frame.Frame) {
 	switch f.Type {
-	case FrameData:
+	case frame.TypeData:
 		failpoint.Hit("link.sent")
-	case FrameAck:
+	case frame.TypeAck:
 		failpoint.Hit("link.acknowledged")
-	case FrameHello, FrameGap, FrameQuery, FrameReply, FrameStop:
+	case frame.TypeHello, frame.TypeGap, frame.TypeQuery, frame.TypeReply, frame.TypeStop:
 	}
 }
 
@@ -353,7 +364,7 @@ func passSent(f *Frame) {
 func (l *Link) keepUp() {
 	if l.core.Restless() && !l.ticking {
 		l.ticking = true
-		l.stopTick = l.sched.AfterFunc(TickInterval, func() { l.inputs.Push(input{call: l.tick}) })
+		l.stopTick = l.sched.AfterFunc(core.TickInterval, func() { l.inputs.Push(input{call: l.tick}) })
 	}
 	l.keepRoutes()
 	l.publish()
@@ -361,5 +372,5 @@ func (l *Link) keepUp() {
 
 func (l *Link) tick() {
 	l.ticking = false
-	l.step(Tick{})
+	l.step(core.Tick{})
 }

@@ -14,8 +14,10 @@ import (
 
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/link/core"
+	"fmqm/link/frame"
 	"fmqm/link/linktest"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 func TestItemsGoBothWaysOverOneConnection(t *testing.T) {
@@ -29,7 +31,7 @@ func TestItemsGoBothWaysOverOneConnection(t *testing.T) {
 	if !slices.Equal(b.store.Have(0), numbered(0, 1000)) || !slices.Equal(a.store.Have(0), numbered(5000, 500)) || !slices.Equal(b.store.Have(1), []string{"expedited"}) {
 		t.Fatal("what arrived is not what was sent")
 	}
-	if k, _ := a.store.Known(); k != (queue.Incarnation{'B'}) {
+	if k, _ := a.store.Known(); k != (record.Incarnation{'B'}) {
 		t.Fatalf("A knows B as %s", k)
 	}
 	st := a.link.Status()
@@ -175,7 +177,7 @@ func TestFailingStoreIsShownAndRetried(t *testing.T) {
 
 func TestStoppedLinkShowsWhy(t *testing.T) {
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
-	if err := a.store.Bind(queue.Incarnation{99}); err != nil {
+	if err := a.store.Bind(record.Incarnation{99}); err != nil {
 		t.Fatal(err)
 	}
 	b.run(b.options("A", nil))
@@ -248,7 +250,7 @@ func rawConn(t *testing.T, to *site) link.Conn {
 }
 
 func TestConnectionsWithoutAHelloAreRefused(t *testing.T) {
-	ack, err := link.Encode(&link.Frame{Version: 1, Type: link.FrameAck, From: 5})
+	ack, err := frame.Encode(&frame.Frame{Version: 1, Type: frame.TypeAck, From: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +261,7 @@ func TestConnectionsWithoutAHelloAreRefused(t *testing.T) {
 	}{
 		{"garbage", []byte("GET / HTTP/1.1"), "read hello: frame is damaged"},
 		{"another frame", ack, "read hello: malformed frame: a frame of type 3 comes first: a caller says who it is"},
-		{"too large", make([]byte, link.MaxHello+1), "receive frame of 16385 bytes: at most 16384"},
+		{"too large", make([]byte, frame.MaxHello+1), "receive frame of 16385 bytes: at most 16384"},
 		{"nothing", nil, "read hello: receive frame: EOF"},
 	}
 	for _, tt := range tests {
@@ -299,7 +301,7 @@ func newManualClock() manualClock {
 func (c manualClock) Now() time.Time { return time.Unix(0, c.now.Load()) }
 
 func (c manualClock) AfterFunc(d time.Duration, f func()) func() bool {
-	if d != link.TickInterval {
+	if d != core.TickInterval {
 		c.timers <- timer{d, f}
 	}
 	return func() bool { return true }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"fmqm/internal/task"
+	"fmqm/link/core"
+	"fmqm/link/frame"
 	"fmqm/message"
 )
 
@@ -20,7 +22,7 @@ const maxQueued = 24 << 20
 
 // pipe is a connection with its two tasks.
 type pipe struct {
-	via   Via
+	via   core.Via
 	conn  Conn
 	sched task.Scheduler
 
@@ -29,12 +31,12 @@ type pipe struct {
 	met     time.Time // when the peer was first heard on it; zero: not yet
 	leaving bool      // it is not wanted any more
 	why     string    // it ends, by the core's word
-	way     Way       // how it stands
+	way     core.Way  // how it stands
 
 	mu      sync.Mutex
-	express []*Frame // what goes before bulk, in its order
-	bulk    []*Frame // Data of lane 0
-	passed  int      // express frames in a row while bulk waited
+	express []*frame.Frame // what goes before bulk, in its order
+	bulk    []*frame.Frame // Data of lane 0
+	passed  int            // express frames in a row while bulk waited
 	bytes   int
 	closing bool
 	wake    *task.Bell
@@ -46,7 +48,7 @@ type pipe struct {
 const maxPassed = 16
 
 // add takes a connection over and starts its tasks.
-func (l *Link) add(conn Conn, r *route) Via {
+func (l *Link) add(conn Conn, r *route) core.Via {
 	l.lastVia++
 	p := newPipe(l.lastVia, conn, r, l.sched)
 	l.pipes = append(l.pipes, p)
@@ -58,12 +60,12 @@ func (l *Link) add(conn Conn, r *route) Via {
 	return p.via
 }
 
-func newPipe(via Via, conn Conn, r *route, by task.Scheduler) *pipe {
+func newPipe(via core.Via, conn Conn, r *route, by task.Scheduler) *pipe {
 	return &pipe{via: via, conn: conn, route: r, sched: by, wake: by.Bell(), gone: by.Gate()}
 }
 
 // pipe gives the connection that is named, nil if it has ended.
-func (l *Link) pipe(via Via) *pipe {
+func (l *Link) pipe(via core.Via) *pipe {
 	for _, p := range l.pipes {
 		if p.via == via {
 			return p
@@ -72,14 +74,14 @@ func (l *Link) pipe(via Via) *pipe {
 	return nil
 }
 
-func (p *pipe) send(f *Frame) {
+func (p *pipe) send(f *frame.Frame) {
 	p.mu.Lock()
 	if f.Data != nil && f.Data.Lane == message.LaneData {
 		p.bulk = append(p.bulk, f)
 	} else {
 		p.express = append(p.express, f)
 	}
-	p.bytes += f.size()
+	p.bytes += size(f)
 	full := p.bytes > maxQueued
 	p.mu.Unlock()
 	if full {
@@ -103,7 +105,7 @@ func (p *pipe) finished() bool {
 }
 
 // next gives the frame to be sent next, nil if none waits, and whether none will come.
-func (p *pipe) next() (f *Frame, last bool) {
+func (p *pipe) next() (f *frame.Frame, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -119,7 +121,7 @@ func (p *pipe) next() (f *Frame, last bool) {
 		p.express, p.bulk = nil, nil
 		return nil, p.closing
 	}
-	p.bytes -= f.size()
+	p.bytes -= size(f)
 	return f, false
 }
 
@@ -139,7 +141,7 @@ func (p *pipe) write() {
 			}
 			continue
 		}
-		data, err := Encode(f)
+		data, err := frame.Encode(f)
 		if err == nil {
 			err = p.conn.Send(data)
 		}
@@ -173,19 +175,19 @@ func (l *Link) read(p *pipe) {
 			return
 		}
 		if d.Hindrance != nil {
-			l.post(Hindered{Via: p.via, Reason: *d.Hindrance})
+			l.post(core.Hindered{Via: p.via, Reason: *d.Hindrance})
 			continue
 		}
-		f, err := Decode(d.Frame)
-		if errors.Is(err, ErrDamaged) {
+		f, err := frame.DecodeAs(d.Frame, l.o.Formats.Frame)
+		if errors.Is(err, frame.ErrDamaged) {
 			continue
 		}
 		l.lastHeard.Store(l.sched.Now().UnixNano())
 		if err != nil {
-			l.post(Unreadable{Via: p.via, Err: err})
+			l.post(core.Unreadable{Via: p.via, Err: err})
 			continue
 		}
-		l.post(Received{Via: p.via, Frame: &f})
+		l.post(core.Received{Via: p.via, Frame: &f})
 	}
 }
 
@@ -205,7 +207,7 @@ func (l *Link) lost(p *pipe, err error) {
 		why = lostConnection(err)
 		l.reason = why
 	}
-	l.step(Disconnected{Via: p.via})
+	l.step(core.Disconnected{Via: p.via})
 	l.restAfter(p, why)
 	if p.route != nil && p.route.gone {
 		l.forget(p.route)
@@ -215,7 +217,7 @@ func (l *Link) lost(p *pipe, err error) {
 func lostConnection(err error) string { return "the connection was lost: " + err.Error() }
 
 // size is about what a frame takes in memory.
-func (f *Frame) size() int {
+func size(f *frame.Frame) int {
 	n := 256
 	switch {
 	case f.Data != nil:

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"fmqm/internal/task"
+	"fmqm/link/frame"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // halfConn is a connection that notes what is done to it. Its peer ends it once the
@@ -65,7 +67,7 @@ func TestLastFrameIsReadBeforeTheConnectionIsClosed(t *testing.T) {
 		defer p.gone.Open()
 		_, _ = conn.Recv()
 	}()
-	p.send(&Frame{Version: 1, Type: FrameStop, From: 1, Stop: &Stop{Code: StopOtherHash, Node: "A"}})
+	p.send(&frame.Frame{Version: 1, Type: frame.TypeStop, From: 1, Stop: &frame.Stop{Code: frame.StopOtherHash, Node: "A"}})
 	p.finish()
 	p.write()
 	if want := []string{"send", "close write", "end read", "close"}; !slices.Equal(conn.did, want) {
@@ -77,14 +79,14 @@ func TestLastFrameIsReadBeforeTheConnectionIsClosed(t *testing.T) {
 func TestPeerThatTakesNothingLosesTheConnection(t *testing.T) {
 	conn := &halfConn{full: errors.New("nobody takes it")}
 	p := newPipe(1, conn, nil, task.Goroutines{})
-	frame := &Frame{Version: 1, Type: FrameReply, From: 1, Reply: &Reply{Body: make([]byte, MaxBody)}}
-	for range maxQueued/MaxBody - 1 {
-		p.send(frame)
+	reply := &frame.Frame{Version: 1, Type: frame.TypeReply, From: 1, Reply: &frame.Reply{Body: make([]byte, frame.MaxBody)}}
+	for range maxQueued/frame.MaxBody - 1 {
+		p.send(reply)
 	}
 	if len(conn.did) != 0 {
 		t.Fatalf("got %q with less than %d bytes", conn.did, maxQueued)
 	}
-	p.send(frame)
+	p.send(reply)
 	if !slices.Equal(conn.did, []string{"close"}) {
 		t.Fatalf("got %q, expected the connection to be closed", conn.did)
 	}
@@ -110,21 +112,21 @@ func TestExpeditedFramesPassTheBulk(t *testing.T) {
 		defer p.gone.Open()
 		_, _ = conn.Recv()
 	}()
-	data := func(lane message.Lane, n uint64) *Frame {
-		return &Frame{Version: 1, Type: FrameData, From: 1, Data: &Data{Lane: lane, First: n, Payloads: [][]byte{{1}}}}
+	data := func(lane message.Lane, n uint64) *frame.Frame {
+		return &frame.Frame{Version: 1, Type: frame.TypeData, From: 1, Data: &frame.Data{Lane: lane, First: n, Payloads: [][]byte{{1}}}}
 	}
 	for n := range uint64(100) {
 		p.send(data(0, n+1))
 	}
 	go p.write()
-	next := func() *Data {
-		f, err := Decode(<-conn.sent)
+	next := func() *frame.Data {
+		f, err := frame.Decode(<-conn.sent)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f.Data
 	}
-	bulk, last := 0, [Lanes]uint64{next().First, 1}
+	bulk, last := 0, [record.Lanes]uint64{next().First, 1}
 	p.send(data(1, 1))
 	d := next()
 	if d.Lane != 1 { // it was taken before

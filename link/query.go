@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"fmqm/internal/task"
+	"fmqm/link/core"
+	"fmqm/link/frame"
 )
 
 const (
@@ -46,16 +48,16 @@ func (l *Link) Query(ctx context.Context, kind string, body []byte) ([]byte, err
 	}
 	ctx, cancel := l.sched.WithTimeout(ctx, wait)
 	defer cancel()
-	got, err := l.query(ctx, &Query{Kind: kind, Body: body})
+	got, err := l.query(ctx, &frame.Query{Kind: kind, Body: body})
 	if err != nil {
 		return nil, fmt.Errorf("query %s of site %s: %w", kind, l.o.Peer, err)
 	}
 	return got, nil
 }
 
-func (l *Link) query(ctx context.Context, q *Query) ([]byte, error) {
-	frame := &Frame{From: l.o.Session, Type: FrameQuery, Query: q}
-	if err := frame.check(); err != nil {
+func (l *Link) query(ctx context.Context, q *frame.Query) ([]byte, error) {
+	frame := &frame.Frame{From: l.o.Session, Type: frame.TypeQuery, Query: q}
+	if err := frame.Check(); err != nil {
 		return nil, err
 	}
 	id, got, err := l.queries.begin(l.sched)
@@ -67,7 +69,7 @@ func (l *Link) query(ctx context.Context, q *Query) ([]byte, error) {
 	if left, ok := l.sched.Left(ctx); ok {
 		q.Timeout = uint32(max(left.Milliseconds(), 1))
 	}
-	l.post(Carry{Frame: frame})
+	l.post(core.Carry{Frame: frame})
 	a, which, err := got.Wait(ctx, l.quit)
 	switch {
 	case err != nil:
@@ -86,7 +88,7 @@ func (l *Link) unreachable() error {
 }
 
 // deliver takes a query or a reply of the peer.
-func (l *Link) deliver(f *Frame) {
+func (l *Link) deliver(f *frame.Frame) {
 	if r := f.Reply; r != nil {
 		a := answer{body: r.Body}
 		if r.Error != "" {
@@ -99,20 +101,20 @@ func (l *Link) deliver(f *Frame) {
 	q := f.Query
 	if !l.queries.slots.TryAcquire() {
 		err := fmt.Errorf("site %s already answers %d queries: ask again later", l.o.Self, maxAnswering)
-		l.backlog = append(l.backlog, Carry{Frame: replyFrame(q.ID, nil, err), To: f.From})
+		l.backlog = append(l.backlog, core.Carry{Frame: replyFrame(q.ID, nil, err), To: f.From})
 		return
 	}
 	l.tasks.Go(func() {
 		reply := l.respond(q)
 		l.queries.slots.Release()
 		if reply != nil {
-			l.post(Carry{Frame: reply, To: f.From})
+			l.post(core.Carry{Frame: reply, To: f.From})
 		}
 	})
 }
 
 // respond gives the answer, or nil once nobody waits for it any more.
-func (l *Link) respond(q *Query) *Frame {
+func (l *Link) respond(q *frame.Query) *frame.Frame {
 	if l.o.Responder == nil {
 		return replyFrame(q.ID, nil, fmt.Errorf("site %s answers no queries", l.o.Self))
 	}
@@ -127,16 +129,16 @@ func (l *Link) respond(q *Query) *Frame {
 		return nil
 	}
 	if err == nil {
-		err = checkSize("the answer: body", len(body), MaxBody)
+		err = frame.CheckSize("the answer: body", len(body), frame.MaxBody)
 	}
 	return replyFrame(q.ID, body, err)
 }
 
-func replyFrame(id uint64, body []byte, err error) *Frame {
+func replyFrame(id uint64, body []byte, err error) *frame.Frame {
 	if err != nil {
-		return &Frame{Type: FrameReply, Reply: &Reply{ID: id, Error: cut(err.Error())}}
+		return &frame.Frame{Type: frame.TypeReply, Reply: &frame.Reply{ID: id, Error: frame.Cut(err.Error())}}
 	}
-	return &Frame{Type: FrameReply, Reply: &Reply{ID: id, Body: body}}
+	return &frame.Frame{Type: frame.TypeReply, Reply: &frame.Reply{ID: id, Body: body}}
 }
 
 func (q *queries) begin(by task.Scheduler) (uint64, *task.Answer[answer], error) {

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 func TestQueriesGoBothWays(t *testing.T) {
@@ -42,7 +43,7 @@ func TestQueryErrors(t *testing.T) {
 	}{
 		{"nobody there", "status", nil, "query status of site B: not connected: no address is configured: site B will call"},
 		{"no kind", "", nil, "query  of site B: query kind of 0 bytes: expected 1 to 64"},
-		{"too large", "status", make([]byte, link.MaxBody+1), "query status of site B: query body of 3145729 bytes: at most 3145728"},
+		{"too large", "status", make([]byte, frame.MaxBody+1), "query status of site B: query body of 3145729 bytes: at most 3145728"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestAnswerThatIsTooLargeIsAnError(t *testing.T) {
 	a, b := newSite(t, "A", 1), newSite(t, "B", 2)
 	o := b.options("A", nil)
 	o.Responder = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
-		return make([]byte, link.MaxBody+1), nil
+		return make([]byte, frame.MaxBody+1), nil
 	}
 	b.run(o)
 	a.run(a.options("B", a.dialer(b)))
@@ -165,9 +166,9 @@ func TestFrameThatCannotBeReadIsShown(t *testing.T) {
 	b := newSite(t, "B", 2)
 	b.run(b.options("A", nil))
 	conn := rawConn(t, b)
-	hello, err := link.Encode(&link.Frame{
-		Version: 1, Type: link.FrameHello, From: 9, Seq: 1,
-		Hello: &link.Hello{Node: "A", Expected: "B", Incarnation: queue.Incarnation{'A'}, MinVersion: 1, MaxVersion: 1},
+	hello, err := frame.Encode(&frame.Frame{
+		Version: 1, Type: frame.TypeHello, From: 9, Seq: 1,
+		Hello: &frame.Hello{Node: "A", Expected: "B", Incarnation: record.Incarnation{'A'}, MinVersion: 1, MaxVersion: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +180,7 @@ func TestFrameThatCannotBeReadIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "site A sent something that this version cannot read: malformed frame: format version 5: this program reads 1 to 2"
+	want := "site A sent something that this version cannot read: malformed frame: format version 5: this program reads 1 to 3"
 	b.until("the reason", func(st link.Status) bool { return st.Reason == want })
 	a := newSite(t, "A", 1)
 	a.run(a.options("B", a.dialer(b)))

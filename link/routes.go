@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"fmqm/link/core"
 )
 
 const (
@@ -21,9 +23,9 @@ type route struct {
 	Route
 	gone     bool // not wanted any more
 	dialing  bool
-	rest     *rest // before the next dial; nil: there is none
-	attempts int   // dials since the last steady connection
-	via      Via   // of the connection; 0: there is none
+	rest     *rest    // before the next dial; nil: there is none
+	attempts int      // dials since the last steady connection
+	via      core.Via // of the connection; 0: there is none
 	reason   string
 	hurried  time.Time // when a rest was last cut short
 }
@@ -69,7 +71,7 @@ func (l *Link) SetRoutes(routes []Route) {
 
 func (l *Link) setRoutes(routes []Route) {
 	var next, left []*route
-	var leaving []Event
+	var leaving []core.Event
 	changed := false
 	for _, want := range routes {
 		i := slices.IndexFunc(l.routes, func(r *route) bool { return r.same(want) })
@@ -87,7 +89,7 @@ func (l *Link) setRoutes(routes []Route) {
 		r.end()
 		if p := l.pipe(r.via); p != nil {
 			p.leaving = true
-			leaving = append(leaving, Leaving{Via: p.via})
+			leaving = append(leaving, core.Leaving{Via: p.via})
 			continue
 		}
 		left = append(left, r)
@@ -108,7 +110,7 @@ func (l *Link) setRoutes(routes []Route) {
 			l.reason = l.willCall()
 		}
 	}
-	l.step(Rerouted{})
+	l.step(core.Rerouted{})
 }
 
 // keepRoutes dials what is to be dialed.
@@ -123,9 +125,9 @@ func (l *Link) keepRoutes() {
 
 // stands takes up how a connection stands. Where the peer is heard first, the rests of other
 // ways are cut short.
-func (l *Link) stands(p *pipe, now Way) {
+func (l *Link) stands(p *pipe, now core.Way) {
 	p.way = now
-	if now.State != StateConnecting && p.met.IsZero() {
+	if now.Stands != core.Connecting && p.met.IsZero() {
 		p.met = l.sched.Now()
 		l.forgive(p)
 		l.hurryOthers(p)
@@ -187,7 +189,7 @@ func (l *Link) dialed(r *route, conn Conn) {
 	}
 	r.reason = ""
 	r.via = l.add(conn, r)
-	l.step(Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
+	l.step(core.Connected{Via: r.via, Dialed: true, Rank: rank(r.Name), Shared: r.Name != RouteDirect})
 }
 
 // failed: a dial has.

@@ -1,12 +1,16 @@
 package link
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"fmqm/link/core"
+	"fmqm/link/frame"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/lane"
+	"fmqm/queue/record"
 )
 
 // Status is what is known of a link, for people.
@@ -16,16 +20,20 @@ type Status struct {
 	Reason     string    // why it is not connected or stopped, what to do, or what items wait for
 	LastHeard  time.Time // zero: never since the daemon was started
 	Waiting    uint64    // items in the transmission queue: a message, or a part of a large one
+	Apart      uint64    // of these, those that wait apart: the peer does not read them yet (N17)
+	Lacks      string    // what the peer lacks to read the first of them
 	Bytes      uint64    // of their payloads
 	Oldest     time.Time // when the oldest was put; zero if there is none
 	Transports []TransportStatus
-	Lanes      [Lanes]LaneStatus
+	Lanes      [record.Lanes]core.LaneStatus
 	Connects   uint64 // times that it became connected, since the link was made
 	Repeats    uint64 // items that came and had come before, since then: they were dropped
 	// Stop is why it is stopped, nil if it is not; Presented is then the peer's new store,
 	// where that is why, which Decide can take for known.
-	Stop      *Stop
-	Presented queue.Incarnation
+	Stop *frame.Stop
+	// Reads is what the peer reads; nil where it is not connected.
+	Reads     *message.Reads
+	Presented record.Incarnation
 }
 
 // TransportStatus is one way to the peer: a route, or a connection that the peer opened.
@@ -38,27 +46,21 @@ type TransportStatus struct {
 	Reason  string    // why it is not connected
 }
 
-// LaneStatus is where one lane stands.
-type LaneStatus struct {
-	Next         uint64 // number of the next item to be sent
-	Acknowledged uint64 // by the peer, up to here
-	Expected     uint64 // number of the next item from the peer
-}
-
 // shown is what Status tells of the link's task's state.
 type shown struct {
 	State      State
 	Reason     string
-	stop       *Stop
-	presented  queue.Incarnation
-	lanes      [Lanes]LaneStatus
+	stop       *frame.Stop
+	presented  record.Incarnation
+	lanes      [record.Lanes]core.LaneStatus
 	connects   uint64
 	repeats    uint64
+	reads      *message.Reads
 	transports []shownTransport
 }
 
 type shownTransport struct {
-	via   Via
+	via   core.Via
 	route *route
 	TransportStatus
 }
@@ -68,7 +70,7 @@ func (l *Link) Status() Status {
 	s := Status{Peer: l.o.Peer}
 	l.mu.Lock()
 	s.State, s.Reason, s.Stop, s.Presented, s.Lanes = l.shown.State, l.shown.Reason, l.shown.stop, l.shown.presented, l.shown.lanes
-	s.Connects, s.Repeats = l.shown.connects, l.shown.repeats
+	s.Connects, s.Repeats, s.Reads = l.shown.connects, l.shown.repeats, l.shown.reads
 	for _, t := range l.shown.transports {
 		s.Transports = append(s.Transports, t.TransportStatus)
 	}
@@ -79,14 +81,18 @@ func (l *Link) Status() Status {
 	if ns := l.lastHeard.Load(); ns != 0 {
 		s.LastHeard = time.Unix(0, ns)
 	}
-	for lane := range message.Lane(Lanes) {
+	for lane := range message.Lane(record.Lanes) {
 		s.Waiting += l.o.Outbox.Last(lane).Number - l.o.Outbox.Low(lane).Number
 	}
 	if counter, ok := l.o.Outbox.(interface {
-		Stats() (queue.TransmissionStats, error)
+		Stats() (lane.Stats, error)
 	}); ok {
 		if stats, err := counter.Stats(); err == nil { // else the store says so elsewhere
-			s.Bytes, s.Oldest = stats.Bytes, stats.Oldest
+			s.Bytes, s.Oldest, s.Apart, s.Lacks = stats.Bytes, stats.Oldest, stats.Apart, stats.Lacks
+			s.Waiting += s.Apart
+		}
+		if s.Lacks != "" && s.State == StateConnected && s.Reason == "" {
+			s.Reason = fmt.Sprintf("items that wait apart: %d; site %s cannot read them, it lacks %s: upgrade %s", s.Apart, s.Peer, s.Lacks, s.Peer)
 		}
 	}
 	return s
@@ -116,6 +122,8 @@ func (l *Link) publish() {
 		next.State, next.Reason = StateStopped, at.Stop.Reason
 	case at.Established:
 		next.State, next.Reason = StateConnected, at.Hindrance
+		reads := at.Reads
+		next.reads = &reads
 	case len(l.routes) > 0:
 		next.State = StateConnecting
 	}
@@ -165,7 +173,7 @@ func (l *Link) tell(next shown, turned bool) bool {
 // after every event.
 func (l *Link) transports(last []shownTransport) (next []shownTransport, moved bool) {
 	n, same := 0, true
-	each := func(via Via, r *route, state State, reason string) {
+	each := func(via core.Via, r *route, state State, reason string) {
 		same = same && n < len(last) && last[n].via == via && last[n].route == r && last[n].State == state && last[n].Reason == reason
 		n++
 	}
@@ -175,7 +183,7 @@ func (l *Link) transports(last []shownTransport) (next []shownTransport, moved b
 	}
 	now := l.sched.Now()
 	next = make([]shownTransport, 0, n)
-	l.eachTransport(func(via Via, r *route, state State, reason string) {
+	l.eachTransport(func(via core.Via, r *route, state State, reason string) {
 		t := shownTransport{via: via, route: r, TransportStatus: TransportStatus{Route: RouteDirect, State: state, Since: now, Reason: reason}}
 		if r != nil {
 			t.Route, t.Address, t.Dialed = r.Name, r.Address, true
@@ -193,17 +201,17 @@ func (l *Link) transports(last []shownTransport) (next []shownTransport, moved b
 // both: whatever went wrong when it was dialed last is old.
 func (l *Link) served(r *route) bool {
 	return r.Name == RouteDirect && slices.ContainsFunc(l.pipes, func(p *pipe) bool {
-		return p.direct() && !p.leaving && p.way.State != StateConnecting
+		return p.direct() && !p.leaving && p.way.Stands != core.Connecting
 	})
 }
 
 // eachTransport visits the routes, then the connections that the peer opened and those
 // of routes that are not wanted any more.
-func (l *Link) eachTransport(visit func(Via, *route, State, string)) {
+func (l *Link) eachTransport(visit func(core.Via, *route, State, string)) {
 	for _, r := range l.routes {
 		switch p := l.pipe(r.via); {
 		case p != nil:
-			visit(r.via, r, p.way.State, p.way.Reason)
+			visit(r.via, r, State(p.way.Stands), p.way.Reason)
 		case r.Name == RouteDirect && l.stopped(): // what went wrong before is old
 			visit(0, r, StateStopped, "")
 		case l.served(r):
@@ -214,7 +222,7 @@ func (l *Link) eachTransport(visit func(Via, *route, State, string)) {
 	}
 	for _, p := range l.pipes {
 		if p.route == nil || p.route.gone {
-			visit(p.via, p.route, p.way.State, p.way.Reason)
+			visit(p.via, p.route, State(p.way.Stands), p.way.Reason)
 		}
 	}
 }

@@ -6,18 +6,8 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
-
-// Lanes is how many lanes a link has (L2).
-const Lanes = 2
-
-// Position is a place in a lane: a number and the running hash over everything up to it.
-type Position = queue.Position
-
-// Item is one numbered entry of a transmission queue: a whole message or a part of
-// one, opaque to the link.
-type Item = queue.Item
 
 // State is why a link is as it is; the words are API.
 type State string
@@ -31,14 +21,17 @@ const (
 	StateUnconfigured State = "unconfigured" // messages wait for a peer that nobody configured
 )
 
-// Outbox is the sending side's store: one peer's transmission queue. *queue.Transmission
+// Outbox is the sending side's store: one peer's transmission queue. *lane.Transmission
 // is one. All methods are safe for concurrent use.
 type Outbox interface {
 	// Last is the newest position in lane, Low the one before the oldest item still kept.
-	Last(lane message.Lane) Position
-	Low(lane message.Lane) Position
+	Last(lane message.Lane) record.Position
+	Low(lane message.Lane) record.Position
 	// Read gives items from number on, in order, as many as fit maxBytes (at least one).
-	Read(lane message.Lane, from uint64, maxBytes int) ([]Item, error)
+	Read(lane message.Lane, from uint64, maxBytes int) ([]record.Item, error)
+	// PeerReads says what the peer reads from now on: what it does not read is not to get a
+	// number. It does not block.
+	PeerReads(message.Reads)
 	// Trim lets everything up to number go, with the next commit or after a second (L4).
 	Trim(lane message.Lane, number uint64)
 	// Wake rings when items were added. It is of the link's Scheduler.
@@ -48,7 +41,7 @@ type Outbox interface {
 // Inbox is the receiving side.
 type Inbox interface {
 	// Accepted is what the store has of peer's incarnation in lane.
-	Accepted(lane message.Lane) Position
+	Accepted(lane message.Lane) record.Position
 	// Accept puts a batch in one transaction, and calls done once it is on disk or could not
 	// be put. What does not follow on Accepted, or comes from another store of the peer than
 	// the one that is known, is refused. One call at a time per lane.
@@ -62,29 +55,29 @@ type Inbox interface {
 
 // Batch is what comes of a lane at once.
 type Batch struct {
-	From  queue.Incarnation // the peer's store that sent it
+	From  record.Incarnation // the peer's store that sent it
 	Lane  message.Lane
-	After Position // what the items follow on
-	Items []Item   // at least one
+	After record.Position // what the items follow on
+	Items []record.Item   // at least one
 }
 
 // Peers is what the store knows of the other side's identity, and of where the
 // conversation with it began (L1). All methods but Known block for a commit or a read.
 type Peers interface {
 	// Known gives the incarnation that peer has here, and whether it was ever met.
-	Known() (queue.Incarnation, bool)
+	Known() (record.Incarnation, bool)
 	// Bind records the incarnation of a peer that is met for the first time, durably.
-	Bind(queue.Incarnation) error
+	Bind(record.Incarnation) error
 	// Rebind records, durably and at once, that peer has another store from now on, by an
 	// operator's word: nothing was accepted from that store yet, and the transmission
 	// queue's conversation with it begins at what the queue still holds.
-	Rebind(queue.Incarnation) error
+	Rebind(record.Incarnation) error
 	// Began gives the position before the first item of the transmission queue that is
 	// for the present store of the peer, in each lane; zero if it is for all of them.
-	Began() ([Lanes]Position, error)
+	Began() ([record.Lanes]record.Position, error)
 	// Begin records, durably, that what peer sends begins after a position, in each lane
 	// where nothing was accepted yet: its operator has bound this store anew.
-	Begin([Lanes]Position) error
+	Begin([record.Lanes]record.Position) error
 }
 
 // Responder answers a peer's queries. It must not block for long: it is called in a

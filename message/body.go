@@ -121,9 +121,9 @@ func decodeBody(what string, newest uint64, data []byte, field func(*cbor.Fields
 }
 
 // cut makes s valid UTF-8 of at most MaxText bytes.
-func cut(s string) string {
-	return text.Cut(strings.ToValidUTF8(s, "?"), MaxText)
-}
+func cut(s string) string { return cutTo(s, MaxText) }
+
+func cutTo(s string, limit int) string { return text.Cut(strings.ToValidUTF8(s, "?"), limit) }
 
 // EncodeRecord gives the body of a KindRecord message.
 func EncodeRecord(r Record) []byte {

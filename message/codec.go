@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -41,7 +42,13 @@ const (
 	fieldLane       = 14
 	fieldClock      = 15
 	fieldTrace      = 16
+	fieldFrom       = 17 // missing: the source is in the message's own scope
+	fieldNumber     = 18
 )
+
+// fromTop is how the scope of a source at the top of a process is written, where the message is
+// for another: an empty text would be no field.
+const fromTop = "/"
 
 // Encode gives the encoded form of m: an array of the format version, the header as a
 // map with integer keys, and the body. Equal messages give equal bytes. It refuses,
@@ -59,7 +66,7 @@ func AppendEncode(dst []byte, m Message) ([]byte, error) {
 		return nil, fmt.Errorf("%w: body of %d bytes is over the limit of %d", ErrFormat, len(m.Body), MaxBody)
 	}
 	dst = cbor.AppendArray(dst, 3)
-	dst = cbor.AppendUint(dst, FormatVersion)
+	dst = cbor.AppendUint(dst, uint64(m.Format()))
 	dst = appendHeader(dst, &m.Header)
 	return cbor.AppendBytes(dst, m.Body), nil
 }
@@ -87,6 +94,10 @@ func appendHeader(dst []byte, h *Header) []byte {
 	w.Uint(fieldLane, uint64(h.Lane))
 	w.Uint(fieldClock, h.Clock)
 	w.Text(fieldTrace, h.Trace)
+	if h.SourceScope != h.Scope {
+		w.Text(fieldFrom, cmp.Or(string(h.SourceScope), fromTop))
+	}
+	w.Uint(fieldNumber, h.Number)
 	return w.B
 }
 
@@ -123,11 +134,20 @@ func decodeHeader(r *cbor.Reader) (h Header) {
 	if n := r.Array(3); n != 3 {
 		r.Fail("expected array of version, header and body")
 	}
-	if v := r.Uint(1<<32 - 1); r.Err() == nil && v != FormatVersion {
-		r.Fail("version %d: this node reads version %d: upgrade it", v, FormatVersion)
+	version := r.Uint(1<<32 - 1)
+	if r.Err() == nil && (version < 1 || version > FormatVersion) {
+		r.Fail("version %d: this node reads versions 1 to %d: upgrade it", version, FormatVersion)
 	}
+	elsewhere := false
 	for f := r.Map(); f.Next(); {
 		decodeField(&h, &f)
+		elsewhere = elsewhere || f.Key == fieldFrom
+	}
+	if !elsewhere {
+		h.SourceScope = h.Scope
+	}
+	if lowest := h.Format(); r.Err() == nil && version != uint64(lowest) {
+		r.Fail("version %d: what it says is written in version %d", version, lowest)
 	}
 	return h
 }
@@ -175,6 +195,16 @@ func decodeField(h *Header, f *cbor.Fields) {
 		h.Clock = f.Uint(1<<64 - 1)
 	case fieldTrace:
 		h.Trace = f.Text(MaxTrace)
+	case fieldFrom:
+		from := f.Text(MaxScope)
+		if from != fromTop {
+			h.SourceScope = Scope(from)
+		}
+		if h.SourceScope == h.Scope {
+			f.Fail("the source's scope is present although it is the message's own")
+		}
+	case fieldNumber:
+		h.Number = f.Uint(1<<64 - 1)
 	default:
 		f.Unknown()
 	}

@@ -26,7 +26,7 @@ func full() message.Message {
 		Header: message.Header{
 			Queue:      message.Queue{Process: processtable.ProcessID{Name: "purchase-order", Version: 3}, Node: "B"},
 			Definition: processtable.ShortHash{1, 2, 3, 4, 5, 6, 7, 8}, Instance: instance, Origin: "A",
-			Scope: "block/2", Activity: "credit", Source: "receive", Kind: message.KindConnector,
+			Scope: "block/2", Activity: "credit", SourceScope: "block/2", Source: "receive", Kind: message.KindConnector,
 			Control: message.True, Data: message.DataPresent, OnBehalf: "C", Onward: true,
 			Lane: message.LaneControl, Clock: 300, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		},
@@ -77,6 +77,13 @@ func drawMessage(t *rapid.T) message.Message {
 		Trace:    rapid.StringMatching(`[ -~]{0,20}`).Draw(t, "trace"),
 	}}
 	m.Instance[6] |= 0x70
+	m.SourceScope = m.Scope
+	if rapid.Bool().Draw(t, "elsewhere") {
+		m.SourceScope = rapid.SampledFrom([]message.Scope{"", "block#2", "line[3]#1/pick~1#4"}).Draw(t, "source's scope")
+	}
+	if rapid.Bool().Draw(t, "numbered") {
+		m.Number = rapid.Uint64().Draw(t, "number")
+	}
 	m.Onward = m.OnBehalf != "" && rapid.Bool().Draw(t, "onward")
 	copy(m.Definition[:], rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "definition"))
 	if body := rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(t, "body"); len(body) > 0 {
@@ -141,13 +148,17 @@ func TestRefusedMessages(t *testing.T) {
 			m.Activity = processtable.ActivityID(strings.Repeat("a", 65))
 		}, "is not a name"},
 		{"scope", func(m *message.Message) { m.Scope = "a\x00" }, "scope is longer than 1024 or has more than printable ASCII"},
+		{"no scope of a source", func(m *message.Message) { m.SourceScope = "a#0" }, `scope "a#0" of the source is not one`},
+		{"long scope of a source", func(m *message.Message) {
+			m.SourceScope = message.Scope(strings.Repeat(strings.Repeat("a", 64)+"[99999]/", 15) + "a")
+		}, "of the source is not one"},
 		{"long scope", func(m *message.Message) { m.Scope = message.Scope(strings.Repeat("a", 1025)) }, "scope is longer"},
 		{"trace", func(m *message.Message) { m.Trace = "é" }, "trace is longer than 256 or has more than printable ASCII"},
 		{"control", func(m *message.Message) { m.Control = 3 }, "state 3 of the control connector is unknown"},
 		{"data", func(m *message.Message) { m.Data = 3 }, "state 3 of the data connector is unknown"},
 		{"lane", func(m *message.Message) { m.Lane = 2 }, "lane 2 is unknown"},
 		{"onward", func(m *message.Message) { m.OnBehalf = "" }, "onward without on behalf"},
-		{"kind", func(m *message.Message) { m.Kind = 7 }, "kind 7 is unknown"},
+		{"kind", func(m *message.Message) { m.Kind = 10 }, "kind 10 is unknown"},
 		{"no kind", func(m *message.Message) { m.Kind = 0 }, "kind 0 is unknown"},
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
 		{"no activity", func(m *message.Message) { m.Activity = "" }, "no activity"},
@@ -198,10 +209,13 @@ func TestMalformed(t *testing.T) {
 		{"nothing", "", "ends too early: expected array"},
 		{"no array", "\xa0", "expected array"},
 		{"too short an array", "\x82\x01\xa0", "expected array of version, header and body"},
-		{"later version", "\x83\x02" + string(good[2:]), "version 2: this node reads version 1: upgrade it"},
+		{"later version", "\x83\x03" + string(good[2:]), "version 3: this node reads versions 1 to 2: upgrade it"},
+		{"version that nothing asks for", "\x83\x02" + string(good[2:]), "version 2: what it says is written in version 1"},
+		{"own scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x67block/2" + "\x44body", "the source's scope is present although it is the message's own"},
+		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
 		{"something behind", string(good) + "x", "the data should end here"},
-		{"unknown kind", replace("\x09\x01", "\x09\x09"), "kind 9 is unknown"},
+		{"unknown kind", replace("\x09\x01", "\x09\x0a"), "kind 10 is unknown"},
 		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
 		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
@@ -227,7 +241,7 @@ func TestIdentity(t *testing.T) {
 	if want := (message.Entry{Instance: instance, Scope: "block/2", Activity: "credit"}); m.Entry() != want {
 		t.Errorf("entry %v, want %v", m.Entry(), want)
 	}
-	if want := (message.Key{Kind: message.KindConnector, Source: "receive"}); m.Key() != want {
+	if want := (message.Key{Kind: message.KindConnector, Source: "receive", Scope: "block/2"}); m.Key() != want {
 		t.Errorf("key %v, want %v", m.Key(), want)
 	}
 	if message.TruthOf(true) != message.True || message.TruthOf(false) != message.False {

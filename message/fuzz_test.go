@@ -14,6 +14,12 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
+	for _, m := range messages() {
+		if data, err = message.Encode(m.message); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := message.Decode(data)
 		if err != nil {
@@ -37,6 +43,37 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		if again := message.EncodeSnapshot(s); !bytes.Equal(again, data) {
+			t.Errorf("%x is written again as %x", data, again)
+		}
+	})
+}
+
+// FuzzWord, FuzzAnswer: the same for what operators say, and are told.
+func FuzzWord(f *testing.F) {
+	for _, name := range []string{"word", "word, blind"} {
+		f.Add(messages()[name].message.Body)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, err := message.DecodeWord(data)
+		if err != nil {
+			return
+		}
+		if again := message.EncodeWord(w); !bytes.Equal(again, data) {
+			t.Errorf("%x is written again as %x", data, again)
+		}
+	})
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, name := range []string{"answer", "answer, remedy", "answer, output"} {
+		f.Add(messages()[name].message.Body)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := message.DecodeAnswer(data)
+		if err != nil {
+			return
+		}
+		if again := message.EncodeAnswer(a); !bytes.Equal(again, data) {
 			t.Errorf("%x is written again as %x", data, again)
 		}
 	})

@@ -1,15 +1,13 @@
 package message_test
 
 import (
-	"encoding/hex"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"fmqm/internal/goldentest"
 	"fmqm/message"
 )
 
@@ -24,7 +22,7 @@ type kept struct {
 func messages() map[string]kept {
 	header := func(kind message.Kind) message.Header {
 		h := full().Header
-		h.Kind, h.Scope = kind, ""
+		h.Kind, h.Scope, h.SourceScope = kind, "", ""
 		return h
 	}
 	at := time.Date(2026, 11, 22, 20, 0, 0, 5, time.UTC)
@@ -40,20 +38,50 @@ func messages() map[string]kept {
 	marker := message.Marker{Reason: "terminated", Time: at}
 	by := message.Marker{Reason: "terminated by alice at B", Time: at, By: "alice at B"}
 	least := message.Message{Header: message.Header{Queue: full().Queue, Instance: instance, Activity: "credit", Source: "receive", Kind: message.KindConnector, Control: message.False}}
+	begin, back, numbered := full(), full(), full()
+	begin.Scope, begin.SourceScope = "block#2", ""
+	back.Scope, back.SourceScope, back.Number = "", "line[3]#1/pick~1#4", 1<<40
+	numbered.Number = 7
+	word := message.Word{
+		ID: uuid.MustParse("019aa8f0-7b00-7001-8002-030405060708"), Wish: message.WishRetry, Saw: &message.Execution{Iteration: 2, Run: 1},
+		Operator: "alice", Site: "B", Reply: true, Why: "the account is open again", Asked: at, Output: []byte(`{"approved": true}`),
+	}
+	blind := message.Word{ID: word.ID, Wish: message.WishRetry, Site: "B"}
+	ordered := header(message.KindWord)
+	ordered.Source, ordered.Control, ordered.Data, ordered.OnBehalf, ordered.Onward = "", 0, 0, "", false
+	ordered.Number = message.WordNumber(word.ID)
+	answer := message.Answer{Word: word.ID, Result: message.WordOvertaken, Text: "retry credit: overtaken: it has ended", Time: at}
+	remedied := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "B refuses it", Remedy: "ask at B", Time: at}
+	wrong := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "output: no", Time: at, Problems: []message.Problem{
+		{Path: "approved", What: "expected bool, found 5", Remedy: "write true or false", Token: 3},
+	}}
+	due := message.Message{Header: message.Header{
+		Queue: full().Queue, Instance: instance, Scope: "block/2", Activity: "credit", SourceScope: "block/2", Source: "deadline",
+		Kind: message.KindDue, Number: message.DueNumber(at), Lane: message.LaneControl,
+	}}
 	table := header(message.KindTable)
 	table.Instance, table.Activity, table.Source, table.Control, table.Data = uuid.Nil, "", "", 0, 0
 	table.OnBehalf, table.Onward = "", false
 	return map[string]kept{
-		"connector":        {full(), nil},
-		"connector, FALSE": {least, nil},
-		"record":           {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(record)}, record},
-		"snapshot 1":       {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(snapshot)}, snapshot},
-		"snapshot 2":       {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(caused)}, caused},
-		"notice":           {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
-		"notice, cleared":  {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
-		"marker 1":         {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
-		"marker 2":         {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
-		"table":            {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
+		"connector":         {full(), nil},
+		"connector, FALSE":  {least, nil},
+		"into a composite":  {begin, nil},
+		"out of composites": {back, nil},
+		"numbered":          {numbered, nil},
+		"due":               {due, nil},
+		"record":            {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(record)}, record},
+		"snapshot 1":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(snapshot)}, snapshot},
+		"snapshot 2":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(caused)}, caused},
+		"notice":            {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
+		"notice, cleared":   {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
+		"marker 1":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
+		"marker 2":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
+		"word":              {message.Message{Header: ordered, Body: message.EncodeWord(word)}, word},
+		"word, blind":       {message.Message{Header: ordered, Body: message.EncodeWord(blind)}, blind},
+		"answer":            {ordered.Reply("B", answer), answer},
+		"answer, remedy":    {ordered.Reply("B", remedied), remedied},
+		"answer, output":    {ordered.Reply("B", wrong), wrong},
+		"table":             {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
 }
 
@@ -61,39 +89,16 @@ func messages() map[string]kept {
 // are still written so: each in the lowest version that can say it. A line of the file is
 // a name, a tab and the bytes; it is never changed.
 func TestMessagesStayAsTheyAre(t *testing.T) {
-	text, err := os.ReadFile("testdata/messages.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := messages()
-	for line := range strings.Lines(string(text)) {
-		name, digits, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		want, known := all[name]
-		if !known {
-			t.Errorf("%q is kept, and not read any more", name)
-			continue
-		}
-		delete(all, name)
-		data, err := hex.DecodeString(digits)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+	write := func(k kept) ([]byte, error) { return message.Encode(k.message) }
+	goldentest.Stay(t, "testdata/messages.txt", messages(), write, func(t *testing.T, want kept, data []byte) {
 		got, err := message.Decode(data)
 		if d := cmp.Diff(want.message, got); err != nil || d != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
-			continue
+			t.Fatalf("%v (-want +got):\n%s", err, d)
 		}
 		if body, err := bodyOf(got); err != nil || cmp.Diff(want.body, body) != "" {
-			t.Errorf("%s: its body is %+v, %v", name, body, err)
+			t.Errorf("its body is %+v, %v", body, err)
 		}
-		if again, err := message.Encode(want.message); err != nil || string(again) != string(data) {
-			t.Errorf("%s is written as %x, %v", name, again, err)
-		}
-	}
-	for name, m := range all {
-		data, err := message.Encode(m.message)
-		t.Errorf("no bytes are kept of this one (%v):\n%s\t%x", err, name, data)
-	}
+	})
 }
 
 // bodyOf reads the body of a kind that has a form of its own.
@@ -107,6 +112,10 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeNotice(m.Body)
 	case message.KindMarker:
 		return message.DecodeMarker(m.Body)
+	case message.KindWord:
+		return message.DecodeWord(m.Body)
+	case message.KindAnswer:
+		return message.DecodeAnswer(m.Body)
 	default:
 		return nil, nil
 	}

@@ -1,13 +1,17 @@
 package message
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/google/uuid"
 
 	"fmqm/processtable"
 )
 
-// FormatVersion is the version of the message format that this code writes.
-const FormatVersion = 1
+// FormatVersion is the newest version of the message format that this code reads. Each message
+// is written in the lowest that can say it: see Header.Format.
+const FormatVersion = 2
 
 // InstanceID identifies a process instance: a UUIDv7 made where it is started, or
 // a UUIDv8 derived from a start key (N2).
@@ -44,7 +48,31 @@ const (
 	KindMarker Kind = 5
 	// KindTable brings a process table from the definition node. Body: an encoded table.
 	KindTable Kind = 6
+	// KindDue lies in an entry once the time of a timer of it has come (N13). It never leaves its
+	// node. Source is the timer's name, and Number its time, as DueNumber gives it; there is no body.
+	KindDue Kind = 7
+	// KindWord is what an operator wants of an activity (N15). It lies in the activity's entry
+	// until it is answered, and makes none. Body: Word.
+	KindWord Kind = 8
+	// KindAnswer tells the node that was asked what has come of a word (N15). Body: Answer.
+	KindAnswer Kind = 9
 )
+
+// OfWord says whether it is of an operator's word, or of the answer to one (N15).
+func (k Kind) OfWord() bool { return k == KindWord || k == KindAnswer }
+
+var kindNames = [...]string{
+	KindConnector: "connector", KindRecord: "record", KindSnapshot: "snapshot", KindNotice: "notice", KindMarker: "marker",
+	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
+}
+
+// String is the word of the API and of dumps for a kind; empty: this code does not know it.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return ""
+}
 
 // Truth is the state of a control connector. The numbers are part of the format.
 type Truth uint8
@@ -101,15 +129,20 @@ type Header struct {
 	Origin     processtable.NodeID // where the instance was started
 	Scope      Scope
 	Activity   processtable.ActivityID // the target
-	Source     processtable.ActivityID
-	Kind       Kind
-	Control    Truth
-	Data       Data
-	OnBehalf   processtable.NodeID // resolved on behalf of this host (N6); empty otherwise
-	Onward     bool                // with OnBehalf: the target's own onward messages have been sent
-	Lane       Lane
-	Clock      uint64 // logical: highest seen by the sender's entry, plus one
-	Trace      string // W3C traceparent, carried along
+	// SourceScope, Source and Number are the sender's part of the message's identity (N11): the
+	// scope that Source is in, which is Scope unless the message goes into a composite or comes
+	// out of one; and a number where one source sends the entry more than one message of a kind.
+	SourceScope Scope
+	Source      processtable.ActivityID
+	Number      uint64
+	Kind        Kind
+	Control     Truth
+	Data        Data
+	OnBehalf    processtable.NodeID // resolved on behalf of this host (N6); empty otherwise
+	Onward      bool                // with OnBehalf: the target's own onward messages have been sent
+	Lane        Lane
+	Clock       uint64 // logical: highest seen by the sender's entry, plus one
+	Trace       string // W3C traceparent, carried along
 }
 
 // Message is a header with the body's encoded form. Body is nil where the kind, or
@@ -120,6 +153,30 @@ type Message struct {
 	// From is the peer that has brought it to this node; empty where that is not known, or it
 	// was made here. It is no part of the encoded form.
 	From processtable.NodeID
+	// Arrival says when it came to its queue. It is no part of the encoded form.
+	Arrival Arrival
+}
+
+// Arrival is the number of a message in a process queue, which the store gives it when it is put
+// there (N11): the lower one was first, whatever was forgotten and read again since. It is zero
+// before that, and of what was put before there were such numbers, which is earlier than all else.
+type Arrival struct {
+	Commit uint64
+	Index  uint32
+}
+
+// Compare orders two arrivals: negative where a was first.
+func (a Arrival) Compare(b Arrival) int {
+	return cmp.Or(cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Index, b.Index))
+}
+
+// Format is the version of the message format that the message is written in. Version 2 has
+// words, answers, timers that are due, numbers, and sources in another scope than the message's.
+func (h *Header) Format() uint32 {
+	if h.Kind == KindDue || h.Kind == KindWord || h.Kind == KindAnswer || h.Number != 0 || h.SourceScope != h.Scope {
+		return 2
+	}
+	return 1
 }
 
 // Entry says which activity's the message is.
@@ -127,11 +184,28 @@ func (h *Header) Entry() Entry {
 	return Entry{Instance: h.Instance, Scope: h.Scope, Activity: h.Activity}
 }
 
-// Key identifies a message within its entry.
+// Key identifies a message within its entry (N11): it is the sender's, so a repeat has the key
+// of the first one, and a thousand returns to one entry have a thousand.
 type Key struct {
 	Kind   Kind
 	Source processtable.ActivityID
+	Scope  Scope  `json:",omitempty"` // of Source
+	Number uint64 `json:",omitempty"` // of the message, among those of the kind that Source sends the entry
 }
 
 // Key identifies the message within its Entry.
-func (h *Header) Key() Key { return Key{Kind: h.Kind, Source: h.Source} }
+func (h *Header) Key() Key {
+	return Key{Kind: h.Kind, Source: h.Source, Scope: h.SourceScope, Number: h.Number}
+}
+
+// DueNumber is how the time of a timer is written: nanoseconds since 1970, and 0 for what lies before.
+func DueNumber(due time.Time) uint64 { return uint64(max(0, due.UnixNano())) }
+
+// DueKey is the key of the message that says that a timer of e has come.
+func DueKey(e *Entry, name string, due time.Time) Key {
+	return Key{Kind: KindDue, Source: processtable.ActivityID(name), Scope: e.Scope, Number: DueNumber(due)}
+}
+
+// Plain says that a message of e with the key is the only one of its kind from its source, which is in
+// e's scope: the one form that there was before N11.
+func (k *Key) Plain(e *Entry) bool { return k.Number == 0 && k.Scope == e.Scope }

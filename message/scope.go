@@ -76,6 +76,40 @@ func (s Scope) Within(other Scope) bool {
 	return ok && (other == "" || rest == "" || rest[0] == '/')
 }
 
+// Fits says why an activity with this static path cannot be in the scope, or nothing (N10):
+// there is a frame for each composite of the path, and its numbers are within the limits.
+func (s Scope) Fits(path []processtable.Composite) error {
+	frames, err := s.Frames()
+	if err != nil {
+		return err
+	}
+	if len(frames) != len(path) {
+		return fmt.Errorf("scope %q has %d composites, and %d are around it", s, len(frames), len(path))
+	}
+	for i, f := range frames {
+		if err := f.fits(path[i]); err != nil {
+			return fmt.Errorf("scope %q: %w", s, err)
+		}
+	}
+	return nil
+}
+
+func (f Frame) fits(c processtable.Composite) error {
+	switch {
+	case f.Composite != c.Activity:
+		return fmt.Errorf("%s is not the composite that is around it there, which is %s", f.Composite, c.Activity)
+	case f.Iteration > c.Iterations:
+		return fmt.Errorf("iteration %d of %s, and at most %d are allowed", f.Iteration, c.Activity, c.Iterations)
+	case c.Iterations > 0 && f.Iteration == 0:
+		return fmt.Errorf("the iteration of %s is missing", c.Activity)
+	case c.Elements && f.Element < 0:
+		return fmt.Errorf("the element of %s is missing", c.Activity)
+	case !c.Elements && f.Element >= 0:
+		return fmt.Errorf("%s has no elements", c.Activity)
+	}
+	return nil
+}
+
 // String is the frame as it stands in a scope.
 func (f Frame) String() string {
 	b := []byte(f.Composite)

@@ -115,3 +115,33 @@ func TestN10ScopesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// N10: a scope has the shape of the static path to its activity, within the limits.
+func TestFits(t *testing.T) {
+	path := []processtable.Composite{{Activity: "pay", Iterations: 10}, {Activity: "line", Iterations: 2, Elements: true}, {Activity: "pick", Elements: true}}
+	for scope, want := range map[Scope]string{
+		"pay#1/line[0]#1/pick[3]":                 "",
+		"pay~7#10/line[99999]#2/pick[0]~1":        "",
+		"":                                        "has 0 composites, and 3 are around it",
+		"pay#1":                                   "has 1 composites",
+		"pay#1/line[0]#1/pick[3]/pack#1":          "has 4 composites",
+		"line[0]#1/pay#1/pick[3]":                 "line is not the composite that is around it there, which is pay",
+		"payment#1/line[0]#1/pick[3]":             "payment is not the composite",
+		"pay#11/line[0]#1/pick[3]":                "iteration 11 of pay, and at most 10 are allowed",
+		"pay/line[0]#1/pick[3]":                   "the iteration of pay is missing",
+		"pay[0]#1/line[0]#1/pick[3]":              "pay has no elements",
+		"pay#1/line#1/pick[3]":                    "the element of line is missing",
+		"pay#1/line[0]#1/pick[3]#1":               "iteration 1 of pick, and at most 0 are allowed",
+		"pay#1/line[100000]#1/pick[3]":            "want a number from 0 to 99999",
+		"pay#1/line[0]#1/pick[3":                  "want a number from 0 to 99999",
+		Scope(strings.Repeat("a#1/", 16)) + "a#1": "at most 16 are allowed",
+	} {
+		err := scope.Fits(path)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", scope, err, want)
+		}
+	}
+	if err := Scope("").Fits(nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -27,6 +27,8 @@ func (h *Header) validate() error {
 		return invalid("source %.80q is not an activity's name", h.Source)
 	case !printable(string(h.Scope), MaxScope):
 		return invalid("scope is longer than %d or has more than printable ASCII", MaxScope)
+	case h.SourceScope != h.Scope && !validScope(h.SourceScope):
+		return invalid("scope %.80q of the source is not one", h.SourceScope)
 	case !printable(h.Trace, MaxTrace):
 		return invalid("trace is longer than %d or has more than printable ASCII", MaxTrace)
 	case h.Control > True:
@@ -48,6 +50,14 @@ func (h *Header) validateKind() error {
 	case KindConnector:
 		needsSource = true
 	case KindRecord, KindSnapshot, KindNotice:
+	case KindWord, KindAnswer:
+		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("a word, or its answer, has a number, and neither source nor connector")
+		}
+	case KindDue:
+		if h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("a timer that is due is its entry's own, and has no connector")
+		}
 	case KindMarker:
 		needsActivity = false
 	case KindTable:
@@ -64,6 +74,11 @@ func (h *Header) validateKind() error {
 		return invalid("no source")
 	}
 	return nil
+}
+
+func validScope(s Scope) bool {
+	_, err := s.Frames()
+	return err == nil && len(s) <= MaxScope
 }
 
 func invalid(format string, args ...any) error {

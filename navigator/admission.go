@@ -3,6 +3,7 @@ package navigator
 import (
 	"fmt"
 
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -14,6 +15,9 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 	if !t.MayStart(h.Origin) {
 		return fmt.Sprintf("it says that its instance was started at %s, and %s may not be started there", h.Origin, t.Process)
 	}
+	if reason := behaviour.Misplaced(t, h.Activity, h.Scope); reason != "" {
+		return reason
+	}
 	switch h.Kind {
 	case message.KindMarker:
 		if !t.HasPart(peer) {
@@ -23,7 +27,8 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return refusesNotice(peer, t, h)
 	case message.KindConnector:
 		return p.refusesConnector(peer, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable: // none is of a process's work between sites
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue: // none is of a process's work between sites
+	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
 	}
 	return ""
 }
@@ -37,6 +42,8 @@ func refusesNotice(peer processtable.NodeID, t *processtable.Table, h *message.H
 		return reason
 	case host != peer:
 		return hostedElsewhere(peer, host, t, h)
+	case t.Format <= processtable.FlowMarkFormat && h.SourceScope != "":
+		return fmt.Sprintf("it is from scope %q, and no activity of %s is inside of a composite", h.SourceScope, t.Process)
 	}
 	return ""
 }
@@ -44,7 +51,7 @@ func refusesNotice(peer processtable.NodeID, t *processtable.Table, h *message.H
 // refusesConnector checks both ends of a connector against the table, and that there is one.
 func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) string {
 	t := p.table
-	target := p.activities[h.Activity]
+	target := p.rows[h.Activity]
 	if target == nil {
 		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
 	}
@@ -58,6 +65,8 @@ func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) 
 		}
 	}
 	switch {
+	case h.SourceScope != h.Scope:
+		return fmt.Sprintf("it is from scope %q, and for scope %q: a connector leads out of no composite", h.SourceScope, h.Scope)
 	case !target.Follows(h.Source):
 		return fmt.Sprintf("no connector of %s leads from %s to %s", t.Process, h.Source, h.Activity)
 	case h.Onward && t.Format < 2:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 )
@@ -11,30 +12,28 @@ import (
 // Again builds a message once more that an activity of this table has sent, or that was
 // sent on the behalf of another node's (R9, R18). It has everything that took effect in
 // the first one; the trace is not kept. An error names the activity.
-func (p *Process) Again(s Spoken) (message.Message, error) {
-	m := message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: p.table.Process, Node: s.Node},
-		Definition: p.Definition(),
-		Instance:   s.Instance,
-		Origin:     s.Origin,
-		Scope:      s.Scope,
-		Activity:   s.Target,
-		Source:     s.Source,
-		Kind:       message.KindConnector,
-		Control:    s.Control,
-		Data:       s.Data,
-		Lane:       s.Lane,
-		Clock:      s.Clock,
-	}}
-	if s.Onward {
-		m.OnBehalf, m.Onward = s.Node, true
+func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
+	if b := p.rows[s.Source]; b != nil {
+		m, err := b.Again(s)
+		if err != nil {
+			err = fmt.Errorf("build a message from %s to %s again: %w", s.Source, s.Target, err)
+		}
+		return m, err
+	}
+	if s.Data == message.DataPresent {
+		return message.Message{}, fmt.Errorf("build a message from %s to %s again: %s is not in the table of %s", s.Source, s.Target, s.Source, p.table.Process)
+	}
+	return s.Message(p.table), nil
+}
+
+// Again builds a message once more that the activity has sent.
+func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
+	m := s.Message(a.process.table)
+	if m.Kind != message.KindConnector {
+		return m, fmt.Errorf("it is of kind %d, and the activity sends connectors only", m.Kind)
 	}
 	if s.Data != message.DataPresent {
 		return m, nil
-	}
-	a := p.activities[s.Source]
-	if a == nil {
-		return m, fmt.Errorf("build a message from %s to %s again: %s is not in the table of %s", s.Source, s.Target, s.Source, p.table.Process)
 	}
 	v, err := container.DecodeCBOR(a.Output, s.Output)
 	output, ok := v.(*container.Struct)
@@ -42,13 +41,13 @@ func (p *Process) Again(s Spoken) (message.Message, error) {
 		err = errors.New("it is no structure")
 	}
 	if err != nil {
-		return m, fmt.Errorf("build a message from %s to %s again: read the output: %w", s.Source, s.Target, err)
+		return m, fmt.Errorf("read the output: %w", err)
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			m.Body, err = mapped(a.OutData[t.data].Mappings, Result{RC: s.RC, Output: output})
+			m.Body, err = mapped(a.OutData[t.data].Mappings, behaviour.Result{RC: s.RC, Output: output})
 			return m, err
 		}
 	}
-	return m, fmt.Errorf("build a message from %s to %s again: the table has no data connector between them", s.Source, s.Target)
+	return m, errors.New("the table has no data connector between them")
 }

@@ -5,15 +5,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
 )
 
 // spoken is what the audit keeps of a message that went with effects.
-func spoken(m message.Message, o Outcome) Spoken {
-	return Spoken{
-		Instance: m.Instance, Origin: m.Origin, Scope: m.Scope, Source: m.Source, Clock: o.Clock, RC: o.RC, Output: o.Output,
+func spoken(m message.Message, o behaviour.Outcome) behaviour.Spoken {
+	return behaviour.Spoken{
+		Instance: m.Instance, Origin: m.Origin, Scope: m.SourceScope, Source: m.Source, Within: m.Scope, Number: m.Number, Clock: o.Clock, RC: o.RC, Output: o.Output,
 		Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane, Onward: m.Onward,
 	}
 }
@@ -26,7 +27,7 @@ func TestS4MessagesAreBuiltAgain(t *testing.T) {
 		data("a -> x: n = n", "a -> y: text = text, inner.a = _RC", "a -> sink: list = list").
 		prepare()
 	a := p.activities["a"]
-	for name, e := range map[string]Effects{
+	for name, e := range map[string]behaviour.Effects{
 		"ran":     a.Conclude(folded(t, a), ran(t, 0, `{"n": 5, "text": "t", "list": [1, 2]}`), noon),
 		"skipped": a.skip(folded(t, a)),
 	} {
@@ -50,7 +51,7 @@ func TestS4WhatWasPassedAroundIsBuiltAgain(t *testing.T) {
 		Activity: "y", Source: "x", Kind: message.KindConnector, Control: message.False, Lane: message.LaneControl,
 		Clock: 4, OnBehalf: "N", Onward: true,
 	}}
-	again, err := p.Again(spoken(m, Outcome{Clock: 4}))
+	again, err := p.Again(spoken(m, behaviour.Outcome{Clock: 4}))
 	if err != nil || !cmp.Equal(again, m) {
 		t.Errorf("%v %s", err, cmp.Diff(m, again))
 	}
@@ -72,7 +73,7 @@ func TestS4WhatCannotBeBuilt(t *testing.T) {
 		{"a", "x", []byte{0xff}, "build a message from a to x again: read the output: "},
 		{"a", "sink", output, "build a message from a to sink again: the table has no data connector between them"},
 	} {
-		_, err := p.Again(Spoken{Source: tc.source, Target: tc.target, Output: tc.output, Data: message.DataPresent})
+		_, err := p.Again(behaviour.Spoken{Source: tc.source, Target: tc.target, Output: tc.output, Data: message.DataPresent})
 		contains(t, err, tc.want)
 	}
 }

@@ -8,38 +8,13 @@ import (
 	"fmqm/behaviour"
 )
 
-// The words of the contract (package behaviour).
-type (
-	Effects   = behaviour.Effects
-	Invoke    = behaviour.Invoke
-	Outcome   = behaviour.Outcome
-	What      = behaviour.What
-	Result    = behaviour.Result
-	Judgement = behaviour.Judgement
-	Refusal   = behaviour.Refusal
-	Start     = behaviour.Start
-	Spoken    = behaviour.Spoken
-)
-
-const (
-	Nothing    = behaviour.Nothing
-	Terminated = behaviour.Terminated
-	Skipped    = behaviour.Skipped
-	Stopped    = behaviour.Stopped
-	Iterated   = behaviour.Iterated
-	Failed     = behaviour.Failed
-	InError    = behaviour.InError
-	Retried    = behaviour.Retried
-	Passed     = behaviour.Passed
-)
-
 var (
 	_ behaviour.Behaviour = (*Activity)(nil)
 	_ behaviour.Process   = (*Process)(nil)
 )
 
 // Command says what follows from a word about an entry.
-func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (Effects, error) {
+func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	s := of.(*State)
 	switch c := c.(type) {
 	case behaviour.Retry:
@@ -51,13 +26,13 @@ func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Tim
 	case behaviour.TooLarge:
 		return a.Unsent(s, c.Result, c.Reason, now), nil
 	}
-	return Effects{}, fmt.Errorf("activity %s knows no command of type %T", a.Name, c)
+	return behaviour.Effects{}, fmt.Errorf("activity %s knows no command of type %T", a.Name, c)
 }
 
 // forgive lets an entry leave the error that a refused message had put it in.
-func (a *Activity) forgive(s *State, c behaviour.Forgive, now time.Time) (Effects, error) {
+func (a *Activity) forgive(s *State, c behaviour.Forgive, now time.Time) (behaviour.Effects, error) {
 	if !a.BrokenBy(s, c.Message) {
-		return Effects{}, nil
+		return behaviour.Effects{}, nil
 	}
 	open := s.Unresolved(a)
 	for _, other := range c.Others {
@@ -66,6 +41,6 @@ func (a *Activity) forgive(s *State, c behaviour.Forgive, now time.Time) (Effect
 		}
 	}
 	e, err := a.Resume(s, nil, nil, now)
-	e.Outcome = Outcome{} // whoever has seen to the message tells of it
+	e.Outcome = behaviour.Outcome{} // whoever has seen to the message tells of it
 	return e, err
 }

@@ -14,18 +14,18 @@ import (
 
 // Decide says what should happen to the entry, everything present being folded. now is
 // for what people are shown: nothing is decided by it.
-func (a *Activity) Decide(of behaviour.State, now time.Time) Effects {
+func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
 	if s.Stopped {
 		return a.stop(s)
 	}
 	switch {
 	case s.InError():
-		return Effects{}
+		return behaviour.Effects{}
 	case s.Waiting(a) > 0 && s.dead != nil: // R18
 		return a.passOn(s)
 	case s.Waiting(a) > 0: // R2
-		return Effects{}
+		return behaviour.Effects{}
 	}
 	if a.Kind == processtable.KindSink {
 		return a.end(s)
@@ -33,8 +33,8 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) Effects {
 	if !a.starts(s) { // R3
 		return a.skip(s)
 	}
-	if due := s.progress().Due; !due.IsZero() && !due.Equal(s.Came) { // R19
-		return Effects{WakeAt: due, Pause: a.pause(s.Snapshot)}
+	if s.pausing() { // R19
+		return behaviour.Effects{}
 	}
 	input, err := a.InputOf(s)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) Effects {
 		}
 	}
 	at := s.progress()
-	return Effects{Invoke: &Invoke{ // R4
+	return behaviour.Effects{Invoke: &behaviour.Invoke{ // R4
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
 	}}
@@ -64,7 +64,7 @@ func (s *State) progress() message.Snapshot {
 }
 
 // Conclude says what follows from the end of an attempt (R6 to R13).
-func (a *Activity) Conclude(of behaviour.State, r Result, now time.Time) Effects {
+func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
 	if s.Stopped {
 		return a.stop(s)
@@ -79,7 +79,7 @@ func (a *Activity) Conclude(of behaviour.State, r Result, now time.Time) Effects
 }
 
 // hasEnded: a return code is 0, or data (R10).
-func (a *Activity) hasEnded(r Result) bool { return r.RC == 0 || a.RCIsData }
+func (a *Activity) hasEnded(r behaviour.Result) bool { return r.RC == 0 || a.RCIsData }
 
 // Bounds of what is evaluated where it is decided.
 const (
@@ -90,13 +90,13 @@ const (
 // Slow says whether the conditions of a result may take so long that they are to be
 // evaluated apart from what decides: by Judge, beforehand. All others together take some
 // milliseconds at most.
-func (a *Activity) Slow(r Result) bool {
+func (a *Activity) Slow(r behaviour.Result) bool {
 	return a.asks > 0 && (a.long || a.asks > quickTexts || container.Above(r.Output, quickData))
 }
 
 // Judge evaluates the conditions of a result, or gives nil where none are asked for it.
 // It may run beside everything else.
-func (a *Activity) Judge(r Result) Judgement {
+func (a *Activity) Judge(r behaviour.Result) behaviour.Judgement {
 	if r.Err != "" || !a.hasEnded(r) {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (a *Activity) Judge(r Result) Judgement {
 }
 
 // judgement is a's of r, made beforehand or now.
-func (a *Activity) judgement(r Result) *judged {
+func (a *Activity) judgement(r behaviour.Result) *judged {
 	if j, ok := r.Judged.(*judged); ok && j != nil {
 		return j
 	}
@@ -118,7 +118,7 @@ type judged struct {
 	reason string          // a condition failed (R12)
 }
 
-func (a *Activity) judge(r Result) *judged {
+func (a *Activity) judge(r behaviour.Result) *judged {
 	j := &judged{done: true}
 	var spent condition.Spent
 	var err error
@@ -137,7 +137,7 @@ func (a *Activity) judge(r Result) *judged {
 }
 
 // evaluate takes an output container through the exit and transition conditions.
-func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
+func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	j := a.judgement(r)
 	switch {
 	case j.reason != "":
@@ -146,14 +146,14 @@ func (a *Activity) evaluate(s *State, r Result, now time.Time) Effects {
 		return a.again(s, r, now)
 	}
 	at := s.progress()
-	return a.terminate(s, r, j.truths, Outcome{
-		What: Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+	return a.terminate(s, r, j.truths, behaviour.Outcome{
+		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
 	})
 }
 
 // transitions evaluates every outgoing control connector (R7, R8), beside what the exit
 // condition took.
-func (a *Activity) transitions(r Result, spent *condition.Spent) ([]message.Truth, error) {
+func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]message.Truth, error) {
 	truths := make([]message.Truth, len(a.OutControl))
 	otherwise, taken := -1, false
 	for i, c := range a.OutControl {
@@ -178,13 +178,13 @@ func (a *Activity) transitions(r Result, spent *condition.Spent) ([]message.Trut
 }
 
 // terminate ends an entry that ran, with one message for each target (R9).
-func (a *Activity) terminate(s *State, r Result, truths []message.Truth, o Outcome) Effects {
+func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Truth, o behaviour.Outcome) behaviour.Effects {
 	encoded, err := container.EncodeCBOR(r.Output)
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
 	}
 	o.Clock, o.Output = message.Next(s.Clock), encoded
-	e := Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
+	e := behaviour.Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
 	for _, t := range a.targets {
 		m := a.onward(s, t)
 		if t.control >= 0 {
@@ -202,7 +202,7 @@ func (a *Activity) terminate(s *State, r Result, truths []message.Truth, o Outco
 }
 
 // mapped encodes what a data connector carries: its sources' values, in order.
-func mapped(mappings []processtable.Mapping, r Result) ([]byte, error) {
+func mapped(mappings []processtable.Mapping, r behaviour.Result) ([]byte, error) {
 	values := make([]container.Value, len(mappings))
 	for i, m := range mappings {
 		values[i] = sourceValue(m, r)
@@ -210,7 +210,7 @@ func mapped(mappings []processtable.Mapping, r Result) ([]byte, error) {
 	return container.EncodeValues(values)
 }
 
-func sourceValue(m processtable.Mapping, r Result) container.Value {
+func sourceValue(m processtable.Mapping, r behaviour.Result) container.Value {
 	if m.RC {
 		return r.RC
 	}
@@ -219,8 +219,8 @@ func sourceValue(m processtable.Mapping, r Result) container.Value {
 
 // skip ends an entry on a dead path (R3, R8); what leads out of it may have been
 // resolved before (R18).
-func (a *Activity) skip(s *State) Effects {
-	e := Effects{Ends: true, Outcome: Outcome{What: Skipped, Clock: message.Next(s.Clock)}}
+func (a *Activity) skip(s *State) behaviour.Effects {
+	e := behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{What: behaviour.Skipped, Clock: message.Next(s.Clock)}}
 	if !s.passed {
 		e.Put = a.dead(s)
 	}
@@ -244,9 +244,9 @@ func (a *Activity) dead(s *State) []message.Message {
 }
 
 // end terminates sink: its input is the process's output (R15).
-func (a *Activity) end(s *State) Effects {
+func (a *Activity) end(s *State) behaviour.Effects {
 	if s.Record == nil {
-		return Effects{} // messages have overtaken nothing: the start puts record and connectors at once
+		return behaviour.Effects{} // messages have overtaken nothing: the start puts record and connectors at once
 	}
 	output, err := a.build(s)
 	if err != nil {
@@ -256,27 +256,27 @@ func (a *Activity) end(s *State) Effects {
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
 	}
-	return Effects{Ends: true, Outcome: Outcome{
-		What: Terminated, Clock: message.Next(s.Clock), Iteration: 1, Started: s.Record.Started, Output: encoded,
+	return behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Started: s.Record.Started, Output: encoded,
 	}}
 }
 
 // stop ends an entry of a terminated instance (R16).
-func (a *Activity) stop(s *State) Effects {
+func (a *Activity) stop(s *State) behaviour.Effects {
 	at := s.progress()
-	return Effects{Ends: true, Outcome: Outcome{
-		What: Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
+	return behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
+		What: behaviour.Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
 		Reason: "instance terminated by " + cmp.Or(s.StoppedBy, "an operator"), By: s.StoppedBy,
 	}}
 }
 
 // Echo is the result of an empty activity (R14).
-func (a *Activity) Echo(input *container.Struct, now time.Time) Result {
+func (a *Activity) Echo(input *container.Struct, now time.Time) behaviour.Result {
 	out := container.New(a.Output)
 	for _, e := range a.echo {
 		out.Assign(container.Path{e.to}, input.Fields[e.from])
 	}
-	return Result{Output: out, Started: now, Ended: now}
+	return behaviour.Result{Output: out, Started: now, Ended: now}
 }
 
 // onward is the header of a message to one target.
@@ -292,10 +292,12 @@ func (a *Activity) onward(s *State, t target) message.Message {
 		Origin:     s.Origin,
 		Scope:      s.Entry.Scope,
 		Activity:   t.activity,
-		Source:     a.Name,
 		Kind:       message.KindConnector,
 		Lane:       message.LaneControl, // but for what carries data (L2)
 		Clock:      message.Next(s.Clock),
 		Trace:      s.Trace,
+
+		SourceScope: s.Entry.Scope,
+		Source:      a.Name,
 	}}
 }

@@ -27,25 +27,25 @@ func (p *Process) prepareDetours() {
 // may be passed around (R18). Then it gives m as the record that its host gets, and the
 // effects of the activity's being dead: what leads out of it, which is to be put in the
 // same transaction. To put m as it is is always right too: then its host does this.
-func (p *Process) PassAround(m message.Message) (record message.Message, e Effects, ok bool) {
+func (p *Process) PassAround(m message.Message) (record message.Message, e behaviour.Effects, ok bool) {
 	a := p.detours[m.Activity]
 	if a == nil || m.Kind != message.KindConnector || m.Control != message.False || m.Onward {
-		return m, Effects{}, false
+		return m, behaviour.Effects{}, false
 	}
 	s := &State{Basis: behaviour.Basis{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}}
-	e = Effects{Put: a.dead(s), Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)}}
+	e = behaviour.Effects{Put: a.dead(s), Outcome: behaviour.Outcome{What: behaviour.Passed, Clock: message.Next(s.Clock)}}
 	m.OnBehalf, m.Onward = m.Queue.Node, true
 	return m, e, true
 }
 
 // passOn sends what leads out of a dead activity that has still to wait for data, and
 // notes in the message that made it dead that this was done (R18).
-func (a *Activity) passOn(s *State) Effects {
+func (a *Activity) passOn(s *State) behaviour.Effects {
 	record := *s.dead
 	record.OnBehalf, record.Onward = a.process.table.Node, true
-	return Effects{
+	return behaviour.Effects{
 		Put:     append(a.dead(s), record),
-		Outcome: Outcome{What: Passed, Clock: message.Next(s.Clock)},
+		Outcome: behaviour.Outcome{What: behaviour.Passed, Clock: message.Next(s.Clock)},
 	}
 }
 
@@ -55,7 +55,8 @@ func (s *State) die(a *Activity, m message.Message) {
 	case m.Onward:
 		s.passed, s.dead = true, nil
 	case a.diesAlone && m.Control == message.False && !s.passed:
-		s.dead = &m
+		dead := m // not m itself: every message would be on the heap
+		s.dead = &dead
 	}
 }
 

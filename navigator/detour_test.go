@@ -130,7 +130,7 @@ func TestR18StoppedOrInError(t *testing.T) {
 		}
 		kept(t, x, s, e)
 		fold(t, x, s, from(t, x, "d", T, ""))
-		if e := x.Decide(s, noon); !e.Ends || e.Outcome.What != Skipped {
+		if e := x.Decide(s, noon); !e.Ends || e.Outcome.What != behaviour.Skipped {
 			t.Errorf("after the retry: %s", show(x.process, e))
 		}
 	}
@@ -272,7 +272,7 @@ func TestR18ARepeatThatContradicts(t *testing.T) {
 	}
 	fold(t, x, s, from(t, x, "d", skippedSource, ""))
 	expect(t, x, x.Decide(s, noon), `invokes iteration 1 attempt 1 run 0: {"n":2,"text":"none","list":[],"inner":{"a":7,"b":""}}`)
-	var refusal *Refusal
+	var refusal *behaviour.Refusal
 	if errors.As(x.Fold(s, record(from(t, x, "a", T, ""))), &refusal); refusal == nil {
 		t.Error("TRUE on behalf is taken")
 	}

@@ -56,7 +56,7 @@
 //	     gets the message as a record that this was done: it absorbs what else comes,
 //	     then ends as skipped and sends nothing. Where the record does not say so, the host
 //	     resolves them at once, without waiting for data. (N6)
-//	R19  A pause is over when its timer came, whatever a clock says: a timer that came is
-//	     known by its time, and one of another pause means nothing. An entry whose pause
-//	     is not over asks for its timer each time that it is considered. (invariant 14)
+//	R19  A pause is over when the message of its timer came, whatever a clock says: a timer is
+//	     known by its name and its time, and one of another pause means nothing. What is decided
+//	     next takes the messages of all timers that came. (N13, invariant 14)
 package navigator

@@ -3,6 +3,7 @@ package navigator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func trying(t testing.TB) *model {
 }
 
 // inError gives an entry that folded a's message and then went in error with r.
-func inError(t testing.TB, x *Activity, r Result) *State {
+func inError(t testing.TB, x *Activity, r behaviour.Result) *State {
 	t.Helper()
 	s := folded(t, x, from(t, x, "a", T, ""))
 	if at := kept(t, x, s, x.Conclude(s, r, noon)); !at.Failed || !s.InError() {
@@ -56,13 +57,15 @@ func TestR11RetryAndBackoff(t *testing.T) {
 		if at.Attempt != i+1 || at.LastFailure != "no such file" || at.Failed {
 			t.Errorf("snapshot %+v", at)
 		}
-		waits := fmt.Sprintf("wakes after %v, a pause of %v", pause, pause)
-		for _, now := range []time.Time{noon, noon.Add(pause), noon.Add(-time.Hour), noon.Add(time.Hour)} { // R19
-			expect(t, x, x.Decide(s, now), waits)
+		if len(e.Timers) != 1 || !e.Timers[0].Due.Equal(noon.Add(pause)) || e.Timers[0].Pause != pause || e.Timers[0].Name != "" {
+			t.Errorf("timers %+v, want one of %v", e.Timers, pause)
 		}
-		s.Came = noon.Add(pause - 1) // of another pause
-		expect(t, x, x.Decide(s, noon), waits)
-		s.Came = noon.Add(pause)
+		for _, now := range []time.Time{noon, noon.Add(pause), noon.Add(-time.Hour), noon.Add(time.Hour)} { // R19
+			expect(t, x, x.Decide(s, now), "waits")
+		}
+		come(t, x, s, noon.Add(pause-1)) // of another pause
+		expect(t, x, x.Decide(s, noon), "waits")
+		come(t, x, s, noon.Add(pause))
 		if next := x.Decide(s, noon).Invoke; next == nil || next.Iteration != 1 || next.Attempt != i+2 || next.Run != 0 {
 			t.Errorf("after the pause: %+v", next)
 		}
@@ -127,7 +130,7 @@ func TestR12ConditionThatFails(t *testing.T) {
 				t.Errorf("kept %+v", at)
 			}
 			again, err := x.Resume(s, nil, nil, noon)
-			if err != nil || again.Invoke != nil || again.Outcome.What != InError {
+			if err != nil || again.Invoke != nil || again.Outcome.What != behaviour.InError {
 				t.Errorf("a retry must evaluate again: %s, %v", show(x.process, again), err)
 			}
 		})
@@ -163,7 +166,7 @@ func TestR12OutputOverTheLimit(t *testing.T) {
 		t.Errorf("kept %.200v", at)
 	}
 	e, err := x.Resume(s, nil, nil, noon)
-	if err != nil || e.Outcome.What != Retried {
+	if err != nil || e.Outcome.What != behaviour.Retried {
 		t.Errorf("retry: %s, %v", show(x.process, e), err)
 	}
 }
@@ -189,16 +192,16 @@ func TestR5InputOverTheLimit(t *testing.T) {
 			s := folded(t, x, from(t, x, "a", T, text(tc.text)), from(t, x, "b", T, text(tc.b)))
 			e := x.Decide(s, noon)
 			if tc.want == "" {
-				if e.Outcome.What == InError {
+				if e.Outcome.What == behaviour.InError {
 					t.Errorf("%d and %d bytes: %s", tc.text, tc.b, e.Outcome.Reason)
 				}
 				continue
 			}
-			if e.Invoke != nil || e.Outcome.What != InError || !strings.Contains(e.Outcome.Reason, tc.want) {
+			if e.Invoke != nil || e.Outcome.What != behaviour.InError || !strings.Contains(e.Outcome.Reason, tc.want) {
 				t.Fatalf("%s: %.200s", show(x.process, e), e.Outcome.Reason)
 			}
 			kept(t, x, s, e)
-			if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != Terminated {
+			if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != behaviour.Terminated {
 				t.Errorf("retry with an output: %s, %v", show(x.process, e), err)
 			}
 		}
@@ -215,12 +218,20 @@ func TestR13PausesBetweenQuickIterations(t *testing.T) {
 	for i, pause := range []time.Duration{0, 0, 2, 4, 6, 6} {
 		pause *= time.Second
 		e := x.Conclude(s, quick, noon)
-		if got := e.Timer; pause == 0 && !got.IsZero() || pause > 0 && !got.Equal(noon.Add(pause)) {
-			t.Errorf("after iteration %d: timer %v, want a pause of %v", i+1, got, pause)
+		var want []behaviour.Timer
+		if pause > 0 {
+			want = []behaviour.Timer{{Due: noon.Add(pause), Pause: pause}}
+		}
+		if !slices.Equal(e.Timers, want) {
+			t.Errorf("after iteration %d: timers %v, want a pause of %v", i+1, e.Timers, pause)
 		}
 		kept(t, x, s, e)
 		if pause > 0 { // R19
-			expect(t, x, x.Decide(s, noon.Add(time.Hour)), fmt.Sprintf("wakes after %v, a pause of %v", pause, pause))
+			expect(t, x, x.Decide(s, noon.Add(time.Hour)), "waits")
+			come(t, x, s, noon.Add(pause))
+			if x.Decide(s, noon).Invoke == nil {
+				t.Error("the pause does not end")
+			}
 		}
 	}
 	slow := quick
@@ -397,7 +408,7 @@ func TestUnsent(t *testing.T) {
 	x := trying(t).activity("x")
 	good, bad := ran(t, 0, ""), failed("no such file")
 	for _, tc := range []struct {
-		r      *Result
+		r      *behaviour.Result
 		output bool
 	}{{&good, true}, {&bad, false}, {nil, false}} {
 		s := folded(t, x, from(t, x, "a", T, ""))

@@ -213,7 +213,7 @@ func (m *model) prepare() *Process {
 			row.OutData[i].Node = m.nodes[row.OutData[i].To]
 		}
 	}
-	p, err := Prepare(m.table)
+	p, err := Prepare(m.table, nil)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func from(t testing.TB, a *Activity, source processtable.ActivityID, truth messa
 		m.Data = message.DataAbsent
 		if truth != message.Unresolved {
 			m.Data = message.DataPresent
-			body, err := mapped(a.InData[i].Mappings, Result{Output: value(t, output), RC: 3})
+			body, err := mapped(a.InData[i].Mappings, behaviour.Result{Output: value(t, output), RC: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,53 +291,59 @@ func fold(t testing.TB, a *Activity, s *State, messages ...message.Message) {
 }
 
 // kept folds into s the snapshot that e puts, as the queue would bring it.
-func kept(t testing.TB, a *Activity, s *State, e Effects) message.Snapshot {
+func kept(t testing.TB, a *Activity, s *State, e behaviour.Effects) message.Snapshot {
 	t.Helper()
 	i := slices.IndexFunc(e.Put, func(m message.Message) bool { return m.Kind == message.KindSnapshot })
 	if i < 0 || e.Ends {
 		t.Fatalf("no snapshot is put: %s", show(a.process, e))
 	}
+	s.Forget(e.Takes)
 	fold(t, a, s, e.Put[i])
 	return *s.Snapshot
 }
 
+// come is what follows once the time of a timer has come.
+func come(t testing.TB, a *Activity, s *State, due time.Time) {
+	t.Helper()
+	h := message.Header{Queue: message.Queue{Process: a.process.table.Process, Node: a.process.table.Node}, Instance: s.Entry.Instance, Activity: a.Name}
+	h.Kind, h.Number = message.KindDue, message.DueNumber(due)
+	fold(t, a, s, message.Message{Header: h})
+}
+
 // ran is a program's end after a second.
-func ran(t testing.TB, rc int64, output string) Result {
-	return Result{RC: rc, Output: value(t, output), Started: noon, Ended: noon.Add(time.Second)}
+func ran(t testing.TB, rc int64, output string) behaviour.Result {
+	return behaviour.Result{RC: rc, Output: value(t, output), Started: noon, Ended: noon.Add(time.Second)}
 }
 
-func failed(text string) Result {
-	return Result{Err: text, Started: noon, Ended: noon.Add(time.Second)}
+func failed(text string) behaviour.Result {
+	return behaviour.Result{Err: text, Started: noon, Ended: noon.Add(time.Second)}
 }
 
-var whats = map[What]string{
-	Nothing: "nothing", Terminated: "terminated", Skipped: "skipped", Stopped: "stopped",
-	Iterated: "iterated", Failed: "failed", InError: "in-error", Retried: "retried", Passed: "passed",
+var whats = map[behaviour.What]string{
+	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
+	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
 }
 
 // show writes effects as rules speak of them, a line for each.
-func show(p *Process, e Effects) string {
+func show(p *Process, e behaviour.Effects) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if e.Waits() && e.Outcome.What == Nothing {
+	if e.Waits() && e.Outcome.What == behaviour.Nothing {
 		say("waits")
-	}
-	if !e.WakeAt.IsZero() {
-		say("wakes after %v, a pause of %v", e.WakeAt.Sub(noon), e.Pause)
 	}
 	if i := e.Invoke; i != nil {
 		json, err := container.EncodeJSON(i.Input)
 		say("invokes iteration %d attempt %d run %d: %s%s", i.Iteration, i.Attempt, i.Run, json, text(err))
 	}
-	if e.Outcome.What != Nothing {
+	if e.Outcome.What != behaviour.Nothing {
 		ends := ""
 		if e.Ends {
 			ends = ", ends"
 		}
 		say("%s%s", whats[e.Outcome.What], ends)
 	}
-	if !e.Timer.IsZero() {
-		say("timer after %v", e.Timer.Sub(noon))
+	for _, t := range e.Timers {
+		say("timer after %v", t.Due.Sub(noon))
 	}
 	for _, m := range e.Put {
 		say("%s", showMessage(p, m))
@@ -367,7 +373,7 @@ func showMessage(p *Process, m message.Message) string {
 		line += fmt.Sprintf(" notice cleared=%t attempts=%d %s%s", n.Cleared, n.Attempts, n.Error, text(err))
 	case message.KindRecord:
 		line += " record"
-	case message.KindMarker, message.KindTable:
+	case message.KindMarker, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}
 	return line
@@ -384,7 +390,7 @@ func showValues(to *Activity, m message.Message) string {
 }
 
 // expect compares effects with the lines that show gives for them.
-func expect(t testing.TB, a *Activity, e Effects, lines ...string) {
+func expect(t testing.TB, a *Activity, e behaviour.Effects, lines ...string) {
 	t.Helper()
 	if got, want := show(a.process, e), strings.Join(lines, "\n"); got != want {
 		t.Errorf("effects:\n%s\nwant:\n%s", got, want)

@@ -6,6 +6,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
@@ -13,7 +14,8 @@ import (
 // indexed. It is immutable.
 type Process struct {
 	table      *processtable.Table
-	activities map[processtable.ActivityID]*Activity
+	rows       map[processtable.ActivityID]behaviour.Behaviour
+	activities map[processtable.ActivityID]*Activity // those of rows that are FlowMark's
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
 }
 
@@ -25,6 +27,7 @@ type Activity struct {
 	inControl map[processtable.ActivityID]int
 	inData    map[processtable.ActivityID]int
 	diesAlone bool                // R18
+	runsAlone bool                // N5
 	dataTypes [][]*container.Type // of each InData's values
 	targets   []target
 	exit      *condition.Condition
@@ -46,20 +49,37 @@ type target struct {
 // echoed is a member that an empty activity passes on (R14).
 type echoed struct{ from, to int }
 
-// Prepare loads the conditions of a table. An error means that the table comes from a
-// compiler that this node cannot follow; it names the activity.
-func Prepare(t *processtable.Table) (*Process, error) {
-	p := &Process{table: t, activities: make(map[processtable.ActivityID]*Activity, len(t.Activities))}
+// Prepare makes the rows of a table ready: FlowMark's, of which it loads the conditions, and
+// those that others have. An error means that the table comes from a compiler that this node
+// cannot follow; it names the activity.
+func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error) {
+	p := &Process{
+		table:      t,
+		rows:       make(map[processtable.ActivityID]behaviour.Behaviour, len(t.Activities)),
+		activities: make(map[processtable.ActivityID]*Activity, len(t.Activities)),
+	}
+	if reason := behaviour.Crossing(t); reason != "" {
+		return nil, fmt.Errorf("prepare %s at %s: %s", t.Process, t.Node, reason)
+	}
 	loaded := map[loadKey]*condition.Condition{}
 	for _, row := range t.Activities {
-		a, err := p.prepare(row, loaded)
-		if err != nil {
+		if err := p.add(row, others, loaded); err != nil {
 			return nil, fmt.Errorf("prepare %s at %s: activity %s: %w", t.Process, t.Node, row.Name, err)
 		}
-		p.activities[row.Name] = a
 	}
 	p.prepareDetours()
 	return p, nil
+}
+
+func (p *Process) add(row *processtable.Activity, others behaviour.Registry, loaded map[loadKey]*condition.Condition) error {
+	if row.Behaviour != "" {
+		b, err := others.Make(p.table, row)
+		p.rows[row.Name] = b
+		return err
+	}
+	a, err := p.prepare(row, loaded)
+	p.rows[row.Name], p.activities[row.Name] = a, a
+	return err
 }
 
 // loadKey: equal conditions over one type are loaded once.
@@ -73,6 +93,7 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		Activity:  row,
 		process:   p,
 		diesAlone: row.DiesAlone(),
+		runsAlone: row.RunsAlone(),
 		inControl: make(map[processtable.ActivityID]int, len(row.InControl)),
 		inData:    make(map[processtable.ActivityID]int, len(row.InData)),
 		outgoing:  make([]*condition.Condition, len(row.OutControl)),
@@ -158,11 +179,11 @@ func echoOf(input, output *container.Type) []echoed {
 func (p *Process) Table() *processtable.Table { return p.table }
 
 // Activity gives the prepared activity, or nil if this node does not host it.
-func (p *Process) Activity(name processtable.ActivityID) behaviour.Behaviour {
-	if a := p.activities[name]; a != nil {
-		return a
-	}
-	return nil
+func (p *Process) Activity(name processtable.ActivityID) behaviour.Behaviour { return p.rows[name] }
+
+// MayEnd is not so where the message makes the activity's program run (N5).
+func (a *Activity) MayEnd(m *message.Message) bool {
+	return !a.runsAlone || m.Kind != message.KindConnector || m.Control != message.True
 }
 
 // Follows says whether a connector leads from an activity to this one.

@@ -213,7 +213,7 @@ func TestRefusedMessagesChangeNothing(t *testing.T) {
 			func() { bad = own(d.a, message.KindRecord, []byte{0xff}) },
 			func() { bad = own(d.a, message.KindTable, nil) },
 		}).Draw(rt, "damage")()
-		var refusal *Refusal
+		var refusal *behaviour.Refusal
 		err := d.a.Fold(s, bad)
 		if !errors.As(err, &refusal) || refusal.Reason == "" {
 			rt.Fatalf("%+v: %v, want a refusal", bad, err)
@@ -241,7 +241,7 @@ func TestInvariant4EveryConnectorIsResolvedOnce(t *testing.T) {
 	})
 }
 
-func checkEnd(t *rapid.T, a *Activity, s *State, e Effects) {
+func checkEnd(t *rapid.T, a *Activity, s *State, e behaviour.Effects) {
 	if !e.Ends {
 		for _, m := range e.Put {
 			if m.Kind == message.KindConnector {
@@ -253,7 +253,7 @@ func checkEnd(t *rapid.T, a *Activity, s *State, e Effects) {
 	control, data := map[processtable.ActivityID]int{}, map[processtable.ActivityID]int{}
 	seen := map[processtable.ActivityID]bool{}
 	for _, m := range e.Put {
-		if m.Kind != message.KindConnector || m.Source != a.Name || seen[m.Activity] || e.Outcome.What == Stopped {
+		if m.Kind != message.KindConnector || m.Source != a.Name || seen[m.Activity] || e.Outcome.What == behaviour.Stopped {
 			t.Fatalf("put %+v", m.Header)
 		}
 		seen[m.Activity] = true
@@ -263,7 +263,7 @@ func checkEnd(t *rapid.T, a *Activity, s *State, e Effects) {
 		if m.Data != message.DataNone {
 			data[m.Activity]++
 		}
-		if e.Outcome.What == Skipped && (m.Control == message.True || m.Data == message.DataPresent || m.Body != nil) {
+		if e.Outcome.What == behaviour.Skipped && (m.Control == message.True || m.Data == message.DataPresent || m.Body != nil) {
 			t.Fatalf("a dead path sends %+v", m)
 		}
 		if m.Clock <= s.Clock {
@@ -274,7 +274,7 @@ func checkEnd(t *rapid.T, a *Activity, s *State, e Effects) {
 			t.Fatalf("%s refuses it: %v", m.Activity, err)
 		}
 	}
-	if e.Outcome.What == Stopped {
+	if e.Outcome.What == behaviour.Stopped {
 		return
 	}
 	for _, c := range a.OutControl {

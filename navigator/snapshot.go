@@ -15,7 +15,7 @@ import (
 const quickIterations = 3
 
 // again starts the next iteration (R6, R13).
-func (a *Activity) again(s *State, r Result, now time.Time) Effects {
+func (a *Activity) again(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Iteration >= a.MaxIterations {
 		return a.failEvaluated(s, r, fmt.Sprintf(
@@ -26,20 +26,20 @@ func (a *Activity) again(s *State, r Result, now time.Time) Effects {
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
 	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next}
-	if r.RC != 0 && r.Ended.Sub(r.Started) < a.Again.After {
+	if r.RC != 0 && r.Ended.Sub(r.Started) < a.Activity.Again.After {
 		snapshot.Quick = at.Quick + 1
 	}
 	if n := snapshot.Quick - quickIterations; n >= 0 {
-		snapshot.Due = now.Add(a.Again.Pause(n))
+		snapshot.Due = now.Add(a.Activity.Again.Pause(n))
 	}
-	return a.keep(s, snapshot, Outcome{
-		What: Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+	return a.keep(s, snapshot, behaviour.Outcome{
+		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
 	})
 }
 
 // feedback gives the next iteration's input: this one's, with the feedback mappings
 // applied in order.
-func (a *Activity) feedback(s *State, r Result) ([]byte, error) {
+func (a *Activity) feedback(s *State, r behaviour.Result) ([]byte, error) {
 	input, err := a.InputOf(s)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (a *Activity) feedback(s *State, r Result) ([]byte, error) {
 }
 
 // failedAttempt repeats the attempt after a pause, or gives up (R11).
-func (a *Activity) failedAttempt(s *State, r Result, now time.Time) Effects {
+func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	at.Attempt++
 	at.RC, at.LastFailure, at.Started = r.RC, r.Err, r.Started
@@ -63,14 +63,14 @@ func (a *Activity) failedAttempt(s *State, r Result, now time.Time) Effects {
 		return a.fail(s, at, message.CauseAttempts, r.Err, now)
 	}
 	at.Due = now.Add(a.Retry.Backoff.Pause(at.Attempt - 1))
-	return a.keep(s, at, Outcome{
-		What: Failed, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: r.RC, Started: r.Started, Reason: r.Err,
+	return a.keep(s, at, behaviour.Outcome{
+		What: behaviour.Failed, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: r.RC, Started: r.Started, Reason: r.Err,
 	})
 }
 
 // failEvaluated puts the activity in error after its program ended, keeping the
 // output so that a retry evaluates it again (R12).
-func (a *Activity) failEvaluated(s *State, r Result, reason string, now time.Time) Effects {
+func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, now time.Time) behaviour.Effects {
 	at := s.progress()
 	at.RC, at.Started = r.RC, r.Started
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
@@ -80,19 +80,19 @@ func (a *Activity) failEvaluated(s *State, r Result, reason string, now time.Tim
 }
 
 // fail puts the entry in error, durably, and tells the origin (R11, R12; N4).
-func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reason string, now time.Time) Effects {
+func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reason string, now time.Time) behaviour.Effects {
 	at.Failed, at.Error, at.Due, at.Cause = true, reason, time.Time{}, cause
 	if cause != message.CauseRefused {
 		at.Source = ""
 	}
-	e := a.keep(s, at, Outcome{
-		What: InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
+	e := a.keep(s, at, behaviour.Outcome{
+		What: behaviour.InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
 	})
 	return a.tell(s, e, message.Notice{Error: reason, Attempts: at.Attempt, Time: now})
 }
 
 // Refused puts the entry in error because a message to it could not take effect (L5).
-func (a *Activity) Refused(s *State, m message.Message, reason string, now time.Time) Effects {
+func (a *Activity) Refused(s *State, m message.Message, reason string, now time.Time) behaviour.Effects {
 	s.Entry = m.Entry()
 	if s.Origin == "" {
 		s.Origin = m.Origin
@@ -121,7 +121,7 @@ func (a *Activity) BrokenBy(s *State, m message.Message) bool {
 
 // Review gives the result whose conditions a retry evaluates; nil: none. It fails where
 // Resume does. now is when the retry is.
-func (a *Activity) Review(of behaviour.State, output *container.Struct, now time.Time) (*Result, error) {
+func (a *Activity) Review(of behaviour.State, output *container.Struct, now time.Time) (*behaviour.Result, error) {
 	s := of.(*State)
 	switch {
 	case !s.InError():
@@ -131,7 +131,7 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	case (s.passed || s.dead != nil) && output != nil:
 		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
 	case output != nil:
-		return &Result{Output: output, Started: now, Ended: now}, nil
+		return &behaviour.Result{Output: output, Started: now, Ended: now}, nil
 	case !s.Snapshot.HasOutput:
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	if err != nil {
 		return nil, err
 	}
-	return &Result{RC: s.Snapshot.RC, Output: kept, Started: s.Snapshot.Started, Ended: now}, nil
+	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Started: s.Snapshot.Started, Ended: now}, nil
 }
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
@@ -147,13 +147,13 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 // taken to have ended with it and _RC 0. It fails if the entry is not in error. reviewed is
 // the result of Review with its Judgement, made beforehand, or nil: if it is not of what
 // is evaluated now, the error is ErrReviewed of behaviour.
-func (a *Activity) Resume(s *State, output *container.Struct, reviewed *Result, now time.Time) (Effects, error) {
+func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviour.Result, now time.Time) (behaviour.Effects, error) {
 	r, err := a.Review(s, output, now)
 	if err != nil {
-		return Effects{}, err
+		return behaviour.Effects{}, err
 	}
 	if reviewed != nil && (r == nil || r.RC != reviewed.RC || !container.Equal(r.Output, reviewed.Output)) {
-		return Effects{}, fmt.Errorf("retry %s: %w", a.Name, behaviour.ErrReviewed)
+		return behaviour.Effects{}, fmt.Errorf("retry %s: %w", a.Name, behaviour.ErrReviewed)
 	}
 	at := *s.Snapshot
 	healed := s.clone()
@@ -166,13 +166,13 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *Result, 
 		}
 		r.Judged = a.judgement(*r)
 	}
-	var e Effects
+	var e behaviour.Effects
 	if r == nil || output == nil && a.usedUp(at, a.judgement(*r)) {
 		e = a.restart(healed, at)
 	} else {
 		e = a.evaluate(healed, *r, now)
 	}
-	if e.Outcome.What != InError {
+	if e.Outcome.What != behaviour.InError {
 		e = a.tell(s, e, message.Notice{Cleared: true, Time: now})
 	}
 	return e, nil
@@ -198,10 +198,10 @@ func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 }
 
 // restart runs the program again, under a new run number (P1).
-func (a *Activity) restart(healed *State, at message.Snapshot) Effects {
+func (a *Activity) restart(healed *State, at message.Snapshot) behaviour.Effects {
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
 	at.HasOutput, at.Output, at.RC = false, nil, 0
-	return a.keep(healed, at, Outcome{What: Retried, Iteration: at.Iteration, Run: at.Run})
+	return a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 }
 
 // pause is what the timer of a snapshot was set for: the one after a failed attempt, or
@@ -210,26 +210,30 @@ func (a *Activity) pause(at *message.Snapshot) time.Duration {
 	if at.Attempt > 0 {
 		return a.Retry.Backoff.Pause(at.Attempt - 1)
 	}
-	return a.Again.Pause(at.Quick - quickIterations)
+	return a.Activity.Again.Pause(at.Quick - quickIterations)
 }
 
 // keep replaces the entry's snapshot.
-func (a *Activity) keep(s *State, snapshot message.Snapshot, o Outcome) Effects {
+func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome) behaviour.Effects {
 	o.Clock = message.Next(s.Clock)
 	m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
-	return Effects{Put: []message.Message{m}, Timer: snapshot.Due, Outcome: o}
+	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Dues(), Outcome: o}
+	if !snapshot.Due.IsZero() {
+		e.Timers = []behaviour.Timer{{Due: snapshot.Due, Pause: a.pause(&snapshot)}}
+	}
+	return e
 }
 
 // tell adds the message that tells sink, at the origin, of an error (N4). Sink's own
 // needs none, and that of an entry whose origin is not known can go nowhere.
-func (a *Activity) tell(s *State, e Effects, n message.Notice) Effects {
+func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behaviour.Effects {
 	if a.Kind == processtable.KindSink || s.Origin == "" {
 		return e
 	}
 	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
-	m.Kind = message.KindNotice
+	m.Kind, m.Scope = message.KindNotice, "" // it is the instance's, wherever the activity is (N10)
 	m.Body = message.EncodeNotice(n)
 	e.Put = append(e.Put, m)
 	return e
@@ -237,7 +241,7 @@ func (a *Activity) tell(s *State, e Effects, n message.Notice) Effects {
 
 // Unsent puts the entry in error because its transaction could not be committed as it
 // stands: it is too large. A program that had ended is not run again by a retry.
-func (a *Activity) Unsent(s *State, r *Result, reason string, now time.Time) Effects {
+func (a *Activity) Unsent(s *State, r *behaviour.Result, reason string, now time.Time) behaviour.Effects {
 	if r != nil && r.Err == "" {
 		return a.failEvaluated(s, *r, reason, now)
 	}

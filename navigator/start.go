@@ -13,28 +13,28 @@ import (
 
 // Start gives the effects of starting an instance at this node (R15): the onward
 // messages of source, and the instance's record into sink's queue.
-func (p *Process) Start(o Start) (Effects, error) {
+func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	source := p.activities[processtable.Source]
 	if source == nil {
-		return Effects{}, fmt.Errorf("start %s: it may not be started at %s, only at %v", p.table.Process, p.table.Node, p.table.Starts)
+		return behaviour.Effects{}, fmt.Errorf("start %s: it may not be started at %s, only at %v", p.table.Process, p.table.Node, p.table.Starts)
 	}
 	input, err := container.EncodeCBOR(o.Input)
 	if err != nil {
-		return Effects{}, fmt.Errorf("start %s: encode the input: %w", p.table.Process, err)
+		return behaviour.Effects{}, fmt.Errorf("start %s: encode the input: %w", p.table.Process, err)
 	}
 	s := &State{Basis: behaviour.Basis{
 		Entry:  message.Entry{Instance: o.Instance, Activity: processtable.Source},
 		Origin: p.table.Node,
 		Trace:  o.Trace,
 	}}
-	r := Result{Output: o.Input, Started: o.Now, Ended: o.Now}
+	r := behaviour.Result{Output: o.Input, Started: o.Now, Ended: o.Now}
 	truths, err := source.transitions(r, &condition.Spent{})
 	if err != nil {
-		return Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
+		return behaviour.Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
 	}
-	e := source.terminate(s, r, truths, Outcome{What: Terminated, Iteration: 1, Started: o.Now})
+	e := source.terminate(s, r, truths, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
 	if !e.Ends {
-		return Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
+		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}
 	record := source.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
 	record.Kind = message.KindRecord

@@ -3,11 +3,13 @@ package navigator
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -20,7 +22,7 @@ func TestR15Start(t *testing.T) {
 		data("source -> b: n = n", "source -> sink: text = text")
 	p := m.prepare()
 	input := value(t, `{"n": 4, "text": "in"}`)
-	start := Start{Instance: instance, Key: "monday", Input: input, Trace: "00-trace", Now: noon}
+	start := behaviour.Start{Instance: instance, Key: "monday", Input: input, Trace: "00-trace", Now: noon}
 	e, err := p.Start(start)
 	if err != nil {
 		t.Fatal(err)
@@ -64,19 +66,19 @@ func TestR15StartIsRefused(t *testing.T) {
 	p := m.prepare()
 	huge := value(t, "")
 	huge.Fields[1] = strings.Repeat("x", container.MaxEncoded)
-	_, err := p.Start(Start{Instance: instance, Input: huge, Now: noon})
+	_, err := p.Start(behaviour.Start{Instance: instance, Input: huge, Now: noon})
 	contains(t, err, "start p@1: encode the input: the encoded container has over 1048576 bytes")
-	_, err = p.Start(Start{Instance: instance, Now: noon})
+	_, err = p.Start(behaviour.Start{Instance: instance, Now: noon})
 	contains(t, err, "start p@1: encode the input: a structure without a value")
 
 	// N1: only where the table has source.
 	elsewhere := *m.table
 	elsewhere.Starts, elsewhere.Activities = []processtable.NodeID{"N"}, []*processtable.Activity{m.rows["a"]}
-	p, err = Prepare(&elsewhere)
+	p, err = Prepare(&elsewhere, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.Start(Start{Instance: instance, Input: value(t, ""), Now: noon})
+	_, err = p.Start(behaviour.Start{Instance: instance, Input: value(t, ""), Now: noon})
 	contains(t, err, "start p@1: it may not be started at H, only at [N]")
 }
 
@@ -92,9 +94,49 @@ func TestPrepareRefusesWhatItCannotLoad(t *testing.T) {
 	} {
 		m := newModel(t, "a", "b").control("a -> b: n > 1")
 		change(m.rows["a"])
-		_, err := Prepare(m.table)
+		_, err := Prepare(m.table, nil)
 		contains(t, err, `prepare p@1 at H: activity a: condition "n > 1": `)
 	}
+}
+
+// N10: no connector of a table leads across the border of a composite, in or out or to another one
+// beside it; what is inside of the same is connected as ever.
+func TestN10NoConnectorCrossesTheBorderOfAComposite(t *testing.T) {
+	block, other := []processtable.Composite{{Activity: "block", Iterations: 3}}, []processtable.Composite{{Activity: "other", Iterations: 3}}
+	inner := append(slices.Clone(block), processtable.Composite{Activity: "line", Iterations: 1, Elements: true})
+	for _, tc := range []struct {
+		name string
+		a, b []processtable.Composite
+		want string // empty: it is taken
+	}{
+		{"inside of the same", block, block, ""},
+		{"into one", nil, block, "a is inside of nothing, and b is inside of block: connect the composite"},
+		{"out of one", block, nil, "a is inside of block, and b is inside of nothing"},
+		{"to one beside it", block, other, "a is inside of block, and b is inside of other"},
+		{"to one inside of it", block, inner, "a is inside of block, and b is inside of block/line"},
+	} {
+		for _, kind := range []string{"control", "data"} {
+			m := newModel(t, "a", "b")
+			if kind == "control" {
+				m.control("a -> b")
+			} else {
+				m.data("a -> b: n = n")
+			}
+			m.rows["a"].Path, m.rows["b"].Path = tc.a, tc.b
+			_, err := Prepare(m.table, nil)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("%s, %s: %v", tc.name, kind, err)
+			case tc.want != "":
+				contains(t, err, "prepare p@1 at H: the "+kind+" connector from a to b leads across the border of a composite: "+tc.want)
+			}
+		}
+	}
+	// Source and sink of the process are inside of nothing.
+	m := newModel(t, "a").control("source -> a")
+	m.rows["a"].Path = block
+	_, err := Prepare(m.table, nil)
+	contains(t, err, "the control connector from source to a leads across the border of a composite")
 }
 
 // L5: every refusal says what the message has, and what was expected.
@@ -111,6 +153,8 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{with("b", func(m *message.Message) { m.Source = "x" }), "no connector leads from x to x"},
+		{with("b", func(m *message.Message) { m.Number = 1 }), "has the number 1 and is from scope \"\": no connector is"},
+		{with("b", func(m *message.Message) { m.SourceScope = "y#1" }), "has the number 0 and is from scope \"y#1\": no connector is"},
 		{with("b", func(m *message.Message) { m.Definition[0] = 9 }), "message from b is of definition 0902030000000000, the table of p@1 here of 0102030000000000: the sites were given different definitions"},
 		{with("b", func(m *message.Message) { m.Origin = "" }), "message from b does not say where the instance was started"},
 		{with("b", func(m *message.Message) { m.Control = message.Unresolved }), "control connector from b to x: the table and the message differ on whether there is one"},

@@ -3,7 +3,6 @@ package navigator
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"fmqm/behaviour"
 	"fmqm/container"
@@ -48,8 +47,19 @@ func (s *State) clone() *State {
 	return &c
 }
 
-// Timer is when a pause is over.
-func (s *State) Timer() time.Time { return s.progress().Due }
+// Timers are that of the pause, if there is one.
+func (s *State) Timers() []behaviour.Timer {
+	if due := s.progress().Due; !due.IsZero() {
+		return []behaviour.Timer{{Due: due}}
+	}
+	return nil
+}
+
+// pausing reports that a pause is not over.
+func (s *State) pausing() bool {
+	due := s.progress().Due
+	return !due.IsZero() && !s.Came(behaviour.Timer{Due: due})
+}
 
 // Bytes estimates the memory that the state takes.
 func (s *State) Bytes() int {
@@ -91,7 +101,9 @@ func (s *State) Unresolved(a *Activity) []processtable.ActivityID {
 	return out
 }
 
-func refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error {
+	return &behaviour.Refusal{Reason: fmt.Sprintf(format, args...)}
+}
 
 // Fold adds to s what m says (R1). It returns a *Refusal, and leaves s as it was, if m
 // does not fit the process table.
@@ -124,6 +136,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 	case message.KindMarker:
 		s.Stop(m)
 		return nil // the marker is the instance's, and stays (N7)
+	case message.KindDue: // R19
 	case message.KindTable:
 		return refuse("a process table is not for an activity")
 	default:
@@ -151,6 +164,9 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	}
 	if s.Origin != "" && m.Origin != s.Origin {
 		return refuse("message from %s says that the instance was started at %s, and what came for %s before says at %s", m.Source, m.Origin, a.Name, s.Origin)
+	}
+	if m.Number != 0 || m.SourceScope != m.Scope {
+		return refuse("message from %s has the number %d and is from scope %q: no connector is", m.Source, m.Number, m.SourceScope)
 	}
 	ci, hasControl := a.inControl[m.Source]
 	di, hasData := a.inData[m.Source]

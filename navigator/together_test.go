@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fmqm/behaviour"
 	"fmqm/processtable"
 )
 
@@ -27,7 +28,7 @@ func TestR12ConditionsThatTakeTooMuchTogether(t *testing.T) {
 
 	x := split(4)
 	e := x.Conclude(folded(t, x, from(t, x, "a", T, "")), ran(t, 0, long), noon)
-	if e.Outcome.What != Terminated || len(e.Put) != 4 {
+	if e.Outcome.What != behaviour.Terminated || len(e.Put) != 4 {
 		t.Errorf("four: %s", show(x.process, e))
 	}
 
@@ -42,7 +43,7 @@ func TestR12ConditionsThatTakeTooMuchTogether(t *testing.T) {
 		t.Errorf("sixty: %.300q", at.Error)
 	}
 	e, err := x.Resume(s, value(t, `{"text": "short"}`), nil, noon)
-	if err != nil || e.Outcome.What != Terminated {
+	if err != nil || e.Outcome.What != behaviour.Terminated {
 		t.Errorf("with a shorter output: %s, %v", show(x.process, e), err)
 	}
 }

@@ -20,7 +20,10 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		v.Has = append(v.Has, c.Key.Source)
 	}
 	if at := s.Snapshot; at != nil {
-		v.Iterations, v.Attempts, v.Due, v.Started, v.Error = at.Iteration, at.Attempt, at.Due, at.Started, at.LastFailure
+		v.Iterations, v.Attempts, v.Started, v.Error = at.Iteration, at.Attempt, at.Started, at.LastFailure
+		if s.pausing() {
+			v.Due = at.Due
+		}
 	}
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
@@ -79,14 +82,17 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 }
 
 // Compute is the result of an empty activity (R14).
-func (a *Activity) Compute(call Invoke, started time.Time) Result { return a.Echo(call.Input, started) }
+func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
+	return a.Echo(call.Input, started)
+}
 
 // Without gives the message that resolves what a refused one would have resolved.
 func (a *Activity) Without(of behaviour.State, refused message.Message) (message.Message, string) {
 	s := of.(*State)
 	out := message.Message{Header: message.Header{
 		Queue: message.Queue{Process: a.process.table.Process, Node: a.process.table.Node}, Definition: a.process.Definition(),
-		Instance: refused.Instance, Origin: cmp.Or(s.Origin, refused.Origin), Scope: refused.Scope, Activity: refused.Activity, Source: refused.Source,
+		Instance: refused.Instance, Origin: cmp.Or(s.Origin, refused.Origin), Scope: refused.Scope, Activity: refused.Activity,
+		SourceScope: refused.SourceScope, Source: refused.Source, Number: refused.Number,
 		Kind: message.KindConnector, Lane: refused.Lane, Clock: refused.Clock, Trace: refused.Trace,
 	}}
 	var what []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,18 +13,22 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // slowLog is a log in which the line of an activity in error takes until it is released.
-type slowLog struct{ busy, release chan struct{} }
+type slowLog struct {
+	busy, release chan struct{}
+	once          sync.Once
+}
 
 func (l *slowLog) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), "activity in error") {
-		close(l.busy)
+		l.once.Do(func() { close(l.busy) })
 		<-l.release
 	}
 	return len(line), nil
@@ -32,7 +37,7 @@ func (l *slowLog) Write(line []byte) (int, error) {
 // While as many entries have newcomers that no thread has taken up as the limit says,
 // links accept nothing and starts wait; then both go on.
 func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
-	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{"p": {Kind: program.KindBuiltin, Builtin: "noop"}}, program.Options{})
+	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{"p": {Kind: program.KindBuiltin, Builtin: "fail"}}, program.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +53,7 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 		}
 		registry.Close()
 	})
-	compiled := compile(t, "process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n", definition.CompileOptions{})
+	compiled := definitiontest.Compile(t, "process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n", definition.CompileOptions{})
 	table := compiled.Tables[0]
 	if _, err := n.Upload(context.Background(), api.UploadRequest{Tables: []api.Table{{
 		Node: "A", Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[0],
@@ -56,17 +61,19 @@ func TestStartsAndLinksWaitWhileMailboxesAreFull(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	n.thread(table.Process).post(posted{written: &queue.Tx{Audit: []queue.AuditRecord{{Event: queue.EventInError}}}})
+	if err := n.Begin(context.Background(), api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "p"}); err != nil {
+		t.Fatal(err)
+	}
 	<-log.busy // the thread writes that to its log, which takes its time
 	marker := message.EncodeMarker(message.Marker{Reason: "a test", Time: time.Unix(0, 0)})
-	if err := n.commit(context.Background(), &queue.Tx{Put: []message.Message{{Header: message.Header{
+	if err := n.commit(context.Background(), &record.Tx{Put: []message.Message{{Header: message.Header{
 		Queue: message.Queue{Process: table.Process, Node: "A"}, Instance: uuid.Must(uuid.NewV7()), Origin: "A", Kind: message.KindMarker,
 	}, Body: marker}}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	if err := (&inbox{node: n, peer: "B"}).Capacity(ctx, func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := n.admission.Inbox("B").Capacity(ctx, func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a link may accept: %v", err)
 	}
 	request := api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "p"}

@@ -12,8 +12,10 @@ import (
 	"fmqm/api"
 	"fmqm/internal/store/badger"
 	"fmqm/node"
+	"fmqm/node/trust"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/backup"
+	"fmqm/queue/inspect"
 )
 
 func definerKey(seed byte) ed25519.PrivateKey {
@@ -22,17 +24,17 @@ func definerKey(seed byte) ed25519.PrivateKey {
 
 func public(seed byte) ed25519.PublicKey { return definerKey(seed).Public().(ed25519.PublicKey) }
 
-func trusting(seeds ...byte) node.Definers {
-	d := node.Definers{Required: true}
+func trusting(seeds ...byte) trust.Definers {
+	d := trust.Definers{Required: true}
 	for _, s := range seeds {
-		d.Known = append(d.Known, node.Definer{Key: public(s)})
+		d.Known = append(d.Known, trust.Definer{Key: public(s)})
 	}
 	return d
 }
 
 // limited is one definer, with what he may define and have run.
-func limited(processes, programs []string) node.Definers {
-	return node.Definers{Required: true, Known: []node.Definer{{Key: public(1), Processes: processes, Programs: programs}}}
+func limited(processes, programs []string) trust.Definers {
+	return trust.Definers{Required: true, Known: []trust.Definer{{Key: public(1), Processes: processes, Programs: programs}}}
 }
 
 // signed signs the tables of an upload; 0: nobody does.
@@ -63,17 +65,17 @@ func uploaded(t *testing.T, n *node.Node, r api.UploadRequest) api.UploadNode {
 func TestWhoseTablesANodeTakes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		trusted node.Definers
+		trusted trust.Definers
 		signer  byte
 		result  api.Result
 		reason  string
 	}{
-		{"anybody's", node.Definers{}, 0, api.ResultStored, ""},
-		{"anybody's, signed by whomever", node.Definers{}, 1, api.ResultStored, ""},
+		{"anybody's", trust.Definers{}, 0, api.ResultStored, ""},
+		{"anybody's, signed by whomever", trust.Definers{}, 1, api.ResultStored, ""},
 		{"of a definer", trusting(1), 1, api.ResultStored, ""},
 		{"of one of two definers", trusting(2, 1), 1, api.ResultStored, ""},
 		{"of one who may define it", limited([]string{"hr-*", "ch*n"}, nil), 1, api.ResultStored, ""},
-		{"of one who may define it, by another entry", node.Definers{Required: true, Known: append(limited([]string{"hr-*"}, nil).Known, trusting(1).Known...)}, 1, api.ResultStored, ""},
+		{"of one who may define it, by another entry", trust.Definers{Required: true, Known: append(limited([]string{"hr-*"}, nil).Known, trusting(1).Known...)}, 1, api.ResultStored, ""},
 		{
 			"of one who may define others", limited([]string{"hr-*", "chai"}, nil), 1, api.ResultRefused,
 			"chain@1 is signed by iojj3XQJ, who may not define it at A: see `processes` of this key under `definers` in the configuration there",
@@ -212,14 +214,14 @@ func TestASignatureInABackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := queue.Restore(&file, engine, nil); err != nil {
+	if _, err := backup.Restore(&file, engine, nil); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := queue.Verify(engine); err != nil || len(report.Problems) != 0 {
+	if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	var definers []string
-	if err := queue.Dump(engine, func(d queue.Dumped) error {
+	if err := inspect.Dump(engine, func(d inspect.Dumped) error {
 		if d.Definer != "" {
 			definers = append(definers, d.Process+" by "+d.Definer)
 		}
@@ -247,7 +249,7 @@ func TestASignatureInABackup(t *testing.T) {
 // For which network a table is signed is looked at wherever it comes, and until when where
 // it is uploaded.
 func TestForWhichNetworkATableIsSigned(t *testing.T) {
-	in := func(network string, d node.Definers) node.Definers {
+	in := func(network string, d trust.Definers) trust.Definers {
 		d.Network = network
 		return d
 	}
@@ -257,13 +259,13 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 	past := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name   string
-		site   node.Definers
+		site   trust.Definers
 		signer byte
 		terms  processtable.Terms
 		reason string // empty: it is taken
 	}{
 		{"of this network", in("production", trusting(1)), 1, processtable.Terms{Network: "production", NotAfter: until}, ""},
-		{"of this network, where anybody defines", in("production", node.Definers{}), 2, processtable.Terms{Network: "production", NotAfter: until}, ""},
+		{"of this network, where anybody defines", in("production", trust.Definers{}), 2, processtable.Terms{Network: "production", NotAfter: until}, ""},
 		{"of a network, where it does not matter", trusting(1), 1, processtable.Terms{Network: "test", NotAfter: until}, ""},
 		{"of none, where it does not matter", trusting(1), 1, processtable.Terms{}, ""},
 		{"of none, while that is taken", old, 1, processtable.Terms{}, ""},
@@ -272,7 +274,7 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 			processtable.Terms{Network: "test", NotAfter: until},
 			"chain@1 is signed for network test, and A belongs to network production: if it is meant for this one, upload it with --network production",
 		},
-		{"of another network, where anybody defines", in("production", node.Definers{}), 1, processtable.Terms{Network: "test", NotAfter: until}, "chain@1 is signed for network test, and A belongs to"},
+		{"of another network, where anybody defines", in("production", trust.Definers{}), 1, processtable.Terms{Network: "test", NotAfter: until}, "chain@1 is signed for network test, and A belongs to"},
 		{"of another network, while those of none are taken", old, 1, processtable.Terms{Network: "test", NotAfter: until}, "chain@1 is signed for network test, and A belongs to"},
 		{
 			"of none", in("production", trusting(1)), 1,
@@ -280,7 +282,7 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 			"chain@1 is signed for no network in particular, and A takes only what is signed for network production: upload it with --network production, or, until all definers do that, set `old_signatures: true` in its configuration and reload it",
 		},
 		{
-			"not signed, where anybody defines", in("production", node.Definers{}), 0,
+			"not signed, where anybody defines", in("production", trust.Definers{}), 0,
 			processtable.Terms{},
 			"chain@1 is not signed, and A takes only what is signed for network production: upload it with fmqm-define and --network production, without --unsigned",
 		},
@@ -291,7 +293,7 @@ func TestForWhichNetworkATableIsSigned(t *testing.T) {
 			processtable.Terms{Network: "production", NotAfter: past},
 			"the signature of chain@1 expired at 2026-01-31T12:00:00Z, and at A it is 20",
 		},
-		{"whose time is over, where the network does not matter", node.Definers{}, 1, processtable.Terms{Network: "test", NotAfter: past}, "the signature of chain@1 expired at 2026-01-31T12:00:00Z"},
+		{"whose time is over, where the network does not matter", trust.Definers{}, 1, processtable.Terms{Network: "test", NotAfter: past}, "the signature of chain@1 expired at 2026-01-31T12:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := openNode(t, "A", "")
@@ -328,7 +330,7 @@ func TestTheDoorLooksAtAllTables(t *testing.T) {
 		"the signature of chain@1 expired at 2020-":                               {Network: "production", NotAfter: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		n := openNode(t, "A", "")
-		n.SetDefiners(node.Definers{Network: "production"})
+		n.SetDefiners(trust.Definers{Network: "production"})
 		r := signedFor(t, compiled(t, two), 1, terms)
 		r.Tables = slices.DeleteFunc(r.Tables, func(t api.Table) bool { return t.Node != "Z" })
 		r.AllowNewNode = true

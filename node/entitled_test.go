@@ -10,6 +10,12 @@ import (
 
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/node/answer"
+	"fmqm/node/command"
+	"fmqm/node/rebuild"
+	"fmqm/node/report"
+	"fmqm/node/tables"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
@@ -47,9 +53,9 @@ func secretWorld(t *testing.T) (*inboxWorld, *processtable.Table, message.Instan
 }
 
 // asked is a peer's question, and the answer, as they travel.
-func (w *inboxWorld) asked(peer processtable.NodeID, kind string, question any) string {
+func (w *inboxWorld) asked(peer processtable.NodeID, kind string, about any) string {
 	w.t.Helper()
-	body, err := json.Marshal(question)
+	body, err := json.Marshal(about)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -73,16 +79,16 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 		other any  // about what there is not
 		part  bool // only the difference between having a part and none is looked at
 	}{
-		"status":                   {kind: askInstance, real: instanceQuestion{Instance: id}, other: instanceQuestion{Instance: nothing}},
-		"status, of a process":     {kind: askInstance, real: instanceQuestion{Instance: id, Process: "secret@1"}, other: instanceQuestion{Instance: nothing, Process: none}},
-		"roster":                   {kind: askInstance, real: instanceQuestion{Instance: nothing, Process: "secret@1"}, other: instanceQuestion{Instance: nothing, Process: none}},
-		"history":                  {kind: askInstance, real: instanceQuestion{Instance: id, History: true}, other: instanceQuestion{Instance: nothing, History: true}},
-		"table":                    {kind: askTable, real: tableQuestion{Process: "secret@1"}, other: tableQuestion{Process: none}},
-		"list":                     {kind: askList, real: listQuestion{All: true, Limit: 10}, other: listQuestion{Process: none, Limit: 10}},
-		"list, of a process":       {kind: askList, real: listQuestion{Process: "secret@1", Limit: 10}, other: listQuestion{Process: none, Limit: 10}},
-		"list, of what is wrong":   {kind: askList, real: listQuestion{InError: true, Limit: 10}, other: listQuestion{InError: true, Process: none, Limit: 10}},
-		"lost, how it stands":      {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "secret@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, none}}}},
-		"lost, by another process": {kind: askLost, real: lostQuestion{Instances: []askedInstance{{id, "orders@1"}}}, other: lostQuestion{Instances: []askedInstance{{nothing, "orders@1"}}}, part: true},
+		"status":                   {kind: answer.AskInstance, real: report.Question{Instance: id}, other: report.Question{Instance: nothing}},
+		"status, of a process":     {kind: answer.AskInstance, real: report.Question{Instance: id, Process: "secret@1"}, other: report.Question{Instance: nothing, Process: none}},
+		"roster":                   {kind: answer.AskInstance, real: report.Question{Instance: nothing, Process: "secret@1"}, other: report.Question{Instance: nothing, Process: none}},
+		"history":                  {kind: answer.AskInstance, real: report.Question{Instance: id, History: true}, other: report.Question{Instance: nothing, History: true}},
+		"table":                    {kind: tables.AskTable, real: tables.Question{Process: "secret@1"}, other: tables.Question{Process: none}},
+		"list":                     {kind: answer.AskList, real: answer.ListQuestion{All: true, Limit: 10}, other: answer.ListQuestion{Process: none, Limit: 10}},
+		"list, of a process":       {kind: answer.AskList, real: answer.ListQuestion{Process: "secret@1", Limit: 10}, other: answer.ListQuestion{Process: none, Limit: 10}},
+		"list, of what is wrong":   {kind: answer.AskList, real: answer.ListQuestion{InError: true, Limit: 10}, other: answer.ListQuestion{InError: true, Process: none, Limit: 10}},
+		"lost, how it stands":      {kind: rebuild.AskLost, real: rebuild.LostQuestion{Instances: []rebuild.Instance{{Instance: id, Process: "secret@1"}}}, other: rebuild.LostQuestion{Instances: []rebuild.Instance{{Instance: nothing, Process: none}}}},
+		"lost, by another process": {kind: rebuild.AskLost, real: rebuild.LostQuestion{Instances: []rebuild.Instance{{Instance: id, Process: "orders@1"}}}, other: rebuild.LostQuestion{Instances: []rebuild.Instance{{Instance: nothing, Process: "orders@1"}}}, part: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			real, other := w.asked("B", tc.kind, tc.real), w.asked("B", tc.kind, tc.other)
@@ -95,16 +101,16 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 		})
 	}
 	lacks := func(peer processtable.NodeID) bool {
-		return strings.Contains(w.asked(peer, askLost, lostQuestion{Processes: []string{"secret@1"}}), `"lacks":["secret@1"]`)
+		return strings.Contains(w.asked(peer, rebuild.AskLost, rebuild.LostQuestion{Processes: []string{"secret@1"}}), `"lacks":["secret@1"]`)
 	}
 	if !lacks("B") || lacks("C") {
 		t.Errorf("lacks the table, for B: %t, for C: %t", lacks("B"), lacks("C"))
 	}
-	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
-	if got := w.asked("B", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); !strings.Contains(got, "no table of secret@1 at A") {
+	w.a.SetRemoteOperators(trust.Operators{{Site: "*"}})
+	if got := w.asked("B", command.AskRetry, command.RetryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); !strings.Contains(got, "no table of secret@1 at A") {
 		t.Errorf("B's retry: %s", got)
 	}
-	if got := w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); got != "{}" {
+	if got := w.asked("C", command.AskRetry, command.RetryQuestion{Instance: id, Process: "secret@1", Activity: "s1"}); got != "{}" {
 		t.Errorf("C's retry: %s", got)
 	}
 }
@@ -113,9 +119,9 @@ func TestWhoHasNoPartIsToldNothing(t *testing.T) {
 // uploaded) learns whether that would be taken, and nothing of the one that is here.
 func TestWhoBringsATableLearnsWhetherItIsTaken(t *testing.T) {
 	w, table, _ := secretWorld(t)
-	ask := func(definition string) (r tableReport) {
+	ask := func(definition string) (r tables.Report) {
 		t.Helper()
-		reply := w.asked("B", askTable, tableQuestion{Process: "secret@1", Table: "0123", Definition: definition})
+		reply := w.asked("B", tables.AskTable, tables.Question{Process: "secret@1", Table: "0123", Definition: definition})
 		if err := json.Unmarshal([]byte(reply), &r); err != nil {
 			t.Fatal(reply, err)
 		}
@@ -135,7 +141,7 @@ func TestWhoBringsATableLearnsWhetherItIsTaken(t *testing.T) {
 // has to do with it.
 func TestRebuildForAPeer(t *testing.T) {
 	w, _, _ := secretWorld(t)
-	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
+	w.a.SetRemoteOperators(trust.Operators{{Site: "*"}})
 	for _, tc := range []struct {
 		asker, peer string
 		want        string
@@ -146,7 +152,7 @@ func TestRebuildForAPeer(t *testing.T) {
 		{"B", "C", "A has no peer C\""}, // no link: it is asked as an operator's word
 	} {
 		for _, do := range []bool{false, true} {
-			got := w.asked(processtable.NodeID(tc.asker), askRebuild, rebuildQuestion{Peer: tc.peer, Do: do})
+			got := w.asked(processtable.NodeID(tc.asker), rebuild.AskRebuild, rebuild.Word{Peer: tc.peer, Do: do})
 			if !strings.Contains(got, tc.want) {
 				t.Errorf("%s asks for %s: %s, want %q", tc.asker, tc.peer, got, tc.want)
 			}
@@ -158,12 +164,12 @@ func TestRebuildForAPeer(t *testing.T) {
 // would take repeats without a word, and read its store for each of them.
 func TestAStrangerDoesNotMakeAStoreNew(t *testing.T) {
 	w := inboxWorldOf(t, orders, true)
-	w.asked("X", askLost, lostQuestion{Rebuild: true})
-	if w.a.anew.Load() || w.a.losses.Load() {
+	w.asked("X", rebuild.AskLost, rebuild.LostQuestion{Rebuild: true})
+	if w.a.rebuilds.Anew() || w.a.rebuilds.StoreLost() {
 		t.Error("a stranger has made the store a new one")
 	}
-	w.asked("B", askLost, lostQuestion{Rebuild: true})
-	if !w.a.anew.Load() {
+	w.asked("B", rebuild.AskLost, rebuild.LostQuestion{Rebuild: true})
+	if !w.a.rebuilds.Anew() {
 		t.Error("a site of the process has not")
 	}
 }

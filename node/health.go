@@ -10,7 +10,7 @@ import (
 	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Live reports whether the node works: the committer and every process thread answer.
@@ -22,7 +22,7 @@ func (n *Node) Live(ctx context.Context) api.Health {
 		h.Add("node", api.HealthFailed, "it is stopping")
 		return h
 	}
-	if err := n.commit(ctx, &queue.Tx{}); err != nil {
+	if err := n.commit(ctx, &record.Tx{}); err != nil {
 		h.Add("committer", api.HealthFailed, silent(err))
 	} else {
 		h.Add("committer", api.HealthOK, "")
@@ -30,9 +30,9 @@ func (n *Node) Live(ctx context.Context) api.Health {
 	dead := 0
 	threads := n.threads()
 	for _, t := range threads {
-		if _, err := t.gauges(ctx); err != nil {
+		if _, err := t.Gauges(ctx); err != nil {
 			dead++
-			h.Add("process "+t.id().String(), api.HealthFailed, silent(err))
+			h.Add("process "+t.ID().String(), api.HealthFailed, silent(err))
 		}
 	}
 	if dead == 0 {

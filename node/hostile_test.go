@@ -8,6 +8,7 @@ import (
 
 	"fmqm/container"
 	"fmqm/message"
+	"fmqm/node/report"
 	"fmqm/processtable"
 )
 
@@ -36,7 +37,7 @@ func (w *inboxWorld) order(source, target processtable.ActivityID) message.Messa
 func (w *inboxWorld) told(peer processtable.NodeID) {
 	w.t.Helper()
 	for !slices.Contains(w.a.queue.Peers(), peer) {
-		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
+		if _, err := w.a.thread(w.table.Process).Gauges(context.Background()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestHostilePeerLeavesNothingBehind(t *testing.T) {
 		"it names an origin that is no site":     {func(m *message.Message) { m.Origin = "nowhere" }, "orders@1 may not be started there"},
 		"it puts an activity in error":           {func(m *message.Message) { m.Activity = "label" }, "no connector of orders@1 leads from check to label"},
 		"it tells an activity of an error":       {func(m *message.Message) { m.Kind, m.Control = message.KindNotice, 0 }, "a notice goes to sink"},
-		"it runs an ended activity again":        {func(m *message.Message) { m.Scope = "again" }, "this version knows no scopes"},
+		"it runs an ended activity again":        {func(m *message.Message) { m.Scope, m.SourceScope = "pack#2", "pack#2" }, "activity pack of orders@1: scope \"pack#2\" has 1 composites, and 0 are around it"},
 		"it breaks the clock":                    {func(m *message.Message) { m.Clock = 1<<64 - 1 }, "its logical clock is"},
 		"it fills the markers":                   {func(m *message.Message) { m.Kind, m.Control, m.Source = message.KindMarker, 0, "" }, "a marker is for an instance"},
 	} {
@@ -117,7 +118,7 @@ data: [source -> pack]
 	expect := func(want string) {
 		t.Helper()
 		settled(t, w.a)
-		r, err := w.a.report(instanceQuestion{Instance: toOpen.Instance})
+		r, err := w.a.answers.Report(report.Question{Instance: toOpen.Instance})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,12 +11,16 @@ import (
 
 	"fmqm/container"
 	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/internal/store/badger"
 	"fmqm/link"
 	"fmqm/message"
+	"fmqm/node/report"
+	"fmqm/node/tables"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 const twoSites = `
@@ -41,7 +45,7 @@ data:
 type inboxWorld struct {
 	t     *testing.T
 	a     *Node
-	inbox *inbox
+	inbox link.Inbox
 	b     *queue.Manager
 	table *processtable.Table
 	sent  uint64
@@ -85,8 +89,8 @@ func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
 	if err := a.queue.BindIncarnation("B", b.Incarnation()); err != nil {
 		t.Fatal(err)
 	}
-	compiled := compile(t, text, definition.CompileOptions{})
-	w := &inboxWorld{t: t, a: a, inbox: &inbox{node: a, peer: "B"}, b: b}
+	compiled := definitiontest.Compile(t, text, definition.CompileOptions{})
+	w := &inboxWorld{t: t, a: a, inbox: a.admission.Inbox("B"), b: b}
 	for i, table := range compiled.Tables {
 		if table.Node == "A" {
 			w.table = table
@@ -96,6 +100,25 @@ func inboxWorldOf(t *testing.T, text string, tableHere bool) *inboxWorld {
 		}
 	}
 	return w
+}
+
+// add gives A its table of another process.
+func (w *inboxWorld) add(text string) *processtable.Table {
+	w.t.Helper()
+	table := definitiontest.TablesOf(w.t, text, definition.CompileOptions{})["A"]
+	encoded, err := processtable.Encode(table)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p, _, err := w.a.tables.Judge(encoded)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.a.commit(context.Background(), &record.Tx{Tables: []record.TableRecord{tables.Record(p, encoded)}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.a.tables.Install(p)
+	return table
 }
 
 func (w *inboxWorld) tableMessage(encoded []byte) message.Message {
@@ -124,7 +147,7 @@ func (w *inboxWorld) connector() message.Message {
 func (w *inboxWorld) accept(messages ...message.Message) {
 	w.t.Helper()
 	done := make(chan error, 1)
-	w.b.Submit(&queue.Tx{Put: messages, Done: func(err error) { done <- err }})
+	w.b.Submit(&record.Tx{Put: messages, Done: func(err error) { done <- err }})
 	if err := <-done; err != nil {
 		w.t.Fatal(err)
 	}
@@ -136,7 +159,7 @@ func (w *inboxWorld) accept(messages ...message.Message) {
 	w.deliver(items)
 }
 
-func (w *inboxWorld) deliver(items []link.Item) {
+func (w *inboxWorld) deliver(items []record.Item) {
 	w.t.Helper()
 	done := make(chan error, 1)
 	batch := link.Batch{From: w.b.Incarnation(), Lane: message.LaneData, After: w.inbox.Accepted(message.LaneData), Items: items}
@@ -152,7 +175,7 @@ func (w *inboxWorld) deliver(items []link.Item) {
 // aside gives the reasons of what was set aside, joined.
 func (w *inboxWorld) aside() string {
 	w.t.Helper()
-	list, err := w.a.queue.SetAsideList(100)
+	list, err := w.a.queue.RefusedList(100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -161,36 +184,6 @@ func (w *inboxWorld) aside() string {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", s.Peer, s.Reason))
 	}
 	return strings.Join(reasons, "\n")
-}
-
-// A message is accepted only for a connector that ends here and starts at the peer's
-// node (invariant 11). Any other is set aside with its reason, and the link goes on.
-func TestMisdirectedMessagesAreSetAside(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*message.Message)
-		reason string
-	}{
-		"another node's":      {func(m *message.Message) { m.Activity = "there" }, "activity there of two-sites@1 is not hosted at A"},
-		"source elsewhere":    {func(m *message.Message) { m.Source = "beyond" }, "activity beyond of two-sites@1 is hosted at C, and the message came from B"},
-		"unknown source":      {func(m *message.Message) { m.Source = "nobody" }, "two-sites@1 has no activity nobody"},
-		"source's own origin": {func(m *message.Message) { m.Source, m.Origin = "source", "C" }, "activity source of two-sites@1 is hosted at C, and the message came from B"},
-		"snapshot":            {func(m *message.Message) { m.Kind, m.Control, m.Data = message.KindSnapshot, 0, 0 }, "a message of this kind never leaves its node"},
-		"record":              {func(m *message.Message) { m.Kind, m.Control, m.Data = message.KindRecord, 0, 0 }, "a message of this kind never leaves its node"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newInboxWorld(t, true)
-			m := w.connector()
-			tc.change(&m)
-			w.accept(m, w.connector())
-			if got := w.aside(); got != "B: "+tc.reason {
-				t.Errorf("set aside: %q, want %q", got, tc.reason)
-			}
-			entries, _, err := w.a.queue.BrowseFrom(w.table.Process, message.Entry{}, 10)
-			if err != nil || len(entries) != 1 {
-				t.Errorf("%d entries wait (%v), want the one that fits", len(entries), err)
-			}
-		})
-	}
 }
 
 // A message of another definition, or with a body that is not its container, goes to
@@ -212,7 +205,7 @@ func TestRefusedContentPutsTheTargetInError(t *testing.T) {
 			go func() {
 				defer close(done)
 				for w.aside() == "" {
-					if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
+					if _, err := w.a.thread(w.table.Process).Gauges(context.Background()); err != nil {
 						t.Error(err)
 						return
 					}
@@ -243,7 +236,7 @@ func TestMessagesWaitForTheirTable(t *testing.T) {
 	if err != nil || nodes.Nodes[0].Waiting != 1 || !strings.Contains(nodes.Nodes[0].Reason, "messages for two-sites@1 wait here for its table") {
 		t.Fatalf("%+v %v", nodes, err)
 	}
-	parked, err := w.a.report(instanceQuestion{Instance: m.Instance})
+	parked, err := w.a.answers.Report(report.Question{Instance: m.Instance})
 	if err != nil || !parked.Known || parked.Process != "two-sites@1" || parked.Origin != "B" {
 		t.Errorf("while it waits: %+v %v", parked, err)
 	}
@@ -253,7 +246,7 @@ func TestMessagesWaitForTheirTable(t *testing.T) {
 	}
 	w.accept(w.tableMessage(encoded))
 	w.unparked()
-	r, err := w.a.report(instanceQuestion{Instance: m.Instance})
+	r, err := w.a.answers.Report(report.Question{Instance: m.Instance})
 	if err != nil || len(r.Activities) != 1 || r.Activities[0].Activity != "here" || r.Activities[0].State != "waiting" {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -266,7 +259,7 @@ func TestLargeMessageComesInParts(t *testing.T) {
 	m.Trace = strings.Repeat("t", 50)
 	m.Body = make([]byte, 700<<10) // no container: it is refused as a whole, after its last part
 	done := make(chan error, 1)
-	w.b.Submit(&queue.Tx{Put: []message.Message{m}, Done: func(err error) { done <- err }})
+	w.b.Submit(&record.Tx{Put: []message.Message{m}, Done: func(err error) { done <- err }})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -276,10 +269,10 @@ func TestLargeMessageComesInParts(t *testing.T) {
 	}
 	for _, item := range items {
 		w.sent++
-		w.deliver([]link.Item{item})
+		w.deliver([]record.Item{item})
 	}
 	for w.aside() == "" {
-		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
+		if _, err := w.a.thread(w.table.Process).Gauges(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -293,7 +286,7 @@ func TestMessageForAnUnconfiguredPeerIsVisible(t *testing.T) {
 	w := newInboxWorld(t, true)
 	m := w.connector()
 	m.Queue.Node = "Z"
-	if err := w.a.commit(context.Background(), &queue.Tx{Put: []message.Message{m}}); err != nil {
+	if err := w.a.commit(context.Background(), &record.Tx{Put: []message.Message{m}}); err != nil {
 		t.Fatal(err)
 	}
 	nodes, err := w.a.Nodes(context.Background())

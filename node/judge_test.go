@@ -51,7 +51,7 @@ control:
 `)
 		s.start(1)
 		for p.output == nil {
-			s.thread.turn()
+			s.thread.Turn()
 			synctest.Wait()
 		}
 		p.output.Fields[0] = int64(1) // n == 0 was TRUE

@@ -14,10 +14,11 @@ import (
 	"fmqm/api"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
 	"fmqm/queue/queuetest"
+	"fmqm/queue/record"
 )
 
 // judging is a story in which nobody can evaluate conditions that may take long, until it
@@ -25,7 +26,8 @@ import (
 // without them.
 type judging struct {
 	*story
-	errors []string // of activities that went in error, or were tried again
+	busyPlaces int      // nobody can evaluate while these are taken
+	errors     []string // of activities that went in error, or were tried again
 }
 
 func newJudging(t *testing.T, text string) *judging {
@@ -44,8 +46,8 @@ func newJudging(t *testing.T, text string) *judging {
 	return s
 }
 
-func (s *judging) observe(r queue.AuditRecord) {
-	what := map[queue.Event]string{queue.EventInError: "in error", queue.EventRetried: "retried"}[r.Event]
+func (s *judging) observe(r record.AuditRecord) {
+	what := map[record.Event]string{record.EventInError: "in error", record.EventRetried: "retried"}[r.Event]
 	switch {
 	case what == "":
 		s.story.observe(r)
@@ -56,14 +58,15 @@ func (s *judging) observe(r queue.AuditRecord) {
 
 // busy lets none be evaluated.
 func (s *judging) busy() {
-	for s.node.judging.TryAcquire() {
+	for s.node.execution.Judging.TryAcquire() {
+		s.busyPlaces++
 	}
 }
 
 // now lets them be evaluated.
 func (s *judging) now() {
-	for range judges() {
-		s.node.judging.Release()
+	for ; s.busyPlaces > 0; s.busyPlaces-- {
+		s.node.execution.Judging.Release()
 	}
 	s.rest()
 }
@@ -98,7 +101,7 @@ control:
 		s.start(1)
 		s.rest()
 		s.expects("1: mark ran")
-		for n := 2; n < maxRouting+20; n++ { // beyond what has a place
+		for n := 2; n < 84; n++ { // beyond what has a place
 			s.start(n)
 		}
 		s.rest()
@@ -126,7 +129,7 @@ control:
 		synctest.Wait()
 		s.rest()
 		s.now()
-		if r, err := s.node.report(instanceQuestion{Instance: instanceOf(1)}); err != nil || r.State != api.InstanceTerminated {
+		if r, err := s.node.answers.Report(report.Question{Instance: instanceOf(1)}); err != nil || r.State != api.InstanceTerminated {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if slices.ContainsFunc(s.heard, func(l string) bool { return strings.Contains(l, "slow ran") }) {
@@ -172,7 +175,8 @@ control:
 				s.busy()
 				retried := make(chan error, 1)
 				go func() {
-					retried <- s.node.retryHere(t.Context(), retryQuestion{Instance: instanceOf(1), Process: "p@1", Activity: "x", Output: json.RawMessage(c.output)}, "alice at A")
+					_, err := s.node.Retry(t.Context(), instanceOf(1), api.RetryRequest{Activity: "x", Output: json.RawMessage(c.output)})
+					retried <- err
 				}()
 				synctest.Wait()
 				s.rest()

@@ -70,7 +70,7 @@ func TestANodeThatCannotNoteItsProgramsStops(t *testing.T) {
 	n := nodeWith(t, program.Result{Err: fmt.Errorf("%w: no space left on device", program.ErrLedger)})
 	upload(t, n, retried)
 	id := begin(t, n, "retried")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err, _, ended := n.Failed().Wait(ctx); ended != nil {
 		t.Fatal("it goes on")
@@ -87,7 +87,7 @@ func TestANodeThatCannotNoteItsProgramsStops(t *testing.T) {
 func TestAFinalFailureIsNotRepeated(t *testing.T) {
 	n := nodeWith(t, program.Result{Err: program.ErrSuspect, Final: true})
 	upload(t, n, retried)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if s, err := n.Wait(ctx, begin(t, n, "retried")); err != nil || s.State != api.InstanceInError || s.Activities[0].Reason != program.ErrSuspect.Error() {
 		t.Errorf("%v %+v", err, s)

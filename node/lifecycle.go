@@ -61,7 +61,7 @@ func (n *Node) endLinks(ctx context.Context) error {
 // drain lets no program begin any more, and waits until none runs and their ends are
 // durable, at most for the grace.
 func (n *Node) drain(ctx context.Context) error {
-	n.slots.close()
+	n.execution.Close()
 	n.rest()
 	if !n.started {
 		return nil
@@ -70,12 +70,12 @@ func (n *Node) drain(ctx context.Context) error {
 	defer cancel()
 	threads := n.threads()
 	for _, t := range threads {
-		if t.close(ctx) != nil {
+		if t.Close(ctx) != nil {
 			return nil // the grace is over
 		}
 	}
 	for _, t := range threads {
-		if t.settle(ctx) != nil {
+		if t.Settle(ctx) != nil {
 			return nil
 		}
 	}
@@ -91,7 +91,7 @@ func (n *Node) endTasks(context.Context) error {
 func (n *Node) endThreads(context.Context) error {
 	var errs []error
 	for _, t := range n.threads() {
-		errs = append(errs, t.end(n.started))
+		errs = append(errs, t.End(n.started))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Everything that happened to instances is counted once, by process and by program.
@@ -54,7 +54,7 @@ data:
 		t.Fatalf("%+v", s.Processes)
 	}
 	p := s.Processes[0]
-	want := map[queue.Event]uint64{queue.EventStarted: 3, queue.EventEnded: 3, queue.EventTerminated: 9, queue.EventSkipped: 3}
+	want := map[record.Event]uint64{record.EventStarted: 3, record.EventEnded: 3, record.EventTerminated: 9, record.EventSkipped: 3}
 	for event, count := range p.Events {
 		if count != want[event] {
 			t.Errorf("event %d: %d, want %d", event, count, want[event])
@@ -89,7 +89,7 @@ func TestStatsCountErrorsAndTerminations(t *testing.T) {
 	if err := n.Terminate(context.Background(), s.Instance); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for {
 		if err := n.Watch(ctx, s.Instance, func(api.HistoryEvent) error { return nil }); err != nil {
@@ -100,7 +100,7 @@ func TestStatsCountErrorsAndTerminations(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := stats.Processes[0]
-		if p.Terminated == 1 && p.Events[queue.EventInError] == 1 && p.Events[queue.EventStarted] == 1 && p.Events[queue.EventEnded] == 0 {
+		if p.Terminated == 1 && p.Events[record.EventInError] == 1 && p.Events[record.EventStarted] == 1 && p.Events[record.EventEnded] == 0 {
 			if got := stats.Programs[0]; got.Program != "absent" || got.Failed != 1 {
 				t.Errorf("%+v", got)
 			}

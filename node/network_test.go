@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/node/report"
+	"fmqm/node/tables"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
@@ -17,7 +20,7 @@ import (
 func TestATableThatComesLate(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	w := newInboxWorld(t, false)
-	w.a.SetDefiners(Definers{Network: "production"})
+	w.a.SetDefiners(trust.Definers{Network: "production"})
 	encoded, err := processtable.Encode(w.table)
 	if err != nil {
 		t.Fatal(err)
@@ -44,11 +47,11 @@ func TestATableThatComesLate(t *testing.T) {
 		}
 	}
 	w.unparked()
-	r, err := w.a.report(instanceQuestion{Instance: m.Instance})
+	r, err := w.a.answers.Report(report.Question{Instance: m.Instance})
 	if err != nil || len(r.Activities) != 1 || r.Activities[0].State != "waiting" {
 		t.Errorf("what waited for it: %+v %v", r, err)
 	}
-	w.a.SetDefiners(Definers{Network: "elsewhere"})
+	w.a.SetDefiners(trust.Definers{Network: "elsewhere"})
 	if list, err := w.a.Definitions(context.Background()); err != nil || len(list.Definitions) != 1 || list.Definitions[0].Network != "production" {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -57,18 +60,18 @@ func TestATableThatComesLate(t *testing.T) {
 // A peer that asks before it sends is told the same.
 func TestAPeerAsksWhetherATableIsOfTheNetwork(t *testing.T) {
 	w := newInboxWorld(t, false)
-	w.a.SetDefiners(Definers{Network: "production"})
+	w.a.SetDefiners(trust.Definers{Network: "production"})
 	for network, want := range map[string]string{
 		"production": "",
 		"test":       "two-sites@1 is signed for network test, and A belongs to network production",
 		"":           "two-sites@1 is not signed, and A takes only what is signed for network production",
 		"a b":        "the network that it is signed for cannot be read",
 	} {
-		q := tableQuestion{Process: "two-sites@1", Table: "sum", Network: network}
+		q := tables.Question{Process: "two-sites@1", Table: "sum", Network: network}
 		if network != "" {
 			q.Definer = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 		}
-		if r, err := w.a.reportTable(q); err != nil || !strings.HasPrefix(r.Untrusted, want) || want == "" && r.Untrusted != "" || r.Signatures != 2 {
+		if r, err := w.a.tables.Report(q); err != nil || !strings.HasPrefix(r.Untrusted, want) || want == "" && r.Untrusted != "" || r.Signatures != 2 {
 			t.Errorf("%s: %+v %v", network, r, err)
 		}
 	}

@@ -12,14 +12,23 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
-	"fmqm/instancetable"
+	"fmqm/behaviour"
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/link"
-	"fmqm/node/thread"
+	"fmqm/link/frame"
+	"fmqm/node/admission"
+	"fmqm/node/answer"
+	"fmqm/node/command"
+	"fmqm/node/execute"
+	"fmqm/node/rebuild"
+	"fmqm/node/retention"
+	"fmqm/node/tables"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Options make a node. Name, Engine and Registry must be set.
@@ -27,9 +36,11 @@ type Options struct {
 	Name     processtable.NodeID
 	Engine   store.Engine // the node closes it
 	Registry *program.Registry
-	Peers    map[processtable.NodeID]Peer
-	Unlisted func(processtable.NodeID) (Peer, bool) // see Ways
-	Log      zerolog.Logger
+	// Behaviours are those that rows of tables may name; nil: all rows are FlowMark's.
+	Behaviours behaviour.Registry
+	Peers      map[processtable.NodeID]Peer
+	Unlisted   func(processtable.NodeID) (Peer, bool) // see Ways
+	Log        zerolog.Logger
 	// Scheduler runs what the node does, and tells it the time; default: task.Goroutines.
 	Scheduler task.Scheduler
 	Random    io.Reader // of incarnation and session; default: crypto/rand
@@ -40,15 +51,18 @@ type Options struct {
 	Grace        time.Duration // for programs that run when the node stops; default 10 s
 	Limits       Limits
 	Disk         Disk // nil: room is never low
-	Definers     Definers
-	Remote       []RemoteOperator // whose requests over links are taken; nil: nobody's
+	Definers     trust.Definers
+	Remote       trust.Operators // whose requests over links are taken; nil: nobody's
+	// Formats are what this node's links say that it reads; zero: what this program reads. Tests
+	// have a site of the version before with frame.Before.
+	Formats frame.Formats
 
 	// Broker, if not nil, tells of the access to the broker; one without an address is none.
 	// It must not block for long.
 	Broker func() api.Broker
 	// Observe, if not nil, is told of every audit record once it is on disk. It is called
 	// from the committer's goroutine, must not block, and must not change the record.
-	Observe func(queue.AuditRecord)
+	Observe func(record.AuditRecord)
 }
 
 // Limits that this node sets below those of the language, in bytes; 0: as the language.
@@ -58,11 +72,11 @@ type Limits struct {
 	// Transmission is the quota of each transmission queue (S3). It may be exceeded by
 	// what the work sends that was under way when it was reached.
 	Transmission int64
-	// Peer is the quota of what one peer has sent that nothing here takes up (queue.Left): at
+	// Peer is the quota of what one peer has sent that nothing here takes up (queue.Usage): at
 	// it that peer's link is paused.
 	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
-	Audit Retention
+	Audit retention.Policy
 }
 
 // Peer is how a site is reached: over the best of its routes that works. Without any
@@ -95,45 +109,37 @@ type Node struct {
 	log     zerolog.Logger
 	sched   task.Scheduler
 	queue   *queue.Manager
-	slots   *slots
-	judging *task.Places // one for each who evaluates conditions that may take long
-	cache   *instancetable.Budget
 	session uint64
-	seed    uint64 // of a hash of what the process threads have evicted
 
 	programs atomic.Pointer[program.Registry]
 	limits   atomic.Pointer[Limits]
-	definers atomic.Pointer[Definers]
-	remote   atomic.Pointer[[]RemoteOperator]
 	running  context.Context // ends when programs are to end
 	kill     context.CancelFunc
 	begins   context.Context // ends when no program is to begin any more
 	rest     context.CancelFunc
 
-	mu      sync.Mutex
-	tables  map[processtable.ProcessID]*processThread
-	refused map[processtable.ProcessID]refusedTable // tables that came and were refused, since the start
-	links   map[processtable.NodeID]*link.Link
-	started bool
-	stopped bool
+	mu        sync.Mutex // held while nothing is read and nothing is waited for: the committer takes it
+	processes map[processtable.ProcessID]*execute.Thread
+	links     map[processtable.NodeID]*link.Link
+	started   bool
+	stopped   bool
 
-	arrivals arrivals
-	changes  changes
-	refusals refusals
-	meters   meters
-	rebuilds rebuilds
-	retain   *retention
-	// standings is askStandings, query queryPeer; tests have their own.
-	standings func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error)
-	query     func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
-	anew      atomic.Bool // others may know instances of this node that its store does not
-	losses    atomic.Bool // a store was lost, here or at a peer
-	pressure  *pressure
-	failed    *task.Answer[error]
-	tasks     *task.Group // that end with running; those of threads are their own
-	parking   *task.Group // and of what has waited for tables
-	cleanUps  cleanUps    // of a start that fails, and of Stop
-	end       task.Ending
+	admission *admission.Admission
+	execution *execute.Execution
+	setAside  atomic.Uint64 // messages that were refused
+	answers   *answer.Answers
+	tables    *tables.Tables
+	commands  *command.Commands
+	rebuilds  *rebuild.Rebuilds
+	retain    *retention.Retention
+	// query is queryPeer; tests have their own.
+	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
+	pressure *pressure
+	failed   *task.Answer[error]
+	tasks    *task.Group // that end with running; those of threads are their own
+	parking  *task.Group // and of what has waited for tables
+	cleanUps cleanUps    // of a start that fails, and of Stop
+	end      task.Ending
 }
 
 // Open opens a node on its store. It does nothing until Launch.
@@ -145,33 +151,46 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		name: o.Name, options: o, sched: o.Scheduler, queue: manager,
-		log:     o.Log.With().Str("node", string(o.Name)).Logger(),
-		session: newSession(o.Random), seed: newSession(o.Random),
-		cache:   instancetable.NewBudget(o.CacheEntries, o.CacheBytes),
-		tables:  map[processtable.ProcessID]*processThread{},
-		refused: map[processtable.ProcessID]refusedTable{},
-		links:   map[processtable.NodeID]*link.Link{},
-		failed:  task.NewAnswer[error](o.Scheduler),
-		tasks:   task.NewGroup(o.Scheduler),
-		parking: task.NewGroup(o.Scheduler),
-		judging: task.NewPlaces(o.Scheduler, judges()),
+		log:       o.Log.With().Str("node", string(o.Name)).Logger(),
+		session:   newSession(o.Random),
+		processes: map[processtable.ProcessID]*execute.Thread{},
+		links:     map[processtable.NodeID]*link.Link{},
+		failed:    task.NewAnswer[error](o.Scheduler),
+		tasks:     task.NewGroup(o.Scheduler),
+		parking:   task.NewGroup(o.Scheduler),
 	}
-	n.rebuilds.beginning = task.NewPlaces(n.sched, 1)
 	n.running, n.kill = n.sched.WithCancel(context.Background())
 	n.begins, n.rest = n.sched.WithCancel(n.running)
-	n.retain, n.standings, n.query = newRetention(n), n.askStandings, n.queryPeer
+	n.query = n.queryPeer
+	n.execution = execute.New(execute.Options{
+		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+		CacheEntries: o.CacheEntries, CacheBytes: o.CacheBytes, Seed: newSession(o.Random), Running: n.running, Begins: n.begins,
+	})
+	n.retain = retention.New(retention.Options{
+		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log, Policy: o.Limits.Audit,
+	})
+	n.tables = tables.New(tables.Options{
+		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Behaviours: o.Behaviours, Definers: o.Definers, Reads: o.Formats.Table.Max,
+	})
+	n.answers = answer.New(answer.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched})
+	n.commands = command.New(command.Options{
+		Self: n.name, Site: site{n}, Tables: n.tables, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+		Failed: n.failed.Given(), Remote: o.Remote, Random: o.Random,
+	})
+	n.admission = admission.New(admission.Options{
+		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+	})
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
 		n.pressure.low.Store(o.Disk.SpaceLow())
 	}
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
-	n.definers.Store(&o.Definers)
-	n.remote.Store(&o.Remote)
-	n.slots = newSlots(n.concurrency)
 	n.cleanUps.add(manager.Close)
-	if err := errors.Join(manager.ParkOld(), n.loadLosses(), n.loadTables()); err != nil {
-		return nil, errors.Join(err, n.cleanUps.run(context.Background()))
+	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads} { // each needs those before
+		if err := load(); err != nil {
+			return nil, errors.Join(err, n.cleanUps.run(context.Background()))
+		}
 	}
 	n.cleanUps.add(n.endThreads)
 	n.cleanUps.add(n.endTasks)
@@ -195,32 +214,24 @@ func (n *Node) fatal(err error) {
 
 func (n *Node) registry() *program.Registry { return n.programs.Load() }
 
-// concurrency of a program that is not registered is 1: its attempts fail at once.
-// While room on the disk is low nothing is invoked (S3).
-func (n *Node) concurrency(id processtable.ProgramID) int {
-	if id == thread.Routing {
-		return maxRouting
-	}
-	if n.pressure.low.Load() {
-		return 0
-	}
-	if e, ok := n.registry().Lookup(id); ok {
-		return e.Concurrency
-	}
-	return 1
-}
-
 // Launch starts the process threads and the links.
 func (n *Node) Launch() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.started = true
 	for _, t := range n.sortedThreads() {
 		n.launch(t)
 	}
 	n.addLinks()
-	n.resumeRebuilds()
-	n.tasks.Go(func() { n.retain.run(n.running) })
+	processes, peers := len(n.processes), len(n.links)
+	n.mu.Unlock()
+	if err := n.rebuilds.Resume(); err != nil {
+		n.fatal(err)
+	}
+	n.tasks.Go(func() {
+		if err := n.retain.Run(n.running); err != nil {
+			n.fatal(err)
+		}
+	})
 	n.tasks.Go(func() {
 		if err, _, ended := n.queue.Failed().Wait(n.running); ended == nil {
 			n.fatal(err)
@@ -229,15 +240,15 @@ func (n *Node) Launch() {
 	if n.options.Disk != nil {
 		n.tasks.Go(func() { n.pressure.watchDisk(n.options.Disk) })
 	}
-	n.log.Info().Int("tables", len(n.tables)).Int("peers", len(n.links)).Msg("node started")
+	n.log.Info().Int("tables", processes).Int("peers", peers).Msg("node started")
 }
 
 // addLink makes and starts the link to a peer. n.mu is held.
 func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 	l := link.New(link.Options{
 		Self: n.name, Peer: peer, Incarnation: n.queue.Incarnation(), Session: newSession(n.options.Random),
-		Outbox: n.queue.Transmission(peer), Inbox: &inbox{node: n, peer: peer}, Peers: &identity{node: n, peer: peer},
-		Routes: p.Routes, Responder: n.respond, Logger: n.log, Scheduler: n.sched,
+		Outbox: n.queue.Transmission(peer), Inbox: n.admission.Inbox(peer), Peers: &identity{node: n, peer: peer},
+		Routes: p.Routes, Responder: n.respond, Logger: n.log, Scheduler: n.sched, Formats: n.options.Formats,
 	})
 	n.links[peer] = l
 	l.Start()
@@ -247,19 +258,18 @@ func (n *Node) addLink(peer processtable.NodeID, p Peer) {
 // are reached. What runs goes on.
 func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.programs.Store(registry)
-	if before := n.limits.Swap(&limits); before.Audit != limits.Audit {
-		n.retain.changed()
-	}
+	n.limits.Store(&limits)
+	n.retain.SetPolicy(limits.Audit)
 	n.setWays(ways)
-	n.queue.LookAtLeft()
-	n.slots.limitsChanged()
+	n.queue.QuotaChanged()
+	n.execution.LimitsChanged()
 	n.log.Info().Int("programs", len(registry.Names())).Int("peers", len(ways.Peers)).Msg("configuration taken up")
 }
 
 // Acceptor takes the connections that peers open.
 func (n *Node) Acceptor() link.Acceptor {
 	return link.Acceptor{
-		Self: n.name, Session: n.session, Scheduler: n.sched, Lookup: n.Link,
+		Self: n.name, Session: n.session, Scheduler: n.sched, Lookup: n.Link, Formats: n.options.Formats,
 		Refused: func(caller processtable.NodeID, reason string) {
 			n.log.Warn().Str("peer", string(caller)).Str("reason", reason).Msg("connection refused")
 		},

@@ -103,7 +103,7 @@ func upload(t *testing.T, n *node.Node, text string) {
 func run(t *testing.T, n *node.Node, process, input string) api.Status {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if _, err := n.Start(ctx, api.StartRequest{Instance: id, Process: process, Input: json.RawMessage(input)}); err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // noticed says whether a notice of an instance of secret lies in A's queue of sink.
@@ -42,7 +42,7 @@ func TestANoticeOfNoInstanceIsRefused(t *testing.T) {
 	if got, want := w.aside(), "C: it tells of an error in an instance of secret@1 that was started at A, but A did not start it"; got != want {
 		t.Errorf("set aside %q, want %q", got, want)
 	}
-	if l := w.a.queue.Left("C"); l.Aside != 1 {
+	if l := w.a.queue.Usage("C"); l.Refused != 1 {
 		t.Errorf("%+v is counted", l)
 	}
 	if !w.noticed(table, known) || w.noticed(table, unknown) {
@@ -55,7 +55,7 @@ func TestANoticeOfNoInstanceIsRefused(t *testing.T) {
 func TestANoticeWaitsForAStartThatIsRepeated(t *testing.T) {
 	w, table, _ := secretWorld(t)
 	c, lost := w.from("C"), uuid.Must(uuid.NewV7())
-	begin := [link.Lanes]link.Position{{Number: 4}, {}}
+	begin := [record.Lanes]record.Position{{Number: 4}, {}}
 	if err := (&identity{node: w.a, peer: "C"}).Begin(begin); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestANoticeWaitsForAStartThatIsRepeated(t *testing.T) {
 	if got := w.aside(); got != "" || !w.noticed(table, lost) {
 		t.Errorf("the notice does not wait, and %q was set aside", got)
 	}
-	if anew, err := w.a.queue.Anew(); err != nil || !anew {
+	if anew, err := w.a.queue.Recreated(); err != nil || !anew {
 		t.Errorf("the store says that it is its node's first (%v)", err)
 	}
 }

@@ -47,7 +47,7 @@ func start(t *testing.T, n *node.Node, process, input string) uuid.UUID {
 
 func wait(t *testing.T, n *node.Node, id uuid.UUID) api.Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	s, err := n.Wait(ctx, id)
 	if err != nil {
@@ -86,7 +86,8 @@ func TestErrorSurvivesRestartAndIsRetried(t *testing.T) {
 		t.Fatalf("after a restart: %s", s.State)
 	}
 	retry := func(output string) error {
-		return n.Retry(ctx, id, api.RetryRequest{Activity: "one", Output: json.RawMessage(output)})
+		_, err := n.Retry(ctx, id, api.RetryRequest{Activity: "one", Output: json.RawMessage(output)})
+		return err
 	}
 	if err := retry(`{"divisor": "x"}`); api.CodeOf(err) != api.CodeRefused {
 		t.Fatalf("retry with an output that is not its container: %v", err)
@@ -200,7 +201,7 @@ func TestOtherDefinitionUnderOneVersionIsRefused(t *testing.T) {
 // quiet waits until no queue of the node holds anything.
 func quiet(t *testing.T, n *node.Node) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()

@@ -35,7 +35,7 @@ func TestTerminateWithoutAnOriginIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newKeeper(t, "B", c.text)
-			table := b.thread(processtable.ProcessID{Name: "two", Version: 1}).process.Table()
+			table := b.thread(processtable.ProcessID{Name: "two", Version: 1}).Process().Table()
 			id := uuid.Must(uuid.NewV7())
 			b.take(message.Message{Header: message.Header{ // refused: it does not say where the instance was started
 				Queue:      message.Queue{Process: table.Process, Node: "B"},

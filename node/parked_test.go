@@ -10,9 +10,10 @@ import (
 	"fmqm/internal/store/badger"
 	"fmqm/link"
 	"fmqm/message"
+	"fmqm/node/tables"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // unparked waits until nothing waits for the world's table.
@@ -28,93 +29,37 @@ func (w *inboxWorld) unparked() {
 
 // from is another peer of A, and the number of messages that it has sent.
 type from struct {
-	*inbox
+	link.Inbox
 	w    *inboxWorld
-	at   link.Position
+	at   record.Position
 	lane message.Lane
 }
 
 func (w *inboxWorld) from(peer processtable.NodeID) *from {
 	w.t.Helper()
-	if err := w.a.queue.BindIncarnation(peer, queue.Incarnation{1}); err != nil {
+	if err := w.a.queue.BindIncarnation(peer, record.Incarnation{1}); err != nil {
 		w.t.Fatal(err)
 	}
-	return &from{inbox: &inbox{node: w.a, peer: peer}, w: w}
+	return &from{Inbox: w.a.admission.Inbox(peer), w: w}
 }
 
 // sends lets the peer send messages in the lane of the first, byte by byte.
 func (f *from) sends(messages ...message.Message) {
 	f.w.t.Helper()
-	b := link.Batch{From: queue.Incarnation{1}, Lane: f.lane, After: f.at}
+	b := link.Batch{From: record.Incarnation{1}, Lane: f.lane, After: f.at}
 	for _, m := range messages {
 		encoded, err := message.Encode(m)
 		if err != nil {
 			f.w.t.Fatal(err)
 		}
 		payload := append([]byte{0}, encoded...)
-		f.at = link.Position{Number: f.at.Number + 1, Hash: queue.HashNext(f.at.Hash, payload)}
-		b.Items = append(b.Items, link.Item{Number: f.at.Number, Hash: f.at.Hash, Payload: payload})
+		f.at = record.Position{Number: f.at.Number + 1, Hash: record.HashNext(f.at.Hash, payload)}
+		b.Items = append(b.Items, record.Item{Number: f.at.Number, Hash: f.at.Hash, Payload: payload})
 	}
 	done := make(chan error, 1)
 	f.Accept(b, func(err error) { done <- err })
 	if err := <-done; err != nil {
 		f.w.t.Fatal(err)
-	}
-}
-
-func (w *inboxWorld) giveTable() {
-	w.t.Helper()
-	encoded, err := processtable.Encode(w.table)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.accept(w.tableMessage(encoded))
-}
-
-// What waits for its table keeps the peer that brought it, and is judged as from that one
-// when the table comes. Nobody's message takes the place of another's while they wait, and a
-// record or a snapshot does not even wait.
-func TestWhatWaitsIsJudgedWhenItsTableComes(t *testing.T) {
-	for _, order := range []string{"BC", "CB"} {
-		t.Run(order, func(t *testing.T) {
-			w := newInboxWorld(t, false)
-			honest := w.connector()
-			honest.Source, honest.Data, honest.Body = "beyond", message.DataNone, nil // of C
-			forged := honest
-			forged.Control = message.False
-			started := w.connector()
-			started.Source, started.Origin = processtable.Source, "A" // A may not start it
-			rec, snapshot := w.connector(), w.connector()
-			rec.Kind, rec.Activity, rec.Control, rec.Data = message.KindRecord, processtable.Sink, 0, 0
-			snapshot.Kind, snapshot.Control, snapshot.Data = message.KindSnapshot, 0, 0
-
-			c := w.from("C")
-			for _, peer := range order {
-				if peer == 'C' {
-					c.sends(honest)
-					continue
-				}
-				w.accept(forged, started, rec, snapshot)
-			}
-			if got := w.aside(); strings.Count(got, "B: a message of this kind never leaves its node") != 2 || w.a.queue.ParkedCount(w.table.Process) != 3 {
-				t.Fatalf("%d wait; set aside:\n%s", w.a.queue.ParkedCount(w.table.Process), got)
-			}
-			w.giveTable()
-			w.unparked()
-			got := w.aside()
-			for _, want := range []string{"B: activity beyond of two-sites@1 is hosted at C, and the message came from B", "B: it says that its instance was started at A"} {
-				if !strings.Contains(got, want) {
-					t.Errorf("not set aside: %s, but\n%s", want, got)
-				}
-			}
-			found, err := w.a.queue.BrowseInstance(w.table.Process, honest.Instance)
-			if err != nil || len(found) != 1 || found[0].Control != message.True {
-				t.Errorf("of the instance there is %v (%v), want what C has sent", found, err)
-			}
-			if other, err := w.a.queue.BrowseInstance(w.table.Process, started.Instance); err != nil || len(other) != 0 {
-				t.Errorf("of the instance that may not be there is %v (%v)", other, err)
-			}
-		})
 	}
 }
 
@@ -144,12 +89,12 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 	old, instance, good, bad := w.connector(), w.connector(), w.connector(), w.connector()
 	instance.Kind, instance.Activity, instance.Control, instance.Data, instance.Source = message.KindRecord, processtable.Sink, 0, 0, ""
 	bad.Source = "beyond"
-	parked := func(m message.Message) queue.Parked {
+	parked := func(m message.Message) record.Parked {
 		encoded, err := message.Encode(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return queue.Parked{Process: w.table.Process, Instance: m.Instance, Peer: "B", Message: encoded}
+		return record.Parked{Process: w.table.Process, Instance: m.Instance, Peer: "B", Message: encoded}
 	}
 	encoded, err := processtable.Encode(w.table)
 	if err != nil {
@@ -157,9 +102,9 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 	}
 	a := open()
 	ctx := context.Background()
-	for _, tx := range []*queue.Tx{
+	for _, tx := range []*record.Tx{
 		{Put: []message.Message{old, instance}}, // as the older version did
-		{Park: []queue.Parked{parked(good), parked(bad)}},
+		{Park: []record.Parked{parked(good), parked(bad)}},
 	} {
 		if err := a.commit(ctx, tx); err != nil {
 			t.Fatal(err)
@@ -172,11 +117,11 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 	if n := a.queue.ParkedCount(w.table.Process); n != 4 {
 		t.Fatalf("%d wait, want 4", n)
 	}
-	p, err := a.prepare(encoded)
+	p, _, err := a.tables.Judge(encoded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.commit(ctx, &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}); err != nil {
+	if err := a.commit(ctx, &record.Tx{Tables: []record.TableRecord{tables.Record(p, encoded)}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Stop(ctx); err != nil {
@@ -221,14 +166,14 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	w := newInboxWorld(t, true)
 	w.a.limits.Store(&Limits{Peer: 48 << 10}) // three messages
 	c := w.from("C")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	capacity := func(i *inbox) (paused chan string, done chan error) {
+	capacity := func(i link.Inbox) (paused chan string, done chan error) {
 		paused, done = make(chan string, 100), make(chan error, 1)
 		go func() { done <- i.Capacity(ctx, func(reason string) { paused <- reason }) }()
 		return paused, done
 	}
-	free := func(i *inbox) {
+	free := func(i link.Inbox) {
 		t.Helper()
 		if _, done := capacity(i); <-done != nil {
 			t.Fatal("no room")
@@ -253,7 +198,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	expedited.sends(marker)
 	again := marker
 	expedited.sends(again)
-	if l := w.a.queue.Left("C"); l.Marks != 1 {
+	if l := w.a.queue.Usage("C"); l.Marks != 1 {
 		t.Errorf("one instance was terminated, and %+v is counted", l)
 	}
 	w.accept(stray())
@@ -262,7 +207,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	if got := <-paused; got != want {
 		t.Errorf("paused: %q", got)
 	}
-	free(c.inbox)
+	free(c.Inbox)
 	if _, err := w.a.DropRefused(ctx, 1, api.DropRequest{}); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +222,7 @@ func TestAPeerIsPausedForWhatItLeaves(t *testing.T) {
 	paused, done = capacity(w.inbox)
 	<-paused
 	w.a.limits.Store(&Limits{Peer: 1 << 20})
-	w.a.queue.LookAtLeft()
+	w.a.queue.QuotaChanged()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -289,12 +234,12 @@ func TestLateMessagesCountForWhoBringsThem(t *testing.T) {
 	m := w.connector()
 	m.Definition[0]++
 	w.accept(m)
-	for w.a.queue.Left("B").Aside == 0 {
-		if _, err := w.a.thread(w.table.Process).gauges(context.Background()); err != nil {
+	for w.a.queue.Usage("B").Refused == 0 {
+		if _, err := w.a.thread(w.table.Process).Gauges(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if l := w.a.queue.Left("B"); l.Aside != 1 {
+	if l := w.a.queue.Usage("B"); l.Refused != 1 {
 		t.Errorf("%+v", l)
 	}
 }

@@ -69,7 +69,7 @@ func (p *pressure) setLow(low bool) {
 		p.node.log.Warn().Msg(lowText + ": " + lowRemedy)
 	default:
 		p.node.log.Info().Msg("the disk has room again: work goes on")
-		p.node.slots.limitsChanged()
+		p.node.execution.LimitsChanged()
 	}
 }
 
@@ -207,7 +207,7 @@ func (p *pressure) look() {
 		return
 	}
 	for _, t := range p.node.threads() {
-		t.tell(thread.Room{})
+		t.Tell(thread.Room{})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,11 +18,14 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/report"
+	"fmqm/node/tables"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 const pressed = `
@@ -102,7 +106,7 @@ func (h *happenings) Write(line []byte) (int, error) {
 // await waits until something has happened.
 func (h *happenings) await(t *testing.T, what string) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for seen := 0; ; {
 		h.mu.Lock()
 		for ; seen < len(h.all); seen++ {
@@ -126,13 +130,27 @@ type pressedNode struct {
 	t    *testing.T
 	n    *Node
 	disk *fakeDisk
+	file *unreadableEngine
 	open func()
 	told *happenings
 }
 
+// unreadableEngine is an engine that can fail to read.
+type unreadableEngine struct {
+	store.Engine
+	fails atomic.Bool
+}
+
+func (e *unreadableEngine) Get(key []byte) ([]byte, error) {
+	if e.fails.Load() {
+		return nil, errUnreadable
+	}
+	return e.Engine.Get(key)
+}
+
 func newPressedNode(t *testing.T, quota int64) *pressedNode {
 	t.Helper()
-	p := &pressedNode{t: t, disk: newFakeDisk(), told: &happenings{more: make(chan struct{})}}
+	p := &pressedNode{t: t, disk: newFakeDisk(), file: &unreadableEngine{Engine: memoryEngine(t)}, told: &happenings{more: make(chan struct{})}}
 	gate := make(chan struct{})
 	p.open = sync.OnceFunc(func() { close(gate) })
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -151,9 +169,11 @@ func newPressedNode(t *testing.T, quota int64) *pressedNode {
 		t.Fatal(err)
 	}
 	p.n, err = Open(Options{
-		Name: "A", Engine: memoryEngine(t), Registry: registry, Disk: p.disk, Limits: Limits{Transmission: quota},
-		Log:     zerolog.New(p.told),
-		Observe: func(r queue.AuditRecord) { p.told.add(happened(apiEvent[r.Event], r.Instance, string(r.Activity))) },
+		Name: "A", Engine: p.file, Registry: registry, Disk: p.disk, Limits: Limits{Transmission: quota},
+		Log: zerolog.New(p.told),
+		Observe: func(r record.AuditRecord) {
+			p.told.add(happened(report.Events[r.Event], r.Instance, string(r.Activity)))
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -190,14 +210,14 @@ func (p *pressedNode) install() {
 			if table.Node != "A" {
 				continue
 			}
-			prepared, _, err := p.n.judgeTable(compiled.Encoded[i])
+			prepared, _, err := p.n.tables.Judge(compiled.Encoded[i])
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			if err := p.n.commit(p.t.Context(), &queue.Tx{Tables: []queue.TableRecord{record(prepared, compiled.Encoded[i])}}); err != nil {
+			if err := p.n.commit(p.t.Context(), &record.Tx{Tables: []record.TableRecord{tables.Record(prepared, compiled.Encoded[i])}}); err != nil {
 				p.t.Fatal(err)
 			}
-			p.n.install(prepared)
+			p.n.tables.Install(prepared)
 		}
 	}
 }
@@ -235,7 +255,7 @@ func (p *pressedNode) ends(id uuid.UUID, activity string) {
 func (p *pressedNode) held(id uuid.UUID, activity string) {
 	p.t.Helper()
 	for _, t := range p.n.threads() {
-		if _, err := t.gauges(p.t.Context()); err != nil {
+		if _, err := t.Gauges(p.t.Context()); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -297,6 +317,26 @@ func refusal(t *testing.T, err error, want ...string) {
 	}
 }
 
+// N2: while the disk is low, a start that is repeated is not refused because the store could not be
+// read: whether it is known is not known then, and the client is to ask again.
+func TestAStartThatCannotBeReadIsNotRefused(t *testing.T) {
+	p := newPressedNode(t, 0)
+	known := p.mustStart("pressed")
+	p.runs(known)
+	p.low(true)
+	p.file.fails.Store(true)
+	for _, process := range []string{"pressed@1", "pressed"} {
+		err := p.n.Begin(t.Context(), api.StartRequest{Instance: known, Process: process})
+		if api.CodeOf(err) != api.CodeFailed || !strings.Contains(err.Error(), errUnreadable.Error()) {
+			t.Errorf("%s: %v, want that the store cannot be read", process, err)
+		}
+	}
+	p.file.fails.Store(false)
+	if err := p.n.Begin(t.Context(), api.StartRequest{Instance: known, Process: "pressed"}); err != nil {
+		t.Errorf("when it can be read: %v", err)
+	}
+}
+
 // Below the first mark (S3) nothing is started, accepted or invoked; what runs ends, its
 // end is committed, operators are heard, and all of it goes on when there is room.
 func TestLowDisk(t *testing.T) {
@@ -312,7 +352,7 @@ func TestLowDisk(t *testing.T) {
 	if err := p.n.Begin(t.Context(), api.StartRequest{Instance: running, Process: "pressed"}); err != nil {
 		t.Errorf("a start that is repeated (N2): %v", err)
 	}
-	in := &inbox{node: p.n, peer: "B"}
+	in := p.n.admission.Inbox("B")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := in.Capacity(ended, func(string) {}); !errors.Is(err, context.Canceled) {

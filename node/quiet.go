@@ -16,7 +16,7 @@ import (
 func (n *Node) Quiet() (bool, string) {
 	var left []string
 	for _, t := range n.threads() {
-		id := t.id()
+		id := t.ID()
 		entries, more, err := n.queue.BrowseFrom(id, message.Entry{}, 100)
 		if err != nil {
 			return false, err.Error()

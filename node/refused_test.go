@@ -11,7 +11,7 @@ import (
 	"fmqm/api"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // refused checks that an operator's word was refused with a code and a reason.
@@ -32,7 +32,7 @@ func done(t *testing.T, d api.RefusedDecision, err error, want api.Done) {
 }
 
 // commitTx commits a transaction of the test's own at A.
-func (w *inboxWorld) commitTx(tx *queue.Tx) {
+func (w *inboxWorld) commitTx(tx *record.Tx) {
 	w.t.Helper()
 	if err := w.a.commit(context.Background(), tx); err != nil {
 		w.t.Fatal(err)
@@ -46,7 +46,7 @@ func (w *inboxWorld) setAside(m message.Message, reason string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.commitTx(&queue.Tx{SetAside: []queue.SetAside{{Time: time.Now(), Peer: "B", Reason: reason, Message: encoded}}})
+	w.commitTx(&record.Tx{Refuse: []record.Refused{{Time: time.Now(), Peer: "B", Reason: reason, Message: encoded}}})
 }
 
 // What came from a site that may not send it, and what cannot be read, is never delivered;
@@ -56,7 +56,7 @@ func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
 	stray := w.connector()
 	stray.Source = "beyond"
 	w.accept(stray)
-	w.commitTx(&queue.Tx{SetAside: []queue.SetAside{{Time: time.Now(), Peer: "B", Reason: "it cannot be read", Message: []byte("no message")}}})
+	w.commitTx(&record.Tx{Refuse: []record.Refused{{Time: time.Now(), Peer: "B", Reason: "it cannot be read", Message: []byte("no message")}}})
 	ctx := context.Background()
 
 	m, err := w.a.RefusedMessage(ctx, 1)
@@ -84,7 +84,7 @@ func TestDecisionsAboutWhatCannotBeForHere(t *testing.T) {
 		refused(t, err, api.CodeNotFound, "there is no refused message")
 	}
 	history, err := w.a.queue.History(stray.Instance)
-	if err != nil || len(history) != 1 || history[0].Event != queue.EventDropped || !strings.HasSuffix(history[0].Reason, ": found the culprit") {
+	if err != nil || len(history) != 1 || history[0].Event != record.EventDropped || !strings.HasSuffix(history[0].Reason, ": found the culprit") {
 		t.Errorf("history %+v, %v", history, err)
 	}
 	if entries, _, err := w.a.queue.BrowseFrom(w.table.Process, message.Entry{}, 10); err != nil || len(entries) > 0 {
@@ -118,7 +118,7 @@ func TestRetryOfATable(t *testing.T) {
 		t.Errorf("the table is not here: %v", err)
 	}
 	for len(w.a.queue.Parked()) > 0 {
-		if _, err := w.a.thread(w.table.Process).gauges(ctx); err != nil {
+		if _, err := w.a.thread(w.table.Process).Gauges(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

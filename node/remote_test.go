@@ -10,35 +10,15 @@ import (
 
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/node/command"
+	"fmqm/node/rebuild"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
-// Whose requests a node takes: of sites and operators by their patterns; who has no name is
-// taken where no names are asked for.
-func TestRemoteOperators(t *testing.T) {
-	n := &Node{}
-	n.SetRemoteOperators([]RemoteOperator{
-		{Site: "B", Operators: []string{"alice", "ops-*", "user:root"}},
-		{Site: "branch-*", Operators: []string{"*"}},
-		{Site: "H"},
-	})
-	for site, operators := range map[processtable.NodeID]map[string]bool{
-		"B":        {"alice": true, "ops-1": true, "user:root": true, "bob": false, "": false, "user:alice": false, "root": false, "alice2": false},
-		"branch-7": {"alice": true, "user:root": true, "": false},
-		"H":        {"alice": true, "": true},
-		"C":        {"alice": false, "": false},
-	} {
-		for operator, want := range operators {
-			if got := n.takes(site, operator); got != want {
-				t.Errorf("%q at %s: taken %t", operator, site, got)
-			}
-		}
-	}
-}
-
 // terminates is C's request that A terminate an instance of secret.
 func (w *inboxWorld) terminates(id message.InstanceID, by string) string {
-	return w.asked("C", askTerminate, terminateQuestion{Instance: id, Process: "secret@1", By: by})
+	return w.asked("C", command.AskTerminate, command.TerminateQuestion{Instance: id, Process: "secret@1", By: by})
 }
 
 // untouched says that nothing was done to an instance of secret: no marker, nothing on its way.
@@ -60,7 +40,7 @@ func (w *inboxWorld) over(id message.InstanceID) {
 		if ended != nil {
 			return
 		}
-		if _, err := w.a.thread(processtable.ProcessID{Name: "secret", Version: 1}).gauges(w.t.Context()); err != nil {
+		if _, err := w.a.thread(processtable.ProcessID{Name: "secret", Version: 1}).Gauges(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -95,7 +75,7 @@ func TestOperatorsOfOtherSitesAreRefused(t *testing.T) {
 	w, _, id := secretWorld(t)
 	before := w.queued(id)
 	retry := func(by string) string {
-		return w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: by})
+		return w.asked("C", command.AskRetry, command.RetryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: by})
 	}
 	for by, want := range map[string]string{
 		"":                "C did not say who asks",
@@ -106,7 +86,7 @@ func TestOperatorsOfOtherSitesAreRefused(t *testing.T) {
 	} {
 		for command, got := range map[string]string{
 			"terminate": w.terminates(id, by), "retry": retry(by),
-			"rebuild": w.asked("C", askRebuild, rebuildQuestion{Peer: "A2", Do: true, By: by}),
+			"rebuild": w.asked("C", rebuild.AskRebuild, rebuild.Word{Peer: "A2", Do: true, By: by}),
 		} {
 			if command == "rebuild" {
 				if !strings.Contains(got, "A has no peer A2") { // it has no part: that is not told apart
@@ -128,8 +108,8 @@ func TestOperatorsOfOtherSitesAreRefused(t *testing.T) {
 // Where it is taken it is done, and status and history name who did it.
 func TestOperatorsOfOtherSitesAreNamed(t *testing.T) {
 	w, _, id := secretWorld(t)
-	w.a.SetRemoteOperators([]RemoteOperator{{Site: "C", Operators: []string{"alice"}}})
-	if got := w.asked("C", askRetry, retryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: "alice"}); got != "{}" {
+	w.a.SetRemoteOperators(trust.Operators{{Site: "C", Operators: []string{"alice"}}})
+	if got := w.asked("C", command.AskRetry, command.RetryQuestion{Instance: id, Process: "secret@1", Activity: "s1", Output: json.RawMessage(`{"text": "mine"}`), By: "alice"}); got != "{}" {
 		t.Fatal(got)
 	}
 	if got := w.terminates(id, "alice"); got != "{}" {
@@ -169,7 +149,7 @@ func TestOperatorsOfOtherSitesAreNamed(t *testing.T) {
 // one that is started then under that identifier.
 func TestAGuessedInstanceIsNotEnded(t *testing.T) {
 	w, table, _ := secretWorld(t)
-	w.a.SetRemoteOperators([]RemoteOperator{{Site: "*"}})
+	w.a.SetRemoteOperators(trust.Operators{{Site: "*"}})
 	guessed := api.KeyedInstance("secret", "2026-01-31")
 	before := w.queued(guessed)
 	if got := w.terminates(guessed, "alice"); !strings.Contains(got, "A does not know instance "+guessed.String()) {
@@ -217,21 +197,21 @@ control: [s1 -> s2, s2 -> s3]
 		name         string
 		peer, origin processtable.NodeID
 		instance     message.InstanceID
-		taken        []RemoteOperator
+		taken        trust.Operators
 		want         string // empty: it is taken
 	}{
 		{"of its origin", "B", "B", uuid.Must(uuid.NewV7()), nil, ""},
 		{"of another site", "C", "B", uuid.Must(uuid.NewV7()), nil, "C wants to end an instance that was started at B: terminate it there"},
-		{"of another site, whose named operators are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C", Operators: []string{"*"}}}, "C wants to end an instance that was started at B"},
-		{"of another site, all of whose are taken", "C", "B", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "C"}}, ""},
+		{"of another site, whose named operators are taken", "C", "B", uuid.Must(uuid.NewV7()), trust.Operators{{Site: "C", Operators: []string{"*"}}}, "C wants to end an instance that was started at B"},
+		{"of another site, all of whose are taken", "C", "B", uuid.Must(uuid.NewV7()), trust.Operators{{Site: "C"}}, ""},
 		{"of an instance that was started here, by its number", "C", "A", id, nil, "C wants to end an instance that was started at A"},
-		{"of an instance that was started here, as of its own", "C", "C", id, []RemoteOperator{{Site: "*"}}, "it says that its instance was started at C, but it was started at A"},
-		{"of an instance that was not started here", "C", "A", uuid.Must(uuid.NewV7()), []RemoteOperator{{Site: "*"}}, "but A did not start it"},
+		{"of an instance that was started here, as of its own", "C", "C", id, trust.Operators{{Site: "*"}}, "it says that its instance was started at C, but it was started at A"},
+		{"of an instance that was not started here", "C", "A", uuid.Must(uuid.NewV7()), trust.Operators{{Site: "*"}}, "but A did not start it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w.a.SetRemoteOperators(tc.taken)
 			m := markerOf(w.table.Process, tc.instance, tc.origin)
-			got, err := w.a.misdirected(tc.peer, message.LaneControl, &m)
+			got, err := w.a.admission.Misplaced(tc.peer, &m)
 			if err != nil || tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("refused as %q (%v), want %q", got, err, tc.want)
 			}
@@ -247,7 +227,7 @@ control: [s1 -> s2, s2 -> s3]
 func TestWhoTellsThatAnInstanceIsOver(t *testing.T) {
 	w, _, id := secretWorld(t)
 	ask := func(peer processtable.NodeID, i message.InstanceID, to string) string {
-		return w.asked(peer, askEnd, endQuestion{Instance: i, Process: "secret@1", Node: to})
+		return w.asked(peer, command.AskEnd, command.EndQuestion{Instance: i, Process: "secret@1", Node: to})
 	}
 	before := w.queued(id)
 	if got := ask("C", id, "C"); !strings.Contains(got, "has not ended") {
@@ -301,7 +281,7 @@ control: [s1 -> s2, s2 -> s3]
 			id := uuid.Must(uuid.NewV7())
 			c, d := w.from("C"), w.from("D")
 			c.lane = message.LaneControl
-			expedited := &from{inbox: d.inbox, w: w, lane: message.LaneControl}
+			expedited := &from{Inbox: d.Inbox, w: w, lane: message.LaneControl}
 			begins := message.Message{Header: message.Header{
 				Queue: message.Queue{Process: w.table.Process, Node: "A"}, Definition: w.table.Definition.Short(), Instance: id, Origin: "D",
 				Activity: "s1", Source: processtable.Source, Kind: message.KindConnector, Control: message.True, Clock: 1,
@@ -342,7 +322,7 @@ func (w *inboxWorld) ended(id message.InstanceID, a processtable.ActivityID) {
 		} else if found {
 			return
 		}
-		if _, err := w.a.thread(w.table.Process).gauges(w.t.Context()); err != nil {
+		if _, err := w.a.thread(w.table.Process).Gauges(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -10,12 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
 	"fmqm/api"
 	"fmqm/link"
 	"fmqm/message"
+	"fmqm/node/command"
+	"fmqm/node/rebuild"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
@@ -28,14 +32,16 @@ type errands struct {
 	logs  map[string]*happenings
 	lost  string // the kind of question whose next answer is lost
 	away  map[string]bool
-	read  map[string]int // lines of each log that the story has told
+	old   map[string]bool // of the version before, which reads no words
+	asked message.WordID  // last
+	read  map[string]int  // lines of each log that the story has told
 }
 
 // Invariant 11: what an operator asks at one site of another is that site's to allow, and who
 // it was stands in its log and in the history.
 func TestOperatorsAskAtOtherSites(t *testing.T) {
 	datadriven.Walk(t, "testdata/remote", func(t *testing.T, path string) {
-		e := &errands{T: t, sites: map[string]*keeper{}, logs: map[string]*happenings{}, away: map[string]bool{}, read: map[string]int{}}
+		e := &errands{T: t, sites: map[string]*keeper{}, logs: map[string]*happenings{}, away: map[string]bool{}, old: map[string]bool{}, read: map[string]int{}}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			t.Helper()
 			told := e.do(d)
@@ -49,15 +55,7 @@ func TestOperatorsAskAtOtherSites(t *testing.T) {
 }
 
 func (e *errands) do(d *datadriven.TestData) []string {
-	var words []string
-	named := map[string]string{}
-	for _, a := range d.CmdArgs {
-		if len(a.Vals) == 0 {
-			words = append(words, a.Key)
-		} else {
-			named[a.Key] = strings.Join(a.Vals, ", ")
-		}
-	}
+	words, named := wordsOf(d)
 	switch d.Cmd {
 	case "define":
 		for _, name := range words {
@@ -74,6 +72,15 @@ func (e *errands) do(d *datadriven.TestData) []string {
 		e.lost = words[0]
 	case "away":
 		e.away[words[0]] = true
+	case "restart":
+		for _, name := range words {
+			e.sites[name].restart()
+			e.hook(e.sites[name])
+		}
+	case "version-before":
+		e.old[words[0]] = true
+	case "upgraded":
+		delete(e.old, words[0])
 	case "back":
 		delete(e.away, words[0])
 	case "guess": // a marker of an instance, from another site than its origin
@@ -81,11 +88,24 @@ func (e *errands) do(d *datadriven.TestData) []string {
 	case "claim":
 		return e.claim(words, named)
 	case "status":
-		return e.status(named["at"], e.instance(words[0]))
+		return statusOf(e.Context(), e.sites[named["at"]].Node, e.instance(words[0]))
 	default:
 		return e.command(d.Cmd, words, named)
 	}
 	return []string{"ok"}
+}
+
+// wordsOf gives what stands alone behind a story's command, and what has a name.
+func wordsOf(d *datadriven.TestData) (words []string, named map[string]string) {
+	named = map[string]string{}
+	for _, a := range d.CmdArgs {
+		if len(a.Vals) == 0 {
+			words = append(words, a.Key)
+		} else {
+			named[a.Key] = strings.Join(a.Vals, ", ")
+		}
+	}
+	return words, named
 }
 
 func (e *errands) all() (all []*keeper) {
@@ -112,6 +132,16 @@ func (e *errands) open(name string, among []string, text string) {
 		}
 	}
 	k.begin(name, text)
+	e.hook(k)
+	e.sites[name] = k
+}
+
+// hook makes the story's links those of a site.
+func (e *errands) hook(k *keeper) {
+	for peer := range k.peers {
+		k.queue.Transmission(peer).PeerReads(message.Current())
+	}
+	k.commands.ReadsWords = func(peer processtable.NodeID) bool { return !e.old[string(peer)] }
 	k.query = func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
 		if e.away[string(peer)] {
 			return nil, link.ErrNotConnected
@@ -123,13 +153,12 @@ func (e *errands) open(name string, among []string, text string) {
 		}
 		return reply, err
 	}
-	e.sites[name] = k
 }
 
 func (e *errands) takes(name string, named map[string]string) {
-	var who []RemoteOperator
+	var who trust.Operators
 	if site := named["from"]; site != "" {
-		who = []RemoteOperator{{Site: site}}
+		who = trust.Operators{{Site: site}}
 		if operators := named["operators"]; operators != "" {
 			who[0].Operators = strings.Split(operators, ", ")
 		}
@@ -145,11 +174,14 @@ func (e *errands) command(command string, words []string, named map[string]strin
 	case "terminate":
 		return answered(n.Terminate(ctx, e.instance(words[0])))
 	case "retry":
-		r := api.RetryRequest{Activity: words[0]}
+		r := api.RetryRequest{Activity: words[0], Reason: named["reason"]}
+		if named["word"] == "last" {
+			r.Word = e.asked
+		}
 		if len(words) > 2 { // by hand
 			r.Output = json.RawMessage(`{}`)
 		}
-		return answered(n.Retry(ctx, e.instance(words[1]), r))
+		return e.retry(ctx, n, e.instance(words[1]), r)
 	case "rebuild":
 		a, err := n.Rebuild(ctx, api.RebuildRequest{Peer: words[0], Do: true, All: true})
 		told := answered(err)
@@ -168,11 +200,11 @@ func (e *errands) claim(words []string, named map[string]string) []string {
 	var kind string
 	switch words[0] {
 	case "terminate":
-		kind, q = askTerminate, terminateQuestion{Instance: e.instance(words[1]), Process: "p@1", By: named["by"]}
+		kind, q = command.AskTerminate, command.TerminateQuestion{Instance: e.instance(words[1]), Process: "p@1", By: named["by"]}
 	case "retry":
-		kind, q = askRetry, retryQuestion{Instance: e.instance(words[2]), Process: "p@1", Activity: words[1], By: named["by"]}
+		kind, q = command.AskRetry, command.RetryQuestion{Instance: e.instance(words[2]), Process: "p@1", Activity: words[1], By: named["by"]}
 	case "rebuild":
-		kind, q = askRebuild, rebuildQuestion{Peer: words[1], Do: true, By: named["by"]}
+		kind, q = rebuild.AskRebuild, rebuild.Word{Peer: words[1], Do: true, By: named["by"]}
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -192,6 +224,32 @@ func (e *errands) claim(words []string, named map[string]string) []string {
 	return answered(r.Error)
 }
 
+// retry tells what came of one. Words and their answers travel meanwhile, but to and from who
+// is away.
+func (e *errands) retry(ctx context.Context, n *Node, id message.InstanceID, r api.RetryRequest) []string {
+	var w api.Word
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		w, err = n.Retry(ctx, id, r)
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			if w.ID != (message.WordID{}) {
+				e.asked = w.ID
+			}
+			if err != nil || w.Result == api.WordDone {
+				return answered(err)
+			}
+			return []string{string(w.Result) + ": " + w.Reason}
+		case <-time.After(time.Millisecond):
+			e.carryAll()
+		}
+	}
+}
+
 func answered(err error) []string {
 	var told *api.Error
 	switch {
@@ -203,9 +261,9 @@ func answered(err error) []string {
 	return []string{err.Error()}
 }
 
-// status is what a site says of an instance, and of what was done by hand.
-func (e *errands) status(at string, id message.InstanceID) (told []string) {
-	s, err := e.sites[at].Status(e.Context(), id)
+// statusOf is what a site says of an instance, and of what was done by hand.
+func statusOf(ctx context.Context, n *Node, id message.InstanceID) (told []string) {
+	s, err := n.Status(ctx, id)
 	if err != nil {
 		return answered(err)
 	}
@@ -213,25 +271,47 @@ func (e *errands) status(at string, id message.InstanceID) (told []string) {
 	for _, a := range s.Activities {
 		told = append(told, fmt.Sprintf("  %s at %s %s", a.Activity, a.Node, a.State))
 	}
-	h, err := e.sites[at].History(e.Context(), id)
+	h, err := n.History(ctx, id)
 	if err != nil {
 		return append(told, answered(err)...)
 	}
+	var byHand []string
 	for _, event := range h.Events {
 		if event.By != "" {
-			told = append(told, fmt.Sprintf("  %s %s by %s", event.Activity, event.Event, event.By))
+			line := fmt.Sprintf("  %s %s by %s", event.Activity, event.Event, event.By)
+			if event.Event == api.EventAsked || event.Event == api.EventAnswered || event.Event == api.EventRetried {
+				line = strings.TrimSuffix(fmt.Sprintf("%s, at %s: %s", line, event.Node, event.Reason), ": ")
+			}
+			byHand = append(byHand, line)
+		}
+	}
+	slices.Sort(byHand) // the clock of a word depends on what its site had heard of
+	return append(told, byHand...)
+}
+
+// carry moves messages until none is left, and says what was refused.
+func (e *errands) carry() []string {
+	e.carryAll()
+	told := []string{"carried"}
+	for _, k := range e.all() {
+		found, err := k.queue.RefusedList(100)
+		k.must(err)
+		for _, a := range found {
+			told = append(told, fmt.Sprintf("%s has refused from %s: %s", k.name, a.Peer, a.Reason))
 		}
 	}
 	return told
 }
 
-// carry moves messages until none is left, and says what was refused.
-func (e *errands) carry() []string {
+func (e *errands) carryAll() {
 	for moved := true; moved; {
 		moved = false
 		for _, k := range e.all() {
 			k.settled()
 			for _, to := range e.all() {
+				if e.away[string(k.name)] || e.away[string(to.name)] {
+					continue
+				}
 				if messages := k.sent(to.name); len(messages) > 0 {
 					e.sends(string(k.name), string(to.name), messages...)
 					moved = true
@@ -239,15 +319,6 @@ func (e *errands) carry() []string {
 			}
 		}
 	}
-	told := []string{"carried"}
-	for _, k := range e.all() {
-		found, err := k.queue.SetAsideList(100)
-		k.must(err)
-		for _, a := range found {
-			told = append(told, fmt.Sprintf("%s has refused from %s: %s", k.name, a.Peer, a.Reason))
-		}
-	}
-	return told
 }
 
 // sends brings messages to a site as its link does.

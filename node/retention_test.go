@@ -4,18 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/node/rebuild"
+	"fmqm/node/retention"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/audit"
+	"fmqm/queue/record"
 )
 
 // N2: a repeat of a start whose audit was removed gives the same instance, or a refusal of
@@ -25,7 +28,7 @@ func TestRetentionRefusesAnotherRunOfAStart(t *testing.T) {
 	id := uuid.UUID{7, 6: 0x70, 8: 0x80}
 	p.run(id)
 	p.a.clock.pass(day90 + time.Hour)
-	if s := p.a.round(Retention{Age: day90}); s.Removed != 1 || s.Remnants != 1 || s.Instances != 0 || s.Bytes != 0 || s.Overdue != 0 || p.a.records(id) != 0 {
+	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 1 || s.Remnants != 1 || s.Instances != 0 || s.Bytes != 0 || s.Overdue != 0 || p.a.records(id) != 0 {
 		t.Fatalf("%+v, %d records", s, p.a.records(id))
 	}
 	for range 2 {
@@ -72,17 +75,17 @@ func TestRetentionRefusesWhatIsLate(t *testing.T) {
 	p.a.clock.pass(day90 + time.Hour)
 	p.b.clock.pass(day90 + time.Hour)
 	for _, k := range []*keeper{p.a, p.b} { // the origin first: it still says that the instance has ended
-		if s := k.round(Retention{Age: day90}); s.Removed != 1 {
+		if s := k.round(retention.Policy{Age: day90}); s.Removed != 1 {
 			t.Fatalf("%s: %+v", k.name, s)
 		}
 	}
 	for range 2 {
 		for k, messages := range map[*keeper][]message.Message{p.a: toA, p.b: toB} {
-			before, err := k.queue.SetAsideList(100)
+			before, err := k.queue.RefusedList(100)
 			k.must(err)
 			k.take(messages...)
 			k.settled()
-			aside, err := k.queue.SetAsideList(100)
+			aside, err := k.queue.RefusedList(100)
 			k.must(err)
 			if quiet, what := k.Quiet(); !quiet || k.invoked() != 0 && len(before) > 0 || k.records(id) != 0 {
 				t.Errorf("%s: %s; %d attempts, %d records", k.name, what, k.invoked(), k.records(id))
@@ -101,27 +104,27 @@ func TestRetentionAbsorbsWhatIsLateForATerminatedInstance(t *testing.T) {
 	p := newKeepers(t)
 	id := uuid.UUID{7}
 	p.a.must(p.a.start(id, `{"n": 7}`))
-	p.a.await(id, "go", queue.EventTerminated)
+	p.a.await(id, "go", record.EventTerminated)
 	toB := p.a.sent("B")
 	p.a.must(p.a.Terminate(context.Background(), id))
-	p.a.await(id, processtable.Sink, queue.EventStopped)
+	p.a.await(id, processtable.Sink, record.EventStopped)
 	marker := p.a.sent("B")
 	p.b.take(slices.DeleteFunc(slices.Clone(toB), func(m message.Message) bool { return m.Activity != "dead" })...)
 	p.b.settled()
 	p.b.take(marker...)
-	p.b.await(id, "dead", queue.EventStopped, queue.EventSkipped)
+	p.b.await(id, "dead", record.EventStopped, record.EventSkipped)
 	p.b.settled()
 	p.a.clock.pass(day90 + time.Hour)
 	p.b.clock.pass(day90 + time.Hour)
 	for _, k := range []*keeper{p.a, p.b} {
-		if s := k.round(Retention{Age: day90}); s.Removed != 1 {
+		if s := k.round(retention.Policy{Age: day90}); s.Removed != 1 {
 			t.Fatalf("%s: %+v", k.name, s)
 		}
 	}
 	p.b.take(toB...)
 	p.b.settled()
 	quiet, what := p.b.Quiet()
-	aside, err := p.b.queue.SetAsideList(10)
+	aside, err := p.b.queue.RefusedList(10)
 	if !quiet || err != nil || len(aside) != 0 || p.b.invoked() != 0 || p.b.records(id) != 0 {
 		t.Errorf("%s; set aside %+v, %v; %d attempts, %d records", what, aside, err, p.b.invoked(), p.b.records(id))
 	}
@@ -135,7 +138,7 @@ func TestRetentionAbsorbsWhatIsLateForATerminatedInstance(t *testing.T) {
 func TestRetentionKeepsWhatHasNotEnded(t *testing.T) {
 	p := newKeepers(t)
 	id := uuid.UUID{7}
-	policy := Retention{Age: day90, Bytes: 1}
+	policy := retention.Policy{Age: day90, Bytes: 1}
 	keeps := func(k *keeper, why string) {
 		t.Helper()
 		records := k.records(id)
@@ -144,17 +147,17 @@ func TestRetentionKeepsWhatHasNotEnded(t *testing.T) {
 		}
 	}
 	p.a.must(p.a.start(id, `{"n": 7}`))
-	p.a.await(id, "go", queue.EventTerminated)
+	p.a.await(id, "go", record.EventTerminated)
 	p.a.clock.pass(2 * day90)
 	p.b.clock.pass(2 * day90)
 	keeps(p.a, "it runs")
 	p.b.take(p.a.sent("B")...)
-	p.b.await(id, "work", queue.EventTerminated)
+	p.b.await(id, "work", record.EventTerminated)
 	p.b.settled()
 	p.b.clock.pass(2 * day90)
 	keeps(p.b, "its origin says that it runs")
 	p.a.take(p.b.sent("A")...)
-	p.a.await(id, processtable.Sink, queue.EventEnded)
+	p.a.await(id, processtable.Sink, record.EventEnded)
 	p.a.settled()
 	p.silent = true
 	keeps(p.b, "its origin is silent")
@@ -175,31 +178,31 @@ func TestRetentionKeepsWhereSomethingIsOnItsWay(t *testing.T) {
 	p := newKeepers(t)
 	id := uuid.UUID{7}
 	p.a.must(p.a.start(id, `{"n": 7}`))
-	p.a.await(id, "go", queue.EventTerminated)
+	p.a.await(id, "go", record.EventTerminated)
 	toB := p.a.sent("B")
 	slices.SortFunc(toB, func(a, b message.Message) int { return -strings.Compare(string(a.Activity), string(b.Activity)) })
 	if len(toB) != 3 || toB[0].Activity != "work" || toB[1].Activity != "dead" || toB[2].Activity != "dead" {
 		t.Fatalf("sent: %+v", toB)
 	}
 	p.b.take(toB[0])
-	p.b.await(id, "work", queue.EventTerminated)
+	p.b.await(id, "work", record.EventTerminated)
 	p.b.settled()
 	p.a.take(p.b.sent("A")...)
-	p.a.await(id, processtable.Sink, queue.EventEnded)
+	p.a.await(id, processtable.Sink, record.EventEnded)
 	p.a.settled()
 	p.b.clock.pass(2 * day90)
 	for _, m := range toB[1:] {
-		if s := p.b.round(Retention{Age: day90}); s.Removed != 0 || s.Overdue != 1 {
+		if s := p.b.round(retention.Policy{Age: day90}); s.Removed != 0 || s.Overdue != 1 {
 			t.Errorf("before the message from %s: %+v", m.Source, s)
 		}
 		p.b.take(m)
 		p.b.settled()
 		p.b.clock.pass(2 * day90)
 	}
-	if s := p.b.round(Retention{Age: day90}); s.Removed != 1 {
+	if s := p.b.round(retention.Policy{Age: day90}); s.Removed != 1 {
 		t.Errorf("%+v", s)
 	}
-	if aside, err := p.b.queue.SetAsideList(10); err != nil || len(aside) != 0 {
+	if aside, err := p.b.queue.RefusedList(10); err != nil || len(aside) != 0 {
 		t.Errorf("set aside: %+v, %v", aside, err)
 	}
 }
@@ -213,8 +216,8 @@ func TestRetentionYields(t *testing.T) {
 	clock := p.a.clock
 	clock.pass(2 * day90)
 	clock.goOn(time.Millisecond)
-	p.a.retain.pageSize = 2
-	if s := p.a.round(Retention{Age: day90}); s.Removed != 3 {
+	p.a.retain.Bounds.Page = 2
+	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 3 {
 		t.Fatalf("%+v", s)
 	}
 	pauses := clock.goOn(0)
@@ -236,7 +239,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	p.run(id)
 	records := p.a.records(id)
 	for left := records; left > 0; left = p.a.records(id) {
-		tx, _, err := p.a.queue.Forget(queue.Forget{Instance: id, Time: p.a.clock.Now(), Limit: 1})
+		tx, _, err := p.a.queue.Forget(audit.Forget{Instance: id, Time: p.a.clock.Now(), Limit: 1})
 		p.a.must(err)
 		p.a.must(p.a.commit(context.Background(), tx))
 		if p.a.records(id) != left-1 {
@@ -251,8 +254,8 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 			break
 		}
 	}
-	p.a.retain.records = 1
-	if s := p.a.round(Retention{Age: day90}); p.a.records(id) != 0 || s.Instances != 0 || s.Remnants != 1 {
+	p.a.retain.Bounds.Records = 1
+	if s := p.a.round(retention.Policy{Age: day90}); p.a.records(id) != 0 || s.Instances != 0 || s.Remnants != 1 {
 		t.Errorf("%+v, %d records", s, p.a.records(id))
 	}
 	if p.a.invoked() != 0 {
@@ -265,7 +268,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 func TestRetentionRemovesTheOldestFirst(t *testing.T) {
 	for _, candidates := range []int{2, 100} {
 		p := newKeepers(t)
-		p.a.retain.candidates, p.a.retain.pageSize = candidates, 3
+		p.a.retain.Bounds.Candidates, p.a.retain.Bounds.Page = candidates, 3
 		var ids []message.InstanceID
 		for n := range 10 {
 			id := uuid.UUID{byte(200 - 13*n)} // the older, the further behind
@@ -276,7 +279,7 @@ func TestRetentionRemovesTheOldestFirst(t *testing.T) {
 		}
 		running := uuid.UUID{1}
 		p.a.must(p.a.start(running, `{"n": 7}`))
-		p.a.await(running, "go", queue.EventTerminated)
+		p.a.await(running, "go", record.EventTerminated)
 		p.a.settled()
 		left := func() (all []message.InstanceID) {
 			for _, id := range ids {
@@ -286,50 +289,25 @@ func TestRetentionRemovesTheOldestFirst(t *testing.T) {
 			}
 			return all
 		}
-		s := p.a.round(Retention{Age: 7*24*time.Hour + time.Hour})
+		s := p.a.round(retention.Policy{Age: 7*24*time.Hour + time.Hour})
 		if got := left(); !slices.Equal(got, ids[3:]) || s.Removed != 3 || s.Instances != 8 {
 			t.Errorf("%d candidates, by age: %v of %v, %+v", candidates, got, ids, s)
 		}
 		one, _, err := p.a.queue.AuditSizeOf(ids[9])
 		p.a.must(err)
 		limit := s.Bytes - 2*one.Bytes - one.Bytes/2
-		s = p.a.round(Retention{Bytes: limit})
+		s = p.a.round(retention.Policy{Bytes: limit})
 		if got := left(); !slices.Equal(got, ids[6:]) || s.Removed != 6 || s.Bytes > limit || s.Bytes < limit-one.Bytes {
 			t.Errorf("%d candidates, by bytes: %v of %v, %+v of %d", candidates, got, ids, s, limit)
 		}
-		if again := p.a.round(Retention{Bytes: limit}); again != s {
+		if again := p.a.round(retention.Policy{Bytes: limit}); again != s {
 			t.Errorf("another round: %+v, before %+v", again, s)
 		}
-		p.a.limits.Store(&Limits{})
-		p.a.must(p.a.retain.round(context.Background()))
+		p.a.must(p.a.retain.Round(context.Background(), retention.Policy{}))
 		if _, looked := p.a.AuditStats(); looked || len(left()) != 4 {
 			t.Error("without limits something was removed, or looked at")
 		}
 	}
-}
-
-// Whatever is offered, the oldest behind the floor are kept, in order.
-func TestOldestCandidates(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawn := rapid.SliceOf(rapid.Custom(func(t *rapid.T) candidate {
-			return candidate{last: rapid.Int64Range(1, 20).Draw(t, "last"), instance: uuid.UUID{rapid.Byte().Draw(t, "instance")}}
-		})).Draw(t, "candidates")
-		o := oldest{limit: rapid.IntRange(1, 10).Draw(t, "limit"), floor: candidate{last: rapid.Int64Range(0, 10).Draw(t, "floor")}}
-		for _, c := range drawn {
-			o.offer(c)
-		}
-		var want []candidate
-		for _, c := range drawn {
-			if o.floor == (candidate{}) || o.floor.compare(c) < 0 {
-				want = append(want, c)
-			}
-		}
-		slices.SortFunc(want, candidate.compare)
-		want = want[:min(len(want), o.limit)]
-		if got := o.sorted(); !slices.Equal(got, want) {
-			t.Fatalf("%v, expected %v", got, want)
-		}
-	})
 }
 
 // S4: where a peer lost what was removed here, the rebuilding says so. What the peer has
@@ -343,15 +321,16 @@ func TestRebuildNamesWhatWasRemoved(t *testing.T) {
 	}
 	p.a.clock.pass(day90 + time.Hour)
 	p.b.clock.pass(day90 + time.Hour)
-	p.b.round(Retention{Age: day90})
-	p.a.round(Retention{Age: day90})
+	p.b.round(retention.Policy{Age: day90})
+	p.a.round(retention.Policy{Age: day90})
 
 	// B has come back from an older copy, where something of one instance is under way.
-	at := map[message.InstanceID]standing{ended: {Open: true}}
-	lying := func(peer processtable.NodeID, own *keeper) func(context.Context, processtable.NodeID, []askedInstance) ([]standing, error) {
-		return func(ctx context.Context, node processtable.NodeID, q []askedInstance) (all []standing, err error) {
+	at := map[message.InstanceID]rebuild.Standing{ended: {Open: true}}
+	lie := func(peer processtable.NodeID, own *rebuild.Rebuilds) {
+		honest := own.Standings
+		own.Standings = func(ctx context.Context, node processtable.NodeID, q []rebuild.Instance) (all []rebuild.Standing, err error) {
 			if node != peer {
-				return own.askStandings(ctx, node, q)
+				return honest(ctx, node, q)
 			}
 			for _, i := range q {
 				all = append(all, at[i.Instance])
@@ -359,25 +338,39 @@ func TestRebuildNamesWhatWasRemoved(t *testing.T) {
 			return all, nil
 		}
 	}
-	p.a.standings = lying("B", p.a)
-	run := &rebuilding{node: p.a.Node, peer: "B", mark: queue.Rebuild{Peer: "B", Stage: queue.StageSending}, turned: p.a.sched.Gate()}
-	for run.mark.Stage != queue.StageDone {
-		p.a.must(run.send(context.Background()))
-	}
+	lie("B", p.a.rebuilds)
+	known, _ := p.a.queue.KnownIncarnation("B")
+	p.a.must(p.a.commit(context.Background(), &record.Tx{Rebuild: &record.Rebuild{Peer: "B", Incarnation: known, Stage: record.StageSending}}))
+	p.a.must(p.a.rebuilds.Resume())
+	mark := p.a.rebuilt("B")
 	sent := p.a.sent("B")
-	if len(sent) != 1 || sent[0].Kind != message.KindMarker || sent[0].Instance != ended || run.mark.Instances != 1 {
-		t.Errorf("sent: %+v, %+v", sent, run.mark)
+	if len(sent) != 1 || sent[0].Kind != message.KindMarker || sent[0].Instance != ended || mark.Instances != 1 {
+		t.Errorf("sent: %+v, %+v", sent, mark)
 	}
 
 	// A has come back: it does not know one instance, and another runs there again.
-	at = map[message.InstanceID]standing{ended: {Started: true, Ended: true}, again: {Started: true, Open: true}}
-	p.b.standings = lying("A", p.b)
-	report := api.Rebuild{Stage: api.RebuildDone}
-	p.b.must(p.b.tellUnknown(context.Background(), &report, queue.Rebuild{Peer: "A", Stage: queue.StageDone}))
-	if len(report.Removed) != 2 || report.Removed[0].Instance != gone || report.Removed[0].Running ||
-		report.Removed[1].Instance != again || !report.Removed[1].Running || len(report.Unknown) != 0 {
-		t.Errorf("named: %+v", report)
+	at = map[message.InstanceID]rebuild.Standing{ended: {Started: true, Ended: true}, again: {Started: true, Open: true}}
+	lie("A", p.b.rebuilds)
+	told, err := p.b.rebuilds.Report(context.Background(), record.Rebuild{Peer: "A", Stage: record.StageDone})
+	p.b.must(err)
+	if len(told.Removed) != 2 || told.Removed[0].Instance != gone || told.Removed[0].Running ||
+		told.Removed[1].Instance != again || !told.Removed[1].Running || len(told.Unknown) != 0 {
+		t.Errorf("named: %+v", told)
 	}
+}
+
+// rebuilt waits until a rebuild is done, and gives its mark.
+func (k *keeper) rebuilt(peer processtable.NodeID) record.Rebuild {
+	k.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); runtime.Gosched() {
+		mark, _, err := k.queue.Rebuilding(peer)
+		k.must(err)
+		if mark.Stage == record.StageDone {
+			return mark
+		}
+	}
+	k.Fatal("the rebuild does not end")
+	return record.Rebuild{}
 }
 
 // What retention removed is given back to the disk, where it is much, and much beside what
@@ -386,9 +379,9 @@ func TestRetentionGivesRoomBack(t *testing.T) {
 	p := newKeepers(t)
 	reclaim := func(want int) {
 		t.Helper()
-		p.a.must(p.a.retain.reclaim(context.Background()))
+		p.a.must(p.a.retain.Reclaim(context.Background()))
 		if p.a.compacted != want {
-			t.Errorf("%d compactions, want %d: %d bytes were removed, and %+v are left", p.a.compacted, want, p.a.retain.freed, p.a.retain.stats)
+			t.Errorf("%d compactions, want %d", p.a.compacted, want)
 		}
 	}
 	reclaim(0)
@@ -397,18 +390,18 @@ func TestRetentionGivesRoomBack(t *testing.T) {
 		p.a.clock.pass(time.Hour)
 	}
 	p.a.clock.pass(day90 - 6*time.Hour)
-	if s := p.a.round(Retention{Age: day90}); s.Removed != 0 || p.a.retain.freed != 0 {
+	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 0 {
 		t.Fatalf("%+v", s)
 	}
 	p.a.clock.pass(time.Hour)
-	if s := p.a.round(Retention{Age: day90}); s.Removed != 1 || p.a.retain.freed == 0 {
-		t.Fatalf("%+v, %d bytes", s, p.a.retain.freed)
+	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 1 {
+		t.Fatalf("%+v", s)
 	}
 	reclaim(0) // it is little
-	p.a.retain.reclaimFrom = 1
+	p.a.retain.Bounds.Reclaim = 1
 	reclaim(0) // beside what stays
 	p.a.clock.pass(2 * time.Hour)
-	if s := p.a.round(Retention{Age: day90}); s.Removed != 3 {
+	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 3 {
 		t.Fatalf("%+v", s)
 	}
 	reclaim(1)

@@ -14,12 +14,16 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/rebuild"
+	"fmqm/node/retention"
+	"fmqm/node/tables"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // retainedSites is a process of which each of two nodes hosts a part; dead is at B, and waits
@@ -104,7 +108,7 @@ type keeper struct {
 	*Node
 	engine *badger.Engine
 	clock  *handClock
-	ends   chan queue.AuditRecord
+	ends   chan record.AuditRecord
 
 	compacted int
 	log       io.Writer // nil: the test's, from warnings on
@@ -131,7 +135,7 @@ func (k *keeper) begin(name, text string) {
 	k.Helper()
 	engine, err := badger.Open(badger.Options{InMemory: true})
 	k.must(err)
-	k.engine, k.clock, k.ends = engine, &handClock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, make(chan queue.AuditRecord, 1000)
+	k.engine, k.clock, k.ends = engine, &handClock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, make(chan record.AuditRecord, 1000)
 	k.gone = map[sentKey]uint64{}
 	k.open(name)
 	k.Cleanup(func() {
@@ -149,6 +153,12 @@ func (k *keeper) must(err error) {
 }
 
 func (k *keeper) open(name string) {
+	k.openOnly(name)
+	k.Launch()
+}
+
+// openOnly opens the node and begins none of its threads.
+func (k *keeper) openOnly(name string) {
 	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
 		"echo": {Kind: program.KindBuiltin, Builtin: "echo"},
 		"fail": {Kind: program.KindBuiltin, Builtin: "fail"},
@@ -161,10 +171,9 @@ func (k *keeper) open(name string) {
 	k.Node, err = Open(Options{
 		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
 		Log: log, Peers: k.peers,
-		Observe: func(r queue.AuditRecord) { k.ends <- r },
+		Observe: func(r record.AuditRecord) { k.ends <- r },
 	})
 	k.must(err)
-	k.Launch()
 }
 
 func (k *keeper) close() {
@@ -180,16 +189,16 @@ func (k *keeper) restart() {
 // table stores the node's table of a definition.
 func (k *keeper) table(text string) {
 	k.Helper()
-	compiled := compile(k.T, text, definition.CompileOptions{})
+	compiled := definitiontest.Compile(k.T, text, definition.CompileOptions{})
 	for _, encoded := range compiled.Encoded {
 		if table, err := processtable.Decode(encoded); err != nil || table.Node != k.name {
 			k.must(err)
 			continue
 		}
-		p, _, err := k.judgeTable(encoded)
+		p, _, err := k.tables.Judge(encoded)
 		k.must(err)
-		k.must(k.commit(context.Background(), &queue.Tx{Tables: []queue.TableRecord{record(p, encoded)}}))
-		k.install(p)
+		k.must(k.commit(context.Background(), &record.Tx{Tables: []record.TableRecord{tables.Record(p, encoded)}}))
+		k.tables.Install(p)
 	}
 }
 
@@ -198,7 +207,7 @@ func (k *keeper) start(id message.InstanceID, input string) error {
 }
 
 // await waits until an activity of an instance has ended so.
-func (k *keeper) await(id message.InstanceID, a processtable.ActivityID, events ...queue.Event) {
+func (k *keeper) await(id message.InstanceID, a processtable.ActivityID, events ...record.Event) {
 	k.Helper()
 	limit := time.After(2 * time.Minute)
 	for {
@@ -222,7 +231,7 @@ func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
 		items, err := t.Read(lane, max(k.gone[key], t.Low(lane).Number)+1, 1<<20)
 		k.must(err)
 		for _, item := range items {
-			piece, err := queue.Unpack(item.Payload)
+			piece, err := record.Unpack(item.Payload)
 			k.must(err)
 			m, err := message.Decode(piece.Data)
 			k.must(err)
@@ -239,7 +248,7 @@ func (k *keeper) sent(peer processtable.NodeID) (all []message.Message) {
 // take puts messages as the link does that brings them.
 func (k *keeper) take(messages ...message.Message) {
 	k.Helper()
-	k.must(k.commit(context.Background(), &queue.Tx{Put: messages}))
+	k.must(k.commit(context.Background(), &record.Tx{Put: messages}))
 }
 
 func (k *keeper) settled() {
@@ -251,21 +260,23 @@ func (k *keeper) settled() {
 func settled(t *testing.T, n *Node) {
 	t.Helper()
 	for _, thread := range n.threads() {
-		for idle := false; !idle; {
-			g, err := thread.gauges(context.Background())
+		// The first answer may be of a turn that had taken its mail before the last message came.
+		for idle := 0; idle < 2; {
+			g, err := thread.Gauges(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
-			idle = g.Idle
+			if idle++; !g.Idle {
+				idle = 0
+			}
 		}
 	}
 }
 
 // round lets retention look once, with a policy.
-func (k *keeper) round(policy Retention) AuditStats {
+func (k *keeper) round(policy retention.Policy) retention.Stats {
 	k.Helper()
-	k.limits.Store(&Limits{Audit: policy})
-	k.must(k.retain.round(context.Background()))
+	k.must(k.retain.Round(context.Background(), policy))
 	s, looked := k.AuditStats()
 	if !looked {
 		k.Fatal("nothing was looked at")
@@ -303,14 +314,15 @@ func newKeepers(t *testing.T) *keepers {
 }
 
 func (p *keepers) join() {
-	p.b.standings = func(ctx context.Context, node processtable.NodeID, q []askedInstance) ([]standing, error) {
-		if node == "A" && p.silent {
+	ofB := p.b.rebuilds.Standings
+	p.b.rebuilds.Standings = func(ctx context.Context, node processtable.NodeID, q []rebuild.Instance) ([]rebuild.Standing, error) {
+		switch {
+		case node != "A":
+			return ofB(ctx, node, q)
+		case p.silent:
 			return nil, errors.New("no answer")
 		}
-		if node == "A" {
-			return p.a.askStandings(ctx, node, q)
-		}
-		return p.b.askStandings(ctx, node, q)
+		return p.a.rebuilds.Standings(ctx, node, q)
 	}
 }
 
@@ -323,14 +335,14 @@ func (p *keepers) restart() {
 // run runs an instance to its end, and gives what each was sent.
 func (p *keepers) run(id message.InstanceID) (toB, toA []message.Message) {
 	p.a.must(p.a.start(id, `{"n": 7}`))
-	p.a.await(id, "go", queue.EventTerminated)
+	p.a.await(id, "go", record.EventTerminated)
 	toB = p.a.sent("B")
 	p.b.take(toB...)
-	p.b.await(id, "work", queue.EventTerminated)
+	p.b.await(id, "work", record.EventTerminated)
 	p.b.settled()
 	toA = p.b.sent("A")
 	p.a.take(toA...)
-	p.a.await(id, processtable.Sink, queue.EventEnded)
+	p.a.await(id, processtable.Sink, record.EventEnded)
 	p.a.settled()
 	return toB, toA
 }

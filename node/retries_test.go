@@ -14,7 +14,7 @@ import (
 	"fmqm/api"
 	"fmqm/internal/store/badger"
 	"fmqm/node"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // R11: of many attempts that fail at once, each is repeated until none is left. Their
@@ -32,11 +32,11 @@ func TestR11NoRetryIsForgotten(t *testing.T) {
 	defer registry.Close()
 	n, err := node.Open(node.Options{
 		Name: "A", Engine: engine, Registry: registry, Log: zerolog.Nop(),
-		Observe: func(r queue.AuditRecord) {
-			if r.Event == queue.EventFailed {
+		Observe: func(r record.AuditRecord) {
+			if r.Event == record.EventFailed {
 				failed.Add(1)
 			}
-			if r.Event == queue.EventInError && inError.Add(1) == instances {
+			if r.Event == record.EventInError && inError.Add(1) == instances {
 				close(all)
 			}
 		},
@@ -64,7 +64,7 @@ func TestR11NoRetryIsForgotten(t *testing.T) {
 	starts.Wait()
 	select {
 	case <-all:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 	}
 	if e, f := inError.Load(), failed.Load(); e != instances || f != instances*(attempts-1) {
 		t.Errorf("%d of %d instances have come to their last attempt, after %d failed ones of %d", e, instances, f, instances*(attempts-1))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
 	"fmqm/program"
 )
@@ -25,8 +26,8 @@ type silentConn struct {
 	ended chan struct{}
 }
 
-func (c *silentConn) Send(frame []byte) error {
-	f, err := link.Decode(frame)
+func (c *silentConn) Send(data []byte) error {
+	f, err := frame.Decode(data)
 	if err == nil {
 		c.said.Do(func() { c.heard <- f.From })
 	}

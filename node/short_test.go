@@ -44,7 +44,7 @@ func TestAShortageMakesAnAttemptWait(t *testing.T) {
 			t.Fatalf("attempt %d", attempt)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	why, err := n.Why(ctx, id)
 	if err != nil || len(why.Waits) != 1 || why.Waits[0].State != api.ActivityReady ||
@@ -65,7 +65,7 @@ func TestWhatWaitsForTheMachineCanBeEnded(t *testing.T) {
 	id, other := begin(t, n, "retried"), begin(t, n, "retried")
 	<-s.tries
 	<-s.tries
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := n.Terminate(ctx, id); err != nil {
 		t.Fatal(err)

@@ -17,14 +17,17 @@ import (
 	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/execute"
+	"fmqm/node/tables"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
 	"fmqm/queue/queuetest"
+	"fmqm/queue/record"
 )
 
 // storyClock is a clock that a story sets. Between is called once, after the clock was
@@ -50,7 +53,7 @@ type story struct {
 	dir    string
 	clock  *storyClock
 	node   *Node
-	thread *processThread
+	thread *execute.Thread
 	heard  []string
 }
 
@@ -86,26 +89,26 @@ func (s *story) close() {
 }
 
 // observe is called by the committer, while the story waits for it.
-func (s *story) observe(r queue.AuditRecord) {
+func (s *story) observe(r record.AuditRecord) {
 	n := binary.BigEndian.Uint64(r.Instance[8:])
 	switch r.Event {
-	case queue.EventFailed:
+	case record.EventFailed:
 		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed", n, r.Attempt))
-	case queue.EventInError:
+	case record.EventInError:
 		s.heard = append(s.heard, fmt.Sprintf("%d: attempt %d failed, in error", n, r.Attempt))
-	case queue.EventTerminated:
+	case record.EventTerminated:
 		if r.Activity != "x" {
 			s.heard = append(s.heard, fmt.Sprintf("%d: %s ran", n, r.Activity))
 		}
-	case queue.EventStarted, queue.EventEnded, queue.EventSkipped, queue.EventStopped,
-		queue.EventIterated, queue.EventRetried, queue.EventPassed, queue.EventDropped:
+	case record.EventStarted, record.EventEnded, record.EventSkipped, record.EventStopped,
+		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
 	}
 }
 
 // rest lets everything happen that can.
 func (s *story) rest() {
-	for again := s.thread != nil; again; again = s.thread.turn() {
-		for s.thread.turn() {
+	for again := s.thread != nil; again; again = s.thread.Turn() {
+		for s.thread.Turn() {
 		}
 		synctest.Wait()
 	}
@@ -125,26 +128,25 @@ func (s *story) pass(d time.Duration) {
 }
 
 func (s *story) define(text string) {
-	compiled := compile(s.T, "process: p\nversion: 1\n"+text, definition.CompileOptions{})
-	p, isNew, err := s.node.judgeTable(compiled.Encoded[0])
+	compiled := definitiontest.Compile(s.T, "process: p\nversion: 1\n"+text, definition.CompileOptions{})
+	p, isNew, err := s.node.tables.Judge(compiled.Encoded[0])
 	if err != nil || !isNew {
 		s.Fatal(isNew, err)
 	}
 	done := make(chan error, 1)
-	s.node.queue.Submit(&queue.Tx{Tables: []queue.TableRecord{record(p, compiled.Encoded[0])}, Done: func(err error) { done <- err }})
+	s.node.queue.Submit(&record.Tx{Tables: []record.TableRecord{tables.Record(p, compiled.Encoded[0])}, Done: func(err error) { done <- err }})
 	if err := <-done; err != nil {
 		s.Fatal(err)
 	}
-	s.node.install(p)
+	s.node.tables.Install(p)
 	s.thread = s.node.thread(p.Table().Process)
 }
 
 func (s *story) start(n int) {
 	var id message.InstanceID
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
-	word := s.thread.newWord()
-	input := container.New(s.thread.process.Table().Input)
-	s.thread.tell(thread.Start{Word: word, Start: behaviour.Start{Instance: id, Input: input, Now: s.clock.Now()}})
+	input := container.New(s.thread.Process().Table().Input)
+	s.thread.Tell(thread.Start{Word: thread.Token(n), Start: behaviour.Start{Instance: id, Input: input, Now: s.clock.Now()}})
 }
 
 // what shows what was heard; equal lines of more than three instances are counted.
@@ -220,7 +222,7 @@ func TestStoriesOfTimers(t *testing.T) {
 						s.clock.Advance(span())
 						synctest.Wait()
 					}
-					s.thread.turn()
+					s.thread.Turn()
 				case "clock":
 					s.clock.Set(span())
 				case "restart":

@@ -10,6 +10,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/internal/store/badger"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -45,7 +46,7 @@ func TestN4TheLogSaysWhatGoesInError(t *testing.T) {
 		}
 	}
 	n, told := open()
-	compiled := compile(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: fail, retry: {attempts: 3, backoff: 1ms}}\n", definition.CompileOptions{})
+	compiled := definitiontest.Compile(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: fail, retry: {attempts: 3, backoff: 1ms}}\n", definition.CompileOptions{})
 	table := compiled.Tables[0]
 	if _, err := n.Upload(t.Context(), api.UploadRequest{Tables: []api.Table{{
 		Node: "A", Process: "p@1", Definition: table.Definition.String(), Table: compiled.Encoded[0],
@@ -69,7 +70,7 @@ func TestN4TheLogSaysWhatGoesInError(t *testing.T) {
 	defer stop(n)
 	count := -1
 	for count < 0 {
-		g, err := n.thread(table.Process).gauges(t.Context())
+		g, err := n.thread(table.Process).Gauges(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,50 +12,23 @@ import (
 
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/node/report"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
-
-// What a node tells who has been told of a part of an instance's history.
-func TestNews(t *testing.T) {
-	k := newKeeper(t, "A", retainedSites)
-	all := []api.HistoryEvent{{Clock: 1}, {Clock: 5}, {Clock: 3}}
-	_, now := k.news(all, eventMark{})
-	older, restored := eventMark{now.Store, 3, 2}, now
-	restored.Store = "another"
-	for _, c := range []struct {
-		name string
-		told eventMark
-		want int
-	}{
-		{"nothing", eventMark{}, 3},
-		{"all of it", now, 0},
-		{"what stands below the newest", older, 1},
-		{"all, but what has come below since, on another branch", eventMark{now.Store, 5, 2}, 3},
-		{"as many, of another store: one that was put back, and went on otherwise", restored, 3},
-		{"more than there is", eventMark{now.Store, 5, 4}, 3},
-	} {
-		if got, mark := k.news(all, c.told); len(got) != c.want || mark != now || now.Clock != 5 || now.Count != 3 {
-			t.Errorf("who was told %s is told %d events and %+v, want %d", c.name, len(got), mark, c.want)
-		}
-	}
-	if got, mark := k.news(nil, now); len(got) != 0 || mark.Count != 0 {
-		t.Errorf("of nothing: %v, %+v", got, mark)
-	}
-}
 
 // watched is a watcher at A, and what B tells it in one round.
 type watched struct {
 	*keepers
 	id     message.InstanceID
-	w      *watching
+	w      *report.Watching
 	old    bool // B is of an older version
 	events int
 	bytes  int
 }
 
 func newWatched(t *testing.T) *watched {
-	w := &watched{keepers: newKeepers(t), id: uuid.UUID{7}, w: newWatching()}
+	w := &watched{keepers: newKeepers(t), id: uuid.UUID{7}, w: report.NewWatching()}
 	w.a.query = func(ctx context.Context, _ processtable.NodeID, kind string, body []byte) ([]byte, error) {
 		var q, r map[string]json.RawMessage
 		w.a.must(json.Unmarshal(body, &q))
@@ -86,10 +59,10 @@ func newWatched(t *testing.T) *watched {
 func (w *watched) round() (fresh string, events int) {
 	w.a.Helper()
 	w.events, w.bytes = 0, 0
-	g, err := w.a.gatherNews(context.Background(), w.id, w.w.marks)
+	g, err := w.a.answers.GatherNews(context.Background(), w.id, w.w.Marks)
 	w.a.must(err)
 	var all []string
-	for _, e := range w.w.take(g) {
+	for _, e := range w.w.Take(g) {
 		all = append(all, fmt.Sprintf("%s %s", e.Activity, e.Event))
 	}
 	return strings.Join(all, ", "), w.events
@@ -107,7 +80,7 @@ func (w *watched) expect(why, fresh string, events int) {
 func TestAWatcherIsToldWhatIsNew(t *testing.T) {
 	w := newWatched(t)
 	w.a.must(w.a.start(w.id, `{"n": 7, "text": "`+strings.Repeat("long ", 1000)+`"}`))
-	w.a.await(w.id, "go", queue.EventTerminated)
+	w.a.await(w.id, "go", record.EventTerminated)
 	w.a.settled()
 	toB := w.a.sent("B")
 	w.expect("nothing has come to B", "source started, go terminated, dead passed", 0)
@@ -115,7 +88,7 @@ func TestAWatcherIsToldWhatIsNew(t *testing.T) {
 	for _, m := range toB {
 		w.b.take(m)
 	}
-	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.await(w.id, "work", record.EventTerminated)
 	w.b.settled()
 	toA := w.b.sent("A")
 	w.expect("B has worked", "dead skipped, work terminated", 2)
@@ -133,17 +106,17 @@ func TestAWatcherIsToldWhatIsNew(t *testing.T) {
 	was := w.b
 	w.b = newKeeper(t, "B", retainedSites)
 	w.b.take(toB...)
-	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.await(w.id, "work", record.EventTerminated)
 	w.b.settled()
 	w.expect("B has lost its store, and has done it once more", "", 2)
 	w.b = was
 	w.expect("the store was found", "", 2)
 
 	w.a.take(toA...)
-	w.a.await(w.id, processtable.Sink, queue.EventEnded)
+	w.a.await(w.id, processtable.Sink, record.EventEnded)
 	w.a.settled()
 	w.expect("it is over", "sink ended", 0)
-	if !w.w.over {
+	if !w.w.Over {
 		t.Error("the watcher goes on")
 	}
 }
@@ -152,18 +125,18 @@ func TestAWatcherIsToldWhatIsNew(t *testing.T) {
 func TestAWatcherAsksMoreRarelyWhileNothingComes(t *testing.T) {
 	w := newWatched(t)
 	w.a.must(w.a.start(w.id, `{"n": 7}`))
-	w.a.await(w.id, "go", queue.EventTerminated)
+	w.a.await(w.id, "go", record.EventTerminated)
 	w.a.settled()
 	var pauses []time.Duration
 	for range 5 {
 		w.round()
-		pauses = append(pauses, w.w.pause)
+		pauses = append(pauses, w.w.Pause)
 	}
 	w.b.take(w.a.sent("B")...)
-	w.b.await(w.id, "work", queue.EventTerminated)
+	w.b.await(w.id, "work", record.EventTerminated)
 	w.b.settled()
 	w.round()
-	if got, want := fmt.Sprint(append(pauses, w.w.pause)), "[300ms 600ms 1.2s 2s 2s 300ms]"; got != want {
+	if got, want := fmt.Sprint(append(pauses, w.w.Pause)), "[300ms 600ms 1.2s 2s 2s 300ms]"; got != want {
 		t.Errorf("it waits %s, want %s", got, want)
 	}
 }

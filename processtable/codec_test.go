@@ -73,6 +73,7 @@ func TestFormatOf(t *testing.T) {
 	}{
 		{mustEncode(t, sample()), 1},
 		{mustEncode(t, withDetours()), 2},
+		{mustEncode(t, withBehaviours()), 4},
 		{[]byte{0xa1, keyFormat, 7}, 7},
 		{nil, 0},
 		{[]byte("{}"), 0},
@@ -187,10 +188,12 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	if b, err = Encode(withDetours()); err != nil {
-		f.Fatal(err)
+	for _, table := range []*Table{withDetours(), withBehaviours()} {
+		if b, err = Encode(table); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
-	f.Add(b)
 	f.Add([]byte{0xa1, keyFormat, FormatVersion})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		table, err := Decode(data)

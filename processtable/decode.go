@@ -9,6 +9,7 @@ import (
 
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/internal/cbor"
 )
 
 // Limits of the language that bound the lists of a table.
@@ -21,6 +22,9 @@ const (
 // ErrFormat says that a table has a format that this version of the code does not
 // know: it was compiled by a newer one.
 var ErrFormat = errors.New("unknown table format")
+
+// knownFormats tells people which there are (HasFormat).
+const knownFormats = "1, 2 and 4"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -52,21 +56,16 @@ func Decode(data []byte) (*Table, error) {
 }
 
 func decode(data []byte) (*Table, error) {
-	r := &reader{data: data}
-	d := &decoder{reader: r, types: typeReader{reader: r, lists: map[*container.Type]*container.Type{}}}
-	t := &Table{}
-	err := r.object(func(key int) error {
-		if key == keyFormat {
-			return read(&t.Format, "format", d.format)
+	d := &decoder{Reader: cbor.NewReader(data), lists: map[*container.Type]*container.Type{}}
+	t := &d.table
+	for key := range d.Named(tableFields) {
+		if t.Format == 0 && key != keyFormat {
+			d.Fail("the format version is missing: this is not a process table")
+			continue
 		}
-		if t.Format == 0 {
-			return errors.New("the format version is missing: this is not a process table")
-		}
-		return d.tableField(t, key)
-	})
-	if err == nil && r.left() > 0 {
-		err = fmt.Errorf("%d bytes follow after the end", r.left())
+		d.tableField(key)
 	}
+	err := d.End()
 	if err != nil && t.Node != "" {
 		err = fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
@@ -80,295 +79,279 @@ func decode(data []byte) (*Table, error) {
 	return t, nil
 }
 
+// decoder reads what encoder writes. By a length that it reads it allocates nothing: a list
+// grows with the elements that are really there.
 type decoder struct {
-	*reader
-	types      typeReader
+	cbor.Reader
+	table      Table
+	structures []*container.Type
+	lists      map[*container.Type]*container.Type // by element: one *Type for equal types
 	conditions []*condition.Checked
 }
 
-func (d *decoder) format() (int, error) {
-	n, err := d.uint(math.MaxInt32)
-	if err == nil && (n < 1 || n > FormatVersion) {
-		err = fmt.Errorf("%w %d: this node reads formats 1 to %d: upgrade it, or compile with --table-format %d", ErrFormat, n, FormatVersion, FormatVersion)
-	}
-	return n, err
+var tableFields = []string{
+	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
+	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
+	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
 }
 
-func (d *decoder) tableField(t *Table, key int) error {
+func (d *decoder) tableField(key int) {
+	t := &d.table
 	switch key {
-	case keyProcess:
-		return read(&t.Process.Name, "process", d.name)
-	case keyVersion:
-		return read(&t.Process.Version, "version", func() (int, error) { return d.uint(MaxVersion) })
-	case keyNode:
-		return read((*string)(&t.Node), "node", d.name)
-	case keyDefinition:
-		return read(&t.Definition, "definition hash", d.hash)
-	case keyRoster:
-		return list(d.reader, &t.Roster, "roster: place", maxActivities, d.place)
-	case keyStarts:
-		return list(d.reader, &t.Starts, "starts: node", maxActivities, func() (NodeID, error) {
-			s, err := d.name()
-			return NodeID(s), err
-		})
-	case keyStructures:
-		var all []*container.Type
-		return list(d.reader, &all, "structure", MaxEncoded, d.types.readStructure)
-	case keyConditions:
-		return list(d.reader, &d.conditions, "condition", 2*maxConnectors, d.checked)
-	case keyInput:
-		return read(&t.Input, "input", d.types.readIndex)
-	case keyOutput:
-		return read(&t.Output, "output", d.types.readIndex)
-	case keyActivities:
-		return list(d.reader, &t.Activities, "activity", maxActivities+2, d.activity)
-	}
-	if t.Format >= 2 {
-		switch key {
-		case keyDetours:
-			return list(d.reader, &t.Detours, "detour", maxActivities, func() (Detour, error) { return d.detour(t) })
-		case keyResolvers:
-			return list(d.reader, &t.Resolvers, "resolver", maxActivities, func() (Resolver, error) { return d.resolver(t) })
+	case keyFormat:
+		t.Format = d.number(math.MaxInt32)
+		if !HasFormat(t.Format) {
+			d.Fail("%w %d: this node reads formats %s: upgrade it, or compile with --table-format %d", ErrFormat, t.Format, knownFormats, FlowMarkFormat)
 		}
+	case keyProcess:
+		t.Process.Name = d.Text(MaxName)
+	case keyVersion:
+		t.Process.Version = d.number(MaxVersion)
+	case keyNode:
+		t.Node = NodeID(d.Text(MaxName))
+	case keyDefinition:
+		d.Fixed(t.Definition[:])
+	case keyRoster:
+		t.Roster = items(d, maxActivities, d.place)
+	case keyStarts:
+		t.Starts = items(d, maxActivities, name[NodeID](d))
+	case keyStructures:
+		for range d.Items(MaxEncoded) {
+			d.structures = append(d.structures, d.structure())
+		}
+	case keyConditions:
+		d.conditions = items(d, 2*maxConnectors, d.condition)
+	case keyInput:
+		t.Input = d.structureAt()
+	case keyOutput:
+		t.Output = d.structureAt()
+	case keyActivities:
+		t.Activities = items(d, maxActivities+2, d.activity)
+	case keyDetours:
+		d.since(2)
+		t.Detours = items(d, maxActivities, d.detour)
+	case keyResolvers:
+		d.since(2)
+		t.Resolvers = items(d, maxActivities, d.resolver)
 	}
-	return unknown(key)
 }
 
-func (d *decoder) name() (string, error) { return d.text(MaxName) }
-
-func (d *decoder) hash() (h DefinitionHash, err error) {
-	b, err := d.take(majorBytes, len(h))
-	if err == nil && len(b) != len(h) {
-		err = fmt.Errorf("want %d bytes, not %d", len(h), len(b))
+// since refuses a field that the table's format does not have.
+func (d *decoder) since(format int) {
+	if d.table.Format < format {
+		d.Fail("format %d has no such field: it is of format %d on", d.table.Format, format)
 	}
-	copy(h[:], b)
-	return h, err
 }
 
-func (d *decoder) place() (p Place, err error) {
-	var parts []string
-	if err := list(d.reader, &parts, "part", 2, d.name); err != nil {
-		return p, err
+// items reads a list.
+func items[T any](d *decoder, limit int, get func() T) (all []T) {
+	for range d.Items(limit) {
+		all = append(all, get())
 	}
-	if len(parts) != 2 {
-		return p, errors.New("want an activity and its node")
-	}
-	return Place{Activity: ActivityID(parts[0]), Node: NodeID(parts[1])}, nil
+	return all
 }
 
-func (d *decoder) checked() (*condition.Checked, error) {
+func name[T ~string](d *decoder) func() T { return func() T { return T(d.Text(MaxName)) } }
+
+func (d *decoder) number(limit int) int { return int(d.Uint(uint64(limit))) }
+
+func (d *decoder) place() Place {
+	d.Tuple(2)
+	return Place{Activity: ActivityID(d.Text(MaxName)), Node: NodeID(d.Text(MaxName))}
+}
+
+var conditionFields = []string{keyText: "text", keyExpr: "expression", keyReadsRC: "reads _RC", keyMacros: "macros"}
+
+func (d *decoder) condition() *condition.Checked {
 	c := &condition.Checked{}
-	err := d.object(func(key int) error {
+	for key := range d.Named(conditionFields) {
 		switch key {
 		case keyText:
-			return read(&c.Text, "text", func() (string, error) { return d.text(condition.MaxText) })
+			c.Text = d.Text(condition.MaxText)
 		case keyExpr:
-			return read(&c.Expr, "expression", func() ([]byte, error) { return d.bytes(MaxEncoded) })
+			c.Expr = bytes.Clone(d.Bytes(MaxEncoded))
 		case keyReadsRC:
-			return read(&c.ReadsRC, "reads _RC", d.bool)
+			c.ReadsRC = d.Bool()
 		case keyMacros:
-			return read(&c.Macros, "macros", d.bool)
+			c.Macros = d.Bool()
 		}
-		return unknown(key)
-	})
-	if err == nil && len(c.Expr) == 0 {
-		err = errors.New("the checked expression is missing")
 	}
-	return c, err
+	if len(c.Expr) == 0 {
+		d.Fail("the checked expression is missing")
+	}
+	return c
 }
 
-func (d *decoder) conditionIndex() (*condition.Checked, error) {
-	n, err := d.uint(MaxEncoded)
-	if err != nil {
-		return nil, err
-	}
+func (d *decoder) conditionAt() *condition.Checked {
+	n := d.number(MaxEncoded)
 	if n >= len(d.conditions) {
-		return nil, fmt.Errorf("there is no condition %d", n)
-	}
-	return d.conditions[n], nil
-}
-
-func (d *decoder) activity() (*Activity, error) {
-	a := &Activity{}
-	err := d.object(func(key int) error {
-		if key == keyName {
-			return read((*string)(&a.Name), "name", d.name)
-		}
-		if err := d.activityField(a, key); err != nil {
-			return fmt.Errorf("%s: %w", a.Name, err)
-		}
+		d.Fail("there is no condition %d", n)
 		return nil
-	})
-	return a, err
-}
-
-func (d *decoder) activityField(a *Activity, key int) error {
-	switch key {
-	case keyKind:
-		return read(&a.Kind, "kind", func() (Kind, error) {
-			n, err := d.uint(math.MaxUint8)
-			return Kind(n), err
-		})
-	case keyProgram:
-		return read((*string)(&a.Program), "program", d.name)
-	case keyActInput:
-		return read(&a.Input, "input", d.types.readIndex)
-	case keyActOutput:
-		return read(&a.Output, "output", d.types.readIndex)
-	case keyNoOutput:
-		return read(&a.NoOutput, "no output", d.bool)
-	case keyInControl:
-		return list(d.reader, &a.InControl, "incoming control connector", maxConnectors, d.inControl)
-	case keyStart:
-		return read(&a.Start, "start condition", func() (condition.Logic, error) { return d.logic(1) })
-	case keyOutControl:
-		return list(d.reader, &a.OutControl, "outgoing control connector", maxConnectors, d.outControl)
-	case keyInData:
-		return list(d.reader, &a.InData, "incoming data connector", maxConnectors, d.inData)
-	case keyOutData:
-		return list(d.reader, &a.OutData, "outgoing data connector", maxConnectors, d.outData)
-	case keyExit:
-		return read(&a.Exit, "exit condition", d.conditionIndex)
-	case keyFeedback:
-		return list(d.reader, &a.Feedback, "feedback: mapping", MaxEncoded, d.mapping)
-	case keyMaxIterations:
-		return read(&a.MaxIterations, "max_iterations", func() (int, error) { return d.uint(math.MaxInt32) })
-	case keyAgain:
-		return read(&a.Again, "again", d.again)
-	case keyRetry:
-		return read(&a.Retry, "retry", d.retry)
-	case keyRCIsData:
-		return read(&a.RCIsData, "_RC is data", d.bool)
-	case keyRCContinue:
-		return read(&a.RCContinue, "on_rc continue", d.bool)
 	}
-	return unknown(key)
+	return d.conditions[n]
 }
 
-func (d *decoder) inControl() (InControl, error) {
-	s, err := d.name()
-	return InControl{From: ActivityID(s)}, err
+var activityFields = []string{
+	keyName: "name", keyKind: "kind", keyProgram: "program", keyActInput: "input", keyActOutput: "output", keyNoOutput: "no output",
+	keyInControl: "incoming control connectors", keyStart: "start condition", keyOutControl: "outgoing control connectors",
+	keyInData: "incoming data connectors", keyOutData: "outgoing data connectors", keyExit: "exit condition", keyFeedback: "feedback",
+	keyMaxIterations: "max_iterations", keyAgain: "again", keyRetry: "retry", keyRCIsData: "_RC is data", keyRCContinue: "on_rc continue",
+	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path",
 }
 
-func (d *decoder) outControl() (c OutControl, err error) {
-	err = d.object(func(key int) error {
+func (d *decoder) activity() *Activity {
+	a := &Activity{}
+	for key := range d.Named(activityFields) {
+		d.activityField(a, key)
+	}
+	d.Within(string(a.Name))
+	return a
+}
+
+func (d *decoder) activityField(a *Activity, key int) {
+	switch key {
+	case keyName:
+		a.Name = ActivityID(d.Text(MaxName))
+	case keyKind:
+		a.Kind = Kind(d.Uint(math.MaxUint8))
+	case keyProgram:
+		a.Program = ProgramID(d.Text(MaxName))
+	case keyActInput:
+		a.Input = d.structureAt()
+	case keyActOutput:
+		a.Output = d.structureAt()
+	case keyNoOutput:
+		a.NoOutput = d.Bool()
+	case keyInControl:
+		a.InControl = items(d, maxConnectors, func() InControl { return InControl{From: ActivityID(d.Text(MaxName))} })
+	case keyStart:
+		a.Start = d.logic(1)
+	case keyOutControl:
+		a.OutControl = items(d, maxConnectors, d.outControl)
+	case keyInData:
+		a.InData = items(d, maxConnectors, d.inData)
+	case keyOutData:
+		a.OutData = items(d, maxConnectors, d.outData)
+	case keyExit:
+		a.Exit = d.conditionAt()
+	case keyFeedback:
+		a.Feedback = items(d, MaxEncoded, d.mapping)
+	case keyMaxIterations:
+		a.MaxIterations = d.number(math.MaxInt32)
+	case keyAgain:
+		d.Tuple(2)
+		a.Again = d.backoff()
+	case keyRetry:
+		d.Tuple(3)
+		a.Retry = Retry{Attempts: d.number(math.MaxInt32), Backoff: d.backoff()}
+	case keyRCIsData:
+		a.RCIsData = d.Bool()
+	case keyRCContinue:
+		a.RCContinue = d.Bool()
+	case keyBehaviour:
+		d.since(4)
+		a.Behaviour = BehaviourID(d.Text(MaxName))
+	case keySpec:
+		d.since(4)
+		a.Spec = bytes.Clone(d.Bytes(MaxSpec))
+	case keyPath:
+		d.since(4)
+		a.Path = items(d, MaxPath, d.composite)
+	}
+}
+
+func (d *decoder) composite() Composite {
+	d.Tuple(3)
+	return Composite{Activity: ActivityID(d.Text(MaxName)), Iterations: d.number(math.MaxInt32), Elements: d.Bool()}
+}
+
+func (d *decoder) backoff() Backoff {
+	return Backoff{After: time.Duration(d.Int()), Max: time.Duration(d.Int())}
+}
+
+var connectorFields = []string{keyEnd: "other end", keyEndNode: "its node", keyCondition: "condition", keyOtherwise: "otherwise", keyMappings: "mappings"}
+
+func (d *decoder) outControl() (c OutControl) {
+	for key := range d.Named(connectorFields[:keyOtherwise+1]) {
 		switch key {
 		case keyEnd:
-			return read((*string)(&c.To), "to", d.name)
+			c.To = ActivityID(d.Text(MaxName))
 		case keyEndNode:
-			return read((*string)(&c.Node), "node", d.name)
+			c.Node = NodeID(d.Text(MaxName))
 		case keyCondition:
-			return read(&c.Condition, "condition", d.conditionIndex)
+			c.Condition = d.conditionAt()
 		case keyOtherwise:
-			return read(&c.Otherwise, "otherwise", d.bool)
+			c.Otherwise = d.Bool()
 		}
-		return unknown(key)
-	})
-	return c, err
+	}
+	return c
 }
 
-func (d *decoder) inData() (c InData, err error) {
-	err = d.object(func(key int) error {
-		switch key {
-		case keyEnd:
-			return read((*string)(&c.From), "from", d.name)
-		case keyMappings:
-			return list(d.reader, &c.Mappings, "mapping", MaxEncoded, d.mapping)
-		}
-		return unknown(key)
-	})
-	return c, err
+func (d *decoder) inData() InData {
+	c := d.outData()
+	if c.Node != "" {
+		d.Fail("an incoming connector has no node")
+	}
+	return InData{From: c.To, Mappings: c.Mappings}
 }
 
-func (d *decoder) outData() (c OutData, err error) {
-	err = d.object(func(key int) error {
+func (d *decoder) outData() (c OutData) {
+	for key := range d.Named(connectorFields) {
 		switch key {
 		case keyEnd:
-			return read((*string)(&c.To), "to", d.name)
+			c.To = ActivityID(d.Text(MaxName))
 		case keyEndNode:
-			return read((*string)(&c.Node), "node", d.name)
+			c.Node = NodeID(d.Text(MaxName))
 		case keyMappings:
-			return list(d.reader, &c.Mappings, "mapping", MaxEncoded, d.mapping)
+			c.Mappings = items(d, MaxEncoded, d.mapping)
+		default:
+			d.Fail("a data connector has no condition")
 		}
-		return unknown(key)
-	})
-	return c, err
+	}
+	return c
 }
 
-func (d *decoder) mapping() (m Mapping, err error) {
-	err = d.object(func(key int) error {
+var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target"}
+
+func (d *decoder) mapping() (m Mapping) {
+	step := func() int { return d.number(MaxEncoded) }
+	for key := range d.Named(mappingFields) {
 		switch key {
 		case keyRC:
-			return read(&m.RC, "_RC", d.bool)
+			m.RC = d.Bool()
 		case keyFrom:
-			return list(d.reader, (*[]int)(&m.From), "from: step", container.MaxNesting, d.step)
+			m.From = items(d, container.MaxNesting, step)
 		case keyTo:
-			return list(d.reader, (*[]int)(&m.To), "to: step", container.MaxNesting, d.step)
+			m.To = items(d, container.MaxNesting, step)
 		case keyType:
-			return read(&m.Type, "type", d.types.readReference)
+			m.Type = d.typeRef(0)
 		case keySource:
-			return read(&m.Source, "source", func() (string, error) { return d.text(maxText) })
+			m.Source = d.Text(maxText)
 		case keyTarget:
-			return read(&m.Target, "target", func() (string, error) { return d.text(maxText) })
+			m.Target = d.Text(maxText)
 		}
-		return unknown(key)
-	})
-	return m, err
+	}
+	return m
 }
 
-func (d *decoder) step() (int, error) { return d.uint(MaxEncoded) }
+var logicFields = []string{keyOp: "operator", keyVar: "variable", keyN: "number", keyArgs: "arguments"}
 
-func (d *decoder) logic(depth int) (l condition.Logic, err error) {
+func (d *decoder) logic(depth int) (l condition.Logic) {
 	if depth > maxLogic {
-		return l, fmt.Errorf("nested deeper than %d", maxLogic)
+		d.Fail("nested deeper than %d", maxLogic)
+		return l
 	}
-	err = d.object(func(key int) error {
+	for key := range d.Named(logicFields) {
 		switch key {
 		case keyOp:
-			return read(&l.Op, "operator", func() (condition.LogicOp, error) {
-				n, err := d.uint(math.MaxUint8)
-				return condition.LogicOp(n), err
-			})
+			l.Op = condition.LogicOp(d.Uint(math.MaxUint8))
 		case keyVar:
-			return read(&l.Var, "variable", func() (int, error) { return d.uint(maxConnectors) })
+			l.Var = d.number(maxConnectors)
 		case keyN:
-			return read(&l.N, "number", func() (int, error) { return d.uint(maxConnectors) })
+			l.N = d.number(maxConnectors)
 		case keyArgs:
-			return d.array(maxConnectors, func(int) error {
-				arg, err := d.logic(depth + 1)
-				l.Args = append(l.Args, arg)
-				return err
-			})
+			l.Args = items(d, maxConnectors, func() condition.Logic { return d.logic(depth + 1) })
 		}
-		return unknown(key)
-	})
-	return l, err
-}
-
-func (d *decoder) numbers(n int) ([]int64, error) {
-	var v []int64
-	err := list(d.reader, &v, "number", n, d.int)
-	if err == nil && len(v) != n {
-		err = fmt.Errorf("want %d numbers, not %d", n, len(v))
 	}
-	return v, err
-}
-
-func (d *decoder) again() (Backoff, error) {
-	v, err := d.numbers(2)
-	if err != nil {
-		return Backoff{}, err
-	}
-	return Backoff{After: time.Duration(v[0]), Max: time.Duration(v[1])}, nil
-}
-
-func (d *decoder) retry() (Retry, error) {
-	v, err := d.numbers(3)
-	if err != nil {
-		return Retry{}, err
-	}
-	if v[0] > math.MaxInt32 {
-		return Retry{}, fmt.Errorf("%d attempts are above the limit of %d", v[0], math.MaxInt32)
-	}
-	return Retry{Attempts: int(v[0]), Backoff: Backoff{After: time.Duration(v[1]), Max: time.Duration(v[2])}}, nil
+	return l
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"fmqm/internal/cbor"
 )
 
 // writeDetours writes what tables have from format 2 on.
-func writeDetours(o object, t *Table) error {
+func writeDetours(m *cbor.Map, t *Table) error {
 	if len(t.Detours)+len(t.Resolvers) == 0 {
 		return nil
 	}
@@ -21,107 +23,85 @@ func writeDetours(o object, t *Table) error {
 	}
 	at[Sink] = len(t.Roster)
 	var failed error
-	place := func(a ActivityID) {
+	place := func(b []byte, a ActivityID) []byte {
 		n, ok := at[a]
 		if !ok && failed == nil {
 			failed = fmt.Errorf("detours and resolvers: the roster has no %q", a)
 		}
-		o.w.int(int64(n))
+		return cbor.AppendUint(b, uint64(n))
 	}
-	places := func(all []ActivityID) {
-		o.w.array(len(all))
+	places := func(b []byte, all []ActivityID) []byte {
+		b = cbor.AppendArray(b, len(all))
 		for _, a := range all {
-			place(a)
+			b = place(b, a)
 		}
+		return b
 	}
-	o.list(keyDetours, len(t.Detours), func(i int) {
-		o.w.array(3)
-		place(t.Detours[i].Activity)
-		places(t.Detours[i].OutControl)
-		places(t.Detours[i].OutData)
+	list(m, keyDetours, t.Detours, func(b []byte, x Detour) []byte {
+		return places(places(place(cbor.AppendArray(b, 3), x.Activity), x.OutControl), x.OutData)
 	})
-	o.list(keyResolvers, len(t.Resolvers), func(i int) {
-		o.w.array(2)
-		o.w.text(string(t.Resolvers[i].Node))
-		places(t.Resolvers[i].Activities)
+	list(m, keyResolvers, t.Resolvers, func(b []byte, r Resolver) []byte {
+		return places(appendName(cbor.AppendArray(b, 2), r.Node), r.Activities)
 	})
 	return failed
 }
 
 // ReaderOf gives the newest format that a reader of an encoded table must know, by its
-// beginning: its own, or EnvelopeFormat; 0 if it says none.
+// first few hundred bytes: its own, or EnvelopeFormat if that is newer; 0 if it says none.
 func ReaderOf(data []byte) int {
-	if inEnvelope(data) {
-		return EnvelopeFormat
+	if !inEnvelope(data) {
+		return formatOf(data)
 	}
-	return FormatOf(data)
+	r, _ := readEnvelope(data)
+	r.Length()
+	return max(EnvelopeFormat, formatOf(data[len(data)-r.Left():]))
 }
 
 // FormatOf gives the format that an encoded table says it has, without reading the rest
 // of it; 0 if it says none. One in an envelope has to be whole.
 func FormatOf(data []byte) int {
 	data, _ = openEnvelope(data)
-	r := &reader{data: data}
-	if _, err := r.expect(majorMap); err != nil {
-		return 0
-	}
-	if key, err := r.uint(keyFormat); err != nil || key != keyFormat {
-		return 0
-	}
-	n, err := r.uint(math.MaxInt32)
-	if err != nil {
-		return 0
-	}
-	return n
+	return formatOf(data)
 }
 
-// parts reads a list of so many different things.
-func (d *decoder) parts(what string, get ...func() error) error {
-	n := 0
-	err := d.array(len(get), func(i int) error {
-		n++
-		return get[i]()
-	})
-	if err == nil && n != len(get) {
-		err = fmt.Errorf("want %d parts of %s, not %d", len(get), what, n)
+func formatOf(data []byte) int {
+	r := cbor.NewReader(data)
+	if f := r.Map(); f.Next() && f.Key == keyFormat {
+		return int(f.Uint(math.MaxInt32))
 	}
-	return err
+	return 0
 }
 
-func (d *decoder) detour(t *Table) (x Detour, err error) {
-	return x, d.parts("a detour",
-		func() error {
-			return read(&x.Activity, "activity", func() (ActivityID, error) { return d.activityAt(t, len(t.Roster)-1) })
-		},
-		func() error { return d.activitiesAt(t, &x.OutControl, "outgoing control connector") },
-		func() error { return d.activitiesAt(t, &x.OutData, "outgoing data connector") },
-	)
+func (d *decoder) detour() (x Detour) {
+	d.Tuple(3)
+	return Detour{
+		Activity:   d.activityAt(len(d.table.Roster) - 1),
+		OutControl: d.activitiesAt(),
+		OutData:    d.activitiesAt(),
+	}
 }
 
-func (d *decoder) resolver(t *Table) (x Resolver, err error) {
-	return x, d.parts("a resolver",
-		func() error { return read((*string)(&x.Node), "node", d.name) },
-		func() error { return d.activitiesAt(t, &x.Activities, "activity") },
-	)
+func (d *decoder) resolver() Resolver {
+	d.Tuple(2)
+	return Resolver{Node: NodeID(d.Text(MaxName)), Activities: d.activitiesAt()}
 }
 
-func (d *decoder) activitiesAt(t *Table, to *[]ActivityID, what string) error {
-	return list(d.reader, to, what, maxConnectors, func() (ActivityID, error) { return d.activityAt(t, len(t.Roster)) })
+func (d *decoder) activitiesAt() []ActivityID {
+	return items(d, maxConnectors, func() ActivityID { return d.activityAt(len(d.table.Roster)) })
 }
 
 // activityAt reads a place of at most limit.
-func (d *decoder) activityAt(t *Table, limit int) (ActivityID, error) {
-	if len(t.Roster) == 0 {
-		return "", errors.New("there is no roster before it")
+func (d *decoder) activityAt(limit int) ActivityID {
+	roster := d.table.Roster
+	if len(roster) == 0 {
+		d.Fail("there is no roster before it")
+		return ""
 	}
-	n, err := d.uint(limit)
-	if err != nil {
-		return "", err
+	n := d.number(limit)
+	if n == len(roster) {
+		return Sink
 	}
-	if n == len(t.Roster) {
-		return Sink, nil
-	}
-	return t.Roster[n].Activity, nil
+	return roster[n].Activity
 }
 
 // detours checks what the roster and the activities call for of Detours and Resolvers.

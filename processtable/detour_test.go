@@ -75,6 +75,25 @@ func TestMayResolve(t *testing.T) {
 	}
 }
 
+func TestRunsAlone(t *testing.T) {
+	not := and()
+	not.Op, not.Args = 2, append(not.Args, variable(0))
+	one := Activity{Kind: KindProgram, InControl: []InControl{{"a"}}, Start: and(variable(0))}
+	empty, two, behaves, negated := one, one, one, one
+	empty.Kind = KindEmpty
+	two.InControl, two.Start = []InControl{{"a"}, {"b"}}, and(variable(0), variable(1))
+	behaves.Behaviour = "b"
+	negated.Start = not
+	if !one.RunsAlone() {
+		t.Error("a program after one activity does not run when its connector is TRUE")
+	}
+	for _, a := range []*Activity{&empty, &two, &behaves, &negated} {
+		if a.RunsAlone() {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
 func TestDiesAlone(t *testing.T) {
 	not := and()
 	not.Op, not.Args = 2, append(not.Args, variable(0))
@@ -106,7 +125,7 @@ func TestRefusalsOfDetours(t *testing.T) {
 		{"format 1", func(t *Table) { t.Format = 1 }, "format 1 has no detours and no resolvers"},
 		{"unknown activity", func(t *Table) { t.Detours[0].Activity = "nobody" }, `the roster has no "nobody"`},
 		{"unknown target", func(t *Table) { t.Detours[0].OutData[0] = "nobody" }, `the roster has no "nobody"`},
-		{"sink", func(t *Table) { t.Detours[0].Activity = Sink }, "detour 0: activity: 4 is above the limit of 3"},
+		{"sink", func(t *Table) { t.Detours[0].Activity = Sink }, "detours[0]: byte 959: number 4 is over the limit of 3"},
 		{"of an activity here", func(t *Table) { t.Detours[0].Activity = "ship" }, "detour of ship: it is hosted here"},
 		{"twice", func(t *Table) { t.Detours = append(t.Detours, t.Detours[0]) }, "detour of credit: it is not in the order of the roster, or occurs twice"},
 		{"no way to it", func(t *Table) {
@@ -157,14 +176,14 @@ func TestRefusalsOfDetoursInBytes(t *testing.T) {
 		change func(m map[any]any)
 		want   string
 	}{
-		{"detour of two", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}}} }, "detour 0: want 3 parts of a detour, not 2"},
-		{"detour of four", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}, []any{2}, 1}} }, "detour 0: 4 elements are above the limit of 3"},
-		{"detour is a map", func(m map[any]any) { m[key(keyDetours)] = []any{map[any]any{1: 1}} }, "detour 0: want a list, not a map"},
-		{"activity beyond the roster", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{9, []any{2}, []any{2}}} }, "detour 0: activity: 9 is above the limit of 3"},
-		{"target beyond the roster", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{5}, []any{2}}} }, "detour 0: outgoing control connector 0: 5 is above the limit of 4"},
-		{"resolver of one", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{"C"}} }, "resolver 0: want 2 parts of a resolver, not 1"},
-		{"resolver is a number", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{1, []any{1}}} }, "resolver 0: node: want text, not a number"},
-		{"no roster", func(m map[any]any) { delete(m, key(keyRoster)) }, "detour 0: activity: there is no roster before it"},
+		{"detour of two", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}}} }, "detours[0]: byte 958: array of 2 items, expected 3"},
+		{"detour of four", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}, []any{2}, 1}} }, "detours[0]: byte 958: array of 4 items, expected 3"},
+		{"detour is a map", func(m map[any]any) { m[key(keyDetours)] = []any{map[any]any{1: 1}} }, "detours[0]: byte 957: expected array, not map"},
+		{"activity beyond the roster", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{9, []any{2}, []any{2}}} }, "detours[0]: byte 959: number 9 is over the limit of 3"},
+		{"target beyond the roster", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{5}, []any{2}}} }, "detours[0][0]: byte 961: number 5 is over the limit of 4"},
+		{"resolver of one", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{"C"}} }, "resolvers[0]: byte 966: array of 1 items, expected 2"},
+		{"resolver is a number", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{1, []any{1}}} }, "resolvers[0]: byte 966: expected text, not unsigned integer"},
+		{"no roster", func(m map[any]any) { delete(m, key(keyRoster)) }, "detours[0]: byte 919: there is no roster before it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := Decode(rewriteOf(t, withDetours(), tc.change)); err == nil || !strings.Contains(err.Error(), tc.want) {

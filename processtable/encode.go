@@ -6,6 +6,7 @@ import (
 
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/internal/cbor"
 )
 
 // The format. A table is a map with small whole numbers as keys, deterministic CBOR
@@ -51,6 +52,9 @@ const (
 	keyRetry         = 16 // [attempts, after, max]
 	keyRCIsData      = 17
 	keyRCContinue    = 18
+	keyBehaviour     = 19 // from format 4 on, as the next two
+	keySpec          = 20
+	keyPath          = 21 // list of [activity, iterations, elements]
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -125,8 +129,8 @@ func encode(t *Table) ([]byte, error) {
 	if t == nil {
 		return nil, errors.New("there is no table")
 	}
-	if t.Format < 1 || t.Format > FormatVersion {
-		return nil, fmt.Errorf("%w %d: this version writes formats 1 to %d", ErrFormat, t.Format, FormatVersion)
+	if !HasFormat(t.Format) {
+		return nil, fmt.Errorf("%w %d: this version writes formats %s", ErrFormat, t.Format, knownFormats)
 	}
 	e := &encoder{
 		types:      typeWriter{byType: map[*container.Type]int{}, byBody: map[string]int{}},
@@ -134,47 +138,74 @@ func encode(t *Table) ([]byte, error) {
 	}
 	input := e.structure("input", t.Input)
 	output := e.structure("output", t.Output)
-	for _, a := range t.Activities {
-		e.activity(a)
+	activities := make([][]byte, len(t.Activities))
+	for i, a := range t.Activities {
+		if a == nil {
+			return nil, fmt.Errorf("%s: activity %d is nil", QueueName(t.Process, t.Node), i)
+		}
+		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		activities[i] = e.activity(a)
 	}
 	if e.err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), e.err)
 	}
 
-	w := &writer{}
-	o := w.object()
-	o.int(keyFormat, int64(t.Format))
-	o.text(keyProcess, t.Process.Name)
-	o.int(keyVersion, int64(t.Process.Version))
-	o.text(keyNode, string(t.Node))
-	o.key(keyDefinition).bytes(t.Definition[:])
-	o.list(keyRoster, len(t.Roster), func(i int) {
-		w.array(2)
-		w.text(string(t.Roster[i].Activity))
-		w.text(string(t.Roster[i].Node))
+	m := cbor.BeginMap(nil)
+	m.Int(keyFormat, int64(t.Format))
+	m.Text(keyProcess, t.Process.Name)
+	m.Int(keyVersion, int64(t.Process.Version))
+	m.Text(keyNode, string(t.Node))
+	m.Key(keyDefinition)
+	m.B = cbor.AppendBytes(m.B, t.Definition[:])
+	list(&m, keyRoster, t.Roster, func(b []byte, p Place) []byte {
+		return appendName(appendName(cbor.AppendArray(b, 2), p.Activity), p.Node)
 	})
-	o.list(keyStarts, len(t.Starts), func(i int) { w.text(string(t.Starts[i])) })
-	o.list(keyStructures, len(e.types.bodies), func(i int) { w.b = append(w.b, e.types.bodies[i]...) })
-	o.list(keyConditions, len(e.checked), func(i int) { writeCondition(w, e.checked[i]) })
-	o.key(keyInput).int(int64(input))
-	o.key(keyOutput).int(int64(output))
-	o.list(keyActivities, len(t.Activities), func(i int) {
-		w.b = append(w.b, e.w.b[e.begins[i]:e.ends(i)]...)
-	})
-	if err := writeDetours(o, t); err != nil {
+	list(&m, keyStarts, t.Starts, appendName[NodeID])
+	list(&m, keyStructures, e.types.bodies, appendWritten)
+	list(&m, keyConditions, e.checked, appendCondition)
+	writeIndex(&m, keyInput, input)
+	writeIndex(&m, keyOutput, output)
+	list(&m, keyActivities, activities, appendWritten)
+	if err := writeDetours(&m, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
-	if len(w.b) > MaxEncoded {
-		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(w.b)}
+	if len(m.B) > MaxEncoded {
+		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}
-	return w.b, nil
+	return m.B, nil
+}
+
+// list writes a field with a list, nothing if it is empty.
+func list[T any](m *cbor.Map, key byte, all []T, write func([]byte, T) []byte) {
+	m.Array(key, len(all))
+	for _, v := range all {
+		m.B = write(m.B, v)
+	}
+}
+
+// writeIndex writes a field whose value counts from 0.
+func writeIndex(m *cbor.Map, key byte, n int) {
+	m.Key(key)
+	m.B = cbor.AppendUint(m.B, uint64(n))
+}
+
+func appendName[T ~string](b []byte, name T) []byte { return cbor.AppendText(b, string(name)) }
+
+func appendWritten(b, written []byte) []byte { return append(b, written...) }
+
+func appendNumbers(b []byte, all ...int64) []byte {
+	b = cbor.AppendArray(b, len(all))
+	for _, n := range all {
+		b = cbor.AppendInt(b, n)
+	}
+	return b
 }
 
 // encoder writes the activities, which come last in a table, while it gathers the
 // structures and conditions that come before them.
 type encoder struct {
-	w          writer
-	begins     []int // where in w each activity begins
 	types      typeWriter
 	conditions map[conditionKey]int
 	checked    []*condition.Checked
@@ -184,13 +215,6 @@ type encoder struct {
 type conditionKey struct {
 	text, expr      string
 	readsRC, macros bool
-}
-
-func (e *encoder) ends(i int) int {
-	if i+1 < len(e.begins) {
-		return e.begins[i+1]
-	}
-	return len(e.w.b)
 }
 
 func (e *encoder) fail(format string, args ...any) {
@@ -222,100 +246,107 @@ func (e *encoder) condition(c *condition.Checked) int {
 	return n
 }
 
-func writeCondition(w *writer, c *condition.Checked) {
-	o := w.object()
-	o.text(keyText, c.Text)
-	if len(c.Expr) > 0 {
-		o.key(keyExpr).bytes(c.Expr)
-	}
-	o.bool(keyReadsRC, c.ReadsRC)
-	o.bool(keyMacros, c.Macros)
+func appendCondition(b []byte, c *condition.Checked) []byte {
+	m := cbor.BeginMap(b)
+	m.Text(keyText, c.Text)
+	m.Bytes(keyExpr, c.Expr)
+	m.Bool(keyReadsRC, c.ReadsRC)
+	m.Bool(keyMacros, c.Macros)
+	return m.B
 }
 
-func (e *encoder) activity(a *Activity) {
-	if a == nil {
-		e.fail("activity %d is nil", len(e.begins))
-		return
+func (e *encoder) activity(a *Activity) []byte {
+	m := cbor.BeginMap(nil)
+	m.Text(keyName, string(a.Name))
+	m.Uint(keyKind, uint64(a.Kind))
+	m.Text(keyProgram, string(a.Program))
+	writeIndex(&m, keyActInput, e.structure(string(a.Name)+": input", a.Input))
+	writeIndex(&m, keyActOutput, e.structure(string(a.Name)+": output", a.Output))
+	m.Bool(keyNoOutput, a.NoOutput)
+	list(&m, keyInControl, a.InControl, func(b []byte, c InControl) []byte { return appendName(b, c.From) })
+	if a.Behaviour == "" {
+		m.Key(keyStart)
+		m.B = e.logic(m.B, a.Start, a.Name, 1)
 	}
-	w := &e.w
-	e.begins = append(e.begins, len(w.b))
-	o := w.object()
-	o.text(keyName, string(a.Name))
-	o.int(keyKind, int64(a.Kind))
-	o.text(keyProgram, string(a.Program))
-	o.key(keyActInput).int(int64(e.structure(string(a.Name)+": input", a.Input)))
-	o.key(keyActOutput).int(int64(e.structure(string(a.Name)+": output", a.Output)))
-	o.bool(keyNoOutput, a.NoOutput)
-	o.list(keyInControl, len(a.InControl), func(i int) { w.text(string(a.InControl[i].From)) })
-	e.logic(o.key(keyStart), a.Start, a.Name, 1)
-	o.list(keyOutControl, len(a.OutControl), func(i int) { e.outControl(a.OutControl[i]) })
-	o.list(keyInData, len(a.InData), func(i int) {
-		d := w.object()
-		d.text(keyEnd, string(a.InData[i].From))
-		e.mappings(d, keyMappings, a.Name, a.InData[i].Mappings)
+	list(&m, keyOutControl, a.OutControl, e.outControl)
+	list(&m, keyInData, a.InData, func(b []byte, c InData) []byte {
+		d := cbor.BeginMap(b)
+		d.Text(keyEnd, string(c.From))
+		e.mappings(&d, keyMappings, a.Name, c.Mappings)
+		return d.B
 	})
-	o.list(keyOutData, len(a.OutData), func(i int) {
-		d := w.object()
-		d.text(keyEnd, string(a.OutData[i].To))
-		d.text(keyEndNode, string(a.OutData[i].Node))
-		e.mappings(d, keyMappings, a.Name, a.OutData[i].Mappings)
+	list(&m, keyOutData, a.OutData, func(b []byte, c OutData) []byte {
+		d := cbor.BeginMap(b)
+		d.Text(keyEnd, string(c.To))
+		d.Text(keyEndNode, string(c.Node))
+		e.mappings(&d, keyMappings, a.Name, c.Mappings)
+		return d.B
 	})
 	if a.Exit != nil {
-		o.key(keyExit).int(int64(e.condition(a.Exit)))
+		writeIndex(&m, keyExit, e.condition(a.Exit))
 	}
-	e.mappings(o, keyFeedback, a.Name, a.Feedback)
-	o.int(keyMaxIterations, int64(a.MaxIterations))
+	e.mappings(&m, keyFeedback, a.Name, a.Feedback)
+	m.Int(keyMaxIterations, int64(a.MaxIterations))
 	if a.Again != (Backoff{}) {
-		o.key(keyAgain).array(2)
-		w.int(int64(a.Again.After))
-		w.int(int64(a.Again.Max))
+		m.Key(keyAgain)
+		m.B = appendNumbers(m.B, int64(a.Again.After), int64(a.Again.Max))
 	}
 	if a.Retry != (Retry{}) {
-		o.key(keyRetry).array(3)
-		w.int(int64(a.Retry.Attempts))
-		w.int(int64(a.Retry.Backoff.After))
-		w.int(int64(a.Retry.Backoff.Max))
+		m.Key(keyRetry)
+		m.B = appendNumbers(m.B, int64(a.Retry.Attempts), int64(a.Retry.Backoff.After), int64(a.Retry.Backoff.Max))
 	}
-	o.bool(keyRCIsData, a.RCIsData)
-	o.bool(keyRCContinue, a.RCContinue)
+	m.Bool(keyRCIsData, a.RCIsData)
+	m.Bool(keyRCContinue, a.RCContinue)
+	m.Text(keyBehaviour, string(a.Behaviour))
+	m.Bytes(keySpec, a.Spec)
+	list(&m, keyPath, a.Path, func(b []byte, c Composite) []byte {
+		b = appendName(cbor.AppendArray(b, 3), c.Activity)
+		return cbor.AppendBool(cbor.AppendInt(b, int64(c.Iterations)), c.Elements)
+	})
+	return m.B
 }
 
-func (e *encoder) outControl(c OutControl) {
-	o := e.w.object()
-	o.text(keyEnd, string(c.To))
-	o.text(keyEndNode, string(c.Node))
+func (e *encoder) outControl(b []byte, c OutControl) []byte {
+	m := cbor.BeginMap(b)
+	m.Text(keyEnd, string(c.To))
+	m.Text(keyEndNode, string(c.Node))
 	if c.Condition != nil {
-		o.key(keyCondition).int(int64(e.condition(c.Condition)))
+		writeIndex(&m, keyCondition, e.condition(c.Condition))
 	}
-	o.bool(keyOtherwise, c.Otherwise)
+	m.Bool(keyOtherwise, c.Otherwise)
+	return m.B
 }
 
-func (e *encoder) mappings(o object, key byte, name ActivityID, ms []Mapping) {
-	o.list(key, len(ms), func(i int) {
-		m := &ms[i]
-		f := e.w.object()
-		f.bool(keyRC, m.RC)
-		f.list(keyFrom, len(m.From), func(j int) { e.w.int(int64(m.From[j])) })
-		f.list(keyTo, len(m.To), func(j int) { e.w.int(int64(m.To[j])) })
-		if err := e.types.reference(f.key(keyType), m.Type); err != nil {
-			e.fail("%s: mapping %s to %s: %w", name, m.Source, m.Target, err)
+func (e *encoder) mappings(of *cbor.Map, key byte, name ActivityID, all []Mapping) {
+	step := func(b []byte, n int) []byte { return cbor.AppendInt(b, int64(n)) }
+	list(of, key, all, func(b []byte, to Mapping) []byte {
+		m := cbor.BeginMap(b)
+		m.Bool(keyRC, to.RC)
+		list(&m, keyFrom, to.From, step)
+		list(&m, keyTo, to.To, step)
+		m.Key(keyType)
+		var err error
+		if m.B, err = e.types.reference(m.B, to.Type); err != nil {
+			e.fail("%s: mapping %s to %s: %w", name, to.Source, to.Target, err)
 		}
-		f.text(keySource, m.Source)
-		f.text(keyTarget, m.Target)
+		m.Text(keySource, to.Source)
+		m.Text(keyTarget, to.Target)
+		return m.B
 	})
 }
 
 // maxLogic bounds the depth of a start condition's tree: its text cannot nest deeper.
 const maxLogic = condition.MaxText
 
-func (e *encoder) logic(w *writer, l condition.Logic, name ActivityID, depth int) {
+func (e *encoder) logic(b []byte, l condition.Logic, name ActivityID, depth int) []byte {
 	if depth > maxLogic {
 		e.fail("%s: the start condition is nested deeper than %d", name, maxLogic)
-		return
+		return b
 	}
-	o := w.object()
-	o.int(keyOp, int64(l.Op))
-	o.int(keyVar, int64(l.Var))
-	o.int(keyN, int64(l.N))
-	o.list(keyArgs, len(l.Args), func(i int) { e.logic(w, l.Args[i], name, depth+1) })
+	m := cbor.BeginMap(b)
+	m.Int(keyOp, int64(l.Op))
+	m.Int(keyVar, int64(l.Var))
+	m.Int(keyN, int64(l.N))
+	list(&m, keyArgs, l.Args, func(b []byte, arg condition.Logic) []byte { return e.logic(b, arg, name, depth+1) })
+	return m.B
 }

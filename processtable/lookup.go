@@ -110,8 +110,20 @@ func (t *Table) MayResolve(node NodeID, activity ActivityID) bool {
 // DiesAlone says whether the activity is skipped as soon as the only control connector
 // into it is FALSE: then whoever resolves that connector may resolve those out of it (N6).
 func (a *Activity) DiesAlone() bool {
-	return a.Kind != KindSource && a.Kind != KindSink && len(a.InControl) == 1 &&
+	return !a.Added() && a.Behaviour == "" && len(a.InControl) == 1 &&
 		a.InControl[0].From != Source && !a.Start.Eval([]bool{false})
+}
+
+// RunsAlone says whether the activity's program runs as soon as the only control connector
+// into it is TRUE, whatever else comes: what makes it so ends nothing by itself (N5).
+func (a *Activity) RunsAlone() bool {
+	return a.Kind == KindProgram && a.Behaviour == "" && len(a.InControl) == 1 && a.Start.Eval([]bool{true})
+}
+
+// Follows says whether a connector leads from an activity to this one.
+func (a *Activity) Follows(from ActivityID) bool {
+	return slices.ContainsFunc(a.InControl, func(c InControl) bool { return c.From == from }) ||
+		slices.ContainsFunc(a.InData, func(d InData) bool { return d.From == from })
 }
 
 // TargetNodes names the nodes that the activity's connectors lead to, Origin among them.

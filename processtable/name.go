@@ -23,6 +23,9 @@ func ValidNode(s string) bool { return validName(s, true) }
 // ValidProgram says whether s can name a program: [A-Za-z_][A-Za-z0-9_-]{0,63}.
 func ValidProgram(s string) bool { return validName(s, true) }
 
+// ValidBehaviour says whether s can name a behaviour: [A-Za-z_][A-Za-z0-9_-]{0,63}.
+func ValidBehaviour(s string) bool { return validName(s, true) }
+
 // ValidNetwork says whether s can name a network of sites: [A-Za-z_][A-Za-z0-9_-]{0,63}.
 func ValidNetwork(s string) bool { return validName(s, true) }
 

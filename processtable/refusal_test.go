@@ -20,8 +20,9 @@ func TestRefusals(t *testing.T) {
 		change func(t *Table)
 		want   string
 	}{
-		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1 to 2"},
-		{"newer format", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1 to 2"},
+		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1, 2 and 4"},
+		{"newer format", func(t *Table) { t.Format = 5 }, "unknown table format 5: this version writes formats 1, 2 and 4"},
+		{"the number of envelopes", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1, 2 and 4"},
 		{"process name", func(t *Table) { t.Process.Name = "a b" }, `process "a b" is not a name`},
 		{"no version", func(t *Table) { t.Process.Version = 0 }, "version 0 is not between 1 and"},
 		{"node name", func(t *Table) { t.Node = "@origin" }, `node "@origin" is not a name`},
@@ -53,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		{"sink with exit", func(t *Table) { t.Activities[4].Exit = checked("a") }, "activity sink: it runs no program"},
 		{"max_iterations", func(t *Table) { t.Activities[file].MaxIterations = 0 }, "activity file: max_iterations is below 1"},
 		{"attempts", func(t *Table) { t.Activities[file].Retry.Attempts = 0 }, "activity file: retry: attempts is below 1"},
-		{"attempts negative", func(t *Table) { t.Activities[file].Retry.Attempts = -1 }, "activity file: retry: attempts is below 1"},
+		{"attempts negative", func(t *Table) { t.Activities[file].Retry.Attempts = -1 }, "activities[3]: file: retry: byte 888: expected unsigned integer, not negative integer"},
 		{"again", func(t *Table) { t.Activities[receive].Again.Max = 0 }, "activity receive: again: want 0 <= after <= max"},
 		{"backoff", func(t *Table) { t.Activities[receive].Retry.Backoff.After = -time.Second }, "activity receive: retry: want 0 <= backoff"},
 		{"feedback without exit", func(t *Table) { ofShip(t).Exit = nil }, "activity ship: it has feedback, but no exit condition"},
@@ -90,7 +91,7 @@ func TestRefusals(t *testing.T) {
 		{"sink has successors", func(t *Table) { t.Activities[4].OutControl = []OutControl{{To: "credit", Node: "B"}} }, "activity sink: it has control connectors on the wrong side"},
 
 		{"start: connector", func(t *Table) { t.Activities[file].Start = and(variable(1)) }, "activity file: start condition: connector 1 of 1"},
-		{"start: negative", func(t *Table) { t.Activities[file].Start = and(variable(-1)) }, "start condition: variable: want a number, not a negative number"},
+		{"start: negative", func(t *Table) { t.Activities[file].Start = and(variable(-1)) }, "variable: byte 867: expected unsigned integer, not negative integer"},
 		{"start: not of two", func(t *Table) {
 			ofShip(t).Start = condition.Logic{Op: condition.LogicNot, Args: []condition.Logic{variable(0), variable(1)}}
 		}, "start condition: not takes one argument"},
@@ -128,7 +129,7 @@ func TestRefusals(t *testing.T) {
 		{"mapping: other type", func(t *Table) { ofShip(t).Feedback[0].Type = container.Scalar(container.Bool) }, "activity ship: feedback: mapping 0 (attempts to attempts): from: path [2] of Credit leads to int, not bool"},
 		{"mapping: no such member", func(t *Table) { ofShip(t).Feedback[0].To = container.Path{9} }, "to: path [9]: Credit has no member number 9"},
 		{"mapping: empty path", func(t *Table) { ofShip(t).Feedback[0].From = nil }, "from: the path is empty"},
-		{"mapping: negative path", func(t *Table) { ofShip(t).Feedback[0].From = container.Path{-1} }, "step 0: want a number, not a negative number"},
+		{"mapping: negative path", func(t *Table) { ofShip(t).Feedback[0].From = container.Path{-1} }, "from[0]: byte 768: expected unsigned integer, not negative integer"},
 		{"mapping: through a scalar", func(t *Table) { t.Activities[receive].OutData[0].Mappings[0].From = container.Path{0, 0} }, "activity receive: outgoing data connector to credit: mapping 0 (lines to order.lines): from:"},
 		{"mapping: _RC with a path", func(t *Table) { ofShip(t).InData[0].Mappings[0].From = container.Path{0} }, "_RC is an int, of an activity, without members"},
 		{"mapping: _RC of source", func(t *Table) {
@@ -137,12 +138,12 @@ func TestRefusals(t *testing.T) {
 		}, "_RC is an int, of an activity"},
 
 		{"condition without expression", func(t *Table) { ofShip(t).Exit = &condition.Checked{Text: "a"} }, "the checked expression is missing"},
-		{"condition too long", func(t *Table) { ofShip(t).Exit = checked(strings.Repeat("a", condition.MaxText+1)) }, "condition 2: text: 4097 bytes are above the limit of 4096"},
-		{"not UTF-8", func(t *Table) { ofShip(t).Exit = checked("\xff") }, "text: the text is not UTF-8"},
-		{"name too long", func(t *Table) { t.Process.Name = strings.Repeat("p", 65) }, "process: 65 bytes are above the limit of 64"},
+		{"condition too long", func(t *Table) { ofShip(t).Exit = checked(strings.Repeat("a", condition.MaxText+1)) }, "conditions[2]: text: byte 301: text of 4097 bytes is over the limit of 4096"},
+		{"not UTF-8", func(t *Table) { ofShip(t).Exit = checked("\xff") }, "text: byte 300: text is not UTF-8"},
+		{"name too long", func(t *Table) { t.Process.Name = strings.Repeat("p", 65) }, "process: byte 6: text of 65 bytes is over the limit of 64"},
 
-		{"structure name", func(t *Table) { t.Input = container.NewStructure("a b", nil) }, `structure 0: "a b" is not a name`},
-		{"member name", func(t *Table) { t.Input = structureOf("x-y", container.Scalar(container.Int), nil) }, `member 0: "x-y" is not a name`},
+		{"structure name", func(t *Table) { t.Input = container.NewStructure("a b", nil) }, `structures[0]: byte 112: "a b" is not a name`},
+		{"member name", func(t *Table) { t.Input = structureOf("x-y", container.Scalar(container.Int), nil) }, `members[0]: byte 120: "x-y" is not a name`},
 		{"member default", func(t *Table) { t.Input = structureOf("x", container.Scalar(container.Int), "one") }, "structure S: member x: default: expected int"},
 		{"member twice", func(t *Table) {
 			m := container.Member{Name: "x", Type: container.Scalar(container.Int)}

@@ -133,7 +133,7 @@ func drawTable(t *rapid.T) *Table {
 	node := rapid.SampledFrom(nodes)
 	count := rapid.IntRange(1, 12).Draw(t, "activities")
 	table := &Table{
-		Format:     rapid.IntRange(1, FormatVersion).Draw(t, "format"),
+		Format:     rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "format"),
 		Process:    ProcessID{Name: "p", Version: rapid.IntRange(1, MaxVersion).Draw(t, "version")},
 		Node:       "A",
 		Definition: DefinitionHash{7},
@@ -182,6 +182,9 @@ func drawTable(t *rapid.T) *Table {
 		}
 		a.Start.Op = rapid.SampledFrom([]condition.LogicOp{condition.LogicAnd, condition.LogicOr}).Draw(t, "start")
 	}
+	if table.Format == 4 {
+		drawBehaviours(t, all)
+	}
 	for _, a := range append(append([]*Activity{source}, all...), sink) {
 		added := a == source || a == sink
 		if added && table.IsStart() || places[a.Name] == "A" {
@@ -189,6 +192,26 @@ func drawTable(t *rapid.T) *Table {
 		}
 	}
 	return table
+}
+
+// drawBehaviours makes some rows those of another behaviour, and puts some into composites.
+func drawBehaviours(t *rapid.T, all []*Activity) {
+	for _, a := range all {
+		for i := range rapid.IntRange(0, MaxPath).Draw(t, "nesting") {
+			a.Path = append(a.Path, Composite{
+				Activity: ActivityID(fmt.Sprintf("around%d", i)), Iterations: rapid.IntRange(1, 9).Draw(t, "iterations"), Elements: rapid.Bool().Draw(t, "bundle"),
+			})
+		}
+		if rapid.Bool().Draw(t, "other") {
+			*a = Activity{
+				Name: a.Name, Behaviour: "other", Spec: rapid.SliceOf(rapid.Byte()).Draw(t, "spec"), Path: a.Path, Program: a.Program,
+				Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl, InData: a.InData, OutData: a.OutData,
+			}
+			for i := range a.OutControl {
+				a.OutControl[i].Condition = nil
+			}
+		}
+	}
 }
 
 func mustEncode(t testing.TB, table *Table) []byte {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"fmqm/internal/cbor"
 )
 
 // A signature of version 1 says who defined a table: it is, behind the encoded table and of
@@ -21,6 +23,7 @@ import (
 // name of the network, the end in seconds since 1970, the signature, and the table.
 const (
 	plainVersion = 1
+	plainParts   = 3
 	plainSize    = 1 + 1 + 2 + ed25519.PublicKeySize + 2 + ed25519.SignatureSize
 
 	envelopeVersion = 2
@@ -32,7 +35,7 @@ const (
 const SignatureVersion = envelopeVersion
 
 // EnvelopeFormat is what a reader of tables has to know to read one in an envelope: a
-// number after those of the formats that were there before (so the next format is 4).
+// number after those of the formats that were there before.
 const EnvelopeFormat = 3
 
 // MaxUnsigned is the size limit of an encoded table that is to be signed, in bytes.
@@ -66,12 +69,9 @@ func Sign(encoded []byte, key ed25519.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{b: bytes.Clone(encoded)}
-	w.array(3)
-	w.int(plainVersion)
-	w.bytes(key.Public().(ed25519.PublicKey))
-	w.bytes(ed25519.Sign(key, t.signed(encoded)))
-	return w.b, nil
+	b := cbor.AppendUint(cbor.AppendArray(bytes.Clone(encoded), plainParts), plainVersion)
+	b = cbor.AppendBytes(b, key.Public().(ed25519.PublicKey))
+	return cbor.AppendBytes(b, ed25519.Sign(key, t.signed(encoded))), nil
 }
 
 // SignFor is Sign with a signature of version 2, which is worth nothing in another
@@ -84,15 +84,11 @@ func SignFor(encoded []byte, key ed25519.PrivateKey, terms Terms) ([]byte, error
 	if err := terms.check(); err != nil {
 		return nil, fmt.Errorf("sign process table: %s: %w", QueueName(t.Process, t.Node), err)
 	}
-	w := &writer{}
-	w.array(envelopeParts)
-	w.int(envelopeVersion)
-	w.bytes(key.Public().(ed25519.PublicKey))
-	w.text(terms.Network)
-	w.int(terms.NotAfter.Unix())
-	w.bytes(ed25519.Sign(key, t.signedFor(encoded, terms)))
-	w.bytes(encoded)
-	return w.b, nil
+	b := cbor.AppendUint(cbor.AppendArray(nil, envelopeParts), envelopeVersion)
+	b = cbor.AppendBytes(b, key.Public().(ed25519.PublicKey))
+	b = cbor.AppendInt(cbor.AppendText(b, terms.Network), terms.NotAfter.Unix())
+	b = cbor.AppendBytes(b, ed25519.Sign(key, t.signedFor(encoded, terms)))
+	return cbor.AppendBytes(b, encoded), nil
 }
 
 func (t Terms) check() error {
@@ -166,15 +162,15 @@ func cutSignature(data []byte) ([]byte, *signature) {
 	if n <= 0 {
 		return data, nil
 	}
-	r := &reader{data: data[n:]}
-	parts, err := r.expect(majorArray)
-	version, errVersion := r.uint(plainVersion)
-	key, errKey := r.take(majorBytes, ed25519.PublicKeySize)
-	value, errValue := r.take(majorBytes, ed25519.SignatureSize)
-	if err != nil || errVersion != nil || errKey != nil || errValue != nil || parts != 3 || version != plainVersion || r.left() != 0 {
+	r := cbor.NewReader(data[n:])
+	r.Tuple(plainParts)
+	version, signed := r.Uint(plainVersion), &signature{key: make([]byte, ed25519.PublicKeySize), value: make([]byte, ed25519.SignatureSize)}
+	r.Fixed(signed.key)
+	r.Fixed(signed.value)
+	if r.End() != nil || version != plainVersion {
 		return data, nil
 	}
-	return data[:n], &signature{key: bytes.Clone(key), value: value}
+	return data[:n], signed
 }
 
 // openEnvelope takes a table out of its envelope; nil if it is in none.
@@ -182,26 +178,30 @@ func openEnvelope(data []byte) ([]byte, *signature) {
 	if !inEnvelope(data) {
 		return data, nil
 	}
-	r := &reader{data: data, pos: 2}
-	key, errKey := r.take(majorBytes, ed25519.PublicKeySize)
-	network, errNetwork := r.text(MaxName)
-	end, errEnd := r.uint(math.MaxInt)
-	value, errValue := r.take(majorBytes, ed25519.SignatureSize)
-	table, err := r.take(majorBytes, MaxEncoded)
-	if err != nil || errKey != nil || errNetwork != nil || errEnd != nil || errValue != nil ||
-		len(key) != ed25519.PublicKeySize || len(value) != ed25519.SignatureSize || r.left() != 0 {
+	r, signed := readEnvelope(data)
+	table := r.Bytes(MaxEncoded)
+	if r.End() != nil || signed.terms.check() != nil {
 		return data, nil
 	}
-	terms := Terms{Network: network, NotAfter: time.Unix(int64(end), 0).UTC()}
-	if terms.check() != nil {
-		return data, nil
-	}
-	return table, &signature{key: bytes.Clone(key), value: value, terms: &terms}
+	return table, signed
+}
+
+// readEnvelope reads all of an envelope but the table.
+func readEnvelope(data []byte) (cbor.Reader, *signature) {
+	r := cbor.NewReader(data)
+	r.Tuple(envelopeParts)
+	r.Uint(envelopeVersion)
+	s := &signature{key: make([]byte, ed25519.PublicKeySize), value: make([]byte, ed25519.SignatureSize), terms: &Terms{}}
+	r.Fixed(s.key)
+	s.terms.Network = r.Text(MaxName)
+	s.terms.NotAfter = time.Unix(int64(r.Uint(math.MaxInt64)), 0).UTC()
+	r.Fixed(s.value)
+	return r, s
 }
 
 // inEnvelope says whether what data begins with, at least 2 bytes, is an envelope.
 func inEnvelope(data []byte) bool {
-	return bytes.HasPrefix(data, []byte{majorArray<<5 | envelopeParts, envelopeVersion})
+	return bytes.HasPrefix(data, cbor.AppendUint(cbor.AppendArray(nil, envelopeParts), envelopeVersion))
 }
 
 // check says whether the table is what the definer signed.

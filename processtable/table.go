@@ -9,8 +9,25 @@ import (
 )
 
 // FormatVersion is the newest version of the table format. This code reads and writes
-// all versions from 1 on (L6): version 2 added Detours and Resolvers (N6).
-const FormatVersion = 2
+// all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
+// a behaviour of their own, and those inside of composites (N10). There is no version 3: links
+// have that number for tables in an envelope (EnvelopeFormat).
+const FormatVersion = 4
+
+// FlowMarkFormat is the lowest version that says all of a process whose activities are
+// FlowMark's, and outside of composites: it is what the compiler writes.
+const FlowMarkFormat = 2
+
+// HasFormat says whether there is a version of the table format, and this code knows it.
+func HasFormat(version int) bool {
+	return 1 <= version && version <= FormatVersion && version != EnvelopeFormat
+}
+
+// Limits of a row of format 4.
+const (
+	MaxSpec = 256 << 10 // bytes of a Spec
+	MaxPath = 16        // composites around an activity (N10)
+)
 
 // MaxEncoded is the size limit of one encoded table, in bytes.
 const MaxEncoded = 8 << 20
@@ -22,6 +39,8 @@ type (
 	ActivityID string
 	// ProgramID names a program of a node's configuration.
 	ProgramID string
+	// BehaviourID names what gives the messages of a row their meaning; empty: FlowMark's.
+	BehaviourID string
 )
 
 // Origin stands in a table for "the node where the instance was started": the
@@ -94,7 +113,7 @@ type Place struct {
 	Node     NodeID
 }
 
-// Kind is what sort of step an activity is. The numbers are part of the stored format.
+// Kind is what sort of step an activity of FlowMark is. The numbers are part of the stored format.
 type Kind uint8
 
 const (
@@ -105,22 +124,30 @@ const (
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
+//
+// What a node knows of a row, whatever its behaviour, are its name, its place and its ports:
+// the program that it may invoke, its containers, and the connectors that lead in and out. A
+// row of another behaviour than FlowMark's has these, and in Spec what only its behaviour
+// reads. All else is FlowMark's.
 type Activity struct {
-	Name    ActivityID
-	Kind    Kind
-	Program ProgramID // KindProgram only
+	Name      ActivityID
+	Behaviour BehaviourID // from format 4 on
+	Spec      []byte      // from format 4 on; at most MaxSpec bytes, none of FlowMark's
+	Path      []Composite // what it is inside of, outermost first; from format 4 on (N10)
+	Program   ProgramID   // empty: it invokes none
 
 	Input  *container.Type // never nil; the empty structure where the definition names none
 	Output *container.Type
-	// NoOutput: the definition names no output, so what the program prints is log.
-	NoOutput bool
 
-	InControl  []InControl // in file order; Logic's variables are indexes into it
-	Start      condition.Logic
-	OutControl []OutControl // in file order
+	InControl  []InControl  // in file order; Logic's variables are indexes into it
+	OutControl []OutControl // in file order; conditions are FlowMark's
 	InData     []InData     // in file order: the order in which mappings apply (N8)
 	OutData    []OutData
 
+	Kind Kind
+	// NoOutput: the definition names no output, so what the program prints is log.
+	NoOutput      bool
+	Start         condition.Logic
 	Exit          *condition.Checked // nil: always TRUE
 	Feedback      []Mapping          // output (and _RC) onto the next iteration's input
 	MaxIterations int
@@ -133,6 +160,20 @@ type Activity struct {
 	// failed attempt is data (P3).
 	RCContinue bool
 }
+
+// Composite is one step of the static path to an activity: a block or a bundle around it. A
+// message's scope has a frame for each (N10).
+type Composite struct {
+	Activity ActivityID
+	// Iterations is how often it may be repeated, from 1 on; 0: it is not, and its frames have no
+	// iteration.
+	Iterations int
+	// Elements: it is a bundle, and each of its frames is of one element.
+	Elements bool
+}
+
+// Added reports that the compiler has added the activity: it is source or sink (N1).
+func (a *Activity) Added() bool { return a.Name == Source || a.Name == Sink }
 
 // Backoff is a wait that doubles from After up to Max.
 type Backoff struct{ After, Max time.Duration }

@@ -3,8 +3,10 @@ package processtable
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"fmqm/container"
+	"fmqm/internal/cbor"
 )
 
 // Keys of a structure and of a member.
@@ -29,211 +31,189 @@ func (tw *typeWriter) structure(t *container.Type) (int, error) {
 	if n, ok := tw.byType[t]; ok {
 		return n, nil
 	}
-	w := &writer{}
-	o := w.object()
-	o.text(keyStructureName, t.Name)
-	var failed error
-	o.list(keyMembers, len(t.Members), func(i int) {
-		if err := tw.member(w, &t.Members[i]); err != nil && failed == nil {
-			failed = fmt.Errorf("structure %s: member %s: %w", t, t.Members[i].Name, err)
+	m := cbor.BeginMap(nil)
+	m.Text(keyStructureName, t.Name)
+	m.Array(keyMembers, len(t.Members))
+	for i := range t.Members {
+		var err error
+		if m.B, err = tw.member(m.B, &t.Members[i]); err != nil {
+			return 0, fmt.Errorf("structure %s: member %s: %w", t, t.Members[i].Name, err)
 		}
-	})
-	if failed != nil {
-		return 0, failed
 	}
-	n, ok := tw.byBody[string(w.b)]
+	n, ok := tw.byBody[string(m.B)]
 	if !ok {
 		n = len(tw.bodies)
-		tw.bodies = append(tw.bodies, w.b)
-		tw.byBody[string(w.b)] = n
+		tw.bodies = append(tw.bodies, m.B)
+		tw.byBody[string(m.B)] = n
 	}
 	tw.byType[t] = n
 	return n, nil
 }
 
-func (tw *typeWriter) member(w *writer, m *container.Member) error {
-	o := w.object()
-	o.text(keyMemberName, m.Name)
-	if err := tw.reference(o.key(keyMemberType), m.Type); err != nil {
-		return err
+func (tw *typeWriter) member(b []byte, of *container.Member) ([]byte, error) {
+	m := cbor.BeginMap(b)
+	m.Text(keyMemberName, of.Name)
+	m.Key(keyMemberType)
+	var err error
+	if m.B, err = tw.reference(m.B, of.Type); err != nil {
+		return m.B, err
 	}
-	if m.Default == nil {
-		return nil
+	if of.Default == nil {
+		return m.B, nil
 	}
-	if err := container.CheckValue(m.Type, m.Default); err != nil {
-		return fmt.Errorf("default: %w", err)
+	if err := container.CheckValue(of.Type, of.Default); err != nil {
+		return m.B, fmt.Errorf("default: %w", err)
 	}
-	if container.Equal(m.Default, container.Zero(m.Type)) {
-		return nil
+	if container.Equal(of.Default, container.Zero(of.Type)) {
+		return m.B, nil
 	}
-	b, err := container.EncodeCBOR(m.Default)
+	encoded, err := container.EncodeCBOR(of.Default)
 	if err != nil {
-		return fmt.Errorf("default: %w", err)
+		return m.B, fmt.Errorf("default: %w", err)
 	}
-	o.key(keyDefault).bytes(b)
-	return nil
+	m.Bytes(keyDefault, encoded)
+	return m.B, nil
 }
 
 // reference writes a type as others refer to it.
-func (tw *typeWriter) reference(w *writer, t *container.Type) error {
+func (tw *typeWriter) reference(b []byte, t *container.Type) ([]byte, error) {
 	switch {
 	case t == nil:
-		return errors.New("the type is missing")
+		return b, errors.New("the type is missing")
 	case container.Depth(t) > container.MaxNesting:
-		return fmt.Errorf("%s is nested deeper than %d", t, container.MaxNesting)
+		return b, fmt.Errorf("%s is nested deeper than %d", t, container.MaxNesting)
 	case t.Kind == container.Structure:
 		n, err := tw.structure(t)
-		w.array(2)
-		w.int(int64(container.Structure))
-		w.int(int64(n))
-		return err
+		return appendNumbers(b, int64(container.Structure), int64(n)), err
 	case t.Kind == container.List:
-		w.array(2)
-		w.int(int64(container.List))
-		return tw.reference(w, t.Elem)
+		return tw.reference(cbor.AppendUint(cbor.AppendArray(b, 2), uint64(container.List)), t.Elem)
 	default:
-		w.int(int64(t.Kind))
+		return cbor.AppendUint(b, uint64(t.Kind)), nil
+	}
+}
+
+var (
+	structureFields = []string{keyStructureName: "name", keyMembers: "members"}
+	memberFields    = []string{keyMemberName: "name", keyMemberType: "type", keyDefault: "default"}
+)
+
+// structure reads one, which refers to those before it.
+func (d *decoder) structure() *container.Type {
+	var name string
+	var members []container.Member
+	names := map[string]bool{}
+	for key := range d.Named(structureFields) {
+		if key == keyStructureName {
+			name = d.Text(MaxName)
+			continue
+		}
+		members = items(d, MaxEncoded, func() container.Member {
+			m := d.member()
+			if names[m.Name] {
+				d.Fail("the name %q occurs twice", m.Name)
+			}
+			names[m.Name] = true
+			return m
+		})
+	}
+	if name != "" && !ValidActivity(name) {
+		d.Fail("%q is not a name", name)
+	}
+	if d.Err() != nil {
+		return nil
+	}
+	t := container.NewStructure(name, members)
+	switch {
+	case container.Depth(t) > container.MaxNesting:
+		d.Fail("%s is nested deeper than %d", t, container.MaxNesting)
+	case container.ZeroSize(t) > container.MaxEncoded:
+		d.Fail("%s takes more than %d bytes even when it is empty", t, container.MaxEncoded)
+	}
+	return t
+}
+
+func (d *decoder) member() (m container.Member) {
+	for key := range d.Named(memberFields) {
+		switch key {
+		case keyMemberName:
+			m.Name = d.Text(MaxName)
+		case keyMemberType:
+			m.Type = d.typeRef(0)
+		case keyDefault:
+			m.Default = d.defaultOf(m.Type)
+		}
+	}
+	switch {
+	case !ValidActivity(m.Name):
+		d.Fail("%q is not a name", m.Name)
+	case m.Type == nil:
+		d.Fail("%s: the type is missing", m.Name)
+	}
+	return m
+}
+
+func (d *decoder) defaultOf(t *container.Type) container.Value {
+	if t == nil {
+		d.Fail("it has no type")
+	}
+	encoded := d.Bytes(container.MaxEncoded)
+	if d.Err() != nil {
+		return nil
+	}
+	v, err := container.DecodeCBOR(t, encoded)
+	if err != nil {
+		d.Fail("%w", err)
+	}
+	return v
+}
+
+// typeRef reads a type as typeWriter.reference wrote it. Lists in lists recurse, no deeper
+// than MaxNesting.
+func (d *decoder) typeRef(depth int) *container.Type {
+	if depth > container.MaxNesting {
+		d.Fail("nested deeper than %d", container.MaxNesting)
+		return nil
+	}
+	if !d.IsArray() {
+		kind := container.Kind(d.Uint(math.MaxUint8))
+		if d.Err() != nil || kind < container.Bool || kind > container.Duration {
+			d.Fail("there is no simple type %d", kind)
+			return nil
+		}
+		return container.Scalar(kind)
+	}
+	d.Tuple(2)
+	switch kind := container.Kind(d.Uint(math.MaxUint8)); kind {
+	case container.Structure:
+		return d.structureAt()
+	case container.List:
+		return d.listOf(d.typeRef(depth + 1))
+	default:
+		d.Fail("kind %d has no parts", kind)
 		return nil
 	}
 }
 
-// typeReader gives one *Type for equal types.
-type typeReader struct {
-	*reader
-	structures []*container.Type
-	lists      map[*container.Type]*container.Type // by element
-}
-
-func (tr *typeReader) readStructure() (*container.Type, error) {
-	var name string
-	var members []container.Member
-	names := map[string]bool{}
-	err := tr.object(func(key int) error {
-		switch key {
-		case keyStructureName:
-			return read(&name, "name", func() (string, error) { return tr.text(MaxName) })
-		case keyMembers:
-			return list(tr.reader, &members, "member", MaxEncoded, func() (container.Member, error) {
-				m, err := tr.readMember()
-				if err == nil && names[m.Name] {
-					err = fmt.Errorf("the name %q occurs twice", m.Name)
-				}
-				names[m.Name] = true
-				return m, err
-			})
-		}
-		return unknown(key)
-	})
-	if err != nil {
-		return nil, err
+func (d *decoder) listOf(elem *container.Type) *container.Type {
+	if elem == nil {
+		return nil
 	}
-	if name != "" && !ValidActivity(name) {
-		return nil, fmt.Errorf("%q is not a name", name)
-	}
-	t := container.NewStructure(name, members)
-	if container.Depth(t) > container.MaxNesting {
-		return nil, fmt.Errorf("%s is nested deeper than %d", t, container.MaxNesting)
-	}
-	if container.ZeroSize(t) > container.MaxEncoded {
-		return nil, fmt.Errorf("%s takes more than %d bytes even when it is empty", t, container.MaxEncoded)
-	}
-	tr.structures = append(tr.structures, t)
-	return t, nil
-}
-
-func (tr *typeReader) readMember() (container.Member, error) {
-	var m container.Member
-	err := tr.object(func(key int) error {
-		switch key {
-		case keyMemberName:
-			return read(&m.Name, "name", func() (string, error) { return tr.text(MaxName) })
-		case keyMemberType:
-			return read(&m.Type, "type", tr.readReference)
-		case keyDefault:
-			return read(&m.Default, "default", func() (container.Value, error) { return tr.readDefault(m.Type) })
-		}
-		return unknown(key)
-	})
-	switch {
-	case err != nil:
-		return m, err
-	case !ValidActivity(m.Name):
-		return m, fmt.Errorf("%q is not a name", m.Name)
-	case m.Type == nil:
-		return m, fmt.Errorf("%s: the type is missing", m.Name)
-	}
-	return m, nil
-}
-
-func (tr *typeReader) readDefault(t *container.Type) (container.Value, error) {
-	if t == nil {
-		return nil, errors.New("it has no type")
-	}
-	b, err := tr.take(majorBytes, container.MaxEncoded)
-	if err != nil {
-		return nil, err
-	}
-	return container.DecodeCBOR(t, b)
-}
-
-// readReference reads a type as writer.reference wrote it. Lists in lists recurse,
-// no deeper than MaxNesting.
-func (tr *typeReader) readReference() (*container.Type, error) { return tr.readNested(0) }
-
-func (tr *typeReader) readNested(depth int) (*container.Type, error) {
-	if depth > container.MaxNesting {
-		return nil, fmt.Errorf("nested deeper than %d", container.MaxNesting)
-	}
-	major, n, err := tr.head()
-	if err != nil {
-		return nil, err
-	}
-	if major == majorUint {
-		if n < uint64(container.Bool) || n > uint64(container.Duration) {
-			return nil, fmt.Errorf("there is no simple type %d", n)
-		}
-		return container.Scalar(container.Kind(n)), nil
-	}
-	if major != majorArray || n != 2 {
-		return nil, errors.New("want a type: a number, or a list of two")
-	}
-	kind, err := tr.uint(int(container.List))
-	if err != nil {
-		return nil, err
-	}
-	switch container.Kind(kind) {
-	case container.Structure:
-		return tr.readIndex()
-	case container.List:
-		elem, err := tr.readNested(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		return tr.listOf(elem)
-	default:
-		return nil, fmt.Errorf("kind %d has no parts", kind)
-	}
-}
-
-func (tr *typeReader) listOf(elem *container.Type) (*container.Type, error) {
-	if t := tr.lists[elem]; t != nil {
-		return t, nil
+	if t := d.lists[elem]; t != nil {
+		return t
 	}
 	t := container.NewList(elem)
 	if container.Depth(t) > container.MaxNesting {
-		return nil, fmt.Errorf("%s is nested deeper than %d", t, container.MaxNesting)
+		d.Fail("%s is nested deeper than %d", t, container.MaxNesting)
 	}
-	tr.lists[elem] = t
-	return t, nil
+	d.lists[elem] = t
+	return t
 }
 
-func (tr *typeReader) readIndex() (*container.Type, error) {
-	n, err := tr.uint(MaxEncoded)
-	if err != nil {
-		return nil, err
+func (d *decoder) structureAt() *container.Type {
+	n := d.number(MaxEncoded)
+	if n >= len(d.structures) {
+		d.Fail("there is no structure %d before this place", n)
+		return nil
 	}
-	if n >= len(tr.structures) {
-		return nil, fmt.Errorf("there is no structure %d before this place", n)
-	}
-	return tr.structures[n], nil
+	return d.structures[n]
 }

@@ -146,21 +146,78 @@ func (v *validator) activity(a *Activity) error {
 	if a.Input == nil || a.Output == nil {
 		return errors.New("the input or output structure is missing")
 	}
-	if err := v.kind(a); err != nil {
+	if err := v.path(a); err != nil {
+		return err
+	}
+	if err := v.meaning(a); err != nil {
 		return err
 	}
 	if err := v.control(a); err != nil {
 		return err
 	}
+	return v.data(a)
+}
+
+// meaning checks what is for the behaviour of a row: of another than FlowMark's, that it has
+// nothing of FlowMark's.
+func (v *validator) meaning(a *Activity) error {
+	if a.Behaviour != "" {
+		return other(a)
+	}
+	if err := v.kind(a); err != nil {
+		return err
+	}
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
-	return v.data(a)
+	if len(a.Spec) > 0 {
+		return errors.New("it has a spec, and no behaviour that reads it")
+	}
+	return nil
+}
+
+// other checks a row of another behaviour, as far as a table knows of it.
+func other(a *Activity) error {
+	switch {
+	case !ValidBehaviour(string(a.Behaviour)):
+		return fmt.Errorf("behaviour %q is not a name", a.Behaviour)
+	case a.Added():
+		return fmt.Errorf("behaviour %s: source and sink are FlowMark's", a.Behaviour)
+	case a.Program != "" && !ValidProgram(string(a.Program)):
+		return fmt.Errorf("program %q is not a name", a.Program)
+	case a.Kind != 0 || a.NoOutput || a.Start.Op != 0 || a.Exit != nil || len(a.Feedback) > 0 || a.MaxIterations != 0 ||
+		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue:
+		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition and retry are FlowMark's: what it needs stands in its spec", a.Behaviour)
+	}
+	for _, c := range a.OutControl {
+		if c.Condition != nil || c.Otherwise {
+			return fmt.Errorf("behaviour %s: outgoing control connector to %s: transition conditions are FlowMark's", a.Behaviour, c.To)
+		}
+	}
+	return nil
+}
+
+// path checks the composites around an activity.
+func (v *validator) path(a *Activity) error {
+	if a.Added() && len(a.Path) > 0 {
+		return errors.New("source and sink are inside of nothing")
+	}
+	seen := map[ActivityID]bool{a.Name: true}
+	for _, c := range a.Path {
+		if !ValidActivity(string(c.Activity)) || c.Activity == Source || c.Activity == Sink || seen[c.Activity] {
+			return fmt.Errorf("path: %q cannot name a composite around it, or occurs twice", c.Activity)
+		}
+		seen[c.Activity] = true
+		if c.Iterations == 0 && !c.Elements {
+			return fmt.Errorf("path: %s has neither iterations nor elements: then nothing is inside of it", c.Activity)
+		}
+	}
+	return nil
 }
 
 // kind checks what depends on the kind of activity.
 func (v *validator) kind(a *Activity) error {
-	added := a.Name == Source || a.Name == Sink
+	added := a.Added()
 	switch {
 	case a.Kind < KindProgram || a.Kind > KindSink:
 		return fmt.Errorf("kind %d is unknown", a.Kind)

@@ -10,7 +10,7 @@ import (
 )
 
 func (v *validator) control(a *Activity) error {
-	if a.Kind == KindSource && len(a.InControl) > 0 || a.Kind == KindSink && len(a.OutControl) > 0 {
+	if a.Name == Source && len(a.InControl) > 0 || a.Name == Sink && len(a.OutControl) > 0 {
 		return errors.New("it has control connectors on the wrong side")
 	}
 	from := map[ActivityID]bool{}
@@ -31,7 +31,7 @@ func (v *validator) control(a *Activity) error {
 		if err := v.outgoing("control", a, c.To, c.Node, to); err != nil {
 			return err
 		}
-		if (c.Condition != nil || c.Otherwise) && (a.Kind == KindSource || c.To == Sink) || c.Condition != nil && c.Otherwise {
+		if (c.Condition != nil || c.Otherwise) && (a.Name == Source || c.To == Sink) || c.Condition != nil && c.Otherwise {
 			return fmt.Errorf("outgoing control connector to %s: it cannot have a condition", c.To)
 		}
 		if c.Otherwise {
@@ -114,7 +114,7 @@ func checkLogic(l condition.Logic, n int) error {
 }
 
 func (v *validator) data(a *Activity) error {
-	if a.Kind == KindSource && len(a.InData) > 0 || a.Kind == KindSink && len(a.OutData) > 0 {
+	if a.Name == Source && len(a.InData) > 0 || a.Name == Sink && len(a.OutData) > 0 {
 		return errors.New("it has data connectors on the wrong side")
 	}
 	from := map[ActivityID]bool{}

@@ -143,6 +143,8 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 
 	var exit *exec.ExitError
 	switch {
+	case !began && run.Err() != nil && errors.Is(err, run.Err()): // it was over before it began
+		return 0, nil, stopped(ctx, p.timeout)
 	case !began && !ended:
 		return 0, nil, p.notStarted(err, who)
 	case stdout.full:
@@ -284,8 +286,6 @@ func (p *command) notStarted(err error, who *account) error {
 		remedy = "it is not a program for this machine; a script needs a first line such as #!/bin/sh"
 	case errors.Is(err, unix.E2BIG):
 		remedy = "shorten its arguments and `env`: together they are too long"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("stopped by the node: %w", err)
 	}
 	return fmt.Errorf("cannot be started: %w: %s", err, remedy)
 }

@@ -80,7 +80,7 @@ func TestExecEndings(t *testing.T) {
 			var log []string
 			c := call(t)
 			c.RCIsData, c.Log = tc.data, func(l string) { log = append(log, l) }
-			r := register(t, shell(tc.script), program.Options{MaxOutput: 1024, Grace: time.Second}).Run(context.Background(), c)
+			r := register(t, shell(tc.script), program.Options{MaxOutput: 1024, Grace: 5 * time.Minute}).Run(context.Background(), c)
 			if tc.err != nil {
 				wantError(t, r.Err, tc.err...)
 				return
@@ -160,10 +160,11 @@ func TestTheWholeGroupIsGoneAfterwards(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
 		err          error
+		grace        time.Duration
 	}{
-		{"a background child of a program that ended", `sleep 3600 & echo $! >&2`, nil},
-		{"a program that the node ends", `sleep 3600 & echo $! >&2; echo $$ >&2; echo ready >&2; wait`, context.Canceled},
-		{"a program that does not listen", `trap '' TERM; sleep 3600 & echo $! >&2; echo $$ >&2; echo ready >&2; while :; do sleep 3600; done`, context.Canceled},
+		{"a background child of a program that ended", `sleep 3600 & echo $! >&2`, nil, 5 * time.Minute},
+		{"a program that the node ends", `sleep 3600 & echo $! >&2; echo $$ >&2; echo ready >&2; wait`, context.Canceled, 5 * time.Minute},
+		{"a program that does not listen", `trap '' TERM; sleep 3600 & echo $! >&2; echo $$ >&2; echo ready >&2; while :; do sleep 3600; done`, context.Canceled, 100 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -177,7 +178,7 @@ func TestTheWholeGroupIsGoneAfterwards(t *testing.T) {
 				}
 				pids = append(pids, l)
 			}
-			r := register(t, shell(tc.script), program.Options{Grace: 100 * time.Millisecond}).Run(ctx, c)
+			r := register(t, shell(tc.script), program.Options{Grace: tc.grace}).Run(ctx, c)
 			if !errors.Is(r.Err, tc.err) || len(pids) == 0 {
 				t.Fatalf("error %v, want %v; processes %v", r.Err, tc.err, pids)
 			}
@@ -192,11 +193,12 @@ func TestTheWholeGroupIsGoneAfterwards(t *testing.T) {
 
 func TestAProgramOverItsTimeoutIsEnded(t *testing.T) {
 	spec := shell(`exec sleep 3600`)
-	spec.Timeout = 50 * time.Millisecond
-	r := register(t, spec, program.Options{}).Run(context.Background(), call(t))
-	wantError(t, r.Err, "overran its timeout of 50ms: make it faster, or raise `timeout` of the program")
-	if !errors.Is(r.Err, program.ErrTimeout) {
-		t.Errorf("%v is no ErrTimeout", r.Err)
+	for _, spec.Timeout = range []time.Duration{50 * time.Millisecond, time.Nanosecond} { // while it runs, and before it could begin
+		r := register(t, spec, program.Options{}).Run(context.Background(), call(t))
+		wantError(t, r.Err, "overran its timeout of "+spec.Timeout.String()+": make it faster, or raise `timeout` of the program")
+		if !errors.Is(r.Err, program.ErrTimeout) {
+			t.Errorf("%v is no ErrTimeout", r.Err)
+		}
 	}
 }
 

@@ -440,7 +440,7 @@ func TestRunawaysOfAFailedAttemptAreEnded(t *testing.T) {
 				}
 			}
 			if running(pid) == tc.ended {
-				t.Errorf("process %s runs: %v", pid, !tc.ended)
+				t.Errorf("process %s runs: %v", pid, tc.ended)
 			}
 			if n, err := strconv.Atoi(pid); err == nil {
 				_ = syscall.Kill(n, syscall.SIGKILL)
@@ -459,6 +459,28 @@ func TestALaterAttemptFindsItselfAlone(t *testing.T) {
 	if r := register(t, shell(`:`), program.Options{}).Run(context.Background(), c); r.Err != nil || running(older) {
 		t.Errorf("error %v, the older attempt runs: %v", r.Err, running(older))
 	}
+}
+
+// A process shows no environment while it is replaced by another program, and is ended
+// nevertheless.
+func TestAProcessThatKeepsReplacingItselfIsEnded(t *testing.T) {
+	key := uuid.NewString()
+	older := outlives(t, key, `echo $$; echo ready; exec `+restless(t))[0]
+	c := call(t)
+	c.Key, c.Attempt = key, 2
+	if r := register(t, shell(`:`), program.Options{}).Run(context.Background(), c); r.Err != nil || running(older) {
+		t.Errorf("error %v, the older attempt runs: %v", r.Err, running(older))
+	}
+}
+
+// restless makes a program that replaces itself for ever.
+func restless(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "restless")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // running says whether a process exists now and is no zombie.

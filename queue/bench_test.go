@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // BenchmarkCommitter is what the store does at most: durable transactions of two
@@ -92,10 +93,10 @@ func newChain(body []byte) *chain {
 
 var benchSources = [3]string{"one", "two", "three"}
 
-func (c *chain) next() *queue.Tx {
-	tx := &queue.Tx{Put: make([]message.Message, 3)}
+func (c *chain) next() *record.Tx {
+	tx := &record.Tx{Put: make([]message.Message, 3)}
 	if c.step > 0 {
-		tx.Consume = []queue.Consume{{Process: procP, Entry: c.header.Entry(), Keys: make([]message.Key, 2)}}
+		tx.Consume = []record.Consume{{Process: procP, Entry: c.header.Entry(), Keys: make([]message.Key, 2)}}
 		for i := range 2 {
 			tx.Consume[0].Keys[i] = message.Key{Kind: message.KindConnector, Source: activity(benchSources[i])}
 		}

@@ -7,17 +7,21 @@ import (
 	"time"
 
 	"fmqm/internal/store"
-	"fmqm/processtable"
+	"fmqm/internal/task"
 	"fmqm/queue/commit"
+	"fmqm/queue/prepare"
 	"fmqm/queue/record"
 )
+
+// ErrStopped: the manager is closing or its disk failed; nothing more is committed.
+var ErrStopped = errors.New("the store is closed or has failed")
 
 // trimAfter is how long a trim waits for a commit to go along with (L4).
 const trimAfter = time.Second
 
 // Submit hands tx to the committer, which owns it until Done is called. It encodes tx,
 // which costs CPU, and never waits for the disk.
-func (m *Manager) Submit(tx *Tx) { m.submit(m.prepare(tx)) }
+func (m *Manager) Submit(tx *record.Tx) { m.submit(m.prepare(tx)) }
 
 func (m *Manager) submit(w *work) {
 	m.mu.Lock()
@@ -33,16 +37,6 @@ func (m *Manager) submit(w *work) {
 	m.kick.Ring()
 }
 
-// tell tells the core what a reader does, before it handles what that reader submits later. It
-// is no reason for a commit.
-func (m *Manager) tell(e commit.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.stopping {
-		m.list = append(m.list, e)
-	}
-}
-
 // stoppedError is what transactions get once nothing is committed any more. The
 // caller holds mu.
 func (m *Manager) stoppedError() error {
@@ -50,6 +44,47 @@ func (m *Manager) stoppedError() error {
 		return fmt.Errorf("%w: %w", ErrStopped, m.cause)
 	}
 	return ErrStopped
+}
+
+// await commits a transaction of the manager's own.
+func (m *Manager) await(w *work) error {
+	done := task.NewAnswer[error](m.sched)
+	w.Tx.Done = done.Give
+	m.submitOwn(w)
+	err, _, _ := done.Wait(context.Background())
+	return err
+}
+
+// submitOwn submits a transaction of the manager's own: one to which was added after it was prepared.
+func (m *Manager) submitOwn(w *work) {
+	w.Size = m.engine.Size(&store.Batch{Ops: w.Ops})
+	m.submit(w)
+}
+
+// committer is the manager as its lanes and mailboxes know it.
+type committer struct{ m *Manager }
+
+func (c committer) Empty() *prepare.Changes           { return &c.m.prepare(&record.Tx{}).Changes }
+func (c committer) Commit(own *prepare.Changes) error { return c.m.await(workOf(&own.Work)) }
+func (c committer) Submit(own *prepare.Changes)       { c.m.submitOwn(workOf(&own.Work)) }
+func (c committer) Trim(t commit.Trim)                { c.m.requestTrim(t) }
+
+func (c committer) Tell(e commit.Event) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if !c.m.stopping {
+		c.m.list = append(c.m.list, e)
+	}
+}
+
+func (c committer) Reads(r commit.Reads) {
+	c.m.mu.Lock()
+	if !c.m.stopping {
+		c.m.list = append(c.m.list, r)
+		c.m.submitted = true
+	}
+	c.m.mu.Unlock()
+	c.m.kick.Ring()
 }
 
 // requestTrim notes a trim; it goes with the next commit, or with one of its own after
@@ -82,7 +117,7 @@ func (m *Manager) commitLoop() {
 				m.fail(cause)
 				return
 			}
-			m.takeStockIfDue()
+			m.countIfDue()
 			m.collect()
 			effect := m.core.Next()
 			if effect == nil {
@@ -137,8 +172,7 @@ func (m *Manager) collect() {
 func (m *Manager) carryOut(effect commit.Effect) error {
 	switch e := effect.(type) {
 	case *commit.Read:
-		values, err := m.values(e.Keys)
-		m.core.Step(commit.Answer{Token: e.Token, Values: values, Err: err})
+		m.core.Step(m.answer(e))
 	case *commit.Write:
 		m.write(e)
 	case *commit.Report:
@@ -154,17 +188,23 @@ func (m *Manager) carryOut(effect commit.Effect) error {
 	return nil
 }
 
-// values reads what the core asks for; nil where there is nothing.
-func (m *Manager) values(keys [][]byte) ([][]byte, error) {
-	values := make([][]byte, len(keys))
-	for i, key := range keys {
+// answer reads what the core asks for.
+func (m *Manager) answer(r *commit.Read) commit.Answer {
+	a := commit.Answer{Token: r.Token, Values: make([][]byte, len(r.Keys)), First: make([][]byte, len(r.Under))}
+	for i, key := range r.Keys {
 		value, err := m.engine.Get(key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, fmt.Errorf("record %q: %w", record.Readable(key), err)
+			a.Err = fmt.Errorf("record %q: %w", record.Readable(key), err)
+			return a
 		}
-		values[i] = value
+		a.Values[i] = value
 	}
-	return values, nil
+	for i, prefix := range r.Under {
+		if a.First[i], a.Err = m.read.FirstUnder(prefix, nil); a.Err != nil {
+			return a
+		}
+	}
+	return a
 }
 
 // write makes a group durable. What was submitted until then did not know of it.
@@ -194,46 +234,19 @@ func (m *Manager) write(w *commit.Write) {
 
 // publish makes visible what is durable now, before anybody is told.
 func (m *Manager) publish(r *commit.Report) {
-	for _, l := range r.Lanes {
-		t := m.Transmission(l.Peer)
-		t.mu.Lock()
-		t.ends = l.Ends
-		t.mu.Unlock()
-	}
+	m.lanes.Publish(&r.Facts)
 	for _, i := range r.Markers {
 		m.marks.add(i)
 	}
-	if len(r.Accepted)+len(r.Peers)+len(r.Tables) > 0 {
-		m.publishDurable(&r.Facts)
-	}
+	m.publishTables(r.Tables)
 	for _, done := range r.Done {
 		w := workOf(done)
-		m.stock.apply(w)
-		m.left.apply(w.leavings)
+		m.depths.apply(w)
+		m.usage.apply(w.Charges)
+		m.refund(w.Claims)
 		for _, l := range w.Links {
-			w.tx.Audit[l.Audit].Sent[l.Sent].Number = w.Items[l.Item].Number
+			w.Tx.Audit[l.Audit].Sent[l.Sent].Number = w.Items[l.Item].Number
 		}
-	}
-}
-
-func (m *Manager) publishDurable(f *commit.Facts) {
-	m.durable.Lock()
-	for i := range f.Accepted {
-		a := &f.Accepted[i]
-		m.durable.accepted[a.LaneKey] = a.At
-		if a.Incoming != nil {
-			m.durable.incoming[a.LaneKey] = *a.Incoming
-		}
-	}
-	for _, b := range f.Peers {
-		m.durable.peers[b.Peer] = b.Incarnation
-	}
-	for _, t := range f.Tables {
-		m.durable.tables[t.Process] = t.Definition
-	}
-	m.durable.Unlock()
-	for _, t := range f.Tables {
-		m.process(t.Process).tabled.Store(true)
 	}
 }
 
@@ -243,30 +256,28 @@ func (m *Manager) report(r *commit.Report) {
 	for _, refused := range r.Refused {
 		w := workOf(refused)
 		w.done(w.Err)
-		m.works.put(w)
+		m.reuse(w)
 	}
 	for _, done := range r.Done {
 		w := workOf(done)
 		for i := range w.Puts {
 			if put := &w.Puts[i]; put.Deliver {
-				w.local[i].process.deliver(w.local[i].message, put)
+				w.to[i].Deliver(w.Local[i].Message, put)
 			}
 		}
-		for i := range w.tx.Timers {
-			m.timers.set(w.tx.Timers[i])
+		for i := range w.Tx.Timers {
+			m.timers.Set(&w.Tx.Timers[i])
 		}
 		w.done(nil)
-		m.works.put(w)
+		m.reuse(w)
 	}
-	for _, l := range r.Lanes {
-		m.Transmission(l.Peer).wake.Ring()
-	}
+	m.lanes.Report(&r.Facts)
 }
 
 // done tells the submitter.
 func (w *work) done(err error) {
-	if w.tx.Done != nil {
-		w.tx.Done(err)
+	if w.Tx.Done != nil {
+		w.Tx.Done(err)
 	}
 }
 
@@ -289,18 +300,4 @@ func (m *Manager) fail(cause error) {
 			m.report(r)
 		}
 	}
-}
-
-// first1 gives the first of two errors that is one.
-func first1(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-var errNode = errors.New("the store belongs to another node")
-
-func wrongNode(have, want processtable.NodeID) error {
-	return fmt.Errorf("%w: it was made for %s, not for %s: correct `node:` or `data:` in the configuration", errNode, have, want)
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -92,7 +93,7 @@ func (m *Manager) written(w *commit.Write) {
 	m.core.Step(commit.Written{Number: w.Number, Last: w.Number})
 }
 
-func (m *Manager) give(tx *Tx) *work {
+func (m *Manager) give(tx *record.Tx) *work {
 	w := m.prepare(tx)
 	m.core.Step(&w.Work)
 	return w
@@ -104,15 +105,15 @@ func TestCoreIsDeterministic(t *testing.T) {
 	run := func() (sums []uint64) {
 		m := driven(400_000)
 		for n := range 300 {
-			tx := &Tx{Put: []message.Message{drivenMessage(n, "A", n), drivenMessage(n, "B", n), drivenMessage(n, "C", n)}}
+			tx := &record.Tx{Put: []message.Message{drivenMessage(n, "A", n), drivenMessage(n, "B", n), drivenMessage(n, "C", n)}}
 			if n%7 == 0 {
 				tx.Put = append(tx.Put, drivenMessage(n+1000, "B", 300_000))
 			}
 			if n%5 == 0 {
 				before := drivenMessage(n-5, "A", 0)
-				tx.Consume = []Consume{{Process: drivenProcess, Entry: before.Entry()}}
+				tx.Consume = []record.Consume{{Process: drivenProcess, Entry: before.Entry()}}
 			}
-			tx.Audit = []AuditRecord{{Instance: message.InstanceID{1}, Activity: "b", Event: EventFailed, Clock: uint64(n)}}
+			tx.Audit = []record.AuditRecord{{Instance: message.InstanceID{1}, Activity: "b", Event: record.EventFailed, Clock: uint64(n)}}
 			m.give(tx)
 		}
 		for effect := m.step(t); effect != nil; effect = m.step(t) {
@@ -120,7 +121,10 @@ func TestCoreIsDeterministic(t *testing.T) {
 			switch e := effect.(type) {
 			case *commit.Write:
 				for _, op := range e.Batch.Ops {
-					fmt.Fprintf(sum, "%x=%x;", op.Key, op.Value)
+					for _, part := range [][]byte{op.Key, op.Value} {
+						_ = binary.Write(sum, binary.BigEndian, uint64(len(part)))
+						sum.Write(part)
+					}
 				}
 				m.written(e)
 			case *commit.Report:
@@ -142,7 +146,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	m := driven(100_000)
 	const count = 3000
 	for n := range count {
-		m.give(&Tx{Put: []message.Message{drivenMessage(n, "B", 10)}})
+		m.give(&record.Tx{Put: []message.Message{drivenMessage(n, "B", 10)}})
 	}
 	var last, groups uint64
 	for effect := m.step(t); effect != nil; effect = m.step(t) {
@@ -158,7 +162,7 @@ func TestGroupsAreBounded(t *testing.T) {
 		}
 		for _, w := range g.Works {
 			last++
-			if clock := workOf(w).tx.Put[0].Clock; clock != last-1 || w.Items[0].Number != last {
+			if clock := workOf(w).Tx.Put[0].Clock; clock != last-1 || w.Items[0].Number != last {
 				t.Fatalf("transaction %d with number %d after %d", clock, w.Items[0].Number, last-1)
 			}
 		}
@@ -173,8 +177,8 @@ func TestGroupsAreBounded(t *testing.T) {
 // them are written, and what was submitted behind it waits.
 func TestStagingComesBefore(t *testing.T) {
 	m := driven(1 << 20)
-	m.give(&Tx{Put: []message.Message{drivenMessage(1, "A", 3<<20)}})
-	m.give(&Tx{Put: []message.Message{drivenMessage(2, "A", 1)}})
+	m.give(&record.Tx{Put: []message.Message{drivenMessage(1, "A", 3<<20)}})
+	m.give(&record.Tx{Put: []message.Message{drivenMessage(2, "A", 1)}})
 	chunks, groups := 0, 0
 	for effect := m.step(t); effect != nil; effect = m.step(t) {
 		g, is := effect.(*commit.Write)
@@ -202,12 +206,12 @@ func TestStagingComesBefore(t *testing.T) {
 // TestNothingRefusedIsStaged: whether a transaction fits is known before.
 func TestNothingRefusedIsStaged(t *testing.T) {
 	m := driven(1 << 20)
-	tx := &Tx{Put: []message.Message{drivenMessage(1, "A", 3<<20)}}
+	tx := &record.Tx{Put: []message.Message{drivenMessage(1, "A", 3<<20)}}
 	for n := range 50_000 {
 		tx.Put = append(tx.Put, drivenMessage(n, "A", 200))
 	}
 	m.give(tx)
-	if r, is := m.step(t).(*commit.Report); !is || len(r.Refused) != 1 || !errors.Is(r.Refused[0].Err, ErrTooLarge) {
+	if r, is := m.step(t).(*commit.Report); !is || len(r.Refused) != 1 || !errors.Is(r.Refused[0].Err, commit.ErrTooLarge) {
 		t.Errorf("the first effect is %v", r)
 	}
 	if effect := m.step(t); effect != nil {

@@ -22,11 +22,16 @@ func kindsOfWrite(ops []store.Op, works []*commit.Work) (kinds []string) {
 	if !failpoint.Enabled {
 		return nil
 	}
+	reads := record.AppendName([]byte{record.ClassMeta}, record.ReadsName)
 	for i := range ops {
-		if ops[i].Key[0] == record.ClassLow {
+		switch key := ops[i].Key; {
+		case key[0] == record.ClassLow:
 			kinds = append(kinds, "trim")
-		}
-		if bytes.Equal(ops[i].Key, record.KeyAnew) {
+		case key[0] == record.ClassApart && ops[i].Value != nil:
+			kinds = append(kinds, "apart")
+		case bytes.HasPrefix(key, reads):
+			kinds = append(kinds, "reads")
+		case bytes.Equal(key, record.KeyRecreated):
 			kinds = append(kinds, "anew")
 		}
 	}
@@ -37,21 +42,24 @@ func kindsOfWrite(ops []store.Op, works []*commit.Work) (kinds []string) {
 }
 
 func (w *work) kinds() []string {
-	kinds := append(w.tx.kinds(), w.tx.kindsOfAside()...)
-	if a := w.tx.Accept; a != nil {
+	kinds := append(kindsOfTx(w.Tx), kindsOfRefused(w.Tx)...)
+	if a := w.Tx.Accept; a != nil {
 		kinds = append(kinds, "accept")
 	}
-	if len(w.tx.Park) > 0 {
+	if len(w.Tx.Park) > 0 {
 		kinds = append(kinds, "park")
 	}
-	if r := w.tx.Rebuild; r != nil {
-		kinds = append(kinds, rebuildKind(r, len(w.tx.Put) > 0))
+	if r := w.Tx.Rebuild; r != nil {
+		kinds = append(kinds, rebuildKind(r, len(w.Tx.Put) > 0))
+	}
+	if w.Move != nil {
+		kinds = append(kinds, "move")
 	}
 	switch b := w.Bind; {
 	case b == nil:
 	case b.Start == nil:
 		kinds = append(kinds, "meet")
-	case b.Start.Anew:
+	case b.Start.NewStore:
 		kinds = append(kinds, "rebind")
 	default:
 		kinds = append(kinds, "begin")
@@ -59,7 +67,7 @@ func (w *work) kinds() []string {
 	return kinds
 }
 
-func (tx *Tx) kinds() (kinds []string) {
+func kindsOfTx(tx *record.Tx) (kinds []string) {
 	if a := tx.Accept; a != nil && len(a.Whole) > 0 {
 		kinds = append(kinds, "whole")
 	} else if a != nil && len(a.Parts) > 0 {
@@ -79,25 +87,25 @@ func (tx *Tx) kinds() (kinds []string) {
 	return kinds
 }
 
-// kindsOfAside says what a transaction does with messages that take no effect.
-func (tx *Tx) kindsOfAside() (kinds []string) {
+// kindsOfRefused says what a transaction does with messages that take no effect.
+func kindsOfRefused(tx *record.Tx) (kinds []string) {
 	switch {
-	case len(tx.SetAside) > 0 && tx.Accept != nil:
+	case len(tx.Refuse) > 0 && tx.Accept != nil:
 		kinds = append(kinds, "aside")
-	case len(tx.SetAside) > 0:
+	case len(tx.Refuse) > 0:
 		kinds = append(kinds, "refuse")
 	case len(tx.Consume) > 0 && len(tx.Consume[0].Keys) > 0 && len(tx.Put)+len(tx.Audit) == 0:
 		kinds = append(kinds, "absorb")
 	}
-	if len(tx.TakeAside) > 0 && !dropped(tx.Audit) {
+	if len(tx.Settle) > 0 && !dropped(tx.Audit) {
 		kinds = append(kinds, "again")
 	}
 	return kinds
 }
 
-func dropped(audit []AuditRecord) bool {
+func dropped(audit []record.AuditRecord) bool {
 	for i := range audit {
-		if audit[i].Event == EventDropped {
+		if audit[i].Event == record.EventDropped {
 			return true
 		}
 	}
@@ -105,11 +113,11 @@ func dropped(audit []AuditRecord) bool {
 }
 
 // rebuildKind says which step of a rebuilding a transaction takes.
-func rebuildKind(r *Rebuild, puts bool) string {
+func rebuildKind(r *record.Rebuild, puts bool) string {
 	switch {
-	case r.Stage == StageDecided:
+	case r.Stage == record.StageDecided:
 		return "rebuild"
-	case r.Stage == StageDone:
+	case r.Stage == record.StageDone:
 		return "rebuilt"
 	case puts:
 		return "chunk"
@@ -119,28 +127,32 @@ func rebuildKind(r *Rebuild, puts bool) string {
 	return "page"
 }
 
-func kindsOf(e Event) []string {
+func kindsOf(e record.Event) []string {
 	switch e {
-	case EventStarted:
+	case record.EventStarted:
 		return []string{"start"}
-	case EventTerminated, EventEnded:
+	case record.EventTerminated, record.EventEnded:
 		return []string{"termination"}
-	case EventSkipped:
+	case record.EventSkipped:
 		return []string{"termination", "skip"}
-	case EventStopped:
+	case record.EventStopped:
 		return []string{"termination", "stop"}
-	case EventIterated:
+	case record.EventIterated:
 		return []string{"iteration"}
-	case EventFailed:
+	case record.EventFailed:
 		return []string{"attempt"}
-	case EventInError:
+	case record.EventInError:
 		return []string{"error"}
-	case EventRetried:
+	case record.EventRetried:
 		return []string{"retry"}
-	case EventPassed:
+	case record.EventPassed:
 		return []string{"pass"}
-	case EventDropped:
+	case record.EventDropped:
 		return []string{"drop"}
+	case record.EventAsked:
+		return []string{"word"}
+	case record.EventAnswered:
+		return []string{"answer"}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // childDir names, to a child process, the store that it commits to until it is killed.
@@ -78,17 +79,17 @@ func runChild(dir string) error {
 func write(m *queue.Manager, writer int, last uint64) error {
 	done := make(chan error, 1)
 	for n := last + 1; ; n++ {
-		tx := &queue.Tx{
+		tx := &record.Tx{
 			Put: []message.Message{writerMessage(writer, n, "A", sourceOf(n)), writerMessage(writer, n, "B", "b")},
-			Audit: []queue.AuditRecord{{
-				Instance: writerInstance(writer), Activity: "b", Event: queue.EventIterated, Clock: n,
-				Sent: []queue.Sent{{Target: "b", Node: "B"}},
+			Audit: []record.AuditRecord{{
+				Instance: writerInstance(writer), Activity: "b", Event: record.EventIterated, Clock: n,
+				Sent: []record.Sent{{Target: "b", Node: "B"}},
 			}},
 			Done: func(err error) { done <- err },
 		}
 		if n > 1 {
 			old := writerMessage(writer, n-1, "A", sourceOf(n-1))
-			tx.Consume = []queue.Consume{{Process: procP, Entry: old.Entry(), Keys: []message.Key{old.Key()}}}
+			tx.Consume = []record.Consume{{Process: procP, Entry: old.Entry(), Keys: []message.Key{old.Key()}}}
 		}
 		m.Submit(tx)
 		if err := <-done; err != nil {
@@ -116,6 +117,7 @@ func lastOf(m *queue.Manager, writer int) (uint64, error) {
 // TestKill kills a process that commits, again and again, and finds everything there
 // that it had acknowledged, and nothing in part (invariants 3 and 8).
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var acknowledged [killWriters]uint64
 	for round := range killRounds {
@@ -192,7 +194,7 @@ func checkKilled(t *testing.T, m *queue.Manager, acknowledged *[killWriters]uint
 func checkTransmission(t *testing.T, m *queue.Manager, count uint64) {
 	t.Helper()
 	b := m.Transmission("B")
-	var at queue.Position
+	var at record.Position
 	var messages, parts uint64
 	var body []byte
 	last := map[uuid.UUID]uint64{}
@@ -202,11 +204,11 @@ func checkTransmission(t *testing.T, m *queue.Manager, count uint64) {
 			t.Fatalf("%d items from %d on, %v", len(items), at.Number+1, err)
 		}
 		for _, i := range items {
-			at = queue.Position{Number: at.Number + 1, Hash: queue.HashNext(at.Hash, i.Payload)}
+			at = record.Position{Number: at.Number + 1, Hash: record.HashNext(at.Hash, i.Payload)}
 			if i.Number != at.Number || i.Hash != at.Hash {
 				t.Fatalf("item %d with hash %s, want %d with %s", i.Number, i.Hash, at.Number, at.Hash)
 			}
-			piece, err := queue.Unpack(i.Payload)
+			piece, err := record.Unpack(i.Payload)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -88,7 +88,7 @@ func (m *Manager) commitInParts(ops []store.Op, point string) error {
 func (m *Manager) finishLarge() error {
 	var encoded []byte
 	pieces, head := 0, 0
-	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassLarge}}, func(key, value []byte) error {
+	err := m.read.Each(store.ScanOptions{Prefix: []byte{record.ClassLarge}}, func(key, value []byte) error {
 		content, err := record.Open(key, value)
 		if err != nil {
 			return err

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"fmqm/internal/store"
-	"fmqm/internal/store/badger"
+	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/commit"
+	"fmqm/queue/inspect"
+	"fmqm/queue/prepare"
 	"fmqm/queue/record"
 )
 
@@ -79,14 +81,14 @@ func wideMessage(source, target processtable.ActivityID, scope, body int) messag
 
 // wide gives what n activities send to one, and how that one ends: it consumes all of
 // it and sends to n others.
-func wide(n, scope, body int) (incoming, end *Tx) {
-	incoming, end = &Tx{}, &Tx{}
+func wide(n, scope, body int) (incoming, end *record.Tx) {
+	incoming, end = &record.Tx{}, &record.Tx{}
 	joined := longName(2)
 	first := wideMessage(longName(3), joined, scope, 0)
-	c := Consume{Process: first.Queue.Process, Entry: first.Entry()}
-	a := AuditRecord{
+	c := record.Consume{Process: first.Queue.Process, Entry: first.Entry()}
+	a := record.AuditRecord{
 		Process: first.Queue.Process, Instance: first.Instance, Origin: first.Origin, Scope: first.Scope,
-		Activity: joined, Event: EventTerminated, Output: bytes.Repeat([]byte{2}, body),
+		Activity: joined, Event: record.EventTerminated, Output: bytes.Repeat([]byte{2}, body),
 	}
 	for i := range n {
 		in := wideMessage(longName(10+i), joined, scope, body)
@@ -94,10 +96,10 @@ func wide(n, scope, body int) (incoming, end *Tx) {
 		incoming.Put = append(incoming.Put, in)
 		end.Put = append(end.Put, out)
 		c.Keys = append(c.Keys, in.Key())
-		a.Consumed = append(a.Consumed, Consumed{Key: in.Key(), Control: in.Control, Data: in.Data, Clock: in.Clock})
-		a.Sent = append(a.Sent, Sent{Target: out.Activity, Node: out.Queue.Node, Control: out.Control, Data: out.Data})
+		a.Consumed = append(a.Consumed, record.Consumed{Key: in.Key(), Control: in.Control, Data: in.Data, Clock: in.Clock})
+		a.Sent = append(a.Sent, record.Sent{Target: out.Activity, Node: out.Queue.Node, Control: out.Control, Data: out.Data})
 	}
-	end.Consume, end.Audit = []Consume{c}, []AuditRecord{a}
+	end.Consume, end.Audit = []record.Consume{c}, []record.AuditRecord{a}
 	return incoming, end
 }
 
@@ -111,7 +113,7 @@ func openCrashing(t *testing.T, e *crashing) *Manager {
 }
 
 // commit submits tx and closes the manager.
-func committed(t *testing.T, m *Manager, tx *Tx) error {
+func committed(t *testing.T, m *Manager, tx *record.Tx) error {
 	t.Helper()
 	done := make(chan error, 1)
 	tx.Done = func(err error) { done <- err }
@@ -125,7 +127,7 @@ func committed(t *testing.T, m *Manager, tx *Tx) error {
 
 func newCrashing(t *testing.T, maxBatch int64) *crashing {
 	t.Helper()
-	engine, err := badger.Open(badger.Options{InMemory: true})
+	engine, err := memory.NewDisk("A").Open(memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func newCrashing(t *testing.T, maxBatch int64) *crashing {
 // body that is staged.
 func TestWidestTermination(t *testing.T) {
 	const fan = 2000
-	incoming, end := wide(fan, message.MaxScope, smallInline+1)
+	incoming, end := wide(fan, message.MaxScope, prepare.SmallInline+1)
 	e := newCrashing(t, 0)
 	if err := committed(t, openCrashing(t, e), incoming); err != nil {
 		t.Fatal(err)
@@ -168,7 +170,7 @@ func TestWidestTermination(t *testing.T) {
 	if err := m.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if report, err := Verify(e); err != nil || len(report.Problems) > 0 {
+	if report, err := inspect.Verify(e); err != nil || len(report.Problems) > 0 {
 		t.Errorf("%v, %v", report.Problems, err)
 	}
 }
@@ -189,7 +191,7 @@ func TestLargeTransactionCutOff(t *testing.T) {
 		e.left = left
 		failed := committed(t, m, end)
 		e.left = -1
-		if report, err := Verify(e); err != nil || len(report.Problems) > 0 {
+		if report, err := inspect.Verify(e); err != nil || len(report.Problems) > 0 {
 			t.Errorf("cut off after %d commits: %v, %v", left, report.Problems, err)
 		}
 		if err := openCrashing(t, e).Close(context.Background()); err != nil {
@@ -248,7 +250,7 @@ func TestDamagedPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := e.records(t)
-		if _, err := Open(e, Options{Node: "A"}); !errors.Is(err, ErrDamaged) {
+		if _, err := Open(e, Options{Node: "A"}); !errors.Is(err, record.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !maps.Equal(before, e.records(t)) {

@@ -14,8 +14,16 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/processtable"
+	"fmqm/queue/audit"
+	"fmqm/queue/backup"
+	"fmqm/queue/browse"
 	"fmqm/queue/commit"
+	"fmqm/queue/lane"
+	"fmqm/queue/mailbox"
+	"fmqm/queue/prepare"
+	"fmqm/queue/read"
 	"fmqm/queue/record"
+	"fmqm/queue/timer"
 )
 
 // Options say how to open a queue manager.
@@ -33,36 +41,38 @@ type Options struct {
 
 // Manager is a node's queue manager. Its methods are safe for concurrent use.
 type Manager struct {
+	*audit.Queue
+	*browse.Queues
+	*lane.Lanes
+
 	node        processtable.NodeID
 	raw         store.Engine // the engine itself
 	engine      store.Engine // the same, of which a read that fails stops the manager
+	read        read.Records // of engine
 	sched       task.Scheduler
-	incarnation Incarnation
+	incarnation record.Incarnation
 	maxBatch    int64
-	works       workPool
-	load        load
-	stock       stocktaking
+	preparer    prepare.Preparer
+	works       sync.Pool
+	load        *mailbox.Load // of all mailboxes
+	background  *task.Group   // of what reads beside the commits
+	closing     atomic.Bool   // it is to end
+	depths      depths
 	marks       marks
-	timers      *timers
-	nextBody    atomic.Uint64
-	nextAside   atomic.Uint64
-	nextParked  atomic.Uint64
-	left        left
-	thinned     atomic.Bool // retention has removed something
+	timers      *timer.Timers
+	usage       usages
+
+	lanes lane.Keeper
 
 	registry struct {
 		sync.RWMutex
-		processes     map[processtable.ProcessID]*process
-		transmissions map[processtable.NodeID]*Transmission
+		processes map[processtable.ProcessID]*process
 	}
 
-	// durable is what of the committer's state is on disk.
+	// durable are the tables that are on disk.
 	durable struct {
 		sync.Mutex
-		accepted map[record.LaneKey]record.AcceptedAt
-		incoming map[record.LaneKey]Incoming
-		peers    map[processtable.NodeID]Incarnation
-		tables   map[processtable.ProcessID]processtable.DefinitionHash
+		tables map[processtable.ProcessID]processtable.DefinitionHash
 	}
 
 	// The committer's own.
@@ -80,7 +90,7 @@ type Manager struct {
 	trims     []commit.Trim
 	trimDue   bool
 	submitted bool // a transaction is in list
-	stockDue  bool // what is stored is to be counted anew
+	countDue  bool // the messages of process queues are to be counted again
 	stopTrim  func() bool
 	stopping  bool
 	abandoned bool  // what was submitted is not to be committed any more
@@ -98,7 +108,7 @@ type Stats struct {
 }
 
 // Incarnation is the random number that the store got when it was made (L1).
-func (m *Manager) Incarnation() Incarnation { return m.incarnation }
+func (m *Manager) Incarnation() record.Incarnation { return m.incarnation }
 
 // Failed gives the error when a commit failed or the store turned out to be damaged:
 // nothing is committed any more, and the node must stop.
@@ -109,15 +119,21 @@ func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.stats
-	s.Dirty = m.load.count()
+	s.Dirty = m.load.Count()
 	return s
 }
 
 // Congested says whether so much waits in mailboxes that links should not accept.
-func (m *Manager) Congested() bool { return m.load.congested() }
+func (m *Manager) Congested() bool { return m.load.Congested() }
 
 // WaitCapacity blocks while it is congested, or until ctx ends, and gives its error.
-func (m *Manager) WaitCapacity(ctx context.Context) error { return m.load.wait(ctx) }
+func (m *Manager) WaitCapacity(ctx context.Context) error { return m.load.Wait(ctx) }
+
+// process is what is known in memory of one process queue: its mailbox, and how much lies in it.
+type process struct {
+	*mailbox.Box
+	depth atomic.Int64 // see Manager.Depth; less what was there at open until that is counted
+}
 
 func (m *Manager) process(id processtable.ProcessID) *process {
 	m.registry.RLock()
@@ -129,17 +145,36 @@ func (m *Manager) process(id processtable.ProcessID) *process {
 	m.registry.Lock()
 	defer m.registry.Unlock()
 	if p = m.registry.processes[id]; p == nil {
-		p = newProcess(id, m)
+		p = &process{Box: mailbox.New(id, m.load, committer{m})}
 		m.registry.processes[id] = p
 	}
 	return p
 }
 
-// allProcesses gives the process queues that anybody asked for, by name.
-func (m *Manager) allProcesses() []*process {
-	m.registry.RLock()
-	defer m.registry.RUnlock()
-	return slices.SortedFunc(maps.Values(m.registry.processes), func(a, b *process) int { return byName(a.id, b.id) })
+// processes are the process queues of a manager.
+type processes struct{ m *Manager }
+
+// All gives those that have a table or messages here, by name.
+func (p processes) All() []processtable.ProcessID {
+	known := map[processtable.ProcessID]bool{}
+	p.m.registry.RLock()
+	for id := range p.m.registry.processes {
+		known[id] = true
+	}
+	p.m.registry.RUnlock()
+	for id := range p.m.Tables() {
+		known[id] = true
+	}
+	for id := range p.m.Parked() {
+		known[id] = true
+	}
+	return slices.SortedFunc(maps.Keys(known), byName)
+}
+
+// Tabled says whether a process has a table here.
+func (p processes) Tabled(id processtable.ProcessID) bool {
+	_, tabled := p.m.Bound(id)
+	return tabled
 }
 
 func byName(a, b processtable.ProcessID) int {
@@ -147,31 +182,17 @@ func byName(a, b processtable.ProcessID) int {
 }
 
 // Mailbox gives the newcomers of a process queue from now on. What came before only
-// lies in the store: who asks first browses. Timers that are due are in it.
-func (m *Manager) Mailbox(id processtable.ProcessID) *Mailbox {
-	p := m.process(id)
-	p.mu.Lock()
-	first := !p.reader
-	p.reader = true
-	p.mu.Unlock()
-	if first {
-		m.tell(commit.Opened{Process: id})
-		if err := m.timers.refire(p); err != nil {
-			m.failReading(err)
-		}
-	}
-	return &Mailbox{p: p}
-}
+// lies in the store: who asks first browses.
+func (m *Manager) Mailbox(id processtable.ProcessID) *mailbox.Reader { return m.process(id).Open() }
 
 // judge stops the manager after a read that failed: what cannot be read may be what
 // must not be missing (invariant 8). The engine may know more.
 func (m *Manager) judge(err error) error {
-	var done unreadable
-	if err == nil || errors.Is(err, store.ErrClosed) || errors.As(err, &done) {
+	if err == nil || errors.Is(err, store.ErrClosed) || read.Told(err) {
 		return err
 	}
 	if d, ok := m.raw.(store.Doubter); ok {
-		err = first1(d.Doubt(), err)
+		err = cmp.Or(d.Doubt(), err)
 	}
 	m.failReading(err)
 	return err
@@ -188,6 +209,10 @@ func (m *Manager) failReading(err error) {
 	m.mu.Unlock()
 	m.kick.Ring()
 }
+
+// Backup writes the state of the store, as it is now, to w, while work goes on. Every
+// record is verified on the way.
+func (m *Manager) Backup(w io.Writer) (backup.Info, error) { return backup.Write(m.engine, w) }
 
 // Close commits what was submitted, ends all tasks and closes the engine. Where
 // ctx ends before, transactions that were not begun get ErrStopped. Each call returns
@@ -206,9 +231,9 @@ func (m *Manager) close(ctx context.Context) error {
 	if err != nil {
 		err = m.abandon(err)
 	}
-	m.timers.stop()
-	m.stock.stop.Store(true)
-	_ = m.stock.running.Wait(context.Background())
+	m.timers.Stop()
+	m.closing.Store(true)
+	_ = m.background.Wait(context.Background())
 	return errors.Join(err, m.engine.Close())
 }
 
@@ -222,40 +247,3 @@ func (m *Manager) abandon(cause error) error {
 	_, _ = m.sched.Wait(context.Background(), m.committed)
 	return m.cause
 }
-
-// workPool keeps works for reuse, with the memory that they encode into.
-type workPool struct{ pool sync.Pool }
-
-// maxKeptBuffer bounds what a work that is kept holds, in bytes.
-const maxKeptBuffer = 64 << 10
-
-func (p *workPool) get() *work {
-	if w, ok := p.pool.Get().(*work); ok {
-		return w
-	}
-	w := &work{buf: make([]byte, 0, 4<<10)}
-	w.Ticket = w
-	return w
-}
-
-func (p *workPool) put(w *work) {
-	if cap(w.buf) > maxKeptBuffer {
-		return
-	}
-	clear(w.Ops)
-	clear(w.Consumes)
-	clear(w.Puts)
-	clear(w.Items)
-	clear(w.local)
-	*w = work{
-		Work: commit.Work{
-			Ticket: w, Ops: w.Ops[:0], Replaces: w.Replaces[:0], Consumes: w.Consumes[:0], Puts: w.Puts[:0],
-			Items: w.Items[:0], Audits: w.Audits[:0], Links: w.Links[:0],
-		},
-		buf: w.buf[:0], from: w.from[:0], local: w.local[:0], sent: w.sent[:0],
-	}
-	p.pool.Put(w)
-}
-
-// workOf gives what the core was given.
-func workOf(w *commit.Work) *work { return w.Ticket.(*work) }

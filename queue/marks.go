@@ -2,13 +2,13 @@ package queue
 
 import (
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"sync/atomic"
 
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/read"
 	"fmqm/queue/record"
 )
 
@@ -47,26 +47,58 @@ func (m *marks) maybe(i message.InstanceID) bool {
 // loadMarkers finds the markers of the store, beside the first commits: there is one for
 // each instance that was ever terminated. Until it has, every instance may have one.
 func (m *Manager) loadMarkers() {
-	m.stock.running.Go(func() {
-		err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassMarker}, KeysOnly: true}, func(key, _ []byte) error {
-			k := record.KeyReader{Rest: key[1:]}
-			k.Process()
-			instance := k.Entry().Instance
-			if k.Bad {
-				return record.Damaged(key, record.ErrKey.Error())
-			}
-			m.marks.add(instance)
-			if m.stock.stop.Load() {
-				return errEnough
-			}
-			return nil
-		})
-		switch {
-		case err == nil:
+	m.background.Go(func() {
+		err := m.findMarkers()
+		if err == nil {
 			m.marks.known.Store(true)
-		case !errors.Is(err, errEnough):
+			err = m.endMarked()
+		}
+		if err != nil && !errors.Is(err, read.ErrEnough) {
 			_ = m.judge(err) // it stops the manager, unless that is closed already
 		}
+	})
+}
+
+func (m *Manager) findMarkers() error {
+	return m.entriesOf(record.ClassMarker, func(_ processtable.ProcessID, e message.Entry) { m.marks.add(e.Instance) })
+}
+
+// endMarked delivers the record of each instance that has a marker once more: its process thread
+// ends it. It has not ended where the site died right after the marker was put; and a browse of
+// the queue finds no instance of which nothing but the record is there.
+func (m *Manager) endMarked() error {
+	type place struct {
+		process processtable.ProcessID
+		entry   message.Entry
+	}
+	var maybe []place
+	err := m.entriesOf(record.ClassRecord, func(id processtable.ProcessID, e message.Entry) {
+		if m.marks.maybe(e.Instance) {
+			maybe = append(maybe, place{id, e})
+		}
+	})
+	for i := 0; err == nil && i < len(maybe) && !m.closing.Load(); i++ {
+		var marker *message.Message
+		if marker, err = m.Queues.Marker(maybe[i].process, maybe[i].entry.Instance); marker != nil {
+			m.process(maybe[i].process).Again(&maybe[i].entry)
+		}
+	}
+	return err
+}
+
+// entriesOf visits the keys of a class of process queues, until the manager is closed.
+func (m *Manager) entriesOf(class byte, visit func(processtable.ProcessID, message.Entry)) error {
+	return m.read.Each(store.ScanOptions{Prefix: []byte{class}, KeysOnly: true}, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[1:]}
+		id, e := k.Process(), k.Entry()
+		if k.Bad {
+			return record.Damaged(key, record.ErrKey.Error())
+		}
+		visit(id, e)
+		if m.closing.Load() {
+			return read.ErrEnough
+		}
+		return nil
 	})
 }
 
@@ -75,12 +107,5 @@ func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*mess
 	if !m.marks.maybe(i) {
 		return nil, nil
 	}
-	found, err := m.browse(append(record.AppendProcess(nil, record.ClassMarker, id), i[:]...))
-	if err != nil {
-		return nil, fmt.Errorf("marker of instance %s: %w", i, m.judge(err))
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return m.Queues.Marker(id, i)
 }

@@ -15,19 +15,22 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
+	"fmqm/queue/backup"
+	"fmqm/queue/format"
+	"fmqm/queue/inspect"
 	"fmqm/queue/record"
 )
 
-// This program has one format of stores, and no step. These are steps that only tests
-// have: the first notes beside each message how long it is, under a class of its own; the
+// This program has one step, which changes no record. These are steps that only tests have, from
+// the format before that: the first notes beside each message how long it is, under a class of its own; the
 // second has the notes begin with an N, and drops those of what is short.
 const classNote = 'Z'
 
 func noteKey(key []byte) []byte { return append([]byte{classNote}, key...) }
 
-var noted = migration{
-	classes: []byte{record.ClassMessage, record.ClassTransmission},
-	change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
+var noted = format.Step{
+	Classes: []byte{record.ClassMessage, record.ClassTransmission},
+	Change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
 		note := noteKey(key)
 		if _, err := r.Get(note); err == nil {
 			return nil, errors.New("it is shown twice")
@@ -36,9 +39,9 @@ var noted = migration{
 	},
 }
 
-var marked = migration{
-	classes: []byte{classNote},
-	change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
+var marked = format.Step{
+	Classes: []byte{classNote},
+	Change: func(r store.Reader, key, value []byte) ([]store.Op, error) {
 		content, err := record.Open(key, value)
 		if err != nil || len(content) == 2 { // it has the new format
 			return nil, err
@@ -53,7 +56,7 @@ var marked = migration{
 	},
 }
 
-var steps = []migration{noted, marked}
+var steps = []format.Step{noted, marked}
 
 // goldenStore is a disk with the store that a release backed up, in format 1.
 func goldenStore(t *testing.T) *memory.Disk {
@@ -63,7 +66,7 @@ func goldenStore(t *testing.T) *memory.Disk {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	backup, err := gzip.NewReader(f)
+	stream, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +75,7 @@ func goldenStore(t *testing.T) *memory.Disk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(backup, engine, bytes.NewReader(make([]byte, 16))); err != nil {
+	if _, err := backup.Restore(stream, engine, bytes.NewReader(make([]byte, 16))); err != nil {
 		t.Fatal(err)
 	}
 	if err := engine.Close(); err != nil {
@@ -103,7 +106,7 @@ func recordsOf(t *testing.T, d *memory.Disk) map[string]string {
 func migrated(t *testing.T, before map[string]string) map[string]string {
 	t.Helper()
 	all := maps.Clone(before)
-	all[string(keyFormat)] = string(record.New(keyFormat, 3))
+	all[string(record.KeyFormat)] = string(record.New(record.KeyFormat, 3))
 	for key, value := range before {
 		if (key[0] == record.ClassMessage || key[0] == record.ClassTransmission) && byte(len(value)) >= 128 {
 			note := noteKey([]byte(key))
@@ -115,7 +118,7 @@ func migrated(t *testing.T, before map[string]string) map[string]string {
 
 // openOn opens the store of a disk, with steps, and closes it again. After an error, as
 // after a kill, it is not closed.
-func openOn(d *memory.Disk, o memory.Options, steps []migration) error {
+func openOn(d *memory.Disk, o memory.Options, steps []format.Step) error {
 	engine, err := d.Open(o)
 	if err != nil {
 		return err
@@ -126,24 +129,6 @@ func openOn(d *memory.Disk, o memory.Options, steps []migration) error {
 	}
 	return m.Close(context.Background())
 }
-
-// killed is a disk on which whoever uses it dies in a commit, which is on disk or not.
-type killed struct {
-	in   int
-	kept bool
-}
-
-var errKilled = errors.New("killed")
-
-func (k *killed) Commit(uint64, *store.Batch) memory.Fate {
-	if k.in--; k.in != 0 {
-		return memory.Fate{}
-	}
-	return memory.Fate{Err: errKilled, Kept: k.kept}
-}
-
-func (*killed) Committed(uint64, *store.Batch) {}
-func (*killed) Read([]byte) error              { return nil }
 
 // N17: a store of format 1, as a release left it, is brought to format 3 by two steps, and
 // opens; all that they are not about stays as it is, and the next start has nothing to do.
@@ -164,7 +149,7 @@ func TestAStoreIsBroughtToTheNewestFormat(t *testing.T) {
 // N17: killed in any commit of the steps, whatever becomes of that commit, and then in each
 // that follows, the store comes to the same.
 func TestAStoreIsKilledBetweenFormats(t *testing.T) {
-	small := []migration{paged(noted), paged(marked)}
+	small := []format.Step{paged(noted), paged(marked)}
 	for _, kept := range []bool{false, true} {
 		d := goldenStore(t)
 		want := migrated(t, recordsOf(t, d))
@@ -175,8 +160,8 @@ func TestAStoreIsKilledBetweenFormats(t *testing.T) {
 			world := d.Clone(fmt.Sprintf("in %d", in))
 			died := false
 			for _, at := range []int{in, 1, 1, 2} {
-				err := openOn(world, memory.Options{Faults: &killed{in: at, kept: kept}}, small)
-				if err != nil && !errors.Is(err, errKilled) {
+				err := openOn(world, memory.Options{Faults: &memory.Killed{In: at, Kept: kept}}, small)
+				if err != nil && !errors.Is(err, memory.ErrKilled) {
 					t.Fatal(err)
 				}
 				if err != nil {
@@ -202,9 +187,9 @@ func TestAStoreIsKilledBetweenFormats(t *testing.T) {
 
 // paged is a step whose changes take so much of a commit that each page has few records: it
 // also puts, and removes in the same commit, what is large.
-func paged(step migration) migration {
-	change := step.change
-	step.change = func(r store.Reader, key, value []byte) ([]store.Op, error) {
+func paged(step format.Step) format.Step {
+	change := step.Change
+	step.Change = func(r store.Reader, key, value []byte) ([]store.Op, error) {
 		ops, err := change(r, key, value)
 		large := []byte{'Y'}
 		return append(ops, store.Op{Key: large, Value: make([]byte, 300<<10)}, store.Op{Key: large}), err
@@ -234,7 +219,7 @@ func TestAStoreOfANewerFormat(t *testing.T) {
 	if err := openOn(whole, memory.Options{}, steps); err != nil {
 		t.Fatal(err)
 	}
-	if err := openOn(halfway, memory.Options{Faults: &killed{in: 4}}, steps); !errors.Is(err, errKilled) {
+	if err := openOn(halfway, memory.Options{Faults: &memory.Killed{In: 4}}, steps); !errors.Is(err, memory.ErrKilled) {
 		t.Fatal(err)
 	}
 	halfway.Crash(false)
@@ -260,22 +245,42 @@ func TestABackupOfANewerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := backup(engine, &b); err != nil {
+	if _, err := backup.Write(engine, &b); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the store has format 3, and this program knows up to 1"
-	if _, err := VerifyBackup(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "this backup is of a newer version of fmqmd: "+want) {
+	const want = "the store has format 3, and this program knows up to 2"
+	if _, err := backup.Verify(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "this backup is of a newer version of fmqmd: "+want) {
 		t.Errorf("verify: %v", err)
 	}
 	into, err := memory.NewDisk("B").Open(memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(io.Reader(&b), into, nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := backup.Restore(io.Reader(&b), into, nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("restore: %v", err)
 	}
-	report, err := Verify(engine)
+	report, err := inspect.Verify(engine)
 	if err != nil || !strings.Contains(strings.Join(report.Problems, "\n"), want) {
 		t.Errorf("verify of the store: %v: %v", report.Problems, err)
+	}
+}
+
+// N17: the step that this program has makes a store one that an older program refuses, since that
+// would leave what waits apart where it is.
+func TestThisProgramsFormat(t *testing.T) {
+	d := goldenStore(t)
+	before := recordsOf(t, d)
+	if err := openOn(d, memory.Options{}, format.Steps); err != nil {
+		t.Fatal(err)
+	}
+	after := recordsOf(t, d)
+	if want := string(record.New(record.KeyFormat, 2)); after[string(record.KeyFormat)] != want {
+		t.Errorf("the format is %x, expected %x", after[string(record.KeyFormat)], want)
+	}
+	before[string(record.KeyFormat)] = after[string(record.KeyFormat)]
+	sameRecords(t, "but for the format", before, after)
+	const want = "open queues of A: the store has format 2, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
+	if err := openOn(d, memory.Options{}, nil); err == nil || err.Error() != want {
+		t.Errorf("an older program: %v", err)
 	}
 }

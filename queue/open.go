@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,10 +9,17 @@ import (
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 	"fmqm/internal/task"
-	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/audit"
+	"fmqm/queue/browse"
 	"fmqm/queue/commit"
+	"fmqm/queue/format"
+	"fmqm/queue/lane"
+	"fmqm/queue/mailbox"
+	"fmqm/queue/prepare"
+	"fmqm/queue/read"
 	"fmqm/queue/record"
+	"fmqm/queue/timer"
 )
 
 const (
@@ -22,20 +28,14 @@ const (
 	minBatch = 1 << 20
 )
 
-var (
-	keyFormat      = []byte{record.ClassMeta, 'f', 'o', 'r', 'm', 'a', 't'}
-	keyNode        = []byte{record.ClassMeta, 'n', 'o', 'd', 'e'}
-	keyIncarnation = []byte{record.ClassMeta, 'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'}
-)
-
 // Open makes a manager of engine, which it closes with Close; after an error engine
 // is still the caller's. A store that is new is bound to o.Node and gets its
 // incarnation; one of an older format is brought to the newest. One of another node, or of
 // a newer format, is refused.
-func Open(engine store.Engine, o Options) (*Manager, error) { return openWith(engine, o, migrations) }
+func Open(engine store.Engine, o Options) (*Manager, error) { return openWith(engine, o, format.Steps) }
 
 // openWith is Open of a program that has these steps between formats.
-func openWith(engine store.Engine, o Options, steps []migration) (*Manager, error) {
+func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, error) {
 	m := newManager(engine, o)
 	if !processtable.ValidNode(string(o.Node)) {
 		return nil, fmt.Errorf("open queues: %q is not a node's name", o.Node)
@@ -48,21 +48,24 @@ func openWith(engine store.Engine, o Options, steps []migration) (*Manager, erro
 		random = rand.Reader
 	}
 	for _, step := range []func() error{
-		func() error { return m.bind(random, newestFormat(steps)) },
+		func() error { return m.bind(random, format.Newest(steps)) },
 		m.finishLarge,
-		func() error { return m.migrate(steps) },
-		m.loadTables, m.loadLinks, m.loadTransmissions, m.loadIncoming, m.loadLeft, m.loadBodies, m.loadSetAside, m.loadRemoved, m.loadLossy,
+		func() error { return format.Migrate(m.engine, steps) },
+		m.loadTables, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
 		}
 	}
-	m.engine = judged{engine, m}
+	var err error
+	if m.Queue, err = audit.New(m.engine, m.judge, processes{m}); err != nil {
+		return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
+	}
 	m.begin()
-	m.takeStock()
+	m.startCount()
 	m.loadMarkers()
 	m.sched.Go(m.commitLoop)
-	m.sched.Go(m.timers.run)
+	m.sched.Go(m.timers.Run)
 	return m, nil
 }
 
@@ -72,25 +75,41 @@ func newManager(engine store.Engine, o Options) *Manager {
 		by = task.Goroutines{}
 	}
 	m := &Manager{
-		node: o.Node, raw: engine, engine: engine, sched: by,
-		maxBatch: engine.MaxBatch(), left: newLeft(by), load: newLoad(by),
-		kick: by.Bell(), committed: by.Gate(), failed: task.NewAnswer[error](by),
+		node: o.Node, raw: engine, sched: by,
+		maxBatch: engine.MaxBatch(), usage: newUsages(by),
+		preparer: prepare.Preparer{Node: o.Node, MaxBatch: engine.MaxBatch(), Size: engine.Size, Now: by.Now},
+		kick:     by.Bell(), committed: by.Gate(), failed: task.NewAnswer[error](by),
 	}
-	m.stock.running = task.NewGroup(by)
-	m.load.limit = o.DirtyLimit
-	if m.load.limit <= 0 {
-		m.load.limit = defaultDirtyLimit
+	m.preparer.Bound = m.Bound
+	m.engine = read.Guard(engine, m.judge)
+	m.read = read.Records{Reader: m.engine, Damage: m.judge}
+	m.background = task.NewGroup(by)
+	m.Queues = browse.New(m.read)
+	m.lanes = lane.New(lane.Config{Records: m.read, Scheduler: by, Background: m.background, Committer: committer{m}})
+	m.Lanes = m.lanes.Lanes
+	limit := o.DirtyLimit
+	if limit <= 0 {
+		limit = defaultDirtyLimit
 	}
-	m.timers = newTimers(m)
-	m.load.relaxed = func() { m.timers.kick.Ring() }
+	due := by.Bell()
+	m.load = mailbox.NewLoad(by, limit, due)
+	m.timers = timer.New(timer.Config{Node: o.Node, Records: m.read, Scheduler: by, Committer: m, Room: m.load, Kick: due})
 	m.registry.processes = map[processtable.ProcessID]*process{}
-	m.registry.transmissions = map[processtable.NodeID]*Transmission{}
-	m.durable.accepted = map[record.LaneKey]record.AcceptedAt{}
-	m.durable.incoming = map[record.LaneKey]Incoming{}
-	m.durable.peers = map[processtable.NodeID]Incarnation{}
 	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
 	m.state = commit.NewState()
 	return m
+}
+
+// loadCommits finds above which commits the store numbers what it records.
+func (m *Manager) loadCommits() error {
+	value, err := m.engine.Get(record.KeyCommits)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		m.state.Before, err = record.ReadCommits(record.KeyCommits, value)
+	}
+	return err
 }
 
 // begin makes the committer's core of what the store has.
@@ -98,47 +117,40 @@ func (m *Manager) begin() {
 	m.state.Version = m.engine.Last()
 	m.core = commit.New(commit.Config{Size: m.engine.Size, MaxBatch: m.maxBatch}, m.state)
 	m.state = commit.State{}
+	m.kick.Ring() // what waits apart may be readable already
 }
 
 // bind reads whose store it is, or makes it ours, in the newest format, if it is new.
 func (m *Manager) bind(random io.Reader, newest byte) error {
-	format, err := m.meta(keyFormat)
+	content, err := m.read.Content(record.KeyFormat)
 	if errors.Is(err, store.ErrNotFound) {
 		if last := m.engine.Last(); last != 0 {
-			return fmt.Errorf("the store has %d commits but no format: %w: if a restore was cut off here, empty the directory and restore again", last, ErrDamaged)
+			return fmt.Errorf("the store has %d commits but no format: %w: if a restore was cut off here, empty the directory and restore again", last, record.ErrDamaged)
 		}
 		return m.create(random, newest)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := formatOf(format, newest); err != nil {
+	if _, err := format.Of(content, newest); err != nil {
 		return err
 	}
-	node, err := m.meta(keyNode)
+	node, err := m.read.Content(record.KeyNode)
 	if err != nil {
 		return err
 	}
 	if string(node) != string(m.node) {
 		return wrongNode(processtable.NodeID(node), m.node)
 	}
-	incarnation, err := m.meta(keyIncarnation)
+	incarnation, err := m.read.Content(record.KeyIncarnation)
 	if err != nil {
 		return err
 	}
 	if len(incarnation) != len(m.incarnation) {
-		return record.Damaged(keyIncarnation, "it has the wrong length")
+		return record.Damaged(record.KeyIncarnation, "it has the wrong length")
 	}
 	copy(m.incarnation[:], incarnation)
 	return nil
-}
-
-func (m *Manager) meta(key []byte) ([]byte, error) {
-	value, err := m.engine.Get(key)
-	if err != nil {
-		return nil, fmt.Errorf("record %q: %w", record.Readable(key), err)
-	}
-	return record.Open(key, value)
 }
 
 func (m *Manager) create(random io.Reader, format byte) error {
@@ -146,9 +158,9 @@ func (m *Manager) create(random io.Reader, format byte) error {
 		return fmt.Errorf("make an incarnation: %w", err)
 	}
 	var b store.Batch
-	b.Put(keyFormat, record.New(keyFormat, format))
-	b.Put(keyNode, record.New(keyNode, []byte(m.node)...))
-	b.Put(keyIncarnation, record.New(keyIncarnation, m.incarnation[:]...))
+	b.Put(record.KeyFormat, record.New(record.KeyFormat, format))
+	b.Put(record.KeyNode, record.New(record.KeyNode, []byte(m.node)...))
+	b.Put(record.KeyIncarnation, record.New(record.KeyIncarnation, m.incarnation[:]...))
 	failpoint.Hit("open.creating")
 	err := m.engine.Commit(m.engine.Last()+1, &b)
 	failpoint.Hit("open.created")
@@ -156,7 +168,7 @@ func (m *Manager) create(random io.Reader, format byte) error {
 }
 
 func (m *Manager) loadTables() error {
-	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassTable}}, func(key, value []byte) error {
+	return m.read.Each(store.ScanOptions{Prefix: []byte{record.ClassTable}}, func(key, value []byte) error {
 		content, err := record.Open(key, value)
 		if err != nil {
 			return err
@@ -168,138 +180,15 @@ func (m *Manager) loadTables() error {
 		}
 		hash := processtable.DefinitionHash(content[:record.TableFixed])
 		m.durable.tables[id], m.state.Tables[id] = hash, hash
-		m.process(id).tabled.Store(true)
 		return nil
 	})
-}
-
-func (m *Manager) loadLinks() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassPeer}}, func(key, value []byte) error {
-		content, err := record.Open(key, value)
-		if err != nil {
-			return err
-		}
-		k := record.KeyReader{Rest: key[1:]}
-		peer := processtable.NodeID(k.Name())
-		if k.End() != nil || len(content) != len(Incarnation{}) {
-			return record.Damaged(key, "this program does not know its form")
-		}
-		m.durable.peers[peer], m.state.Peers[peer] = Incarnation(content), Incarnation(content)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return m.scan(store.ScanOptions{Prefix: []byte{record.ClassAccepted}}, func(key, value []byte) error {
-		lane, at, err := record.ReadAccepted(key, value)
-		m.durable.accepted[lane], m.state.Accepted[lane] = at, at
-		return err
-	})
-}
-
-// loadTransmissions finds both ends of every lane, without reading what lies between.
-func (m *Manager) loadTransmissions() error {
-	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassLow}}, func(key, value []byte) error {
-		peer, lane, low, err := record.ReadLow(key, value)
-		if err == nil {
-			m.Transmission(peer).ends[lane] = commit.LaneEnd{Last: low, Low: low}
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	// The first key of each peer's lane leads to the next one.
-	for from := []byte{record.ClassTransmission}; from != nil; {
-		key, err := m.firstKey(record.ClassTransmission, from)
-		if err != nil || key == nil {
-			return first1(err, m.shareLanes())
-		}
-		k := record.KeyReader{Rest: key[1:]}
-		peer, lane := processtable.NodeID(k.Name()), message.Lane(k.Bytes(1)[0])
-		if k.Bad || lane >= record.Lanes {
-			return record.Damaged(key, record.ErrKey.Error())
-		}
-		if err := m.loadLane(m.Transmission(peer), lane); err != nil {
-			return err
-		}
-		from = store.After(record.AppendLane(nil, record.ClassTransmission, peer, lane))
-	}
-	return m.shareLanes()
-}
-
-// shareLanes gives the committer its copy of the lanes.
-func (m *Manager) shareLanes() error {
-	for _, t := range m.registry.transmissions {
-		m.state.Lanes[t.peer] = t.ends
-	}
-	return nil
-}
-
-// loadLane finds the last item of a lane, and verifies that the first follows on low.
-func (m *Manager) loadLane(t *Transmission, lane message.Lane) error {
-	prefix := record.AppendLane(nil, record.ClassTransmission, t.peer, lane)
-	for _, reverse := range []bool{false, true} {
-		found := false
-		err := m.scan(store.ScanOptions{Prefix: prefix, Reverse: reverse}, func(key, value []byte) error {
-			if found {
-				return errEnough
-			}
-			found = true
-			item, err := record.ReadItem(key, value)
-			if err != nil {
-				return err
-			}
-			if !reverse && item.At.Number != t.ends[lane].Low.Number+1 {
-				return record.Damaged(key, fmt.Sprintf("items from %d on are missing", t.ends[lane].Low.Number+1))
-			}
-			t.ends[lane].Last = item.At
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			return err
-		}
-	}
-	return nil
-}
-
-// errEnough ends a scan.
-var errEnough = errors.New("enough")
-
-// firstKey gives the first key of a class from a key on, nil if there is none.
-func (m *Manager) firstKey(class byte, from []byte) (first []byte, err error) {
-	err = m.engine.Scan(store.ScanOptions{Prefix: []byte{class}, From: from, KeysOnly: true}, func(key, _ []byte) bool {
-		first = bytes.Clone(key)
-		return false
-	})
-	return first, err
-}
-
-// eachProcess calls visit for every process that has records of a class.
-func (m *Manager) eachProcess(class byte, visit func(processtable.ProcessID) error) error {
-	for from := []byte{class}; from != nil; {
-		key, err := m.firstKey(class, from)
-		if err != nil || key == nil {
-			return err
-		}
-		k := record.KeyReader{Rest: key[1:]}
-		id := k.Process()
-		if k.Bad {
-			return record.Damaged(key, record.ErrKey.Error())
-		}
-		if err := visit(id); err != nil {
-			return err
-		}
-		from = store.After(record.AppendProcess(nil, class, id))
-	}
-	return nil
 }
 
 // loadBodies notes which records have staged bodies, and sweeps those that no record
 // names: the node stopped between the chunks and the transaction.
 func (m *Manager) loadBodies() error {
 	var unnamed []record.BodyRef
-	err := m.scan(store.ScanOptions{Prefix: []byte{record.ClassStaged}}, func(key, value []byte) error {
+	err := m.read.Each(store.ScanOptions{Prefix: []byte{record.ClassStaged}}, func(key, value []byte) error {
 		named, ref, owner, err := record.ReadStaged(key, value)
 		if err != nil {
 			return err
@@ -321,13 +210,11 @@ func (m *Manager) loadBodies() error {
 		}
 		failpoint.Hit("open.swept")
 	}
-	return m.last(record.ClassChunk, func(k *record.KeyReader) { m.nextBody.Store(k.Uint64()) })
+	return m.read.Last(record.ClassChunk, func(k *record.KeyReader) { m.preparer.Bodies.Store(k.Uint64()) })
 }
 
-// last shows the last key of a class, without the class, if there is one.
-func (m *Manager) last(class byte, show func(*record.KeyReader)) error {
-	return m.engine.Scan(store.ScanOptions{Prefix: []byte{class}, Reverse: true, KeysOnly: true}, func(key, _ []byte) bool {
-		show(&record.KeyReader{Rest: key[1:]})
-		return false
-	})
+var errNode = errors.New("the store belongs to another node")
+
+func wrongNode(have, want processtable.NodeID) error {
+	return fmt.Errorf("%w: it was made for %s, not for %s: correct `node:` or `data:` in the configuration", errNode, have, want)
 }

@@ -10,6 +10,8 @@ import (
 	"fmqm/internal/store/memory"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/audit"
+	"fmqm/queue/record"
 )
 
 // unread is an engine that cannot be read once fails is set.
@@ -49,10 +51,10 @@ func TestEveryReadThatFailsStopsTheNode(t *testing.T) {
 		"instance":             func(m *Manager) error { _, _, _, err := m.Instance(instance); return err },
 		"view":                 func(m *Manager) error { _, err := m.ViewInstance(instance, process, 1); return err },
 		"history":              func(m *Manager) error { _, err := m.History(instance); return err },
-		"places":               func(m *Manager) error { _, err := m.Places(ListOptions{}); return err },
-		"instances":            func(m *Manager) error { _, err := m.Instances(ListOptions{}); return err },
-		"refused message":      func(m *Manager) error { _, _, err := m.SetAsideAt(1); return err },
-		"refused messages":     func(m *Manager) error { _, err := m.SetAsideList(10); return err },
+		"places":               func(m *Manager) error { _, err := m.Places(audit.ListOptions{}); return err },
+		"instances":            func(m *Manager) error { _, err := m.Instances(audit.ListOptions{}); return err },
+		"refused message":      func(m *Manager) error { _, _, err := m.RefusedAt(1); return err },
+		"refused messages":     func(m *Manager) error { _, err := m.RefusedList(10); return err },
 		"sizes":                func(m *Manager) error { _, err := m.AuditSizes(message.InstanceID{}, 10); return err },
 		"rebuilding":           func(m *Manager) error { _, _, err := m.Rebuilding("B"); return err },
 		"began":                func(m *Manager) error { _, err := m.Began("B"); return err },
@@ -71,7 +73,7 @@ func TestEveryReadThatFailsStopsTheNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = m.Close(t.Context()) }()
-			for deadline := time.Now().Add(time.Minute); !m.StoredExactly(); { // counting reads the store beside
+			for deadline := time.Now().Add(time.Minute); !m.DepthExact(); { // counting reads the store beside
 				if time.Now().After(deadline) {
 					t.Fatal("the store is not counted")
 				}
@@ -87,7 +89,7 @@ func TestEveryReadThatFailsStopsTheNode(t *testing.T) {
 			}
 			u.fails.Store(false)
 			done := make(chan error, 1)
-			m.Submit(&Tx{SetAside: []SetAside{{Reason: "decided without what could not be read"}}, Done: func(err error) { done <- err }})
+			m.Submit(&record.Tx{Refuse: []record.Refused{{Reason: "decided without what could not be read"}}, Done: func(err error) { done <- err }})
 			if err := <-done; !errors.Is(err, ErrStopped) {
 				t.Errorf("after it: %v", err)
 			}

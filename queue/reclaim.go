@@ -50,7 +50,7 @@ func (m *Manager) pad(content []byte) error {
 	if content != nil {
 		op.Value = record.New(keyPadding, content...)
 	}
-	w := m.prepare(&Tx{})
+	w := m.prepare(&record.Tx{})
 	w.Ops = append(w.Ops, op)
 	if err := m.await(w); err != nil {
 		return fmt.Errorf("reclaim room: %w", err)

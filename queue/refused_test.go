@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fmqm/internal/store"
-	"fmqm/internal/store/badger"
+	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/queue/record"
@@ -18,7 +18,7 @@ import (
 
 // refusedMessages are what the golden files hold: one in its record, one whose body is
 // apart, and one that cannot be read.
-func refusedMessages(t *testing.T) []SetAside {
+func refusedMessages(t *testing.T) []record.Refused {
 	t.Helper()
 	encode := func(size int) []byte {
 		m := wideMessage("a", "b", 0, size)
@@ -30,25 +30,29 @@ func refusedMessages(t *testing.T) []SetAside {
 		return encoded
 	}
 	at := time.Unix(1_700_000_000, 0).UTC()
-	return []SetAside{
+	return []record.Refused{
 		{Time: at, Peer: "B", Reason: "small", Message: encode(20)},
 		{Time: at, Reason: "apart", Message: encode(300)},
 		{Time: at, Peer: "C", Reason: "noise", Message: bytes.Repeat([]byte{0xff}, 400)},
 	}
 }
 
-// refusedRecords are the records of refusedMessages as this code writes them where what is
-// over inline bytes is apart.
-func refusedRecords(t *testing.T, inline int) string {
+// refusedRecords are the records of refusedMessages as this code writes them where they are too
+// much for one transaction, so that it begins again: here with the numbers that it had.
+func refusedRecords(t *testing.T) string {
 	t.Helper()
-	m := driven(1 << 20)
-	w := m.build(&Tx{SetAside: refusedMessages(t)}, inline)
+	m := driven(0)
+	m.preparer.Size = func(b *store.Batch) int64 {
+		m.preparer.Refused.Store(0)
+		return m.engine.Size(b)
+	}
+	w := m.prepare(&record.Tx{Refuse: refusedMessages(t)})
 	if w.Err != nil {
 		t.Fatal(w.Err)
 	}
 	var out strings.Builder
 	for _, op := range append(w.Stage, w.Ops...) {
-		if op.Key[0] == record.ClassSetAside || op.Key[0] == record.ClassChunk {
+		if op.Key[0] == record.ClassRefused || op.Key[0] == record.ClassChunk {
 			fmt.Fprintf(&out, "%x %x\n", op.Key, op.Value)
 		}
 	}
@@ -56,16 +60,16 @@ func refusedRecords(t *testing.T, inline int) string {
 }
 
 // What an older version wrote stays readable, and what this one writes stays as it is.
-func TestGoldenSetAside(t *testing.T) {
-	written, err := os.ReadFile("testdata/aside/version2")
+func TestGoldenRefused(t *testing.T) {
+	written, err := os.ReadFile("testdata/refused/version2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := refusedRecords(t, 256); got != string(written) {
-		t.Errorf("what is set aside is written otherwise than before, which stores hold:\n%s", got)
+	if got := refusedRecords(t); got != string(written) {
+		t.Errorf("what is refused is written otherwise than before, which stores hold:\n%s", got)
 	}
 	for _, version := range []string{"version1", "version2"} {
-		golden, err := os.ReadFile("testdata/aside/" + version)
+		golden, err := os.ReadFile("testdata/refused/" + version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +81,7 @@ func TestGoldenSetAside(t *testing.T) {
 			}
 			batch.Put(key, value)
 		}
-		engine, err := badger.Open(badger.Options{InMemory: true})
+		engine, err := memory.NewDisk("A").Open(memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,13 +89,13 @@ func TestGoldenSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := newManager(engine, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
-		heads, err := m.SetAsideAfter(0, 10)
+		heads, err := m.RefusedAfter(0, 10)
 		if err != nil || len(heads) != 3 {
 			t.Fatalf("%s: %d heads, %v", version, len(heads), err)
 		}
 		for i, want := range refusedMessages(t) {
 			want.Number = uint64(i + 1)
-			got, found, err := m.SetAsideAt(want.Number)
+			got, found, err := m.RefusedAt(want.Number)
 			if err != nil || !found || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s: message %d: %v %v, %v", version, i, found, err, got)
 			}
@@ -128,12 +132,12 @@ func (w *weighed) Scan(o store.ScanOptions, visit func(key, value []byte) bool) 
 	})
 }
 
-// A list of what is set aside reads no bodies: a peer that sends large messages that are
+// A list of what is refused reads no bodies: a peer that sends large messages that are
 // refused would make every question about any instance dear (7.5 s and 710 MB for 1,500
 // messages of 1 MB).
 func TestListsOfRefusedMessagesReadNoBodies(t *testing.T) {
 	const messages, size = 10, 300 << 10
-	engine, err := badger.Open(badger.Options{InMemory: true})
+	engine, err := memory.NewDisk("A").Open(memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,21 +157,21 @@ func TestListsOfRefusedMessagesReadNoBodies(t *testing.T) {
 	}
 	for range messages {
 		done := make(chan error, 1)
-		m.Submit(&Tx{SetAside: []SetAside{{Peer: "B", Reason: "r", Message: encoded}}, Done: func(err error) { done <- err }})
+		m.Submit(&record.Tx{Refuse: []record.Refused{{Peer: "B", Reason: "r", Message: encoded}}, Done: func(err error) { done <- err }})
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, list := range map[string]func() (int, error){
-		"newest first": func() (int, error) { all, err := m.SetAsideList(messages); return len(all), err },
-		"oldest first": func() (int, error) { all, err := m.SetAsideAfter(0, messages); return len(all), err },
+		"newest first": func() (int, error) { all, err := m.RefusedList(messages); return len(all), err },
+		"oldest first": func() (int, error) { all, err := m.RefusedAfter(0, messages); return len(all), err },
 	} {
 		w.read = 0
 		if n, err := list(); n != messages || err != nil || w.read > messages*(2<<10) {
 			t.Errorf("%s: a list of %d messages of %d bytes reads %d bytes, %v", name, n, size, w.read, err)
 		}
 	}
-	s, found, err := m.SetAsideAt(1)
+	s, found, err := m.RefusedAt(1)
 	if err != nil || !found || !bytes.Equal(s.Message, encoded) {
 		t.Errorf("one by its number: %v %v, %d bytes", found, err, len(s.Message))
 	}

@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -9,25 +11,28 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/internal/store"
-	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/audit"
+	"fmqm/queue/inspect"
+	"fmqm/queue/record"
 )
 
 // historian is a manager of node A with an audit queue, over a store that survives it.
 type historian struct {
-	*rebinder
-	engine *badger.Engine
+	t      *testing.T
+	engine store.Engine
+	m      *queue.Manager
 }
 
 // kept is a store that outlives the manager that closes it.
-type kept struct{ *badger.Engine }
+type kept struct{ store.Engine }
 
 func (kept) Close() error { return nil }
 
 func newHistorian(t *testing.T) *historian {
-	h := &historian{rebinder: &rebinder{t: t}, engine: memory(t)}
+	h := &historian{t: t, engine: newEngine(t)}
 	h.open()
 	t.Cleanup(func() {
 		h.close()
@@ -42,9 +47,25 @@ func (h *historian) open() {
 	h.must(err)
 }
 
+func (h *historian) close() { h.must(h.m.Close(context.Background())) }
+
+func (h *historian) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *historian) submit(tx *record.Tx) error {
+	done := make(chan error, 1)
+	tx.Done = func(err error) { done <- err }
+	h.m.Submit(tx)
+	return <-done
+}
+
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func (h *historian) audit(records ...queue.AuditRecord) {
+func (h *historian) audit(records ...record.AuditRecord) {
 	h.t.Helper()
 	for i := range records {
 		r := &records[i]
@@ -56,7 +77,7 @@ func (h *historian) audit(records ...queue.AuditRecord) {
 			r.Time = noon
 		}
 	}
-	h.must(h.submit(&queue.Tx{Audit: records}))
+	h.must(h.submit(&record.Tx{Audit: records}))
 }
 
 // run writes what an instance leaves that was started here, and has ended: 8 records, of
@@ -64,14 +85,14 @@ func (h *historian) audit(records ...queue.AuditRecord) {
 func (h *historian) run(id message.InstanceID) {
 	large := make([]byte, 600_000)
 	h.audit(
-		queue.AuditRecord{Instance: id, Activity: processtable.Source, Event: queue.EventStarted, Output: []byte("input"), Reason: "key", Definition: processtable.ShortHash{1, 2}},
-		queue.AuditRecord{Instance: id, Activity: "a", Event: queue.EventIterated, Output: large},
-		queue.AuditRecord{Instance: id, Activity: "a", Event: queue.EventFailed},
-		queue.AuditRecord{Instance: id, Activity: "a", Event: queue.EventTerminated, Output: large},
-		queue.AuditRecord{Instance: id, Activity: "b", Event: queue.EventSkipped},
-		queue.AuditRecord{Instance: id, Activity: "c", Scope: "s", Event: queue.EventTerminated},
-		queue.AuditRecord{Instance: id, Activity: "c", Event: queue.EventTerminated},
-		queue.AuditRecord{Instance: id, Activity: processtable.Sink, Event: queue.EventEnded, Time: noon.Add(time.Hour)},
+		record.AuditRecord{Instance: id, Activity: processtable.Source, Event: record.EventStarted, Output: []byte("input"), Reason: "key", Definition: processtable.ShortHash{1, 2}},
+		record.AuditRecord{Instance: id, Activity: "a", Event: record.EventIterated, Output: large},
+		record.AuditRecord{Instance: id, Activity: "a", Event: record.EventFailed},
+		record.AuditRecord{Instance: id, Activity: "a", Event: record.EventTerminated, Output: large},
+		record.AuditRecord{Instance: id, Activity: "b", Event: record.EventSkipped},
+		record.AuditRecord{Instance: id, Activity: "c", Scope: "s", Event: record.EventTerminated},
+		record.AuditRecord{Instance: id, Activity: "c", Event: record.EventTerminated},
+		record.AuditRecord{Instance: id, Activity: processtable.Sink, Event: record.EventEnded, Time: noon.Add(time.Hour)},
 	)
 }
 
@@ -83,9 +104,9 @@ func (h *historian) refusesRepeats(id message.InstanceID) {
 	if !found || ended == nil {
 		h.t.Fatalf("started %t, ended %v", found, ended)
 	}
-	input := started.Removed != nil && started.Removed.Start.Input == queue.SumInput([]byte("input")) || string(started.Output) == "input"
+	input := started.Removed != nil && started.Removed.Start.Input == record.SumInput([]byte("input")) || string(started.Output) == "input"
 	if !input || started.Process != procP || started.Reason != "key" || started.Definition != (processtable.ShortHash{1, 2}) ||
-		started.Origin != "A" || !started.Time.Equal(noon) || !ended.Time.Equal(noon.Add(time.Hour)) || ended.Event != queue.EventEnded {
+		started.Origin != "A" || !started.Time.Equal(noon) || !ended.Time.Equal(noon.Add(time.Hour)) || ended.Event != record.EventEnded {
 		h.t.Errorf("started %+v, ended %+v", started, ended)
 	}
 	for _, e := range []message.Entry{
@@ -110,9 +131,9 @@ func TestForgetLeavesWhatRefusesARepeat(t *testing.T) {
 	h.refusesRepeats(id)
 	transactions := 0
 	for more := true; more; transactions++ {
-		var tx *queue.Tx
+		var tx *record.Tx
 		var err error
-		tx, more, err = h.m.Forget(queue.Forget{Instance: id, Time: noon.Add(48 * time.Hour), Limit: 3})
+		tx, more, err = h.m.Forget(audit.Forget{Instance: id, Time: noon.Add(48 * time.Hour), Limit: 3})
 		h.must(err)
 		h.must(h.submit(tx))
 		h.refusesRepeats(id)
@@ -129,14 +150,14 @@ func TestForgetLeavesWhatRefusesARepeat(t *testing.T) {
 	if lines := dumped(t, h.engine); len(lines) != before+others+1 {
 		t.Errorf("%d records are left, expected %d and one", len(lines), before+others)
 	}
-	want := queue.Removed{Instance: id, Process: procP, Origin: "A", Time: noon.Add(48 * time.Hour), Start: &queue.RemovedStart{
-		Definition: processtable.ShortHash{1, 2}, Input: queue.SumInput([]byte("input")), Key: "key", Started: noon, Ended: noon.Add(time.Hour),
+	want := record.Removed{Instance: id, Process: procP, Origin: "A", Time: noon.Add(48 * time.Hour), Start: &record.RemovedStart{
+		Definition: processtable.ShortHash{1, 2}, Input: record.SumInput([]byte("input")), Key: "key", Started: noon, Ended: noon.Add(time.Hour),
 	}}
 	got, removed, err := h.m.Removed(id)
 	if diff := cmp.Diff(want, got); !removed || err != nil || diff != "" {
 		t.Errorf("removed %t, %v: %s", removed, err, diff)
 	}
-	if list, err := h.m.Instances(queue.ListOptions{All: true}); err != nil || len(list) != 1 || list[0].Started.Instance != other {
+	if list, err := h.m.Instances(audit.ListOptions{All: true}); err != nil || len(list) != 1 || list[0].Started.Instance != other {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 	if n, err := h.m.CountRemoved(); n != 1 || err != nil {
@@ -146,7 +167,7 @@ func TestForgetLeavesWhatRefusesARepeat(t *testing.T) {
 	if history, err := h.m.History(other); err != nil || len(history) != 8 {
 		t.Errorf("the other instance has %d records, %v", len(history), err)
 	}
-	if _, _, err := h.m.Forget(queue.Forget{Instance: id, Limit: 3}); err == nil {
+	if _, _, err := h.m.Forget(audit.Forget{Instance: id, Limit: 3}); err == nil {
 		t.Error("what is gone was removed again")
 	}
 }
@@ -156,10 +177,10 @@ func TestForgetRefusesWhatHasNotEnded(t *testing.T) {
 	h := newHistorian(t)
 	id := uuid.UUID{7}
 	h.audit(
-		queue.AuditRecord{Instance: id, Activity: processtable.Source, Event: queue.EventStarted},
-		queue.AuditRecord{Instance: id, Activity: "a", Event: queue.EventTerminated},
+		record.AuditRecord{Instance: id, Activity: processtable.Source, Event: record.EventStarted},
+		record.AuditRecord{Instance: id, Activity: "a", Event: record.EventTerminated},
 	)
-	if _, _, err := h.m.Forget(queue.Forget{Instance: id, Limit: 3}); err == nil {
+	if _, _, err := h.m.Forget(audit.Forget{Instance: id, Limit: 3}); err == nil {
 		t.Error("an instance that runs was removed")
 	}
 }
@@ -169,13 +190,13 @@ func TestForgetRefusesWhatHasNotEnded(t *testing.T) {
 func TestForgottenElsewhereAndStopped(t *testing.T) {
 	h := newHistorian(t)
 	id := uuid.UUID{7}
-	h.audit(queue.AuditRecord{Instance: id, Origin: "B", Activity: "a", Event: queue.EventTerminated})
-	tx, more, err := h.m.Forget(queue.Forget{Instance: id, Stopped: true, Time: noon, Limit: 10})
+	h.audit(record.AuditRecord{Instance: id, Origin: "B", Activity: "a", Event: record.EventTerminated})
+	tx, more, err := h.m.Forget(audit.Forget{Instance: id, Stopped: true, Time: noon, Limit: 10})
 	h.must(err)
 	h.must(h.submit(tx))
 	for _, a := range []processtable.ActivityID{"a", "never"} {
 		end, has, err := h.m.Ended(message.Entry{Instance: id, Activity: a})
-		if !has || err != nil || end.Event != queue.EventStopped || end.Origin != "B" || more {
+		if !has || err != nil || end.Event != record.EventStopped || end.Origin != "B" || more {
 			t.Errorf("%s has ended: %t, %v: %+v", a, has, err, end)
 		}
 	}
@@ -193,12 +214,12 @@ func TestAuditSizes(t *testing.T) {
 		ids = append(ids, uuid.UUID{byte(n + 1)})
 		h.run(ids[n])
 	}
-	h.audit(queue.AuditRecord{Instance: ids[1], Origin: "B", Activity: "d", Event: queue.EventTerminated})
-	tx, _, err := h.m.Forget(queue.Forget{Instance: ids[3], Limit: 3})
+	h.audit(record.AuditRecord{Instance: ids[1], Origin: "B", Activity: "d", Event: record.EventTerminated})
+	tx, _, err := h.m.Forget(audit.Forget{Instance: ids[3], Limit: 3})
 	h.must(err)
 	h.must(h.submit(tx))
 	for _, limit := range []int{1, 2, 100} {
-		var all []queue.AuditSize
+		var all []audit.Size
 		after := message.InstanceID{}
 		for {
 			page, err := h.m.AuditSizes(after, limit)
@@ -213,8 +234,8 @@ func TestAuditSizes(t *testing.T) {
 			t.Fatalf("pages of %d: %d instances", limit, len(all))
 		}
 		for i, s := range all {
-			if alone, found, err := h.m.AuditSizeOf(ids[i]); err != nil || !found || cmp.Diff(s, alone) != "" {
-				t.Errorf("alone: %s, %t %v", cmp.Diff(s, alone), found, err)
+			if alone, found, err := h.m.AuditSizeOf(ids[i]); err != nil || !found || !reflect.DeepEqual(s, alone) {
+				t.Errorf("alone: %+v, want %+v, %t %v", alone, s, found, err)
 			}
 			origin := processtable.NodeID("A")
 			if i == 1 {
@@ -241,12 +262,12 @@ func TestAuditSizes(t *testing.T) {
 func TestForgetLeavesAnotherOriginsRecords(t *testing.T) {
 	h := newHistorian(t)
 	id := uuid.UUID{7}
-	h.audit(queue.AuditRecord{Instance: id, Origin: "B", Activity: "a", Event: queue.EventTerminated})
-	tx, _, err := h.m.Forget(queue.Forget{Instance: id, Limit: 10})
+	h.audit(record.AuditRecord{Instance: id, Origin: "B", Activity: "a", Event: record.EventTerminated})
+	tx, _, err := h.m.Forget(audit.Forget{Instance: id, Limit: 10})
 	h.must(err)
 	h.must(h.submit(tx))
-	h.audit(queue.AuditRecord{Instance: id, Origin: "C", Activity: "b", Event: queue.EventTerminated})
-	tx, _, err = h.m.Forget(queue.Forget{Instance: id, Limit: 10})
+	h.audit(record.AuditRecord{Instance: id, Origin: "C", Activity: "b", Event: record.EventTerminated})
+	tx, _, err = h.m.Forget(audit.Forget{Instance: id, Limit: 10})
 	h.must(err)
 	h.must(h.submit(tx))
 	if history, err := h.m.History(id); err != nil || len(history) != 1 || history[0].Origin != "C" {
@@ -259,15 +280,15 @@ func TestVerifyReadsWhatIsLeft(t *testing.T) {
 	h := newHistorian(t)
 	id := uuid.UUID{7}
 	h.run(id)
-	tx, _, err := h.m.Forget(queue.Forget{Instance: id, Limit: 3})
+	tx, _, err := h.m.Forget(audit.Forget{Instance: id, Limit: 3})
 	h.must(err)
 	h.must(h.submit(tx))
-	report, err := queue.Verify(h.engine)
+	report, err := inspect.Verify(h.engine)
 	if err != nil || len(report.Problems) > 0 || report.Records["removed instance"] != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	lines := dumped(t, h.engine)
-	if i := slices.IndexFunc(lines, func(d queue.Dumped) bool { return d.Kind == "removed instance" }); i < 0 || lines[i].Instance != id.String() || lines[i].Process != "p@1" {
+	if i := slices.IndexFunc(lines, func(d inspect.Dumped) bool { return d.Kind == "removed instance" }); i < 0 || lines[i].Instance != id.String() || lines[i].Process != "p@1" {
 		t.Errorf("dumped: %+v", lines)
 	}
 	key := append([]byte{'R'}, id[:]...)
@@ -276,11 +297,46 @@ func TestVerifyReadsWhatIsLeft(t *testing.T) {
 	value[3] ^= 1
 	h.close()
 	h.must(h.engine.Commit(h.engine.Last()+1, &store.Batch{Ops: []store.Op{{Key: key, Value: value}}}))
-	if report, err = queue.Verify(h.engine); err != nil || len(report.Problems) != 1 {
+	if report, err = inspect.Verify(h.engine); err != nil || len(report.Problems) != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	h.open()
 	if _, _, err := h.m.Removed(id); err == nil {
 		t.Error("a damaged record is believed")
+	}
+}
+
+// S4: the instances of the audit queue are found page by page, each once, in the order
+// of their identifiers, whatever it has of them.
+func TestAuditInstances(t *testing.T) {
+	h := newHistorian(t)
+	var want []message.InstanceID
+	for n := range 20 {
+		id := uuid.UUID{byte(n), 0xff, byte(n % 3)}
+		want = append(want, id)
+		for i, event := range []record.Event{record.EventStarted, record.EventTerminated, record.EventIterated, record.EventFailed, record.EventTerminated} {
+			if n%3 != 2 && i < n%3 {
+				continue // some have no start, some nothing but their ends
+			}
+			h.must(h.submit(&record.Tx{Audit: []record.AuditRecord{{
+				Process: procP, Instance: id, Origin: "A", Activity: "a", Event: event, Clock: uint64(i + 1),
+			}}}))
+		}
+	}
+	for _, limit := range []int{1, 3, 20, 100} {
+		var got []message.InstanceID
+		after := message.InstanceID{}
+		for {
+			page, err := h.m.AuditInstances(after, limit)
+			h.must(err)
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+			after = page[len(page)-1]
+		}
+		if len(got) != len(want) || !slices.Equal(got[1:], want[1:]) {
+			t.Errorf("pages of %d: %v, expected %v", limit, got, want)
+		}
 	}
 }

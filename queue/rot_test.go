@@ -18,7 +18,7 @@ func stopped(t *testing.T, m *Manager, want error) {
 		t.Errorf("the node stops with %v", err)
 	}
 	done := make(chan error, 1)
-	tx := &Tx{Done: func(err error) { done <- err }}
+	tx := &record.Tx{Done: func(err error) { done <- err }}
 	tx.Put = append(tx.Put, drivenMessage(1000, "A", 1))
 	m.Submit(tx)
 	if err := <-done; !errors.Is(err, ErrStopped) {
@@ -58,7 +58,7 @@ func TestBodyRots(t *testing.T) {
 				t.Fatal(err)
 			}
 			msg := drivenMessage(7, "A", 100_000)
-			if err := committed(t, m, &Tx{Put: []message.Message{msg}}); err != nil {
+			if err := committed(t, m, &record.Tx{Put: []message.Message{msg}}); err != nil {
 				t.Fatal(err)
 			}
 			if m, err = Open(e, Options{Node: "A"}); err != nil {
@@ -103,7 +103,7 @@ func TestWhatMustBeThereIsNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newCrashing(t, 0)
-			tx := &Tx{Put: []message.Message{drivenMessage(7, "A", 100_000)}}
+			tx := &record.Tx{Put: []message.Message{drivenMessage(7, "A", 100_000)}}
 			for n := range items {
 				tx.Put = append(tx.Put, drivenMessage(n, "B", 10))
 			}
@@ -120,10 +120,10 @@ func TestWhatMustBeThereIsNot(t *testing.T) {
 			if err := e.Engine.Commit(e.Last()+1, &store.Batch{Ops: []store.Op{{Key: tc.key}}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := tc.read(m); !errors.Is(err, ErrDamaged) {
+			if err := tc.read(m); !errors.Is(err, record.ErrDamaged) {
 				t.Errorf("read: %v", err)
 			}
-			stopped(t, m, ErrDamaged)
+			stopped(t, m, record.ErrDamaged)
 			if err := m.Close(context.Background()); err != nil {
 				t.Error(err)
 			}

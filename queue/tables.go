@@ -1,12 +1,8 @@
 package queue
 
 import (
-	"errors"
-	"fmt"
-
-	"fmqm/internal/store"
 	"fmqm/processtable"
-	"fmqm/queue/record"
+	"fmqm/queue/commit"
 )
 
 // Tables gives the processes whose table is here, with the definition each is bound to.
@@ -20,22 +16,6 @@ func (m *Manager) Tables() map[processtable.ProcessID]processtable.DefinitionHas
 	return tables
 }
 
-// Table gives the encoded table of a process, and the definition that it is bound to.
-func (m *Manager) Table(id processtable.ProcessID) (encoded []byte, definition processtable.DefinitionHash, found bool, err error) {
-	key := record.AppendProcess(nil, record.ClassTable, id)
-	value, err := m.engine.Get(key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, definition, false, nil
-	}
-	if err == nil {
-		encoded, definition, err = m.readTable(key, value)
-	}
-	if err != nil {
-		return nil, definition, false, fmt.Errorf("table of %s: %w", id, m.judge(err))
-	}
-	return encoded, definition, true, nil
-}
-
 // Bound gives the definition that a process is bound to here (N3); false: to none.
 func (m *Manager) Bound(id processtable.ProcessID) (definition processtable.DefinitionHash, bound bool) {
 	m.durable.Lock()
@@ -44,19 +24,13 @@ func (m *Manager) Bound(id processtable.ProcessID) (definition processtable.Defi
 	return definition, bound
 }
 
-func (m *Manager) readTable(key, value []byte) ([]byte, processtable.DefinitionHash, error) {
-	var hash processtable.DefinitionHash
-	content, err := record.Open(key, value)
-	if err != nil {
-		return nil, hash, err
+func (m *Manager) publishTables(tables []commit.Table) {
+	if len(tables) == 0 {
+		return
 	}
-	if copy(hash[:], content) != record.TableFixed {
-		return nil, hash, record.Damaged(key, "it is too short")
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	for _, t := range tables {
+		m.durable.tables[t.Process] = t.Definition
 	}
-	p, _, err := record.ReadPlace(key, content[record.TableFixed:])
-	if err != nil {
-		return nil, hash, err
-	}
-	encoded, err := m.body(p)
-	return encoded, hash, err
 }

@@ -21,7 +21,7 @@ type Backend struct {
 	OnHistory     func(context.Context, api.InstanceID) (api.HistoryAnswer, error)
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
 	OnWhy         func(context.Context, api.InstanceID) (api.WhyAnswer, error)
-	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) error
+	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID) error
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
@@ -89,9 +89,9 @@ func (b *Backend) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, er
 	return b.OnWhy(ctx, id)
 }
 
-func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) error {
+func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) (api.Word, error) {
 	if b.OnRetry == nil {
-		return unexpected("Retry")
+		return api.Word{}, unexpected("Retry")
 	}
 	return b.OnRetry(ctx, id, r)
 }

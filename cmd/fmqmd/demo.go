@@ -18,7 +18,7 @@ import (
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // demoTimeout bounds each thing that the demo waits for, on a machine with other things
@@ -296,7 +296,7 @@ func (d *demo) start(name string) error {
 	}
 	one, err := daemon.Start(daemon.Options{
 		Config: conf, Log: zerolog.New(log).With().Timestamp().Logger(),
-		Observe: func(node processtable.NodeID, r queue.AuditRecord) { d.stage.record(string(node), r) },
+		Observe: func(node processtable.NodeID, r record.AuditRecord) { d.stage.record(string(node), r) },
 	})
 	if err != nil {
 		return fmt.Errorf("site %s: %w", name, err)

@@ -12,7 +12,7 @@ import (
 	"fmqm/cmd/internal/cli"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // stage shows what happens: on a terminal in a column for each site, with an arrow for
@@ -123,26 +123,27 @@ func (s *stage) back(site string) {
 }
 
 // record shows one audit record: what ended, and the messages that went out with it.
-func (s *stage) record(site string, r queue.AuditRecord) {
+func (s *stage) record(site string, r record.AuditRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	activity := string(r.Activity)
 	switch r.Event {
-	case queue.EventStarted:
+	case record.EventStarted:
 		s.at(site, s.style.Good("▶"), "the order is started")
-	case queue.EventEnded:
+	case record.EventEnded:
 		s.at(site, s.style.Good("■"), s.style.Good("the order has ended"))
-	case queue.EventTerminated:
+	case record.EventTerminated:
 		s.at(site, s.style.Good("●"), fmt.Sprintf("%s has run, _RC %d", s.style.Strong(activity), r.RC))
-	case queue.EventSkipped:
+	case record.EventSkipped:
 		s.counts.dead++
 		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is skipped: a dead path"))
-	case queue.EventPassed:
+	case record.EventPassed:
 		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is on a dead path that passes around its site"))
-	case queue.EventIterated:
+	case record.EventIterated:
 		s.at(site, s.style.Busy("↻"), fmt.Sprintf("%s: exit condition FALSE (_RC %d), once more", activity, r.RC))
-	case queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventStopped, queue.EventDropped:
+	case record.EventFailed, record.EventInError, record.EventRetried, record.EventStopped, record.EventDropped:
 		s.at(site, s.style.Bad("!"), activity+": "+r.Reason)
+	case record.EventAsked, record.EventAnswered: // the demo asks nothing
 	}
 	for _, sent := range r.Sent {
 		s.sent(site, activity, sent)
@@ -150,7 +151,7 @@ func (s *stage) record(site string, r queue.AuditRecord) {
 }
 
 // sent shows one message.
-func (s *stage) sent(site, from string, m queue.Sent) {
+func (s *stage) sent(site, from string, m record.Sent) {
 	if m.Target == processtable.Sink && m.Control == message.False {
 		return // of a dead end: sink waits for all, and this says nothing to see
 	}

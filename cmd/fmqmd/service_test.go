@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/definition"
+	"fmqm/api/apitest"
 )
 
 // service is a daemon that runs as a process of its own.
@@ -80,7 +79,7 @@ func (s *service) configure(conf string) {
 // said waits until the daemon logs something.
 func (s *service) said(what string) string {
 	s.t.Helper()
-	timeout := time.After(time.Minute)
+	timeout := time.After(5 * time.Minute)
 	var all []string
 	for {
 		select {
@@ -129,22 +128,7 @@ func (s *service) metric(name string) string {
 
 func (s *service) upload(text string) {
 	s.t.Helper()
-	processes, problems := definition.Load("test.yaml", []byte(text))
-	for _, p := range problems {
-		s.t.Fatal(p.Text([]byte(text)))
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var r api.UploadRequest
-	for i, table := range compiled.Tables {
-		r.Tables = append(r.Tables, api.Table{
-			Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[i],
-			SHA256: fmt.Sprintf("%x", sha256.Sum256(compiled.Encoded[i])),
-		})
-	}
-	if _, err := s.client.Upload(s.t.Context(), r); err != nil {
+	if _, err := s.client.Upload(s.t.Context(), apitest.Upload(s.t, text)); err != nil {
 		s.t.Fatal(err)
 	}
 }

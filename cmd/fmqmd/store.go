@@ -18,7 +18,8 @@ import (
 	"fmqm/cmd/internal/daemon"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/text"
-	"fmqm/queue"
+	"fmqm/queue/backup"
+	"fmqm/queue/inspect"
 )
 
 func backupCommand() *ucli.Command {
@@ -28,17 +29,17 @@ func backupCommand() *ucli.Command {
 			"on. Writes them to DIR/NODE-TIME.fmqmbackup, verifies the file and prints its name.",
 		UsageText: "fmqmd backup /var/backups/fmqm\nfmqmd backup /var/backups/fmqm --to unix:/run/fmqm/fmqmd.sock",
 		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag(), cli.OutputFlag()},
-		Action:    backup,
+		Action:    backUp,
 	}
 }
 
 // backedUp is what backup prints; its keys are API.
 type backedUp struct {
 	File string `json:"file"`
-	queue.BackupInfo
+	backup.Info
 }
 
-func backup(c *ucli.Context) error {
+func backUp(c *ucli.Context) error {
 	printer, client, err := cli.NewAsking(c)
 	if err != nil {
 		return err
@@ -80,13 +81,13 @@ func fetchBackup(ctx context.Context, client *api.Client, path string) (err erro
 	return errors.Join(err, f.Close())
 }
 
-func verifyBackupFile(path string) (queue.BackupInfo, error) {
+func verifyBackupFile(path string) (backup.Info, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return queue.BackupInfo{}, err
+		return backup.Info{}, err
 	}
 	defer f.Close()
-	return queue.VerifyBackup(f)
+	return backup.Verify(f)
 }
 
 func dataFlag() ucli.Flag {
@@ -147,7 +148,7 @@ func takeBack(dir string, made bool) error {
 
 // restore fills dir, which is empty or not there. After an error it is so again; but what
 // is not its own it leaves: a daemon that has the directory open has made a store there.
-func restore(file, dir string) (info queue.BackupInfo, err error) {
+func restore(file, dir string) (info backup.Info, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return info, err
@@ -161,7 +162,7 @@ func restore(file, dir string) (info queue.BackupInfo, err error) {
 			locked = errors.Is(err, badger.ErrLocked)
 			return err
 		}
-		info, err = queue.Restore(f, engine, nil)
+		info, err = backup.Restore(f, engine, nil)
 		return errors.Join(err, engine.Close())
 	})
 	if err != nil && !locked {
@@ -205,7 +206,7 @@ func verifyCommand() *ucli.Command {
 }
 
 func verifyStore(printer *cli.Printer, dir string) error {
-	report, err := atRest(dir, func(e *badger.Engine) (queue.VerifyReport, error) { return queue.Verify(e) })
+	report, err := atRest(dir, func(e *badger.Engine) (inspect.Report, error) { return inspect.Verify(e) })
 	if err != nil {
 		return cli.Failedf("verify: %v", err)
 	}
@@ -261,7 +262,7 @@ func dumpCommand() *ucli.Command {
 			}
 			list := printer.List(true, "KIND", "PROCESS", "INSTANCE", "ACTIVITY", "PEER", "BYTES", "PROBLEM")
 			_, err = atRest(c.String("data"), func(e *badger.Engine) (struct{}, error) {
-				return struct{}{}, queue.Dump(e, func(d queue.Dumped) error {
+				return struct{}{}, inspect.Dump(e, func(d inspect.Dumped) error {
 					return list.Row(d, d.Kind, d.Process, d.Instance, d.Activity, d.Peer, fmt.Sprint(d.Bytes), d.Problem)
 				})
 			})

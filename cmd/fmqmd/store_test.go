@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/internal/store/badger"
-	"fmqm/node/config"
 )
 
 const oneStep = `
@@ -33,27 +32,12 @@ data:
   - step -> sink
 `
 
-// startDaemon starts a daemon A on dir/data, which the test has to stop.
+// startDaemon starts a daemon A on dir/data.
 func startDaemon(t *testing.T, dir string) (d *daemon.Daemon, stop func()) {
 	t.Helper()
-	file := filepath.Join(dir, "a.yaml")
-	if err := os.WriteFile(file, []byte("node: A\ndata: data\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nprograms:\n  echo: {builtin: echo}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err = daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()}); err != nil {
-		t.Fatal(err)
-	}
-	return d, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := d.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	}
+	c := daemontest.Config(t, dir, "a", "node: A\ndata: data\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nprograms:\n  echo: {builtin: echo}\n")
+	d = daemontest.Start(t, c, zerolog.Nop())
+	return d, func() { daemontest.Stop(t, d) }
 }
 
 func must(t *testing.T, exit int, want int, out, talk string) {

@@ -129,7 +129,7 @@ func TestMapsInAFullMap(t *testing.T) {
 	outer, want := BeginMap(nil), map[int]map[int]int{}
 	for k := range byte(maxKey + 1) {
 		want[int(k)] = map[int]int{}
-		outer.key(k)
+		outer.Key(k)
 		inner := BeginMap(outer.B)
 		for i := range k + 1 {
 			inner.Uint(i, uint64(i)+1)

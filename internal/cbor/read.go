@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -15,20 +17,48 @@ type Reader struct {
 	data []byte
 	off  int
 	err  error
+	at   string // the place of the error, as Within has told it
 }
 
 // NewReader reads data, of which byte strings that it gives are parts.
 func NewReader(data []byte) Reader { return Reader{data: data} }
 
-// Err is the first error.
-func (r *Reader) Err() error { return r.err }
+// Err is the first error, with its place.
+func (r *Reader) Err() error {
+	if r.err == nil || r.at == "" {
+		return r.err
+	}
+	return fmt.Errorf("%s: %w", r.at, r.err)
+}
 
-// Fail sets the error, unless there was one.
+// Fail sets the error, unless there was one. The format is one of fmt.Errorf.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("byte %d: %s", r.off, fmt.Sprintf(format, args...))
+		r.err = fmt.Errorf("byte %d: %w", r.off, fmt.Errorf(format, args...))
 	}
 }
+
+// maxPlace is how many bytes an error's place has at most before one is put before it.
+const maxPlace = 400
+
+// Within puts a place before that of the error, if there is one: of what was begun to be read
+// without an error.
+func (r *Reader) Within(place string) {
+	switch {
+	case r.err == nil || place == "":
+	case r.at == "":
+		r.at = place
+	case len(r.at) > maxPlace: // of something deep: the outer part says more
+		r.at = place + ": ..."
+	case r.at[0] == '[':
+		r.at = place + r.at
+	default:
+		r.at = place + ": " + r.at
+	}
+}
+
+// Left is how many bytes there are still to read.
+func (r *Reader) Left() int { return len(r.data) - r.off }
 
 // Offset is how many bytes were read.
 func (r *Reader) Offset() int { return r.off }
@@ -38,10 +68,12 @@ func (r *Reader) End() error {
 	if r.err == nil && r.off != len(r.data) {
 		r.Fail("the data should end here")
 	}
-	return r.err
+	return r.Err()
 }
 
 var errShort = errors.New("the data ends too early")
+
+var majorNames = [...]string{"unsigned integer", "negative integer", "byte string", "text", "array", "map", "tag", "simple value"}
 
 // head reads a head of the major type wanted and gives its number.
 func (r *Reader) head(major byte, what string) uint64 {
@@ -54,7 +86,7 @@ func (r *Reader) head(major byte, what string) uint64 {
 	}
 	first := r.data[r.off]
 	if first&^31 != major {
-		r.Fail("expected %s", what)
+		r.Fail("expected %s, not %s", what, majorNames[first>>5])
 		return 0
 	}
 	r.off++
@@ -183,6 +215,83 @@ func (r *Reader) Array(limit int) int {
 		return 0
 	}
 	return int(n)
+}
+
+// Tuple reads the head of an array of exactly n items.
+func (r *Reader) Tuple(n int) {
+	if got := r.head(majorArray, "array"); r.err == nil && got != uint64(n) {
+		r.Fail("array of %d items, expected %d", got, n)
+	}
+}
+
+// IsArray reports that an array comes next.
+func (r *Reader) IsArray() bool {
+	return r.err == nil && r.off < len(r.data) && r.data[r.off]&^31 == majorArray
+}
+
+// Length reads the head of a byte string, of which more or less may follow.
+func (r *Reader) Length() uint64 { return r.head(majorBytes, "byte string") }
+
+// Bool reads true or false.
+func (r *Reader) Bool() bool {
+	if r.err != nil {
+		return false
+	}
+	if r.off >= len(r.data) || r.data[r.off]|1 != simpleTrue {
+		r.Fail("expected true or false")
+		return false
+	}
+	r.off++
+	return r.data[r.off-1] == simpleTrue
+}
+
+// Double reads a floating-point number of 64 bits.
+func (r *Reader) Double() float64 {
+	if r.err != nil {
+		return 0
+	}
+	if len(r.data)-r.off < 9 || r.data[r.off] != simpleDouble {
+		r.Fail("expected double")
+		return 0
+	}
+	v := math.Float64frombits(binary.BigEndian.Uint64(r.data[r.off+1:]))
+	r.off += 9
+	return v
+}
+
+// Items reads an array of at most limit items, each of which the loop's body reads. An error
+// has the item's index in its place.
+func (r *Reader) Items(limit int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range r.Array(limit) {
+			more := yield(i)
+			if r.err != nil {
+				r.Within("[" + strconv.Itoa(i) + "]")
+			}
+			if !more || r.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Named reads a map whose fields have names, by their keys; the loop's body reads the value
+// of the key that it is given, zero or not. An error has the field's name in its place; a
+// field without a name is unknown.
+func (r *Reader) Named(names []string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for f := r.Map(); f.Next(); {
+			if f.Key >= len(names) || names[f.Key] == "" {
+				f.Unknown()
+				return
+			}
+			more := yield(f.Key)
+			r.Within(names[f.Key])
+			if !more {
+				return
+			}
+		}
+	}
 }
 
 // Fields reads one map: for f := r.Map(); f.Next(); { switch f.Key ... }.

@@ -1,6 +1,6 @@
 // Package cbor writes and reads the strict subset of CBOR (RFC 8949) that records and
 // messages are made of, without reflection: maps with small ascending integer keys
-// from which zero values are left out, arrays, integers, booleans, texts, byte strings.
+// from which zero values are left out, arrays, integers, booleans, doubles, texts, byte strings.
 //
 // What it guarantees: equal values give equal bytes, and a [Reader] accepts nothing
 // that a [Writer] could not have written: lengths in their shortest form, keys in
@@ -11,6 +11,7 @@ package cbor
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -23,7 +24,9 @@ const (
 	majorText  = 3 << 5
 	majorArray = 4 << 5
 	majorMap   = 5 << 5
-	simpleTrue = 7<<5 | 21
+
+	simpleTrue   = 7<<5 | 21 // false is one below
+	simpleDouble = 7<<5 | 27
 )
 
 // maxKey is the highest key of a map: one that takes a single byte.
@@ -60,6 +63,19 @@ func AppendText(b []byte, s string) []byte {
 	return append(appendHead(b, majorText, uint64(len(s))), s...)
 }
 
+// AppendBool appends true or false.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, simpleTrue)
+	}
+	return append(b, simpleTrue-1)
+}
+
+// AppendDouble appends a floating-point number of 64 bits.
+func AppendDouble(b []byte, v float64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, simpleDouble), math.Float64bits(v))
+}
+
 // AppendArray begins an array of n items, which the caller appends.
 func AppendArray(b []byte, n int) []byte { return appendHead(b, majorArray, uint64(n)) }
 
@@ -88,7 +104,8 @@ type Map struct {
 // BeginMap begins a map behind b. The result's B is the whole once all fields are written.
 func BeginMap(b []byte) Map { return Map{B: append(b, majorMap), head: len(b)} }
 
-func (m *Map) key(k byte) {
+// Key begins a field whose value, zero or not, the caller appends to B.
+func (m *Map) Key(k byte) {
 	if k < m.next {
 		panic(fmt.Sprintf("cbor: key %d after key %d", k, m.next-1))
 	}
@@ -99,7 +116,7 @@ func (m *Map) key(k byte) {
 // Uint writes a field unless it is 0.
 func (m *Map) Uint(k byte, n uint64) {
 	if n != 0 {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendUint(m.B, n)
 	}
 }
@@ -107,7 +124,7 @@ func (m *Map) Uint(k byte, n uint64) {
 // Int writes a field unless it is 0.
 func (m *Map) Int(k byte, n int64) {
 	if n != 0 {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendInt(m.B, n)
 	}
 }
@@ -115,7 +132,7 @@ func (m *Map) Int(k byte, n int64) {
 // Bool writes a field unless it is false.
 func (m *Map) Bool(k byte, v bool) {
 	if v {
-		m.key(k)
+		m.Key(k)
 		m.B = append(m.B, simpleTrue)
 	}
 }
@@ -123,7 +140,7 @@ func (m *Map) Bool(k byte, v bool) {
 // Text writes a field unless it is empty.
 func (m *Map) Text(k byte, s string) {
 	if s != "" {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendText(m.B, s)
 	}
 }
@@ -131,7 +148,7 @@ func (m *Map) Text(k byte, s string) {
 // Bytes writes a field unless it is empty.
 func (m *Map) Bytes(k byte, v []byte) {
 	if len(v) != 0 {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendBytes(m.B, v)
 	}
 }
@@ -139,7 +156,7 @@ func (m *Map) Bytes(k byte, v []byte) {
 // Time writes a field, in nanoseconds since 1970 (so from 1678 to 2262), unless it is zero.
 func (m *Map) Time(k byte, t time.Time) {
 	if !t.IsZero() {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendInt(m.B, t.UnixNano())
 	}
 }
@@ -147,7 +164,7 @@ func (m *Map) Time(k byte, t time.Time) {
 // Array begins a field with n items, which the caller appends to B, unless n is 0.
 func (m *Map) Array(k byte, n int) {
 	if n != 0 {
-		m.key(k)
+		m.Key(k)
 		m.B = AppendArray(m.B, n)
 	}
 }

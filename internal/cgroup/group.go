@@ -115,7 +115,7 @@ func (g *Group) End(limit time.Duration) (killed int, err error) {
 	if err := g.Kill(); err != nil {
 		return 0, fmt.Errorf("end a control group: %w", err)
 	}
-	if err := g.awaitEmpty(time.Now().Add(limit)); err != nil {
+	if err := g.awaitEmpty(limit); err != nil {
 		return len(there), err
 	}
 	return len(there), g.Remove()
@@ -132,28 +132,29 @@ func (g *Group) Populated() bool {
 
 func empty(events []byte) bool { return strings.Contains(string(events), "populated 0") }
 
-// awaitEmpty returns when nothing is in the group any more. Zombies do not count.
-func (g *Group) awaitEmpty(deadline time.Time) error {
+// awaitEmpty returns when nothing is in the group any more. Zombies do not count. It looks
+// several times before it gives up: on a machine that stalls the time alone says nothing.
+func (g *Group) awaitEmpty(limit time.Duration) error {
+	const looks = 5
 	f, err := os.Open(filepath.Join(g.dir, "cgroup.events"))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for {
+	for deadline, look := time.Now().Add(limit), 0; ; look++ {
 		text := make([]byte, 512)
 		n, err := f.ReadAt(text, 0)
 		if n == 0 {
 			return fmt.Errorf("look into a control group: %w", err)
 		}
-		left := time.Until(deadline)
 		switch {
 		case empty(text[:n]):
 			return nil
-		case left <= 0:
+		case look >= looks && time.Now().After(deadline):
 			there, _ := members(g.dir)
 			return fmt.Errorf("the processes %v were killed, but are still there: see what they wait for (ps, dmesg)", there)
 		}
-		_, err = unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLPRI}}, int(left/time.Millisecond)+1)
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLPRI}}, int(limit/looks/time.Millisecond)+1)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return err
 		}

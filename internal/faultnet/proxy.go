@@ -1,5 +1,6 @@
 // Package faultnet is a TCP proxy for tests that does to connections what networks do:
-// it delays, slows, cuts and swallows, as told while it runs.
+// it delays, slows, cuts and swallows, as told while it runs. It also gives tests ports that
+// nobody else is given ([Port]).
 package faultnet
 
 import (
@@ -43,6 +44,7 @@ type Proxy struct {
 	faults  Faults
 	changed chan struct{} // closed and made anew when faults change
 	limit   int64         // bytes until all connections are cut; negative: none
+	unheard int           // so many of the next connections are reset once an answer comes
 	wires   map[*wire]bool
 	total   int
 	closed  bool
@@ -97,6 +99,14 @@ func (p *Proxy) CutAfter(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limit = n
+}
+
+// DropAnswers has the next n connections lose their answer: what is asked goes through, and
+// when the first of the answer comes the connection is reset.
+func (p *Proxy) DropAnswers(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unheard = n
 }
 
 // Counts gives how many connections there are, and how many there were in all.
@@ -161,7 +171,8 @@ func (p *Proxy) take(client *net.TCPConn) {
 		reset(client)
 		return
 	}
-	w := &wire{proxy: p, client: client, quit: make(chan struct{})}
+	w := &wire{proxy: p, client: client, quit: make(chan struct{}), unheard: p.unheard > 0}
+	p.unheard = max(0, p.unheard-1)
 	p.wires[w] = true
 	p.wg.Add(1)
 	if p.faults.BlackHole {

@@ -189,3 +189,17 @@ func TestNewConnections(t *testing.T) {
 		t.Fatalf("%d connections, expected 4", total)
 	}
 }
+
+// DropAnswers: the server hears what is asked, and the client nothing.
+func TestDropAnswers(t *testing.T) {
+	p := start(t)
+	p.DropAnswers(1)
+	c := dial(t, p)
+	if _, err := io.WriteString(c, "lost"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 8)); n > 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	exchange(t, dial(t, p), "heard")
+}

@@ -19,6 +19,8 @@ type wire struct {
 	proxy  *Proxy
 	client *net.TCPConn
 
+	unheard bool // it is reset once an answer comes
+
 	mu     sync.Mutex
 	server *net.TCPConn
 	quit   chan struct{}
@@ -95,7 +97,7 @@ func (w *wire) forward(to, from *net.TCPConn, d Direction) {
 		failed <- w.read(from, queue)
 	}()
 	for c := range queue {
-		if w.wait(c, d) != nil || w.write(to, c.data) != nil {
+		if w.unheard && d == ToClient || w.wait(c, d) != nil || w.write(to, c.data) != nil {
 			w.reset()
 			for range queue { // until the reader is gone
 			}

@@ -24,7 +24,7 @@ import (
 // waited for.
 func begin(t *testing.T, p launch.Program, rules *os.File) (cmd *exec.Cmd, out *bytes.Buffer, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd, out = exec.CommandContext(ctx, p.Path), &bytes.Buffer{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("input\n"), out, out

@@ -5,17 +5,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
 // scheduled are the rooms whose code runs at a site: in a daemon on goroutines, in a
 // simulation on an event heap. It starts tasks, waits, takes the time and makes contexts
 // through its task.Scheduler only.
-var scheduled = []string{"link", "node", "queue"}
+var scheduled = []string{"link", "node", "node/admission", "node/answer", "node/command", "node/execute", "node/question", "node/rebuild", "node/report", "node/retention", "node/tables", "queue", "queue/audit", "queue/backup", "queue/browse", "queue/format", "queue/inspect", "queue/lane", "queue/mailbox", "queue/read", "queue/timer"}
 
 // unschedulable are functions and types, by package, that wait, wake, tell the time or
 // throw dice past a Scheduler. Those of a package without a list are all so.
@@ -31,30 +28,7 @@ var unschedulable = map[string][]string{
 	"hash/maphash": nil,
 }
 
-func TestWhatRunsAtASiteIsScheduled(t *testing.T) {
-	for _, room := range scheduled {
-		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(files) == 0 {
-			t.Errorf("there is no room %s: correct the list of scheduled rooms", room)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name := strings.TrimPrefix(file, "../../")
-			for _, breach := range unscheduledIn(t, name, string(text)) {
-				t.Error(breach)
-			}
-		}
-	}
-}
+func TestWhatRunsAtASiteIsScheduled(t *testing.T) { hold(t, scheduled, unscheduledIn) }
 
 // The test above would be worth nothing if unscheduledIn saw nothing.
 func TestWhatIsNotScheduledIsSeen(t *testing.T) {

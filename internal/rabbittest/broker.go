@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"fmqm/internal/faultnet"
 )
 
 // User and Password are of the account that may do everything in every virtual host.
@@ -46,6 +48,7 @@ type Broker struct {
 	o      Options
 	tools  tools
 	ports  struct{ amqp, tls, dist, epmd int }
+	held   []io.Closer // what keeps the ports from other tests
 	cookie string
 
 	mapper *process // epmd
@@ -71,14 +74,25 @@ func New(o Options) (*Broker, error) {
 		return nil, fmt.Errorf("prepare RabbitMQ: %w", err)
 	}
 	for _, p := range []*int{&b.ports.amqp, &b.ports.tls, &b.ports.dist, &b.ports.epmd} {
-		if *p, err = freePort(); err != nil {
-			return nil, fmt.Errorf("prepare RabbitMQ: %w", err)
+		var hold io.Closer
+		if *p, hold, err = faultnet.Port(); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare RabbitMQ: %w", err), b.release())
 		}
+		b.held = append(b.held, hold)
 	}
 	if err := b.prepare(); err != nil {
-		return nil, fmt.Errorf("prepare RabbitMQ: %w", err)
+		return nil, errors.Join(fmt.Errorf("prepare RabbitMQ: %w", err), b.release())
 	}
 	return b, nil
+}
+
+// release gives the ports back.
+func (b *Broker) release() (err error) {
+	for _, hold := range b.held {
+		err = errors.Join(err, hold.Close())
+	}
+	b.held = nil
+	return err
 }
 
 // find looks for what is needed. Debian's /usr/sbin/rabbitmq-server changes the user
@@ -109,25 +123,6 @@ func find() (tools, error) {
 		*p.path = path
 	}
 	return t, nil
-}
-
-// freePort gives a port that is free on 127.0.0.1 and lies below those that the kernel
-// gives to outgoing connections: it stays free while the broker is down, and nobody
-// who dials it then connects to himself.
-func freePort() (int, error) {
-	var last error
-	for range 100 {
-		var random [2]byte
-		_, _ = rand.Read(random[:])
-		port := 10000 + (int(random[0])<<8|int(random[1]))%22000
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			last = err
-			continue
-		}
-		return port, l.Close()
-	}
-	return 0, fmt.Errorf("no free port: %w", last)
 }
 
 func (b *Broker) path(name ...string) string {
@@ -217,16 +212,30 @@ func (b *Broker) Start() error {
 			return fmt.Errorf("start RabbitMQ: %w", err)
 		}
 	}
-	p, err := launch(b.command(b.tools.server), &b.log, "completed with")
-	if err != nil {
-		return err
-	}
-	b.server = p
-	if err := p.await(startLimit); err != nil {
-		p.kill()
+	if err := b.boot(); err != nil {
 		return fmt.Errorf("start RabbitMQ: %w", err)
 	}
 	return b.replay()
+}
+
+// boot starts the server, again where it ends while it starts: steps of that have time-outs
+// of 5 s of their own, which a machine that stalls lets pass.
+func (b *Broker) boot() (err error) {
+	const tries = 5
+	for range tries {
+		if b.server, err = launch(b.command(b.tools.server), &b.log, "completed with"); err != nil {
+			return err
+		}
+		if err = b.server.await(startLimit); err == nil {
+			return nil
+		}
+		again := !b.server.running()
+		b.server.kill()
+		if !again {
+			return err
+		}
+	}
+	return err
 }
 
 // Running says whether the broker's process runs.
@@ -265,7 +274,7 @@ func (b *Broker) Wipe() error {
 func (b *Broker) Close() error {
 	b.Kill()
 	b.mapper.kill()
-	return nil
+	return b.release()
 }
 
 // Addr is where clients connect, host:port.

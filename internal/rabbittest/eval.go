@@ -49,7 +49,7 @@ func (b *Broker) Eval(expression string) (string, error) {
 // what erl_call prints is cut.
 func (b *Broker) call(ctx context.Context, file, expression string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, b.tools.call, "-c", b.cookie, "-address", fmt.Sprintf("localhost:%d", b.ports.dist), "-e")
-	cmd.Env, cmd.WaitDelay = b.env(), time.Second
+	cmd.Env, cmd.WaitDelay = b.env(), time.Minute
 	cmd.Stdin = strings.NewReader(fmt.Sprintf(
 		"file:write_file(%q, case begin %s end of R__ when is_binary(R__) -> R__; R__ -> io_lib:format(\"~0tp\", [R__]) end).\n",
 		file, strings.ReplaceAll(expression, "\n", " ")))

@@ -26,7 +26,9 @@ const (
 type Broker struct {
 	o      Options
 	target target
-	deaf   int // how often in a row the node's queue let nobody receive; the receiving leg's own
+	// consumeFailures is how often in a row the node's queue let nobody consume; only the
+	// goroutine of the consuming connection uses it.
+	consumeFailures int
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -34,7 +36,7 @@ type Broker struct {
 
 	mu         sync.Mutex
 	peers      map[processtable.NodeID]*peer
-	legs       [2]leg
+	conns      [2]role
 	blocked    string // why the broker takes nothing; empty: it does
 	blockedAt  time.Time
 	blockedFor time.Duration // before that
@@ -46,14 +48,14 @@ type Broker struct {
 	counts     counts
 }
 
-// The legs.
+// The two connections to the broker, by what each is for.
 const (
-	receiving = iota
-	sending
+	consuming = iota
+	publishing
 )
 
-// leg is one of the two connections to the broker.
-type leg struct {
+// role is the state of one of them.
+type role struct {
 	conn   connection // nil: none
 	tries  int        // of connecting; says which connection an event is of
 	reason string     // why there is none
@@ -80,8 +82,8 @@ func New(o Options) (*Broker, error) {
 
 // Start begins; call it once. It does not wait for a connection.
 func (b *Broker) Start() {
-	b.spawn(func() { b.supervise(receiving, b.receive) })
-	b.spawn(func() { b.supervise(sending, b.send) })
+	b.spawn(func() { b.supervise(consuming, b.receive) })
+	b.spawn(func() { b.supervise(publishing, b.send) })
 }
 
 // Stop ends everything and waits, until ctx ends, for the goroutines.
@@ -152,7 +154,7 @@ func (b *Broker) peer(id processtable.NodeID) *peer {
 	if p != nil || b.ctx.Err() != nil {
 		return p
 	}
-	if p = b.claim(id); p == nil {
+	if p = b.promote(id); p == nil {
 		p = newPeer(b, id)
 		b.spawn(p.run)
 	}
@@ -177,7 +179,7 @@ func (b *Broker) all() []*peer {
 	return peers
 }
 
-// supervise keeps one leg connected: it connects, lets work use the connection until
+// supervise keeps one connection up: it connects, lets work use the connection until
 // that ends, and rests. work calls up once it is ready.
 func (b *Broker) supervise(which int, work func(connection, func()) error) {
 	for attempts := 0; ; attempts++ {
@@ -210,20 +212,20 @@ func (b *Broker) rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-var legNames = [...]string{receiving: "receive", sending: "send"}
+var roleNames = [...]string{consuming: "receive", publishing: "send"}
 
 func (b *Broker) connect(which int, work func(connection, func()) error) error {
 	ctx, cancel := context.WithTimeout(b.ctx, connectTimeout)
 	defer cancel()
 	on := connectionEvents{blocked: func(string) {}, free: func() {}}
-	if which == sending {
+	if which == publishing {
 		b.mu.Lock()
-		b.legs[sending].tries++
-		try := b.legs[sending].tries
+		b.conns[publishing].tries++
+		try := b.conns[publishing].tries
 		b.mu.Unlock()
 		on = connectionEvents{blocked: func(reason string) { b.block(try, reason) }, free: func() { b.block(try, "") }}
 	}
-	conn, err := b.o.open(ctx, b.target, "fmqm "+string(b.o.Self)+" "+legNames[which], on)
+	conn, err := b.o.open(ctx, b.target, "fmqm "+string(b.o.Self)+" "+roleNames[which], on)
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (b *Broker) connect(which int, work func(connection, func()) error) error {
 	return work(conn, func() { b.up(which, conn) })
 }
 
-// send is the work of the sending leg: peers publish on it by themselves.
+// send is the work of the publishing connection: peers publish on it by themselves.
 func (b *Broker) send(conn connection, up func()) error {
 	up()
 	<-conn.Done()
@@ -247,13 +249,13 @@ func (b *Broker) send(conn connection, up func()) error {
 
 func (b *Broker) up(which int, conn connection) {
 	b.mu.Lock()
-	b.legs[which].conn, b.legs[which].reason = conn, ""
+	b.conns[which].conn, b.conns[which].reason = conn, ""
 	b.change()
 	b.mu.Unlock()
 	b.publish()
 }
 
-// down notes that a leg is gone, or did not come about, and ends what depends on it. It
+// down notes that a connection is gone, or did not come about, and ends what depends on it. It
 // says whether it had been up.
 func (b *Broker) down(which int, err error) (was bool) {
 	if err == nil {
@@ -261,9 +263,9 @@ func (b *Broker) down(which int, err error) (was bool) {
 	}
 	reason := b.target.explain(err)
 	b.mu.Lock()
-	was = b.legs[which].conn != nil
-	b.legs[which].conn, b.legs[which].reason = nil, reason
-	if which == sending {
+	was = b.conns[which].conn != nil
+	b.conns[which].conn, b.conns[which].reason = nil, reason
+	if which == publishing {
 		b.unblock()
 	}
 	b.change()
@@ -281,7 +283,7 @@ func (b *Broker) down(which int, err error) (was bool) {
 // block notes that the broker takes nothing, or with an empty reason that it does again.
 func (b *Broker) block(try int, reason string) {
 	b.mu.Lock()
-	if l := b.legs[sending]; l.tries != try || l.conn == nil {
+	if l := b.conns[publishing]; l.tries != try || l.conn == nil {
 		b.mu.Unlock()
 		return
 	}
@@ -310,12 +312,12 @@ func (b *Broker) change() {
 	b.changed = make(chan struct{})
 }
 
-// link gives the connection to send on; nil unless both legs are up.
+// link gives the connection to send on; nil unless both connections are up.
 func (b *Broker) link() (conn connection, gate, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.legs[receiving].conn != nil && b.legs[sending].conn != nil {
-		conn = b.legs[sending].conn
+	if b.conns[consuming].conn != nil && b.conns[publishing].conn != nil {
+		conn = b.conns[publishing].conn
 	}
 	return conn, b.gate, b.changed
 }

@@ -200,7 +200,7 @@ func TestNothingIsConfirmed(t *testing.T) {
 	fake.mute = true
 	fake.mu.Unlock()
 	p := s.broker.peer("B")
-	for range maxFlying + 1 {
+	for range maxInFlight + 1 {
 		p.mu.Lock()
 		p.control = append(p.control, []byte("x"))
 		p.mu.Unlock()

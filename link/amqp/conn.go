@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 // sendTimeout is how long Send waits for room.
@@ -41,13 +42,13 @@ func (c *Conn) signal() {
 
 // Send gives a frame to the peer's sender. It blocks while that has much to send, and
 // does not wait for the broker to confirm it.
-func (c *Conn) Send(frame []byte) error {
-	if len(frame) == 0 || len(frame) > link.MaxFrame {
-		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(frame), link.MaxFrame)
+func (c *Conn) Send(data []byte) error {
+	if len(data) == 0 || len(data) > frame.MaxFrame {
+		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(data), frame.MaxFrame)
 	}
 	var timeout <-chan time.Time
 	for {
-		sent, err := c.trySend(frame)
+		sent, err := c.trySend(data)
 		if sent || err != nil {
 			return err
 		}

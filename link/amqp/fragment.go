@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 // What is sealed for a peer begins with one byte that says what it is:
@@ -26,7 +26,7 @@ const (
 	// partSize keeps messages below 1 MiB, which every broker takes.
 	partSize = 900 << 10
 	partHead = 7
-	maxParts = (link.MaxFrame + partSize - 1) / partSize
+	maxParts = (frame.MaxFrame + partSize - 1) / partSize
 	// maxPartial is how many frames are put together at a time.
 	maxPartial = 2
 )
@@ -61,7 +61,7 @@ type partial struct {
 }
 
 // add takes a part. With the last one it gives the frame.
-func (a *assembler) add(piece []byte) (frame []byte) {
+func (a *assembler) add(piece []byte) (whole []byte) {
 	if len(piece) <= partHead {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (a *assembler) add(piece []byte) (frame []byte) {
 		return nil
 	}
 	p := a.find(number, count)
-	if p.parts[index] != nil || p.size+len(body) > link.MaxFrame {
+	if p.parts[index] != nil || p.size+len(body) > frame.MaxFrame {
 		return nil
 	}
 	p.parts[index] = body

@@ -24,7 +24,7 @@ func lonePeer(t *testing.T) (p *peer, c *Conn) {
 // it neither ends the connection nor says that all is well again.
 func TestWhatAClosedChannelSaysIsLate(t *testing.T) {
 	p, c := lonePeer(t)
-	before, now := newOutlet(p, nil), newOutlet(p, nil)
+	before, now := newPublisher(p, nil), newPublisher(p, nil)
 	p.use(before, nil)
 	p.use(now, nil)
 	now.confirmed(1, false)

@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/linktest"
 	"fmqm/link/seal"
 )
@@ -69,7 +69,7 @@ func TestAcknowledgements(t *testing.T) {
 // Every frame comes out as it went in, whatever the order of its parts, and no message is
 // over 1 MiB.
 func TestParts(t *testing.T) {
-	for _, size := range []int{1, partSize, partSize + 1, 2*partSize - 1, link.MaxFrame} {
+	for _, size := range []int{1, partSize, partSize + 1, 2*partSize - 1, frame.MaxFrame} {
 		frame := bytes.Repeat([]byte("0123456789abcdef"), size/16+1)[:size]
 		pieces := pack(frame, 7)
 		for _, p := range pieces {

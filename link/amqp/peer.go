@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/seal"
 	"fmqm/processtable"
 )
@@ -21,9 +21,9 @@ const (
 	// leaveLimit is how long it may take to tell a peer that it is forgotten.
 	leaveLimit = 10 * time.Second
 
-	maxControl = 32            // hellos, proofs and pings that wait to be sent
-	maxQueued  = link.MaxFrame // of frames that wait to be sent: Send blocks above it
-	maxInbox   = 4 * link.MaxFrame
+	maxControl = 32             // hellos, proofs and pings that wait to be sent
+	maxQueued  = frame.MaxFrame // of frames that wait to be sent: Send blocks above it
+	maxInbox   = 4 * frame.MaxFrame
 	maxInboxed = 4096
 )
 
@@ -36,24 +36,24 @@ type peer struct {
 	end  context.CancelFunc
 	wake chan struct{}
 
-	mu      sync.Mutex
-	session *seal.Session
-	control [][]byte // envelopes, to be sent first
-	answers []byte   // pings and pongs
-	pieces  [][]byte // to be sealed
-	queued  int      // bytes of pieces
-	number  uint32   // of the last frame that was sent in parts
-	conn    *Conn    // nil: none
-	out     *outlet  // what is sent on; what another one says, late, counts for nothing
-	parts   assembler
-	heard   time.Time     // when it last proved that it is there
-	asking  time.Time     // since when it has not been heard though it was sent something; zero: it was heard since
-	asked   time.Time     // when it was last asked whether it is there
-	trouble string        // what became of what was sent last; empty: nothing bad
-	refusal string        // why what came from it was not accepted
-	left    bool          // it has said that it is not reached over the broker any more
-	proved  time.Time     // of a stranger: when it proved who it is; zero: it has not
-	changed chan struct{} // closed and made anew when heard, left or conn changes
+	mu        sync.Mutex
+	session   *seal.Session
+	control   [][]byte   // envelopes, to be sent first
+	answers   []byte     // pings and pongs
+	pieces    [][]byte   // to be sealed
+	queued    int        // bytes of pieces
+	number    uint32     // of the last frame that was sent in parts
+	conn      *Conn      // nil: none
+	publisher *publisher // the present one; what another one says, late, counts for nothing
+	parts     assembler
+	heard     time.Time     // when it last proved that it is there
+	asking    time.Time     // since when it has not been heard though it was sent something; zero: it was heard since
+	asked     time.Time     // when it was last asked whether it is there
+	trouble   string        // what became of what was sent last; empty: nothing bad
+	refusal   string        // why what came from it was not accepted
+	left      bool          // it has said that it is not reached over the broker any more
+	proved    time.Time     // of a stranger: when it proved who it is; zero: it has not
+	changed   chan struct{} // closed and made anew when heard, left or conn changes
 
 	watched int    // counts the sessions that were watched
 	unwatch func() // ends watching over the present one; nil: it is not watched
@@ -285,11 +285,11 @@ func (p *peer) nextPiece() (piece []byte, expire time.Duration) {
 
 // run sends until the peer is forgotten.
 func (p *peer) run() {
-	var out *outlet
+	var out *publisher
 	defer func() { p.use(nil, out) }()
 	for {
 		conn, gate, changed := p.b.link()
-		if out != nil && (out.conn != conn || out.gone() || out.worn()) {
+		if out != nil && (out.conn != conn || out.gone() || out.needsRenewal()) {
 			out = p.use(nil, out)
 		}
 		if conn == nil {
@@ -322,7 +322,7 @@ func (p *peer) run() {
 			continue
 		}
 		if out == nil {
-			out = p.use(newOutlet(p, conn), nil)
+			out = p.use(newPublisher(p, conn), nil)
 		}
 		if err := out.publish(envelope, expire); err != nil {
 			p.lost(out, p.sending(err))
@@ -331,10 +331,10 @@ func (p *peer) run() {
 	}
 }
 
-// use makes next what is sent on, and closes the one before.
-func (p *peer) use(next, before *outlet) *outlet {
+// use makes next the present publisher, and closes the one before.
+func (p *peer) use(next, before *publisher) *publisher {
 	p.mu.Lock()
-	p.out = next
+	p.publisher = next
 	p.mu.Unlock()
 	before.close()
 	return next
@@ -344,10 +344,10 @@ func (p *peer) sending(err error) string {
 	return fmt.Sprintf("messages for site %s do not reach the broker: %s", p.id, p.b.target.explain(err))
 }
 
-// lost: what was sent on an outlet is lost, or refused, and so would be what follows.
-func (p *peer) lost(on *outlet, reason string) {
+// lost: what was published on a channel is lost, or refused, and so would be what follows.
+func (p *peer) lost(on *publisher, reason string) {
 	p.mu.Lock()
-	if p.out != on {
+	if p.publisher != on {
 		p.mu.Unlock()
 		return
 	}
@@ -359,12 +359,12 @@ func (p *peer) lost(on *outlet, reason string) {
 	}
 }
 
-// note keeps what became of what was sent on an outlet, for the one who asks why nothing
+// note keeps what became of what was published on a channel, for the one who asks why nothing
 // comes; empty: what was sent since has reached the broker.
-func (p *peer) note(on *outlet, trouble string) {
+func (p *peer) note(on *publisher, trouble string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out != on || p.trouble == trouble {
+	if p.publisher != on || p.trouble == trouble {
 		return
 	}
 	p.trouble = trouble

@@ -10,6 +10,7 @@ import (
 
 	"fmqm/internal/rabbittest"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/linktest"
 	"fmqm/processtable"
 )
@@ -80,7 +81,7 @@ func TestFramesOfEverySize(t *testing.T) {
 	}
 	a, b := newSite(t, "A", rabbit.Addr(), vhost, sealed("A")), newSite(t, "B", rabbit.Addr(), vhost, sealed("B"))
 	x, y := dialed(t, a, b)
-	for _, size := range []int{1, 1000, partSize, partSize + 1, link.MaxFrame} {
+	for _, size := range []int{1, 1000, partSize, partSize + 1, frame.MaxFrame} {
 		frame := bytes.Repeat([]byte{byte(size)}, size)
 		must(t, x.Send(frame))
 		d := receive(t, y)
@@ -88,7 +89,7 @@ func TestFramesOfEverySize(t *testing.T) {
 			t.Fatalf("%d bytes came, expected %d", len(d.Frame), size)
 		}
 	}
-	for _, size := range []int{0, link.MaxFrame + 1} {
+	for _, size := range []int{0, frame.MaxFrame + 1} {
 		if err := x.Send(make([]byte, size)); err == nil || !strings.Contains(err.Error(), "expected 1 to 4194304") {
 			t.Fatalf("sent %d bytes: %v", size, err)
 		}

@@ -18,12 +18,12 @@ const (
 	// ackBatch deliveries are acknowledged together, or what there is after ackDelay.
 	ackBatch = 128
 	ackDelay = 10 * time.Millisecond
-	// deafLimit is how often in a row the node's queue may let nobody receive before it is
+	// maxConsumeFailures is how often in a row the node's queue may let nobody consume before it is
 	// made anew.
-	deafLimit = 2
+	maxConsumeFailures = 2
 )
 
-// receive is the work of the receiving leg: it sees to the queue and takes what comes.
+// receive is the work of the consuming connection: it sees to the queue and takes what comes.
 func (b *Broker) receive(conn connection, up func()) error {
 	kind, err := b.ensureQueue(conn)
 	if err != nil {
@@ -32,7 +32,7 @@ func (b *Broker) receive(conn connection, up func()) error {
 	if err := b.fence(conn); err != nil {
 		return err
 	}
-	if b.deaf >= deafLimit {
+	if b.consumeFailures >= maxConsumeFailures {
 		if kind, err = b.renew(conn); err != nil {
 			return err
 		}
@@ -49,11 +49,11 @@ func (b *Broker) receive(conn connection, up func()) error {
 	in, err := ch.Consume(b.target.queue, prefetch)
 	if err != nil {
 		if broken(err) {
-			b.deaf++
+			b.consumeFailures++
 		}
 		return err
 	}
-	b.deaf = 0
+	b.consumeFailures = 0
 	b.mu.Lock()
 	b.status.Kind = kind
 	b.mu.Unlock()
@@ -162,7 +162,7 @@ func broken(err error) bool {
 // a quorum queue comes back with one that answers nobody, or with an internal error, for
 // ever. What lies in it costs nothing: it is sent again.
 func (b *Broker) renew(conn connection) (kind string, err error) {
-	b.deaf = 0 // where it may not be deleted, it is tried again as it is
+	b.consumeFailures = 0 // where it may not be deleted, it is tried again as it is
 	b.o.Log.Warn().Str("queue", b.target.queue).Msg("the broker lets nobody receive from this queue: this site deletes it and makes a new one")
 	if err := try(conn, func(ch channel) error { return ch.Delete(b.target.queue) }); err != nil {
 		return "", err

@@ -66,7 +66,7 @@ func (b *Broker) publish() {
 	b.mu.Lock()
 	next := b.status
 	next.State, next.Reason = b.state()
-	for _, l := range b.legs {
+	for _, l := range b.conns {
 		if l.conn != nil {
 			next.Server = l.conn.Server().String()
 		}
@@ -107,11 +107,11 @@ func (b *Broker) tell(reason string, turned bool) bool {
 	return true
 }
 
-// state derives the state from the legs; it is called with the lock.
+// state derives the state from the two connections; it is called with the lock.
 func (b *Broker) state() (State, string) {
-	for _, which := range [...]int{receiving, sending} {
-		if b.legs[which].conn == nil {
-			return StateConnecting, b.legs[which].reason
+	for _, which := range [...]int{consuming, publishing} {
+		if b.conns[which].conn == nil {
+			return StateConnecting, b.conns[which].reason
 		}
 	}
 	if b.blocked != "" {

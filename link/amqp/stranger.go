@@ -108,9 +108,9 @@ func (b *Broker) dismiss(s *stranger) {
 	}
 }
 
-// claim gives the stranger of a name that is asked for now, or nil; it is called with the
-// lock.
-func (b *Broker) claim(id processtable.NodeID) *peer {
+// promote makes a stranger a peer like any other, because a link to its name is asked for, and
+// gives it; nil if there is no such stranger. It is called with the lock.
+func (b *Broker) promote(id processtable.NodeID) *peer {
 	s := b.strangers.present[id]
 	if s == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"fmqm/link/linktest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(rabbittest.Main(m)) }
@@ -93,7 +93,7 @@ func newSite(t testing.TB, name processtable.NodeID, addr, vhost string, change 
 func (s *site) connect(peer processtable.NodeID) {
 	s.links = make(chan link.Status, 10_000)
 	s.link = link.New(link.Options{
-		Self: s.name, Peer: peer, Incarnation: queue.Incarnation{s.name[0]}, Session: uint64(s.name[0]),
+		Self: s.name, Peer: peer, Incarnation: record.Incarnation{s.name[0]}, Session: uint64(s.name[0]),
 		Outbox: s.store, Inbox: s.store, Peers: s.store, Scheduler: task.Goroutines{Clock: fastClock{time.Now()}}, Logger: zerolog.New(s.log),
 		Routes:  []link.Route{{Name: link.RouteAMQP, Dialer: s.broker.Dialer(peer), Address: s.broker.Address()}},
 		OnState: func(st link.Status) { s.links <- st },
@@ -200,7 +200,7 @@ func (f *traffic) arrived(t testing.TB) {
 	t.Helper()
 	for _, way := range [][2]*site{{f.a, f.b}, {f.b, f.a}} {
 		from, to := way[0].store, way[1].store
-		for lane := range link.Lanes {
+		for lane := range record.Lanes {
 			from.UntilTrimmed(t, message.Lane(lane))
 			got, sent := to.Have(message.Lane(lane)), from.Sent(message.Lane(lane))
 			if len(got) != len(sent) {

@@ -13,6 +13,7 @@ import (
 
 	"fmqm/identity"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
 )
 
@@ -84,7 +85,7 @@ var _ link.Conn = (*Conn)(nil)
 
 // newConn takes over a connection of which in may have read ahead.
 func newConn(c net.Conn, in *bufio.Reader, pingEvery time.Duration) *Conn {
-	conn := &Conn{conn: c, in: in, limit: link.MaxHello, wait: HelloTimeout, every: pingEvery}
+	conn := &Conn{conn: c, in: in, limit: frame.MaxHello, wait: HelloTimeout, every: pingEvery}
 	if _, ok := c.(*tls.Conn); ok {
 		conn.out = bufio.NewWriterSize(c, 16<<10) // what one record takes
 	}
@@ -96,11 +97,11 @@ func newConn(c net.Conn, in *bufio.Reader, pingEvery time.Duration) *Conn {
 }
 
 // Send writes one frame.
-func (c *Conn) Send(frame []byte) error {
-	if len(frame) == 0 || len(frame) > link.MaxFrame {
-		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(frame), link.MaxFrame)
+func (c *Conn) Send(data []byte) error {
+	if len(data) == 0 || len(data) > frame.MaxFrame {
+		return fmt.Errorf("send frame of %d bytes: expected 1 to %d", len(data), frame.MaxFrame)
 	}
-	return c.write(frame)
+	return c.write(data)
 }
 
 func (c *Conn) sendPing() {
@@ -173,12 +174,12 @@ func (c *Conn) recv() ([]byte, error) {
 		if n > uint32(c.limit) {
 			return nil, fmt.Errorf("receive frame of %d bytes: at most %d", n, c.limit)
 		}
-		frame := make([]byte, n)
-		if _, err := io.ReadFull(c.in, frame); err != nil {
+		data := make([]byte, n)
+		if _, err := io.ReadFull(c.in, data); err != nil {
 			return nil, fmt.Errorf("receive frame: it ends early: %w", err)
 		}
-		c.limit, c.wait = link.MaxFrame, Timeout
-		return frame, nil
+		c.limit, c.wait = frame.MaxFrame, Timeout
+		return data, nil
 	}
 }
 

@@ -7,8 +7,8 @@
 // from being cut, and shows within [Timeout] that the other side is gone. It is not
 // answered; both sides send their own.
 //
-// What it guarantees: no frame larger than [link.MaxFrame] is sent or taken, and none
-// larger than [link.MaxHello] before the first is read; every read and write has a
+// What it guarantees: no frame larger than [frame.MaxFrame] is sent or taken, and none
+// larger than [frame.MaxHello] before the first is read; every read and write has a
 // deadline; Close ends both, and after CloseWrite the other side still gets what was sent.
 //
 // Over TLS both ends show certificates: a [Dialer] takes no other node than the one it

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,8 +77,8 @@ func TestFramesGoBothWays(t *testing.T) {
 	a, b := connect(t, newDialer(t, s.URL), conns)
 	exchange(t, a, b, []byte("hello"))
 	exchange(t, b, a, []byte("hello yourself"))
-	exchange(t, a, b, bytes.Repeat([]byte{7}, link.MaxFrame))
-	exchange(t, b, a, bytes.Repeat([]byte{8}, link.MaxFrame))
+	exchange(t, a, b, bytes.Repeat([]byte{7}, frame.MaxFrame))
+	exchange(t, b, a, bytes.Repeat([]byte{8}, frame.MaxFrame))
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestMalformedLengths(t *testing.T) {
 		})
 	}
 	c, _ := pipes(t, time.Hour)
-	for _, n := range []int{0, link.MaxFrame + 1} {
+	for _, n := range []int{0, frame.MaxFrame + 1} {
 		if err := c.Send(make([]byte, n)); err == nil || !strings.Contains(err.Error(), "expected 1 to 4194304") {
 			t.Fatalf("sent %d bytes: %v", n, err)
 		}
@@ -341,7 +342,7 @@ func TestCloseFreesASend(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan error)
 	go func() {
 		close(started)
-		frame := make([]byte, link.MaxFrame)
+		frame := make([]byte, frame.MaxFrame)
 		for {
 			if err := c.Send(frame); err != nil {
 				ended <- err

@@ -16,6 +16,7 @@ import (
 
 	"fmqm/identity"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
 )
 
@@ -98,7 +99,7 @@ func TestBothEndsKnowWhoTheOtherIs(t *testing.T) {
 	}
 	exchange(t, a, b, []byte("hello"))
 	exchange(t, b, a, []byte("hello yourself"))
-	large := make([]byte, link.MaxFrame)
+	large := make([]byte, frame.MaxFrame)
 	large[0], large[len(large)-1] = 1, 2
 	exchange(t, a, b, large)
 	if err := a.(*Conn).CloseWrite(); err != nil {

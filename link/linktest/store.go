@@ -11,11 +11,11 @@ import (
 	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Patience is how long a test waits for what must come; nothing waits that long.
-const Patience = time.Minute
+const Patience = 3 * time.Minute
 
 // Store is a site's memory, for one peer: outbox, inbox and what it knows of the peer. It
 // may be used by any goroutine. NewStore makes one.
@@ -24,15 +24,16 @@ type Store struct {
 	KeepNothing bool
 
 	mu       sync.Mutex
-	items    [link.Lanes][]link.Item
-	low      [link.Lanes]uint64
-	accepted [link.Lanes]link.Position
-	got      [link.Lanes][]string
+	items    [record.Lanes][]record.Item
+	low      [record.Lanes]uint64
+	accepted [record.Lanes]record.Position
+	got      [record.Lanes][]string
 	by       task.Scheduler
 	changed  *task.Gate // opened and made anew when something changes
 	wake     *task.Bell
-	known    queue.Incarnation
-	began    [link.Lanes]link.Position
+	reads    message.Reads
+	known    record.Incarnation
+	began    [record.Lanes]record.Position
 	room     *task.Gate // Capacity waits until it is open
 	why      string     // it does
 	failing  error      // of Bind, Rebind, Begin and Accept
@@ -57,34 +58,48 @@ func (s *Store) Put(lane message.Lane, payloads ...string) {
 	defer s.mu.Unlock()
 	for _, p := range payloads {
 		last := s.position(lane, uint64(len(s.items[lane])))
-		s.items[lane] = append(s.items[lane], link.Item{Number: last.Number + 1, Hash: queue.HashNext(last.Hash, []byte(p)), Payload: []byte(p)})
+		s.items[lane] = append(s.items[lane], record.Item{Number: last.Number + 1, Hash: record.HashNext(last.Hash, []byte(p)), Payload: []byte(p)})
 	}
 	s.wake.Ring()
 }
 
-func (s *Store) position(lane message.Lane, n uint64) link.Position {
+func (s *Store) position(lane message.Lane, n uint64) record.Position {
 	if n == 0 {
-		return link.Position{}
+		return record.Position{}
 	}
-	return link.Position{Number: n, Hash: s.items[lane][n-1].Hash}
+	return record.Position{Number: n, Hash: s.items[lane][n-1].Hash}
+}
+
+// PeerReads notes what the peer reads: all that is put here is for any version.
+func (s *Store) PeerReads(r message.Reads) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads = r
+}
+
+// Reads gives what the peer has said last that it reads.
+func (s *Store) Reads() message.Reads {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
 }
 
 // Last is the last position of a lane of the outbox.
-func (s *Store) Last(lane message.Lane) link.Position {
+func (s *Store) Last(lane message.Lane) record.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.position(lane, uint64(len(s.items[lane])))
 }
 
 // Low is up to where the peer has confirmed.
-func (s *Store) Low(lane message.Lane) link.Position {
+func (s *Store) Low(lane message.Lane) record.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.position(lane, s.low[lane])
 }
 
 // Read gives messages of the outbox.
-func (s *Store) Read(lane message.Lane, from uint64, maxBytes int) ([]link.Item, error) {
+func (s *Store) Read(lane message.Lane, from uint64, maxBytes int) ([]record.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if from <= s.low[lane] || from > uint64(len(s.items[lane])) {
@@ -112,7 +127,7 @@ func (s *Store) Trim(lane message.Lane, number uint64) {
 func (s *Store) Wake() *task.Bell { return s.wake }
 
 // Accepted is up to where a lane of the inbox has come.
-func (s *Store) Accepted(lane message.Lane) link.Position {
+func (s *Store) Accepted(lane message.Lane) record.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.accepted[lane]
@@ -134,7 +149,7 @@ func (s *Store) accept(b link.Batch) error {
 		if i.Number != s.accepted[b.Lane].Number+1 {
 			return fmt.Errorf("item %d after %d", i.Number, s.accepted[b.Lane].Number)
 		}
-		s.accepted[b.Lane] = link.Position{Number: i.Number, Hash: i.Hash}
+		s.accepted[b.Lane] = record.Position{Number: i.Number, Hash: i.Hash}
 		if !s.KeepNothing {
 			s.got[b.Lane] = append(s.got[b.Lane], string(i.Payload))
 		}
@@ -163,14 +178,14 @@ func (s *Store) Capacity(ctx context.Context, paused func(reason string)) error 
 }
 
 // Known is the peer's store, if it is known.
-func (s *Store) Known() (queue.Incarnation, bool) {
+func (s *Store) Known() (record.Incarnation, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known, s.known != queue.Incarnation{}
+	return s.known, s.known != record.Incarnation{}
 }
 
 // Bind makes the peer's store known.
-func (s *Store) Bind(i queue.Incarnation) error {
+func (s *Store) Bind(i record.Incarnation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing != nil {
@@ -181,29 +196,29 @@ func (s *Store) Bind(i queue.Incarnation) error {
 }
 
 // Rebind takes a new store of the peer: nothing was accepted from it.
-func (s *Store) Rebind(i queue.Incarnation) error {
+func (s *Store) Rebind(i record.Incarnation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing != nil {
 		return s.failing
 	}
 	s.known = i
-	for l := range link.Lanes {
+	for l := range record.Lanes {
 		s.began[l] = s.position(message.Lane(l), s.low[l])
-		s.accepted[l], s.got[l] = link.Position{}, nil
+		s.accepted[l], s.got[l] = record.Position{}, nil
 	}
 	return nil
 }
 
 // Began is where the conversation began.
-func (s *Store) Began() ([link.Lanes]link.Position, error) {
+func (s *Store) Began() ([record.Lanes]record.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.began, nil
 }
 
 // Begin lets the peer's lanes begin behind what it has no more.
-func (s *Store) Begin(at [link.Lanes]link.Position) error {
+func (s *Store) Begin(at [record.Lanes]record.Position) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range at {

@@ -3,17 +3,16 @@ package thread
 import (
 	"fmt"
 	"slices"
-	"time"
 
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
-// deliver takes newcomers of one entry, or a timer that is due.
-func (m *Machine) deliver(d queue.Delivery) {
+// deliver takes newcomers of one entry.
+func (m *Machine) deliver(d record.Delivery) {
 	for i := range d.Messages {
 		if d.Messages[i].Kind == message.KindMarker {
 			m.stopInstance(d.Messages[i])
@@ -21,13 +20,15 @@ func (m *Machine) deliver(d queue.Delivery) {
 		}
 	}
 	m.browse.delivered(d.Entry)
+	if len(d.Messages) > 0 {
+		if d.Messages = m.withoutWords(d.Messages); len(d.Messages) == 0 {
+			return
+		}
+	}
 	e := m.table.Get(d.Entry)
 	if e == nil {
 		m.arrive(d, nil)
 		return
-	}
-	if !d.Due.IsZero() {
-		e.Known.Came = d.Due
 	}
 	if e.Phase == instancetable.Settling {
 		e.Newcomers = append(e.Newcomers, d.Messages...)
@@ -42,36 +43,35 @@ type arrival struct {
 	what   What
 	given  []message.Message // delivered before it is read: the store has them, or they have gone
 	since  []message.Message // delivered while it is read
-	due    time.Time
-	marker *message.Message // came while it is read
-	waits  bool             // a transaction takes messages from it: it is read once that has ended
-	void   bool             // what is being read is not all, or not true any more
-	words  []*word          // to be heard once it is here
+	marker *message.Message  // came while it is read
+	waits  bool              // a transaction takes messages from it: it is read once that has ended
+	void   bool              // what is being read is not all, or not true any more
+	words  []*word           // to be heard once it is here
 }
 
 // arrive is deliver for an entry that is not in memory; without messages those in the store
 // are meant. w, if not nil, is heard once it is here, or it is known why not.
-func (m *Machine) arrive(d queue.Delivery, w *word) {
+func (m *Machine) arrive(d record.Delivery, w *word) {
 	m.acts++
 	if a := m.arriving[d.Entry]; a != nil {
 		a.join(d, w)
 		return
 	}
 	what := m.lacking(d.Entry)
-	if m.table.MayBeStored(d.Entry) || len(d.Messages) == 0 || lacksRecord(d.Entry, d.Messages) {
+	if m.table.MayBeStored(d.Entry) || onlyDue(d.Messages) || lacksRecord(d.Entry, d.Messages) {
 		what |= Messages
 	}
 	m.ask(d, what, w)
 }
 
 // ask reads what is lacking of an entry, and lets it in.
-func (m *Machine) ask(d queue.Delivery, what What, w *word) {
+func (m *Machine) ask(d record.Delivery, what What, w *word) {
 	takes := len(m.dropping) > 0 && m.dropping[d.Entry] > 0
 	if what == 0 && !takes && w == nil {
 		m.enter(d, nil, nil)
 		return
 	}
-	a := &arrival{key: d.Entry, what: what, given: d.Messages, due: d.Due, waits: takes}
+	a := &arrival{key: d.Entry, what: what, given: d.Messages, waits: takes}
 	if w != nil {
 		a.words = append(a.words, w)
 	}
@@ -92,6 +92,11 @@ func (m *Machine) lacking(key message.Entry) (what What) {
 	return what
 }
 
+// onlyDue: nothing but timers that have come is among them, and these make no entry.
+func onlyDue(messages []message.Message) bool {
+	return !slices.ContainsFunc(messages, func(m message.Message) bool { return m.Kind != message.KindDue })
+}
+
 // lacksRecord: an instance's record lies apart from what a browse of the queue finds,
 // so sink's entry may have it in the store although nothing was evicted.
 func lacksRecord(key message.Entry, newcomers []message.Message) bool {
@@ -100,12 +105,9 @@ func lacksRecord(key message.Entry, newcomers []message.Message) bool {
 }
 
 // join adds what comes while it is read.
-func (a *arrival) join(d queue.Delivery, w *word) {
+func (a *arrival) join(d record.Delivery, w *word) {
 	a.since = append(a.since, d.Messages...)
-	if !d.Due.IsZero() {
-		a.due = d.Due
-	}
-	if len(d.Messages) == 0 && d.Due.IsZero() {
+	if len(d.Messages) == 0 {
 		a.void = true // the store may have more than was asked for
 	}
 	if w != nil {
@@ -134,9 +136,9 @@ func (a *arrival) loaded(m *Machine, facts []Facts) {
 	if a.marker != nil {
 		marker = a.marker
 	}
-	m.enter(queue.Delivery{Entry: a.key, Messages: joined(messages, a.since), Due: a.due}, marker, f.End)
+	m.enter(record.Delivery{Entry: a.key, Messages: joined(messages, a.since)}, marker, f.End)
 	for _, w := range a.words {
-		m.hear(w, &sight{end: f.End})
+		m.hear(w, &sight{end: f.End, stopped: marker != nil})
 	}
 }
 
@@ -178,9 +180,13 @@ func noteBringers(stored, delivered []message.Message) {
 }
 
 // enter makes the entry of messages that are in the store, and considers it.
-func (m *Machine) enter(d queue.Delivery, marker *message.Message, end *record.AuditRecord) {
+func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.AuditRecord) {
 	key := d.Entry
-	if len(d.Messages) == 0 {
+	if d.Messages = m.withoutWords(d.Messages); len(d.Messages) == 0 {
+		return
+	}
+	if onlyDue(d.Messages) {
+		m.drop(key, d.Messages, nil) // the entry took the timer away at the moment at which it came
 		return
 	}
 	a := m.process.Activity(key.Activity)
@@ -205,7 +211,6 @@ func (m *Machine) enter(d queue.Delivery, marker *message.Message, end *record.A
 		e.Known.Origin = startedAt(d.Messages)
 		e.Known.Stop(*marker)
 	}
-	e.Known.Came = d.Due
 	m.table.Add(e)
 	m.fold(e, d.Messages)
 }
@@ -217,8 +222,8 @@ func (m *Machine) notHosted(key message.Entry) string {
 // unfounded says why no entry may be made of messages, whoever has put them: an older
 // version of this program has taken from peers what none may send. Or nothing.
 func (m *Machine) unfounded(key message.Entry, messages []message.Message) string {
-	if key.Scope != "" {
-		return fmt.Sprintf("it is for scope %q, and this version knows no scopes", key.Scope)
+	if reason := m.misplaced(key); reason != "" {
+		return reason
 	}
 	for i := range messages {
 		if origin := messages[i].Origin; origin != "" && !m.process.Table().MayStart(origin) {
@@ -226,6 +231,11 @@ func (m *Machine) unfounded(key message.Entry, messages []message.Message) strin
 		}
 	}
 	return ""
+}
+
+// misplaced says why there can be no such entry (N10), or nothing.
+func (m *Machine) misplaced(key message.Entry) string {
+	return behaviour.Misplaced(m.process.Table(), key.Activity, key.Scope)
 }
 
 // startedAt is where the instance of an entry's messages was started.

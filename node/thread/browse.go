@@ -5,7 +5,7 @@ import (
 
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // browse is how far the queue was read: after open, and when memory had no room for all that
@@ -37,7 +37,7 @@ func (m *Machine) browseAgain() {
 }
 
 // touch notes the entries of a transaction that has ended.
-func (b *browse) touch(tx *queue.Tx) {
+func (b *browse) touch(tx *record.Tx) {
 	if b.token == 0 {
 		return
 	}
@@ -100,7 +100,7 @@ func (m *Machine) browsed(e Browsed) {
 
 // countEnding counts the activities in error that a transaction has ended of which only the
 // store knows yet: what was read does not have them, and they will be taken off the count.
-func (m *Machine) countEnding(entries []queue.EntryMessages, more bool) {
+func (m *Machine) countEnding(entries []record.EntryMessages, more bool) {
 	if m.census.complete {
 		return
 	}
@@ -115,7 +115,7 @@ func (m *Machine) countEnding(entries []queue.EntryMessages, more bool) {
 			if e == nil || !e.State.InError() || beyond || compareEntries(key, after) <= 0 {
 				continue
 			}
-			if !slices.ContainsFunc(entries, func(f queue.EntryMessages) bool { return f.Entry == key }) {
+			if !slices.ContainsFunc(entries, func(f record.EntryMessages) bool { return f.Entry == key }) {
 				m.census.inError++
 			}
 		}
@@ -123,10 +123,10 @@ func (m *Machine) countEnding(entries []queue.EntryMessages, more bool) {
 }
 
 // found is arrive for an entry with all its messages.
-func (m *Machine) found(f *queue.EntryMessages) {
-	d := queue.Delivery{Entry: f.Entry, Messages: f.Messages}
+func (m *Machine) found(f *record.EntryMessages) {
+	d := record.Delivery{Entry: f.Entry, Messages: f.Messages}
 	if a := m.arriving[f.Entry]; a != nil {
-		a.join(queue.Delivery{Entry: f.Entry}, nil)
+		a.join(record.Delivery{Entry: f.Entry}, nil)
 		return
 	}
 	m.ask(d, m.lacking(f.Entry), nil)
@@ -134,7 +134,7 @@ func (m *Machine) found(f *queue.EntryMessages) {
 
 // current gives the part of what was read that nothing has happened to, and whether there is
 // more behind it.
-func (b *browse) current(e Browsed) ([]queue.EntryMessages, bool) {
+func (b *browse) current(e Browsed) ([]record.EntryMessages, bool) {
 	if len(b.past) == 0 {
 		return e.Entries, e.More
 	}
@@ -147,7 +147,7 @@ func (b *browse) current(e Browsed) ([]queue.EntryMessages, bool) {
 	if (first == message.Entry{}) {
 		return e.Entries, e.More
 	}
-	if n := slices.IndexFunc(e.Entries, func(f queue.EntryMessages) bool { return compareEntries(f.Entry, first) >= 0 }); n >= 0 {
+	if n := slices.IndexFunc(e.Entries, func(f record.EntryMessages) bool { return compareEntries(f.Entry, first) >= 0 }); n >= 0 {
 		return e.Entries[:n], true
 	}
 	return e.Entries, true

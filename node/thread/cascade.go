@@ -83,6 +83,9 @@ func (m *Machine) cascade(s *settlement) {
 // decide folds a connector into an entry here as it would be with it, and decides. False:
 // the message is to go through the queue, and is refused there if it does not fit.
 func (m *Machine) decide(s *settlement, msg message.Message) bool {
+	if a := m.process.Activity(msg.Activity); a != nil && !a.MayEnd(&msg) {
+		return false
+	}
 	t := m.tentative(s, msg.Entry())
 	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Behaviour.Fold(t.state, msg) != nil {
 		return false
@@ -170,7 +173,7 @@ func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 		return &tentative{entry: e, state: e.State.Clone()}
 	}
 	a := m.process.Activity(key.Activity)
-	if a == nil || m.table.MayBeStored(key) || m.arriving[key] != nil || !m.fresh(s, key) {
+	if a == nil || m.misplaced(key) != "" || m.table.MayBeStored(key) || m.arriving[key] != nil || !m.fresh(s, key) {
 		return nil
 	}
 	e := instancetable.NewEntry(key, a)

@@ -7,7 +7,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // census counts the activities of a process queue that are in error, those included that
@@ -29,7 +29,7 @@ func (c *census) restart() {
 
 // found takes down what the browse has found; e is its entry in memory, which knows
 // better what was committed and told, or nil; b is its behaviour, nil: it has none here.
-func (c *census) found(f *queue.EntryMessages, e *instancetable.Entry, b behaviour.Behaviour) {
+func (c *census) found(f *record.EntryMessages, e *instancetable.Entry, b behaviour.Behaviour) {
 	if c.complete {
 		return
 	}
@@ -41,12 +41,15 @@ func (c *census) found(f *queue.EntryMessages, e *instancetable.Entry, b behavio
 
 // erring says whether messages put their entry in error: one without a message of its own
 // never is. What does not fit is refused once more where it is folded.
-func erring(b behaviour.Behaviour, f *queue.EntryMessages) bool {
+func erring(b behaviour.Behaviour, f *record.EntryMessages) bool {
 	if !slices.ContainsFunc(f.Messages, func(m message.Message) bool { return m.Kind == message.KindSnapshot }) {
 		return false
 	}
 	s := b.Empty(f.Entry)
 	for _, m := range f.Messages {
+		if isWord(m) {
+			continue
+		}
 		_ = b.Fold(s, m)
 	}
 	return s.InError()

@@ -7,7 +7,6 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue/record"
 )
 
 // fold adds messages to an entry and considers it. One that does not fit the table is
@@ -76,8 +75,6 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	switch {
 	case effects.Invoke != nil:
 		m.makeReady(e, effects.Invoke)
-	case !effects.WakeAt.IsZero():
-		m.do(Wake{record.Timer{Due: effects.WakeAt, Process: m.id(), Entry: e.Key}, effects.Pause})
 	case effects.Waits():
 		if e.Known.Empty() {
 			m.table.Remove(e.Key)

@@ -15,7 +15,8 @@ import (
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 	"fmqm/sim/generate"
 )
 
@@ -41,7 +42,7 @@ func (w *world) holding(held func(message.Message) bool, nodes ...processtable.N
 					s.finish(0)
 				}
 				s.turn()
-				s.send(s.store.commit(len(s.store.pending), func(*queue.Tx) error { return nil }))
+				s.send(s.store.commit(len(s.store.pending), func(*record.Tx) error { return nil }))
 			}
 		}
 		for _, m := range slices.Clone(w.wire) {
@@ -72,7 +73,7 @@ func begin(t *testing.T, text string) *world {
 }
 
 // sentBy gives what a node has sent, as its history says.
-func (w *world) sentBy(node processtable.NodeID) (all []queue.Sent) {
+func (w *world) sentBy(node processtable.NodeID) (all []record.Sent) {
 	for _, a := range w.site(node).store.audits {
 		all = append(all, a.Sent...)
 	}
@@ -154,7 +155,7 @@ data: [b -> c, a -> c]
 			}
 			var skipped []string
 			for e, events := range w.audits() {
-				if len(events[queue.EventSkipped]) > 0 {
+				if len(events[record.EventSkipped]) > 0 {
 					skipped = append(skipped, string(e.Activity))
 				}
 			}
@@ -199,7 +200,7 @@ data: [late -> c]
 	a.open(1)
 	w.cutOff()
 	w.expect(t, "c", "waiting")
-	if n := len(w.audits()[w.entry("c")][queue.EventPassed]); n != 1 {
+	if n := len(w.audits()[w.entry("c")][record.EventPassed]); n != 1 {
 		t.Errorf("c was passed %d times", n)
 	}
 	for _, m := range waiting {
@@ -224,12 +225,12 @@ activities:
 control: [{a -> b: _RC > 5}, b -> c]
 `)
 	w.cutOff("B")
-	passed := w.audits()[w.entry("b")][queue.EventPassed]
-	want := []queue.Sent{{Target: "c", Node: "C", Control: message.False, Lane: message.LaneControl}}
+	passed := w.audits()[w.entry("b")][record.EventPassed]
+	want := []record.Sent{{Target: "c", Node: "C", Control: message.False, Lane: message.LaneControl}}
 	if len(passed) != 1 || !cmp.Equal(passed[0].Sent, want) || len(passed[0].Consumed) > 0 || passed[0].Origin != "A" {
 		t.Errorf("b's record at A: %+v", passed)
 	}
-	if a := w.audits()[w.entry("a")][queue.EventTerminated][0]; passed[0].Clock != a.Clock+1 {
+	if a := w.audits()[w.entry("a")][record.EventTerminated][0]; passed[0].Clock != a.Clock+1 {
 		t.Errorf("b has clock %d after a's %d", passed[0].Clock, a.Clock)
 	}
 }
@@ -287,7 +288,7 @@ func TestN6IsWithinTheBoundsOfN5(t *testing.T) {
 				}
 				largest = max(largest, n)
 			}
-			w.wire = append(w.wire, s.store.commit(len(s.store.pending), func(*queue.Tx) error { return nil })...)
+			w.wire = append(w.wire, s.store.commit(len(s.store.pending), func(*record.Tx) error { return nil })...)
 		}
 		for _, m := range w.wire {
 			w.put(m)
@@ -301,10 +302,10 @@ func TestN6IsWithinTheBoundsOfN5(t *testing.T) {
 	}
 	onward := 0
 	for _, events := range w.audits() {
-		for _, r := range events[queue.EventSkipped] {
+		for _, r := range events[record.EventSkipped] {
 			onward += len(r.Sent)
 		}
-		for _, r := range events[queue.EventPassed] {
+		for _, r := range events[record.EventPassed] {
 			onward += len(r.Sent)
 		}
 	}
@@ -364,7 +365,7 @@ func TestN6TheHostSendsOnce(t *testing.T) {
 		name    string
 		refuse  error
 		crashes bool
-	}{{"in peace", nil, false}, {"too early", queue.ErrStale, false}, {"crash after it", nil, true}, {"crash before it", errors.New("never written"), true}} {
+	}{{"in peace", nil, false}, {"too early", commit.ErrStale, false}, {"crash after it", nil, true}, {"crash before it", errors.New("never written"), true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := begin(t, `
 starts: [A]
@@ -391,7 +392,7 @@ data: [late -> b, a -> b]
 			if len(b.store.pending) != 1 {
 				t.Fatalf("%d transactions", len(b.store.pending))
 			}
-			w.wire = append(w.wire, b.store.commit(1, func(*queue.Tx) error { return tc.refuse })...)
+			w.wire = append(w.wire, b.store.commit(1, func(*record.Tx) error { return tc.refuse })...)
 			if tc.crashes {
 				b.store.crash()
 				b.open(1)
@@ -411,7 +412,7 @@ data: [late -> b, a -> b]
 					t.Errorf("%s: %v are left, %d set aside", s.name, s.left(), len(s.store.aside))
 				}
 			}
-			if n := len(w.audits()[w.entry("b")][queue.EventPassed]); n != 1 {
+			if n := len(w.audits()[w.entry("b")][record.EventPassed]); n != 1 {
 				t.Errorf("b was passed %d times", n)
 			}
 		})
@@ -452,17 +453,17 @@ func TestN6AgreesWithTheInterpreter(t *testing.T) {
 				s.atRest()
 			}
 			for e, events := range w.audits() {
-				n := len(events[queue.EventPassed])
-				if n > 1 || n == 1 && len(events[queue.EventSkipped]) != 1 {
-					rt.Fatalf("%s was passed %d times and skipped %d times\n%s", e.Activity, n, len(events[queue.EventSkipped]), c)
+				n := len(events[record.EventPassed])
+				if n > 1 || n == 1 && len(events[record.EventSkipped]) != 1 {
+					rt.Fatalf("%s was passed %d times and skipped %d times\n%s", e.Activity, n, len(events[record.EventSkipped]), c)
 				}
 				if n == 0 {
 					continue
 				}
 				passed++
 				host, _ := w.sites[0].process.Table().NodeOf(e.Activity)
-				if slices.ContainsFunc(w.site(host).store.audits, func(a queue.AuditRecord) bool {
-					return a.Event == queue.EventPassed && a.Activity == e.Activity && a.Instance == e.Instance
+				if slices.ContainsFunc(w.site(host).store.audits, func(a record.AuditRecord) bool {
+					return a.Event == record.EventPassed && a.Activity == e.Activity && a.Instance == e.Instance
 				}) {
 					held++
 				} else if old {
@@ -484,7 +485,7 @@ func (w *world) recompile(o definition.CompileOptions) {
 		w.t.Fatal(err)
 	}
 	for i, s := range w.sites {
-		p, err := navigator.Prepare(compiled.Tables[i])
+		p, err := navigator.Prepare(compiled.Tables[i], nil)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -1,12 +1,9 @@
 package thread
 
 import (
-	"time"
-
 	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -16,7 +13,7 @@ type Effect interface{ effect() }
 // Commit asks for a transaction; Committed answers.
 type Commit struct {
 	Token Token
-	Tx    *queue.Tx
+	Tx    *record.Tx
 }
 
 // Load asks for facts about entries; Loaded answers, or Unread.
@@ -24,6 +21,7 @@ type Load struct {
 	Token   Token
 	Entries []message.Entry
 	What    What
+	Word    message.WordID // of Said
 }
 
 // What names facts about an entry.
@@ -33,6 +31,7 @@ const (
 	Messages What = 1 << iota
 	HowEnded
 	Marker
+	Said // how an operator's word was answered
 )
 
 // List asks which entries of an instance have messages; Listed answers, or Unread.
@@ -69,25 +68,28 @@ type Invoke struct {
 	Call      behaviour.Invoke
 }
 
+// Evaluate asks for the conditions of a result, which may take long; Evaluated answers.
+type Evaluate struct {
+	Token     Token
+	Behaviour behaviour.Behaviour
+	Result    behaviour.Result
+}
+
 // Interrupt ends a program early. Ended still comes.
 type Interrupt struct{ Token Token }
-
-// Wake asks for a timer that was set, for a time of Pause.
-type Wake struct {
-	Timer record.Timer
-	Pause time.Duration
-}
 
 // Look asks for the mail to be read, also where the mailbox has none.
 type Look struct{}
 
 // Answer answers a word, once.
 type Answer struct {
-	Word   Token
-	Code   Code
-	Text   string            // for people: why, or what came of it
-	Review *behaviour.Result // of Reviewed: what a retry evaluates, where that may take long; nil: nothing
+	Word Token
+	Code Code
+	Text string // for people: why, or what came of it
 }
+
+// Replied says what has come of an operator's word that lay in the queue; that is on disk.
+type Replied struct{ message.Answer }
 
 // Code is what came of a word.
 type Code uint8
@@ -97,8 +99,6 @@ const (
 	Known            // Start: it was started before, with the same content
 	Conflict         // Start: another instance has the identifier
 	Refused          // it cannot be
-	Reviewed         // Review
-	OtherReview      // Retry: Judged is not of what would be evaluated now
 	Redelivered      // Judge: the message is in the queue again
 	Resolved         // Judge: another message resolves its connectors
 	Removed          // Judge: the message is gone, and nothing waits for it
@@ -118,8 +118,9 @@ func (Browse) effect()    {}
 func (Ask) effect()       {}
 func (GiveBack) effect()  {}
 func (Invoke) effect()    {}
+func (Evaluate) effect()  {}
 func (Interrupt) effect() {}
-func (Wake) effect()      {}
 func (Look) effect()      {}
 func (Answer) effect()    {}
+func (Replied) effect()   {}
 func (Fail) effect()      {}

@@ -2,10 +2,8 @@ package thread
 
 import (
 	"fmqm/behaviour"
-	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -18,20 +16,17 @@ type Token uint64
 type Event interface{ event() }
 
 // Delivered is what the mailbox gives: newcomers of one entry, or a timer that is due.
-type Delivered struct{ queue.Delivery }
+type Delivered struct{ record.Delivery }
 
 // MailRead: what the mailbox had was given, perhaps nothing. What was refused as stale is
 // decided again with it.
 type MailRead struct{}
 
-// ClockSetBack: the clock was set back, so all that waits for a time is to be asked again.
-type ClockSetBack struct{}
-
 // Browsed answers Browse: the entries that follow After, in their order, and whether there
 // are more behind them.
 type Browsed struct {
 	Token   Token
-	Entries []queue.EntryMessages
+	Entries []record.EntryMessages
 	More    bool
 }
 
@@ -46,6 +41,7 @@ type Facts struct {
 	Messages []message.Message
 	End      *record.AuditRecord // how it has ended; nil: it has not
 	Marker   *message.Message    // of its instance; nil: none
+	Said     *record.AuditRecord // how the word was answered before; nil: it was not
 }
 
 // Listed answers List: each entry of which the queue has messages, once.
@@ -113,20 +109,10 @@ type Start struct {
 	Start behaviour.Start
 }
 
-// Review asks for what a Retry would evaluate.
-type Review struct {
-	Word   Token
-	Entry  message.Entry
-	Output *container.Struct
-}
-
-// Retry is an operator's word: an activity in error is to go on.
-type Retry struct {
-	Word   Token
-	Entry  message.Entry
-	Output *container.Struct // instead of what its program would give; nil: the program runs again
-	Judged *behaviour.Result // what Review gave, with its judgement
-	By     string            // who, for the history
+// Evaluated answers Evaluate: the result, with its judgement.
+type Evaluated struct {
+	Token  Token
+	Result behaviour.Result
 }
 
 // Judge is an operator's word about a connector message that was refused.
@@ -135,21 +121,19 @@ type Judge struct {
 	Verdict
 }
 
-func (Delivered) event()    {}
-func (MailRead) event()     {}
-func (ClockSetBack) event() {}
-func (Browsed) event()      {}
-func (Loaded) event()       {}
-func (Listed) event()       {}
-func (Unread) event()       {}
-func (Committed) event()    {}
-func (Granted) event()      {}
-func (HeldBack) event()     {}
-func (Ended) event()        {}
-func (Room) event()         {}
-func (Reach) event()        {}
-func (Losses) event()       {}
-func (Start) event()        {}
-func (Review) event()       {}
-func (Retry) event()        {}
-func (Judge) event()        {}
+func (Delivered) event() {}
+func (MailRead) event()  {}
+func (Browsed) event()   {}
+func (Loaded) event()    {}
+func (Listed) event()    {}
+func (Unread) event()    {}
+func (Committed) event() {}
+func (Granted) event()   {}
+func (HeldBack) event()  {}
+func (Ended) event()     {}
+func (Room) event()      {}
+func (Reach) event()     {}
+func (Losses) event()    {}
+func (Start) event()     {}
+func (Evaluated) event() {}
+func (Judge) event()     {}

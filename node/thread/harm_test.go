@@ -1,10 +1,9 @@
 package thread
 
 import (
-	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // meddle does what an operator or a broken peer may do at any moment: a retry, with or
@@ -27,11 +26,53 @@ func (w *world) meddle() {
 		}})
 		return
 	}
-	var output *container.Struct
+	var output []byte
 	if w.rand.IntN(2) == 0 {
-		output = container.New(row.Output)
+		output = []byte("{}")
 	}
-	s.say(func(word Token) Event { return Retry{Word: word, Entry: e, Output: output} })
+	s.order(e, message.Word{Output: output, Reply: w.rand.IntN(2) == 0})
+}
+
+// order has an operator ask for a retry, and gives the word's identifier.
+func (s *site) order(e message.Entry, o message.Word) message.WordID {
+	s.world.orders++
+	o.ID, o.Wish, o.Site = wordID(s.world.orders), message.WishRetry, "elsewhere"
+	if o.Reply {
+		s.world.awaited[o.ID] = true
+	}
+	s.world.put(wordTo(s.machine, e, o))
+	return o.ID
+}
+
+// noteAnswer: an answer is on its way to the site that asked.
+func (w *world) noteAnswer(m message.Message) {
+	a, err := message.DecodeAnswer(m.Body)
+	if err != nil || m.Number != message.WordNumber(a.Word) {
+		w.t.Fatalf("answer %+v: %v", m.Header, err)
+	}
+	w.answered[a.Word]++
+}
+
+// checkWords: each word that another site waits for has its answer there, once.
+func (w *world) checkWords() {
+	for id := range w.awaited {
+		if n := w.answered[id]; n != 1 {
+			w.t.Fatalf("word %s has %d answers\n%s", id, n, w.given)
+		}
+	}
+}
+
+// wordID gives the identifier of a word by its number.
+func wordID(number int) message.WordID {
+	return message.WordID{6: 0x70, 8: 0x80, 14: byte(number >> 8), 15: byte(number)}
+}
+
+// wordTo is the message of a word for an entry of a machine.
+func wordTo(m *Machine, e message.Entry, o message.Word) message.Message {
+	return message.Message{Header: message.Header{
+		Queue: message.Queue{Process: m.id(), Node: m.self}, Instance: e.Instance, Scope: e.Scope, SourceScope: e.Scope,
+		Activity: e.Activity, Number: message.WordNumber(o.ID), Kind: message.KindWord,
+	}, Body: message.EncodeWord(o)}
 }
 
 // put is what a link does: a transaction that puts the message. It is kept by its
@@ -48,7 +89,7 @@ func (s *site) crash() {
 	s.world.crashes--
 	s.world.crashed = true
 	if n := len(s.store.pending); n > 0 {
-		s.send(s.store.commit(s.world.rand.IntN(n+1), func(*queue.Tx) error { return nil }))
+		s.send(s.store.commit(s.world.rand.IntN(n+1), func(*record.Tx) error { return nil }))
 	}
 	s.store.crash()
 	s.open(1 + s.world.rand.IntN(3))

@@ -3,7 +3,7 @@ package thread
 import (
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // roll asks for the entries of an instance, to end them for its marker, or to go on with them
@@ -16,8 +16,9 @@ func (m *Machine) list(id message.InstanceID, r *roll) {
 	m.do(List{token, id})
 }
 
-// stopInstance ends every entry of a terminated instance (N7). The marker is in the
-// store: what arrives later finds it there.
+// stopInstance ends every entry of a terminated instance (N7), once the mail was read: what came
+// with the marker is a part of what they end with (invariant 3). The marker is in the store: what
+// arrives later finds it there.
 func (m *Machine) stopInstance(marker message.Message) {
 	id := marker.Instance
 	m.lives.mark(id)
@@ -32,7 +33,16 @@ func (m *Machine) stopInstance(marker message.Message) {
 	for _, g := range m.gathers {
 		g.spoil(func(key message.Entry) bool { return key.Instance == id })
 	}
-	m.list(id, &roll{&marker})
+	m.stopping = append(m.stopping, marker)
+}
+
+// stopInstances asks for the entries of the instances whose markers have come.
+func (m *Machine) stopInstances() {
+	stopping := m.stopping
+	m.stopping = nil
+	for i := range stopping {
+		m.list(stopping[i].Instance, &roll{&stopping[i]})
+	}
 }
 
 // goesOn takes up what has waited for an instance's start, which is in the store.
@@ -69,4 +79,4 @@ func (r *roll) call(m *Machine, key message.Entry) {
 }
 
 // takeUp reads an entry that is not in memory.
-func (m *Machine) takeUp(key message.Entry) { m.arrive(queue.Delivery{Entry: key}, nil) }
+func (m *Machine) takeUp(key message.Entry) { m.arrive(record.Delivery{Entry: key}, nil) }

@@ -8,7 +8,7 @@ import (
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Routing is what empty activities have places of: their conditions are evaluated in an
@@ -49,11 +49,14 @@ type Machine struct {
 	running  map[message.Entry]attempt
 	places   places
 
-	undropped []dropped                        // to drop again, once the mail was read
-	stale     []message.Entry                  // to consider again, then
-	postponed []*word                          // to hear again, then
-	starting  map[message.InstanceID]*starting // starts under way
-	bound     int                              // operations of one transaction (N5)
+	undropped  []dropped                        // to drop again, once the mail was read
+	stale      []message.Entry                  // to consider again, then
+	postponed  []*word                          // to hear again, then
+	stopping   []message.Message                // markers whose instances are to be ended, then
+	starting   map[message.InstanceID]*starting // starts under way
+	commands   map[commandKey]*word             // operators' words in the queue that were taken up
+	evaluating map[Token]*word                  // of them, those whose conditions are being evaluated
+	bound      int                              // operations of one transaction (N5)
 
 	browse   browse // its token stays where it could not be read: nothing is read on
 	census   census
@@ -86,8 +89,9 @@ func New(c Config) *Machine {
 		running:  map[message.Entry]attempt{},
 		places:   newPlaces(),
 		starting: map[message.InstanceID]*starting{},
-		bound:    cascadeOps,
-		browse:   browse{on: true},
+		commands: map[commandKey]*word{}, evaluating: map[Token]*word{},
+		bound:  cascadeOps,
+		browse: browse{on: true},
 	}
 }
 
@@ -106,8 +110,6 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 		m.deliver(e.Delivery)
 	case MailRead:
 		m.mailRead()
-	case ClockSetBack:
-		m.browseAgain()
 	case Browsed:
 		m.browsed(e)
 	case Loaded:
@@ -135,10 +137,8 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 		m.losses = e
 	case Start:
 		m.hear(&word{token: e.Word, say: e}, nil)
-	case Review:
-		m.hear(&word{token: e.Word, say: e}, nil)
-	case Retry:
-		m.hear(&word{token: e.Word, say: e}, nil)
+	case Evaluated:
+		m.evaluated(e)
 	case Judge:
 		m.hear(&word{token: e.Word, say: e}, nil)
 	}
@@ -171,7 +171,7 @@ type Gauges struct {
 func (m *Machine) Gauges() Gauges {
 	g := Gauges{
 		Entries: m.table.Len(), Ready: m.places.waiting(), Running: len(m.running), InError: -1, Absorbed: m.absorbed,
-		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running) == 0 && !m.browse.on && !m.unsettled(),
+		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+len(m.commands) == 0 && !m.browse.on && !m.unsettled(),
 	}
 	if m.census.complete {
 		g.InError = m.census.inError
@@ -186,7 +186,7 @@ type commitment struct {
 }
 
 // commit asks for a transaction.
-func (m *Machine) commit(tx *queue.Tx, c commitment) {
+func (m *Machine) commit(tx *record.Tx, c commitment) {
 	token := m.next()
 	m.commits[token] = c
 	m.do(Commit{token, tx})
@@ -211,7 +211,9 @@ func (m *Machine) committed(e Committed) {
 }
 
 // unsettled: something is to be decided again with the next Mail.
-func (m *Machine) unsettled() bool { return len(m.stale)+len(m.undropped)+len(m.postponed) > 0 }
+func (m *Machine) unsettled() bool {
+	return len(m.stale)+len(m.undropped)+len(m.postponed)+len(m.stopping) > 0
+}
 
 // reading is who waits for an answer of the store.
 type reading interface {
@@ -223,7 +225,7 @@ type reading interface {
 func (m *Machine) load(r reading, what What, entries ...message.Entry) Token {
 	token := m.next()
 	m.reads[token] = r
-	m.do(Load{token, entries, what})
+	m.do(Load{Token: token, Entries: entries, What: what})
 	return token
 }
 
@@ -261,11 +263,12 @@ func (m *Machine) unread(e Unread) {
 func (m *Machine) mailRead() {
 	stale, undropped, postponed := m.stale, m.undropped, m.postponed
 	m.stale, m.undropped, m.postponed = nil, nil, nil
+	m.stopInstances()
 	for _, key := range stale {
 		if e := m.table.Get(key); e != nil {
 			m.consider(e)
 		} else {
-			m.arrive(queue.Delivery{Entry: key}, nil)
+			m.arrive(record.Delivery{Entry: key}, nil)
 		}
 	}
 	for _, d := range undropped {

@@ -9,7 +9,7 @@ import (
 	"fmqm/interpret"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 	"fmqm/sim/generate"
 )
 
@@ -88,6 +88,7 @@ func TestOperatorsAndPeersCannotBreakIt(t *testing.T) {
 		w.start(2, c.Start, c.Input)
 		w.run()
 		w.audits()
+		w.checkWords()
 		for _, s := range w.sites {
 			s.atRest()
 			for _, started := range w.starts {
@@ -119,7 +120,7 @@ func (w *world) compare(given *generate.Case) {
 		for _, a := range want.Activities {
 			w.compareActivity(a, history[message.Entry{Instance: c.call.Instance, Activity: processtable.ActivityID(a.Activity)}])
 		}
-		ended := history[message.Entry{Instance: c.call.Instance, Activity: processtable.Sink}][queue.EventEnded]
+		ended := history[message.Entry{Instance: c.call.Instance, Activity: processtable.Sink}][record.EventEnded]
 		if (want.State == interpret.Finished) != (len(ended) == 1) {
 			w.t.Fatalf("instance: the interpreter says %s, the end was noted %d times\n%s", want.State, len(ended), w.given)
 		}
@@ -136,8 +137,8 @@ func (w *world) compare(given *generate.Case) {
 	}
 }
 
-func (w *world) compareActivity(want interpret.ActivityResult, history map[queue.Event][]queue.AuditRecord) {
-	terminated, skipped, inError := history[queue.EventTerminated], history[queue.EventSkipped], history[queue.EventInError]
+func (w *world) compareActivity(want interpret.ActivityResult, history map[record.Event][]record.AuditRecord) {
+	terminated, skipped, inError := history[record.EventTerminated], history[record.EventSkipped], history[record.EventInError]
 	state := interpret.Waiting
 	switch {
 	case len(terminated) == 1:

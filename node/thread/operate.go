@@ -2,7 +2,6 @@ package thread
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"fmqm/behaviour"
@@ -134,79 +133,4 @@ func (m *Machine) sameStart(o behaviour.Start, known record.AuditRecord) (Code, 
 		return Conflict, fmt.Sprintf("%s, started with the key %q", other, known.Reason)
 	}
 	return Known, ""
-}
-
-// retryable finds the entry of an activity in error; nil: the word is answered, or is heard
-// again when the entry was read.
-func (m *Machine) retryable(key message.Entry, w *word, seen *sight) *instancetable.Entry {
-	e := m.table.Get(key)
-	switch {
-	case e == nil && seen == nil:
-		m.read(key, w)
-	case e == nil && seen.end != nil:
-		m.answer(w, Refused, fmt.Sprintf("retry %s: it is not in error, it has ended", key.Activity))
-	case e == nil:
-		m.answer(w, Refused, fmt.Sprintf("retry %s: it is not in error, it has not begun at %s", key.Activity, m.self))
-	case e.Phase != instancetable.Waiting:
-		m.answer(w, Refused, fmt.Sprintf("retry %s: it is not in error", key.Activity))
-	default:
-		return e
-	}
-	return nil
-}
-
-// review gives the result whose conditions a retry evaluates, if they may take long.
-func (m *Machine) review(w *word, say Review, seen *sight) {
-	e := m.retryable(say.Entry, w, seen)
-	if e == nil {
-		return
-	}
-	r, err := e.Behaviour.Review(e.State, say.Output, m.now)
-	if err != nil {
-		m.answer(w, Refused, err.Error())
-		return
-	}
-	if r != nil && !e.Behaviour.Slow(*r) {
-		r = nil
-	}
-	m.do(Answer{Word: w.token, Code: Reviewed, Review: r})
-}
-
-const byHand = "its output was given by hand"
-
-// outcome is the line of history about an operator's hand.
-func (r *Retry) outcome(after behaviour.Outcome) behaviour.Outcome {
-	o := behaviour.Outcome{What: behaviour.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: r.By}
-	if r.Output != nil {
-		o.Reason = byHand
-	}
-	return o
-}
-
-// retry lets an activity in error go on.
-func (m *Machine) retry(w *word, say Retry, seen *sight) {
-	e := m.retryable(say.Entry, w, seen)
-	if e == nil {
-		return
-	}
-	effects, err := e.Behaviour.Command(e.State, behaviour.Retry{Output: say.Output, Reviewed: say.Judged}, m.now)
-	switch {
-	case errors.Is(err, behaviour.ErrReviewed):
-		m.answer(w, OtherReview, err.Error())
-		return
-	case err != nil:
-		m.answer(w, Refused, err.Error())
-		return
-	}
-	s := newSettlement(e)
-	s.word = w
-	retried := say.outcome(effects.Outcome)
-	if what := effects.Outcome.What; what == behaviour.Retried || what == behaviour.Terminated && say.Output != nil {
-		effects.Outcome.By, effects.Outcome.Reason = retried.By, retried.Reason
-	}
-	if effects.Outcome.What != behaviour.Retried { // what the retry led to comes after it
-		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, e.Known, behaviour.Effects{Outcome: retried}))
-	}
-	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
-	m.finish(s)
 }

@@ -8,7 +8,6 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -29,7 +28,7 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reas
 	m.addEntry(s, e, e.Known, nil, effects)
 	for i := range refused {
 		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Key())
-		s.tx.SetAside = append(s.tx.SetAside, m.aside(refused[i], reason))
+		s.tx.Refuse = append(s.tx.Refuse, m.aside(refused[i], reason))
 	}
 	m.table.SetPhase(e, instancetable.Settling)
 	m.submit(s)
@@ -53,7 +52,7 @@ func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []m
 	if ended.Removed != nil {
 		reason = "late: the instance has ended, and retention has removed its audit"
 	}
-	var asides []queue.SetAside
+	var asides []record.Refused
 	for i := range messages {
 		if messages[i].Kind == message.KindConnector && (!m.losses.Any || !repeats(ended, messages[i])) {
 			asides = append(asides, m.aside(messages[i], reason))
@@ -72,7 +71,7 @@ func repeats(ended record.AuditRecord, m message.Message) bool {
 // setAside takes messages out of the queue that no entry can take: late ones, and
 // ones for activities that are not here. A late notice says nothing that matters now.
 func (m *Machine) setAside(key message.Entry, messages []message.Message, reason string) {
-	var asides []queue.SetAside
+	var asides []record.Refused
 	for i := range messages {
 		if messages[i].Kind == message.KindConnector {
 			asides = append(asides, m.aside(messages[i], reason))
@@ -81,25 +80,33 @@ func (m *Machine) setAside(key message.Entry, messages []message.Message, reason
 	m.drop(key, messages, asides)
 }
 
-// dropped are messages that are taken out of the queue, in no decision of their entry.
+// dropped are messages that are taken out of the queue, in no decision of their entry; or a
+// word, which is answered.
 type dropped struct {
 	key      message.Entry
 	messages []message.Message
-	asides   []queue.SetAside // that are kept of them
+	asides   []record.Refused // that are kept of them
+	word     *word
+	answer   message.Answer
 }
 
 // drop takes messages out of the queue; asides are kept of them. Until that has ended the
 // entry is not read: what is read may or may not have them.
-func (m *Machine) drop(key message.Entry, messages []message.Message, asides []queue.SetAside) {
-	tx := &queue.Tx{Consume: []queue.Consume{{Process: m.id(), Entry: key}}, SetAside: asides}
+func (m *Machine) drop(key message.Entry, messages []message.Message, asides []record.Refused) {
+	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key}}, Refuse: asides}
 	for i := range messages {
 		tx.Consume[0].Keys = append(tx.Consume[0].Keys, messages[i].Key())
 	}
-	m.dropping[key]++
-	if a := m.arriving[key]; a != nil {
+	m.takeOut(&dropped{key: key, messages: messages, asides: asides}, tx)
+}
+
+// takeOut commits what takes messages out.
+func (m *Machine) takeOut(d *dropped, tx *record.Tx) {
+	m.dropping[d.key]++
+	if a := m.arriving[d.key]; a != nil {
 		a.void = true
 	}
-	m.commit(tx, commitment{dropped: &dropped{key, messages, asides}})
+	m.commit(tx, commitment{dropped: d})
 }
 
 // droppingEnded is the end of drop.
@@ -110,9 +117,13 @@ func (m *Machine) droppingEnded(d *dropped, e Committed) {
 	m.browse.touched(d.key)
 	switch e.End {
 	case Done:
-		m.absorbed += uint64(len(d.messages) - len(d.asides))
+		if m.absorbed += uint64(len(d.messages) - len(d.asides)); d.word != nil {
+			m.replied(d.word, d.answer)
+		}
 	case Stale:
-		if m.table.Get(d.key) == nil {
+		if d.word != nil { // what has come may change the answer
+			m.postponed = append(m.postponed, d.word)
+		} else if m.table.Get(d.key) == nil {
 			m.stale = append(m.stale, d.key) // read with the newcomers
 		} else { // the entry in memory knows nothing of these
 			m.undropped = append(m.undropped, *d)
@@ -133,10 +144,10 @@ func (m *Machine) droppingEnded(d *dropped, e Committed) {
 func (m *Machine) failed(e Committed) { m.fail(errors.New(e.Text)) }
 
 // aside is a message that is kept for an operator, with the reason.
-func (m *Machine) aside(msg message.Message, reason string) queue.SetAside {
+func (m *Machine) aside(msg message.Message, reason string) record.Refused {
 	encoded, err := message.Encode(msg)
 	if err != nil {
 		reason = fmt.Sprintf("%s (and it could not be encoded again: %v)", reason, err)
 	}
-	return queue.SetAside{Time: m.now, From: msg.From, Reason: reason, Message: encoded}
+	return record.Refused{Time: m.now, From: msg.From, Reason: reason, Message: encoded}
 }

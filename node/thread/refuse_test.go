@@ -7,7 +7,7 @@ import (
 
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/commit"
 )
 
 // L5: a message that cannot take effect is set aside, and its activity is in error
@@ -16,7 +16,7 @@ func TestL5RefusedMessage(t *testing.T) {
 	w, s := one(t, pair)
 	w.put(w.to("y", message.KindConnector, processtable.Source))
 	s.turn()
-	s.commitAll(queue.ErrStale) // it is read and refused again
+	s.commitAll(commit.ErrStale) // it is read and refused again
 	s.pump()
 	const reason = "no connector leads from source to y"
 	s.expectAside(t, reason)
@@ -110,7 +110,7 @@ func TestWhatNonePeerMaySendMakesNoEntry(t *testing.T) {
 	w.put(scoped)
 	w.put(stray)
 	s.pump()
-	s.expectAside(t, `it is for scope "1", and this version knows no scopes`, "it says that its instance was started at nowhere, and p@1 may not be started there")
+	s.expectAside(t, `activity x of p@1: message format: scope: "1" does not begin with the name of an activity`, "it says that its instance was started at nowhere, and p@1 may not be started there")
 	if len(s.running) != 1 {
 		t.Errorf("%d programs run, want that of y", len(s.running))
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // N7, S4: a repeat says what a message said that the entry was ended with; another truth
@@ -13,7 +13,7 @@ func TestWhatIsARepeat(t *testing.T) {
 	said := message.Message{Header: message.Header{
 		Kind: message.KindConnector, Source: "a", Control: message.True, Data: message.DataPresent,
 	}}
-	ended := queue.AuditRecord{Consumed: []queue.Consumed{
+	ended := record.AuditRecord{Consumed: []record.Consumed{
 		{Key: message.Key{Kind: message.KindConnector, Source: "z"}, Control: message.True},
 		{Key: said.Key(), Control: message.True, Data: message.DataPresent, Clock: 7},
 	}}

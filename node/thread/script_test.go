@@ -18,6 +18,8 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // script drives one machine, at a node A, over a model of its store. Nothing happens but what
@@ -40,8 +42,11 @@ import (
 //	hold WHAT            it would send where nothing more may wait
 //	room                 there is room again
 //	end WHAT             a program ends
+//	fail WHAT            it fails
+//	due x 1 [NAME]       the time of a timer has come; one that is not set was taken at that moment
 //	again WHAT           what was answered first is answered once more, in the same way
-//	retry x 1, drop 1, redeliver 1   words of operators
+//	retry x 1 [saw=ITERATION.RUN] [reply] [again=N]   an operator's word comes into the store: a new one, or number N once more
+//	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
 //	state                what is in memory
 type script struct {
@@ -55,6 +60,7 @@ type script struct {
 	were    map[Token]Event // answers that were read, and not given yet
 	answers map[Token]Event // that were given
 	words   Token
+	orders  int // operators' words
 	now     time.Time
 	out     []string
 }
@@ -127,10 +133,15 @@ func (s *script) do(d *datadriven.TestData) {
 		s.step(Room{})
 	case "end":
 		s.end(token())
+	case "fail":
+		run := s.asked[token()].(Invoke)
+		s.give(token(), Ended{token(), run.Entry, behaviour.Result{Err: "no such file", Started: s.now, Ended: s.now}})
+	case "due":
+		s.due(s.entry(words[0], words[1]), strings.Join(words[2:], ""))
 	case "again":
 		s.step(s.answers[s.find(strings.Join(words, " "), true)])
 	case "retry":
-		s.say(Retry{Word: s.word(), Entry: s.entry(words[0], words[1]), By: "ann"})
+		s.retry(d, s.entry(words[0], words[1]))
 	case "drop", "redeliver":
 		s.judge(uint64(s.number(words[0])), d.Cmd == "drop")
 	case "rest":
@@ -196,12 +207,47 @@ func (s *script) arrive(m message.Message) {
 	s.store.deliver(m)
 }
 
+// due puts the message of a timer of an entry, as the queue's timers do.
+func (s *script) due(e message.Entry, name string) {
+	came := record.Timer{Name: name, Due: s.now, Process: s.machine.id(), Entry: e}
+	for key, timer := range s.store.timers {
+		if key.entry == e && key.name == name {
+			came = timer
+			delete(s.store.timers, key)
+		}
+	}
+	s.arrive(came.Message("A"))
+}
+
 func (s *script) word() Token {
 	s.words++
 	return s.words
 }
 
 func (s *script) say(e Event) { s.step(e) }
+
+func (s *script) retry(d *datadriven.TestData, e message.Entry) {
+	o := message.Word{Wish: message.WishRetry, Operator: "ann", Site: "B", Reply: d.HasArg("reply")}
+	number := s.orders + 1
+	if d.HasArg("again") {
+		d.ScanArgs(s.T, "again", &number)
+	} else {
+		s.orders++
+	}
+	if d.HasArg("saw") {
+		var saw string
+		d.ScanArgs(s.T, "saw", &saw)
+		o.Saw = &message.Execution{}
+		if _, err := fmt.Sscanf(saw, "%d.%d", &o.Saw.Iteration, &o.Saw.Run); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if d.HasArg("wish") {
+		d.ScanArgs(s.T, "wish", (*string)(&o.Wish))
+	}
+	o.ID = wordID(number)
+	s.arrive(wordTo(s.machine, e, o))
+}
 
 func (s *script) judge(number uint64, drop bool) {
 	v := Verdict{Number: number, Drop: drop, By: "ann"}
@@ -247,7 +293,7 @@ func (s *script) find(text string, answered bool) Token {
 func (s *script) write(upto Token, err error) {
 	for len(s.store.pending) > 0 && s.were[upto] == nil {
 		token := s.store.pending[0].token
-		s.store.commit(1, func(*queue.Tx) error {
+		s.store.commit(1, func(*record.Tx) error {
 			if token == upto {
 				return err
 			}
@@ -264,7 +310,7 @@ func (s *script) told(words []string) {
 	var err error
 	if last := len(words) - 1; last > 0 {
 		err = map[string]error{
-			"stale": queue.ErrStale, "too-large": queue.ErrTooLarge, "stopped": queue.ErrStopped, "failed": errors.New("the disk is gone"),
+			"stale": commit.ErrStale, "too-large": commit.ErrTooLarge, "stopped": queue.ErrStopped, "failed": errors.New("the disk is gone"),
 		}[words[last]]
 		if err != nil {
 			words = words[:last]
@@ -332,7 +378,7 @@ func (s *script) show(e Effect) string {
 	switch e := e.(type) {
 	case Load:
 		var what, of []string
-		for i, w := range []string{"messages", "end", "marker"} {
+		for i, w := range []string{"messages", "end", "marker", "answer of a word"} {
 			if e.What&(1<<i) != 0 {
 				what = append(what, w)
 			}
@@ -356,13 +402,14 @@ func (s *script) show(e Effect) string {
 		return fmt.Sprintf("interrupt %d", e.Token)
 	case GiveBack:
 		return fmt.Sprintf("give back a place of %q", e.Program)
-	case Wake:
-		return "wake " + named(e.Timer.Entry)
 	case Look:
 		return "look"
 	case Answer:
-		code := [...]string{"OK", "known", "conflict", "refused", "reviewed", "other review", "delivered", "resolved", "removed", "pointless", "gone", "closed", "not done"}[e.Code]
+		code := [...]string{"OK", "known", "conflict", "refused", "delivered", "resolved", "removed", "pointless", "gone", "closed", "not done"}[e.Code]
 		return strings.TrimSpace(fmt.Sprintf("word %d: %s %s", e.Word, code, e.Text))
+	case Replied:
+		result := [...]string{1: "done", 2: "refused", 3: "overtaken"}[e.Result]
+		return strings.TrimSpace(fmt.Sprintf("word of ann %d: %s %s", e.Word[15], result, e.Text))
 	case Fail:
 		return "fail: " + e.Err.Error()
 	}
@@ -376,7 +423,7 @@ func named(e message.Entry) string {
 	return fmt.Sprintf("%s of %d", e.Activity, binary.BigEndian.Uint64(e.Instance[8:]))
 }
 
-func txShown(tx *queue.Tx) string {
+func txShown(tx *record.Tx) string {
 	var parts []string
 	for _, c := range tx.Consume {
 		if len(c.Keys) > 0 {
@@ -384,16 +431,20 @@ func txShown(tx *queue.Tx) string {
 		}
 	}
 	for _, m := range tx.Put {
+		if m.Kind == message.KindAnswer {
+			parts = append(parts, "answers "+string(m.Queue.Node))
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("puts %s -> %s", m.Source, m.Activity))
 	}
 	for _, a := range tx.Audit {
 		name := eventNames[a.Event]
 		parts = append(parts, fmt.Sprintf("%s %s", a.Activity, name))
 	}
-	for _, a := range tx.SetAside {
+	for _, a := range tx.Refuse {
 		parts = append(parts, "sets aside: "+a.Reason)
 	}
-	for _, n := range tx.TakeAside {
+	for _, n := range tx.Settle {
 		parts = append(parts, fmt.Sprintf("takes refused message %d", n))
 	}
 	return strings.Join(parts, "; ")

@@ -7,19 +7,19 @@ import (
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
 // settlement is a transaction being built, or under way: the entries that it ends, the one
 // that goes on with messages of its own, and those that a cascade has looked at (N5).
 type settlement struct {
-	tx      *queue.Tx
+	tx      *record.Tx
 	primary message.Entry
 	entry   *instancetable.Entry // of primary; nil: the table has none, or it is not settled
 	ended   []message.Entry
 	kept    *instancetable.Entry
 	own     []message.Message     // that kept puts for itself
+	taken   []message.Key         // that are removed of it
 	looked  []looked              // at these, in this order
 	index   map[message.Entry]int // into looked; nil while they are few
 	offered []message.Message     // connectors, to the cascade
@@ -32,7 +32,7 @@ type settlement struct {
 }
 
 func newSettlement(e *instancetable.Entry) *settlement {
-	return &settlement{tx: &queue.Tx{}, primary: e.Key, entry: e}
+	return &settlement{tx: &record.Tx{}, primary: e.Key, entry: e}
 }
 
 // settle makes effects durable: one transaction with everything that follows from
@@ -80,16 +80,19 @@ func (m *Machine) submit(s *settlement) { m.commit(s.tx, commitment{settlement: 
 
 // addEntry adds one entry's effects. keys are those of its messages that are stored.
 func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behaviour.Basis, keys []message.Key, effects behaviour.Effects) {
-	consume := queue.Consume{Process: m.id(), Entry: e.Key, Due: e.State.Timer()}
+	consume := record.Consume{Process: m.id(), Entry: e.Key}
+	for _, t := range e.State.Timers() {
+		consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
+	}
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
 	} else {
-		s.kept = e
+		s.kept, s.taken, consume.Keys = e, effects.Takes, effects.Takes
 		consume.Replaces = []message.Key{}
 	}
-	if !effects.Timer.IsZero() {
-		s.tx.Timers = append(s.tx.Timers, record.Timer{Due: effects.Timer, Process: m.id(), Entry: e.Key})
+	for _, t := range effects.Timers {
+		s.tx.Timers = append(s.tx.Timers, record.Timer{Name: t.Name, Due: t.Due, Pause: t.Pause, Process: m.id(), Entry: e.Key})
 	}
 	s.ops += len(consume.Keys) + len(effects.Put) + 1
 	for _, msg := range effects.Put {
@@ -135,6 +138,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			m.forget(key)
 		}
 		if s.kept != nil {
+			s.kept.Known.Forget(s.taken)
 			m.goOn(s.kept, s.own)
 		}
 	case Stopped:
@@ -177,7 +181,7 @@ func (m *Machine) forget(key message.Entry) {
 	if len(e.Newcomers) == 0 {
 		return
 	}
-	d := queue.Delivery{Entry: key, Messages: e.Newcomers}
+	d := record.Delivery{Entry: key, Messages: e.Newcomers}
 	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return slices.Contains(e.Known.Keys, n.Key()) }) {
 		// A browse had found it before the mailbox gave it, and it ended with the entry; or it
 		// has come once more.
@@ -227,7 +231,7 @@ func (m *Machine) restore(s *settlement, t *tentative) {
 		}
 	}
 	if len(newcomers) > 0 {
-		m.deliver(queue.Delivery{Entry: t.entry.Key, Messages: newcomers})
+		m.deliver(record.Delivery{Entry: t.entry.Key, Messages: newcomers})
 	}
 }
 
@@ -251,7 +255,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
 		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output,
 	}
-	if o.What == behaviour.Terminated {
+	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {
 		case processtable.Source:
 			r.Event = record.EventStarted
@@ -269,12 +273,23 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 			r.Consumed = append(r.Consumed, record.Consumed(c))
 		}
 	}
-	if effects.Ends || o.What == behaviour.Passed {
-		for i := range effects.Put {
-			if p := &effects.Put[i]; p.Kind == message.KindConnector && p.Source == key.Activity {
-				r.Sent = append(r.Sent, record.Sent{Target: p.Activity, Node: p.Queue.Node, Control: p.Control, Data: p.Data, Lane: p.Lane})
-			}
+	for i := range effects.Put {
+		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
+			r.Sent = append(r.Sent, sentAs(p))
 		}
 	}
 	return r
+}
+
+// sentAs is how a record names a message that was put for another entry, so that it can be built
+// again (N16). Notices are not: the sender's state says what they would; nor is the instance's
+// record, which lies where its source does.
+func sentAs(m *message.Message) record.Sent {
+	s := record.Sent{
+		Kind: m.Kind, Nth: m.Number, Scope: m.Scope, Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane,
+	}
+	if s.Kind == message.KindConnector {
+		s.Kind = 0
+	}
+	return s
 }

@@ -9,12 +9,14 @@ import (
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // open makes the machine anew: all that is known is in the store.
 func (s *site) open(concurrency int) {
 	s.events, s.reads, s.running, s.answers, s.look, s.held, s.words, s.told = nil, nil, nil, map[Token]Answer{}, true, 0, 0, time.Time{}
+	s.replies = map[message.WordID]message.Answer{}
 	s.free = &freePlaces{limit: concurrency, used: map[processtable.ProgramID]int{}, queue: map[processtable.ProgramID][]Token{}}
 	s.machine = New(Config{Self: s.name, Process: s.process, Limits: s.limits, Reach: s.reach})
 	if s.bound > 0 {
@@ -59,10 +61,6 @@ func (s *site) perform(e Effect) {
 		for _, run := range s.running {
 			run.cancelled = run.cancelled || run.token == e.Token
 		}
-	case Wake:
-		if !s.store.wake(e.Timer, e.Pause, s.world.now) {
-			s.world.t.Fatalf("%s: %s waits for a timer that there is not\n%s", s.name, e.Timer.Entry.Activity, s.world.given)
-		}
 	case Look:
 		s.look = true
 	case Answer:
@@ -70,6 +68,15 @@ func (s *site) perform(e Effect) {
 			s.world.t.Fatalf("%s: word %d is answered twice, or was not said\n%s", s.name, e.Word, s.world.given)
 		}
 		s.answers[e.Word] = e
+	case Replied:
+		if _, again := s.replies[e.Word]; again {
+			s.world.t.Fatalf("%s: word %s is answered twice\n%s", s.name, e.Word, s.world.given)
+		}
+		s.replies[e.Word] = e.Answer
+	case Evaluate:
+		r := e.Result
+		r.Judged = e.Behaviour.Judge(r)
+		s.event(Evaluated{e.Token, r})
 	case Fail:
 		s.failure = e.Err
 	}
@@ -170,10 +177,10 @@ func (s *site) turn() {
 
 // checkPinned: the entries of a transaction under way stay in memory, or another copy
 // of one could be decided beside it.
-func (s *site) checkPinned(tx *queue.Tx) {
+func (s *site) checkPinned(tx *record.Tx) {
 	for _, a := range tx.Audit {
 		e := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}
-		if held := s.machine.table.Get(e); a.Activity != processtable.Source && a.Event != queue.EventPassed && len(tx.TakeAside) == 0 && (held == nil || held.Phase != instancetable.Settling) {
+		if held := s.machine.table.Get(e); a.Activity != processtable.Source && a.Event != record.EventPassed && a.Event != record.EventAnswered && len(tx.Settle) == 0 && (held == nil || held.Phase != instancetable.Settling) {
 			s.world.t.Fatalf("%s: %s is being settled and is not held\n%s", s.name, a.Activity, s.world.given)
 		}
 	}
@@ -216,10 +223,10 @@ func (s *site) finish(i int) {
 // stale though nothing came for it: that may cost time, and nothing else.
 func (s *site) commit() {
 	n := 1 + s.world.rand.IntN(len(s.store.pending))
-	remote := s.store.commit(n, func(*queue.Tx) error {
+	remote := s.store.commit(n, func(*record.Tx) error {
 		if s.world.stales > 0 && s.world.rand.IntN(4) == 0 {
 			s.world.stales--
-			return fmt.Errorf("%w: as it was drawn", queue.ErrStale)
+			return fmt.Errorf("%w: as it was drawn", commit.ErrStale)
 		}
 		return nil
 	})
@@ -230,10 +237,14 @@ func (s *site) commit() {
 // node.
 func (s *site) send(remote []message.Message) {
 	for _, m := range remote {
+		if m.Kind == message.KindAnswer {
+			s.world.noteAnswer(m)
+			continue
+		}
 		to := s.world.site(m.Queue.Node)
 		if reason := to.process.Refuses(s.name, &m.Header); reason != "" {
 			s.world.t.Fatalf("%s sends %s what it will not take: %s\n%s", s.name, to.name, reason, s.world.given)
 		}
 	}
-	s.world.wire = append(s.world.wire, remote...)
+	s.world.wire = append(s.world.wire, slices.DeleteFunc(remote, func(m message.Message) bool { return m.Kind == message.KindAnswer })...)
 }

@@ -10,7 +10,7 @@ import (
 
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // one is a world of one node A with one instance under way, whose programs wait to be
@@ -35,7 +35,7 @@ func (s *site) pump() {
 
 // commitAll writes all that was submitted; each transaction gets the next of errs.
 func (s *site) commitAll(errs ...error) {
-	s.store.commit(len(s.store.pending), func(*queue.Tx) error {
+	s.store.commit(len(s.store.pending), func(*record.Tx) error {
 		if len(errs) == 0 {
 			return nil
 		}
@@ -75,8 +75,8 @@ func (w *world) marker() message.Message { return w.to("", message.KindMarker, "
 // state says how an activity of the first instance ended, or how it is.
 func (w *world) state(activity processtable.ActivityID) string {
 	events := w.audits()[w.entry(activity)]
-	for event, name := range map[queue.Event]string{
-		queue.EventTerminated: "terminated", queue.EventSkipped: "skipped", queue.EventStopped: "stopped", queue.EventEnded: "ended",
+	for event, name := range map[record.Event]string{
+		record.EventTerminated: "terminated", record.EventSkipped: "skipped", record.EventStopped: "stopped", record.EventEnded: "ended",
 	} {
 		if len(events[event]) > 0 {
 			return name

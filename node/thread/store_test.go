@@ -12,6 +12,8 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // modelStore is one process queue as its process thread sees it, in memory and without
@@ -23,11 +25,12 @@ type modelStore struct {
 	entries map[message.Entry]map[message.Key]message.Message
 	records map[message.Entry]message.Message
 	markers map[message.InstanceID]message.Message
-	timers  map[queue.Timer]bool // true: fired
-	audits  []queue.AuditRecord
-	aside   []queue.SetAside
+	timers  map[timerKey]record.Timer
+	audits  []record.AuditRecord
+	aside   []record.Refused
 
 	numbered uint64 // of what was set aside
+	puts     uint64
 
 	marks   map[message.Entry]*mark
 	mailbox []message.Entry
@@ -36,10 +39,16 @@ type modelStore struct {
 	seq     uint64
 }
 
+// timerKey is what a transaction takes a timer by.
+type timerKey struct {
+	name  string
+	due   time.Time
+	entry message.Entry
+}
+
 // mark is what the queue manager remembers of an entry in memory.
 type mark struct {
 	messages []message.Message
-	due      time.Time
 	held     int
 	consumed uint64 // transactions up to this one were decided beside another that consumed
 	waiting  int
@@ -47,9 +56,10 @@ type mark struct {
 }
 
 type pendingTx struct {
-	tx      *queue.Tx
+	tx      *record.Tx
 	token   Token
 	seq     uint64
+	arrived []message.Message
 	refused error
 }
 
@@ -59,7 +69,7 @@ func newModelStore(self processtable.NodeID) *modelStore {
 		entries: map[message.Entry]map[message.Key]message.Message{},
 		records: map[message.Entry]message.Message{},
 		markers: map[message.InstanceID]message.Message{},
-		timers:  map[queue.Timer]bool{},
+		timers:  map[timerKey]record.Timer{},
 		marks:   map[message.Entry]*mark{},
 	}
 }
@@ -74,7 +84,7 @@ func (s *modelStore) at(e message.Entry) *mark {
 }
 
 // submit is queue.Manager.Submit.
-func (s *modelStore) submit(tx *queue.Tx, token Token) {
+func (s *modelStore) submit(tx *record.Tx, token Token) {
 	for _, c := range tx.Consume {
 		s.at(c.Entry).held++
 	}
@@ -84,7 +94,7 @@ func (s *modelStore) submit(tx *queue.Tx, token Token) {
 
 // commit writes the first n transactions as one group. refuse may refuse one that
 // could be committed.
-func (s *modelStore) commit(n int, refuse func(*queue.Tx) error) (remote []message.Message) {
+func (s *modelStore) commit(n int, refuse func(*record.Tx) error) (remote []message.Message) {
 	group := s.pending[:n]
 	s.pending = slices.Clone(s.pending[n:])
 	for _, p := range group {
@@ -92,7 +102,7 @@ func (s *modelStore) commit(n int, refuse func(*queue.Tx) error) (remote []messa
 			p.refused = refuse(p.tx)
 		}
 		if p.refused == nil {
-			remote = append(remote, s.apply(p.tx)...)
+			remote = append(remote, s.apply(p)...)
 		}
 	}
 	for _, p := range group {
@@ -108,10 +118,8 @@ func (s *modelStore) commit(n int, refuse func(*queue.Tx) error) (remote []messa
 	}
 	for _, p := range group {
 		if p.refused == nil {
-			for _, m := range p.tx.Put {
-				if m.Queue.Node == s.self {
-					s.deliver(m)
-				}
+			for _, m := range p.arrived {
+				s.deliver(m)
 			}
 			s.done(p)
 		}
@@ -119,18 +127,18 @@ func (s *modelStore) commit(n int, refuse func(*queue.Tx) error) (remote []messa
 	return remote
 }
 
-func takes(c queue.Consume) bool { return len(c.Keys) > 0 || !c.Due.IsZero() }
+func takes(c record.Consume) bool { return len(c.Keys)+len(c.Timers) > 0 }
 
 func (s *modelStore) examine(p *pendingTx) error {
 	for _, c := range p.tx.Consume {
 		m := s.at(c.Entry)
 		if m.waiting > 0 || len(m.messages) > 0 || p.seq <= m.consumed {
-			return fmt.Errorf("%w: %s", queue.ErrStale, c.Entry.Activity)
+			return fmt.Errorf("%w: %s", commit.ErrStale, c.Entry.Activity)
 		}
 	}
-	for _, number := range p.tx.TakeAside {
+	for _, number := range p.tx.Settle {
 		if s.setAside(number) < 0 {
-			return queue.ErrNotAside
+			return commit.ErrNotRefused
 		}
 	}
 	for i := range p.tx.Put {
@@ -141,7 +149,8 @@ func (s *modelStore) examine(p *pendingTx) error {
 	return nil
 }
 
-func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
+func (s *modelStore) apply(p *pendingTx) (remote []message.Message) {
+	tx := p.tx
 	for _, c := range tx.Consume {
 		if c.Replaces != nil {
 			s.checkReplaces(tx, c)
@@ -158,25 +167,27 @@ func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
 		if takes(c) {
 			s.at(c.Entry).consumed = math.MaxUint64
 		}
-		delete(s.timers, queue.Timer{Due: c.Due, Process: c.Process, Entry: c.Entry})
+		for _, t := range c.Timers {
+			delete(s.timers, timerKey{t.Name, t.Due, c.Entry})
+		}
 	}
 	for _, m := range tx.Put {
 		if m.Queue.Node != s.self {
 			remote = append(remote, m)
 			continue
 		}
-		s.put(m)
+		p.arrived = append(p.arrived, s.put(m))
 	}
 	for _, t := range tx.Timers {
-		s.timers[t] = false
+		s.timers[timerKey{t.Name, t.Due, t.Entry}] = t
 	}
 	s.audits = append(s.audits, tx.Audit...)
-	for _, a := range tx.SetAside {
+	for _, a := range tx.Refuse {
 		s.numbered++
 		a.Number = s.numbered
 		s.aside = append(s.aside, a)
 	}
-	for _, number := range tx.TakeAside {
+	for _, number := range tx.Settle {
 		i := s.setAside(number)
 		s.aside = slices.Delete(s.aside, i, i+1)
 	}
@@ -185,7 +196,7 @@ func (s *modelStore) apply(tx *queue.Tx) (remote []message.Message) {
 
 // checkReplaces compares what a submitter says that it replaces of an entry with what
 // is there.
-func (s *modelStore) checkReplaces(tx *queue.Tx, c queue.Consume) {
+func (s *modelStore) checkReplaces(tx *record.Tx, c record.Consume) {
 	var goes []message.Key
 	for _, other := range tx.Consume {
 		if other.Entry == c.Entry {
@@ -204,11 +215,14 @@ func (s *modelStore) checkReplaces(tx *queue.Tx, c queue.Consume) {
 }
 
 func (s *modelStore) setAside(number uint64) int {
-	return slices.IndexFunc(s.aside, func(a queue.SetAside) bool { return a.Number == number })
+	return slices.IndexFunc(s.aside, func(a record.Refused) bool { return a.Number == number })
 }
 
-func (s *modelStore) put(m message.Message) {
+// put stores a message and gives it with its arrival number.
+func (s *modelStore) put(m message.Message) message.Message {
 	e := m.Entry()
+	s.puts++
+	m.Arrival = message.Arrival{Commit: s.puts}
 	s.at(e).waiting++
 	switch m.Kind {
 	case message.KindMarker:
@@ -221,6 +235,7 @@ func (s *modelStore) put(m message.Message) {
 		}
 		s.entries[e][m.Key()] = m
 	}
+	return m
 }
 
 func (s *modelStore) deliver(m message.Message) {
@@ -242,16 +257,16 @@ func (s *modelStore) done(p *pendingTx) {
 	for _, c := range p.tx.Consume {
 		m := s.at(c.Entry)
 		m.held--
-		if m.held == 0 && (len(m.messages) > 0 || !m.due.IsZero()) {
+		if m.held == 0 && len(m.messages) > 0 {
 			s.enqueue(c.Entry)
 		}
 	}
 	s.ended = append(s.ended, Committed{p.token, endOf(p.refused), textOf(p.refused)})
 }
 
-// take is queue.Mailbox.Take.
-func (s *modelStore) take(limit int) []queue.Delivery {
-	var out []queue.Delivery
+// take is mailbox.Reader.Take.
+func (s *modelStore) take(limit int) []record.Delivery {
+	var out []record.Delivery
 	for range min(limit, len(s.mailbox)) {
 		e := s.mailbox[0]
 		s.mailbox = s.mailbox[1:]
@@ -261,53 +276,35 @@ func (s *modelStore) take(limit int) []queue.Delivery {
 			continue
 		}
 		if len(m.messages) > 0 {
-			out = append(out, queue.Delivery{Entry: e, Messages: m.messages})
+			out = append(out, record.Delivery{Entry: e, Messages: m.messages})
 		}
-		if !m.due.IsZero() {
-			out = append(out, queue.Delivery{Entry: e, Due: m.due})
-		}
-		m.messages, m.due = nil, time.Time{}
+		m.messages = nil
 	}
 	return out
 }
 
-// fire hands over the timers that are due.
+// fire makes messages of the timers that are due, or were set by a clock that was ahead.
 func (s *modelStore) fire(now time.Time) {
-	var due []queue.Timer
-	for t, fired := range s.timers {
-		if !fired && !t.Due.After(now) {
-			due = append(due, t)
+	var due []timerKey
+	for key, t := range s.timers {
+		if !t.Due.After(now) || t.Pause > 0 && t.Due.Sub(now) > t.Pause+time.Minute {
+			due = append(due, key)
 		}
 	}
-	slices.SortFunc(due, func(a, b queue.Timer) int { return cmp.Or(a.Due.Compare(b.Due), compareEntries(a.Entry, b.Entry)) })
-	for _, t := range due {
-		s.wakeUp(t)
+	slices.SortFunc(due, func(a, b timerKey) int {
+		return cmp.Or(a.due.Compare(b.due), compareEntries(a.entry, b.entry), cmp.Compare(a.name, b.name))
+	})
+	for _, key := range due {
+		t := s.timers[key]
+		delete(s.timers, key)
+		s.deliver(s.put(t.Message(s.self)))
 	}
 }
 
-func (s *modelStore) wakeUp(t queue.Timer) {
-	s.timers[t] = true
-	s.at(t.Entry).due = t.Due
-	s.enqueue(t.Entry)
-}
-
-// wake is queue.Manager.Wake. It says whether there is such a timer.
-func (s *modelStore) wake(t queue.Timer, pause time.Duration, now time.Time) bool {
-	_, stored := s.timers[t]
-	switch wait := t.Due.Sub(now); {
-	case !stored:
-	case wait <= 0 || wait > pause+time.Minute:
-		s.wakeUp(t)
-	default:
-		s.timers[t] = false
-	}
-	return stored
-}
-
-// nextTimer is the earliest that was not fired.
+// nextTimer is the earliest.
 func (s *modelStore) nextTimer() (next time.Time) {
-	for t, fired := range s.timers {
-		if !fired && (next.IsZero() || t.Due.Before(next)) {
+	for _, t := range s.timers {
+		if next.IsZero() || t.Due.Before(next) {
 			next = t.Due
 		}
 	}
@@ -317,9 +314,6 @@ func (s *modelStore) nextTimer() (next time.Time) {
 // crash keeps what is on disk, and nothing else.
 func (s *modelStore) crash() {
 	s.marks, s.mailbox, s.pending, s.ended = map[message.Entry]*mark{}, nil, nil, nil
-	for t := range s.timers {
-		s.timers[t] = false
-	}
 }
 
 // idle: nothing is under way, and the mailbox is empty.
@@ -329,7 +323,7 @@ func (s *modelStore) idle() bool {
 
 // endOf is what the shell makes of an error.
 func endOf(err error) End {
-	for end, is := range map[End]error{Stale: queue.ErrStale, TooLarge: queue.ErrTooLarge, NotAside: queue.ErrNotAside, Stopped: queue.ErrStopped} {
+	for end, is := range map[End]error{Stale: commit.ErrStale, TooLarge: commit.ErrTooLarge, NotAside: commit.ErrNotRefused, Stopped: queue.ErrStopped} {
 		if errors.Is(err, is) {
 			return end
 		}
@@ -353,7 +347,11 @@ func (s *modelStore) answer(e Effect) Event {
 	case Load:
 		out := Loaded{Token: e.Token}
 		for _, key := range e.Entries {
-			out.Facts = append(out.Facts, s.facts(key, e.What))
+			f := s.facts(key, e.What)
+			if e.What&Said != 0 {
+				f.Said = s.said(key, e.Word)
+			}
+			out.Facts = append(out.Facts, f)
 		}
 		return out
 	case List:
@@ -376,6 +374,17 @@ func (s *modelStore) facts(key message.Entry, what What) (f Facts) {
 		f.Marker = &marker
 	}
 	return f
+}
+
+// said gives how a word was answered.
+func (s *modelStore) said(e message.Entry, id message.WordID) *record.AuditRecord {
+	for i := range s.audits {
+		a := &s.audits[i]
+		if w := a.Word; w != nil && w.ID == id && w.Result != 0 && e == (message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}) {
+			return a
+		}
+	}
+	return nil
 }
 
 func (s *modelStore) browse(e message.Entry) []message.Message {
@@ -416,7 +425,7 @@ func (s *modelStore) sorted() []message.Entry {
 	return out
 }
 
-func (s *modelStore) browseFrom(after message.Entry, limit int) (found []queue.EntryMessages, more bool) {
+func (s *modelStore) browseFrom(after message.Entry, limit int) (found []record.EntryMessages, more bool) {
 	for _, e := range s.sorted() {
 		if after != (message.Entry{}) && compareEntries(e, after) <= 0 {
 			continue
@@ -424,12 +433,12 @@ func (s *modelStore) browseFrom(after message.Entry, limit int) (found []queue.E
 		if len(found) == min(limit, 3) { // short turns: much can happen between them
 			return found, true
 		}
-		found = append(found, queue.EntryMessages{Entry: e, Messages: s.browse(e)})
+		found = append(found, record.EntryMessages{Entry: e, Messages: s.browse(e)})
 	}
 	return found, false
 }
 
-func (s *modelStore) end(e message.Entry) *queue.AuditRecord {
+func (s *modelStore) end(e message.Entry) *record.AuditRecord {
 	for i := range s.audits {
 		if a := s.audits[i]; a.Instance == e.Instance && a.Scope == e.Scope && a.Activity == e.Activity && ends(a.Event) {
 			return &a
@@ -438,11 +447,11 @@ func (s *modelStore) end(e message.Entry) *queue.AuditRecord {
 	return nil
 }
 
-func ends(e queue.Event) bool {
+func ends(e record.Event) bool {
 	switch e {
-	case queue.EventStarted, queue.EventEnded, queue.EventTerminated, queue.EventSkipped, queue.EventStopped:
+	case record.EventStarted, record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventStopped:
 		return true
-	case queue.EventIterated, queue.EventFailed, queue.EventInError, queue.EventRetried, queue.EventPassed, queue.EventDropped:
+	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
 	}
 	return false
 }

@@ -16,6 +16,8 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 	"fmqm/sim/generate"
 )
 
@@ -184,7 +186,7 @@ func TestInvariant3ANewcomerMakesATransactionStale(t *testing.T) {
 	s.turn()
 	w.expect(t, "x", "settling", "sink", "settling")
 	last := s.store.pending[len(s.store.pending)-1].tx
-	if i := slices.IndexFunc(last.Consume, func(c queue.Consume) bool { return c.Entry == w.entry(processtable.Sink) }); len(last.Consume[i].Keys) != 2 {
+	if i := slices.IndexFunc(last.Consume, func(c record.Consume) bool { return c.Entry == w.entry(processtable.Sink) }); len(last.Consume[i].Keys) != 2 {
 		t.Errorf("sink's end removes %v, want the record and the notice", last.Consume[i].Keys)
 	}
 	s.pump()
@@ -203,13 +205,13 @@ func TestATransactionThatIsTooLarge(t *testing.T) {
 	w, s := one(t, pair)
 	s.end("x")
 	s.turn()
-	s.commitAll(fmt.Errorf("%w: its records have 3000000 bytes, and at most 2500000 are allowed", queue.ErrTooLarge))
+	s.commitAll(fmt.Errorf("%w: its records have 3000000 bytes, and at most 2500000 are allowed", commit.ErrTooLarge))
 	s.pump()
 	w.expect(t, "x", "in error: the transaction is too large: its records have 3000000 bytes, and at most 2500000 are allowed", "y", "inactive")
-	retried := s.say(func(word Token) Event { return Retry{Word: word, Entry: w.entry("x")} })
+	retried := s.order(w.entry("x"), message.Word{})
 	s.pump()
 	w.expect(t, "x", "terminated", "y", "running")
-	if done, answered := s.answers[retried]; !answered || done.Code != OK || w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
+	if done := s.replies[retried]; done.Result != message.WordDone || w.invoked[execution{w.entry("x"), 1, 1, 0}] != 1 {
 		t.Errorf("retry: %+v; invoked %v", done, w.invoked)
 	}
 }
@@ -237,7 +239,7 @@ func TestN2StartIsIdempotent(t *testing.T) {
 	if text := s.answers[words[2]].Text; !strings.HasSuffix(text, "another instance has this identifier, started with another input") {
 		t.Error(text)
 	}
-	if n := len(w.audits()[w.entry(processtable.Source)][queue.EventStarted]); n != 1 {
+	if n := len(w.audits()[w.entry(processtable.Source)][record.EventStarted]); n != 1 {
 		t.Errorf("started %d times", n)
 	}
 }
@@ -265,8 +267,9 @@ func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 	for activity, want := range map[processtable.ActivityID]string{
 		"x": "retry x: it is not in error", "y": "retry y: it is not in error, it has not begun at A", "sink": "retry sink: it is not in error",
 	} {
-		retried := s.say(func(word Token) Event { return Retry{Word: word, Entry: w.entry(activity)} })
-		if got := s.answers[retried]; got.Code != Refused || got.Text != want {
+		retried := s.order(w.entry(activity), message.Word{})
+		s.pump()
+		if got := s.replies[retried]; got.Result != message.WordRefused || got.Text != want {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
@@ -303,7 +306,7 @@ func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
 func TestAStoreThatCannotBeRead(t *testing.T) {
 	w, s := one(t, pair)
 	w.slow = true
-	s.machine.deliver(queue.Delivery{Entry: w.entry("y")})
+	s.machine.deliver(record.Delivery{Entry: w.entry("y")})
 	load := s.machine.out[0].(Load)
 	effects := s.machine.Step(w.now, Unread{load.Token, errors.New("damaged record")})
 	if fail, fails := effects[0].(Fail); !fails || fail.Err.Error() != "process thread of p@1: damaged record" {
@@ -317,13 +320,13 @@ func TestInvariant13CoresAreDeterministic(t *testing.T) {
 		c := generate.Cases().Draw(rt, "case")
 		seed := rapid.Uint64().Draw(rt, "schedule")
 		crashes := rapid.IntRange(0, 2).Draw(rt, "crashes")
-		history := func() [][]queue.AuditRecord {
+		history := func() [][]record.AuditRecord {
 			w := openWorld(rt, c.Text("drawn"), seed)
 			w.given, w.result = c, resultsOf(c)
 			w.stales, w.crashes = 5, crashes
 			w.start(3, c.Start, c.Input)
 			w.run()
-			var out [][]queue.AuditRecord
+			var out [][]record.AuditRecord
 			for _, s := range w.sites {
 				out = append(out, s.store.audits)
 			}
@@ -382,7 +385,7 @@ data:
 	s.turn() // submits the ends of a and of sink
 	w.put(w.marker())
 	s.turn()
-	s.commitAll(queue.ErrStale)
+	s.commitAll(commit.ErrStale)
 	s.pump()
 	w.expect(t, "a", "stopped", "sink", "stopped")
 	s.atRest()

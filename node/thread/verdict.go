@@ -7,7 +7,6 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -44,6 +43,10 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 	a := m.process.Activity(key.Activity)
 	if a == nil {
 		m.pointless(w, v, m.notHosted(key))
+		return
+	}
+	if reason := m.unfounded(key, []message.Message{v.Message}); reason != "" {
+		m.pointless(w, v, reason)
 		return
 	}
 	e := m.table.Get(key)
@@ -92,7 +95,7 @@ func (m *Machine) pointless(w *word, v *Verdict, reason string) {
 func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answer) {
 	key := v.Message.Entry()
 	e := m.table.Get(key)
-	s := &settlement{tx: &queue.Tx{}, primary: key}
+	s := &settlement{tx: &record.Tx{}, primary: key}
 	known, iteration, run := &behaviour.Basis{Entry: key, Origin: v.Message.Origin, Clock: v.Message.Clock}, 0, 0
 	var healing behaviour.Effects
 	if e != nil && e.Phase == instancetable.Waiting {
@@ -107,12 +110,12 @@ func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answ
 		s, known, iteration, run = newSettlement(e), e.Known, view.Iterations, view.Run
 		m.addEntry(s, e, e.Known, nil, healing)
 	} else {
-		s.tx.Consume = []queue.Consume{{Process: m.id(), Entry: key}}
+		s.tx.Consume = []record.Consume{{Process: m.id(), Entry: key}}
 	}
 	if put.Kind != 0 {
 		s.tx.Put = append(s.tx.Put, put)
 	}
-	s.tx.TakeAside = []uint64{v.Number}
+	s.tx.Settle = []uint64{v.Number}
 	s.tx.Audit = append(s.tx.Audit, m.verdictRecord(v, known, iteration, run))
 	s.word, s.answer = w, answer
 	m.finish(s)

@@ -10,7 +10,8 @@ import (
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // fromAfar has an activity y at A with two predecessors at B, of which one sends data.
@@ -101,10 +102,11 @@ func (w *world) events(activity processtable.ActivityID) (out []string) {
 	return out
 }
 
-var eventNames = map[queue.Event]string{
-	queue.EventInError: "in-error", queue.EventRetried: "retried", queue.EventDropped: "dropped",
-	queue.EventStarted: "started", queue.EventEnded: "ended", queue.EventIterated: "iterated", queue.EventFailed: "failed",
-	queue.EventTerminated: "terminated", queue.EventSkipped: "skipped", queue.EventStopped: "stopped", queue.EventPassed: "passed",
+var eventNames = map[record.Event]string{
+	record.EventInError: "in-error", record.EventRetried: "retried", record.EventDropped: "dropped",
+	record.EventStarted: "started", record.EventEnded: "ended", record.EventIterated: "iterated", record.EventFailed: "failed",
+	record.EventTerminated: "terminated", record.EventSkipped: "skipped", record.EventStopped: "stopped", record.EventPassed: "passed",
+	record.EventAsked: "asked", record.EventAnswered: "answered",
 }
 
 const otherDefinition = "the sites were given different definitions"
@@ -153,7 +155,7 @@ func TestL5DropResolvesTheConnector(t *testing.T) {
 	s.open(1)
 	s.pump()
 	dropped := s.judges(1, true)
-	s.commitAll(queue.ErrStale) // it is decided again
+	s.commitAll(commit.ErrStale) // it is decided again
 	s.pump()
 	dropped.expect(t, Resolved, "")
 	w.expect(t, "y", "waiting")

@@ -2,19 +2,22 @@ package thread
 
 import (
 	"fmqm/message"
-	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
 // word is what an operator or a client has said, until it is answered.
 type word struct {
-	token Token
-	say   Event // Start, Review, Retry or Judge
+	token Token // of what is not a command
+	say   any   // Start, Judge or *command
 }
 
 // sight is what was seen of an entry that was to be read for a word: how it has ended, if it
-// has. If it is not in memory now, and has not ended, there is none.
-type sight struct{ end *record.AuditRecord }
+// has, and whether its instance was terminated. If it is not in memory now, and has not ended,
+// there is none.
+type sight struct {
+	end     *record.AuditRecord
+	stopped bool
+}
 
 // hear takes a word up. seen is nil until the entry that it is about was read for it.
 func (m *Machine) hear(w *word, seen *sight) {
@@ -22,12 +25,10 @@ func (m *Machine) hear(w *word, seen *sight) {
 	switch say := w.say.(type) {
 	case Start:
 		m.start(w, say)
-	case Review:
-		m.review(w, say, seen)
-	case Retry:
-		m.retry(w, say, seen)
 	case Judge:
 		m.judge(w, say, seen)
+	case *command:
+		m.obey(w, say, seen)
 	}
 }
 
@@ -41,13 +42,18 @@ func (m *Machine) hearAgain(w *word) {
 	m.hear(w, nil)
 }
 
+// answer answers a word that is not in the store. One that is there stays, and is heard again
+// after the next start.
 func (m *Machine) answer(w *word, code Code, text string) {
+	if _, stored := w.say.(*command); stored {
+		return
+	}
 	m.do(Answer{Word: w.token, Code: code, Text: text})
 }
 
 // read lets an entry in that is not in memory, and hears the word then.
 func (m *Machine) read(key message.Entry, w *word) {
-	m.arrive(queue.Delivery{Entry: key}, w)
+	m.arrive(record.Delivery{Entry: key}, w)
 }
 
 // carriedOut takes the end of a transaction that carries out a word.
@@ -69,7 +75,11 @@ func (m *Machine) carriedOut(s *settlement, e Committed) {
 	case Done, TooLarge, Stopped, Failed:
 		m.conclude(s, e)
 	}
-	m.answerEnd(s, e)
+	if c, stored := s.word.say.(*command); stored {
+		m.obeyed(s.word, c, e)
+	} else {
+		m.answerEnd(s, e)
+	}
 }
 
 // answerEnd answers the word that a transaction has carried out.

@@ -16,7 +16,7 @@ import (
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 	"fmqm/sim/generate"
 )
 
@@ -45,6 +45,10 @@ type world struct {
 	hasty   bool // timers come also while a thread is in its turn
 	holds   int  // entries that may still be held back
 	invoked map[execution]int
+
+	orders   int                     // operators' words
+	awaited  map[message.WordID]bool // of them, those whose answer goes to another site
+	answered map[message.WordID]int  // that came there
 }
 
 // execution is one attempt of a program.
@@ -72,8 +76,9 @@ type site struct {
 	running []*invocation
 	words   Token            // said so far
 	answers map[Token]Answer // of words
-	held    int              // entries that were held back, and for which there is room soon
-	loads   int              // reads that were asked for
+	replies map[message.WordID]message.Answer
+	held    int // entries that were held back, and for which there is room soon
+	loads   int // reads that were asked for
 	failure error
 }
 
@@ -145,7 +150,7 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	}
 	w := &world{
 		t: t, rand: rand.New(rand.NewPCG(seed, 1)), def: processes[0], given: compiled.Tables[0].Process,
-		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), invoked: map[execution]int{},
+		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), awaited: map[message.WordID]bool{}, answered: map[message.WordID]int{}, invoked: map[execution]int{},
 		result: func(run *invocation) behaviour.Result {
 			return behaviour.Result{Output: container.New(run.call.Output)}
 		},
@@ -155,7 +160,7 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := navigator.Prepare(table)
+		p, err := navigator.Prepare(table, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,9 +283,6 @@ func (w *world) leap() {
 	w.now = w.now.Add(d)
 	for _, s := range w.sites {
 		s.store.fire(w.now)
-		if d < -time.Minute { // queue.Mailbox.AskAgain
-			s.step(ClockSetBack{})
-		}
 	}
 }
 
@@ -332,8 +334,8 @@ func (s *site) atRest() {
 }
 
 // audits gives all history, checked for what ends more than once.
-func (w *world) audits() map[message.Entry]map[queue.Event][]queue.AuditRecord {
-	out := map[message.Entry]map[queue.Event][]queue.AuditRecord{}
+func (w *world) audits() map[message.Entry]map[record.Event][]record.AuditRecord {
+	out := map[message.Entry]map[record.Event][]record.AuditRecord{}
 	ended := map[message.Entry]bool{}
 	for _, s := range w.sites {
 		for _, a := range s.store.audits {
@@ -345,7 +347,7 @@ func (w *world) audits() map[message.Entry]map[queue.Event][]queue.AuditRecord {
 				ended[e] = true
 			}
 			if out[e] == nil {
-				out[e] = map[queue.Event][]queue.AuditRecord{}
+				out[e] = map[record.Event][]record.AuditRecord{}
 			}
 			out[e][a.Event] = append(out[e][a.Event], a)
 		}

@@ -2,8 +2,10 @@ package commit
 
 import (
 	"hash/crc32"
+	"slices"
 
 	"fmqm/internal/store/change"
+	"fmqm/message"
 	"fmqm/queue/record"
 )
 
@@ -39,10 +41,22 @@ func (b *Bodies) maybe(key []byte) bool { return b.total > 0 && *b.slot(key) > 0
 func (c *Core) lookUp(key []byte) (value []byte, known bool) {
 	value, known = c.known[string(key)]
 	if !known {
-		c.missing = append(c.missing, key)
+		c.missing.Keys = append(c.missing.Keys, key)
 	}
 	return value, known
 }
+
+// firstUnder gives the first key under a prefix as it was before the group, nil if there is none.
+func (c *Core) firstUnder(prefix []byte) (key []byte, known bool) {
+	key, known = c.first[string(prefix)]
+	if !known {
+		c.missing.Under = append(c.missing.Under, prefix)
+	}
+	return key, known
+}
+
+// reads says whether something is to be read before the group goes on.
+func (c *Core) reads() bool { return len(c.missing.Keys)+len(c.missing.Under) > 0 }
 
 // bodyAt gives the staged body of the record at key, nil if there is none.
 func (c *Core) bodyAt(key []byte) (ref *bodyRef, known bool, err error) {
@@ -82,15 +96,35 @@ func (c *Core) findReplaced(w *Work) (known bool, err error) {
 			return false, err
 		}
 	}
-	if w.Accept != nil {
-		for _, key := range w.Accept.Parts {
-			if !look(key) {
-				return false, err
-			}
-			w.extra = append(w.extra, change.Op{Key: key})
+	for _, key := range c.partsGone(w) {
+		if !look(key) {
+			return false, err
 		}
+		w.extra = append(w.extra, change.Op{Key: key})
 	}
 	return known, nil
+}
+
+// partsGone gives the stored parts of which nothing more will come: their message came whole, or
+// the conversation that it was of is over. What is stored is known from memory, as it is when w
+// has its turn.
+func (c *Core) partsGone(w *Work) (keys [][]byte) {
+	drop := func(lane record.LaneKey, in record.Incoming) {
+		for i := range in.Count {
+			keys = append(keys, record.AppendPartKey(nil, lane.Peer, lane.Lane, in.First, i))
+		}
+	}
+	if a := w.Accept; a != nil && slices.Contains(a.Whole, c.Incoming[a.LaneKey].First) {
+		drop(a.LaneKey, c.Incoming[a.LaneKey])
+	}
+	if b := w.Bind; b != nil && b.Start != nil {
+		for lane := range message.Lane(record.Lanes) {
+			if of := (record.LaneKey{Peer: b.Peer, Lane: lane}); c.startsAt(b.Start, of) {
+				drop(of, c.Incoming[of])
+			}
+		}
+	}
+	return keys
 }
 
 // stageInto adds the chunks of w to the group, as many as fit; false if not all did.

@@ -1,6 +1,9 @@
 package commit
 
 import (
+	"maps"
+	"slices"
+
 	"fmqm/internal/store/change"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -17,7 +20,7 @@ const (
 	maxTrims = 4096
 )
 
-// Event is what a Core is told: a *Work that was submitted, Opened, Taken, Trim, Answer,
+// Event is what a Core is told: a *Work that was submitted, Opened, Taken, Trim, Reads, Answer,
 // Written or Stop. Whoever tells it does so in the order in which things happened; doc.go says
 // what rests on that.
 type Event interface{ event() }
@@ -44,10 +47,11 @@ type Trim struct {
 	Upto uint64
 }
 
-// Answer has the values that a Read has asked for, in its order; nil: there is none.
+// Answer has what a Read has asked for, in its order; nil: there is none.
 type Answer struct {
 	Token  uint64
-	Values [][]byte
+	Values [][]byte // of Keys
+	First  [][]byte // keys, of Under
 	Err    error
 }
 
@@ -72,10 +76,12 @@ func (Stop) event()    {}
 // Effect is what a Core wants done: *Read, *Write, *Report or *Failed.
 type Effect interface{ effect() }
 
-// Read asks for the values of keys, to be told by an Answer with the Token.
+// Read asks for the values of keys and for the first key under prefixes, to be told by an Answer
+// with the Token.
 type Read struct {
 	Token uint64
 	Keys  [][]byte
+	Under [][]byte
 }
 
 // Write asks for a batch to be written as commit Number, to be told by a Written with it.
@@ -112,6 +118,7 @@ type Facts struct {
 	Peers    []Bind
 	Tables   []Table
 	Markers  []message.InstanceID // of instances that an operator has ended
+	Moves    []MoveFact           // what is to be moved next
 }
 
 // LaneEnd is both ends of a lane of a transmission queue.
@@ -122,8 +129,10 @@ type LaneEnds [record.Lanes]LaneEnd
 
 // LaneFact is what there is in the lanes to a peer.
 type LaneFact struct {
-	Peer processtable.NodeID
-	Ends LaneEnds
+	Peer  processtable.NodeID
+	Ends  LaneEnds
+	Apart ApartFact
+	Reads message.Reads
 }
 
 // AcceptedFact is what was accepted of a peer in a lane; Incoming is nil where what there is
@@ -136,13 +145,17 @@ type AcceptedFact struct {
 
 // State is what the store has when a Core begins.
 type State struct {
-	Version      uint64 // of the last commit
-	Lanes        map[processtable.NodeID]LaneEnds
-	Accepted     map[record.LaneKey]record.AcceptedAt
-	Peers        map[processtable.NodeID]record.Incarnation
-	Tables       map[processtable.ProcessID]processtable.DefinitionHash
-	HighestTaken uint64 // number of a refused message that was ever taken out
-	Bodies       Bodies
+	Version        uint64 // of the last commit
+	Before         uint64 // commits of the stores that this one was restored from: numbers in records go on above them
+	Lanes          map[processtable.NodeID]LaneEnds
+	Accepted       map[record.LaneKey]record.AcceptedAt
+	Incoming       map[record.LaneKey]record.Incoming // what is stored of messages that have not come whole
+	Peers          map[processtable.NodeID]record.Incarnation
+	Tables         map[processtable.ProcessID]processtable.DefinitionHash
+	HighestSettled uint64 // number of a refused message that was ever settled
+	Bodies         Bodies
+	Reads          map[processtable.NodeID]message.Reads // what peers have said last that they read
+	Apart          map[processtable.NodeID][]ApartItem   // by number
 }
 
 // NewState is that of an empty store.
@@ -150,8 +163,11 @@ func NewState() State {
 	return State{
 		Lanes:    map[processtable.NodeID]LaneEnds{},
 		Accepted: map[record.LaneKey]record.AcceptedAt{},
+		Incoming: map[record.LaneKey]record.Incoming{},
 		Peers:    map[processtable.NodeID]record.Incarnation{},
 		Tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
+		Reads:    map[processtable.NodeID]message.Reads{},
+		Apart:    map[processtable.NodeID][]ApartItem{},
 	}
 }
 
@@ -192,10 +208,11 @@ type Core struct {
 
 	group   group
 	token   uint64
-	missing [][]byte            // keys whose values are to be read
+	missing Read                // what is to be read
 	known   map[string][]byte   // values that were read for the group; nil: there is none
+	first   map[string][]byte   // keys that were read for the group, by their prefix; nil: there is none
 	fresh   map[string]*bodyRef // by record, for what the group changes: nil if it has nothing staged
-	taken   map[uint64]bool     // refused messages that the group takes
+	settled map[uint64]bool     // refused messages that the group settles
 	failure error
 	told    bool // of the failure
 	stop    error
@@ -212,11 +229,23 @@ func New(config Config, state State) *Core {
 	c := &Core{
 		Config: config, State: state,
 		queues: map[processtable.ProcessID]*queue{}, lanes: map[processtable.NodeID]*lanes{},
-		known: map[string][]byte{}, fresh: map[string]*bodyRef{}, taken: map[uint64]bool{},
+		known: map[string][]byte{}, first: map[string][]byte{}, fresh: map[string]*bodyRef{}, settled: map[uint64]bool{},
 	}
 	for peer, ends := range state.Lanes {
-		c.lanes[peer] = &lanes{peer: peer, ends: ends}
+		c.lanesTo(peer).ends = ends
 	}
+	for peer, reads := range state.Reads {
+		c.lanesTo(peer).reads = reads
+	}
+	for _, peer := range slices.Sorted(maps.Keys(state.Apart)) { // what a kill has kept from being moved
+		for _, i := range state.Apart[peer] {
+			c.lanesTo(peer).apart.add(i)
+		}
+		c.lanesTo(peer).apart.look = true
+		c.changed(peer)
+		c.group.begun = true
+	}
+	c.State.Apart = nil
 	return c
 }
 
@@ -224,13 +253,13 @@ func New(config Config, state State) *Core {
 func (c *Core) Step(e Event) {
 	switch e := e.(type) {
 	case *Work:
-		e.seen = c.Version
+		e.seen, e.bare = c.Version, e.Size
 		if c.phase == stopped {
 			c.refuse(e, c.stop)
 			return
 		}
 		c.waiting = append(c.waiting, e)
-	case Taken:
+	case Taken, Reads:
 		if c.phase != stopped {
 			c.waiting = append(c.waiting, e)
 		}
@@ -272,10 +301,10 @@ func (c *Core) Next() Effect {
 	}
 	g := &c.group
 	switch {
-	case len(c.missing) > 0:
+	case c.reads():
 		c.phase = reading
 		c.token++
-		return &Read{Token: c.token, Keys: c.missing}
+		return &Read{Token: c.token, Keys: c.missing.Keys, Under: c.missing.Under}
 	case len(g.batch.Ops) > 0:
 		c.phase = writing
 		c.write = Write{
@@ -296,10 +325,13 @@ func (c *Core) answered(a Answer) {
 		c.fail(a.Err)
 		return
 	}
-	for i, key := range c.missing {
+	for i, key := range c.missing.Keys {
 		c.known[string(key)] = a.Values[i]
 	}
-	c.missing = nil
+	for i, prefix := range c.missing.Under {
+		c.first[string(prefix)] = a.First[i]
+	}
+	c.missing = Read{}
 }
 
 func (c *Core) written(w Written) {

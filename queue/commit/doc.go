@@ -12,10 +12,15 @@
 //   - The same events give the same effects, to the byte (invariant 13).
 //
 // One group is under way at a time. Where something has to be read for it (which chunks a
-// record has staged that goes; whether a refused message is still there) the group stands
+// record has staged that goes; whether a refused message is still there, and who is
+// charged with it; which audit records are to have the numbers of what is moved) the group stands
 // still until the answer is there, and goes on where it stood. What it read is as it was before
 // the group, and what the group itself changes is looked up before. Removing a record that
-// has no staged body, as nearly all have none, reads nothing (Bodies).
+// has no staged body, as nearly all have none, reads nothing (Bodies). Which parts of a large
+// message are stored is kept in memory (State.Incoming): there is one such message in a lane.
+//
+// All that a transaction rests on is looked at here, in its turn, and nothing of it by who
+// submits: he would wait for the disk, and what he read might be old when the group is made.
 //
 // # Why a transaction is never decided on less than there was
 //

@@ -28,6 +28,8 @@ type group struct {
 type lanes struct {
 	peer    processtable.NodeID
 	ends    LaneEnds
+	reads   message.Reads // what the peer reads
+	apart   apart
 	changed bool // by the group
 }
 
@@ -51,7 +53,7 @@ func (c *Core) build() error {
 	g := &c.group
 	g.begun, g.number = true, c.Version+1
 	if !c.alone && !g.trimmed {
-		if err := c.addTrims(); err != nil || len(c.missing) > 0 {
+		if err := c.addTrims(); err != nil || c.reads() {
 			return err
 		}
 		g.trimmed = true
@@ -64,6 +66,10 @@ func (c *Core) build() error {
 			}
 		case Taken:
 			c.take(e)
+		case Reads:
+			if !c.takeReads(e) {
+				return nil
+			}
 		}
 		c.waiting[c.next] = nil
 		c.next++
@@ -78,8 +84,9 @@ func (c *Core) build() error {
 func (c *Core) finish() {
 	g := &c.group
 	clear(c.known)
+	clear(c.first)
 	clear(c.fresh)
-	clear(c.taken)
+	clear(c.settled)
 	c.forgetLate()
 	c.durable(g.works, g.number)
 	if len(g.works)+len(g.refused)+len(g.lanes) > 0 {
@@ -90,9 +97,10 @@ func (c *Core) finish() {
 		r.Refused = append(r.Refused, g.refused...)
 		r.Done = append(r.Done, g.works...)
 		for _, l := range g.lanes {
-			r.Lanes = append(r.Lanes, LaneFact{l.peer, l.ends})
+			r.Lanes = append(r.Lanes, LaneFact{l.peer, l.ends, l.apart.fact(&l.reads), l.reads})
 			l.changed = false
 		}
+		r.Moves = c.askMoves(g.lanes)
 	}
 	g.reset()
 }
@@ -102,6 +110,9 @@ func (c *Core) finish() {
 func (c *Core) handle(w *Work) (bool, error) {
 	g := &c.group
 	if !w.examined {
+		if w.Move != nil && len(g.works) > 0 {
+			return false, nil // what it looks up is as it was before the group
+		}
 		if w.Err == nil {
 			known, err := c.examine(w)
 			if !known || err != nil {
@@ -110,12 +121,17 @@ func (c *Core) handle(w *Work) (bool, error) {
 		}
 		w.examined = true
 		if w.Err != nil {
+			c.notMoved(w)
 			g.refused = append(g.refused, w)
 			return true, nil
 		}
+		c.place(w)
 	}
 	c.alone = w.Size > c.MaxBatch
 	if !c.stageInto(w) || (c.alone && len(g.batch.Ops) > 0) || (!c.alone && g.size+w.Size > c.MaxBatch) {
+		if w.Move != nil {
+			w.examined = false // what it looked up is not known any more then
+		}
 		return false, nil
 	}
 	c.alone = false
@@ -136,11 +152,19 @@ func (c *Core) examine(w *Work) (known bool, err error) {
 	if w.Err = c.check(w); w.Err != nil {
 		return true, nil
 	}
-	if known, w.Err = c.checkTakes(w.Takes); !known || w.Err != nil {
+	if known, w.Err = c.checkSettled(w); !known || w.Err != nil {
 		return known, nil
+	}
+	if w.Move != nil {
+		if known, w.Err = c.checkMove(w); !known || w.Err != nil {
+			return known, nil
+		}
 	}
 	if known, err := c.findReplaced(w); !known || err != nil {
 		return known, err
+	}
+	for _, key := range w.Claims {
+		w.extra = append(w.extra, change.Op{Key: key})
 	}
 	if len(w.extra) > 0 {
 		w.Size += c.sizeOf(w.extra)
@@ -176,8 +200,8 @@ func (c *Core) check(w *Work) error {
 		}
 	}
 	if b := w.Bind; b != nil {
-		anew := b.Start != nil && b.Start.Anew
-		if bound, ok := c.Peers[b.Peer]; ok && bound != b.Incarnation && !anew {
+		newStore := b.Start != nil && b.Start.NewStore
+		if bound, ok := c.Peers[b.Peer]; ok && bound != b.Incarnation && !newStore {
 			return fmt.Errorf("bind incarnation of %s: %w: this store knows it as %s, not %s", b.Peer, ErrOutOfOrder, bound, b.Incarnation)
 		}
 	}
@@ -199,17 +223,21 @@ func (c *Core) checkAccept(a *Accept) error {
 	return nil
 }
 
-// checkTakes says why refused messages cannot be taken out: one is not there, or another
-// transaction of the same commit takes it.
-func (c *Core) checkTakes(numbers []uint64) (known bool, err error) {
-	known = true
-	for i, number := range numbers {
-		value, ok := c.lookUp(record.AppendSetAsideKey(nil, number))
-		if known = known && ok; !known || err != nil {
+// checkSettled says why refused messages cannot be settled: one is not there, or another
+// transaction of the same commit takes it. It finds who was charged with them.
+func (c *Core) checkSettled(w *Work) (known bool, err error) {
+	known, w.Claims = true, w.Claims[:0]
+	for i, number := range w.Settle {
+		value, ok := c.lookUp(record.AppendRefusedKey(nil, number))
+		claim, found := c.firstUnder(record.RefusedClaim(number))
+		if known = known && ok && found; !known || err != nil {
 			continue // what else is to be read, is at once
 		}
-		if value == nil || c.taken[number] || slices.Contains(numbers[:i], number) {
-			err = fmt.Errorf("take out refused message %d: %w", number, ErrNotAside)
+		if value == nil || c.settled[number] || slices.Contains(w.Settle[:i], number) {
+			err = fmt.Errorf("take out refused message %d: %w", number, ErrNotRefused)
+		}
+		if claim != nil {
+			w.Claims = append(w.Claims, claim)
 		}
 	}
 	return known, err
@@ -220,12 +248,17 @@ func (c *Core) apply(w *Work) {
 	g := &c.group
 	c.marks(w, g.number)
 	for i := range w.Puts {
-		if p := &w.Puts[i]; p.Marker {
+		p := &w.Puts[i]
+		p.Arrival = message.Arrival{Commit: c.Before + g.number, Index: uint32(len(g.batch.Ops) + p.Op)}
+		record.SealMessage(w.Ops[p.Op].Key, w.Ops[p.Op].Value, p.Arrival)
+		if p.Marker {
 			g.facts.Markers = append(g.facts.Markers, p.Entry.Instance)
 		}
 	}
 	for i := range w.Items {
-		c.number(w, &w.Items[i])
+		if !w.Items[i].Apart {
+			c.number(w, &w.Items[i])
+		}
 	}
 	for _, l := range w.Links {
 		a := &w.Audits[l.Audit]
@@ -236,9 +269,22 @@ func (c *Core) apply(w *Work) {
 	for i := range w.Audits {
 		c.completeAudit(w, &w.Audits[i])
 	}
+	if w.apart > 0 {
+		for i := range w.Items {
+			if w.Items[i].Apart {
+				c.keepApart(w, i)
+			}
+		}
+	}
+	if w.Move != nil {
+		c.move(w)
+	}
 	c.noteBodies(w)
 	if a := w.Accept; a != nil {
 		c.Accepted[a.LaneKey] = a.To
+		if a.Incoming != nil {
+			c.Incoming[a.LaneKey] = *a.Incoming
+		}
 		g.facts.Accepted = append(g.facts.Accepted, AcceptedFact{a.LaneKey, a.To, a.Incoming})
 	}
 	if b := w.Bind; b != nil {
@@ -246,8 +292,8 @@ func (c *Core) apply(w *Work) {
 		g.facts.Peers = append(g.facts.Peers, *b)
 		c.start(w)
 	}
-	if len(w.Takes) > 0 {
-		c.takeAside(w)
+	if len(w.Settle) > 0 {
+		c.settle(w)
 	}
 	for _, t := range w.Tables {
 		c.Tables[t.Process] = t.Definition
@@ -260,11 +306,7 @@ func (c *Core) apply(w *Work) {
 
 // changed gives the lanes to a peer, as part of what the group changes.
 func (c *Core) changed(peer processtable.NodeID) *lanes {
-	l := c.lanes[peer]
-	if l == nil {
-		l = &lanes{peer: peer}
-		c.lanes[peer] = l
-	}
+	l := c.lanesTo(peer)
 	if !l.changed {
 		l.changed = true
 		c.group.lanes = append(c.group.lanes, l)
@@ -297,20 +339,25 @@ func (c *Core) completeAudit(w *Work, a *Audit) {
 	op := &w.Ops[a.Op]
 	if a.History {
 		at := op.Key[len(op.Key)-12:]
-		binary.BigEndian.PutUint64(at, c.group.number)
+		binary.BigEndian.PutUint64(at, c.Before+c.group.number)
 		binary.BigEndian.PutUint32(at[8:], uint32(len(c.group.batch.Ops)+a.Op))
 	}
 	record.Seal(op.Key, op.Value)
 }
 
-// takeAside notes what w takes out.
-func (c *Core) takeAside(w *Work) {
-	for _, number := range w.Takes {
-		c.taken[number] = true
-		c.HighestTaken = max(c.HighestTaken, number)
+// settle notes which refused messages w settles.
+func (c *Core) settle(w *Work) {
+	for _, number := range w.Settle {
+		c.settled[number] = true
+		c.HighestSettled = max(c.HighestSettled, number)
 	}
-	op := &w.Ops[w.TakesOp]
-	op.Value = record.New(op.Key, binary.BigEndian.AppendUint64(nil, c.HighestTaken)...)
+	op := &w.Ops[w.SettleOp]
+	op.Value = record.New(op.Key, binary.BigEndian.AppendUint64(nil, c.HighestSettled)...)
+}
+
+// startsAt says whether a lane on the way in begins there: nothing is accepted in it.
+func (c *Core) startsAt(s *Start, lane record.LaneKey) bool {
+	return s.NewStore || c.Accepted[lane].Number == 0
 }
 
 // start takes up where a conversation begins: the lanes on the way out begin at what is kept
@@ -324,13 +371,14 @@ func (c *Core) start(w *Work) {
 	for lane := range message.Lane(record.Lanes) {
 		of := record.LaneKey{Peer: b.Peer, Lane: lane}
 		fact := AcceptedFact{LaneKey: of, At: record.AcceptedAt{Incarnation: b.Incarnation, Position: s.At[lane]}}
-		if s.Anew || c.Accepted[of].Number == 0 {
+		if c.startsAt(s, of) {
 			fact.Incoming = &record.Incoming{}
+			c.Incoming[of] = record.Incoming{}
 		}
 		c.Accepted[of] = fact.At
 		c.group.facts.Accepted = append(c.group.facts.Accepted, fact)
 	}
-	if !s.Anew {
+	if !s.NewStore {
 		return
 	}
 	c.trims = slices.DeleteFunc(c.trims, func(t Trim) bool { return t.Peer == b.Peer })

@@ -10,6 +10,7 @@ import (
 	"fmqm/internal/store/change"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // decided is a transaction as the test remembers it.
@@ -70,6 +71,7 @@ func TestStaleness(t *testing.T) {
 		h := &history{works: map[*Work]*decided{}, put: map[int][]uint64{}, taken: map[int][][2]uint64{}}
 		delivered := map[int]uint64{}
 		var pending *Write
+		var last message.Arrival
 		submitted := 0
 		take := func(e int) {
 			if delivered[e] > 0 {
@@ -98,6 +100,10 @@ func TestStaleness(t *testing.T) {
 				d.committed = h.now
 				h.done = append(h.done, d)
 				for i, e := range d.puts {
+					if a := w.Puts[i].Arrival; a.Compare(last) <= 0 {
+						t.Fatalf("seed %d: a message arrives as %v after %v", seed, a, last)
+					}
+					last = w.Puts[i].Arrival
 					h.put[e] = append(h.put[e], w.Puts[i].Number)
 					delivered[e] = w.Puts[i].Number
 				}
@@ -137,7 +143,8 @@ func TestStaleness(t *testing.T) {
 					}
 					if r.IntN(6) == 0 {
 						d.puts = append(d.puts, e)
-						w.Puts = append(w.Puts, Put{Entry: randomEntry(e)})
+						w.Puts = append(w.Puts, Put{Entry: randomEntry(e), Op: len(w.Ops)})
+						w.Ops = append(w.Ops, change.Op{Key: []byte("q"), Value: record.End(record.BeginMessage(nil))})
 					}
 				}
 				w.Size = size(&change.Batch{Ops: w.Ops})

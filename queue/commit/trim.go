@@ -19,7 +19,7 @@ func (c *Core) addTrims() error {
 			if err := c.trimLane(t, min(t.Upto, before+budget)); err != nil {
 				return fmt.Errorf("trim transmission queue for %s: %w", t.Peer, err)
 			}
-			if len(c.missing) > 0 {
+			if c.reads() {
 				return nil
 			}
 		}

@@ -21,9 +21,9 @@ var (
 	ErrOutOfOrder = errors.New("the link's numbers are out of order")
 	// ErrTabled: a message was to wait for a table that is here: it can be judged.
 	ErrTabled = errors.New("the table that the message would wait for is here already")
-	// ErrNotAside: there is no refused message, or no longer one, with the number that a
+	// ErrNotRefused: there is no refused message, or no longer one, with the number that a
 	// transaction takes out.
-	ErrNotAside = errors.New("no refused message has this number")
+	ErrNotRefused = errors.New("no refused message has this number")
 )
 
 // Work is a transaction as its submitter has prepared it: encoded, its keys built. What only
@@ -47,16 +47,22 @@ type Work struct {
 	Links    []Link
 	Tables   []Table
 	Parks    []processtable.ProcessID // of messages that are to wait for a table
-	Takes    []uint64                 // refused messages that go
-	TakesOp  int                      // of Ops, that notes the highest number ever taken
+	Settle   []uint64                 // refused messages that go
+	SettleOp int                      // of Ops, that notes the highest number ever settled
 	Accept   *Accept
 	Bind     *Bind
+	Move     *Move
+
+	// Claims are the keys that say whose the refused messages were that went; the core says them.
+	Claims [][]byte
 
 	seen      uint64 // the last commit when it was submitted: what it may have been decided on
 	stageDone int
 	examined  bool
 	extra     []change.Op // removals of what replaced records had staged
 	gone      [][]byte    // these records
+	apart     int         // items that wait apart
+	bare      int64       // Size as it was submitted: of a Move, without what it changes of the audit
 }
 
 // Consume names an entry that the work was decided on, and says whether it takes messages of it.
@@ -72,11 +78,13 @@ type Consume struct {
 type Put struct {
 	Process processtable.ProcessID
 	Entry   message.Entry
+	Op      int  // of Work.Ops: the message's record
 	Marker  bool // an operator has ended the instance
 
-	// Number is of the delivery, and Deliver says whether there is a reader to have it; the
-	// core says both.
+	// Number is of the delivery, and Deliver says whether there is a reader to have it. Arrival
+	// is what the record has (N11). The core says all three.
 	Number  uint64
+	Arrival message.Arrival
 	Deliver bool
 	mark    *mark
 }
@@ -87,8 +95,13 @@ type Item struct {
 	Lane    message.Lane
 	Op      int
 	Payload []byte
-	Staged  int    // of Work.Staged, or -1
-	Number  uint64 // the core says it
+	Staged  int // of Work.Staged, or -1
+	// Message is what the item carries, or a part of it; nil: what was apart, and is moved.
+	Message *message.Message
+	First   bool // of its message
+	// Number and Apart the core says: without a number it waits apart (N17).
+	Number uint64
+	Apart  bool
 }
 
 // Audit is an audit record whose key or checksum is not complete yet.
@@ -121,7 +134,7 @@ type Accept struct {
 	To     record.AcceptedAt
 	Count  uint64      // of items, up to To
 	Before record.Hash // where they continue from
-	Parts  [][]byte    // keys of stored parts that go
+	Whole  []uint64    // first parts of messages of which nothing more will come: their parts go
 	// Incoming is what there is in parts then; nil: as before.
 	Incoming *record.Incoming
 }
@@ -135,9 +148,9 @@ type Bind struct {
 
 // Start begins a peer's lanes at positions, on the way in.
 type Start struct {
-	Anew bool // the peer has another store; else only lanes of which nothing was accepted begin
-	At   [record.Lanes]record.Position
-	Op   int // of the record where the conversation began on the way out, if Anew
+	NewStore bool // the peer has another store; else only lanes of which nothing was accepted begin
+	At       [record.Lanes]record.Position
+	Op       int // of the record where the conversation began on the way out, if NewStore
 }
 
 func (*Work) event() {}

@@ -11,48 +11,53 @@ import (
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/audit"
+	"fmqm/queue/record"
 )
 
 // testAudit: what was done is found again as it was, by its activity and in order.
 func testAudit(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	clock := uint64(0)
-	record := func(activity processtable.ActivityID, event queue.Event) queue.AuditRecord {
+	auditOf := func(activity processtable.ActivityID, event record.Event) record.AuditRecord {
 		clock++
-		return queue.AuditRecord{
+		return record.AuditRecord{
 			Time: noon.Add(time.Duration(clock)), Clock: clock, Process: procP, Definition: defP.Short(),
 			Instance: instance(1), Origin: "A", Activity: activity, Event: event,
 		}
 	}
-	full := record("c", queue.EventTerminated)
+	full := auditOf("c", record.EventTerminated)
 	full.Scope, full.Iteration, full.Attempt, full.Run, full.RC = "block/1", 3, 2, 1, -7
 	full.Started, full.Reason, full.Output = noon, "why", []byte{1, 2, 3}
-	full.Consumed = []queue.Consumed{
-		{Key: message.Key{Kind: message.KindConnector, Source: "b"}, Control: message.True, Data: message.DataPresent, Clock: 8},
-		{Key: message.Key{Kind: message.KindSnapshot}},
+	full.Consumed = []record.Consumed{
+		{Key: message.Key{Kind: message.KindConnector, Source: "b", Scope: "block/1"}, Control: message.True, Data: message.DataPresent, Clock: 8},
+		{Key: message.Key{Kind: message.KindSnapshot, Scope: "block/1"}},
+		{Key: message.Key{Kind: message.KindConnector, Source: processtable.Sink, Scope: "c#3", Number: 7}, Clock: 9},
 	}
-	full.Sent = []queue.Sent{{Target: "d", Node: "A", Control: message.False, Data: message.DataAbsent}}
-	records := []queue.AuditRecord{
+	full.Sent = []record.Sent{
+		{Target: "d", Scope: "block/1", Node: "A", Control: message.False, Data: message.DataAbsent},
+		{Kind: message.KindNotice, Nth: 4, Target: "d", Scope: "block/10", Node: "A"},
+	}
+	records := []record.AuditRecord{
 		full,
-		record(processtable.Source, queue.EventStarted),
-		record("a", queue.EventFailed), record("a", queue.EventInError), record("a", queue.EventRetried),
-		record("a", queue.EventIterated), record("a", queue.EventTerminated),
-		record("b", queue.EventSkipped), record("c", queue.EventStopped),
-		record(processtable.Sink, queue.EventEnded),
+		auditOf(processtable.Source, record.EventStarted),
+		auditOf("a", record.EventFailed), auditOf("a", record.EventInError), auditOf("a", record.EventRetried),
+		auditOf("a", record.EventIterated), auditOf("a", record.EventTerminated),
+		auditOf("b", record.EventSkipped), auditOf("c", record.EventStopped),
+		auditOf(processtable.Sink, record.EventEnded),
 	}
-	same := record("e", queue.EventFailed) // two at one moment of the clock
+	same := auditOf("e", record.EventFailed) // two at one moment of the clock
 	same.Stderr = "first\nlast"
 	same.Clock, same.Time = 3, noon.Add(time.Hour)
 	records = append(records, same)
-	other := record("a", queue.EventTerminated)
+	other := auditOf("a", record.EventTerminated)
 	other.Instance = instance(2)
 	for i := len(records) - 1; i >= 0; i-- { // written in another order than the clock's
-		s.must(&queue.Tx{Audit: []queue.AuditRecord{records[i]}})
+		s.must(&record.Tx{Audit: []record.AuditRecord{records[i]}})
 	}
-	s.must(&queue.Tx{Audit: []queue.AuditRecord{other}})
+	s.must(&record.Tx{Audit: []record.AuditRecord{other}})
 
-	inOrder := append([]queue.AuditRecord{}, records[:3]...)
+	inOrder := append([]record.AuditRecord{}, records[:3]...)
 	inOrder = append(append(inOrder, same), records[3:10]...)
 	for range 2 {
 		history, err := s.History(instance(1))
@@ -96,20 +101,20 @@ func testInstances(t *testing.T, open storetest.Open) {
 	const count = 12
 	started := func(n int) time.Time { return noon.Add(time.Duration(n*7%count) * time.Minute) } // not in their identifiers' order
 	for n := range count {
-		record := kind(msg("A", n, processtable.Source, processtable.Sink), message.KindRecord)
-		record.Body = message.EncodeRecord(message.Record{Process: procP, Started: started(n)})
-		s.must(&queue.Tx{
-			Put:   []message.Message{record},
-			Audit: []queue.AuditRecord{{Time: started(n), Instance: instance(n), Process: procP, Activity: processtable.Source, Event: queue.EventStarted}},
+		rec := kind(msg("A", n, processtable.Source, processtable.Sink), message.KindRecord)
+		rec.Body = message.EncodeRecord(message.Record{Process: procP, Started: started(n)})
+		s.must(&record.Tx{
+			Put:   []message.Message{rec},
+			Audit: []record.AuditRecord{{Time: started(n), Instance: instance(n), Process: procP, Activity: processtable.Source, Event: record.EventStarted}},
 		})
 		if n%3 == 0 {
-			tx := take(record)
-			event := queue.EventEnded
+			tx := take(rec)
+			event := record.EventEnded
 			if n == 3 {
-				event = queue.EventStopped
+				event = record.EventStopped
 			}
-			tx.Audit = []queue.AuditRecord{
-				{Time: noon, Clock: 1, Instance: instance(n), Activity: "a", Event: queue.EventTerminated},
+			tx.Audit = []record.AuditRecord{
+				{Time: noon, Clock: 1, Instance: instance(n), Activity: "a", Event: record.EventTerminated},
 				{Time: noon, Clock: 2, Instance: instance(n), Activity: processtable.Sink, Event: event},
 			}
 			s.must(tx)
@@ -122,7 +127,7 @@ func testInstances(t *testing.T, open storetest.Open) {
 				var before message.InstanceID
 				last := noon.Add(time.Hour)
 				for {
-					list, err := s.Instances(queue.ListOptions{All: all, Limit: limit, Before: before})
+					list, err := s.Instances(audit.ListOptions{All: all, Limit: limit, Before: before})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -131,7 +136,7 @@ func testInstances(t *testing.T, open storetest.Open) {
 						if (i.Ended != nil) != (n%3 == 0) || !i.Started.Time.Equal(started(n)) || !i.Started.Time.Before(last) {
 							t.Errorf("instance %d started %v after %v, ended %v", n, i.Started.Time, last, i.Ended)
 						}
-						if i.Ended != nil && (i.Ended.Event == queue.EventStopped) != (n == 3) {
+						if i.Ended != nil && (i.Ended.Event == record.EventStopped) != (n == 3) {
 							t.Errorf("instance %d ended with event %d", n, i.Ended.Event)
 						}
 						last, before = i.Started.Time, i.Started.Instance
@@ -147,25 +152,25 @@ func testInstances(t *testing.T, open storetest.Open) {
 			})
 		}
 	}
-	s.must(&queue.Tx{Put: []message.Message{ // of 1 and 5 something is in error, of 5 not at sink
+	s.must(&record.Tx{Put: []message.Message{ // of 1 and 5 something is in error, of 5 not at sink
 		kind(msg("A", 1, "a", processtable.Sink), message.KindNotice), msg("A", 1, "b", processtable.Sink), msg("A", 5, "b", processtable.Sink),
 		kind(msg("A", 7, "a", processtable.Sink), message.KindNotice),
 	}})
 	for name, c := range map[string]struct {
-		o    queue.ListOptions
+		o    audit.ListOptions
 		want string
 	}{
-		"running, since the seventh minute": {queue.ListOptions{Since: noon.Add(7 * time.Minute)}, "[5 10 8 1]"},
-		"all, since the seventh minute":     {queue.ListOptions{All: true, Since: noon.Add(7 * time.Minute)}, "[5 10 3 8 1]"},
-		"below another node's":              {queue.ListOptions{Below: queue.Place{Started: started(8).Add(1)}}, "[8 1 11 4 2 7]"},
-		"all, below another node's":         {queue.ListOptions{All: true, Below: queue.Place{Started: started(8).Add(1)}, Limit: 3}, "[8 1 6]"},
-		"of a process":                      {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name}, Limit: 2}, "[5 10]"},
-		"of a version":                      {queue.ListOptions{Process: procP, Limit: 1}, "[5]"},
-		"of another version":                {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name, Version: procP.Version + 1}}, "[]"},
-		"of another process":                {queue.ListOptions{Process: processtable.ProcessID{Name: procP.Name + "x"}}, "[]"},
-		"in error":                          {queue.ListOptions{InError: true}, "[1 7]"},
-		"in error, since":                   {queue.ListOptions{InError: true, Since: noon.Add(2 * time.Minute), Process: procP}, "[1]"},
-		"in error, of another version":      {queue.ListOptions{InError: true, Process: processtable.ProcessID{Name: procP.Name, Version: 9}}, "[]"},
+		"running, since the seventh minute": {audit.ListOptions{Since: noon.Add(7 * time.Minute)}, "[5 10 8 1]"},
+		"all, since the seventh minute":     {audit.ListOptions{All: true, Since: noon.Add(7 * time.Minute)}, "[5 10 3 8 1]"},
+		"below another node's":              {audit.ListOptions{Below: audit.Place{Started: started(8).Add(1)}}, "[8 1 11 4 2 7]"},
+		"all, below another node's":         {audit.ListOptions{All: true, Below: audit.Place{Started: started(8).Add(1)}, Limit: 3}, "[8 1 6]"},
+		"of a process":                      {audit.ListOptions{Process: processtable.ProcessID{Name: procP.Name}, Limit: 2}, "[5 10]"},
+		"of a version":                      {audit.ListOptions{Process: procP, Limit: 1}, "[5]"},
+		"of another version":                {audit.ListOptions{Process: processtable.ProcessID{Name: procP.Name, Version: procP.Version + 1}}, "[]"},
+		"of another process":                {audit.ListOptions{Process: processtable.ProcessID{Name: procP.Name + "x"}}, "[]"},
+		"in error":                          {audit.ListOptions{InError: true}, "[1 7]"},
+		"in error, since":                   {audit.ListOptions{InError: true, Since: noon.Add(2 * time.Minute), Process: procP}, "[1]"},
+		"in error, of another version":      {audit.ListOptions{InError: true, Process: processtable.ProcessID{Name: procP.Name, Version: 9}}, "[]"},
 	} {
 		places, err := s.Places(c.o)
 		got := []int{}
@@ -179,14 +184,14 @@ func testInstances(t *testing.T, open storetest.Open) {
 			t.Errorf("%s: %v, want %s; %v", name, got, c.want, err)
 		}
 	}
-	if _, err := s.Instances(queue.ListOptions{Before: instance(99)}); err == nil {
+	if _, err := s.Instances(audit.ListOptions{Before: instance(99)}); err == nil {
 		t.Error("a list that continues from an unknown instance")
 	}
 	begin, end, found, err := s.Instance(instance(1))
 	if err != nil || !found || end != nil || begin.Process != procP {
 		t.Errorf("instance 1: %+v, %v, %v, %v", begin, end, found, err)
 	}
-	if _, end, found, err = s.Instance(instance(3)); err != nil || !found || end == nil || end.Event != queue.EventStopped {
+	if _, end, found, err = s.Instance(instance(3)); err != nil || !found || end == nil || end.Event != record.EventStopped {
 		t.Errorf("instance 3: %v, %v, %v", end, found, err)
 	}
 	if _, _, found, err = s.Instance(instance(99)); found || err != nil {

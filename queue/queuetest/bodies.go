@@ -11,6 +11,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 const none = "0 bodies, 0 chunks"
@@ -142,7 +143,7 @@ func testSweep(t *testing.T, open storetest.Open) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	m.Submit(&queue.Tx{Put: []message.Message{msg("A", 2, "a", "b", noise(message.MaxBody, 2)...)}, Done: func(err error) { done <- err }})
+	m.Submit(&record.Tx{Put: []message.Message{msg("A", 2, "a", "b", noise(message.MaxBody, 2)...)}, Done: func(err error) { done <- err }})
 	if err := <-done; err == nil || staged == 0 {
 		t.Fatalf("the transaction ended with %v after %d chunks", err, staged)
 	}
@@ -164,13 +165,13 @@ func testSweep(t *testing.T, open storetest.Open) {
 func testLargeElsewhere(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	table, output := noise(processtable.MaxEncoded, 1), noise(1<<20, 2)
-	record := queue.AuditRecord{
-		Instance: instance(1), Activity: "b", Event: queue.EventTerminated, Output: output,
-		Sent: []queue.Sent{{Target: "c", Node: "A"}},
+	rec := record.AuditRecord{
+		Instance: instance(1), Activity: "b", Event: record.EventTerminated, Output: output,
+		Sent: []record.Sent{{Target: "c", Node: "A"}},
 	}
-	s.must(&queue.Tx{
-		Tables: []queue.TableRecord{{Process: procP, Definition: defP, Encoded: table}},
-		Audit:  []queue.AuditRecord{record},
+	s.must(&record.Tx{
+		Tables: []record.TableRecord{{Process: procP, Definition: defP, Encoded: table}},
+		Audit:  []record.AuditRecord{rec},
 	})
 	for range 2 {
 		encoded, _, found, err := s.Table(procP)

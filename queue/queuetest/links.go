@@ -12,11 +12,14 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/lane"
+	"fmqm/queue/record"
 )
 
 // checkLane holds a lane to L1: numbers without a gap, each with the running hash of
 // all before it, and the messages in the order in which they were put.
-func (s *site) checkLane(peer processtable.NodeID, lane message.Lane, low queue.Position, want ...message.Message) []queue.Item {
+func (s *site) checkLane(peer processtable.NodeID, lane message.Lane, low record.Position, want ...message.Message) []record.Item {
 	s.Helper()
 	tr := s.Transmission(peer)
 	if got := tr.Low(lane); got != low {
@@ -27,11 +30,11 @@ func (s *site) checkLane(peer processtable.NodeID, lane message.Lane, low queue.
 	var got []message.Message
 	var parts []byte
 	for _, item := range items {
-		at = queue.Position{Number: at.Number + 1, Hash: queue.HashNext(at.Hash, item.Payload)}
-		if (queue.Position{Number: item.Number, Hash: item.Hash}) != at {
+		at = record.Position{Number: at.Number + 1, Hash: record.HashNext(at.Hash, item.Payload)}
+		if (record.Position{Number: item.Number, Hash: item.Hash}) != at {
 			s.Fatalf("item %d with hash %s, want %d with %s", item.Number, item.Hash, at.Number, at.Hash)
 		}
-		piece, err := queue.Unpack(item.Payload)
+		piece, err := record.Unpack(item.Payload)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -56,7 +59,7 @@ func testTransmission(t *testing.T, open storetest.Open) {
 	if got := s.Peers(); len(got) != 0 || stats(s, "B").Count != 0 {
 		t.Errorf("a new node has messages for %v", got)
 	}
-	start := queue.Position{}
+	start := record.Position{}
 	a, b, c := msg("B", 1, "a", "b"), msg("B", 1, "a", "c", 1, 2, 3), msg("C", 1, "a", "d")
 	control := msg("B", 2, "a", "b")
 	control.Lane = message.LaneControl
@@ -75,7 +78,7 @@ func testTransmission(t *testing.T, open storetest.Open) {
 			t.Errorf("peers %s", got)
 		}
 		size := uint64(len(items[0].Payload) + len(items[1].Payload) + len(s.items("B", message.LaneControl)[0].Payload))
-		want := queue.TransmissionStats{Peer: "B", Count: 3, Bytes: size, Oldest: noon}
+		want := lane.Stats{Peer: "B", Count: 3, Bytes: size, Oldest: noon}
 		if got := stats(s, "B"); got != want {
 			t.Errorf("statistics %+v, want %+v", got, want)
 		}
@@ -112,14 +115,14 @@ func testTrim(t *testing.T, open storetest.Open) {
 	s.must(put(large)) // items 10 to 12
 	s.must(put(messages[0]))
 	items := s.items("B", 0)
-	at := func(number uint64) queue.Position {
-		return queue.Position{Number: number, Hash: items[number-1].Hash}
+	at := func(number uint64) record.Position {
+		return record.Position{Number: number, Hash: items[number-1].Hash}
 	}
 	tr := s.Transmission("B")
 	tr.Trim(0, 0)
 	tr.Trim(0, 4)
 	tr.Trim(1, 4) // nothing is there
-	s.checkLane("B", 0, queue.Position{}, append(append([]message.Message{}, messages...), large, messages[0])...)
+	s.checkLane("B", 0, record.Position{}, append(append([]message.Message{}, messages...), large, messages[0])...)
 	s.must(put(msg("A", 1, "a", "b"))) // any commit takes it along
 	left := append(append([]message.Message{}, messages[4:]...), large, messages[0])
 	s.checkLane("B", 0, at(4), left...)
@@ -153,7 +156,7 @@ func testTrimAlone(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	const count = 10_000
 	for range 10 {
-		tx := &queue.Tx{}
+		tx := &record.Tx{}
 		for n := range count / 10 {
 			tx.Put = append(tx.Put, msg("B", n, "a", "b"))
 		}
@@ -180,6 +183,7 @@ func testTrimAlone(t *testing.T, open storetest.Open) {
 // messages got, also where one travels in parts.
 func testSentNumbers(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
+	s.Transmission("B").PeerReads(message.Current())
 	s.must(put(msg("C", 9, "x", "y"))) // C's lane is one ahead
 	control := msg("B", 1, "b", "f")
 	control.Lane = message.LaneControl
@@ -187,22 +191,32 @@ func testSentNumbers(t *testing.T, open storetest.Open) {
 		msg("B", 1, "b", "d", noise(600_000, 1)...), msg("A", 1, "b", "c"), msg("C", 1, "b", "d"),
 		msg("B", 1, "b", "e"), control, msg("B", 1, "other", "g"), msg("B", 1, "other", "e"),
 	)
-	tx.Audit = []queue.AuditRecord{
-		{Instance: instance(1), Activity: "b", Event: queue.EventTerminated, Clock: 1, Sent: []queue.Sent{
+	tx.Audit = []record.AuditRecord{
+		{Instance: instance(1), Activity: "b", Event: record.EventTerminated, Clock: 1, Sent: []record.Sent{
 			{Target: "e", Node: "B"},
 			{Target: "d", Node: "B"},
 			{Target: "c", Node: "A"},
 			{Target: "d", Node: "C"},
 			{Target: "f", Node: "B", Lane: message.LaneControl},
 		}},
-		{Instance: instance(1), Activity: "other", Event: queue.EventSkipped, Clock: 2, Sent: []queue.Sent{
+		{Instance: instance(1), Activity: "other", Event: record.EventSkipped, Clock: 2, Sent: []record.Sent{
 			{Target: "e", Node: "B"}, {Target: "g", Node: "B"}, {Target: "never sent", Node: "B"},
 		}},
 	}
+	// A composite begins work inside of it, and what lies there sends to it: two to one target.
+	begin, second, back := msg("B", 1, "b", "d"), msg("B", 1, "b", "d"), msg("B", 1, processtable.Sink, "b")
+	begin.Scope, second.Scope, second.Number = "b#1", "b#1", 2
+	back.SourceScope = "b#1"
+	tx.Put = append(tx.Put, second, back, begin)
+	tx.Audit = append(tx.Audit, record.AuditRecord{Instance: instance(1), Activity: "b", Event: record.EventIterated, Clock: 3, Sent: []record.Sent{
+		{Target: "d", Node: "B", Scope: "b#1"}, {Target: "d", Node: "B", Scope: "b#1", Nth: 2},
+	}}, record.AuditRecord{Instance: instance(1), Scope: "b#1", Activity: processtable.Sink, Event: record.EventTerminated, Clock: 4, Sent: []record.Sent{
+		{Target: "b", Node: "B"}, {Target: "b", Node: "B", Kind: message.KindNotice},
+	}})
 	s.must(tx)
-	want := [][]uint64{{4, 1, 0, 2, 1}, {6, 5, 0}}
+	want := [][]uint64{{4, 1, 0, 2, 1}, {6, 5, 0}, {9, 7}, {8, 0}}
 	stored, err := s.History(instance(1))
-	if err != nil || len(stored) != 2 {
+	if err != nil || len(stored) != len(want) {
 		t.Fatalf("history %v, %v", stored, err)
 	}
 	for i := range want {
@@ -219,20 +233,20 @@ func testSentNumbers(t *testing.T, open storetest.Open) {
 
 // receive accepts items from another site one by one, as a node does: it stores
 // parts, and puts a message with its last one.
-func (s *site) receive(from *site, lane message.Lane, items ...queue.Item) {
+func (s *site) receive(from *site, lane message.Lane, items ...record.Item) {
 	s.Helper()
 	for _, item := range items {
-		piece, err := queue.Unpack(item.Payload)
+		piece, err := record.Unpack(item.Payload)
 		if err != nil {
 			s.Fatal(err)
 		}
-		tx := &queue.Tx{Accept: &queue.Accept{
+		tx := &record.Tx{Accept: &record.Accept{
 			Peer: "A", Incarnation: from.Incarnation(), Lane: lane, Number: item.Number, Count: 1,
 			Before: s.Accepted("A", lane).Hash, Hash: item.Hash,
 		}}
 		first := item.Number - uint64(piece.Index)
 		if !piece.Last() {
-			tx.Accept.Parts = []queue.Part{{First: first, Index: piece.Index, Data: piece.Data}}
+			tx.Accept.Parts = []record.Part{{First: first, Index: piece.Index, Data: piece.Data}}
 		} else {
 			encoded := piece.Data
 			if !piece.Whole {
@@ -275,7 +289,7 @@ func testParts(t *testing.T, open storetest.Open) {
 		}
 	}
 	from.crash()
-	items := from.checkLane("B", 0, queue.Position{}, messages...)
+	items := from.checkLane("B", 0, record.Position{}, messages...)
 	for i, item := range items {
 		if len(item.Payload) > 256<<10+100 {
 			t.Errorf("item %d has %d bytes", item.Number, len(item.Payload))
@@ -305,7 +319,7 @@ func testParts(t *testing.T, open storetest.Open) {
 		{"\x01\x00\x00\x00\x00\x00\x00\x00\x01", "part 0 of 1"},
 		{"\x01\x00\x00\x00\x00\x00\x10\x00\x00", "part 0 of 1048576"},
 	} {
-		if _, err := queue.Unpack([]byte(bad.payload)); !errors.Is(err, queue.ErrPayload) || !strings.Contains(err.Error(), bad.want) {
+		if _, err := record.Unpack([]byte(bad.payload)); !errors.Is(err, record.ErrPayload) || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("payload %q: %v, want %q", bad.payload, err, bad.want)
 		}
 	}
@@ -314,16 +328,16 @@ func testParts(t *testing.T, open storetest.Open) {
 // testAccept: a link goes on exactly where the disk says, lane by lane.
 func testAccept(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
-	inc := queue.Incarnation{7}
+	inc := record.Incarnation{7}
 	if err := s.BindIncarnation("B", inc); err != nil {
 		t.Fatal(err)
 	}
 	accept := func(lane message.Lane, number, count uint64, before, after byte) error {
-		return s.try(&queue.Tx{
+		return s.try(&record.Tx{
 			Put: []message.Message{msg("A", int(number), "a", "b")},
-			Accept: &queue.Accept{
+			Accept: &record.Accept{
 				Peer: "B", Incarnation: inc, Lane: lane, Number: number, Count: count,
-				Before: queue.Hash{before}, Hash: queue.Hash{after},
+				Before: record.Hash{before}, Hash: record.Hash{after},
 			},
 		})
 	}
@@ -349,13 +363,13 @@ func testAccept(t *testing.T, open storetest.Open) {
 		}
 		s.reopen()
 	}
-	if got := s.Accepted("B", 0); got != (queue.Position{Number: 4, Hash: queue.Hash{4}}) {
+	if got := s.Accepted("B", 0); got != (record.Position{Number: 4, Hash: record.Hash{4}}) {
 		t.Errorf("accepted in lane 0: %+v", got)
 	}
-	if got := s.Accepted("B", 1); got != (queue.Position{Number: 1, Hash: queue.Hash{1}}) {
+	if got := s.Accepted("B", 1); got != (record.Position{Number: 1, Hash: record.Hash{1}}) {
 		t.Errorf("accepted in lane 1: %+v", got)
 	}
-	if got := s.Accepted("C", 0); got != (queue.Position{}) {
+	if got := s.Accepted("C", 0); got != (record.Position{}) {
 		t.Errorf("accepted from a stranger: %+v", got)
 	}
 }
@@ -364,25 +378,25 @@ func testAccept(t *testing.T, open storetest.Open) {
 func testIncarnations(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	own := s.Incarnation()
-	if own == (queue.Incarnation{}) {
+	if own == (record.Incarnation{}) {
 		t.Error("the store has no incarnation")
 	}
 	other := newSite(t, open, func(o *queue.Options) { o.Rand = nil })
-	if other.Incarnation() == own || other.Incarnation() == (queue.Incarnation{}) {
+	if other.Incarnation() == own || other.Incarnation() == (record.Incarnation{}) {
 		t.Errorf("two stores are both %s", own)
 	}
 	if _, known := s.KnownIncarnation("B"); known {
 		t.Error("a peer is known that was never met")
 	}
 	for range 2 {
-		if err := s.BindIncarnation("B", queue.Incarnation{7}); err != nil {
+		if err := s.BindIncarnation("B", record.Incarnation{7}); err != nil {
 			t.Fatal(err)
 		}
-		err := s.BindIncarnation("B", queue.Incarnation{8})
-		if !errors.Is(err, queue.ErrOutOfOrder) || !strings.Contains(err.Error(), "this store knows it as 0700") {
+		err := s.BindIncarnation("B", record.Incarnation{8})
+		if !errors.Is(err, commit.ErrOutOfOrder) || !strings.Contains(err.Error(), "this store knows it as 0700") {
 			t.Errorf("another incarnation: %v", err)
 		}
-		if got, known := s.KnownIncarnation("B"); !known || got != (queue.Incarnation{7}) {
+		if got, known := s.KnownIncarnation("B"); !known || got != (record.Incarnation{7}) {
 			t.Errorf("known as %s, %v", got, known)
 		}
 		s.crash()
@@ -390,47 +404,47 @@ func testIncarnations(t *testing.T, open storetest.Open) {
 			t.Error("the incarnation changed with a restart")
 		}
 	}
-	if err := s.BindIncarnation("not a name", queue.Incarnation{7}); err == nil || !strings.Contains(err.Error(), "not a node's name") {
+	if err := s.BindIncarnation("not a name", record.Incarnation{7}); err == nil || !strings.Contains(err.Error(), "not a node's name") {
 		t.Errorf("a peer without a name: %v", err)
 	}
 }
 
-func testSetAside(t *testing.T, open storetest.Open) {
+func testRefuse(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	for i := range 4 {
-		s.must(&queue.Tx{SetAside: []queue.SetAside{{
+		s.must(&record.Tx{Refuse: []record.Refused{{
 			Time: noon.Add(time.Duration(i)), Peer: "B", Reason: fmt.Sprint("reason ", i), Message: noise(10+i*50_000, byte(i)),
 		}}})
 		if i == 1 {
 			s.crash()
 		}
 	}
-	s.must(&queue.Tx{SetAside: []queue.SetAside{{Reason: strings.Repeat("x", 100_000)}}})
-	got, err := s.SetAsideList(10)
+	s.must(&record.Tx{Refuse: []record.Refused{{Reason: strings.Repeat("x", 100_000)}}})
+	got, err := s.RefusedList(10)
 	if err != nil || len(got) != 5 || len(got[0].Reason) > 20_000 {
-		t.Fatalf("%d set aside, %v", len(got), err)
+		t.Fatalf("%d refused, %v", len(got), err)
 	}
 	for i, a := range got[1:] {
 		n := 3 - i // the newest first
 		if a.Time != noon.Add(time.Duration(n)) || a.Peer != "B" || a.Reason != fmt.Sprint("reason ", n) || a.Size != 10+n*50_000 {
 			t.Errorf("message %d: %v %s %s with %d bytes", n, a.Time, a.Peer, a.Reason, a.Size)
 		}
-		if whole, found, err := s.SetAsideAt(a.Number); !found || err != nil || !bytes.Equal(whole.Message, noise(10+n*50_000, byte(n))) {
+		if whole, found, err := s.RefusedAt(a.Number); !found || err != nil || !bytes.Equal(whole.Message, noise(10+n*50_000, byte(n))) {
 			t.Errorf("message %d: %v %v, %d bytes", n, found, err, len(whole.Message))
 		}
 	}
-	if got, err := s.SetAsideList(2); err != nil || len(got) != 2 {
+	if got, err := s.RefusedList(2); err != nil || len(got) != 2 {
 		t.Errorf("%d of at most 2, %v", len(got), err)
 	}
-	if rest, err := s.SetAsideBefore(got[1].Number, 10); err != nil || len(rest) != 3 || rest[0].Number != got[2].Number || rest[0].Reason != got[2].Reason {
+	if rest, err := s.RefusedBefore(got[1].Number, 10); err != nil || len(rest) != 3 || rest[0].Number != got[2].Number || rest[0].Reason != got[2].Reason {
 		t.Errorf("before the second: %d, %v", len(rest), err)
 	}
-	if rest, err := s.SetAsideBefore(0, 10); err != nil || len(rest) != 0 {
+	if rest, err := s.RefusedBefore(0, 10); err != nil || len(rest) != 0 {
 		t.Errorf("before all: %d, %v", len(rest), err)
 	}
 }
 
-func stats(s *site, peer processtable.NodeID) queue.TransmissionStats {
+func stats(s *site, peer processtable.NodeID) lane.Stats {
 	s.Helper()
 	got, err := s.Transmission(peer).Stats()
 	if err != nil {

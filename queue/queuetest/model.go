@@ -17,7 +17,9 @@ import (
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/audit"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // dump shows all that a manager has stored, by its reading methods.
@@ -46,17 +48,17 @@ func (s *site) dump() string {
 			}
 		}
 	}
-	instances, err := s.Instances(queue.ListOptions{All: true, Limit: 1 << 20})
+	instances, err := s.Instances(audit.ListOptions{All: true, Limit: 1 << 20})
 	s.check(err)
 	for _, i := range instances {
 		history, err := s.History(i.Started.Instance)
 		s.check(err)
 		fmt.Fprintf(&b, "history %v\n", history)
 	}
-	aside, err := s.SetAsideList(1 << 20)
+	refused, err := s.RefusedList(1 << 20)
 	s.check(err)
 	keys := s.keys()
-	fmt.Fprintf(&b, "%d set aside, %d timers, %d markers, %d bodies, %d chunks\n", len(aside), keys["d"], keys["k"], keys["b"], keys["c"])
+	fmt.Fprintf(&b, "%d refused, %d timers, %d markers, %d bodies, %d chunks\n", len(refused), keys["d"], keys["k"], keys["b"], keys["c"])
 	return b.String()
 }
 
@@ -88,8 +90,8 @@ type model struct {
 func testModel(t *testing.T, open storetest.Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newSite(t, open)
-		s.check(s.NoteAnew()) // else a connector comes only once
-		s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procP, Definition: defP}}})
+		s.check(s.NoteRecreated()) // else a connector comes only once
+		s.must(&record.Tx{Tables: []record.TableRecord{{Process: procP, Definition: defP}}})
 		mb := s.Mailbox(procP)
 		m := model{
 			local: map[message.Entry]map[message.Key]message.Message{}, dirty: map[message.Entry]bool{},
@@ -99,7 +101,7 @@ func testModel(t *testing.T, open storetest.Open) {
 			tx, stale := m.draw(rt)
 			err := s.try(tx)
 			switch {
-			case stale && !errors.Is(err, queue.ErrStale):
+			case stale && !errors.Is(err, commit.ErrStale):
 				rt.Fatalf("a stale transaction gives %v", err)
 			case !stale && err != nil:
 				rt.Fatalf("transaction: %v", err)
@@ -161,14 +163,14 @@ func drawMessage(t *rapid.T, node processtable.NodeID) message.Message {
 }
 
 // draw gives a transaction, and whether it is stale.
-func (m *model) draw(t *rapid.T) (tx *queue.Tx, stale bool) {
-	tx = &queue.Tx{}
+func (m *model) draw(t *rapid.T) (tx *record.Tx, stale bool) {
+	tx = &record.Tx{}
 	for range rapid.IntRange(0, 2).Draw(t, "consumes") {
 		e := drawEntry(t)
-		if slices.ContainsFunc(tx.Consume, func(c queue.Consume) bool { return c.Entry == e }) {
+		if slices.ContainsFunc(tx.Consume, func(c record.Consume) bool { return c.Entry == e }) {
 			continue
 		}
-		c := queue.Consume{Process: procP, Entry: e}
+		c := record.Consume{Process: procP, Entry: e}
 		for _, k := range slices.SortedFunc(maps.Keys(m.local[e]), compareKeys) {
 			if rapid.Bool().Draw(t, "take") {
 				c.Keys = append(c.Keys, k)
@@ -192,8 +194,8 @@ func (m *model) draw(t *rapid.T) (tx *queue.Tx, stale bool) {
 		tx.Put = append(tx.Put, drawMessage(t, processtable.NodeID(rapid.SampledFrom([]string{"B", "C"}).Draw(t, "peer"))))
 	}
 	if rapid.Bool().Draw(t, "audit") {
-		tx.Audit = []queue.AuditRecord{{
-			Instance: uuid.UUID{0: 9, 15: byte(m.audit)}, Activity: processtable.Source, Event: queue.EventStarted,
+		tx.Audit = []record.AuditRecord{{
+			Instance: uuid.UUID{0: 9, 15: byte(m.audit)}, Activity: processtable.Source, Event: record.EventStarted,
 			Time: noon.Add(time.Duration(m.audit)), Output: noise(drawSize(t), 1),
 		}}
 	}
@@ -204,7 +206,7 @@ func compareKeys(a, b message.Key) int {
 	return bytes.Compare([]byte{byte(a.Kind)}, []byte{byte(b.Kind)})*2 + strings.Compare(string(a.Source), string(b.Source))
 }
 
-func (m *model) apply(tx *queue.Tx) {
+func (m *model) apply(tx *record.Tx) {
 	for _, c := range tx.Consume {
 		for _, k := range c.Keys {
 			delete(m.local[c.Entry], k)
@@ -246,7 +248,7 @@ func (m *model) compare(t *rapid.T, s *site) {
 	}
 	items := 0
 	for peer, want := range m.sent {
-		for _, i := range s.checkLane(peer, 0, queue.Position{}, want...) {
+		for _, i := range s.checkLane(peer, 0, record.Position{}, want...) {
 			if len(i.Payload) > 32<<10 {
 				items++
 			}
@@ -255,7 +257,7 @@ func (m *model) compare(t *rapid.T, s *site) {
 	if got := s.keys()["b"]; got != large+items {
 		t.Fatalf("%d bodies are staged, want %d", got, large+items)
 	}
-	list, err := s.Instances(queue.ListOptions{All: true, Limit: 1000})
+	list, err := s.Instances(audit.ListOptions{All: true, Limit: 1000})
 	if err != nil || len(list) != m.audit {
 		t.Fatalf("%d instances, %v, want %d", len(list), err, m.audit)
 	}

@@ -11,23 +11,25 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
 )
 
 // parked is a message that a peer has brought, and that waits for a table.
-func parked(peer processtable.NodeID, m message.Message, size int) queue.Parked {
+func parked(peer processtable.NodeID, m message.Message, size int) record.Parked {
 	m.Body = make([]byte, size)
 	encoded, err := message.Encode(m)
 	if err != nil {
 		panic(err)
 	}
-	return queue.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: peer, Message: encoded}
+	return record.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: peer, Message: encoded}
 }
 
 // testParked: what waits for a table keeps who has brought it, and takes nobody's place (N3).
 func testParked(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	m := msg("A", 1, "a", "b")
-	s.must(&queue.Tx{Park: []queue.Parked{parked("B", m, 10), parked("C", m, 100<<10), parked("B", m, 20)}})
+	s.must(&record.Tx{Park: []record.Parked{parked("B", m, 10), parked("C", m, 100<<10), parked("B", m, 20)}})
 	for range 2 {
 		found, err := s.ParkedFor(procP, 10)
 		if err != nil || len(found) != 3 || s.ParkedCount(procP) != 3 || len(s.Parked()) != 1 {
@@ -36,8 +38,8 @@ func testParked(t *testing.T, open storetest.Open) {
 		if found[0].Peer != "B" || found[1].Peer != "B" || found[2].Peer != "C" || len(found[2].Message) < 100<<10 {
 			t.Errorf("%+v", found)
 		}
-		if b, c := s.Left("B"), s.Left("C"); b != (queue.Left{Parked: 2, Bytes: 32 << 10}) || c.Parked != 1 || c.Bytes != int64(len(found[2].Message)) {
-			t.Errorf("B has left %+v, C %+v", b, c)
+		if b, c := s.Usage("B"), s.Usage("C"); b != (queue.Usage{Parked: 2, Bytes: 32 << 10}) || c.Parked != 1 || c.Bytes != int64(len(found[2].Message)) {
+			t.Errorf("usage of B %+v, of C %+v", b, c)
 		}
 		s.crash()
 	}
@@ -47,8 +49,8 @@ func testParked(t *testing.T, open storetest.Open) {
 	if v, err := s.ViewInstance(m.Instance, processtable.ProcessID{}, 0); err != nil || v.Process != procP || len(v.Messages) != 3 {
 		t.Errorf("%+v %v", v, err)
 	}
-	s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procP, Definition: defP}}})
-	if err := s.try(&queue.Tx{Park: []queue.Parked{parked("B", m, 10)}}); !errors.Is(err, queue.ErrTabled) {
+	s.must(&record.Tx{Tables: []record.TableRecord{{Process: procP, Definition: defP}}})
+	if err := s.try(&record.Tx{Park: []record.Parked{parked("B", m, 10)}}); !errors.Is(err, commit.ErrTabled) {
 		t.Errorf("to wait for a table that is here: %v", err)
 	}
 	if v, err := s.ViewInstance(m.Instance, procP, 0); err != nil || len(v.Messages) != 0 {
@@ -58,10 +60,10 @@ func testParked(t *testing.T, open storetest.Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.must(&queue.Tx{Unpark: found[1:], Put: []message.Message{m}})
+	s.must(&record.Tx{Unpark: found[1:], Put: []message.Message{m}})
 	for range 2 {
-		if s.ParkedCount(procP) != 1 || s.Left("C") != (queue.Left{}) || s.Left("B").Parked != 1 {
-			t.Errorf("%v wait; B %+v, C %+v", s.Parked(), s.Left("B"), s.Left("C"))
+		if s.ParkedCount(procP) != 1 || s.Usage("C") != (queue.Usage{}) || s.Usage("B").Parked != 1 {
+			t.Errorf("%v wait; B %+v, C %+v", s.Parked(), s.Usage("B"), s.Usage("C"))
 		}
 		s.crash()
 	}
@@ -77,7 +79,7 @@ func testOldParked(t *testing.T, open storetest.Open) {
 	}
 	s.must(put(old...))
 	s.must(put(kind(msg("A", 1, "", ""), message.KindMarker), kind(msg("A", 1, "", processtable.Sink), message.KindRecord)))
-	s.must(&queue.Tx{Tables: []queue.TableRecord{{Process: procQ, Definition: defP}}})
+	s.must(&record.Tx{Tables: []record.TableRecord{{Process: procQ, Definition: defP}}})
 	inQ := msg("A", 1, "a", "b")
 	inQ.Queue.Process = procQ
 	s.must(put(inQ))
@@ -89,7 +91,7 @@ func testOldParked(t *testing.T, open storetest.Open) {
 			t.Fatalf("%v wait, want 152 of p", s.Parked())
 		}
 		found, err := s.ParkedFor(procP, 200)
-		if err != nil || slices.ContainsFunc(found, func(p queue.Parked) bool { return p.Peer != "" }) {
+		if err != nil || slices.ContainsFunc(found, func(p record.Parked) bool { return p.Peer != "" }) {
 			t.Errorf("%+v %v", found, err)
 		}
 		if rest, _, err := s.BrowseFrom(procP, message.Entry{}, 10); err != nil || len(rest) != 0 {
@@ -102,33 +104,33 @@ func testOldParked(t *testing.T, open storetest.Open) {
 	}
 }
 
-// testLeft: what peers have left is counted exactly, also over restarts; who waits for less
+// testUsage: what peers are charged with is counted exactly, also over restarts; who waits for less
 // of it is woken.
-func testLeft(t *testing.T, open storetest.Open) {
+func testUsage(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	marker := kind(msg("A", 1, "", ""), message.KindMarker)
 	marker.From = "B"
-	s.must(&queue.Tx{
-		Put: []message.Message{marker}, SetAside: []queue.SetAside{
+	s.must(&record.Tx{
+		Put: []message.Message{marker}, Refuse: []record.Refused{
 			{Peer: "B", Reason: "small", Message: []byte("x")}, {From: "C", Reason: "by a process thread", Message: make([]byte, 50<<10)}, {Reason: "by nobody", Message: []byte("x")},
 		},
 	})
 	for range 2 {
-		if b, c := s.Left("B"), s.Left("C"); b != (queue.Left{Aside: 1, Marks: 1, Bytes: 17 << 10}) || c != (queue.Left{Aside: 1, Bytes: 50 << 10}) {
-			t.Fatalf("B has left %+v, C %+v", b, c)
+		if b, c := s.Usage("B"), s.Usage("C"); b != (queue.Usage{Refused: 1, Marks: 1, Bytes: 17 << 10}) || c != (queue.Usage{Refused: 1, Bytes: 50 << 10}) {
+			t.Fatalf("usage of B %+v, of C %+v", b, c)
 		}
 		s.crash()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	full, done := make(chan queue.Left, 10), make(chan error, 1)
+	full, done := make(chan queue.Usage, 10), make(chan error, 1)
 	go func() {
-		done <- s.WaitLeft(ctx, "B", func(l queue.Left) bool { return l.Aside == 0 }, func(l queue.Left) { full <- l })
+		done <- s.WaitQuota(ctx, "B", func(l queue.Usage) bool { return l.Refused == 0 }, func(l queue.Usage) { full <- l })
 	}()
-	if l := <-full; l.Aside != 1 {
+	if l := <-full; l.Refused != 1 {
 		t.Errorf("full with %+v", l)
 	}
-	all, err := s.SetAsideList(10)
+	all, err := s.RefusedList(10)
 	if err != nil || len(all) != 3 {
 		t.Fatal(all, err)
 	}
@@ -138,26 +140,26 @@ func testLeft(t *testing.T, open storetest.Open) {
 			ofB = a.Number
 		}
 	}
-	s.must(&queue.Tx{TakeAside: []uint64{ofB}})
+	s.must(&record.Tx{Settle: []uint64{ofB}})
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := s.try(&queue.Tx{TakeAside: []uint64{ofB}}); !errors.Is(err, queue.ErrNotAside) {
+	if err := s.try(&record.Tx{Settle: []uint64{ofB}}); !errors.Is(err, commit.ErrNotRefused) {
 		t.Errorf("taken out twice: %v", err)
 	}
-	s.must(&queue.Tx{TakeAside: []uint64{all[0].Number + all[1].Number + all[2].Number - ofB - nobodys(all)}})
+	s.must(&record.Tx{Settle: []uint64{all[0].Number + all[1].Number + all[2].Number - ofB - nobodys(all)}})
 	for range 2 {
-		if b, c := s.Left("B"), s.Left("C"); b != (queue.Left{Marks: 1, Bytes: 1 << 10}) || c != (queue.Left{}) {
-			t.Errorf("B has left %+v, C %+v", b, c)
+		if b, c := s.Usage("B"), s.Usage("C"); b != (queue.Usage{Marks: 1, Bytes: 1 << 10}) || c != (queue.Usage{}) {
+			t.Errorf("usage of B %+v, of C %+v", b, c)
 		}
 		s.crash()
 	}
-	if err := s.WaitLeft(ctx, "B", func(queue.Left) bool { return true }, func(queue.Left) { t.Error("it fits") }); err != nil {
+	if err := s.WaitQuota(ctx, "B", func(queue.Usage) bool { return true }, func(queue.Usage) { t.Error("it fits") }); err != nil {
 		t.Error(err)
 	}
 }
 
-func nobodys(all []queue.AsideHead) uint64 {
-	i := slices.IndexFunc(all, func(a queue.AsideHead) bool { return a.Reason == "by nobody" })
+func nobodys(all []record.RefusedHead) uint64 {
+	i := slices.IndexFunc(all, func(a record.RefusedHead) bool { return a.Reason == "by nobody" })
 	return all[i].Number
 }

@@ -23,11 +23,12 @@ func Run(t *testing.T, open storetest.Open) {
 		{"replacing", testReplacing},
 		{"browsing", testBrowsing},
 		{"records and markers", testRecordsAndMarkers},
+		{"records with a marker are told of", testMarkedRecords},
 		{"markers cost others nothing", testMarkersCostOthersNothing},
 		{"tables", testTables},
 		{"parked messages", testParked},
 		{"messages parked by an older version", testOldParked},
-		{"what peers have left", testLeft},
+		{"usage of peers", testUsage},
 		{"large bodies", testLargeBodies},
 		{"large bodies of a refused transaction", testRefusedBodies},
 		{"many bodies", testManyBodies},
@@ -41,10 +42,11 @@ func Run(t *testing.T, open storetest.Open) {
 		{"parts", testParts},
 		{"accept", testAccept},
 		{"incarnations", testIncarnations},
-		{"set aside", testSetAside},
-		{"count of what is stored", testStored},
-		{"count after a peer lost its store", testStoredAfterRebind},
-		{"taken out of what is set aside", testTakeAside},
+		{"refused", testRefuse},
+		{"depth of queues", testDepth},
+		{"depth after a peer lost its store", testDepthAfterReplacement},
+		{"settled", testSettle},
+		{"arrivals", testArrivals},
 		{"audit", testAudit},
 		{"view of an instance", testInstanceView},
 		{"instances", testInstances},
@@ -61,6 +63,9 @@ func Run(t *testing.T, open storetest.Open) {
 		{"group commit", testGroupCommit},
 		{"model", testModel},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // each has stores of its own, and waits for the disk most of the time
+			test.run(t, open)
+		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/mailbox"
+	"fmqm/queue/record"
 )
 
 // noon is when tests begin.
@@ -86,7 +88,7 @@ func (s *site) crash() {
 }
 
 // try commits a transaction and gives its error.
-func (s *site) try(tx *queue.Tx) error {
+func (s *site) try(tx *record.Tx) error {
 	done := make(chan error, 2)
 	tx.Done = func(err error) { done <- err }
 	s.Submit(tx)
@@ -100,7 +102,7 @@ func (s *site) try(tx *queue.Tx) error {
 }
 
 // must commits a transaction.
-func (s *site) must(tx *queue.Tx) {
+func (s *site) must(tx *record.Tx) {
 	s.Helper()
 	if err := s.try(tx); err != nil {
 		s.Fatalf("transaction: %v", err)
@@ -136,18 +138,20 @@ func kind(m message.Message, k message.Kind) message.Message {
 	return m
 }
 
-func put(m ...message.Message) *queue.Tx { return &queue.Tx{Put: m} }
+func put(m ...message.Message) *record.Tx { return &record.Tx{Put: m} }
 
 // consume takes messages of one entry.
-func consume(m ...message.Message) queue.Consume {
-	c := queue.Consume{Process: m[0].Queue.Process, Entry: m[0].Entry()}
+func consume(m ...message.Message) record.Consume {
+	c := record.Consume{Process: m[0].Queue.Process, Entry: m[0].Entry()}
 	for i := range m {
 		c.Keys = append(c.Keys, m[i].Key())
 	}
 	return c
 }
 
-func take(m ...message.Message) *queue.Tx { return &queue.Tx{Consume: []queue.Consume{consume(m...)}} }
+func take(m ...message.Message) *record.Tx {
+	return &record.Tx{Consume: []record.Consume{consume(m...)}}
+}
 
 // noise gives n bytes that do not repeat.
 func noise(n int, seed byte) []byte {
@@ -213,7 +217,7 @@ func headers(m []message.Message) (h []message.Header) {
 }
 
 // next waits for the mailbox and takes everything.
-func next(mb *queue.Mailbox) []queue.Delivery {
+func next(mb *mailbox.Reader) []record.Delivery {
 	for {
 		rung(mb.Wake())
 		if got := mb.Take(1000); len(got) > 0 {
@@ -226,7 +230,7 @@ func next(mb *queue.Mailbox) []queue.Delivery {
 func rung(b *task.Bell) { _, _ = task.Goroutines{}.Wait(context.Background(), b) }
 
 // items reads a whole lane.
-func (s *site) items(peer processtable.NodeID, lane message.Lane) []queue.Item {
+func (s *site) items(peer processtable.NodeID, lane message.Lane) []record.Item {
 	s.Helper()
 	items, err := s.Transmission(peer).Read(lane, 1, 1<<30)
 	if err != nil {

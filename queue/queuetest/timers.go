@@ -1,21 +1,24 @@
 package queuetest
 
 import (
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
-func timer(after time.Duration, e message.Entry) queue.Timer {
-	return queue.Timer{Due: noon.Add(after), Process: procP, Entry: e}
+func timer(after time.Duration, e message.Entry) record.Timer {
+	return record.Timer{Due: noon.Add(after), Process: procP, Entry: e}
 }
 
 // cancel takes a timer away.
-func cancel(t queue.Timer) *queue.Tx {
-	return &queue.Tx{Consume: []queue.Consume{{Process: t.Process, Entry: t.Entry, Due: t.Due}}}
+func cancel(t record.Timer) *record.Tx {
+	return &record.Tx{Consume: []record.Consume{{Process: t.Process, Entry: t.Entry, Timers: []record.Timer{t}}}}
 }
 
 // wantArmed checks that the nearest timer, and nothing else, is waited for.
@@ -31,76 +34,111 @@ func (s *site) wantArmed(after ...time.Duration) {
 	}
 }
 
-func wantDue(t testing.TB, got []queue.Delivery, want ...queue.Timer) {
+// untilArmed waits until the timers' task waits for a time: it reads the clock, then the store.
+func (s *site) untilArmed(after time.Duration) {
+	for !slices.ContainsFunc(s.clock.Armed(), noon.Add(after).Equal) {
+		runtime.Gosched()
+	}
+}
+
+func wantDue(t testing.TB, got []record.Delivery, want ...record.Timer) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("deliveries %v, want timers of %v", got, want)
 	}
 	for i := range got {
-		if got[i].Entry != want[i].Entry || max(0, got[i].Due.Unix()) != max(0, want[i].Due.Unix()) || len(got[i].Messages) != 0 {
+		if m := want[i].Message("A"); got[i].Entry != want[i].Entry || len(got[i].Messages) != 1 || got[i].Messages[0].Header != m.Header {
 			t.Errorf("delivery %v, want a timer of %v", got[i], want[i])
 		}
 	}
 }
 
-// testTimers: a timer wakes its entry when it is due, once, and not after it was
-// taken; only the nearest is waited for.
+// takeDue takes the messages of timers that have come.
+func takeDue(timers ...record.Timer) *record.Tx {
+	tx := &record.Tx{}
+	for i := range timers {
+		tx.Consume = append(tx.Consume, consume(timers[i].Message("A")))
+	}
+	return tx
+}
+
+// testTimers (N13): a timer puts a message into its entry when it is due, once, and not after it was
+// taken; only the nearest is waited for. An entry may have several, by their names.
 func testTimers(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	mb := s.Mailbox(procP)
 	later, sooner, never := timer(40*time.Second, entry(1, "a")), timer(10*time.Second, entry(2, "b")), timer(50*time.Second, entry(3, "c"))
-	s.must(&queue.Tx{Timers: []queue.Timer{later}})
+	named := sooner
+	named.Name, named.Pause = "deadline", time.Minute
+	s.must(&record.Tx{Timers: []record.Timer{later}})
 	s.wantArmed(40 * time.Second)
-	s.must(&queue.Tx{Timers: []queue.Timer{sooner, never}})
+	s.must(&record.Tx{Timers: []record.Timer{sooner, never, named}})
 	s.wantArmed(10 * time.Second)
 	s.clock.Advance(10*time.Second - 1)
 	if got := mb.Take(10); len(got) != 0 {
-		t.Errorf("woken before it is due: %v", got)
+		t.Errorf("come before it is due: %v", got)
 	}
 	s.clock.Advance(1)
-	wantDue(t, next(mb), sooner)
+	var came []message.Message
+	for len(came) < 2 {
+		for _, d := range next(mb) {
+			came = append(came, d.Messages...)
+		}
+	}
+	sameMessages(t, came, []message.Message{sooner.Message("A"), named.Message("A")})
+	s.wantStored(sooner.Entry, came...)
 	s.must(cancel(never))
-	// A message and a timer of one entry are two deliveries.
+	// A message beside it is one delivery with it, or another.
 	m := msg("A", 1, "x", "a")
 	s.must(put(m))
 	s.clock.Advance(30 * time.Second)
-	var got []queue.Delivery
+	var got []message.Message
 	for len(got) < 2 {
-		got = append(got, next(mb)...)
+		for _, d := range next(mb) {
+			got = append(got, d.Messages...)
+		}
 	}
-	sameMessages(t, got[0].Messages, []message.Message{m})
-	wantDue(t, got[1:], later)
-	s.must(cancel(sooner)) // a due timer makes nothing stale
-	s.must(cancel(later))
+	sameMessages(t, got, []message.Message{m, later.Message("A")})
+	s.must(takeDue(sooner, later))
+	s.must(cancel(later)) // it is not there any more
 	s.clock.Advance(24 * time.Hour)
 	if got := mb.Take(10); len(got) != 0 {
-		t.Errorf("woken for what was taken: %v", got)
+		t.Errorf("come for what was taken: %v", got)
 	}
-	if n := s.keys()["d"]; n != 0 {
-		t.Errorf("%d timers are left", n)
+	if keys := s.keys(); keys["d"] != 0 || keys["q"] != 2 {
+		t.Errorf("%v are left, want a message and a timer that has come", keys)
 	}
 }
 
-// testTimersAfterRestart: what was not consumed wakes again, and what fell due while
-// the node was down wakes at once.
+// testTimersAfterRestart: what fell due while the node was down comes at once; what had come is in
+// the store as any message.
 func testTimersAfterRestart(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	first, second, third := timer(10*time.Second, entry(1, "a")), timer(30*time.Second, entry(2, "a")), timer(50*time.Second, entry(3, "a"))
-	s.must(&queue.Tx{Timers: []queue.Timer{first, second, third}})
-	s.clock.Advance(10 * time.Second)
-	wantDue(t, next(s.Mailbox(procP)), first) // also to a mailbox that was asked for after it
-	s.clock.Advance(20 * time.Second)
-	s.crash()
 	mb := s.Mailbox(procP)
-	var got []queue.Delivery
-	for len(got) < 2 {
-		got = append(got, next(mb)...)
+	s.must(&record.Tx{Timers: []record.Timer{first, second, third}})
+	s.clock.Advance(10 * time.Second)
+	wantDue(t, next(mb), first)
+	s.crash()
+	s.wantStored(first.Entry, first.Message("A"))
+	if err := s.Close(s.Context()); err != nil {
+		t.Fatal(err)
 	}
-	wantDue(t, got, first, second)
-	s.must(cancel(first))
-	s.must(cancel(second))
+	s.clock.Advance(20 * time.Second)
+	s.start()
+	mb = s.Mailbox(procP)
+	for len(s.stored(second.Entry)) == 0 {
+		runtime.Gosched()
+	}
+	s.wantStored(second.Entry, second.Message("A"))
+	mb.Take(10)
+	s.untilArmed(50 * time.Second)
 	s.clock.Advance(20 * time.Second)
 	wantDue(t, next(mb), third)
+	s.must(takeDue(first, second, third))
+	if keys := s.keys(); keys["d"]+keys["q"] != 0 {
+		t.Errorf("%v are left", keys)
+	}
 }
 
 func testTimersInThePast(t *testing.T, open storetest.Open) {
@@ -108,25 +146,25 @@ func testTimersInThePast(t *testing.T, open storetest.Open) {
 	mb := s.Mailbox(procP)
 	for i, after := range []time.Duration{-time.Hour, 0, -time.Second, -200 * 365 * 24 * time.Hour} {
 		due := timer(after, entry(i, "a"))
-		s.must(&queue.Tx{Timers: []queue.Timer{due}})
+		s.must(&record.Tx{Timers: []record.Timer{due}})
 		wantDue(t, next(mb), due)
-		s.must(cancel(due))
+		s.must(takeDue(due))
 		s.clock.Advance(time.Minute)
 	}
 	if got := mb.Take(10); len(got) != 0 {
 		t.Errorf("woken twice: %v", got)
 	}
-	if n := s.keys()["d"]; n != 0 {
-		t.Errorf("%d timers are left", n)
+	if keys := s.keys(); keys["d"]+keys["q"] != 0 {
+		t.Errorf("%v are left", keys)
 	}
 }
 
 // testTimersAndCongestion: a great many timers at one moment do not fill the memory:
-// they wake as the mailboxes are emptied.
+// they come as the mailboxes are emptied.
 func testTimersAndCongestion(t *testing.T, open storetest.Open) {
 	s := newSite(t, open, func(o *queue.Options) { o.DirtyLimit = 5 })
 	const count = 23
-	tx := &queue.Tx{}
+	tx := &record.Tx{}
 	for n := range count {
 		tx.Timers = append(tx.Timers, timer(time.Minute, entry(n, "a")))
 	}
@@ -145,7 +183,7 @@ func testTimersAndCongestion(t *testing.T, open storetest.Open) {
 	}
 	for e, n := range seen {
 		if n != 1 {
-			t.Errorf("timer of %v woke %d times", e, n)
+			t.Errorf("timer of %v came %d times", e, n)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // testManyBodies: bodies that are each small enough to stay with their records, and
@@ -25,8 +25,8 @@ func testManyBodies(t *testing.T, open storetest.Open) {
 	control := msg("B", 1, "a", "control_only")
 	first := msg("A", 1, "source", "a")
 	s.must(put(first))
-	s.must(&queue.Tx{
-		Consume: []queue.Consume{consume(first)},
+	s.must(&record.Tx{
+		Consume: []record.Consume{consume(first)},
 		Put:     append(append(append([]message.Message{}, here...), there...), control),
 	})
 	if got := s.bodies(); got != fmt.Sprintf("%d bodies, %d chunks", 2*each, 2*each) {
@@ -40,7 +40,7 @@ func testManyBodies(t *testing.T, open storetest.Open) {
 	if len(items) != each+1 {
 		t.Fatalf("%d messages wait for B, want %d", len(items), each+1)
 	}
-	piece, err := queue.Unpack(items[each-1].Payload)
+	piece, err := record.Unpack(items[each-1].Payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func testManyBodies(t *testing.T, open storetest.Open) {
 	}
 	sameMessages(t, []message.Message{got}, there[each-1:])
 	for some := range slices.Chunk(here, 250) {
-		tx := &queue.Tx{}
+		tx := &record.Tx{}
 		for _, m := range some {
 			tx.Consume = append(tx.Consume, consume(m))
 		}
@@ -74,7 +74,7 @@ func testBrowseBytes(t *testing.T, open storetest.Open) {
 	var sizes []int
 	var after message.Entry
 	for more := true; more; {
-		var found []queue.EntryMessages
+		var found []record.EntryMessages
 		var err error
 		if found, more, err = s.BrowseFrom(procP, after, 256); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/audit"
+	"fmqm/queue/record"
 )
 
 // testInstanceView: what is read of an instance is of one moment, whatever is committed
@@ -27,12 +28,12 @@ func testInstanceView(t *testing.T, open storetest.Open) {
 			if n == 0 {
 				m = msg("A", 1, processtable.Source, name(0))
 			}
-			event := queue.AuditRecord{Process: procP, Instance: instance(1), Activity: name(n), Clock: uint64(n), Event: queue.EventFailed}
+			event := record.AuditRecord{Process: procP, Instance: instance(1), Activity: name(n), Clock: uint64(n), Event: record.EventFailed}
 			end := event
-			end.Event = queue.EventTerminated
-			err := s.try(&queue.Tx{
-				Consume: []queue.Consume{consume(m)},
-				Put:     []message.Message{msg("A", 1, name(n), name(n+1), body...)}, Audit: []queue.AuditRecord{event, end},
+			end.Event = record.EventTerminated
+			err := s.try(&record.Tx{
+				Consume: []record.Consume{consume(m)},
+				Put:     []message.Message{msg("A", 1, name(n), name(n+1), body...)}, Audit: []record.AuditRecord{event, end},
 			})
 			if err != nil {
 				t.Errorf("step %d: %v", n, err)
@@ -46,7 +47,7 @@ func testInstanceView(t *testing.T, open storetest.Open) {
 			looking = false
 		default:
 		}
-		v, err := s.ViewInstance(instance(1), processtable.ProcessID{}, queue.AllEvents)
+		v, err := s.ViewInstance(instance(1), processtable.ProcessID{}, audit.AllEvents)
 		switch {
 		case err != nil:
 			t.Error(err)
@@ -73,7 +74,7 @@ func testInstanceView(t *testing.T, open storetest.Open) {
 	if v, err := s.ViewInstance(instance(2), processtable.ProcessID{}, 0); v.Marker == nil || v.Process != procP || err != nil {
 		t.Errorf("of an instance that has a marker: %+v, %v", v, err)
 	}
-	if v, err := s.ViewInstance(instance(3), processtable.ProcessID{}, queue.AllEvents); v.Process != (processtable.ProcessID{}) || err != nil {
+	if v, err := s.ViewInstance(instance(3), processtable.ProcessID{}, audit.AllEvents); v.Process != (processtable.ProcessID{}) || err != nil {
 		t.Errorf("of an instance that nobody knows: %+v, %v", v, err)
 	}
 }

@@ -21,8 +21,14 @@ const (
 	EventInError    Event = 8  // an activity went in error
 	EventRetried    Event = 9  // an operator's retry
 	EventPassed     Event = 10 // the connectors out of a dead activity were resolved before its host ended it (N6)
-	EventDropped    Event = 11 // a message to the activity that had been set aside was let go by an operator (L5)
+	EventDropped    Event = 11 // a message to the activity that had been refused was let go by an operator (L5)
+	EventAsked      Event = 12 // an operator's word was sent to the activity's node from here (N15)
+	EventAnswered   Event = 13 // an operator's word was not carried out, or its answer came here (N15)
+	events          Event = 14
 )
+
+// Valid says whether it is one that this program knows.
+func (e Event) Valid() bool { return EventStarted <= e && e < events }
 
 // MaxStderr is how many bytes of what a program said last are kept.
 const MaxStderr = 2 << 10
@@ -45,15 +51,30 @@ type AuditRecord struct {
 	Run        int // grows with an operator's restart
 	RC         int64
 	Started    time.Time // zero if it did not run
-	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped; of EventStarted the key
-	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, and of EventTerminated with an output given by hand
+	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered; of EventStarted the key
+	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, and of EventTerminated with an output given by hand
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
-	Stderr     string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
+	// EventRetried; nil: of none.
+	Word   *Word  `json:",omitempty"`
+	Stderr string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`
+}
+
+// OfWord says that the record only tells what an operator asked, or was answered: nothing of the
+// instance came of it, and who asked may have been told wrongly where it was started.
+func (a *AuditRecord) OfWord() bool { return a.Event == EventAsked || a.Event == EventAnswered }
+
+// Word is what a record says of an operator's word.
+type Word struct {
+	ID     message.WordID
+	Wish   message.Wish
+	Result message.WordResult // 0: it was asked, of Home
+	Home   processtable.NodeID
 }
 
 // Consumed is a message that the termination removed.
@@ -64,8 +85,12 @@ type Consumed struct {
 	Clock   uint64
 }
 
-// Sent is a message that the termination put: with a Number if it went to a peer.
+// Sent is a message that was put for another entry: with a Number if it went to a peer. It is
+// known there by the record's scope and activity, Kind and Nth.
 type Sent struct {
+	Kind    message.Kind  `json:",omitempty"` // 0: a connector
+	Nth     uint64        `json:",omitempty"` // Number of the message's header
+	Scope   message.Scope `json:",omitempty"` // of Target
 	Target  processtable.ActivityID
 	Node    processtable.NodeID
 	Control message.Truth

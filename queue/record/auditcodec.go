@@ -18,8 +18,9 @@ import (
 
 const (
 	MaxReason = 16 << 10 // bytes; encoding cuts what is longer
-	// maxMentions bounds the lists of an audit record.
-	maxMentions = 1 << 16
+	// maxMentions bounds the lists of an audit record: what waits apart has its place among
+	// what was sent, and how many those were, in two bytes each.
+	maxMentions = math.MaxUint16
 )
 
 // An audit record's content is a map with integer keys and, behind it, the link
@@ -53,25 +54,41 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 	w.Array(17, len(a.Consumed))
 	for i := range a.Consumed {
 		c := &a.Consumed[i]
-		w.B = cbor.AppendArray(w.B, 5)
+		plain := c.Key.Number == 0 && c.Key.Scope == a.Scope
+		w.B = cbor.AppendArray(w.B, consumedParts(plain))
 		w.B = cbor.AppendUint(w.B, uint64(c.Key.Kind))
 		w.B = cbor.AppendText(w.B, string(c.Key.Source))
 		w.B = cbor.AppendUint(w.B, uint64(c.Control))
 		w.B = cbor.AppendUint(w.B, uint64(c.Data))
 		w.B = cbor.AppendUint(w.B, c.Clock)
+		if !plain {
+			w.B = cbor.AppendText(w.B, string(c.Key.Scope))
+			w.B = cbor.AppendUint(w.B, c.Key.Number)
+		}
 	}
 	w.Array(18, len(a.Sent))
 	for i := range a.Sent {
 		s := &a.Sent[i]
-		w.B = cbor.AppendArray(w.B, 5)
+		plain := s.plain(a.Scope)
+		w.B = cbor.AppendArray(w.B, sentParts(plain))
 		w.B = cbor.AppendText(w.B, string(s.Target))
 		w.B = cbor.AppendText(w.B, string(s.Node))
 		w.B = cbor.AppendUint(w.B, uint64(s.Control))
 		w.B = cbor.AppendUint(w.B, uint64(s.Data))
 		w.B = cbor.AppendUint(w.B, uint64(s.Lane))
+		if !plain {
+			w.B = cbor.AppendUint(w.B, uint64(s.Kind))
+			w.B = cbor.AppendText(w.B, string(s.Scope))
+			w.B = cbor.AppendUint(w.B, s.Nth)
+		}
 	}
 	w.Text(19, a.By)
 	w.Text(20, strings.ToValidUTF8(a.Stderr[:min(len(a.Stderr), MaxStderr)], ""))
+	if o := a.Word; o != nil {
+		w.Array(21, wordParts)
+		w.B = cbor.AppendText(cbor.AppendBytes(w.B, o.ID[:]), string(o.Wish))
+		w.B = cbor.AppendText(cbor.AppendUint(w.B, uint64(o.Result)), string(o.Home))
+	}
 	return w.B
 }
 
@@ -92,8 +109,10 @@ func ValidateAudit(a *AuditRecord) error {
 		return fmt.Errorf("audit record of activity %.80q: this cannot be the name of an activity", a.Activity)
 	case strings.ContainsRune(string(a.Scope), 0) || len(a.Scope) > message.MaxScope:
 		return errors.New("audit record: its scope is too long or has a zero byte")
-	case a.Event < EventStarted || a.Event > EventDropped:
+	case !a.Event.Valid():
 		return fmt.Errorf("audit record of unknown event %d", a.Event)
+	case a.Scope != "" && (a.Event == EventStarted || a.Event == EventEnded):
+		return fmt.Errorf("audit record: an instance begins and ends at the top of its process, and not in scope %q", a.Scope)
 	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions:
 		return fmt.Errorf("audit record: it names more than %d messages", maxMentions)
 	case len(a.By) > message.MaxBy || !utf8.ValidString(a.By):
@@ -163,42 +182,99 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 17:
 		a.Consumed = make([]Consumed, f.Array(maxMentions))
 		for i := range a.Consumed {
-			decodeConsumed(&a.Consumed[i], f.Reader)
+			decodeConsumed(&a.Consumed[i], a.Scope, f.Reader)
 		}
 	case 18:
 		a.Sent = make([]Sent, f.Array(maxMentions))
 		for i := range a.Sent {
-			decodeSent(&a.Sent[i], f.Reader)
+			decodeSent(&a.Sent[i], a.Scope, f.Reader)
 		}
 	case 19:
 		a.By = f.Text(message.MaxBy)
 	case 20:
 		a.Stderr = f.Text(MaxStderr)
+	case 21:
+		a.Word = decodeWord(f.Reader)
 	default:
 		f.Unknown()
 	}
 }
 
-func decodeConsumed(c *Consumed, r *cbor.Reader) {
-	if r.Array(5) != 5 {
-		r.Fail("expected a consumed message of 5 parts")
+// consumedParts is how many parts a consumed message has: of one that is not plain, its source's
+// scope and its number too.
+func consumedParts(plain bool) int {
+	if plain {
+		return 5
+	}
+	return 7
+}
+
+func decodeConsumed(c *Consumed, scope message.Scope, r *cbor.Reader) {
+	parts := r.Array(consumedParts(false))
+	if parts != consumedParts(true) && parts != consumedParts(false) {
+		r.Fail("expected a consumed message of 5 or 7 parts")
 	}
 	c.Key.Kind = message.Kind(r.Uint(math.MaxUint8))
 	c.Key.Source = processtable.ActivityID(r.Text(processtable.MaxName))
 	c.Control = message.Truth(r.Uint(math.MaxUint8))
 	c.Data = message.Data(r.Uint(math.MaxUint8))
 	c.Clock = r.Uint(math.MaxUint64)
+	c.Key.Scope = scope
+	if parts == consumedParts(true) {
+		return
+	}
+	c.Key.Scope = message.Scope(r.Text(message.MaxScope))
+	c.Key.Number = r.Uint(math.MaxUint64)
+	if c.Key.Scope == scope && c.Key.Number == 0 {
+		r.Fail("a consumed message has its source's scope and its number although it is plain")
+	}
 }
 
-func decodeSent(s *Sent, r *cbor.Reader) {
-	if r.Array(5) != 5 {
-		r.Fail("expected a sent message of 5 parts")
+// plain: the message is a connector to an activity of the sender's scope, the only one between them.
+func (s *Sent) plain(from message.Scope) bool { return s.Kind == 0 && s.Nth == 0 && s.Scope == from }
+
+// sentParts is how many parts a sent message has: of one that is not plain, its kind, the target's
+// scope and its number too.
+func sentParts(plain bool) int {
+	if plain {
+		return 5
+	}
+	return 8
+}
+
+func decodeSent(s *Sent, from message.Scope, r *cbor.Reader) {
+	parts := r.Array(sentParts(false))
+	if parts != sentParts(true) && parts != sentParts(false) {
+		r.Fail("expected a sent message of 5 or 8 parts")
 	}
 	s.Target = processtable.ActivityID(r.Text(processtable.MaxName))
 	s.Node = processtable.NodeID(r.Text(processtable.MaxName))
 	s.Control = message.Truth(r.Uint(math.MaxUint8))
 	s.Data = message.Data(r.Uint(math.MaxUint8))
 	s.Lane = message.Lane(r.Uint(math.MaxUint8))
+	if s.Scope = from; parts == sentParts(true) {
+		return
+	}
+	s.Kind = message.Kind(r.Uint(math.MaxUint8))
+	s.Scope = message.Scope(r.Text(message.MaxScope))
+	s.Nth = r.Uint(math.MaxUint64)
+	if s.plain(from) {
+		r.Fail("a sent message has its kind, the target's scope and its number although it is plain")
+	}
+}
+
+const wordParts = 4
+
+func decodeWord(r *cbor.Reader) *Word {
+	if r.Array(wordParts) != wordParts {
+		r.Fail("expected a word of %d parts", wordParts)
+	}
+	var o Word
+	r.Fixed(o.ID[:])
+	o.Wish = message.Wish(r.Text(processtable.MaxName))
+	o.Result = message.WordResult(r.Uint(math.MaxUint8))
+	o.Home = processtable.NodeID(r.Text(processtable.MaxName))
+	return &o
 }
 
 // EndOf says where an audit record is found by its activity: as the start or end of
@@ -217,7 +293,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 		return 0, true
 	case EventTerminated, EventSkipped:
 		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped:
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, events:
 		return 0, false
 	}
 	return 0, false

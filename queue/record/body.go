@@ -61,11 +61,11 @@ func ReadPlace(key, content []byte) (p Place, rest []byte, err error) {
 // RefOf gives the staged body that a record of a class names; ok is false if it has
 // its content inline.
 func RefOf(key, value []byte) (ref BodyRef, ok bool, err error) {
-	content, err := Open(key, value)
+	version, content, err := openVersion(key, value)
 	if err != nil {
 		return ref, false, err
 	}
-	if skip := fixedPart(key[0]); len(content) >= skip {
+	if skip := fixedPart(key[0], version); len(content) >= skip {
 		content = content[skip:]
 	}
 	p, _, err := ReadPlace(key, content)
@@ -83,15 +83,16 @@ const (
 const ChunkSize = PartSize + 1<<10
 
 // fixedPart is how many bytes of a record's content stand before its place.
-func fixedPart(class byte) int {
-	switch class {
-	case ClassTransmission:
+func fixedPart(class, version byte) int {
+	switch {
+	case class == ClassTransmission:
 		return ItemFixed
-	case ClassTable:
+	case class == ClassTable:
 		return TableFixed
-	default:
-		return 0
+	case isMessage(class) && version >= MessageVersion:
+		return arrivalSize
 	}
+	return 0
 }
 
 // A staged body is its chunks and one record that says whether a record names it, and

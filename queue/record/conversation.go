@@ -21,6 +21,20 @@ func AppendPositions(incarnation Incarnation, at *[Lanes]Position) []byte {
 	return content
 }
 
+// ReadPositions reads the content of a record at key, which AppendPositions has made.
+func ReadPositions(key, content []byte) (incarnation Incarnation, at [Lanes]Position, err error) {
+	if len(content) != BeganSize {
+		return incarnation, at, Damaged(key, "this program does not know the form of its content")
+	}
+	content = content[copy(incarnation[:], content):]
+	for lane := range at {
+		at[lane].Number = binary.BigEndian.Uint64(content)
+		copy(at[lane].Hash[:], content[8:])
+		content = content[8+len(Hash{}):]
+	}
+	return incarnation, at, nil
+}
+
 const (
 	BeganName = "began"
 	BeganSize = 16 + Lanes*(8+16)

@@ -7,5 +7,8 @@
 // so that a record that is not what its key says is an error that names it, never a wrong value.
 // The large part of one may lie apart, as chunks (body.go).
 //
+// A Tx says in these words what is to happen at once, and a Delivery what has come of it; so the
+// rooms that decide can ask for it without knowing who commits it.
+//
 // What is written once stays readable for ever: golden files guard the bytes.
 package record

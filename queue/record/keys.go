@@ -11,33 +11,38 @@ import (
 	"fmqm/processtable"
 )
 
-// KeyAnew: the store was restored, or made anew for a node that others knew already.
-var KeyAnew = AppendName([]byte{ClassMeta}, "anew")
+// KeyRecreated: the store was restored, or made for a node that others knew by another one.
+var KeyRecreated = AppendName([]byte{ClassMeta}, "anew")
 
-// KeyAside is the highest number that was ever taken out. It is written with each, so
+// KeySettled is the highest number of a refused message that went. It is written with each, so
 // that the highest number given can be told when the message that had it is gone.
-var KeyAside = AppendName([]byte{ClassMeta}, "aside")
+var KeySettled = AppendName([]byte{ClassMeta}, "aside")
+
+// KeyCommits is, in a restored store, how many commits the stores had that it is a copy of: what is
+// numbered by commits goes on above that.
+var KeyCommits = AppendName([]byte{ClassMeta}, "commits")
 
 // The layout of the store. A key begins with the class of its record; names end with
 // a 0 byte, numbers are big-endian, so that keys sort by names and numbers.
 //
 //	m  meta             name
 //	t  process table    process
-//	q  process queue    process, instance, scope, activity, kind, source
-//	r  instance record  process, instance, scope, activity, kind, source
-//	k  marker           process, instance, scope, activity, kind, source
+//	q  process queue    process, instance, scope, activity, message
+//	r  instance record  process, instance, scope, activity, message
+//	k  marker           process, instance, scope, activity, message
 //	x  transmission     peer, lane, number
 //	l  trimmed up to    peer, lane
 //	a  accepted         peer, lane
 //	p  peer             peer
 //	i  incoming part    peer, lane, number of the first part, index
-//	s  set aside        number
-//	d  timer            due, process, instance, scope, activity
+//	s  refused message  number
+//	d  timer            due, process, instance, scope, activity, name
 //	c  chunk of a body  body, index
 //	b  staged body      body
 //	j  large tx         nothing, or the index of a piece
 //	w  parked           process, instance, peer, number, size
-//	L  left by a peer   s, number, peer, size; or k, key of a marker, peer, size
+//	y  waits apart      peer, own number
+//	L  charged to peer  s, number, peer, size; or k, key of a marker, peer, size
 //
 // and, apart from what is scanned at open, the audit queue:
 //
@@ -47,7 +52,8 @@ var KeyAside = AppendName([]byte{ClassMeta}, "aside")
 //	H  other events     instance, clock, commit, index
 //	R  removed          instance
 //
-// where process is name and version. Everything of one activity is one prefix.
+// where process is name and version. A message is its kind and its source; behind that, unless
+// it is plain, stand a byte 1, the source's scope and its number. Everything of one activity is one prefix.
 const (
 	ClassMeta         = 'm'
 	ClassTable        = 't'
@@ -59,13 +65,14 @@ const (
 	ClassAccepted     = 'a'
 	ClassPeer         = 'p'
 	ClassPart         = 'i'
-	ClassSetAside     = 's'
+	ClassRefused      = 's'
 	ClassTimer        = 'd'
 	ClassChunk        = 'c'
 	ClassStaged       = 'b'
 	ClassLarge        = 'j'
 	ClassParked       = 'w'
-	ClassLeft         = 'L'
+	ClassApart        = 'y'
+	ClassUsage        = 'L'
 	ClassInstance     = 'I'
 	ClassStart        = 'T'
 	ClassEnd          = 'E'
@@ -106,7 +113,7 @@ func classOf(k message.Kind) byte {
 		return ClassRecord
 	case message.KindMarker:
 		return ClassMarker
-	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable:
+	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
 		return ClassMessage
 	}
 	return ClassMessage
@@ -115,8 +122,15 @@ func classOf(k message.Kind) byte {
 // AppendMessageKey appends the key of a message in a process queue.
 func AppendMessageKey(b []byte, p processtable.ProcessID, e *message.Entry, k message.Key) []byte {
 	b = AppendEntry(AppendProcess(b, classOf(k.Kind), p), e)
-	return append(append(b, byte(k.Kind)), k.Source...)
+	b = append(append(b, byte(k.Kind)), k.Source...)
+	if k.Plain(e) {
+		return b
+	}
+	return binary.BigEndian.AppendUint64(AppendName(append(b, notPlain), string(k.Scope)), k.Number)
 }
+
+// notPlain stands behind the source of a message that is not plain. No name has this byte.
+const notPlain = 1
 
 // AppendLane appends the prefix of all that a class has of a peer's lane, or its only key.
 func AppendLane(b []byte, class byte, peer processtable.NodeID, lane message.Lane) []byte {
@@ -138,11 +152,11 @@ func AppendPartKey(b []byte, peer processtable.NodeID, lane message.Lane, first 
 func AppendTimerKey(b []byte, t *Timer) []byte {
 	b = binary.BigEndian.AppendUint64(append(b, ClassTimer), TimerDue(t.Due))
 	b = binary.BigEndian.AppendUint32(AppendName(b, t.Process.Name), uint32(t.Process.Version))
-	return AppendEntry(b, &t.Entry)
+	return append(AppendEntry(b, &t.Entry), t.Name...)
 }
 
 // TimerDue is how a due time sorts; what lies before 1970 is due then.
-func TimerDue(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
+func TimerDue(t time.Time) uint64 { return message.DueNumber(t) }
 
 // DueTime is the time that timerDue was made of.
 func DueTime(due uint64) time.Time { return time.Unix(0, int64(due)).UTC() }
@@ -163,9 +177,9 @@ func AppendPieceKey(b []byte, index int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, ClassLarge), uint32(index))
 }
 
-// AppendSetAsideKey appends the key of a refused message.
-func AppendSetAsideKey(b []byte, number uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, ClassSetAside), number)
+// AppendRefusedKey appends the key of a refused message.
+func AppendRefusedKey(b []byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, ClassRefused), number)
 }
 
 // AppendInstanceKey appends the key of an instance's start or end.
@@ -231,6 +245,26 @@ func (k *KeyReader) Entry() (e message.Entry) {
 	return e
 }
 
+// MessageKey takes what names a message within its entry e: all that is left, or, in a longer
+// key, what a 0 byte ends.
+func (k *KeyReader) MessageKey(e *message.Entry) message.Key {
+	m := message.Key{Kind: message.Kind(k.Bytes(1)[0]), Scope: e.Scope}
+	end := bytes.IndexByte(k.Rest, 0)
+	if end < 0 {
+		end = len(k.Rest)
+	}
+	at := bytes.IndexByte(k.Rest[:end], notPlain)
+	if at < 0 {
+		m.Source = processtable.ActivityID(k.Bytes(end))
+		return m
+	}
+	m.Source = processtable.ActivityID(k.Bytes(at))
+	k.Bytes(1)
+	m.Scope, m.Number = message.Scope(k.Name()), k.Uint64()
+	k.Bad = k.Bad || m.Plain(e) // it has a shorter form
+	return m
+}
+
 // End gives errKey unless the key was read whole.
 func (k *KeyReader) End() error {
 	if k.Bad || len(k.Rest) != 0 {
@@ -248,3 +282,13 @@ func Readable(key []byte) string {
 		return r
 	}, string(key))
 }
+
+// Whose store it is, and in which format.
+var (
+	KeyFormat      = []byte{ClassMeta, 'f', 'o', 'r', 'm', 'a', 't'}
+	KeyNode        = []byte{ClassMeta, 'n', 'o', 'd', 'e'}
+	KeyIncarnation = []byte{ClassMeta, 'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'}
+	// KeyMigrating is the record of a step to another format that is under way: the first key
+	// that it has not looked at. The format is already the one that it leads to.
+	KeyMigrating = []byte{ClassMeta, 'm', 'i', 'g', 'r', 'a', 't', 'i', 'n', 'g'}
+)

@@ -7,20 +7,34 @@ import (
 	"hash/crc32"
 )
 
-// Version is the version byte of the records that this code writes, but for messages
-// set aside whose body is apart.
+// Version is the version byte of the records that this code writes, but for messages, and refused
+// ones whose body is apart.
 const Version = 1
 
-// AsideVersion is that of a message set aside whose body is apart. What lies with its
+// RefusedVersion is that of a refused message whose body is apart. What lies with its
 // body is of version 1, as everything was that an older version wrote.
-const AsideVersion = 2
+const RefusedVersion = 2
+
+// MessageVersion is that of the messages of a process queue: they have their arrival number.
+// Those of version 1 came to the queue before there were any.
+const MessageVersion = 2
 
 // newestVersion is the newest version of a class's records.
 func newestVersion(class byte) byte {
-	if class == ClassSetAside {
-		return AsideVersion
+	switch {
+	case class == ClassRefused:
+		return RefusedVersion
+	case isMessage(class):
+		return MessageVersion
+	case class == ClassTimer:
+		return TimerVersion
 	}
 	return Version
+}
+
+// isMessage says whether a class is one of the messages of process queues.
+func isMessage(class byte) bool {
+	return class == ClassMessage || class == ClassRecord || class == ClassMarker
 }
 
 // CRCSize is what a record's checksum takes at its end.
@@ -57,17 +71,23 @@ func New(key []byte, content ...byte) []byte {
 
 // Open verifies a record and gives its content, a part of value.
 func Open(key, value []byte) ([]byte, error) {
+	_, content, err := openVersion(key, value)
+	return content, err
+}
+
+// openVersion is Open, with the record's version.
+func openVersion(key, value []byte) (version byte, content []byte, err error) {
 	if len(value) < 1+CRCSize {
-		return nil, Damaged(key, "it is too short")
+		return 0, nil, Damaged(key, "it is too short")
 	}
 	body := value[:len(value)-CRCSize]
 	if binary.BigEndian.Uint32(value[len(body):]) != checksum(key, body) {
-		return nil, Damaged(key, "its checksum does not match")
+		return 0, nil, Damaged(key, "its checksum does not match")
 	}
 	if newest := newestVersion(key[0]); body[0] < Version || body[0] > newest {
-		return nil, Damaged(key, fmt.Sprintf("it has version %d, and this program knows up to %d", body[0], newest))
+		return 0, nil, Damaged(key, fmt.Sprintf("it has version %d, and this program knows up to %d", body[0], newest))
 	}
-	return body[1:], nil
+	return body[0], body[1:], nil
 }
 
 // Damaged is ErrDamaged of a record, and why.

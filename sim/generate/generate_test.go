@@ -64,6 +64,32 @@ func TestDeadWood(t *testing.T) {
 	}
 }
 
+// Joins draws what its name says, and all of it runs.
+func TestJoins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := JoinsAt(Nodes).Draw(t, "case")
+		p := load(t, c)
+		r, err := interpret.Run(p, container.New(p.Input), Interpreted(c), interpret.Options{})
+		if err != nil || r.State != interpret.Finished {
+			t.Fatalf("%v, %+v\n%s", err, r, c)
+		}
+		for _, a := range r.Activities {
+			if a.State != interpret.Terminated {
+				t.Errorf("%s is %s\n%s", a.Activity, a.State, c)
+			}
+		}
+		follows := map[string]int{}
+		for _, connector := range p.Control {
+			follows[connector.Target]++
+		}
+		for name, n := range follows {
+			if n < 3 {
+				t.Errorf("%s follows on %d\n%s", name, n, c)
+			}
+		}
+	})
+}
+
 func TestResultIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cases().Draw(t, "case")

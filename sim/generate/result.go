@@ -54,6 +54,9 @@ func (c *Case) Result(call Call) Result {
 		} else {
 			v = value(r, m.Type, call.Iteration)
 		}
+		if c.Large && m.Type.Kind == container.String && r.IntN(4) > 0 {
+			v = strings.Repeat("large ", 6_000+r.IntN(4_000))
+		}
 		result.Output.Assign(container.Path{i}, v)
 	}
 	return result

@@ -1,9 +1,13 @@
 // Command mutants holds the simulation to what it is for: each mutant is the product with one
 // mistake put in, by text, without a file being changed; worlds are run until one breaks an
-// invariant. A mutant that survives, or does not apply to the code any more, is a failure.
+// invariant. A mutant that survives, or that another invariant catches than is said in the list, or
+// that does not apply to the code any more, is a failure.
 //
 //	mutants               all of them, for at most 5 minutes each
-//	mutants -minutes 1 NAME ...
+//	mutants -minutes 1 -base 100001 NAME ...
+//
+// What finding it took is told in worlds and their events as well: they are the same on every
+// machine but for the few worlds that its other cores were running.
 package main
 
 import (
@@ -25,6 +29,7 @@ import (
 type mutant struct {
 	name    string
 	what    string
+	caught  string // by which invariants: the names, apart by a blank
 	changes []change
 }
 
@@ -33,20 +38,21 @@ type change struct{ file, old, new string }
 
 func main() {
 	minutes := flag.Float64("minutes", 5, "how long each mutant may live")
+	base := flag.Uint64("base", 1, "the first seed")
 	flag.Parse()
-	if err := run(os.Stdout, flag.Args(), *minutes); err != nil {
+	if err := run(os.Stdout, flag.Args(), *minutes, *base); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, names []string, minutes float64) error {
+func run(out io.Writer, names []string, minutes float64, base uint64) error {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var survived []string
+	var survived, otherwise []string
 	for _, m := range mutants {
 		if len(names) > 0 && !slices.Contains(names, m.name) {
 			continue
@@ -56,18 +62,25 @@ func run(out io.Writer, names []string, minutes float64) error {
 			return fmt.Errorf("mutant %s: %w", m.name, err)
 		}
 		began := time.Now()
-		caught, err := hunt(binary, minutes)
+		caught, took, err := hunt(binary, minutes, base)
 		if err != nil {
 			return fmt.Errorf("mutant %s: %w", m.name, err)
 		}
-		if caught == "" {
+		switch by := invariant.FindStringSubmatch(caught); {
+		case by == nil:
 			survived = append(survived, m.name)
 			caught = "SURVIVES"
+		case !slices.Contains(strings.Fields(m.caught), by[1]):
+			otherwise = append(otherwise, m.name)
+			caught += ", EXPECTED " + m.caught
 		}
-		fmt.Fprintf(out, "%-18s %-60s %s, after %.1f s\n", m.name, m.what, caught, time.Since(began).Seconds())
+		fmt.Fprintf(out, "%-18s %-60s %s, after %.1f s: %s\n", m.name, m.what, caught, time.Since(began).Seconds(), took)
 	}
 	if len(survived) > 0 {
 		return fmt.Errorf("not caught in %g minutes: %s", minutes, strings.Join(survived, ", "))
+	}
+	if len(otherwise) > 0 {
+		return fmt.Errorf("caught by another invariant than by the one that is there for it: %s", strings.Join(otherwise, ", "))
 	}
 	return nil
 }
@@ -112,17 +125,25 @@ func (m mutant) build(dir string) (binary string, err error) {
 	return binary, nil
 }
 
+// invariant takes the name out of what hunt says.
+var invariant = regexp.MustCompile(`breaks invariant ([^ :,]+)`)
+
 var broken = regexp.MustCompile(`(?m)^seed \d+ breaks invariant .*`)
 
-// hunt runs worlds until one breaks an invariant, and says which; nothing: none did.
-func hunt(binary string, minutes float64) (string, error) {
-	out, err := exec.Command(binary, "-brief", "-minutes", fmt.Sprint(minutes)).CombinedOutput()
+// figures are what is said of the worlds that ran.
+var figures = regexp.MustCompile(`(?m)^\d+ worlds .* events`)
+
+// hunt runs worlds until one breaks an invariant, and says which, and how many it took; no
+// invariant: none was broken.
+func hunt(binary string, minutes float64, base uint64) (caught, took string, err error) {
+	out, err := exec.Command(binary, "-brief", "-minutes", fmt.Sprint(minutes), "-base", fmt.Sprint(base)).CombinedOutput()
+	took = string(figures.Find(out))
 	var exit *exec.ExitError
 	switch found := broken.Find(out); {
 	case found != nil:
-		return string(found), nil
+		return string(found), took, nil
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("the worlds end with %w, and no invariant is named: %s", err, out)
+		return "", "", fmt.Errorf("the worlds end with %w, and no invariant is named: %s", err, out)
 	}
-	return "", err
+	return "", took, err
 }

@@ -69,9 +69,11 @@ func (b *broker) setDown(down bool) {
 }
 
 // leave ends what a site that is down had of it.
-func (b *broker) leave(site name) {
+func (b *broker) leave(site name) { b.end(func(s *session) bool { return s.way.from == site }) }
+
+func (b *broker) end(of func(*session) bool) {
 	for _, s := range slices.Clone(b.users) {
-		if s.way.from == site {
+		if of(s) {
 			s.end()
 		}
 	}

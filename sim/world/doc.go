@@ -7,9 +7,32 @@
 //	Shrink    gives the smallest plan that still breaks the same invariant
 //	Story     tells a plan, and what came of it
 //
-// What it holds the nodes to, after every event that can break it (ARCHITECTURE.md, Invariants),
-// is said in watch.go and judge.go. They look at what is on disk, what programs were asked,
-// and what was answered; nothing here does again what it judges.
+// Nothing here does again what it judges: it looks at what is on disk, what programs were asked,
+// and what was answered. Where and when each invariant of ARCHITECTURE.md is checked:
 //
-// The same plan gives the same events, to the byte: [Report.Hash] is over all of them.
+//	 1  at each commit every key and record is read (watch.go); a site that dies has only its disk
+//	 2  a site that dies, is restored or reads its queues anew ends as the interpreter says (judge.go)
+//	 3  at each commit: what ends takes just the messages that its record names, and all that the
+//	    record says was sent is in the same transaction (transaction.go)
+//	 4  at each commit: an activity ends once at its site (transaction.go)
+//	 5  at each commit: a lane's numbers have no gap, nothing is taken twice, what is let go is on the
+//	    peer's disk with the same hash, and nothing comes for what has ended (watch.go, transaction.go);
+//	    a site of the version before is sent nothing that it cannot read (versions.go); at the end
+//	    both sides of each lane stand at the same place
+//	 6  at each question: a site that is up answers, and stops when it is told to, whatever the
+//	    others do (world.go, happen.go)
+//	 7  at each answer, and at the end, against the interpreter (operators.go, judge.go)
+//	 8  at each answer and each audit record: it is on disk by then (watch.go); a node whose write has
+//	    failed ends (faults.go)
+//	 9  at each start of a program: one key for an execution, one execution for a key, and no older
+//	    attempt runs at the site (programs.go)
+//	10  after each question: what waits in memory is within its bound (world.go)
+//	11  at each commit: nothing is there of a site that nobody has configured (watch.go); no program
+//	    runs for a process that nobody uploaded
+//	12  what is wrong is refused, and leaves nothing (operators.go)
+//	13  a task that panics ends the world; the same plan gives the same events, to the byte
+//
+// "Ends" is what comes after the weather: every instance ends, and nothing is left in any store.
+// After an operator's word, or the loss of a store, 3, 5 and 7 are held to less: see watch.loose and
+// World.weaker. [Report.Hash] is over all events.
 package world

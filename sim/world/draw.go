@@ -17,9 +17,16 @@ func Draw(seed uint64) Plan {
 	d.sites()
 	d.processes()
 	d.instances()
-	d.faults()
-	d.losses()
+	if d.in(5) {
+		d.rush()
+	} else {
+		d.faults()
+		d.trouble()
+		d.losses()
+	}
 	d.people()
+	d.versions()
+	d.large()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -64,7 +71,8 @@ func (d *drawing) sites() {
 		d.plan.Sites = append(d.plan.Sites, name('A'+rune(i)))
 	}
 	d.plan.Broker, d.plan.BothCall = d.in(2), d.in(2)
-	d.plan.Cache = []int{1, 5, 1000}[d.IntN(3)]
+	d.plan.Cache = []int{1, 3, 5, 1000}[d.IntN(4)]
+	d.plan.Narrow = d.in(4)
 	d.plan.Clear = d.between(20*time.Second, 2*time.Hour)
 }
 
@@ -105,10 +113,13 @@ func (d *drawing) faults() {
 		{[]Deed{Stop}, 3},
 		{[]Deed{FailWrite}, 3},
 		{[]Deed{FailRead}, 2},
+		{[]Deed{Sluggish}, 3},
 		{[]Deed{Low, Full}, 3},
 		{[]Deed{Cut, Stall, Slow}, 6},
 		{[]Deed{Lossy, Drowsy, BrokerOff, BrokerNew}, 4},
 		{[]Deed{Astray, Reload}, 3},
+		{[]Deed{Detour}, 4},
+		{[]Deed{Decide}, 3},
 		{[]Deed{Clock}, 3},
 	} {
 		if d.in(2) {
@@ -141,25 +152,98 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Reload:
 		e.Peer, e.Number = "", d.IntN(3)
+	case Sluggish, Cold, Decide:
+		e.Peer = ""
+	case Detour: // who is led astray calls
+		if !d.plan.BothCall && e.Site > e.Peer {
+			e.Site, e.Peer = e.Peer, e.Site
+		}
+		e.At, e.For, e.Number = d.soonAfterAStart(), d.between(300*time.Millisecond, 20*time.Second), 1+d.IntN(5)
 	case Clock:
 		if e.Peer = ""; d.in(2) {
 			e.For = -e.For
 		}
-	case Cut, Stall, Slow, Astray, Backup, Lose, Restore, Ask, Terminate, Retry, Wrong:
+	case Cut, Stall, Slow, Astray, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong:
 	}
 	d.add(e)
 }
 
+// soonAfterAStart draws a moment at which something is under way.
+func (d *drawing) soonAfterAStart() time.Duration {
+	at := d.plan.Instances[d.IntN(len(d.plan.Instances))].At
+	return min(at+time.Duration(d.Int64N(int64(2*time.Second))), d.plan.Clear-1)
+}
+
+// trouble draws, for some worlds, a site that has everything at once, when there is most to do:
+// several instances begin, its disk is slow, it is started again and again while its peers send,
+// and its clock is set back, so that it reads its queues anew.
+func (d *drawing) trouble() {
+	if !d.in(3) {
+		return
+	}
+	s, at := d.site(), d.plan.Instances[d.IntN(len(d.plan.Instances))].At
+	for i := range d.plan.Instances {
+		if d.in(2) {
+			d.plan.Instances[i].At = at + time.Duration(d.Int64N(int64(time.Second)))
+		}
+	}
+	d.add(Event{At: at, Do: Sluggish, Site: s, For: d.between(10*time.Second, 2*time.Minute)})
+	for range 2 + d.IntN(6) {
+		e := Event{At: at + time.Duration(d.Int64N(int64(20*time.Second))), Do: Clock, Site: s, For: -d.between(time.Millisecond, time.Second)}
+		if d.in(3) {
+			e.Do, e.For, e.Kept = Crash, d.between(100*time.Millisecond, 5*time.Second), d.in(2)
+		}
+		d.add(e)
+	}
+}
+
+// rush draws nothing but sites that are started again and again, from disks that are slow to
+// read their queues, while others send what several instances need at once: much has to wait for
+// what comes from several sites, and little of it fits into memory.
+func (d *drawing) rush() {
+	const at = 6 * time.Second // all is uploaded
+	d.plan.Cache, d.plan.Clear = 1+d.IntN(5), 2*time.Minute
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "joins", Kind: Joins, Number: d.IntN(1 << 30), Through: d.site(), At: time.Second, Sites: d.plan.Sites,
+	})
+	for range 4 + d.IntN(8) {
+		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1})
+	}
+	for i := range d.plan.Instances {
+		d.plan.Instances[i].At, d.plan.Instances[i].Again = at+time.Duration(d.Int64N(int64(time.Second))), nil
+	}
+	for _, s := range d.plan.Sites {
+		d.add(Event{At: at, Do: Cold, Site: s, For: time.Minute})
+		for range 1 + d.IntN(3) {
+			d.add(Event{At: at + d.between(100*time.Millisecond, 10*time.Second), Do: Crash, Site: s, For: d.between(100*time.Millisecond, 5*time.Second), Kept: d.in(2)})
+		}
+	}
+}
+
 // losses draws, for few worlds, a site that loses its disk.
 func (d *drawing) losses() {
-	if !d.in(6) {
+	if !d.in(4) {
 		return
 	}
 	s := d.site()
 	for range d.IntN(3) {
-		d.add(Event{At: d.moment(), Do: Backup, Site: s})
+		d.add(Event{At: d.moment(), Do: []Deed{Backup, Image}[d.IntN(2)], Site: s})
 	}
-	d.add(Event{At: d.moment(), Do: []Deed{Lose, Restore, Restore}[d.IntN(3)], Site: s, For: d.between(time.Second, 10*time.Minute)})
+	e := Event{At: d.moment(), Do: []Deed{Lose, Restore, Restore, CopyOn, Twice}[d.IntN(5)], Site: s, For: d.between(time.Second, 10*time.Minute)}
+	if e.Do == CopyOn {
+		d.add(Event{At: time.Duration(d.Int64N(int64(e.At) + 1)), Do: Image, Site: s})
+	}
+	d.add(e)
+}
+
+// large draws, for some worlds, processes whose messages do not fit into one record.
+func (d *drawing) large() {
+	if !d.in(4) {
+		return
+	}
+	for i := range d.plan.Processes {
+		d.plan.Processes[i].Large = !d.in(4)
+	}
 }
 
 // people draws who asks and decides.

@@ -1,6 +1,11 @@
 package world
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"fmqm/internal/store/memory"
+)
 
 // happen carries out an event of the plan, and undoes it after its time. What is not over when
 // the weather clears ends then.
@@ -8,7 +13,7 @@ func (w *World) happen(e Event) {
 	if w.clear {
 		return
 	}
-	w.journal.note("world", "does", "%s", e)
+	w.journal.note("plan:", "", "%s", e)
 	s := w.site(e.Site)
 	d := way{e.Site, e.Peer}
 	undo := func(f func()) {
@@ -23,8 +28,14 @@ func (w *World) happen(e Event) {
 		s.die(e.Kept, e.For)
 	case Stop:
 		s.stop(e.For)
-	case CrashAt, CrashIn, FailWrite, FailRead:
+	case CrashAt, CrashIn, FailWrite, FailRead, Detour:
 		s.arm(e)
+	case Sluggish:
+		s.sluggish = true
+		undo(func() { s.sluggish = false })
+	case Cold:
+		s.cold = true
+		undo(func() { s.cold = false })
 	case Low, Full:
 		s.setRoom(e.Do)
 		undo(func() { s.setRoom("") })
@@ -60,14 +71,26 @@ func (w *World) happen(e Event) {
 		s.setClock(e.For)
 	case Backup:
 		w.backup(s)
-	case Lose, Restore:
-		w.lose(e, e.Do == Restore)
+	case Lose:
+		w.lose(e, memory.NewDisk(string(e.Site)))
+	case Restore:
+		w.restored(e)
+	case Image:
+		s.image = s.disk.Clone(string(s.name))
+	case CopyOn:
+		w.goOn(e)
+	case Twice:
+		w.twice(e)
+	case Upgrade:
+		s.upgrade(e.For)
 	case Ask:
 		w.question(e)
 	case Terminate:
 		w.terminate(e)
 	case Retry:
 		w.retry(e)
+	case Decide:
+		w.decide(s)
 	case Wrong:
 		w.wrong(e)
 	}
@@ -79,6 +102,9 @@ func (w *World) clearUp() {
 	w.clear = true
 	w.journal.note("world", "clears up", "")
 	w.broker.mood = mood{}
+	for _, t := range slices.Clone(w.twins) {
+		t.end()
+	}
 	for _, a := range w.plan.Sites {
 		for _, b := range w.plan.Sites {
 			d := way{a, b}
@@ -88,7 +114,7 @@ func (w *World) clearUp() {
 	}
 	for _, s := range w.sites {
 		s.setRoom("")
-		s.faults, s.rest = nil, 0
+		s.faults, s.rest, s.sluggish, s.cold = nil, 0, false, false
 		if len(s.astray) > 0 || s.routes != 0 {
 			s.astray, s.routes = map[name]bool{}, 0
 			s.reload()

@@ -10,14 +10,14 @@ import (
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
 	"fmqm/node"
-	"fmqm/queue"
+	"fmqm/queue/backup"
 )
 
 // What a site's disk can meet as a whole, and what operators then do (docs/links.md, Rebuild a
 // site): its peers send it again what they once sent.
 
-// backup has an operator back the site up.
-func (w *World) backup(s *site) {
+// backup has an operator back the site up, and says whether it is.
+func (w *World) backup(s *site) bool {
 	var b bytes.Buffer
 	err := w.ask(s.name, "backup", func(ctx context.Context, n *node.Node) error {
 		b.Reset()
@@ -26,25 +26,37 @@ func (w *World) backup(s *site) {
 	if err == nil {
 		s.copied = b.Bytes()
 	}
+	return err == nil
 }
 
-// lose loses the site's disk. It goes on with an empty one, or where restored is set with
-// what the last backup had, if there is one.
-func (w *World) lose(e Event, restored bool) {
+// lose loses the site's disk. It goes on with another one.
+func (w *World) lose(e Event, with *memory.Disk) {
 	s := w.site(e.Site)
 	s.die(false, e.For)
-	s.setDisk(memory.NewDisk(string(s.name)))
-	s.lost = true
+	s.setDisk(with)
+	w.watch.forget(s.name)
+	w.doubt(s)
+}
+
+// restored loses the site's disk. It goes on with what the last backup had, if there is one.
+func (w *World) restored(e Event) {
+	s := w.site(e.Site)
+	w.lose(e, memory.NewDisk(string(s.name)))
+	if s.copied == nil {
+		return
+	}
+	if err := s.restore(w.random); err != nil {
+		w.breaks("8", "the backup of %s cannot be restored: %v", s.name, err)
+	}
+}
+
+// doubt: what the site knows may not be what it has told others.
+func (w *World) doubt(s *site) {
+	s.lost, w.watch.lost[s.name] = true, true
 	for _, c := range w.clients {
 		w.weaker[c.id()] = true
 		if c.of.origin == s.name {
 			c.started = false // whoever does not know what became of a start repeats it
-		}
-	}
-	w.watch.forget(s.name)
-	if restored && s.copied != nil {
-		if err := s.restore(w.random); err != nil {
-			w.breaks("8", "the backup of %s cannot be restored: %v", s.name, err)
 		}
 	}
 }
@@ -61,7 +73,7 @@ func (s *site) restore(r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	if _, err = queue.Restore(bytes.NewReader(s.copied), engine, chance(r)); err != nil {
+	if _, err = backup.Restore(bytes.NewReader(s.copied), engine, chance(r)); err != nil {
 		return err
 	}
 	return engine.Close()

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/definition"
 	"fmqm/node"
-	"fmqm/sim"
 	"fmqm/sim/generate"
+	"fmqm/sim/oracle"
 )
 
 // prepared is a process of the plan, and what the interpreter says of it.
@@ -21,14 +22,14 @@ type prepared struct {
 	process *definition.Process
 	upload  api.UploadRequest
 	origin  name // where its instances are started
-	expect  *sim.Expectation
+	expect  *oracle.Expectation
 }
 
 // drawnBefore has processes that were prepared by this process, by what they are drawn from.
 var drawnBefore sync.Map
 
 func prepare(p *Process) (*prepared, error) {
-	key := fmt.Sprint(p.Name, p.Kind, p.Number, p.Sites)
+	key := fmt.Sprint(p.Name, p.Kind, p.Number, p.Body, p.Large, p.Sites)
 	if before, ok := drawnBefore.Load(key); ok {
 		return before.(*prepared), nil
 	}
@@ -37,19 +38,13 @@ func prepare(p *Process) (*prepared, error) {
 	if len(loaded) != 1 {
 		return nil, fmt.Errorf("process %s: %v", p.Name, diagnostics)
 	}
-	compiled, err := definition.Compile(loaded[0])
-	if err != nil {
-		return nil, fmt.Errorf("process %s: %w", p.Name, err)
-	}
 	starts := loaded[0].Starts
 	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], origin: name(starts[c.Start%len(starts)])}
-	for i, t := range compiled.Tables {
-		made.upload.Tables = append(made.upload.Tables, api.Table{
-			Node: string(t.Node), Process: t.Process.String(), Definition: compiled.Hash.String(),
-			SHA256: compiled.Manifest.Tables[i].SHA256, Table: compiled.Encoded[i],
-		})
+	var err error
+	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
+		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
-	if made.expect, err = sim.Expect(made.process, json.RawMessage(c.Input), generate.Interpreted(c)); err != nil {
+	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), generate.Interpreted(c)); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
 	return made, nil
@@ -134,14 +129,7 @@ func (w *World) question(e Event) {
 	id := c.instance.ID
 	switch e.Number {
 	case 0, 1:
-		var status api.Status
-		err := w.ask(e.Site, "status "+c.id(), func(ctx context.Context, n *node.Node) (err error) {
-			status, err = n.Status(ctx, id)
-			return err
-		})
-		if err == nil {
-			w.fits(c, e.Site, status)
-		}
+		_, _ = c.statusAt(e.Site)
 	case 2:
 		_ = w.ask(e.Site, "why "+c.id(), func(ctx context.Context, n *node.Node) error {
 			_, err := n.Why(ctx, id)
@@ -168,7 +156,7 @@ func (w *World) question(e Event) {
 // fits holds an answer to what can be.
 func (w *World) fits(c *client, at name, s api.Status) {
 	w.journal.note(string(at), "says", "%s is %s", c.id(), s.State)
-	if wrong := sim.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] && !w.weaker[c.id()] {
+	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] && !w.weaker[c.id()] {
 		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
 	}
 }
@@ -194,7 +182,8 @@ func (w *World) retry(e Event) {
 		a := c.of.process.Activities[i].Name
 		w.touched[c.id()] = true
 		_ = w.ask(e.Site, "retry "+a+" of "+c.id(), func(ctx context.Context, n *node.Node) error {
-			return n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a})
+			_, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a})
+			return err
 		})
 	}
 }

@@ -5,17 +5,24 @@ import (
 
 	"github.com/google/uuid"
 
+	"fmqm/internal/store/memory"
+	"fmqm/queue/record"
 	"fmqm/sim/generate"
 )
 
 // Plan is a world before it runs, as data: what is there, and what happens when. What the
 // plan leaves open (how long a frame takes, which task runs first) comes from its Seed.
 type Plan struct {
-	Seed      uint64
-	Sites     []name
-	Broker    bool // there is a broker: a second route between all sites
-	BothCall  bool // each site calls all others; else of two the one whose name comes first
-	Cache     int  // entries that a node keeps in memory beside those in execution
+	Seed     uint64
+	Sites    []name
+	Broker   bool   // there is a broker: a second route between all sites
+	BothCall bool   // each site calls all others; else of two the one whose name comes first
+	Narrow   bool   // few changes fit into a commit: most transactions take several
+	Cache    int    // entries that a node keeps in memory beside those in execution
+	Brisk    bool   `json:",omitempty"` // no program takes long
+	Before   []name `json:",omitempty"` // sites of the version before, until they are upgraded
+	// Behind is by how much messages of each lane come later on the wires (L2).
+	Behind    [record.Lanes]time.Duration `json:",omitzero"`
 	Processes []Process
 	Instances []Instance
 	Events    []Event       // by their times
@@ -26,20 +33,24 @@ type Plan struct {
 type Process struct {
 	Name    string
 	Kind    Kind
-	Number  int // of the case among those of its kind and sites
+	Number  int    // of the case among those of its kind and sites
+	Body    string `json:",omitempty"` // of the kind Given: its definition, without its name
+	Large   bool   `json:",omitempty"` // its programs give large texts
 	At      time.Duration
 	Through name
 	Sites   []name // that it may use
 }
 
-// Kind is how a process is drawn.
+// Kind is how a process is drawn, or Given.
 type Kind string
 
 // The kinds of package generate.
 const (
+	Given    Kind = "given"
 	Drawn    Kind = "drawn"
 	Steady   Kind = "steady"
 	DeadWood Kind = "deadwood"
+	Joins    Kind = "joins"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -61,6 +72,8 @@ const (
 	Stop      Deed = "stop"       // the daemon is stopped in order, and started again
 	FailWrite Deed = "fail-write" // commit number Number from now fails; Kept: it is on disk all the same
 	FailRead  Deed = "fail-read"  // read number Number from now fails
+	Sluggish  Deed = "sluggish"   // its disk is slow: a commit takes seconds at times, a read of a process queue a moment
+	Cold      Deed = "cold"       // a read of a whole process queue takes seconds at times
 	Low       Deed = "low"        // room on the disk is low
 	Full      Deed = "full"       // there is none
 	Cut       Deed = "cut"        // the wire to Peer is cut
@@ -72,10 +85,16 @@ const (
 	BrokerNew Deed = "broker-new" // it is started again, and has lost everything
 	Astray    Deed = "astray"     // the configuration is read again, with a wrong address for Peer
 	Reload    Deed = "reload"     // it is read again, with other routes: see routesOf
+	Detour    Deed = "detour"     // Astray, and right again, while accept number Number from Peer takes For to be committed
+	Decide    Deed = "decide"     // an operator lets the stopped links of the site go on
 	Clock     Deed = "clock"      // the clock is stepped by For
 	Backup    Deed = "backup"     // the site is backed up
 	Lose      Deed = "lose"       // its disk is lost: it goes on with an empty one
 	Restore   Deed = "restore"    // the same, with what the last backup had
+	Image     Deed = "image"      // its disk is copied
+	CopyOn    Deed = "copy-on"    // its disk is lost, and it goes on from that copy, without `restore`
+	Twice     Deed = "twice"      // a clone of its disk is started as well, beside it
+	Upgrade   Deed = "upgrade"    // a site of the version before is stopped, and started as one of this
 	Ask       Deed = "ask"        // somebody asks question Number, of instance Instance
 	Terminate Deed = "terminate"  // an operator ends instance Instance
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
@@ -94,6 +113,22 @@ type Event struct {
 	Kept     bool          `json:",omitempty"`
 }
 
+// A Narrow disk takes no more at once than a node needs, and each change counts as a wide one:
+// thirteen of them fill a commit, and two hundred the largest transaction, so that a cascade
+// still fits.
+const (
+	narrowBatch = 1 << 20
+	wide        = 80_000
+)
+
+// disk is how the disks of a plan are opened.
+func (p *Plan) disk(o memory.Options) memory.Options {
+	if p.Narrow {
+		o.MaxBatch, o.Overhead = narrowBatch, wide
+	}
+	return o
+}
+
 // names gives sites as package generate wants them.
 func names(sites []name) []string {
 	all := make([]string, len(sites))
@@ -105,11 +140,21 @@ func names(sites []name) []string {
 
 // drawn gives the case of a process.
 func (p *Process) drawn() *generate.Case {
+	c := p.ofKind()
+	c.Large = p.Large
+	return c
+}
+
+func (p *Process) ofKind() *generate.Case {
 	switch p.Kind {
+	case Given:
+		return generate.Given(p.Body)
 	case Steady:
 		return generate.SteadyAt(names(p.Sites)).Example(p.Number)
 	case DeadWood:
 		return generate.DeadWoodAt(names(p.Sites)).Example(p.Number)
+	case Joins:
+		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn:
 	}
 	return generate.CasesAt(names(p.Sites)).Example(p.Number)
@@ -117,6 +162,6 @@ func (p *Process) drawn() *generate.Case {
 
 // Deeds are all of them.
 var Deeds = []Deed{
-	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Clock, Backup, Lose, Restore, Ask, Terminate, Retry, Wrong,
+	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong,
 }

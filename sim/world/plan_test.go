@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -89,10 +90,37 @@ func TestShrink(t *testing.T) {
 	}
 }
 
+// Also where it fails by chance: what is left out changes all that is drawn while the rest runs.
+func TestShrinkWhatFailsByChance(t *testing.T) {
+	p := world.Draw(3)
+	p.Events = slices.Repeat([]world.Event{{Do: world.Ask, Site: "A"}}, 40)
+	fails := func(p world.Plan) bool {
+		return len(p.Events) > 0 && (p.Seed+5*uint64(len(p.Events)))%7 == (3+5*40)%7
+	}
+	if s := world.Shrink(p, 2000, fails); len(s.Events) != 1 || !fails(s) {
+		t.Errorf("%d events are left", len(s.Events))
+	}
+}
+
+// What is told of a world is for people: what was put where, by whom and of which instance.
+func TestWhatIsToldIsReadable(t *testing.T) {
+	digest := regexp.MustCompile(`[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}`)
+	r := world.Run(world.Draw(2), world.Options{Lines: true})
+	told := strings.Join(r.Told, "\n")
+	for _, want := range []string{" runs ", " of instance 0", "commits: ", "the message from source for", "times more, until"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("nothing tells of %q in\n%s", want, told)
+		}
+	}
+	if d := digest.FindString(told); d != "" {
+		t.Errorf("nobody can read %s in\n%s", d, told)
+	}
+}
+
 // A story has the plan, and what went wrong.
 func TestStory(t *testing.T) {
 	p := world.Draw(3)
-	r := &world.Report{Plan: p, Broken: &world.Violation{Invariant: "5", Text: "taken twice"}, Lines: []string{"a line"}}
+	r := &world.Report{Plan: p, Broken: &world.Violation{Invariant: "5", Text: "taken twice"}, Told: []string{"a line"}}
 	story := world.Story(r)
 	for _, want := range []string{"seed 3", "process p0", "instance 0", "the weather clears", "INVARIANT 5: taken twice", "a line"} {
 		if !strings.Contains(story, want) {

@@ -10,18 +10,18 @@ import (
 	"fmqm/internal/task"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/sim"
 	"fmqm/sim/generate"
+	"fmqm/sim/oracle"
 )
 
 // play is what the programs of all sites do, and what was seen of it: each gives what its
 // case says, whenever and wherever it is asked.
 type play struct {
 	world    *World
-	cases    map[string]*generate.Case // by process, name@version
-	attempts map[string][]sim.Attempt  // by instance
-	keys     map[execution]string      // the idempotency key under which it ran
-	of       map[string]execution      // that ran under a key
+	cases    map[string]*generate.Case   // by process, name@version
+	attempts map[string][]oracle.Attempt // by instance
+	keys     map[execution]string        // the idempotency key under which it ran
+	of       map[string]execution        // that ran under a key
 	running  map[place]int
 }
 
@@ -39,7 +39,7 @@ type place struct {
 
 func newPlay(w *World) *play {
 	return &play{
-		world: w, cases: map[string]*generate.Case{}, attempts: map[string][]sim.Attempt{},
+		world: w, cases: map[string]*generate.Case{}, attempts: map[string][]oracle.Attempt{},
 		keys: map[execution]string{}, of: map[string]execution{}, running: map[place]int{},
 	}
 }
@@ -85,7 +85,7 @@ func (a actor) linger(ctx context.Context) error {
 	r := a.play.world.random
 	short := time.Duration(r.Int64N(int64(20 * time.Millisecond)))
 	switch n := r.IntN(100); {
-	case n < 80:
+	case n < 80, a.play.world.plan.Brisk:
 		return task.Sleep(ctx, a.by, short)
 	case n < 95:
 		return task.Sleep(ctx, a.by, short*500)
@@ -102,8 +102,9 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 	if err != nil {
 		w.breaks("12", "%s %s was given an input that cannot be written: %v", call.Instance, call.Activity, err)
 	}
+	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", call.Activity, call.Instance, call.Iteration, call.Attempt)
 	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", call.Activity, call.Instance, call.Iteration, call.Attempt, digest(input))
-	p.attempts[call.Instance] = append(p.attempts[call.Instance], sim.Attempt{
+	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
 		Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
 	})
 	e := execution{call.Instance, call.Activity, call.Iteration}

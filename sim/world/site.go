@@ -2,15 +2,15 @@ package world
 
 import (
 	"errors"
+	"slices"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/node"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
@@ -19,20 +19,27 @@ const restart = 5 * time.Second
 
 // site is a place with a disk, a clock, and a daemon that may be down.
 type site struct {
-	world  *World
-	name   name
-	disk   *memory.Disk
-	room   *room
-	faults []*armed // that wait for their commit or read
-	offset time.Duration
-	astray map[name]bool // peers whose address is wrong in its configuration
-	routes int           // of its configuration: see peers
-	rest   time.Duration // it stays down until then
-	life   *life         // nil: it is down
-	lives  int
+	world      *World
+	name       name
+	disk       *memory.Disk
+	room       *room
+	faults     []*armed // that wait for their commit or read
+	sluggish   bool     // its disk is slow
+	cold       bool     // it is slow to read much
+	commits    bool     // a commit is under way
+	offset     time.Duration
+	astray     map[name]bool // peers whose address is wrong in its configuration
+	configured int           // how often its configuration was changed
+	routes     int           // of its configuration: see peers
+	before     bool          // it is of the version before
+	rest       time.Duration // it stays down until then
+	life       *life         // nil: it is down
+	lives      int
 
 	copied  []byte          // its last backup
-	lost    bool            // a disk of it was lost
+	image   *memory.Disk    // a copy of its disk, made by other means
+	copy    bool            // it goes on from such a copy, or one ran beside it
+	lost    bool            // a disk of it was lost, or cannot be relied on
 	rebuilt int             // how often since
 	tried   map[string]bool // refused messages that were retried
 }
@@ -51,7 +58,7 @@ type armed struct {
 }
 
 func newSite(w *World, n name) *site {
-	s := &site{world: w, name: n, room: &room{changed: w.control.Bell()}, astray: map[name]bool{}, tried: map[string]bool{}}
+	s := &site{world: w, name: n, room: &room{changed: w.control.Bell()}, astray: map[name]bool{}, tried: map[string]bool{}, before: slices.Contains(w.plan.Before, n)}
 	s.setDisk(memory.NewDisk(string(n)))
 	return s
 }
@@ -73,22 +80,25 @@ func (s *site) start() {
 // open is what a daemon does first.
 func (s *site) open(l *life) {
 	w := s.world
-	engine, err := s.disk.Open(memory.Options{By: l.by, Faults: s})
+	engine, err := s.disk.Open(w.plan.disk(memory.Options{By: l.by, Faults: s}))
 	if err != nil {
 		s.end(err)
 		return
 	}
+	read := s.configured
 	n, err := node.Open(node.Options{
-		Name: s.name, Engine: engine, Registry: w.play.registry(s.name, l.by), Peers: s.peers(l.by),
-		Log: zerolog.Nop(), Scheduler: l.by, Random: chance(w.random), CacheEntries: w.plan.Cache,
-		Remote: []node.RemoteOperator{{Site: "*"}}, Observe: w.watch.observe(s), Disk: s.room,
+		Name: s.name, Engine: engine, Registry: w.registry(s.name, l.by), Peers: s.peers(l.by),
+		Log: w.journal.log(string(s.name)), Scheduler: l.by, Random: chance(w.random), CacheEntries: w.plan.Cache,
+		Remote: trust.Operators{{Site: "*"}}, Observe: w.watch.observe(s), Disk: s.room, Formats: s.formats(),
 	})
 	if err != nil {
 		s.end(err)
 		return
 	}
 	n.Launch()
-	l.node = n
+	if l.node = n; s.configured != read { // its configuration was changed while it opened
+		s.reload()
+	}
 	l.by.Go(func() {
 		if err, _, ended := n.Failed().Wait(background); ended == nil {
 			s.end(err)
@@ -114,20 +124,23 @@ func (s *site) end(err error) {
 	s.die(false, restart)
 }
 
-// die ends the daemon where it stands; the commit under way is on disk if kept is set. If it
+// die ends the daemon where it stands; the commit under way is then on disk or not. If it
 // is called by a task of the site it does not return.
-func (s *site) die(kept bool, rest time.Duration) {
+func (s *site) die(onDisk bool, rest time.Duration) {
 	w, l := s.world, s.life
-	if l == nil {
+	if w.clear { // it was told to stop before, and has taken its time
+		rest = min(rest, restart)
+	}
+	w.control.AfterFunc(rest, s.start)
+	if l == nil { // it stays down for longer
 		s.rest = max(s.rest, w.tasks.Elapsed()+rest)
 		return
 	}
-	w.journal.note(string(s.name), "dies", "for %v, kept %t", rest, kept)
-	s.life, s.rest = nil, w.tasks.Elapsed()+rest
-	s.disk.Crash(kept)
+	w.journal.note(string(s.name), "dies", "for %v; of a commit under way: %s", brief(rest), kept(onDisk))
+	s.life, s.commits, s.rest = nil, false, w.tasks.Elapsed()+rest
+	s.disk.Crash(onDisk)
 	w.wires.down(s.name)
 	w.broker.leave(s.name)
-	w.control.AfterFunc(rest, s.start)
 	l.by.Kill()
 }
 
@@ -168,13 +181,14 @@ func (s *site) wrongFor(peer name) name {
 
 // reload has the daemon read its configuration again.
 func (s *site) reload() {
+	s.configured++
 	l := s.life
 	if l == nil || l.node == nil {
 		return
 	}
 	s.world.journal.note(string(s.name), "reloads", "routes %d", s.routes)
 	l.by.Go(func() {
-		l.node.Configure(s.world.play.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
+		l.node.Configure(s.world.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
 	})
 }
 

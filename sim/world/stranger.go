@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"fmqm/link"
-	"fmqm/queue"
+	"fmqm/link/frame"
+	"fmqm/queue/record"
 )
 
 // stranger is a site that nobody has configured.
@@ -18,8 +19,8 @@ func (w *World) knock(at name, way_ int) {
 	if err != nil {
 		return // the site is down
 	}
-	hello := &link.Hello{
-		Node: stranger, Expected: at, Incarnation: queue.Incarnation{9}, MinVersion: link.MinVersion, MaxVersion: link.MaxVersion,
+	hello := &frame.Hello{
+		Node: stranger, Expected: at, Incarnation: record.Incarnation{9}, MinVersion: frame.MinVersion, MaxVersion: frame.MaxVersion,
 	}
 	said := []byte("GET / HTTP/1.1\r\n\r\n")
 	switch way_ {
@@ -27,8 +28,8 @@ func (w *World) knock(at name, way_ int) {
 		hello.Expected = stranger
 		fallthrough
 	case 1:
-		f := &link.Frame{Version: link.MaxVersion, Type: link.FrameHello, From: 99, Seq: 1, Challenge: 5, Hello: hello}
-		if said, err = link.Encode(f); err != nil {
+		f := &frame.Frame{Version: frame.MaxVersion, Type: frame.TypeHello, From: 99, Seq: 1, Challenge: 5, Hello: hello}
+		if said, err = frame.Encode(f); err != nil {
 			w.breaks("plan", "the stranger's hello: %v", err)
 			return
 		}

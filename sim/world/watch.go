@@ -1,29 +1,18 @@
 package world
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/google/uuid"
 
 	"fmqm/internal/store"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // watch sees every commit of every site in the moment in which it is on disk, and holds it to
-// what may be there. It knows of a store what its keys say (package queue, keys.go), and of a
-// lane its number and hash.
-//
-//   - 1, 8: what was acknowledged to a client or to a peer is on disk by then; a lane's numbers
-//     never go back.
-//   - 3: with the end of an activity go all of its messages, and just those that it names.
-//   - 4, 5: an activity ends once at its site; nothing comes for one that has ended (unless an
-//     operator ended it, or a site has lost its store and is sent again what it had);
-//     a lane's numbers have no gap, and a number that both sides have has the same hash at both.
-//   - 11: nothing is on disk of a site that nobody has configured.
-//   - 12: what was refused has left nothing.
+// what may be there. It reads keys and records with package queue/record. What it checks is
+// listed in doc.go; transaction.go has what concerns the messages and the ends of activities.
 type watch struct {
 	world   *World
 	shadows map[name]*shadow
@@ -33,27 +22,17 @@ type watch struct {
 
 // shadow is what is known of a site's store.
 type shadow struct {
-	messages map[string]map[string]bool // of an entry: what lies in its process queue, by the rest of the key
-	ended    map[string]bool            // entries
-	removed  map[string]int             // by the last commit: messages of an entry
+	messages map[message.Entry]map[message.Key]bool // in process queues
+	ended    map[message.Entry]bool
 	started  map[uuid.UUID]bool
 	sent     map[lane]uint64 // the number of the newest
-	low      map[lane]mark   // confirmed by the peer
-	accepted map[lane]mark
-	large    bool // a transaction is under way that takes several commits
+	low      map[lane]record.Position
+	accepted map[lane]record.AcceptedAt
+	large    large
 }
 
 // lane is one of a peer.
-type lane struct {
-	peer name
-	lane byte
-}
-
-// mark is a place in a lane.
-type mark struct {
-	number uint64
-	hash   [16]byte
-}
+type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
 	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}}
@@ -65,8 +44,9 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[string]map[string]bool{}, ended: map[string]bool{}, started: map[uuid.UUID]bool{},
-		sent: map[lane]uint64{}, low: map[lane]mark{}, accepted: map[lane]mark{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
+		large: large{pieces: map[string][]byte{}},
 	}
 }
 
@@ -86,180 +66,143 @@ func (x *watch) written(s *site, version uint64, b *store.Batch) {
 	}
 	x.world.journal.note(string(s.name), "commits", "%d: %d changes %016x", version, len(b.Ops), h)
 	d := x.shadows[s.name]
-	d.removed = map[string]int{}
-	var ends []string
-	var put []string // entries that got a message
-	for i := range b.Ops {
-		op := &b.Ops[i]
+	under := d.large.pending != nil
+	ops, err := d.large.happened(b.Ops)
+	if d.large.pending != nil && !under {
+		x.world.journal.note(string(s.name), "has written down", "a transaction of %d changes, which it makes now", len(ops))
+	}
+	if err == nil {
+		err = x.changed(s, ops)
+	}
+	if err != nil {
+		x.world.breaks("1", "%s commits what nobody can read: %v", s.name, err)
+	}
+}
+
+// changed is told what has changed on a site's disk, as far as that counts from now on.
+func (x *watch) changed(s *site, ops []store.Op) (err error) {
+	d := x.shadows[s.name]
+	t := newTransaction()
+	for i := range ops {
+		op := &ops[i]
 		switch op.Key[0] {
-		case 'q':
-			if e := d.message(op); e != "" {
-				put = append(put, e)
-			}
-		case 'E':
-			if op.Value != nil {
-				ends = append(ends, string(op.Key[1:]))
-			}
-		case 'I':
-			x.instance(s, d, op)
-		case 'x':
-			x.item(s, d, op)
-		case 'l':
-			x.trimmed(s, d, op)
-		case 'a':
-			x.taken(s, d, op)
-		case 'j':
-			d.large = op.Value != nil
+		case record.ClassMessage:
+			err = d.message(t, op)
+		case record.ClassInstance, record.ClassEnd, record.ClassHistory:
+			err = x.audited(s, t, op)
+		case record.ClassTransmission:
+			err = x.item(s, t, op)
+		case record.ClassApart:
+			err = x.apart(s, t, op)
+		case record.ClassLow:
+			err = x.trimmed(s, d, op)
+		case record.ClassAccepted:
+			err = x.taken(s, d, t, op)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	x.ends(s, d, ends, put)
+	x.tell(s, t)
+	x.judge(s, d, t)
+	return nil
 }
 
-// message notes what comes to and goes from a process queue, and gives the entry that got one.
-func (d *shadow) message(op *store.Op) string {
-	entry, rest := entryOf(op.Key)
-	if op.Value == nil {
-		if d.messages[entry][rest] {
-			d.removed[entry]++
-			delete(d.messages[entry], rest)
-		}
-		if len(d.messages[entry]) == 0 {
-			delete(d.messages, entry)
-		}
-		return ""
+// known is a peer of the site.
+func (x *watch) known(s *site, peer name) {
+	if x.world.site(peer) == nil {
+		x.world.breaks("11", "%s keeps something for or of %s, which is no peer", s.name, peer)
 	}
-	if d.messages[entry] == nil {
-		d.messages[entry] = map[string]bool{}
-	}
-	d.messages[entry][rest] = true
-	if message.Kind(rest[0]) == message.KindNotice {
-		return ""
-	}
-	return entry
-}
-
-// entryOf cuts the key of a message: instance, scope and activity; kind and source.
-func entryOf(key []byte) (entry, rest string) {
-	k := key[1:]
-	k = k[bytes.IndexByte(k, 0)+1+4:] // behind the process and its version
-	n := 16
-	for range 2 {
-		n += bytes.IndexByte(k[n:], 0) + 1
-	}
-	return string(k[:n]), string(k[n:])
-}
-
-// instanceOf is the instance of an entry.
-func instanceOf(entry string) string { return uuid.UUID([]byte(entry[:16])).String() }
-
-// shown is an entry for people.
-func shown(entry string) string {
-	return fmt.Sprintf("%s of %s", bytes.Trim([]byte(entry[16:]), "\x00"), uuid.UUID([]byte(entry[:16])))
-}
-
-// ends holds the activities that end with a commit to what is left of them.
-func (x *watch) ends(s *site, d *shadow, ends, put []string) {
-	for _, e := range ends {
-		if d.ended[e] {
-			x.world.breaks("4", "%s ends twice at %s", shown(e), s.name)
-		}
-		d.ended[e] = true
-		if left := len(d.messages[e]); left > 0 && !d.large {
-			x.world.breaks("3", "%s ends at %s, and %d of its messages stay", shown(e), s.name, left)
-		}
-	}
-	for _, e := range put {
-		if d.ended[e] && len(x.lost) == 0 && !x.world.touched[instanceOf(e)] && !d.large && len(d.messages[e]) > 0 {
-			x.world.breaks("5", "%s has ended at %s, and a message of it is taken", shown(e), s.name)
-		}
-	}
-}
-
-// instance notes what starts.
-func (x *watch) instance(s *site, d *shadow, op *store.Op) {
-	id := uuid.UUID(op.Key[1:17])
-	if op.Value != nil && op.Key[17] == 1 {
-		if d.started[id] {
-			x.world.breaks("5", "%s starts twice at %s", id, s.name)
-		}
-		d.started[id] = true
-	}
-}
-
-// laneOf cuts the key of what belongs to a lane.
-func (x *watch) laneOf(s *site, key []byte) lane {
-	end := bytes.IndexByte(key, 0)
-	l := lane{name(key[1:end]), key[end+1]}
-	if x.world.site(l.peer) == nil {
-		x.world.breaks("11", "%s keeps something for or of %s, which is no peer", s.name, l.peer)
-	}
-	return l
 }
 
 // anew: the numbers of a conversation need not follow on each other.
-func (x *watch) anew(s *site, l lane) bool { return x.lost[s.name] || x.lost[l.peer] }
+func (x *watch) anew(s *site, l lane) bool { return x.lost[s.name] || x.lost[l.Peer] }
 
 // item: what is put follows on what was put before.
-func (x *watch) item(s *site, d *shadow, op *store.Op) {
+func (x *watch) item(s *site, t *transaction, op *store.Op) error {
 	if op.Value == nil {
-		return
+		return nil
 	}
-	l, number := x.laneOf(s, op.Key), binary.BigEndian.Uint64(op.Key[len(op.Key)-8:])
+	k := record.KeyReader{Rest: op.Key[1:]}
+	l := lane{Peer: name(k.Name()), Lane: message.Lane(k.Bytes(1)[0])}
+	number := k.Uint64()
+	if err := k.End(); err != nil {
+		return err
+	}
+	x.known(s, l.Peer)
+	t.items[l.Peer]++
+	d := x.shadows[s.name]
 	if before := d.sent[l]; number != before+1 && !x.anew(s, l) {
-		x.world.breaks("5", "%s puts number %d for %s in lane %d, and the last was %d", s.name, number, l.peer, l.lane, before)
+		x.world.breaks("5", "%s puts number %d for %s in lane %d, and the last was %d", s.name, number, l.Peer, l.Lane, before)
 	}
 	d.sent[l] = number
+	return x.readable(s, l.Peer, op)
 }
 
 // trimmed: only what is on the peer's disk is let go.
-func (x *watch) trimmed(s *site, d *shadow, op *store.Op) {
+func (x *watch) trimmed(s *site, d *shadow, op *store.Op) error {
 	if op.Value == nil {
-		return
+		return nil
 	}
-	l := x.laneOf(s, op.Key)
-	now := mark{number: binary.BigEndian.Uint64(op.Value[1:]), hash: [16]byte(op.Value[9:25])}
-	if before := d.low[l]; now.number < before.number && !x.anew(s, l) {
-		x.world.breaks("8", "%s has confirmed %d to %s in lane %d, and now only %d", l.peer, before.number, s.name, l.lane, now.number)
+	peer, of, at, err := record.ReadLow(op.Key, op.Value)
+	if err != nil {
+		return err
+	}
+	x.known(s, peer)
+	l, now := lane{Peer: peer, Lane: of}, at.Position
+	if before := d.low[l]; now.Number < before.Number && !x.anew(s, l) {
+		x.world.breaks("8", "%s has confirmed %d to %s in lane %d, and now only %d", l.Peer, before.Number, s.name, l.Lane, now.Number)
 	}
 	d.low[l] = now
-	other := x.shadows[l.peer]
+	other := x.shadows[l.Peer]
 	if other == nil || x.anew(s, l) {
-		return
+		return nil
 	}
-	if there := other.accepted[lane{s.name, l.lane}]; now.number > there.number {
-		x.world.breaks("5", "%s lets %d for %s in lane %d go, which has only %d on disk", s.name, now.number, l.peer, l.lane, there.number)
-	} else if now.number == there.number && now.hash != there.hash {
-		x.world.breaks("5", "%s and %s do not agree about lane %d at number %d", s.name, l.peer, l.lane, now.number)
+	if there := other.accepted[lane{Peer: s.name, Lane: l.Lane}]; now.Number > there.Number {
+		x.world.breaks("5", "%s lets %d for %s in lane %d go, which has only %d on disk", s.name, now.Number, l.Peer, l.Lane, there.Number)
+	} else if now.Number == there.Number && now.Hash != there.Hash {
+		x.world.breaks("5", "%s and %s do not agree about lane %d at number %d", s.name, l.Peer, l.Lane, now.Number)
 	}
+	return nil
 }
 
-// taken: nothing is taken that was not sent, and what was taken stays.
-func (x *watch) taken(s *site, d *shadow, op *store.Op) {
+// taken: nothing is taken that was not sent, or was taken before, and what was taken stays.
+func (x *watch) taken(s *site, d *shadow, t *transaction, op *store.Op) error {
 	if op.Value == nil {
-		return
+		return nil
 	}
-	l := x.laneOf(s, op.Key)
-	now := mark{number: binary.BigEndian.Uint64(op.Value[17:]), hash: [16]byte(op.Value[25:41])}
-	if before := d.accepted[l]; now.number < before.number && !x.anew(s, l) {
-		x.world.breaks("8", "%s has taken %d of %s in lane %d, and now only %d", s.name, before.number, l.peer, l.lane, now.number)
+	l, now, err := record.ReadAccepted(op.Key, op.Value)
+	if err != nil {
+		return err
 	}
-	d.accepted[l] = now
-	if other := x.shadows[l.peer]; other != nil && !x.anew(s, l) && now.number > other.sent[lane{s.name, l.lane}] {
-		x.world.breaks("5", "%s takes %d of %s in lane %d, which has put only %d", s.name, now.number, l.peer, l.lane, other.sent[lane{s.name, l.lane}])
+	x.known(s, l.Peer)
+	before := d.accepted[l]
+	d.accepted[l], t.taken[l.Peer] = now, true
+	other := x.shadows[l.Peer]
+	if x.anew(s, l) || other == nil {
+		return nil
 	}
+	switch {
+	case now.Number < before.Number:
+		x.world.breaks("8", "%s has taken %d of %s in lane %d, and now only %d", s.name, before.Number, l.Peer, l.Lane, now.Number)
+	case now.Number == before.Number:
+		x.world.breaks("5", "%s takes %d of %s in lane %d once more", s.name, now.Number, l.Peer, l.Lane)
+	case now.Number > other.sent[lane{Peer: s.name, Lane: l.Lane}]:
+		x.world.breaks("5", "%s takes %d of %s in lane %d, which has put only %d", s.name, now.Number, l.Peer, l.Lane, other.sent[lane{Peer: s.name, Lane: l.Lane}])
+	}
+	return nil
 }
 
 // observe gives what is told of each audit record of a site.
-func (x *watch) observe(s *site) func(queue.AuditRecord) {
-	return func(r queue.AuditRecord) {
+func (x *watch) observe(s *site) func(record.AuditRecord) {
+	return func(r record.AuditRecord) {
 		x.world.journal.note(string(s.name), "records", "event %d of %s of %s", r.Event, r.Activity, r.Instance)
-		if r.Event != queue.EventTerminated && r.Event != queue.EventSkipped {
+		if r.Event != record.EventTerminated && r.Event != record.EventSkipped {
 			return
 		}
 		entry := message.Entry{Instance: r.Instance, Scope: r.Scope, Activity: r.Activity}
-		key := string(entry.Instance[:]) + string(entry.Scope) + "\x00" + string(entry.Activity) + "\x00"
-		if !x.shadows[s.name].ended[key] {
-			x.world.breaks("8", "%s shows the end of %s, which is not on disk", s.name, shown(key))
+		if !x.shadows[s.name].ended[entry] {
+			x.world.breaks("8", "%s shows the end of %s, which is not on disk", s.name, shown(entry))
 		}
 	}
 }
@@ -282,14 +225,15 @@ func (x *watch) unknown(s *site, id uuid.UUID) {
 func (x *watch) agree() string {
 	for _, a := range x.world.plan.Sites {
 		for _, b := range x.world.plan.Sites {
-			for i := range byte(2) {
+			for i := range message.Lane(record.Lanes) {
 				if x.lost[a] || x.lost[b] {
 					continue
 				}
 				from, to := x.shadows[a], x.shadows[b]
-				sent, low, taken := from.sent[lane{b, i}], from.low[lane{b, i}], to.accepted[lane{a, i}]
-				if sent != low.number || low != taken {
-					return fmt.Sprintf("lane %d from %s to %s: sent %d, confirmed %d, taken %d", i, a, b, sent, low.number, taken.number)
+				there, back := lane{Peer: b, Lane: i}, lane{Peer: a, Lane: i}
+				sent, low, taken := from.sent[there], from.low[there], to.accepted[back].Position
+				if sent != low.Number || low != taken {
+					return fmt.Sprintf("lane %d from %s to %s: sent %d, confirmed %d, taken %d", i, a, b, sent, low.Number, taken.Number)
 				}
 			}
 		}

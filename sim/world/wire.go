@@ -11,7 +11,9 @@ import (
 
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 type name = processtable.NodeID
@@ -31,6 +33,7 @@ type wires struct {
 	random  *rand.Rand
 	journal *journal
 	weather map[way]*weather
+	behind  [record.Lanes]time.Duration // see Plan
 	ports   map[name]*port
 	open    []*conn // in the order of their making
 	made    int
@@ -143,12 +146,13 @@ type conn struct {
 	underWay int
 	stalled  [][]byte      // frames that wait for better weather
 	latest   time.Duration // when the last frame arrives
+	late     time.Duration // when the last one of the lane that is behind does
 }
 
 // Send puts a frame on its way. It waits while too much is.
 func (c *conn) Send(frame []byte) error {
 	for c.underWay >= maxUnderWay && !c.closed {
-		if _, err := c.by.Wait(context.Background(), c.gone, c.room); err != nil {
+		if _, err := c.by.Wait(context.Background(), c.room); err != nil { // rung at the end, too
 			return err
 		}
 	}
@@ -166,16 +170,36 @@ func (c *conn) Send(frame []byte) error {
 	return nil
 }
 
-// carry brings a frame to the other end, behind those that are on their way.
+// carry brings a frame to the other end, behind those that are on their way; one of a lane
+// that comes later, behind those of that lane.
 func (c *conn) carry(frame []byte) {
-	c.later(func() {
+	arrive := func() {
 		c.underWay--
 		c.room.Ring()
 		if !c.other.closed {
 			c.wires.journal.note(string(c.way.to), "gets", "%s on connection %d: %016x", c.way.from, c.number, digest(frame))
 			c.other.in.TryPut(frame)
 		}
-	})
+	}
+	w := c.wires
+	if behind := w.behindOf(frame); behind > 0 {
+		c.late = max(c.late+1, w.clock()+behind)
+		w.control.AfterFunc(c.late-w.clock(), arrive)
+		return
+	}
+	c.later(arrive)
+}
+
+// behindOf is by how much a frame comes later than others.
+func (w *wires) behindOf(sent []byte) time.Duration {
+	if w.behind == ([record.Lanes]time.Duration{}) {
+		return 0
+	}
+	f, err := frame.Decode(sent)
+	if err != nil || f.Data == nil {
+		return 0
+	}
+	return w.behind[f.Data.Lane]
 }
 
 // later calls f once all is there that is on the way, and as much time has passed as it takes.

@@ -13,7 +13,7 @@ import (
 	"fmqm/link"
 	"fmqm/link/linktest"
 	"fmqm/message"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // pair is two sites with a link, over a wire and a broker.
@@ -54,7 +54,7 @@ func newPair(seed uint64, routes ...string) *pair {
 			}
 		}
 		e.link = link.New(link.Options{
-			Self: self, Peer: d.to, Incarnation: queue.Incarnation{byte(i + 1)}, Session: seed*2 + uint64(i) + 1,
+			Self: self, Peer: d.to, Incarnation: record.Incarnation{byte(i + 1)}, Session: seed*2 + uint64(i) + 1,
 			Outbox: e.store, Inbox: e.store, Peers: e.store, Routes: all, Logger: zerolog.Nop(), Scheduler: by,
 		})
 		acceptor := link.Acceptor{Self: self, Session: seed*2 + uint64(i) + 1, Scheduler: by, Lookup: func(name) *link.Link { return e.link }}
@@ -71,7 +71,7 @@ func (p *pair) storm(messages int) {
 	moment := func() time.Duration { return time.Duration(p.random.Int64N(int64(bad))) }
 	for _, n := range []name{"A", "B"} {
 		for i := range messages {
-			store, lane, text := p.ends[n].store, message.Lane(i%link.Lanes), fmt.Sprint(n, " ", i)
+			store, lane, text := p.ends[n].store, message.Lane(i%record.Lanes), fmt.Sprint(n, " ", i)
 			p.control.AfterFunc(moment(), func() { store.Put(lane, text) })
 		}
 	}
@@ -96,7 +96,7 @@ func (p *pair) storm(messages int) {
 func (p *pair) settled() string {
 	for _, d := range []way{{"A", "B"}, {"B", "A"}} {
 		from, to := p.ends[d.from], p.ends[d.to]
-		for l := range message.Lane(link.Lanes) {
+		for l := range message.Lane(record.Lanes) {
 			sent, have := from.store.Sent(l), to.store.Have(l)
 			if !slices.Equal(sent, have) || from.store.Low(l).Number != uint64(len(sent)) {
 				return fmt.Sprintf("%v lane %d: %d sent, %d confirmed, %d taken; %+v", d, l, len(sent), from.store.Low(l).Number, len(have), from.link.Status())
@@ -147,5 +147,41 @@ func TestALinkInAllWeather(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Who may send no more for now, since too much is under way, waits for room, also where the other
+// end has hung up: only one way of a connection ends with that.
+func TestSendWaitsForRoomWhereTheOtherEndHasHungUp(t *testing.T) {
+	p := newPair(1)
+	defer p.end()
+	var there link.Conn
+	p.wires.ports["B"] = &port{by: p.ends["B"].by, accept: func(c link.Conn) { there = c }}
+	p.wires.stall(way{"A", "B"}, true)
+	sent := 0
+	p.ends["A"].by.Go(func() {
+		here, err := dialer{p.wires, p.ends["A"].by, way{"A", "B"}}.Dial(background)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := there.(*conn).CloseWrite(); err != nil {
+			t.Error(err)
+		}
+		for range maxUnderWay + 1 {
+			if err := here.Send([]byte("x")); err != nil {
+				t.Error(err)
+			}
+			sent++
+		}
+	})
+	p.run(t, time.Minute)
+	if sent != maxUnderWay {
+		t.Errorf("%d were sent while nothing arrives, and %d may be under way", sent, maxUnderWay)
+	}
+	p.control.AfterFunc(0, func() { p.wires.stall(way{"A", "B"}, false) })
+	p.run(t, time.Minute)
+	if sent != maxUnderWay+1 {
+		t.Errorf("%d were sent after it was clear again", sent)
 	}
 }

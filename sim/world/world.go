@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
 	"fmqm/node"
+	"fmqm/program"
 )
 
 // begun is when every world begins.
@@ -35,7 +38,8 @@ type Report struct {
 	Events     int
 	Recoveries int // how often a node was opened on a store that was not new
 	Elapsed    time.Duration
-	Lines      []string
+	Lines      []string // every event
+	Told       []string // of those, what matters to a reader
 }
 
 // Violation is an invariant that did not hold.
@@ -59,7 +63,12 @@ type World struct {
 	wires   *wires
 	broker  *broker
 	sites   []*site
+	twins   []*twin
 	play    *play
+	// registry gives the programs of a life of a site: play's, unless a test says otherwise.
+	registry func(at name, by task.Scheduler) *program.Registry
+	// fate, a test's, may keep a commit under way for as long as it wants, and say what becomes of it.
+	fate    func(*site, *store.Batch) (fate memory.Fate, held bool)
 	watch   *watch
 	cases   []*prepared // by process
 	clients []*client
@@ -72,7 +81,10 @@ type World struct {
 }
 
 // Run runs a plan until every instance has ended and nothing is left, or an invariant is broken.
-func Run(plan Plan, o Options) *Report {
+func Run(plan Plan, o Options) *Report { return newWorld(plan, o).run() }
+
+// newWorld makes a world in which nothing happens yet.
+func newWorld(plan Plan, o Options) *World {
 	w := &World{
 		plan: plan, tasks: task.NewWorld(plan.Seed, begun), random: rand.New(rand.NewPCG(plan.Seed, 1)),
 		touched: map[string]bool{}, weaker: map[string]bool{},
@@ -80,15 +92,23 @@ func Run(plan Plan, o Options) *Report {
 	w.control = w.tasks.NewSite(0)
 	w.journal = newJournal(w.tasks.Elapsed, o.Lines)
 	w.wires = newWires(w.tasks, w.control, w.random, w.journal)
+	w.wires.behind = plan.Behind
 	w.broker = newBroker(w.control, w.random, w.journal)
 	w.play, w.watch = newPlay(w), newWatch(w)
+	w.registry = w.play.registry
 	for _, n := range plan.Sites {
 		w.sites = append(w.sites, newSite(w, n))
 	}
 	if err := w.prepare(); err != nil {
 		w.breaks("plan", "%v", err)
 	}
-	w.begin()
+	return w
+}
+
+func (w *World) run() *Report {
+	if w.broken == nil { // else the plan is none
+		w.begin()
+	}
 	for steps := 0; !w.over && w.broken == nil && w.tasks.Step(); steps++ {
 		if steps == maxSteps {
 			w.breaks("ends", "%d steps, and it goes on", steps)
@@ -100,16 +120,24 @@ func Run(plan Plan, o Options) *Report {
 	case w.broken == nil && !w.over:
 		w.breaks("ends", "nothing will ever happen any more, and not all is done")
 	}
+	w.end()
+	return &Report{
+		Plan: w.plan, Broken: w.broken, Hash: w.journal.hash(), Events: w.journal.count, Recoveries: max(0, w.opened-len(w.sites)),
+		Elapsed: w.tasks.Elapsed(), Lines: w.journal.lines, Told: w.story(),
+	}
+}
+
+// end ends all that runs.
+func (w *World) end() {
 	for _, s := range w.sites {
 		if s.life != nil {
 			s.life.by.Kill()
 		}
 	}
-	w.control.Kill()
-	return &Report{
-		Plan: plan, Broken: w.broken, Hash: w.journal.hash(), Events: w.journal.count, Recoveries: max(0, w.opened-len(w.sites)),
-		Elapsed: w.tasks.Elapsed(), Lines: w.journal.lines,
+	for _, t := range w.twins {
+		t.by.Kill()
 	}
+	w.control.Kill()
 }
 
 // breaks notes that an invariant does not hold; the first one ends the world.
@@ -195,8 +223,13 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	return errDown
 }
 
-// bounded holds what a node has in memory to its bound, but for what is in execution.
+// bounded holds what a node has in memory to its bound, but for what is in execution. What waits
+// for a commit counts as waiting there, until the process thread has heard of its end. On a slow
+// disk that is much, and the thread may be reading meanwhile: nothing is said then.
 func (w *World) bounded(at name, n *node.Node) {
+	if s := w.site(at); s.commits || s.sluggish || s.cold {
+		return
+	}
 	stats, err := n.Stats()
 	if err != nil {
 		return
@@ -205,13 +238,15 @@ func (w *World) bounded(at name, n *node.Node) {
 	for i := range stats.Processes {
 		waiting += stats.Processes[i].Waiting
 	}
-	if waiting > w.plan.Cache+underWay {
+	if waiting > w.plan.Cache+max(underWay, len(w.plan.Instances)) {
 		w.breaks("10", "%s has %d entries in memory that wait, where %d may", at, waiting, w.plan.Cache)
 	}
 }
 
-// underWay is how many entries may have a transaction or a look at the store under way.
-const underWay = 8
+// underWay is how many entries may have a transaction or a look at the store under way: all that
+// an instance has here when its record comes last, after a rebuild, and no process that is drawn
+// has more activities. Where there are more instances, one of each may.
+const underWay = 32
 
 // sleep lets time pass for a task that is at no site.
 func (w *World) sleep(d time.Duration) { _ = task.Sleep(context.Background(), w.control, d) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -22,8 +23,7 @@ import (
 	"fmqm/link/linktest"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue"
-	"fmqm/sim"
+	"fmqm/queue/record"
 	"fmqm/test/fleet"
 )
 
@@ -109,7 +109,7 @@ func (p *party) overBroker(access *amqp.Broker, site string) *line {
 func (p *party) open(site string, route link.Route) *line {
 	l := &line{store: linktest.NewStore(task.Goroutines{}), log: &linktest.Log{}, party: p, site: site}
 	l.Link = link.New(link.Options{
-		Self: p.name, Peer: processtable.NodeID(site), Incarnation: queue.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
+		Self: p.name, Peer: processtable.NodeID(site), Incarnation: record.Incarnation{p.name[0], site[0]}, Session: uint64(p.name[0]),
 		Outbox: l.store, Inbox: l.store, Peers: l.store, Logger: zerolog.New(l.log),
 		Routes: []link.Route{route}, Responder: l.respond,
 	})
@@ -137,6 +137,31 @@ func (l *line) respond(_ context.Context, _ processtable.NodeID, kind string, _ 
 		return nil, err
 	}
 	return json.Marshal(answer)
+}
+
+// answersWord has the party answer the next operator's word that the site brings it (N15): it
+// refuses, and says why.
+func (l *line) answersWord(why string) {
+	had, w := len(l.store.Have(message.LaneControl)), l.party.w
+	go func() {
+		for ; w.ctx.Err() == nil; <-time.After(5 * time.Millisecond) {
+			for _, payload := range l.store.Have(message.LaneControl)[had:] {
+				m, err := message.Decode([]byte(payload[1:]))
+				if err != nil || m.Kind != message.KindWord {
+					continue
+				}
+				word, err := message.DecodeWord(m.Body)
+				if err != nil {
+					continue
+				}
+				answer, err := message.Encode(m.Reply(processtable.NodeID(l.site), message.Answer{Word: word.ID, Result: message.WordRefused, Text: why, Time: time.Now()}))
+				if err == nil {
+					l.put(message.LaneControl, append([]byte{0}, answer...))
+				}
+				return
+			}
+		}
+	}()
 }
 
 // put sends messages, byte by byte as they are.
@@ -189,7 +214,7 @@ func stop(t *testing.T, what stopper) {
 func (w *world) eventually(what string, ask func() (found string, holds bool)) {
 	w.t.Helper()
 	found := ""
-	err := sim.Until(w.ctx, func() (holds bool, _ error) {
+	err := fleet.Until(w.ctx, func() (holds bool, _ error) {
 		found, holds = ask()
 		return holds, nil
 	})

@@ -166,7 +166,7 @@ func TestAProgramThatRunsAway(t *testing.T) {
 	for _, user := range []string{"", ", user: " + worker} {
 		h := newHouse(t,
 			"failing: {exec: [%s/bin/failing], "+work+user+"}",
-			"hanging: {exec: [%s/bin/hanging], timeout: 100ms, "+work+user+"}",
+			"hanging: {exec: [%s/bin/hanging], timeout: 2s, "+work+user+"}",
 			"waiting: {exec: [%s/bin/hanging], "+work+user+"}",
 			"again: {exec: [%s/bin/again], "+work+user+"}")
 		h.script("failing", fugitive+"exit 3")

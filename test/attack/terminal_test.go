@@ -43,21 +43,22 @@ func TestWhatASiteSaysSteersNoTerminal(t *testing.T) {
 		return out + talk, strings.Contains(out, cleared)
 	})
 	for _, command := range []string{"status", "why", "history", "watch"} {
-		out, talk, _ := fleet.Run(t, "fmqm", command, id, "--to", a.To(), "-o", "wide")
-		if !strings.Contains(out+talk, cleared) {
-			t.Errorf("fmqm %s does not show what M says:\n%s%s", command, out, talk)
-		}
-		steersNothing(t, "fmqm "+command, out+talk)
+		i.eventually("fmqm "+command+" shows what M says", func() (string, bool) {
+			out, talk, _ := fleet.Run(t, "fmqm", command, id, "--to", a.To(), "-o", "wide")
+			steersNothing(t, "fmqm "+command, out+talk)
+			return out + talk, strings.Contains(out+talk, cleared)
+		})
 	}
-	shown, _, _ := fleet.Run(t, "fmqm", "status", id, "--to", a.To(), "-o", "json")
-	var st api.Status
-	if err := json.Unmarshal([]byte(shown), &st); err != nil || len(st.Activities) < 2 || st.Activities[1].Reason != misleading {
-		t.Errorf("JSON has another text: %v\n%s", err, shown)
-	}
-	steersNothing(t, "fmqm status -o json", shown)
+	i.eventually("JSON has the text as it came", func() (string, bool) {
+		shown, _, _ := fleet.Run(t, "fmqm", "status", id, "--to", a.To(), "-o", "json")
+		steersNothing(t, "fmqm status -o json", shown)
+		var st api.Status
+		err := json.Unmarshal([]byte(shown), &st)
+		return shown, err == nil && len(st.Activities) > 1 && st.Activities[1].Reason == misleading
+	})
 
 	// What M refuses, it refuses in the words that it likes.
-	i.line.answers(func(string) (any, error) { return nil, errors.New(misleading) })
+	i.line.answersWord(misleading)
 	out, talk, _ := fleet.Run(t, "fmqm", "retry", id, "theirs", "--to", a.To())
 	if !strings.Contains(talk, cleared) {
 		t.Errorf("fmqm retry does not show why M refuses:\n%s%s", out, talk)
@@ -67,11 +68,11 @@ func TestWhatASiteSaysSteersNoTerminal(t *testing.T) {
 	i.line.store.Fail(errors.New(misleading))
 	i.start("common") // M cannot put it, and says why
 	a.Says(`disk full\u001b[2J`)
-	out, talk, _ = fleet.Run(t, "fmqm", "links", "--to", a.To(), "-o", "wide")
-	if !strings.Contains(out, `full\x1b[2J`) { // the line is broken somewhere
-		t.Errorf("fmqm links does not show why M has stopped:\n%s%s", out, talk)
-	}
-	steersNothing(t, "fmqm links", out+talk)
+	i.eventually("fmqm links shows why M has stopped", func() (string, bool) {
+		out, talk, _ := fleet.Run(t, "fmqm", "links", "--to", a.To(), "-o", "wide")
+		steersNothing(t, "fmqm links", out+talk)
+		return out + talk, strings.Contains(out, `full\x1b[2J`) // the line is broken somewhere
+	})
 	steersNothing(t, "the log", a.Log())
 }
 

@@ -81,16 +81,11 @@ func (o options) links(f *fleet.Fleet, site string) string {
 	if o.amqp != nil {
 		text += "  amqp: " + o.amqp(site) + "\n"
 	}
-	text += "  peers:\n"
-	for _, peer := range o.sites {
-		switch {
-		case peer == site:
-		case o.amqp != nil:
-			text += fmt.Sprintf("    %s: {via: amqp}\n", peer)
-		default:
-			text += fmt.Sprintf("    %s: https://%s\n", peer, f.Sites[peer].Listen)
-		}
+	how := fleet.OverTLS
+	if o.amqp != nil {
+		how = fleet.OverBroker
 	}
+	text += f.Peers(site, how)
 	for _, guest := range o.guests {
 		text += fmt.Sprintf("    %s: {}\n", guest)
 	}
@@ -107,11 +102,7 @@ func definerKey(t *testing.T) string {
 // define uploads a process through a site.
 func (w *world) define(site, text string) {
 	w.t.Helper()
-	file := filepath.Join(w.t.TempDir(), "process.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	fleet.Must(w.t, "fmqm-define", "upload", file, "--to", w.Sites[site].To())
+	w.Sites[site].Upload(text)
 }
 
 // knows says whether a site shows anybody under a name: as a node, or with a link.

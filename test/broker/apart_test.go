@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"fmqm/api"
 	"fmqm/internal/faultnet"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -79,7 +77,7 @@ type apart struct {
 func (p *apart) instance(at *fleet.Site, process string) uuid.UUID {
 	p.t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	p.do(sim.Until(p.ctx, func() (bool, error) {
+	p.do(fleet.Until(p.ctx, func() (bool, error) {
 		_, err := at.Client.Start(p.ctx, api.StartRequest{Instance: id, Process: process, Input: json.RawMessage(apartInput)})
 		if err != nil && api.CodeOf(err) == api.CodeUnreachable {
 			return false, nil
@@ -93,7 +91,7 @@ func (p *apart) instance(at *fleet.Site, process string) uuid.UUID {
 func (p *apart) finish(at *fleet.Site, id uuid.UUID) {
 	p.t.Helper()
 	var status api.Status
-	p.do(sim.Until(p.ctx, func() (ended bool, err error) {
+	p.do(fleet.Until(p.ctx, func() (ended bool, err error) {
 		status, err = at.Client.Wait(p.ctx, id, fleet.Patience)
 		if err != nil && api.CodeOf(err) == api.CodeUnreachable {
 			return false, nil
@@ -103,25 +101,6 @@ func (p *apart) finish(at *fleet.Site, id uuid.UUID) {
 	if status.State != api.InstanceFinished || string(status.Output) != apartInput {
 		p.t.Fatalf("%s is %s %s, with the output %s", id, status.State, status.Reason, status.Output)
 	}
-}
-
-// waiting counts the messages that a site holds for another.
-func (p *apart) waiting(at *fleet.Site, peer string) int {
-	p.t.Helper()
-	count := 0
-	p.do(sim.Until(p.ctx, func() (bool, error) {
-		a, err := at.Client.Nodes(p.ctx)
-		if err != nil {
-			return false, nil
-		}
-		for _, node := range a.Nodes {
-			if node.Node == peer {
-				count = int(node.Waiting)
-			}
-		}
-		return true, nil
-	}))
-	return count
 }
 
 // look notes how much memory A and B have of their own.
@@ -172,9 +151,7 @@ func rssAnon(t *testing.T, s *fleet.Site) int {
 func TestTwoSitesThatHaveNotMetForLong(t *testing.T) {
 	r := newTrial(t, options{seed: 75, programs: []string{"pass: {builtin: echo}"}}, 1)
 	p := &apart{trial: r, a: r.fleet.Sites["A"], b: r.fleet.Sites["B"], c: r.fleet.Sites["C"], empty: map[*fleet.Site]int{}, most: map[*fleet.Site]int{}}
-	file := filepath.Join(t.TempDir(), "apart.yaml")
-	r.do(os.WriteFile(file, []byte(apartDefinitions()), 0o600))
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", p.a.To())
+	p.a.Upload(apartDefinitions())
 	for _, site := range []*fleet.Site{p.a, p.b} {
 		p.empty[site] = rssAnon(t, site)
 	}

@@ -3,8 +3,6 @@ package broker
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"fmqm/internal/rabbittest"
@@ -22,7 +20,7 @@ func TestSitesMeetByTheirProcesses(t *testing.T) {
 		Links: func(_ *fleet.Fleet, site string) string {
 			text := fmt.Sprintf("links:\n  amqp: {url: \"amqp://%s@%s/%s\", password: %s}\n", rabbittest.User, s.broker.Addr(), vhost, password)
 			if site != "A" {
-				text += overBroker(site, "A")
+				text += "  peers: {A: {via: amqp}}\n"
 			}
 			return text
 		},
@@ -31,8 +29,7 @@ func TestSitesMeetByTheirProcesses(t *testing.T) {
 	for _, site := range f.Sites {
 		site.Answers()
 	}
-	file := filepath.Join(t.TempDir(), "round.yaml")
-	s.do(os.WriteFile(file, []byte(`process: round
+	f.Sites["A"].Upload(`process: round
 version: 1
 activities:
   a: {node: A, program: pass}
@@ -40,8 +37,7 @@ activities:
   c: {node: C, program: pass}
   d: {node: D, program: pass}
 control: [a -> b, b -> c, c -> d]
-`), 0o600))
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", f.Sites["A"].To(), "--allow-new-node")
+`, "--allow-new-node")
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience)
 	defer cancel()
 	f.Connected(ctx)

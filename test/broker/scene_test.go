@@ -38,7 +38,7 @@ const (
 
 // limit is for all of a scene: on a machine that has nothing else to do it takes two
 // minutes at most.
-const limit = 10 * fleet.Patience
+const limit = 6 * fleet.Patience
 
 // options change a scene.
 type options struct {
@@ -108,10 +108,7 @@ func (s *scene) proxy(o options) {
 		target = s.broker.TLSAddr()
 	}
 	for _, site := range fleet.Names {
-		p, err := faultnet.Listen(target)
-		s.do(err)
-		s.t.Cleanup(func() { _ = p.Close() })
-		s.proxies[site] = p
+		s.proxies[site] = fleet.Wire(s.t, target)
 	}
 }
 
@@ -131,21 +128,10 @@ func (s *scene) links(o options) func(f *fleet.Fleet, site string) string {
 		}
 		text += "links:\n  amqp: " + o.amqp(s, site) + "\n"
 		if o.links == nil {
-			return text + overBroker(site, fleet.Names...)
+			return text + f.Peers(site, fleet.OverBroker)
 		}
 		return text + o.links(s, f, site)
 	}
-}
-
-// overBroker lists peers that a site has over the broker.
-func overBroker(site string, peers ...string) string {
-	text := "  peers:\n"
-	for _, peer := range peers {
-		if peer != site {
-			text += fmt.Sprintf("    %s: {via: amqp}\n", peer)
-		}
-	}
-	return text
 }
 
 // password is a file with that of the broker's user.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fmqm/internal/faultnet"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -114,11 +113,47 @@ func (r *trial) rounds(count int, fault func(round int)) {
 func (r *trial) away(site string, do func()) {
 	r.t.Helper()
 	p := r.proxies[site]
+	before, _ := r.counted()
 	p.Set(faultnet.Faults{Refuse: true})
 	p.Cut()
 	r.some(r.share)
+	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
+	defer cancel()
+	_ = fleet.Until(ctx, func() (bool, error) { // or else nobody has anything for it
+		now, _ := r.counted()
+		return now > before && r.heldFor(site) > 0, nil
+	})
 	do()
 	p.Set(faultnet.Faults{})
+}
+
+// heldFor counts the messages that all other sites hold for one.
+func (r *trial) heldFor(site string) (count int) {
+	r.t.Helper()
+	for name, at := range r.fleet.Sites {
+		if name != site {
+			count += r.waiting(at, site)
+		}
+	}
+	return count
+}
+
+// waiting counts the messages that a site holds for another.
+func (r *trial) waiting(at *fleet.Site, peer string) (count int) {
+	r.t.Helper()
+	r.do(fleet.Until(r.ctx, func() (bool, error) {
+		a, err := at.Client.Nodes(r.ctx)
+		if err != nil {
+			return false, nil
+		}
+		for _, node := range a.Nodes {
+			if node.Node == peer {
+				count = int(node.Waiting)
+			}
+		}
+		return true, nil
+	}))
+	return count
 }
 
 // end starts the instances that are left and judges all of them.
@@ -127,7 +162,7 @@ func (r *trial) end(what string) traffic {
 	r.start(len(r.left))
 	ctx, cancel := context.WithTimeout(r.ctx, fleet.Patience)
 	defer cancel()
-	_ = sim.Until(ctx, func() (bool, error) { return r.work.Attempts() >= r.work.Expected(), nil }) // else the judge says what is missing
+	_ = fleet.Until(ctx, func() (bool, error) { return r.work.Attempts() >= r.work.Expected(), nil }) // else the judge says what is missing
 	r.fleet.Connected(r.ctx)
 	r.count()
 	purged := ""

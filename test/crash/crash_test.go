@@ -17,83 +17,63 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
-	"fmqm/internal/store/badger"
+	"fmqm/internal/store"
 	"fmqm/interpret"
-	"fmqm/node"
-	"fmqm/processtable"
-	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/inspect"
+	"fmqm/sim/oracle"
+	"fmqm/test/fleet"
 )
-
-// fmqmd is built with the tag that gives it failpoints.
-var fmqmd string
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }
 
-// built runs the tests with a daemon that was just built.
+// built runs the tests with binaries that have failpoints.
 type built struct{ m *testing.M }
 
 func (b built) Run() int {
-	dir, err := os.MkdirTemp("", "fmqm-crash-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	fmqmd = filepath.Join(dir, "fmqmd")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", fmqmd, "fmqm/cmd/fmqmd").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build fmqmd: %v\n%s", err, out)
-		return 1
-	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("8") // tests mostly wait for daemons
 	}
-	return b.m.Run()
+	return fleet.Main(b.m, "failpoint")
 }
 
 // world is two sites, and the instances of one process.
 type world struct {
 	*testing.T
 	row    row
-	a, b   *site
-	victim *site
+	a, b   *fleet.Site
+	victim *fleet.Site
+	died   <-chan struct{} // closed when the victim has died at every point of the row
 	def    *definition.Process
 	tables []api.Table
 	ids    []api.InstanceID
+
+	alone    string              // the site that nobody elsewhere operates; empty: none is
+	definers map[string][]string // whose tables a site takes; none: anybody's
 }
 
 func TestEveryPoint(t *testing.T) {
-	for i, r := range rows() {
+	for _, r := range rows() {
 		t.Run(r.name(), func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			newWorld(t, r, i).run(ctx)
+			newWorld(t, r).run(ctx)
 		})
 	}
 }
 
-func newWorld(t *testing.T, r row, i int) *world {
-	w := &world{T: t, row: r, ids: []api.InstanceID{uuid.Must(uuid.NewV7())}}
-	dir := t.TempDir()
-	// Each row has loopback addresses of its own, so that no other process has them.
-	a, b := fmt.Sprintf("127.%d.%d.1:7411", 10+os.Getpid()%200, i), fmt.Sprintf("127.%d.%d.2:7411", 10+os.Getpid()%200, i)
-	w.a, w.b = newSite(t, dir, "A", a, "B", b), newSite(t, dir, "B", b, "A", a)
-	w.victim = map[string]*site{"A": w.a, "B": w.b}[r.victim]
-	for _, s := range []*site{w.a, w.b} {
-		if s == w.victim {
-			s.diesAt(r.points()...)
-		} else {
-			s.diesAt()
-		}
-	}
+func newWorld(t *testing.T, r row) *world {
+	t.Helper()
+	w := &world{T: t, row: r, ids: []api.InstanceID{uuid.Must(uuid.NewV7())}, definers: map[string][]string{}}
+	f := fleet.New(t, fleet.Options{Sites: []string{"A", "B"}, Links: w.configuration, Programs: programs, Down: true})
+	w.a, w.b, w.victim = f.Sites["A"], f.Sites["B"], f.Sites[r.victim]
+	w.died = w.victim.DiesAt(r.points()...)
 	w.def, w.tables = w.compile(r.scenario.process)
 	return w
 }
@@ -141,17 +121,17 @@ func tableOf(t api.Table, encoded []byte) api.Table {
 func (w *world) run(ctx context.Context) {
 	w.row.scenario.play(w, ctx)
 	select {
-	case <-w.victim.died:
+	case <-w.died:
 	case <-ctx.Done():
-		w.Fatalf("%s: the point was not hit", w.victim.name)
+		w.Fatalf("%s: the point was not hit", w.victim.Name)
 	}
 	w.settle(ctx, true)
 	for _, id := range w.ids {
 		w.compare(ctx, id)
 	}
 	w.oneKey()
-	for _, s := range []*site{w.a, w.b} {
-		s.stop()
+	for _, s := range []*fleet.Site{w.a, w.b} {
+		s.Stop()
 		w.empty(s)
 	}
 }
@@ -161,7 +141,7 @@ func (w *world) settle(ctx context.Context, end bool) {
 	w.Helper()
 	until(ctx, w.T, "end", func() error {
 		for _, id := range w.ids {
-			s, err := w.a.client.Status(ctx, id)
+			s, err := w.a.Client.Status(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -169,14 +149,14 @@ func (w *world) settle(ctx context.Context, end bool) {
 				return notYet("the instance is %s: %s", s.State, s.Reason)
 			}
 		}
-		for _, site := range []*site{w.a, w.b} {
-			nodes, err := site.client.Nodes(ctx)
+		for _, site := range []*fleet.Site{w.a, w.b} {
+			nodes, err := site.Client.Nodes(ctx)
 			if err != nil {
 				return err
 			}
 			for _, n := range nodes.Nodes {
 				if n.Waiting > 0 || n.State != api.NodeSelf && n.State != "connected" {
-					return notYet("%s: %+v", site.name, n)
+					return notYet("%s: %+v", site.Name, n)
 				}
 			}
 		}
@@ -186,11 +166,11 @@ func (w *world) settle(ctx context.Context, end bool) {
 
 // compare holds an instance to the interpreter, and its history to once.
 func (w *world) compare(ctx context.Context, id api.InstanceID) {
-	s, err := w.a.client.Status(ctx, id)
+	s, err := w.a.Client.Status(ctx, id)
 	if err != nil {
 		w.Fatal(err)
 	}
-	history, err := w.a.client.History(ctx, id)
+	history, err := w.a.Client.History(ctx, id)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -306,7 +286,7 @@ func (w *world) once(history api.HistoryAnswer) {
 // oneKey: however often a program ran, each execution had one key, of no other's.
 func (w *world) oneKey() {
 	keys, users := map[string]string{}, map[string]string{}
-	for _, run := range append(w.a.runs(), w.b.runs()...) {
+	for _, run := range append(w.runs(w.a), w.runs(w.b)...) {
 		f := strings.Fields(run)
 		if len(f) != 4 {
 			w.Fatalf("a run is noted as %q", run)
@@ -322,45 +302,24 @@ func (w *world) oneKey() {
 	}
 }
 
-// empty opens a stopped site's store: nothing is wrong with it, all of its queues are
+// empty looks into a stopped site's store: nothing is wrong with it, all of its queues are
 // empty, and nothing is left that was on its way.
-func (w *world) empty(s *site) {
+func (w *world) empty(s *fleet.Site) {
 	w.Helper()
-	engine, err := badger.Open(badger.Options{Dir: filepath.Join(s.dir, "store")})
-	if err != nil {
-		w.Fatal(err)
-	}
-	report, err := queue.Verify(engine)
-	if err != nil || len(report.Problems) > 0 {
-		w.Errorf("%s: %v, %v", s.name, report.Problems, err)
-	}
-	for _, kind := range []string{"large transaction", "incoming part", "timer", "message"} {
-		if n := report.Records[kind]; n > 0 {
-			w.Errorf("%s has %d records of kind %s", s.name, n, kind)
+	s.Look(func(engine store.Engine) error {
+		report, err := inspect.Verify(engine)
+		if len(report.Problems) > 0 {
+			w.Errorf("%s: %v", s.Name, report.Problems)
 		}
-	}
-	if want := w.row.scenario.chunks; want != nil && report.Records["body chunk"] != want[s.name] {
-		w.Errorf("%s has bodies in %d chunks, want %d", s.name, report.Records["body chunk"], want[s.name])
-	}
-	registry, err := program.NewRegistry(nil, program.Options{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer registry.Close()
-	n, err := node.Open(node.Options{Name: processtable.NodeID(s.name), Engine: engine, Registry: registry, Log: zerolog.Nop()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	if empty, what := n.Quiet(); !empty {
-		w.Errorf("%s is not empty: %s", s.name, what)
-	}
-	dead, err := n.Refused(context.Background(), api.RefusedRequest{Limit: 10})
-	if err != nil || len(dead.Messages) > 0 {
-		w.Errorf("%s has set aside %+v, %v", s.name, dead.Messages, err)
-	}
-	if err := n.Stop(context.Background()); err != nil {
-		w.Error(err)
-	}
+		if want := w.row.scenario.chunks; want != nil && report.Records["body chunk"] != want[s.Name] {
+			w.Errorf("%s has bodies in %d chunks, want %d", s.Name, report.Records["body chunk"], want[s.Name])
+		}
+		left, leftErr := oracle.Left(engine)
+		if left != "" {
+			w.Errorf("%s is not empty: %s", s.Name, left)
+		}
+		return errors.Join(err, leftErr)
+	})
 }
 
 // A daemon that is built without the tag has no failpoints.
@@ -369,7 +328,7 @@ func TestOrdinaryBuildsHaveNoFailpoints(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", ordinary, "fmqm/cmd/fmqmd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for binary, want := range map[string]bool{fmqmd: true, ordinary: false} {
+	for binary, want := range map[string]bool{filepath.Join(fleet.Bin, "fmqmd"): true, ordinary: false} {
 		text, err := os.ReadFile(binary)
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +349,7 @@ func TestMalformedPoint(t *testing.T) {
 		"FMQM_HOLD=link.sent":        "write NAME=FILE",
 		"FMQM_HOLD=link.sent=":       "write NAME=FILE",
 	} {
-		cmd := exec.Command(fmqmd, "--help")
+		cmd := exec.Command(filepath.Join(fleet.Bin, "fmqmd"), "--help")
 		cmd.Env = append(os.Environ(), setting)
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError

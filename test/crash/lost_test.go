@@ -17,9 +17,9 @@ var lost = &scenario{process: process, input: order, want: whole, play: func(w *
 	w.begin(ctx)
 	w.inError(ctx)
 	w.settle(ctx, false)
-	w.b.stop()
-	w.b.loseStore()
-	w.b.start()
+	w.b.Stop()
+	w.loseStore(w.b)
+	w.b.Start()
 	w.rebuild(ctx)
 	w.inError(ctx)
 	w.operate(ctx)
@@ -31,10 +31,10 @@ var restored = &scenario{process: process, input: order, want: whole, play: func
 	w.inError(ctx)
 	w.settle(ctx, false)
 	file := w.backup(ctx)
-	w.b.stop()
-	w.b.loseStore()
+	w.b.Stop()
+	w.loseStore(w.b)
 	w.restore(ctx, file)
-	w.b.start()
+	w.b.Start()
 	w.rebuild(ctx)
 	w.operate(ctx)
 }}
@@ -42,9 +42,9 @@ var restored = &scenario{process: process, input: order, want: whole, play: func
 // backup makes one of B, which runs, and gives the file.
 func (w *world) backup(ctx context.Context) (file string) {
 	w.Helper()
-	dir := filepath.Join(w.b.dir, "backups")
+	dir := w.b.File("backups")
 	until(ctx, w.T, "backup", func() error {
-		if out, err := w.b.command(ctx, "", "backup", dir, "--to", "unix:sock"); err != nil {
+		if out, err := command(ctx, w.b, "", "backup", dir, "--to", w.b.To()); err != nil {
 			return notYet("%v: %s", err, out)
 		}
 		return nil
@@ -60,24 +60,24 @@ func (w *world) backup(ctx context.Context) (file string) {
 // and, unless all was written, so is what there is by the daemon.
 func (w *world) restore(ctx context.Context, file string) {
 	w.Helper()
-	restore := []string{"restore", file, "--data", "store"}
+	restore := []string{"restore", file, "--data", w.b.File("data")}
 	if w.row.command != "" {
-		if out, err := w.b.command(ctx, w.row.command, restore...); err == nil || !strings.Contains(err.Error(), "killed") {
+		if out, err := command(ctx, w.b, w.row.command, restore...); err == nil || !strings.Contains(err.Error(), "killed") {
 			w.Fatalf("restore: %v, and not killed: %s", err, out)
 		}
-		if out, err := w.b.command(ctx, "", restore...); err == nil || !strings.Contains(out, "is not empty: move it away") {
+		if out, err := command(ctx, w.b, "", restore...); err == nil || !strings.Contains(out, "is not empty: move it away") {
 			w.Errorf("a second restore: %v: %s", err, out)
 		}
 		if w.row.command == "restore.written" {
 			return
 		}
-		out, err := w.b.command(ctx, "", "run", "--config", "fmqmd.yaml", "--log-format", "json")
+		out, err := command(ctx, w.b, "", "run", "--config", w.b.File("fmqmd.yaml"), "--log-format", "json")
 		if want := "if a restore was cut off here, empty the directory and restore again"; err == nil || !strings.Contains(out, want) {
 			w.Errorf("the daemon runs on half a store: %v: %s", err, out)
 		}
-		w.b.loseStore()
+		w.loseStore(w.b)
 	}
-	if out, err := w.b.command(ctx, "", restore...); err != nil {
+	if out, err := command(ctx, w.b, "", restore...); err != nil {
 		w.Fatalf("restore: %v: %s", err, out)
 	}
 }
@@ -86,7 +86,7 @@ func (w *world) restore(ctx context.Context, file string) {
 func (w *world) rebuild(ctx context.Context) {
 	w.Helper()
 	until(ctx, w.T, "A stops its link to the new store", func() error {
-		links, err := w.a.client.Links(ctx)
+		links, err := w.a.Client.Links(ctx)
 		if err == nil && (len(links.Links) != 1 || links.Links[0].Stopped == 0) {
 			err = notYet("%+v", links.Links)
 		}
@@ -94,7 +94,7 @@ func (w *world) rebuild(ctx context.Context) {
 	})
 	w.uploadTo(ctx, w.b, tablesFor(w.tables, "B"))
 	until(ctx, w.T, "rebuild", func() error {
-		answer, err := w.a.client.Rebuild(ctx, api.RebuildRequest{Peer: "B", Do: true})
+		answer, err := w.a.Client.Rebuild(ctx, api.RebuildRequest{Peer: "B", Do: true})
 		if err == nil && answer.Rebuilds[0].Stage != api.RebuildDone {
 			err = notYet("%+v", answer.Rebuilds[0])
 		}

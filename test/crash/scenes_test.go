@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
 
 	"fmqm/api"
 	"fmqm/processtable"
+	"fmqm/test/fleet"
 )
 
 // scenario is a process, and what is done with it until its instances have ended. A
@@ -71,7 +75,7 @@ const decided = `{"n":7,"text":""}`
 var begun = []string{"source started 1", "here terminated 1", "twice iterated 1", "flaky failed 1", "check in-error 1"}
 
 // whole is what it has in the end.
-var whole = append(slices.Clone(begun), "twice terminated 2", "flaky terminated 1", "early terminated 1", "check retried 1", "check terminated 1",
+var whole = append(slices.Clone(begun), "twice terminated 2", "flaky terminated 1", "early terminated 1", "check asked 0", "check retried 1", "check answered 0", "check terminated 1",
 	"never passed 0", "never skipped 0", "join terminated 1", "sink ended 1")
 
 // finishes: one activity goes in error and is retried with an output.
@@ -93,15 +97,15 @@ var large = &scenario{
 var stopped = &scenario{process: process, input: order, want: whole, play: func(w *world, ctx context.Context) {
 	w.begin(ctx)
 	w.inError(ctx)
-	w.victim.stop()
-	w.victim.start()
+	w.victim.Stop()
+	w.victim.Start()
 	w.operate(ctx)
 }}
 
 // begin brings both sites up, the tables to them, and starts the instances.
 func (w *world) begin(ctx context.Context) {
-	w.a.start()
-	w.b.start()
+	w.a.Start()
+	w.b.Start()
 	w.uploadTo(ctx, w.a, w.tables)
 	w.startAll(ctx)
 }
@@ -110,17 +114,17 @@ func (w *world) startAll(ctx context.Context) {
 	w.Helper()
 	for _, id := range w.ids {
 		until(ctx, w.T, "start", func() error {
-			_, err := w.a.client.Start(ctx, api.StartRequest{Instance: id, Process: w.def.Name, Input: json.RawMessage(w.row.scenario.input)})
+			_, err := w.a.Client.Start(ctx, api.StartRequest{Instance: id, Process: w.def.Name, Input: json.RawMessage(w.row.scenario.input)})
 			return err
 		}, api.CodeFailed)
 	}
 }
 
 // uploadTo has a site store tables and pass them on, until all have arrived.
-func (w *world) uploadTo(ctx context.Context, s *site, tables []api.Table) {
+func (w *world) uploadTo(ctx context.Context, s *fleet.Site, tables []api.Table) {
 	w.Helper()
 	until(ctx, w.T, "upload", func() error {
-		answer, err := s.client.Upload(ctx, api.UploadRequest{Tables: tables})
+		answer, err := s.Client.Upload(ctx, api.UploadRequest{Tables: tables})
 		if err != nil {
 			return err
 		}
@@ -140,7 +144,7 @@ func tablesFor(tables []api.Table, node string) []api.Table {
 
 // stateOf is how an activity stands, as A tells.
 func (w *world) stateOf(ctx context.Context, id api.InstanceID, activity string) (api.ActivityState, api.InstanceState, error) {
-	s, err := w.a.client.Status(ctx, id)
+	s, err := w.a.Client.Status(ctx, id)
 	i := slices.IndexFunc(s.Activities, func(a api.Activity) bool { return a.Activity == activity })
 	if i < 0 {
 		return api.ActivityUnknown, s.State, err
@@ -167,6 +171,7 @@ func (w *world) inError(ctx context.Context) {
 func (w *world) operate(ctx context.Context) {
 	w.Helper()
 	for _, id := range w.ids {
+		word := uuid.Must(uuid.NewV7()) // a repeat is the same word
 		until(ctx, w.T, "decide", func() error {
 			check, state, err := w.stateOf(ctx, id, "check")
 			switch {
@@ -177,9 +182,10 @@ func (w *world) operate(ctx context.Context) {
 			case check != api.ActivityInError:
 				return notYet("check is %s", check)
 			case w.row.scenario.ends == api.InstanceTerminated:
-				return w.a.client.Terminate(ctx, id)
+				return w.a.Client.Terminate(ctx, id)
 			}
-			return w.a.client.Retry(ctx, id, api.RetryRequest{Activity: "check", Output: json.RawMessage(decided)})
+			_, err = w.a.Client.Retry(ctx, id, api.RetryRequest{Activity: "check", Word: word, Output: json.RawMessage(decided)})
+			return err
 		}, api.CodeFailed, api.CodeNotFound, api.CodeRefused)
 	}
 }
@@ -211,13 +217,13 @@ data:
 	input: order,
 	want:  []string{"source started 1", "here terminated 1", "gone passed 0", "gone skipped 0", "last terminated 1", "sink ended 1"},
 	play: func(w *world, ctx context.Context) {
-		w.a.start()
-		w.b.start()
+		w.a.Start()
+		w.b.Start()
 		w.uploadTo(ctx, w.a, w.tables)
-		w.b.stop()
+		w.b.Stop()
 		w.startAll(ctx)
 		w.ended(ctx)
-		w.b.start()
+		w.b.Start()
 	},
 }
 
@@ -226,7 +232,7 @@ func (w *world) ended(ctx context.Context) {
 	w.Helper()
 	for _, id := range w.ids {
 		until(ctx, w.T, "end", func() error {
-			s, err := w.a.client.Wait(ctx, id, patience)
+			s, err := w.a.Client.Wait(ctx, id, fleet.Patience)
 			if err == nil && s.State != w.row.scenario.ending() {
 				err = notYet("the instance is %s: %s", s.State, s.Reason)
 			}
@@ -245,12 +251,12 @@ func (s *scenario) ending() api.InstanceState {
 
 // B gets its table after the messages that need it (N3).
 var parked = &scenario{process: process, input: order, want: whole, play: func(w *world, ctx context.Context) {
-	w.a.start()
-	w.b.start()
+	w.a.Start()
+	w.b.Start()
 	w.uploadTo(ctx, w.a, tablesFor(w.tables, "A"))
 	w.startAll(ctx)
 	until(ctx, w.T, "messages wait at B", func() error {
-		nodes, err := w.b.client.Nodes(ctx)
+		nodes, err := w.b.Client.Nodes(ctx)
 		if err == nil && !strings.Contains(nodes.Nodes[0].Reason, "messages for crash@1 wait here for its table") {
 			err = notYet("%+v", nodes.Nodes[0])
 		}
@@ -300,20 +306,21 @@ func (w *world) signed(key ed25519.PrivateKey) []api.Table {
 	return tables
 }
 
-// trusts writes whose tables a site takes into its configuration.
-func (s *site) trusts(keys ...ed25519.PrivateKey) {
-	text := s.config + "definers:\n"
+// trusts has B take the tables of these from now on.
+func (w *world) trusts(keys ...ed25519.PrivateKey) {
+	w.Helper()
+	w.definers["B"] = nil
 	for _, key := range keys {
-		text += "  - " + processtable.DefinerText(key.Public().(ed25519.PublicKey)) + "\n"
+		w.definers["B"] = append(w.definers["B"], processtable.DefinerText(key.Public().(ed25519.PublicKey)))
 	}
-	s.write("fmqmd.yaml", text, 0o644)
+	w.b.Configure()
 }
 
 // B takes tables of a definer that it knows.
 var signed = &scenario{process: pair, input: order, want: ofPair, play: func(w *world, ctx context.Context) {
-	w.b.trusts(definer(1))
-	w.a.start()
-	w.b.start()
+	w.trusts(definer(1))
+	w.a.Start()
+	w.b.Start()
 	w.uploadTo(ctx, w.a, w.signed(definer(1)))
 	w.startAll(ctx)
 }}
@@ -321,43 +328,43 @@ var signed = &scenario{process: pair, input: order, want: ofPair, play: func(w *
 // B gets a table of a definer that it does not know; the operator adds him, and has the
 // table judged again.
 var untrusted = &scenario{process: pair, input: order, want: ofPair, play: func(w *world, ctx context.Context) {
-	w.b.trusts(definer(1))
-	w.a.start()
+	w.trusts(definer(1))
+	w.a.Start()
 	until(ctx, w.T, "upload", func() error { // B is not heard, and cannot say that it would not
-		_, err := w.a.client.Upload(ctx, api.UploadRequest{Tables: w.signed(definer(2))})
+		_, err := w.a.Client.Upload(ctx, api.UploadRequest{Tables: w.signed(definer(2))})
 		return err
 	})
-	w.b.start()
+	w.b.Start()
 	w.aside(ctx, w.b, 0)
-	w.b.trusts(definer(1), definer(2))
-	w.b.reload()
+	w.trusts(definer(1), definer(2))
+	w.b.Signal(syscall.SIGHUP)
 	until(ctx, w.T, "the table is taken", func() error {
 		number, err := w.setAside(ctx, w.b)
 		if err != nil || number == 0 {
 			return err
 		}
-		_, err = w.b.client.RetryRefused(ctx, number)
+		_, err = w.b.Client.RetryRefused(ctx, number)
 		return err
 	}, api.CodeFailed, api.CodeRefused)
 	w.startAll(ctx)
 }}
 
 // setAside is the number of the message that a site has set aside; 0: none.
-func (w *world) setAside(ctx context.Context, s *site) (uint64, error) {
-	dead, err := s.client.Refused(ctx, api.RefusedRequest{Limit: 10})
+func (w *world) setAside(ctx context.Context, s *fleet.Site) (uint64, error) {
+	dead, err := s.Client.Refused(ctx, api.RefusedRequest{Limit: 10})
 	switch {
 	case err != nil || len(dead.Messages) == 0:
 		return 0, err
 	case len(dead.Messages) > 1:
-		w.Errorf("%s has set aside %+v", s.name, dead.Messages)
+		w.Errorf("%s has set aside %+v", s.Name, dead.Messages)
 	}
 	return dead.Messages[0].Number, nil
 }
 
 // aside waits until a site has set a message aside, another than the one before.
-func (w *world) aside(ctx context.Context, s *site, before uint64) (number uint64) {
+func (w *world) aside(ctx context.Context, s *fleet.Site, before uint64) (number uint64) {
 	w.Helper()
-	until(ctx, w.T, "a message is set aside at "+s.name, func() (err error) {
+	until(ctx, w.T, "a message is set aside at "+s.Name, func() (err error) {
 		if number, err = w.setAside(ctx, s); err == nil && (number == 0 || number == before) {
 			err = notYet("message %d", number)
 		}
@@ -373,8 +380,8 @@ var refused = &scenario{
 	want:   []string{"source started 1", "one terminated 1", "two retried 1", "two dropped 1", "two skipped 0", "sink dropped 1", "sink ended 1"},
 	events: map[string]int{"two in-error 1": 2},
 	play: func(w *world, ctx context.Context) {
-		w.a.start()
-		w.b.start()
+		w.a.Start()
+		w.b.Start()
 		w.uploadTo(ctx, w.a, tablesFor(w.tables, "A"))
 		_, other := w.compile(strings.Replace(pair, "n < 100", "n < 101", 1))
 		w.uploadTo(ctx, w.b, tablesFor(other, "B"))
@@ -383,7 +390,7 @@ var refused = &scenario{
 		until(ctx, w.T, "it is judged again", func() error {
 			number, err := w.setAside(ctx, w.b)
 			if err == nil && number == first {
-				_, err = w.b.client.RetryRefused(ctx, first)
+				_, err = w.b.Client.RetryRefused(ctx, first)
 			}
 			return err
 		}, api.CodeFailed)
@@ -393,12 +400,12 @@ var refused = &scenario{
 }
 
 // drop lets go of a message that a site has set aside.
-func (w *world) drop(ctx context.Context, s *site, number uint64) {
+func (w *world) drop(ctx context.Context, s *fleet.Site, number uint64) {
 	w.Helper()
 	until(ctx, w.T, "it is dropped", func() error {
 		found, err := w.setAside(ctx, s)
 		if err == nil && found == number {
-			_, err = s.client.DropRefused(ctx, number, api.DropRequest{Reason: "it cannot be"})
+			_, err = s.Client.DropRefused(ctx, number, api.DropRequest{Reason: "it cannot be"})
 		}
 		return err
 	}, api.CodeFailed)

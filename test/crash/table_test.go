@@ -48,9 +48,19 @@ var transactions = []transaction{
 		kept: "The activity is in error, with the same reason, until an operator decides. The origin gets the notice.",
 	},
 	{
-		kind: "retry", what: "An operator retries an activity in error.", victims: "B", scenario: finishes,
-		lost: "The activity is still in error. The operator has no answer and repeats the retry.",
-		kept: "The activity has gone on. A repeated retry is refused, because the activity is no longer in error.",
+		kind: "word", what: "An operator's word about an activity of another node is put where it was asked: it is noted, and waits in the transmission queue (N15).", victims: "A", scenario: finishes,
+		lost: "Nothing was asked. The operator has no answer and repeats the word with the same identifier.",
+		kept: "The word is on its way. A repeat with the same identifier asks for nothing new, and waits for its answer.",
+	},
+	{
+		kind: "retry", what: "An operator's word is carried out, here a retry of an activity in error: the word is removed, and its answer is put (N15).", victims: "B", scenario: finishes,
+		lost: "The activity is still in error, and the word is in its queue. It is carried out after the start.",
+		kept: "The activity has gone on, and the answer is in the transmission queue. A repeat of the word is answered as it was.",
+	},
+	{
+		kind: "answer", what: "The answer to an operator's word is accepted by the node that was asked, as a line of history (N15).", victims: "A", scenario: finishes,
+		lost: "The peer got no acknowledgement, and sends it again.",
+		kept: "How the word was answered is in the history. A repeat of the word is answered from there.",
 	},
 	{
 		kind: "accept", what: "Messages of a peer are accepted: they are put, with the link's number.", victims: "AB", scenario: finishes,
@@ -76,6 +86,21 @@ var transactions = []transaction{
 		kind: "meet", what: "The incarnation of a peer's store is noted, at the first hello (L1).", victims: "AB", scenario: finishes,
 		lost: "The peer is not known yet. Its next hello has the incarnation again.",
 		kept: "The peer is known by its store. Another store under its name stops the link.",
+	},
+	{
+		kind: "reads", what: "What a peer reads is noted, as its hello says it (N17).", victims: "AB", scenario: finishes,
+		lost: "The peer is still taken to read what was noted before. Its next hello says it again.",
+		kept: "The node goes by it until the peer says otherwise. What waits apart and can be read gets its numbers.",
+	},
+	{
+		kind: "apart", what: "A message is put for a peer that does not read it, as far as that was heard, here an operator's word: it waits apart (N17).", victims: "A", scenario: newcomer,
+		lost: "Nothing was put. The operator has no answer and repeats the word with the same identifier.",
+		kept: "It waits apart, without a number of the link, and holds up nothing else.",
+	},
+	{
+		kind: "move", what: "The peer reads what waits apart for it: that gets its numbers in the transmission queue, and in the audit (N17).", victims: "A", scenario: newcomer,
+		lost: "All of it still waits apart. What the peer reads is noted, so the node moves it at its next start.",
+		kept: "It is in the transmission queue, once, and nothing of it waits apart. It is sent after the next hello.",
 	},
 	{
 		kind: "part", what: "Parts of a large message are accepted, and the last one has not come (L4).", victims: "B", scenario: large,

@@ -11,7 +11,7 @@ import (
 	"fmqm/api"
 	"fmqm/internal/skip"
 	"fmqm/interpret"
-	"fmqm/sim"
+	"fmqm/sim/oracle"
 )
 
 // Again is what JudgeAgain counted.
@@ -64,13 +64,13 @@ func (w *Work) JudgeAgain(ctx context.Context, lost string) Again {
 func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgotten int) {
 	w.t.Helper()
 	var found []string
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		status, err := w.Home(p).Client.Status(ctx, p.ID)
 		if err != nil {
 			found = []string{err.Error()}
 			return false, nil
 		}
-		found, forgotten = sim.Differences(status, p.Expect.Result), 0
+		found, forgotten = oracle.Differences(status, p.Expect.Result), 0
 		for _, a := range status.Activities {
 			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityUnknown && strings.HasSuffix(a.Reason, lost+" lost the record with its store") {
 				forgotten++

@@ -1,15 +1,22 @@
 package fleet
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 )
 
 // Bin is the directory of the binaries that are tested, once Main has built them.
 var Bin string
+
+// beside is how many parallel tests run beside each other at least: mostly they wait, for
+// daemons and for brokers.
+const beside = 4
 
 // Main builds the binaries, runs the tests of a package, and gives its exit code:
 //
@@ -28,6 +35,10 @@ func Main(m interface{ Run() int }, tags ...string) int {
 	if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config")); err != nil { // for the key that the first upload makes
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(max(beside, runtime.GOMAXPROCS(0))))
 	}
 	command := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", dir+string(filepath.Separator),
 		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/test/sites/actor")

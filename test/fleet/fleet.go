@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +14,11 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/sim"
+	"fmqm/internal/faultnet"
 )
 
 // Patience is how long anything may take on a busy machine.
-const Patience = 2 * time.Minute
+const Patience = 5 * time.Minute
 
 // Names are the sites of a fleet, unless its options say otherwise.
 var Names = []string{"A", "B", "C", "D"}
@@ -43,6 +41,8 @@ type Options struct {
 	Within func(site string) []string
 	// Env is added to the environment of every daemon.
 	Env []string
+	// Down has New start no daemon.
+	Down bool
 }
 
 // Fleet is daemons, each with its directory. All are killed when the test ends.
@@ -52,7 +52,8 @@ type Fleet struct {
 	o     Options
 }
 
-// New starts the daemons. They may not listen yet when it returns.
+// New writes the configurations, and starts the daemons unless Options.Down is set. They may
+// not listen yet when it returns.
 func New(t *testing.T, o Options) *Fleet {
 	t.Helper()
 	if o.Sites == nil {
@@ -85,7 +86,9 @@ func New(t *testing.T, o Options) *Fleet {
 		s := f.Sites[name]
 		s.connect()
 		s.Configure()
-		s.Start()
+		if !o.Down {
+			s.Start()
+		}
 	}
 	return f
 }
@@ -104,27 +107,22 @@ func (f *Fleet) tell() {
 	}
 }
 
-// FreePort gives an address below the ports that the kernel hands out by itself, so
-// that a server that is down finds it free when it comes back.
+// FreePort gives an address that is this test's alone until it ends; see [faultnet.Port].
 func FreePort(t *testing.T) string {
 	t.Helper()
-	for range 1000 {
-		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(17_000))
-		l, err := net.Listen("tcp", address)
-		if err == nil {
-			_ = l.Close()
-			return address
-		}
+	port, hold, err := faultnet.Port()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free port")
-	return ""
+	t.Cleanup(func() { _ = hold.Close() })
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 // Connected waits until every site is up and linked with all others.
 func (f *Fleet) Connected(ctx context.Context) {
 	f.T.Helper()
 	seen := ""
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		seen = f.unlinked(ctx)
 		return seen == "", nil
 	})
@@ -158,7 +156,7 @@ func (f *Fleet) unlinked(ctx context.Context) string {
 // Until waits for a condition; what says which, when it does not come true in time.
 func (f *Fleet) Until(ctx context.Context, what string, holds func() bool) {
 	f.T.Helper()
-	if err := sim.Until(ctx, func() (bool, error) { return holds(), nil }); err != nil {
+	if err := Until(ctx, func() (bool, error) { return holds(), nil }); err != nil {
 		f.T.Fatalf("%s: %v", what, err)
 	}
 }

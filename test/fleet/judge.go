@@ -13,7 +13,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/interpret"
-	"fmqm/sim"
+	"fmqm/sim/oracle"
 )
 
 // Verdict is what Judge counted.
@@ -53,13 +53,13 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 func (w *Work) compare(ctx context.Context, p *Play) {
 	w.t.Helper()
 	var found []string
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		status, err := w.Home(p).Client.Status(ctx, p.ID)
 		if err != nil {
 			found = []string{err.Error()}
 			return false, nil
 		}
-		found = sim.Differences(status, p.Expect.Result)
+		found = oracle.Differences(status, p.Expect.Result)
 		return len(found) == 0, nil
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *Work) compare(ctx context.Context, p *Play) {
 func (w *Work) terminate(ctx context.Context, p *Play) {
 	w.t.Helper()
 	asked := false
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		err := w.Home(p).Client.Terminate(ctx, p.ID)
 		switch {
 		case err != nil && api.CodeOf(err) == api.CodeUnreachable:
@@ -136,7 +136,7 @@ func (w *Work) linesIn(dir string) []line {
 // with the same inputs; each execution under one key, and never beside itself (P1, P2).
 func (w *Work) executions(lines []line) {
 	w.t.Helper()
-	byInstance := map[string][]sim.Attempt{}
+	byInstance := map[string][]oracle.Attempt{}
 	type execution struct {
 		instance, activity string
 		iteration          int
@@ -144,7 +144,7 @@ func (w *Work) executions(lines []line) {
 	keys := map[execution]string{}
 	owners := map[string]execution{}
 	for _, l := range lines {
-		byInstance[l.Instance] = append(byInstance[l.Instance], sim.Attempt{
+		byInstance[l.Instance] = append(byInstance[l.Instance], oracle.Attempt{
 			Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
 		})
 		e := execution{l.Instance, l.Activity, l.Iteration}

@@ -2,19 +2,14 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"fmqm/api"
-	"fmqm/sim"
 )
 
 // Site is one daemon.
@@ -28,12 +23,15 @@ type Site struct {
 	// started of from now on; empty: Bin. See [Before].
 	Release string
 
-	t       *testing.T
-	fleet   *Fleet
-	apart   bool // it sees no process of others, as on a machine of its own
-	mu      sync.Mutex
-	command *exec.Cmd // nil: it is down
-	ended   chan error
+	t     *testing.T
+	fleet *Fleet
+	apart bool // it sees no process of others, as on a machine of its own
+
+	mu     sync.Mutex
+	begun  int           // where in its log what the running daemon says begins
+	life   *life         // nil: it is down
+	points []string      // at which it has still to die, see DiesAt
+	died   chan struct{} // closed when none is left
 }
 
 func (s *Site) connect() {
@@ -90,57 +88,16 @@ func (s *Site) Configure() {
 	}
 }
 
-// Start runs the daemon; it may not listen yet when Start returns.
-func (s *Site) Start() {
+// Upload has the site take processes, given as a file's text, and bring their tables to all
+// nodes; more are arguments of the command. It gives the file.
+func (s *Site) Upload(text string, more ...string) (file string) {
 	s.t.Helper()
-	s.start()
-}
-
-// StartToDie is Start of a daemon that kills itself, as kill -9 does, at a failpoint, NAME
-// or NAME:N for the N-th time that it is passed; [Site.Died] waits for that.
-func (s *Site) StartToDie(point string) {
-	s.t.Helper()
-	s.start("FMQM_FAILPOINT=" + point)
-}
-
-// StartHeld is Start of a daemon that can be held at a failpoint.
-func (s *Site) StartHeld(point string) *Hold {
-	s.t.Helper()
-	h := &Hold{site: s, point: point, file: s.File("hold")}
-	s.start("FMQM_HOLD=" + point + "=" + h.file)
-	return h
-}
-
-// start runs the daemon, with this in its environment besides what all have.
-func (s *Site) start(env ...string) {
-	s.t.Helper()
-	log, err := os.OpenFile(s.File("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
+	file = filepath.Join(s.t.TempDir(), "processes.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	defer log.Close()
-	var argv []string
-	if s.fleet.o.Within != nil {
-		argv = s.fleet.o.Within(s.Name)
-	}
-	argv = append(argv, s.Binary("fmqmd"), "run", "--config", s.File("fmqmd.yaml"), "--log-format", "json")
-	if s.apart {
-		argv = append([]string{"/bin/sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, "sh"}, argv...)
-	}
-	c := exec.Command(argv[0], argv[1:]...)
-	if s.apart {
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
-	}
-	c.Stdout, c.Stderr = log, log
-	c.Env = append(append(os.Environ(), s.fleet.o.Env...), env...)
-	if err := c.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.command, s.ended = c, ended
+	Must(s.t, "fmqm-define", append([]string{"upload", file, "--to", s.To()}, more...)...)
+	return file
 }
 
 // Answers waits until the daemon does.
@@ -148,7 +105,7 @@ func (s *Site) Answers() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		_, err := s.Client.Nodes(ctx)
 		return err == nil, nil
 	})
@@ -157,111 +114,12 @@ func (s *Site) Answers() {
 	}
 }
 
-// Up says whether the daemon was started and not ended by the test.
-func (s *Site) Up() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.command != nil
-}
-
-// Process is the running daemon's process identifier; 0: it is down.
-func (s *Site) Process() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.command == nil {
-		return 0
-	}
-	return s.command.Process.Pid
-}
-
-// Signal sends a signal and does not wait for what it does.
-func (s *Site) Signal(which os.Signal) {
-	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.command == nil {
-		s.t.Fatalf("%s is down", s.Name)
-	}
-	if err := s.command.Process.Signal(which); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// end sends a signal and waits for the daemon's end.
-func (s *Site) end(which os.Signal) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.command == nil {
-		return nil
-	}
-	if err := s.command.Process.Signal(which); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	err := <-s.ended
-	s.command = nil
-	return err
-}
-
-// Died waits until the daemon was killed at the failpoint that it was started with.
-func (s *Site) Died(ctx context.Context) {
-	s.t.Helper()
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	select {
-	case err := <-ended:
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			s.t.Fatalf("%s ended with %v, and not at its failpoint\n%s", s.Name, err, s.LastLog(15))
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.command = nil
-	case <-ctx.Done():
-		s.t.Fatalf("%s does not come to its failpoint: %v\n%s", s.Name, ctx.Err(), s.LastLog(15))
-	}
-}
-
-// Ends waits for the daemon's end, which something else brings about, and gives its exit
-// code.
-func (s *Site) Ends() int {
-	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.ended:
-	case <-time.After(Patience):
-		s.t.Fatalf("%s does not end", s.Name)
-	}
-	code := s.command.ProcessState.ExitCode()
-	s.command = nil
-	return code
-}
-
-// HasEnded says whether the daemon has ended by itself, since it was started.
-func (s *Site) HasEnded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.command != nil && len(s.ended) > 0
-}
-
-// Kill is kill -9.
-func (s *Site) Kill() { _ = s.end(syscall.SIGKILL) }
-
-// Stop ends the daemon in order.
-func (s *Site) Stop() {
-	s.t.Helper()
-	if err := s.end(syscall.SIGTERM); err != nil {
-		s.t.Errorf("%s: stop: %v\n%s", s.Name, err, s.LastLog(15))
-	}
-}
-
 // Says waits until the daemon's log has something.
 func (s *Site) Says(what string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		text, err := os.ReadFile(s.File("log"))
 		return strings.Contains(string(text), what), err
 	})
@@ -277,6 +135,21 @@ func (s *Site) Log() string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// Logged gives the lines that the daemon has said since it was started last, and that hold a
+// text.
+func (s *Site) Logged(text string) []string {
+	s.mu.Lock()
+	begun := s.begun
+	s.mu.Unlock()
+	var found []string
+	for line := range strings.Lines(s.Log()[begun:]) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
 }
 
 // LastLog is the last lines of it.

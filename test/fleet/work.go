@@ -16,8 +16,8 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
-	"fmqm/sim"
 	"fmqm/sim/generate"
+	"fmqm/sim/oracle"
 )
 
 // Work is instances of random processes. Programs gives what a fleet needs to run it.
@@ -42,7 +42,7 @@ type Play struct {
 	ID      uuid.UUID
 	Drawn   *generate.Case
 	Process *definition.Process
-	Expect  *sim.Expectation
+	Expect  *oracle.Expectation
 }
 
 // NewWork makes work that is drawn from a seed.
@@ -108,7 +108,7 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 	if len(loaded) != 1 {
 		w.t.Fatal(diagnostics)
 	}
-	expect, err := sim.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))
+	expect, err := oracle.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (w *Work) start(ctx context.Context) error {
 
 // StartOne starts one instance, however often it has to be asked.
 func (w *Work) StartOne(ctx context.Context, p *Play) error {
-	err := sim.Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		_, err := w.Home(p).Client.Start(ctx, api.StartRequest{
 			Instance: p.ID, Process: p.Process.Name, Input: json.RawMessage(p.Drawn.Input),
 		})
@@ -205,7 +205,7 @@ const pace = 20 * time.Second
 func (w *Work) Progress(ctx context.Context, more int) {
 	seen, since := w.Attempts(), time.Now()
 	goal := seen + more
-	_ = sim.Until(ctx, func() (bool, error) {
+	_ = Until(ctx, func() (bool, error) {
 		if n := w.Attempts(); n != seen {
 			seen, since = n, time.Now()
 		}

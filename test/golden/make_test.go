@@ -16,7 +16,6 @@ import (
 
 	"fmqm/api"
 	"fmqm/processtable"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -26,11 +25,14 @@ import (
 //   - instances of every state, activities that run, wait, are to be tried again in 30
 //     days, or are in error; one that an operator terminated; refused messages, small and
 //     large; messages that wait for a table
-//   - A, which sends C again what that lost, is killed between two messages of it
-//   - B, which has some parts of a large message, and has stopped its link to C
+//   - A, which sends C again what that lost, is killed between two messages of it, and has an
+//     operator's word apart for D, which could not read it when A heard it last
+//   - B, which has some parts of a large message, a word and a due timer that no thread has
+//     looked at yet, and has stopped its link to C
 //   - C, which was restored from a backup
-//   - D, where retention has removed instances, and a transaction that is too large for a
-//     commit is on disk, with none of its changes made
+//   - D, whose store was made by a release that reads no words, has an
+//     answer, a word and a table for B; retention has removed instances, and a transaction that
+//     is too large for a commit is on disk, with none of its changes made
 func TestMake(t *testing.T) {
 	commit := os.Getenv("FMQM_GOLDEN")
 	if commit == "" {
@@ -40,7 +42,12 @@ func TestMake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &maker{newNetwork(t, options{sites: fleet.Names, release: fleet.Before(t, commit, "failpoint"), dir: dir, linked: true})}
+	release, before := fleet.Before(t, commit, "failpoint"), fleet.Before(t, wordless)
+	m := &maker{network: newNetwork(t, options{sites: fleet.Names, release: release, dir: dir, linked: true, prepare: func(s *fleet.Site) {
+		if s.Name == "D" {
+			s.Release = before
+		}
+	}}), release: release}
 	m.Connected(m.ctx)
 	for _, step := range []struct {
 		name string
@@ -48,6 +55,7 @@ func TestMake(t *testing.T) {
 	}{
 		{"define", m.define},
 		{"run", m.run},
+		{"upgrade", m.upgrade},
 		{"back up", func() { m.backup("C"); m.backup("A") }},
 		{"retain", m.retain},
 		{"large", m.large},
@@ -65,39 +73,15 @@ func TestMake(t *testing.T) {
 		m.Sites[name].Kill()
 		m.pack(name)
 	}
-	m.everyKind()
 }
 
-// kinds are those of records, as fmqmd dump calls them.
-var kinds = []string{
-	"accepted position", "activity end", "body chunk", "event", "incoming part", "instance", "instance record", "large transaction",
-	"left by a peer", "marker", "message", "meta", "parked message", "peer", "process table", "removed instance", "set aside",
-	"staged body", "start", "timer", "transmission item", "trimmed position",
-}
+// wordless is the last release that reads no operators' words.
+const wordless = "ecdb23d82a679598631bda53b06ac7b9d5d536cc"
 
-// everyKind checks that the stores have a record of every kind.
-func (m *maker) everyKind() {
-	m.Helper()
-	found := map[string]int{}
-	for _, name := range fleet.Names {
-		s := m.Sites[name]
-		for line := range strings.Lines(fleet.Must(m.T, s.Binary("fmqmd"), "dump", "--data", s.File("data"), "-o", "jsonl")) {
-			var record struct{ Kind string }
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
-				m.Fatalf("%v: %s", err, line)
-			}
-			found[record.Kind]++
-		}
-	}
-	for _, kind := range kinds {
-		if found[kind] == 0 {
-			m.Errorf("no store has a record of the kind %q", kind)
-		}
-	}
-	m.Logf("%v", found)
+type maker struct {
+	*network
+	release string // the directory of its binaries
 }
-
-type maker struct{ *network }
 
 // define uploads the processes; of late only to A, and of pair another one to B.
 func (m *maker) define() {
@@ -178,7 +162,7 @@ func (m *maker) until(at, command, says string, times int) {
 	ctx, cancel := context.WithTimeout(m.ctx, fleet.Patience/4)
 	defer cancel()
 	said := ""
-	err := sim.Until(ctx, func() (bool, error) {
+	err := fleet.Until(ctx, func() (bool, error) {
 		said = m.ask(m.Sites[at], command)
 		return strings.Count(said, says) >= times, nil
 	})
@@ -198,6 +182,14 @@ func (m *maker) run() {
 	m.start("A", 6, "pair", "go", 10_000)
 	m.start("A", 7, "solo", "hold", 0)
 	m.start("A", 10, "later", "hold", 0)
+	for _, number := range []int{11, 12, 13} {
+		m.start("A", number, "words", "go", 0)
+		m.until("A", fmt.Sprintf("fmqm status %s", instance(number)), "in-error", 2)
+	}
+	m.until("B", "fmqm refused list", "connector  pair@1", 2)
+	m.start("A", 15, "pair", "go", 0)
+	m.until("B", "fmqm refused list", "connector  pair@1", 3)
+	m.command("B", "fmqm", "refused", "drop", "3", "--reason", "sent-by-hand")
 	for _, number := range []int{1, 2, 3} {
 		m.until("A", fmt.Sprintf("fmqm status %s", instance(number)), "in-error", 1)
 	}
@@ -207,13 +199,66 @@ func (m *maker) run() {
 	m.until("A", fmt.Sprintf("fmqm history %s", instance(10)), "failed", 1)
 	m.command("A", "fmqm", "retry", instance(3).String(), "check", "--output", `{"n":7,"text":""}`)
 	m.until("A", fmt.Sprintf("fmqm status %s", instance(3)), "finished", 1)
-	m.until("B", "fmqm dead list", "pair@1", 2)
+	m.until("A", "fmqm refused list", "connector  pair@1", 1)
 	m.until("B", "fmqm nodes", "wait here for its table", 1)
 	m.Sites["C"].Stop()
 	m.command("A", "fmqm", "terminate", instance(2).String())
 	m.until("A", fmt.Sprintf("fmqm status %s", instance(2)), "terminated", 1)
 	m.Sites["C"].Start()
 	m.Connected(m.ctx)
+}
+
+// word has a site ask another to retry an activity, and does not wait for the answer.
+func (m *maker) word(at string, number int, activity string) {
+	m.Helper()
+	client, told := m.Sites[at].Client, make(chan struct{})
+	go func() {
+		defer close(told)
+		_, _ = client.Retry(m.ctx, instance(number), api.RetryRequest{Activity: activity, Output: json.RawMessage(`{"n":7,"text":""}`)})
+	}()
+	m.Cleanup(func() { <-told })
+	m.until(at, fmt.Sprintf("fmqm history %s", instance(number)), activity+"  asked", 1)
+}
+
+// unlink lets two sites not call each other from now on; those that are down learn it when
+// they start.
+func (m *maker) unlink(one, other string) {
+	m.Helper()
+	m.unlinked[one] = other
+	for _, name := range []string{one, other} {
+		m.Sites[name].Configure()
+		if m.Sites[name].Up() {
+			m.Sites[name].Reload(m.ctx)
+		}
+	}
+}
+
+// upgrade has A ask something of D while that is of the release before, and B while it is of
+// this one: so A's word waits apart, and B's is answered when B is down.
+func (m *maker) upgrade() {
+	m.Helper()
+	b, d := m.Sites["B"], m.Sites["D"]
+	d.Stop()
+	m.Until(m.ctx, "A has lost D", func() bool { return m.Sites["A"].Link(m.ctx, "D").State != "connected" })
+	m.word("A", 11, "far")
+	m.Until(m.ctx, "A's word for D waits apart", func() bool { return m.Sites["A"].Link(m.ctx, "D").Apart == 1 })
+	m.unlink("A", "D")
+
+	d.Release = m.release
+	hold := d.StartHeld("thread.taken")
+	d.Answers()
+	m.Until(m.ctx, "B has found D", func() bool { return b.Link(m.ctx, "D").State == "connected" })
+	hold.On()
+	m.word("B", 12, "far")
+	hold.Reached(m.ctx)
+	b.Stop()
+	m.unlink("B", "D")
+	hold.Off()
+	m.until("D", fmt.Sprintf("fmqm status %s", instance(12)), "terminated", 1)
+	m.word("D", 12, "near")
+	m.command("D", "fmqm-define", "upload", filepath.Join(m.dir, "spare.yaml"))
+	b.Start()
+	b.Answers()
 }
 
 // backup writes a backup of a site.
@@ -312,13 +357,21 @@ func (m *maker) lose() {
 	}
 }
 
-// cut has B die when it has some parts of a large message.
+// cut has B die when it has some parts of a large message; what came before that, its
+// threads have not looked at yet.
 func (m *maker) cut() {
 	m.Helper()
 	b := m.Sites["B"]
 	b.Stop()
-	b.StartToDie("commit.written/part")
+	hold := b.StartHeldToDie("thread.taken", "commit.written/part")
 	b.Answers()
+	m.Until(m.ctx, "A has found B", func() bool { return m.Sites["A"].Link(m.ctx, "B").State == "connected" })
+	m.start("A", 14, "soon", "hold", 0)
+	m.until("B", fmt.Sprintf("fmqm history %s", instance(14)), "failed", 1)
+	hold.On()
+	hold.Reached(m.ctx)
+	m.word("A", 13, "near")
+	m.Until(m.ctx, "B has the word", func() bool { return m.Sites["A"].Link(m.ctx, "B").Waiting == 0 })
 	m.start("A", 9, "parts", "go", 900<<10)
 	b.Died(m.ctx)
 }

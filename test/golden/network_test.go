@@ -14,7 +14,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -27,12 +26,13 @@ func TestMain(m *testing.M) {
 type network struct {
 	*testing.T
 	*fleet.Fleet
-	ctx    context.Context
-	dir    string // with what the release left
-	gates  string // this file opens the programs that wait for it
-	linked bool
-	audit  string // of D's configuration
-	began  time.Time
+	ctx      context.Context
+	dir      string // with what the release left
+	gates    string // this file opens the programs that wait for it
+	linked   bool
+	unlinked map[string]string // sites of a network that is linked that do not call each other
+	audit    string            // of D's configuration
+	began    time.Time
 }
 
 // options make a network.
@@ -46,7 +46,7 @@ type options struct {
 
 func newNetwork(t *testing.T, o options) *network {
 	t.Helper()
-	n := &network{T: t, dir: o.dir, gates: filepath.Join(t.TempDir(), "gates"), linked: o.linked, began: time.Now().UTC().Truncate(time.Second)}
+	n := &network{T: t, dir: o.dir, unlinked: map[string]string{}, gates: filepath.Join(t.TempDir(), "gates"), linked: o.linked, began: time.Now().UTC().Truncate(time.Second)}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*fleet.Patience)
 	t.Cleanup(cancel)
 	n.ctx = ctx
@@ -79,7 +79,7 @@ func (n *network) configuration(f *fleet.Fleet, site string) string {
 	for _, peer := range fleet.Names {
 		switch s := f.Sites[peer]; {
 		case peer == site:
-		case n.linked && s != nil:
+		case n.linked && s != nil && n.unlinked[site] != peer && n.unlinked[peer] != site:
 			text += fmt.Sprintf("    %s: http://%s\n", peer, s.Listen)
 		default:
 			text += fmt.Sprintf("    %s: {}\n", peer)
@@ -189,7 +189,7 @@ func (n *network) say(at *fleet.Site, d *datadriven.TestData) (said string) {
 	ctx, cancel := context.WithTimeout(n.ctx, fleet.Patience/2)
 	defer cancel()
 	same := 0
-	_ = sim.Until(ctx, func() (bool, error) {
+	_ = fleet.Until(ctx, func() (bool, error) {
 		before := said
 		said = n.ask(at, d.Input)
 		if said == before {
@@ -211,15 +211,21 @@ func (n *network) ask(at *fleet.Site, commands string) string {
 	for line := range strings.Lines(commands) {
 		fields := strings.Fields(line)
 		out, talk, code := fleet.Run(n.T, at.Binary(fields[0]), n.arguments(at, fields[1:])...)
+		said := n.timeless(out + talk + "\n")
 		if fields[1] == "history" {
-			out = sorted(out)
+			said = sorted(said)
 		}
-		fmt.Fprintf(&b, "%s%s\n", out, talk)
+		b.WriteString(said)
 		if code != 0 {
 			fmt.Fprintf(&b, "exit code %d\n", code)
 		}
 	}
-	text := age.ReplaceAllString(b.String(), "AGE")
+	return b.String()
+}
+
+// timeless is what a command says without what differs from run to run.
+func (n *network) timeless(text string) string {
+	text = age.ReplaceAllString(text, "AGE")
 	text = moment.ReplaceAllStringFunc(text, func(at string) string {
 		if when, err := time.Parse(time.DateTime, at); err == nil && !when.Before(n.began) {
 			return "NOW"
@@ -230,10 +236,10 @@ func (n *network) ask(at *fleet.Site, commands string) string {
 	return dashes.ReplaceAllString(text, "\n")
 }
 
-// sorted is a history in the order of its lines: what happened now at two sites in the same
-// moment of the logical clock stands in any order.
+// sorted is a history in the order of its lines. What is done now has a clock that depends on
+// what its site had heard of by then, so it is not compared.
 func sorted(history string) string {
-	lines := strings.SplitAfter(history, "\n")
+	lines := strings.SplitAfter(clock.ReplaceAllString(history, "-  NOW"), "\n")
 	slices.Sort(lines[min(1, len(lines)):])
 	return strings.Join(lines, "")
 }
@@ -242,6 +248,7 @@ var (
 	age    = regexp.MustCompile(`\b(\d+[smhd])+\b`)
 	moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	// What is NOW is shorter than what it stands for, so columns are not compared.
+	clock  = regexp.MustCompile(`(?m)^\d+  NOW`)
 	blanks = regexp.MustCompile(` {2,}`)
 	dashes = regexp.MustCompile(`[ \n]*\n`)
 )

@@ -2,10 +2,8 @@ package partition
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,17 +14,8 @@ import (
 func newFleet(t *testing.T, w *world, work *fleet.Work) *fleet.Fleet {
 	t.Helper()
 	return fleet.New(t, fleet.Options{
-		Listen: func(site string) string { return w.address(site) + ":7411" },
-		Links: func(f *fleet.Fleet, site string) string {
-			var text strings.Builder
-			text.WriteString("links:\n  peers:\n")
-			for _, peer := range fleet.Names {
-				if peer != site {
-					fmt.Fprintf(&text, "    %s: http://%s\n", peer, f.Sites[peer].Listen)
-				}
-			}
-			return text.String()
-		},
+		Listen:   func(site string) string { return w.address(site) + ":7411" },
+		Links:    fleet.DialAll,
 		Programs: work.Programs,
 		Within:   w.within,
 	})

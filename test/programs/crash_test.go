@@ -3,7 +3,6 @@ package programs
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,14 +30,14 @@ func outliving(t *testing.T) (s *site, id api.InstanceID, said []string) {
 	s = newSite(t, "work: {exec: [./work]}")
 	s.script("work", lonely)
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	id = s.begin("one", `{}`)
 	return s, id, s.tells()
 }
 
 func (s *site) alone() {
 	s.t.Helper()
-	if overlaps, err := os.ReadFile(filepath.Join(s.dir, "overlaps")); err == nil {
+	if overlaps, err := os.ReadFile(s.File("overlaps")); err == nil {
 		s.t.Errorf("ran beside an older attempt:\n%s", overlaps)
 	}
 }
@@ -48,7 +47,7 @@ func (s *site) alone() {
 func TestAProgramThatOutlivesAKilledDaemon(t *testing.T) {
 	t.Parallel()
 	s, id, first := outliving(t)
-	s.kill()
+	s.Kill()
 	for _, pid := range []string{first[0], first[3], first[4]} {
 		if !running(pid) {
 			t.Errorf("process %s is gone before the daemon is back", pid)
@@ -67,7 +66,7 @@ func TestAProgramThatOutlivesAKilledDaemon(t *testing.T) {
 		t.Errorf("%s; keys %s and %s, attempt %s", status.State, first[1], second[1], second[2])
 	}
 	s.alone()
-	if found := s.logged("the last stop was unclean"); len(found) != 1 || !strings.Contains(found[0], `"running":1`) {
+	if found := s.Logged("the last stop was unclean"); len(found) != 1 || !strings.Contains(found[0], `"running":1`) {
 		t.Errorf("log %q", found)
 	}
 	if !s.silent() {
@@ -79,7 +78,9 @@ func TestAProgramThatOutlivesAKilledDaemon(t *testing.T) {
 func TestAProgramThatOutlivesADaemonStoppedAtOnce(t *testing.T) {
 	t.Parallel()
 	s, id, first := outliving(t)
-	s.end(syscall.SIGTERM, syscall.SIGINT)
+	s.Signal(syscall.SIGTERM)
+	s.Signal(syscall.SIGINT)
+	s.Ends()
 	s.write("enough", 0o600, "")
 	s.start()
 	second := s.tells()
@@ -95,22 +96,20 @@ func TestACleanStopEmptiesTheLedger(t *testing.T) {
 	s := newSite(t, "work: {exec: [./work]}")
 	s.script("work", `mkfifo go; echo $$ >told; read line <go; echo '{"text": "finished"}'`)
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	id := s.begin("one", `{}`)
 	s.tells()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	s.awaitLog("stopping: programs that run may finish")
+	s.Signal(syscall.SIGTERM)
+	s.Says("stopping: programs that run may finish")
 	s.write("go", 0o600, "go\n")
-	s.end()
-	if left, err := os.ReadDir(filepath.Join(s.dir, "store", "ledger")); err != nil || len(left) != 0 {
+	s.Ends()
+	if left, err := os.ReadDir(s.File("data/ledger")); err != nil || len(left) != 0 {
 		t.Errorf("left in the ledger: %v %v", left, err)
 	}
 	s.start()
 	status, _ := s.await(id)
-	if string(status.Output) != `{"n":0,"text":"finished","rc":0}` || len(s.logged("unclean")) != 0 || !s.silent() {
-		t.Errorf("%s %s; log %q", status.State, status.Output, s.logged("unclean"))
+	if string(status.Output) != `{"n":0,"text":"finished","rc":0}` || len(s.Logged("unclean")) != 0 || !s.silent() {
+		t.Errorf("%s %s; log %q", status.State, status.Output, s.Logged("unclean"))
 	}
 }
 
@@ -120,7 +119,7 @@ func TestAProgramThatTakesTheNodeDown(t *testing.T) {
 	t.Parallel()
 	s, id, first := outliving(t)
 	for stop := 1; stop <= 3; stop++ {
-		s.kill()
+		s.Kill()
 		s.start()
 		if stop < 3 {
 			if said := s.tells(); said[1] != first[1] {
@@ -136,14 +135,14 @@ func TestAProgramThatTakesTheNodeDown(t *testing.T) {
 		}
 	}
 	inError()
-	s.kill() // N4
+	s.Kill() // N4
 	s.start()
 	inError()
 	if !s.silent() {
 		t.Error("it was started again")
 	}
 	s.write("enough", 0o600, "")
-	if err := s.client.Retry(context.Background(), id, api.RetryRequest{Activity: "work"}); err != nil {
+	if _, err := s.Client.Retry(context.Background(), id, api.RetryRequest{Activity: "work"}); err != nil {
 		t.Fatal(err)
 	}
 	if status, _ := s.await(id); status.State != api.InstanceFinished {
@@ -164,10 +163,10 @@ echo $$ $FMQM_IDEMPOTENCY_KEY $FMQM_ATTEMPT >told
 [ $FMQM_ATTEMPT = 2 ] && [ ! -e enough ] && sleep 3600
 exit 7`)
 	s.start()
-	s.upload(process("one", "program: work, retry: {attempts: 3, backoff: 10ms}"))
+	s.Upload(process("one", "program: work, retry: {attempts: 3, backoff: 10ms}"))
 	id := s.begin("one", `{}`)
 	said := [][]string{s.tells(), s.tells()}
-	s.kill()
+	s.Kill()
 	s.write("enough", 0o600, "")
 	s.start()
 	said = append(said, s.tells(), s.tells())

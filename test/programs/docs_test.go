@@ -3,7 +3,6 @@ package programs
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,19 +29,19 @@ func TestTheExampleOfTheDocumentation(t *testing.T) {
 	}
 	script := strings.ReplaceAll(found[1], "\n  ", "\n")
 	s := newSite(t, "hand-over: {exec: [./hand-over], dir: tray}")
-	if err := os.Mkdir(filepath.Join(s.dir, "tray"), 0o700); err != nil {
+	if err := os.Mkdir(s.File("tray"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.write("hand-over", 0o700, strings.TrimPrefix(script, "  "))
 	s.start()
-	s.upload(strings.NewReplacer("{n: int, text: string}", "{file: string}", "{n: int, text: string, rc: int}", "{file: string}").Replace(process("one", "program: hand-over")))
+	s.Upload(strings.NewReplacer("{n: int, text: string}", "{file: string}", "{n: int, text: string, rc: int}", "{file: string}").Replace(process("one", "program: hand-over")))
 	status, work := s.await(s.begin("one", `{"file": "order"}`))
-	files, err := os.ReadDir(filepath.Join(s.dir, "tray"))
+	files, err := os.ReadDir(s.File("tray"))
 	if status.State != api.InstanceFinished || err != nil || len(files) != 1 || string(status.Output) != `{"file":"`+files[0].Name()+`"}` {
 		t.Fatalf("%s: %s; output %s, tray %v", status.State, work.Reason, status.Output, files)
 	}
-	again := exec.Command(filepath.Join(s.dir, "hand-over"))
-	again.Dir, again.Stdin = filepath.Join(s.dir, "tray"), strings.NewReader(`{"file": "order"}`)
+	again := exec.Command(s.File("hand-over"))
+	again.Dir, again.Stdin = s.File("tray"), strings.NewReader(`{"file": "order"}`)
 	again.Env = append(os.Environ(), "FMQM_IDEMPOTENCY_KEY="+strings.TrimSuffix(files[0].Name(), ".json"))
 	out, err := again.Output()
 	if after, _ := os.ReadDir(again.Dir); err != nil || strings.ReplaceAll(string(out), " ", "") != string(status.Output)+"\n" || len(after) != 1 {
@@ -55,11 +54,11 @@ func TestTheVariablesOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "work: {exec: [/bin/sh, -c, 'tr \"\\0\" \"\\n\" </proc/self/environ >vars']}")
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	if status, work := s.await(s.begin("one", `{}`)); status.State != api.InstanceFinished {
 		t.Fatalf("%s: %s", status.State, work.Reason)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "vars"))
+	text, err := os.ReadFile(s.File("vars"))
 	if err != nil {
 		t.Fatal(err)
 	}

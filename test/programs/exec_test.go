@@ -3,7 +3,6 @@ package programs
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -89,7 +88,7 @@ func TestWhatProgramsDo(t *testing.T) {
 		s.script(fmt.Sprintf("p%d", i), tc.script)
 	}
 	s.start()
-	s.upload(strings.Join(definitions, "---\n"))
+	s.Upload(strings.Join(definitions, "---\n"))
 	instances := make([]api.InstanceID, len(cases))
 	for i := range cases {
 		instances[i] = s.begin(fmt.Sprintf("d%d", i), box)
@@ -100,7 +99,7 @@ func TestWhatProgramsDo(t *testing.T) {
 			if status.State != tc.state || string(status.Output) != tc.output || !strings.Contains(work.Reason, tc.reason) || tc.attempts > 0 && work.Attempts != tc.attempts {
 				t.Errorf("%s after %d attempts, output %s: %s", status.State, work.Attempts, status.Output, work.Reason)
 			}
-			log := strings.Join(s.logged(instances[i].String()), "\n")
+			log := strings.Join(s.Logged(instances[i].String()), "\n")
 			for _, want := range tc.log {
 				if !strings.Contains(log, want) {
 					t.Errorf("log lacks %q:\n%s", want, log)
@@ -126,7 +125,7 @@ func and(keys string) string {
 // peak gives the most memory that the daemon has had of its own, in bytes.
 func (s *site) peak() int {
 	s.t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process()))
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
 	if err != nil || found == nil {
 		s.t.Fatalf("%v: %s", err, text)
@@ -156,7 +155,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	}
 	instances := map[string]api.InstanceID{}
 	for name := range cases {
-		s.upload(process(name, "program: "+name+", retry: {attempts: 2, backoff: 10ms}"))
+		s.Upload(process(name, "program: "+name+", retry: {attempts: 2, backoff: 10ms}"))
 		instances[name] = s.begin(name, `{}`)
 	}
 	for name, reason := range cases {
@@ -165,11 +164,11 @@ func TestWhatCannotBeStarted(t *testing.T) {
 			t.Errorf("%s: %s after %d attempts: %s", name, status.State, work.Attempts, work.Reason)
 		}
 	}
-	if err := os.Chmod(filepath.Join(s.dir, "plain"), 0o700); err != nil {
+	if err := os.Chmod(s.File("plain"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.script("plain", "cat")
-	if err := s.client.Retry(t.Context(), instances["plain"], api.RetryRequest{Activity: "work"}); err != nil {
+	if _, err := s.Client.Retry(t.Context(), instances["plain"], api.RetryRequest{Activity: "work"}); err != nil {
 		t.Fatal(err)
 	}
 	if status, _ := s.await(instances["plain"]); status.State != api.InstanceFinished {
@@ -181,17 +180,17 @@ func TestWhatCannotBeStarted(t *testing.T) {
 func TestTheEnvironmentOfAProgram(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_DAEMON", "x")
 	s := newSite(t, "work: {exec: [./work, a b, '$HOME', '*'], env: {TZ: Europe/Berlin, LANG: de_DE.UTF-8}, dir: place}")
-	if err := os.Mkdir(filepath.Join(s.dir, "place"), 0o700); err != nil {
+	if err := os.Mkdir(s.File("place"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.script("work", `ls /proc/self/fd >found; env >>found; pwd >>found; printf '<%s>\n' "$@" >>found; cat`)
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	id := s.begin("one", `{}`)
 	if status, work := s.await(id); status.State != api.InstanceFinished {
 		t.Fatalf("%s: %s", status.State, work.Reason)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "place", "found"))
+	text, err := os.ReadFile(s.File("place/found"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +210,7 @@ func TestTheEnvironmentOfAProgram(t *testing.T) {
 		"FMQM_PROCESS=one@1": true, "FMQM_INSTANCE=" + id.String(): true, "FMQM_ACTIVITY=work": true, "FMQM_ITERATION=1": true,
 		"FMQM_ATTEMPT=1": true, "FMQM_IDEMPOTENCY_KEY": true, "FMQM_NODE=A": true,
 		"PATH=/usr/local/bin:/usr/bin:/bin": true, "HOME=" + os.Getenv("HOME"): true, "LANG=de_DE.UTF-8": true,
-		"TZ=Europe/Berlin": true, "PWD=" + filepath.Join(s.dir, "place"): true,
+		"TZ=Europe/Berlin": true, "PWD=" + s.File("place"): true,
 	}
 	got := map[string]bool{}
 	for _, v := range env {
@@ -221,7 +220,7 @@ func TestTheEnvironmentOfAProgram(t *testing.T) {
 		t.Errorf("environment (-want +got):\n%s", d)
 	}
 	// No files but its own (3 is the listing's), its directory, its arguments as they are.
-	if d := cmp.Diff([]string{"0", "1", "2", "3", filepath.Join(s.dir, "place"), "<a b>", "<$HOME>", "<*>"}, rest); d != "" {
+	if d := cmp.Diff([]string{"0", "1", "2", "3", s.File("place"), "<a b>", "<$HOME>", "<*>"}, rest); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -234,7 +233,7 @@ func TestWhatProgramsLeaveBehind(t *testing.T) {
 mkfifo $FMQM_ACTIVITY$1; setsid sh -c 'echo $$ >$0; exec sleep 3600' $FMQM_ACTIVITY$1 & read runaway <$FMQM_ACTIVITY$1
 echo $child $runaway >told
 `
-	s := newSite(t, "ends: {exec: [./ends, '1']}", "fails: {exec: [./fails, '2']}", "hangs: {exec: [./hangs, '3'], timeout: 1s}")
+	s := newSite(t, "ends: {exec: [./ends, '1']}", "fails: {exec: [./fails, '2']}", "hangs: {exec: [./hangs, '3'], timeout: 5s}")
 	s.script("ends", strings.Replace(leave, "sleep 3600'", "sleep 3600 >/dev/null 2>&1 </dev/null'", 1)+"cat")
 	s.script("fails", strings.Replace(leave, "sleep 3600'", "sleep 3600 >/dev/null 2>&1 </dev/null'", 1)+"exit 1")
 	s.script("hangs", leave+"wait; wait")
@@ -244,7 +243,7 @@ echo $child $runaway >told
 		state   api.InstanceState
 		runaway bool // it is the program's own business
 	}{{"ends", api.InstanceFinished, true}, {"fails", api.InstanceInError, false}, {"hangs", api.InstanceInError, false}} {
-		s.upload(process(tc.program, "program: "+tc.program))
+		s.Upload(process(tc.program, "program: "+tc.program))
 		id := s.begin(tc.program, `{}`)
 		left := s.tells()
 		if status, work := s.await(id); status.State != tc.state {
@@ -275,14 +274,14 @@ func TestAProgramOfATerminatedInstance(t *testing.T) {
 	s := newSite(t, "work: {exec: [./work]}")
 	s.script("work", `setsid sh -c 'echo $$ >told; exec sleep 3600' & sleep 3600`)
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	id := s.begin("one", `{}`)
 	pid := s.tells()[0]
-	if err := s.client.Terminate(t.Context(), id); err != nil {
+	if err := s.Client.Terminate(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	status, _ := s.await(id)
-	s.end(15) // nothing may be left to wait for
+	s.Stop() // nothing may be left to wait for
 	if status.State != api.InstanceTerminated || running(pid) {
 		t.Errorf("%s; its program runs: %v", status.State, running(pid))
 	}

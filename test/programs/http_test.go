@@ -88,7 +88,7 @@ func TestStatusesOfServices(t *testing.T) {
 	}
 	s := newSite(t, programs...)
 	s.start()
-	s.upload(strings.Join(definitions, "---\n"))
+	s.Upload(strings.Join(definitions, "---\n"))
 	instances := make([]api.InstanceID, len(cases))
 	for i := range cases {
 		instances[i] = s.begin(fmt.Sprintf("d%d", i), `{"n": 1}`)
@@ -150,7 +150,7 @@ func TestAServiceThatIsNotThere(t *testing.T) {
 	address, listen := reserved(t)
 	s := newSite(t, "work: {http: 'http://"+address+"/'}")
 	s.start()
-	s.upload(process("one", "program: work, on_rc: continue, retry: {attempts: 2, backoff: 10ms}"))
+	s.Upload(process("one", "program: work, on_rc: continue, retry: {attempts: 2, backoff: 10ms}"))
 	id := s.begin("one", `{}`)
 	status, work := s.await(id)
 	if status.State != api.InstanceInError || work.Attempts != 2 || !strings.Contains(work.Reason, "no answer from http://"+address+"/: dial tcp") {
@@ -159,7 +159,7 @@ func TestAServiceThatIsNotThere(t *testing.T) {
 	up := &httptest.Server{Listener: listen(), Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}}
 	up.Start()
 	defer up.Close()
-	if err := s.client.Retry(t.Context(), id, api.RetryRequest{Activity: "work"}); err != nil {
+	if _, err := s.Client.Retry(t.Context(), id, api.RetryRequest{Activity: "work"}); err != nil {
 		t.Fatal(err)
 	}
 	if status, _ := s.await(id); status.State != api.InstanceFinished {
@@ -197,7 +197,7 @@ func TestServicesThatAnswerWrong(t *testing.T) {
 			defer server.Close()
 			s := newSite(t, "work: {http: '"+server.URL+"'"+tc.spec+"}")
 			s.start()
-			s.upload(process("one", "program: work"))
+			s.Upload(process("one", "program: work"))
 			if status, work := s.await(s.begin("one", `{}`)); status.State != api.InstanceInError || !strings.Contains(work.Reason, tc.reason) {
 				t.Errorf("%s: %s", status.State, work.Reason)
 			}
@@ -220,7 +220,7 @@ func TestAServiceIsAskedAgainAfterACrash(t *testing.T) {
 	defer open()
 	s := newSite(t, "work: {http: '"+server.URL+"'}")
 	s.start()
-	s.upload(process("one", "program: work"))
+	s.Upload(process("one", "program: work"))
 	id := s.begin("one", `{}`)
 	next := func() string {
 		t.Helper()
@@ -233,7 +233,7 @@ func TestAServiceIsAskedAgainAfterACrash(t *testing.T) {
 		}
 	}
 	first := next()
-	s.kill()
+	s.Kill()
 	s.start()
 	if second := next(); second != first {
 		t.Errorf("asked again with %s, first with %s", second, first)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,7 +83,7 @@ func newLate(t *testing.T) *late {
 				return ""
 			}
 			if l.wire == nil {
-				l.wire = newWire(t, f.Sites["A"].Listen)
+				l.wire = fleet.Wire(t, f.Sites["A"].Listen)
 				l.calls["B"] = l.wire.Addr()
 			}
 			how := "{}"
@@ -96,24 +94,10 @@ func newLate(t *testing.T) *late {
 		},
 	})
 	l.linked()
-	file := filepath.Join(t.TempDir(), "relayed.yaml")
-	if err := os.WriteFile(file, []byte(relayed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", l.Sites["A"].To())
+	l.Sites["A"].Upload(relayed)
 	l.begin(1)
 	l.allEndOnce()
 	return l
-}
-
-func newWire(t *testing.T, to string) *faultnet.Proxy {
-	t.Helper()
-	wire, err := faultnet.Listen(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = wire.Close() })
-	return wire
 }
 
 // linked waits until both sites say so.
@@ -136,7 +120,10 @@ func (l *late) begin(n int) {
 			l.Fatal(err)
 		}
 		l.all = append(l.all, id)
-		l.Until(l.ctx, "one has ended", func() bool { return l.ended(id)["one"] == 1 })
+		l.Until(l.ctx, "one has ended", func() bool {
+			ended, _ := l.ended(id)
+			return ended["one"] == 1
+		})
 	}
 }
 
@@ -171,19 +158,20 @@ func (l *late) waits() {
 	})
 }
 
-// ended counts how often each activity of an instance has.
-func (l *late) ended(id api.InstanceID) map[string]int {
-	count := map[string]int{}
+// ended counts how often each activity of an instance has, as far as A can tell; whole: every
+// site has answered.
+func (l *late) ended(id api.InstanceID) (count map[string]int, whole bool) {
+	count = map[string]int{}
 	h, err := l.Sites["A"].Client.History(l.ctx, id)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	for _, e := range h.Events {
 		if e.Event == api.EventTerminated {
 			count[e.Activity]++
 		}
 	}
-	return count
+	return count, len(h.Unreachable) == 0
 }
 
 // allEndOnce waits until every instance has ended, and checks that each activity has once.
@@ -194,7 +182,12 @@ func (l *late) allEndOnce() {
 			s, err := l.Sites["A"].Client.Status(l.ctx, id)
 			return err == nil && s.State == api.InstanceFinished && len(s.Unreachable) == 0
 		})
-		if ended := l.ended(id); !maps.Equal(ended, map[string]int{"one": 1, "two": 1}) {
+		var ended map[string]int
+		l.Until(l.ctx, "all sites tell the history", func() (whole bool) {
+			ended, whole = l.ended(id)
+			return whole
+		})
+		if !maps.Equal(ended, map[string]int{"one": 1, "two": 1}) {
 			l.Errorf("instance %s: %v have ended", id, ended)
 		}
 	}

@@ -2,8 +2,6 @@ package rebuild
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/test/fleet"
 )
 
 // bulky is an instance of which its site sends more than fits one chunk.
@@ -49,12 +46,8 @@ func TestKilledWithinAnInstance(t *testing.T) {
 		}
 		return all
 	}})
-	file := filepath.Join(t.TempDir(), "bulky.yaml")
-	if err := os.WriteFile(file, []byte(bulky), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	a, b := s.Sites["A"], s.Sites[lost]
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	a.Upload(bulky)
 	id := uuid.Must(uuid.NewV7())
 	input, err := json.Marshal(map[string]string{"text": strings.Repeat("x", textSize)})
 	if err != nil {
@@ -72,7 +65,7 @@ func TestKilledWithinAnInstance(t *testing.T) {
 	b.Configure()
 	b.Start()
 	b.Answers()
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", b.To())
+	b.Upload(bulky)
 	a.Stop()
 	a.StartToDie("rebuild.chunk")
 	s.stopped(4)

@@ -62,7 +62,7 @@ type scene struct {
 func newScene(t *testing.T, o options) *scene {
 	t.Helper()
 	s := &scene{T: t, way: o.way, work: fleet.NewWork(t, o.seed), began: time.Now()}
-	links := dialAll
+	links := fleet.DialAll
 	if o.way == broker {
 		links = throughBroker(t)
 	}
@@ -70,20 +70,12 @@ func newScene(t *testing.T, o options) *scene {
 		o.programs = s.work.Programs
 	}
 	s.Fleet = fleet.New(t, fleet.Options{Links: links, Programs: o.programs})
-	ctx, cancel := context.WithTimeout(context.Background(), 8*fleet.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*fleet.Patience)
 	t.Cleanup(cancel)
 	s.ctx = ctx
 	s.Connected(ctx)
 	s.work.Define(s.Fleet, o.processes, o.instances)
 	return s
-}
-
-// everybody lets whoever asks for a rebuilding at one site ask for it at all.
-const everybody = "remote_operators: [{site: \"*\"}]\n"
-
-// dialAll links all sites directly.
-func dialAll(f *fleet.Fleet, site string) string {
-	return everybody + "links:\n" + peersOf(site, func(peer string) string { return "http://" + f.Sites[peer].Listen })
 }
 
 // throughBroker links all sites through a virtual host of the broker that all tests share.
@@ -95,21 +87,10 @@ func throughBroker(t *testing.T) func(*fleet.Fleet, string) string {
 	if err := os.WriteFile(password, []byte(rabbittest.Password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return func(_ *fleet.Fleet, site string) string {
-		return fmt.Sprintf(everybody+"links:\n  amqp: {url: %q, password: %s}\n", url, password) +
-			peersOf(site, func(string) string { return "{via: amqp}" })
+	return func(f *fleet.Fleet, site string) string {
+		return fmt.Sprintf(fleet.EverybodyOperates+"links:\n  amqp: {url: %q, password: %s}\n", url, password) +
+			f.Peers(site, fleet.OverBroker)
 	}
-}
-
-// peersOf names the peers of a site in its configuration, and how each is reached.
-func peersOf(site string, how func(peer string) string) string {
-	text := "  peers:\n"
-	for _, peer := range fleet.Names {
-		if peer != site {
-			text += fmt.Sprintf("    %s: %s\n", peer, how(peer))
-		}
-	}
-	return text
 }
 
 // start begins to start all instances, and waits until programs have made one in so many

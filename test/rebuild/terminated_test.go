@@ -97,12 +97,8 @@ func TestTerminatedAfterTheBackup(t *testing.T) {
 // runs starts an instance of a process at A, and waits until its long activity runs at B.
 func (s *scene) runs(text, process string) api.InstanceID {
 	s.Helper()
-	file := filepath.Join(s.TempDir(), process+".yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
 	a, id := s.Sites["A"], uuid.Must(uuid.NewV7())
-	fleet.Must(s.T, "fmqm-define", "upload", file, "--to", a.To())
+	a.Upload(text)
 	if _, err := a.Client.Start(s.ctx, api.StartRequest{Instance: id, Process: process, Input: []byte(`{"sleep_ms": 3600000}`)}); err != nil {
 		s.Fatal(err)
 	}

@@ -2,8 +2,7 @@ package sites
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,11 +51,7 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 	pass := []string{"pass: {builtin: echo}"}
 	n := newNetwork(t, map[string][]string{"A": pass, "B": pass, "C": pass, "D": pass})
 	a, b := n.sites["A"], n.sites["B"]
-	file := filepath.Join(t.TempDir(), "detour.yaml")
-	if err := os.WriteFile(file, []byte(deadPathProcess), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	file := a.Upload(deadPathProcess)
 	if shown := fleet.Must(t, "fmqm-define", "show", file, "--node", "A"); !strings.Contains(shown, "if b1 is dead, A sends for B: FALSE to c, Q_C,0; no data to c, Q_C,0; sink, Q_origin,0\n") {
 		t.Errorf("show does not say what A does for B:\n%s", shown)
 	}
@@ -67,10 +62,7 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 	ids := a.begin(ctx, "detour", `{"text": "without B"}`, deadPathInstances)
 	a.finish(ctx, ids)
 	for _, id := range ids {
-		s, err := a.Client.Status(ctx, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := a.status(ctx, id, "B")
 		if string(s.Output) != `{"text":"without B"}` || of(s, "d").State != api.ActivityTerminated || of(s, "b1").State != api.ActivityUnknown {
 			t.Fatalf("status %+v", s)
 		}
@@ -90,19 +82,31 @@ func TestDeadPathsPassAroundAStoppedDaemon(t *testing.T) {
 		return true
 	})
 	a.holds(ctx, map[string]int{"B": 0})
-	history := fleet.Must(t, "fmqm", "history", ids[0].String(), "--to", a.To())
 	for _, want := range []string{"b1", "b2", "c", "passed", "skipped"} {
-		if !strings.Contains(history, want) {
-			t.Errorf("history does not tell of %s:\n%s", want, history)
-		}
+		n.Until(ctx, "the history tells of "+want, func() bool {
+			return strings.Contains(fleet.Must(t, "fmqm", "history", ids[0].String(), "--to", a.To()), want)
+		})
 	}
 	// The same process, now that B is there: nothing of it is taken for dead.
 	again := a.begin(ctx, "detour", `{"text": "by B"}`, 3)
 	a.finish(ctx, again)
 	for _, id := range again {
-		if s, err := a.Client.Status(ctx, id); err != nil || of(s, "b1").State != api.ActivityTerminated || of(s, "b2").State != api.ActivityTerminated {
-			t.Errorf("status %+v, %v", s, err)
+		if s := a.status(ctx, id); of(s, "b1").State != api.ActivityTerminated || of(s, "b2").State != api.ActivityTerminated {
+			t.Errorf("status %+v", s)
 		}
 	}
 	n.Empty(ctx)
+}
+
+// status is an instance's, once all sites answer but those that are down.
+func (s *site) status(ctx context.Context, id api.InstanceID, down ...string) (st api.Status) {
+	s.t.Helper()
+	err := fleet.Until(ctx, func() (_ bool, err error) {
+		st, err = s.Client.Status(ctx, id)
+		return len(st.Unreachable) == len(down) && !slices.ContainsFunc(st.Unreachable, func(u api.Unreachable) bool { return !slices.Contains(down, u.Node) }), err
+	})
+	if err != nil {
+		s.t.Fatalf("status %+v, %v", st, err)
+	}
+	return st
 }

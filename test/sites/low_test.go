@@ -30,9 +30,9 @@ func TestWhyTellsOfALowDiskElsewhere(t *testing.T) {
 		`the disk of B is low: 1\d\d MiB are free, and below 128 MiB \(limits.free\) the node runs nothing and accepts nothing from links: ` +
 		`make room on the file system of the data directory`)
 	for _, site := range []*site{a, b} {
-		if out := fleet.Must(t, "fmqm", "why", id, "--to", site.To()); !want.MatchString(out) {
-			t.Errorf("asked at %s:\n%s\nwant %s", site.Name, out, want)
-		}
+		n.Until(t.Context(), "it is told at "+site.Name+": "+want.String(), func() bool {
+			return want.MatchString(fleet.Must(t, "fmqm", "why", id, "--to", site.To()))
+		})
 	}
 	b.disk.free()
 	b.until(id, "two", api.EventTerminated)

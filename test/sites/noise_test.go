@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -100,7 +99,7 @@ func newRuin(t *testing.T, seed int) *ruin {
 		if process != "hold" {
 			continue
 		}
-		err := sim.Until(ctx, func() (bool, error) {
+		err := fleet.Until(ctx, func() (bool, error) {
 			s, err := r.Client.Status(ctx, id)
 			return err == nil && slices.ContainsFunc(s.Activities, func(a api.Activity) bool { return a.Activity == "b" && a.State == api.ActivityRunning }), nil
 		})
@@ -144,7 +143,7 @@ func count(all []api.Instance, state api.InstanceState) (n int) {
 func (r *ruin) until(what string, holds func([]api.Instance) bool) {
 	r.t.Helper()
 	var seen api.ListAnswer
-	err := sim.Until(r.ctx, func() (bool, error) {
+	err := fleet.Until(r.ctx, func() (bool, error) {
 		a, err := r.Client.List(r.ctx, api.ListRequest{All: true, Limit: 1000})
 		seen = a
 		return err == nil && holds(a.Instances), nil
@@ -274,7 +273,7 @@ func (r *ruin) damage(path, how string) (at string) {
 // comesUp waits until the daemon answers, or has ended.
 func (r *ruin) comesUp() (up bool) {
 	r.t.Helper()
-	err := sim.Until(r.ctx, func() (bool, error) {
+	err := fleet.Until(r.ctx, func() (bool, error) {
 		_, err := r.Client.Nodes(r.ctx)
 		up = err == nil
 		return up || r.HasEnded(), nil

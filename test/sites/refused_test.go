@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -114,7 +112,7 @@ func (s *site) finish(ctx context.Context, ids []uuid.UUID) {
 func (s *site) holds(ctx context.Context, want map[string]int) {
 	s.t.Helper()
 	for peer, count := range want {
-		err := sim.Until(ctx, func() (bool, error) { return s.waiting(ctx, peer) == count, nil })
+		err := fleet.Until(ctx, func() (bool, error) { return s.waiting(ctx, peer) == count, nil })
 		if err != nil {
 			s.t.Fatalf("%d messages wait for %s at %s, want %d: %v", s.waiting(ctx, peer), peer, s.Name, count, err)
 		}
@@ -146,11 +144,7 @@ func TestAPeerThatIsDeadForLong(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*fleet.Patience)
 	defer cancel()
 	empty := a.rssAnon()
-	file := filepath.Join(t.TempDir(), "dead.yaml")
-	if err := os.WriteFile(file, []byte(deadDefinitions()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	a.Upload(deadDefinitions())
 	input := fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", deadText))
 
 	b.Kill()
@@ -167,7 +161,7 @@ func TestAPeerThatIsDeadForLong(t *testing.T) {
 	a.finish(ctx, a.begin(ctx, "beside", input, deadBeside))
 	a.holds(ctx, map[string]int{"B": deadWaiting, "C": 0})
 	grown := 0
-	err := sim.Until(ctx, func() (bool, error) {
+	err := fleet.Until(ctx, func() (bool, error) {
 		_, err := a.Client.Nodes(ctx)
 		grown = a.rssAnon() - empty
 		return grown < deadGrowth, err

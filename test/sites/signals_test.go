@@ -167,11 +167,7 @@ func gatedSite(t *testing.T) (a *site, g *gate, id, key string) {
 	g, program := newGate(t)
 	n := newNetwork(t, map[string][]string{"A": {program, "pass: {builtin: echo}"}})
 	a = n.sites["A"]
-	file := filepath.Join(t.TempDir(), "gated.yaml")
-	if err := os.WriteFile(file, []byte(gated), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", a.To())
+	a.Upload(gated)
 	id = started(t, fleet.Must(t, "fmqm", "start", "gated", "--to", a.To(), "--input", `{"text": "kept"}`, "-o", "json"))
 	return a, g, id, g.runs()
 }

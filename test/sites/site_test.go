@@ -3,10 +3,9 @@ package sites
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
+	"fmqm/internal/faultnet"
 	"fmqm/test/fleet"
 )
 
@@ -14,7 +13,7 @@ import (
 type network struct {
 	*fleet.Fleet
 	sites map[string]*site
-	wires map[[2]string]*wire // from one that dials to one that listens
+	wires map[[2]string]*faultnet.Proxy // from one that dials to one that listens
 }
 
 // site is one daemon.
@@ -34,7 +33,7 @@ func newNetwork(t *testing.T, programs map[string][]string) *network {
 // one can be mounted.
 func newNetworkWith(t *testing.T, programs map[string][]string, small string) *network {
 	t.Helper()
-	n := &network{sites: map[string]*site{}, wires: map[[2]string]*wire{}}
+	n := &network{sites: map[string]*site{}, wires: map[[2]string]*faultnet.Proxy{}}
 	n.Fleet = fleet.New(t, fleet.Options{
 		Prepare: func(s *fleet.Site) {
 			n.sites[s.Name] = &site{Site: s, t: t}
@@ -54,19 +53,15 @@ func newNetworkWith(t *testing.T, programs map[string][]string, small string) *n
 // links is what a site's configuration says of its peers, each at the end of a wire of
 // its own, and of its disk.
 func (n *network) links(f *fleet.Fleet, site string) string {
-	var text strings.Builder
-	text.WriteString("remote_operators: [{site: \"*\"}]\nlinks:\n  peers:\n")
-	for _, peer := range fleet.Names {
-		if peer != site {
-			w := newWire(f.T, f.Sites[peer].Listen)
-			n.wires[[2]string{site, peer}] = w
-			fmt.Fprintf(&text, "    %s: http://%s\n", peer, w.address())
-		}
-	}
+	text := fleet.EverybodyOperates + "links:\n" + f.Peers(site, func(peer *fleet.Site) string {
+		w := fleet.Wire(f.T, peer.Listen)
+		n.wires[[2]string{site, peer.Name}] = w
+		return "http://" + w.Addr()
+	})
 	if n.sites[site].disk.mounted() {
-		text.WriteString(diskLimits)
+		text += diskLimits
 	}
-	return text.String()
+	return text
 }
 
 // timeless is a status as JSON without the instance and times, indented: to compare

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/sim"
 	"fmqm/test/fleet"
 )
 
@@ -62,11 +60,7 @@ func TestSlowConditionsStarveNobody(t *testing.T) {
 		control += fmt.Sprintf("  - a%d -> last: %q\n", i, costly)
 		data += fmt.Sprintf("  - source -> a%d\n", i)
 	}
-	file := filepath.Join(t.TempDir(), "process.yaml")
-	if err := os.WriteFile(file, []byte(text.String()+control+data), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--unsigned", "--to", s.To())
+	s.Upload(text.String()+control+data, "--unsigned")
 	many := make([]int, costlyList)
 	for i := range many {
 		many[i] = i
@@ -83,7 +77,7 @@ func TestSlowConditionsStarveNobody(t *testing.T) {
 		}
 	}
 	before, asked, longest, began := fed.Load(), 0, time.Duration(0), time.Now()
-	err = sim.Until(t.Context(), func() (bool, error) {
+	err = fleet.Until(t.Context(), func() (bool, error) {
 		at := time.Now()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Listen+"/livez", nil)
 		if err != nil {

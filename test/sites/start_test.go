@@ -2,8 +2,6 @@ package sites
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,11 +60,7 @@ func smallNetworkWith(t *testing.T, small string) *network {
 	t.Helper()
 	pass := []string{"pass: {builtin: echo}"}
 	n := newNetworkWith(t, map[string][]string{"A": pass, "B": pass}, small)
-	file := filepath.Join(t.TempDir(), "small.yaml")
-	if err := os.WriteFile(file, []byte(smallProcess), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fleet.Must(t, "fmqm-define", "upload", file, "--to", n.sites["A"].To())
+	n.sites["A"].Upload(smallProcess)
 	return n
 }
 
@@ -75,10 +69,10 @@ func smallNetworkWith(t *testing.T, small string) *network {
 func TestAStartWhoseAnswerIsLostIsRepeatedAndStartsOne(t *testing.T) {
 	n := smallNetwork(t)
 	a := n.sites["A"]
-	w := newWire(t, a.Listen)
-	w.deafen(2)
-	out := fleet.Must(t, "fmqm", "start", "small", "--to", "http://"+w.address(), "--input", `{"text": "once"}`, "-o", "json")
-	if w.isDeaf() {
+	w := fleet.Wire(t, a.Listen)
+	w.DropAnswers(2)
+	out := fleet.Must(t, "fmqm", "start", "small", "--to", "http://"+w.Addr(), "--input", `{"text": "once"}`, "-o", "json")
+	if _, total := w.Counts(); total < 3 {
 		t.Error("answers were still to be lost: the start was not repeated")
 	}
 	if all := instances(t, a); len(all) != 1 || all[0] != started(t, out) {

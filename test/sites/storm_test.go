@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fmqm/sim"
+	"fmqm/internal/faultnet"
+	"fmqm/sim/oracle"
 	"fmqm/test/fleet"
 )
 
@@ -77,7 +78,7 @@ type storm struct {
 	stops    int
 	inRow    map[*site]int // kills since the last stop in order
 	cuts     int
-	cut      []*wire
+	cut      []*faultnet.Proxy
 	down     []*site
 	disk     *flood
 }
@@ -149,7 +150,7 @@ func (s *storm) askAll(ctx context.Context) (end func() (whole, partly int64)) {
 				if err != nil {
 					continue // down, or it was not started yet
 				}
-				for _, wrong := range sim.Misfits(status, p.Process) {
+				for _, wrong := range oracle.Misfits(status, p.Process) {
 					s.t.Errorf("%s of %s: %s\n%+v", p.ID, p.Process.Name, wrong, status)
 				}
 				if len(status.Unreachable) > 0 {
@@ -252,7 +253,8 @@ func (s *storm) cutOrMend() {
 	// Each of the two dials the other: both wires are cut.
 	for _, ends := range [][2]string{{fleet.Names[a], fleet.Names[b]}, {fleet.Names[b], fleet.Names[a]}} {
 		w := s.network.wires[ends]
-		w.set(true)
+		w.Set(faultnet.Faults{Refuse: true})
+		w.Cut()
 		s.cut = append(s.cut, w)
 	}
 	s.cuts++
@@ -261,7 +263,7 @@ func (s *storm) cutOrMend() {
 // mend mends the link that was cut first.
 func (s *storm) mend() {
 	for _, w := range s.cut[:2] {
-		w.set(false)
+		w.Set(faultnet.Faults{})
 	}
 	s.cut = s.cut[2:]
 }

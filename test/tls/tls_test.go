@@ -27,15 +27,8 @@ func TestRenewalWhileWorkGoesOn(t *testing.T) {
 	work := fleet.NewWork(t, 41)
 	f := fleet.New(t, fleet.Options{
 		Links: func(f *fleet.Fleet, site string) string {
-			var text strings.Builder
-			fmt.Fprintf(&text, "identity: {certificate: %[1]s/node-%[2]s.crt, key: %[1]s/node-%[2]s.key, ca: %[1]s/ca.crt}\n", dir, site)
-			fmt.Fprintf(&text, "definers: [%q]\nlinks:\n  peers:\n", definer)
-			for _, peer := range fleet.Names {
-				if peer != site {
-					fmt.Fprintf(&text, "    %s: https://%s\n", peer, f.Sites[peer].Listen)
-				}
-			}
-			return text.String()
+			return fmt.Sprintf("identity: {certificate: %[1]s/node-%[2]s.crt, key: %[1]s/node-%[2]s.key, ca: %[1]s/ca.crt}\ndefiners: [%[3]q]\nlinks:\n", dir, site, definer) +
+				f.Peers(site, fleet.OverTLS)
 		},
 		Programs: work.Programs,
 	})

@@ -37,7 +37,7 @@ func newScene(t *testing.T, seed, processes, instances int) *scene {
 	release := fleet.Before(t, strings.TrimSpace(before))
 	s := &scene{T: t, work: fleet.NewWork(t, seed), began: time.Now()}
 	s.Fleet = fleet.New(t, fleet.Options{
-		Links: dialAll, Programs: s.work.Programs,
+		Links: fleet.DialAll, Programs: s.work.Programs,
 		Prepare: func(site *fleet.Site) { site.Release = release },
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*fleet.Patience)
@@ -50,17 +50,6 @@ func newScene(t *testing.T, seed, processes, instances int) *scene {
 	s.work.Define(s.Fleet, processes, instances)
 	s.left = s.work.Plays
 	return s
-}
-
-// dialAll links all sites directly, and lets an operator at one rebuild another.
-func dialAll(f *fleet.Fleet, site string) string {
-	text := "remote_operators: [{site: \"*\"}]\nlinks:\n  peers:\n"
-	for _, peer := range fleet.Names {
-		if peer != site {
-			text += fmt.Sprintf("    %s: http://%s\n", peer, f.Sites[peer].Listen)
-		}
-	}
-	return text
 }
 
 // starts begins to start one in so many of all instances, in the background, and waits

@@ -267,7 +267,10 @@ func TestRetryAndTerminate(t *testing.T) {
 	var asked api.RetryRequest
 	ended := ""
 	to := apitest.Serve(t, &apitest.Backend{
-		OnRetry:     func(_ context.Context, _ api.InstanceID, r api.RetryRequest) error { asked = r; return nil },
+		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
+			asked = r
+			return api.Word{Result: api.WordDone}, nil
+		},
 		OnTerminate: func(_ context.Context, i api.InstanceID) error { ended = i.String(); return nil },
 	})
 	for _, tc := range []struct {
@@ -282,6 +285,17 @@ func TestRetryAndTerminate(t *testing.T) {
 		if asked.Activity != "credit" || string(asked.Output) != tc.output {
 			t.Errorf("%v: asked for %+v", tc.line, asked)
 		}
+	}
+	want(t, "retry in a scope", fmqm(to, "", "retry", id, "documents#2/pick/credit"), result{0, "", "documents#2/pick/credit goes on; see fmqm status " + id + "\n"})
+	if asked.Scope != "documents#2/pick" || asked.Activity != "credit" {
+		t.Errorf("asked for %+v", asked)
+	}
+	const word = "01890000-0000-7000-8000-000000000001"
+	if fmqm(to, "", "retry", id, "credit"); asked.Asked || asked.Word != (api.WordID{}) {
+		t.Errorf("a new retry asked for %+v", asked)
+	}
+	if fmqm(to, "", "retry", id, "credit", "--word", word); !asked.Asked || asked.Word.String() != word { // never for a new one
+		t.Errorf("a retry that was queued asked for %+v", asked)
 	}
 	want(t, "terminate", fmqm(to, "", "terminate", id), result{0, "", id + " is being terminated; see fmqm status " + id + "\n"})
 	if ended != id {
@@ -299,7 +313,7 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 		OnHistory:   func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, answer },
 		OnWatch:     func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error { return answer },
 		OnWhy:       func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{}, answer },
-		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) error { return answer },
+		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, answer },
 		OnTerminate: func(context.Context, api.InstanceID) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
 		OnDead: func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) {

@@ -29,6 +29,7 @@ func manyFlags() []cli.Flag {
 type many struct {
 	what   string // retry or terminate
 	filter filter
+	reason string // of a retry, for the history
 }
 
 // deed is what such a command does at one place, or would do.
@@ -36,10 +37,11 @@ type deed struct {
 	Instance api.InstanceID    `json:"instance"`
 	Process  string            `json:"process"`
 	State    api.InstanceState `json:"state"`
+	Scope    string            `json:"scope,omitempty"`
 	Activity string            `json:"activity,omitempty"`
 	Node     string            `json:"node"` // of the activity; else where the instance was started
 	Plan     string            `json:"plan"`
-	Result   string            `json:"result,omitempty"` // done or failed; empty: it was only planned
+	Result   string            `json:"result,omitempty"` // done, queued or failed; empty: it was only planned
 	Reason   string            `json:"reason,omitempty"` // why it failed; else why the activity is in error
 
 	err error
@@ -72,7 +74,7 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if f.limit == 0 {
 		f.limit = manyInstances
 	}
-	return &many{what, f}, nil
+	return &many{what, f, c.String("reason")}, nil
 }
 
 // do says what would be done, or does it and says what came of it.
@@ -118,7 +120,7 @@ func (m *many) plan(ctx context.Context, client *api.Client) (deeds []deed, all 
 			return nil
 		}
 		for _, e := range i.Errors {
-			d.Activity, d.Node, d.Reason = e.Activity, e.Node, e.Reason
+			d.Scope, d.Activity, d.Node, d.Reason = e.Scope, e.Activity, e.Node, e.Reason
 			deeds = append(deeds, d)
 		}
 		return nil
@@ -132,7 +134,7 @@ func (m *many) summary(deeds []deed) string {
 	for _, d := range deeds {
 		instances[d.Instance] = true
 		if d.Activity != "" {
-			places[d.Activity+" at "+d.Node]++
+			places[api.InScope(d.Scope, d.Activity)+" at "+d.Node]++
 		} else {
 			places[d.Process+" from "+d.Node]++
 		}
@@ -158,7 +160,7 @@ func (m *many) list(p *common.Printer) (*common.List, func(deed) error) {
 	columns := []string{"INSTANCE", "PROCESS", "STATE", "ACTIVITY", "NODE", "PLAN", "RESULT", "REASON"}
 	l := p.List(false, columns...)
 	return l, func(d deed) error {
-		return l.Row(d, d.Instance.String(), d.Process, string(d.State), dash(d.Activity), dash(d.Node), d.Plan, dash(d.Result), d.Reason)
+		return l.Row(d, d.Instance.String(), d.Process, string(d.State), dash(api.InScope(d.Scope, d.Activity)), dash(d.Node), d.Plan, dash(d.Result), d.Reason)
 	}
 }
 
@@ -243,11 +245,13 @@ func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures,
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 	if m.what == "retry" {
-		d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Activity: d.Activity})
+		var word api.Word
+		word, d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Scope: d.Scope, Activity: d.Activity, Reason: m.reason})
+		d.Result, d.Reason = string(word.Result), word.Reason
 	} else {
 		d.err = client.Terminate(ctx, d.Instance)
+		d.Result, d.Reason = "done", ""
 	}
-	d.Result, d.Reason = "done", ""
 	if d.err != nil {
 		d.Result, d.Reason = "failed", d.err.Error()
 	}

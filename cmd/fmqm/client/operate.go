@@ -2,7 +2,9 @@ package client
 
 import (
 	"bytes"
+	"io"
 
+	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"fmqm/api"
@@ -22,12 +24,22 @@ and does nothing, unless you give --yes. Then it says for each what happened; a 
 not stop the others.
 
 The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
-differ; 5 if a site did not answer.`,
+differ; 5 if a site did not answer.
+
+If the site of the activity cannot be reached now, the retry is queued: it is on disk here, and
+done once that site hears of it, however long that takes. The exit code is 0, and the line
+says how to ask for what has come of it.
+
+The retry is of the execution that the site of the activity tells of now; where it does not
+answer, of the one that is in error when the retry comes there. If the activity has gone on by
+then, nothing is done: the retry was overtaken, exit code 4.`,
 		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'
 fmqm retry --in-error --process purchase-order --since 2h
 fmqm retry --in-error --process purchase-order --since 2h --yes`,
 		Flags: printing(append(manyFlags(),
-			&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"})...),
+			&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"},
+			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history: why"},
+			&cli.StringFlag{Name: "word", Usage: "ask for what has come of the retry `ID`, which was queued"})...),
 		Action: retry,
 	}
 }
@@ -41,6 +53,9 @@ func retry(c *cli.Context) error {
 		if c.IsSet("output") {
 			return common.Usagef("--output is for one activity: name INSTANCE and ACTIVITY")
 		}
+		if c.IsSet("word") {
+			return common.Usagef("--word is about one activity: name INSTANCE and ACTIVITY")
+		}
 		return many.do(c)
 	}
 	id, err := api.ParseInstance(c.Args().First())
@@ -51,17 +66,30 @@ func retry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := common.NewClient(c)
-	if err != nil {
+	scope, activity := api.CutScope(c.Args().Get(1))
+	r := api.RetryRequest{Scope: scope, Activity: activity, Output: bytes.TrimSpace(output.Text), Reason: c.String("reason")}
+	if text := c.String("word"); text != "" {
+		if r.Word, err = uuid.Parse(text); err != nil {
+			return common.Usagef("--word: %q is not the identifier of a word: an answer that said \"queued\" has it", text)
+		}
+		r.Asked = true
+	}
+	a := asked{}
+	if err := a.connect(c); err != nil {
 		return err
 	}
-	defer client.Close()
-	activity := c.Args().Get(1)
-	if err := client.Retry(c.Context, id, api.RetryRequest{Activity: activity, Output: bytes.TrimSpace(output.Text)}); err != nil {
+	defer a.client.Close()
+	word, err := a.client.Retry(c.Context, id, r)
+	if err != nil {
 		return output.Explain(c, err)
 	}
-	common.Talk(c, "%s goes on; see fmqm status %s", activity, id)
-	return nil
+	if word.Result == api.WordQueued {
+		common.Talk(c, "queued: %s: %s retries %s as soon as it hears of it; for what has come of it, ask again with: fmqm retry %s %s --word %s",
+			word.Reason, word.Node, c.Args().Get(1), id, c.Args().Get(1), word.ID)
+	} else {
+		common.Talk(c, "%s goes on; see fmqm status %s", c.Args().Get(1), id)
+	}
+	return a.printer.Object(word, func(io.Writer) error { return nil })
 }
 
 func terminateCommand() *cli.Command {

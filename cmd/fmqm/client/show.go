@@ -80,7 +80,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 		}
 		rows := make([][]string, len(st.Activities))
 		for i, a := range st.Activities {
-			rows[i] = []string{a.Activity, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+			rows[i] = []string{api.InScope(a.Scope, a.Activity), a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
 		}
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
@@ -90,7 +90,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 		}
 		below := make([]detail, len(st.Activities))
 		for i, a := range st.Activities {
-			below[i] = detail{a.Activity, a.Node, a.State, a.Input, a.Stderr}
+			below[i] = detail{api.InScope(a.Scope, a.Activity), a.Node, a.State, a.Input, a.Stderr}
 		}
 		return details(p, w, below)
 	})
@@ -213,7 +213,7 @@ func rc(n *int64) string {
 var eventColumns = []string{"CLOCK", "TIME", "NODE", "ACTIVITY", "EVENT", "ITERATION", "ATTEMPT", "RC", "REASON"}
 
 func eventRow(l *common.List, e api.HistoryEvent) error {
-	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, e.Activity, string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), reasonOf(e))
+	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, api.InScope(e.Scope, e.Activity), string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), reasonOf(e))
 }
 
 // reasonOf is why something happened, and by whom, where somebody did it by hand.
@@ -283,10 +283,10 @@ since when, and whether that node is reachable now.`,
 			var below []detail
 			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WHY", "AT", "SINCE", "REACHABLE")
 			for _, w := range answer.Waits {
-				if err := list.Row(w, w.Activity, w.Node, string(w.State), whyText(w), w.At, common.Time(w.Since), heard(w)); err != nil {
+				if err := list.Row(w, api.InScope(w.Scope, w.Activity), w.Node, string(w.State), whyText(w), w.At, common.Time(w.Since), heard(w)); err != nil {
 					return err
 				}
-				below = append(below, detail{w.Activity, w.Node, w.State, w.Input, w.Stderr})
+				below = append(below, detail{api.InScope(w.Scope, w.Activity), w.Node, w.State, w.Input, w.Stderr})
 			}
 			if list.Count() == 0 {
 				text := "nothing waits: the instance is " + string(answer.State)

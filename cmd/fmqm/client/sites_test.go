@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +13,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
-	"fmqm/definition"
-	"fmqm/node/config"
-	"fmqm/sim"
+	"fmqm/cmd/internal/daemon/daemontest"
+	"fmqm/test/fleet"
 )
 
 // sites are the daemons A and B, asked with the commands that an operator types.
@@ -30,16 +29,10 @@ type sites struct {
 }
 
 // patience bounds what a test waits for.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 func newSites(t *testing.T) *sites {
-	s := &sites{T: t, dir: t.TempDir(), up: map[string]*daemon.Daemon{}}
-	t.Cleanup(func() {
-		for name := range s.up {
-			s.stop(name)
-		}
-	})
-	return s
+	return &sites{T: t, dir: t.TempDir(), up: map[string]*daemon.Daemon{}}
 }
 
 // address of a site: a loopback address of this test's own, so that a site which comes
@@ -57,30 +50,16 @@ func (s *sites) start(names ...string) {
 		if !other {
 			how = "http://" + s.address(peer)
 		}
-		file := filepath.Join(s.dir, name+".yaml")
 		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: %s}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
 			name, name, s.address(name), name, peer, how)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			s.Fatal(err)
-		}
-		c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
-		if err != nil {
-			s.Fatal(err)
-		}
-		if s.up[name], err = daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()}); err != nil {
-			s.Fatal(err)
-		}
+		s.up[name] = daemontest.Start(s, daemontest.Config(s, s.dir, name, text), zerolog.Nop())
 	}
 }
 
 func (s *sites) stop(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := s.up[name].Stop(ctx); err != nil {
-			s.Error(err)
-		}
+		daemontest.Stop(s, s.up[name])
 		delete(s.up, name)
 	}
 }
@@ -112,18 +91,7 @@ func (s *sites) refused(what, site, want string, args ...string) {
 // upload gives a definition to both sites and waits until they have it.
 func (s *sites) upload(text string) {
 	s.Helper()
-	processes, problems := definition.Load("test.yaml", []byte(text))
-	if definition.HasErrors(problems) {
-		s.Fatal(problems)
-	}
-	compiled, err := definition.Compile(processes[0])
-	if err != nil {
-		s.Fatal(err)
-	}
-	var r api.UploadRequest
-	for i, t := range compiled.Tables {
-		r.Tables = append(r.Tables, api.Table{Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String(), Table: compiled.Encoded[i]})
-	}
+	r := apitest.Upload(s, text)
 	s.wait("upload", func() bool {
 		answer, err := s.up["A"].Node.Upload(context.Background(), r)
 		if err != nil {
@@ -139,7 +107,7 @@ func (s *sites) wait(what string, until func() bool) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := sim.Until(ctx, func() (bool, error) { return until(), nil }); err != nil {
+	if err := fleet.Until(ctx, func() (bool, error) { return until(), nil }); err != nil {
 		s.Fatalf("%s: %v", what, err)
 	}
 }

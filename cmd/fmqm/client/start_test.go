@@ -240,20 +240,20 @@ func TestStartWait(t *testing.T) {
 }
 
 func TestStartWaitBearsANodeThatIsAwayForAWhile(t *testing.T) {
-	waits := 0
+	var waits atomic.Int32 // each request has a connection and a task of its own
 	ended := fullStatus()
 	ended.State = api.InstanceFinished
 	to := apitest.Serve(t, &apitest.Backend{
 		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
 		OnWait: func(context.Context, api.InstanceID) (api.Status, error) {
-			if waits++; waits < 3 {
+			if waits.Add(1) < 3 {
 				panic(http.ErrAbortHandler)
 			}
 			return ended, nil
 		},
 	})
-	if r := fmqm(to, "", "start", "p", "--wait"); r.code != 0 || waits != 3 {
-		t.Errorf("after %d waits: %+v", waits, r)
+	if r := fmqm(to, "", "start", "p", "--wait"); r.code != 0 || waits.Load() != 3 {
+		t.Errorf("after %d waits: %+v", waits.Load(), r)
 	}
 	gone := apitest.Serve(t, &apitest.Backend{
 		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },

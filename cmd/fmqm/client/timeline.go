@@ -96,7 +96,7 @@ func (t *timeline) column() int {
 
 // event prints one event.
 func (t *timeline) event(e api.HistoryEvent) error {
-	e.Node, e.Activity, e.Event = common.OneLine(e.Node), common.OneLine(e.Activity), api.Event(common.OneLine(string(e.Event)))
+	e.Node, e.Activity, e.Event = common.OneLine(e.Node), common.OneLine(api.InScope(e.Scope, e.Activity)), api.Event(common.OneLine(string(e.Event)))
 	t.know(e.Node)
 	var b strings.Builder
 	if t.stale && t.column() > 0 {
@@ -212,6 +212,10 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return t.marks.other + " " + e.Activity + " retried"
 	case api.EventDropped:
 		return t.marks.other + " " + e.Activity + ": an operator dropped a message"
+	case api.EventAsked:
+		return t.marks.other + " " + e.Activity + ": an operator asked for it"
+	case api.EventAnswered:
+		return t.marks.other + " " + e.Activity + ": an operator was answered"
 	}
 	return t.marks.other + " " + e.Activity + " " + string(e.Event) + turn // of a newer node
 }
@@ -224,7 +228,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped:
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)

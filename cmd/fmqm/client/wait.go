@@ -135,8 +135,9 @@ func outcome(st api.Status) error {
 		if a.State != api.ActivityInError {
 			continue
 		}
-		bad = append(bad, a.Activity)
-		if line := fmt.Sprintf("%s at %s: %s", a.Activity, a.Node, a.Reason); !strings.HasSuffix(st.Reason, line) {
+		name := api.InScope(a.Scope, a.Activity)
+		bad = append(bad, name)
+		if line := fmt.Sprintf("%s at %s: %s", name, a.Node, a.Reason); !strings.HasSuffix(st.Reason, line) {
 			text += "\n  " + common.OneLine(line)
 		}
 	}

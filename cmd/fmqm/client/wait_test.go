@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"fmqm/api"
 	"fmqm/api/apitest"
@@ -36,10 +37,11 @@ func TestWait(t *testing.T) {
 		},
 	})
 	for _, args := range [][]string{{"wait", id}, {"start", "p", "--wait"}, {"start", "p", "-n", "2", "--wait"}} {
-		r := fmqm(never, "", append(args, "--timeout", "300ms")...)
-		if r.code != cli.ExitUnreachable || !strings.Contains(r.err, "instance "+id+" is running: it has not ended after 300ms: it goes on: see fmqm why "+id+", or wait longer: fmqm wait "+id) || !strings.Contains(r.out, id) {
-			t.Errorf("%q: %+v", args, r)
-		}
+		within(t, 300*time.Millisecond, func(timeout string) (result, bool) {
+			r := fmqm(never, "", append(args, "--timeout", timeout)...)
+			return r, r.code == cli.ExitUnreachable && strings.Contains(r.out, id) &&
+				strings.Contains(r.err, "instance "+id+" is running: it has not ended after "+timeout+": it goes on: see fmqm why "+id+", or wait longer: fmqm wait "+id)
+		})
 	}
 }
 

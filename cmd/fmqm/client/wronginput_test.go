@@ -27,7 +27,9 @@ func TestEverythingWrongIsToldWithItsPlace(t *testing.T) {
 	}
 	to := apitest.Serve(t, &apitest.Backend{
 		OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) { return api.Status{}, judge(r.Input) },
-		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) error { return judge(r.Output) },
+		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
+			return api.Word{}, judge(r.Output)
+		},
 	})
 	const wrong = "\n\n{\n  \"itme\": \"<ä&>\",\n\n  \"quantity\":   \"two\" }\n"
 	file := filepath.Join(t.TempDir(), "order.json")

@@ -154,7 +154,7 @@ func shell(t *testing.T, name string) (path, script string, env []string) {
 
 func inShell(t *testing.T, env []string, path string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, path, args...)
 	c.Env = env

@@ -23,18 +23,20 @@ import (
 	"fmqm/link/https"
 	"fmqm/node"
 	"fmqm/node/config"
+	"fmqm/node/retention"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 	"fmqm/program"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // Options make a daemon.
 type Options struct {
 	Config  *config.Config
 	Log     zerolog.Logger
-	Observe func(processtable.NodeID, queue.AuditRecord) // optional; see node.Options
-	Version string                                       // of this build, for metrics
-	Reload  func(context.Context) error                  // optional; what a request for a reload does: it calls Daemon.Reload
+	Observe func(processtable.NodeID, record.AuditRecord) // optional; see node.Options
+	Version string                                        // of this build, for metrics
+	Reload  func(context.Context) error                   // optional; what a request for a reload does: it calls Daemon.Reload
 }
 
 // Daemon is a running node with its listeners.
@@ -122,7 +124,7 @@ func Start(o Options) (d *Daemon, err error) {
 		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
-		options.Observe = func(r queue.AuditRecord) { o.Observe(c.Node, r) }
+		options.Observe = func(r record.AuditRecord) { o.Observe(c.Node, r) }
 	}
 	if d.Node, err = node.Open(options); err != nil {
 		return nil, errors.Join(err, engine.Close())
@@ -155,25 +157,25 @@ func Start(o Options) (d *Daemon, err error) {
 func limits(c *config.Config) node.Limits {
 	return node.Limits{
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
-		Audit: node.Retention{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+		Audit: retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
 	}
 }
 
 // definers: who has an identity, so whose node others can reach, takes tables of those
 // that it names and of nobody else. Without either whoever reaches the node may define.
-func definers(c *config.Config) node.Definers {
-	d := node.Definers{Required: c.Definers != nil || c.Identity != nil, Network: c.Network, OldSignatures: c.OldSignatures}
+func definers(c *config.Config) trust.Definers {
+	d := trust.Definers{Required: c.Definers != nil || c.Identity != nil, Network: c.Network, OldSignatures: c.OldSignatures}
 	for _, known := range c.Definers {
-		d.Known = append(d.Known, node.Definer(known))
+		d.Known = append(d.Known, trust.Definer(known))
 	}
 	return d
 }
 
 // remoteOperators are whose requests the node takes from other sites.
-func remoteOperators(c *config.Config) []node.RemoteOperator {
-	var all []node.RemoteOperator
+func remoteOperators(c *config.Config) trust.Operators {
+	var all trust.Operators
 	for _, o := range c.RemoteOperators {
-		all = append(all, node.RemoteOperator(o))
+		all = append(all, trust.Operator(o))
 	}
 	return all
 }

@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/cmd/internal/daemon"
-	"fmqm/definition"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 )
 
@@ -48,22 +47,12 @@ func newNetwork(t *testing.T) *network {
 	for _, l := range held {
 		l.Close()
 	}
-	t.Cleanup(func() {
-		for s := range n.daemons {
-			n.stop(s)
-		}
-	})
 	return n
 }
 
 func (n *network) start(site string) {
 	n.t.Helper()
-	c := n.config(site, sites...)
-	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(n.t)).Level(zerolog.InfoLevel), Version: "a test's"})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.daemons[site] = d
+	n.daemons[site] = daemontest.Start(n.t, n.config(site, sites...), daemontest.Log(n.t))
 }
 
 // config writes and reads a site's configuration, with a link to each peer.
@@ -80,46 +69,7 @@ func (n *network) config(site string, peers ...string) *config.Config {
 	for _, p := range []string{"receive-order", "check-credit", "check-stock", "ship", "reject"} {
 		fmt.Fprintf(&b, "  %s: {builtin: echo}\n", p)
 	}
-	file := filepath.Join(n.dir, site+".yaml")
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		n.t.Fatal(err)
-	}
-	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return c
-}
-
-func (n *network) stop(site string) {
-	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := n.daemons[site].Stop(ctx); err != nil {
-		n.t.Error(err)
-	}
-	delete(n.daemons, site)
-}
-
-func tables(t *testing.T, text string) api.UploadRequest {
-	t.Helper()
-	processes, problems := definition.Load("test.yaml", []byte(text))
-	for _, p := range problems {
-		t.Fatal(p.Text([]byte(text)))
-	}
-	var r api.UploadRequest
-	for _, p := range processes {
-		compiled, err := definition.Compile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, table := range compiled.Tables {
-			r.Tables = append(r.Tables, api.Table{
-				Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[i],
-			})
-		}
-	}
-	return r
+	return daemontest.Config(n.t, n.dir, site, b.String())
 }
 
 // The order goes over four sites although one of them comes up only after the upload
@@ -134,9 +84,9 @@ func TestOrderOverFourSitesOneOfThemLate(t *testing.T) {
 		n.start(s)
 	}
 	a := n.daemons["A"].Node
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	r := tables(t, string(text))
+	r := apitest.Upload(t, string(text))
 	answer, err := a.Upload(ctx, r)
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/rs/zerolog"
 
 	"fmqm/api"
-	"fmqm/cmd/internal/daemon"
+	"fmqm/api/apitest"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 	"fmqm/processtable"
 )
@@ -38,17 +38,13 @@ func (n *network) startTrusting(site string, seed byte) {
 	n.t.Helper()
 	c := n.config(site, "A", "B")
 	c.Definers = []config.Definer{{Key: definer(seed).Public().(ed25519.PublicKey)}}
-	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(n.t)).Level(zerolog.InfoLevel)})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.daemons[site] = d
+	n.daemons[site] = daemontest.Start(n.t, c, daemontest.Log(n.t))
 }
 
 // until asks again and again, as a person would who waits for something.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	limit := time.After(60 * time.Second)
+	limit := time.After(5 * time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !happened() {
@@ -62,7 +58,7 @@ func until(t *testing.T, what string, happened func() bool) {
 
 func (n *network) upload(text string, seed byte) map[string]api.UploadNode {
 	n.t.Helper()
-	r := tables(n.t, text)
+	r := apitest.Upload(n.t, text)
 	for i := range r.Tables {
 		if seed == 0 {
 			continue
@@ -126,7 +122,7 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 		t.Errorf("at B: %+v, %v", list, err)
 	}
 	id := uuid.Must(uuid.NewV7())
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if _, err := n.daemons["A"].Node.Start(ctx, api.StartRequest{Instance: id, Process: "over-two"}); err != nil {
 		t.Fatal(err)
@@ -158,7 +154,7 @@ func TestDefinersOverTheAPI(t *testing.T) {
 	}
 	defer client.Close()
 	request := func(sign func([]byte) []byte) api.UploadRequest {
-		r := tables(t, strings.ReplaceAll(overTwo, "node: A", "node: B"))
+		r := apitest.Upload(t, strings.ReplaceAll(overTwo, "node: A", "node: B"))
 		table := sign(r.Tables[0].Table)
 		sum := sha256.Sum256(table)
 		r.Tables[0].Table, r.Tables[0].SHA256 = table, hex.EncodeToString(sum[:])

@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/cmd/internal/daemon"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/internal/skip"
-	"fmqm/node/config"
 )
 
 // occupy leaves so many bytes free on a file system.
@@ -46,24 +45,9 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	file := filepath.Join(t.TempDir(), "a.yaml")
-	text := fmt.Sprintf("node: A\ndata: %s\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nlimits: {free: 128MiB, stop: 96MiB, reserve: 32MiB}\n", filepath.Join(disk, "store"))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := daemontest.Config(t, t.TempDir(), "a", fmt.Sprintf("node: A\ndata: %s\nlisten: 127.0.0.1:0\ninsecure: true\nsocket: a.sock\nlimits: {free: 128MiB, stop: 96MiB, reserve: 32MiB}\n", filepath.Join(disk, "store")))
 	start := func() (*daemon.Daemon, error) {
 		return daemon.Start(daemon.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)), Version: "a test's"})
-	}
-	stop := func(d *daemon.Daemon) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := d.Stop(ctx); err != nil {
-			t.Errorf("stop: %v", err)
-		}
 	}
 	const room = "and at least 96 MiB (limits.stop) must stay free: make room there, then start again; nothing is lost"
 
@@ -77,15 +61,15 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 		if !strings.Contains(err.Error(), room) {
 			t.Errorf("it stops for another reason: %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Error("it goes on without room")
 	}
-	stop(d)
+	daemontest.Stop(t, d)
 	occupy(t, disk, 90<<20)
 	if d, err := start(); err == nil || !strings.Contains(err.Error(), room) {
 		t.Errorf("started on a full disk: %v", err)
 		if d != nil {
-			stop(d)
+			daemontest.Stop(t, d)
 		}
 	}
 	if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
@@ -94,5 +78,5 @@ func TestDiskIsFilledUnderADaemon(t *testing.T) {
 	if d, err = start(); err != nil {
 		t.Fatal(err)
 	}
-	stop(d)
+	daemontest.Stop(t, d)
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/cmd/internal/daemon"
-	"fmqm/definition"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/examples/exampletest"
 	"fmqm/node/config"
 	"fmqm/processtable"
@@ -70,11 +71,6 @@ func newExampleNet(t *testing.T, e *exampletest.Example) *exampleNet {
 			}
 		}
 	}
-	t.Cleanup(func() {
-		for site := range n.daemons {
-			n.stop(site)
-		}
-	})
 	return n
 }
 
@@ -90,35 +86,15 @@ func values(m map[string]*config.Config) func(func(*config.Config) bool) {
 
 func (n *exampleNet) start(site string) {
 	n.t.Helper()
-	d, err := daemon.Start(daemon.Options{Config: n.example.Configs[site], Log: zerolog.Nop()})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.daemons[site] = d
-}
-
-func (n *exampleNet) stop(site string) {
-	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := n.daemons[site].Stop(ctx); err != nil {
-		n.t.Error(err)
-	}
-	delete(n.daemons, site)
+	n.daemons[site] = daemontest.Start(n.t, n.example.Configs[site], zerolog.Nop())
 }
 
 // upload sends the tables by way of a node that has a link to every other one.
 func (n *exampleNet) upload() {
 	n.t.Helper()
-	compiled, err := definition.Compile(n.example.Process)
+	tables, err := apitest.Tables(n.example.Process)
 	if err != nil {
 		n.t.Fatal(err)
-	}
-	var r api.UploadRequest
-	for i, table := range compiled.Tables {
-		r.Tables = append(r.Tables, api.Table{
-			Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: compiled.Encoded[i],
-		})
 	}
 	var by *daemon.Daemon
 	for site, c := range n.example.Configs {
@@ -130,7 +106,7 @@ func (n *exampleNet) upload() {
 		n.t.Fatal("no node has a link to every other one")
 	}
 	n.connected(by)
-	answer, err := by.Node.Upload(n.t.Context(), r)
+	answer, err := by.Node.Upload(n.t.Context(), api.UploadRequest{Tables: tables})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -147,7 +123,7 @@ func (n *exampleNet) upload() {
 // connected waits until a daemon has a connection to every peer.
 func (n *exampleNet) connected(d *daemon.Daemon) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -170,7 +146,7 @@ func (n *exampleNet) connected(d *daemon.Daemon) {
 // try starts a case, brings back who was away, and compares how it ends.
 func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 	for _, site := range c.Away {
-		n.stop(site)
+		daemontest.Stop(n.t, n.daemons[site])
 	}
 	id, err := api.NewInstance()
 	if c.Key != "" {
@@ -179,7 +155,7 @@ func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	start := api.StartRequest{Instance: id, Process: n.example.Process.Name, Input: c.Input}
 	for range 2 { // the second finds the first (N2)
@@ -191,6 +167,9 @@ func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 		n.start(site)
 	}
 	status, err := n.daemons[c.At].Node.Wait(ctx, id)
+	for err == nil && len(status.Unreachable) > 0 { // a site may answer late
+		status, err = n.daemons[c.At].Node.Status(ctx, id)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

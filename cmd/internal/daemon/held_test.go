@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/cmd/internal/daemon"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 )
 
@@ -21,14 +22,9 @@ func TestAStartWaitsForWhatWasAboutToBeAProgram(t *testing.T) {
 	defer daemon.SetLetGo(time.Minute)()
 	dir := t.TempDir()
 	c := &config.Config{Node: "A", Data: filepath.Join(dir, "data"), Listen: "127.0.0.1:0", Socket: filepath.Join(dir, "s")}
-	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := daemontest.Start(t, c, zerolog.Nop())
 	c.Listen = d.Address()
-	if err := d.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	daemontest.Stop(t, d)
 	hold := map[string]func() *os.File{
 		"port": func() *os.File {
 			l, err := net.Listen("tcp", c.Listen)
@@ -67,12 +63,7 @@ func TestAStartWaitsForWhatWasAboutToBeAProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = held.Close()
-			d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()})
-			if err != nil {
-				t.Errorf("the next start: %v", err)
-			} else if err := d.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			daemontest.Stop(t, daemontest.Start(t, c, zerolog.Nop()))
 			if err := holder.Wait(); err != nil {
 				t.Error(err)
 			}

@@ -22,7 +22,7 @@ import (
 	"fmqm/link/amqp"
 	"fmqm/node"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // metrics is what GET /metrics shows. The engine counts by itself (node.Stats); it is
@@ -211,17 +211,17 @@ func (o metricsOut) gauge(d *prometheus.Desc, value float64, labels ...string) {
 
 func (o metricsOut) process(p node.ProcessStats, counted bool) {
 	name := p.Process.String()
-	o.counter(instancesStarted, p.Events[queue.EventStarted], name)
-	o.counter(instancesEnded, p.Events[queue.EventEnded], name, "finished")
+	o.counter(instancesStarted, p.Events[record.EventStarted], name)
+	o.counter(instancesEnded, p.Events[record.EventEnded], name, "finished")
 	o.counter(instancesEnded, p.Terminated, name, "terminated")
-	o.counter(terminated, p.Events[queue.EventTerminated], name)
-	o.counter(skipped, p.Events[queue.EventSkipped], name)
-	o.counter(passed, p.Events[queue.EventPassed], name)
-	o.counter(stopped, p.Events[queue.EventStopped], name)
-	o.counter(iterated, p.Events[queue.EventIterated], name)
-	o.counter(failedAttempts, p.Events[queue.EventFailed], name)
-	o.counter(inError, p.Events[queue.EventInError], name)
-	o.counter(retried, p.Events[queue.EventRetried], name)
+	o.counter(terminated, p.Events[record.EventTerminated], name)
+	o.counter(skipped, p.Events[record.EventSkipped], name)
+	o.counter(passed, p.Events[record.EventPassed], name)
+	o.counter(stopped, p.Events[record.EventStopped], name)
+	o.counter(iterated, p.Events[record.EventIterated], name)
+	o.counter(failedAttempts, p.Events[record.EventFailed], name)
+	o.counter(inError, p.Events[record.EventInError], name)
+	o.counter(retried, p.Events[record.EventRetried], name)
 	o.counter(attempts, p.Attempts, name)
 	o.gauge(entries, float64(p.Entries), name)
 	o.gauge(ready, float64(p.Ready), name)

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 )
 
 // get asks a site, over its port or its socket.
@@ -90,11 +91,11 @@ func TestMetrics(t *testing.T) {
 	}
 	n.broker = fmt.Sprintf("  amqp: {url: 'amqp://u@127.0.0.1:%d/v', password: %s}\n", n.ports["D"], password)
 	n.start("A") // and no other: no peer will ever be heard, and no broker
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	a := n.daemons["A"].Node
 	text := "process: p\nversion: 1\nactivities:\n  here: {node: A, program: ship}\n  there: {node: B, program: ship}\ncontrol: [here -> there]\n"
-	if _, err := a.Upload(ctx, tables(t, text)); err != nil {
+	if _, err := a.Upload(ctx, apitest.Upload(t, text)); err != nil {
 		t.Fatal(err)
 	}
 	id := uuid.Must(uuid.NewV7())

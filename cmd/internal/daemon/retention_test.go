@@ -12,7 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
-	"fmqm/cmd/internal/daemon"
+	"fmqm/api/apitest"
+	"fmqm/cmd/internal/daemon/daemontest"
 )
 
 // A reload makes two daemons remove what they have of an instance that has ended: the one
@@ -23,17 +24,13 @@ func TestRetentionOverALink(t *testing.T) {
 	journals := map[string]*journal{}
 	for _, site := range []string{"A", "B"} {
 		journals[site] = &journal{more: make(chan struct{})}
-		d, err := daemon.Start(daemon.Options{Config: n.config(site, sites...), Log: zerolog.New(journals[site]), Version: "a test's"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.daemons[site] = d
+		n.daemons[site] = daemontest.Start(t, n.config(site, sites...), zerolog.New(journals[site]))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	a := n.daemons["A"].Node
 	text := "process: p\nversion: 1\nactivities:\n  here: {node: A, program: ship}\n  there: {node: B, program: ship}\ncontrol: [here -> there]\n"
-	if _, err := a.Upload(ctx, tables(t, text)); err != nil {
+	if _, err := a.Upload(ctx, apitest.Upload(t, text)); err != nil {
 		t.Fatal(err)
 	}
 	id := uuid.Must(uuid.NewV7())

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/cmd/internal/daemon"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 )
 
@@ -18,10 +19,7 @@ func TestStartsThatFail(t *testing.T) {
 	defer daemon.SetLetGo(50 * time.Millisecond)()
 	dir := t.TempDir()
 	first := &config.Config{Node: "A", Data: dir + "/a", Listen: "127.0.0.1:0", Socket: dir + "/s"}
-	d, err := daemon.Start(daemon.Options{Config: first, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := daemontest.Start(t, first, zerolog.Nop())
 	for _, tc := range []struct {
 		name string
 		c    config.Config
@@ -45,19 +43,12 @@ func TestStartsThatFail(t *testing.T) {
 	if _, err := d.Node.Nodes(t.Context()); err != nil {
 		t.Errorf("the first: %v", err)
 	}
-	if err := d.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	daemontest.Stop(t, d)
 	other := &config.Config{Node: "Z", Data: first.Data, Listen: "127.0.0.1:0", Socket: first.Socket}
 	if _, err := daemon.Start(daemon.Options{Config: other, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), "A") {
 		t.Errorf("another node's store: %v", err)
 	} else {
 		t.Log(err)
 	}
-	if d, err = daemon.Start(daemon.Options{Config: first, Log: zerolog.Nop()}); err != nil {
-		t.Fatalf("after all that: %v", err)
-	}
-	if err := d.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	daemontest.Stop(t, daemontest.Start(t, first, zerolog.Nop())) // after all that
 }

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/api"
-	"fmqm/cmd/internal/daemon"
+	"fmqm/api/apitest"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -42,11 +43,8 @@ func TestEveryStopWaitsForTheEnd(t *testing.T) {
 	if err := unix.Mkfifo(begun, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Node.Upload(t.Context(), tables(t, gated)); err != nil {
+	d := daemontest.Start(t, c, zerolog.Nop())
+	if _, err := d.Node.Upload(t.Context(), apitest.Upload(t, gated)); err != nil {
 		t.Fatal(err)
 	}
 	start := api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "gated", Input: json.RawMessage("{}")}

@@ -22,13 +22,15 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/identity"
-	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/link/https"
 	"fmqm/node/config"
 	"fmqm/processtable"
-	"fmqm/queue"
+	"fmqm/queue/record"
 )
 
 // journal is a daemon's log; a test waits for lines in it.
@@ -67,7 +69,7 @@ func (j *journal) count(texts []string) (int, <-chan struct{}) {
 // await waits for a line that has all of the texts.
 func (j *journal) await(t *testing.T, texts ...string) {
 	t.Helper()
-	limit := time.After(60 * time.Second)
+	limit := time.After(5 * time.Minute)
 	for {
 		n, more := j.count(texts)
 		if n > 0 {
@@ -153,24 +155,13 @@ func (s *secured) read(site, text string) (*config.Config, error) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return config.Load(file, func(string) string { return "" }, config.Overrides{})
+	return daemontest.Read(file)
 }
 
 func (s *secured) start(c *config.Config) (*daemon.Daemon, *journal) {
 	s.t.Helper()
 	j := &journal{more: make(chan struct{})}
-	d, err := daemon.Start(daemon.Options{Config: c, Log: zerolog.New(j), Version: "a test's"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := d.Stop(ctx); err != nil {
-			s.t.Error(err)
-		}
-	})
-	return d, j
+	return daemontest.Start(s.t, c, zerolog.New(j)), j
 }
 
 func (s *secured) address(site string) string {
@@ -241,9 +232,9 @@ func served(t *testing.T, d *daemon.Daemon) []byte {
 // order runs one instance over both sites.
 func (s *secured) order(a *daemon.Daemon) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	defer cancel()
-	r := tables(s.t, overTwo)
+	r := apitest.Upload(s.t, overTwo)
 	for i := range r.Tables {
 		signed, err := processtable.Sign(r.Tables[i].Table, definer(1))
 		if err != nil {
@@ -302,7 +293,7 @@ func TestLinksOfOthersAreRefused(t *testing.T) {
 }
 
 // callAs opens a link as a site would that says it is caller, and gives what it is told.
-func callAs(t *testing.T, p https.Peer, caller processtable.NodeID) *link.Frame {
+func callAs(t *testing.T, p https.Peer, caller processtable.NodeID) *frame.Frame {
 	t.Helper()
 	d, err := https.NewPeerDialer(p)
 	if err != nil {
@@ -313,9 +304,9 @@ func callAs(t *testing.T, p https.Peer, caller processtable.NodeID) *link.Frame 
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	hello, err := link.Encode(&link.Frame{
-		Version: link.MinVersion, Type: link.FrameHello, From: 7, Seq: 1, Challenge: 9,
-		Hello: &link.Hello{Node: caller, Expected: "A", Incarnation: queue.Incarnation{7}, MinVersion: link.MinVersion, MaxVersion: link.MinVersion},
+	hello, err := frame.Encode(&frame.Frame{
+		Version: frame.MinVersion, Type: frame.TypeHello, From: 7, Seq: 1, Challenge: 9,
+		Hello: &frame.Hello{Node: caller, Expected: "A", Incarnation: record.Incarnation{7}, MinVersion: frame.MinVersion, MaxVersion: frame.MinVersion},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +318,7 @@ func callAs(t *testing.T, p https.Peer, caller processtable.NodeID) *link.Frame 
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := link.Decode(answer)
+	f, err := frame.Decode(answer)
 	if err != nil {
 		t.Fatal(err)
 	}

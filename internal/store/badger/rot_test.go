@@ -75,7 +75,7 @@ func failedWith(t *testing.T, e *Engine) error {
 	select {
 	case err := <-e.Failed():
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("nobody notices the damage")
 		return nil
 	}

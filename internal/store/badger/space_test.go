@@ -68,7 +68,7 @@ func refill(t *testing.T, disk string, leave int64) {
 // until waits for something that the guard's watch brings about.
 func until(t *testing.T, what string, g *guard, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for !is() {
 		if _, err := (task.Goroutines{}).Wait(ctx, g.changed, g.moved); err != nil {

@@ -116,6 +116,9 @@ type Options struct {
 	Faults Faults // nil: nothing goes wrong, and a commit takes no time
 	// MaxBatch is the engine's; that of the engine on disk if 0.
 	MaxBatch int64
+	// Overhead is what each change counts beside its bytes; as with the engine on disk if 0. With
+	// much of it few changes fit into a commit, so that transactions take several.
+	Overhead int64
 }
 
 // Open opens an engine, which holds the disk until Close, or until Crash.
@@ -137,7 +140,10 @@ func (d *Disk) Open(o Options) (*Engine, error) {
 	if o.MaxBatch == 0 {
 		o.MaxBatch = defaultMaxBatch
 	}
-	d.user = &Engine{disk: d, by: o.By, faults: o.Faults, maxBatch: o.MaxBatch, seen: d.now, last: d.last}
+	if o.Overhead == 0 {
+		o.Overhead = opOverhead
+	}
+	d.user = &Engine{disk: d, by: o.By, faults: o.Faults, maxBatch: o.MaxBatch, overhead: o.Overhead, seen: d.now, last: d.last}
 	return d.user, nil
 }
 
@@ -149,3 +155,23 @@ func (none) Commit(uint64, *store.Batch) Fate { return Fate{} }
 func (none) Committed(uint64, *store.Batch) {}
 
 func (none) Read([]byte) error { return nil }
+
+// ErrKilled is of the commit in which Killed has ended a disk's user.
+var ErrKilled = errors.New("killed")
+
+// Killed is Faults: whoever uses the disk dies in its commit number In, counted from 1 from where
+// it opens the disk; the commit is on disk or not.
+type Killed struct {
+	In   int
+	Kept bool
+}
+
+func (k *Killed) Commit(uint64, *store.Batch) Fate {
+	if k.In--; k.In != 0 {
+		return Fate{}
+	}
+	return Fate{Err: ErrKilled, Kept: k.Kept}
+}
+
+func (*Killed) Committed(uint64, *store.Batch) {}
+func (*Killed) Read([]byte) error              { return nil }

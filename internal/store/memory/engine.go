@@ -24,6 +24,7 @@ type Engine struct {
 	by       task.Scheduler
 	faults   Faults
 	maxBatch int64
+	overhead int64
 
 	// Guarded by the disk's lock.
 	seen   *table // by reads
@@ -46,7 +47,7 @@ func (e *Engine) MaxBatch() int64 { return e.maxBatch }
 func (e *Engine) Size(b *store.Batch) int64 {
 	var n int64
 	for i := range b.Ops {
-		n += int64(len(b.Ops[i].Key)+len(b.Ops[i].Value)) + opOverhead
+		n += int64(len(b.Ops[i].Key)+len(b.Ops[i].Value)) + e.overhead
 	}
 	return n
 }

@@ -1,0 +1,180 @@
+package admission
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// other is what B says in the second place of the connector that it has resolved.
+func (w *world) other(m message.Message) message.Message {
+	w.t.Helper()
+	m.Body = w.amount(8)
+	return m
+}
+
+const saidBefore = "B: it contradicts an earlier message from there for here, and the earlier one counts"
+
+// Invariants 2 and 4: what comes of a connector a second time and says something else
+// replaces nothing, also within one transaction. The same once more is no cause for alarm, and
+// what has come keeps its place in the order of arrival (N11).
+func TestWhatComesFirstCounts(t *testing.T) {
+	for name, send := range map[string]func(*world, ...message.Message){
+		"one by one": func(w *world, all ...message.Message) {
+			for _, m := range all {
+				w.sends("B", m)
+			}
+		},
+		"at once": func(w *world, all ...message.Message) { w.sends("B", all...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, true)
+			first := w.connector()
+			dead := first
+			dead.Control, dead.Data, dead.Body = message.False, message.DataAbsent, nil
+			send(w, first)
+			came := w.stored(first)[0].Arrival
+			send(w, first, first, w.other(first), dead)
+			w.wantAside(saidBefore, saidBefore)
+			if found := w.stored(first); len(found) != 1 || string(found[0].Body) != string(first.Body) || found[0].Control != message.True {
+				t.Errorf("the store has %+v, want the first", found)
+			} else if came == (message.Arrival{}) || found[0].Arrival != came {
+				t.Errorf("it came as %v, and repeats have made it %v", came, found[0].Arrival)
+			}
+		})
+	}
+}
+
+// The same of messages that wait for their table.
+func TestWhatComesFirstCountsAmongWhatWaits(t *testing.T) {
+	w := newWorld(t, false)
+	first := w.connector()
+	w.sends("B", first, w.other(first), first)
+	w.giveTable("B")
+	w.unpark()
+	w.wantAside(saidBefore)
+	if found := w.stored(first); len(found) != 1 || string(found[0].Body) != string(first.Body) {
+		t.Errorf("the store has %+v, want the first", found)
+	}
+}
+
+// A record of a dead path says more than the same message without it (N6): it is put in its place.
+func TestWhatSaysMoreIsPut(t *testing.T) {
+	w := newWorld(t, true)
+	dead := w.connector()
+	dead.Control, dead.Data, dead.Body = message.False, message.DataAbsent, nil
+	passed := dead
+	passed.OnBehalf, passed.Onward = "A", true
+	w.sends("B", dead)
+	w.sends("B", passed, dead)
+	w.wantAside()
+	if found := w.stored(dead); len(found) != 1 || !found[0].Onward {
+		t.Errorf("the store has %+v, want what says that the path was passed on", found)
+	}
+}
+
+// Two lanes bring it at the same moment: one of the two counts, in memory and in the store.
+func TestOneOfTwoThatComeAtOnceCounts(t *testing.T) {
+	w := newWorld(t, true)
+	const many = 50
+	var payloads [record.Lanes][][]byte
+	var all []message.Message
+	for range many {
+		m := w.connector()
+		all = append(all, m)
+		for lane := range payloads {
+			m.Lane = message.Lane(lane)
+			encoded, err := message.Encode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payloads[lane] = append(payloads[lane], append([]byte{record.PayloadWhole}, encoded...))
+			m = w.other(m)
+		}
+	}
+	var batches []link.Batch
+	for lane, p := range payloads {
+		batches = append(batches, w.batch("B", message.Lane(lane), p...))
+	}
+	var done sync.WaitGroup
+	for _, b := range batches {
+		done.Add(1)
+		go w.Inbox("B").Accept(b, func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			done.Done()
+		})
+	}
+	done.Wait()
+	if got := strings.Count(strings.Join(w.reasons(), "\n"), saidBefore); got != many {
+		t.Errorf("%d are set aside, want one of each two: %q", got, w.reasons())
+	}
+	for _, m := range all {
+		found := w.stored(m)
+		if len(found) != 1 {
+			t.Fatalf("the store has %d of one connector", len(found))
+		}
+		id := message.Entry{Instance: m.Instance, Activity: "here"}
+		if e, err := w.Queue.Message(w.table.Process, id, message.Key{Kind: message.KindConnector, Source: processtable.ActivityID("there")}); err != nil || e == nil {
+			t.Errorf("by its key: %v, %v", e, err)
+		}
+	}
+	if len(w.arrivals.puts) > 0 {
+		t.Errorf("%d are still about to be put", len(w.arrivals.puts))
+	}
+}
+
+// Who ends an instance first, as of some origin, is not pushed aside by who says another one: not
+// on disk, not in one transaction, and not among what waited for a table together.
+func TestTheFirstOfTwoMarkersCounts(t *testing.T) {
+	const otherwise = "C: it says that its instance was started at C, and a marker that came before says at B: retry it once something of the instance has come"
+	id := uuid.Must(uuid.NewV7())
+	for name, send := range map[string]func(w *world, b, c message.Message){
+		"one by one": func(w *world, b, c message.Message) {
+			w.giveTable("B")
+			w.sends("C", b)
+			w.sends("C", c)
+		},
+		"at once": func(w *world, b, c message.Message) {
+			w.giveTable("B")
+			w.sends("C", b, c)
+		},
+		"both have waited": func(w *world, b, c message.Message) {
+			w.sends("C", b)
+			w.sends("C", c)
+			w.giveTable("B")
+			w.unpark()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false)
+			w.unnamed = true // or C could bring none of B's
+			send(w, w.marker(id, "B"), w.marker(id, "C"))
+			w.wantAside(otherwise)
+			there, err := w.Queue.Marker(w.table.Process, id)
+			if err != nil || there == nil || there.Origin != "B" {
+				t.Errorf("the marker is %+v (%v), want the first", there, err)
+			}
+		})
+	}
+}
+
+// One marker of an origin counts for the peer that has brought it; more say no more.
+func TestMarkersThatSayNoMore(t *testing.T) {
+	w := newWorld(t, true)
+	m := w.marker(uuid.Must(uuid.NewV7()), "B")
+	w.sends("B", m, m)
+	w.sends("B", m)
+	w.wantAside()
+	if u := w.Queue.Usage("B"); u.Marks != 1 {
+		t.Errorf("one instance was ended, and %+v is counted", u)
+	}
+}

@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"fmt"
+
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// What a site may send, and who proves it. All that a message says was chosen by the peer
+// that brought it; proved is only who that peer is. So each field is held against what
+// this node knows by itself: its name, the lane of the link, its table of the process. The
+// whole list is in docs/security.md.
+
+// impossible says why no message from another site can be as h is, whatever its process;
+// or nothing. Lane is the one that it came in.
+func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) string {
+	switch {
+	case h.Queue.Node != self:
+		return fmt.Sprintf("it is for node %s, and this is %s", h.Queue.Node, self)
+	case h.Lane != lane:
+		return fmt.Sprintf("it came in lane %d and belongs in lane %d", lane, h.Lane)
+	case h.Clock > message.MaxClock:
+		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
+	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer:
+		return fmt.Sprintf("it has the number %d, and a message of this kind is the only one from its source", h.Number)
+	}
+	for _, scope := range []message.Scope{h.Scope, h.SourceScope} {
+		if _, err := scope.Frames(); err != nil {
+			return err.Error()
+		}
+	}
+	switch h.Kind {
+	case message.KindTable:
+		return ""
+	case message.KindConnector:
+		return impossibleConnector(self, h)
+	case message.KindNotice:
+		return impossibleNotice(self, h)
+	case message.KindMarker:
+		return impossibleMarker(h)
+	case message.KindWord, message.KindAnswer:
+		return impossibleWord(h)
+	case message.KindRecord, message.KindSnapshot, message.KindDue:
+		return "a message of this kind never leaves its node"
+	}
+	return fmt.Sprintf("its kind %d is unknown", h.Kind)
+}
+
+func impossibleConnector(self processtable.NodeID, h *message.Header) string {
+	switch {
+	case h.Origin == "":
+		return noOrigin
+	case h.Activity == processtable.Sink && h.Origin != self:
+		return fmt.Sprintf("sink of an instance started at %s is not at %s", h.Origin, self)
+	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || h.Control != message.False):
+		return fmt.Sprintf("it says that it acts on behalf of %s: only the record of a dead path may say that, and only to that node", h.OnBehalf)
+	}
+	return ""
+}
+
+func impossibleNotice(self processtable.NodeID, h *message.Header) string {
+	switch {
+	case h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self:
+		return fmt.Sprintf("a notice goes to sink at the node where the instance was started, and this one is for %s of an instance started at %q", h.Activity, h.Origin)
+	case h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
+		return "a notice resolves no connector"
+	}
+	return ""
+}
+
+// impossibleWord is of a word and its answer: see command.Commands.Rule for what their bodies say.
+func impossibleWord(h *message.Header) string {
+	switch {
+	case h.Origin != "":
+		return fmt.Sprintf("it says that its instance was started at %s, which is not for an operator's word to tell", h.Origin)
+	case h.Kind == message.KindAnswer && h.Lane != message.LaneControl:
+		return "the answer to a word goes in the lane for expedited messages"
+	}
+	return ""
+}
+
+func impossibleMarker(h *message.Header) string {
+	switch {
+	case h.Origin == "":
+		return noOrigin
+	case h.Activity != "" || h.Source != "" || h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
+		return "a marker is for an instance, and names no activity and no connector"
+	case h.Scope != "" || h.SourceScope != "": // or it would lie beside the instance's
+		return "a marker is for an instance, and names no scope"
+	case h.Lane != message.LaneControl:
+		return "a marker goes in the lane for expedited messages"
+	}
+	return ""
+}
+
+const noOrigin = "it does not say where its instance was started"

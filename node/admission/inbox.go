@@ -1,0 +1,244 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fmqm/behaviour"
+	"fmqm/internal/text"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/node/tables"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
+)
+
+// inbox takes what a link brings from one peer: every message is judged, and put or
+// set aside in the transaction that advances the link's number (invariant 5, L5).
+type inbox struct {
+	*Admission
+	peer processtable.NodeID
+}
+
+func (i *inbox) Accepted(lane message.Lane) record.Position { return i.Queue.Accepted(i.peer, lane) }
+
+func (i *inbox) Capacity(ctx context.Context, paused func(reason string)) error {
+	if err := i.Site.WaitRoom(ctx, paused); err != nil {
+		return err
+	}
+	if err := i.waitQuota(ctx, paused); err != nil {
+		return err
+	}
+	return i.Queue.WaitCapacity(ctx)
+}
+
+// waitQuota lets a link wait while the usage of its peer is beyond its quota.
+func (i *inbox) waitQuota(ctx context.Context, paused func(reason string)) error {
+	waited := false
+	fits := func(l queue.Usage) bool {
+		quota := i.Site.PeerQuota()
+		return quota == 0 || l.Bytes < quota
+	}
+	err := i.Queue.WaitQuota(ctx, i.peer, fits, func(l queue.Usage) {
+		waited = true
+		paused(overQuota(&l, i.Site.PeerQuota()))
+	})
+	if waited && err == nil {
+		paused("")
+	}
+	return err
+}
+
+// overQuota says why a link is paused, and what to do.
+func overQuota(l *queue.Usage, quota int64) string {
+	why := fmt.Sprintf("its messages that nothing here can use are at their quota (limits.peer, %d MiB):", quota>>20)
+	if l.Refused > 0 {
+		why += " " + text.Counted(l.Refused, "refused message", "refused messages") + " (fmqm refused list, then retry or drop);"
+	}
+	if l.Parked > 0 {
+		why += " " + text.Counted(l.Parked, "message waits for the table of its process", "messages wait for the table of their process") + " (upload it to this site);"
+	}
+	if l.Marks > 0 {
+		why += " " + text.Counted(l.Marks, "instance", "instances") + " terminated from there;"
+	}
+	return why + " or raise limits.peer"
+}
+
+// Accept judges the items and submits them in one transaction. What they follow on, and
+// the store that they are from, is the link's word, and the committer holds it to it.
+func (i *inbox) Accept(b link.Batch, done func(error)) {
+	if len(b.Items) == 0 {
+		done(fmt.Errorf("accept from %s: there is no item", i.peer))
+		return
+	}
+	a := i.acceptance(&b)
+	for _, item := range b.Items {
+		err := a.add(item)
+		if err == nil {
+			continue
+		}
+		a.end()
+		var other *underWay
+		if !errors.As(err, &other) {
+			done(fmt.Errorf("accept from %s: %w", i.peer, err))
+			return
+		}
+		i.Scheduler.Go(func() {
+			_, _ = i.Scheduler.Wait(context.Background(), other.ended)
+			i.Accept(b, done)
+		})
+		return
+	}
+	a.tx.Done = func(err error) {
+		a.end()
+		if errors.Is(err, commit.ErrBound) || errors.Is(err, commit.ErrTabled) {
+			// A table that came another way at the same moment bound the version, or is what a
+			// message was to wait for: judged again, they are set aside, or taken.
+			i.Scheduler.Go(func() { i.Accept(b, done) })
+			return
+		}
+		if err == nil {
+			a.taken()
+		}
+		done(err)
+	}
+	i.Queue.Submit(a.tx)
+}
+
+// acceptance is one transaction of accepted items being built.
+type acceptance struct {
+	taking
+	peer   processtable.NodeID
+	lane   message.Lane
+	parts  parts
+	tables []behaviour.Process
+	stored []func() // to be called once it is on disk
+}
+
+func (i *inbox) acceptance(b *link.Batch) *acceptance {
+	last := b.Items[len(b.Items)-1]
+	accept := &record.Accept{
+		Peer: i.peer, Incarnation: b.From, Lane: b.Lane,
+		Number: last.Number, Count: uint64(len(b.Items)),
+		Before: b.After.Hash, Hash: last.Hash,
+	}
+	a := &acceptance{taking: i.begin(&record.Tx{Accept: accept}), peer: i.peer, lane: b.Lane}
+	a.parts = parts{
+		open: i.Queue.Incoming(i.peer, b.Lane), accept: accept, aside: a.aside,
+		stored: func(first uint64) ([][]byte, error) { return i.Queue.Parts(i.peer, b.Lane, first) },
+	}
+	return a
+}
+
+// taken: the transaction is on disk.
+func (a *acceptance) taken() {
+	for _, p := range a.tables {
+		a.Tables.Install(p)
+	}
+	for _, told := range a.stored {
+		told()
+	}
+	a.Site.Taken(a.tx)
+}
+
+func (a *acceptance) aside(encoded []byte, reason string) { a.setAside(a.peer, encoded, reason) }
+
+func (a *acceptance) add(item record.Item) error {
+	piece, err := record.Unpack(item.Payload)
+	if err != nil || piece.Whole {
+		a.parts.abandon(item.Number)
+	}
+	encoded := piece.Data
+	switch {
+	case err != nil:
+		a.unread(item.Payload, err)
+		return nil
+	case !piece.Whole:
+		if encoded, err = a.parts.take(item.Number, piece); err != nil || encoded == nil {
+			return err
+		}
+	}
+	m, err := message.Decode(encoded)
+	if err != nil {
+		a.unread(encoded, err)
+		return nil
+	}
+	m.From = a.peer
+	return a.judge(m, encoded)
+}
+
+// unread sets aside what this site cannot read.
+func (a *acceptance) unread(encoded []byte, err error) {
+	a.aside(encoded, fmt.Sprintf("it cannot be read: %v", err))
+}
+
+// judge puts a message, stores a table, or sets aside what cannot be for here.
+func (a *acceptance) judge(m message.Message, encoded []byte) error {
+	reason := impossible(a.Self, a.lane, &m.Header)
+	switch {
+	case reason != "":
+		a.aside(encoded, reason)
+		return nil
+	case m.Kind.OfWord():
+		return a.word(m, encoded)
+	case m.Kind == message.KindTable:
+		a.table(m, encoded)
+		return nil
+	}
+	p := a.Site.Process(m.Queue.Process) // once: it may come at any moment
+	if p == nil {
+		a.tx.Park = append(a.tx.Park, record.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: a.peer, Message: encoded})
+		return nil
+	}
+	reason, err := a.refuses(a.peer, p, &m)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		a.aside(encoded, reason)
+		return nil
+	}
+	return a.take(m, encoded)
+}
+
+// word takes an operator's word, or the answer to one, as its room rules (N15). While a word with
+// the same identifier lies here, that one counts.
+func (a *acceptance) word(m message.Message, encoded []byte) error {
+	r, err := a.Commands.Rule(a.peer, &m, func() (bool, error) { return a.claim(arrivalOf(&m)) })
+	switch {
+	case err != nil:
+		return err
+	case r.Aside != "":
+		a.aside(encoded, r.Aside)
+	case r.Word:
+		return a.take(m, encoded)
+	case r.Reply != nil:
+		a.tx.Put = append(a.tx.Put, *r.Reply)
+	case r.Line != nil:
+		a.tx.Audit = append(a.tx.Audit, *r.Line)
+	}
+	if r.Stored != nil {
+		a.stored = append(a.stored, r.Stored)
+	}
+	return nil
+}
+
+// table stores a process table, or sets it aside. Who defined it is what counts, and not who
+// brings it.
+func (a *acceptance) table(m message.Message, encoded []byte) {
+	p, isNew, err := a.Tables.Judge(m.Body)
+	if err == nil && p.Table().Process != m.Queue.Process {
+		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table().Process, m.Queue.Process)
+	}
+	switch {
+	case err != nil:
+		a.Tables.Refused(m.Queue.Process, m.Body, err)
+		a.aside(encoded, err.Error())
+	case isNew:
+		a.tx.Tables = append(a.tx.Tables, tables.Record(p, m.Body))
+		a.tables = append(a.tables, p)
+	}
+}

@@ -1,0 +1,154 @@
+package answer
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/internal/task"
+	"fmqm/node/question"
+	"fmqm/processtable"
+	"fmqm/queue/audit"
+)
+
+// questionOf reads what somebody asks.
+func questionOf(r api.ListRequest) (q ListQuestion, err error) {
+	q = ListQuestion{All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, after: r.After}
+	if r.Next != "" {
+		if q.Below, err = parsePlace(r.Next); err != nil {
+			return q, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name a place in a list", r.Next)
+		}
+	}
+	if _, err := q.process(); err != nil {
+		return q, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for every version", "list: %v", err)
+	}
+	return q, nil
+}
+
+func placeText(p audit.Place) string {
+	return strconv.FormatInt(p.Started.UnixNano(), 10) + "." + p.Instance.String()
+}
+
+func parsePlace(s string) (p audit.Place, err error) {
+	nanos, id, _ := strings.Cut(s, ".")
+	at, err := strconv.ParseInt(nanos, 10, 64)
+	if err != nil {
+		return p, err
+	}
+	p.Started = time.Unix(0, at).UTC()
+	p.Instance, err = uuid.Parse(id)
+	return p, err
+}
+
+// List gives instances, newest first: those that were started here, or those of all sites
+// that may start a process in which this node has a part.
+func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
+	q, err := questionOf(r)
+	if err != nil {
+		return api.ListAnswer{}, err
+	}
+	var sites []processtable.NodeID
+	if r.Everywhere {
+		sites = a.startSites(q)
+	}
+	reports := task.NewAnswer[[]question.Reply[ListReport]](a.Scheduler)
+	a.Scheduler.Go(func() { reports.Give(question.All[ListReport](ctx, a.Scheduler, a.Site, sites, AskList, q)) })
+	own, err := a.listHere(ctx, q, func(processtable.ProcessID) bool { return true })
+	if err != nil {
+		return api.ListAnswer{}, err
+	}
+	l := merging{question: q}
+	l.add(own)
+	heard, _, _ := reports.Wait(context.Background()) // for question.Timeout at most
+	for _, r := range heard {
+		if r.Err == nil {
+			l.add(a.believedList(r.Node, q, r.Answer))
+			continue
+		}
+		l.unreachable = append(l.unreachable, a.unheard(r.Node, r.Err))
+	}
+	return l.answer(), nil
+}
+
+// unheard names a node that did not answer. Of one that is connected the reason is told.
+func (a *Answers) unheard(node processtable.NodeID, err error) api.Unreachable {
+	u := api.Unreachable{Node: string(node), LastHeard: a.lastHeard(node)}
+	if a.mayAnswer(node, err) {
+		u.Reason = err.Error()
+	}
+	return u
+}
+
+// startSites gives the other sites where an instance that is asked for may have been started.
+func (a *Answers) startSites(q ListQuestion) (sites []processtable.NodeID) {
+	for _, p := range a.Site.Processes() {
+		if table := p.Table(); q.of(table.Process) {
+			sites = append(sites, table.Starts...)
+		}
+	}
+	slices.Sort(sites)
+	return slices.DeleteFunc(slices.Compact(sites), func(s processtable.NodeID) bool { return s == a.Self })
+}
+
+// believedList gives what of a site's list counts: what may be started there, by the
+// table here, and stands where it was asked for.
+func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListReport) ListReport {
+	r.More = r.More && q.below(r.Next)
+	r.Instances = slices.DeleteFunc(r.Instances, func(i api.Instance) bool {
+		id, err := processtable.ParseProcessID(i.Process)
+		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) {
+			return true
+		}
+		t := a.tableOf(id)
+		return t == nil || !t.MayStart(node)
+	})
+	for at := range r.Instances {
+		i := &r.Instances[at]
+		i.Origin = string(node)
+		id, _ := processtable.ParseProcessID(i.Process)
+		i.Errors = slices.DeleteFunc(shownErrors(i.Errors), func(e api.ActivityError) bool {
+			return a.hostOf(id, processtable.ActivityID(e.Activity)) != e.Node
+		})
+	}
+	return r
+}
+
+// merging puts the lists of several sites into one. Where one has not come as far as the
+// others, what these have below that waits for the next page.
+type merging struct {
+	question    ListQuestion
+	all         []api.Instance
+	more        bool
+	down        audit.Place // with more: as far as every site has come
+	unreachable []api.Unreachable
+}
+
+func (l *merging) add(r ListReport) {
+	l.all = append(l.all, r.Instances...)
+	if r.More && (!l.more || r.Next.Compare(l.down) < 0) {
+		l.more, l.down = true, r.Next
+	}
+}
+
+func (l *merging) answer() api.ListAnswer {
+	slices.SortStableFunc(l.all, func(x, y api.Instance) int { return placeOf(x).Compare(placeOf(y)) })
+	l.all = slices.CompactFunc(l.all, func(x, y api.Instance) bool { return x.Instance == y.Instance })
+	whole := len(l.all)
+	if l.more {
+		l.all = slices.DeleteFunc(l.all, func(i api.Instance) bool { return placeOf(i).Compare(l.down) > 0 })
+	}
+	if len(l.all) > l.question.Limit {
+		l.all = l.all[:l.question.Limit]
+		l.down = placeOf(l.all[len(l.all)-1])
+	}
+	a := api.ListAnswer{Instances: l.all, More: l.more || len(l.all) < whole, Unreachable: l.unreachable}
+	if a.More {
+		a.Next = placeText(l.down)
+	}
+	return a
+}

@@ -1,0 +1,104 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"fmqm/api"
+	"fmqm/behaviour"
+	"fmqm/definition"
+	"fmqm/definition/definitiontest"
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
+	"fmqm/internal/task"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/navigator"
+	"fmqm/node/report"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// world is the site A with a store, without programs, and without a network.
+type world struct {
+	*Answers
+	t  *testing.T
+	up map[processtable.ProcessID]behaviour.Process
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := worldOn(t, newEngine(t, memory.Options{}), task.Goroutines{})
+	t.Cleanup(w.close)
+	return w
+}
+
+func newEngine(t *testing.T, o memory.Options) store.Engine {
+	t.Helper()
+	engine, err := memory.NewDisk("A").Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+func worldOn(t *testing.T, engine store.Engine, by task.Scheduler) *world {
+	t.Helper()
+	q, err := queue.Open(engine, queue.Options{Node: "A", Scheduler: by})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, up: map[processtable.ProcessID]behaviour.Process{}}
+	w.Answers = New(Options{Self: "A", Site: w, Queue: q, Scheduler: by})
+	return w
+}
+
+func (w *world) close() {
+	if err := w.Queue.Close(context.Background()); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) commit(tx *record.Tx) {
+	w.t.Helper()
+	done := task.NewAnswer[error](w.Scheduler)
+	tx.Done = done.Give
+	w.Queue.Submit(tx)
+	if err, _, gone := done.Wait(w.t.Context()); err != nil || gone != nil {
+		w.t.Fatal(err, gone)
+	}
+}
+
+// takeUp takes up A's table of a process.
+func (w *world) takeUp(text string) {
+	w.t.Helper()
+	p, err := navigator.Prepare(definitiontest.TablesOf(w.t, text, definition.CompileOptions{})["A"], nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.up[p.Table().Process] = p
+}
+
+func (w *world) Query(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
+	return nil, errors.New("nobody answers")
+}
+
+func (w *world) Process(id processtable.ProcessID) behaviour.Process { return w.up[id] }
+
+func (w *world) Processes() []behaviour.Process {
+	return slices.SortedFunc(maps.Values(w.up), func(a, b behaviour.Process) int {
+		return a.Table().Process.Compare(b.Table().Process)
+	})
+}
+
+func (w *world) Running(message.InstanceID) map[message.Entry]report.Run { return nil }
+func (w *world) Anew() bool                                              { return false }
+func (w *world) DiskLow() string                                         { return "" }
+func (w *world) Held(behaviour.Behaviour, processtable.NodeID) string    { return "" }
+func (w *world) Broker() *api.Broker                                     { return nil }
+func (w *world) Peers() []processtable.NodeID                            { return nil }
+func (w *world) LinkTo(processtable.NodeID) (link.Status, bool)          { return link.Status{}, false }

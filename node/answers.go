@@ -1,0 +1,99 @@
+package node
+
+import (
+	"context"
+	"maps"
+
+	"fmqm/api"
+	"fmqm/behaviour"
+	"fmqm/message"
+	"fmqm/node/answer"
+	"fmqm/node/report"
+	"fmqm/processtable"
+)
+
+// What answers people (package answer), and what that uses of the node.
+
+var _ answer.Site = site{}
+
+// Status says how far an instance is, as all its nodes know it.
+func (n *Node) Status(ctx context.Context, id api.InstanceID) (api.Status, error) {
+	return n.answers.Status(ctx, id)
+}
+
+// Wait is Status once the instance no longer runs, or ctx has ended.
+func (n *Node) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
+	return n.answers.Wait(ctx, id)
+}
+
+// History gives what all nodes have recorded of an instance.
+func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
+	return n.answers.History(ctx, id)
+}
+
+// Watch calls event for what has happened and what happens, until the instance ended.
+func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
+	return n.answers.Watch(ctx, id, event)
+}
+
+// Why says what each waiting activity of an instance waits for.
+func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
+	return n.answers.Why(ctx, id)
+}
+
+// List gives instances, newest first.
+func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
+	return told(n.answers.List(ctx, r))
+}
+
+// Refused lists this node's refused messages, newest first (L5).
+func (n *Node) Refused(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
+	return told(n.answers.Refused(r))
+}
+
+// RefusedMessage shows one refused message of this node, with its content.
+func (n *Node) RefusedMessage(_ context.Context, number uint64) (api.RefusedMessage, error) {
+	m, err := n.commands.SetAside(number)
+	if err != nil {
+		return api.RefusedMessage{}, asAPI(err)
+	}
+	return n.answers.RefusedMessage(&m), nil
+}
+
+// Nodes says how this node sees its peers.
+func (n *Node) Nodes(context.Context) (api.NodesAnswer, error) { return told(n.answers.Nodes()) }
+
+// Links says how this node sees its links, and the broker that carries some of them.
+func (n *Node) Links(context.Context) (api.LinksAnswer, error) { return told(n.answers.Links()) }
+
+// Running gives the attempts of an instance that are under way here.
+func (s site) Running(i message.InstanceID) map[message.Entry]report.Run {
+	all := map[message.Entry]report.Run{}
+	for _, t := range s.threads() {
+		maps.Copy(all, t.Attempts(i))
+	}
+	return all
+}
+
+// Anew says whether the store is a new or an older one.
+func (s site) Anew() bool { return s.rebuilds.Anew() }
+
+// DiskLow says why nothing is taken on, where room on the disk is low.
+func (s site) DiskLow() string { return s.pressure.disk() }
+
+// Held says what keeps an activity that could run from running.
+func (s site) Held(b behaviour.Behaviour, origin processtable.NodeID) string {
+	return s.pressure.why(b, origin)
+}
+
+// Broker is the access to the broker, nil where there is none.
+func (s site) Broker() *api.Broker {
+	if s.options.Broker == nil {
+		return nil
+	}
+	b := s.options.Broker()
+	if b.Address == "" {
+		return nil
+	}
+	return &b
+}

@@ -1,0 +1,183 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fmqm/api"
+	"fmqm/behaviour"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/node/question"
+	"fmqm/node/report"
+	"fmqm/processtable"
+)
+
+// Retry lets an activity in error go on, at the node that hosts it.
+func (c *Commands) Retry(ctx context.Context, id message.InstanceID, r api.RetryRequest) (api.Word, error) {
+	g, err := c.Site.Gather(ctx, id)
+	if err != nil {
+		return api.Word{}, err
+	}
+	o, err := c.retrying(g, id, &r)
+	if err != nil {
+		return api.Word{}, err
+	}
+	o.word.Operator, o.word.Site, o.word.Asked = api.OperatorOf(ctx), c.Self, c.Scheduler.Now()
+	asked, err := c.askedBefore(o)
+	_, linked := c.Site.LinkTo(o.home)
+	switch {
+	case err != nil:
+		return api.Word{}, err
+	case r.Asked && !asked:
+		return api.Word{}, api.Errorf(api.CodeNotFound, "ask at the site where it was asked (--to), or retry anew, without --word",
+			"%s knows no retry %s of %s in instance %s", c.Self, r.Word, api.InScope(r.Scope, r.Activity), id)
+	case asked: // who repeats it wants to know what has come of it, however things stand by now
+		return c.ask(ctx, o)
+	case o.home == c.Self:
+		return c.retryHere(ctx, o)
+	case g.Status().State == api.InstanceTerminated: // the activity's node may not have heard of it yet
+		return api.Word{}, api.Errorf(api.CodeRefused, "there is nothing to retry", "instance %s is %s", id, api.InstanceTerminated)
+	case !linked:
+		return api.Word{}, api.Errorf(api.CodeUnreachable, "retry it at that node", "%s hosts %s, and %s has no link to it", o.home, r.Activity, c.Self)
+	case !c.readsWords(o.home):
+		return c.retryByQuestion(ctx, o)
+	}
+	return c.ask(ctx, o)
+}
+
+// retrying makes a word of a request, by what the nodes of its instance tell. The word does not say
+// who asks.
+func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.RetryRequest) (*wish, error) {
+	process, known := c.known(g)
+	if !known {
+		return nil, c.notKnown(g, "the table of "+g.Process, "retry it at the node of the activity")
+	}
+	i := slices.IndexFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity })
+	if i < 0 {
+		return nil, api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.Process, r.Activity)
+	}
+	scope := message.Scope(r.Scope)
+	if _, err := scope.Frames(); err != nil {
+		return nil, api.Errorf(api.CodeUsage, seeScopes, "retry %s: %v", r.Activity, err)
+	}
+	return &wish{
+		process: process, origin: processtable.NodeID(g.Origin), clock: g.Clock(),
+		entry: message.Entry{Instance: id, Scope: scope, Activity: processtable.ActivityID(r.Activity)},
+		home:  processtable.NodeID(g.Roster[i].Node),
+		word:  message.Word{ID: r.Word, Wish: message.WishRetry, Saw: g.Saw(g.Roster[i], r.Scope), Why: r.Reason, Output: r.Output},
+	}, nil
+}
+
+// seeScopes is for who names an activity where it cannot be.
+const seeScopes = "name the activity as fmqm status shows it, with the composites around it"
+
+// askedBefore says whether a word was asked here before.
+func (c *Commands) askedBefore(o *wish) (bool, error) {
+	if o.word.ID == (message.WordID{}) {
+		return false, nil
+	}
+	asked, _, err := c.before(o)
+	return asked, err
+}
+
+// readsWords says whether a peer takes operators' words. One that is not heard is taken to
+// do so: if it does not, they wait for its upgrade.
+func (c *Commands) readsWords(peer processtable.NodeID) bool {
+	if c.ReadsWords != nil {
+		return c.ReadsWords(peer)
+	}
+	reads := c.reads(peer)
+	return reads == nil || reads.Bodies[message.KindWord] > 0
+}
+
+// retryHere is Retry of an activity that this node hosts. What is wrong with the output is
+// said before anything is put.
+func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
+	p, refused := c.hosted(o.process, o.entry.Activity)
+	if refused != nil {
+		return api.Word{}, refused
+	}
+	if reason := behaviour.Misplaced(p.Table(), o.entry.Activity, o.entry.Scope); reason != "" {
+		return api.Word{}, api.Errorf(api.CodeNotFound, seeScopes, "%s", reason)
+	}
+	if len(o.word.Output) > 0 {
+		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Activity).Output, o.word.Output); err != nil {
+			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", o.entry.Activity)
+		}
+	}
+	return c.ask(ctx, o)
+}
+
+// hosted finds the process of an activity that this node hosts.
+func (c *Commands) hosted(id processtable.ProcessID, activity processtable.ActivityID) (behaviour.Process, *api.Error) {
+	p := c.Site.Process(id)
+	switch {
+	case p == nil:
+		return nil, c.noTable(id.String())
+	case p.Activity(activity) == nil:
+		return nil, api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", activity, id, c.Self)
+	}
+	return p, nil
+}
+
+// AskRetry is an operator's retry at the node that hosts the activity, where that is of the version
+// before, or asked by one that is: it is answered at once, or never.
+const AskRetry = "retry"
+
+// RetryQuestion is asked with AskRetry.
+type RetryQuestion struct {
+	Instance message.InstanceID `json:"instance"`
+	Process  string             `json:"process"`
+	Activity string             `json:"activity"`
+	Output   json.RawMessage    `json:"output,omitempty"`
+	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it; empty: nobody, or an older node asks
+}
+
+// RetryReport carries the error, if there was one: a query's own error means that the
+// peer did not answer.
+type RetryReport struct {
+	Error *api.Error `json:"error,omitempty"`
+}
+
+// retryByQuestion is Retry at a node of the version before, whose activities have no scopes.
+func (c *Commands) retryByQuestion(ctx context.Context, o *wish) (api.Word, error) {
+	if o.entry.Scope != "" {
+		return api.Word{}, api.Errorf(api.CodeRefused, seeScopes, "%s, where %s is, is of a version without composites", o.home, o.entry.Activity)
+	}
+	ctx, cancel := c.Scheduler.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	q := RetryQuestion{Instance: o.entry.Instance, Process: o.process.String(), Activity: string(o.entry.Activity), Output: o.word.Output, By: o.word.Operator}
+	a, err := question.Ask[RetryReport](ctx, c.Site, o.home, AskRetry, q)
+	if err != nil {
+		return api.Word{}, api.Errorf(api.CodeUnreachable, "when it is back, see fmqm status in case it was done, and retry; or retry at that node", "%s hosts %s and does not answer: %v", o.home, o.entry.Activity, err)
+	}
+	if a.Error != nil {
+		return api.Word{}, a.Error
+	}
+	return o.shown(api.WordDone), nil
+}
+
+// RetryFor is a retry that a peer asks for by a question: the peer is of the version before.
+func (c *Commands) RetryFor(ctx context.Context, peer processtable.NodeID, q RetryQuestion) error {
+	id, err := processtable.ParseProcessID(q.Process)
+	if err != nil || !c.concerns(peer, id) {
+		return c.noTable(q.Process)
+	}
+	activity := processtable.ActivityID(q.Activity)
+	if _, refused := c.hosted(id, activity); refused != nil {
+		return refused // before it stands in the log: what it names is whatever the peer has written
+	}
+	by := Order{Peer: peer, Operator: q.By, Command: "retry", What: fmt.Sprintf("activity %s of instance %s", q.Activity, q.Instance)}
+	if refused := c.Allow(&by); refused != nil {
+		return refused
+	}
+	_, err = c.retryHere(ctx, &wish{
+		process: id, home: c.Self,
+		entry: message.Entry{Instance: q.Instance, Activity: activity},
+		word:  message.Word{Wish: message.WishRetry, Operator: q.By, Site: peer, Asked: c.Scheduler.Now(), Output: q.Output},
+	})
+	return err
+}

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/message"
+	"fmqm/node/question"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// AskTerminate is an operator's command about an instance that was started at the node asked.
+const AskTerminate = "terminate"
+
+// TerminateQuestion is asked with AskTerminate.
+type TerminateQuestion struct {
+	Instance message.InstanceID `json:"instance"`
+	Process  string             `json:"process"`
+	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it
+}
+
+// TerminateReport carries the error, if there was one.
+type TerminateReport struct {
+	Error *api.Error `json:"error,omitempty"`
+}
+
+// Terminate ends an instance (N7): where it was started, by a marker for every node of the
+// process; elsewhere by asking that node. It returns when the markers are durable at the
+// origin, or on their way from there. Where the origin is not known it is refused: the
+// instance's record would stay there for ever.
+func (c *Commands) Terminate(ctx context.Context, id message.InstanceID) error {
+	g, err := c.Site.Gather(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s := g.Status(); s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
+		return alreadyEnded(id, s.State)
+	}
+	process, known := c.known(g)
+	switch {
+	case g.Origin == "", g.Contested != "":
+		return c.notKnown(g, fmt.Sprintf("where instance %s was started", id), "terminate it at the node where it was started")
+	case !known:
+		return c.notKnown(g, "the table of "+g.Process, "terminate it at a node that has one")
+	case g.Origin != string(c.Self):
+		return c.askOrigin(ctx, processtable.NodeID(g.Origin), TerminateQuestion{Instance: id, Process: g.Process, By: api.OperatorOf(ctx)})
+	}
+	return c.mark(ctx, process, id, c.By(ctx))
+}
+
+func alreadyEnded(id message.InstanceID, s api.InstanceState) error {
+	return api.Errorf(api.CodeRefused, "there is nothing to terminate", "instance %s is %s", id, s)
+}
+
+// askOrigin lets the node where an instance was started terminate it.
+func (c *Commands) askOrigin(ctx context.Context, origin processtable.NodeID, q TerminateQuestion) error {
+	ctx, cancel := c.Scheduler.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	a, err := question.Ask[TerminateReport](ctx, c.Site, origin, AskTerminate, q)
+	if errors.Is(err, link.ErrNotConnected) {
+		err = link.ErrNotConnected // how the connection was lost is in fmqm links
+	}
+	if err != nil {
+		return api.Errorf(api.CodeUnreachable, fmt.Sprintf("when %s is reachable again, see fmqm status in case it was done, and terminate it; or terminate it at %s itself (--to)", origin, origin),
+			"only %s, where instance %s was started, can terminate it, and it does not answer: %v", origin, q.Instance, err)
+	}
+	if a.Error != nil {
+		return a.Error
+	}
+	return nil
+}
+
+// TerminateFor is a termination that a peer's operator wants. Of an instance that was not
+// started here nothing is believed, so that nobody ends by a guess what begins later.
+func (c *Commands) TerminateFor(ctx context.Context, peer processtable.NodeID, q TerminateQuestion) error {
+	id, err := processtable.ParseProcessID(q.Process)
+	if err != nil || !c.concerns(peer, id) {
+		return c.noTable(q.Process)
+	}
+	by := Order{Peer: peer, Operator: q.By, Command: "terminate", What: "instance " + q.Instance.String()}
+	if refused := c.Allow(&by); refused != nil {
+		return refused
+	}
+	started, ended, found, err := c.Queue.Instance(q.Instance)
+	switch {
+	case err != nil:
+		return err
+	case !found || started.Process != id:
+		return api.Errorf(api.CodeNotFound, "if it has lost its store: terminate the instance there, with --to", "%s does not know instance %s of %s as one that was started there", c.Self, q.Instance, id)
+	case ended != nil && ended.Event == record.EventStopped:
+		return alreadyEnded(q.Instance, api.InstanceTerminated)
+	case ended != nil:
+		return alreadyEnded(q.Instance, api.InstanceFinished)
+	}
+	marker, err := c.Queue.Marker(id, q.Instance)
+	switch {
+	case err != nil:
+		return err
+	case marker != nil && marker.Origin == c.Self:
+		return alreadyEnded(q.Instance, api.InstanceTerminated)
+	}
+	return c.mark(ctx, id, q.Instance, by.By())
+}
+
+// mark puts a marker for an instance that was started here at every node of its process.
+func (c *Commands) mark(ctx context.Context, id processtable.ProcessID, i message.InstanceID, by string) error {
+	p := c.Site.Process(id)
+	if p == nil {
+		return c.noTable(id.String())
+	}
+	tx := &record.Tx{}
+	body := message.EncodeMarker(message.Marker{Reason: "terminated by " + by, Time: c.Scheduler.Now(), By: by})
+	for _, node := range c.nodesOf(p.Table()) {
+		tx.Put = append(tx.Put, c.marker(id, i, node, body))
+	}
+	return c.Site.Commit(ctx, tx)
+}
+
+// nodesOf gives the nodes that host activities of a process, and at last this one.
+func (c *Commands) nodesOf(t *processtable.Table) []processtable.NodeID {
+	var others []processtable.NodeID
+	for _, p := range t.Roster {
+		if p.Node != "" && p.Node != c.Self {
+			others = append(others, p.Node)
+		}
+	}
+	slices.Sort(others)
+	return append(slices.Compact(others), c.Self)
+}

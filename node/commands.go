@@ -1,0 +1,76 @@
+package node
+
+import (
+	"context"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/node/command"
+	"fmqm/node/report"
+	"fmqm/node/thread"
+	"fmqm/node/trust"
+	"fmqm/processtable"
+	"fmqm/queue"
+	"fmqm/queue/record"
+)
+
+// What operators command (package command), and what that uses of the node.
+
+var _ command.Site = site{}
+
+// SetRemoteOperators sets whose requests over links are accepted from now on.
+func (n *Node) SetRemoteOperators(o trust.Operators) { n.commands.SetRemote(o) }
+
+// Retry lets an activity in error go on, at the node that hosts it.
+func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) (api.Word, error) {
+	return told(n.commands.Retry(ctx, id, r))
+}
+
+// Terminate ends an instance (N7).
+func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
+	if err := n.commands.Terminate(ctx, id); err != nil {
+		return asAPI(err)
+	}
+	return nil
+}
+
+// RetryRefused delivers a refused message again.
+func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
+	return told(n.commands.RetryRefused(ctx, number))
+}
+
+// DropRefused drops a refused message.
+func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest) (api.RefusedDecision, error) {
+	return told(n.commands.DropRefused(ctx, number, r))
+}
+
+// Gather asks the nodes of an instance how it stands.
+func (s site) Gather(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
+	return s.answers.Gather(ctx, id)
+}
+
+// Judge lets the process thread of a process decide about a refused message.
+func (s site) Judge(ctx context.Context, id processtable.ProcessID, v thread.Verdict) (thread.Answer, error) {
+	t := s.thread(id)
+	if t == nil {
+		return thread.Answer{}, queue.ErrStopped
+	}
+	return t.Judge(ctx, v)
+}
+
+// Misplaced says why a message that a peer has brought is not for here, or nothing.
+func (s site) Misplaced(peer processtable.NodeID, m *message.Message) (string, error) {
+	return s.admission.Misplaced(peer, m)
+}
+
+// RefusedOf gives the refused messages of an instance that process threads here have set aside.
+func (s site) RefusedOf(i message.InstanceID) ([]report.Refused, error) {
+	return s.answers.RefusedOf(i)
+}
+
+// Settled is told of a transaction that is on disk and has taken refused messages out.
+func (s site) Settled(tx *record.Tx, of message.InstanceID) {
+	s.answers.Settled(tx.Settle)
+	s.observe(tx)
+	s.answers.Changed(of, false)
+}

@@ -1,0 +1,171 @@
+package execute
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fmqm/behaviour"
+	"fmqm/internal/failpoint"
+	"fmqm/internal/task"
+	"fmqm/message"
+	"fmqm/node/thread"
+	"fmqm/program"
+)
+
+// invoke starts an activity thread (paper §3.3): a task that lives as long as
+// the program runs.
+func (t *Thread) invoke(e thread.Invoke) {
+	if t.closing { // a place that was granted before the node began to stop
+		t.places.Release(e.Call.Program)
+		return
+	}
+	ctx, cancel := t.of.Scheduler.WithCancel(t.of.Running)
+	run := &invocation{token: e.Token, entry: e.Entry, behaviour: e.Behaviour, call: e.Call, started: t.now, end: cancel}
+	t.runs[e.Token] = run
+	if run.call.Program == thread.Routing {
+		t.programs.Go(func() {
+			defer cancel()
+			t.echo(ctx, run)
+		})
+		return
+	}
+	t.shown.begin(run)
+	t.meter.attempts.Add(1)
+	t.meter.running.Add(1)
+	t.programs.Go(func() {
+		defer cancel()
+		failpoint.Hit("program.begin")
+		result := t.attempt(ctx, run)
+		if result != nil {
+			result.Judged, _ = t.of.judge(t.of.Running, run.behaviour, *result) // not if the node is stopping
+		}
+		failpoint.Hit("program.ended")
+		t.meter.running.Add(-1)
+		t.places.Release(run.call.Program)
+		if t.of.Running.Err() != nil || result == nil {
+			return // the node is stopping: this attempt never happened
+		}
+		t.of.meters.of(run.call.Program).ended(result.RC, result.Err != "", result.Ended.Sub(result.Started))
+		t.shown.end(run.entry)
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: *result})
+	})
+}
+
+// attempt runs the program once. It gives nil if it never ran: the node is stopping, or
+// ends, since the program could not be noted where it would be found after a crash (P2).
+func (t *Thread) attempt(ctx context.Context, run *invocation) *behaviour.Result {
+	r := t.whileShort(ctx, run)
+	switch {
+	case errors.Is(r.Err, program.ErrLedger):
+		t.of.Site.Fatal(r.Err)
+		return nil
+	case errors.Is(r.Err, program.ErrShort) && t.of.Begins.Err() != nil:
+		return nil
+	}
+	out := &behaviour.Result{RC: r.RC, Output: r.Output, Final: r.Final, Started: r.Started, Ended: r.Ended, Said: run.said.String()}
+	if r.Err != nil {
+		out.Err = r.Err.Error()
+	} else if err := t.of.Site.CheckSize(r.Output); err != nil {
+		out.Err = fmt.Sprintf("output of program %s: %v", run.call.Program, err)
+	}
+	return out
+}
+
+// runProgram runs the program that is registered now, if one is.
+func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result {
+	entry, ok := t.of.Site.Program(run.call.Program)
+	if !ok {
+		return program.Result{Started: run.started, Ended: run.started, Err: fmt.Errorf(
+			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", run.call.Program, t.of.Self)}
+	}
+	return entry.Program.Run(ctx, program.Call{
+		Process:   t.ID().String(),
+		Instance:  run.entry.Instance.String(),
+		Activity:  string(run.entry.Activity),
+		Node:      string(t.of.Self),
+		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
+		Key:   idempotencyKey(run.entry, run.call.Iteration, run.call.Run),
+		Input: run.call.Input, OutputType: run.call.Output,
+		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
+		Log: func(line string) {
+			run.said.add(line)
+			t.log.Info().Stringer("instance", run.entry.Instance).Str("activity", string(run.entry.Activity)).
+				Str("program", string(run.call.Program)).Msg(line)
+		},
+	})
+}
+
+// idempotencyKey is the same for every attempt of one execution, and for no other (P1).
+func idempotencyKey(e message.Entry, iteration, run int) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		e.Instance.String(), string(e.Scope), string(e.Activity), strconv.Itoa(iteration), strconv.Itoa(run),
+	}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// echo is the activity thread of an empty activity. If the node stops it never was.
+func (t *Thread) echo(ctx context.Context, run *invocation) {
+	r := run.behaviour.Compute(run.call, run.started)
+	var err error
+	r.Judged, err = t.of.judge(ctx, run.behaviour, r)
+	t.places.Release(thread.Routing)
+	if err == nil || t.of.Running.Err() == nil {
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
+	}
+}
+
+// evaluate evaluates the conditions of what an operator's retry leads to. If the node stops it
+// never was.
+func (t *Thread) evaluate(e thread.Evaluate) {
+	t.programs.Go(func() {
+		r := e.Result
+		var err error
+		if r.Judged, err = t.of.judge(t.of.Running, e.Behaviour, r); err == nil {
+			t.Tell(thread.Evaluated{Token: e.Token, Result: r})
+		}
+	})
+}
+
+// Pauses between tries to start a program on a machine that is short of files, processes
+// or memory.
+const (
+	shortPause    = 250 * time.Millisecond
+	shortPauseMax = 30 * time.Second
+)
+
+// whileShort runs the program. A try on a machine that is short of what every program
+// needs is no attempt: it is repeated, with growing pauses, and the activity is ready
+// meanwhile. It keeps its place: the next one would fare no better.
+func (t *Thread) whileShort(ctx context.Context, run *invocation) program.Result {
+	for pause := shortPause; ; pause = min(2*pause, shortPauseMax) {
+		r := t.runProgram(ctx, run)
+		if !errors.Is(r.Err, program.ErrShort) {
+			run.lacks.Store(nil)
+			return r
+		}
+		if run.lacks.Load() == nil {
+			t.log.Warn().Stringer("instance", run.entry.Instance).Str("activity", string(run.entry.Activity)).
+				Str("program", string(run.call.Program)).Err(r.Err).Msg("the program cannot start now and is tried again; this does not count as an attempt")
+		}
+		lacks := "program " + string(run.call.Program) + " cannot start and is tried again: " + r.Err.Error()
+		run.lacks.Store(&lacks)
+		if !t.of.pause(ctx, pause) {
+			return r
+		}
+	}
+}
+
+// pause waits, and says whether there is still something to wait for: the program was
+// not ended early, and the node does not stop.
+func (x *Execution) pause(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := x.Scheduler.WithCancel(ctx)
+	defer cancel()
+	defer x.Scheduler.AfterEnd(x.Begins, cancel)()
+	return task.Sleep(ctx, x.Scheduler, d) == nil
+}

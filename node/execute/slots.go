@@ -1,0 +1,105 @@
+package execute
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"fmqm/processtable"
+)
+
+// slots are the places in which activity threads run programs: for each program as
+// many as its registration says, over all process threads of the node. A place that
+// comes free is handed to the thread that has waited longest.
+type slots struct {
+	mu    sync.Mutex
+	limit func(processtable.ProgramID) int
+	used  map[processtable.ProgramID]int
+	queue map[processtable.ProgramID][]*threadPlaces
+}
+
+func newSlots(limit func(processtable.ProgramID) int) *slots {
+	return &slots{limit: limit, used: map[processtable.ProgramID]int{}, queue: map[processtable.ProgramID][]*threadPlaces{}}
+}
+
+// threadPlaces is one thread's view of the slots. granted is called without the
+// slots' lock, and must not block.
+type threadPlaces struct {
+	slots   *slots
+	granted func(processtable.ProgramID)
+	waiting map[processtable.ProgramID]bool // guarded by slots.mu
+}
+
+func (s *slots) of(granted func(processtable.ProgramID)) *threadPlaces {
+	return &threadPlaces{slots: s, granted: granted, waiting: map[processtable.ProgramID]bool{}}
+}
+
+// TryAcquire takes a place, or notes that the thread wants one.
+func (t *threadPlaces) TryAcquire(p processtable.ProgramID) bool {
+	s := t.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used[p] < s.limit(p) && len(s.queue[p]) == 0 {
+		s.used[p]++
+		return true
+	}
+	if !t.waiting[p] {
+		t.waiting[p] = true
+		s.queue[p] = append(s.queue[p], t)
+	}
+	return false
+}
+
+// Release gives a place back, to the thread that has waited longest if there is one.
+func (t *threadPlaces) Release(p processtable.ProgramID) {
+	s := t.slots
+	s.mu.Lock()
+	s.used[p]--
+	granted := s.hand(p)
+	s.mu.Unlock()
+	for _, g := range granted {
+		g.granted(p)
+	}
+}
+
+// hand gives free places to waiting threads, and says which.
+func (s *slots) hand(p processtable.ProgramID) []*threadPlaces {
+	var granted []*threadPlaces
+	for len(s.queue[p]) > 0 && s.used[p] < s.limit(p) {
+		next := s.queue[p][0]
+		s.queue[p] = s.queue[p][1:]
+		delete(next.waiting, p)
+		s.used[p]++
+		granted = append(granted, next)
+	}
+	if len(s.queue[p]) == 0 {
+		delete(s.queue, p)
+	}
+	if s.used[p] == 0 {
+		delete(s.used, p)
+	}
+	return granted
+}
+
+// limitsChanged hands out what a new configuration has made free.
+func (s *slots) limitsChanged() {
+	s.mu.Lock()
+	programs := slices.Sorted(maps.Keys(s.queue)) // in an order: what follows is to be the same each time
+	granted := make([][]*threadPlaces, len(programs))
+	for i, p := range programs {
+		granted[i] = s.hand(p)
+	}
+	s.mu.Unlock()
+	for i, p := range programs {
+		for _, t := range granted[i] {
+			t.granted(p)
+		}
+	}
+}
+
+// close lets no more programs begin: the node is stopping.
+func (s *slots) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = func(processtable.ProgramID) int { return 0 }
+}

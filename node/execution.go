@@ -1,0 +1,91 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+
+	"fmqm/behaviour"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/node/execute"
+	"fmqm/processtable"
+	"fmqm/program"
+	"fmqm/queue/record"
+)
+
+// What process threads and activity threads (package execute) use of the node.
+
+var _ execute.Site = site{}
+
+// Program is what is registered now under a name.
+func (s site) Program(id processtable.ProgramID) (program.Entry, bool) {
+	return s.registry().Lookup(id)
+}
+
+// Concurrency of a program that is not registered is 1: its attempts fail at once.
+// While room on the disk is low nothing is invoked (S3).
+func (s site) Concurrency(id processtable.ProgramID) int {
+	if s.pressure.low.Load() {
+		return 0
+	}
+	if e, ok := s.registry().Lookup(id); ok {
+		return e.Concurrency
+	}
+	return 1
+}
+
+// CheckSize holds a container to the node's limit.
+func (s site) CheckSize(c *container.Struct) error { return s.checkSize(c) }
+
+// HeldBy names a peer whose transmission queue is at its quota, and into which an activity would send.
+func (s site) HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool) {
+	return s.pressure.heldBy(b, origin)
+}
+
+// RefusedTaken tells who answers that refused messages are there no more.
+func (s site) RefusedTaken(numbers []uint64) { s.answers.Settled(numbers) }
+
+// Written counts what a thread's transaction has put on disk, and tells who observes or waits.
+func (s site) Written(tx *record.Tx, of message.InstanceID) {
+	s.setAside.Add(uint64(len(tx.Refuse)))
+	s.observe(tx)
+	s.answers.Changed(of, decisive(tx))
+}
+
+// Answered tells who waits for a word how it was answered.
+func (s site) Answered(a message.Answer) { s.commands.Answered(a) }
+
+// Fatal ends the node's work.
+func (s site) Fatal(err error) { s.fatal(err) }
+
+// checkSize holds a container to the node's limit, where that is below the language's.
+func (n *Node) checkSize(c *container.Struct) error {
+	limit := n.limits.Load().Container
+	if limit <= 0 || limit >= container.MaxEncoded || c == nil {
+		return nil
+	}
+	encoded, err := container.EncodeCBOR(c)
+	if err != nil {
+		return err
+	}
+	if len(encoded) > limit {
+		return fmt.Errorf("the container has %d bytes, this node takes %d (limits.container)", len(encoded), limit)
+	}
+	return nil
+}
+
+// decisive reports whether an instance may not run any more after tx.
+func decisive(tx *record.Tx) bool {
+	return slices.ContainsFunc(tx.Audit, func(r record.AuditRecord) bool {
+		return r.Event == record.EventEnded || r.Event == record.EventStopped || r.Event == record.EventInError
+	})
+}
+
+func (n *Node) observe(tx *record.Tx) {
+	if n.options.Observe == nil {
+		return
+	}
+	for i := range tx.Audit {
+		n.options.Observe(tx.Audit[i])
+	}
+}

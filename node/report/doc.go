@@ -1,0 +1,23 @@
+// Package report is what the nodes tell of one instance, and the one answer that is put
+// together from it (paper §4): status, history, and why it waits. It reads no store, asks nobody
+// and waits for nothing: package answer hands it a view of the store, and the answers of others.
+//
+//	report.go      a question and its report, as they go over links
+//	facts.go       what one node knows, made into its report
+//	live.go        how far an activity is that has not ended: the fold of its messages
+//	events.go      what a node has recorded, and what of it is news to who asks
+//	fit.go         what is left out of a report that is too large for a link
+//	believe.go     what of another node's report counts (invariant 11)
+//	gathered.go    the reports of all nodes, put together: the status
+//	consistent.go  what no report may say beside the others: no effect without its cause
+//	why.go         what each activity waits for
+//	watching.go    what a watcher has been told
+//
+// What it guarantees:
+//
+//   - Of an activity its host's report counts, and of an instance's state that of the node where
+//     it was started; nobody else's word about them is shown.
+//   - An answer shows no effect without its cause. What a node does not know yet is told as
+//     not known, with the moment of the clock up to which it has told.
+//   - What was left out is named, and so is who did not answer.
+package report

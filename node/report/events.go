@@ -1,0 +1,125 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"fmqm/api"
+	"fmqm/processtable"
+	"fmqm/queue/audit"
+	"fmqm/queue/record"
+)
+
+// saidInAll is how much of what programs have said a history tells, the newest of it.
+const saidInAll = 256 << 10
+
+func (g *Gathered) History() api.HistoryAnswer {
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.Unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more()}
+	if a.Unreachable == nil {
+		a.Unreachable = []api.Unreachable{}
+	}
+	for _, r := range g.Reports {
+		a.Events = append(a.Events, r.Events...)
+	}
+	slices.SortStableFunc(a.Events, compareEvents)
+	return a
+}
+
+// compareEvents orders history: by the logical clock, then, at one moment of it, what leads
+// to something before what it leads to, whatever the clocks of nodes say (invariant 14).
+func compareEvents(x, y api.HistoryEvent) int {
+	return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(rank(x.Event), rank(y.Event)),
+		x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Scope, y.Scope), cmp.Compare(x.Activity, y.Activity))
+}
+
+// rank is where an event stands among those of one activity at one moment of the clock: an
+// operator's hand comes before what follows from it, an end after all else.
+func rank(e api.Event) int {
+	switch e {
+	case api.EventStarted:
+		return 0
+	case api.EventAsked:
+		return 1
+	case api.EventRetried, api.EventDropped, api.EventAnswered:
+		return 2
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed:
+		return 3
+	case api.EventTerminated, api.EventSkipped, api.EventStopped:
+		return 4
+	case api.EventEnded:
+	}
+	return 5
+}
+
+// eventsOf gives what the node has recorded of an instance.
+func eventsOf(self processtable.NodeID, v *audit.InstanceView) []api.HistoryEvent {
+	all := make([]api.HistoryEvent, 0, len(v.Ends)+len(v.Events))
+	for i := range v.Ends {
+		all = append(all, eventFrom(self, v.Ends[i]))
+	}
+	size := 0
+	for _, r := range slices.Backward(v.Events) {
+		e := eventFrom(self, r)
+		if size += len(r.Stderr); size <= saidInAll {
+			e.Stderr = r.Stderr
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// Events are the words of the API for what the audit records.
+var Events = map[record.Event]api.Event{
+	record.EventStarted:    api.EventStarted,
+	record.EventEnded:      api.EventEnded,
+	record.EventTerminated: api.EventTerminated,
+	record.EventSkipped:    api.EventSkipped,
+	record.EventStopped:    api.EventStopped,
+	record.EventIterated:   api.EventIterated,
+	record.EventFailed:     api.EventFailed,
+	record.EventInError:    api.EventInError,
+	record.EventRetried:    api.EventRetried,
+	record.EventPassed:     api.EventPassed,
+	record.EventDropped:    api.EventDropped,
+	record.EventAsked:      api.EventAsked,
+	record.EventAnswered:   api.EventAnswered,
+}
+
+// eventFrom is a record of a node in the words of the API.
+func eventFrom(node processtable.NodeID, r record.AuditRecord) api.HistoryEvent {
+	e := api.HistoryEvent{
+		Clock: r.Clock, Time: r.Time, Node: string(node), Scope: string(r.Scope), Activity: string(r.Activity), Event: Events[r.Event],
+		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason, By: r.By,
+	}
+	switch r.Event {
+	case record.EventFailed, record.EventInError:
+		if r.RC != 0 { // else most had none: a program that was killed, or could not be started
+			e.RC = &r.RC
+		}
+	case record.EventTerminated, record.EventIterated:
+		e.RC = &r.RC
+	case record.EventStarted:
+		if r.Reason != "" {
+			e.Reason = "key " + r.Reason
+		}
+	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
+	}
+	return e
+}
+
+// news gives what of all events of an instance whoever asks has not been told, and the mark
+// for next time: what stands above his mark if all below is what he was told, else everything.
+func news(store string, all []api.HistoryEvent, told Mark) ([]api.HistoryEvent, Mark) {
+	mark := Mark{Store: store, Count: len(all)}
+	above := []api.HistoryEvent{}
+	for i := range all {
+		mark.Clock = max(mark.Clock, all[i].Clock)
+		if all[i].Clock > told.Clock {
+			above = append(above, all[i])
+		}
+	}
+	if told.Store == mark.Store && told.Count == len(all)-len(above) {
+		return above, mark
+	}
+	return all, mark
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"fmqm/api"
+	"fmqm/behaviour"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// live is what is known of one activity of an instance that has not ended.
+type live struct {
+	behaviour.View
+	Scope     message.Scope
+	Activity  processtable.ActivityID
+	State     api.ActivityState
+	runs      bool
+	Said      string // what its program has said, if it runs
+	Held      string // why its program cannot be started now
+	Origin    processtable.NodeID
+	Clock     uint64   // the highest of its messages
+	unstarted bool     // its instance was not started where its messages say: here
+	Notices   []string // sink: activities that told of an error, as by api.InScope
+}
+
+// Run is an attempt of a program, from its begin until what came of it is on disk.
+type Run struct {
+	Call    behaviour.Invoke
+	Started time.Time
+	Ended   bool   // the program has; what it gave is being written
+	Lacks   string // why it cannot be started now
+	Said    string // what the program has said last
+}
+
+// inspect folds what the store has of an instance and says how far each activity is. What
+// only memory knows, which programs run, is in executing.
+func inspect(p behaviour.Process, messages []message.Message, executing map[message.Entry]Run, now time.Time) []live {
+	states := map[message.Entry]behaviour.State{}
+	notices := map[message.Entry][]string{}
+	var order []message.Entry
+	for _, m := range messages {
+		key := m.Entry()
+		a := p.Activity(key.Activity)
+		if a == nil || m.Kind == message.KindWord { // which is no part of an entry
+			continue
+		}
+		s := states[key]
+		if s == nil {
+			s = a.Empty(key)
+			states[key] = s
+			order = append(order, key)
+		}
+		if err := a.Fold(s, m); err == nil && m.Kind == message.KindNotice {
+			if n, err := message.DecodeNotice(m.Body); err == nil && !n.Cleared {
+				notices[key] = append(notices[key], api.InScope(string(m.SourceScope), string(m.Source)))
+			}
+		}
+	}
+	out := make([]live, 0, len(order))
+	for _, key := range order {
+		l := liveOf(key, p.Activity(key.Activity), states[key], now)
+		if run, under := executing[key]; under && l.State == api.ActivityReady {
+			l.run(run)
+		}
+		l.Notices = notices[key]
+		out = append(out, l)
+	}
+	return out
+}
+
+// stateOf says in the API's words how far an entry has come.
+var stateOf = map[behaviour.Progress]api.ActivityState{
+	behaviour.Waiting:   api.ActivityWaiting,
+	behaviour.Ready:     api.ActivityReady,
+	behaviour.Deciding:  api.ActivityExecuted,
+	behaviour.Erring:    api.ActivityInError,
+	behaviour.Absorbing: api.ActivitySkipped,
+}
+
+func liveOf(key message.Entry, b behaviour.Behaviour, s behaviour.State, now time.Time) live {
+	v := b.View(s, now)
+	return live{View: v, Scope: key.Scope, Activity: key.Activity, State: stateOf[v.Progress], Origin: s.Known().Origin, Clock: s.Known().Clock}
+}
+
+// run: of what is ready, the program runs, or has ended; unless that was an iteration before.
+func (l *live) run(run Run) {
+	if run.Call.Iteration < l.Iterations {
+		return
+	}
+	l.State, l.Started, l.Iterations = api.ActivityRunning, run.Started, run.Call.Iteration
+	l.Input, l.Said, l.runs = run.Call.Input, run.Said, true
+	if run.Ended {
+		l.State = api.ActivityExecuted
+	} else if run.Lacks != "" {
+		l.State, l.Held = api.ActivityReady, run.Lacks
+	}
+}
+
+// name is the activity where it is.
+func (l *live) name() string { return api.InScope(string(l.Scope), string(l.Activity)) }
+
+// awaitStart shows what the process thread says of an activity that would go on.
+func (l *live) awaitStart(self processtable.NodeID, ended ends) {
+	if _, started := ended[string(processtable.Source)]; started || l.Origin != self || l.Own {
+		return
+	}
+	if l.State == api.ActivityReady || l.State == api.ActivityExecuted {
+		l.State, l.unstarted = api.ActivityReady, true
+	}
+}
+
+func notStarted(self processtable.NodeID) string {
+	return fmt.Sprintf("waiting for its instance to be started: other sites say that it was started at %s, which does not know it. "+
+		"If %s has lost its store, repeat the start; else terminate the instance", self, self)
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"fmqm/api"
+	"fmqm/message"
+)
+
+// Question asks what a node knows of an instance. Process may be empty.
+type Question struct {
+	Instance message.InstanceID `json:"instance"`
+	Process  string             `json:"process,omitempty"`
+	History  bool               `json:"history,omitempty"`
+	Told     Mark               `json:"told,omitzero"` // of the history: only what is new since; see news
+}
+
+// Report is what one node knows of an instance.
+type Report struct {
+	Known      bool               `json:"known"`
+	Clock      uint64             `json:"clock,omitempty"` // the logical clock's, up to which this tells of the instance
+	Heard      []string           `json:"heard,omitempty"` // activities of other nodes whose messages have come, as by api.InScope
+	Anew       bool               `json:"anew,omitempty"`  // the node's store is a new or an older one: what had ended may be missing
+	Process    string             `json:"process,omitempty"`
+	Origin     string             `json:"origin,omitempty"`
+	Roster     []api.Place        `json:"roster,omitempty"`
+	State      api.InstanceState  `json:"state,omitempty"` // of the origin: running, finished, terminated
+	Key        string             `json:"key,omitempty"`   // of the origin
+	By         string             `json:"by,omitempty"`    // of the origin: who has terminated it
+	Started    time.Time          `json:"started,omitzero"`
+	Ended      time.Time          `json:"ended,omitzero"`
+	Output     json.RawMessage    `json:"output,omitempty"`
+	Activities []api.Activity     `json:"activities,omitempty"` // those hosted there, also inactive ones
+	Inside     []string           `json:"inside,omitempty"`     // which of them are inside of composites: without a scope there is nothing of them
+	Waits      []Waiting          `json:"waits,omitempty"`
+	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error, as by api.InScope
+	Events     []api.HistoryEvent `json:"events,omitempty"`
+	Mark       Mark               `json:"mark,omitzero"`    // of the history, also of what was not asked for; the zero one: of an older node
+	Removed    time.Time          `json:"removed,omitzero"` // when retention removed what was recorded there
+	More       bool               `json:"more,omitempty"`   // it was too large for an answer over a link: something was left out
+	Disk       string             `json:"disk,omitempty"`   // why the node takes on nothing, where room on its disk is low
+}
+
+// Waiting is an activity that has not ended: the sources of its unresolved
+// connectors, and its program.
+type Waiting struct {
+	Scope    string    `json:"scope,omitempty"`
+	Activity string    `json:"activity"`
+	For      []string  `json:"for,omitempty"`
+	Program  string    `json:"program,omitempty"`
+	Due      time.Time `json:"due,omitzero"`
+	Held     string    `json:"held,omitempty"` // what keeps it from running although it could (S3)
+	// At is the execution that it is in; nil: of an older node. A word about it names this one.
+	At    *Execution `json:"at,omitempty"`
+	Aside uint64     `json:"aside,omitempty"` // number of a message that it would need, and that was set aside (L5)
+}
+
+// Execution names one execution of an activity, as in message.Execution.
+type Execution struct {
+	Iteration int `json:"iteration"`
+	Run       int `json:"run"`
+}
+
+// Mark says how much of an instance's history a node has told: from which store, up to
+// which moment of the logical clock, and how many events these were. The count is needed: the
+// branches of an instance have clocks of their own, so what comes later may stand below.
+type Mark struct {
+	Store string `json:"store"` // its incarnation
+	Clock uint64 `json:"clock"`
+	Count int    `json:"count"`
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/processtable"
+)
+
+// HeardOf says whether a node answered just now, and when it was last heard.
+type HeardOf func(node string) (bool, time.Time)
+
+// Why says what each waiting activity waits for.
+func (g *Gathered) Why(heard HeardOf) api.WhyAnswer {
+	s := g.Status()
+	a := api.WhyAnswer{Instance: g.Instance, Process: g.Process, State: s.State, Reason: s.Reason, By: s.By, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks, More: s.More}
+	if s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
+		return a
+	}
+	byName := map[string]api.Activity{}
+	for _, activity := range s.Activities {
+		byName[api.InScope(activity.Scope, activity.Activity)] = activity
+	}
+	waits := g.Waits()
+	for _, activity := range s.Activities {
+		if w, waits := g.whyOf(heard, activity, waits[api.InScope(activity.Scope, activity.Activity)], byName); waits {
+			if w.Since.IsZero() {
+				w.Since = g.since(&s, activity)
+			}
+			a.Waits = append(a.Waits, w)
+		}
+	}
+	return a
+}
+
+// since is when an activity began to wait of which nobody has told that: when its node was
+// last heard, if it does not answer; else when the instance was started, which for most is
+// in its identifier. Nothing waits longer.
+func (g *Gathered) since(s *api.Status, a api.Activity) time.Time {
+	for _, u := range s.Unreachable {
+		if u.Node == a.Node && !u.LastHeard.IsZero() {
+			return u.LastHeard
+		}
+	}
+	if s.Started.IsZero() && g.Instance.Version() == 7 {
+		return time.Unix(g.Instance.Time().UnixTime()).UTC()
+	}
+	return s.Started
+}
+
+// whyOf is one line of why: false for an activity that has ended, or whose turn has not
+// come as long as its predecessors have theirs.
+func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[string]api.Activity) (api.Wait, bool) {
+	out := api.Wait{Scope: a.Scope, Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started, Input: a.Input, Stderr: a.Stderr}
+	switch a.State {
+	case api.ActivityTerminated, api.ActivitySkipped:
+		return out, false
+	case api.ActivityInError:
+		out.For = "waiting for an operator to retry"
+		if w.Aside > 0 {
+			out.For = toDecide(w, a)
+		}
+		if a.Reason != "" {
+			out.For = a.Reason + "; " + out.For
+		}
+	case api.ActivityUnknown:
+		out.For = a.Node + " is unreachable"
+		if a.Reason != "" {
+			out.For = a.Reason
+		}
+	case api.ActivityRunning:
+		out.For = "program " + w.Program + " is running"
+	case api.ActivityReady:
+		out.For = "waiting for a free place of program " + w.Program
+		switch {
+		case w.Held != "":
+			out.For = w.Held
+		case !w.Due.IsZero():
+			out.For, out.Due = "next attempt", w.Due
+			if a.Reason != "" {
+				out.For = "the last attempt failed: " + a.Reason + "; next attempt"
+			}
+		}
+	case api.ActivityExecuted:
+		out.For = "its result is being written"
+	case api.ActivitySuspended:
+		out.For = "waiting for an operator to resume it"
+	case api.ActivityWaiting, api.ActivityInactive:
+		if w.Aside > 0 {
+			out.For = toDecide(w, a)
+			break
+		}
+		return g.whyWaiting(heard, out, w, byName)
+	}
+	out.Heard, out.LastHeard = heard(out.At)
+	return out, true
+}
+
+// toDecide: the node refused a message that the activity needs.
+func toDecide(w Waiting, a api.Activity) string {
+	return fmt.Sprintf("waiting for an operator at %s to retry or drop refused message %d (fmqm refused show %d)", a.Node, w.Aside, w.Aside)
+}
+
+// whyWaiting names what an activity waits for: the predecessors that have not ended,
+// or, where they have, the messages that are on their way.
+func (g *Gathered) whyWaiting(heard HeardOf, out api.Wait, w Waiting, byName map[string]api.Activity) (api.Wait, bool) {
+	var pending, coming []string
+	for _, from := range w.For {
+		p, known := byName[api.InScope(out.Scope, from)]
+		switch {
+		case from == string(processtable.Source):
+			coming = append(coming, from)
+			out.At = g.Origin
+		case known && (p.State == api.ActivityTerminated || p.State == api.ActivitySkipped):
+			coming = append(coming, from)
+			if p.Ended.After(out.Since) {
+				out.Since = p.Ended
+			}
+			out.At = p.Node
+		default:
+			if p.Started.After(out.Since) {
+				out.Since = p.Started // since that one works on it
+			}
+			pending = append(pending, from)
+		}
+	}
+	if out.State == api.ActivityInactive && len(coming) == 0 {
+		return out, false
+	}
+	switch {
+	case len(pending) > 0:
+		out.For = "waiting for connectors from " + strings.Join(pending, ", ")
+		out.At = byName[api.InScope(out.Scope, pending[0])].Node
+	default:
+		out.For = "messages from " + strings.Join(coming, ", ") + " are on their way"
+		if disk := g.Reports[out.Node].Disk; disk != "" && out.At != out.Node {
+			out.At = out.Node // it takes nothing from links
+			out.For += "; " + disk
+		}
+	}
+	out.Heard, out.LastHeard = heard(out.At)
+	return out, true
+}

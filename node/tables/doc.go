@@ -1,0 +1,27 @@
+// Package tables is the process tables of a site: which it takes, how they are made ready and taken
+// up, and how an upload brings the tables of processes to all their sites (N3, invariants 11 and 12).
+//
+//	tables.go   what may be stored here, is made ready and taken up
+//	answers.go  what sites ask one another about tables, and what people are told
+//	plan.go     what an upload would change, and where
+//	upload.go   the upload: stored here and put on its way to the others in one transaction
+//	warn.go     what its sender should know although nobody refuses
+//
+// # Who owns what
+//
+//   - Tables, and which definition name@version is bound to, are the store's (package queue).
+//   - What is taken up, that is, has a process thread, is the node manager's (Site.Process). A table
+//     is stored first and taken up then (Install); between the two it is not told of.
+//   - Whose tables are trusted, and why those that came were refused, is this package's, in memory. The
+//     first comes from the configuration, the second may vanish at any instant.
+//   - An upload under way is of the task that carries the request out.
+//
+// # What it guarantees
+//
+//   - name@version is bound to one definition for ever. What may be stored is judged alike however a
+//     table comes: in an upload, over a link, or from the refused messages.
+//   - An upload is for all its sites or for none of those that can be asked; a plan, and an upload
+//     that is refused, leave nothing behind. All tables of a process have one format (N6).
+//   - No lock is held while the store is read, a peer is asked, or the Site is called. So Install
+//     may be called by the committer, which waits for nobody.
+package tables

@@ -1,0 +1,107 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/node/question"
+	"fmqm/processtable"
+)
+
+// warn names programs that a node has not registered, and pairs of nodes that a
+// connector joins and no link does.
+func (u *upload) warn(ctx context.Context) {
+	here := u.here
+	known := map[processtable.NodeID]NodeReport{here.Self: here.ReportSelf()}
+	var ask []processtable.NodeID
+	for _, t := range u.tables {
+		if t.Node != here.Self && here.linked(t.Node) && !slices.Contains(ask, t.Node) {
+			ask = append(ask, t.Node)
+		}
+	}
+	for _, r := range question.All[NodeReport](ctx, here.Scheduler, here.Site, ask, AskNode, struct{}{}) {
+		if r.Err == nil {
+			known[r.Node] = r.Answer
+		}
+	}
+	for i, t := range u.tables {
+		u.warnUnread(i)
+		report, ok := known[t.Node]
+		if !ok {
+			continue
+		}
+		for _, program := range unregistered(t, report) {
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: program %s is not registered at %s: add it to `programs` there, or its activities go in error", t.Process, program, t.Node))
+		}
+		for _, peer := range unlinked(t, report) {
+			if report.Broker && known[processtable.NodeID(peer)].Broker {
+				continue
+			}
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: a connector leads from %s to %s, and %s has no link to %s: its messages wait until one is configured", t.Process, t.Node, peer, t.Node, peer))
+		}
+	}
+}
+
+// warnUnread names a node that cannot read its table yet, by what it has said last (N17).
+func (u *upload) warnUnread(i int) {
+	t := u.tables[i]
+	if plan := u.answer.Nodes[i].Plan; t.Node == u.here.Self || plan != api.PlanAdd && plan != api.PlanUnknown {
+		return
+	}
+	needs := message.Needs{Format: 1, Kind: message.KindTable, Body: 1, Table: uint8(min(processtable.ReaderOf(u.request.Tables[i].Table), 255))}
+	if lacks := u.here.Queue.Transmission(t.Node).Lacks(needs); lacks != "" {
+		u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+			"%s: %s cannot read its table yet: it lacks %s: the table waits until %s is upgraded%s", t.Process, t.Node, lacks, t.Node, otherwise[int(needs.Table)]))
+	}
+}
+
+// otherwise is how a table that needs a reader of a format can be sent in an older one.
+var otherwise = map[int]string{
+	processtable.FlowMarkFormat: ", or upload it in an older format (--table-format)",
+	processtable.EnvelopeFormat: ", or upload it without --network",
+}
+
+func unregistered(t *processtable.Table, r NodeReport) []string {
+	var out []string
+	for _, a := range t.Activities {
+		name := string(a.Program)
+		if a.Program != "" && !slices.Contains(r.Programs, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// unlinked gives the nodes that connectors of t lead to and that its node has no link
+// to. Sink may be at any node where an instance may start.
+func unlinked(t *processtable.Table, r NodeReport) []string {
+	var out []string
+	known := map[string]bool{string(t.Node): true}
+	for _, peer := range r.Peers {
+		known[peer] = true
+	}
+	add := func(node processtable.NodeID) {
+		if name := string(node); !known[name] {
+			known[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, a := range t.Activities {
+		for _, node := range a.TargetNodes() {
+			if node != processtable.Origin {
+				add(node)
+				continue
+			}
+			for _, s := range t.Starts {
+				add(s)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

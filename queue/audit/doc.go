@@ -1,0 +1,12 @@
+// Package audit reads the audit queue of a node (paper §2.5): what has happened to an instance and
+// its activities, which instances there are, how much they take, and what of them retention may
+// remove.
+//
+// What it guarantees:
+//
+//   - A record that ended something is found by its key alone, as long as it is there, and what
+//     is left of its instance after that: who ended is known for ever (N2, N7).
+//   - An instance is shown as it was at one commit (ViewInstance).
+//   - Lists have the newest start first and go on where they stopped, whatever happened between.
+//   - It changes nothing: what removes records is a transaction that its caller submits (Forget).
+package audit

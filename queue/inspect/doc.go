@@ -1,0 +1,3 @@
+// Package inspect looks through a store at rest, record by record: Verify says what is damaged, Dump
+// shows what there is. It changes nothing, and goes on behind what it cannot read.
+package inspect

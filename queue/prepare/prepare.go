@@ -1,0 +1,233 @@
+package prepare
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"fmqm/internal/store/change"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/commit"
+	"fmqm/queue/record"
+)
+
+const (
+	// inlineSize is the largest part of a record that is not staged, in bytes (S2).
+	inlineSize = 32 << 10
+	// SmallInline is the same in a transaction that would be too large otherwise: what
+	// is staged in its place costs the transaction less from here on.
+	SmallInline = 256
+)
+
+// Preparer makes the transactions of one store ready. It may be used by several goroutines at
+// a time; what it is made of is set before.
+type Preparer struct {
+	Node     processtable.NodeID                                              // whose store it is
+	MaxBatch int64                                                            // what the engine commits at once, in bytes as Size reckons
+	Size     func(*change.Batch) int64                                        // adds up
+	Now      func() time.Time                                                 // when items were put; asked once for a transaction that has any
+	Bound    func(processtable.ProcessID) (processtable.DefinitionHash, bool) // what a process is bound to on disk
+
+	// The highest number that was given, of staged bodies, of refused messages and of those that
+	// wait for a table.
+	Bodies, Refused, Parked atomic.Uint64
+}
+
+// Changes are a transaction made ready: what the committer has to know of it, and what follows
+// from it for those who count.
+type Changes struct {
+	commit.Work
+	Tx      *record.Tx
+	Local   []Local // of Puts
+	Charges []record.Charge
+	// Recreated: it notes that this store was made for a node that others knew by another one.
+	Recreated bool
+
+	sent []itemPut // of Items
+	buf  []byte    // that keys and values are encoded into
+}
+
+// Local is a message for an entry of this node.
+type Local struct {
+	Message *message.Message
+	Adds    bool // to the depth of its queue: it replaces nothing
+	Sure    bool // that it does, unless messages come again
+}
+
+// itemPut is what an item carries.
+type itemPut struct {
+	put   int // of Tx.Put
+	first bool
+}
+
+const (
+	firstBuffer = 4 << 10
+	// maxKeptBuffer bounds what Changes that are used again hold, in bytes.
+	maxKeptBuffer = 64 << 10
+)
+
+// Reset empties c for another transaction, which encodes into the same memory; its Ticket stays.
+// It is false where that is more than is worth keeping.
+func (c *Changes) Reset() bool {
+	if cap(c.buf) > maxKeptBuffer {
+		return false
+	}
+	clear(c.Ops)
+	clear(c.Consumes)
+	clear(c.Puts)
+	clear(c.Items)
+	clear(c.Local)
+	*c = Changes{
+		Work: commit.Work{
+			Ticket: c.Ticket, Ops: c.Ops[:0], Replaces: c.Replaces[:0], Consumes: c.Consumes[:0], Puts: c.Puts[:0],
+			Items: c.Items[:0], Audits: c.Audits[:0], Links: c.Links[:0],
+		},
+		Local: c.Local[:0], sent: c.sent[:0], buf: c.buf[:0],
+	}
+	return true
+}
+
+// Prepare makes the changes of tx in c, which is empty. Where many parts that are small enough
+// to stay with their records are too much together, it begins again and stages them too. What is
+// wrong with tx is c.Err: the committer refuses it in its turn.
+func (p *Preparer) Prepare(c *Changes, tx *record.Tx) {
+	p.build(c, tx, inlineSize)
+	if c.Err != nil || c.Size <= p.MaxBatch {
+		return
+	}
+	if !c.Reset() {
+		*c = Changes{Work: commit.Work{Ticket: c.Ticket}}
+	}
+	p.build(c, tx, SmallInline)
+}
+
+func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
+	if c.buf == nil {
+		c.buf = make([]byte, 0, firstBuffer)
+	}
+	c.Tx = tx
+	b := builder{Changes: c, p: p, inline: inline}
+	for i := range tx.Consume {
+		b.consume(&tx.Consume[i])
+	}
+	for i := range tx.Put {
+		b.put(i)
+	}
+	for i := range tx.Came {
+		b.untimer(&tx.Came[i])
+	}
+	for i := range tx.Timers {
+		b.timer(&tx.Timers[i])
+	}
+	for i := range tx.Audit {
+		b.audit(i)
+	}
+	for i := range tx.Tables {
+		b.table(&tx.Tables[i])
+	}
+	if tx.Accept != nil {
+		b.accept(tx.Accept)
+	}
+	for i := range tx.Park {
+		b.park(&tx.Park[i])
+	}
+	for i := range tx.Unpark {
+		b.unpark(&tx.Unpark[i])
+	}
+	for i := range tx.Refuse {
+		b.refuse(&tx.Refuse[i])
+	}
+	b.settle(tx.Settle)
+	b.rebuild(tx.Rebuild)
+	c.Ops = append(c.Ops, tx.Forget...)
+	b.dropReplaced()
+	if c.Err == nil {
+		c.Size = p.Size(&change.Batch{Ops: c.Ops})
+		if inline == SmallInline && c.Size > commit.MaxLarge {
+			c.Err = fmt.Errorf("%w: its records have %d bytes, and at most %d are allowed", commit.ErrTooLarge, c.Size, commit.MaxLarge)
+		}
+	}
+}
+
+// builder adds the operations of one transaction.
+type builder struct {
+	*Changes
+	p      *Preparer
+	inline int // the largest part of a record that is not staged
+	now    time.Time
+}
+
+func (b *builder) fail(err error) {
+	if b.Err == nil {
+		b.Err = fmt.Errorf("transaction refused: %w", err)
+	}
+}
+
+// cut gives what was appended to buf since start, as a slice of its own.
+func (b *builder) cut(start int) []byte { return b.buf[start:len(b.buf):len(b.buf)] }
+
+func (b *builder) op(key, value []byte) int {
+	b.Ops = append(b.Ops, change.Op{Key: key, Value: value})
+	return len(b.Ops) - 1
+}
+
+// sealed adds a put of a record whose content is complete.
+func (b *builder) sealed(key, value []byte) int {
+	record.Seal(key, value)
+	return b.op(key, value)
+}
+
+func (b *builder) timer(t *record.Timer) {
+	if t.Name != "" && !processtable.ValidActivity(t.Name) {
+		b.fail(fmt.Errorf("timer %.80q of %s: this cannot be the name of a timer", t.Name, t.Entry.Activity))
+		return
+	}
+	key := record.AppendTimerKey(nil, t)
+	b.op(key, record.NewTimer(key, t))
+}
+
+func (b *builder) untimer(t *record.Timer) {
+	start := len(b.buf)
+	b.buf = record.AppendTimerKey(b.buf, t)
+	b.op(b.cut(start), nil)
+}
+
+func (b *builder) table(t *record.TableRecord) {
+	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition})
+	if bound, known := b.p.Bound(t.Process); known && bound == t.Definition {
+		return // nothing changes
+	}
+	start := len(b.buf)
+	b.buf = record.AppendProcess(b.buf, record.ClassTable, t.Process)
+	key := b.cut(start)
+	value := append(record.Begin(nil), t.Definition[:]...)
+	b.Replaces = append(b.Replaces, b.large(key, value, t.Encoded))
+}
+
+// rebuild adds the record of how far a rebuilding has come with the transaction.
+func (b *builder) rebuild(r *record.Rebuild) {
+	if r == nil {
+		return
+	}
+	if !processtable.ValidNode(string(r.Peer)) {
+		b.fail(fmt.Errorf("rebuild of %.80q: this cannot be the name of a node", r.Peer))
+		return
+	}
+	key, value := record.RebuildRecord(r)
+	b.op(key, value)
+}
+
+func (b *builder) consume(c *record.Consume) {
+	b.Consumes = append(b.Consumes, commit.Consume{Process: c.Process, Entry: c.Entry, Takes: len(c.Keys)+len(c.Timers) > 0})
+	for _, k := range c.Keys {
+		start := len(b.buf)
+		b.buf = record.AppendMessageKey(b.buf, c.Process, &c.Entry, k)
+		op := b.op(b.cut(start), nil)
+		b.Replaces = append(b.Replaces, op)
+	}
+	for _, t := range c.Timers {
+		t.Process, t.Entry = c.Process, c.Entry
+		b.untimer(&t)
+	}
+}

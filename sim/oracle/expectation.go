@@ -1,0 +1,104 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fmqm/container"
+	"fmqm/definition"
+	"fmqm/interpret"
+)
+
+// Attempt is one attempt that a program was asked for.
+type Attempt struct {
+	Activity           string
+	Iteration, Attempt int
+	Input              string // JSON
+}
+
+// Expectation is what the interpreter says of a process with an input.
+type Expectation struct {
+	Result   *interpret.Result
+	Attempts []Attempt
+}
+
+// Expect runs the interpreter.
+func Expect(p *definition.Process, input json.RawMessage, programs interpret.Programs) (*Expectation, error) {
+	in := container.New(p.Input)
+	if len(input) > 0 {
+		var err error
+		if in, err = container.DecodeJSON(p.Input, input); err != nil {
+			return nil, err
+		}
+	}
+	e := &Expectation{}
+	var failed error
+	observe := func(a *definition.Activity, call interpret.Call, _ interpret.Outcome) {
+		text, err := container.EncodeJSON(call.Input)
+		if err != nil {
+			failed = err
+		}
+		e.Attempts = append(e.Attempts, Attempt{
+			Activity: a.Name, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(text),
+		})
+	}
+	var err error
+	if e.Result, err = interpret.Run(p, in, programs, interpret.Options{Observe: observe}); err != nil {
+		return nil, err
+	}
+	return e, failed
+}
+
+// Ends gives the activities, and sink, that the instance's last messages are of: those
+// that end or are put in error.
+func (e *Expectation) Ends() []string {
+	var names []string
+	for _, a := range e.Result.Activities {
+		switch a.State {
+		case interpret.Terminated, interpret.Skipped, interpret.InError:
+			names = append(names, a.Activity)
+		case interpret.Inactive, interpret.Waiting, interpret.Finished:
+		}
+	}
+	if e.Result.State == interpret.Finished {
+		names = append(names, "sink")
+	}
+	return names
+}
+
+// AttemptDifferences compares the attempts that were made with those that the interpreter
+// made: each activity's in order, with equal inputs. Where a site may crash an attempt
+// can come again: then repeated must be set.
+func (e *Expectation) AttemptDifferences(got []Attempt, repeated bool) []string {
+	var all []string
+	for _, a := range e.Result.Activities {
+		g, w := attemptsOf(got, a.Activity), attemptsOf(e.Attempts, a.Activity)
+		if repeated {
+			g = slices.Compact(g)
+		}
+		if !slices.Equal(g, w) {
+			all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    the interpreter made\n      %s", a.Activity, lines(g), lines(w)))
+		}
+	}
+	return all
+}
+
+func attemptsOf(all []Attempt, activity string) []Attempt {
+	var of []Attempt
+	for _, a := range all {
+		if a.Activity == activity {
+			of = append(of, a)
+		}
+	}
+	return of
+}
+
+func lines(attempts []Attempt) string {
+	var out []string
+	for _, a := range attempts {
+		out = append(out, fmt.Sprintf("iteration %d, attempt %d, input %s", a.Iteration, a.Attempt, clip(a.Input)))
+	}
+	return strings.Join(out, "\n      ")
+}

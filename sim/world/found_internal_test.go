@@ -1,0 +1,121 @@
+package world
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/internal/store"
+	"fmqm/queue/record"
+)
+
+// What worlds of some seed have found, as small as it can be said.
+
+// S4, N6: a site loses its disk, and with it a dead path on its way to another site. The
+// instance ends without that path; so nothing of it is sent to the lost site again, and nobody
+// resolves the path once more. What waits for it is ended by the rebuild: nothing is left.
+func TestS4ADeadPathIsLostOfAnInstanceThatHasEnded(t *testing.T) {
+	for _, origin := range []string{"B", "C"} {
+		t.Run("started at "+origin, func(t *testing.T) {
+			p := given(3, `
+structures:
+  S: {n: int}
+input: S
+starts: [`+origin+`]
+activities:
+  before: {node: D, program: many}
+  a: {node: A, program: many}
+  b: {node: B, program: many, input: S}
+  c: {node: C, program: many, start: any}
+control: [before -> a, {a -> b: _RC > 5}, b -> c, a -> c]
+data: [source -> b]
+`)
+			p.Events = []Event{
+				{At: 4 * time.Second, Do: Stall, Site: "A", Peer: "B", For: 10 * time.Minute},
+				{At: 30 * time.Second, Do: Lose, Site: "A", For: time.Second},
+			}
+			if r := Run(p, Options{Lines: true}); r.Broken != nil {
+				t.Fatal(Story(r))
+			}
+		})
+	}
+}
+
+// N7: the site where an instance was started dies in the moment in which its marker is on disk,
+// and has nothing of the instance but its record. When it is back it ends it.
+func TestN7AMarkerAndARecordAreAllThatIsLeft(t *testing.T) {
+	p := given(2, `
+starts: [A]
+activities:
+  a: {node: B, program: many}
+  b: {node: C, program: many}
+control: [a -> b]
+`)
+	p.Events = []Event{
+		{At: 4 * time.Second, Do: Crash, Site: "C", For: 30 * time.Second},
+		{At: 20 * time.Second, Do: CrashAt, Site: "A", Number: 1, Kept: true, For: time.Second},
+		{At: 21 * time.Second, Do: Terminate, Site: "A"},
+		{At: 22 * time.Second, Do: Ask, Site: "A"},
+	}
+	r := Run(p, Options{Lines: true})
+	if r.Broken != nil {
+		t.Fatal(Story(r))
+	}
+	if r.Recoveries < 2 {
+		t.Errorf("%d recoveries: A has not died with the marker\n%s", r.Recoveries, Story(r))
+	}
+}
+
+// N17, N15: a word to a site of the version before, given while that is not heard, holds up nothing
+// of the activity that it is about: the instance ends before the site is upgraded.
+func TestN17AWordToASiteOfTheVersionBeforeHoldsUpNothing(t *testing.T) {
+	p := given(1, `
+starts: [A]
+activities:
+  a: {node: A, program: many}
+  c: {node: C, program: many}
+  a2: {node: A, program: many}
+  b: {node: B, program: many}
+control: [a -> c, c -> a2, a2 -> b]
+`)
+	p.Before = []name{"B"}
+	p.Events = []Event{
+		{At: 2 * time.Second, Do: Cut, Site: "A", Peer: "C", For: 40 * time.Second},
+		{At: 10 * time.Second, Do: Stop, Site: "B", For: 20 * time.Second},
+		{At: 15 * time.Second, Do: Retry, Site: "A"},
+	}
+	if r := Run(p, Options{Lines: true}); r.Broken != nil {
+		t.Fatal(Story(r))
+	}
+}
+
+// A site goes on from a copy that was made while a large transaction was under way: restored, its
+// head, its pieces and what was made of it are in one commit, in the order of their keys. All of it
+// has happened then, each change once; it ends once the rest is made.
+func TestALargeTransactionOfACopyHasHappened(t *testing.T) {
+	made, missing := store.Op{Key: []byte("z1"), Value: []byte("a")}, store.Op{Key: []byte("z2"), Value: []byte("b")}
+	piece := record.AppendPieceKey(nil, 0)
+	ops := []store.Op{
+		{Key: record.KeyLarge, Value: record.New(record.KeyLarge, 0, 0, 0, 1)},
+		{Key: piece, Value: record.New(piece, record.AppendOps(nil, []store.Op{made, missing})...)},
+		made,
+	}
+	l := large{pieces: map[string][]byte{}}
+	for _, step := range []struct {
+		commit []store.Op
+		counts string
+	}{
+		{ops, "z1 z2"},
+		{[]store.Op{missing}, ""},
+		{[]store.Op{{Key: record.KeyLarge}, {Key: piece}}, ""},
+	} {
+		happened, err := l.happened(step.commit)
+		var keys []string
+		for i := range happened {
+			keys = append(keys, string(happened[i].Key))
+		}
+		if got := strings.Join(keys, " "); err != nil || got != step.counts {
+			t.Errorf("%q count, %v; want %q", got, err, step.counts)
+		}
+	}
+}

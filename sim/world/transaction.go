@@ -1,0 +1,281 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+
+	"fmqm/internal/store"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// transaction is what one commit did to process queues, and what it says that has happened.
+// Several of the product's may be joined in it.
+type transaction struct {
+	put, removed map[message.Entry][]message.Key
+	records      []record.AuditRecord
+	items        map[name]int  // put for a peer
+	taken        map[name]bool // what it sent
+}
+
+func newTransaction() *transaction {
+	return &transaction{put: map[message.Entry][]message.Key{}, removed: map[message.Entry][]message.Key{}, items: map[name]int{}, taken: map[name]bool{}}
+}
+
+// message notes what comes to and goes from a process queue.
+func (d *shadow) message(t *transaction, op *store.Op) error {
+	k := record.KeyReader{Rest: op.Key[1:]}
+	k.Process()
+	e := k.Entry()
+	m := k.MessageKey(&e)
+	if err := k.End(); err != nil {
+		return err
+	}
+	if op.Value == nil {
+		if d.messages[e][m] {
+			t.removed[e] = append(t.removed[e], m)
+		}
+		if delete(d.messages[e], m); len(d.messages[e]) == 0 {
+			delete(d.messages, e)
+		}
+		return nil
+	}
+	if d.messages[e] == nil {
+		d.messages[e] = map[message.Key]bool{}
+	}
+	d.messages[e][m] = true
+	t.put[e] = append(t.put[e], m)
+	return nil
+}
+
+// audited notes what is recorded.
+func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
+	if op.Value == nil {
+		return nil
+	}
+	r, _, err := record.ReadAuditHead(op.Key, op.Value)
+	if err != nil {
+		return err
+	}
+	t.records = append(t.records, r)
+	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
+		d := x.shadows[s.name]
+		if d.started[r.Instance] {
+			x.world.breaks("5", "%s starts twice at %s", r.Instance, s.name)
+		}
+		d.started[r.Instance] = true
+	}
+	return nil
+}
+
+func entryOf(r *record.AuditRecord) message.Entry {
+	return message.Entry{Instance: r.Instance, Scope: r.Scope, Activity: r.Activity}
+}
+
+// ends says whether a record is the end of its activity.
+func ends(r *record.AuditRecord) bool {
+	which, end := record.EndOf(r)
+	return end || which != 0
+}
+
+// shown is an entry for people.
+func shown(e message.Entry) string {
+	if e.Scope != "" {
+		return fmt.Sprintf("%s in %s of %s", e.Activity, e.Scope, e.Instance)
+	}
+	return fmt.Sprintf("%s of %s", e.Activity, e.Instance)
+}
+
+// loose: of the instance messages may go, or come once more, otherwise than by the course of
+// things: an operator has dealt with it, or some site has lost its store and is sent again what
+// it had.
+func (x *watch) loose(e message.Entry) bool {
+	return len(x.lost) > 0 || x.world.touched[e.Instance.String()]
+}
+
+// judge holds a transaction to what may be (invariants 3, 4 and 5).
+func (x *watch) judge(s *site, d *shadow, t *transaction) {
+	ended := map[message.Entry]bool{}
+	for i := range t.records {
+		r := &t.records[i]
+		e := entryOf(r)
+		if !x.lost[s.name] {
+			x.complete(s, t, r)
+		}
+		if !ends(r) {
+			continue
+		}
+		if d.ended[e] {
+			x.world.breaks("4", "%s ends twice at %s", shown(e), s.name)
+		}
+		d.ended[e], ended[e] = true, true
+		x.exact(s, d, t, r)
+	}
+	var gone, late []string
+	for e, keys := range t.removed {
+		if !ended[e] && !x.loose(e) && slices.ContainsFunc(keys, isConnector) {
+			gone = append(gone, shown(e))
+		}
+	}
+	for e, keys := range t.put {
+		if d.ended[e] && !x.loose(e) && slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind != message.KindNotice && d.messages[e][k] }) {
+			late = append(late, shown(e))
+		}
+	}
+	if len(gone) > 0 {
+		x.world.breaks("3", "messages of %s are taken out at %s, and it does not end", slices.Min(gone), s.name)
+	}
+	if len(late) > 0 {
+		x.world.breaks("5", "%s has ended at %s, and a message of it is taken", slices.Min(late), s.name)
+	}
+}
+
+func isConnector(k message.Key) bool { return k.Kind == message.KindConnector }
+
+// exact: an activity ends with the messages that it was decided on, no fewer and no more. What it
+// names was on disk until now, or comes from what ends in this very transaction. An operator's word
+// is no part of that: it stays until it is answered (N15), also once the activity has ended.
+func (x *watch) exact(s *site, d *shadow, t *transaction, r *record.AuditRecord) {
+	e := entryOf(r)
+	var stay []string
+	for k := range d.messages[e] {
+		if k.Kind == message.KindWord {
+			continue
+		}
+		if !x.loose(e) || !slices.Contains(t.put[e], k) {
+			stay = append(stay, string(k.Source))
+		}
+	}
+	if len(stay) > 0 {
+		x.world.breaks("3", "%s ends at %s, and its messages from %q stay", shown(e), s.name, slices.Sorted(slices.Values(stay)))
+	}
+	if x.lost[s.name] {
+		return
+	}
+	named := map[message.Key]bool{}
+	for i := range r.Consumed {
+		k := r.Consumed[i].Key
+		named[k] = true
+		if !slices.Contains(t.removed[e], k) && !t.acts(r, k) {
+			x.world.breaks("3", "%s ends at %s with a message from %s that is not there", shown(e), s.name, k.Source)
+		}
+	}
+	for _, k := range t.removed[e] {
+		if isConnector(k) && !named[k] && !x.loose(e) {
+			x.world.breaks("3", "%s ends at %s, and with it goes a message from %s that it was not decided on", shown(e), s.name, k.Source)
+		}
+	}
+}
+
+// acts: who has sent a message ends in this transaction as well, or passes its dead path on.
+func (t *transaction) acts(r *record.AuditRecord, k message.Key) bool {
+	return slices.ContainsFunc(t.records, func(other record.AuditRecord) bool {
+		return other.Instance == r.Instance && other.Scope == k.Scope && other.Activity == k.Source
+	})
+}
+
+// complete: all that a record says was sent is in the transaction, as a message here, as what an
+// activity ends with here, or as an item for a peer.
+func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
+	if x.loose(entryOf(r)) {
+		return
+	}
+	for i := range r.Sent {
+		to := &r.Sent[i]
+		target := message.Entry{Instance: r.Instance, Scope: to.Scope, Activity: to.Target}
+		switch {
+		case to.Node != s.name:
+			if t.items[to.Node]--; t.items[to.Node] < 0 {
+				x.world.breaks("3", "%s ends at %s, and what it sends to %s at %s is not in its transaction", shown(entryOf(r)), s.name, to.Target, to.Node)
+			}
+		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
+		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
+		default:
+			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)
+		}
+	}
+}
+
+func consumes(r *record.AuditRecord, source processtable.ActivityID) bool {
+	return slices.ContainsFunc(r.Consumed, func(c record.Consumed) bool { return c.Key.Source == source })
+}
+
+// large is a transaction that takes several commits, as it is on disk: with its head it has
+// happened (queue/large.go).
+type large struct {
+	pieces  map[string][]byte
+	pending map[string]bool // changes that are still to be made; nil: none is under way
+}
+
+// happened gives what counts of a commit: all of it, or of a large transaction everything in the
+// moment in which its head is there, and nothing when its changes are made. A store that is
+// restored gets head and pieces in one commit, beside changes of it that were made by then.
+func (l *large) happened(ops []store.Op) ([]store.Op, error) {
+	var rest []store.Op
+	begins := false
+	for i := range ops {
+		op := &ops[i]
+		switch {
+		case op.Key[0] != record.ClassLarge:
+			rest = append(rest, *op)
+		case len(op.Key) > len(record.KeyLarge):
+			if delete(l.pieces, string(op.Key)); op.Value != nil {
+				content, err := record.Open(op.Key, op.Value)
+				if err != nil {
+					return nil, err
+				}
+				l.pieces[string(op.Key)] = slices.Clone(content)
+			}
+		case op.Value != nil:
+			begins = true
+		default:
+			left := len(l.pending)
+			if l.pending = nil; left > 0 {
+				return nil, fmt.Errorf("a large transaction ends, and %d of its changes are not made", left)
+			}
+		}
+	}
+	var begun []store.Op
+	if begins {
+		var err error
+		if begun, err = l.begin(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range rest {
+		if l.pending != nil {
+			delete(l.pending, change(&rest[i]))
+		}
+	}
+	switch {
+	case begins:
+		still := slices.DeleteFunc(begun, func(op store.Op) bool { return !l.pending[change(&op)] })
+		return append(rest, still...), nil
+	case l.pending != nil:
+		return nil, nil
+	}
+	return rest, nil
+}
+
+// begin gives the changes of the transaction that has happened now.
+func (l *large) begin() ([]store.Op, error) {
+	var encoded []byte
+	for i := range len(l.pieces) {
+		encoded = append(encoded, l.pieces[string(record.AppendPieceKey(nil, i))]...)
+	}
+	ops, err := record.ReadOps(encoded)
+	l.pending = map[string]bool{}
+	for i := range ops {
+		l.pending[change(&ops[i])] = true
+	}
+	return ops, err
+}
+
+// change names a change.
+func change(op *store.Op) string {
+	if op.Value == nil {
+		return string(op.Key)
+	}
+	return string(op.Key) + "\x00" + string(op.Value)
+}
