@@ -17,8 +17,26 @@ time=${1:-10s}
 if [ -n "${MINUTES:-}" ]; then
 	time=$((MINUTES * 60 / count + 1))s
 fi
+# Go before 1.27 now and then calls the end of the time itself a failure: "context deadline exceeded", with no input
+# found (go.dev/issue/75804). Only that, to the line, is tried once more; whatever else fails is a finding.
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+only_the_time() {
+	grep -A1 -- '--- FAIL' "$said" | grep -qx '    context deadline exceeded' && ! grep -q 'Failing input' "$said"
+}
+
+# Making an interesting input smaller is cut short: of a few seconds at a slow target it would take all.
+fuzz() { # PACKAGE TARGET
+	if "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 100x "$1" >"$said" 2>&1; then
+		cat "$said"
+		return 0
+	fi
+	cat "$said"
+	return 1
+}
+
 printf '%s\n' "$targets" | while read -r package target; do
 	echo "== $package $target, $time"
-	"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" || exit 1
+	fuzz "$package" "$target" || { only_the_time && fuzz "$package" "$target"; } || exit 1
 done
 echo "fuzz: $count targets, nothing found"
