@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
 	"fmqm/interpret"
 	"fmqm/node"
 	"fmqm/sim/oracle"
@@ -154,5 +156,31 @@ func tellsWhoPassedB(t *testing.T, c *client) {
 	slices.Sort(want)
 	if err != nil || !slices.Equal(lines, want) {
 		t.Errorf("%v: history %q, want %q", err, lines, want)
+	}
+}
+
+// B is told to stop before the weather clears, for longer than a world has patience, and a commit
+// under way holds the stop up until after it: then B stays down no longer than one that has failed.
+func TestASiteThatStopsUntilAfterTheWeatherIsStartedAgain(t *testing.T) {
+	p := given(1, `
+starts: [A]
+activities:
+  a: {node: A, program: many}
+  b: {node: B, program: many}
+control: [a -> b]
+`)
+	p.Instances[0].At = p.Clear - 10*time.Second
+	p.Events = []Event{{At: p.Clear - 5*time.Second, Do: Stop, Site: "B", For: 2 * patience}}
+	w := newWorld(p, Options{Lines: true})
+	w.fate = func(s *site, b *store.Batch) (memory.Fate, bool) {
+		return memory.Fate{Takes: 20 * time.Second}, s.name == "B" && accepts(b, "A") && w.tasks.Elapsed() > p.Instances[0].At
+	}
+	stopping := false
+	w.control.AfterFunc(p.Clear+time.Second, func() {
+		b := w.site("B")
+		stopping = b.life != nil && b.life.node == nil
+	})
+	if r := w.run(); r.Broken != nil || !stopping {
+		t.Fatalf("B was stopping when the weather had cleared: %t\n%s", stopping, Story(r))
 	}
 }
