@@ -31,6 +31,7 @@ type errands struct {
 	sites map[string]*keeper
 	logs  map[string]*happenings
 	lost  string // the kind of question whose next answer is lost
+	late  string // or comes too late
 	away  map[string]bool
 	old   map[string]bool // of the version before, which reads no words
 	asked message.WordID  // last
@@ -70,6 +71,8 @@ func (e *errands) do(d *datadriven.TestData) []string {
 		return e.carry()
 	case "lose":
 		e.lost = words[0]
+	case "late":
+		e.late = words[0]
 	case "away":
 		e.away[words[0]] = true
 	case "restart":
@@ -147,11 +150,15 @@ func (e *errands) hook(k *keeper) {
 			return nil, link.ErrNotConnected
 		}
 		reply, err := e.sites[string(peer)].respond(ctx, k.name, kind, body)
-		if kind == e.lost {
-			e.lost = ""
-			return nil, link.ErrNotConnected
+		switch kind { // what there is then is as a link says it
+		case e.lost:
+			e.lost, err = "", fmt.Errorf("%w: reset by peer", link.ErrNotConnected)
+		case e.late:
+			e.late, err = "", context.DeadlineExceeded
+		default:
+			return reply, err
 		}
-		return reply, err
+		return nil, fmt.Errorf("query %s of site %s: %w", kind, peer, err)
 	}
 }
 

@@ -152,7 +152,7 @@ func (c *Commands) retryByQuestion(ctx context.Context, o *wish) (api.Word, erro
 	q := RetryQuestion{Instance: o.entry.Instance, Process: o.process.String(), Activity: string(o.entry.Activity), Output: o.word.Output, By: o.word.Operator}
 	a, err := question.Ask[RetryReport](ctx, c.Site, o.home, AskRetry, q)
 	if err != nil {
-		return api.Word{}, api.Errorf(api.CodeUnreachable, "when it is back, see fmqm status in case it was done, and retry; or retry at that node", "%s hosts %s and does not answer: %v", o.home, o.entry.Activity, err)
+		return api.Word{}, api.Errorf(api.CodeUnreachable, "when it is back, see fmqm status in case it was done, and retry; or retry at that node", "%s hosts %s and does not answer: %v", o.home, o.entry.Activity, unanswered(err))
 	}
 	if a.Error != nil {
 		return api.Word{}, a.Error

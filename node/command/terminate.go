@@ -62,17 +62,22 @@ func (c *Commands) askOrigin(ctx context.Context, origin processtable.NodeID, q 
 	ctx, cancel := c.Scheduler.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	a, err := question.Ask[TerminateReport](ctx, c.Site, origin, AskTerminate, q)
-	if errors.Is(err, link.ErrNotConnected) {
-		err = link.ErrNotConnected // how the connection was lost is in fmqm links
-	}
 	if err != nil {
 		return api.Errorf(api.CodeUnreachable, fmt.Sprintf("when %s is reachable again, see fmqm status in case it was done, and terminate it; or terminate it at %s itself (--to)", origin, origin),
-			"only %s, where instance %s was started, can terminate it, and it does not answer: %v", origin, q.Instance, err)
+			"only %s, where instance %s was started, can terminate it, and it does not answer: %v", origin, q.Instance, unanswered(err))
 	}
 	if a.Error != nil {
 		return a.Error
 	}
 	return nil
+}
+
+// unanswered is why a peer did not answer, for an operator: how a connection was lost is in fmqm links.
+func unanswered(err error) error {
+	if errors.Is(err, link.ErrNotConnected) {
+		return link.ErrNotConnected
+	}
+	return err
 }
 
 // TerminateFor is a termination that a peer's operator wants. Of an instance that was not

@@ -5,6 +5,7 @@ package question
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,12 @@ type Reply[A any] struct {
 	Err    error
 }
 
+// late: the peer is connected, and did not answer in time. People are told just that.
+type late struct{ error }
+
+func (late) Error() string   { return "no answer in time" }
+func (l late) Unwrap() error { return l.error }
+
 // Ask puts a question to a peer. An error means that it did not answer.
 func Ask[A any](ctx context.Context, c Carrier, peer processtable.NodeID, kind string, question any) (A, error) {
 	var a A
@@ -50,6 +57,9 @@ func Ask[A any](ctx context.Context, c Carrier, peer processtable.NodeID, kind s
 	}
 	reply, err := c.Query(ctx, peer, kind, body)
 	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = late{err}
+		}
 		return a, err
 	}
 	if err := json.Unmarshal(reply, &a); err != nil {
