@@ -53,7 +53,7 @@ func (s site) Written(tx *record.Tx, of message.InstanceID) {
 }
 
 // Answered tells who waits for a word how it was answered.
-func (s site) Answered(a message.Answer) { s.commands.Answered(a) }
+func (s site) Answered(e message.Entry, a message.Answer) { s.commands.Answered(e, a) }
 
 // Fatal ends the node's work.
 func (s site) Fatal(err error) { s.fatal(err) }

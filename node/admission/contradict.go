@@ -35,16 +35,18 @@ func (t *taking) setAside(peer processtable.NodeID, encoded []byte, reason strin
 
 // take puts a message that its sender may send, unless it repeats what has come before it; if it
 // contradicts that, it is set aside.
-func (t *taking) take(m message.Message, encoded []byte) error {
+func (t *taking) take(m message.Message, encoded []byte) (put bool, err error) {
 	switch reason, repeat, err := t.contradicts(&m); {
 	case err != nil:
-		return err
+		return false, err
 	case reason != "":
 		t.setAside(m.From, encoded, reason)
-	case !repeat:
-		t.tx.Put = append(t.tx.Put, m)
+		return false, nil
+	case repeat:
+		return false, nil
 	}
-	return nil
+	t.tx.Put = append(t.tx.Put, m)
+	return true, nil
 }
 
 // contradicts says why a connector message, a marker or an operator's word is not put beside what has come

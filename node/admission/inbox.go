@@ -201,7 +201,8 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 		a.aside(encoded, reason)
 		return nil
 	}
-	return a.take(m, encoded)
+	_, err = a.take(m, encoded)
+	return err
 }
 
 // word takes an operator's word, or the answer to one, as its room rules (N15). While a word with
@@ -214,7 +215,9 @@ func (a *acceptance) word(m message.Message, encoded []byte) error {
 	case r.Aside != "":
 		a.aside(encoded, r.Aside)
 	case r.Word:
-		return a.take(m, encoded)
+		if put, err := a.take(m, encoded); err != nil || !put {
+			return err
+		}
 	case r.Reply != nil:
 		a.tx.Put = append(a.tx.Put, *r.Reply)
 	case r.Line != nil:

@@ -174,7 +174,8 @@ func (w *world) word() message.Message {
 }
 
 // What becomes of a word is its room's to rule: it is put, set aside, or answered. But one with the
-// identifier of a word that lies here, and which says something else, does not take its place.
+// identifier of a word that lies here, and which says something else, does not take its place; the
+// room is told of what is put, and only of that.
 func TestWordsAreTakenAsIsRuled(t *testing.T) {
 	w := newWorld(t, true)
 	m := w.word()
@@ -188,15 +189,16 @@ func TestWordsAreTakenAsIsRuled(t *testing.T) {
 	if n, _ := w.Queue.Transmission("B").Size(); n != 1 || stored != 1 || len(w.stored(m)) != 0 {
 		t.Errorf("%d answers wait for B, %d are told, and %d words lie here", n, stored, len(w.stored(m)))
 	}
-	w.ruling = command.Ruling{Word: true}
+	stored = 0
+	w.ruling = command.Ruling{Word: true, Stored: func() { stored++ }}
 	w.sends("B", m)
 	w.sends("B", m)
 	other := m
 	other.Body = w.word().Body
 	w.sends("B", other)
 	w.wantAside("B: nobody asked", "B: a word with its identifier lies here for here, and says something else: the earlier one counts")
-	if len(w.stored(m)) != 1 {
-		t.Errorf("%d words lie here", len(w.stored(m)))
+	if len(w.stored(m)) != 1 || stored != 1 {
+		t.Errorf("%d words lie here, and %d are told", len(w.stored(m)), stored)
 	}
 }
 

@@ -68,7 +68,8 @@ func (t *taking) parked(p behaviour.Process, w *record.Parked) error {
 		t.setAside(w.Peer, w.Message, reason)
 		return nil
 	}
-	return t.take(m, w.Message)
+	_, err = t.take(m, w.Message)
+	return err
 }
 
 // waited reads a message that waited for its table, and says why it is not taken, or nothing.

@@ -34,6 +34,8 @@ type wish struct {
 	word    message.Word
 }
 
+func (o *wish) name() wordName { return wordName{o.entry, o.word.ID} }
+
 // message is the word on its way.
 func (o *wish) message() message.Message {
 	h := message.Header{
@@ -59,7 +61,7 @@ func (c *Commands) ask(ctx context.Context, o *wish) (api.Word, error) {
 	if !repeat {
 		o.word.ID = c.newWordID()
 	}
-	answer, end := c.waiting.await(c.Scheduler, o.word.ID)
+	answer, end := c.waiting.await(c.Scheduler, o.name())
 	defer end()
 	o.word.Reply = o.home != c.Self
 	before, err := c.put(ctx, o, repeat)
@@ -76,7 +78,7 @@ func (c *Commands) ask(ctx context.Context, o *wish) (api.Word, error) {
 // word has got, if it has. Of those who ask with one identifier at once, one puts it: the others
 // wait until it is on disk, or is not put, and look then.
 func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answer, error) {
-	end, err := c.putting.begin(ctx, c.Scheduler, o.word.ID)
+	end, err := c.putting.begin(ctx, c.Scheduler, o.name())
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +179,12 @@ func (c *Commands) awaitAnswer(ctx context.Context, o *wish, answer *task.Answer
 	return told(o, a)
 }
 
-// Answered tells those who wait for the answer to a word. It is on disk. Answered waits for nobody:
-// the committer may call it.
-func (c *Commands) Answered(a message.Answer) {
-	c.owed.answered(a.Word)
-	c.waiting.answered(a)
+// Answered tells those who wait for the answer to a word about the activity of an entry. It is on
+// disk. Answered waits for nobody: the committer may call it.
+func (c *Commands) Answered(e message.Entry, a message.Answer) {
+	name := wordName{e, a.Word}
+	c.owed.answered(name)
+	c.waiting.answered(name, a)
 }
 
 // told is what the operator is told of an answer.

@@ -58,7 +58,7 @@ func (s *story) do() []string {
 		s.ask(s.arg(0), s.arg(0), r)
 	case "leave": // OPERATOR: he waits no more
 		s.asks[s.arg(0)]()
-	case "brings": // PEER word|answer id=N ...
+	case "brings": // PEER word|answer id=N [of=N] ...: about the second instance, say
 		return s.brings(processtable.NodeID(s.arg(0)))
 	case "thread": // answers all words that lie here, as done, or [refused], which leaves [no-line]
 		return s.thread()
@@ -123,6 +123,9 @@ func (s *story) brings(peer processtable.NodeID) []string {
 	h := message.Header{
 		Queue: message.Queue{Process: s.id(), Node: "A"}, Instance: instance, Number: message.WordNumber(s.word()),
 		Lane: message.LaneControl, Clock: 5,
+	}
+	if of := s.text("of"); of != "" {
+		h.Instance[0] = of[0] - '0'
 	}
 	m := message.Message{Header: h}
 	if s.arg(1) == "word" {
@@ -222,7 +225,7 @@ func (s *story) thread() (told []string) {
 				tx.Put = append(tx.Put, m.Header.Reply(o.Site, a))
 			}
 			s.must(fake{s.world}.Commit(context.Background(), tx))
-			s.Answered(a)
+			s.Answered(m.Entry(), a)
 			told = append(told, fmt.Sprintf("%s is answered", o.ID))
 		}
 	})

@@ -19,7 +19,8 @@ type Ruling struct {
 	Word  bool                // the message is put, unless it contradicts one that lies here or is being put
 	Reply *message.Message    // is put: the answer to a word that is refused at once
 	Line  *record.AuditRecord // is put: what an answer says
-	// Stored is to be called once the transaction is on disk; nil: there is nobody to be told.
+	// Stored is to be called once the transaction is on disk, unless a word is not put; nil: there is
+	// nobody to be told.
 	Stored func()
 }
 
@@ -64,7 +65,7 @@ func (c *Commands) ruleWord(peer processtable.NodeID, m *message.Message, word *
 	case refused == nil && quota > 0 && waiting >= 2*quota:
 		return aside("the answers that wait for %s have no more room (limits.transmission): its operator can ask again once it takes them", peer)
 	case refused == nil:
-		return Ruling{Word: true, Stored: func() { c.owed.add(word.ID, peer) }}, nil
+		return Ruling{Word: true, Stored: func() { c.owed.add(wordName{m.Entry(), word.ID}, peer) }}, nil
 	case quota > 0 && waiting >= quota:
 		return aside("%v", refused)
 	}
@@ -120,7 +121,7 @@ func (c *Commands) ruleAnswer(peer processtable.NodeID, m *message.Message, clai
 		line.Reason = fmt.Sprintf("%s has done it", peer)
 	}
 	line.Word = &record.Word{ID: answer.Word, Wish: asked.Word.Wish, Result: answer.Result, Home: peer}
-	return Ruling{Line: &line, Stored: func() { c.Answered(answer) }}, nil
+	return Ruling{Line: &line, Stored: func() { c.Answered(m.Entry(), answer) }}, nil
 }
 
 // unasked sets aside an answer to nothing. Where retention has removed what was asked, that is

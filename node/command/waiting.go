@@ -10,55 +10,62 @@ import (
 	"fmqm/processtable"
 )
 
+// wordName names one word: whoever asks makes its identifier, so that another activity's may have
+// the same one.
+type wordName struct {
+	entry message.Entry
+	id    message.WordID
+}
+
 // waiting are the words whose answers somebody waits for at this node.
 type waiting struct {
 	mu      sync.Mutex
-	answers map[message.WordID][]*task.Answer[message.Answer]
+	answers map[wordName][]*task.Answer[message.Answer]
 }
 
 // await gives where an answer will be given, and what ends the waiting.
-func (w *waiting) await(by task.Scheduler, id message.WordID) (*task.Answer[message.Answer], func()) {
+func (w *waiting) await(by task.Scheduler, name wordName) (*task.Answer[message.Answer], func()) {
 	a := task.NewAnswer[message.Answer](by)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.answers == nil {
-		w.answers = map[message.WordID][]*task.Answer[message.Answer]{}
+		w.answers = map[wordName][]*task.Answer[message.Answer]{}
 	}
-	w.answers[id] = append(w.answers[id], a)
+	w.answers[name] = append(w.answers[name], a)
 	return a, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if rest := slices.DeleteFunc(w.answers[id], func(other *task.Answer[message.Answer]) bool { return other == a }); len(rest) > 0 {
-			w.answers[id] = rest
+		if rest := slices.DeleteFunc(w.answers[name], func(other *task.Answer[message.Answer]) bool { return other == a }); len(rest) > 0 {
+			w.answers[name] = rest
 		} else {
-			delete(w.answers, id)
+			delete(w.answers, name)
 		}
 	}
 }
 
 // answered tells those who wait.
-func (w *waiting) answered(a message.Answer) {
+func (w *waiting) answered(name wordName, a message.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, waiting := range w.answers[a.Word] {
+	for _, waiting := range w.answers[name] {
 		waiting.TryGive(a)
 	}
 }
 
-// putting are the words that are about to be put, by their identifiers: what is not on disk yet
+// putting are the words that are about to be put, by their names: what is not on disk yet
 // cannot be found there.
 type putting struct {
 	mu    sync.Mutex
-	words map[message.WordID]*task.Gate
+	words map[wordName]*task.Gate
 }
 
 // begin lets one put a word, or find out that it was put, until it calls end: whoever else wants to
 // waits for that, or for ctx.
-func (p *putting) begin(ctx context.Context, by task.Scheduler, id message.WordID) (end func(), err error) {
+func (p *putting) begin(ctx context.Context, by task.Scheduler, name wordName) (end func(), err error) {
 	for {
-		other := p.claim(by, id)
+		other := p.claim(by, name)
 		if other == nil {
-			return func() { p.end(id) }, nil
+			return func() { p.end(name) }, nil
 		}
 		if _, err := by.Wait(ctx, other); err != nil {
 			return nil, err
@@ -67,24 +74,24 @@ func (p *putting) begin(ctx context.Context, by task.Scheduler, id message.WordI
 }
 
 // claim notes that a word is about to be put, or gives what opens when somebody else has put it.
-func (p *putting) claim(by task.Scheduler, id message.WordID) (other *task.Gate) {
+func (p *putting) claim(by task.Scheduler, name wordName) (other *task.Gate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if other := p.words[id]; other != nil {
+	if other := p.words[name]; other != nil {
 		return other
 	}
 	if p.words == nil {
-		p.words = map[message.WordID]*task.Gate{}
+		p.words = map[wordName]*task.Gate{}
 	}
-	p.words[id] = by.Gate()
+	p.words[name] = by.Gate()
 	return nil
 }
 
-func (p *putting) end(id message.WordID) {
+func (p *putting) end(name wordName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.words[id].Open()
-	delete(p.words, id)
+	p.words[name].Open()
+	delete(p.words, name)
 }
 
 // answerSize is what an answer is taken to have, in bytes, until it is there.
@@ -93,27 +100,27 @@ const answerSize = 1 << 10
 // owed are the words of peers that lie here without an answer, since the start.
 type owed struct {
 	mu    sync.Mutex
-	words map[message.WordID]processtable.NodeID
+	words map[wordName]processtable.NodeID
 	count map[processtable.NodeID]int64
 }
 
-func (o *owed) add(id message.WordID, peer processtable.NodeID) {
+func (o *owed) add(name wordName, peer processtable.NodeID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.words == nil {
-		o.words, o.count = map[message.WordID]processtable.NodeID{}, map[processtable.NodeID]int64{}
+		o.words, o.count = map[wordName]processtable.NodeID{}, map[processtable.NodeID]int64{}
 	}
-	if _, there := o.words[id]; !there {
-		o.words[id] = peer
+	if _, there := o.words[name]; !there {
+		o.words[name] = peer
 		o.count[peer]++
 	}
 }
 
-func (o *owed) answered(id message.WordID) {
+func (o *owed) answered(name wordName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if peer, there := o.words[id]; there {
-		delete(o.words, id)
+	if peer, there := o.words[name]; there {
+		delete(o.words, name)
 		o.count[peer]--
 	}
 }

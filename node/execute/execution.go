@@ -62,8 +62,8 @@ type Site interface {
 	// a thread's transaction, after it. Both are on disk, and the committer calls.
 	RefusedTaken(numbers []uint64)
 	Written(tx *record.Tx, of message.InstanceID)
-	// Answered is told how a word was answered, once that is on disk.
-	Answered(message.Answer)
+	// Answered is told how a word that lay in an entry was answered, once that is on disk.
+	Answered(message.Entry, message.Answer)
 	// Fatal is told of an error that ends the node's work.
 	Fatal(error)
 }

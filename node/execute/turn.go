@@ -139,7 +139,7 @@ func (t *Thread) perform() {
 		case thread.Answer:
 			t.answer(e)
 		case thread.Replied:
-			t.of.Site.Answered(e.Answer)
+			t.of.Site.Answered(e.Entry, e.Answer)
 		case thread.Evaluate:
 			t.evaluate(e)
 		case thread.Fail:

@@ -281,5 +281,5 @@ func (m *Machine) replied(w *word, a message.Answer) {
 	c := w.say.(*command)
 	delete(m.commands, keyOf(&c.message))
 	a.Word = c.order.ID
-	m.do(Replied{a})
+	m.do(Replied{c.message.Entry(), a})
 }

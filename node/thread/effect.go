@@ -89,7 +89,10 @@ type Answer struct {
 }
 
 // Replied says what has come of an operator's word that lay in the queue; that is on disk.
-type Replied struct{ message.Answer }
+type Replied struct {
+	Entry message.Entry // in which it lay: its identifier may be another one's elsewhere
+	message.Answer
+}
 
 // Code is what came of a word.
 type Code uint8
