@@ -4,5 +4,6 @@
 // while the others run and in every order; they are killed while they are; one stays as it
 // is to the end; and a backup that the release before has written is restored by today's.
 //
-// What is released next is written into the file: `git rev-parse COMMIT >test/upgrade/before`.
+// What is released next is written into the file (`git rev-parse COMMIT >test/upgrade/before`), and its
+// source is kept: `scripts/before.sh COMMIT`.
 package upgrade
