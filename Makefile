@@ -9,7 +9,7 @@ BENCH    ?= .
 BENCHES  ?= ./...
 
 # What kills daemons, brokers, links and disks under hundreds of instances takes long.
-LONG = ./test/broker ./test/crash ./test/partition ./test/rebuild ./test/sites ./test/upgrade
+LONG = ./test/broker ./test/crash ./test/golden ./test/partition ./test/rebuild ./test/sites ./test/upgrade
 
 # A world runs one task at a time, so it has no races to find; with the race detector it is
 # twenty times slower and takes gigabytes.

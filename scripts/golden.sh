@@ -10,13 +10,14 @@ commit=${1:?"usage: scripts/golden.sh COMMIT"}
 git cat-file -e "$commit^{commit}"
 
 dir=test/golden/testdata/$commit
-if [ ! -d "$dir" ]; then # the newest release's processes and stories
-	mkdir "$dir"
-	newest=$(git log -1 --format= --name-only --diff-filter=A -- 'test/golden/testdata/*/network.txt' | head -1)
-	cp "$(dirname "$newest")"/{*.yaml,*.txt} "$dir"
-fi
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+mkdir "$bin/source"
+git archive "$commit" | tar -x -C "$bin/source"
+go build -C "$bin/source" -trimpath -tags failpoint -o "$bin/" ./cmd/fmqmd ./cmd/fmqm ./cmd/fmqm-define
 
-FMQM_GOLDEN=$commit go test -tags golden -count=1 -run '^TestMake$' ./test/golden
-FMQM_GOLDEN=$commit go test -tags golden -count=1 -run "^Test(Networks|Backups)\$/^$commit\$" ./test/golden -rewrite
+export FMQM_GOLDEN=$commit FMQM_GOLDEN_BIN=$bin
+go test -count=1 -run '^TestMake$' ./test/golden
+go test -count=1 -run "^Test(Networks|Backups)\$/^$commit\$" ./test/golden -rewrite
 git add -N "$dir"
 du -sh "$dir"

@@ -12,7 +12,8 @@
 //	*.yaml               the processes
 //
 // They stay for ever. `scripts/golden.sh COMMIT` makes the directory of another release:
-// make_test.go has what its daemons are put through. What is a kind of its own in a store must
+// make_test.go has what its daemons are put through. The tests make a set of the present tree
+// as well, and tell the newest story of it, so that the next one can be made. What is a kind of its own in a store must
 // be in one of the sets (kinds_test.go). Frames, messages, tables and other
 // records have golden files in their own rooms.
 package golden

@@ -29,10 +29,9 @@ func releases(t *testing.T) (dirs []string) {
 
 // told gives the directory of the binaries that tell a story: today's, or, where the
 // golden files of a release are made, that release's own.
-func told(t *testing.T, dir string) (release string) {
-	t.Helper()
-	if commit := os.Getenv("FMQM_GOLDEN"); commit == filepath.Base(dir) {
-		return fleet.Before(t, commit, "failpoint")
+func told(dir string) (release string) {
+	if os.Getenv("FMQM_GOLDEN") == filepath.Base(dir) {
+		return os.Getenv("FMQM_GOLDEN_BIN")
 	}
 	return ""
 }
@@ -44,21 +43,27 @@ func told(t *testing.T, dir string) (release string) {
 // release said of them, and go on to the end.
 func TestNetworks(t *testing.T) {
 	for _, dir := range releases(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			n := newNetwork(t, options{sites: fleet.Names, dir: dir, release: told(t, dir), prepare: func(s *fleet.Site) { unpack(t, dir, s) }})
-			n.tell("network.txt")
-		})
+		t.Run(filepath.Base(dir), func(t *testing.T) { tellNetwork(t, options{dir: dir, release: told(dir)}) })
 	}
+}
+
+func tellNetwork(t *testing.T, o options) {
+	t.Helper()
+	o.sites, o.prepare = fleet.Names, func(s *fleet.Site) { unpack(t, o.dir, s) }
+	newNetwork(t, o).tell("network.txt")
 }
 
 // N17: the backups of every release are restored by today's daemons.
 func TestBackups(t *testing.T) {
 	for _, dir := range releases(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			n := newNetwork(t, options{sites: []string{"A"}, dir: dir, release: told(t, dir), prepare: func(s *fleet.Site) { restore(t, dir, s) }})
-			n.tell("backup.txt")
-		})
+		t.Run(filepath.Base(dir), func(t *testing.T) { tellBackup(t, options{dir: dir, release: told(dir)}) })
 	}
+}
+
+func tellBackup(t *testing.T, o options) {
+	t.Helper()
+	o.sites, o.prepare = []string{"A"}, func(s *fleet.Site) { restore(t, o.dir, s) }
+	newNetwork(t, o).tell("backup.txt")
 }
 
 // restore makes a site's store of its golden backup.
