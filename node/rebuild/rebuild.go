@@ -124,25 +124,28 @@ func (m *Rebuilds) Rebuild(ctx context.Context, r api.RebuildRequest, by string)
 	return api.RebuildAnswer{Rebuilds: append([]api.Rebuild{own}, all...)}, nil
 }
 
-// there asks the other nodes to do the same.
+// there asks the other nodes to do the same, all at once: one that is silent delays none.
 func (m *Rebuilds) there(ctx context.Context, r api.RebuildRequest) []api.Rebuild {
 	ctx, cancel := m.Scheduler.WithTimeout(ctx, askingTime)
 	defer cancel()
-	var all []api.Rebuild
-	for _, peer := range m.Site.Peers() {
-		if string(peer) == r.Peer {
-			continue
-		}
-		answer, err := question.Ask[Report](ctx, m.Site, peer, AskRebuild, Word{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
-		switch {
-		case err != nil:
-			answer.Rebuild = api.Rebuild{Node: string(peer), Peer: r.Peer, Reason: "no answer: " + err.Error()}
-		case answer.Error != nil:
-			answer.Rebuild = api.Rebuild{Node: string(peer), Peer: r.Peer, Reason: answer.Error.Error()}
-		}
-		all = append(all, answer.Rebuild)
+	others := slices.DeleteFunc(m.Site.Peers(), func(peer processtable.NodeID) bool { return string(peer) == r.Peer })
+	told := make([]api.Rebuild, len(others))
+	asking := task.NewGroup(m.Scheduler)
+	for i, peer := range others {
+		asking.Go(func() {
+			answer, err := question.Ask[Report](ctx, m.Site, peer, AskRebuild, Word{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
+			switch {
+			case err != nil:
+				answer.Rebuild = api.Rebuild{Reason: "no answer: " + err.Error()}
+			case answer.Error != nil:
+				answer.Rebuild = api.Rebuild{Reason: answer.Error.Error()}
+			}
+			answer.Rebuild.Node, answer.Rebuild.Peer = string(peer), r.Peer // it speaks for itself
+			told[i] = answer.Rebuild
+		})
 	}
-	return all
+	_ = asking.Wait(context.Background()) // no longer than askingTime
+	return told
 }
 
 // here is Rebuild of what this node itself sends; by is who wants it.

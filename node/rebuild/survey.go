@@ -59,10 +59,11 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			}
 			continue
 		}
-		if len(history) == 0 {
+		own := slices.IndexFunc(history, func(h record.AuditRecord) bool { return !h.OfWord() })
+		if own < 0 { // nothing of the instance was ever here
 			continue
 		}
-		o := owed{instance: id, process: history[0].Process, origin: history[0].Origin, def: s.of.Site.Process(history[0].Process)}
+		o := owed{instance: id, process: history[own].Process, origin: history[own].Origin, def: s.of.Site.Process(history[own].Process)}
 		if o.def == nil {
 			continue
 		}
