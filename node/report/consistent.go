@@ -28,7 +28,7 @@ import (
 // past gives the activities that have ended although their nodes, which answered, do not
 // say so; each by its name as by api.InScope.
 func (g *Gathered) past() map[api.Place]bool {
-	over := g.Reports[g.Origin].State == api.InstanceFinished
+	over := g.atOrigin().State == api.InstanceFinished
 	heard := g.Heard()
 	told := g.told()
 	past := map[api.Place]bool{}
@@ -87,7 +87,7 @@ func (g *Gathered) outdated(a api.Activity) api.Activity {
 	p := placeOf(a.Node, a)
 	r := g.Reports[p.Node]
 	who := g.Heard()[p.Activity]
-	if g.Reports[g.Origin].State == api.InstanceFinished {
+	if g.atOrigin().State == api.InstanceFinished {
 		who = g.Origin
 	}
 	reason := fmt.Sprintf("%s says that it has ended; %s knows the instance only up to clock %d", who, p.Node, r.Clock)

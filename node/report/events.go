@@ -13,13 +13,18 @@ import (
 // saidInAll is how much of what programs have said a history tells, the newest of it.
 const saidInAll = 256 << 10
 
+// History joins what the nodes have recorded. Of the instance itself only its origin's word counts.
 func (g *Gathered) History() api.HistoryAnswer {
 	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.Unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more()}
 	if a.Unreachable == nil {
 		a.Unreachable = []api.Unreachable{}
 	}
-	for _, r := range g.Reports {
-		a.Events = append(a.Events, r.Events...)
+	for node, r := range g.Reports {
+		for i := range r.Events {
+			if !g.misattributed(node, &r.Events[i]) {
+				a.Events = append(a.Events, r.Events[i])
+			}
+		}
 	}
 	slices.SortStableFunc(a.Events, compareEvents)
 	return a

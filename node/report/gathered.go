@@ -125,7 +125,7 @@ func (g *Gathered) activities() []api.Activity {
 
 // untold is an activity of which its node has told nothing.
 func (g *Gathered) untold(p api.Place) (all []api.Activity) {
-	for _, n := range g.notices() {
+	for _, n := range g.atOrigin().Notices {
 		if scope, activity := api.CutScope(n); activity == p.Activity {
 			all = append(all, api.Activity{
 				Scope: scope, Activity: activity, State: api.ActivityInError,
@@ -143,7 +143,20 @@ func (g *Gathered) untold(p api.Place) (all []api.Activity) {
 	return []api.Activity{a}
 }
 
-func (g *Gathered) notices() []string { return g.Reports[g.Origin].Notices }
+// atOrigin is what the node tells where the instance was started; nothing as long as it has not
+// answered, or the nodes disagree about which that is.
+func (g *Gathered) atOrigin() (r Report) {
+	if g.Contested == "" {
+		r = g.Reports[g.Origin]
+	}
+	return r
+}
+
+// misattributed is an event of the instance itself that another node than its origin tells.
+func (g *Gathered) misattributed(node string, e *api.HistoryEvent) bool {
+	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink))
+	return ofInstance && (node != g.Origin || g.Contested != "")
+}
 
 // removed names the nodes whose records of the instance are gone.
 func (g *Gathered) removed() (all []api.Removed) {
@@ -181,8 +194,8 @@ func (g *Gathered) Status() api.Status {
 			s.InError++
 		}
 	}
-	origin, ok := g.Reports[g.Origin]
-	if !ok || origin.State == "" || g.Contested != "" {
+	origin := g.atOrigin()
+	if origin.State == "" {
 		s.Reason = g.noState()
 		return s
 	}

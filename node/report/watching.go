@@ -30,7 +30,7 @@ func NewWatching() *Watching {
 // Take gives the events that are new to the watcher. A node of an older version tells of no
 // mark, and of everything each time.
 func (w *Watching) Take(g *Gathered) (fresh []api.HistoryEvent) {
-	w.Over = !g.Reports[g.Origin].Removed.IsZero() // only what has ended is removed
+	w.Over = !g.atOrigin().Removed.IsZero() // only what has ended is removed
 	for _, e := range g.History().Events {
 		key := fmt.Sprint(e.Node, e.Clock, e.Time.UnixNano(), e.Scope, e.Activity, e.Event, e.Iteration, e.Attempt)
 		w.Over = w.Over || e.Scope == "" && e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
