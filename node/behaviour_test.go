@@ -73,12 +73,19 @@ func newCounterWorldOf(t *testing.T, table *processtable.Table, encoded []byte, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	recorded := make(chan struct{}, 1)
+	observe := func(record.AuditRecord) {
+		select {
+		case recorded <- struct{}{}:
+		default: // it is rung already
+		}
+	}
 	open := func() *Node {
 		engine, err := badger.Open(badger.Options{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := Open(Options{Name: "A", Engine: engine, Registry: registry, Behaviours: counters, Scheduler: task.Goroutines{Clock: clock}})
+		a, err := Open(Options{Name: "A", Engine: engine, Registry: registry, Behaviours: counters, Scheduler: task.Goroutines{Clock: clock}, Observe: observe})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +100,7 @@ func newCounterWorldOf(t *testing.T, table *processtable.Table, encoded []byte, 
 	if err := a.queue.BindIncarnation("B", b.Incarnation()); err != nil {
 		t.Fatal(err)
 	}
-	w = &inboxWorld{t: t, a: a, inbox: a.admission.Inbox("B"), b: b}
+	w = &inboxWorld{t: t, a: a, inbox: a.admission.Inbox("B"), b: b, recorded: recorded}
 	t.Cleanup(func() {
 		if err := errors.Join(w.a.Stop(context.Background()), b.Close(context.Background())); err != nil {
 			t.Error(err)
@@ -127,22 +134,43 @@ func (w *inboxWorld) number(i message.InstanceID, from processtable.ActivityID, 
 	return m
 }
 
-// total gives what A reports of the counter once a condition holds of it.
-func (w *inboxWorld) total(i message.InstanceID, until func(api.Activity) bool) api.Activity {
+// until asks whether a condition holds once A has done what it was brought, and again with each
+// record that a timer leads to; false: it does not come to hold.
+func (w *inboxWorld) until(holds func() bool) bool {
 	w.t.Helper()
-	var at api.Activity
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); <-time.After(5 * time.Millisecond) {
-		r, err := w.a.answers.Report(report.Question{Instance: i})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if len(r.Activities) == 1 {
-			if at = r.Activities[0]; until(at) {
-				return at
-			}
+	limit := time.After(2 * time.Minute)
+	for settled(w.t, w.a); !holds(); {
+		select {
+		case <-w.recorded:
+		case <-limit:
+			return false
 		}
 	}
-	w.t.Fatalf("the counter stays %+v", at)
+	return true
+}
+
+// reported is what A tells of an instance.
+func (w *inboxWorld) reported(i message.InstanceID) report.Report {
+	w.t.Helper()
+	r, err := w.a.answers.Report(report.Question{Instance: i})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// total gives what A reports of the counter once a condition holds of it.
+func (w *inboxWorld) total(i message.InstanceID, fits func(api.Activity) bool) (at api.Activity) {
+	w.t.Helper()
+	if !w.until(func() bool {
+		r := w.reported(i)
+		if len(r.Activities) == 1 {
+			at = r.Activities[0]
+		}
+		return len(r.Activities) == 1 && fits(at)
+	}) {
+		w.t.Fatalf("the counter stays %+v", at)
+	}
 	return at
 }
 
@@ -225,28 +253,21 @@ func TestAnotherBehaviour(t *testing.T) {
 // paused waits until the counter waits for its timer.
 func (w *inboxWorld) paused(i message.InstanceID) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(time.Millisecond) {
-		r, err := w.a.answers.Report(report.Question{Instance: i})
-		if err != nil || time.Now().After(deadline) {
-			w.t.Fatalf("it sets no timer: %+v, %v", r.Waits, err)
-		}
-		if len(r.Waits) == 1 && !r.Waits[0].Due.IsZero() {
-			return
-		}
+	var waits []report.Waiting
+	if !w.until(func() bool {
+		waits = w.reported(i).Waits
+		return len(waits) == 1 && !waits[0].Due.IsZero()
+	}) {
+		w.t.Fatalf("it sets no timer: %+v", waits)
 	}
 }
 
-// nothingOf waits until no message of an instance is at A.
+// nothingOf fails the test if any message of an instance is at A once A has done what it was brought.
 func (w *inboxWorld) nothingOf(i message.InstanceID) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(time.Millisecond) {
-		found, err := w.a.queue.BrowseInstance(w.table.Process, i)
-		if err == nil && len(found) == 0 {
-			return
-		}
-		if err != nil || time.Now().After(deadline) {
-			w.t.Fatalf("of the instance there is %v, %v", found, err)
-		}
+	settled(w.t, w.a)
+	if found, err := w.a.queue.BrowseInstance(w.table.Process, i); err != nil || len(found) != 0 {
+		w.t.Fatalf("of the instance there is %v, %v", found, err)
 	}
 }
 

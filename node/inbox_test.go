@@ -49,6 +49,8 @@ type inboxWorld struct {
 	b     *queue.Manager
 	table *processtable.Table
 	sent  uint64
+	// recorded holds one while A has recorded something that until has not looked at; nil: nobody looks.
+	recorded chan struct{}
 }
 
 func memoryEngine(t *testing.T) *badger.Engine {

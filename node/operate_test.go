@@ -198,22 +198,19 @@ func TestOtherDefinitionUnderOneVersionIsRefused(t *testing.T) {
 	}
 }
 
-// quiet waits until no queue of the node holds anything.
+// quiet waits until no queue of the node holds anything. Between two looks the committer and each
+// process thread have answered, so they have gone on.
 func quiet(t *testing.T, n *node.Node) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
 	for {
 		empty, what := n.Quiet()
 		if empty {
 			return
 		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			t.Fatalf("not empty: %s", what)
+		if h := n.Live(ctx); h.State != api.HealthOK {
+			t.Fatalf("not empty: %s; %+v", what, h)
 		}
 	}
 }

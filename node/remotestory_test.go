@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
@@ -42,15 +43,17 @@ type errands struct {
 // it was stands in its log and in the history.
 func TestOperatorsAskAtOtherSites(t *testing.T) {
 	datadriven.Walk(t, "testdata/remote", func(t *testing.T, path string) {
-		e := &errands{T: t, sites: map[string]*keeper{}, logs: map[string]*happenings{}, away: map[string]bool{}, old: map[string]bool{}, read: map[string]int{}}
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			t.Helper()
-			told := e.do(d)
-			for _, k := range e.all() {
-				k.settled()
-			}
-			text := strings.Join(append(told, e.logged()...), "\n") + "\n"
-			return strings.ReplaceAll(text, strings.TrimSuffix(instanceOf(1).String(), "1"), "")
+		synctest.Test(t, func(t *testing.T) {
+			e := &errands{T: t, sites: map[string]*keeper{}, logs: map[string]*happenings{}, away: map[string]bool{}, old: map[string]bool{}, read: map[string]int{}}
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				t.Helper()
+				told := e.do(d)
+				for _, k := range e.all() {
+					k.settled()
+				}
+				text := strings.Join(append(told, e.logged()...), "\n") + "\n"
+				return strings.ReplaceAll(text, strings.TrimSuffix(instanceOf(1).String(), "1"), "")
+			})
 		})
 	})
 }
@@ -232,7 +235,7 @@ func (e *errands) claim(words []string, named map[string]string) []string {
 }
 
 // retry tells what came of one. Words and their answers travel meanwhile, but to and from who
-// is away.
+// is away; then time goes by, which is the bubble's.
 func (e *errands) retry(ctx context.Context, n *Node, id message.InstanceID, r api.RetryRequest) []string {
 	var w api.Word
 	done := make(chan error, 1)
@@ -242,6 +245,8 @@ func (e *errands) retry(ctx context.Context, n *Node, id message.InstanceID, r a
 		done <- err
 	}()
 	for {
+		synctest.Wait()
+		e.carryAll()
 		select {
 		case err := <-done:
 			if w.ID != (message.WordID{}) {
@@ -251,8 +256,7 @@ func (e *errands) retry(ctx context.Context, n *Node, id message.InstanceID, r a
 				return answered(err)
 			}
 			return []string{string(w.Result) + ": " + w.Reason}
-		case <-time.After(time.Millisecond):
-			e.carryAll()
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -72,22 +72,23 @@ func (w *inboxWorld) brings(i message.InstanceID, scope message.Scope, to proces
 // haveEnded waits until A has recorded the end of so many entries.
 func (w *inboxWorld) haveEnded(i message.InstanceID, n int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(time.Millisecond) {
+	ends := 0
+	if !w.until(func() bool {
 		history, err := w.a.queue.History(i)
-		ends := 0
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		ends = 0
 		for at := range history {
 			if history[at].Event == record.EventTerminated {
 				ends++
 			}
 		}
-		switch {
-		case err != nil || time.Now().After(deadline):
-			w.t.Fatalf("%d of %d have ended: %+v, %v", ends, n, history, err)
-		case ends == n:
-			w.nothingOf(i)
-			return
-		}
+		return ends == n
+	}) {
+		w.t.Fatalf("%d of %d have ended", ends, n)
 	}
+	w.nothingOf(i)
 }
 
 // N10, S4: an instance is over at a site once what began there has ended in each of its scopes,
@@ -131,19 +132,18 @@ func TestN10RetentionWaitsForEachScope(t *testing.T) {
 // scoped waits until a status of what A has shows this of its activities.
 func (w *inboxWorld) scoped(i message.InstanceID, want ...string) []report.Waiting {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(time.Millisecond) {
-		r, err := w.a.answers.Report(report.Question{Instance: i})
-		var got []string
+	var r report.Report
+	var got []string
+	if !w.until(func() bool {
+		r, got = w.reported(i), nil
 		for _, a := range r.Activities {
 			got = append(got, api.InScope(a.Scope, a.Activity)+" "+string(a.State))
 		}
-		switch {
-		case err == nil && slices.Equal(got, want):
-			return r.Waits
-		case time.Now().After(deadline):
-			w.t.Fatalf("status: %q, %v\nwant    %q", got, err, want)
-		}
+		return slices.Equal(got, want)
+	}) {
+		w.t.Fatalf("status: %q\nwant    %q", got, want)
 	}
+	return r.Waits
 }
 
 // N10: an activity inside of a composite has a line for each of its scopes; what was set aside
