@@ -86,6 +86,11 @@ func TestWhoseTablesANodeTakes(t *testing.T) {
 			"chain@1 is signed by iojj3XQJ, who may not use program echo at A: see `programs` of this key under `definers` in the configuration there",
 		},
 		{
+			"of one who may not have them run, and may have others run in what is not this process",
+			trust.Definers{Required: true, Known: append(limited(nil, []string{"hr-*"}).Known, limited([]string{"hr-*"}, nil).Known...)}, 1, api.ResultRefused,
+			"chain@1 is signed by iojj3XQJ, who may not use program echo at A: see `programs` of this key under `definers` in the configuration there",
+		},
+		{
 			"of one who may nothing", limited([]string{}, []string{}), 1, api.ResultRefused, "chain@1 is signed by iojj3XQJ, who may not define it at A",
 		},
 		{

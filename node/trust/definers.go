@@ -127,8 +127,11 @@ func (d *Definers) Overreaches(self processtable.NodeID, t *processtable.Table) 
 	}
 	var program processtable.ProgramID
 	for _, mine := range d.of(t.Definer) {
+		if !mine.mayDefine(string(t.Process.Name)) {
+			continue
+		}
 		var all bool
-		if program, all = mine.mayRun(t); all && mine.mayDefine(string(t.Process.Name)) {
+		if program, all = mine.mayRun(t); all {
 			return ""
 		}
 	}
