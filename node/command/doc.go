@@ -39,7 +39,8 @@
 //     (remote_operators); whether it is, stands in the log. Who has no part in a process is told of it
 //     what somebody is told where there is none.
 //   - The answers that wait for a peer are bounded by the quota of its transmission queue, refusals by once
-//     and others by twice that; a word beyond it is set aside (S3).
+//     and others by twice that; a word beyond it is set aside (S3). So are the markers that a peer asks
+//     for: beyond the quota of whom they are for it is told to ask again.
 //   - An instance is ended by its origin only; a refused message takes effect by an operator's decision
 //     only, in one transaction with a line of history that says whose.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called.

@@ -29,7 +29,8 @@ type EndReport struct {
 	Error *api.Error `json:"error,omitempty"`
 }
 
-// LetEnd lets the node where an instance was started tell another one that it is over.
+// LetEnd lets the node where an instance was started tell another one that it is over. An error
+// means that it does not now, and is to be asked again.
 func (c *Commands) LetEnd(ctx context.Context, q EndQuestion, origin processtable.NodeID) error {
 	if origin == c.Self {
 		return c.EndFor(ctx, c.Self, q)
@@ -40,6 +41,8 @@ func (c *Commands) LetEnd(ctx context.Context, q EndQuestion, origin processtabl
 	switch {
 	case err != nil:
 		return fmt.Errorf("instance %s is over, and %s, where it was started, has to tell %s: %w", q.Instance, origin, q.Node, err)
+	case a.Error != nil && a.Error.Code != api.CodeRefused && a.Error.Code != api.CodeNotFound:
+		return fmt.Errorf("instance %s is over, and %s, where it was started, cannot tell %s now: %w", q.Instance, origin, q.Node, a.Error)
 	case a.Error != nil: // it has an older copy of its store: whoever terminated the instance does so again
 		c.Log.Warn().Str("peer", q.Node).Stringer("instance", q.Instance).Str("origin", string(origin)).Str("reason", a.Error.Error()).
 			Msg("what the peer lost of a terminated instance is not sent again, and the site where it was started does not tell the peer that it is over: terminate it again")
@@ -48,7 +51,8 @@ func (c *Commands) LetEnd(ctx context.Context, q EndQuestion, origin processtabl
 }
 
 // EndFor puts a marker for a node of an instance that was started here and has ended, or was
-// terminated: asker wants it to know.
+// terminated: asker wants it to know. Whoever has a part may ask, as often as he likes, so the
+// markers that wait for a node are bounded by the quota of its transmission queue.
 func (c *Commands) EndFor(ctx context.Context, asker processtable.NodeID, q EndQuestion) error {
 	id, err := processtable.ParseProcessID(q.Process)
 	to := processtable.NodeID(q.Node)
@@ -70,7 +74,16 @@ func (c *Commands) EndFor(ctx context.Context, asker processtable.NodeID, q EndQ
 	case !found || started.Process != id || ended == nil:
 		return api.Errorf(api.CodeRefused, "", "instance %s of %s was not started at %s, or has not ended", q.Instance, id, c.Self)
 	}
+	if quota := c.Site.Quota(); to != c.Self && quota > 0 && c.waitingFor(to) >= quota {
+		return api.Errorf(api.CodeUnreachable, "ask again once it takes that", "what waits at %s for %s has no more room (limits.transmission)", c.Self, to)
+	}
 	return c.Site.Commit(ctx, &record.Tx{Put: []message.Message{c.marker(id, q.Instance, to, body)}})
+}
+
+// waitingFor is how much waits for a peer, in bytes.
+func (c *Commands) waitingFor(peer processtable.NodeID) int64 {
+	_, bytes := c.Queue.Transmission(peer).Size()
+	return int64(bytes)
 }
 
 // marker is the message that ends an instance at a node, from its origin, which is this node.

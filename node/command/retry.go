@@ -155,7 +155,7 @@ func (c *Commands) retryByQuestion(ctx context.Context, o *wish) (api.Word, erro
 		return api.Word{}, api.Errorf(api.CodeUnreachable, "when it is back, see fmqm status in case it was done, and retry; or retry at that node", "%s hosts %s and does not answer: %v", o.home, o.entry.Activity, unanswered(err))
 	}
 	if a.Error != nil {
-		return api.Word{}, a.Error
+		return api.Word{}, refusal(a.Error)
 	}
 	return o.shown(api.WordDone), nil
 }

@@ -59,8 +59,7 @@ func aside(format string, args ...any) (Ruling, error) {
 // where work already waits (S3), so those who may command have as much again.
 func (c *Commands) ruleWord(peer processtable.NodeID, m *message.Message, word *message.Word) (Ruling, error) {
 	refused, quota := c.mayNot(peer, m, word), c.Site.Quota()
-	_, bytes := c.Queue.Transmission(peer).Size()
-	waiting := int64(bytes) + answerSize*c.owed.to(peer)
+	waiting := c.waitingFor(peer) + answerSize*c.owed.to(peer)
 	switch {
 	case refused == nil && quota > 0 && waiting >= 2*quota:
 		return aside("the answers that wait for %s have no more room (limits.transmission): its operator can ask again once it takes them", peer)
@@ -101,7 +100,11 @@ func (c *Commands) ruleAnswer(peer processtable.NodeID, m *message.Message, clai
 	case m.Number != message.WordNumber(answer.Word):
 		return aside("it has the number %d, which is not that of word %s", m.Number, answer.Word)
 	}
-	oneLine(&answer)
+	oneLine(&answer.Text, &answer.Remedy)
+	for i := range answer.Problems {
+		p := &answer.Problems[i]
+		oneLine(&p.Path, &p.What, &p.Remedy)
+	}
 	again, err := claim()
 	if err != nil || again {
 		return Ruling{}, err
@@ -136,14 +139,18 @@ func (c *Commands) unasked(peer processtable.NodeID, m *message.Message) (Ruling
 
 // oneLine takes the line breaks out of what another site says: shown to people, a line of its
 // own would pass for one of ours.
-func oneLine(a *message.Answer) {
-	line := func(s *string) { *s = strings.Join(strings.Fields(*s), " ") }
-	line(&a.Text)
-	line(&a.Remedy)
-	for i := range a.Problems {
-		p := &a.Problems[i]
-		line(&p.Path)
-		line(&p.What)
-		line(&p.Remedy)
+func oneLine(texts ...*string) {
+	for _, s := range texts {
+		*s = strings.Join(strings.Fields(*s), " ")
 	}
+}
+
+// refusal is the error that another site has answered a question with.
+func refusal(e *api.Error) error {
+	oneLine(&e.Message, &e.Remedy)
+	for i := range e.Problems {
+		p := &e.Problems[i]
+		oneLine(&p.Path, &p.Message, &p.Remedy)
+	}
+	return e
 }

@@ -67,7 +67,7 @@ func (c *Commands) askOrigin(ctx context.Context, origin processtable.NodeID, q 
 			"only %s, where instance %s was started, can terminate it, and it does not answer: %v", origin, q.Instance, unanswered(err))
 	}
 	if a.Error != nil {
-		return a.Error
+		return refusal(a.Error)
 	}
 	return nil
 }

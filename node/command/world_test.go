@@ -53,6 +53,7 @@ type world struct {
 	process behaviour.Process
 	slow    time.Duration // of each commit
 	quota   int64
+	reply   string                               // of every peer to every question; empty: none answers
 	heard   map[processtable.NodeID]*link.Status // the peers that there are links to
 	random  counted
 	last    message.WordID // that the site has made
@@ -232,7 +233,10 @@ type fake struct{ *world }
 
 func (f fake) Query(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
 	f.unlocked("a peer is asked")
-	return nil, link.ErrNotConnected
+	if f.reply == "" {
+		return nil, link.ErrNotConnected
+	}
+	return []byte(f.reply), nil
 }
 
 func (f fake) Process(id processtable.ProcessID) behaviour.Process {
