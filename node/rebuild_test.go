@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -62,5 +63,27 @@ func TestAWordDoesNotSayWhereAnInstanceWasStarted(t *testing.T) {
 	p.b.must(err)
 	if len(told.Unknown) != 1 || told.Unknown[0].Instance != id {
 		t.Errorf("unknown at A, where it was started: %+v, want %s", told.Unknown, id)
+	}
+}
+
+// Of the tables that a peer says it lacks those count that it was asked about.
+func TestARebuildWaitsForTablesThatThePeerIsToHave(t *testing.T) {
+	for _, c := range []struct{ says, lacks []string }{
+		{[]string{"two@1", "other@1", "no\x1bname"}, []string{"two@1"}},
+		{[]string{"other@1"}, nil},
+	} {
+		k := &keeper{T: t, peers: map[processtable.NodeID]Peer{"B": {}}}
+		k.begin("A", retainedSites)
+		k.query = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
+			return json.Marshal(rebuild.LostReport{Lacks: c.says})
+		}
+		known, _ := k.queue.KnownIncarnation("B")
+		k.must(k.commit(t.Context(), &record.Tx{Rebuild: &record.Rebuild{Peer: "B", Incarnation: known, Stage: record.StageDecided}}))
+		k.must(k.rebuilds.Resume())
+		a, err := k.Rebuild(t.Context(), api.RebuildRequest{Peer: "B", Wait: 2 * time.Minute})
+		k.must(err)
+		if b := a.Rebuilds[0]; !slices.Equal(b.Lacks, c.lacks) || (b.Stage == api.RebuildDone) != (c.lacks == nil) {
+			t.Errorf("B says that it lacks %q: %s, for %q", c.says, b.Stage, b.Lacks)
+		}
 	}
 }

@@ -170,8 +170,8 @@ func (r *rebuilding) askPeer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(a.Lacks) > 0 {
-		r.say(fmt.Sprintf("%s lacks process tables: upload them there (fmqm-define upload); this then goes on by itself", r.peer), a.Lacks)
+	if lacks := slices.DeleteFunc(a.Lacks, func(p string) bool { return !slices.Contains(q.Processes, p) }); len(lacks) > 0 {
+		r.say(fmt.Sprintf("%s lacks process tables: upload them there (fmqm-define upload); this then goes on by itself", r.peer), lacks)
 		return nil
 	}
 	if !r.taken() {
