@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/node/rebuild"
+	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 )
@@ -170,4 +175,40 @@ func TestWhatMessagesCarryIsShown(t *testing.T) {
 	done(t, d, err, api.RefusedRemoved)
 	d, err = w.a.RetryRefused(ctx, 1)
 	done(t, d, err, api.RefusedDelivered)
+}
+
+// Invariant 11: a message that an operator lets go of may be anybody's invention. What it says of
+// where its instance was started becomes part of a line of history, and is believed by nobody.
+func TestADroppedMessageDoesNotSayWhereItsInstanceWasStarted(t *testing.T) {
+	p := newKeepers(t)
+	ended, waits := uuid.UUID{7}, uuid.UUID{8}
+	toB, _ := p.run(ended)
+	toDead := toB[slices.IndexFunc(toB, func(m message.Message) bool { return m.Activity == "dead" && m.Source == processtable.Source })]
+	toDead.Instance = waits
+	p.b.take(toDead)
+	p.b.settled()
+	for i, id := range []message.InstanceID{ended, waits} {
+		stray := toDead
+		stray.Instance, stray.Origin, stray.Source, stray.Clock = id, "B", "work", 0
+		encoded, err := message.Encode(stray)
+		p.b.must(err)
+		p.b.must(p.b.commit(t.Context(), &record.Tx{Refuse: []record.Refused{{Time: p.b.clock.Now(), Peer: "A", Reason: "a test", Message: encoded}}}))
+		if _, err := p.b.DropRefused(t.Context(), uint64(i+1), api.DropRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, _, err := p.b.queue.AuditSizeOf(ended); err != nil || s.Origin != "A" {
+		t.Errorf("retention asks %q whether it has ended (%v), want A", s.Origin, err)
+	}
+	if r, err := p.b.answers.Report(report.Question{Instance: waits}); err != nil || r.Origin != "A" {
+		t.Errorf("the origin is said to be %q (%v), want A", r.Origin, err)
+	}
+	p.b.rebuilds.Standings = func(_ context.Context, _ processtable.NodeID, q []rebuild.Instance) ([]rebuild.Standing, error) {
+		return make([]rebuild.Standing, len(q)), nil // A has lost its store
+	}
+	told, err := p.b.rebuilds.Report(t.Context(), record.Rebuild{Peer: "A", Stage: record.StageDone})
+	p.b.must(err)
+	if len(told.Unknown) != 2 {
+		t.Errorf("unknown at A, where both were started: %+v", told.Unknown)
+	}
 }

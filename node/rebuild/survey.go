@@ -59,7 +59,7 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			}
 			continue
 		}
-		own := slices.IndexFunc(history, func(h record.AuditRecord) bool { return !h.OfWord() })
+		own := slices.IndexFunc(history, func(h record.AuditRecord) bool { return !h.Hearsay() })
 		if own < 0 { // nothing of the instance was ever here
 			continue
 		}

@@ -90,7 +90,7 @@ func originOf(v *audit.InstanceView) string {
 func StartedAt(v *audit.InstanceView) string {
 	for _, records := range [][]record.AuditRecord{v.Ends, v.Events} {
 		for i := range records {
-			if o := records[i].Origin; o != "" && !records[i].OfWord() {
+			if o := records[i].Origin; o != "" && !records[i].Hearsay() {
 				return string(o)
 			}
 		}
@@ -107,7 +107,7 @@ func StartedAt(v *audit.InstanceView) string {
 func clockOf(v *audit.InstanceView) (clock uint64) {
 	for _, records := range [][]record.AuditRecord{v.Ends, v.Events} {
 		for i := range records {
-			if !records[i].OfWord() { // it knows of that moment by others
+			if !records[i].Hearsay() { // it knows of that moment by others
 				clock = max(clock, records[i].Clock)
 			}
 		}

@@ -86,7 +86,7 @@ type Size struct {
 	Inside   map[processtable.ActivityID]int // of composites: in how many scopes each has ended; nil: none has
 	Removed  *record.Removed                 // not nil: it is being removed, and the rest is to go
 
-	sure bool // Origin is what the instance itself says
+	sure bool // Process and Origin are what the instance itself says
 }
 
 // AuditSizes gives what the audit queue has of up to limit instances, by their
@@ -158,13 +158,13 @@ func (s *Size) add(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	switch s.Process = a.Process; {
-	case a.OfWord():
+	switch {
+	case a.Hearsay():
 		if !s.sure && s.Origin == "" {
-			s.Origin = a.Origin
+			s.Process, s.Origin = a.Process, a.Origin
 		}
 	case !s.sure:
-		s.Origin, s.sure = a.Origin, true
+		s.Process, s.Origin, s.sure = a.Process, a.Origin, true
 	case s.Origin != a.Origin:
 		s.Origin = ""
 	}
@@ -221,7 +221,7 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
 		err := q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, f.Instance[:]...)}, func(key, value []byte) error {
 			a, ref, err := record.ReadAuditHead(key, value)
-			if err != nil || a.Origin != r.Origin && !a.OfWord() {
+			if err != nil || a.Origin != r.Origin && !a.Hearsay() {
 				return err
 			}
 			if records == f.Limit {

@@ -65,9 +65,17 @@ type AuditRecord struct {
 	Removed *Removed `json:",omitempty"`
 }
 
-// OfWord says that the record only tells what an operator asked, or was answered: nothing of the
-// instance came of it, and who asked may have been told wrongly where it was started.
-func (a *AuditRecord) OfWord() bool { return a.Event == EventAsked || a.Event == EventAnswered }
+// Hearsay says that the record tells what an operator asked, was answered, or decided about a refused
+// message: the origin, the process and the clock in it may be what a peer has told or written. Of
+// whatever has come of an instance there are other records.
+func (a *AuditRecord) Hearsay() bool {
+	switch a.Event {
+	case EventAsked, EventAnswered, EventRetried, EventDropped:
+		return true
+	default:
+		return false
+	}
+}
 
 // Word is what a record says of an operator's word.
 type Word struct {
