@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
 	"fmqm/api"
@@ -301,6 +302,37 @@ func TestRetryAndTerminate(t *testing.T) {
 	if ended != id {
 		t.Errorf("terminated %q", ended)
 	}
+}
+
+// A retry that is queued is no failure. What is said of it is enough to ask later what has come of
+// it: that line, typed as it is, asks for this retry.
+func TestARetryIsQueued(t *testing.T) {
+	const word = "01890000-0000-7000-8000-000000000001"
+	var asked api.RetryRequest
+	to := apitest.Serve(t, &apitest.Backend{OnRetry: func(_ context.Context, i api.InstanceID, r api.RetryRequest) (api.Word, error) {
+		asked = r
+		return api.Word{
+			Instance: i, Scope: r.Scope, Activity: r.Activity, Word: "retry", ID: uuid.MustParse(word),
+			Result: api.WordQueued, Reason: "B was not heard since noon\x1b[2J", Node: "B",
+		}, nil
+	}})
+	again := "fmqm retry " + id + " d#2/credit --word " + word
+	says := "queued: B was not heard since noon\\x1b[2J: B retries d#2/credit as soon as it hears of it; for what has come of it, ask again with: " + again + "\n"
+	want(t, "queued", fmqm(to, "", "retry", id, "d#2/credit", "--reason", "a new disk"), result{0, "", says})
+	if asked.Reason != "a new disk" || asked.Asked {
+		t.Errorf("asked for %+v", asked)
+	}
+	want(t, "asked again", fmqm(to, "", strings.Fields(again)[1:]...), result{0, "", says})
+	if asked.Scope != "d#2" || asked.Activity != "credit" || asked.Word.String() != word || !asked.Asked {
+		t.Errorf("asked again for %+v", asked)
+	}
+	r := fmqm(to, "", "retry", id, "d#2/credit", "-o", "json")
+	var told api.Word
+	if err := json.Unmarshal([]byte(r.out), &told); err != nil || r.code != 0 || told.Result != api.WordQueued || told.ID.String() != word || told.Node != "B" {
+		t.Errorf("as JSON: %v, %+v", err, r)
+	}
+	want(t, "no word", fmqm(to, "", "retry", id, "credit", "--word", "credit"),
+		result{2, "", "fmqm: --word: \"credit\" is not the identifier of a word: an answer that said \"queued\" has it\n"})
 }
 
 // Every command hands on what the node answers, with its exit code, and prints no data.

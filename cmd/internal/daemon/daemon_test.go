@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"fmqm/cmd/internal/daemon"
 	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
+	"fmqm/test/fleet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,24 +28,15 @@ var sites = []string{"A", "B", "C", "D"}
 type network struct {
 	t       *testing.T
 	dir     string
-	ports   map[string]int
-	broker  string // what stands in the configurations about one
+	listens map[string]string // HOST:PORT
+	broker  string            // what stands in the configurations about one
 	daemons map[string]*daemon.Daemon
 }
 
 func newNetwork(t *testing.T) *network {
-	n := &network{t: t, dir: t.TempDir(), ports: map[string]int{}, daemons: map[string]*daemon.Daemon{}}
-	var held []net.Listener
+	n := &network{t: t, dir: t.TempDir(), listens: map[string]string{}, daemons: map[string]*daemon.Daemon{}}
 	for _, s := range sites {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, l)
-		n.ports[s] = l.Addr().(*net.TCPAddr).Port
-	}
-	for _, l := range held {
-		l.Close()
+		n.listens[s] = fleet.FreePort(t)
 	}
 	return n
 }
@@ -59,10 +50,10 @@ func (n *network) start(site string) {
 func (n *network) config(site string, peers ...string) *config.Config {
 	n.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\ninsecure: true\nsocket: %s.sock\nlinks:\n%s  peers:\n", site, site, n.ports[site], site, n.broker)
+	fmt.Fprintf(&b, "node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nsocket: %s.sock\nlinks:\n%s  peers:\n", site, site, n.listens[site], site, n.broker)
 	for _, peer := range peers {
 		if peer != site {
-			fmt.Fprintf(&b, "    %s: http://127.0.0.1:%d\n", peer, n.ports[peer])
+			fmt.Fprintf(&b, "    %s: http://%s\n", peer, n.listens[peer])
 		}
 	}
 	b.WriteString("programs:\n")

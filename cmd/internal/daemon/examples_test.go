@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"slices"
 	"strconv"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"fmqm/examples/exampletest"
 	"fmqm/node/config"
 	"fmqm/processtable"
+	"fmqm/test/fleet"
 )
 
 // The examples through real daemons with their own configurations and programs: each
@@ -51,17 +51,8 @@ func newExampleNet(t *testing.T, e *exampletest.Example) *exampleNet {
 	n := &exampleNet{t: t, example: e, daemons: map[string]*daemon.Daemon{}}
 	dir := t.TempDir() // a short path, for the sockets
 	addresses := map[processtable.NodeID]string{}
-	var held []net.Listener
 	for _, c := range e.Configs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, l)
-		addresses[c.Node] = l.Addr().String()
-	}
-	for _, l := range held {
-		l.Close()
+		addresses[c.Node] = fleet.FreePort(t)
 	}
 	for i, c := range slices.Collect(values(e.Configs)) {
 		c.Listen, c.Socket = addresses[c.Node], dir+"/"+strconv.Itoa(i)

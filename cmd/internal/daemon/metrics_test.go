@@ -89,7 +89,7 @@ func TestMetrics(t *testing.T) {
 	if err := os.WriteFile(password, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n.broker = fmt.Sprintf("  amqp: {url: 'amqp://u@127.0.0.1:%d/v', password: %s}\n", n.ports["D"], password)
+	n.broker = fmt.Sprintf("  amqp: {url: 'amqp://u@%s/v', password: %s}\n", n.listens["D"], password)
 	n.start("A") // and no other: no peer will ever be heard, and no broker
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -31,6 +31,7 @@ import (
 	"fmqm/node/config"
 	"fmqm/processtable"
 	"fmqm/queue/record"
+	"fmqm/test/fleet"
 )
 
 // journal is a daemon's log; a test waits for lines in it.
@@ -87,25 +88,20 @@ func (j *journal) await(t *testing.T, texts ...string) {
 
 // secured are sites with an authority.
 type secured struct {
-	t     *testing.T
-	dir   string
-	ports map[string]int
+	t       *testing.T
+	dir     string
+	listens map[string]string // HOST:PORT
 }
 
 func newSecured(t *testing.T, nodes ...string) *secured {
 	t.Helper()
-	s := &secured{t: t, dir: t.TempDir(), ports: map[string]int{}}
+	s := &secured{t: t, dir: t.TempDir(), listens: map[string]string{}}
 	if _, err := identity.Init(identity.InitOptions{Dir: s.dir, Name: "sites", Now: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range nodes {
 		s.issue(identity.Name{Role: identity.RoleNode, Name: n})
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		s.ports[n] = l.Addr().(*net.TCPAddr).Port
+		s.listens[n] = fleet.FreePort(t)
 	}
 	return s
 }
@@ -151,7 +147,7 @@ func (s *secured) read(site, text string) (*config.Config, error) {
 	if !strings.Contains(text, "identity:") {
 		text += "insecure: true\n"
 	}
-	text = fmt.Sprintf("node: %s\ndata: store-%s\nlisten: 127.0.0.1:%d\nsocket: %s.sock\nprograms: {ship: {builtin: echo}}\n", site, site, s.ports[site], site) + text
+	text = fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\nsocket: %s.sock\nprograms: {ship: {builtin: echo}}\n", site, site, s.listens[site], site) + text
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -165,7 +161,7 @@ func (s *secured) start(c *config.Config) (*daemon.Daemon, *journal) {
 }
 
 func (s *secured) address(site string) string {
-	return fmt.Sprintf("https://127.0.0.1:%d", s.ports[site])
+	return "https://" + s.listens[site]
 }
 
 func (s *secured) peers(of string, peers ...string) string {
@@ -459,7 +455,7 @@ func TestAnIdentityThatIsTakenOutOfTheFile(t *testing.T) {
 func TestNoPlainTextBeyondThisMachine(t *testing.T) {
 	s := newSecured(t, "A")
 	conf := s.config("A", "")
-	conf.Listen = fmt.Sprintf("0.0.0.0:%d", s.ports["A"])
+	conf.Listen = strings.Replace(s.listens["A"], "127.0.0.1", "0.0.0.0", 1)
 	s.start(conf)
 	status, body := request(t, http.MethodGet, strings.Replace(s.address("A"), "https", "http", 1)+"/livez", nil, nil)
 	if status != http.StatusBadRequest || !strings.Contains(body, "HTTP request to an HTTPS server") {
