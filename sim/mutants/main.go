@@ -47,6 +47,11 @@ func main() {
 }
 
 func run(out io.Writer, names []string, minutes float64, base uint64) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.name == name }) {
+			return fmt.Errorf("there is no mutant %s: see sim/mutants/list.go", name)
+		}
+	}
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -85,27 +90,39 @@ func run(out io.Writer, names []string, minutes float64, base uint64) error {
 	return nil
 }
 
+// texts gives the files below root that the mistake is in, as they are with it.
+func (m mutant) texts(root string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, c := range m.changes {
+		if _, changed := texts[c.file]; !changed {
+			text, err := os.ReadFile(filepath.Join(root, c.file))
+			if err != nil {
+				return nil, err
+			}
+			texts[c.file] = string(text)
+		}
+		if n := strings.Count(texts[c.file], c.old); n != 1 {
+			return nil, fmt.Errorf("%s has the text %q %d times, and it must stand there once: write the mutant for the code as it is now", c.file, c.old, n)
+		}
+		texts[c.file] = strings.Replace(texts[c.file], c.old, c.new, 1)
+	}
+	return texts, nil
+}
+
 // build makes the simulation of the product with the mistake in it.
 func (m mutant) build(dir string) (binary string, err error) {
+	texts, err := m.texts(".")
+	if err != nil {
+		return "", err
+	}
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	for i, c := range m.changes {
-		at, err := filepath.Abs(c.file)
+	for file, text := range texts {
+		at, err := filepath.Abs(file)
 		if err != nil {
 			return "", err
 		}
-		from := overlay.Replace[at]
-		if from == "" {
-			from = at
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return "", err
-		}
-		if n := strings.Count(string(text), c.old); n != 1 {
-			return "", fmt.Errorf("%s has the text %q %d times, and it must stand there once: write the mutant for the code as it is now", c.file, c.old, n)
-		}
-		to := filepath.Join(dir, fmt.Sprintf("%s-%d.go", m.name, i))
-		if err := os.WriteFile(to, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o600); err != nil {
+		to := filepath.Join(dir, fmt.Sprintf("%s-%d.go", m.name, len(overlay.Replace)))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
 			return "", err
 		}
 		overlay.Replace[at] = to
