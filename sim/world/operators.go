@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"fmqm/api"
@@ -25,14 +24,7 @@ type prepared struct {
 	expect  *oracle.Expectation
 }
 
-// drawnBefore has processes that were prepared by this process, by what they are drawn from.
-var drawnBefore sync.Map
-
 func prepare(p *Process) (*prepared, error) {
-	key := fmt.Sprint(p.Name, p.Kind, p.Number, p.Body, p.Large, p.Sites)
-	if before, ok := drawnBefore.Load(key); ok {
-		return before.(*prepared), nil
-	}
 	c := p.drawn()
 	loaded, diagnostics := definition.Load(p.Name+".yaml", []byte(c.Text(p.Name)))
 	if len(loaded) != 1 {
@@ -53,6 +45,7 @@ func prepare(p *Process) (*prepared, error) {
 // upload is a definer, who tries until every table is at its node or on its way.
 func (w *World) upload(i int) {
 	p := w.cases[i]
+	w.play.cases[p.id] = p.drawn // from now on a program may run for it
 	for !w.over {
 		var answer api.UploadAnswer
 		err := w.ask(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (err error) {

@@ -84,7 +84,7 @@ const (
 	BrokerOff Deed = "broker-off" // it is down
 	BrokerNew Deed = "broker-new" // it is started again, and has lost everything
 	Astray    Deed = "astray"     // the configuration is read again, with a wrong address for Peer
-	Reload    Deed = "reload"     // it is read again, with other routes: see routesOf
+	Reload    Deed = "reload"     // it is read again, with other routes: see site.peers
 	Detour    Deed = "detour"     // Astray, and right again, while accept number Number from Peer takes For to be committed
 	Decide    Deed = "decide"     // an operator lets the stopped links of the site go on
 	Clock     Deed = "clock"      // the clock is stepped by For

@@ -18,7 +18,7 @@ import (
 // case says, whenever and wherever it is asked.
 type play struct {
 	world    *World
-	cases    map[string]*generate.Case   // by process, name@version
+	cases    map[string]*generate.Case   // of processes that somebody uploads, by name@version
 	attempts map[string][]oracle.Attempt // by instance
 	keys     map[execution]string        // the idempotency key under which it ran
 	of       map[string]execution        // that ran under a key

@@ -27,7 +27,7 @@ type mood struct {
 	drowsy bool // it delivers late
 }
 
-// fate draws what becomes of a frame: how many copies of it are delivered.
+// copies draws how many of a frame are delivered.
 func (m *mood) copies(r *rand.Rand) int {
 	if !m.lossy {
 		return 1

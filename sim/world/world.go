@@ -156,7 +156,6 @@ func (w *World) prepare() error {
 			return err
 		}
 		w.cases = append(w.cases, p)
-		w.play.cases[p.id] = p.drawn
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"fmqm/sim/world"
 )
 
-var worlds = flag.Int("worlds", 30, "how many worlds TestWorlds runs; `make test` runs 500 beside it, without the race detector")
+var worlds = flag.Int("worlds", 30, "how many worlds TestWorlds runs; `make test` runs 500 beside it")
 
 // Invariants 1 to 12, in networks of two to seven sites under all that can happen to them:
 // after every event, and at the end everything is as the interpreter says, and nothing is left.
