@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
@@ -73,11 +72,8 @@ func TestEveryReadThatFailsStopsTheNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = m.Close(t.Context()) }()
-			for deadline := time.Now().Add(time.Minute); !m.DepthExact(); { // counting reads the store beside
-				if time.Now().After(deadline) {
-					t.Fatal("the store is not counted")
-				}
-				<-time.After(time.Millisecond)
+			if err := m.background.Wait(t.Context()); err != nil { // counting reads the store beside
+				t.Fatal(err)
 			}
 			u.fails.Store(true)
 			if err := read(m); !errors.Is(err, errUnread) {

@@ -50,16 +50,22 @@ func (q *Queue) Instance(i message.InstanceID) (started record.AuditRecord, ende
 	return started, ended, true, nil
 }
 
-func (q *Queue) auditAt(key []byte) (record.AuditRecord, bool, error) {
-	value, err := q.records.Get(key)
-	if errors.Is(err, store.ErrNotFound) {
+// auditAt reads an audit record. Retention may remove it meanwhile, and its body with it.
+func (q *Queue) auditAt(key []byte) (a record.AuditRecord, found bool, err error) {
+	err = read.Again(func() error {
+		value, err := q.records.Get(key)
+		if err == nil {
+			a, err = q.records.Audit(key, value)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return record.AuditRecord{}, false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return record.AuditRecord{}, false, fmt.Errorf("audit record %q: %w", record.Readable(key), err)
 	}
-	a, err := q.records.Audit(key, value)
-	return a, err == nil, err
+	return a, true, nil
 }
 
 // Word gives, of an operator's word about an entry of home, the records that say that it was asked
@@ -97,10 +103,14 @@ func (q *Queue) Word(e message.Entry, home processtable.NodeID, id message.WordI
 func (q *Queue) History(i message.InstanceID) ([]record.AuditRecord, error) {
 	var found []record.AuditRecord
 	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
-		err := q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
-			a, err := q.records.Audit(key, value)
-			found = append(found, a)
-			return err
+		before := len(found)
+		err := read.Again(func() error {
+			found = found[:before]
+			return q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
+				a, err := q.records.Audit(key, value)
+				found = append(found, a)
+				return err
+			})
 		})
 		if err != nil {
 			return nil, fmt.Errorf("history of instance %s: %w", i, err)
