@@ -137,7 +137,7 @@ func (m *Manager) startCount() {
 			defer begun()
 			if err := scan(begun); err != nil {
 				s.fail()
-				_ = m.judge(err) // it stops the manager, unless that is closed already
+				_ = m.read.Judge(err) // it stops the manager, unless that is closed already
 			}
 		})
 		_, _ = m.sched.Wait(context.Background(), seen)

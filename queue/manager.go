@@ -188,7 +188,7 @@ func (m *Manager) Mailbox(id processtable.ProcessID) *mailbox.Reader { return m.
 // judge stops the manager after a read that failed: what cannot be read may be what
 // must not be missing (invariant 8). The engine may know more.
 func (m *Manager) judge(err error) error {
-	if err == nil || errors.Is(err, store.ErrClosed) || read.Told(err) {
+	if errors.Is(err, store.ErrClosed) {
 		return err
 	}
 	if d, ok := m.raw.(store.Doubter); ok {

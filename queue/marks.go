@@ -54,7 +54,7 @@ func (m *Manager) loadMarkers() {
 			err = m.endMarked()
 		}
 		if err != nil && !errors.Is(err, read.ErrEnough) {
-			_ = m.judge(err) // it stops the manager, unless that is closed already
+			_ = m.read.Judge(err) // it stops the manager, unless that is closed already
 		}
 	})
 }

@@ -8,5 +8,6 @@
 //     is left of its instance after that: who ended is known for ever (N2, N7).
 //   - An instance is shown as it was at one commit (ViewInstance).
 //   - Lists have the newest start first and go on where they stopped, whatever happened between.
+//   - What cannot be read is told to the store's owner before the caller gets the error (invariant 8).
 //   - It changes nothing: what removes records is a transaction that its caller submits (Forget).
 package audit

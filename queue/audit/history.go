@@ -63,7 +63,7 @@ func (q *Queue) auditAt(key []byte) (a record.AuditRecord, found bool, err error
 	case errors.Is(err, store.ErrNotFound):
 		return record.AuditRecord{}, false, nil
 	case err != nil:
-		return record.AuditRecord{}, false, fmt.Errorf("audit record %q: %w", record.Readable(key), err)
+		return record.AuditRecord{}, false, fmt.Errorf("audit record %q: %w", record.Readable(key), q.records.Judge(err))
 	}
 	return a, true, nil
 }
@@ -93,7 +93,7 @@ func (q *Queue) Word(e message.Entry, home processtable.NodeID, id message.WordI
 		return nil
 	})
 	if err != nil && !errors.Is(err, read.ErrEnough) {
-		return nil, nil, fmt.Errorf("word %s about instance %s: %w", id, e.Instance, err)
+		return nil, nil, fmt.Errorf("word %s about instance %s: %w", id, e.Instance, q.records.Judge(err))
 	}
 	return asked, answered, nil
 }
@@ -113,7 +113,7 @@ func (q *Queue) History(i message.InstanceID) ([]record.AuditRecord, error) {
 			})
 		})
 		if err != nil {
-			return nil, fmt.Errorf("history of instance %s: %w", i, err)
+			return nil, fmt.Errorf("history of instance %s: %w", i, q.records.Judge(err))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b record.AuditRecord) int {

@@ -107,7 +107,7 @@ func (q *Queue) Places(o ListOptions) ([]Place, error) {
 	}
 	keys, err := list(o, before)
 	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", err)
+		return nil, fmt.Errorf("list instances: %w", q.records.Judge(err))
 	}
 	places := make([]Place, len(keys))
 	for i, key := range keys {

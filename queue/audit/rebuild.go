@@ -25,11 +25,14 @@ func (q *Queue) Rebuilding(peer processtable.NodeID) (record.Rebuild, bool, erro
 	if errors.Is(err, store.ErrNotFound) {
 		return record.Rebuild{}, false, nil
 	}
-	if err != nil {
-		return record.Rebuild{}, false, fmt.Errorf("read the rebuild of %s: %w", peer, err)
+	var r record.Rebuild
+	if err == nil {
+		r, err = record.ReadRebuild(key, value)
 	}
-	r, err := record.ReadRebuild(key, value)
-	return r, err == nil, err
+	if err != nil {
+		return record.Rebuild{}, false, fmt.Errorf("read the rebuild of %s: %w", peer, q.records.Judge(err))
+	}
+	return r, true, nil
 }
 
 // Rebuilds gives the rebuilding of every peer, also what is done.
@@ -41,7 +44,7 @@ func (q *Queue) Rebuilds() ([]record.Rebuild, error) {
 		all = append(all, r)
 		return err
 	})
-	return all, err
+	return all, q.records.Judge(err)
 }
 
 // AuditInstances gives up to limit instances of which the audit queue has something, or
@@ -76,7 +79,7 @@ func (q *Queue) instancesOf(classes []byte, after message.InstanceID, limit int)
 			return nil
 		})
 		if err != nil && !errors.Is(err, read.ErrEnough) {
-			return nil, fmt.Errorf("read the instances of the audit queue: %w", err)
+			return nil, fmt.Errorf("read the instances of the audit queue: %w", q.records.Judge(err))
 		}
 	}
 	slices.SortFunc(found, func(a, b message.InstanceID) int { return bytes.Compare(a[:], b[:]) })

@@ -24,11 +24,14 @@ func (q *Queue) Removed(i message.InstanceID) (record.Removed, bool, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return record.Removed{}, false, nil
 	}
-	if err != nil {
-		return record.Removed{}, false, fmt.Errorf("read what is left of instance %s: %w", i, err)
+	var r record.Removed
+	if err == nil {
+		r, err = record.ReadRemoved(key, value)
 	}
-	r, err := record.ReadRemoved(key, value)
-	return r, err == nil, err
+	if err != nil {
+		return record.Removed{}, false, fmt.Errorf("read what is left of instance %s: %w", i, q.records.Judge(err))
+	}
+	return r, true, nil
 }
 
 // loadRemoved finds, at open, whether anything was ever removed.
@@ -115,7 +118,7 @@ func (q *Queue) AuditSizes(after message.InstanceID, limit int) ([]Size, error) 
 			return sizes[id].add(key, value)
 		})
 		if err != nil && !errors.Is(err, read.ErrEnough) {
-			return nil, fmt.Errorf("read the size of the audit queue: %w", err)
+			return nil, fmt.Errorf("read the size of the audit queue: %w", q.records.Judge(err))
 		}
 	}
 	all := make([]Size, len(ids))
@@ -134,7 +137,7 @@ func (q *Queue) AuditSizeOf(i message.InstanceID) (s Size, found bool, err error
 			return s.add(key, value)
 		})
 		if err != nil {
-			return s, false, fmt.Errorf("read the size of the audit of instance %s: %w", i, err)
+			return s, false, fmt.Errorf("read the size of the audit of instance %s: %w", i, q.records.Judge(err))
 		}
 	}
 	return s, found, nil
@@ -233,7 +236,7 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 			return nil
 		})
 		if err != nil && !errors.Is(err, read.ErrEnough) {
-			return nil, false, fmt.Errorf("forget instance %s: %w", f.Instance, err)
+			return nil, false, fmt.Errorf("forget instance %s: %w", f.Instance, q.records.Judge(err))
 		}
 	}
 	q.thinned.Store(true) // before a record is missing

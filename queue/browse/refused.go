@@ -34,16 +34,19 @@ func (q *Queues) RefusedAfter(after uint64, limit int) ([]record.RefusedHead, er
 
 func (q *Queues) refusedHeads(o store.ScanOptions, limit int) (found []record.RefusedHead, err error) {
 	o.Prefix = []byte{record.ClassRefused}
-	err = q.records.Each(o, func(key, value []byte) error {
-		if len(found) == limit {
-			return read.ErrEnough
-		}
-		head, _, err := q.records.RefusedHead(key, value)
-		found = append(found, head)
-		return err
+	err = read.Again(func() error {
+		found = found[:0]
+		return q.records.Each(o, func(key, value []byte) error {
+			if len(found) == limit {
+				return read.ErrEnough
+			}
+			head, _, err := q.records.RefusedHead(key, value)
+			found = append(found, head)
+			return err
+		})
 	})
 	if err != nil && !errors.Is(err, read.ErrEnough) {
-		return nil, fmt.Errorf("read refused messages: %w", err)
+		return nil, fmt.Errorf("read refused messages: %w", q.records.Judge(err))
 	}
 	return found, nil
 }

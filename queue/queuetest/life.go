@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/storetest"
 	"fmqm/message"
 	"fmqm/queue"
+	"fmqm/queue/audit"
 	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
@@ -313,6 +316,18 @@ func testDamage(t *testing.T, open storetest.Open) {
 	s.must(put(sent))
 	s.Transmission("B").Trim(0, 1)
 	s.must(put(msg("A", 2, "a", "b")))
+	apart := kind(msg("B", 1, "a", "b", 0x82, 1, 0xa0), message.KindWord)
+	apart.Number, apart.Source, apart.Control, apart.Data = 1, "", 0, 0
+	ended.Instance = instance(2)
+	s.must(&record.Tx{
+		Put: []message.Message{apart}, Audit: []record.AuditRecord{ended}, Timers: []record.Timer{{Due: noon.Add(time.Hour), Process: procP, Pause: time.Hour}},
+		Park: []record.Parked{{Process: procQ, Peer: "B", Message: []byte("parked")}},
+	})
+	forget, _, err := s.Forget(audit.Forget{Instance: instance(2), Time: noon, Limit: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must(forget)
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +341,13 @@ func testDamage(t *testing.T, open storetest.Open) {
 		'I': func(m *queue.Manager) error { _, _, _, err := m.Instance(instance(1)); return err },
 		'E': func(m *queue.Manager) error { _, _, err := m.Ended(entry(1, "a")); return err },
 		'H': func(m *queue.Manager) error { _, err := m.History(instance(1)); return err },
-		'm': nil, 't': nil, 'x': nil, 'l': nil, 'a': nil, 'p': nil, 'b': nil, // met at open
+		'R': func(m *queue.Manager) error { _, _, err := m.Removed(instance(2)); return err },
+		'w': func(m *queue.Manager) error { _, err := m.ParkedFor(procQ, 9); return err },
+		'd': func(m *queue.Manager) error {
+			failure, _, err := m.Failed().Wait(t.Context())
+			return cmp.Or(err, failure)
+		},
+		'm': nil, 't': nil, 'x': nil, 'l': nil, 'a': nil, 'p': nil, 'b': nil, 'y': nil, // met at open
 	}
 	for class, read := range reads {
 		for _, short := range []bool{false, true} {
@@ -350,6 +371,11 @@ func testDamage(t *testing.T, open storetest.Open) {
 					t.Fatal(err)
 				}
 				wantDamage(t, read(m), class)
+				failure, _, err := m.Failed().Wait(t.Context())
+				if err != nil {
+					t.Fatalf("the node goes on: %v", err)
+				}
+				wantDamage(t, failure, class)
 				if err := m.Close(t.Context()); err != nil {
 					t.Error(err)
 				}

@@ -49,13 +49,13 @@ func (g guardedReader) Scan(o store.ScanOptions, visit func(key, value []byte) b
 	return err
 }
 
-// unreadable is an error of a read that was told.
+// unreadable is an error that was told.
 type unreadable struct{ error }
 
 func (u unreadable) Unwrap() error { return u.error }
 
-// Told says whether err is of a read that failed in a Guard, so that damage knows it.
-func Told(err error) bool {
-	var told unreadable
-	return errors.As(err, &told)
+// told says whether damage knows of err.
+func told(err error) bool {
+	var u unreadable
+	return errors.As(err, &u)
 }

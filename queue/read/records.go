@@ -21,12 +21,13 @@ type Records struct {
 	Damage func(error) error
 }
 
-// Judge is called with the error of whoever cannot go on without what he has read.
+// Judge is called with the error of whoever cannot go on without what he has read. What was told
+// already is not told again.
 func (r Records) Judge(err error) error {
-	if err == nil || r.Damage == nil {
+	if err == nil || r.Damage == nil || told(err) {
 		return err
 	}
-	return r.Damage(err)
+	return unreadable{r.Damage(err)}
 }
 
 // In gives a reader of a view that tells the same of damage.
