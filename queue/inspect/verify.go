@@ -126,6 +126,9 @@ func (v *verifier) record(key, value []byte) error {
 	case record.ClassParked:
 		_, err := v.read.Parked(key, value)
 		return err
+	case record.ClassPart:
+		_, err := v.read.Whole(key, value)
+		return err
 	case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 		_, err := v.read.Audit(key, value)
 		return err

@@ -1,7 +1,6 @@
 package lane
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -31,31 +30,14 @@ func (l *Lanes) Incoming(peer processtable.NodeID, lane message.Lane) record.Inc
 
 // Parts gives the stored parts of the message from peer whose first part has the
 // number first, in their order. The last part is never stored.
-func (l *Lanes) Parts(peer processtable.NodeID, lane message.Lane, first uint64) ([][]byte, error) {
-	var places []record.Place
-	var failed error
-	err := l.records.Scan(store.ScanOptions{Prefix: partPrefix(peer, lane, first)}, func(key, value []byte) bool {
-		content, err := record.Open(key, value)
-		if err != nil {
-			failed = err
-			return false
-		}
-		p, _, err := record.ReadPlace(key, append([]byte(nil), content...))
-		if err != nil {
-			failed = err
-			return false
-		}
-		places = append(places, p)
-		return true
+func (l *Lanes) Parts(peer processtable.NodeID, lane message.Lane, first uint64) (parts [][]byte, err error) {
+	err = l.records.Each(store.ScanOptions{Prefix: partPrefix(peer, lane, first)}, func(key, value []byte) error {
+		part, err := l.records.Whole(key, value)
+		parts = append(parts, part)
+		return err
 	})
-	if err = cmp.Or(failed, err); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("parts of message %d from %s: %w", first, peer, l.records.Judge(err))
-	}
-	parts := make([][]byte, len(places))
-	for i, p := range places {
-		if parts[i], err = l.records.Body(p); err != nil {
-			return nil, fmt.Errorf("part %d of message %d from %s: %w", i, first, peer, l.records.Judge(err))
-		}
 	}
 	return parts, nil
 }

@@ -1,6 +1,7 @@
 package lane_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -10,9 +11,12 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
+	"fmqm/internal/store/memory"
 	"fmqm/message"
 	"fmqm/queue"
+	"fmqm/queue/backup"
 	"fmqm/queue/commit"
+	"fmqm/queue/inspect"
 	"fmqm/queue/record"
 )
 
@@ -185,6 +189,24 @@ func TestPartsOfWhichNothingWillComeAreRemoved(t *testing.T) {
 		t.Errorf("%d chunks are kept, and there were %d", left, chunks)
 	}
 	r.open()
+}
+
+// A part whose body is not whole is found in a store at rest.
+func TestVerifyFindsADamagedPart(t *testing.T) {
+	r := newPair(t)
+	engine, err := memory.NewDisk("A").Open(memory.Options{})
+	r.must(err)
+	var file bytes.Buffer
+	_, err = r.m.Backup(&file)
+	r.must(err)
+	_, err = backup.Restore(&file, engine, nil)
+	r.must(err)
+	for _, damaged := range []int{0, 1} {
+		if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != damaged || report.Records["incoming part"] != 1 {
+			t.Errorf("%+v, %v; want %d problems", report, err, damaged)
+		}
+		r.must(engine.Commit(engine.Last()+1, &store.Batch{Ops: []store.Op{{Key: record.AppendChunkKey(nil, 1, 0)}}}))
+	}
 }
 
 // Parts that do not follow one another up to the last item are refused: nobody could put

@@ -179,16 +179,21 @@ func (r Records) Parked(key, value []byte) (record.Parked, error) {
 	if err != nil {
 		return p, err
 	}
+	p.Message, err = r.Whole(key, value)
+	return p, err
+}
+
+// Whole reads a record whose content is nothing but its large part.
+func (r Records) Whole(key, value []byte) ([]byte, error) {
 	content, err := record.Open(key, value)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	at, _, err := record.ReadPlace(key, bytes.Clone(content))
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	p.Message, err = r.Body(at)
-	return p, err
+	return r.Body(at)
 }
 
 // Table reads a process table, encoded, and the definition that it is bound to.
