@@ -23,7 +23,14 @@ type command struct {
 	message message.Message
 	order   message.Word
 	judged  *behaviour.Result // what a retry evaluates, evaluated; nil: that was not asked for
-	refused string            // it is answered so, whatever becomes of its entry; empty: it is not
+	settled *settledAnswer    // it is answered so, whatever becomes of its entry; nil: that is open
+	repeat  *message.Message  // it was put once more since; nil: it was not
+}
+
+// settledAnswer is an answer that nothing changes any more; line: history has to tell of it.
+type settledAnswer struct {
+	answer message.Answer
+	line   bool
 }
 
 // commandKey identifies a command: that of its message in its entry.
@@ -53,13 +60,20 @@ func (m *Machine) withoutWords(messages []message.Message) []message.Message {
 	return rest
 }
 
-// takeUpWord asks whether a word was answered before. One that is under way has come once more,
-// from the mailbox or by a browse.
+// takeUpWord asks whether a word was answered before. One that is under way is found once more by
+// who reads its entry; but one that was put later may lie there when the first one has gone.
 func (m *Machine) takeUpWord(msg message.Message) {
-	key := keyOf(&msg)
-	if m.commands[key] != nil {
-		return
+	under := m.commands[keyOf(&msg)]
+	if under == nil {
+		m.lookUpWord(msg, Said)
+	} else if c := under.say.(*command); msg.Arrival.Compare(c.message.Arrival) > 0 {
+		c.repeat = &msg
 	}
+}
+
+// lookUpWord reads how a word was answered before, and with Messages whether it is there.
+func (m *Machine) lookUpWord(msg message.Message, what What) {
+	key := keyOf(&msg)
 	order, err := message.DecodeWord(msg.Body)
 	if err != nil {
 		m.setAside(msg.Entry(), []message.Message{msg}, err.Error())
@@ -68,20 +82,28 @@ func (m *Machine) takeUpWord(msg message.Message) {
 	w := &word{say: &command{message: msg, order: order}}
 	m.commands[key] = w
 	token := m.next()
-	m.reads[token] = (*unheard)(w)
-	m.do(Load{Token: token, Entries: []message.Entry{key.entry}, What: Said, Word: order.ID})
+	m.reads[token] = &unheard{w, what&Messages != 0}
+	m.do(Load{Token: token, Entries: []message.Entry{key.entry}, What: what, Word: order.ID})
 }
 
-// unheard is a word of which is read whether it was answered before.
-type unheard word
+// unheard is a word of which is read whether it was answered before; and if it is sought, whether
+// it is there.
+type unheard struct {
+	word   *word
+	sought bool
+}
 
 func (u *unheard) loaded(m *Machine, facts []Facts) {
-	w := (*word)(u)
-	if said := facts[0].Said; said != nil {
-		m.reply(w, message.Answer{Result: said.Word.Result, Text: said.Reason}, false)
+	c := u.word.say.(*command)
+	key := c.message.Key()
+	if u.sought && !slices.ContainsFunc(facts[0].Messages, func(msg message.Message) bool { return msg.Key() == key }) {
+		m.wordGone(c)
 		return
 	}
-	m.hear(w, nil)
+	if said := facts[0].Said; said != nil {
+		c.settled = &settledAnswer{answer: message.Answer{Result: said.Word.Result, Text: said.Reason}}
+	}
+	m.hear(u.word, nil)
 }
 
 func (*unheard) unread(*Machine, error) {} // the node stops
@@ -91,8 +113,8 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 	key := c.message.Entry()
 	e := m.table.Get(key)
 	switch {
-	case c.refused != "":
-		m.refuseWord(w, true, "%s", c.refused)
+	case c.settled != nil:
+		m.reply(w, c.settled.answer, c.settled.line)
 	case m.process.Activity(key.Activity) == nil:
 		m.refuseWord(w, false, "%s", m.notHosted(key))
 	case e == nil && seen == nil:
@@ -270,7 +292,8 @@ func (m *Machine) obeyed(w *word, c *command, e Committed) {
 	case Done:
 		m.replied(w, message.Answer{Result: message.WordDone})
 	case TooLarge: // its entry is in error because of that, and it is answered so
-		c.refused = fmt.Sprintf("retry %s: %s", c.message.Activity, e.Text)
+		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: %s", c.message.Activity, e.Text)}
+		c.settled = &settledAnswer{refused, true}
 		m.postponed = append(m.postponed, w)
 	case Stale, NotAside, Stopped, Failed:
 	}
@@ -279,7 +302,16 @@ func (m *Machine) obeyed(w *word, c *command, e Committed) {
 // replied: the answer is on disk.
 func (m *Machine) replied(w *word, a message.Answer) {
 	c := w.say.(*command)
-	delete(m.commands, keyOf(&c.message))
 	a.Word = c.order.ID
 	m.do(Replied{c.message.Entry(), a})
+	m.wordGone(c)
+}
+
+// wordGone: a word is not in the store any more, unless it was put once more: behind the transaction
+// that has taken it away, and before the machine was told of that.
+func (m *Machine) wordGone(c *command) {
+	delete(m.commands, keyOf(&c.message))
+	if c.repeat != nil {
+		m.lookUpWord(*c.repeat, Said|Messages)
+	}
 }

@@ -10,6 +10,10 @@ import (
 // without an output, or a message that fits no connector.
 func (w *world) meddle() {
 	w.meddles--
+	if n := len(w.orders); n > 0 && w.rand.IntN(3) == 0 {
+		w.comeAgain(w.orders[w.rand.IntN(n)])
+		return
+	}
 	s := w.sites[w.rand.IntN(len(w.sites))]
 	rows := s.process.Table().Activities
 	row := rows[w.rand.IntN(len(rows))]
@@ -35,13 +39,28 @@ func (w *world) meddle() {
 
 // order has an operator ask for a retry, and gives the word's identifier.
 func (s *site) order(e message.Entry, o message.Word) message.WordID {
-	s.world.orders++
-	o.ID, o.Wish, o.Site = wordID(s.world.orders), message.WishRetry, "elsewhere"
+	w := s.world
+	o.ID, o.Wish, o.Site = wordID(len(w.orders)+1), message.WishRetry, "elsewhere"
 	if o.Reply {
-		s.world.awaited[o.ID] = true
+		w.awaited[o.ID] = true
 	}
-	s.world.put(wordTo(s.machine, e, o))
+	m := wordTo(s.machine, e, o)
+	w.orders = append(w.orders, m)
+	w.came[o.ID]++
+	w.put(m)
 	return o.ID
+}
+
+// comeAgain puts a word once more that lies nowhere any more: the one who has brought it has lost
+// his store.
+func (w *world) comeAgain(m message.Message) {
+	if _, lies := w.site(m.Queue.Node).store.entries[m.Entry()][m.Key()]; lies {
+		return // a repeat is not put
+	}
+	if o, err := message.DecodeWord(m.Body); err == nil {
+		w.came[o.ID]++
+		w.put(m)
+	}
 }
 
 // noteAnswer: an answer is on its way to the site that asked.
@@ -53,11 +72,23 @@ func (w *world) noteAnswer(m message.Message) {
 	w.answered[a.Word]++
 }
 
-// checkWords: each word that another site waits for has its answer there, once.
+// checkWords: each word that another site waits for has its answer there, once for each time that
+// it has come; and history tells of no word twice, for nothing is done twice.
 func (w *world) checkWords() {
 	for id := range w.awaited {
-		if n := w.answered[id]; n != 1 {
-			w.t.Fatalf("word %s has %d answers\n%s", id, n, w.given)
+		if n := w.answered[id]; n != w.came[id] {
+			w.t.Fatalf("word %s has come %d times and has %d answers\n%s", id, w.came[id], n, w.given)
+		}
+	}
+	lines := map[message.WordID]int{}
+	for _, s := range w.sites {
+		for _, a := range s.store.audits {
+			if a.Word == nil {
+				continue
+			}
+			if lines[a.Word.ID]++; lines[a.Word.ID] > 1 {
+				w.t.Fatalf("history tells twice of word %s\n%s", a.Word.ID, w.given)
+			}
 		}
 	}
 }
@@ -79,8 +110,7 @@ func wordTo(m *Machine, e message.Entry, o message.Word) message.Message {
 // sender until it is on disk, so it is committed here at once.
 func (w *world) put(m message.Message) {
 	s := w.site(m.Queue.Node)
-	s.store.put(m)
-	s.store.deliver(m)
+	s.store.deliver(s.store.put(m))
 }
 
 // crash ends a site at any moment and opens it again. Some of what was submitted is on

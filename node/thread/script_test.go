@@ -203,8 +203,7 @@ func (s *script) message(words []string, foreign bool) message.Message {
 }
 
 func (s *script) arrive(m message.Message) {
-	s.store.put(m)
-	s.store.deliver(m)
+	s.store.deliver(s.store.put(m))
 }
 
 // due puts the message of a timer of an entry, as the queue's timers do.

@@ -69,7 +69,7 @@ func (s *site) perform(e Effect) {
 		}
 		s.answers[e.Word] = e
 	case Replied:
-		if _, again := s.replies[e.Word]; again {
+		if s.world.told[e.Word]++; s.world.told[e.Word] > s.world.came[e.Word] {
 			s.world.t.Fatalf("%s: word %s is answered twice\n%s", s.name, e.Word, s.world.given)
 		}
 		s.replies[e.Word] = e.Answer

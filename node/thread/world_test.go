@@ -46,9 +46,11 @@ type world struct {
 	holds   int  // entries that may still be held back
 	invoked map[execution]int
 
-	orders   int                     // operators' words
+	orders   []message.Message       // operators' words
+	came     map[message.WordID]int  // how often each has come: once it is answered it may come again
 	awaited  map[message.WordID]bool // of them, those whose answer goes to another site
 	answered map[message.WordID]int  // that came there
+	told     map[message.WordID]int  // that were told where the activity is
 }
 
 // execution is one attempt of a program.
@@ -150,7 +152,8 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	}
 	w := &world{
 		t: t, rand: rand.New(rand.NewPCG(seed, 1)), def: processes[0], given: compiled.Tables[0].Process,
-		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), awaited: map[message.WordID]bool{}, answered: map[message.WordID]int{}, invoked: map[execution]int{},
+		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), invoked: map[execution]int{},
+		came: map[message.WordID]int{}, awaited: map[message.WordID]bool{}, answered: map[message.WordID]int{}, told: map[message.WordID]int{},
 		result: func(run *invocation) behaviour.Result {
 			return behaviour.Result{Output: container.New(run.call.Output)}
 		},
@@ -317,6 +320,9 @@ func (s *site) atRest() {
 	inError := 0
 	for _, messages := range s.store.entries {
 		for _, m := range messages {
+			if m.Kind == message.KindWord {
+				t.Fatalf("%s: a word for %s lies there without an answer\n%s", s.name, m.Activity, s.world.given)
+			}
 			if snapshot, err := message.DecodeSnapshot(m.Body); m.Kind == message.KindSnapshot && err == nil && snapshot.Failed {
 				inError++
 			}
