@@ -18,6 +18,9 @@ type decisions struct {
 	token   Token    // of the Rebind or the Load that is under way for the first one
 }
 
+// waits: somebody has decided, and what is under way has to come to its end first.
+func (d *decisions) waits() bool { return len(d.waiting) > 0 && d.token == 0 }
+
 func (c *Core) decide(e Decide) {
 	if err := c.mayDecide(e); err != nil {
 		c.tellDecided(e, err)

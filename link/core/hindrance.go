@@ -36,6 +36,9 @@ func (c *Core) Standing() Standing {
 	if s.Stop == nil && c.refusal != nil {
 		s.Stop, s.Refused = c.refusal, true
 	}
+	if s.Stop != nil && c.decisions.waits() { // what the reason tells people to do was done
+		s.Stop = &frame.Stop{Code: s.Stop.Code, Node: s.Stop.Node, Reason: reasonGoesOn(c.cfg.Peer), Final: s.Stop.Final}
+	}
 	if s.Established {
 		s.Hindrance, s.Reads = c.hindrance(), c.peer.reads
 	}

@@ -48,6 +48,12 @@ func reasonWrongNode(expected, actual processtable.NodeID) string {
 		"correct the address of %s in this site's configuration and reload it, or see where its name leads; then here: fmqm links retry %s", expected, actual, expected, expected)
 }
 
+// reasonGoesOn is of a link that was stopped, and goes on by somebody's word or since its peer is dialed
+// otherwise.
+func reasonGoesOn(peer processtable.NodeID) string {
+	return fmt.Sprintf("it was stopped, and goes on by itself once this site's store has finished what is under way for site %s: nothing more is to be done", peer)
+}
+
 // ReasonCalledWrong is what a caller is told that wanted another site than this one.
 func ReasonCalledWrong(caller, expected, self processtable.NodeID) string {
 	return fmt.Sprintf("site %s called site %s, but this is site %s: correct the address of %s in the configuration of %s", caller, expected, self, expected, caller)

@@ -118,6 +118,9 @@ func (s *stage) show() {
 			state = "connected"
 		case a.core.stopped != nil:
 			state = "stopped"
+			if a.core.Standing().Stop.Reason != a.core.stopped.Reason {
+				state += ", and goes on once nothing is under way"
+			}
 		case a.core.refusal != nil:
 			state = "refused"
 		}
