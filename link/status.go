@@ -122,13 +122,17 @@ func (l *Link) publish() {
 		next.State, next.Reason = StateStopped, at.Stop.Reason
 	case at.Established:
 		next.State, next.Reason = StateConnected, at.Hindrance
-		reads := at.Reads
-		next.reads = &reads
 	case len(l.routes) > 0:
 		next.State = StateConnecting
 	}
 	l.mu.Lock()
 	last := l.shown
+	if next.State == StateConnected {
+		if next.reads = last.reads; next.reads == nil || *next.reads != at.Reads { // after every event: it is made once
+			reads := at.Reads
+			next.reads = &reads
+		}
+	}
 	next.connects = last.connects
 	if next.State == StateConnected && last.State != StateConnected {
 		next.connects++
