@@ -2,6 +2,7 @@ package message
 
 import (
 	"fmt"
+	"math"
 
 	"fmqm/internal/cbor"
 	"fmqm/processtable"
@@ -68,36 +69,49 @@ type Needs struct {
 }
 
 // NeedsOf says what a node has to read for m.
-func NeedsOf(m *Message) Needs {
-	n := Needs{Format: uint8(m.Format()), Kind: m.Kind, Body: 1}
-	switch m.Kind {
+func NeedsOf(m *Message) Needs { return needsOf(uint64(m.Format()), m.Kind, m.Body) }
+
+func needsOf(format uint64, k Kind, body []byte) Needs {
+	n := Needs{Format: uint8(min(format, 255)), Kind: k, Body: 1}
+	switch k {
 	case KindConnector:
 	case KindTable:
-		n.Table = uint8(min(processtable.ReaderOf(m.Body), 255))
+		n.Table = uint8(min(processtable.ReaderOf(body), 255))
 	default:
-		n.Body = bodyVersion(m.Body)
+		n.Body = bodyVersion(body)
 	}
 	return n
 }
 
-// NeedsOfEncoded is NeedsOf of an encoded message, of which the beginning will do: what it does
-// not show is not needed.
+// NeedsOfEncoded is NeedsOf of an encoded message, which may end anywhere behind the first bytes of
+// the body, so that the first part of a large one will do. What it does not show is not needed; what
+// a version of the message format has behind its number is only known of versions that this program
+// reads.
 func NeedsOfEncoded(data []byte) Needs {
-	format, table := Formats(data)
-	n := Needs{Format: uint8(min(format, 255)), Table: uint8(min(table, 255))}
-	if format == 0 || format > FormatVersion {
-		return n
-	}
 	r := cbor.NewReader(data)
+	r.Array(3)
+	format := r.Uint(math.MaxUint32)
+	if format > FormatVersion {
+		return Needs{Format: uint8(min(format, 255))}
+	}
+	r = cbor.NewReader(data)
 	h := decodeHeader(&r)
 	if r.Err() != nil {
-		return n
+		return Needs{Format: uint8(format)}
 	}
-	n.Kind, n.Body = h.Kind, 1
-	if h.Kind != KindConnector && h.Kind != KindTable {
-		n.Body = bodyVersion(behindHead(data[r.Offset():]))
+	return needsOf(format, h.Kind, behindHead(data[r.Offset():]))
+}
+
+// behindHead gives what stands behind the head of a byte string.
+func behindHead(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
 	}
-	return n
+	head := 1
+	if low := data[0] & 0x1f; low >= 24 && low <= 27 {
+		head += 1 << (low - 24)
+	}
+	return data[min(head, len(data)):]
 }
 
 // bodyVersion is the version that a body begins with; 1 where it has none.
@@ -129,7 +143,4 @@ func (r *Reads) Lacks(n Needs) string {
 }
 
 // Has says whether a node that reads r reads what n needs.
-func (r *Reads) Has(n Needs) bool {
-	return (n.Format == 0 || r.Message.Has(uint32(n.Format))) && (n.Table == 0 || r.Table.Has(uint32(n.Table))) &&
-		(n.Kind == 0 || n.Kind < MaxKinds && r.Bodies[n.Kind] != 0 && n.Body <= r.Bodies[n.Kind])
-}
+func (r *Reads) Has(n Needs) bool { return r.Lacks(n) == "" }
