@@ -15,7 +15,7 @@ import (
 // damages, between sites that crash, each item arrives once and in order, and what
 // was confirmed is let go. No such fault stops a link.
 func TestEveryItemArrivesOnceAndInOrder(t *testing.T) {
-	eachSeed(t, 200, 40, func(t *testing.T, seed uint64) {
+	eachSeed(t, 200, func(t *testing.T, seed uint64) {
 		w := newWorld(t, seed)
 		w.faults = true
 		w.start(w.sites[0])

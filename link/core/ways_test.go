@@ -146,7 +146,7 @@ func (w *ways) rest(ticks int) {
 // L3: whatever happens to two transports of different kinds, each item arrives once and
 // in order, no link stops, and at the end the better one is used and the other is kept.
 func TestTwoTransportsCarryEachItemOnce(t *testing.T) {
-	eachSeed(t, 100, 30, func(t *testing.T, seed uint64) {
+	eachSeed(t, 100, func(t *testing.T, seed uint64) {
 		w := newWays(t, seed)
 		w.faults = true
 		w.start(w.sites[0])

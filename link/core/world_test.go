@@ -52,12 +52,9 @@ type site struct {
 	stopped *frame.Stop
 }
 
-// eachSeed runs a test of a world for so many seeds; short is how many with -short.
-func eachSeed(t *testing.T, seeds, short int, test func(t *testing.T, seed uint64)) {
+// eachSeed runs a test of a world for so many seeds.
+func eachSeed(t *testing.T, seeds int, test func(t *testing.T, seed uint64)) {
 	t.Helper()
-	if testing.Short() {
-		seeds = short
-	}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { test(t, seed) })
 	}
