@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"fmt"
 	"strings"
@@ -120,15 +121,72 @@ func TestAcknowledgedOnceLookedAt(t *testing.T) {
 	rabbit := rabbittest.Shared(t)
 	vhost := rabbittest.VHost(t, rabbit)
 	classic := func(o *Options) { o.Queues = QueuesClassic } // figures of quorum queues lag
-	a, b := newSite(t, "A", rabbit.Addr(), vhost, classic), newSite(t, "B", rabbit.Addr(), vhost, classic)
-	x, _ := dialed(t, a, b)
+	acks := &acknowledged{queue: "fmqm.B", upto: make(chan uint64, 10_000)}
+	a, b := newSite(t, "A", rabbit.Addr(), vhost, classic), newSite(t, "B", rabbit.Addr(), vhost, func(o *Options) {
+		classic(o)
+		o.open = acks.open
+	})
+	x, y := dialed(t, a, b)
 	must(t, x.Send([]byte("items")))
-	for deadline := time.Now().Add(linktest.Patience); unacked(t, rabbit, vhost, "fmqm.B") > 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the broker keeps what was looked at")
+	patience := time.After(linktest.Patience)
+	for looked := false; !looked; {
+		select {
+		case <-y.ready:
+		case <-patience:
+			t.Fatal("it does not come")
 		}
-		<-time.After(10 * time.Millisecond)
+		y.p.mu.Lock()
+		looked = len(y.inbox) > 0 // and the link takes nothing
+		y.p.mu.Unlock()
 	}
+	for came, upto := b.broker.counts.received.Load(), uint64(0); upto < came; {
+		select {
+		case upto = <-acks.upto:
+		case <-patience:
+			t.Fatal("what was looked at is not acknowledged")
+		}
+	}
+	if n := unacked(t, rabbit, vhost, "fmqm.B"); n > 0 {
+		t.Fatalf("the broker keeps %d messages that were looked at", n)
+	}
+}
+
+// acknowledged tells up to which message of its queue a site has acknowledged what came.
+type acknowledged struct {
+	queue string
+	upto  chan uint64
+}
+
+func (a *acknowledged) open(ctx context.Context, t target, name string, on connectionEvents) (connection, error) {
+	c, err := openRabbit(ctx, t, name, on)
+	return acknowledging{c, a}, err
+}
+
+type acknowledging struct {
+	connection
+	of *acknowledged
+}
+
+func (c acknowledging) Channel(on channelEvents) (channel, error) {
+	ch, err := c.connection.Channel(on)
+	return acknowledgingChannel{ch, c.of}, err
+}
+
+type acknowledgingChannel struct {
+	channel
+	of *acknowledged
+}
+
+// Ack returns once the broker has done it: it answers on a channel in the order in which it was asked.
+func (ch acknowledgingChannel) Ack(tag uint64, multiple bool) error {
+	err := ch.channel.Ack(tag, multiple)
+	if err == nil {
+		_, err = ch.Consumers(ch.of.queue)
+	}
+	if err == nil {
+		ch.of.upto <- tag
+	}
+	return err
 }
 
 func queues(t *testing.T, rabbit *rabbittest.Broker, vhost string) []rabbittest.Queue {
