@@ -221,12 +221,15 @@ func (s *Store) Began() ([record.Lanes]record.Position, error) {
 func (s *Store) Begin(at [record.Lanes]record.Position) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.failing != nil {
+		return s.failing
+	}
 	for l := range at {
 		if s.accepted[l].Number == 0 {
 			s.accepted[l] = at[l]
 		}
 	}
-	return s.failing
+	return nil
 }
 
 // Sent is what was put into a lane of the outbox.
