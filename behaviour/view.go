@@ -13,7 +13,7 @@ type Progress uint8
 
 const (
 	Waiting   Progress = iota // for messages of others, or a timer
-	Ready                     // its program may run
+	Ready                     // its program may run, at once or from Due on
 	Deciding                  // it needs no program any more: what it comes to is being written
 	Erring                    // in error: an operator is needed
 	Absorbing                 // on a dead path; it only absorbs what still comes (N6)
