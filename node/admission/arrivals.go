@@ -33,7 +33,10 @@ type arriving struct {
 	ended *task.Gate
 }
 
-func (a *arrivals) begin(by task.Scheduler) *arriving { return &arriving{of: a, ended: by.Gate()} }
+// begin begins a transaction that has room for so many.
+func (a *arrivals) begin(by task.Scheduler, room int) *arriving {
+	return &arriving{of: a, keys: make([]arrival, 0, room), ended: by.Gate()}
+}
 
 // end is called once, when the transaction is on disk, or never will be.
 func (t *arriving) end() {

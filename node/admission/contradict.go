@@ -24,7 +24,7 @@ type taking struct {
 }
 
 func (a *Admission) begin(tx *record.Tx) taking {
-	return taking{Admission: a, arriving: a.arrivals.begin(a.Scheduler), tx: tx}
+	return taking{Admission: a, arriving: a.arrivals.begin(a.Scheduler, cap(tx.Put)), tx: tx}
 }
 
 // setAside sets a message aside that peer has brought.

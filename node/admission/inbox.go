@@ -125,7 +125,8 @@ func (i *inbox) acceptance(b *link.Batch) *acceptance {
 		Number: last.Number, Count: uint64(len(b.Items)),
 		Before: b.After.Hash, Hash: last.Hash,
 	}
-	a := &acceptance{taking: i.begin(&record.Tx{Accept: accept}), peer: i.peer, lane: b.Lane}
+	tx := &record.Tx{Accept: accept, Put: make([]message.Message, 0, len(b.Items))} // most items are put
+	a := &acceptance{taking: i.begin(tx), peer: i.peer, lane: b.Lane}
 	a.parts = parts{
 		open: i.Queue.Incoming(i.peer, b.Lane), accept: accept, aside: a.aside,
 		stored: func(first uint64) ([][]byte, error) { return i.Queue.Parts(i.peer, b.Lane, first) },

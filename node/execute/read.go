@@ -30,12 +30,13 @@ func (t *Thread) facts(f *thread.Facts, key message.Entry, what thread.What) (er
 		}
 	}
 	if what&thread.HowEnded != 0 {
-		record, ended, err := q.Ended(key)
-		switch {
-		case err != nil:
+		end, ended, err := q.Ended(key)
+		if err != nil {
 			return err
-		case ended:
-			f.End = &record
+		}
+		if ended {
+			kept := end // most entries that are looked up have not ended: those cost nothing
+			f.End = &kept
 		}
 	}
 	if what&thread.Marker != 0 {

@@ -35,6 +35,7 @@ type newcomers struct {
 	messages []message.Message
 	upto     uint64 // number of the last delivery
 	next     *newcomers
+	one      [1]message.Message // room for messages: for most entries one comes at a time
 }
 
 // New gives the mailbox of a process queue, which is empty and has no reader.
@@ -50,6 +51,7 @@ func (b *Box) at(e *message.Entry) *newcomers {
 		return n
 	}
 	n = &newcomers{entry: *e}
+	n.messages = n.one[:0]
 	b.entries[*e] = n
 	if b.first == nil {
 		b.first = n

@@ -63,8 +63,9 @@ type itemPut struct {
 
 const (
 	firstBuffer = 4 << 10
-	// maxKeptBuffer bounds what Changes that are used again hold, in bytes.
-	maxKeptBuffer = 64 << 10
+	// maxKeptBuffer bounds what Changes that are used again hold, in bytes: what a link accepts at
+	// once, 512 KiB of items, fits.
+	maxKeptBuffer = 1 << 20
 )
 
 // Reset empties c for another transaction, which encodes into the same memory; its Ticket stays.
