@@ -88,12 +88,6 @@ func isOwned(e store.Engine, key, value []byte) bool {
 	return err == nil
 }
 
-// kinds are words for what a message is.
-var kinds = map[message.Kind]string{
-	message.KindConnector: "connector", message.KindRecord: "instance's record", message.KindSnapshot: "snapshot", message.KindNotice: "notice",
-	message.KindMarker: "marker", message.KindTable: "table", message.KindDue: "timer that is due", message.KindWord: "operator's word", message.KindAnswer: "answer",
-}
-
 // showMessage shows a message of a process queue: whose it is, what it says, who sent it, and
 // when it came.
 func showMessage(key, value []byte) string {
@@ -102,7 +96,7 @@ func showMessage(key, value []byte) string {
 		return fmt.Sprintf("%s: %v", record.Readable(key), err)
 	}
 	m := &stored.Message
-	text := fmt.Sprintf("%s of %s at %s, instance %s: %s", entry(m.Scope, m.Activity), m.Queue.Process, m.Queue.Node, m.Instance, cmp.Or(kinds[m.Kind], fmt.Sprintf("kind %d", m.Kind)))
+	text := fmt.Sprintf("%s of %s at %s, instance %s: %s", entry(m.Scope, m.Activity), m.Queue.Process, m.Queue.Node, m.Instance, cmp.Or(m.Kind.String(), fmt.Sprintf("kind %d", m.Kind)))
 	if m.Source != "" {
 		text += " from " + entry(m.SourceScope, m.Source)
 	}
@@ -143,7 +137,7 @@ func showApart(key, value []byte) string {
 	if err != nil {
 		return fmt.Sprintf("%s: %v", record.Readable(key), err)
 	}
-	return fmt.Sprintf("for %s, number %d apart, put at %s: %s", a.Peer, a.Number, a.Put.Format(time.RFC3339), kinds[a.Needs.Kind])
+	return fmt.Sprintf("for %s, number %d apart, put at %s: %s", a.Peer, a.Number, a.Put.Format(time.RFC3339), a.Needs.Kind)
 }
 
 // showTimer shows a timer.

@@ -75,7 +75,7 @@ func (f *Fleet) Whole() {
 				f.T.Fatalf("%v: %s", err, line)
 			}
 			switch record.Kind {
-			case "message", "instance record", "transmission item", "item apart", "incoming part", "set aside", "timer":
+			case "message", "instance record", "transmission item", "item apart", "incoming part", "set aside", "timer", "parked message", "large transaction":
 				f.T.Errorf("left at %s: %s", site.Name, line)
 			case "staged body":
 				if record.Of != "process table" { // tables stay, and a large one with its body
