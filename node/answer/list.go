@@ -112,7 +112,8 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 		i.Origin = string(node)
 		id, _ := processtable.ParseProcessID(i.Process)
 		i.Errors = slices.DeleteFunc(shownErrors(i.Errors), func(e api.ActivityError) bool {
-			return a.hostOf(id, processtable.ActivityID(e.Activity)) != e.Node
+			host := a.hostOf(id, processtable.ActivityID(e.Activity))
+			return host == "" || host != e.Node
 		})
 	}
 	return r
