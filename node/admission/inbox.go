@@ -237,6 +237,9 @@ func (a *acceptance) table(m message.Message, encoded []byte) {
 	if err == nil && p.Table().Process != m.Queue.Process {
 		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table().Process, m.Queue.Process)
 	}
+	if err == nil && isNew {
+		isNew, err = a.first(p.Table())
+	}
 	switch {
 	case err != nil:
 		a.Tables.Refused(m.Queue.Process, m.Body, err)
@@ -245,4 +248,18 @@ func (a *acceptance) table(m message.Message, encoded []byte) {
 		a.tx.Tables = append(a.tx.Tables, tables.Record(p, m.Body))
 		a.tables = append(a.tables, p)
 	}
+}
+
+// first says whether a table is the first of its process in the transaction: what this stores is not
+// bound yet, and of two definitions the store would keep the last, and the node run the first (N3).
+func (a *acceptance) first(t *processtable.Table) (bool, error) {
+	for _, p := range a.tables {
+		if before := p.Table(); before.Process == t.Process {
+			if before.Definition != t.Definition {
+				return false, fmt.Errorf("another table of %s came before it: raise the version", t.Process)
+			}
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"fmqm/definition"
+	"fmqm/definition/definitiontest"
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
@@ -101,6 +103,27 @@ func TestATableThatIsNotTaken(t *testing.T) {
 	w.wantAside("B: ", "B: it carries a table of two-sites@1, and says that it is of other@1")
 	if len(w.refused) != 2 || len(w.up) != 0 {
 		t.Errorf("refused: %v; taken up: %v", w.refused, w.up)
+	}
+}
+
+// N3: one name and version is one definition, also where a peer brings two at once: the first counts,
+// on disk and in memory. The same table once more is no cause for alarm.
+func TestTwoDefinitionsOfOneVersionAtOnce(t *testing.T) {
+	w := newWorld(t, false)
+	first := w.to(message.KindTable)
+	first.Body = w.encoded
+	other := first
+	var err error
+	other.Body, err = processtable.Encode(definitiontest.TablesOf(t, strings.Replace(twoSites, "program: p", "program: q", 1), definition.CompileOptions{})["A"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sends("B", first, first, other)
+	if bound, _ := w.Queue.Bound(w.table.Process); bound != w.table.Definition || w.up[w.table.Process].Table().Definition != bound {
+		t.Errorf("the store has the definition %s, and %s is taken up; want %s", bound, w.up[w.table.Process].Table().Definition, w.table.Definition)
+	}
+	if w.wantAside("B: another table of two-sites@1 came before it: raise the version"); len(w.refused) != 1 {
+		t.Errorf("refused: %v", w.refused)
 	}
 }
 
