@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fmqm/internal/skip"
 )
 
 // ManText gives a manual page as a terminal shows it, in plain letters. What mandoc
@@ -20,7 +22,7 @@ func ManText(t *testing.T, page string) string {
 	t.Run("mandoc", func(t *testing.T) {
 		mandoc, err := exec.LookPath("mandoc")
 		if err != nil {
-			t.Skip("NOT TESTED: what mandoc says of the page: mandoc is not installed here (apt-get install mandoc)")
+			skip.Untested(t, "what mandoc says of the page: mandoc is not installed here (apt-get install mandoc)")
 		}
 		if out, err := exec.Command(mandoc, "-T", "lint", "-W", "error", file).CombinedOutput(); err != nil {
 			t.Errorf("mandoc: %v: %s", err, out)
@@ -28,7 +30,7 @@ func ManText(t *testing.T, page string) string {
 	})
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		t.Skip("NOT TESTED: how the page looks: groff is not installed here (apt-get install groff)")
+		skip.Untested(t, "how the page looks: groff is not installed here (apt-get install groff-base)")
 	}
 	c := exec.Command(groff, "-man", "-ww", "-T", "ascii", "-P-c", "-P-b", "-P-u", "-P-o", "-rLL=300n", file)
 	var warnings strings.Builder

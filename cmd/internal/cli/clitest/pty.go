@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fmqm/internal/skip"
 )
 
 // last ends what is read from a terminal: no command writes it.
@@ -21,18 +23,18 @@ func Terminal(t *testing.T, width int) (terminal *os.File, shown func() string) 
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo terminals here: %v", err)
+		skip.Untested(t, "what terminals are shown: there are no pseudo terminals here: %v", err)
 	}
 	fd := int(master.Fd())
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Skipf("there are no pseudo terminals here: %v", err)
+		skip.Untested(t, "what terminals are shown: there are no pseudo terminals here: %v", err)
 	}
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
-		t.Skipf("there are no pseudo terminals here: %v", err)
+		skip.Untested(t, "what terminals are shown: there are no pseudo terminals here: %v", err)
 	}
 	if terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Skipf("there are no pseudo terminals here: %v", err)
+		skip.Untested(t, "what terminals are shown: there are no pseudo terminals here: %v", err)
 	}
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: uint16(width)}); err != nil {
 		t.Fatal(err)
