@@ -76,7 +76,7 @@ storm:
 	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm$$' ./test/sites
 
 faults:
-	FMQM_FAULTS=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestFaultsForLong$$' ./test/broker
+	FMQM_FAULTS=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestFaults$$' ./test/broker
 
 sim:
 	$(GO) run ./sim/run $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),500) -base $(or $(SEED_BASE),1) -minutes $(or $(MINUTES),0))
