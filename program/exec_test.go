@@ -228,7 +228,7 @@ func TestAProgramMayEndItselfWhenItsNodeStops(t *testing.T) {
 			cancel()
 		}
 	}
-	p := register(t, shell(`trap 'echo tidy >&2; exit 0' TERM; echo ready >&2; while :; do sleep 0.01; done`), program.Options{Grace: time.Minute})
+	p := register(t, shell(`trap 'echo tidy >&2; exit 0' TERM; sleep 3600 & echo ready >&2; wait`), program.Options{Grace: time.Minute})
 	r := p.Run(ctx, c)
 	if !errors.Is(r.Err, context.Canceled) {
 		t.Errorf("error %v, want that the node stopped it", r.Err)

@@ -293,20 +293,38 @@ func (s *Store) UntilAccepted(t testing.TB, lane message.Lane, n uint64) {
 	s.until(t, fmt.Sprintf("%d messages have come", n), func() bool { return s.accepted[lane].Number >= n })
 }
 
+// Comes waits until message n of Have has come (the first is 0), and gives it.
+func (s *Store) Comes(ctx context.Context, lane message.Lane, n int) (payload string, err error) {
+	err = s.wait(ctx, func() bool {
+		if n < len(s.got[lane]) {
+			payload = s.got[lane][n]
+			return true
+		}
+		return false
+	})
+	return payload, err
+}
+
 // until waits for a state of the store.
 func (s *Store) until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := s.by.WithTimeout(context.Background(), Patience)
 	defer cancel()
+	if s.wait(ctx, holds) != nil {
+		t.Fatalf("waited in vain: %s", what)
+	}
+}
+
+func (s *Store) wait(ctx context.Context, holds func() bool) error {
 	for {
 		s.mu.Lock()
 		ok, changed := holds(), s.changed
 		s.mu.Unlock()
 		if ok {
-			return
+			return nil
 		}
 		if _, err := s.by.Wait(ctx, changed); err != nil {
-			t.Fatalf("waited in vain: %s", what)
+			return err
 		}
 	}
 }

@@ -2,6 +2,9 @@ package attack
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"fmqm/api"
 	"fmqm/internal/cgroup/cgrouptest"
 	"fmqm/internal/skip"
 	"fmqm/test/fleet"
@@ -38,8 +44,9 @@ type house struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 
-	mu  sync.Mutex
-	log bytes.Buffer
+	mu   sync.Mutex
+	log  bytes.Buffer
+	more chan struct{} // closed and made anew with each line
 }
 
 // newHouse builds a site whose programs are lines of YAML; %s in them is its directory.
@@ -52,7 +59,7 @@ func newHouse(t *testing.T, programs ...string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, dir: dir}
+	h := &house{t: t, dir: dir, more: make(chan struct{})}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	h.group = cgrouptest.Delegate(t, daemonUser)
 	h.must(os.Chmod(dir, 0o755))
@@ -113,6 +120,8 @@ func (h *house) script(name, text string) {
 func (h *house) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	close(h.more)
+	h.more = make(chan struct{})
 	return h.log.Write(p)
 }
 
@@ -144,7 +153,7 @@ func (h *house) start() {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	h.until("ready", func() bool { return strings.Contains(h.logged(), `"message":"ready"`) })
+	h.ready()
 }
 
 func (h *house) end(with syscall.Signal) {
@@ -155,18 +164,41 @@ func (h *house) end(with syscall.Signal) {
 	}
 }
 
-// until looks again and again.
-func (h *house) until(what string, is func() bool) {
+// ready waits until the daemon says that it is.
+func (h *house) ready() {
 	h.t.Helper()
-	for late := time.Now().Add(fleet.Patience); !is(); {
+	for late := time.After(fleet.Patience); ; {
+		h.mu.Lock()
+		is, more := strings.Contains(h.log.String(), `"message":"ready"`), h.more
+		h.mu.Unlock()
+		if is {
+			return
+		}
 		select {
+		case <-more:
 		case <-h.ended:
 			h.t.Fatalf("the daemon ended:\n%s", h.logged())
-		case <-time.After(10 * time.Millisecond):
+		case <-late:
+			h.t.Fatalf("not ready:\n%s", h.logged())
 		}
-		if time.Now().After(late) {
-			h.t.Fatalf("not %s:\n%s", what, h.logged())
+	}
+}
+
+// until looks again and again: for what a program leaves in a file, for a process.
+func (h *house) until(what string, is func() bool) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
+	defer cancel()
+	err := fleet.Until(ctx, func() (bool, error) {
+		select {
+		case <-h.ended:
+			return false, errors.New("the daemon ended")
+		default:
+			return is(), nil
 		}
+	})
+	if err != nil {
+		h.t.Fatalf("not %s: %v\n%s", what, err, h.logged())
 	}
 }
 
@@ -193,6 +225,27 @@ func (h *house) begin(process string) string {
 	out := fleet.Must(h.t, "fmqm", "start", process, "-o", "json", "--to", h.to())
 	_, after, _ := strings.Cut(out, `"instance":`)
 	return strings.Split(after, `"`)[1]
+}
+
+// over waits until an instance is over, in a state, and gives what is said of it.
+func (h *house) over(id string, state api.InstanceState) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
+	defer cancel()
+	client, err := api.NewClient(h.to(), fleet.Patience)
+	h.must(err)
+	defer client.Close()
+	status := api.Status{State: api.InstanceRunning}
+	for status.State == api.InstanceRunning {
+		status, err = client.Wait(ctx, uuid.MustParse(id), api.MaxWait)
+		h.must(err)
+	}
+	text, err := json.Marshal(status)
+	h.must(err)
+	if status.State != state {
+		h.t.Fatalf("not %s: %s\n%s", state, text, h.logged())
+	}
+	return string(text)
 }
 
 // said is what programs wrote to a file of work.

@@ -142,24 +142,26 @@ func (l *line) respond(_ context.Context, _ processtable.NodeID, kind string, _ 
 // answersWord has the party answer the next operator's word that the site brings it (N15): it
 // refuses, and says why.
 func (l *line) answersWord(why string) {
-	had, w := len(l.store.Have(message.LaneControl)), l.party.w
+	had := len(l.store.Have(message.LaneControl))
 	go func() {
-		for ; w.ctx.Err() == nil; <-time.After(5 * time.Millisecond) {
-			for _, payload := range l.store.Have(message.LaneControl)[had:] {
-				m, err := message.Decode([]byte(payload[1:]))
-				if err != nil || m.Kind != message.KindWord {
-					continue
-				}
-				word, err := message.DecodeWord(m.Body)
-				if err != nil {
-					continue
-				}
-				answer, err := message.Encode(m.Reply(processtable.NodeID(l.site), message.Answer{Word: word.ID, Result: message.WordRefused, Text: why, Time: time.Now()}))
-				if err == nil {
-					l.put(message.LaneControl, append([]byte{0}, answer...))
-				}
+		for n := had; ; n++ {
+			payload, err := l.store.Comes(l.party.w.ctx, message.LaneControl, n)
+			if err != nil {
 				return
 			}
+			m, err := message.Decode([]byte(payload[1:]))
+			if err != nil || m.Kind != message.KindWord {
+				continue
+			}
+			word, err := message.DecodeWord(m.Body)
+			if err != nil {
+				continue
+			}
+			answer, err := message.Encode(m.Reply(processtable.NodeID(l.site), message.Answer{Word: word.ID, Result: message.WordRefused, Text: why, Time: time.Now()}))
+			if err == nil {
+				l.put(message.LaneControl, append([]byte{0}, answer...))
+			}
+			return
 		}
 	}()
 }

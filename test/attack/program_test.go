@@ -2,16 +2,17 @@ package attack
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"fmqm/api"
 	"fmqm/internal/cgroup/cgrouptest"
 	"fmqm/test/fleet"
 )
@@ -95,10 +96,11 @@ func TestAProgramWithAUserOfItsOwn(t *testing.T) {
 func TestAProgramAndAnother(t *testing.T) {
 	for _, user := range []string{"", ", user: " + worker} {
 		h := newHouse(t, "victim: {exec: [%s/bin/victim], secrets: {TOKEN: token}, "+work+user+"}", "thief: {exec: [%s/bin/thief], "+work+user+"}")
-		h.script("victim", `echo $$ >$WORK/victim; while [ ! -e $WORK/over ]; do sleep 0.01; done`)
+		over := fleet.NewGate(t, h.file("room", "over"))
+		h.script("victim", `echo $$ >$WORK/victim; : <$WORK/over`)
 		cannot := []string{"grep -a t0ken /proc/$(cat $WORK/victim)/environ", "head -c 1 /proc/$(cat $WORK/victim)/mem", "kill $(cat $WORK/victim)"}
 		can := []string{"grep -q sh /proc/$(cat $WORK/victim)/comm || grep -q victim /proc/$(cat $WORK/victim)/comm"}
-		h.script("thief", attempts(append(cannot, can...)...)+"echo >$WORK/over")
+		h.script("thief", attempts(append(cannot, can...)...))
 		if user != "" {
 			h.caps = []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL}
 		}
@@ -112,9 +114,8 @@ func TestAProgramAndAnother(t *testing.T) {
 		}
 		h.told("could not", cannot...)
 		h.told("did", can...)
-		h.until("finished", func() bool {
-			return strings.Contains(fleet.Must(t, "fmqm", "status", id, "-o", "json", "--to", h.to()), `"finished"`)
-		})
+		over.Open()
+		h.over(id, api.InstanceFinished)
 	}
 }
 
@@ -155,8 +156,10 @@ func TestAProgramThatIsNotConfined(t *testing.T) {
 }
 
 // fugitive leaves its session, its parent and its environment, and says its number.
-const fugitive = `setsid env -i WORK=$WORK /bin/sh -c '/bin/sh -c "echo \$\$ >>$WORK/fled; exec env -i /bin/sleep 3600" & exit' </dev/null >/dev/null 2>&1 &
-while ! grep -q . $WORK/fled; do sleep 0.01; done
+const fugitive = `told=$WORK/told.$$
+mkfifo $told
+setsid env -i WORK=$WORK TOLD=$told /bin/sh -c '/bin/sh -c "echo \$\$ >>$WORK/fled; echo >$TOLD; exec env -i /bin/sleep 3600" & exit' </dev/null >/dev/null 2>&1 &
+read line <$told
 `
 
 // Whatever a program does to get away: when its attempt fails, is ended, or is made again
@@ -212,9 +215,7 @@ func TestAProgramThatRunsAway(t *testing.T) {
 		if running(pid) {
 			t.Errorf("again%s: process %s still runs", user, pid)
 		}
-		h.until("finished", func() bool {
-			return strings.Contains(fleet.Must(t, "fmqm", "status", id, "-o", "json", "--to", h.to()), `"finished"`)
-		})
+		h.over(id, api.InstanceFinished)
 		h.end(syscall.SIGTERM)
 		if left, err := filepath.Glob(h.group + "/programs/run.*"); err != nil || len(left) > 0 {
 			t.Errorf("control groups are left: %v %v", left, err)
@@ -240,9 +241,9 @@ sleep 3600`)
 	id := h.begin("bomb")
 	h.until("lit", func() bool { _, err := os.Stat(h.file("room", "lit")); return err == nil })
 	fleet.Must(t, "fmqm", "nodes", "--to", h.to())
-	h.until("over", func() bool {
-		return strings.Contains(fleet.Must(t, "fmqm", "status", id, "-o", "json", "--to", h.to()), "overran its timeout of 2s")
-	})
+	if out := h.over(id, api.InstanceInError); !strings.Contains(out, "overran its timeout of 2s") {
+		t.Errorf("bomb: %s", out)
+	}
 	if left, err := filepath.Glob(h.group + "/programs/run.*"); err != nil || len(left) > 0 {
 		t.Errorf("control groups are left: %v %v", left, err)
 	}
@@ -261,8 +262,12 @@ func TestAMachineThatIsShortOfProcesses(t *testing.T) {
 	h.under = []string{"/usr/bin/prlimit", "--nproc=" + fmt.Sprint(most)}
 	h.start()
 	h.define("calm", "calm")
-	crowd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -le "+fmt.Sprint(most)+" ]; do sleep 3600 & i=$((i+1)); done; wait")
+	crowd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -le "+fmt.Sprint(most)+" ]; do sleep 3600 >&2 & i=$((i+1)); done; exec >&2; wait")
 	crowd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: workerID, Gid: workerID}, Setpgid: true}
+	crowded, err := crowd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := crowd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -271,18 +276,15 @@ func TestAMachineThatIsShortOfProcesses(t *testing.T) {
 		_ = crowd.Wait()
 	}
 	defer disperse()
-	h.until("crowded", func() bool {
-		out, _ := exec.Command("pgrep", "-c", "-g", fmt.Sprint(crowd.Process.Pid)).Output()
-		n, _ := strconv.Atoi(strings.TrimSpace(string(out)))
-		return n > most
-	})
+	if _, err := io.ReadAll(crowded); err != nil { // it ends when all are there
+		t.Fatal(err)
+	}
 	id := h.begin("calm")
 	h.until("waiting", func() bool {
 		return strings.Contains(fleet.Must(t, "fmqm", "why", id, "--to", h.to(), "-o", "json"), "resource temporarily unavailable: raise TasksMax")
 	})
 	disperse()
-	h.until("finished", func() bool {
-		out := fleet.Must(t, "fmqm", "status", id, "-o", "json", "--to", h.to())
-		return strings.Contains(out, `"finished"`) && !strings.Contains(out, `"attempts"`)
-	})
+	if out := h.over(id, api.InstanceFinished); strings.Contains(out, `"attempts"`) {
+		t.Errorf("calm was tried more than once: %s", out)
+	}
 }

@@ -27,8 +27,9 @@ type network struct {
 	*testing.T
 	*fleet.Fleet
 	ctx      context.Context
-	dir      string // with what the release left
-	gates    string // this file opens the programs that wait for it
+	dir      string      // with what the release left
+	gate     *fleet.Gate // programs wait at it
+	opened   string      // this file says that it was opened
 	linked   bool
 	unlinked map[string]string // sites of a network that is linked that do not call each other
 	audit    string            // of D's configuration
@@ -48,10 +49,11 @@ type options struct {
 
 func newNetwork(t *testing.T, o options) *network {
 	t.Helper()
-	n := &network{T: t, dir: o.dir, unlinked: map[string]string{}, gates: filepath.Join(t.TempDir(), "gates"), linked: o.linked, remade: o.remade, began: time.Now().UTC().Truncate(time.Second)}
+	n := &network{T: t, dir: o.dir, unlinked: map[string]string{}, opened: filepath.Join(t.TempDir(), "opened"), linked: o.linked, remade: o.remade, began: time.Now().UTC().Truncate(time.Second)}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*fleet.Patience)
 	t.Cleanup(cancel)
 	n.ctx = ctx
+	n.gate = fleet.NewGate(t, n.opened+".gate")
 	n.Fleet = fleet.New(t, fleet.Options{
 		Sites: o.sites, Links: n.configuration, Programs: n.programs,
 		Prepare: func(s *fleet.Site) {
@@ -90,8 +92,8 @@ func (n *network) configuration(f *fleet.Fleet, site string) string {
 	return text
 }
 
-// programs are those of every site. What has "hold" in its input waits for the gates, or
-// fails as long as they are shut.
+// programs are those of every site. What has "hold" in its input waits at the gate, or
+// fails as long as that is shut.
 func (n *network) programs(string) []string {
 	shell := func(name, text string) string {
 		return fmt.Sprintf("%s: {exec: [/bin/sh, -c, %q], concurrency: 20}", name, text)
@@ -101,8 +103,8 @@ func (n *network) programs(string) []string {
 		shell("count", `cat >/dev/null; printf '{"n": %s}' "$FMQM_ITERATION"`),
 		shell("flaky", `[ "$FMQM_ATTEMPT" -gt 1 ] || exit 3; exec cat`),
 		shell("broken", `echo "no such account" >&2; exit 4`),
-		shell("slow", fmt.Sprintf(`in=$(cat); case $in in *hold*) [ -e %s ] || exit 5;; esac; printf %%s "$in"`, n.gates)),
-		shell("gate", fmt.Sprintf(`in=$(cat); case $in in *hold*) until [ -e %s ] || ! [ -d %s ]; do sleep 0.1; done;; esac; printf %%s "$in"`, n.gates, filepath.Dir(n.gates))),
+		shell("slow", fmt.Sprintf(`in=$(cat); case $in in *hold*) [ -e %s ] || exit 5;; esac; printf %%s "$in"`, n.opened)),
+		shell("gate", fmt.Sprintf(`in=$(cat); case $in in *hold*) : <%s.gate;; esac; printf %%s "$in"`, n.opened)),
 	}
 }
 
@@ -116,12 +118,13 @@ func (n *network) link() {
 	}
 }
 
-// open opens the gates.
+// open opens the gate.
 func (n *network) open() {
 	n.Helper()
-	if err := os.WriteFile(n.gates, nil, 0o600); err != nil {
+	if err := os.WriteFile(n.opened, nil, 0o600); err != nil {
 		n.Fatal(err)
 	}
+	n.gate.Open()
 }
 
 // do has a command done. Of a link that two sites have cause to stop, one may have seen the
@@ -139,7 +142,7 @@ func (n *network) do(at *fleet.Site, fields []string) {
 //	say SITE    commands, asked again until they answer as it is written
 //	do SITE     commands, each until it is done; what they print is not looked at
 //	link        the sites call each other from now on
-//	open        the gates open
+//	open        the gate opens
 //	empty       nothing is left at any site, and every record can be read
 func (n *network) tell(story string) {
 	n.Helper()

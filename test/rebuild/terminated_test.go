@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"fmt"
-	"os"
 	"os/user"
 	"path/filepath"
 	"testing"
@@ -49,20 +48,19 @@ data: [source -> begin, begin -> long]
 // where another site asks it to, and asks once more since the first answer was lost.
 func TestTerminatedAfterTheBackup(t *testing.T) {
 	t.Parallel()
-	gate := filepath.Join(t.TempDir(), "gate")
+	file := filepath.Join(t.TempDir(), "gate")
+	gate := fleet.NewGate(t, file)
 	s := newScene(t, options{way: direct, seed: 47, programs: func(string) []string {
 		return []string{
 			"pass: {builtin: echo}", "wait: {builtin: sleep}",
-			fmt.Sprintf("gate: {exec: [/bin/sh, -c, 'cat; until [ -e %s ]; do sleep 0.05; done']}", gate),
+			fmt.Sprintf("gate: {exec: [/bin/sh, -c, 'cat; : <%s']}", file),
 		}
 	}})
 	a, b := s.Sites["A"], s.Sites[lost]
 	byA, byC := s.runs(ordered, "ordered"), s.runs(gated, "gated")
 	both := []api.InstanceID{byA, byC}
 	backup := b.Backup(t.TempDir())
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gate.Open()
 	s.atB(byC, "last", api.ActivityWaiting)
 	for _, id := range both {
 		if err := a.Client.Terminate(s.ctx, id); err != nil {

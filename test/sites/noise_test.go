@@ -22,13 +22,9 @@ import (
 
 const noiseBytes = 512
 
-// One seed damages each file of a data directory twice.
-func TestNoise(t *testing.T) { noise(t, 1) }
-
-// FMQM_NOISE=MINUTES does so with many seeds.
-func TestNoiseForLong(t *testing.T) {
-	fleet.ForLong(t, "FMQM_NOISE", "FMQM_NOISE=MINUTES FMQM_NOISE_SEED=N damages files with many seeds", 2, noise)
-}
+// One seed damages each file of a data directory twice. FMQM_NOISE=MINUTES does so with many
+// seeds, from FMQM_NOISE_SEED on.
+func TestNoise(t *testing.T) { fleet.ForLong(t, "FMQM_NOISE", 1, noise, noise) }
 
 // ruin is a site that was killed at rest, and whose files are damaged again and again.
 type ruin struct {
@@ -36,8 +32,8 @@ type ruin struct {
 	t         *testing.T
 	ctx       context.Context
 	rand      *rand.Rand
-	whole     string // a copy of its data directory
-	hold      string // the file whose being there lets programs end
+	whole     string      // a copy of its data directory
+	gate      *fleet.Gate // its programs wait at it
 	instances map[api.InstanceID]string
 }
 
@@ -70,14 +66,15 @@ func newRuin(t *testing.T, seed int) *ruin {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience*4)
 	t.Cleanup(cancel)
-	hold := filepath.Join(t.TempDir(), "go")
+	file := filepath.Join(t.TempDir(), "gate")
+	gate := fleet.NewGate(t, file)
 	f := fleet.New(t, fleet.Options{Sites: []string{"A"}, Programs: func(string) []string {
 		return []string{
 			"pass: {builtin: echo}",
-			fmt.Sprintf("hold: {exec: [/bin/sh, -c, 'cat; until [ -e %s ]; do sleep 0.05; done'], concurrency: 20}", hold),
+			fmt.Sprintf("hold: {exec: [/bin/sh, -c, 'cat; : <%s'], concurrency: 20}", file),
 		}
 	}})
-	r := &ruin{Site: f.Sites["A"], t: t, hold: hold, ctx: ctx, rand: rand.New(rand.NewPCG(uint64(seed), 0)), instances: map[api.InstanceID]string{}}
+	r := &ruin{Site: f.Sites["A"], t: t, gate: gate, ctx: ctx, rand: rand.New(rand.NewPCG(uint64(seed), 0)), instances: map[api.InstanceID]string{}}
 	r.Answers()
 	for _, p := range []string{"pass", "hold"} {
 		file := filepath.Join(t.TempDir(), "process.yaml")
@@ -172,10 +169,9 @@ func (r *ruin) files() (all []string) {
 func (r *ruin) damaged(file, how string) string {
 	r.t.Helper()
 	data := r.File("data")
-	for _, path := range []string{data, r.hold} {
-		if err := os.RemoveAll(path); err != nil {
-			r.t.Fatal(err)
-		}
+	r.gate.Shut()
+	if err := os.RemoveAll(data); err != nil {
+		r.t.Fatal(err)
 	}
 	if err := os.CopyFS(data, os.DirFS(r.whole)); err != nil {
 		r.t.Fatal(err)
@@ -205,9 +201,7 @@ func (r *ruin) damaged(file, how string) string {
 	if verified != 0 {
 		r.t.Errorf("%s: the daemon takes what verify refuses: %s%s", at, out, talk)
 	}
-	if err := os.WriteFile(r.hold, nil, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	r.gate.Open()
 	r.until(at+": all end", func(all []api.Instance) bool {
 		return len(all) == len(r.instances) && count(all, api.InstanceFinished) == len(all)
 	})

@@ -17,6 +17,7 @@ import (
 	"fmqm/cmd/internal/daemon/daemontest"
 	"fmqm/node/config"
 	"fmqm/processtable"
+	"fmqm/test/fleet"
 )
 
 const overTwo = `
@@ -44,15 +45,10 @@ func (n *network) startTrusting(site string, seed byte) {
 // until asks again and again, as a person would who waits for something.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	limit := time.After(5 * time.Minute)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !happened() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("not within a minute: %s", what)
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience)
+	defer cancel()
+	if err := fleet.Until(ctx, func() (bool, error) { return happened(), nil }); err != nil {
+		t.Fatalf("not within %v: %s", fleet.Patience, what)
 	}
 }
 

@@ -114,24 +114,13 @@ func (n *exampleNet) upload() {
 // connected waits until a daemon has a connection to every peer.
 func (n *exampleNet) connected(d *daemon.Daemon) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		answer, err := d.Node.Nodes(ctx)
+	until(n.t, "every peer is connected", func() bool {
+		answer, err := d.Node.Nodes(n.t.Context())
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		if !slices.ContainsFunc(answer.Nodes, func(l api.Node) bool { return l.State != api.NodeSelf && l.State != "connected" }) {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			n.t.Fatalf("not connected: %+v", answer.Nodes)
-		}
-	}
+		return !slices.ContainsFunc(answer.Nodes, func(l api.Node) bool { return l.State != api.NodeSelf && l.State != "connected" })
+	})
 }
 
 // try starts a case, brings back who was away, and compares how it ends.

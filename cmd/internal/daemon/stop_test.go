@@ -37,11 +37,13 @@ func TestEveryStopWaitsForTheEnd(t *testing.T) {
 		Node: "A", Data: filepath.Join(dir, "a"), Listen: "127.0.0.1:0", Socket: filepath.Join(dir, "s"),
 		Programs: map[processtable.ProgramID]program.Spec{"gate": {
 			Kind: program.KindExec, Concurrency: 1, Timeout: time.Minute,
-			Exec: []string{"/bin/sh", "-c", "echo > '" + begun + "'; while [ ! -e '" + gate + "' ]; do sleep 0.02; done; touch '" + done + "'"},
+			Exec: []string{"/bin/sh", "-c", "echo > '" + begun + "'; : <'" + gate + "'; touch '" + done + "'"},
 		}},
 	}
-	if err := unix.Mkfifo(begun, 0o600); err != nil {
-		t.Fatal(err)
+	for _, fifo := range []string{begun, gate} {
+		if err := unix.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d := daemontest.Start(t, c, zerolog.Nop())
 	if _, err := d.Node.Upload(t.Context(), apitest.Upload(t, gated)); err != nil {
@@ -64,9 +66,11 @@ func TestEveryStopWaitsForTheEnd(t *testing.T) {
 			stopped <- err
 		}()
 	}
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+	open, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer open.Close()
 	for range 2 {
 		if err := <-stopped; err != nil {
 			t.Error(err)
