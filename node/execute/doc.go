@@ -21,8 +21,9 @@
 //     after what led to it is on disk, and what came of it is told to its machine once.
 //   - What has ended is shown no more before its thread can begin what comes next: the committer's
 //     task takes it out, and posts to the thread then.
-//   - No task waits for a connector, a pause or a free program: an activity thread exists only while
-//     its program runs, and no more of them than the program's concurrency.
+//   - No task waits for a connector, a retry's pause or a free program: an activity thread exists only
+//     while its program runs, or is started again and again on a machine that is short of what it
+//     needs, and there are no more of them than the program's concurrency.
 //   - An attempt that ends after Options.Running has ended never happened: a restart runs it again,
 //     under the same key (P1).
 //   - Conditions that may take long hold up no process thread.
