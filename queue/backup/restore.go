@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -69,10 +70,14 @@ func Restore(r io.Reader, engine store.Engine, random io.Reader) (Info, error) {
 		}
 		return put(key, value)
 	})
+	var changes []store.Op
+	if err == nil {
+		changes, err = renewed.large()
+	}
 	if err == nil {
 		err = commit()
 	}
-	for _, op := range append(renewed.records(info.Commit), last...) {
+	for _, op := range append(append(changes, renewed.records(info.Commit)...), last...) {
 		if err == nil {
 			err = put(op.Key, op.Value)
 		}
@@ -97,6 +102,9 @@ type renewal struct {
 	accepted map[processtable.NodeID]*[record.Lanes]record.Position
 	low      map[processtable.NodeID]*[record.Lanes]record.Position
 	commits  uint64 // of the stores that the copied one was restored from itself
+	head     []byte // content of the record of a large transaction that was half made
+	pieces   []byte // its changes
+	count    uint32 // of pieces
 }
 
 func newRenewal() *renewal {
@@ -123,6 +131,15 @@ func (r *renewal) take(key, value []byte) (keep bool, err error) {
 		}
 		r.commits, err = record.ReadCommits(key, value)
 		return false, err
+	case record.ClassLarge:
+		content, err := record.Open(key, value)
+		if len(key) == len(record.KeyLarge) {
+			r.head = content
+		} else {
+			r.pieces = append(r.pieces, content...)
+			r.count++
+		}
+		return false, err
 	case record.ClassAccepted:
 		lane, at, err := record.ReadAccepted(key, value)
 		if err != nil || lane.Lane >= record.Lanes {
@@ -146,6 +163,33 @@ func (r *renewal) take(key, value []byte) (keep bool, err error) {
 		r.peers[peer] = record.Incarnation(content)
 	}
 	return true, nil
+}
+
+// large gives what is left to do of a large transaction that was half made. It has happened in the
+// copied store; were it finished when the new one is opened, what it accepts would count there.
+func (r *renewal) large() (changes []store.Op, err error) {
+	switch {
+	case r.head == nil: // it has not happened
+		return nil, nil
+	case len(r.head) != 4 || binary.BigEndian.Uint32(r.head) != r.count:
+		return nil, record.Damaged(record.KeyLarge, fmt.Sprintf("it has %d pieces", r.count))
+	}
+	all, err := record.ReadOps(r.pieces)
+	if err != nil {
+		return nil, record.Damaged(record.KeyLarge, err.Error())
+	}
+	for _, op := range all {
+		keep := true
+		if op.Value != nil {
+			if keep, err = r.take(op.Key, op.Value); err != nil {
+				return nil, err
+			}
+		}
+		if keep {
+			changes = append(changes, op)
+		}
+	}
+	return changes, nil
 }
 
 // records are what the new store has instead, where the copied one had so many commits.
