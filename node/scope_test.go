@@ -109,11 +109,16 @@ func TestN10RetentionWaitsForEachScope(t *testing.T) {
 		}
 		return gone
 	}
-	never, i := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	never, i, crossed := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	w.accept(w.brings(never, "", "count", 1))
 	w.haveEnded(never, 1)
 	if !removed(never) {
 		t.Error("a block that never began keeps its instance")
+	}
+	w.accept(w.brings(crossed, "", "count", 1), w.brings(crossed, "documents#1", "read", 1), w.brings(crossed, "documents#2", "check", 1))
+	w.haveEnded(crossed, 3)
+	if removed(crossed) {
+		t.Error("it is removed although each has ended in one iteration only, and not in the same")
 	}
 	w.accept(w.brings(i, "", "count", 1), w.brings(i, "documents#1", "read", 1), w.brings(i, "documents#1", "check", 1), w.brings(i, "documents#2", "read", 1))
 	w.haveEnded(i, 4)

@@ -317,18 +317,18 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 
 // allEnded says whether every activity of a table has ended, wherever one must have. How often the
 // work of a composite began, only its own entry knows; but what began in a scope ends there, each
-// activity once, so those of one composite have ended equally often (N10).
+// activity once, so those of one composite have ended in the same scopes (N10).
 func allEnded(t *processtable.Table, s *audit.Size) bool {
-	times := map[processtable.ActivityID]int{} // by the innermost composite
+	ended := map[processtable.ActivityID]audit.Scopes{} // by the innermost composite
 	for _, a := range t.Activities {
 		switch {
 		case a.Added():
 		case len(a.Path) > 0:
-			around, n := a.Path[len(a.Path)-1].Activity, s.Inside[a.Name]
-			if before, known := times[around]; known && before != n {
+			around, in := a.Path[len(a.Path)-1].Activity, s.Inside[a.Name]
+			if before, known := ended[around]; known && before != in {
 				return false
 			}
-			times[around] = n
+			ended[around] = in
 		case !slices.Contains(s.Ended, a.Name):
 			return false
 		}

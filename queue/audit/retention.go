@@ -2,6 +2,8 @@ package audit
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -81,15 +83,28 @@ func (q *Queue) removedEnd(e message.Entry) (record.AuditRecord, bool, error) {
 type Size struct {
 	Instance message.InstanceID
 	Process  processtable.ProcessID
-	Origin   processtable.NodeID             // empty where instances of two origins have this identifier
-	Bytes    int64                           // of records and what they have staged, before the engine's own
-	Last     time.Time                       // of the newest record
-	Over     bool                            // it was started here, and has ended
-	Ended    []processtable.ActivityID       // at the top of the process
-	Inside   map[processtable.ActivityID]int // of composites: in how many scopes each has ended; nil: none has
-	Removed  *record.Removed                 // not nil: it is being removed, and the rest is to go
+	Origin   processtable.NodeID                // empty where instances of two origins have this identifier
+	Bytes    int64                              // of records and what they have staged, before the engine's own
+	Last     time.Time                          // of the newest record
+	Over     bool                               // it was started here, and has ended
+	Ended    []processtable.ActivityID          // at the top of the process
+	Inside   map[processtable.ActivityID]Scopes // of composites: in which scopes each has ended; nil: none has
+	Removed  *record.Removed                    // not nil: it is being removed, and the rest is to go
 
 	sure bool // Process and Origin are what the instance itself says
+}
+
+// Scopes is a set of scopes, in little room however many there are: equal sets are equal, and others
+// are not, but by a chance of one in 2^64.
+type Scopes struct {
+	count int
+	sum   uint64 // of the scopes' hashes
+}
+
+// with is the set with one more scope: each has one end of an activity.
+func (s Scopes) with(scope message.Scope) Scopes {
+	sum := sha256.Sum256([]byte(scope))
+	return Scopes{s.count + 1, s.sum + binary.BigEndian.Uint64(sum[:])}
 }
 
 // AuditSizes gives what the audit queue has of up to limit instances, by their
@@ -182,9 +197,9 @@ func (s *Size) add(key, value []byte) error {
 		s.Ended = append(s.Ended, a.Activity)
 	case ends:
 		if s.Inside == nil {
-			s.Inside = map[processtable.ActivityID]int{}
+			s.Inside = map[processtable.ActivityID]Scopes{}
 		}
-		s.Inside[a.Activity]++
+		s.Inside[a.Activity] = s.Inside[a.Activity].with(a.Scope)
 	}
 	return nil
 }
