@@ -22,7 +22,7 @@ const (
 	Timeout = 45 * time.Second
 	// PingEvery is how long a connection may be idle before a ping.
 	PingEvery = 15 * time.Second
-	// HelloTimeout is how long the first frame may take.
+	// HelloTimeout is how long the first frame may take, whatever pings come before it.
 	HelloTimeout = 10 * time.Second
 )
 
@@ -158,8 +158,9 @@ func (c *Conn) Recv() ([]byte, error) {
 }
 
 func (c *Conn) recv() ([]byte, error) {
+	late := time.Now().Add(c.wait)
 	for {
-		if err := c.conn.SetReadDeadline(time.Now().Add(c.wait)); err != nil {
+		if err := c.conn.SetReadDeadline(late); err != nil {
 			return nil, fmt.Errorf("receive frame: %w", err)
 		}
 		var head [4]byte
@@ -169,6 +170,9 @@ func (c *Conn) recv() ([]byte, error) {
 		c.heard.Store(time.Now().UnixNano())
 		n := binary.BigEndian.Uint32(head[:])
 		if n == 0 {
+			if c.limit != frame.MaxHello { // pings alone would keep open what nobody has said hello on
+				late = time.Now().Add(c.wait)
+			}
 			continue
 		}
 		if n > uint32(c.limit) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -155,16 +156,25 @@ func (d *Dialer) request(c net.Conn, more http.Header) (*http.Response, *bufio.R
 	if err := req.Write(c); err != nil {
 		return nil, nil, fmt.Errorf("ask for a link: %w", err)
 	}
-	in := bufio.NewReaderSize(c, 64<<10)
+	until := &io.LimitedReader{R: c, N: maxHead}
+	in := bufio.NewReaderSize(until, 64<<10)
 	res, err := http.ReadResponse(in, req)
+	if err != nil && until.N <= 0 {
+		return nil, nil, fmt.Errorf("ask for a link: the head of the answer has more than %d bytes: correct the address", maxHead)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask for a link: the answer is not HTTP/1.1: %w", explain(err))
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
+		until.N = math.MaxInt64 // frames have limits of their own
 		err = c.SetDeadline(time.Time{})
 	}
 	return res, in, err
 }
+
+// maxHead is how much is read of an answer before it is known to be a link, in bytes:
+// net/http has no limit of its own there.
+const maxHead = 256 << 10
 
 // maxAnswer is how much of an answer that is no link an error shows, in bytes.
 const maxAnswer = 1024

@@ -8,7 +8,8 @@
 // answered; both sides send their own.
 //
 // What it guarantees: no frame larger than [frame.MaxFrame] is sent or taken, and none
-// larger than [frame.MaxHello] before the first is read; every read and write has a
+// larger than [frame.MaxHello] before the first is read, for which pings gain no time; an
+// answer that is no link is not read to its end; every read and write has a
 // deadline; Close ends both, and after CloseWrite the other side still gets what was sent.
 //
 // Over TLS both ends show certificates: a [Dialer] takes no other node than the one it

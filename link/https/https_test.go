@@ -177,6 +177,43 @@ func TestDialNobody(t *testing.T) {
 	}
 }
 
+// A head without an end is not read to the end of the memory.
+func TestAnAnswerWithoutAnEnd(t *testing.T) {
+	const much = 8 << 20
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	sent := make(chan int, 1)
+	go func() {
+		n := 0
+		defer func() { sent <- n }()
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		line := []byte("X-More: " + strings.Repeat("x", 1<<10) + "\r\n")
+		if _, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n"); err != nil {
+			return
+		}
+		for n < much {
+			if _, err := c.Write(line); err != nil {
+				return
+			}
+			n += len(line)
+		}
+	}()
+	_, err = newDialer(t, "http://"+l.Addr().String()).Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the head of the answer has more than 262144 bytes") {
+		t.Errorf("got %v", err)
+	}
+	if n := <-sent; n >= much {
+		t.Errorf("%d bytes of the head were taken", n)
+	}
+}
+
 // A server that takes the connection and says nothing does not hold a dial for ever.
 func TestDialEndsWithItsContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -333,6 +370,31 @@ func TestSilenceEndsTheConnection(t *testing.T) {
 	c.wait = 10 * time.Millisecond
 	if _, err := c.Recv(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// Pings gain no time before the first frame: somebody who says no hello is cut off.
+func TestPingsAreNoHello(t *testing.T) {
+	c, bare := pipes(t, time.Hour)
+	c.wait = 40 * time.Millisecond
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for range 80 {
+			<-tick.C
+			if _, err := bare.Write([]byte{0, 0, 0, 0}); err != nil {
+				return
+			}
+		}
+		_, _ = bare.Write([]byte{0, 0, 0, 1, 5})
+	}()
+	data, err := c.Recv()
+	_ = c.Close()
+	<-ended
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("got % x, %v", data, err)
 	}
 }
 
