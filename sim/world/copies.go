@@ -1,8 +1,11 @@
 package world
 
 import (
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
@@ -20,8 +23,16 @@ func (w *World) goOn(e Event) {
 	if s.image == nil {
 		return
 	}
-	w.lose(e, s.image.Clone(string(s.name)))
+	w.lose(e, s.image.disk.Clone(string(s.name)))
+	w.watch.shadows[s.name].started = maps.Clone(s.image.started)
 	s.copy = true
+}
+
+// image is a copy of a site's disk, and which instances are started on it: a client that was not
+// told so before is told by who goes on from it.
+type image struct {
+	disk    *memory.Disk
+	started map[uuid.UUID]bool
 }
 
 // twin is a daemon on a clone of a site's disk, which runs beside the original under its name.

@@ -66,6 +66,31 @@ control: [a -> b]
 	}
 }
 
+// Invariant 8: a site dies with the start of an instance on disk, and before its client is told; the
+// disk is copied, and the site goes on from that copy. The client asks again, and is told what the
+// copy has.
+func TestACopyHasAStartThatNobodyWasTold(t *testing.T) {
+	p := given(1, `
+starts: [A]
+activities:
+  a: {node: A, program: many}
+  b: {node: B, program: many}
+control: [a -> b]
+`)
+	p.Events = []Event{
+		{At: 4 * time.Second, Do: CrashAt, Site: "A", Number: 1, Kept: true, For: time.Minute},
+		{At: 20 * time.Second, Do: Image, Site: "A"},
+		{At: 21 * time.Second, Do: CopyOn, Site: "A", For: time.Second},
+	}
+	r := Run(p, Options{Lines: true})
+	if r.Broken != nil {
+		t.Fatal(Story(r))
+	}
+	if !strings.Contains(Story(r), "A loses its disk") {
+		t.Errorf("A has not lost its disk\n%s", Story(r))
+	}
+}
+
 // N17, N15: a word to a site of the version before, given while that is not heard, holds up nothing
 // of the activity that it is about: the instance ends before the site is upgraded.
 func TestN17AWordToASiteOfTheVersionBeforeHoldsUpNothing(t *testing.T) {

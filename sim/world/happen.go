@@ -1,6 +1,7 @@
 package world
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (w *World) happen(e Event) {
 	case Restore:
 		w.restored(e)
 	case Image:
-		s.image = s.disk.Clone(string(s.name))
+		s.image = &image{s.disk.Clone(string(s.name)), maps.Clone(w.watch.shadows[s.name].started)}
 	case CopyOn:
 		w.goOn(e)
 	case Twice:

@@ -37,7 +37,7 @@ type site struct {
 	lives      int
 
 	copied  []byte          // its last backup
-	image   *memory.Disk    // a copy of its disk, made by other means
+	image   *image          // a copy of its disk, made by other means; nil: there is none
 	copy    bool            // it goes on from such a copy, or one ran beside it
 	lost    bool            // a disk of it was lost, or cannot be relied on
 	rebuilt int             // how often since
