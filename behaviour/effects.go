@@ -9,7 +9,9 @@ import (
 )
 
 // Effects is what should happen to one entry now. Everything in it but Invoke happens
-// in one transaction (invariant 3); the zero Effects means: wait.
+// in one transaction (invariant 3); the zero Effects means: wait. What Decide gives ends the
+// entry or changes its messages, by Takes or by one put for itself: it is asked again after
+// the transaction, and of the same messages it would give the same, without end.
 type Effects struct {
 	// Invoke: run the program now; of an empty activity, Echo, and Judge what it gives, since
 	// its conditions may take long. Nothing else is set beside it.
@@ -33,9 +35,10 @@ type Timer struct {
 	Pause time.Duration // how long it is to wait; 0: Due is a time of the calendar, however the clock is set
 }
 
-// Waits reports that there is nothing to do until something arrives.
+// Waits reports that there is nothing to do until something arrives. All that a behaviour may
+// set counts: what does not would be dropped without a word.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && !e.Ends && len(e.Put) == 0
+	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes) == 0 && e.Outcome.What == Nothing
 }
 
 // Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run

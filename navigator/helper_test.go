@@ -328,7 +328,7 @@ var whats = map[behaviour.What]string{
 func show(p *Process, e behaviour.Effects) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if e.Waits() && e.Outcome.What == behaviour.Nothing {
+	if e.Waits() {
 		say("waits")
 	}
 	if i := e.Invoke; i != nil {
