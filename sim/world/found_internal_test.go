@@ -82,6 +82,7 @@ control: [a -> b]
 		{At: 20 * time.Second, Do: Image, Site: "A"},
 		{At: 21 * time.Second, Do: CopyOn, Site: "A", For: time.Second},
 	}
+	p.Clear = 10 * time.Minute // after that it is made a new store
 	r := Run(p, Options{Lines: true})
 	if r.Broken != nil {
 		t.Fatal(Story(r))
