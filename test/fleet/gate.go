@@ -4,6 +4,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Gate is a FIFO at which programs of the shell wait for a test: `: <FILE` goes on once the
@@ -48,4 +50,20 @@ func (g *Gate) Shut() {
 		_ = g.open.Close()
 		g.open = nil
 	}
+}
+
+// Unread counts the bytes that were written to a FIFO and that nobody has read. A read whose
+// deadline is over does not even look.
+func Unread(t *testing.T, fifo *os.File) (n int) {
+	t.Helper()
+	raw, err := fifo.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { n, failed = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	if err != nil || failed != nil {
+		t.Fatalf("what is in %s: %v, %v", fifo.Name(), err, failed)
+	}
+	return n
 }
