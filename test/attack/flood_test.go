@@ -12,7 +12,7 @@ import (
 )
 
 // A stranger opens connections and says nothing: beyond the share of one address they are
-// closed at once, and others are served meanwhile. What it asks without a certificate is
+// closed at once, before those within it, which have their time; and others are served meanwhile. What it asks without a certificate is
 // answered once, and the connection closed.
 func TestStrangerOpensConnections(t *testing.T) {
 	t.Parallel()
@@ -32,16 +32,19 @@ func TestStrangerOpensConnections(t *testing.T) {
 	for range each + more {
 		all = append(all, dial("127.0.0.66"))
 	}
-	closed := make(chan struct{}, len(all))
-	for _, c := range all {
+	closed := make(chan int, len(all))
+	for i, c := range all {
 		go func() {
 			_, _ = c.Read(make([]byte, 1))
-			closed <- struct{}{}
+			closed <- i
 		}()
 	}
 	for n := range more {
 		select {
-		case <-closed:
+		case i := <-closed:
+			if i < each {
+				t.Errorf("connection %d of %d is closed before those that are too many: %d of these are open", i, each, more-n)
+			}
 		case <-w.ctx.Done():
 			t.Fatalf("%d connections of one address are open", len(all)-n)
 		}

@@ -32,6 +32,7 @@ func TestStolenKeyOfASite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, opened(t))
+			thief := w.thief("B")
 			w.define("A", between)
 			w.ran("before", func() {})
 			w.deny(w.certificate("node-B"))
@@ -46,8 +47,22 @@ func TestStolenKeyOfASite(t *testing.T) {
 			fleet.Must(t, "fmqmd", "pki", "issue", "B", "--dir", w.pki, "--force") // another key
 			w.Sites["B"].Reload(w.ctx)
 			w.ran("with another key", func() {})
+			thief.call("A").refused("refused there: the certificate of site B was revoked")
+			w.ran("beside the thief", func() {})
 		})
 	}
+}
+
+// thief has the key and the certificate that a site has now.
+func (w *world) thief(site string) *party {
+	w.t.Helper()
+	id, err := identity.Load(identity.Options{Files: identity.Files{
+		Certificate: w.certificate("node-" + site), Key: filepath.Join(w.pki, "node-"+site+".key"), CA: w.certificate("ca"),
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &party{w: w, name: processtable.NodeID(site), identity: id, lines: map[string]*line{}}
 }
 
 // An operator who was dismissed has a stream open: it ends with the reload that denies the

@@ -18,6 +18,8 @@ type world struct {
 	t   *testing.T
 	ctx context.Context
 	pki string // the directory of the sites' authority
+
+	guests int // see options
 }
 
 // options make a world.
@@ -37,7 +39,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.sites == nil {
 		o.sites = []string{"A", "B"}
 	}
-	w := &world{t: t, pki: t.TempDir()}
+	w := &world{t: t, pki: t.TempDir(), guests: len(o.guests)}
 	var cancel context.CancelFunc
 	w.ctx, cancel = context.WithTimeout(context.Background(), fleet.Patience)
 	t.Cleanup(cancel)
@@ -87,7 +89,11 @@ func (o options) links(f *fleet.Fleet, site string) string {
 	}
 	text += f.Peers(site, how)
 	for _, guest := range o.guests {
-		text += fmt.Sprintf("    %s: {}\n", guest)
+		way := "{}"
+		if o.amqp != nil {
+			way = "{via: amqp}"
+		}
+		text += fmt.Sprintf("    %s: %s\n", guest, way)
 	}
 	return text
 }
