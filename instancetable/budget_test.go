@@ -11,7 +11,7 @@ import (
 // Tables with one budget stay within it together. One that has used it up does not
 // leave the others without room: each has its share, and what it adds beyond that goes.
 func TestTablesShareABudget(t *testing.T) {
-	size := (&keyState{}).Bytes()
+	size := entryBytes + (&keyState{}).Bytes()
 	for what, shared := range map[string]*Budget{"entries": NewBudget(4, 100*size), "bytes": NewBudget(100, 4*size)} {
 		t.Run(what, func(t *testing.T) { shareFour(t, shared, size) })
 	}

@@ -1,6 +1,8 @@
 package instancetable
 
 import (
+	"unsafe"
+
 	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -40,6 +42,10 @@ type Entry struct {
 	listed       bool   // in that order; not while pinned
 	bytes        int
 }
+
+// entryBytes is what an entry takes beside its state: itself, and its place in the table, whose
+// map is about half full.
+const entryBytes = int(unsafe.Sizeof(Entry{}) + 2*(unsafe.Sizeof(message.Entry{})+unsafe.Sizeof((*Entry)(nil))))
 
 // NewEntry makes an entry without messages. It and its state are two objects: there are
 // thousands of entries that wait for days, and what each costs is the objects that the
@@ -131,7 +137,7 @@ func (t *Table) settle(e *Entry) {
 	if e.pinned() {
 		return
 	}
-	e.bytes = e.State.Bytes()
+	e.bytes = entryBytes + e.State.Bytes()
 	t.unused.add(e)
 	t.count(1, e.bytes)
 	for t.unused.len > 1 && t.full() {

@@ -77,9 +77,9 @@ func TestTheLongestUnusedAreEvicted(t *testing.T) {
 }
 
 func TestBytesAreLimited(t *testing.T) {
-	table := New(Limits{Entries: 100, Bytes: 1000})
+	table := New(Limits{Entries: 100, Bytes: 3*entryBytes + 1000})
 	for _, name := range []string{"a", "b", "c"} {
-		table.Add(entry(name, 0)) // 256 bytes each
+		table.Add(entry(name, 0)) // its state has 256 bytes
 	}
 	expectHeld(t, table, "a b c")
 	c := table.Get(key("c"))
@@ -211,7 +211,7 @@ func TestACrowdedFilterIsMadeAnew(t *testing.T) {
 // memory, whatever arrives, is evicted, ends and is browsed, in any order.
 func TestMayBeStoredIsNeverWronglyNo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		table := New(Limits{Entries: rapid.IntRange(0, 4).Draw(rt, "entries"), Bytes: rapid.IntRange(200, 3000).Draw(rt, "bytes")})
+		table := New(Limits{Entries: rapid.IntRange(0, 4).Draw(rt, "entries"), Bytes: rapid.IntRange(200, 3000+8*entryBytes).Draw(rt, "bytes")})
 		table.evicted = newFilter(64*rapid.Uint64Range(1, 4).Draw(rt, "filter"), 1)
 		m := &model{table: table, stored: map[string]bool{}, browsing: true}
 		for i := range rapid.IntRange(0, 20).Draw(rt, "before the start") {
@@ -298,7 +298,7 @@ func (m *model) check(rt *rapid.T) {
 		}
 		if !e.pinned() {
 			unused++
-			bytes += e.State.Bytes()
+			bytes += entryBytes + e.State.Bytes()
 		}
 	}
 	if unused > 1 && (unused > m.table.limits.Entries || bytes > m.table.limits.Bytes) {
