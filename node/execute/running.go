@@ -10,7 +10,6 @@ import (
 	"fmqm/message"
 	"fmqm/node/report"
 	"fmqm/node/thread"
-	"fmqm/queue/record"
 )
 
 // invocation is one attempt of a program, under way.
@@ -56,14 +55,12 @@ func (x *executing) end(e message.Entry) {
 	}
 }
 
-// written: a transaction is on disk. An entry whose program had ended goes on from there.
-func (x *executing) written(tx *record.Tx) {
+// written: what an entry has come to is on disk. If its program had ended, it goes on from there.
+func (x *executing) written(e message.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for i := range tx.Consume {
-		if run := x.all[tx.Consume[i].Entry]; run != nil && run.ended {
-			delete(x.all, tx.Consume[i].Entry)
-		}
+	if run := x.all[e]; run != nil && run.ended {
+		delete(x.all, e)
 	}
 }
 

@@ -159,7 +159,9 @@ func (t *Thread) commit(e thread.Commit) {
 			t.Tell(thread.Committed{Token: e.Token, End: endOf(err), Text: err.Error()})
 			return
 		}
-		t.shown.written(tx) // before the thread can begin what comes next
+		if e.Settles {
+			t.shown.written(tx.Consume[0].Entry) // before the thread can begin what comes next
+		}
 		t.of.Site.RefusedTaken(tx.Settle)
 		t.post(posted{event: thread.Committed{Token: e.Token}, written: tx})
 		t.meter.committed(tx)

@@ -14,6 +14,9 @@ type Effect interface{ effect() }
 type Commit struct {
 	Token Token
 	Tx    *record.Tx
+	// Settles: it is what the first entry that it consumes comes to, and not only what takes
+	// messages out beside that.
+	Settles bool
 }
 
 // Load asks for facts about entries; Loaded answers, or Unread.

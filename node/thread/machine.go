@@ -189,7 +189,7 @@ type commitment struct {
 func (m *Machine) commit(tx *record.Tx, c commitment) {
 	token := m.next()
 	m.commits[token] = c
-	m.do(Commit{token, tx})
+	m.do(Commit{token, tx, c.settlement != nil && c.settlement.entry != nil})
 }
 
 // committed takes a transaction's end.

@@ -394,6 +394,9 @@ func (s *script) show(e Effect) string {
 		return ask(e.Token, "a place of %q for %s", e.Program, e.Activity)
 	case Commit:
 		s.store.submit(e.Tx, e.Token)
+		if at := s.machine.table.Get(e.Tx.Consume[0].Entry); at != nil && at.Phase >= instancetable.Running && !e.Settles {
+			return ask(e.Token, "commit beside what runs: %s", txShown(e.Tx))
+		}
 		return ask(e.Token, "commit: %s", txShown(e.Tx))
 	case Invoke:
 		return ask(e.Token, "invoke %s", named(e.Entry))
