@@ -12,7 +12,13 @@ import (
 // transactions that put them: what is not on disk yet cannot be compared with.
 type arrivals struct {
 	mu   sync.Mutex
-	puts map[arrival]*arriving
+	puts map[arrival]claim
+}
+
+// claim is a transaction's on an arrival, and where among its messages it is, if it is put.
+type claim struct {
+	by *arriving
+	at int
 }
 
 // arrival is what at most one transaction puts at a time.
@@ -48,24 +54,26 @@ func (t *arriving) end() {
 	t.ended.Open()
 }
 
-// claim notes that the transaction puts k, and says whether it does so already. While another
-// one does, the error is *underWay.
-func (t *arriving) claim(k arrival) (again bool, err error) {
+// claim notes that the transaction puts k next, and says whether it has claimed it already, and what it
+// puts under it by then. While another one does, the error is *underWay. What the transaction has is
+// not searched: a peer may bring thousands of repeats at once.
+func (t *taking) claim(k arrival) (put *message.Message, again bool, err error) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	switch other := t.of.puts[k]; other {
-	case nil:
-	case t:
-		return true, nil
-	default:
-		return false, &underWay{other.ended}
+	c, again := t.of.puts[k]
+	switch {
+	case !again:
+		t.keys = append(t.keys, k)
+	case c.by != t.arriving:
+		return nil, false, &underWay{c.by.ended}
+	case c.at < len(t.tx.Put) && arrivalOf(&t.tx.Put[c.at]) == k:
+		return &t.tx.Put[c.at], true, nil
 	}
 	if t.of.puts == nil {
-		t.of.puts = map[arrival]*arriving{}
+		t.of.puts = map[arrival]claim{}
 	}
-	t.of.puts[k] = t
-	t.keys = append(t.keys, k)
-	return false, nil
+	t.of.puts[k] = claim{t.arriving, len(t.tx.Put)}
+	return nil, again, nil
 }
 
 // underWay: what is to be put is being put by another transaction. Once that has ended, all

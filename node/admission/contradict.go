@@ -58,19 +58,19 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 		return "", false, nil
 	}
 	k := arrivalOf(m)
-	again, err := t.claim(k)
+	put, _, err := t.claim(k)
 	if err != nil {
 		return "", false, err
 	}
 	if m.Kind == message.KindMarker {
-		return t.marked(k, m, again)
+		return t.marked(k, m, put)
 	}
 	first, err := t.Queue.Message(k.process, k.entry, k.key)
 	if err != nil {
 		return "", false, err
 	}
-	if again && first == nil {
-		first = t.put(k)
+	if first == nil {
+		first = put
 	}
 	switch {
 	case first == nil:
@@ -85,13 +85,9 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 	return fmt.Sprintf("it contradicts an earlier message from %s for %s, and the earlier one counts", m.Source, m.Activity), false, nil
 }
 
-// marked is contradicts of a marker: each counts for the peer that has brought it, and more than
-// one of the same origin say no more.
-func (t *taking) marked(k arrival, m *message.Message, again bool) (reason string, repeat bool, err error) {
-	var there *message.Message
-	if again {
-		there = t.put(k)
-	}
+// marked is contradicts of a marker, beside the one that the transaction puts, if it does. Each counts for
+// the peer that has brought it, and more than one of the same origin say no more.
+func (t *taking) marked(k arrival, m, there *message.Message) (reason string, repeat bool, err error) {
 	if there == nil {
 		if there, err = t.Queue.Marker(k.process, m.Instance); err != nil || there == nil {
 			return "", false, err
@@ -102,14 +98,4 @@ func (t *taking) marked(k arrival, m *message.Message, again bool) (reason strin
 	}
 	reason, err = t.otherMarker(m, there)
 	return reason, false, err
-}
-
-// put is what the transaction puts under a key, or nil.
-func (t *taking) put(k arrival) *message.Message {
-	for i := range t.tx.Put {
-		if p := &t.tx.Put[i]; arrivalOf(p) == k {
-			return p
-		}
-	}
-	return nil
 }

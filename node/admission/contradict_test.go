@@ -178,3 +178,28 @@ func TestMarkersThatSayNoMore(t *testing.T) {
 		t.Errorf("one instance was ended, and %+v is counted", u)
 	}
 }
+
+// A peer may bring thousands of messages at once, and repeat each. What a transaction puts under a key is
+// known by its place, and not searched for; also where the first of the key was not put.
+func TestWhatATransactionPutsIsKnownByItsPlace(t *testing.T) {
+	w := newWorld(t, true)
+	m, between := w.connector(), w.connector()
+	tx := w.begin(&record.Tx{})
+	defer tx.end()
+	expect := func(what string, put *message.Message, again bool) {
+		t.Helper()
+		if found, claimed, err := tx.claim(arrivalOf(&m)); found != put || claimed != again || err != nil {
+			t.Fatalf("%s: %v, %t, %v", what, found, claimed, err)
+		}
+	}
+	expect("the first", nil, false)
+	tx.tx.Put = append(tx.tx.Put, between)
+	expect("the first was not put", nil, true)
+	tx.tx.Put = append(tx.tx.Put, m)
+	expect("the second was", &tx.tx.Put[1], true)
+	tx.tx.Put = append(tx.tx.Put, w.connector())
+	expect("and is where it was", &tx.tx.Put[1], true)
+	if len(tx.keys) != 1 {
+		t.Errorf("%d keys are to be given back, of one", len(tx.keys))
+	}
+}

@@ -209,7 +209,10 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 // word takes an operator's word, or the answer to one, as its room rules (N15). While a word with
 // the same identifier lies here, that one counts.
 func (a *acceptance) word(m message.Message, encoded []byte) error {
-	r, err := a.Commands.Rule(a.peer, &m, func() (bool, error) { return a.claim(arrivalOf(&m)) })
+	r, err := a.Commands.Rule(a.peer, &m, func() (bool, error) {
+		_, again, err := a.claim(arrivalOf(&m))
+		return again, err
+	})
 	switch {
 	case err != nil:
 		return err

@@ -241,7 +241,7 @@ func TestAnAnswerBecomesHistory(t *testing.T) {
 		stored.Give(len(history))
 	}}
 	other := w.begin(&record.Tx{})
-	if _, err := other.claim(arrivalOf(&m)); err != nil {
+	if _, _, err := other.claim(arrivalOf(&m)); err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := message.Encode(m)

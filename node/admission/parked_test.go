@@ -111,7 +111,7 @@ func TestWhatWaitedGivesWayToWhatIsBeingPut(t *testing.T) {
 	w.sends("B", m)
 	w.giveTable("B")
 	other := w.begin(&record.Tx{})
-	if _, err := other.claim(arrivalOf(&m)); err != nil {
+	if _, _, err := other.claim(arrivalOf(&m)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
