@@ -139,6 +139,7 @@ func TestASecondDaemonWithOneName(t *testing.T) {
 	second := exec.Command(filepath.Join(fleet.Bin, "fmqmd"), "run", "--config", filepath.Join(dir, "fmqmd.yaml"), "--log-format", "json")
 	second.Stdout, second.Stderr = log, log
 	s.do(second.Start())
+	t.Cleanup(func() { _ = second.Process.Kill() })
 	said := func() string {
 		text, err := os.ReadFile(log.Name())
 		s.do(err)

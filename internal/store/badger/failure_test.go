@@ -172,13 +172,16 @@ func TestDirectoryWithoutPermission(t *testing.T) {
 	}
 }
 
+// nobody is a user without rights to files.
+const nobody = 65534
+
 // asNobody runs f without root's rights to files.
 func asNobody(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		err := unix.Setfsuid(65534)
+		err := unix.Setfsuid(nobody)
 		f()
 		done <- err
 	}()

@@ -61,11 +61,11 @@ func (p *privacy) look() error {
 	if err != nil {
 		return err
 	}
-	if changed := info.ModTime(); changed.Equal(p.seen) {
+	changed := info.ModTime()
+	if changed.Equal(p.seen) {
 		return nil
-	} else if time.Since(changed) > recent {
-		p.seen = changed
 	}
+	settled := time.Since(changed) > recent
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
 		return err
@@ -84,6 +84,9 @@ func (p *privacy) look() error {
 		if _, err := tighten(filepath.Join(p.dir, entry.Name()), info); err != nil {
 			return err
 		}
+	}
+	if settled {
+		p.seen = changed
 	}
 	return nil
 }

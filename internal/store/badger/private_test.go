@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +40,7 @@ func TestFilesArePrivate(t *testing.T) {
 	defer unix.Umask(unix.Umask(0))
 	dir := t.TempDir()
 	e := mustOpen(t, Options{Dir: filepath.Join(dir, "store"), Space: Space{Free: 2, Stop: 1, Reserve: 1 << 20}})
-	if open := readable(t, e.side.f.Name()); len(open) > 0 || e.Exposed() != "" {
+	if open := readable(t, filepath.Join(dir, "store")); len(open) > 0 || e.Exposed() != "" {
 		t.Errorf("a new store: %v, %q", open, e.Exposed())
 	}
 	for n := range uint64(2 * memTableSize / (8 * childValue)) { // two logs are full, and tables written
@@ -131,5 +132,40 @@ func TestForeignDirectory(t *testing.T) {
 	asNobody(t, func() { exposed, err = p.open() })
 	if err != nil || !strings.Contains(exposed, "belongs to another user: take these rights away") {
 		t.Errorf("%q, %v", exposed, err)
+	}
+}
+
+// TestALookThatFails is made again the next time, though nothing has changed since.
+func TestALookThatFails(t *testing.T) {
+	if os.Getuid() != 0 {
+		skip.Untested(t, "a directory that cannot be read for a while: run as root")
+	}
+	dir := t.TempDir()
+	for parent := filepath.Dir(dir); len(parent) > len(os.TempDir()); parent = filepath.Dir(parent) {
+		if err := os.Chmod(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, long := filepath.Join(dir, "000001.sst"), time.Now().Add(-time.Hour)
+	for _, err := range []error{
+		os.WriteFile(file, nil, 0o600), os.Chmod(file, 0o644), os.Chown(file, nobody, nobody),
+		os.Chown(dir, nobody, nobody), os.Chmod(dir, 0o300), os.Chtimes(dir, long, long),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &privacy{dir: dir}
+	asNobody(t, func() {
+		if err := p.look(); err == nil {
+			t.Error("the directory can be read")
+		}
+	})
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, p.again)
+	if open := readable(t, file); len(open) > 0 {
+		t.Error(open)
 	}
 }
