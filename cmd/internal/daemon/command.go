@@ -101,22 +101,25 @@ func (d *Daemon) operatorOf(r *http.Request) string {
 }
 
 // commanded says in the log what an operator has commanded: everything that is asked with
-// POST but starts, which are work and no commands, and plans, which change nothing.
+// POST but starts, which are work and no commands, and plans, which change nothing; and
+// backups, which are all that the node knows, also one that was broken off.
 func (d *Daemon) commanded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path == "/v1/instances" {
+		if (r.Method != http.MethodPost || r.URL.Path == "/v1/instances") && r.URL.Path != api.BackupPath {
 			next.ServeHTTP(w, r)
 			return
 		}
 		answer := &answered{ResponseWriter: w, status: http.StatusOK}
 		planned := false
+		defer func() {
+			if planned {
+				return
+			}
+			who, from := d.caller(r)
+			d.log.Info().Str("by", who).Str("from", from).Str("command", strings.TrimPrefix(r.URL.Path, "/v1/")).
+				Int("status", answer.status).Msg("operator's command")
+		}()
 		next.ServeHTTP(answer, r.WithContext(api.WithPlanned(r.Context(), &planned)))
-		if planned {
-			return
-		}
-		who, from := d.caller(r)
-		d.log.Info().Str("by", who).Str("from", from).Str("command", strings.TrimPrefix(r.URL.Path, "/v1/")).
-			Int("status", answer.status).Msg("operator's command")
 	})
 }
 

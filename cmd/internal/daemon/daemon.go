@@ -206,7 +206,7 @@ func (d *Daemon) local() http.Handler {
 // everything that the node knows.
 func (d *Daemon) onSocket() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(api.BackupPath, api.RefuseBrowsers(api.BackupHandler(d.Node)))
+	mux.Handle(api.BackupPath, api.RefuseBrowsers(d.commanded(api.BackupHandler(d.Node))))
 	mux.Handle("/", d.local())
 	if d.again != nil {
 		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(api.ReloadHandler(d.again))))
