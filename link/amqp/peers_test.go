@@ -227,24 +227,6 @@ func TestPeerDiesAndComesBack(t *testing.T) {
 	}
 }
 
-// Two connected sites that have nothing to say stay connected, and say it rarely.
-func TestIdle(t *testing.T) {
-	rabbit := rabbittest.Shared(t)
-	vhost := rabbittest.VHost(t, rabbit)
-	a, b := newSite(t, "A", rabbit.Addr(), vhost, nil), newSite(t, "B", rabbit.Addr(), vhost, nil)
-	x, _ := dialed(t, a, b)
-	before := a.broker.Status()
-	over := make(chan struct{})
-	const minutes = 3
-	stop := a.broker.o.Clock.AfterFunc(minutes*time.Minute, func() { close(over) })
-	defer stop()
-	<-over
-	if sent := a.broker.Status().Published - before.Published; sent == 0 || sent > minutes*12 {
-		t.Fatalf("%d messages in %d minutes without anything to say", sent, minutes)
-	}
-	must(t, x.Send([]byte("still there")))
-}
-
 // A node that nobody asked for is told of, and can then be dialed.
 func TestUnknownPeer(t *testing.T) {
 	rabbit := rabbittest.Shared(t)

@@ -109,6 +109,12 @@ func TestASiteThatIsCutOffGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, peer := range fleet.Names[1:] {
+		f.Until(ctx, "A misses "+peer, func() bool {
+			state := f.Sites["A"].Link(ctx, peer).State
+			return state != "" && state != "connected"
+		})
+	}
 	for _, site := range fleet.Names {
 		f.Until(ctx, "programs run at "+site+" while A is cut off", func() bool { return work.AttemptsAt(site) > 0 })
 	}
