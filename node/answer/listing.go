@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -105,7 +106,7 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 		if err != nil {
 			return ListReport{}, err
 		}
-		known := a.listInError(ctx, batch)
+		known := a.listInError(ctx, batch, r.Next == (audit.Place{}))
 		if q.State == "" {
 			known = len(batch) // those of which the nodes could not be asked stay running
 		}
@@ -236,25 +237,36 @@ func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.Activi
 
 // listInError says of running instances, of which activities told of an error, whether
 // anything else can go on: as status does, which asks their nodes. It gives how many of
-// them, from the first, it could ask for before ctx ended; at least one.
-func (a *Answers) listInError(ctx context.Context, all []api.Instance) int {
+// them, from the first, it could ask for before ctx ended: one that was cut short is asked
+// for again. begins: it is the first to use the time of ctx, and gives at least one; those that
+// have had all of the time are not asked again.
+func (a *Answers) listInError(ctx context.Context, all []api.Instance, begins bool) int {
 	asking, places := task.NewGroup(a.Scheduler), task.NewPlaces(a.Scheduler, listAsking)
-	defer func() { _ = asking.Wait(context.Background()) }()
+	cut := make([]bool, len(all))
+	asked, known := 0, len(all)
 	for at := range all {
 		i := &all[at]
 		if i.State != api.InstanceRunning || i.InError == 0 {
 			continue
 		}
-		if at > 0 && ctx.Err() != nil {
-			return at
+		if (at > 0 || !begins) && ctx.Err() != nil {
+			known = at
+			break
 		}
 		_ = places.Acquire(context.Background())
+		asked++
+		hasAll := begins && asked <= listAsking
 		asking.Go(func() {
 			a.listStatus(ctx, i)
+			cut[at] = !hasAll && ctx.Err() != nil
 			places.Release()
 		})
 	}
-	return len(all)
+	_ = asking.Wait(context.Background())
+	if first := slices.Index(cut, true); first >= 0 {
+		known = first
+	}
+	return known
 }
 
 // listStatus puts into a line of a list what status says of the instance. Of one that no

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fmqm/api"
+	"fmqm/internal/text"
 	"fmqm/link"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -26,16 +28,38 @@ func (a *Answers) Nodes() (api.NodesAnswer, error) {
 	links, err := a.links()
 	self := api.Node{Node: string(a.Self), State: api.NodeSelf, LastHeard: a.Scheduler.Now(), Broker: a.Site.Broker()}
 	parked := a.Queue.Parked()
-	for _, process := range slices.SortedFunc(maps.Keys(parked), processtable.ProcessID.Compare) {
-		self.Waiting += uint64(parked[process])
-		self.Reason = fmt.Sprintf("messages for %s wait here for its table: upload it", process)
+	for _, count := range parked {
+		self.Waiting += uint64(count)
 	}
+	self.Reason = lacksTables(slices.SortedFunc(maps.Keys(parked), processtable.ProcessID.Compare))
 	nodes := []api.Node{self}
 	for i := range links {
 		l := &links[i]
 		nodes = append(nodes, api.Node{Node: l.Peer, State: l.State, LastHeard: l.LastHeard, Waiting: l.Waiting, Reason: l.Reason, Link: l})
 	}
 	return api.NodesAnswer{Nodes: nodes}, err
+}
+
+// lackNamed is how many processes are named for whose table messages wait: a peer can let some wait for many.
+const lackNamed = 5
+
+// lacksTables says that messages wait for the tables of processes, if they do.
+func lacksTables(of []processtable.ProcessID) string {
+	switch len(of) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("messages for %s wait here for its table: upload it", of[0])
+	}
+	var names []string
+	for _, process := range of[:min(len(of), lackNamed)] {
+		names = append(names, process.String())
+	}
+	if more := len(of) - len(names); more > 0 {
+		names = append(names, text.Counted(more, "other process", "other processes"))
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("messages for %s and %s wait here for their tables: upload them", strings.Join(names[:last], ", "), names[last])
 }
 
 // links gives those that there are, and then what waits for peers to which there is none.
