@@ -66,7 +66,7 @@ type Commands interface {
 	// those of anybody there.
 	Takes(peer processtable.NodeID, operator string) bool
 	// Rule says what becomes of a word, or of the answer to one, that a peer has brought.
-	Rule(peer processtable.NodeID, m *message.Message, claim func() (again bool, err error)) (command.Ruling, error)
+	Rule(peer processtable.NodeID, m *message.Message, beside int, claim func() (again bool, err error)) (command.Ruling, error)
 }
 
 // New makes an Admission.

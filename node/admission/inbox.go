@@ -111,11 +111,12 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 // acceptance is one transaction of accepted items being built.
 type acceptance struct {
 	taking
-	peer   processtable.NodeID
-	lane   message.Lane
-	parts  parts
-	tables []behaviour.Process
-	stored []func() // to be called once it is on disk
+	peer    processtable.NodeID
+	lane    message.Lane
+	parts   parts
+	tables  []behaviour.Process
+	answers int      // that follow from its words
+	stored  []func() // to be called once it is on disk
 }
 
 func (i *inbox) acceptance(b *link.Batch) *acceptance {
@@ -209,7 +210,7 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 // word takes an operator's word, or the answer to one, as its room rules (N15). While a word with
 // the same identifier lies here, that one counts.
 func (a *acceptance) word(m message.Message, encoded []byte) error {
-	r, err := a.Commands.Rule(a.peer, &m, func() (bool, error) {
+	r, err := a.Commands.Rule(a.peer, &m, a.answers, func() (bool, error) {
 		_, again, err := a.claim(arrivalOf(&m))
 		return again, err
 	})
@@ -222,8 +223,10 @@ func (a *acceptance) word(m message.Message, encoded []byte) error {
 		if put, err := a.take(m, encoded); err != nil || !put {
 			return err
 		}
+		a.answers++
 	case r.Reply != nil:
 		a.tx.Put = append(a.tx.Put, *r.Reply)
+		a.answers++
 	case r.Line != nil:
 		a.tx.Audit = append(a.tx.Audit, *r.Line)
 	}

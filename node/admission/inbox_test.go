@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,22 @@ func (w *world) word() message.Message {
 	m := w.to(message.KindWord)
 	m.Instance, m.Activity, m.Lane, m.Number, m.Body = uuid.Must(uuid.NewV7()), "here", word.Lane(), message.WordNumber(word.ID), message.EncodeWord(word)
 	return m
+}
+
+// Words that come at once are ruled one beside the other: what their answers may take is bounded.
+func TestWordsAreRuledBesideThoseThatComeWithThem(t *testing.T) {
+	w := newWorld(t, true)
+	w.ruling = command.Ruling{Word: true}
+	w.sends("B", w.word(), w.word())
+	asked := w.word()
+	answer := asked.Header.Reply("B", message.Answer{Result: message.WordRefused})
+	w.ruling = command.Ruling{Reply: &answer}
+	w.sends("B", w.word(), w.word(), w.word())
+	w.ruling = command.Ruling{Aside: "there is no room"}
+	w.sends("B", w.word(), w.word())
+	if want := []int{0, 1, 0, 1, 2, 0, 0}; !slices.Equal(w.beside, want) {
+		t.Errorf("ruled beside %v answers, want %v", w.beside, want)
+	}
 }
 
 // What becomes of a word is its room's to rule: it is put, set aside, or answered. But one with the

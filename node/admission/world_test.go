@@ -60,6 +60,7 @@ type world struct {
 	unnamed bool // everybody's commands are taken
 	anew    bool
 	ruling  command.Ruling // of every word and answer
+	beside  []int          // how many answers each was ruled beside
 }
 
 // peerStore is that of every peer.
@@ -128,7 +129,8 @@ func (w *world) PeerQuota() int64                             { return 0 }
 func (w *world) Anew() bool                                   { return w.anew }
 func (w *world) Takes(processtable.NodeID, string) bool       { return w.unnamed }
 
-func (w *world) Rule(_ processtable.NodeID, _ *message.Message, claim func() (bool, error)) (command.Ruling, error) {
+func (w *world) Rule(_ processtable.NodeID, _ *message.Message, beside int, claim func() (bool, error)) (command.Ruling, error) {
+	w.beside = append(w.beside, beside)
 	if again, err := claim(); again || err != nil {
 		return command.Ruling{}, err
 	}

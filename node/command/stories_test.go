@@ -141,7 +141,7 @@ func (s *story) brings(peer processtable.NodeID) []string {
 	}
 	var told []string
 	s.run(func() {
-		r, err := s.Rule(peer, &m, func() (bool, error) { return false, nil })
+		r, err := s.Rule(peer, &m, len(s.text("beside")), func() (bool, error) { return false, nil })
 		s.must(err)
 		if told = []string{s.ruled(&r)}; r.Aside != "" {
 			return

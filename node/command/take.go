@@ -29,7 +29,8 @@ type Ruling struct {
 // would not find out by itself. Claim is called before what an answer depends on is read: it says
 // whether an answer to the same word is taken in the same transaction, and fails where another
 // transaction takes one; then that error is Rule's, and it is to be asked again once that has ended.
-func (c *Commands) Rule(peer processtable.NodeID, m *message.Message, claim func() (again bool, err error)) (Ruling, error) {
+// beside is how many answers to the peer follow from words that are to be stored with it.
+func (c *Commands) Rule(peer processtable.NodeID, m *message.Message, beside int, claim func() (again bool, err error)) (Ruling, error) {
 	if m.Kind == message.KindAnswer {
 		return c.ruleAnswer(peer, m, claim)
 	}
@@ -46,7 +47,7 @@ func (c *Commands) Rule(peer processtable.NodeID, m *message.Message, claim func
 	case m.Lane != word.Lane():
 		return aside("it came in lane %d, and a word like it goes in lane %d", m.Lane, word.Lane())
 	}
-	return c.ruleWord(peer, m, &word)
+	return c.ruleWord(peer, m, &word, beside)
 }
 
 func aside(format string, args ...any) (Ruling, error) {
@@ -57,9 +58,9 @@ func aside(format string, args ...any) (Ruling, error) {
 // word is answered, so that a peer could let answers pile up here: beyond the quota of its
 // transmission queue a word is set aside, where what one peer may leave is bounded. Operators go on
 // where work already waits (S3), so those who may command have as much again.
-func (c *Commands) ruleWord(peer processtable.NodeID, m *message.Message, word *message.Word) (Ruling, error) {
+func (c *Commands) ruleWord(peer processtable.NodeID, m *message.Message, word *message.Word, beside int) (Ruling, error) {
 	refused, quota := c.mayNot(peer, m, word), c.Site.Quota()
-	waiting := c.waitingFor(peer) + answerSize*c.owed.to(peer)
+	waiting := c.waitingFor(peer) + answerSize*(c.owed.to(peer)+int64(beside))
 	switch {
 	case refused == nil && quota > 0 && waiting >= 2*quota:
 		return aside("the answers that wait for %s have no more room (limits.transmission): its operator can ask again once it takes them", peer)
