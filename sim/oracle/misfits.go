@@ -31,7 +31,7 @@ func Misfits(got api.Status, p *definition.Process) (all []string) {
 	}
 	for _, c := range p.Control {
 		before, known := states[c.Source]
-		around := states[c.Target] == api.ActivitySkipped && passedAround(p, states, c.Source)
+		around := (states[c.Target] == api.ActivitySkipped || startsOnFalse(p, c.Target)) && passedAround(p, states, c.Source)
 		if known && ended(states[c.Target]) && !ended(before) && before != api.ActivityUnknown && !around {
 			all = append(all, fmt.Sprintf("%s is %s, and %s before it %s", c.Target, states[c.Target], c.Source, before))
 		}
@@ -49,9 +49,8 @@ var dead = []api.ActivityState{api.ActivityInactive, api.ActivityWaiting, api.Ac
 func passedAround(p *definition.Process, states map[string]api.ActivityState, name string) bool {
 	host := activity(p, name).Node
 	for {
-		a, sources := activity(p, name), sourcesOf(p, name)
-		alone := len(sources) == 1 && (a.Start.Kind != definition.StartExpression || a.Start.Text == sources[0])
-		if !alone || !slices.Contains(dead, states[name]) {
+		sources := sourcesOf(p, name)
+		if !diesAlone(p, name) || !slices.Contains(dead, states[name]) {
 			return false
 		}
 		before := activity(p, sources[0])
@@ -61,6 +60,17 @@ func passedAround(p *definition.Process, states map[string]api.ActivityState, na
 		}
 		name = sources[0]
 	}
+}
+
+// diesAlone: it has one control connector, and is dead with it.
+func diesAlone(p *definition.Process, name string) bool {
+	start, sources := activity(p, name).Start, sourcesOf(p, name)
+	return len(sources) == 1 && (start.Kind != definition.StartExpression || start.Text == sources[0])
+}
+
+// startsOnFalse: it may run although a control connector into it is FALSE.
+func startsOnFalse(p *definition.Process, name string) bool {
+	return activity(p, name).Start.Kind != definition.StartAll && !diesAlone(p, name)
 }
 
 func activity(p *definition.Process, name string) *definition.Activity {

@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -16,19 +17,22 @@ func TestN6WhatGoesPastAnActivityThatHasNotEnded(t *testing.T) {
 		name          string
 		node          string // of the activity that finds the path dead
 		start         string // of the one behind it
+		then          string // of the last; empty: all
 		first, behind api.ActivityState
 		last          api.ActivityState
 		can           bool
 	}{
-		{"passed around", "B", "all", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, true},
-		{"passed around, with data", "B", "any", api.ActivityTerminated, api.ActivityWaiting, api.ActivitySkipped, true},
-		{"who found it dead does not answer", "B", "all", api.ActivityUnknown, api.ActivityInactive, api.ActivitySkipped, true},
-		{"its own host does not know", "A", "all", api.ActivityUnknown, api.ActivityInactive, api.ActivitySkipped, false},
-		{"by its own host", "A", "all", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, false},
-		{"it starts on FALSE", "B", "'!one'", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, false},
-		{"it runs", "B", "all", api.ActivityTerminated, api.ActivityRunning, api.ActivitySkipped, false},
-		{"what is behind ran", "B", "all", api.ActivityTerminated, api.ActivityInactive, api.ActivityTerminated, false},
-		{"nobody found it dead", "B", "all", api.ActivityRunning, api.ActivityInactive, api.ActivitySkipped, false},
+		{"passed around", "B", "all", "", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, true},
+		{"passed around, with data", "B", "any", "", api.ActivityTerminated, api.ActivityWaiting, api.ActivitySkipped, true},
+		{"who found it dead does not answer", "B", "all", "", api.ActivityUnknown, api.ActivityInactive, api.ActivitySkipped, true},
+		{"its own host does not know", "A", "all", "", api.ActivityUnknown, api.ActivityInactive, api.ActivitySkipped, false},
+		{"by its own host", "A", "all", "", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, false},
+		{"it starts on FALSE", "B", "'!one'", "", api.ActivitySkipped, api.ActivityInactive, api.ActivitySkipped, false},
+		{"it runs", "B", "all", "", api.ActivityTerminated, api.ActivityRunning, api.ActivitySkipped, false},
+		{"what is behind ran", "B", "all", "", api.ActivityTerminated, api.ActivityInactive, api.ActivityTerminated, false},
+		{"what is behind ran on FALSE", "B", "all", "'!two'", api.ActivityTerminated, api.ActivityInactive, api.ActivityTerminated, true},
+		{"what is behind ran on FALSE, by its own host", "A", "all", "'!two'", api.ActivityTerminated, api.ActivityInactive, api.ActivityTerminated, false},
+		{"nobody found it dead", "B", "all", "", api.ActivityRunning, api.ActivityInactive, api.ActivitySkipped, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			processes, wrong := definition.Load("p.yaml", []byte(`
@@ -37,7 +41,7 @@ version: 1
 activities:
   one: {node: `+tc.node+`, program: x}
   two: {node: A, program: x, start: `+tc.start+`}
-  three: {node: A, program: x}
+  three: {node: A, program: x, start: `+cmp.Or(tc.then, "all")+`}
 control: [{one -> two: _RC > 5}, two -> three]
 `))
 			if len(processes) != 1 {
