@@ -180,12 +180,16 @@ var before = message.Before()
 // place says which items of w wait apart, and what they take more.
 func (c *Core) place(w *Work) {
 	w.apart = 0
+	var beside map[apartKey]bool // of those before that wait; made when one does
 	for i := range w.Items {
 		item := &w.Items[i]
-		if item.Apart = item.Message != nil && c.waits(w, i); !item.Apart {
+		if item.Apart = item.Message != nil && c.waits(item, beside); !item.Apart {
 			continue
 		}
-		w.apart++
+		if w.apart++; beside == nil {
+			beside = map[apartKey]bool{}
+		}
+		beside[apartKey{item.Peer, record.KeySum(&item.Message.Header)}] = true
 		w.Size += apartMore
 	}
 	if w.apart == 0 {
@@ -198,9 +202,14 @@ func (c *Core) place(w *Work) {
 	}
 }
 
-// waits says whether an item of w has to wait apart.
-func (c *Core) waits(w *Work, i int) bool {
-	item := &w.Items[i]
+// apartKey is what waits apart: for whom, and the sum of its key.
+type apartKey struct {
+	peer processtable.NodeID
+	sum  uint64
+}
+
+// waits says whether an item has to wait apart, beside those of its transaction that do.
+func (c *Core) waits(item *Item, beside map[apartKey]bool) bool {
 	l := c.lanes[item.Peer]
 	reads := &before
 	if l != nil {
@@ -212,13 +221,7 @@ func (c *Core) waits(w *Work, i int) bool {
 	if l != nil && len(l.apart.items) > 0 && l.apart.keys[record.KeySum(&item.Message.Header)] > 0 {
 		return true
 	}
-	if w.apart == 0 {
-		return false
-	}
-	sum := record.KeySum(&item.Message.Header)
-	return slices.ContainsFunc(w.Items[:i], func(o Item) bool {
-		return o.Apart && o.Peer == item.Peer && record.KeySum(&o.Message.Header) == sum
-	})
+	return len(beside) > 0 && beside[apartKey{item.Peer, record.KeySum(&item.Message.Header)}]
 }
 
 // keepApart makes an item one that waits apart. Its audit record has its key by now.

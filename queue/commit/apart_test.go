@@ -7,6 +7,7 @@ import (
 
 	"fmqm/internal/store/change"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -174,5 +175,30 @@ func TestWaitingApartCostsOthersNothing(t *testing.T) {
 	}
 	if few, many := cost(1), cost(20_000); many > few+5 {
 		t.Errorf("a commit allocates %.0f times, and %.0f times where one message waits", many, few)
+	}
+}
+
+// What has the key of an item that waits apart waits behind it, also where one transaction has both: of
+// two messages with one key the later one stays. What is for another key or another peer does not.
+func TestAKeyThatWaitsHoldsUpItsOwnWithinATransaction(t *testing.T) {
+	c := New(Config{Size: func(*change.Batch) int64 { return 0 }}, NewState())
+	item := func(peer processtable.NodeID, source processtable.ActivityID, readable bool) Item {
+		m := &message.Message{Header: message.Header{Kind: message.KindNotice, Source: source}, Body: message.EncodeNotice(message.Notice{})}
+		if !readable {
+			m.Body = []byte{0x82, 9, 0xa0} // of version 9
+		}
+		return Item{Peer: peer, Message: m}
+	}
+	w := &Work{Items: []Item{
+		item("B", "x", true), item("B", "x", false), item("B", "x", true), item("B", "y", true), item("C", "x", true),
+	}}
+	c.place(w)
+	for i, want := range []bool{false, true, true, false, false} {
+		if w.Items[i].Apart != want {
+			t.Errorf("item %d waits apart: %t", i, w.Items[i].Apart)
+		}
+	}
+	if w.apart != 2 {
+		t.Errorf("%d wait apart", w.apart)
 	}
 }
