@@ -87,7 +87,8 @@ func TestWhoseTablesANodeTakes(t *testing.T) {
 		},
 		{
 			"of one who may not have them run, and may have others run in what is not this process",
-			trust.Definers{Required: true, Known: append(limited(nil, []string{"hr-*"}).Known, limited([]string{"hr-*"}, nil).Known...)}, 1, api.ResultRefused,
+			trust.Definers{Required: true, Known: append(limited(nil, []string{"hr-*"}).Known, limited([]string{"hr-*"}, nil).Known...)},
+			1, api.ResultRefused,
 			"chain@1 is signed by iojj3XQJ, who may not use program echo at A: see `programs` of this key under `definers` in the configuration there",
 		},
 		{

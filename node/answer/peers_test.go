@@ -15,7 +15,8 @@ func TestASiteNamesTheTablesThatItLacks(t *testing.T) {
 		{"c", "messages for c@1 wait here for its table: upload it"},
 		{"a", "messages for a@1 and c@1 wait here for their tables: upload them"},
 		{"b", "messages for a@1, b@1 and c@1 wait here for their tables: upload them"},
-		{"d", ""}, {"e", ""},
+		{"d", ""},
+		{"e", ""},
 		{"f", "messages for a@1, b@1, c@1, d@1, e@1 and 1 other process wait here for their tables: upload them"},
 	} {
 		process := processtable.ProcessID{Name: c.name, Version: 1}
