@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"fmqm/api"
 	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"
 	"fmqm/node/trust"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 )
 
 const one = `
@@ -154,5 +156,53 @@ func TestATableIsFoundOnceItIsTakenUp(t *testing.T) {
 	}
 	if stored, _, _, err := w.Queue.Table(processtable.ProcessID{Name: "one", Version: 1}); err != nil || !bytes.Equal(stored, encoded) {
 		t.Errorf("it was stored otherwise: %v", err)
+	}
+}
+
+// Of two uploads of one definition at one moment, in two formats, the first is what the store
+// keeps and the node runs; the second finds the table there, and one of another definition is
+// refused.
+func TestUploadsAtOneMoment(t *testing.T) {
+	one := strings.ReplaceAll(one, "node: B", "node: A")
+	upload := func(text string, format int) (*definition.Compiled, api.UploadRequest) {
+		c := definitiontest.Compile(t, text, definition.CompileOptions{TableFormat: format})
+		table := c.Tables[0]
+		return c, api.UploadRequest{Tables: []api.Table{{
+			Node: "A", Process: table.Process.String(), Definition: table.Definition.String(), Table: c.Encoded[0],
+		}}}
+	}
+	first, _ := upload(one, 1)
+	for _, tc := range []struct {
+		name   string
+		text   string
+		raced  error
+		result api.Result
+		reason string
+	}{
+		{"the same definition", one, commit.ErrTabled, api.ResultUnchanged, ""},
+		{"another definition", strings.Replace(one, "n >= 0", "n >= 1", 1), commit.ErrBound, api.ResultRefused, "one@1 has another definition at A: raise the version"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.meanwhile = func() error {
+				w.store(first.Encoded[0])
+				return fmt.Errorf("table of one@1: %w", tc.raced)
+			}
+			_, request := upload(tc.text, 0)
+			if bytes.Equal(request.Tables[0].Table, first.Encoded[0]) {
+				t.Fatal("the two are the same bytes")
+			}
+			answer, err := w.Upload(t.Context(), request)
+			if err != nil || len(answer.Nodes) != 1 || answer.Nodes[0].Result != tc.result || !strings.Contains(answer.Nodes[0].Reason, tc.reason) {
+				t.Errorf("%+v, %v, want %s", answer.Nodes, err, tc.result)
+			}
+			stored, _, _, err := w.Queue.Table(first.Tables[0].Process)
+			if err != nil || !bytes.Equal(stored, first.Encoded[0]) {
+				t.Errorf("the store has not what came first: %v", err)
+			}
+			if runs := w.up[first.Tables[0].Process].Table().Format; runs != first.Tables[0].Format {
+				t.Errorf("the node runs format %d, what came first is %d", runs, first.Tables[0].Format)
+			}
+		})
 	}
 }

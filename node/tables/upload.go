@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"fmqm/message"
 	"fmqm/node/question"
 	"fmqm/processtable"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -65,7 +67,13 @@ func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAns
 	if !ok {
 		return u.answer, nil
 	}
-	if err := u.send(ctx, own); err != nil {
+	err := u.send(ctx, own)
+	if errors.Is(err, commit.ErrBound) || errors.Is(err, commit.ErrTabled) {
+		// One of its tables came another way at the same moment, and stays: planned again, the
+		// upload has nothing to do there, or is refused.
+		return t.Upload(ctx, r)
+	}
+	if err != nil {
 		return api.UploadAnswer{}, err
 	}
 	u.await(ctx)

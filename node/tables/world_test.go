@@ -24,6 +24,9 @@ type world struct {
 	up    map[processtable.ProcessID]behaviour.Process
 	links map[processtable.NodeID]link.Status
 	limit int
+	// meanwhile happens once, when the next transaction has been made ready: its error is what
+	// becomes of that.
+	meanwhile func() error
 }
 
 func newWorld(t *testing.T) *world {
@@ -62,6 +65,12 @@ func (w *world) Processes() []behaviour.Process {
 func (w *world) TakeUp(p behaviour.Process) { w.up[p.Table().Process] = p }
 
 func (w *world) Commit(ctx context.Context, tx *record.Tx) error {
+	if meanwhile := w.meanwhile; meanwhile != nil {
+		w.meanwhile = nil
+		if err := meanwhile(); err != nil {
+			return err
+		}
+	}
 	done := task.NewAnswer[error](w.Scheduler)
 	tx.Done = done.Give
 	w.Queue.Submit(tx)

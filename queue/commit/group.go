@@ -184,9 +184,13 @@ func (c *Core) check(w *Work) error {
 	}
 	for i := range w.Tables {
 		t := &w.Tables[i]
-		if bound, ok := c.Tables[t.Process]; ok && bound != t.Definition {
+		bound, ok := c.Tables[t.Process]
+		if ok && bound != t.Definition {
 			return fmt.Errorf("table of %s: %w: raise the version of the process (here it is %s, the new one is %s)",
 				t.Process, ErrBound, bound.Short(), t.Definition.Short())
+		}
+		if ok && t.Stores {
+			return fmt.Errorf("table of %s: %w", t.Process, ErrTabled)
 		}
 	}
 	for _, p := range w.Parks {

@@ -233,8 +233,10 @@ func (w *world) add(t *testing.T, work *commit.Work, what, value string) {
 	case "park":
 		work.Parks = append(work.Parks, process)
 	case "table":
-		work.Tables = append(work.Tables, commit.Table{Process: process, Definition: processtable.DefinitionHash{value[0]}})
+		work.Tables = append(work.Tables, commit.Table{Process: process, Definition: processtable.DefinitionHash{value[0]}, Stores: true})
 		op([]byte("t"), []byte(value))
+	case "bound": // a table that was here when the transaction was prepared
+		work.Tables = append(work.Tables, commit.Table{Process: process, Definition: processtable.DefinitionHash{value[0]}})
 	case "meet", "part", "whole", "new-store":
 		w.link(work, what, op)
 	default:

@@ -19,8 +19,10 @@ var (
 	ErrTooLarge = errors.New("the transaction is too large")
 	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
 	ErrOutOfOrder = errors.New("the link's numbers are out of order")
-	// ErrTabled: a message was to wait for a table that is here: it can be judged.
-	ErrTabled = errors.New("the table that the message would wait for is here already")
+	// ErrTabled: a message was to wait for a table, or a table to be stored, that has come
+	// another way at the same moment: the message can be judged by it, and of two tables of
+	// one definition the first stays, in the format that the node runs.
+	ErrTabled = errors.New("the table is here already: it came another way at the same moment")
 	// ErrNotRefused: there is no refused message, or no longer one, with the number that a
 	// transaction takes out.
 	ErrNotRefused = errors.New("no refused message has this number")
@@ -126,6 +128,7 @@ type Staged struct {
 type Table struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
+	Stores     bool // Ops have its record: it was not here when the work was prepared
 }
 
 // Accept advances what was accepted of a peer in a lane.

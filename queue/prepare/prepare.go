@@ -195,8 +195,10 @@ func (b *builder) untimer(t *record.Timer) {
 }
 
 func (b *builder) table(t *record.TableRecord) {
-	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition})
-	if bound, known := b.p.Bound(t.Process); known && bound == t.Definition {
+	bound, known := b.p.Bound(t.Process)
+	stores := !known || bound != t.Definition
+	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition, Stores: stores})
+	if !stores {
 		return // nothing changes
 	}
 	start := len(b.buf)

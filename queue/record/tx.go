@@ -49,7 +49,8 @@ type Consume struct {
 
 // TableRecord stores an encoded process table. It is refused with ErrBound if
 // name@version is there with another definition, and changes nothing if it is there
-// with the same.
+// with the same. One that came at the same moment another way is ErrTabled: what is
+// submitted again then changes nothing.
 type TableRecord struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
