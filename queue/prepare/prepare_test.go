@@ -105,3 +105,30 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		t.Errorf("a termination allocates %v times", n)
 	}
 }
+
+// N3: the committer is told whether a table comes with its record, so that of two that were
+// prepared at one moment the first stays.
+func TestATableIsStoredOnlyWhereItIsNotBound(t *testing.T) {
+	first, other := processtable.DefinitionHash{1}, processtable.DefinitionHash{2}
+	for _, tc := range []struct {
+		name   string
+		bound  processtable.DefinitionHash // zero: to none
+		stores bool
+	}{
+		{"not bound", processtable.DefinitionHash{}, true},
+		{"bound to it", first, false},
+		{"bound to another, which the committer refuses", other, true},
+	} {
+		p := preparer(1 << 20)
+		p.Bound = func(processtable.ProcessID) (processtable.DefinitionHash, bool) {
+			return tc.bound, tc.bound != processtable.DefinitionHash{}
+		}
+		var c prepare.Changes
+		p.Prepare(&c, &record.Tx{Tables: []record.TableRecord{{
+			Process: process, Definition: first, Encoded: []byte("table"),
+		}}})
+		if c.Err != nil || len(c.Tables) != 1 || c.Tables[0].Stores != tc.stores || len(c.Ops) > 0 != tc.stores {
+			t.Errorf("%s: %v, tables %+v, %d operations, want stores %t", tc.name, c.Err, c.Tables, len(c.Ops), tc.stores)
+		}
+	}
+}
