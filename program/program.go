@@ -28,7 +28,7 @@ type Call struct {
 	Node      string
 	Iteration int    // from 1
 	Attempt   int    // from 1
-	Key       string // the idempotency key (P1): the same for every attempt
+	Key       string // the idempotency key (P1): the same for every attempt; a builtin needs none
 
 	Input      *container.Struct // never nil; not changed and not kept
 	OutputType *container.Type   // never nil

@@ -84,13 +84,17 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 		return program.Result{Started: run.started, Ended: run.started, Err: fmt.Errorf(
 			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", run.call.Program, t.of.Self)}
 	}
+	key := ""
+	if entry.Kind != program.KindBuiltin {
+		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
+	}
 	return entry.Program.Run(ctx, program.Call{
 		Process:   t.ID().String(),
 		Instance:  run.entry.Instance.String(),
 		Activity:  string(run.entry.Activity),
 		Node:      string(t.of.Self),
 		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
-		Key:   idempotencyKey(run.entry, run.call.Iteration, run.call.Run),
+		Key:   key,
 		Input: run.call.Input, OutputType: run.call.Output,
 		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
 		Log: func(line string) {

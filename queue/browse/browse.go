@@ -59,7 +59,7 @@ func (q *Queues) BrowseInstance(id processtable.ProcessID, i message.InstanceID)
 
 // addRecord puts the instance's record where its kind belongs among sink's messages.
 func (q *Queues) addRecord(id processtable.ProcessID, e message.Entry, found []message.Message) ([]message.Message, error) {
-	records, err := q.browse(record.AppendEntry(record.AppendProcess(nil, record.ClassRecord, id), &e))
+	records, err := q.recordOf(id, &e)
 	if err != nil || len(records) == 0 {
 		return found, err
 	}
@@ -68,6 +68,21 @@ func (q *Queues) addRecord(id processtable.ProcessID, e message.Entry, found []m
 		at++
 	}
 	return append(found[:at:at], append(records, found[at:]...)...), nil
+}
+
+// recordOf gives the instance's record. A start puts it from source (N1), so that it is read under
+// that key; only where there is none is it looked for.
+func (q *Queues) recordOf(id processtable.ProcessID, e *message.Entry) (found []message.Message, err error) {
+	key := record.AppendMessageKey(nil, id, e, message.Key{Kind: message.KindRecord, Source: processtable.Source, Scope: e.Scope})
+	err = read.Again(func() error {
+		m, err := q.records.Message(key)
+		found = []message.Message{m}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return q.browse(record.AppendEntry(record.AppendProcess(nil, record.ClassRecord, id), e))
+	}
+	return found, err
 }
 
 // browse gives the messages under a prefix.

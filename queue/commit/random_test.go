@@ -3,6 +3,7 @@ package commit
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -60,7 +61,8 @@ func (h *history) stale(d *decided) bool {
 }
 
 // TestStaleness: whatever comes in between, a transaction is refused exactly where it was
-// decided without something, all happen in their order, and no mark outlives its reason.
+// decided without something, all happen in their order, and no mark outlives its reason. What was
+// delivered to an entry and not taken has one oldest delivery, which no other entry has.
 func TestStaleness(t *testing.T) {
 	refused, happened := 0, 0
 	for seed := range uint64(300) {
@@ -69,7 +71,7 @@ func TestStaleness(t *testing.T) {
 		c := New(Config{Size: size, MaxBatch: int64(200 + r.IntN(2000))}, NewState())
 		c.Step(Opened{})
 		h := &history{works: map[*Work]*decided{}, put: map[int][]uint64{}, taken: map[int][][2]uint64{}}
-		delivered := map[int]uint64{}
+		delivered, oldest := map[int]uint64{}, map[uint64]int{}
 		var pending *Write
 		var last message.Arrival
 		submitted := 0
@@ -78,6 +80,7 @@ func TestStaleness(t *testing.T) {
 				h.taken[e] = append(h.taken[e], [2]uint64{uint64(h.now), delivered[e]})
 				c.Step(Taken{Entries: []TakenEntry{{Entry: randomEntry(e), Upto: delivered[e]}}})
 				delete(delivered, e)
+				maps.DeleteFunc(oldest, func(_ uint64, of int) bool { return of == e })
 			}
 		}
 		report := func(rep *Report) {
@@ -104,6 +107,10 @@ func TestStaleness(t *testing.T) {
 						t.Fatalf("seed %d: a message arrives as %v after %v", seed, a, last)
 					}
 					last = w.Puts[i].Arrival
+					if of, is := oldest[w.Puts[i].Oldest]; is != (delivered[e] > 0) || is && of != e {
+						t.Fatalf("seed %d: delivery %d to %d comes to those since %d, which is %d's", seed, w.Puts[i].Number, e, w.Puts[i].Oldest, of)
+					}
+					oldest[w.Puts[i].Oldest] = e
 					h.put[e] = append(h.put[e], w.Puts[i].Number)
 					delivered[e] = w.Puts[i].Number
 				}

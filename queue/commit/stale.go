@@ -19,6 +19,7 @@ type mark struct {
 	of       *queue
 	entry    message.Entry
 	newest   uint64 // number of the last delivery, written or being written, that was not taken; 0: there is none
+	oldest   uint64 // and of the first; said only beside newest
 	consumed uint64 // by this commit; 0: by none that a transaction may have missed
 }
 
@@ -86,7 +87,10 @@ func (c *Core) marks(w *Work, commit uint64) {
 		p := &w.Puts[i]
 		c.puts++
 		p.Number, p.mark = c.puts, c.mark(p.Process, &p.Entry)
-		p.mark.newest = p.Number
+		if p.mark.newest == 0 {
+			p.mark.oldest = p.Number
+		}
+		p.mark.newest, p.Oldest = p.Number, p.mark.oldest
 	}
 }
 

@@ -83,9 +83,11 @@ type Put struct {
 	Op      int  // of Work.Ops: the message's record
 	Marker  bool // an operator has ended the instance
 
-	// Number is of the delivery, and Deliver says whether there is a reader to have it. Arrival
-	// is what the record has (N11). The core says all three.
+	// Number is of the delivery, and Oldest of the first one to the entry of those that were not
+	// all taken: no other entry has it. Deliver says whether there is a reader to have it. Arrival
+	// is what the record has (N11). The core says all four.
 	Number  uint64
+	Oldest  uint64
 	Arrival message.Arrival
 	Deliver bool
 	mark    *mark

@@ -22,17 +22,19 @@ type Box struct {
 	committer Committer
 	wake      *task.Bell // of the reader: there is something to take, or to ask for
 
-	mu      sync.Mutex
-	read    bool                         // it has a reader
-	entries map[message.Entry]*newcomers // that are in the mailbox
-	first   *newcomers                   // the mailbox, in the order in which entries came into it
-	last    *newcomers
+	mu        sync.Mutex
+	read      bool                  // it has a reader
+	count     int                   // of what is in the mailbox
+	delivered map[uint64]*newcomers // by the number of the oldest delivery
+	first     *newcomers            // the mailbox, in the order in which entries came into it
+	last      *newcomers
 }
 
 // newcomers is what came for one entry since its owner last looked.
 type newcomers struct {
 	entry    message.Entry
 	messages []message.Message
+	oldest   uint64 // that a delivery of it said; 0: nothing was delivered, see Again
 	upto     uint64 // number of the last delivery
 	next     *newcomers
 	one      [1]message.Message // room for messages: for most entries one comes at a time
@@ -40,47 +42,46 @@ type newcomers struct {
 
 // New gives the mailbox of a process queue, which is empty and has no reader.
 func New(id processtable.ProcessID, l *Load, c Committer) *Box {
-	return &Box{id: id, load: l, committer: c, wake: l.by.Bell(), entries: map[message.Entry]*newcomers{}}
+	return &Box{id: id, load: l, committer: c, wake: l.by.Bell(), delivered: map[uint64]*newcomers{}}
 }
 
-// at gives what is in the mailbox for an entry, putting it behind the others where there is
-// nothing. The caller holds mu.
-func (b *Box) at(e *message.Entry) *newcomers {
-	n := b.entries[*e]
-	if n != nil {
-		return n
-	}
-	n = &newcomers{entry: *e}
-	n.messages = n.one[:0]
-	b.entries[*e] = n
+// add puts an entry behind the others. The caller holds mu.
+func (b *Box) add(n *newcomers) {
 	if b.first == nil {
 		b.first = n
 	} else {
 		b.last.next = n
 	}
 	b.last = n
-	b.load.add(1, 0)
-	return n
+	b.count++
 }
 
 // Deliver hands over a message that is durable now.
 func (b *Box) Deliver(m *message.Message, put *commit.Put) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := b.at(&put.Entry)
+	n, more := b.delivered[put.Oldest], 0
+	if n == nil {
+		n, more = &newcomers{entry: put.Entry, oldest: put.Oldest}, 1
+		n.messages = n.one[:0]
+		b.delivered[put.Oldest] = n
+		b.add(n)
+	}
 	arrived := *m
 	arrived.Arrival = put.Arrival
 	n.messages = append(n.messages, arrived)
 	n.upto = put.Number
-	b.load.add(0, len(m.Body))
+	b.load.add(more, len(m.Body))
 	b.wake.Ring()
 }
 
-// Again has the reader look at an entry: what it has lies in the store.
+// Again has the reader look at an entry, after what was delivered for it: what it has lies in the
+// store.
 func (b *Box) Again(e *message.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at(e)
+	b.add(&newcomers{entry: *e})
+	b.load.add(1, 0)
 	b.wake.Ring()
 }
 
@@ -88,13 +89,16 @@ func (b *Box) Again(e *message.Entry) {
 func (b *Box) take(limit int) (out []record.Delivery, taken []commit.TakenEntry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if limit = min(limit, len(b.entries)); limit > 0 {
+	if limit = min(limit, b.count); limit > 0 {
 		out, taken = make([]record.Delivery, 0, limit), make([]commit.TakenEntry, 0, limit)
 	}
 	for ; limit > 0; limit-- {
 		n := b.first
 		b.first = n.next
-		delete(b.entries, n.entry)
+		b.count--
+		if n.oldest > 0 {
+			delete(b.delivered, n.oldest)
+		}
 		bytes := 0
 		for i := range n.messages {
 			bytes += len(n.messages[i].Body)

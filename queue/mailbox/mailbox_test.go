@@ -20,7 +20,7 @@ func (c *committer) Tell(e commit.Event) { c.told = append(c.told, fmt.Sprintf("
 func entry(name processtable.ActivityID) message.Entry { return message.Entry{Activity: name} }
 
 func deliver(b *mailbox.Box, to processtable.ActivityID, body []byte) {
-	b.Deliver(&message.Message{Body: body}, &commit.Put{Entry: entry(to)})
+	b.Deliver(&message.Message{Body: body}, &commit.Put{Entry: entry(to), Oldest: uint64(to[0])})
 }
 
 // Entries are taken in the order in which something came for them first, each with all that came;

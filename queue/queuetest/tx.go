@@ -317,6 +317,14 @@ func testRecordsAndMarkers(t *testing.T, open storetest.Open) {
 		sameMessages(t, got, want)
 	}
 	check(records)
+	other, plain := kind(msg("A", 5, "a", processtable.Sink), message.KindRecord), msg("A", 5, "a", processtable.Sink)
+	s.must(put(other, plain)) // a behaviour may give a record another source
+	got, err := s.Browse(procP, other.Entry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMessages(t, got, []message.Message{plain, other})
+	s.must(take(other))
 	s.must(take(records[1]))
 	check(slices.Delete(slices.Clone(records), 1, 2))
 

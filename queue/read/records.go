@@ -47,19 +47,31 @@ func (r Records) Each(o store.ScanOptions, visit func(key, value []byte) error) 
 func (r Records) Messages(o store.ScanOptions, visit func(key []byte, msg message.Message) bool) (more bool, err error) {
 	var failed error
 	err = r.Scan(o, func(key, value []byte) bool {
-		var s record.StoredMessage
-		if s, failed = record.ReadMessage(key, value); failed != nil {
+		var msg message.Message
+		if msg, failed = r.message(key, value); failed != nil {
 			return false
 		}
-		if s.Place.Ref.Count > 0 {
-			if s.Message.Body, failed = r.Body(s.Place); failed != nil {
-				return false
-			}
-		}
-		more = !visit(key, s.Message)
+		more = !visit(key, msg)
 		return !more
 	})
 	return more, cmp.Or(failed, err)
+}
+
+// Message reads the message under a key; the error wraps store.ErrNotFound where there is none.
+func (r Records) Message(key []byte) (message.Message, error) {
+	value, err := r.Get(key)
+	if err != nil {
+		return message.Message{}, err
+	}
+	return r.message(key, value)
+}
+
+func (r Records) message(key, value []byte) (message.Message, error) {
+	s, err := record.ReadMessage(key, value)
+	if err == nil && s.Place.Ref.Count > 0 {
+		s.Message.Body, err = r.Body(s.Place)
+	}
+	return s.Message, err
 }
 
 // Body gives the large part of a record, from its chunks where it is staged.

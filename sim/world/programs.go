@@ -48,7 +48,7 @@ func newPlay(w *World) *play {
 func (p *play) registry(at name, by task.Scheduler) *program.Registry {
 	entries := map[processtable.ProgramID]program.Entry{}
 	for program_, concurrency := range map[string]int{"many": 64, "few": 3, "one": 1} {
-		entries[processtable.ProgramID(program_)] = program.Entry{Program: actor{p, at, by}, Kind: program.KindBuiltin, Concurrency: concurrency}
+		entries[processtable.ProgramID(program_)] = program.Entry{Program: actor{p, at, by}, Kind: program.KindExec, Concurrency: concurrency}
 	}
 	return program.RegistryOf(entries)
 }
