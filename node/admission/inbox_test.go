@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -125,6 +126,61 @@ func TestTwoDefinitionsOfOneVersionAtOnce(t *testing.T) {
 	}
 	if w.wantAside("B: another table of two-sites@1 came before it: raise the version"); len(w.refused) != 1 {
 		t.Errorf("refused: %v", w.refused)
+	}
+}
+
+// N3: an upload stores a table while a peer brings one of the same version. What was first counts, in
+// its bytes; the peer's is accepted beside it, or set aside where it is another definition.
+func TestATableThatComesWhileAnUploadStoresOne(t *testing.T) {
+	of := func(text string, format int) record.TableRecord {
+		table := definitiontest.TablesOf(t, text, definition.CompileOptions{TableFormat: format})["A"]
+		encoded, err := processtable.Encode(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record.TableRecord{Process: table.Process, Definition: table.Definition, Encoded: encoded}
+	}
+	uploaded := of(twoSites, 1)
+	for _, tc := range []struct {
+		name    string
+		brought record.TableRecord
+		aside   []string
+	}{
+		{"the same definition", of(twoSites, 0), nil},
+		{"another definition", of(strings.Replace(twoSites, "program: p", "program: q", 1), 0), []string{"B: two-sites@1 is bound to another definition"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if bytes.Equal(tc.brought.Encoded, uploaded.Encoded) {
+				t.Fatal("the two are the same bytes")
+			}
+			w := newWorld(t, false)
+			m := w.to(message.KindTable)
+			m.Body = tc.brought.Encoded
+			encoded, err := message.Encode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := w.batch("B", m.Lane, append([]byte{record.PayloadWhole}, encoded...))
+			stored, accepted := task.NewAnswer[error](w.Scheduler), task.NewAnswer[error](w.Scheduler)
+			w.Queue.Submit(&record.Tx{Put: []message.Message{w.marker(uuid.Must(uuid.NewV7()), "A")}, Done: func(error) {
+				// The committer has told this, and begins with nothing before it returns: neither
+				// of the two finds the other's table.
+				w.Queue.Submit(&record.Tx{Tables: []record.TableRecord{uploaded}, Done: stored.Give})
+				w.Inbox("B").Accept(b, accepted.Give)
+			}})
+			for _, answer := range []*task.Answer[error]{stored, accepted} {
+				if err, _, gone := answer.Wait(t.Context()); err != nil || gone != nil {
+					t.Fatal(err, gone)
+				}
+			}
+			w.wantAside(tc.aside...)
+			if found, _, _, err := w.Queue.Table(w.table.Process); err != nil || !bytes.Equal(found, uploaded.Encoded) {
+				t.Errorf("the store has not what was uploaded: %v", err)
+			}
+			if got := w.Queue.Accepted("B", m.Lane).Number; got != 1 {
+				t.Errorf("accepted up to %d", got)
+			}
+		})
 	}
 }
 

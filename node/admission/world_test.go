@@ -148,8 +148,12 @@ func (w *world) Judge(encoded []byte) (behaviour.Process, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	bound, found := w.Queue.Bound(table.Process)
+	if found && bound != table.Definition {
+		return nil, false, fmt.Errorf("%s is bound to another definition", table.Process)
+	}
 	p, err := navigator.Prepare(table, nil)
-	return p, err == nil, err
+	return p, err == nil && !found, err
 }
 
 func (w *world) Refused(_ processtable.ProcessID, _ []byte, why error) {
