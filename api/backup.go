@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,10 +48,19 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// Backup writes the node's backup to w. It takes as long as it takes: ctx ends it.
+// Backup writes the node's backup to w. It takes as long as it takes, but the node may not
+// say nothing for longer than the client's timeout. ctx ends it.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	resp, err := c.send(ctx, http.MethodGet, BackupPath, nil)
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(c.timeout, cancel)
+	defer silence.Stop()
+	silent := func() bool { return reading.Err() != nil && ctx.Err() == nil }
+	resp, err := c.send(reading, http.MethodGet, BackupPath, nil)
 	if err != nil {
+		if silent() {
+			err = context.DeadlineExceeded
+		}
 		return c.unreachable(err, c.timeout)
 	}
 	defer resp.Body.Close()
@@ -60,8 +70,23 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	if resp.StatusCode != http.StatusOK {
 		return c.readError(resp)
 	}
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		return fmt.Errorf("read the backup of %s: %w", c.to, err)
+	for part := make([]byte, backupPart); ; {
+		silence.Reset(c.timeout)
+		n, err := resp.Body.Read(part)
+		silence.Stop() // w takes as long as it likes
+		if _, err := w.Write(part[:n]); err != nil {
+			return fmt.Errorf("write the backup of %s: %w", c.to, err)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && silent():
+			return c.unreachable(context.DeadlineExceeded, c.timeout)
+		case err != nil:
+			return fmt.Errorf("read the backup of %s: %w", c.to, err)
+		}
 	}
-	return nil
 }
+
+// backupPart is how much of a backup is read at once, in bytes.
+const backupPart = 256 << 10

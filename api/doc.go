@@ -14,11 +14,24 @@
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
+//	GET  /v1/links                                          -> LinksAnswer
+//	POST /v1/links/{peer}/retry          {}                -> Link
+//	GET  /v1/dead                        ?before ?limit     -> RefusedAnswer
+//	GET  /v1/dead/{number}                                  -> RefusedMessage
+//	POST /v1/dead/{number}/retry         {}                -> RefusedDecision
+//	POST /v1/dead/{number}/drop          DropRequest       -> RefusedDecision
+//	GET  /v1/rebuild/{peer}              ?all               -> RebuildAnswer, a plan
+//	POST /v1/rebuild/{peer}              {}, ?all          -> RebuildAnswer
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):
 //
 //	GET  /livez, /readyz                                    -> Health
+//
+// And on the local socket only ([BackupHandler], [ReloadHandler]):
+//
+//	GET  /v1/backup                                         -> the backup, as bytes
+//	POST /v1/reload                      {}                -> {}
 //
 // What it guarantees:
 //

@@ -49,6 +49,9 @@ type Rebuild struct {
 	MoreRemoved uint64            `json:"more_removed,omitempty"` // of these, that are not named
 	Unasked     []string          `json:"unasked"`                // nodes that did not answer whether their instances have ended
 	Reason      string            `json:"reason,omitempty"`       // what it waits for, or why this node did not answer
+	// Code is what kind of reason it is where there is no stage, as of an error; not-found: this
+	// node has nothing to send the peer again.
+	Code Code `json:"code,omitempty"`
 }
 
 // UnknownInstance is an instance whose record was only at a peer that lost it.

@@ -13,7 +13,7 @@ import (
 // entry or changes its messages, by Takes or by one put for itself: it is asked again after
 // the transaction, and of the same messages it would give the same, without end.
 type Effects struct {
-	// Invoke: run the program now; of an empty activity, Echo, and Judge what it gives, since
+	// Invoke: run the program now; of an empty activity, Compute, and Judge what it gives, since
 	// its conditions may take long. Nothing else is set beside it.
 	Invoke *Invoke
 	// Put are the messages to put: onward ones, or the entry's own snapshot with a notice.

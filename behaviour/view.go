@@ -30,7 +30,7 @@ type View struct {
 	Run        int                       // grows with an operator's restart (P1)
 	Iterations int                       // under way, or next; 0: none began
 	Attempts   int                       // that failed, and the last one where the program had ended
-	Started    time.Time                 // of the first attempt
+	Started    time.Time                 // of the last attempt that has ended
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container

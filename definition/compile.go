@@ -116,6 +116,9 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 	if err := c.connect(); err != nil {
 		return Manifest{}, err
 	}
+	if err := c.checkStart(); err != nil {
+		return Manifest{}, err
+	}
 	m := Manifest{Process: p.Name, Version: p.Version, Format: o.TableFormat, Definition: hash.String()}
 	nodes, total := c.nodes(), 0
 	for i, node := range nodes {
@@ -178,6 +181,51 @@ func (e *tablesTooLarge) message() string {
 
 func (e *tablesTooLarge) remedy() string {
 	return fmt.Sprintf("the tables of %d nodes fit: each names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
+}
+
+type startTooLarge struct{ activities, bytes int }
+
+func (e *startTooLarge) Error() string { return e.message() + ": " + e.remedy() }
+
+func (e *startTooLarge) message() string {
+	return fmt.Sprintf("source is joined with %d activities, and what names them at the start takes %d bytes", e.activities, e.bytes)
+}
+
+func (e *startTooLarge) remedy() string {
+	return fmt.Sprintf("use at most %d, where each activity takes its name, that of its node and %d bytes: shorten the names, or begin with a few empty activities that lead to these",
+		maxStart, startEach)
+}
+
+// maxStart is how many bytes a start may take to name what source is joined with. One record of
+// the audit has all of it (N16), beside up to 32 KiB of other things, and a store takes records
+// below 1 MiB.
+const maxStart = 1_000_000
+
+// startEach is what an activity takes there beside its name and that of its node: marks and
+// lengths, and its number in the link.
+const startEach = 16
+
+// checkStart holds what source is joined with to maxStart. What has other activities before it has
+// too few of them for that.
+func (c *compiler) checkStart() error {
+	joined := map[processtable.ActivityID]bool{}
+	bytes := 0
+	add := func(to processtable.ActivityID, node processtable.NodeID) {
+		if !joined[to] {
+			joined[to] = true
+			bytes += len(to) + len(node) + startEach
+		}
+	}
+	for _, o := range c.source.OutControl {
+		add(o.To, o.Node)
+	}
+	for _, o := range c.source.OutData {
+		add(o.To, o.Node)
+	}
+	if bytes > maxStart {
+		return &startTooLarge{len(joined), bytes}
+	}
+	return nil
 }
 
 // TableFile is the name of the file for a table, such as purchase-order@1.A.table.

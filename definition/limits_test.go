@@ -78,6 +78,21 @@ func TestLimits(t *testing.T) {
 			"test.yaml:3:45: error: the condition has 4097 bytes: use at most 4096: let the program work it out",
 		},
 		{
+			"what source is joined with", func(n int) string { // each of 100 bytes, and the rest
+				const each, node = maxStart / maxActivities, 20
+				name := func(i int) string { return fmt.Sprintf("a%0*d", each-startEach-node-1, i) }
+				var b strings.Builder
+				b.WriteString("process: p\nversion: 1\nactivities:\n")
+				for i := range maxActivities - 1 {
+					fmt.Fprintf(&b, "  %s: {node: %s, program: p}\n", name(i), strings.Repeat("N", node))
+				}
+				fmt.Fprintf(&b, "  %s: {node: %s, program: p}\n", name(maxActivities), strings.Repeat("N", node+n-maxStart))
+				return b.String()
+			}, maxStart,
+			"test.yaml:1:10: error: source is joined with 10000 activities, and what names them at the start takes 1000001 bytes: " +
+				"use at most 1000000, where each activity takes its name, that of its node and 16 bytes: shorten the names, or begin with a few empty activities that lead to these",
+		},
+		{
 			"list", func(n int) string {
 				return head + "structures: {S: {l: {type: [int], default: [0" + strings.Repeat(",0", n-1) + "]}}}" + tail
 			}, container.MaxList,

@@ -1,7 +1,10 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -79,6 +82,36 @@ func TestQuotedReasons(t *testing.T) {
 		}
 		if !strings.Contains(string(code), strings.ReplaceAll(strings.TrimSpace(quoted), " X ", " %s ")) {
 			t.Errorf("%s does not say %q, which operations.md quotes", file, quoted)
+		}
+	}
+}
+
+// What a daemon logs as a warning or an error is in the table of the log: its message, up
+// to where it goes into details.
+func TestEveryWarningIsInTheTable(t *testing.T) {
+	page, err := os.ReadFile("operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := regexp.MustCompile(`\bMsg\("([^":;,]*)`)
+	for _, room := range []string{"cmd", "link", "node"} {
+		err := filepath.WalkDir("../"+room, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code, err := os.ReadFile(path)
+			for line := range strings.Lines(string(code)) {
+				if strings.Contains(line, ".Info()") || strings.Contains(line, ".Debug()") {
+					continue
+				}
+				if m := message.FindStringSubmatch(line); m != nil && !strings.Contains(string(page), "`"+m[1]) {
+					t.Errorf("operations.md does not explain %q of %s", m[1], path)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -96,8 +96,9 @@ func writePair(out Issued, c *x509.Certificate, key ed25519.PrivateKey, force bo
 	return writeWithKey(out.Certificate, encodeCertificates(c), out.Key, key, force)
 }
 
-// writeWithKey writes a certificate, or a request for one, and its key, the key first: one
-// without its certificate does no harm.
+// writeWithKey writes a certificate, or a request for one, and its key, the key first: a new one
+// without its certificate does no harm. With force the certificate of the key before may be left
+// beside the new key, if the second file cannot be written: to do it again mends that.
 func writeWithKey(path string, text []byte, keyPath string, key ed25519.PrivateKey, force bool) error {
 	if !force {
 		for _, path := range []string{path, keyPath} {

@@ -13,7 +13,7 @@ import (
 // Acceptor takes the connections that peers open, and gives each to its Link.
 type Acceptor struct {
 	Self    processtable.NodeID
-	Session uint64 // the same as the links have
+	Session uint64 // what it says comes of this session, which is no link's
 	// Scheduler is the same as the links have; default: task.Goroutines.
 	Scheduler task.Scheduler
 	// Formats are the same as the links have; default: what this program reads.

@@ -17,6 +17,7 @@ import (
 	"fmqm/link/core"
 	"fmqm/link/frame"
 	"fmqm/link/linktest"
+	"fmqm/message"
 	"fmqm/queue/record"
 )
 
@@ -419,5 +420,25 @@ func TestLinkWithoutAnAddressWaits(t *testing.T) {
 	st.Lanes = want.Lanes
 	if !reflect.DeepEqual(st, want) {
 		t.Fatalf("got %+v, expected %+v", st, want)
+	}
+}
+
+// busyOutbox is asked while a message is put and confirmed.
+type busyOutbox struct{ *linktest.Store }
+
+func (o busyOutbox) Last(lane message.Lane) record.Position {
+	last := o.Store.Last(lane)
+	o.Put(lane, "a message")
+	o.Trim(lane, last.Number+1)
+	return last
+}
+
+// What waits is never less than nothing, whatever is confirmed while it is counted.
+func TestWhatWaitsIsNotLessThanNothing(t *testing.T) {
+	a := newSite(t, "A", 1)
+	o := a.options("B", nil)
+	o.Outbox = busyOutbox{a.store}
+	if n := link.New(o).Status().Waiting; n != 0 {
+		t.Errorf("%d messages wait", n)
 	}
 }

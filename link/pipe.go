@@ -11,6 +11,7 @@ import (
 	"fmqm/link/core"
 	"fmqm/link/frame"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // lastWords is how long the peer may take to read what was sent before the end.
@@ -38,9 +39,12 @@ type pipe struct {
 	bulk    []*frame.Frame // Data of lane 0
 	passed  int            // express frames in a row while bulk waited
 	bytes   int
+	newest  [record.Lanes]uint64 // the First of the Data that was sent last
 	closing bool
 	wake    *task.Bell
 	gone    *task.Gate // open once the reader has ended
+
+	overtook func(core.Overtook) // is told, unless it is nil
 }
 
 // maxPassed is how many frames go before bulk that waits, in a row: neither lane
@@ -51,6 +55,7 @@ const maxPassed = 16
 func (l *Link) add(conn Conn, r *route) core.Via {
 	l.lastVia++
 	p := newPipe(l.lastVia, conn, r, l.sched)
+	p.overtook = func(e core.Overtook) { l.post(e) }
 	l.pipes = append(l.pipes, p)
 	l.mu.Lock()
 	l.conns[p.via] = conn
@@ -76,6 +81,9 @@ func (l *Link) pipe(via core.Via) *pipe {
 
 func (p *pipe) send(f *frame.Frame) {
 	p.mu.Lock()
+	if f.Data != nil {
+		p.supersede(f.Data)
+	}
 	if f.Data != nil && f.Data.Lane == message.LaneData {
 		p.bulk = append(p.bulk, f)
 	} else {
@@ -88,6 +96,24 @@ func (p *pipe) send(f *frame.Frame) {
 		_ = p.conn.Close()
 	}
 	p.wake.Ring()
+}
+
+// supersede lets go of what waits and comes again, with d or behind it: where the core goes back,
+// what has not left would else be sent twice, and again each time. It is called with the lock.
+func (p *pipe) supersede(d *frame.Data) {
+	again := d.First <= p.newest[d.Lane]
+	p.newest[d.Lane] = d.First
+	if !again {
+		return
+	}
+	gone := func(f *frame.Frame) bool {
+		if f.Data == nil || f.Data.Lane != d.Lane || f.Data.First < d.First {
+			return false
+		}
+		p.bytes -= size(f)
+		return true
+	}
+	p.express, p.bulk = slices.DeleteFunc(p.express, gone), slices.DeleteFunc(p.bulk, gone)
 }
 
 // finish closes the connection once what was sent has left.
@@ -104,8 +130,9 @@ func (p *pipe) finished() bool {
 	return p.closing
 }
 
-// next gives the frame to be sent next, nil if none waits, and whether none will come.
-func (p *pipe) next() (f *frame.Frame, last bool) {
+// next gives the frame to be sent next, nil if none waits, and whether none will come. Where
+// bulk waits behind an expedited one, it gives the number from which on it does.
+func (p *pipe) next() (f *frame.Frame, behind uint64, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -113,16 +140,18 @@ func (p *pipe) next() (f *frame.Frame, last bool) {
 		f, p.express = p.express[0], p.express[1:]
 		if p.passed++; len(p.bulk) == 0 {
 			p.passed = 0
+		} else {
+			behind = p.bulk[0].Data.First // the lowest: see supersede
 		}
 	case len(p.bulk) > 0:
 		f, p.bulk = p.bulk[0], p.bulk[1:]
 		p.passed = 0
 	default:
 		p.express, p.bulk = nil, nil
-		return nil, p.closing
+		return nil, 0, p.closing
 	}
 	p.bytes -= size(f)
-	return f, false
+	return f, behind, false
 }
 
 // write sends frames until the pipe is finished or the connection ends, and closes it.
@@ -130,7 +159,7 @@ func (p *pipe) write() {
 	defer func() { _ = p.conn.Close() }()
 	wakes := []task.Signal{p.gone, p.wake}
 	for {
-		f, last := p.next()
+		f, behind, last := p.next()
 		if last {
 			p.sayGoodbye()
 			return
@@ -140,6 +169,9 @@ func (p *pipe) write() {
 				return
 			}
 			continue
+		}
+		if behind != 0 && f.Challenge != 0 && p.overtook != nil {
+			p.overtook(core.Overtook{Question: f.Challenge, Lane: message.LaneData, From: behind})
 		}
 		data, err := frame.Encode(f)
 		if err == nil {
@@ -214,7 +246,9 @@ func (l *Link) lost(p *pipe, err error) {
 	}
 }
 
-func lostConnection(err error) string { return "the connection was lost: " + err.Error() }
+func lostConnection(err error) string {
+	return frame.Cut("the connection was lost: " + err.Error())
+}
 
 // size is about what a frame takes in memory.
 func size(f *frame.Frame) int {

@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/internal/task"
+	"fmqm/link/core"
 	"fmqm/link/frame"
 	"fmqm/message"
 	"fmqm/queue/record"
@@ -155,5 +157,45 @@ func TestExpeditedFramesPassTheBulk(t *testing.T) {
 	p.finish()
 	for last[0] < 100 || last[1] < 101 {
 		last[next().Lane]++
+	}
+}
+
+// What waits and comes again is sent once, however often the core goes back; a question that goes
+// before it says so, and counts what is behind it as not sent.
+func TestWhatWaitsIsNotSentTwice(t *testing.T) {
+	conn := &stepConn{sent: make(chan []byte, 100), halfConn: halfConn{ended: make(chan struct{})}}
+	p := newPipe(1, conn, nil, task.Goroutines{Clock: idleClock{}})
+	var overtook []core.Overtook
+	p.overtook = func(e core.Overtook) { overtook = append(overtook, e) }
+	for _, lane := range []message.Lane{0, 1} {
+		for _, first := range []uint64{1, 3, 5, 3, 5, 7, 3} {
+			p.send(&frame.Frame{Version: 1, Type: frame.TypeData, From: 1, Data: &frame.Data{Lane: lane, First: first, Payloads: [][]byte{{1}, {2}}}})
+		}
+	}
+	p.send(&frame.Frame{Version: 1, Type: frame.TypeAck, From: 1, Challenge: 7})
+	p.gone.Open()
+	p.finish()
+	p.write()
+	close(conn.sent)
+	var got []string
+	for data := range conn.sent {
+		f, err := frame.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Data == nil {
+			got = append(got, "question")
+			continue
+		}
+		got = append(got, fmt.Sprintf("%d.%d", f.Data.Lane, f.Data.First))
+	}
+	if want := []string{"1.1", "1.3", "question", "0.1", "0.3"}; !slices.Equal(got, want) {
+		t.Errorf("were sent: %q, expected %q", got, want)
+	}
+	if want := []core.Overtook{{Question: 7, From: 1}}; !slices.Equal(overtook, want) {
+		t.Errorf("overtook %+v, expected %+v", overtook, want)
+	}
+	if p.bytes != 0 {
+		t.Errorf("%d bytes wait, expected none", p.bytes)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fmqm/link/core"
+	"fmqm/link/frame"
 )
 
 const (
@@ -199,7 +200,7 @@ func (l *Link) failed(r *route, err error) {
 		l.forget(r)
 		return
 	}
-	r.reason = err.Error()
+	r.reason = frame.Cut(err.Error())
 	if !l.standing.Established && l.standing.Stop == nil {
 		l.reason = r.reason
 	}

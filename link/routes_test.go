@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 // post is a broker of two sites: a box for each, which keeps what comes while nobody
@@ -222,5 +223,17 @@ func TestSiteBehindNATGetsItsMessagesOverItsOwnCall(t *testing.T) {
 	}
 	if !slices.Equal(caller.store.Have(0), numbered(0, 2000)) || !slices.Equal(called.store.Have(0), numbered(0, 2000)) || len(caller.store.Have(1)) != 4 {
 		t.Fatal("what arrived is not what was sent")
+	}
+}
+
+// Why a dial failed may quote what somebody else has sent: what is kept of it is cut.
+func TestALongDialErrorIsCut(t *testing.T) {
+	long := errors.New(strings.Repeat("x", 1<<20))
+	a, d := newSite(t, "A", 1), newPost().dialer("A", "B")
+	d.cut(long)
+	a.run(a.options("B", d))
+	st := a.until("a failed dial", func(st link.Status) bool { return st.Reason != "" })
+	if len(st.Reason) > frame.MaxReason || len(st.Transports[0].Reason) > frame.MaxReason {
+		t.Errorf("%d bytes are kept, and %d of the route", len(st.Reason), len(st.Transports[0].Reason))
 	}
 }

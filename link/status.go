@@ -82,7 +82,8 @@ func (l *Link) Status() Status {
 		s.LastHeard = time.Unix(0, ns)
 	}
 	for lane := range message.Lane(record.Lanes) {
-		s.Waiting += l.o.Outbox.Last(lane).Number - l.o.Outbox.Low(lane).Number
+		low := l.o.Outbox.Low(lane).Number // first: what is put and confirmed in between makes it more, never less than none
+		s.Waiting += l.o.Outbox.Last(lane).Number - low
 	}
 	if counter, ok := l.o.Outbox.(interface {
 		Stats() (lane.Stats, error)

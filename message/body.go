@@ -44,7 +44,7 @@ type Snapshot struct {
 	Output      []byte    // CBOR container
 	RC          int64
 	LastFailure string    // of the last failed attempt
-	Started     time.Time // of the first attempt of the first iteration
+	Started     time.Time // of the last attempt that has ended
 
 	// Cause is why it is in error, for who decides by it: Error is for people. It is not
 	// known of what version 1 wrote.

@@ -4,15 +4,16 @@
 //
 // What it guarantees:
 //
-//   - Identity: within a node's queue a message is known by [Message.Key], which is
-//     (instance, scope, target activity, kind, source activity). Putting a second
-//     message with a Key replaces the first.
+//   - Identity (N11): within a node's queue a message is known by its entry (instance, scope,
+//     target activity) and its [Key] there (kind, source activity with its scope, number).
+//     Putting a second message with both replaces the first.
 //   - Whether a connector is resolved, and how, stands in the header; the body need
 //     not be read for it.
 //   - Encode is deterministic; Decode is strict (no unknown or duplicate keys, within
 //     limits checked before allocation) for the format versions that it knows.
-//   - All fields of the design are in the format from version 1 on, also those that
-//     later versions give a use: lane, scope, on-behalf, trace.
+//   - Fields that later releases gave a use are in the format from version 1 on: lane, scope,
+//     on-behalf, trace. Version 2 added the source's own scope and the number; a message that
+//     needs neither, nor is of a kind that came with it, is written in version 1.
 //
 // It does no I/O.
 package message

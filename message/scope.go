@@ -29,7 +29,7 @@ type Frame struct {
 	Element   int // of a bundle, or number of a call, from 0 on; -1: it has none
 }
 
-// Frames takes a scope apart. It fails, with ErrFormat, for what In would not have written.
+// Frames takes a scope apart. It fails, with ErrFormat, for what is not in the one form of a scope.
 func (s Scope) Frames() ([]Frame, error) {
 	if s == "" {
 		return nil, nil
@@ -47,26 +47,6 @@ func (s Scope) Frames() ([]Frame, error) {
 		frames[i] = f
 	}
 	return frames, nil
-}
-
-// In gives the scope of what a composite in s has begun. The frame must be one that Frames
-// could give.
-func (s Scope) In(f Frame) Scope {
-	if s == "" {
-		return Scope(f.String())
-	}
-	return s + "/" + Scope(f.String())
-}
-
-// Outer gives the scope that the innermost composite is in, and its frame; false at the top
-// of a process, and where the innermost frame cannot be read.
-func (s Scope) Outer() (outer Scope, innermost Frame, ok bool) {
-	if s == "" {
-		return "", Frame{}, false
-	}
-	at := strings.LastIndexByte(string(s), '/')
-	innermost, err := parseFrame(string(s[at+1:]))
-	return s[:max(at, 0)], innermost, err == nil
 }
 
 // Within says whether s is other, or inside of it. Frames compare whole: pay#10 is not

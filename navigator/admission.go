@@ -71,8 +71,16 @@ func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) 
 		return fmt.Sprintf("no connector of %s leads from %s to %s", t.Process, h.Source, h.Activity)
 	case h.Onward && t.Format < 2:
 		return fmt.Sprintf("the table of %s here lets nobody act on its behalf", t.Process)
+	case h.Onward && !p.diesAlone(h.Activity): // put, it would take the place of the connector's own message
+		return fmt.Sprintf("it says that what leads out of %s was resolved, and no connector alone skips %s in the table of %s here", h.Activity, h.Activity, t.Process)
 	}
 	return ""
+}
+
+// diesAlone says whether an activity here may be passed around (R18).
+func (p *Process) diesAlone(name processtable.ActivityID) bool {
+	a := p.activities[name]
+	return a != nil && a.diesAlone
 }
 
 // hostOf gives the node that a message's source lives at: for source of the process, the

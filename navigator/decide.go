@@ -192,7 +192,11 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 		}
 		if t.data >= 0 {
 			m.Data, m.Lane = message.DataPresent, message.LaneData
-			if m.Body, err = mapped(a.OutData[t.data].Mappings, r); err != nil {
+			m.Body, err = mapped(a.OutData[t.data].Mappings, r)
+			if n := len(m.Body); err == nil && n > message.MaxBody { // each value is within its limit; together they need not be
+				err = fmt.Errorf("its mappings bring %d bytes together, and a message carries at most %d", n, message.MaxBody)
+			}
+			if err != nil {
 				return a.failEvaluated(s, r, fmt.Sprintf("data for %s: %v", t.activity, err), r.Ended)
 			}
 		}

@@ -59,7 +59,3 @@ func (s *State) die(a *Activity, m message.Message) {
 		s.dead = &dead
 	}
 }
-
-// Passed reports that the entry is on a dead path, that what leads out of it has been
-// resolved, and that it only absorbs what still comes for it (R18).
-func (s *State) Passed() bool { return s.passed }

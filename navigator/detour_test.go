@@ -41,12 +41,12 @@ func TestR18ADeadActivityDoesNotWaitForData(t *testing.T) {
 	if _, err := message.Encode(own); err != nil {
 		t.Error(err)
 	}
-	if s.Passed() {
+	if s.passed {
 		t.Error("it has passed before the record is folded")
 	}
 	fold(t, x, s, own)
-	if len(s.Keys) != 1 || !s.Passed() {
-		t.Errorf("keys %v, passed %v", s.Keys, s.Passed())
+	if len(s.Keys) != 1 || !s.passed {
+		t.Errorf("keys %v, passed %v", s.Keys, s.passed)
 	}
 	expect(t, x, x.Decide(s, noon), "waits")
 	fold(t, x, s, from(t, x, "d", T, `{"text": "late"}`))
@@ -267,7 +267,7 @@ func TestR18IsAFunctionOfTheSet(t *testing.T) {
 func TestR18ARepeatThatContradicts(t *testing.T) {
 	x := passing(t).activity("x")
 	s := folded(t, x, from(t, x, "a", T, `{"n": 2}`), record(from(t, x, "a", F, "")))
-	if s.Passed() {
+	if s.passed {
 		t.Error("a repeat with other content makes it dead")
 	}
 	fold(t, x, s, from(t, x, "d", skippedSource, ""))

@@ -171,6 +171,28 @@ func TestR12OutputOverTheLimit(t *testing.T) {
 	}
 }
 
+// R9: values that are each within the limit of a container may together be more than a message
+// carries. No such message is put: it would stop the node, at each start anew.
+func TestR9MoreThanAMessageCarries(t *testing.T) {
+	m := newModel(t, "x", "y").control("source -> x", "x -> y", "y -> sink")
+	const to = "text = text"
+	m.data("source -> y: "+strings.Repeat(to+", ", 8)+to, "x -> y: "+strings.Repeat(to+", ", 8)+to)
+	p := m.prepare()
+	const want = "data for y: its mappings bring 9000046 bytes together, and a message carries at most 8388608"
+	r := ran(t, 0, "")
+	r.Output.Fields[1] = strings.Repeat("x", 1_000_000)
+	x := p.activities["x"]
+	s := folded(t, x, from(t, x, processtable.Source, T, ""))
+	if at := kept(t, x, s, x.Conclude(s, r, noon)); !at.Failed || !at.HasOutput || at.Error != want {
+		t.Errorf("kept %.300v", at.Error)
+	}
+	if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != behaviour.Terminated {
+		t.Errorf("retry with an output: %s, %v", show(p, e), err)
+	}
+	_, err := p.Start(behaviour.Start{Instance: instance, Input: r.Output, Now: noon})
+	contains(t, err, "start p@1: "+want)
+}
+
 // R5: sources that are each within the limit may be over it together. That is an error
 // before the program is run, with the reason; a retry with an output goes on.
 func TestR5InputOverTheLimit(t *testing.T) {

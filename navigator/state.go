@@ -18,13 +18,14 @@ type State struct {
 	Record     *message.Record
 	Snapshot   *message.Snapshot
 	dead       *message.Message // R18: the only control connector is FALSE, and nothing was sent yet
-	passed     bool             // R18: what leads out has been resolved
+	passed     bool             // R18: what leads out has been resolved, and it only absorbs what still comes
 	snapshotAt uint64           // the Clock of Snapshot's message
 	unresolved int              // connectors; meaningful once control and data are allocated
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
-	bytes      int // of values
+	bytes      int // of values, in memory
+	encoded    int // of values, as they came
 }
 
 var _ behaviour.State = (*State)(nil)
@@ -63,7 +64,7 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes    = 288
+	stateBytes    = 296
 	keyBytes      = 48
 	resolvedBytes = 64
 	valuesBytes   = 24 // of a data connector, without what they hold
@@ -220,7 +221,8 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if hasData {
 		s.data[di], s.values[di] = m.Data, values
 		s.unresolved--
-		s.bytes += 2 * len(m.Body)
+		s.bytes += container.Footprint(values)
+		s.encoded += len(m.Body)
 	}
 	s.Note(m)
 	s.Keys = append(s.Keys, m.Key())
@@ -243,7 +245,7 @@ func (a *Activity) starts(s *State) bool {
 // only where the messages are large enough for it.
 func (a *Activity) InputOf(s *State) (*container.Struct, error) {
 	in, err := a.build(s)
-	if err != nil || container.ZeroSize(a.Input)+s.bytes/2 <= container.MaxEncoded {
+	if err != nil || container.ZeroSize(a.Input)+s.encoded <= container.MaxEncoded {
 		return in, err
 	}
 	if _, err := container.EncodeCBOR(in); err != nil {

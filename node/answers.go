@@ -18,27 +18,40 @@ var _ answer.Site = site{}
 
 // Status says how far an instance is, as all its nodes know it.
 func (n *Node) Status(ctx context.Context, id api.InstanceID) (api.Status, error) {
-	return n.answers.Status(ctx, id)
+	s, err := n.answers.Status(ctx, id)
+	return told(s, n.unlessStopping(err))
 }
 
 // Wait is Status once the instance no longer runs, or ctx has ended.
 func (n *Node) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
-	return n.answers.Wait(ctx, id)
+	s, err := n.answers.Wait(ctx, id)
+	return told(s, n.unlessStopping(err))
 }
 
 // History gives what all nodes have recorded of an instance.
 func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
-	return n.answers.History(ctx, id)
+	h, err := n.answers.History(ctx, id)
+	return told(h, n.unlessStopping(err))
 }
 
-// Watch calls event for what has happened and what happens, until the instance ended.
+// Watch calls event for what has happened and what happens, until the instance ended. An error of
+// event ends it, and is given back as it is.
 func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
-	return n.answers.Watch(ctx, id, event)
+	var ended error
+	err := n.answers.Watch(ctx, id, func(e api.HistoryEvent) error {
+		ended = event(e)
+		return ended
+	})
+	if err == nil || ended != nil {
+		return ended
+	}
+	return asAPI(n.unlessStopping(err))
 }
 
 // Why says what each waiting activity of an instance waits for.
 func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
-	return n.answers.Why(ctx, id)
+	w, err := n.answers.Why(ctx, id)
+	return told(w, n.unlessStopping(err))
 }
 
 // List gives instances, newest first.

@@ -11,6 +11,7 @@ import (
 	"fmqm/api"
 	"fmqm/behaviour"
 	"fmqm/container"
+	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/node/execute"
 	"fmqm/node/thread"
@@ -30,7 +31,7 @@ func asAPI(err error) *api.Error {
 	switch {
 	case errors.As(err, &e):
 		return e
-	case errors.Is(err, queue.ErrStopped):
+	case errors.Is(err, queue.ErrStopped), errors.Is(err, store.ErrClosed):
 		return api.Errorf(api.CodeUnreachable, "ask again when it is back", "the node is stopping")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return api.Errorf(api.CodeUnreachable, "ask again", "no answer in time")
@@ -45,6 +46,15 @@ func told[A any](a A, err error) (A, error) {
 		return none, asAPI(err)
 	}
 	return a, nil
+}
+
+// unlessStopping is an error of what peers were asked for. While the node stops it has no links: what it
+// does not find is no news then.
+func (n *Node) unlessStopping(err error) error {
+	if api.CodeOf(err) == api.CodeNotFound && n.isStopped() {
+		return queue.ErrStopped
+	}
+	return err
 }
 
 // Start starts an instance here, once, however often it is called (N2). It gives the
@@ -143,8 +153,8 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
 		}
 	}
-	return api.Errorf(api.CodeNotFound, n.meant(id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
-		"no table of %s at %s", name, n.name)
+	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
+		"no table of %s at %s", name, n.name)))
 }
 
 // meant says which process of those that are here somebody may have meant; empty: none.

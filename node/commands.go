@@ -23,13 +23,14 @@ func (n *Node) SetRemoteOperators(o trust.Operators) { n.commands.SetRemote(o) }
 
 // Retry lets an activity in error go on, at the node that hosts it.
 func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) (api.Word, error) {
-	return told(n.commands.Retry(ctx, id, r))
+	w, err := n.commands.Retry(ctx, id, r)
+	return told(w, n.unlessStopping(err))
 }
 
 // Terminate ends an instance (N7).
 func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
 	if err := n.commands.Terminate(ctx, id); err != nil {
-		return asAPI(err)
+		return asAPI(n.unlessStopping(err))
 	}
 	return nil
 }
@@ -68,8 +69,8 @@ func (s site) RefusedOf(i message.InstanceID) ([]report.Refused, error) {
 	return s.answers.RefusedOf(i)
 }
 
-// Settled is told of a transaction that is on disk and has taken refused messages out.
-func (s site) Settled(tx *record.Tx, of message.InstanceID) {
+// Stored tells who observes or waits what has become of a word of an operator here. It is on disk.
+func (s site) Stored(tx *record.Tx, of message.InstanceID) {
 	s.answers.Settled(tx.Settle)
 	s.observe(tx)
 	s.answers.Changed(of, false)

@@ -60,7 +60,9 @@
 //   - No task waits for a connector, a pause or a free program: an activity thread
 //     exists only while its program runs, and no more than the program's concurrency.
 //   - Stop lets programs that run finish for a while, then ends them; nothing that was
-//     not committed is assumed. A failed disk ends the node with an error.
+//     not committed is assumed. A failed disk ends the node with an error. Who asks meanwhile is told
+//     that the node stops: not what its store says once it is closed, nor that nothing is known of
+//     what its peers, to which it has no links any more, might know.
 //   - A node runs only registered programs, and takes messages only from peers that it
 //     knows, for connectors of its tables (invariant 11).
 package node

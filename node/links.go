@@ -10,6 +10,7 @@ import (
 	"fmqm/link"
 	"fmqm/node/answer"
 	"fmqm/processtable"
+	"fmqm/queue"
 )
 
 // retryWait is how long an operator waits for the peer of a link that goes on.
@@ -20,6 +21,8 @@ func (n *Node) RetryLink(ctx context.Context, name string) (api.Link, error) {
 	peer := processtable.NodeID(name)
 	l := n.Link(peer)
 	switch {
+	case l == nil && n.isStopped():
+		return api.Link{}, asAPI(queue.ErrStopped)
 	case l == nil && slices.Contains(n.queue.Peers(), peer):
 		return api.Link{}, api.Errorf(api.CodeRefused, "add it to the configuration, then reload", "%s has no way to %s: it is not in links.peers", n.name, name)
 	case l == nil:

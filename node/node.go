@@ -60,8 +60,8 @@ type Options struct {
 	// Broker, if not nil, tells of the access to the broker; one without an address is none.
 	// It must not block for long.
 	Broker func() api.Broker
-	// Observe, if not nil, is told of every audit record once it is on disk. It is called
-	// from the committer's goroutine, must not block, and must not change the record.
+	// Observe, if not nil, is told of every audit record once it is on disk. It is called from
+	// several goroutines, the committer's among them: it must not block, and must not change the record.
 	Observe func(record.AuditRecord)
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Quiet reports whether every queue of the node is empty, and what is not: process
-// queues, instance records and transmission queues. It reads the store; it is for
-// tests and for a stop that wants to be sure, not for the steady state.
+// queues, instance records and transmission queues. It reads the store; it is for tests,
+// here and of what is built on a node.
 func (n *Node) Quiet() (bool, string) {
 	var left []string
 	for _, t := range n.threads() {

@@ -224,14 +224,21 @@ func (e *errands) claim(words []string, named map[string]string) []string {
 	if err != nil {
 		return answered(err)
 	}
-	var r struct{ Error *api.Error }
+	var r struct {
+		Error   *api.Error
+		Nothing bool
+	}
 	if err := json.Unmarshal(reply, &r); err != nil {
 		e.Fatal(err)
 	}
 	if r.Error == nil {
 		return []string{"done"}
 	}
-	return answered(r.Error)
+	told := answered(r.Error)
+	if r.Nothing {
+		told = append(told, "so it has nothing to send again")
+	}
+	return told
 }
 
 // retry tells what came of one. Words and their answers travel meanwhile, but to and from who

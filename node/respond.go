@@ -35,7 +35,7 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	case rebuild.AskRebuild:
 		return question.Answer(body, func(q rebuild.Word) (rebuild.Report, error) {
 			b, err := n.rebuilds.For(ctx, peer, q)
-			return rebuild.Report{Rebuild: b, Error: asAPI(err)}, nil
+			return rebuild.Reported(b, err, asAPI(err)), nil
 		})
 	case command.AskEnd:
 		return question.Answer(body, func(q command.EndQuestion) (command.EndReport, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -229,6 +230,42 @@ func TestRetentionYields(t *testing.T) {
 			t.Errorf("a pause of %s after a step of a millisecond", d)
 		}
 	}
+}
+
+// Nothing is removed by a policy that was withdrawn: a round that is under way stops, and the next one,
+// by the new policy, begins at once.
+func TestRetentionStopsWhenItsPolicyIsWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newKeepers(t)
+		const instances = 5
+		for n := range byte(instances) {
+			p.run(uuid.UUID{n + 1})
+		}
+		p.a.clock.pass(day90 + time.Hour)
+		removed := func() int {
+			n, err := p.a.queue.CountRemoved()
+			p.a.must(err)
+			return int(n)
+		}
+		synctest.Wait()
+		withdrawn := false
+		p.a.clock.looked = func() { // by retention alone: nothing else is under way
+			if !withdrawn && removed() == 2 {
+				withdrawn = true
+				p.a.retain.SetPolicy(retention.Policy{Age: 2 * day90})
+			}
+		}
+		p.a.retain.SetPolicy(retention.Policy{Age: day90})
+		synctest.Wait()
+		if s, looked := p.a.AuditStats(); removed() != 2 || !looked || s.Remnants != 2 || s.Instances != instances-2 || s.Overdue != 0 {
+			t.Errorf("%d of %d instances are removed, and the round by the new policy found %+v (%t)", removed(), instances, s, looked)
+		}
+		p.a.retain.SetPolicy(retention.Policy{Age: day90})
+		synctest.Wait()
+		if removed() != instances {
+			t.Errorf("%d of %d instances are removed, once they may be again", removed(), instances)
+		}
+	})
 }
 
 // A node that was killed between two transactions finds the rest of what it had begun to

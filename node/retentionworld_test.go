@@ -56,9 +56,13 @@ type handClock struct {
 	now    time.Time
 	step   time.Duration
 	pauses []time.Duration
+	looked func() // nil, or called with each look
 }
 
 func (c *handClock) Now() time.Time {
+	if c.looked != nil {
+		c.looked()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(c.step)

@@ -126,6 +126,9 @@ func (n *Node) SetDefiners(d trust.Definers) { n.tables.SetDefiners(d) }
 // Quota is that of a transmission queue, in bytes; 0: none.
 func (s site) Quota() int64 { return s.limits.Load().Transmission }
 
+// Stopping: the node stops, and its links go first.
+func (s site) Stopping() bool { return s.isStopped() }
+
 // WaitRoom blocks while room on the disk is low, or until ctx ends, and tells paused why.
 func (s site) WaitRoom(ctx context.Context, paused func(reason string)) error {
 	return s.pressure.waitRoom(ctx, paused)
@@ -134,9 +137,10 @@ func (s site) WaitRoom(ctx context.Context, paused func(reason string)) error {
 // PeerQuota is that of what one peer has sent that nothing here takes up, in bytes; 0: none.
 func (s site) PeerQuota() int64 { return s.limits.Load().Peer }
 
-// Taken counts, and tells those who wait for an instance, what peers have brought; it is on disk.
+// Taken counts, and tells who observes or waits, what peers have brought; it is on disk.
 func (s site) Taken(tx *record.Tx) {
 	s.setAside.Add(uint64(len(tx.Refuse)))
+	s.observe(tx)
 	for i := range tx.Audit {
 		s.answers.Changed(tx.Audit[i].Instance, false)
 	}
@@ -152,5 +156,6 @@ func (n *Node) loadRebuilds() (err error) {
 
 // Rebuild plans the rebuild of a peer, or starts it and reports how far it is.
 func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest) (api.RebuildAnswer, error) {
-	return told(n.rebuilds.Rebuild(ctx, r, n.commands.By(ctx)))
+	a, err := n.rebuilds.Rebuild(ctx, r, n.commands.By(ctx))
+	return told(a, n.unlessStopping(err))
 }

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+
+	"fmqm/api"
 	"fmqm/node"
 	"fmqm/program"
 )
@@ -24,23 +27,23 @@ func (g gated) Run(ctx context.Context, _ program.Call) program.Result {
 	}
 }
 
-// stopping is a node whose program runs, and which one is stopping.
-func stopping(t *testing.T) (n *node.Node, open func(), stopped chan error) {
+// stopping is a node whose program runs, of an instance, and which one is stopping.
+func stopping(t *testing.T) (n *node.Node, id uuid.UUID, open func(), stopped chan error) {
 	g := gated{make(chan struct{}), make(chan struct{})}
 	n = nodeOf(t, g)
 	upload(t, n, retried)
-	begin(t, n, "retried")
+	id = begin(t, n, "retried")
 	<-g.begun
 	stopped = make(chan error, 2)
 	go func() { stopped <- n.Stop(context.Background()) }()
 	synctest.Wait()
-	return n, func() { close(g.gate) }, stopped
+	return n, id, func() { close(g.gate) }, stopped
 }
 
 // A Stop of a node that is being stopped returns when it has ended, and not before.
 func TestStopWaitsForTheOneUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, open, stopped := stopping(t)
+		n, _, open, stopped := stopping(t)
 		go func() { stopped <- n.Stop(context.Background()) }()
 		synctest.Wait()
 		if len(stopped) > 0 {
@@ -58,7 +61,7 @@ func TestStopWaitsForTheOneUnderWay(t *testing.T) {
 // Who cannot wait ends the grace that another one has given.
 func TestStopHurriesTheOneUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, _, stopped := stopping(t)
+		n, _, _, stopped := stopping(t)
 		began := time.Now()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -66,6 +69,76 @@ func TestStopHurriesTheOneUnderWay(t *testing.T) {
 		<-stopped
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("it took %v", waited)
+		}
+	})
+}
+
+// asked is everything that somebody may ask of an instance.
+func asked(n *node.Node, id uuid.UUID) map[string]func() error {
+	ctx := context.Background()
+	return map[string]func() error{
+		"status":    func() error { _, err := n.Status(ctx, id); return err },
+		"wait":      func() error { _, err := n.Wait(ctx, id); return err },
+		"history":   func() error { _, err := n.History(ctx, id); return err },
+		"why":       func() error { _, err := n.Why(ctx, id); return err },
+		"watch":     func() error { return n.Watch(ctx, id, func(api.HistoryEvent) error { return nil }) },
+		"retry":     func() error { _, err := n.Retry(ctx, id, api.RetryRequest{Activity: "a"}); return err },
+		"terminate": func() error { return n.Terminate(ctx, id) },
+	}
+}
+
+// While a node stops it has no links, and what it does not find a peer may have: it does not say
+// that there is none.
+func TestANodeThatStopsFindsNothingMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, _, open, stopped := stopping(t)
+		all := asked(n, uuid.Must(uuid.NewV7()))
+		all["start"] = func() error {
+			return n.Begin(context.Background(), api.StartRequest{Instance: uuid.Must(uuid.NewV7()), Process: "elsewhere"})
+		}
+		all["rebuild"] = func() error {
+			_, err := n.Rebuild(context.Background(), api.RebuildRequest{Peer: "B"})
+			return err
+		}
+		all["links retry"] = func() error { _, err := n.RetryLink(context.Background(), "B"); return err }
+		for name, ask := range all {
+			if err := ask(); api.CodeOf(err) != api.CodeUnreachable {
+				t.Errorf("%s: %s: %v", name, api.CodeOf(err), err)
+			}
+		}
+		open()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who waits for an instance, or asks for one, when its node has stopped is told so, and may ask again.
+func TestWhoWaitsIsToldThatTheNodeStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, id, open, stopped := stopping(t)
+		all := asked(n, id)
+		told := map[string]chan error{}
+		for _, name := range []string{"wait", "watch"} {
+			ask, answer := all[name], make(chan error, 1)
+			told[name] = answer
+			go func() { answer <- ask() }()
+		}
+		synctest.Wait()
+		open()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		for name, ask := range all {
+			if told[name] == nil {
+				told[name] = make(chan error, 1)
+				told[name] <- ask()
+			}
+			err := <-told[name]
+			var e *api.Error
+			if !errors.As(err, &e) || e.Code != api.CodeUnreachable {
+				t.Errorf("%s: %s: %v", name, api.CodeOf(err), err)
+			}
 		}
 	})
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -139,4 +141,35 @@ func TestAWatcherAsksMoreRarelyWhileNothingComes(t *testing.T) {
 	if got, want := fmt.Sprint(append(pauses, w.w.Pause)), "[300ms 600ms 1.2s 2s 2s 300ms]"; got != want {
 		t.Errorf("it waits %s, want %s", got, want)
 	}
+}
+
+// Where a site has more to tell than an answer over a link takes, it tells a watcher the oldest of it
+// first and the rest when it is asked again; he stays until all is told.
+func TestAWatcherIsToldOfALongHistoryInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // however long it takes to tell so much
+		w := newWatched(t)
+		w.run(w.id)
+		const many, ofOneMoment = 5000, 2000
+		for i := range many {
+			// Those of one moment are elements of a bundle.
+			w.b.must(w.b.commit(t.Context(), &record.Tx{Audit: []record.AuditRecord{{
+				Time: w.b.clock.Now().Add(time.Duration(i)), Clock: uint64(max(10, 10+i-ofOneMoment)), Instance: w.id, Origin: "A",
+				Process:  processtable.ProcessID{Name: "two", Version: 1},
+				Activity: "work", Event: record.EventFailed, Attempt: i + 1, Reason: strings.Repeat("long ", 200),
+			}}}))
+		}
+		var told []int
+		for parts := 0; !w.w.Over && parts < 10; parts++ {
+			g, err := w.a.answers.GatherNews(context.Background(), w.id, w.w.Marks)
+			w.a.must(err)
+			for _, e := range w.w.Take(g) {
+				if e.Event == api.EventFailed {
+					told = append(told, e.Attempt)
+				}
+			}
+		}
+		if len(told) != many || !slices.IsSorted(told) {
+			t.Errorf("told of %d events of %d, in order: %t", len(told), many, slices.IsSorted(told))
+		}
+	})
 }

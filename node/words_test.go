@@ -442,3 +442,19 @@ func TestAFloodOfWordsThatAreTakenIsBounded(t *testing.T) {
 		t.Errorf("answered %q, want that it is done", got)
 	}
 }
+
+// Who observes is told of every line of history, also of one that a link has brought, once it is on disk.
+func TestWhatALinkBringsIsObserved(t *testing.T) {
+	w := newWordWorld(t)
+	o := w.asked()
+	m, a := w.answerTo(o)
+	m.Body = message.EncodeAnswer(a)
+	w.bring("B", message.LaneControl, m)
+	var last record.AuditRecord
+	for len(w.ends) > 0 {
+		last = <-w.ends
+	}
+	if last.Event != record.EventAnswered || last.Activity != "check" || last.Word == nil || last.Word.ID != o.ID {
+		t.Errorf("observed at last was %+v", last)
+	}
+}

@@ -111,6 +111,7 @@ func TestTermsThatAreRefused(t *testing.T) {
 		`"a b" cannot name a network of sites`:            {Network: "a b", NotAfter: production.NotAfter},
 		"a signature for a network needs an expiry time":  {Network: "production"},
 		"a signature for a network needs an expiry time ": {Network: "production", NotAfter: time.Unix(-5, 0)},
+		"a signature ends by the year 9999":               {Network: "production", NotAfter: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		if _, err := SignFor(encoded, definerKey(1), terms); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("%+v: %v", terms, err)
@@ -120,7 +121,7 @@ func TestTermsThatAreRefused(t *testing.T) {
 
 // The largest table that the compiler lets pass can be signed in either way.
 func TestTheLargestTableCanBeSigned(t *testing.T) {
-	if size := len(mustSignFor(t, mustEncode(t, sample()), definerKey(1), Terms{strings.Repeat("n", MaxName), time.Unix(1<<40, 0)})) - len(mustEncode(t, sample())); size > MaxEncoded-MaxUnsigned {
+	if size := len(mustSignFor(t, mustEncode(t, sample()), definerKey(1), Terms{strings.Repeat("n", MaxName), time.Date(lastYear, 12, 31, 0, 0, 0, 0, time.UTC)})) - len(mustEncode(t, sample())); size > MaxEncoded-MaxUnsigned {
 		t.Errorf("an envelope takes %d bytes, and %d are left for it", size, MaxEncoded-MaxUnsigned)
 	}
 }

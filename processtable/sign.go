@@ -91,12 +91,17 @@ func SignFor(encoded []byte, key ed25519.PrivateKey, terms Terms) ([]byte, error
 	return cbor.AppendBytes(b, encoded), nil
 }
 
+// lastYear is the last one that times in JSON have (RFC 3339).
+const lastYear = 9999
+
 func (t Terms) check() error {
 	switch {
 	case !ValidNetwork(t.Network):
 		return fmt.Errorf("%q cannot name a network of sites: use letters, digits, _ and -, not a digit or - first, at most %d", t.Network, MaxName)
 	case t.NotAfter.Unix() <= 0:
 		return errors.New("a signature for a network needs an expiry time")
+	case t.NotAfter.Year() > lastYear: // nobody could be told of a later one
+		return fmt.Errorf("a signature ends by the year %d", lastYear)
 	}
 	return nil
 }

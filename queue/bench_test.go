@@ -145,6 +145,10 @@ func (e *nullEngine) Last() uint64 { return e.last }
 
 func (e *nullEngine) MaxBatch() int64 { return 2 << 20 }
 
+func (e *nullEngine) Bounds() store.Bounds {
+	return store.Bounds{Key: 10_000, Value: 1 << 20, Batch: e.MaxBatch()}
+}
+
 func (e *nullEngine) Size(b *store.Batch) int64 {
 	var n int64
 	for i := range b.Ops {

@@ -13,7 +13,8 @@ import (
 	"fmqm/queue/record"
 )
 
-// ErrStopped: the manager is closing or its disk failed; nothing more is committed.
+// ErrStopped: the manager is closing or its disk failed; nothing more is committed. What was
+// being written may be on disk, whole, or not: who got this for a transaction cannot know.
 var ErrStopped = errors.New("the store is closed or has failed")
 
 // trimAfter is how long a trim waits for a commit to go along with (L4).

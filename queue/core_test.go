@@ -33,6 +33,10 @@ func (e emptyEngine) Last() uint64 { return 0 }
 
 func (e emptyEngine) MaxBatch() int64 { return e.maxBatch }
 
+func (e emptyEngine) Bounds() store.Bounds {
+	return store.Bounds{Key: 10_000, Value: 1 << 20, Batch: e.MaxBatch()}
+}
+
 func (e emptyEngine) Size(b *store.Batch) int64 {
 	var n int64
 	for i := range b.Ops {

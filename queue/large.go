@@ -13,7 +13,8 @@ import (
 // A transaction that the engine cannot commit at once (the end of an activity with
 // thousands of connectors, each with a body of its own) is written down first: its
 // changes as pieces that nothing names, then, in one commit, a head that names them.
-// With the head the transaction has happened. The changes are then made in as many
+// With the head the transaction has happened, so nothing may refuse it any more: that the engine
+// takes each of its changes is looked at before. The changes are then made in as many
 // commits as they take, and the last one removes head and pieces. Open does the same
 // with a head that it finds, before anything else is read; pieces without a head go.
 //
@@ -29,6 +30,9 @@ const (
 
 // commitLarge makes the changes of ops, as one transaction.
 func (m *Manager) commitLarge(ops []store.Op) error {
+	if err := m.engine.Bounds().CheckOps(ops); err != nil { // behind the head it would be so at each start
+		return err
+	}
 	encoded := record.AppendOps(nil, ops)
 	count := (len(encoded) + pieceSize - 1) / pieceSize
 	pieces := make([]store.Op, 0, count)

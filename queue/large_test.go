@@ -191,8 +191,9 @@ func TestLargeTransactionCutOff(t *testing.T) {
 		e.left = left
 		failed := committed(t, m, end)
 		e.left = -1
-		if report, err := inspect.Verify(e); err != nil || len(report.Problems) > 0 {
-			t.Errorf("cut off after %d commits: %v, %v", left, report.Problems, err)
+		_, err := e.Get(record.KeyLarge)
+		if report, failed := inspect.Verify(e); failed != nil || len(report.Problems) > 0 || (len(report.Unfinished) == 1) != (err == nil) {
+			t.Errorf("cut off after %d commits: %v, %v, and a head: %v; %v", left, report.Problems, report.Unfinished, err, failed)
 		}
 		if err := openCrashing(t, e).Close(context.Background()); err != nil {
 			t.Fatal(err)
@@ -256,5 +257,79 @@ func TestDamagedPieces(t *testing.T) {
 		if !maps.Equal(before, e.records(t)) {
 			t.Errorf("%s: the store was changed", name)
 		}
+	}
+}
+
+// widestStart is how an instance starts whose source is joined with 10,000 activities with the
+// longest names, on a node with a name of so many characters.
+func widestStart(node int) *record.Tx {
+	start := &record.Tx{}
+	started := record.AuditRecord{
+		Process: wideMessage("", "", 0, 0).Queue.Process, Instance: message.InstanceID{6: 0x70, 8: 0x80}, Origin: processtable.NodeID(longName(1)),
+		Activity: processtable.Source, Event: record.EventStarted, Time: stoppedClock{}.Now(), Started: stoppedClock{}.Now(), Clock: 1 << 40,
+		By: strings.Repeat("b", message.MaxBy), Output: bytes.Repeat([]byte{2}, 32<<10),
+		Consumed: []record.Consumed{{Key: message.Key{Kind: message.KindConnector, Source: longName(0)}, Clock: 1 << 40}},
+	}
+	for i := range 10_000 {
+		out := wideMessage(processtable.Source, longName(i), 0, 0)
+		out.Queue.Node = processtable.NodeID(longName(1)[:node])
+		start.Put = append(start.Put, out)
+		started.Sent = append(started.Sent, record.Sent{Target: out.Activity, Node: out.Queue.Node, Control: out.Control, Data: out.Data})
+	}
+	start.Audit = []record.AuditRecord{started}
+	return start
+}
+
+// TestWidestStart: the most that the language lets source be joined with, 10,000 activities for which
+// their names and 16 bytes take 1,000,000 together, is in one record of the audit.
+func TestWidestStart(t *testing.T) {
+	const node = 1_000_000/10_000 - 16 - processtable.MaxName
+	e := newCrashing(t, 0)
+	start := widestStart(node)
+	if err := committed(t, openCrashing(t, e), start); err != nil {
+		t.Fatal(err)
+	}
+	m := openCrashing(t, e)
+	found, _, is, err := m.Instance(start.Audit[0].Instance)
+	if err != nil || !is || len(found.Sent) != 10_000 || len(found.Output) != 32<<10 {
+		t.Errorf("%t, %d sent, %d bytes of output, %v", is, len(found.Sent), len(found.Output), err)
+	}
+	if err := m.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if report, err := inspect.Verify(e); err != nil || len(report.Problems) > 0 {
+		t.Errorf("%v, %v", report.Problems, err)
+	}
+}
+
+// TestARecordThatTheEngineDoesNotTake: a large transaction with such a record is refused before
+// anything of it is on disk. Behind its head it would be refused at each start, for ever.
+func TestARecordThatTheEngineDoesNotTake(t *testing.T) {
+	e := newCrashing(t, 0)
+	start := widestStart(processtable.MaxName)
+	m := openCrashing(t, e)
+	before := e.records(t)
+	if size := m.prepare(start).Size; size <= m.maxBatch || size > commit.MaxLarge {
+		t.Fatalf("%d bytes: expected a large transaction", size)
+	}
+	if err := committed(t, m, start); !errors.Is(err, commit.ErrTooLarge) || errors.Is(err, ErrStopped) {
+		t.Errorf("the start: %v", err)
+	}
+	if !maps.Equal(before, e.records(t)) {
+		t.Error("something of it is on disk")
+	}
+	m = openCrashing(t, e)
+	ops := []store.Op{{Key: []byte("m"), Value: make([]byte, e.Bounds().Value+1)}}
+	if err := m.commitLarge(ops); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("commitLarge: %v", err)
+	}
+	if err := m.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if !maps.Equal(before, e.records(t)) {
+		t.Error("something of what commitLarge refuses is on disk")
+	}
+	if err := openCrashing(t, e).Close(context.Background()); err != nil {
+		t.Error(err)
 	}
 }

@@ -211,6 +211,35 @@ func sameRecords(t *testing.T, when string, want, got map[string]string) {
 	}
 }
 
+// N17: a step that changes a record of its classes other than the one that it is shown would be shown
+// what it puts, or not, as pages end. It is refused before any page of it is written.
+func TestAStepChangesOnlyWhatItIsShown(t *testing.T) {
+	for name, other := range map[string]func(key []byte) store.Op{
+		"puts behind": func(key []byte) store.Op {
+			behind := append(bytes.Clone(key), 'x')
+			return store.Op{Key: behind, Value: record.New(behind)}
+		},
+		"removes":       func(key []byte) store.Op { return store.Op{Key: key[:len(key)-1]} },
+		"another class": func([]byte) store.Op { return store.Op{Key: []byte{record.ClassTransmission, 1}} },
+	} {
+		d := goldenStore(t)
+		wrong := noted
+		wrong.Change = func(_ store.Reader, key, _ []byte) ([]store.Op, error) {
+			return []store.Op{other(bytes.Clone(key))}, nil
+		}
+		want := recordsOf(t, d)
+		err := openOn(d, memory.Options{}, []format.Step{wrong})
+		if err == nil || !strings.Contains(err.Error(), "the step changes another record of those that it is shown") {
+			t.Errorf("%s: %v", name, err)
+		}
+		d.Crash(false)
+		got := recordsOf(t, d)
+		delete(got, string(record.KeyMigrating))
+		got[string(record.KeyFormat)] = want[string(record.KeyFormat)]
+		sameRecords(t, name, want, got)
+	}
+}
+
 // N17: a store of a newer format is refused, and so is one that a newer program has begun
 // to bring there; nothing is changed.
 func TestAStoreOfANewerFormat(t *testing.T) {
@@ -225,6 +254,13 @@ func TestAStoreOfANewerFormat(t *testing.T) {
 	halfway.Crash(false)
 	for name, d := range map[string]*memory.Disk{"whole": whole, "halfway": halfway} {
 		before := recordsOf(t, d)
+		engine, err := d.Peek()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report, err := inspect.Verify(engine); err != nil || (len(report.Unfinished) == 1) != (d == halfway) {
+			t.Errorf("%s: verify says %v, %v", name, report.Unfinished, err)
+		}
 		if err := openOn(d, memory.Options{}, nil); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}

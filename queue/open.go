@@ -51,6 +51,7 @@ func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, er
 		func() error { return m.bind(random, format.Newest(steps)) },
 		m.finishLarge,
 		func() error { return format.Migrate(m.engine, steps) },
+		m.sweepPadding,
 		m.loadTables, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
 	} {
 		if err := step(); err != nil {
@@ -115,7 +116,8 @@ func (m *Manager) loadCommits() error {
 // begin makes the committer's core of what the store has.
 func (m *Manager) begin() {
 	m.state.Version = m.engine.Last()
-	m.core = commit.New(commit.Config{Size: m.engine.Size, MaxBatch: m.maxBatch}, m.state)
+	bounds := m.engine.Bounds()
+	m.core = commit.New(commit.Config{Size: m.engine.Size, MaxBatch: m.maxBatch, MaxKey: bounds.Key, MaxValue: bounds.Value}, m.state)
 	m.state = commit.State{}
 	m.kick.Ring() // what waits apart may be readable already
 }

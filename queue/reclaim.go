@@ -2,13 +2,14 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"fmqm/internal/store"
 	"fmqm/queue/record"
 )
 
-// keyPadding is that of a record that only Reclaim writes, and removes.
+// keyPadding is that of a record that only Reclaim writes, and removes; where it was cut off, Open does.
 var keyPadding = record.AppendName([]byte{record.ClassMeta}, "padding")
 
 // paddingSize is how large it is, in bytes.
@@ -18,30 +19,47 @@ const paddingSize = 512 << 10
 // It costs reading and writing a part of the store that may be as large as all of it, and
 // as many bytes of commits as the engine keeps back: without these what was removed last
 // would take its room until as much was written by others. It ends with ctx, whose error
-// it gives then. Only one may be under way.
-func (m *Manager) Reclaim(ctx context.Context) error {
+// it gives then. Only one may be under way. It gives false if the engine cannot do it.
+func (m *Manager) Reclaim(ctx context.Context) (bool, error) {
 	compactor, ok := m.raw.(store.Compactor)
 	if !ok {
-		return nil
+		return false, nil
 	}
-	buffered := compactor.Buffered()
-	for padded := int64(0); padded < buffered; padded += paddingSize {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	if err := m.fill(ctx, compactor.Buffered()); err != nil {
+		return true, err
+	}
+	if err := compactor.Compact(ctx); err != nil && ctx.Err() == nil {
+		return true, fmt.Errorf("reclaim room: %w", err)
+	}
+	return true, ctx.Err()
+}
+
+// fill commits so many bytes of padding, or fewer where ctx ends, and leaves nothing of it.
+func (m *Manager) fill(ctx context.Context, size int64) error {
+	padded := int64(0)
+	for ; padded < size && ctx.Err() == nil; padded += paddingSize {
 		if err := m.pad(make([]byte, paddingSize)); err != nil {
 			return err
 		}
 	}
-	if buffered > 0 {
+	if padded > 0 {
 		if err := m.pad(nil); err != nil {
 			return err
 		}
 	}
-	if err := compactor.Compact(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("reclaim room: %w", err)
-	}
 	return ctx.Err()
+}
+
+// sweepPadding removes, at open, the padding of a Reclaim under which the node stopped.
+func (m *Manager) sweepPadding() error {
+	_, err := m.engine.Get(keyPadding)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return m.engine.Commit(m.engine.Last()+1, &store.Batch{Ops: []store.Op{{Key: keyPadding}}})
 }
 
 // pad commits the padding record, or, with nothing in it, its removal.

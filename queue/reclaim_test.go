@@ -60,16 +60,16 @@ func TestReclaim(t *testing.T) {
 			t.Errorf("the store has %d records, %d before", after, before)
 		}
 	}
-	if err := m.Reclaim(context.Background()); err != nil || e.compacts != 1 {
+	if can, err := m.Reclaim(context.Background()); !can || err != nil || e.compacts != 1 {
 		t.Errorf("%v, and %d compactions", err, e.compacts)
 	}
 	e.compact, e.failed = func() {}, errors.New("no disk")
-	if err := m.Reclaim(context.Background()); !errors.Is(err, e.failed) {
+	if _, err := m.Reclaim(context.Background()); !errors.Is(err, e.failed) {
 		t.Errorf("an engine that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 2 {
+	if _, err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 2 {
 		t.Errorf("with a context that has ended: %v, and %d compactions", err, e.compacts)
 	}
 }

@@ -20,6 +20,7 @@ func (m *Manager) prepare(tx *record.Tx) *work {
 		w = &work{}
 		w.Ticket = w
 	}
+	m.Ends(tx.Audit)
 	m.preparer.Prepare(&w.Changes, tx)
 	for i := range w.Consumes {
 		w.from = append(w.from, m.process(w.Consumes[i].Process))

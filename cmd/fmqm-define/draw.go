@@ -43,7 +43,7 @@ fmqm-define draw purchase-order.yaml | dot -Tpng > purchase-order.png`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "dot", Usage: "draw as `FORMAT`: svg, dot or mermaid (default: dot)"},
 			&cli.StringFlag{Name: "layout", Value: "plain", Usage: "`LAYOUT` of the svg: plain, which needs no other program, or graphviz (default: plain)"},
-			&cli.StringFlag{Name: "process", Usage: "draw only the process `NAME` of a file with several"},
+			&cli.StringFlag{Name: "process", Usage: "draw only the process `NAME[@VERSION]` of a file with several"},
 		},
 		Action: draw,
 	}
@@ -69,14 +69,15 @@ func draw(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	processes, err := chosen(s.processes, c.String("process"))
-	if err != nil {
-		return err
+	processes, one := s.processes, c.String("process")
+	if one != "" || format == "svg" { // a picture shows one
+		p, err := choose(s, one)
+		if err != nil {
+			return err
+		}
+		processes = []*definition.Process{p}
 	}
 	if format == "svg" {
-		if len(processes) > 1 {
-			return shared.Usagef("%s has %d processes, and a picture shows one: choose it with --process: %s", s.name, len(processes), names(processes))
-		}
 		out, err := picture(c.Context, processes[0], layout)
 		if err != nil {
 			return err
@@ -102,27 +103,6 @@ func picture(ctx context.Context, p *definition.Process, layout string) (string,
 		return "", shared.Failedf("--layout %s: Graphviz is not installed here: install it (apt-get install graphviz), or leave --layout out", layout)
 	}
 	return graphviz(ctx, dot, definition.Dot(p))
-}
-
-// chosen gives the process with a name; all of them if there is none.
-func chosen(processes []*definition.Process, name string) ([]*definition.Process, error) {
-	if name == "" {
-		return processes, nil
-	}
-	for _, p := range processes {
-		if p.Name == name {
-			return []*definition.Process{p}, nil
-		}
-	}
-	return nil, shared.Usagef("--process %s: no such process: there are %s", name, names(processes))
-}
-
-func names(processes []*definition.Process) string {
-	all := make([]string, len(processes))
-	for i, p := range processes {
-		all[i] = p.Name
-	}
-	return strings.Join(all, ", ")
 }
 
 // graphviz lets Graphviz lay out a graph.

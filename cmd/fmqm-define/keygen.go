@@ -42,9 +42,6 @@ fmqm-define keygen --public >definers.txt`,
 }
 
 func keygen(c *cli.Context) error {
-	if c.Args().Len() > 1 {
-		return shared.Usagef("%q is one argument too many", c.Args().Get(1))
-	}
 	path, err := definer.Path(c.Args().First(), shared.From(c).Env)
 	if err != nil {
 		return fmt.Errorf("%w: name a file", err)

@@ -78,6 +78,7 @@ func TestEveryCommandHasHelpWithAnExampleThatWorks(t *testing.T) {
 		t.Error(problem)
 	}
 	clitest.Pages(t, "../..", func(page string) ([]string, int) { return shared.CheckPage(newApp(), page) })
+	clitest.Commands(t, "../..", newApp())
 	if text := clitest.ManText(t, shared.ManPage(newApp())); !strings.Contains(text, "--allow-new-node") {
 		t.Errorf("the manual page lacks a flag:\n%s", text)
 	}

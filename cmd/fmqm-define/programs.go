@@ -89,7 +89,7 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, a.Name, fmt.Sprint(call.Iteration)}, "\x00")))
 	got := p.Run(r.ctx, programs.Call{
 		Process: r.process, Instance: r.instance, Activity: a.Name, Node: a.Node,
-		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:]),
+		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:16]), // as long as a node's
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,
 		Log: func(line string) { r.log("%s: %s", a.Name, line) },

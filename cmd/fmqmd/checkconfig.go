@@ -38,13 +38,11 @@ func checkConfig(c *ucli.Context) error {
 	if err != nil {
 		return err
 	}
-	// With --connect, -o is for what was found of the links.
-	findings := findings{c: c, asJSON: c.IsSet("o") && c.String("o") != "table" && !c.Bool("connect")}
+	// With --connect, -o is for what was found of the links; where nothing can be tried, for why.
+	asJSON, connect := printer.Format != cli.Table, c.Bool("connect")
+	findings := findings{c: c, asJSON: asJSON, said: !asJSON || connect}
 	conf, err := findings.load(c.Args().First())
-	if err == nil && findings.asJSON {
-		return findings.print(printer)
-	}
-	if err != nil {
+	if err != nil || asJSON && !connect {
 		return errors.Join(findings.print(printer), err)
 	}
 	listens := conf.Socket + " only"
@@ -53,7 +51,7 @@ func checkConfig(c *ucli.Context) error {
 	}
 	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %s, %s, audit %s",
 		c.Args().First(), conf.Node, conf.Data, listens, plural(len(conf.Peers), "peer"), plural(len(conf.Programs), "program"), conf.Audit)
-	if !c.Bool("connect") {
+	if !connect {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err
 	}
@@ -86,7 +84,8 @@ type finding struct {
 // output at the end.
 type findings struct {
 	c      *ucli.Context
-	asJSON bool
+	asJSON bool // print prints them
+	said   bool // warnings are said as they come
 	all    []finding
 }
 
@@ -121,7 +120,7 @@ func (f *findings) load(file string) (*config.Config, error) {
 		if open != "" {
 			f.warn(config.Problem{Where: conf.Path, What: open})
 		}
-	} else if !f.asJSON {
+	} else if f.said {
 		cli.Talk(f.c, "this check ran as root, who may do more than the daemon: run it as the daemon's user to see what the daemon will see: runuser -u fmqm -- fmqmd check-config %s", file)
 	}
 	for _, p := range conf.Lacks() {
@@ -133,7 +132,7 @@ func (f *findings) load(file string) (*config.Config, error) {
 func (f *findings) warn(p config.Problem) {
 	f.all = append(f.all, finding{p.Where, p.Line, p.Column, "warning", p.What, p.Remedy})
 	switch {
-	case f.asJSON:
+	case !f.said:
 	case p.Line > 0:
 		cli.Talk(f.c, "warning: %s", p)
 	case p.Remedy != "":

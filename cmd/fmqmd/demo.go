@@ -60,7 +60,7 @@ func runDemo(c *ucli.Context) (err error) {
 		if dir, err = os.MkdirTemp("", "fmqm-demo-"); err != nil {
 			return err
 		}
-		defer func() { err = cleared(dir, err) }()
+		defer func() { err = cleared(c.Context, dir, err) }()
 	}
 	s := cli.From(c)
 	d := &demo{dir: dir, broker: broker, stage: newStage(s.Out, cli.NewStyle(s.Out, s.Env)), daemons: map[string]*daemon.Daemon{}}
@@ -70,10 +70,11 @@ func runDemo(c *ucli.Context) (err error) {
 	return d.play(ctx, c.String("keep") != "")
 }
 
-// cleared removes what the demo made, unless it failed and there is a log that says why.
-func cleared(dir string, failed error) error {
+// cleared removes what the demo made, unless it failed and there is a log that says why. A
+// demo whose ctx has ended was interrupted.
+func cleared(ctx context.Context, dir string, failed error) error {
 	log := filepath.Join(dir, demoLog)
-	if _, err := os.Stat(log); failed == nil || err != nil {
+	if _, err := os.Stat(log); failed == nil || err != nil || ctx.Err() != nil {
 		return errors.Join(failed, os.RemoveAll(dir))
 	}
 	return fmt.Errorf("%w: read the logs of the sites in %s, then remove %s", failed, log, dir)

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"syscall"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -12,9 +13,13 @@ import (
 
 func main() { os.Exit(Main(os.Args, cli.OS())) }
 
-// Main runs fmqmd and gives its exit code. The daemon handles its signals itself.
+// Main runs fmqmd and gives its exit code. The daemon handles its signals itself; the
+// other commands put away what they have begun.
 func Main(args []string, s cli.Streams) int {
-	return cli.Run(context.Background(), app(), args, s)
+	if len(args) > 1 && args[1] == commandRun {
+		return cli.Run(context.Background(), app(), args, s)
+	}
+	return cli.Main(app(), args, s, syscall.SIGTERM)
 }
 
 func app() *ucli.App {

@@ -79,8 +79,9 @@ func TestCommandLine(t *testing.T) {
 		t.Error(missing)
 	}
 	clitest.Pages(t, "../..", func(page string) ([]string, int) { return cli.CheckPage(app(), page) })
-	if text := clitest.ManText(t, cli.ManPage(app())); !strings.Contains(text, "--log-level LEVEL") {
-		t.Errorf("the manual page lacks a flag:\n%s", text)
+	clitest.Commands(t, "../..", app())
+	if text := clitest.ManText(t, cli.ManPage(app())); !strings.Contains(text, "--log-level LEVEL") || !strings.Contains(text, "FMQM_LISTEN") || !strings.Contains(text, "FMQM_STORE") {
+		t.Errorf("the manual page lacks a flag or a variable:\n%s", text)
 	}
 	for _, tc := range []struct {
 		args []string
@@ -109,8 +110,10 @@ func TestCheckConfig(t *testing.T) {
 		}
 	}
 	write("node: A\nprograms:\n  p: {builtin: echo}\n")
-	if exit, out, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(out, "node A") || !strings.Contains(out, "0 peers, 1 program, audit") {
-		t.Errorf("exit %d: %s%s", exit, out, talk)
+	for _, format := range []string{"table", "wide"} {
+		if exit, out, talk := fmqmd("check-config", file, "-o", format); exit != 0 || !strings.Contains(out, "node A") || !strings.Contains(out, "0 peers, 1 program, audit") {
+			t.Errorf("%s: exit %d: %s%s", format, exit, out, talk)
+		}
 	}
 	write("node: A\nlisten: 0.0.0.0:7411\ninsecure: true\n")
 	if exit, _, talk := fmqmd("check-config", file); exit != 0 || !strings.Contains(talk, "anybody who can reach") {
@@ -172,9 +175,9 @@ func TestCheckConfigAsJSON(t *testing.T) {
 		File, Severity, Message, Remedy string
 		Line, Column                    int
 	}
-	check := func(want int) []finding {
+	check := func(want int, more ...string) []finding {
 		t.Helper()
-		exit, out, talk := fmqmd("check-config", file, "-o", "json")
+		exit, out, talk := fmqmd(append([]string{"check-config", file, "-o", "json"}, more...)...)
 		var found []finding
 		if err := json.Unmarshal([]byte(out), &found); err != nil || exit != want || talk != "" {
 			t.Fatalf("exit %d, %v: %s%s", exit, err, out, talk)
@@ -186,8 +189,10 @@ func TestCheckConfigAsJSON(t *testing.T) {
 		{file, "error", `unknown key "nonsense"`, "remove it or correct it; the file has audit, data, definers, identity, insecure, limits, links, listen, network, node, old_signatures, operators, programs, remote_operators, socket, store", 2, 1},
 		{file, "error", "the store pebble is not in this version", "write `store: badger`, or leave it out", 3, 8},
 	}
-	if d := cmp.Diff(want, check(1)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	for _, more := range [][]string{nil, {"--connect"}} { // without a configuration there are no links to try
+		if d := cmp.Diff(want, check(1, more...)); d != "" {
+			t.Errorf("%v (-want +got):\n%s", more, d)
+		}
 	}
 	write("node: A\nprograms:\n  gone: {exec: [/no/such/program]}\n  there: {exec: ['true'], secrets: {T: none}}\n  who: {exec: ['true'], user: nobody-at-all}\n")
 	want = []finding{

@@ -89,7 +89,8 @@ func pkiDenyCommand() *ucli.Command {
 				if s.Name != (identity.Name{}) {
 					whose = s.Name.String()
 				}
-				_, err = fmt.Fprintf(cli.From(c).Out, "%s  # %s, until %s\n%s  # its key\n", s.Fingerprint, whose, s.NotAfter.UTC().Format(time.DateOnly), s.Key)
+				// A line break in it would make a line of the list out of what follows.
+				_, err = fmt.Fprintf(cli.From(c).Out, "%s  # %s, until %s\n%s  # its key\n", s.Fingerprint, cli.OneLine(whose), s.NotAfter.UTC().Format(time.DateOnly), s.Key)
 				if err != nil {
 					return err
 				}

@@ -8,7 +8,6 @@ import (
 
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
-	"fmqm/node/config"
 )
 
 func reloadCommand() *ucli.Command {
@@ -51,12 +50,12 @@ func (r reloads) ask(ctx context.Context) error {
 	}
 }
 
-// reload takes up the configuration as it is now, and gives it.
-func reload(c *ucli.Context, d *daemon.Daemon, old *config.Config) (*config.Config, error) {
+// reload takes up the configuration as it is now.
+func reload(c *ucli.Context, d *daemon.Daemon) error {
 	fresh, err := loadConfig(c)
 	if err != nil {
 		d.ReloadFailed(err)
-		return nil, err
+		return err
 	}
-	return fresh, d.Reload(old, fresh)
+	return d.Reload(fresh)
 }

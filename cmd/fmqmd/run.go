@@ -20,9 +20,12 @@ import (
 // stopTimeout bounds a graceful stop: programs get the node's grace out of it.
 const stopTimeout = 30 * time.Second
 
+// commandRun is the command that handles its signals itself.
+const commandRun = "run"
+
 func runCommand() *ucli.Command {
 	return &ucli.Command{
-		Name:  "run",
+		Name:  commandRun,
 		Usage: "run the daemon",
 		Description: "Runs until SIGTERM or SIGINT. Then running programs have 10 s to finish. A second signal stops\n" +
 			"at once and loses nothing. SIGHUP reads programs, peers and limits again.",
@@ -88,11 +91,9 @@ func serve(c *ucli.Context, log zerolog.Logger) error {
 	log.Info().Str("listen", cmp.Or(d.Address(), "the socket only")).Str("socket", conf.Socket).Str("data", conf.Data).Msg("ready")
 	again := func() error {
 		systemd.reloading()
-		fresh, err := reload(c, d, conf)
+		err := reload(c, d)
 		if err != nil {
 			log.Error().Err(err).Msg("configuration not taken up: what was configured before goes on")
-		} else {
-			conf = fresh
 		}
 		systemd.reloaded(err)
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 	"fmqm/api"
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/text"
+	"fmqm/processtable"
 	"fmqm/queue/backup"
 	"fmqm/queue/inspect"
 )
@@ -26,7 +29,8 @@ func backupCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "backup", Usage: "write a verified backup of a running daemon's store", ArgsUsage: "DIR",
 		Description: "Asks the daemon at its local socket for all records of its store at one moment, while work goes\n" +
-			"on. Writes them to DIR/NODE-TIME.fmqmbackup, verifies the file and prints its name.",
+			"on. Writes them to DIR/NODE-TIME.fmqmbackup, verifies the file and prints its name. It takes as\n" +
+			"long as it takes: --timeout is how long the daemon may say nothing.",
 		UsageText: "fmqmd backup /var/backups/fmqm\nfmqmd backup /var/backups/fmqm --to unix:/run/fmqm/fmqmd.sock",
 		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag(), cli.OutputFlag()},
 		Action:    backUp,
@@ -54,16 +58,19 @@ func backUp(c *ucli.Context) error {
 	if err := fetchBackup(c.Context, client, part); err != nil {
 		return err
 	}
-	info, err := verifyBackupFile(part)
+	info, err := verifyBackupFile(c.Context, part)
 	if err != nil {
 		return cli.Failedf("backup: the file that was written is damaged: %v", err)
+	}
+	if !processtable.ValidNode(string(info.Node)) { // it becomes the name of a file
+		return cli.Failedf("backup: the node calls itself %q, which cannot name a node", info.Node)
 	}
 	file := filepath.Join(dir, fmt.Sprintf("%s-%s.fmqmbackup", info.Node, time.Now().UTC().Format("20060102T150405Z")))
 	if err := os.Rename(part, file); err != nil {
 		return cli.Failedf("backup: %v", err)
 	}
 	return printer.Object(backedUp{file, info}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s: node %s, %s, %d bytes, after commit %d\n", file, info.Node, records(info.Records), info.Bytes, info.Commit)
+		_, err := fmt.Fprintf(w, "%s: node %s, %s, %d bytes, after commit %d\n", file, cli.OneLine(string(info.Node)), records(info.Records), info.Bytes, info.Commit)
 		return err
 	})
 }
@@ -81,13 +88,13 @@ func fetchBackup(ctx context.Context, client *api.Client, path string) (err erro
 	return errors.Join(err, f.Close())
 }
 
-func verifyBackupFile(path string) (backup.Info, error) {
+func verifyBackupFile(ctx context.Context, path string) (backup.Info, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return backup.Info{}, err
 	}
 	defer f.Close()
-	return backup.Verify(f)
+	return backup.Verify(untilOver{ctx, f})
 }
 
 func dataFlag() ucli.Flag {
@@ -107,20 +114,20 @@ func restoreCommand() *ucli.Command {
 			if err := notEmpty(dir); err != nil {
 				return err
 			}
-			if _, err := verifyBackupFile(file); err != nil {
+			if _, err := verifyBackupFile(c.Context, file); err != nil {
 				return cli.Failedf("restore: %s: %v", file, err)
 			}
 			if err := notEmpty(dir); err != nil { // a daemon may have been started meanwhile
 				return err
 			}
-			info, err := restore(file, dir)
+			info, err := restore(c.Context, file, dir)
 			if err != nil {
 				return cli.Failedf("restore: %v", err)
 			}
 			if o, err := ownerOf(dir); err == nil && o.uid == 0 {
 				cli.Talk(c, "%s belongs to root: give it to the user that runs the daemon (chown -R USER: %s)", dir, dir)
 			}
-			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %s, as after commit %d\n", dir, info.Node, records(info.Records), info.Commit)
+			_, err = fmt.Fprintf(cli.From(c).Out, "%s: node %s, %s, as after commit %d\n", dir, cli.OneLine(string(info.Node)), records(info.Records), info.Commit)
 			return err
 		},
 	}
@@ -148,7 +155,7 @@ func takeBack(dir string, made bool) error {
 
 // restore fills dir, which is empty or not there. After an error it is so again; but what
 // is not its own it leaves: a daemon that has the directory open has made a store there.
-func restore(file, dir string) (info backup.Info, err error) {
+func restore(ctx context.Context, file, dir string) (info backup.Info, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return info, err
@@ -162,7 +169,7 @@ func restore(file, dir string) (info backup.Info, err error) {
 			locked = errors.Is(err, badger.ErrLocked)
 			return err
 		}
-		info, err = backup.Restore(f, engine, nil)
+		info, err = backup.Restore(untilOver{ctx, f}, engine, nil)
 		return errors.Join(err, engine.Close())
 	})
 	if err != nil && !locked {
@@ -190,23 +197,23 @@ func verifyCommand() *ucli.Command {
 			case (file == "") == (dir == ""):
 				return cli.Usagef("verify: name a backup, or a store with --data DIR")
 			case file != "":
-				info, err := verifyBackupFile(file)
+				info, err := verifyBackupFile(c.Context, file)
 				if err != nil {
 					return cli.Failedf("verify: %s: %v", file, err)
 				}
 				return printer.Object(backedUp{file, info}, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "%s: good: node %s, %s, after commit %d\n", file, info.Node, records(info.Records), info.Commit)
+					_, err := fmt.Fprintf(w, "%s: good: node %s, %s, after commit %d\n", file, cli.OneLine(string(info.Node)), records(info.Records), info.Commit)
 					return err
 				})
 			default:
-				return verifyStore(printer, dir)
+				return verifyStore(c.Context, printer, dir)
 			}
 		},
 	}
 }
 
-func verifyStore(printer *cli.Printer, dir string) error {
-	report, err := atRest(dir, func(e *badger.Engine) (inspect.Report, error) { return inspect.Verify(e) })
+func verifyStore(ctx context.Context, printer *cli.Printer, dir string) error {
+	report, err := atRest(dir, func(e *badger.Engine) (inspect.Report, error) { return inspect.Verify(readable{e, ctx}) })
 	if err != nil {
 		return cli.Failedf("verify: %v", err)
 	}
@@ -216,9 +223,12 @@ func verifyStore(printer *cli.Printer, dir string) error {
 			total += n
 		}
 		for _, problem := range report.Problems {
-			fmt.Fprintln(w, problem)
+			fmt.Fprintln(w, cli.OneLine(problem))
 		}
-		_, err := fmt.Fprintf(w, "%s: node %s, %s, after commit %d, %s\n", dir, report.Node, records(total), report.Commit, text.Counted(len(report.Problems), "problem", "problems"))
+		for _, what := range report.Unfinished {
+			fmt.Fprintf(w, "%s; verify again after that: until then it judges each record by itself\n", cli.OneLine(what))
+		}
+		_, err := fmt.Fprintf(w, "%s: node %s, %s, after commit %d, %s\n", dir, cli.OneLine(string(report.Node)), records(total), report.Commit, text.Counted(len(report.Problems), "problem", "problems"))
 		return err
 	})
 	if err == nil && len(report.Problems) > 0 {
@@ -262,7 +272,7 @@ func dumpCommand() *ucli.Command {
 			}
 			list := printer.List(true, "KIND", "PROCESS", "INSTANCE", "ACTIVITY", "PEER", "BYTES", "PROBLEM")
 			_, err = atRest(c.String("data"), func(e *badger.Engine) (struct{}, error) {
-				return struct{}{}, inspect.Dump(e, func(d inspect.Dumped) error {
+				return struct{}{}, inspect.Dump(readable{e, c.Context}, func(d inspect.Dumped) error {
 					return list.Row(d, d.Kind, d.Process, d.Instance, d.Activity, d.Peer, fmt.Sprint(d.Bytes), d.Problem)
 				})
 			})
@@ -272,6 +282,30 @@ func dumpCommand() *ucli.Command {
 			return list.End()
 		},
 	}
+}
+
+// untilOver is a stream that cannot be read any more when ctx has ended.
+type untilOver struct {
+	ctx context.Context //nolint:containedctx // of the command
+	r   io.Reader
+}
+
+func (u untilOver) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// readable is the same of a store.
+type readable struct {
+	store.Engine
+	ctx context.Context //nolint:containedctx // of the command
+}
+
+func (r readable) Scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	err := r.Engine.Scan(o, func(key, value []byte) bool { return r.ctx.Err() == nil && visit(key, value) })
+	return cmp.Or(err, r.ctx.Err())
 }
 
 // records is how many records a store or a backup has.

@@ -84,7 +84,7 @@ func TestBackupRestoreVerifyDump(t *testing.T) {
 		t.Error(talk)
 	}
 	// A daemon that has made its store while the backup was verified keeps it.
-	if _, err := restore(made.File, filepath.Join(dir, "data")); !errors.Is(err, badger.ErrLocked) {
+	if _, err := restore(ctx, made.File, filepath.Join(dir, "data")); !errors.Is(err, badger.ErrLocked) {
 		t.Errorf("a restore into an open store: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data", "MANIFEST")); err != nil {

@@ -21,6 +21,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"fmqm/internal/store/change"
 )
@@ -38,6 +39,36 @@ type (
 	Op    = change.Op
 	Batch = change.Batch
 )
+
+// Bounds are what an engine takes, in bytes: of a key, of a value, and Size of a batch.
+type Bounds struct {
+	Key, Value int
+	Batch      int64
+}
+
+// Check refuses, before anything is written, a batch that would fail in the middle. Its Size is size.
+func (o Bounds) Check(b *Batch, size int64) error {
+	if size > o.Batch {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", ErrTooLarge, size, o.Batch)
+	}
+	return o.CheckOps(b.Ops)
+}
+
+// CheckOps refuses changes that no batch can have, for a key or a value of them.
+func (o Bounds) CheckOps(ops []Op) error {
+	for i := range ops {
+		op := &ops[i]
+		switch {
+		case len(op.Key) == 0 || op.Key[0] == 0 || op.Key[0] == '!':
+			return errors.New("a key is empty, or begins with 0 or '!', which engines keep for themselves")
+		case len(op.Key) > o.Key:
+			return fmt.Errorf("%w: a key has %d bytes, and at most %d are allowed", ErrTooLarge, len(op.Key), o.Key)
+		case len(op.Value) > o.Value:
+			return fmt.Errorf("%w: a value has %d bytes, and at most %d are allowed", ErrTooLarge, len(op.Value), o.Value)
+		}
+	}
+	return nil
+}
 
 // Reader reads a store.
 type Reader interface {
@@ -62,6 +93,8 @@ type Engine interface {
 	Last() uint64
 	// MaxBatch is the limit for Size(batch) in bytes; a larger one is ErrTooLarge.
 	MaxBatch() int64
+	// Bounds are all that Commit goes by before it writes; MaxBatch is a part of them.
+	Bounds() Bounds
 	// Size reckons what a batch takes of MaxBatch, before anything is written. It adds
 	// up: the size of two batches' changes in one is the sum of their sizes.
 	Size(b *Batch) int64

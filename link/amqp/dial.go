@@ -110,9 +110,10 @@ func (p *peer) awaitHeard(ctx context.Context, began time.Time, pause time.Durat
 	}
 }
 
-// Heard waits until the peer shows that it is there, though it is not dialed.
+// Heard waits until the peer shows that it is there, though it is not dialed. It brings back none
+// that was forgotten meanwhile.
 func (d dialer) Heard(ctx context.Context) error {
-	p := d.b.peer(d.id)
+	p := d.b.known(d.id)
 	if p == nil {
 		return errClosed
 	}

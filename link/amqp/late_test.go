@@ -2,10 +2,12 @@ package amqp
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"testing"
 
+	"fmqm/link"
 	"fmqm/link/seal"
 )
 
@@ -98,4 +100,21 @@ func TestPartsOfAnEarlierLifeAreNotOfThisOne(t *testing.T) {
 	if len(c.inbox) != 1 || !bytes.Equal(c.inbox[0], second) {
 		t.Fatalf("%d frames came", len(c.inbox))
 	}
+}
+
+// A peer that was forgotten is not brought back by a link that was about to listen for it.
+func TestAForgottenPeerIsNotHeard(t *testing.T) {
+	b, err := New(Options{Self: "A", URL: "amqp://u@127.0.0.1:1/", PasswordFile: passwordFile(t, "x")})
+	must(t, err)
+	b.peer("B") // as a dial did
+	b.Forget("B")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so does the end of the route
+	if err := b.Dialer("B").(link.Listener).Heard(ctx); !errors.Is(err, errClosed) {
+		t.Errorf("heard: %v", err)
+	}
+	if b.known("B") != nil {
+		t.Error("it is known again")
+	}
+	must(t, b.Stop(t.Context()))
 }

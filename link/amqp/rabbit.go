@@ -97,10 +97,11 @@ type tlsError struct{ err error }
 func (e *tlsError) Error() string { return "TLS: " + e.err.Error() }
 func (e *tlsError) Unwrap() error { return e.err }
 
-// wire gives each write a deadline, since under an alarm the broker does not read, and
-// keeps why reading failed.
+// wire gives each write a deadline, since under an alarm the broker does not read, ends where
+// the broker sends too much, and keeps why reading failed.
 type wire struct {
 	net.Conn
+	follower
 	timeout time.Duration
 	heard   atomic.Bool
 	failed  atomic.Pointer[error]
@@ -117,6 +118,9 @@ func (w *wire) Read(data []byte) (int, error) {
 	n, err := w.Conn.Read(data)
 	if n > 0 {
 		w.heard.Store(true)
+		if large := w.see(data[:n]); large != nil {
+			n, err = 0, large
+		}
 	}
 	if err != nil {
 		w.failed.CompareAndSwap(nil, &err)

@@ -70,8 +70,9 @@ func (b *Broker) stranger(id processtable.NodeID, body []byte) *peer {
 	return p
 }
 
-// makeRoom says whether there is room for another stranger, and who has to go for it: the
-// one that has been there longest and has not proved who it is. It is called with the lock.
+// makeRoom says whether there is room for another stranger, and who has to go for it: the one
+// that has been there longest, whether or not it has proved who it is: one that goes too early
+// calls again. It is called with the lock.
 func (b *Broker) makeRoom() (out *stranger, room bool) {
 	if len(b.strangers.present) < maxStrangers {
 		return nil, true

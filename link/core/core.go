@@ -166,6 +166,8 @@ func (c *Core) Step(e Event) []Effect {
 		c.items(e)
 	case Accepted:
 		c.accepted(e)
+	case Overtook:
+		c.overtook(e)
 	case Paused:
 		if u := c.in[e.Lane].under; u != nil && u.token == e.Token {
 			u.paused = e.Reason

@@ -121,6 +121,7 @@ func (c *Core) loaded(e Loaded) {
 	for _, t := range c.transports {
 		t.greeted, t.losing, t.silent = false, false, false
 		if !t.closing {
+			t.greetSoon()
 			c.sayHello(t, t.session, t.answered)
 		}
 	}

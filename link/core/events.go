@@ -77,6 +77,13 @@ type (
 		At    record.Position
 		Err   error
 	}
+	// Overtook: a question is sent before Data that was given to its transport earlier, and
+	// waits there: from number From of Lane on. It comes before the question is answered.
+	Overtook struct {
+		Question uint64
+		Lane     message.Lane
+		From     uint64
+	}
 	// Paused: what Accept brought waits for room, and why; empty: for no reason any more.
 	Paused struct {
 		Token  Token
@@ -131,6 +138,7 @@ func (Tick) event()         {}
 func (Woken) event()        {}
 func (Items) event()        {}
 func (Accepted) event()     {}
+func (Overtook) event()     {}
 func (Paused) event()       {}
 func (Bound) event()        {}
 func (Begun) event()        {}

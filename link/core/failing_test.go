@@ -57,6 +57,23 @@ func TestFailingStoreEndsTheConnectionOnly(t *testing.T) {
 	}
 }
 
+// What a peer chose to be complained of does not fill what is kept and said.
+func TestALongReasonIsCut(t *testing.T) {
+	_, a, _ := exchanged(t)
+	for _, e := range a.core.Step(Unreadable{Via: 1, Err: errors.New(strings.Repeat("x", 1<<20))}) {
+		switch e := e.(type) {
+		case Send:
+			if n := len(e.Frame.Stop.Reason); n > frame.MaxReason {
+				t.Errorf("%d bytes are said to the peer", n)
+			}
+		case Close:
+			if n := len(e.Reason); n > frame.MaxReason {
+				t.Errorf("%d bytes are kept", n)
+			}
+		}
+	}
+}
+
 // The items came whole, and are not what the sender's store said of them.
 func TestItemsThatDoNotMatchTheirHashAreNotAccepted(t *testing.T) {
 	w, a, b := exchanged(t)

@@ -42,7 +42,8 @@ type sentItem struct {
 	first bool // of its frame
 }
 
-// ask is the question where the peer stands, and what had been sent before it.
+// ask is the question where the peer stands, and what had been sent before it: what of that
+// it has not received when it answers is lost.
 type ask struct {
 	question uint64
 	via      Via
@@ -418,4 +419,12 @@ func (c *Core) inquire() {
 		c.ask.sent[l] = c.out[l].next - 1
 	}
 	c.send(t, c.peer.session, &frame.Frame{Type: frame.TypeAck, Challenge: c.ask.question})
+}
+
+// overtook: what is behind the question is not missing in its answer. On a line that is slow it
+// would else be sent again with each answer, and ever more of it would wait.
+func (c *Core) overtook(e Overtook) {
+	if e.Question == c.ask.question {
+		c.ask.sent[e.Lane] = min(c.ask.sent[e.Lane], e.From-1)
+	}
 }

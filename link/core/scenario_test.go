@@ -27,7 +27,8 @@ import (
 //	connect [via=N] [shared]  A dials B; or both a broker
 //	cut [via=N]               that connection is lost
 //	put A n=N [lane=N]        items for the peer are stored
-//	deliver [to=B] [over=N]   frames arrive, and what follows from them
+//	deliver [to=B] [over=N]   frames arrive, and what follows from them; with n=N so many do
+//	overtake [to=B] [over=N]  the last frame passes data that waits to leave
 //	lose [to=B] [over=N]      frames under way are lost
 //	hear A node=C             A hears from another site than it called
 //	version A before|current  what A's program reads, from its next start on
@@ -158,6 +159,8 @@ func (s *stage) command(d *datadriven.TestData) {
 		s.step(a, Woken{Last: a.lasts()})
 	case "deliver":
 		s.deliver(d)
+	case "overtake":
+		s.overtake(d)
 	case "lose":
 		s.wire = slices.DeleteFunc(s.wire, func(f onWire) bool { return s.wanted(d, f) })
 	case "hear":
@@ -303,7 +306,11 @@ func (s *stage) wanted(d *datadriven.TestData, f onWire) bool {
 
 // deliver carries frames to one site, or to both, and what is sent because of them.
 func (s *stage) deliver(d *datadriven.TestData) {
-	for range 1000 {
+	few := number(s.t, d, "n", 1000)
+	for n := range 1000 {
+		if n == few {
+			return
+		}
 		i := slices.IndexFunc(s.wire, func(f onWire) bool { return s.wanted(d, f) })
 		if i < 0 {
 			return
@@ -311,6 +318,18 @@ func (s *stage) deliver(d *datadriven.TestData) {
 		s.carry(i)
 	}
 	s.t.Fatal("the sites talk without end")
+}
+
+// overtake puts the last frame before the others of its way, as a pipe does with what is no bulk.
+func (s *stage) overtake(d *datadriven.TestData) {
+	first := slices.IndexFunc(s.wire, func(f onWire) bool { return s.wanted(d, f) })
+	last := len(s.wire) - 1
+	if first < 0 || !s.wanted(d, s.wire[last]) {
+		d.Fatalf(s.t, "nothing is overtaken")
+	}
+	f, passed := s.wire[last], s.wire[first].frame.Data
+	s.wire = slices.Insert(s.wire[:last], first, f)
+	s.step(s.other(f.to), Overtook{Question: f.frame.Challenge, Lane: passed.Lane, From: passed.First})
 }
 
 func (s *stage) carry(i int) {

@@ -111,7 +111,7 @@ func (c *Core) stepResting(e Event) {
 		if e.To == 0 {
 			c.emit(Uncarried{Frame: e.Frame})
 		}
-	case Unreadable, Tick, Broken, Paused:
+	case Unreadable, Tick, Broken, Paused, Overtook:
 	}
 }
 
@@ -126,13 +126,16 @@ func (c *Core) receivedResting(e Received) {
 }
 
 // heardStop takes a peer's refusal. A final one is no news where another daemon has
-// followed, or the same one has gone on since: it was late.
+// followed, or the same one has gone on since: it was late. While the peer is heard on another way,
+// one of another site ends the way that led there, with what it says.
 func (c *Core) heardStop(t *transport, f *frame.Frame) {
 	s := f.Stop
 	switch {
 	case f.To != c.cfg.Session:
 	case !s.Final:
 		c.closing(t, reasonEnded(c.cfg.Peer, s.Reason))
+	case c.peer.up && s.Node != c.cfg.Peer:
+		c.closing(t, reasonEnded(s.Node, s.Reason))
 	case c.peer.up && (f.From != c.peer.session || f.Seq <= c.peer.seq):
 	case s.Node != c.cfg.Peer:
 		c.stop(frame.StopWrongNode, reasonWrongNode(c.cfg.Peer, s.Node))
@@ -174,7 +177,7 @@ func (c *Core) refuse(t *transport, to uint64, code frame.StopCode, reason strin
 func (c *Core) closing(t *transport, reason string) {
 	if !t.closing {
 		t.closing = true
-		c.emit(Close{Via: t.via, Reason: reason})
+		c.emit(Close{Via: t.via, Reason: frame.Cut(reason)})
 	}
 }
 

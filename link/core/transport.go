@@ -155,7 +155,7 @@ func (c *Core) tickSessions() {
 	}
 }
 
-// greetSoon lets hellos be frequent again: somebody is there.
+// greetSoon lets hellos be frequent again, and rarer and rarer from there on: somebody is there.
 func (t *transport) greetSoon() { t.hello, t.pause = t.ticks+helloPause, helloPause }
 
 // tickGreeting says hello again. Over a shared transport the peer may come whenever it

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -301,6 +302,53 @@ func TestHellosToAnAbsentPeerBecomeRare(t *testing.T) {
 	w.putSome(a, 0, 3)
 	w.rest(1)
 	w.checkDelivered()
+}
+
+// While the peer is heard on one way, another may lead to another site: that way ends, with what
+// was said there.
+func TestAWayThatLeadsElsewhereSaysSo(t *testing.T) {
+	c := New(Config{Self: "A", Peer: "B", Session: 1})
+	c.peer = peer{session: 2, up: true, seq: 9}
+	c.transports = []*transport{{via: 1, rank: 1, shared: true, session: 2, greeted: true}}
+	c.Step(Connected{Via: 2, Dialed: true})
+	effects := c.Step(Received{Via: 2, Frame: &frame.Frame{
+		Type: frame.TypeStop, From: 3, To: 1, Seq: 1,
+		Stop: &frame.Stop{Code: frame.StopWrongNode, Node: "C", Reason: ReasonCalledWrong("A", "B", "C"), Final: true},
+	}})
+	want := Close{Via: 2, Reason: `site C ended the connection and says: "site A called site B, but this is site C: correct the address of B in the configuration of A"`}
+	if !slices.Contains(effects, Effect(want)) || !c.established() {
+		t.Errorf("got %+v, expected %+v", effects, want)
+	}
+}
+
+// Hellos become rare also after the link was stopped, over a broker that was reached meanwhile too.
+func TestHellosBecomeRareAfterAStop(t *testing.T) {
+	stored := Stored{Known: record.Incarnation{2}}
+	broker := Connected{Via: 1, Dialed: true, Rank: 1, Shared: true}
+	for name, events := range map[string][]Event{
+		"connected before":     {broker, Broken{errors.New("no")}},
+		"connected meanwhile":  {Broken{errors.New("no")}, broker},
+		"and a peer was heard": {Broken{errors.New("no")}, broker, Received{Via: 1, Frame: &frame.Frame{Type: frame.TypeHello, From: 7, Hello: &frame.Hello{Node: "B"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := New(Config{Self: "A", Peer: "B", Session: 1, Stored: stored})
+			for _, e := range append(events, Decide{ID: 1}) {
+				c.Step(e)
+			}
+			c.Step(Loaded{Token: c.decisions.token, Now: stored})
+			hellos := 0
+			for range 4 * 60 * 60 { // an hour
+				for _, e := range c.Step(Tick{}) {
+					if s, ok := e.(Send); ok && s.Frame.Type == frame.TypeHello {
+						hellos++
+					}
+				}
+			}
+			if hellos < 55 || hellos > 70 {
+				t.Errorf("%d hellos in an hour", hellos)
+			}
+		})
+	}
 }
 
 // acknowledgements counts those that wait to be delivered and carry nothing else.

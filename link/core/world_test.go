@@ -154,6 +154,9 @@ func (w *world) step(s *site, e Event) {
 					w.t.Fatalf("site %s wants to send what cannot be encoded: %v", s.name, err)
 				}
 				w.packets = append(w.packets, packet{to: 1 - s.index, via: e.Via, data: data})
+				if out := &s.core.out[0]; e.Frame.Type == frame.TypeAck && e.Frame.Challenge != 0 && w.rng.IntN(4) == 0 { // data waits that went before
+					backlog = append(backlog, Overtook{Question: e.Frame.Challenge, From: out.base.Number + 1 + w.rng.Uint64N(1+uint64(len(out.sent)))})
+				}
 			case Close:
 				if w.ways != nil {
 					w.ways.closed = append(w.ways.closed, e.Via)

@@ -165,7 +165,7 @@ func DecodeAs(data []byte, known message.Range) (Frame, error) {
 	}
 	f, err := decode(data[:body], known)
 	if err != nil {
-		return Frame{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return Frame{}, fmt.Errorf("%w: %s", ErrMalformed, Cut(err.Error())) // it may quote the frame
 	}
 	return f, nil
 }

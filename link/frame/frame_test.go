@@ -1,10 +1,12 @@
 package frame
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,5 +237,15 @@ func TestReasonsAreCutAtACharacter(t *testing.T) {
 	got := Cut("x" + text)
 	if len(got) > MaxReason || !strings.HasPrefix("x"+text, got) || len(got) != MaxReason-1 {
 		t.Fatalf("cut to %d bytes", len(got))
+	}
+}
+
+// The codec's own error quotes the frame; what is kept of it does not grow with that.
+func TestAMalformedFrameIsNotQuotedWhole(t *testing.T) {
+	key := append(binary.BigEndian.AppendUint32([]byte{0x7a}, 1<<20), bytes.Repeat([]byte("k"), 1<<20)...)
+	twice := slices.Concat([]byte{0xa2}, key, []byte{0}, key, []byte{0})
+	_, err := Decode(binary.BigEndian.AppendUint32(twice, crc32.Checksum(twice, castagnoli)))
+	if !errors.Is(err, ErrMalformed) || len(err.Error()) > 2*MaxReason {
+		t.Errorf("an error of %d bytes: %.200v", len(err.Error()), err)
 	}
 }

@@ -2,7 +2,6 @@ package https
 
 import (
 	"bufio"
-	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -18,8 +17,11 @@ import (
 )
 
 const (
-	// Timeout is how long a connection may be silent, and a write may take.
+	// Timeout is how long a connection may be silent, and a piece of a frame may take.
 	Timeout = 45 * time.Second
+	// pieceSize is that of such a piece: 1 KiB a second. A frame as a whole takes what the line
+	// needs for it; who drips is cut off.
+	pieceSize = int(Timeout/time.Second) << 10
 	// PingEvery is how long a connection may be idle before a ping.
 	PingEvery = 15 * time.Second
 	// HelloTimeout is how long the first frame may take, whatever pings come before it.
@@ -31,7 +33,7 @@ type Conn struct {
 	conn  net.Conn
 	peer  processtable.NodeID // whose certificate the other end has; "" in plain text
 	in    *bufio.Reader
-	out   *bufio.Writer // over TLS: head and frame go out together
+	out   *bufio.Writer // where a socket does not do it: head and frame go out together
 	limit int           // of the next frame
 	wait  time.Duration
 	heard atomic.Int64
@@ -86,8 +88,8 @@ var _ link.Conn = (*Conn)(nil)
 // newConn takes over a connection of which in may have read ahead.
 func newConn(c net.Conn, in *bufio.Reader, pingEvery time.Duration) *Conn {
 	conn := &Conn{conn: c, in: in, limit: frame.MaxHello, wait: HelloTimeout, every: pingEvery}
-	if _, ok := c.(*tls.Conn); ok {
-		conn.out = bufio.NewWriterSize(c, 16<<10) // what one record takes
+	if _, ok := c.(*net.TCPConn); !ok {
+		conn.out = bufio.NewWriterSize(c, 16<<10) // what one record of TLS takes
 	}
 	conn.heard.Store(time.Now().UnixNano())
 	conn.mu.Lock()
@@ -116,9 +118,6 @@ func (c *Conn) write(frame []byte) error {
 	if c.ended {
 		return net.ErrClosed
 	}
-	if err := c.conn.SetWriteDeadline(time.Now().Add(Timeout)); err != nil {
-		return fmt.Errorf("send frame: %w", err)
-	}
 	binary.BigEndian.PutUint32(c.head[:], uint32(len(frame)))
 	if err := c.put(frame); err != nil {
 		return fmt.Errorf("send frame: %w", err)
@@ -127,20 +126,53 @@ func (c *Conn) write(frame []byte) error {
 	return nil
 }
 
-// put writes the head and the frame.
+// put writes the head and the frame, piece by piece.
 func (c *Conn) put(frame []byte) error {
-	if c.out == nil {
-		buffers := net.Buffers{c.head[:], frame}
-		_, err := buffers.WriteTo(c.conn)
+	piece, rest := cut(frame)
+	if err := c.putFirst(piece); err != nil {
 		return err
 	}
-	_, err := c.out.Write(c.head[:])
-	if err == nil {
-		_, err = c.out.Write(frame)
+	for len(rest) > 0 {
+		piece, rest = cut(rest)
+		if err := c.putPiece(piece); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = c.out.Flush()
+	if c.out == nil {
+		return nil
 	}
+	return c.out.Flush()
+}
+
+// cut gives the first piece of a frame, and the rest.
+func cut(frame []byte) (piece, rest []byte) {
+	n := min(len(frame), pieceSize)
+	return frame[:n], frame[n:]
+}
+
+// putFirst writes the head with the first piece.
+func (c *Conn) putFirst(piece []byte) error {
+	if c.out != nil {
+		_, _ = c.out.Write(c.head[:]) // into the buffer, which is empty
+		return c.putPiece(piece)
+	}
+	if err := c.conn.SetWriteDeadline(time.Now().Add(Timeout)); err != nil {
+		return err
+	}
+	buffers := net.Buffers{c.head[:], piece}
+	_, err := buffers.WriteTo(c.conn)
+	return err
+}
+
+func (c *Conn) putPiece(piece []byte) error {
+	if err := c.conn.SetWriteDeadline(time.Now().Add(Timeout)); err != nil {
+		return err
+	}
+	if c.out == nil {
+		_, err := c.conn.Write(piece)
+		return err
+	}
+	_, err := c.out.Write(piece)
 	return err
 }
 
@@ -179,12 +211,31 @@ func (c *Conn) recv() ([]byte, error) {
 			return nil, fmt.Errorf("receive frame of %d bytes: at most %d", n, c.limit)
 		}
 		data := make([]byte, n)
-		if _, err := io.ReadFull(c.in, data); err != nil {
+		if err := c.read(data); err != nil {
 			return nil, fmt.Errorf("receive frame: it ends early: %w", err)
 		}
 		c.limit, c.wait = frame.MaxFrame, Timeout
 		return data, nil
 	}
+}
+
+// read reads a frame, piece by piece. What comes before anybody has said hello has no more time
+// than it has.
+func (c *Conn) read(rest []byte) error {
+	for len(rest) > 0 {
+		if c.limit != frame.MaxHello {
+			if err := c.conn.SetReadDeadline(time.Now().Add(c.wait)); err != nil {
+				return err
+			}
+		}
+		var piece []byte
+		piece, rest = cut(rest)
+		if _, err := io.ReadFull(c.in, piece); err != nil {
+			return err
+		}
+		c.heard.Store(time.Now().UnixNano())
+	}
+	return nil
 }
 
 // CloseWrite ends the sending half: the other side reads what was sent, then the end.

@@ -18,6 +18,7 @@ import (
 
 	"fmqm/identity"
 	"fmqm/link"
+	"fmqm/link/frame"
 	"fmqm/processtable"
 )
 
@@ -163,7 +164,7 @@ func (d *Dialer) request(c net.Conn, more http.Header) (*http.Response, *bufio.R
 		return nil, nil, fmt.Errorf("ask for a link: the head of the answer has more than %d bytes: correct the address", maxHead)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask for a link: the answer is not HTTP/1.1: %w", explain(err))
+		return nil, nil, fmt.Errorf("ask for a link: the answer is not HTTP/1.1: %w", quoting{explain(err)})
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		until.N = math.MaxInt64 // frames have limits of their own
@@ -189,17 +190,23 @@ func (d *Dialer) upgraded(res *http.Response) error {
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // for the message only
-	text := strings.Join(strings.Fields(string(body)), " ")
+	said := strings.Join(strings.Fields(string(body)), " ")
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUpgradeRequired:
-		return fmt.Errorf("ask for a link: refused there: %s", text)
+		return fmt.Errorf("ask for a link: refused there: %s", said)
 	case http.StatusBadRequest:
-		if d.tls == nil && strings.Contains(text, "HTTPS server") {
+		if d.tls == nil && strings.Contains(said, "HTTPS server") {
 			return fmt.Errorf("ask for a link: the peer has an identity and speaks TLS only: write https://%s, and give this node an `identity`", d.addr)
 		}
 	}
-	return fmt.Errorf("ask for a link: the server answers %s %s", res.Status, text)
+	return fmt.Errorf("ask for a link: the server answers %.100s %s", res.Status, said)
 }
+
+// quoting is an error whose text quotes what somebody else has sent.
+type quoting struct{ error }
+
+func (q quoting) Error() string { return frame.Cut(q.error.Error()) }
+func (q quoting) Unwrap() error { return q.error }
 
 // peerOf gives the node that answered over TLS, whom the handshake has verified.
 func peerOf(c net.Conn) processtable.NodeID {

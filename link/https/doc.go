@@ -10,7 +10,7 @@
 // What it guarantees: no frame larger than [frame.MaxFrame] is sent or taken, and none
 // larger than [frame.MaxHello] before the first is read, for which pings gain no time; an
 // answer that is no link is not read to its end; every read and write has a
-// deadline; Close ends both, and after CloseWrite the other side still gets what was sent.
+// deadline, by which a line that carries 1 KiB a second is fast enough for any frame; Close ends both, and after CloseWrite the other side still gets what was sent.
 //
 // Over TLS both ends show certificates: a [Dialer] takes no other node than the one it
 // calls, a [Server] nobody who is no node, and [Conn.Peer] says which node it is. That the

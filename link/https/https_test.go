@@ -139,6 +139,14 @@ func TestDialErrors(t *testing.T) {
 		{"no HTTP", "220 mail.example.org ESMTP\r\n", "ask for a link: the answer is not HTTP/1.1: malformed HTTP"},
 		{"silence", "", "ask for a link: the answer is not HTTP/1.1: unexpected EOF"},
 	}
+	long := strings.Repeat("x", 200<<10)
+	for name, answer := range map[string]string{
+		"a long status":       "HTTP/1.1 404 " + long + "\r\nContent-Length: 1\r\n\r\nx",
+		"a long line":         long + "\r\n\r\n",
+		"a long line of head": "HTTP/1.1 404 Not Found\r\n" + long + "\r\n\r\n",
+	} {
+		tests = append(tests, struct{ name, answer, want string }{name, answer, "ask for a link: the "})
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -160,6 +168,9 @@ func TestDialErrors(t *testing.T) {
 			_, err = newDialer(t, "http://"+l.Addr().String()).Dial(t.Context())
 			if err == nil || !strings.HasPrefix(err.Error(), "dial "+l.Addr().String()+": "+tt.want) {
 				t.Fatalf("got %v, expected %q", err, tt.want)
+			}
+			if n := len(err.Error()); n > 2*frame.MaxReason {
+				t.Errorf("the error has %d bytes", n)
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 		return "", false, nil
 	case first.Control == m.Control && first.Data == m.Data && first.Origin == m.Origin &&
 		first.Definition == m.Definition && bytes.Equal(first.Body, m.Body):
-		return "", first.OnBehalf == m.OnBehalf && first.Onward == m.Onward, nil // else it says more (N6)
+		return "", first.Onward || !m.Onward, nil // else it says more: that the path was passed on (N6)
 	}
 	if m.Kind == message.KindWord {
 		return fmt.Sprintf("a word with its identifier lies here for %s, and says something else: the earlier one counts", m.Activity), false, nil

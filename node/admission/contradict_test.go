@@ -69,14 +69,32 @@ func TestWhatComesFirstCountsAmongWhatWaits(t *testing.T) {
 func TestWhatSaysMoreIsPut(t *testing.T) {
 	w := newWorld(t, true)
 	dead := w.connector()
-	dead.Control, dead.Data, dead.Body = message.False, message.DataAbsent, nil
+	dead.Activity, dead.Control, dead.Data, dead.Body = "alone", message.False, message.DataNone, nil
 	passed := dead
 	passed.OnBehalf, passed.Onward = "A", true
 	w.sends("B", dead)
 	w.sends("B", passed, dead)
 	w.wantAside()
-	if found := w.stored(dead); len(found) != 1 || !found[0].Onward {
+	w.sends("B", dead) // once more, by who has lost his store
+	w.wantAside()
+	if found := w.stored(dead); len(found) != 1 || !found[0].Onward || found[0].OnBehalf != "A" {
 		t.Errorf("the store has %+v, want what says that the path was passed on", found)
+	}
+}
+
+// Of an activity that no connector alone skips nothing can say that the path was passed on: it would
+// take the place of the connector's own message, and be refused when it is folded.
+func TestWhatSaysTooMuchIsNotPut(t *testing.T) {
+	w := newWorld(t, true)
+	dead := w.connector()
+	dead.Control, dead.Data, dead.Body = message.False, message.DataAbsent, nil
+	passed := dead
+	passed.OnBehalf, passed.Onward = "A", true
+	w.sends("B", dead)
+	w.sends("B", passed)
+	w.wantAside("B: it says that what leads out of here was resolved, and no connector alone skips here in the table of two-sites@1 here")
+	if found := w.stored(dead); len(found) != 1 || found[0].Onward {
+		t.Errorf("the store has %+v, want the connector's own message", found)
 	}
 }
 

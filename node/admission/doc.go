@@ -30,6 +30,8 @@
 //   - Of a lane no more than one message in parts is kept (L4).
 //   - A message whose table is not here waits (N3), with the peer that brought it (L1: its identity is
 //     proved on the link), and is judged as from that peer when the table comes.
+//   - While a table is on disk and not taken up yet, what comes for it is judged again after pauses that
+//     double, up to 100 ms.
 //   - What one peer leaves here that nothing takes up has a quota: at it that peer's link is paused.
 //   - No lock is held while the store is read or the Site is called.
 package admission

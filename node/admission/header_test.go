@@ -126,6 +126,8 @@ func TestWhatAPeerMayWrite(t *testing.T) {
 	marker.Kind, marker.Control, marker.Definition = message.KindMarker, message.Unresolved, processtable.ShortHash{}
 	rec := connector("C", "a", "c")
 	rec.Control, rec.OnBehalf, rec.Onward = message.False, "C", true
+	joined := connector("M", "a", "m")
+	joined.Control = message.False
 
 	for _, tc := range []struct {
 		name   string
@@ -164,6 +166,7 @@ func TestWhatAPeerMayWrite(t *testing.T) {
 		{"record of a dead path", "A", rec, func(*message.Header) {}, ""},
 		{"record of a path that is not dead", "A", rec, func(h *message.Header) { h.Control = message.True }, "only the record of a dead path may say"},
 		{"record for another node", "A", rec, func(h *message.Header) { h.OnBehalf = "B" }, "only the record of a dead path may say"},
+		{"record for an activity that no connector alone skips", "A", joined, func(h *message.Header) { h.OnBehalf, h.Onward = "M", true }, "says that what leads out of m was resolved, and no connector alone skips m in the table of trust@1 here"},
 
 		{"end, at the origin", "M", end, func(*message.Header) {}, ""},
 		{"end, elsewhere", "M", end, func(h *message.Header) { h.Origin = "T" }, "sink of an instance started at T is not at S"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/internal/text"
@@ -67,9 +68,15 @@ func overQuota(l *queue.Usage, quota int64) string {
 	return why + " or raise limits.peer"
 }
 
+// againAtMost is the longest pause before a batch is judged again that came together with a table.
+const againAtMost = 100 * time.Millisecond
+
 // Accept judges the items and submits them in one transaction. What they follow on, and
 // the store that they are from, is the link's word, and the committer holds it to it.
-func (i *inbox) Accept(b link.Batch, done func(error)) {
+func (i *inbox) Accept(b link.Batch, done func(error)) { i.accept(b, done, 0) }
+
+// accept is Accept; where the batch is to be judged again, it is so after a pause.
+func (i *inbox) accept(b link.Batch, done func(error), pause time.Duration) {
 	if len(b.Items) == 0 {
 		done(fmt.Errorf("accept from %s: there is no item", i.peer))
 		return
@@ -88,7 +95,7 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		}
 		i.Scheduler.Go(func() {
 			_, _ = i.Scheduler.Wait(context.Background(), other.ended)
-			i.Accept(b, done)
+			i.accept(b, done, pause)
 		})
 		return
 	}
@@ -97,7 +104,7 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		if errors.Is(err, commit.ErrBound) || errors.Is(err, commit.ErrTabled) {
 			// A table that came another way at the same moment bound the version, or is what a
 			// message was to wait for: judged again, they are set aside, or taken.
-			i.Scheduler.Go(func() { i.Accept(b, done) })
+			i.again(b, done, pause)
 			return
 		}
 		if err == nil {
@@ -106,6 +113,18 @@ func (i *inbox) Accept(b link.Batch, done func(error)) {
 		done(err)
 	}
 	i.Queue.Submit(a.tx)
+}
+
+// again judges a batch once more: at first at once, then after pauses that double. A table is on disk
+// before it is taken up; and where the node stops, it is not taken up any more, and the end of the queue
+// ends this.
+func (i *inbox) again(b link.Batch, done func(error), pause time.Duration) {
+	judge := func() { i.accept(b, done, min(max(2*pause, time.Millisecond), againAtMost)) }
+	if pause == 0 {
+		i.Scheduler.Go(judge)
+	} else {
+		i.Scheduler.AfterFunc(pause, judge)
+	}
 }
 
 // acceptance is one transaction of accepted items being built.

@@ -184,6 +184,40 @@ func TestATableThatComesWhileAnUploadStoresOne(t *testing.T) {
 	}
 }
 
+// A message comes while the table of its process is on disk and not taken up yet: it is judged again
+// until it is, which costs next to nothing however long that takes.
+func TestAMessageWaitsForATableToBeTakenUp(t *testing.T) {
+	in := task.NewWorld(1, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	by, asked, ended := in.NewSite(0), 0, false
+	const takes, looks = 10 * time.Second, 300
+	by.Go(func() {
+		defer func() { ended = true }()
+		w := worldOn(t, by, memory.Options{By: by})
+		p, _, err := w.Judge(w.encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(context.Background(), &record.Tx{Tables: []record.TableRecord{{Process: w.table.Process, Definition: w.table.Definition, Encoded: w.encoded}}}); err != nil {
+			t.Fatal(err)
+		}
+		w.asked = func() { asked++ }
+		by.AfterFunc(takes, func() { w.Install(p) })
+		m := w.connector()
+		w.sends("B", m)
+		if len(w.stored(m)) != 1 || in.Elapsed() < takes {
+			t.Errorf("%d are taken, after %v", len(w.stored(m)), in.Elapsed())
+		}
+		if err := w.Queue.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	for !ended && asked < looks && in.Step() {
+	}
+	if !ended || asked < 2 {
+		t.Errorf("ended %t, judged %d times in %v; %v", ended, asked, in.Elapsed(), in.Failure())
+	}
+}
+
 // A batch without items is the link's mistake, and changes nothing.
 func TestABatchWithoutItems(t *testing.T) {
 	w := newWorld(t, true)

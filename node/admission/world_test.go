@@ -35,11 +35,13 @@ structures:
 input: Order
 activities:
   here: {node: A, program: p, input: Order, output: Order}
+  alone: {node: A, program: p}
   there: {node: B, program: p, input: Order, output: Order}
   beyond: {node: C, program: p}
 control:
   - there -> here
   - beyond -> here
+  - there -> alone
 data:
   - there -> here
 `

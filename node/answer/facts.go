@@ -56,6 +56,6 @@ func (a *Answers) ReportTo(peer processtable.NodeID, q report.Question) (report.
 	if err != nil || !a.concerns(peer, id) {
 		return report.Report{}, nil
 	}
-	r.Fit(frame.MaxBody)
+	r.Fit(frame.MaxBody, q.Watch)
 	return r, nil
 }

@@ -56,7 +56,7 @@ func (a *Answers) Gather(ctx context.Context, id message.InstanceID) (*report.Ga
 
 // GatherNews is Gather of the history without what each node has told; nil: of all of it.
 func (a *Answers) GatherNews(ctx context.Context, id message.InstanceID, told map[processtable.NodeID]report.Mark) (*report.Gathered, error) {
-	return a.gather(ctx, gathering{q: report.Question{Instance: id, History: true}, told: told})
+	return a.gather(ctx, gathering{q: report.Question{Instance: id, History: true, Watch: told != nil}, told: told})
 }
 
 func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, error) {

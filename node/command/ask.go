@@ -97,6 +97,9 @@ func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answ
 	done := task.NewAnswer[error](c.Scheduler)
 	tx.Done = func(err error) { // also where the one who asked has gone
 		end()
+		if err == nil && len(tx.Audit) > 0 {
+			c.Site.Stored(tx, o.entry.Instance)
+		}
 		done.Give(err)
 	}
 	c.Queue.Submit(tx)

@@ -70,9 +70,9 @@ type Site interface {
 	// RefusedOf gives the refused messages of an instance that process threads here have set
 	// aside, the newest first.
 	RefusedOf(message.InstanceID) ([]report.Refused, error)
-	// Settled is told of a transaction that is on disk and has taken refused messages of an
-	// instance out.
-	Settled(tx *record.Tx, of message.InstanceID)
+	// Stored is told of a transaction that is on disk, about an instance: a word was asked of another
+	// node, or a refused message is there no more. The committer may call it: it must not block.
+	Stored(tx *record.Tx, of message.InstanceID)
 }
 
 // Tables are those of the site: *tables.Tables.

@@ -41,6 +41,7 @@
 //   - The answers that wait for a peer are bounded by the quota of its transmission queue, refusals by once
 //     and others by twice that; a word beyond it is set aside (S3). So are the markers that a peer asks
 //     for: beyond the quota of whom they are for it is told to ask again.
+//   - What a decision about a refused message has put on disk is acted on also where the operator has gone.
 //   - An instance is ended by its origin only; a refused message takes effect by an operator's decision
 //     only, in one transaction with a line of history that says whose.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called.

@@ -4,14 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"fmqm/api"
 	"fmqm/behaviour"
+	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/node/tables"
 	"fmqm/node/thread"
 	"fmqm/queue/commit"
 	"fmqm/queue/record"
+)
+
+// A message that came together with its table is judged again, after a pause that doubles.
+const (
+	againAfter  = time.Millisecond
+	againAtMost = 100 * time.Millisecond
 )
 
 // verdict is an operator's word about a message that was set aside: it is delivered again,
@@ -35,6 +43,13 @@ func (c *Commands) DropRefused(ctx context.Context, number uint64, r api.DropReq
 // decide makes an operator's word come true, and says in the log that it did.
 func (c *Commands) decide(ctx context.Context, v *verdict) (api.RefusedDecision, error) {
 	d, err := c.judgeAside(ctx, v)
+	for pause := againAfter; errors.Is(err, commit.ErrTabled); pause = min(2*pause, againAtMost) {
+		// The table came at this moment: it is judged by that, once it is taken up.
+		if err := task.Sleep(ctx, c.Scheduler, pause); err != nil {
+			return api.RefusedDecision{}, err
+		}
+		d, err = c.judgeAside(ctx, v)
+	}
 	if err != nil {
 		return d, err
 	}
@@ -48,10 +63,10 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 		return d, err
 	}
 	if v.Message, err = message.Decode(v.aside.Message); err != nil {
-		return c.givenUp(ctx, v, "it cannot be read")
+		return c.givenUp(v, "it cannot be read")
 	}
 	if v.Message.Kind == message.KindTable {
-		return c.tableAgain(ctx, v)
+		return c.tableAgain(v)
 	}
 	here := c.Site.Process(v.Message.Queue.Process) != nil // before it is judged: by the table, or to wait for it
 	reason, err := c.misplaced(v)
@@ -59,12 +74,12 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 		return d, err
 	}
 	if reason != "" {
-		return c.givenUp(ctx, v, reason)
+		return c.givenUp(v, reason)
 	}
 	switch {
 	case v.Message.Kind != message.KindConnector:
 		if v.Drop {
-			return c.givenUp(ctx, v, "no connector depends on it")
+			return c.givenUp(v, "no connector depends on it")
 		}
 	case here:
 		return c.askThread(ctx, v)
@@ -76,7 +91,7 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 	if !here {
 		tx = &record.Tx{Park: []record.Parked{{Process: v.Message.Queue.Process, Instance: v.Message.Instance, Peer: v.aside.Peer, Message: v.aside.Message}}}
 	}
-	return c.settleAside(ctx, v, tx, api.RefusedDecision{Done: api.RefusedDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.Message.Queue.Process)})
+	return c.settleAside(v, tx, api.RefusedDecision{Done: api.RefusedDelivered, Text: fmt.Sprintf("it is in the queue of %s again", v.Message.Queue.Process)})
 }
 
 // misplaced says why the message cannot be for here, or from where it came; what the
@@ -98,17 +113,17 @@ func (c *Commands) misplaced(v *verdict) (string, error) {
 }
 
 // givenUp: nothing can come of the message. A retry is refused; dropped, it is removed.
-func (c *Commands) givenUp(ctx context.Context, v *verdict, reason string) (api.RefusedDecision, error) {
+func (c *Commands) givenUp(v *verdict, reason string) (api.RefusedDecision, error) {
 	if !v.Drop {
 		return api.RefusedDecision{}, pointless(v.Number, reason)
 	}
-	return c.settleAside(ctx, v, &record.Tx{}, api.RefusedDecision{Done: api.RefusedRemoved, Text: "removed: " + reason})
+	return c.settleAside(v, &record.Tx{}, api.RefusedDecision{Done: api.RefusedRemoved, Text: "removed: " + reason})
 }
 
 // tableAgain judges a process table once more, or lets go of it.
-func (c *Commands) tableAgain(ctx context.Context, v *verdict) (api.RefusedDecision, error) {
+func (c *Commands) tableAgain(v *verdict) (api.RefusedDecision, error) {
 	if v.Drop {
-		return c.givenUp(ctx, v, "upload it again")
+		return c.givenUp(v, "upload it again")
 	}
 	p, isNew, err := c.Tables.Judge(v.Message.Body)
 	if err != nil {
@@ -118,15 +133,16 @@ func (c *Commands) tableAgain(ctx context.Context, v *verdict) (api.RefusedDecis
 	if isNew {
 		tx.Tables = []record.TableRecord{tables.Record(p, v.Message.Body)}
 	}
-	d, err := c.settleAside(ctx, v, tx, api.RefusedDecision{Done: api.RefusedStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
+	d, err := c.settleAside(v, tx, api.RefusedDecision{Done: api.RefusedStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
 	if err == nil && isNew {
 		c.Tables.Install(p)
 	}
 	return d, err
 }
 
-// settleAside commits what became of a message that no process thread has to do with.
-func (c *Commands) settleAside(ctx context.Context, v *verdict, tx *record.Tx, d api.RefusedDecision) (api.RefusedDecision, error) {
+// settleAside commits what became of a message that no process thread has to do with. It waits for
+// that also when who asked has gone: more follows from it than the answer.
+func (c *Commands) settleAside(v *verdict, tx *record.Tx, d api.RefusedDecision) (api.RefusedDecision, error) {
 	d.Number = v.Number
 	tx.Settle = []uint64{d.Number}
 	event, reason := v.Event()
@@ -137,18 +153,16 @@ func (c *Commands) settleAside(ctx context.Context, v *verdict, tx *record.Tx, d
 			Instance: v.Message.Instance, Origin: v.Message.Origin, Scope: v.Message.Scope, Activity: v.Message.Activity, Event: event, Reason: reason, By: v.By,
 		}}
 	}
-	err := c.Site.Commit(ctx, tx)
+	err := c.Site.Commit(context.Background(), tx) // it ends with the queue at the latest
 	switch {
 	case errors.Is(err, commit.ErrNotRefused):
 		return d, notAside(d.Number)
 	case errors.Is(err, commit.ErrBound):
 		return d, pointless(d.Number, err.Error())
-	case errors.Is(err, commit.ErrTabled): // the table came at this moment: it is judged by that
-		return c.judgeAside(ctx, v)
 	case err != nil:
 		return d, err
 	}
-	c.Site.Settled(tx, v.Message.Instance)
+	c.Site.Stored(tx, v.Message.Instance)
 	return d, nil
 }
 

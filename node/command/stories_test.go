@@ -66,6 +66,10 @@ func (s *story) do() []string {
 		return s.sent(processtable.NodeID(s.arg(0)))
 	case "history":
 		return s.history()
+	case "observed": // of history, as soon as it was on disk
+		told := s.observed
+		s.observed = nil
+		return told
 	case "lies":
 		return s.lies()
 	case "pass": // DURATION
@@ -266,12 +270,16 @@ func (s *story) history() (told []string) {
 	s.run(func() {
 		all, err := s.Queue.History(instance)
 		s.must(err)
-		event := map[record.Event]string{record.EventAsked: "asked", record.EventAnswered: "answered", record.EventRetried: "retried"}
-		for _, r := range all {
-			told = append(told, strings.TrimSuffix(fmt.Sprintf("%s %s by %s, %s: %s", r.Activity, event[r.Event], r.By, r.Word.ID, r.Reason), ": "))
+		for i := range all {
+			told = append(told, lineOf(&all[i]))
 		}
 	})
 	return told
+}
+
+func lineOf(r *record.AuditRecord) string {
+	event := map[record.Event]string{record.EventAsked: "asked", record.EventAnswered: "answered", record.EventRetried: "retried"}
+	return strings.TrimSuffix(fmt.Sprintf("%s %s by %s, %s: %s", r.Activity, event[r.Event], r.By, r.Word.ID, r.Reason), ": ")
 }
 
 // An output that no message carries is refused where it is given, with what to do.

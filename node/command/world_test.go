@@ -60,10 +60,11 @@ type world struct {
 
 	// Of one life of the site.
 	*Commands
-	by   *task.Site
-	mail *mailbox.Reader
-	asks map[string]context.CancelFunc // that have not been told yet; with what lets them go
-	told []string                      // of what has ended since the story last said something
+	by       *task.Site
+	mail     *mailbox.Reader
+	asks     map[string]context.CancelFunc // that have not been told yet; with what lets them go
+	told     []string                      // of what has ended since the story last said something
+	observed []string                      // of history, since the story last asked
 }
 
 // counted gives identifiers that are easily read.
@@ -284,4 +285,9 @@ func (fake) Misplaced(processtable.NodeID, *message.Message) (string, error) { r
 
 func (fake) RefusedOf(message.InstanceID) ([]report.Refused, error) { return nil, nil }
 
-func (fake) Settled(*record.Tx, message.InstanceID) {}
+func (f fake) Stored(tx *record.Tx, _ message.InstanceID) {
+	f.unlocked("the site is told")
+	for i := range tx.Audit {
+		f.observed = append(f.observed, lineOf(&tx.Audit[i]))
+	}
+}

@@ -86,6 +86,31 @@ func TestDirectoriesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// A warning is at the line of its key, also where a value above says the same.
+func TestAPlaceIsOfAKey(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fmqmd.yaml")
+	const text = "node: data\nlinks:\n  peers:\n    programs: {url: 'https://p.example:1'}\ndata: /d\nprograms:\n  data: {exec: [/bin/true]}\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &config.Config{Path: name}
+	for _, tc := range []struct {
+		keys         []string
+		line, column int
+	}{
+		{[]string{"node"}, 1, 1},
+		{[]string{"data"}, 5, 1},
+		{[]string{"programs", "data"}, 7, 3},
+		{[]string{"links", "peers", "programs"}, 4, 5},
+		{[]string{"/d"}, 0, 0},
+		{[]string{"data", "x"}, 0, 0},
+	} {
+		if line, column := c.Place(tc.keys...); line != tc.line || column != tc.column {
+			t.Errorf("%v is at %d:%d, want %d:%d", tc.keys, line, column, tc.line, tc.column)
+		}
+	}
+}
+
 // Who gives a process definition is told what it is, once, also where it is several
 // documents or no YAML.
 func TestAProcessDefinitionIsNamedAsOne(t *testing.T) {

@@ -36,12 +36,24 @@ func (c *Config) Place(keys ...string) (line, column int) {
 	}
 	at := doc.Content[0]
 	for _, key := range keys {
-		i := slices.IndexFunc(at.Content, func(n *yaml.Node) bool { return n.Value == key })
-		if at.Kind != yaml.MappingNode || i < 0 || i+1 >= len(at.Content) {
+		found, value := member(at, key)
+		if found == nil {
 			return 0, 0
 		}
-		line, column = at.Content[i].Line, at.Content[i].Column
-		at = at.Content[i+1]
+		line, column, at = found.Line, found.Column, value
 	}
 	return line, column
+}
+
+// member finds a key in a mapping, and its value; nil: it is not there.
+func member(of *yaml.Node, key string) (found, value *yaml.Node) {
+	if of.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(of.Content); i += 2 { // a value may say the same as a key
+		if of.Content[i].Value == key {
+			return of.Content[i], of.Content[i+1]
+		}
+	}
+	return nil, nil
 }

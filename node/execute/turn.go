@@ -5,6 +5,7 @@ import (
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/task"
+	"fmqm/message"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/queue"
@@ -176,7 +177,7 @@ func endOf(err error) thread.End {
 	switch {
 	case errors.Is(err, commit.ErrStale):
 		return thread.Stale
-	case errors.Is(err, commit.ErrTooLarge):
+	case errors.Is(err, commit.ErrTooLarge), errors.Is(err, message.ErrFormat): // what a program gave stops no node
 		return thread.TooLarge
 	case errors.Is(err, commit.ErrNotRefused):
 		return thread.NotAside

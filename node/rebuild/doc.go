@@ -10,6 +10,7 @@
 // What it guarantees:
 //
 //   - How far a rebuild has come is a record written with its messages: a kill costs nothing.
+//   - An order that is on disk is carried out, also where the operator who gave it has gone.
 //   - What the peer still knows it folds to the same state, or drops as a repeat (invariant 5).
 //   - An instance that was started at the peer is only sent once the peer knows it (N2); until
 //     then it is named, and so is what can no longer be sent.

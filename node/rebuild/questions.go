@@ -61,6 +61,23 @@ type Word struct {
 type Report struct {
 	Rebuild api.Rebuild `json:"rebuild"`
 	Error   *api.Error  `json:"error,omitempty"`
+	Nothing bool        `json:"nothing,omitempty"` // Error says that there is nothing to send again
+}
+
+// code is what kind of reason it has for doing nothing, in the words that there are.
+func (r *Report) code() api.Code {
+	switch {
+	case r.Nothing:
+		return api.CodeNotFound
+	case slices.Contains([]api.Code{api.CodeRefused, api.CodeUnreachable, api.CodeNotFound}, r.Error.Code):
+		return r.Error.Code
+	}
+	return api.CodeFailed
+}
+
+// Reported is what is reported of a rebuild, or of what came in its way; said is how err is told.
+func Reported(b api.Rebuild, err error, said *api.Error) Report {
+	return Report{Rebuild: b, Error: said, Nothing: err != nil && codeOf(err) == api.CodeNotFound}
 }
 
 // Lost says what this node has of what a peer may have to send again. Of a process in which

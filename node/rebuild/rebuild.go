@@ -82,6 +82,8 @@ type Site interface {
 	StoreLost()
 	// Quota is that of a transmission queue, in bytes; 0: none.
 	Quota() int64
+	// Stopping: the node stops, and its links go first.
+	Stopping() bool
 }
 
 // New makes Rebuilds, as the store knows them. Nothing is sent until Resume.
@@ -119,7 +121,7 @@ func (m *Rebuilds) Rebuild(ctx context.Context, r api.RebuildRequest, by string)
 		return api.RebuildAnswer{}, err
 	}
 	if err != nil {
-		own = api.Rebuild{Node: string(m.Self), Peer: r.Peer, Reason: err.Error()}
+		own = api.Rebuild{Node: string(m.Self), Peer: r.Peer, Reason: err.Error(), Code: codeOf(err)}
 	}
 	return api.RebuildAnswer{Rebuilds: append([]api.Rebuild{own}, all...)}, nil
 }
@@ -134,11 +136,14 @@ func (m *Rebuilds) there(ctx context.Context, r api.RebuildRequest) []api.Rebuil
 	for i, peer := range others {
 		asking.Go(func() {
 			answer, err := question.Ask[Report](ctx, m.Site, peer, AskRebuild, Word{Peer: r.Peer, Do: r.Do, By: api.OperatorOf(ctx)})
+			answer.Rebuild.Code = "" // what it comes to is judged here
 			switch {
 			case err != nil:
-				answer.Rebuild = api.Rebuild{Reason: "no answer: " + err.Error()}
+				answer.Rebuild = api.Rebuild{Reason: "no answer: " + err.Error(), Code: api.CodeUnreachable}
 			case answer.Error != nil:
-				answer.Rebuild = api.Rebuild{Reason: answer.Error.Error()}
+				answer.Rebuild = api.Rebuild{Reason: answer.Error.Error(), Code: answer.code()}
+			case answer.Rebuild.Stage == "":
+				answer.Rebuild.Code = api.CodeFailed
 			}
 			answer.Rebuild.Node, answer.Rebuild.Peer = string(peer), r.Peer // it speaks for itself
 			told[i] = answer.Rebuild
@@ -194,11 +199,25 @@ func notStopped(s link.Status) error {
 	if s.Stop != nil {
 		return api.Errorf(api.CodeRefused, "do what the reason says", "the link to %s is stopped for another reason than a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
 	}
-	return api.Errorf(api.CodeRefused, "rebuild only when `fmqm links` shows the link stopped for a new store",
-		"the link to %s is not stopped: %s has the same store as before, or is unreachable", s.Peer, s.Peer)
+	return nothing{api.Errorf(api.CodeRefused, "rebuild only when `fmqm links` shows the link stopped for a new store",
+		"the link to %s is not stopped: %s has the same store as before, or is unreachable", s.Peer, s.Peer)}
 }
 
-// begin makes an operator's word durable, and acts on it.
+// nothing is why a node sends nothing again that has nothing to send: among others that do, it
+// is no failure.
+type nothing struct{ error }
+
+func (n nothing) Unwrap() error { return n.error }
+
+// codeOf is the code of a node that did nothing, beside others that may have.
+func codeOf(err error) api.Code {
+	if errors.As(err, &nothing{}) {
+		return api.CodeNotFound
+	}
+	return api.CodeOf(err)
+}
+
+// begin makes an operator's word durable, and acts on it, also when who gave it has gone.
 func (m *Rebuilds) begin(ctx context.Context, mark record.Rebuild) error {
 	if err := m.beginning.Acquire(ctx); err != nil {
 		return err
@@ -210,7 +229,7 @@ func (m *Rebuilds) begin(ctx context.Context, mark record.Rebuild) error {
 		}
 		return api.Errorf(api.CodeRefused, "wait a little", "the rebuild of another store of %s is ending", mark.Peer)
 	}
-	if err := m.Site.Commit(ctx, &record.Tx{Rebuild: &mark}); err != nil {
+	if err := m.Site.Commit(context.Background(), &record.Tx{Rebuild: &mark}); err != nil { // it ends with the queue at the latest
 		return err
 	}
 	m.lost.Store(true)
@@ -317,6 +336,9 @@ func (m *Rebuilds) tellUnknown(ctx context.Context, b *api.Rebuild, mark record.
 	}
 	after := message.InstanceID{}
 	for {
+		if err := ctx.Err(); err != nil { // the whole audit is long, and a link that stops waits
+			return err
+		}
 		ids, err := m.Queue.AuditInstances(after, pageSize)
 		if err != nil {
 			return err
@@ -333,7 +355,7 @@ func (m *Rebuilds) tellUnknown(ctx context.Context, b *api.Rebuild, mark record.
 		}
 		after = ids[len(ids)-1]
 	}
-	err := s.queues(m.Site.Processes(), func(origin processtable.NodeID) bool { return origin == mark.Peer }, page)
+	err := s.queues(ctx, m.Site.Processes(), func(origin processtable.NodeID) bool { return origin == mark.Peer }, page)
 	for peer := range unasked {
 		b.Unasked = append(b.Unasked, string(peer))
 	}

@@ -2,12 +2,14 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -153,7 +155,7 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 		switch {
 		case err == nil:
 			standings[node] = told
-		case node == s.peer && s.mark.Stage != record.StageDone:
+		case errors.Is(err, queue.ErrStopped), node == s.peer && s.mark.Stage != record.StageDone:
 			return err // it has to say
 		default:
 			unasked[node] = true
@@ -177,14 +179,18 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 	return nil
 }
 
-// ask asks a node, perhaps this one, how instances stand there.
+// ask asks a node, perhaps this one, how instances stand there. While this node stops it has no links,
+// and nobody is taken to be silent for that: what is not known then is asked after the next start.
 func (s *survey) ask(ctx context.Context, node processtable.NodeID, found []owed, indexes []int) (map[int]Standing, error) {
 	q := make([]Instance, len(indexes))
 	for at, i := range indexes {
 		q[at] = Instance{found[i].instance, found[i].process.String()}
 	}
 	all, err := s.of.Standings(ctx, node, q)
-	if err != nil {
+	switch {
+	case err != nil && s.of.Site.Stopping():
+		return nil, queue.ErrStopped
+	case err != nil:
 		return nil, err
 	}
 	told := make(map[int]Standing, len(indexes))
@@ -195,14 +201,17 @@ func (s *survey) ask(ctx context.Context, node processtable.NodeID, found []owed
 }
 
 // queues visits the instances of processes of which something waits here, with where they were
-// started; from says of which of those.
-func (s *survey) queues(processes []behaviour.Process, from func(origin processtable.NodeID) bool, visit func([]owed) error) error {
+// started; from says of which of those. It ends with ctx.
+func (s *survey) queues(ctx context.Context, processes []behaviour.Process, from func(origin processtable.NodeID) bool, visit func([]owed) error) error {
 	for _, p := range processes {
 		id := p.Table().Process
 		after := message.Entry{}
 		for more := true; more; {
+			err := ctx.Err()
+			if err != nil {
+				return err
+			}
 			var entries []record.EntryMessages
-			var err error
 			if entries, more, err = s.of.Queue.BrowseFrom(id, after, browseChunk); err != nil {
 				return err
 			}

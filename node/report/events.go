@@ -119,7 +119,7 @@ func news(store string, all []api.HistoryEvent, told Mark) ([]api.HistoryEvent, 
 	above := []api.HistoryEvent{}
 	for i := range all {
 		mark.Clock = max(mark.Clock, all[i].Clock)
-		if all[i].Clock > told.Clock {
+		if told.below(&all[i]) {
 			above = append(above, all[i])
 		}
 	}
@@ -127,4 +127,17 @@ func news(store string, all []api.HistoryEvent, told Mark) ([]api.HistoryEvent, 
 		return above, mark
 	}
 	return all, mark
+}
+
+// below says whether an event stands above the mark.
+func (m Mark) below(e *api.HistoryEvent) bool {
+	if m.At != 0 && e.Clock == m.Clock {
+		return e.Time.UnixNano() > m.At
+	}
+	return e.Clock > m.Clock
+}
+
+// comparePlaces orders events as marks part them.
+func comparePlaces(x, y api.HistoryEvent) int {
+	return cmp.Or(cmp.Compare(x.Clock, y.Clock), x.Time.Compare(y.Time))
 }

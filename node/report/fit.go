@@ -14,8 +14,9 @@ const shortReason = 200
 // Fit leaves out of a report what makes it larger than limit, in bytes of JSON, and notes
 // that it did: inputs and the largest outputs first, then the oldest events, then the ends of
 // reasons and what programs have said. Every activity stays in it, with its state. A history
-// goes without outputs anyway.
-func (r *Report) Fit(limit int) {
+// goes without outputs anyway. Whoever watches is told the events that are left out, which are the
+// newest, when he asks again.
+func (r *Report) Fit(limit int, watch bool) {
 	excess := jsonSize(r) - limit
 	if excess <= 0 {
 		return
@@ -23,6 +24,9 @@ func (r *Report) Fit(limit int) {
 	r.More = true
 	excess += len(`"more":true,`)
 	excess = r.leaveOutputs(r.leaveInputs(excess))
+	if watch {
+		excess = r.leaveForLater(excess)
+	}
 	excess = r.leaveEvents(excess)
 	if excess > 0 {
 		r.cutReasons()
@@ -63,6 +67,32 @@ func (r *Report) leaveOutputs(excess int) int {
 	return excess
 }
 
+// leaveForLater leaves out the newest events, and has the mark count what is told, if that is anything.
+// It gives what is still too much.
+func (r *Report) leaveForLater(excess int) int {
+	if excess <= 0 {
+		return excess
+	}
+	slices.SortStableFunc(r.Events, comparePlaces)
+	left, tells := excess+len(`"at":-9223372036854775808,`), len(r.Events)
+	together := func() bool { // a mark does not part them
+		return tells > 0 && tells < len(r.Events) && comparePlaces(r.Events[tells-1], r.Events[tells]) == 0
+	}
+	for tells > 0 && left > 0 || together() {
+		tells--
+		left -= jsonSize(r.Events[tells]) + 1
+	}
+	if tells == 0 {
+		return excess
+	}
+	last := r.Events[tells-1]
+	r.Mark.Count -= len(r.Events) - tells
+	r.Mark.Clock, r.Mark.At = last.Clock, last.Time.UnixNano()
+	r.Events = r.Events[:tells]
+	return left
+}
+
+// leaveEvents leaves out the oldest, and gives what is still too much.
 func (r *Report) leaveEvents(excess int) int {
 	if excess <= 0 || len(r.Events) == 0 {
 		return excess

@@ -37,7 +37,7 @@ func TestAReportThatIsTooLargeIsCut(t *testing.T) {
 			for i := range c.events {
 				r.Events = append(r.Events, api.HistoryEvent{Clock: uint64(2000 - i), Activity: "a0", Event: api.EventFailed})
 			}
-			r.Fit(limit)
+			r.Fit(limit, false)
 			if size := jsonSize(r); size > limit {
 				t.Errorf("it still has %d bytes of %d", size, limit)
 			}

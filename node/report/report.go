@@ -14,6 +14,9 @@ type Question struct {
 	Process  string             `json:"process,omitempty"`
 	History  bool               `json:"history,omitempty"`
 	Told     Mark               `json:"told,omitzero"` // of the history: only what is new since; see news
+	// Watch: who asks goes on asking. Of a history that is too large for one answer he is told the
+	// oldest first, and the rest when he asks with the mark of that.
+	Watch bool `json:"watch,omitempty"`
 }
 
 // Report is what one node knows of an instance.
@@ -69,4 +72,7 @@ type Mark struct {
 	Store string `json:"store"` // its incarnation
 	Clock uint64 `json:"clock"`
 	Count int    `json:"count"`
+	// At, if it is not 0, says that there is more to tell, and what of the events of the moment Clock was
+	// told: those up to this time, in nanoseconds since 1970. The elements of a bundle may have one moment.
+	At int64 `json:"at,omitempty"`
 }

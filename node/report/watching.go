@@ -20,7 +20,8 @@ type Watching struct {
 	seen  map[string]bool
 	Marks map[processtable.NodeID]Mark
 	Pause time.Duration
-	Over  bool // the instance has ended
+	Over  bool // the instance has ended, and nobody has more to tell
+	ended bool
 }
 
 func NewWatching() *Watching {
@@ -30,16 +31,19 @@ func NewWatching() *Watching {
 // Take gives the events that are new to the watcher. A node of an older version tells of no
 // mark, and of everything each time.
 func (w *Watching) Take(g *Gathered) (fresh []api.HistoryEvent) {
-	w.Over = !g.atOrigin().Removed.IsZero() // only what has ended is removed
+	w.ended = w.ended || !g.atOrigin().Removed.IsZero() // only what has ended is removed
 	for _, e := range g.History().Events {
 		key := fmt.Sprint(e.Node, e.Clock, e.Time.UnixNano(), e.Scope, e.Activity, e.Event, e.Iteration, e.Attempt)
-		w.Over = w.Over || e.Scope == "" && e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
+		w.ended = w.ended || e.Scope == "" && e.Activity == string(processtable.Sink) && (e.Event == api.EventEnded || e.Event == api.EventStopped)
 		if !w.seen[key] {
 			w.seen[key] = true
 			fresh = append(fresh, e)
 		}
 	}
+	w.Over = w.ended // unless somebody has more to tell, and goes on telling it
 	for node, r := range g.Reports {
+		goesOn := r.Mark.At != 0 && r.Mark != w.Marks[processtable.NodeID(node)]
+		w.Over = w.Over && !goesOn
 		w.Marks[processtable.NodeID(node)] = r.Mark
 	}
 	w.Pause = min(2*w.Pause, watchLongest)

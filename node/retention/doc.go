@@ -8,5 +8,7 @@
 //     is under way here: nothing but repeats can come of it.
 //   - One record of the instance stays, put with the first removal. It refuses a repeat of the
 //     start (N2) and late messages (N7).
+//   - Nothing is removed by a policy that the site has no more: a round stops when it changes, between
+//     two instances, and one by the new policy begins.
 //   - There is no other state: what a kill left over is found by that record.
 package retention

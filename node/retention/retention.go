@@ -144,7 +144,8 @@ func New(o Options) *Retention {
 	return r
 }
 
-// SetPolicy has another policy from now on.
+// SetPolicy has another policy from now on. A round that is under way by the one before stops: what
+// that one gave up the new one may keep.
 func (r *Retention) SetPolicy(p Policy) {
 	if before := r.policy.Swap(&p); *before != p {
 		r.wake.Ring()
@@ -160,7 +161,8 @@ func (r *Retention) Run(ctx context.Context) error {
 			return nil
 		}
 		began, before := r.options.Scheduler.Now(), r.removed.Load()
-		err := r.Round(ctx, *r.policy.Load())
+		policy := *r.policy.Load()
+		err := r.round(ctx, policy, policy)
 		if err == nil {
 			err = r.Reclaim(ctx)
 		}
@@ -198,8 +200,14 @@ func (r *Retention) yield(ctx context.Context, began time.Time) {
 
 // Round removes what is beyond the limits of a policy and may go. It walks over the audit queue, takes
 // down the oldest instances, as many as memory is for, and removes those that may go; and
-// does so again, for those that are younger, until nothing is left to do.
+// does so again, for those that are younger, until nothing is left to do, or the site gets another
+// policy.
 func (r *Retention) Round(ctx context.Context, policy Policy) error {
+	return r.round(ctx, policy, *r.policy.Load())
+}
+
+// round is Round, for as long as the site's policy is given.
+func (r *Retention) round(ctx context.Context, policy, given Policy) error {
 	if policy.none() {
 		r.publish(nil)
 		return nil
@@ -212,13 +220,13 @@ func (r *Retention) Round(ctx context.Context, policy Policy) error {
 	var overdue uint64
 	var floor candidate
 	for ctx.Err() == nil {
-		found, oldest, err := r.walk(ctx, floor)
-		if err != nil {
+		found, oldest, err := r.walk(ctx, floor, given)
+		if err != nil || !r.stands(given) {
 			return err
 		}
-		t := &thinning{Retention: r, policy: policy, silent: silent, left: found}
+		t := &thinning{Retention: r, policy: policy, given: given, silent: silent, left: found}
 		more, err := t.run(ctx, oldest)
-		if err != nil {
+		if err != nil || !r.stands(given) {
 			return err
 		}
 		overdue += t.kept
@@ -233,6 +241,10 @@ func (r *Retention) Round(ctx context.Context, policy Policy) error {
 	return ctx.Err()
 }
 
+// stands says whether the site still has a policy. If not, what it set going is left: by wake the next
+// round begins at once.
+func (r *Retention) stands(given Policy) bool { return *r.policy.Load() == given }
+
 // Reclaim has the store give back the room of what was removed, where it is worth it.
 func (r *Retention) Reclaim(ctx context.Context) error {
 	r.mu.Lock()
@@ -243,7 +255,7 @@ func (r *Retention) Reclaim(ctx context.Context) error {
 	}
 	freed, began := r.freed, r.options.Scheduler.Now()
 	r.freed = 0
-	if err := r.options.Queue.Reclaim(ctx); err != nil {
+	if can, err := r.options.Queue.Reclaim(ctx); err != nil || !can {
 		return err
 	}
 	r.options.Log.Info().Int64("bytes", freed).Dur("took", r.options.Scheduler.Now().Sub(began)).Msg("room of removed audit given back")
@@ -268,12 +280,12 @@ func (r *Retention) Stats() (Stats, bool) {
 	return s, true
 }
 
-// walk adds up the audit queue, and gives the oldest instances behind floor, in order.
-// What was being removed when the node stopped is removed on the way.
-func (r *Retention) walk(ctx context.Context, floor candidate) (found Stats, _ []candidate, err error) {
+// walk adds up the audit queue, and gives the oldest instances behind floor, in order; it goes on while
+// the site's policy is given. What was being removed when the node stopped is removed on the way.
+func (r *Retention) walk(ctx context.Context, floor candidate, given Policy) (found Stats, _ []candidate, err error) {
 	chosen := oldest{limit: r.Bounds.Candidates, floor: floor}
 	after := message.InstanceID{}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && r.stands(given) {
 		began := r.options.Scheduler.Now()
 		page, err := r.options.Queue.AuditSizes(after, r.Bounds.Page)
 		if err != nil || len(page) == 0 {

@@ -67,6 +67,7 @@ func (h *youngestFirst) Pop() any {
 type thinning struct {
 	*Retention
 	policy  Policy
+	given   Policy // the site's when the round began
 	silent  map[processtable.NodeID]bool
 	left    Stats // of the whole audit queue
 	removed uint64
@@ -79,11 +80,12 @@ func (t *thinning) due(c candidate, now time.Time) bool {
 		t.policy.Bytes > 0 && t.left.Bytes > t.policy.Bytes
 }
 
-// run goes through candidates, and says whether those behind them may be due as well.
+// run goes through candidates, and says whether those behind them may be due as well. It stops
+// between two instances when the site's policy is another one: nothing goes by one that was withdrawn.
 func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err error) {
 	now := t.options.Scheduler.Now()
 	for batch := range slices.Chunk(all, batchSize) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || !t.stands(t.given) {
 			return false, ctx.Err()
 		}
 		if !t.due(batch[0], now) {
@@ -97,7 +99,7 @@ func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err err
 		t.yield(ctx, began)
 		for i, c := range batch {
 			switch {
-			case !t.due(c, now):
+			case !t.stands(t.given), !t.due(c, now):
 				return false, nil
 			case !verdicts[i].goes:
 				t.kept++

@@ -22,6 +22,7 @@
 //     table comes: in an upload, over a link, or from the refused messages.
 //   - An upload is for all its sites or for none of those that can be asked; a plan, and an upload
 //     that is refused, leave nothing behind. All tables of a process have one format (N6).
+//   - What an upload has put on disk is taken up, and has its links, also where who sent it has gone.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called. So Install
 //     may be called by the committer, which waits for nobody.
 package tables

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -204,5 +205,30 @@ func TestUploadsAtOneMoment(t *testing.T) {
 				t.Errorf("the node runs format %d, what came first is %d", runs, first.Tables[0].Format)
 			}
 		})
+	}
+}
+
+// What is stored is taken up, and is on its way over a link that there is, also where who uploads it
+// does not wait for that.
+func TestAnUploadWhoseCallerLeaves(t *testing.T) {
+	w := newWorld(t)
+	c := definitiontest.Compile(t, one, definition.CompileOptions{})
+	var r api.UploadRequest
+	for i, table := range c.Tables {
+		r.Tables = append(r.Tables, api.Table{
+			Node: string(table.Node), Process: table.Process.String(), Definition: table.Definition.String(), Table: c.Encoded[i],
+		})
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	w.meanwhile = func() error {
+		leave()
+		return nil
+	}
+	answer, err := w.Upload(ctx, r)
+	if _, stored := w.Queue.Bound(c.Tables[0].Process); !stored || w.up[c.Tables[0].Process] == nil {
+		t.Errorf("stored %t, taken up: %v; %+v, %v", stored, w.up, answer, err)
+	}
+	if _, linked := w.LinkTo("B"); !linked {
+		t.Error("there is no link to B")
 	}
 }

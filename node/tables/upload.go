@@ -67,7 +67,7 @@ func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAns
 	if !ok {
 		return u.answer, nil
 	}
-	err := u.send(ctx, own)
+	err := u.send(own)
 	if errors.Is(err, commit.ErrBound) || errors.Is(err, commit.ErrTabled) {
 		// One of its tables came another way at the same moment, and stays: planned again, the
 		// upload has nothing to do there, or is refused.
@@ -130,8 +130,9 @@ func (u *upload) prepare() ([]behaviour.Process, bool) {
 }
 
 // send puts everything in one transaction: this node's tables, and the others' into
-// their transmission queues.
-func (u *upload) send(ctx context.Context, own []behaviour.Process) error {
+// their transmission queues. It waits for that also when who asked has gone: what is on disk is
+// to be taken up.
+func (u *upload) send(own []behaviour.Process) error {
 	here := u.here
 	tx := &record.Tx{}
 	for at, i := range u.own {
@@ -158,7 +159,7 @@ func (u *upload) send(ctx context.Context, own []behaviour.Process) error {
 	if len(tx.Tables) == 0 && len(tx.Put) == 0 {
 		return nil
 	}
-	if err := here.Site.Commit(ctx, tx); err != nil {
+	if err := here.Site.Commit(context.Background(), tx); err != nil { // it ends with the queue at the latest
 		return fmt.Errorf("store the upload at %s: %w", here.Self, err)
 	}
 	for _, m := range tx.Put {

@@ -199,6 +199,9 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 		return
 	}
 	switch {
+	case m.another(end) != "":
+		m.setAside(key, d.Messages, m.another(end))
+		return
 	case end != nil && end.Event == record.EventStopped: // N7: what arrives is absorbed
 		m.drop(key, d.Messages, nil)
 		return
@@ -217,6 +220,20 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 
 func (m *Machine) notHosted(key message.Entry) string {
 	return fmt.Sprintf("activity %s of %s is not hosted at %s", key.Activity, m.id(), m.self)
+}
+
+// another says that an end is of another process's instance, or nothing. Whoever may start that one has
+// given it the same identifier, and the store keeps one end of the two: what comes for this one is neither
+// late nor stopped, but nothing here could end with it.
+func (m *Machine) another(end *record.AuditRecord) string {
+	if end == nil || end.Process == m.id() {
+		return ""
+	}
+	what := fmt.Sprintf("activity %s of %s", end.Activity, end.Process)
+	if end.Removed != nil {
+		what = fmt.Sprintf("an instance of %s", end.Process)
+	}
+	return fmt.Sprintf("%s has ended here under the same instance identifier, so it cannot go on here: start the instance of %s under an identifier of its own", what, m.id())
 }
 
 // unfounded says why no entry may be made of messages, whoever has put them: an older

@@ -181,7 +181,8 @@ func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 }
 
 // fresh says whether an entry that is not in memory, nor in the store, has not ended, in an
-// instance without a marker. What is not known is taken to be so, and asked for.
+// instance without a marker; what has ended under its identifier in another process counts as
+// well, and is told of where its message is refused (another). What is not known is taken to be so, and asked for.
 func (m *Machine) fresh(s *settlement, key message.Entry) bool {
 	if m.lacking(key) == 0 {
 		return true
@@ -264,10 +265,9 @@ func (m *Machine) again(s *settlement) {
 		newcomers := e.Newcomers
 		e.Newcomers = nil
 		m.table.SetPhase(e, instancetable.Waiting)
-		switch {
-		case len(newcomers) > 0:
+		if len(newcomers) > 0 {
 			m.fold(e, newcomers)
-		case s.word == nil:
+		} else { // also for a word: a marker may have stopped it meanwhile
 			m.consider(e)
 		}
 	}

@@ -121,6 +121,8 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 		m.read(key, w)
 	case c.order.Wish != message.WishRetry:
 		m.refuseWord(w, e != nil || seen.end != nil && seen.end.Removed == nil, "%s does not know what %q is: upgrade it", m.self, c.order.Wish)
+	case e == nil && m.another(seen.end) != "":
+		m.refuseWord(w, false, "retry %s: %s", key.Activity, m.another(seen.end))
 	case e == nil && seen.end != nil && c.order.Saw != nil:
 		m.overtaken(w, seen.end.Removed == nil, "it has ended")
 	case e == nil && seen.end != nil:

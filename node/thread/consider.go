@@ -14,13 +14,11 @@ import (
 func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 	m.acts++
 	m.places.changed(e)
-	var refused []message.Message
-	var reason string
+	var refused []behaviour.Refuse
 	for i := range messages {
 		var refusal *behaviour.Refusal
 		if err := e.Behaviour.Fold(e.State, messages[i]); errors.As(err, &refusal) {
-			refused = append(refused, messages[i])
-			reason = refusal.Reason
+			refused = append(refused, behaviour.Refuse{Message: messages[i], Reason: refusal.Reason})
 		}
 	}
 	m.table.Touch(e)
@@ -28,13 +26,13 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 		m.consider(e)
 		return
 	}
-	switch m.started(e, cmp.Or(e.Known.Origin, refused[0].Origin)) {
+	switch m.started(e, cmp.Or(e.Known.Origin, refused[0].Message.Origin)) {
 	case wasStarted:
-		m.refuse(e, refused, reason)
+		m.refuse(e, refused)
 	case wasNotStarted:
-		m.refuseUnstarted(e, refused, reason)
+		m.refuseUnstarted(e, refused)
 	case startUnknown:
-		m.awaitAnswer(e, refused, reason)
+		m.awaitAnswer(e, refused)
 	}
 }
 
@@ -60,7 +58,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	}
 	switch m.started(e, e.Known.Origin) {
 	case startUnknown:
-		m.awaitAnswer(e, nil, "")
+		m.awaitAnswer(e, nil)
 		return
 	case wasNotStarted:
 		return

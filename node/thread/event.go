@@ -69,7 +69,7 @@ type End uint8
 const (
 	Done     End = iota // it is on disk
 	Stale               // an entry of it has newcomers that are not in the decision
-	TooLarge            // it can never be done
+	TooLarge            // it can never be done as it stands: it, or a message of it, is over a limit
 	NotAside            // a refused message that it takes is not there any more
 	Stopped             // the store is closed: nobody knows, and nothing more comes
 	Failed              // the store could not do it

@@ -124,6 +124,7 @@ func (s *site) crash() {
 	s.store.crash()
 	s.open(1 + s.world.rand.IntN(3))
 	s.machine.places.limit = 1 + s.world.rand.IntN(3)
+	s.machine.places.room = s.world.rand.IntN(4000)
 	for _, c := range s.world.starts {
 		if c.site == s {
 			c.asked = false

@@ -87,7 +87,7 @@ func New(c Config) *Machine {
 		dropping: map[message.Entry]int{},
 		gathers:  map[message.Entry]*gathering{},
 		running:  map[message.Entry]attempt{},
-		places:   newPlaces(),
+		places:   newPlaces(c.Limits.Bytes),
 		starting: map[message.InstanceID]*starting{},
 		commands: map[commandKey]*word{}, evaluating: map[Token]*word{},
 		bound:  cascadeOps,

@@ -10,13 +10,21 @@ import (
 // each program the first that waits asks, and the next when it has one: who hands out places
 // gives them in turn to all who ask.
 type places struct {
-	ready    map[processtable.ProgramID][]*instancetable.Entry
-	limit    int
+	ready    map[processtable.ProgramID][]readyEntry
+	limit    int                             // of a list, in entries
+	room     int                             // of all lists, in bytes; the first entry of each has room
+	bytes    int                             // of those in the lists
 	overflow map[processtable.ProgramID]bool // entries are ready that no list holds: browse again when places are free
 	asked    map[processtable.ProgramID]question
 	programs map[Token]processtable.ProgramID // of what was asked
 	held     bool                             // an entry was held back: browse again when there is room
 	rooms    uint64                           // how often there was room again
+}
+
+// readyEntry is an entry in a list, and how large it was when it came there.
+type readyEntry struct {
+	*instancetable.Entry
+	bytes int
 }
 
 // question is what was asked for the first of a list.
@@ -26,9 +34,9 @@ type question struct {
 	rooms uint64
 }
 
-func newPlaces() places {
+func newPlaces(room int) places {
 	return places{
-		ready: map[processtable.ProgramID][]*instancetable.Entry{}, limit: readyLimit,
+		ready: map[processtable.ProgramID][]readyEntry{}, limit: readyLimit, room: room,
 		overflow: map[processtable.ProgramID]bool{}, asked: map[processtable.ProgramID]question{},
 		programs: map[Token]processtable.ProgramID{},
 	}
@@ -53,17 +61,19 @@ func (p *places) changed(e *instancetable.Entry) {
 	}
 }
 
-// makeReady lets an entry wait for a place of its program: in a bounded list, and beyond that
-// in the store only (invariant 10).
+// makeReady lets an entry wait for a place of its program: in a list that is bounded in entries and
+// in bytes, since none of it can be evicted, and beyond that in the store only (invariant 10).
 func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 	program, p := call.Program, &m.places
 	e.Program = program
-	if len(p.ready[program]) >= p.limit {
+	listed, bytes := len(p.ready[program]), e.State.Bytes()
+	if listed >= p.limit || listed > 0 && p.bytes+bytes > p.room {
 		p.overflow[program] = true
 		return
 	}
 	m.table.SetPhase(e, instancetable.Ready)
-	p.ready[program] = append(p.ready[program], e)
+	p.ready[program] = append(p.ready[program], readyEntry{e, bytes})
+	p.bytes += bytes
 	if _, asked := p.asked[program]; !asked {
 		m.askPlace(program, e, call)
 	}
@@ -89,8 +99,7 @@ func (m *Machine) answered(token Token) (program processtable.ProgramID, q quest
 	delete(p.programs, token)
 	delete(p.asked, program)
 	if first := m.first(program); first == q.entry {
-		p.ready[program][0] = nil
-		p.ready[program] = p.ready[program][1:]
+		p.drop(program)
 		e = first
 	}
 	return program, q, e, true
@@ -101,12 +110,19 @@ func (m *Machine) first(program processtable.ProgramID) *instancetable.Entry {
 	p := &m.places
 	for len(p.ready[program]) > 0 {
 		if e := p.ready[program][0]; e.Phase == instancetable.Ready {
-			return e
+			return e.Entry
 		}
-		p.ready[program][0] = nil // it was stopped while it waited
-		p.ready[program] = p.ready[program][1:]
+		p.drop(program) // it was stopped while it waited
 	}
 	return nil
+}
+
+// drop takes the first entry out of a list.
+func (p *places) drop(program processtable.ProgramID) {
+	list := p.ready[program]
+	p.bytes -= list[0].bytes
+	list[0] = readyEntry{}
+	p.ready[program] = list[1:]
 }
 
 // granted: there is a place.

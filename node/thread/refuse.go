@@ -11,14 +11,15 @@ import (
 	"fmqm/queue/record"
 )
 
-// refuse sets messages aside and puts their entry in error, in one transaction (L5).
-func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reason string) {
+// refuse sets messages aside, each with its reason, and puts their entry in error for the
+// first, in one transaction (L5).
+func (m *Machine) refuse(e *instancetable.Entry, refused []behaviour.Refuse) {
 	if e.Phase != instancetable.Waiting {
 		// Its connectors were resolved before: a repeat with other content. The entry goes on.
-		m.setAside(e.Key, refused, reason)
+		m.setRefusedAside(e.Key, refused)
 		return
 	}
-	effects, err := e.Behaviour.Command(e.State, behaviour.Refuse{Message: refused[0], Reason: reason}, m.now)
+	effects, err := e.Behaviour.Command(e.State, refused[0], m.now)
 	if err != nil {
 		m.fail(err)
 		return
@@ -27,8 +28,8 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reas
 	s.reload = true
 	m.addEntry(s, e, e.Known, nil, effects)
 	for i := range refused {
-		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Key())
-		s.tx.Refuse = append(s.tx.Refuse, m.aside(refused[i], reason))
+		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Message.Key())
+		s.tx.Refuse = append(s.tx.Refuse, m.aside(refused[i].Message, refused[i].Reason))
 	}
 	m.table.SetPhase(e, instancetable.Settling)
 	m.submit(s)
@@ -36,11 +37,11 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []message.Message, reas
 
 // refuseUnstarted sets aside what does not fit the table, of an instance that was not
 // started: no activity goes in error by it.
-func (m *Machine) refuseUnstarted(e *instancetable.Entry, refused []message.Message, reason string) {
+func (m *Machine) refuseUnstarted(e *instancetable.Entry, refused []behaviour.Refuse) {
 	if e.Known.Empty() {
 		m.table.Remove(e.Key)
 	}
-	m.setAside(e.Key, refused, reason)
+	m.setRefusedAside(e.Key, refused)
 }
 
 // late takes what arrives for an entry that has ended (N7): it is set aside. Where a store
@@ -71,10 +72,20 @@ func repeats(ended record.AuditRecord, m message.Message) bool {
 // setAside takes messages out of the queue that no entry can take: late ones, and
 // ones for activities that are not here. A late notice says nothing that matters now.
 func (m *Machine) setAside(key message.Entry, messages []message.Message, reason string) {
-	var asides []record.Refused
+	refused := make([]behaviour.Refuse, len(messages))
 	for i := range messages {
-		if messages[i].Kind == message.KindConnector {
-			asides = append(asides, m.aside(messages[i], reason))
+		refused[i] = behaviour.Refuse{Message: messages[i], Reason: reason}
+	}
+	m.setRefusedAside(key, refused)
+}
+
+// setRefusedAside is setAside where each message has a reason of its own.
+func (m *Machine) setRefusedAside(key message.Entry, refused []behaviour.Refuse) {
+	messages := make([]message.Message, len(refused))
+	var asides []record.Refused
+	for i := range refused {
+		if messages[i] = refused[i].Message; messages[i].Kind == message.KindConnector {
+			asides = append(asides, m.aside(messages[i], refused[i].Reason))
 		}
 	}
 	m.drop(key, messages, asides)

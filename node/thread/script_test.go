@@ -31,6 +31,7 @@ import (
 //	start 1              instance 1 is to be started
 //	arrive s x 1 [FALSE] a message from s for x of instance 1 comes into the store
 //	refused s x 1        one that does not fit
+//	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	marker 1             the marker of instance 1 comes into the store
 //	mail                 the mailbox is read
 //	read WHAT            what was asked for is read, and not answered yet
@@ -100,6 +101,15 @@ func (s *script) do(d *datadriven.TestData) {
 		}})
 	case "arrive", "refused":
 		s.arrive(s.message(words, d.Cmd == "refused"))
+	case "ended":
+		r := record.AuditRecord{
+			Process: processtable.ProcessID{Name: "q", Version: 1}, Event: record.EventTerminated,
+			Instance: identifier(s.number(words[1])), Activity: processtable.ActivityID(words[0]),
+		}
+		if len(words) > 2 {
+			r.Event = record.EventStopped
+		}
+		s.store.audits = append(s.store.audits, r)
 	case "marker":
 		s.arrive(message.Message{Header: message.Header{
 			Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Instance: identifier(s.number(words[0])), Origin: "A", Kind: message.KindMarker,

@@ -27,6 +27,7 @@ type settlement struct {
 	ops     int
 	bytes   int
 	reload  bool  // the entry has messages that were not folded: if refused, read it again
+	unsent  bool  // it puts the entry in error because another could never be done
 	word    *word // that it carries out; nil: none
 	answer  Answer
 }
@@ -148,7 +149,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 		m.stale = append(m.stale, s.primary)
 	case TooLarge:
 		m.undo(s)
-		if s.entry == nil {
+		if s.entry == nil || s.unsent { // without an end it would be tried again
 			m.failed(e)
 			return
 		}
@@ -158,7 +159,10 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 				m.fail(err)
 				return
 			}
-			m.settle(at, effects)
+			next := newSettlement(at)
+			next.unsent = true
+			m.addEntry(next, at, at.Known, at.Known.Keys, effects)
+			m.finish(next)
 		}
 	case NotAside, Failed:
 		m.failed(e)

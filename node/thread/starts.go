@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -16,7 +17,7 @@ import (
 
 // Bounds of what a process thread remembers of starts; what it does not, the store says.
 const (
-	startsLimit    = 1 << 14 // instances in each of two generations
+	startsLimit    = 1 << 16 // instances in each of two generations: 3 MiB
 	unstartedLimit = 1 << 12
 )
 
@@ -121,12 +122,11 @@ type startQuestion struct {
 // undecided is an entry that waits for the answer, with messages that do not fit the table.
 type undecided struct {
 	key     message.Entry
-	refused []message.Message
-	reason  string
+	refused []behaviour.Refuse
 }
 
 // awaitAnswer lets an entry wait until it is known whether its instance was started.
-func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []message.Message, reason string) {
+func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse) {
 	id := e.Key.Instance
 	q := m.starts.asked[id]
 	if q == nil {
@@ -134,7 +134,7 @@ func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []message.Message,
 		m.starts.asked[id] = q
 		m.load(q, HowEnded, message.Entry{Instance: id, Activity: processtable.Source})
 	}
-	q.waiting = append(q.waiting, undecided{e.Key, refused, reason})
+	q.waiting = append(q.waiting, undecided{e.Key, refused})
 }
 
 func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.instance) }
@@ -143,7 +143,8 @@ func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.i
 // again.
 func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 	delete(m.starts.asked, q.instance)
-	found := facts[0].End != nil || q.begun
+	end := facts[0].End
+	found := q.begun || end != nil && end.Process == m.id() // under its identifier one of another process may have been
 	if found {
 		m.starts.note(q.instance)
 	} else {
@@ -157,16 +158,18 @@ func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 				m.takeUp(u.key)
 			}
 		case e.Phase == instancetable.Settling:
-			e.Newcomers = append(e.Newcomers, u.refused...)
+			for i := range u.refused {
+				e.Newcomers = append(e.Newcomers, u.refused[i].Message)
+			}
 		default:
 			e.Started = found
 			switch {
 			case found && len(u.refused) > 0:
-				m.refuse(e, u.refused, u.reason)
+				m.refuse(e, u.refused)
 			case found:
 				m.consider(e)
 			case len(u.refused) > 0:
-				m.refuseUnstarted(e, u.refused, u.reason)
+				m.refuseUnstarted(e, u.refused)
 			}
 		}
 	}

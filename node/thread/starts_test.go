@@ -12,6 +12,7 @@ import (
 
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // rumour is a node A, and what comes to it of instances.
@@ -57,6 +58,11 @@ func (r *rumour) do(d *datadriven.TestData) {
 		r.w.start(r.number(words[0]), 0, "")
 		r.w.starts = r.w.starts[len(r.w.starts)-1:]
 		r.w.starts[0].ask()
+	case "elsewhere": // an instance of another process is started here
+		r.s.store.audits = append(r.s.store.audits, record.AuditRecord{
+			Process: processtable.ProcessID{Name: "q", Version: 1}, Origin: "A", Event: record.EventStarted,
+			Instance: identifier(r.number(words[0])), Activity: processtable.Source,
+		})
 	case "terminate":
 		r.w.put(r.message(words[0], "A", message.Message{Header: message.Header{Kind: message.KindMarker}}))
 		r.s.store.aside = nil

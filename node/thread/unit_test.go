@@ -275,31 +275,42 @@ func TestR17RetryOfWhatIsNotInError(t *testing.T) {
 	}
 }
 
-// Invariant 10: entries that wait for a place of a program are held up to a bound, and
-// beyond it are in the store only; all get their turn.
+// Invariant 10: entries that wait for a place of a program are held up to a bound, in entries and in
+// bytes, and beyond it are in the store only; all get their turn.
 func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
-	w := openWorld(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: x}\n", 1)
-	s := w.sites[0]
-	s.open(1)
-	s.machine.places.limit = 2
-	w.start(20, 0, "")
-	for _, c := range w.starts {
-		c.ask()
-	}
-	for done := 0; ; done++ {
-		s.pump()
-		if n := len(s.machine.places.ready["x"]); n > 2 {
-			t.Errorf("%d entries are in the list of those ready", n)
-		}
-		if len(s.running) == 0 {
-			if done != 20 {
-				t.Errorf("%d programs ran, want 20", done)
+	for name, bound := range map[string]func(*places){
+		"entries": func(p *places) { p.limit = 2 },
+		"bytes":   func(p *places) { p.room = 900 },
+		"none":    func(p *places) { p.room = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := openWorld(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: x}\n", 1)
+			s := w.sites[0]
+			s.open(1)
+			p := &s.machine.places
+			bound(p)
+			w.start(20, 0, "")
+			for _, c := range w.starts {
+				c.ask()
 			}
-			break
-		}
-		s.finish(0)
+			for done := 0; ; done++ {
+				s.pump()
+				if n := len(p.ready["x"]); n > 2 || n > 1 && p.bytes > p.room {
+					t.Errorf("%d entries of %d bytes are in the list of those ready", n, p.bytes)
+				}
+				if len(s.running) == 0 {
+					if done != 20 {
+						t.Errorf("%d programs ran, want 20", done)
+					}
+					break
+				}
+				s.finish(0)
+			}
+			if s.atRest(); p.bytes != 0 {
+				t.Errorf("%d bytes are in no list", p.bytes)
+			}
+		})
 	}
-	s.atRest()
 }
 
 // Invariant 8: what cannot be read cannot be decided: the node stops and says so.

@@ -7,6 +7,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -55,6 +56,9 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 	case e == nil && seen == nil:
 		m.read(key, w)
 		return
+	case e == nil && m.another(seen.end) != "":
+		m.pointless(w, v, m.another(seen.end))
+		return
 	case e == nil && seen.end != nil && seen.end.Event == record.EventStopped:
 		m.pointless(w, v, stoppedInstance)
 		return
@@ -70,7 +74,7 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 	switch {
 	case s.Known().Stopped:
 		m.pointless(w, v, stoppedInstance)
-	case !slices.Contains(a.View(s, m.now).Waits, v.Message.Source):
+	case !lacks(a, a.View(s, m.now), v.Message.Source):
 		m.pointless(w, v, fmt.Sprintf("%s does not wait for a connector from %s", key.Activity, v.Message.Source))
 	case !v.Drop:
 		m.carryOut(w, v, v.Message, Answer{Code: Redelivered})
@@ -78,6 +82,12 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 		put, text := a.Without(s, v.Message)
 		m.carryOut(w, v, put, Answer{Code: Resolved, Text: text})
 	}
+}
+
+// lacks says whether an entry lacks a connector message from an activity: it waits for that, or
+// it absorbs it before it ends, which nobody is shown as waiting.
+func lacks(a behaviour.Behaviour, v behaviour.View, from processtable.ActivityID) bool {
+	return slices.Contains(v.Waits, from) || v.Progress == behaviour.Absorbing && a.Follows(from) && !slices.Contains(v.Has, from)
 }
 
 // pointless: nothing waits for the message. A retry is refused; dropped, it is removed.

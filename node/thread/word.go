@@ -64,14 +64,11 @@ func (m *Machine) carriedOut(s *settlement, e Committed) {
 	}
 	switch e.End {
 	case Stale: // it is heard again, with the newcomers
-		m.undo(s)
+		m.takenBack(s)
 		m.postponed = append(m.postponed, s.word)
 		return
 	case NotAside:
-		m.undo(s)
-		if s.entry != nil {
-			m.stale = append(m.stale, s.primary)
-		}
+		m.takenBack(s)
 	case Done, TooLarge, Stopped, Failed:
 		m.conclude(s, e)
 	}
@@ -79,6 +76,15 @@ func (m *Machine) carriedOut(s *settlement, e Committed) {
 		m.obeyed(s.word, c, e)
 	} else {
 		m.answerEnd(s, e)
+	}
+}
+
+// takenBack undoes what was to carry out a word. Its entry is considered again, whatever becomes of
+// the word: a marker may have stopped it meanwhile.
+func (m *Machine) takenBack(s *settlement) {
+	m.undo(s)
+	if s.entry != nil {
+		m.stale = append(m.stale, s.primary)
 	}
 }
 

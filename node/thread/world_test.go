@@ -125,6 +125,7 @@ func newWorld(t *rapid.T, c *generate.Case) *world {
 		s.limits.Entries = rapid.IntRange(0, 8).Draw(t, "cache")
 		s.open(rapid.IntRange(1, 3).Draw(t, "concurrency"))
 		s.machine.places.limit = 1 + w.rand.IntN(3)
+		s.machine.places.room = w.rand.IntN(4000)
 	}
 	return w
 }

@@ -5,7 +5,8 @@
 // What it guarantees:
 //
 //   - A record that ended something is found by its key alone, as long as it is there, and what
-//     is left of its instance after that: who ended is known for ever (N2, N7).
+//     is left of its instance after that: who ended is known for ever (N2, N7). That nothing has ended
+//     of an instance that is new is known without a read (ends.go).
 //   - An instance is shown as it was at one commit (ViewInstance).
 //   - Lists have the newest start first and go on where they stopped, whatever happened between.
 //   - What cannot be read is told to the store's owner before the caller gets the error (invariant 8).

@@ -18,6 +18,9 @@ import (
 // or stopped. For source it is the instance's start, for sink the instance's end. Where
 // retention has removed it, it has nothing but Removed, activity and event.
 func (q *Queue) Ended(e message.Entry) (record.AuditRecord, bool, error) {
+	if q.ends.none(e) {
+		return record.AuditRecord{}, false, nil
+	}
 	key := record.AppendEndKey(nil, &e)
 	switch {
 	case e.Scope == "" && e.Activity == processtable.Source:

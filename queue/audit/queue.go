@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"fmqm/internal/store"
@@ -14,6 +15,7 @@ type Queue struct {
 	records   read.Records
 	processes Processes
 	thinned   atomic.Bool // retention has removed something
+	ends      ends
 }
 
 // Processes says which process queues a node has.
@@ -27,5 +29,5 @@ type Processes interface {
 // New gives the audit queue of a store; damage is told of what cannot be read.
 func New(engine store.Engine, damage func(error) error, processes Processes) (*Queue, error) {
 	q := &Queue{engine: engine, records: read.Records{Reader: engine, Damage: damage}, processes: processes}
-	return q, q.loadRemoved()
+	return q, errors.Join(q.loadRemoved(), q.loadEnds())
 }

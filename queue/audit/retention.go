@@ -254,7 +254,8 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 			return nil, false, fmt.Errorf("forget instance %s: %w", f.Instance, q.records.Judge(err))
 		}
 	}
-	q.thinned.Store(true) // before a record is missing
+	q.thinned.Store(true) // both before a record is missing
+	q.ends.add(message.Entry{Instance: f.Instance})
 	return tx, more, nil
 }
 

@@ -49,7 +49,7 @@ func newApartSite(count, auditBytes int, oneAudit bool) *apartSite {
 		s.store[string(op.Key)] = op.Value
 		state.Apart["B"] = append(state.Apart["B"], ApartOf(&a))
 	}
-	s.Core = New(Config{Size: size, MaxBatch: 2 << 20}, state)
+	s.Core = New(Config{Size: size, MaxBatch: 2 << 20, MaxKey: 10_000, MaxValue: 1 << 20}, state)
 	return s
 }
 
@@ -181,7 +181,7 @@ func TestWaitingApartCostsOthersNothing(t *testing.T) {
 // What has the key of an item that waits apart waits behind it, also where one transaction has both: of
 // two messages with one key the later one stays. What is for another key or another peer does not.
 func TestAKeyThatWaitsHoldsUpItsOwnWithinATransaction(t *testing.T) {
-	c := New(Config{Size: func(*change.Batch) int64 { return 0 }}, NewState())
+	c := New(Config{Size: func(*change.Batch) int64 { return 0 }, MaxKey: 10_000, MaxValue: 1 << 20}, NewState())
 	item := func(peer processtable.NodeID, source processtable.ActivityID, readable bool) Item {
 		m := &message.Message{Header: message.Header{Kind: message.KindNotice, Source: source}, Body: message.EncodeNotice(message.Notice{})}
 		if !readable {

@@ -175,6 +175,8 @@ func NewState() State {
 type Config struct {
 	Size     func(*change.Batch) int64 // reckons what changes take of MaxBatch; it adds up
 	MaxBatch int64                     // of one commit
+	// The largest key and value that the engine takes, in bytes.
+	MaxKey, MaxValue int
 }
 
 type phase uint8

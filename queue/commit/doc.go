@@ -9,6 +9,8 @@
 //     are joined into one commit; a group may be split, a transaction never (S2).
 //   - Nothing is told before it is on disk: effects of a group come in a Report after its
 //     Written, and none of them after a write that failed.
+//   - What the engine would refuse, for its size, is refused here, in its turn and with nothing of it
+//     on disk: a write does not fail for what it is.
 //   - The same events give the same effects, to the byte (invariant 13).
 //
 // One group is under way at a time. Where something has to be read for it (which chunks a

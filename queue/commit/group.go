@@ -120,12 +120,15 @@ func (c *Core) handle(w *Work) (bool, error) {
 			}
 		}
 		w.examined = true
+		if w.Err == nil {
+			c.place(w)
+			w.Err = c.checkRecords(w)
+		}
 		if w.Err != nil {
 			c.notMoved(w)
 			g.refused = append(g.refused, w)
 			return true, nil
 		}
-		c.place(w)
 	}
 	c.alone = w.Size > c.MaxBatch
 	if !c.stageInto(w) || (c.alone && len(g.batch.Ops) > 0) || (!c.alone && g.size+w.Size > c.MaxBatch) {
@@ -173,6 +176,45 @@ func (c *Core) examine(w *Work) (known bool, err error) {
 		w.Err = fmt.Errorf("%w: its records and removals have %d bytes, and at most %d are allowed", ErrTooLarge, w.Size, MaxLarge)
 	}
 	return true, nil
+}
+
+// checkRecords refuses what no commit can have, before anything of w is written: once the head of
+// a large transaction is on disk, nothing may be refused any more. What apply changes is reckoned
+// with: an item that waits apart is larger, and names the key of its audit record. What a move
+// changes of the audit keeps its size.
+func (c *Core) checkRecords(w *Work) error {
+	for _, ops := range [][]change.Op{w.Stage, w.Ops, w.extra} {
+		for i := range ops {
+			if err := c.checkRecord(ops[i].Key, len(ops[i].Value)); err != nil {
+				return err
+			}
+		}
+	}
+	if w.apart == 0 {
+		return nil
+	}
+	audits := map[int]int{} // sizes of keys, by item
+	for _, l := range w.Links {
+		audits[l.Item] = len(w.Ops[w.Audits[l.Audit].Op].Key)
+	}
+	for i := range w.Items {
+		if op := &w.Ops[w.Items[i].Op]; w.Items[i].Apart {
+			if err := c.checkRecord(op.Key, len(op.Value)+apartMore+audits[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Core) checkRecord(key []byte, value int) error {
+	switch {
+	case len(key) > c.MaxKey:
+		return fmt.Errorf("%w: the key of one of its records has %d bytes, and at most %d are allowed", ErrTooLarge, len(key), c.MaxKey)
+	case value > c.MaxValue:
+		return fmt.Errorf("%w: one of its records has %d bytes, and at most %d are allowed", ErrTooLarge, value, c.MaxValue)
+	}
+	return nil
 }
 
 // check says why w cannot be committed, as far as nothing has to be read for that.

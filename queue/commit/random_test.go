@@ -68,7 +68,7 @@ func TestStaleness(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		size := func(b *change.Batch) int64 { return int64(100 * len(b.Ops)) }
-		c := New(Config{Size: size, MaxBatch: int64(200 + r.IntN(2000))}, NewState())
+		c := New(Config{Size: size, MaxBatch: int64(200 + r.IntN(2000)), MaxKey: 10_000, MaxValue: 1 << 20}, NewState())
 		c.Step(Opened{})
 		h := &history{works: map[*Work]*decided{}, put: map[int][]uint64{}, taken: map[int][][2]uint64{}}
 		delivered, oldest := map[int]uint64{}, map[uint64]int{}

@@ -38,6 +38,9 @@ func entry(name string) message.Entry {
 	return message.Entry{Instance: message.InstanceID{1}, Activity: processtable.ActivityID(name)}
 }
 
+// config is what the stories' engine takes; of a record more than of a small commit.
+var config = commit.Config{Size: sizeOf, MaxBatch: 4000, MaxKey: 1000, MaxValue: 5000}
+
 func sizeOf(b *change.Batch) (n int64) {
 	for i := range b.Ops {
 		n += int64(len(b.Ops[i].Key) + len(b.Ops[i].Value))
@@ -48,10 +51,10 @@ func sizeOf(b *change.Batch) (n int64) {
 // The stories in testdata tell what the committer does, event by event:
 //
 //	open                          the process queue has a reader from now on
-//	submit T1 [consume=e] [check=e] [put=e] [body=e] [send=B] [bytes=n] [settle=n] [park] [table]
+//	submit T1 [consume=e] [check=e] [put=e] [body=e] [send=B] [bytes=n] [record=n] [key=n] [settle=n] [park] [table]
 //	                              a transaction: it takes messages of e, is only decided on it, puts
 //	                              a message for it (with a staged body), sends one to B, is so large,
-//	                              settles a refused message
+//	                              has a record or a key of so many bytes, settles a refused message
 //	submit T1 meet|part|whole|new-store
 //	                              a transaction of the link with B: it meets B, takes a part of a
 //	                              large message of B's, its last part, meets another store of B
@@ -70,7 +73,7 @@ func sizeOf(b *change.Batch) (n int64) {
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := &world{store: map[string][]byte{}, told: map[message.Entry]message.Arrival{}}
-		w.core = commit.New(commit.Config{Size: sizeOf, MaxBatch: 4000}, commit.NewState())
+		w.core = commit.New(config, commit.NewState())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.out.Reset()
 			w.do(t, d)
@@ -158,7 +161,7 @@ func (w *world) do(t *testing.T, d *datadriven.TestData) {
 	case "restored":
 		state := commit.NewState()
 		state.Before = number(t, d.CmdArgs[0].Key)
-		w.core = commit.New(commit.Config{Size: sizeOf, MaxBatch: 4000}, state)
+		w.core = commit.New(config, state)
 	case "arrivals":
 		w.arrivals(t, d)
 	case "stop":
@@ -221,12 +224,16 @@ func (w *world) add(t *testing.T, work *commit.Work, what, value string) {
 		content := append(make([]byte, record.ItemFixed), record.PlaceInline, 'm')
 		at := op(key, record.New(key, content...))
 		work.Items = append(work.Items, commit.Item{Peer: processtable.NodeID(value), Op: at, Staged: -1, Payload: []byte{'m'}})
-	case "word", "connector", "table-to", "error", "over":
+	case "word", "large-word", "connector", "table-to", "error", "over":
 		w.tell(work, what, value, op)
 	case "bytes":
 		for n := range number(t, value) / 500 {
 			op([]byte(fmt.Sprint("m padding ", n)), make([]byte, 500))
 		}
+	case "record": // one of so many bytes
+		op([]byte("m record"), make([]byte, number(t, value)))
+	case "key":
+		op(append([]byte("m"), make([]byte, number(t, value)-1)...), []byte{})
 	case "settle":
 		work.Settle = append(work.Settle, number(t, value))
 		work.SettleOp = op(record.KeySettled, nil)
@@ -358,7 +365,7 @@ func (w *world) tell(work *commit.Work, what, value string, op func(key, value [
 		Activity: processtable.ActivityID(name), Kind: message.KindConnector,
 	}}
 	switch what {
-	case "word":
+	case "word", "large-word":
 		m.Kind, m.Number = message.KindWord, 1
 	case "table-to":
 		m.Kind, m.Body = message.KindTable, []byte{0xa1, 1, 4}
@@ -367,9 +374,13 @@ func (w *world) tell(work *commit.Work, what, value string, op func(key, value [
 	case "over":
 		m.Kind, m.Body = message.KindNotice, []byte{0x82, 1, 0xa0}
 	}
+	payload := []byte{'m'}
+	if what == "large-word" {
+		payload = make([]byte, config.MaxValue-100)
+	}
 	key := record.AppendItemKey(nil, m.Queue.Node, 0, 0)
-	at := op(key, record.New(key, append(make([]byte, record.ItemFixed), record.PlaceInline, 'm')...))
-	work.Items = append(work.Items, commit.Item{Peer: m.Queue.Node, Op: at, Staged: -1, Payload: []byte{'m'}, Message: m, First: true})
+	at := op(key, record.New(key, append(append(make([]byte, record.ItemFixed), record.PlaceInline), payload...)...))
+	work.Items = append(work.Items, commit.Item{Peer: m.Queue.Node, Op: at, Staged: -1, Payload: payload, Message: m, First: true})
 	key = append(append([]byte{record.ClassHistory}, make([]byte, 24)...), make([]byte, 12)...)
 	audit := op(key, record.New(key, append([]byte(what), make([]byte, 8)...)...))
 	work.Audits = append(work.Audits, commit.Audit{Op: audit, History: true, Sent: 1})

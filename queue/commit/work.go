@@ -15,7 +15,8 @@ var (
 	ErrStale = errors.New("the entry has new messages that the decision did not take in")
 	// ErrBound: the name@version of a table is bound to another definition (N3).
 	ErrBound = errors.New("this name and version belong to another definition")
-	// ErrTooLarge: the records, without staged bodies, exceed MaxLarge.
+	// ErrTooLarge: the records, without staged bodies, exceed MaxLarge, or one has a key or a
+	// value that the engine does not take.
 	ErrTooLarge = errors.New("the transaction is too large")
 	// ErrOutOfOrder: an Accept does not continue from the number and hash on disk.
 	ErrOutOfOrder = errors.New("the link's numbers are out of order")

@@ -31,11 +31,22 @@ type Step struct {
 	// Classes are those whose records it is shown, in ascending order.
 	Classes []byte
 	// Change gives what becomes of a record: what is put and removed, in one commit, of which
-	// it may take half. A record
-	// that it puts behind the one that it was shown, in one of its classes, is shown to it as
-	// well: it leaves alone what has the new format. It may read others. Key and value are
-	// valid during the call only.
+	// it may take half. Of the step's classes that is the record under the key that it was shown,
+	// and no other: those are shown to it themselves, once. Of other classes it may be any. It
+	// may read others, as far as the step does not change them: which changes it would see there
+	// depends on where a page ends. Key and value are valid during the call only.
 	Change func(r store.Reader, key, value []byte) ([]store.Op, error)
+}
+
+// owns refuses changes that a step may not make of the record that it was shown. One under another
+// key of its classes would be shown to it or not, as pages end.
+func (s *Step) owns(shown []byte, changes []store.Op) error {
+	for _, op := range changes {
+		if len(op.Key) > 0 && bytes.IndexByte(s.Classes, op.Key[0]) >= 0 && !bytes.Equal(op.Key, shown) {
+			return fmt.Errorf("the step changes another record of those that it is shown, %q: this is an error of the program", record.Readable(op.Key))
+		}
+	}
+	return nil
 }
 
 // Steps are those of this program: the first is from format 1 to 2.
@@ -151,6 +162,9 @@ func (m migration) pageOf(step Step, next []byte) (ops []store.Op, after []byte,
 		err = m.read.Each(o, func(key, value []byte) error {
 			changes, err := step.Change(m.engine, key, value)
 			if err != nil {
+				return fmt.Errorf("record %q: %w", record.Readable(key), err)
+			}
+			if err := step.owns(key, changes); err != nil {
 				return fmt.Errorf("record %q: %w", record.Readable(key), err)
 			}
 			ops = append(ops, changes...)

@@ -1,13 +1,11 @@
 package inspect
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"fmqm/internal/store"
-	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/format"
 	"fmqm/queue/read"
@@ -20,6 +18,9 @@ type Report struct {
 	Commit   uint64              `json:"commit"`
 	Records  map[string]uint64   `json:"records"` // by kind of record
 	Problems []string            `json:"problems"`
+	// Unfinished says what the next start finishes before anything else is read. Until then
+	// records need not fit each other, and only each by itself is judged.
+	Unfinished []string `json:"unfinished,omitempty"`
 }
 
 // classNames is what the kinds of records are called.
@@ -42,9 +43,9 @@ func Verify(engine store.Engine) (Report, error) {
 		report: Report{Commit: engine.Last(), Records: map[string]uint64{}, Problems: []string{}},
 		lanes:  map[record.LaneKey]record.Position{},
 	}
-	for _, key := range [][]byte{record.KeyLarge, record.KeyMigrating} {
-		if _, err := engine.Get(key); err == nil {
-			v.halfway = true
+	for _, u := range unfinished {
+		if _, err := engine.Get(u.key); err == nil {
+			v.report.Unfinished = append(v.report.Unfinished, u.what)
 		}
 	}
 	err := engine.Scan(store.ScanOptions{}, func(key, value []byte) bool {
@@ -62,6 +63,15 @@ func Verify(engine store.Engine) (Report, error) {
 	return v.report, nil
 }
 
+// unfinished is what may be half made, and the record that says so.
+var unfinished = []struct {
+	key  []byte
+	what string
+}{
+	{record.KeyLarge, "a large transaction is half made: the next start finishes it"},
+	{record.KeyMigrating, "the store is on its way to another format: the next start goes on with it"},
+}
+
 // maxProblems ends a Verify: more say nothing new.
 const maxProblems = 1000
 
@@ -69,19 +79,15 @@ type verifier struct {
 	read   read.Records
 	report Report
 	lanes  map[record.LaneKey]record.Position // of transmission queues, as far as they are read
-
-	// halfway: a large transaction, or a step to another format, is half made. Records do not
-	// fit each other until the next start.
-	halfway bool
 }
 
 func (v *verifier) record(key, value []byte) error {
 	if len(key) == 0 {
-		return errors.New("a record has no key")
+		return errKeyless
 	}
 	name, known := classNames[key[0]]
 	if !known {
-		return fmt.Errorf("record %q: this program does not know its kind", record.Readable(key))
+		return errUnknown(key)
 	}
 	v.report.Records[name]++
 	content, err := record.Open(key, value)
@@ -95,14 +101,10 @@ func (v *verifier) record(key, value []byte) error {
 		_, err := format.Of(content, format.Newest(format.Steps))
 		return err
 	}
-	if v.halfway {
+	if len(v.report.Unfinished) > 0 {
 		return nil
 	}
 	switch key[0] {
-	case record.ClassTable:
-		return v.table(key, value)
-	case record.ClassMessage, record.ClassRecord, record.ClassMarker:
-		return v.message(key, value)
 	case record.ClassLow:
 		peer, lane, low, err := record.ReadLow(key, value)
 		if err == nil {
@@ -111,81 +113,15 @@ func (v *verifier) record(key, value []byte) error {
 		return err
 	case record.ClassTransmission:
 		return v.item(key, value)
-	case record.ClassApart:
-		a, err := record.ReadApart(key, value)
-		if err == nil {
-			_, err = v.read.Body(a.Place)
-		}
-		return err
-	case record.ClassAccepted:
-		_, _, err := record.ReadAccepted(key, value)
-		return err
-	case record.ClassRefused:
-		_, err := v.read.Refused(key, value)
-		return err
-	case record.ClassParked:
-		_, err := v.read.Parked(key, value)
-		return err
-	case record.ClassPart:
-		_, err := v.read.Whole(key, value)
-		return err
-	case record.ClassInstance, record.ClassEnd, record.ClassHistory:
-		_, err := v.read.Audit(key, value)
-		return err
-	case record.ClassRemoved:
-		_, err := record.ReadRemoved(key, value)
-		return err
-	case record.ClassStaged:
-		_, _, _, err := record.ReadStaged(key, value)
-		return err
-	case record.ClassTimer:
-		_, err := record.ReadTimer(key, value)
-		return err
 	}
-	return nil // chunks are read with what names them; the others have no content
-}
-
-func (v *verifier) table(key, value []byte) error {
-	encoded, hash, err := v.read.Table(key, value)
-	if err != nil {
-		return err
-	}
-	t, err := processtable.Decode(encoded)
-	if err != nil {
-		return record.Damaged(key, err.Error())
-	}
-	if t.Definition != hash {
-		return record.Damaged(key, "it names another definition than its table has")
-	}
-	return nil
-}
-
-func (v *verifier) message(key, value []byte) error {
-	s, err := record.ReadMessage(key, value)
-	if err != nil {
-		return err
-	}
-	if _, err := v.read.Body(s.Place); err != nil {
-		return fmt.Errorf("record %q: %w", record.Readable(key), err)
-	}
-	entry := s.Message.Entry()
-	if string(record.AppendMessageKey(nil, s.Message.Queue.Process, &entry, s.Message.Key())) != string(key) {
-		return record.Damaged(key, "its message belongs under another key")
-	}
-	return nil
+	return alone(v.read, key, value)
 }
 
 // item verifies that the running hash goes on from the item before (L1).
 func (v *verifier) item(key, value []byte) error {
-	k := record.KeyReader{Rest: key[1:]}
-	lane := record.LaneKey{Peer: processtable.NodeID(k.Name()), Lane: message.Lane(k.Bytes(1)[0])}
-	item, err := record.ReadItem(key, value)
+	lane, item, payload, err := item(v.read, key, value)
 	if err != nil {
 		return err
-	}
-	payload, err := v.read.Body(item.Place)
-	if err != nil {
-		return fmt.Errorf("record %q: %w", record.Readable(key), err)
 	}
 	before := v.lanes[lane]
 	v.lanes[lane] = item.At.Position

@@ -29,7 +29,8 @@ type Tx struct {
 	Rebuild *Rebuild    // how far the rebuilding of a peer has come with this transaction
 	Forget  []change.Op // audit records that go, and what stays in their place
 	// Done is called once, from the committer's goroutine, and must not block. The
-	// error is nil if the transaction is on disk, else it has happened in no part.
+	// error is nil if the transaction is on disk. With queue.ErrStopped it may have happened,
+	// whole: the store says so when it is opened. With any other error nothing of it has.
 	Done func(error)
 }
 

@@ -52,4 +52,16 @@ var mutants = []mutant{
 		{"node/execute/turn.go", "		t.step(t.readOn(*b))\n", "		t.Tell(t.readOn(*b))\n"},
 		{"node/thread/browse.go", "case e == nil && heard[found.Entry]:", "case e == nil && heard[found.Entry] && b == nil:"},
 	}},
+	{"no-eviction", "what waits stays in memory, however much it is", "10", []change{
+		{"instancetable/table.go", "		t.Evict(t.unused.oldest)\n", "		break\n"},
+	}},
+	{"hanging-answer", "a list of instances is answered when nobody waits for it any more", "6", []change{
+		{"node/answer/list.go", "	q, err := questionOf(r)\n", "	_, _ = a.Scheduler.Wait(ctx, a.Scheduler.Gate())\n	q, err := questionOf(r)\n"},
+	}},
+	{"no-hang-up", "who calls without being a peer is told so, and is not hung up on", "11", []change{
+		{"link/acceptor.go", "	_ = conn.Close()\n	a.refused(hello.Hello.Node, s.Reason)\n", "	a.refused(hello.Hello.Node, s.Reason)\n"},
+	}},
+	{"ends-forgotten", "what ended since the store was opened is taken for new", "5 2 3 4 7 9 ends", []change{
+		{"queue/work.go", "	m.Ends(tx.Audit)\n", "	m.Ends(tx.Audit[:0])\n"},
+	}},
 }

@@ -51,23 +51,6 @@ func Expect(p *definition.Process, input json.RawMessage, programs interpret.Pro
 	return e, failed
 }
 
-// Ends gives the activities, and sink, that the instance's last messages are of: those
-// that end or are put in error.
-func (e *Expectation) Ends() []string {
-	var names []string
-	for _, a := range e.Result.Activities {
-		switch a.State {
-		case interpret.Terminated, interpret.Skipped, interpret.InError:
-			names = append(names, a.Activity)
-		case interpret.Inactive, interpret.Waiting, interpret.Finished:
-		}
-	}
-	if e.Result.State == interpret.Finished {
-		names = append(names, "sink")
-	}
-	return names
-}
-
 // AttemptDifferences compares the attempts that were made with those that the interpreter
 // made: each activity's in order, with equal inputs. Where a site may crash an attempt
 // can come again: then repeated must be set.

@@ -115,7 +115,7 @@ func many(out io.Writer, base, seeds uint64, limit time.Duration, brief bool) (f
 		})
 	}
 	workers.Wait()
-	fmt.Fprintln(out, total.String(time.Since(began)))
+	fmt.Fprintf(out, "%s\nweather: %s\n", total.String(time.Since(began)), total.Weather())
 	if broken == nil {
 		return false
 	}

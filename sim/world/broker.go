@@ -9,6 +9,7 @@ import (
 
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/link/frame"
 )
 
 // broker keeps frames for sites, whether they are there or not. It confirms all of them, and
@@ -28,6 +29,8 @@ type box struct {
 	frames [][]byte
 	old    [][]byte // delivered lately: they may come again
 	reader *session
+
+	put, laid uint64 // numbers of the frames that came, and of the highest that lies, or lay, there
 }
 
 // Bounds of a box.
@@ -54,6 +57,7 @@ func (b *broker) restart() {
 		s.end()
 	}
 	for _, x := range b.boxes {
+		b.meets("forgotten", x.frames...)
 		x.frames, x.old = nil, nil
 	}
 }
@@ -63,6 +67,7 @@ func (b *broker) setDown(down bool) {
 	b.mood.down = down
 	for _, s := range slices.Clone(b.users) {
 		if down {
+			b.journal.met("broker down")
 			s.end()
 		}
 	}
@@ -80,25 +85,53 @@ func (b *broker) end(of func(*session) bool) {
 }
 
 // put keeps a frame, as it pleases.
-func (b *broker) put(d way, frame []byte) {
-	for range b.mood.copies(b.random) {
-		b.control.AfterFunc(b.mood.takes(b.random), func() { b.lay(d, frame) })
+func (b *broker) put(d way, sent []byte) {
+	copies := b.mood.copies(b.random)
+	switch {
+	case copies == 0:
+		b.meets("lost", sent)
+	case copies > 1:
+		b.meets("repeated", sent)
+	case b.mood.drowsy:
+		b.meets("late", sent)
 	}
-	if old := b.box(d).old; b.mood.lossy && len(old) > 0 && b.random.IntN(8) == 0 {
+	x := b.box(d)
+	x.put++
+	number := x.put
+	for range copies {
+		b.control.AfterFunc(b.mood.takes(b.random), func() {
+			if number < x.laid {
+				b.meets("reordered", sent)
+			}
+			x.laid = max(x.laid, number)
+			b.lay(d, sent)
+		})
+	}
+	if old := x.old; b.mood.lossy && len(old) > 0 && b.random.IntN(8) == 0 {
 		again := old[b.random.IntN(len(old))]
+		b.meets("replayed", again)
 		b.control.AfterFunc(b.mood.takes(b.random), func() { b.lay(d, again) })
+	}
+}
+
+// meets counts what has befallen frames that carry messages.
+func (b *broker) meets(what string, frames ...[]byte) {
+	for _, sent := range frames {
+		if f, err := frame.Decode(sent); err == nil && f.Data != nil {
+			b.journal.met(what)
+		}
 	}
 }
 
 // lay puts a frame behind the others, or where the broker reorders, before the last; a full
 // box loses its oldest.
-func (b *broker) lay(d way, frame []byte) {
+func (b *broker) lay(d way, sent []byte) {
 	x := b.box(d)
 	at := len(x.frames)
 	if b.mood.lossy && at > 0 && b.random.IntN(4) == 0 {
 		at--
 	}
-	x.frames = slices.Insert(x.frames, at, frame)
+	x.frames = slices.Insert(x.frames, at, sent)
 	if len(x.frames) > maxBox {
 		x.frames = x.frames[1:]
 	}
@@ -151,12 +184,12 @@ type session struct {
 }
 
 // Send gives a frame to the broker, which confirms it.
-func (s *session) Send(frame []byte) error {
+func (s *session) Send(sent []byte) error {
 	if s.closed {
 		return io.ErrClosedPipe
 	}
-	s.broker.journal.note(string(s.way.from), "sends", "%s through the broker: %d bytes %016x", s.way.to, len(frame), digest(frame))
-	s.broker.put(s.way, slices.Clone(frame))
+	s.broker.journal.note(string(s.way.from), "sends", "%s through the broker: %d bytes %016x", s.way.to, len(sent), digest(sent))
+	s.broker.put(s.way, slices.Clone(sent))
 	return nil
 }
 
@@ -171,9 +204,9 @@ func (s *session) Recv() ([]byte, error) {
 			return nil, io.EOF
 		}
 		if len(in.frames) > 0 {
-			frame := in.frames[0]
+			next := in.frames[0]
 			in.frames = in.frames[1:]
-			return s.deliver(in, frame), nil
+			return s.deliver(in, next), nil
 		}
 		if _, err := s.by.Wait(context.Background(), s.filled, s.gone); err != nil {
 			return nil, err
@@ -181,15 +214,15 @@ func (s *session) Recv() ([]byte, error) {
 	}
 }
 
-func (s *session) deliver(in *box, frame []byte) []byte {
-	s.broker.journal.note(string(s.way.from), "gets", "%s through the broker: %016x", s.way.to, digest(frame))
-	if in.old = append(in.old, frame); len(in.old) > maxOld {
+func (s *session) deliver(in *box, sent []byte) []byte {
+	s.broker.journal.note(string(s.way.from), "gets", "%s through the broker: %016x", s.way.to, digest(sent))
+	if in.old = append(in.old, sent); len(in.old) > maxOld {
 		in.old = in.old[1:]
 	}
-	if s.recent = append(s.recent, frame); len(s.recent) == ackBatch {
+	if s.recent = append(s.recent, sent); len(s.recent) == ackBatch {
 		s.recent = nil
 	}
-	return slices.Clone(frame)
+	return slices.Clone(sent)
 }
 
 // Close ends the session.

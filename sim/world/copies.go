@@ -23,6 +23,7 @@ func (w *World) goOn(e Event) {
 	if s.image == nil {
 		return
 	}
+	w.journal.met(string(CopyOn))
 	w.lose(e, s.image.disk.Clone(string(s.name)))
 	w.watch.shadows[s.name].started = maps.Clone(s.image.started)
 	s.copy = true

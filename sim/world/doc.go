@@ -7,10 +7,15 @@
 //	Shrink    gives the smallest plan that still breaks the same invariant
 //	Story     tells a plan, and what came of it
 //
+// What goes wrong is counted where it has an effect, not where it is drawn: [Report.Met]. What is torn
+// is a large transaction, of which a site that dies has the beginning on disk: a commit of the engine
+// is there or not (package storetest holds engines to that, and internal/store/badger tears files).
+//
 // Nothing here does again what it judges: it looks at what is on disk, what programs were asked,
 // and what was answered. Where and when each invariant of ARCHITECTURE.md is checked:
 //
-//	 1  at each commit every key and record is read (watch.go); a site that dies has only its disk
+//	 1  at each commit every key and record is read, and where a site dies its whole store, as
+//	    `fmqmd verify` does (watch.go); a site that dies has only its disk
 //	 2  a site that dies, is restored or reads its queues anew ends as the interpreter says (judge.go)
 //	 3  at each commit: what ends takes just the messages that its record names, and all that the
 //	    record says was sent is in the same transaction (transaction.go)
@@ -19,7 +24,7 @@
 //	    peer's disk with the same hash, and nothing comes for what has ended (watch.go, transaction.go);
 //	    a site of the version before is sent nothing that it cannot read (versions.go); at the end
 //	    both sides of each lane stand at the same place
-//	 6  at each question: a site that is up answers, and stops when it is told to, whatever the
+//	 6  at each question: a site that is up answers while somebody waits, unless its disk is slow, and stops when it is told to, whatever the
 //	    others do (world.go, happen.go)
 //	 7  at each answer, and at the end, against the interpreter (operators.go, judge.go)
 //	 8  at each answer and each audit record: it is on disk by then (watch.go); a node whose write has
@@ -27,8 +32,8 @@
 //	 9  at each start of a program: one key for an execution, one execution for a key, and no older
 //	    attempt runs at the site (programs.go)
 //	10  after each question: what waits in memory is within its bound (world.go)
-//	11  at each commit: nothing is there of a site that nobody has configured (watch.go); no program
-//	    runs for a process that nobody uploaded
+//	11  at each commit: nothing is there of a site that nobody has configured (watch.go), and it is
+//	    hung up on (stranger.go); no program runs for a process that nobody uploaded
 //	12  what is wrong is refused, and leaves nothing (operators.go)
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //

@@ -71,9 +71,13 @@ func (d *drawing) sites() {
 		d.plan.Sites = append(d.plan.Sites, name('A'+rune(i)))
 	}
 	d.plan.Broker, d.plan.BothCall = d.in(2), d.in(2)
+	d.plan.Apart = d.plan.Broker && d.in(2)
 	d.plan.Cache = []int{1, 3, 5, 1000}[d.IntN(4)]
 	d.plan.Narrow = d.in(4)
 	d.plan.Clear = d.between(20*time.Second, 2*time.Hour)
+	if d.in(6) {
+		d.plan.Behind[d.IntN(len(d.plan.Behind))] = d.between(10*time.Millisecond, 3*time.Second)
+	}
 }
 
 func (d *drawing) processes() {
@@ -129,10 +133,15 @@ func (d *drawing) faults() {
 			d.fault(kind.deeds[d.IntN(len(kind.deeds))])
 		}
 	}
+	for range len(d.plan.Instances) { // all goes through the broker: it loses and repeats some of it
+		if d.plan.Apart && d.in(2) {
+			d.fault(Lossy)
+		}
+	}
 }
 
 func (d *drawing) fault(do Deed) {
-	e := Event{At: d.moment(), Do: do}
+	e := Event{At: d.busy(), Do: do}
 	e.Site, e.Peer = d.two()
 	e.For = d.between(100*time.Millisecond, 20*time.Minute)
 	switch do {
@@ -140,32 +149,49 @@ func (d *drawing) fault(do Deed) {
 		if d.in(20) {
 			e.For = time.Duration(1+d.IntN(3)) * 24 * time.Hour // away for days
 		}
-		e.Peer, e.Number, e.Kept = "", 1+d.IntN(12), d.in(2)
+		e.Peer, e.Number, e.Kept = "", 1+min(d.IntN(12), d.IntN(12)), d.in(2)
 	case FailWrite, FailRead:
-		e.Peer, e.Number, e.Kept = "", 1+d.IntN(30), d.in(2)
+		e.Peer, e.Number, e.Kept = "", 1+min(d.IntN(12), d.IntN(12)), d.in(2)
 	case Low, Full:
 		e.Peer = ""
 	case Lossy, Drowsy, BrokerOff, BrokerNew:
-		e.Site, e.Peer = "", ""
+		e.Site, e.Peer, e.For = "", "", d.between(time.Second, 20*time.Minute)
 		if !d.plan.Broker {
 			return
 		}
-	case Reload:
-		e.Peer, e.Number = "", d.IntN(3)
+	case Reload: // without a broker it has either the same routes, or none
+		if e.Peer, e.Number = "", 1; d.plan.Broker && d.in(2) || d.in(6) {
+			e.Number = d.IntN(3)
+		}
 	case Sluggish, Cold, Decide:
 		e.Peer = ""
-	case Detour: // who is led astray calls
-		if !d.plan.BothCall && e.Site > e.Peer {
-			e.Site, e.Peer = e.Peer, e.Site
-		}
+	case Detour:
+		d.caller(&e)
 		e.At, e.For, e.Number = d.soonAfterAStart(), d.between(300*time.Millisecond, 20*time.Second), 1+d.IntN(5)
 	case Clock:
 		if e.Peer = ""; d.in(2) {
 			e.For = -e.For
 		}
-	case Cut, Stall, Slow, Astray, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong:
+	case Astray:
+		d.caller(&e)
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong:
 	}
 	d.add(e)
+}
+
+// caller has the site of an event be the one that calls: nobody else is led astray.
+func (d *drawing) caller(e *Event) {
+	if !d.plan.BothCall && e.Site > e.Peer {
+		e.Site, e.Peer = e.Peer, e.Site
+	}
+}
+
+// busy draws a moment, every other time one at which something is under way.
+func (d *drawing) busy() time.Duration {
+	if d.in(2) {
+		return d.moment()
+	}
+	return d.soonAfterAStart()
 }
 
 // soonAfterAStart draws a moment at which something is under way.
@@ -229,9 +255,9 @@ func (d *drawing) losses() {
 	for range d.IntN(3) {
 		d.add(Event{At: d.moment(), Do: []Deed{Backup, Image}[d.IntN(2)], Site: s})
 	}
-	e := Event{At: d.moment(), Do: []Deed{Lose, Restore, Restore, CopyOn, Twice}[d.IntN(5)], Site: s, For: d.between(time.Second, 10*time.Minute)}
-	if e.Do == CopyOn {
-		d.add(Event{At: time.Duration(d.Int64N(int64(e.At) + 1)), Do: Image, Site: s})
+	e := Event{At: d.busy(), Do: []Deed{Lose, Restore, Restore, CopyOn, Twice}[d.IntN(5)], Site: s, For: d.between(time.Second, 10*time.Minute)}
+	if of, needs := map[Deed]Deed{CopyOn: Image, Restore: Backup}[e.Do]; needs {
+		d.add(Event{At: time.Duration(d.Int64N(int64(e.At) + 1)), Do: of, Site: s})
 	}
 	d.add(e)
 }

@@ -40,6 +40,11 @@ func (s *site) due(deeds ...Deed) *armed {
 func (s *site) Commit(version uint64, b *store.Batch) memory.Fate {
 	w, l := s.world, s.life
 	s.commits = true
+	for i := range b.Ops {
+		if key := b.Ops[i].Key; key[0] == record.ClassLarge {
+			s.halfway = b.Ops[i].Value != nil
+		}
+	}
 	fate := memory.Fate{Takes: 200*time.Microsecond + time.Duration(w.random.Int64N(int64(2*time.Millisecond)))}
 	if w.random.IntN(100) == 0 {
 		fate.Takes *= 50
@@ -56,10 +61,15 @@ func (s *site) Commit(version uint64, b *store.Batch) memory.Fate {
 		fate.Takes = s.slowly(10*time.Millisecond, 10*time.Second)
 	}
 	if f := s.dueAccept(b); f != nil {
+		w.journal.met(string(Detour))
 		fate.Takes = f.For
 		s.detour(f.Peer, f.For)
 	}
-	switch f := s.due(CrashAt, CrashIn, FailWrite); {
+	f := s.due(CrashAt, CrashIn, FailWrite)
+	if f != nil {
+		w.journal.met(string(f.Do))
+	}
+	switch {
 	case f == nil:
 	case f.Do == CrashAt:
 		s.die(f.Kept, f.For)
@@ -83,7 +93,9 @@ func (s *site) slowly(least, most time.Duration) time.Duration {
 	for t < most/10 && r.IntN(3) > 0 {
 		t *= 10
 	}
-	return t + time.Duration(r.Int64N(int64(t)*9))
+	t += time.Duration(r.Int64N(int64(t) * 9))
+	s.slowest = max(s.slowest, s.world.tasks.Elapsed()+t)
+	return t
 }
 
 // dueAccept gives the Detour that is due with a commit in which something is accepted of its peer.
@@ -116,6 +128,7 @@ func accepts(b *store.Batch, peer name) bool {
 // one, while a commit is under way that takes so long.
 func (s *site) detour(peer name, takes time.Duration) {
 	w := s.world
+	s.slowest = max(s.slowest, w.tasks.Elapsed()+takes)
 	w.journal.note(string(s.name), "commits slowly", "what %s sent, for %v", peer, takes)
 	astray := func(wrong bool) func() {
 		return func() {
@@ -150,6 +163,7 @@ func (s *site) Read(key []byte) error {
 	if s.world.clear || s.due(FailRead) == nil {
 		return nil
 	}
+	s.world.journal.met(string(FailRead))
 	s.world.journal.note(string(s.name), "cannot read", "")
 	s.fail(false, 0)
 	return errBroken

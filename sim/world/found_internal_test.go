@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +36,13 @@ data: [source -> b]
 				{At: 4 * time.Second, Do: Stall, Site: "A", Peer: "B", For: 10 * time.Minute},
 				{At: 30 * time.Second, Do: Lose, Site: "A", For: time.Second},
 			}
-			if r := Run(p, Options{Lines: true}); r.Broken != nil {
+			r := Run(p, Options{Lines: true})
+			if r.Broken != nil {
 				t.Fatal(Story(r))
+			}
+			ends := func(at name, e record.Event) bool { return says(r, fmt.Sprintf("%s records event %d of b", at, e)) }
+			if !ends("A", record.EventPassed) || ends("B", record.EventSkipped) || !ends("B", record.EventStopped) {
+				t.Errorf("the path was not lost\n%s", Story(r))
 			}
 		})
 	}
@@ -110,9 +117,18 @@ control: [a -> c, c -> a2, a2 -> b]
 		{At: 10 * time.Second, Do: Stop, Site: "B", For: 20 * time.Second},
 		{At: 15 * time.Second, Do: Retry, Site: "A"},
 	}
-	if r := Run(p, Options{Lines: true}); r.Broken != nil {
+	r := Run(p, Options{Lines: true})
+	if r.Broken != nil {
 		t.Fatal(Story(r))
 	}
+	if !says(r, "keeps apart a message for B, which needs") {
+		t.Errorf("the word has not waited apart\n%s", Story(r))
+	}
+}
+
+// says: whether a line of a world has a text.
+func says(r *Report, text string) bool {
+	return slices.ContainsFunc(r.Lines, func(line string) bool { return strings.Contains(line, text) })
 }
 
 // A site goes on from a copy that was made while a large transaction was under way: restored, its

@@ -24,6 +24,9 @@ func (w *World) happen(e Event) {
 			}
 		})
 	}
+	if s != nil && s.life != nil && s.life.node != nil {
+		w.atOnce(e, s)
+	}
 	switch e.Do {
 	case Crash:
 		s.die(e.Kept, e.For)
@@ -94,6 +97,24 @@ func (w *World) happen(e Event) {
 		w.decide(s)
 	case Wrong:
 		w.wrong(e)
+	}
+}
+
+// atOnce counts what befalls a site that is up, where that needs nothing else: of all other deeds it
+// is counted when they have an effect.
+func (w *World) atOnce(e Event, s *site) {
+	switch e.Do {
+	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Retry, Wrong:
+		w.journal.met(string(e.Do))
+	case Astray:
+		if !w.plan.Apart && s.routes != 1 && (w.plan.BothCall || e.Site < e.Peer) {
+			w.journal.met(string(e.Do))
+		}
+	case Reload:
+		if e.Number != s.routes && (w.plan.Broker || e.Number == 1) {
+			w.journal.met(string(e.Do))
+		}
+	case CrashAt, CrashIn, FailWrite, FailRead, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew, Detour, Decide, Restore, CopyOn, Upgrade:
 	}
 }
 

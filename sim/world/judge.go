@@ -78,6 +78,7 @@ func (w *World) decide(s *site) {
 		if l.State != "stopped" {
 			continue
 		}
+		w.journal.met(string(Decide))
 		_ = w.ask(s.name, "links retry "+l.Peer, func(ctx context.Context, n *node.Node) error {
 			_, err := n.RetryLink(ctx, l.Peer)
 			return err

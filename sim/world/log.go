@@ -24,11 +24,16 @@ type journal struct {
 	same  map[string][]int // where a text was told
 	keep  bool
 	count int
+
+	effects map[string]int // of the weather
 }
 
 func newJournal(now func() time.Duration, keep bool) *journal {
-	return &journal{now: now, sum: sha256.New(), keep: keep, same: map[string][]int{}}
+	return &journal{now: now, sum: sha256.New(), keep: keep, same: map[string][]int{}, effects: map[string]int{}}
 }
+
+// met counts what of the weather had an effect. It is no event.
+func (j *journal) met(what string) { j.effects[what]++ }
 
 // note adds an event: where, what, and the rest of the line.
 func (j *journal) note(where, what, format string, args ...any) {

@@ -45,6 +45,7 @@ func (w *World) restored(e Event) {
 	if s.copied == nil {
 		return
 	}
+	w.journal.met(string(Restore))
 	if err := s.restore(w.random); err != nil {
 		w.breaks("8", "the backup of %s cannot be restored: %v", s.name, err)
 	}

@@ -125,7 +125,10 @@ func (w *World) question(e Event) {
 		_, _ = c.statusAt(e.Site)
 	case 2:
 		_ = w.ask(e.Site, "why "+c.id(), func(ctx context.Context, n *node.Node) error {
-			_, err := n.Why(ctx, id)
+			answer, err := n.Why(ctx, id)
+			if err == nil && answer.Instance != id {
+				w.breaks("7", "%s is asked why %s waits, and answers about %s", e.Site, c.id(), answer.Instance)
+			}
 			return err
 		})
 	case 3:
@@ -149,6 +152,9 @@ func (w *World) question(e Event) {
 // fits holds an answer to what can be.
 func (w *World) fits(c *client, at name, s api.Status) {
 	w.journal.note(string(at), "says", "%s is %s", c.id(), s.State)
+	if s.Instance != c.instance.ID || s.Process != c.of.id {
+		w.breaks("7", "%s is asked about %s of %s, and answers about %s of %s", at, c.id(), c.of.id, s.Instance, s.Process)
+	}
 	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] && !w.weaker[c.id()] {
 		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
 	}

@@ -16,18 +16,22 @@ type Plan struct {
 	Seed     uint64
 	Sites    []name
 	Broker   bool   // there is a broker: a second route between all sites
+	Apart    bool   `json:",omitempty"` // it is the only one
 	BothCall bool   // each site calls all others; else of two the one whose name comes first
 	Narrow   bool   // few changes fit into a commit: most transactions take several
 	Cache    int    // entries that a node keeps in memory beside those in execution
 	Brisk    bool   `json:",omitempty"` // no program takes long
 	Before   []name `json:",omitempty"` // sites of the version before, until they are upgraded
 	// Behind is by how much messages of each lane come later on the wires (L2).
-	Behind    [record.Lanes]time.Duration `json:",omitzero"`
+	Behind    lag `json:",omitzero"`
 	Processes []Process
 	Instances []Instance
 	Events    []Event       // by their times
 	Clear     time.Duration // when the weather clears
 }
+
+// lag is by how much each lane comes later than what is not data.
+type lag [record.Lanes]time.Duration
 
 // Process is a random definition, and who uploads it.
 type Process struct {

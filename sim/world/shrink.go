@@ -138,7 +138,9 @@ func withoutSite(p Plan, i int) (Plan, bool) {
 // plainer takes away what makes a world hard to follow.
 func (s *shrinking) plainer() {
 	for _, change := range []func(*Plan) bool{
-		func(p *Plan) bool { was := p.Broker; p.Broker = false; return was },
+		func(p *Plan) bool { was := p.Broker; p.Broker, p.Apart = false, false; return was },
+		func(p *Plan) bool { was := p.Apart; p.Apart = false; return was },
+		func(p *Plan) bool { was := p.Behind; p.Behind = lag{}; return was != lag{} },
 		func(p *Plan) bool { was := p.BothCall; p.BothCall = false; return was },
 		func(p *Plan) bool { was := p.Narrow; p.Narrow = false; return was },
 		func(p *Plan) bool { was := p.Cache; p.Cache = 1000; return was != 1000 },

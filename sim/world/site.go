@@ -23,10 +23,12 @@ type site struct {
 	name       name
 	disk       *memory.Disk
 	room       *room
-	faults     []*armed // that wait for their commit or read
-	sluggish   bool     // its disk is slow
-	cold       bool     // it is slow to read much
-	commits    bool     // a commit is under way
+	faults     []*armed      // that wait for their commit or read
+	sluggish   bool          // its disk is slow
+	cold       bool          // it is slow to read much
+	commits    bool          // a commit is under way
+	slowest    time.Duration // until when something of it took long, or takes
+	halfway    bool          // of a large transaction the beginning is on disk, or on its way there
 	offset     time.Duration
 	astray     map[name]bool // peers whose address is wrong in its configuration
 	configured int           // how often its configuration was changed
@@ -63,6 +65,9 @@ func newSite(w *World, n name) *site {
 	return s
 }
 
+// slow: its disk takes long.
+func (s *site) slow() bool { return s.sluggish || s.cold }
+
 // start starts the daemon, unless it runs.
 func (s *site) start() {
 	w := s.world
@@ -72,7 +77,6 @@ func (s *site) start() {
 	l := &life{by: w.tasks.NewSite(s.offset)}
 	s.life = l
 	s.lives++
-	w.opened++
 	w.journal.note(string(s.name), "starts", "for the %d. time", s.lives)
 	l.by.Go(func() { s.open(l) })
 }
@@ -85,7 +89,7 @@ func (s *site) open(l *life) {
 		s.end(err)
 		return
 	}
-	read := s.configured
+	read, old := s.configured, engine.Last() > 0
 	n, err := node.Open(node.Options{
 		Name: s.name, Engine: engine, Registry: w.registry(s.name, l.by), Peers: s.peers(l.by),
 		Log: w.journal.log(string(s.name)), Scheduler: l.by, Random: chance(w.random), CacheEntries: w.plan.Cache,
@@ -94,6 +98,9 @@ func (s *site) open(l *life) {
 	if err != nil {
 		s.end(err)
 		return
+	}
+	if old {
+		w.recovered++
 	}
 	n.Launch()
 	if l.node = n; s.configured != read { // its configuration was changed while it opened
@@ -137,8 +144,12 @@ func (s *site) die(onDisk bool, rest time.Duration) {
 		return
 	}
 	w.journal.note(string(s.name), "dies", "for %v; of a commit under way: %s", brief(rest), kept(onDisk))
+	if s.halfway {
+		w.journal.met("torn")
+	}
 	s.life, s.commits, s.rest = nil, false, w.tasks.Elapsed()+rest
 	s.disk.Crash(onDisk)
+	w.watch.whole(s)
 	w.wires.down(s.name)
 	w.broker.leave(s.name)
 	l.by.Kill()
@@ -153,7 +164,7 @@ func (s *site) peers(by task.Scheduler) map[processtable.NodeID]node.Peer {
 			continue
 		}
 		var p node.Peer
-		direct, brokered_ := s.routes != 1, w.plan.Broker && s.routes != 2
+		direct, brokered_ := s.routes == 2 || s.routes == 0 && !w.plan.Apart, w.plan.Broker && s.routes != 2
 		if direct && (w.plan.BothCall || s.name < other) {
 			to := other
 			if s.astray[other] {

@@ -45,7 +45,7 @@ const lastLines = 120
 func sites(p *Plan) string {
 	text := fmt.Sprintf("%d sites, %s", len(p.Sites), strings.Join(names(p.Sites), " "))
 	if p.Broker {
-		text += ", and a broker"
+		text += map[bool]string{true: ", with a broker between them", false: ", and a broker"}[p.Apart]
 	}
 	if p.BothCall {
 		text += "; all call each other"

@@ -11,6 +11,9 @@ import (
 // stranger is a site that nobody has configured.
 const stranger name = "Z"
 
+// hangUpTime is how long a site may take to hang up.
+const hangUpTime = 10 * time.Second
+
 // knock has a stranger call a site, and say something: who it is, that it is another site, or
 // nothing that makes sense. The site must hang up; what comes of it is watch's to see.
 func (w *World) knock(at name, way_ int) {
@@ -34,7 +37,13 @@ func (w *World) knock(at name, way_ int) {
 			return
 		}
 	}
-	w.control.AfterFunc(10*time.Minute, func() { _ = conn.Close() }) // if it was not heard out by then
+	heard, l := false, w.site(at).life
+	w.control.AfterFunc(hangUpTime, func() {
+		if !heard && w.site(at).life == l {
+			w.breaks("11", "%s was called by %s, and has not hung up within %v", at, stranger, hangUpTime)
+		}
+		_ = conn.Close()
+	})
 	if conn.Send(said) != nil {
 		return
 	}
@@ -43,5 +52,6 @@ func (w *World) knock(at name, way_ int) {
 			break
 		}
 	}
+	heard = true
 	w.journal.note(string(stranger), "was heard out", "")
 }

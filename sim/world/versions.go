@@ -52,6 +52,7 @@ func (s *site) upgrade(rest time.Duration) {
 	if !s.before {
 		return
 	}
+	s.world.journal.met(string(Upgrade))
 	s.world.journal.note(string(s.name), "is upgraded", "")
 	s.before = false
 	if s.life != nil && s.life.node == nil { // it opens as what it was

@@ -7,6 +7,8 @@ import (
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/queue/inspect"
+	"fmqm/queue/read"
 	"fmqm/queue/record"
 )
 
@@ -74,8 +76,61 @@ func (x *watch) written(s *site, version uint64, b *store.Batch) {
 	if err == nil {
 		err = x.changed(s, ops)
 	}
+	for i := 0; i < len(b.Ops) && err == nil; i++ {
+		err = x.reads(s, &b.Ops[i])
+	}
 	if err != nil {
 		x.world.breaks("1", "%s commits what nobody can read: %v", s.name, err)
+	}
+}
+
+// reads reads what is put as those do who look through a store, and says what nobody can read.
+func (x *watch) reads(s *site, op *store.Op) error {
+	if op.Value == nil {
+		return nil
+	}
+	if err := inspect.Record(op.Key, op.Value); err != nil {
+		return err
+	}
+	peer, err := of(op)
+	if err == nil && peer != "" {
+		x.known(s, peer)
+	}
+	return err
+}
+
+// of gives the peer that a record is of, where only that counts of it; empty: it is of none.
+func of(op *store.Op) (name, error) {
+	k := record.KeyReader{Rest: op.Key[1:]}
+	switch op.Key[0] {
+	case record.ClassMeta:
+		if of := k.Name(); of == record.ReadsName || of == record.BeganName || of == "restored" || of == "rebuild" {
+			return name(k.Name()), nil
+		}
+	case record.ClassPeer, record.ClassPart:
+		return name(k.Name()), nil
+	case record.ClassRefused:
+		head, _, err := read.Records{}.RefusedHead(op.Key, op.Value)
+		return head.Peer, err
+	case record.ClassParked:
+		p, err := record.ReadParkedKey(op.Key)
+		return p.Peer, err
+	case record.ClassUsage:
+		c, err := record.ReadChargeKey(op.Key)
+		return c.Peer, err
+	}
+	return "", nil
+}
+
+// whole says what is wrong in a site's store as a whole: bodies in chunks, and running hashes.
+func (x *watch) whole(s *site) {
+	e, err := s.disk.Peek()
+	if err != nil || e.Last() == 0 {
+		return
+	}
+	report, err := inspect.Verify(e)
+	if err != nil || len(report.Problems) > 0 {
+		x.world.breaks("1", "the store of %s is damaged: %v %q", s.name, err, report.Problems)
 	}
 }
 
@@ -216,8 +271,15 @@ func (x *watch) acknowledged(s *site, c *client) {
 
 // unknown: nothing is on disk of an instance whose start was refused.
 func (x *watch) unknown(s *site, id uuid.UUID) {
-	if x.shadows[s.name].started[id] {
+	d := x.shadows[s.name]
+	if d.started[id] {
 		x.world.breaks("12", "%s has refused to start %s, and has started it", s.name, id)
+	}
+	for e := range d.messages {
+		if e.Instance == id {
+			x.world.breaks("12", "%s has refused what is wrong, and has a message of %s", s.name, id)
+			return
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"fmqm/link"
 	"fmqm/link/frame"
 	"fmqm/processtable"
-	"fmqm/queue/record"
 )
 
 type name = processtable.NodeID
@@ -33,7 +32,7 @@ type wires struct {
 	random  *rand.Rand
 	journal *journal
 	weather map[way]*weather
-	behind  [record.Lanes]time.Duration // see Plan
+	behind  lag // see Plan
 	ports   map[name]*port
 	open    []*conn // in the order of their making
 	made    int
@@ -60,8 +59,8 @@ func (w *wires) on(d way) *weather {
 // cut breaks the wire between two sites, or mends it.
 func (w *wires) cut(d way, cut bool) {
 	w.on(d).cut, w.on(d.back()).cut = cut, cut
-	if cut {
-		w.breakAll(func(c *conn) bool { return c.way == d || c.way == d.back() })
+	if cut && w.breakAll(func(c *conn) bool { return c.way == d || c.way == d.back() }) {
+		w.journal.met("cut")
 	}
 }
 
@@ -87,12 +86,14 @@ func (w *wires) down(site name) {
 	w.breakAll(func(c *conn) bool { return c.way.from == site || c.way.to == site })
 }
 
-func (w *wires) breakAll(of func(*conn) bool) {
+func (w *wires) breakAll(of func(*conn) bool) (any bool) {
 	for _, c := range slices.Clone(w.open) {
 		if of(c) {
 			c.sever()
+			any = true
 		}
 	}
+	return any
 }
 
 // errNoRoute is what somebody hears who dials a site that is not there.
@@ -163,6 +164,7 @@ func (c *conn) Send(frame []byte) error {
 	frame = slices.Clone(frame)
 	c.wires.journal.note(string(c.way.from), "sends", "%s on connection %d: %d bytes %016x", c.way.to, c.number, len(frame), digest(frame))
 	if c.wires.on(c.way).stalled {
+		c.wires.journal.met("stalled")
 		c.stalled = append(c.stalled, frame)
 		return nil
 	}
@@ -183,6 +185,7 @@ func (c *conn) carry(frame []byte) {
 	}
 	w := c.wires
 	if behind := w.behindOf(frame); behind > 0 {
+		w.journal.met("behind")
 		c.late = max(c.late+1, w.clock()+behind)
 		w.control.AfterFunc(c.late-w.clock(), arrive)
 		return
@@ -192,7 +195,7 @@ func (c *conn) carry(frame []byte) {
 
 // behindOf is by how much a frame comes later than others.
 func (w *wires) behindOf(sent []byte) time.Duration {
-	if w.behind == ([record.Lanes]time.Duration{}) {
+	if w.behind == (lag{}) {
 		return 0
 	}
 	f, err := frame.Decode(sent)
@@ -205,6 +208,9 @@ func (w *wires) behindOf(sent []byte) time.Duration {
 // later calls f once all is there that is on the way, and as much time has passed as it takes.
 func (c *conn) later(f func()) {
 	w := c.wires
+	if w.on(c.way).slow {
+		w.journal.met("slow")
+	}
 	c.latest = max(c.latest+1, w.clock()+w.on(c.way).takes(w.random))
 	w.control.AfterFunc(c.latest-w.clock(), f)
 }

@@ -38,8 +38,9 @@ type Report struct {
 	Events     int
 	Recoveries int // how often a node was opened on a store that was not new
 	Elapsed    time.Duration
-	Lines      []string // every event
-	Told       []string // of those, what matters to a reader
+	Met        map[string]int // what of the weather had an effect, and how often
+	Lines      []string       // every event
+	Told       []string       // of those, what matters to a reader
 }
 
 // Violation is an invariant that did not hold.
@@ -77,7 +78,8 @@ type World struct {
 	clear   bool
 	over    bool
 	broken  *Violation
-	opened  int
+
+	recovered int // nodes that were opened on a store that was not new
 }
 
 // Run runs a plan until every instance has ended and nothing is left, or an invariant is broken.
@@ -122,8 +124,8 @@ func (w *World) run() *Report {
 	}
 	w.end()
 	return &Report{
-		Plan: w.plan, Broken: w.broken, Hash: w.journal.hash(), Events: w.journal.count, Recoveries: max(0, w.opened-len(w.sites)),
-		Elapsed: w.tasks.Elapsed(), Lines: w.journal.lines, Told: w.story(),
+		Plan: w.plan, Broken: w.broken, Hash: w.journal.hash(), Events: w.journal.count, Recoveries: w.recovered,
+		Elapsed: w.tasks.Elapsed(), Met: w.journal.effects, Lines: w.journal.lines, Told: w.story(),
 	}
 }
 
@@ -202,6 +204,7 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 		return errDown
 	}
 	l, n := s.life, s.life.node
+	began, slow := w.tasks.Elapsed(), s.slow()
 	answer := task.NewAnswer[error](w.control)
 	l.by.Go(func() {
 		ctx, cancel := l.by.WithTimeout(context.Background(), askTimeout)
@@ -215,6 +218,9 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	switch {
 	case late == nil:
 		w.journal.note(string(at), "answers", "%s: %v", what, err)
+		if took := w.tasks.Elapsed() - began; took >= askTimeout && s.life == l && l.node != nil && !l.failing && !slow && !s.slow() && s.slowest < began {
+			w.breaks("6", "%s answers only when nobody waits any more, after %v: %s", at, took, what)
+		}
 		return err
 	case s.life == l && !l.failing:
 		w.breaks("6", "%s does not answer: %s", at, what)
@@ -226,7 +232,7 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 // for a commit counts as waiting there, until the process thread has heard of its end. On a slow
 // disk that is much, and the thread may be reading meanwhile: nothing is said then.
 func (w *World) bounded(at name, n *node.Node) {
-	if s := w.site(at); s.commits || s.sluggish || s.cold {
+	if s := w.site(at); s.commits || s.slow() {
 		return
 	}
 	stats, err := n.Stats()
@@ -242,10 +248,9 @@ func (w *World) bounded(at name, n *node.Node) {
 	}
 }
 
-// underWay is how many entries may have a transaction or a look at the store under way: all that
-// an instance has here when its record comes last, after a rebuild, and no process that is drawn
-// has more activities. Where there are more instances, one of each may.
-const underWay = 32
+// underWay is how many entries may have a transaction or a look at the store under way; where there
+// are more instances, one of each.
+const underWay = 8
 
 // sleep lets time pass for a task that is at no site.
 func (w *World) sleep(d time.Duration) { _ = task.Sleep(context.Background(), w.control, d) }

@@ -37,8 +37,45 @@ func TestWorlds(t *testing.T) {
 	}
 	workers.Wait()
 	t.Log(total.String(time.Since(began)))
-	if total.Recoveries < total.Worlds {
+	if total.Recoveries < 2*total.Worlds {
 		t.Errorf("%d recoveries in %d worlds: the weather has become too mild to show anything", total.Recoveries, total.Worlds)
+	}
+}
+
+// What is drawn also befalls somebody: each kind of weather has an effect in some of 300 worlds.
+func TestTheWeatherHasEffects(t *testing.T) {
+	var total world.Totals
+	var mu sync.Mutex
+	var next atomic.Uint64
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for seed := next.Add(1); seed <= 300; seed = next.Add(1) {
+				r := world.Run(world.Draw(seed), world.Options{})
+				mu.Lock()
+				total.Add(r)
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Log(total.Weather())
+	least := map[string]int{
+		"lost": 20, "repeated": 10, "replayed": 10, "reordered": 200, "late": 20, "forgotten": 10, "broker down": 50,
+		"cut": 20, "stalled": 200, "slow": 200, "behind": 200, "torn": 1,
+		string(world.CrashAt): 20, string(world.CrashIn): 20, string(world.FailWrite): 20, string(world.FailRead): 30,
+		string(world.Detour): 10, string(world.Astray): 20, string(world.Reload): 20, string(world.Decide): 20, string(world.Upgrade): 20,
+		string(world.Restore): 8, string(world.CopyOn): 4, string(world.Twice): 2, string(world.Lose): 2,
+	}
+	for _, d := range []world.Deed{
+		world.Crash, world.Stop, world.Sluggish, world.Cold, world.Low, world.Full, world.Clock, world.Backup, world.Image, world.Ask, world.Terminate, world.Retry, world.Wrong,
+	} {
+		least[string(d)] = 10
+	}
+	for what, n := range least {
+		if total.Met[what] < n {
+			t.Errorf("%s has an effect %d times, and at least %d are expected", what, total.Met[what], n)
+		}
 	}
 }
 

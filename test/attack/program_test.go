@@ -24,7 +24,7 @@ func theft(h *house) []string {
 		"cat " + dir + "/etc/node-A.key", "cat " + dir + "/etc/token", "cat " + dir + "/data/*", "cat " + dir + "/data/ledger/programs",
 		"cp -r " + dir + "/data " + dir + "/room/stolen", "rm " + dir + "/data/MANIFEST", "mv " + dir + "/data " + dir + "/room/data",
 		"ln " + dir + "/etc/node-A.key " + dir + "/room/key", "echo x >>" + dir + "/data/ledger/programs", "touch " + dir + "/data/new", "truncate -s 0 " + dir + "/data/ledger/programs",
-		"tr 0 1 </proc/$PPID/environ", "head -c 1 /proc/$PPID/mem", "cat /proc/$PPID/maps", "cat </proc/$PPID/fd/2", "ls /proc/$PPID/cwd/",
+		"tr 0 1 </proc/$PPID/environ", "true </proc/$PPID/mem", "cat /proc/$PPID/maps", "cat </proc/$PPID/fd/2", "ls /proc/$PPID/cwd/",
 		"kill -0 $PPID", "kill -KILL $PPID",
 		dir + "/bin/fmqm nodes --to unix:" + dir + "/run/sock", dir + "/bin/fmqm start theft --to unix:" + dir + "/run/sock",
 		"echo $$ >" + group + "/cgroup.procs", "echo $$ >" + group + "/daemon/cgroup.procs", "echo 1 >" + group + "/daemon/cgroup.kill",
@@ -36,7 +36,7 @@ func theft(h *house) []string {
 
 // harmless is what it needs to be able to do.
 var harmless = []string{
-	"cat /etc/passwd", "mktemp", "echo x >$WORK/new", "mv $WORK/new $WORK/newer", "ls /", "sleep 0 & wait", `grep -q "^NoNewPrivs:.1" /proc/self/status`,
+	"cat /etc/passwd", "mktemp", "echo x >$WORK/new", "mv $WORK/new $WORK/newer", "ls /", "sleep 0 & wait", "true </proc/$$/mem", `grep -q "^NoNewPrivs:.1" /proc/self/status`,
 	`grep -q "^CapEff:.0000000000000000" /proc/self/status`, `grep -q "^CapPrm:.0000000000000000" /proc/self/status`, `grep -q "^CapAmb:.0000000000000000" /proc/self/status`, `grep -q "^CapInh:.0000000000000000" /proc/self/status`,
 }
 
@@ -63,6 +63,32 @@ func TestAProgramOfTheDaemonsUser(t *testing.T) {
 	fleet.Must(t, "fmqm", "nodes", "--to", h.to())
 	h.end(syscall.SIGTERM)
 	fleet.Must(t, "fmqmd", "verify", "--data", h.file("data"))
+}
+
+// A file that is read again does not move the fence away from the store and the key that the
+// daemon has: `data` and `identity` need a restart.
+func TestAProgramAfterAChangeThatNeedsARestart(t *testing.T) {
+	h := newHouse(t, "theft: {exec: [%s/bin/theft], "+work+"}")
+	theft := []string{"cat " + h.file("data", "MANIFEST"), "cat " + h.file("data", "ledger", "programs"), "touch " + h.file("data", "new"), "cat " + h.file("etc", "node-A.key")}
+	h.script("theft", attempts(append(theft, harmless...)...))
+	h.start()
+	h.define("theft", "theft")
+	conf, err := os.ReadFile(h.file("etc", "fmqmd.yaml"))
+	h.must(err)
+	text := strings.NewReplacer("data: "+h.file("data"), "data: "+h.file("elsewhere"),
+		"identity: {certificate: node-A.crt, key: node-A.key, ca: ca.crt}", "insecure: true").Replace(string(conf))
+	h.must(os.WriteFile(h.file("etc", "fmqmd.yaml"), []byte(text), 0o644))
+	fleet.Must(t, "fmqmd", "reload", "--to", h.to())
+	for _, key := range []string{"data", "identity"} {
+		if !strings.Contains(h.logged(), `"key":"`+key+`"`) {
+			t.Errorf("%s is not said to need a restart:\n%s", key, h.logged())
+		}
+	}
+	if out, code := h.run("theft"); code != 0 {
+		t.Errorf("%d: %s\n%s", code, out, h.said("talk"))
+	}
+	h.told("could not", theft...)
+	h.told("did", harmless...)
 }
 
 // A program with a user of its own is kept from all that by that alone. The daemon may
@@ -98,7 +124,7 @@ func TestAProgramAndAnother(t *testing.T) {
 		h := newHouse(t, "victim: {exec: [%s/bin/victim], secrets: {TOKEN: token}, "+work+user+"}", "thief: {exec: [%s/bin/thief], "+work+user+"}")
 		over := fleet.NewGate(t, h.file("room", "over"))
 		h.script("victim", `echo $$ >$WORK/victim; : <$WORK/over`)
-		cannot := []string{"grep -a t0ken /proc/$(cat $WORK/victim)/environ", "head -c 1 /proc/$(cat $WORK/victim)/mem", "kill $(cat $WORK/victim)"}
+		cannot := []string{"grep -a t0ken /proc/$(cat $WORK/victim)/environ", "true </proc/$(cat $WORK/victim)/mem", "kill $(cat $WORK/victim)"}
 		can := []string{"grep -q sh /proc/$(cat $WORK/victim)/comm || grep -q victim /proc/$(cat $WORK/victim)/comm"}
 		h.script("thief", attempts(append(cannot, can...)...))
 		if user != "" {
@@ -144,7 +170,7 @@ func TestAUserThatTheDaemonCannotBecome(t *testing.T) {
 func TestAProgramThatIsNotConfined(t *testing.T) {
 	h := newHouse(t, "free: {exec: [%s/bin/free], confine: false, "+work+"}")
 	may := []string{"cat " + h.file("etc/node-A.key"), "ls " + h.file("data"), h.file("bin/fmqm") + " nodes --to " + h.to(), "kill -0 $PPID", `grep -q "^NoNewPrivs:.0" /proc/self/status`}
-	never := []string{"head -c 1 /proc/$PPID/mem", "cat /proc/$PPID/environ"} // the daemon is not to be looked into
+	never := []string{"true </proc/$PPID/mem", "cat /proc/$PPID/environ"} // the daemon is not to be looked into
 	h.script("free", attempts(append(may, never...)...))
 	h.start()
 	h.define("free", "free")

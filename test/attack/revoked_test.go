@@ -101,6 +101,30 @@ data: [source -> it]
 	w.forbidden(ben, "operator ben is not among the operators of site A")
 }
 
+// Whoever asks at the port and may not is in the log, once, with who it is as far as that
+// is proved, and why: alerts are built on this line.
+func TestWhoAsksAndMayNotIsInTheLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{more: func(string) string { return "operators: [ann]\n" }})
+	ann, ben := w.operator("ann"), w.operator("ben")
+	nobody := w.operator("nobody")
+	nobody.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = nil
+	for range 2 { // in turn, as somebody would who wants to fill the log
+		w.mayAsk(ann)
+		w.forbidden(ben, "operator ben is not among the operators of site A")
+		w.refused(nobody, http.StatusUnauthorized, "no certificate was shown")
+	}
+	for reason, by := range map[string]string{
+		"operator ben is not among the operators of site A":              "operator ben",
+		"this node answers operators only, and no certificate was shown": "nobody known",
+	} {
+		lines := w.Sites["A"].Logged(`"by":"` + by + `","reason":"` + reason + `"`)
+		if len(lines) != 1 || !strings.Contains(lines[0], `"message":"request refused"`) || !strings.Contains(lines[0], `"remote":"127.0.0.1:`) {
+			t.Errorf("%s: %q", reason, lines)
+		}
+	}
+}
+
 // operator gives a client with the certificate of an operator.
 func (w *world) operator(name string) *http.Client {
 	w.t.Helper()
@@ -167,10 +191,15 @@ func (w *world) mayAsk(c *http.Client) {
 // forbidden checks that an operator may not ask, and is told why.
 func (w *world) forbidden(c *http.Client, why string) {
 	w.t.Helper()
+	w.refused(c, http.StatusForbidden, why)
+}
+
+func (w *world) refused(c *http.Client, status int, why string) {
+	w.t.Helper()
 	answer := w.get(c, "/v1/nodes")
 	text := bufio.NewScanner(answer.Body)
 	text.Scan()
-	if answer.StatusCode != http.StatusForbidden || !strings.Contains(text.Text(), why) {
+	if answer.StatusCode != status || !strings.Contains(text.Text(), why) {
 		w.t.Errorf("answered %s: %s\nwant %s", answer.Status, text.Text(), why)
 	}
 }

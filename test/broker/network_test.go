@@ -115,7 +115,7 @@ func TestWaysChangeWhileInstancesRun(t *testing.T) {
 		}
 		for _, site := range s.fleet.Sites {
 			site.Configure()
-			site.Signal(syscall.SIGHUP)
+			site.Reload(s.ctx)
 			s.some(20)
 		}
 	}

@@ -299,6 +299,7 @@ func TestRetryAndTerminate(t *testing.T) {
 		t.Errorf("a retry that was queued asked for %+v", asked)
 	}
 	want(t, "terminate", fmqm(to, "", "terminate", id), result{0, "", id + " is being terminated; see fmqm status " + id + "\n"})
+	want(t, "terminate, as JSON", fmqm(to, "", "terminate", id, "-o", "json"), result{0, "{}\n", id + " is being terminated; see fmqm status " + id + "\n"})
 	if ended != id {
 		t.Errorf("terminated %q", ended)
 	}
@@ -435,6 +436,7 @@ func TestEveryCommandHasHelpWithExamplesThatWork(t *testing.T) {
 		t.Error(missing)
 	}
 	clitest.Pages(t, "../../..", func(page string) ([]string, int) { return cli.CheckPage(client.App(), page) })
+	clitest.Commands(t, "../../..", client.App())
 	r := fmqm("", "", "help")
 	for _, command := range []string{"start", "status", "list", "watch", "history", "nodes", "why", "retry", "terminate", "refused"} {
 		if !strings.Contains(r.out, "\n  "+command+" ") {

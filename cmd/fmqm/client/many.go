@@ -42,7 +42,8 @@ type deed struct {
 	Node     string            `json:"node"` // of the activity; else where the instance was started
 	Plan     string            `json:"plan"`
 	Result   string            `json:"result,omitempty"` // done, queued or failed; empty: it was only planned
-	Reason   string            `json:"reason,omitempty"` // why it failed; else why the activity is in error
+	ID       api.WordID        `json:"id,omitzero"`      // of a retry that is queued, for --word
+	Reason   string            `json:"reason,omitempty"` // why it failed or is queued; else why the activity is in error
 
 	err error
 }
@@ -101,6 +102,7 @@ func (m *many) do(c *cli.Context) error {
 		return m.show(c, a.printer, deeds)
 	}
 	failed, err := m.carryOut(c, a, deeds)
+	sayQueued(c, deeds)
 	if err == nil {
 		err = failed.outcome(len(deeds))
 	}
@@ -191,19 +193,23 @@ func (m *many) show(c *cli.Context, p *common.Printer, deeds []deed) error {
 // failures are those of the deeds.
 type failures []error
 
-// outcome is how a command ends: as what failed would have alone, where all failed for the
-// same.
+// outcome is how a command ends.
 func (f failures) outcome(of int) error {
 	if len(f) == 0 {
 		return nil
 	}
+	return &common.Error{Exit: f.exit(), Text: fmt.Sprintf("%d of %d failed", len(f), of)}
+}
+
+// exit is the exit code that what failed would have alone, where all failed for the same.
+func (f failures) exit() int {
 	exit := common.ExitCode(f[0])
 	for _, err := range f {
 		if common.ExitCode(err) != exit {
 			exit = common.ExitFailed
 		}
 	}
-	return &common.Error{Exit: exit, Text: fmt.Sprintf("%d of %d failed", len(f), of)}
+	return exit
 }
 
 // carryOut does it, a few at once, and prints what came of each in the order of the plan.
@@ -243,11 +249,26 @@ func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures,
 	return failed, err
 }
 
+// sayQueued says how to ask for what has come of the retries that are queued: their
+// identifiers are known here alone, and a table has no room for them.
+func sayQueued(c *cli.Context, deeds []deed) {
+	queued := slices.DeleteFunc(slices.Clone(deeds), func(d deed) bool { return d.Result != string(api.WordQueued) })
+	for _, d := range queued[:min(len(queued), manyShown)] {
+		common.Talk(c, "queued: %s", common.OneLine(askWord(d.Instance, api.InScope(d.Scope, d.Activity), d.Node, d.ID)))
+	}
+	if cut := len(queued) - manyShown; cut > 0 {
+		common.Talk(c, "and %d more are queued: fmqm history of each instance has what comes of them; with -o json or jsonl every line has its id", cut)
+	}
+}
+
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 	if m.what == "retry" {
 		var word api.Word
 		word, d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Scope: d.Scope, Activity: d.Activity, Reason: m.reason})
 		d.Result, d.Reason = string(word.Result), word.Reason
+		if word.Result == api.WordQueued {
+			d.ID = word.ID
+		}
 	} else {
 		d.err = client.Terminate(ctx, d.Instance)
 		d.Result, d.Reason = "done", ""

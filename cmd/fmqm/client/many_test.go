@@ -124,6 +124,7 @@ func TestManyOverAllSites(t *testing.T) {
 	if got, want := s.deeds(r), []string{runs + " there B queued"}; r.code != cli.ExitUnreachable || !slices.Equal(got, want) { // the list lacks what B alone knows
 		t.Errorf("retry without B: %q, want %q; exit %d, said %q", got, want, r.code, r.err)
 	}
+	s.askedLater("A", r)
 	s.start("B")
 	s.wait("B", func() bool { return !strings.Contains(s.fmqm("A", "list").err, "no answer") })
 	r = s.fmqm("A", "terminate", "--since", "1h", "-o", "json")
@@ -139,6 +140,26 @@ func TestManyOverAllSites(t *testing.T) {
 	s.until("A", runs, "", "terminated")
 	if r = s.fmqm("A", "terminate", "--since", "1h", "--yes"); r.code != 0 || r.out != "" || r.err != "nothing to terminate: no instance fits --since 1h\n" {
 		t.Errorf("terminate again: %+v", r)
+	}
+}
+
+// askedLater: what one retry of many that is queued has given is enough to ask later what has come
+// of it, as JSON and as the line that people see.
+func (s *sites) askedLater(site string, r result) {
+	s.Helper()
+	var deeds []struct{ Instance, Activity, ID string }
+	if err := json.Unmarshal([]byte(r.out), &deeds); err != nil || len(deeds) != 1 || deeds[0].ID == "" {
+		s.Fatalf("%v: %s", err, r.out)
+	}
+	d := deeds[0]
+	again := strings.Join([]string{"retry", d.Instance, d.Activity, "--word", d.ID}, " ")
+	if !strings.Contains(r.err, "ask again with: fmqm "+again+"\n") {
+		s.Errorf("said %q, want %q", r.err, again)
+	}
+	var word api.Word
+	asked := s.fmqm(site, append(strings.Fields(again), "-o", "json")...)
+	if err := json.Unmarshal([]byte(asked.out), &word); err != nil || asked.code != 0 || word.ID.String() != d.ID || word.Result != api.WordQueued {
+		s.Errorf("asked later: %+v, %v", asked, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/google/uuid"
@@ -84,12 +85,16 @@ func retry(c *cli.Context) error {
 		return output.Explain(c, err)
 	}
 	if word.Result == api.WordQueued {
-		common.Talk(c, "queued: %s: %s retries %s as soon as it hears of it; for what has come of it, ask again with: fmqm retry %s %s --word %s",
-			word.Reason, word.Node, c.Args().Get(1), id, c.Args().Get(1), word.ID)
+		common.Talk(c, "queued: %s: %s", word.Reason, askWord(id, c.Args().Get(1), word.Node, word.ID))
 	} else {
 		common.Talk(c, "%s goes on; see fmqm status %s", c.Args().Get(1), id)
 	}
 	return a.printer.Object(word, func(io.Writer) error { return nil })
+}
+
+// askWord says what comes of a retry that is queued, and how to ask for it.
+func askWord(id api.InstanceID, activity, node string, word api.WordID) string {
+	return fmt.Sprintf("%s retries %s as soon as it hears of it; for what has come of it, ask again with: fmqm retry %s %s --word %s", node, activity, id, activity, word)
 }
 
 func terminateCommand() *cli.Command {
@@ -124,14 +129,14 @@ func terminate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := common.NewClient(c)
-	if err != nil {
+	a := asked{}
+	if err := a.connect(c); err != nil {
 		return err
 	}
-	defer client.Close()
-	if err := client.Terminate(c.Context, id); err != nil {
+	defer a.client.Close()
+	if err := a.client.Terminate(c.Context, id); err != nil {
 		return err
 	}
 	common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
-	return nil
+	return a.printer.Object(struct{}{}, func(io.Writer) error { return nil })
 }

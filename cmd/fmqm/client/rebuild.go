@@ -27,6 +27,10 @@ The answer names the instances that were started at the site and that it no long
 Start them again there (fmqm start with the same --key, or without a key with --instance)
 and rebuild once more, or terminate them. To repeat a rebuild does no harm.
 
+With --yes the exit code is 0 if every site has sent what it had to send, or had nothing to
+send; 4 if a site refused; 5 if one did not answer or has not finished; 1 if some did one and
+some the other.
+
 Do this only when the old store is lost for good: what it alone knew is gone.`,
 		UsageText: "fmqm rebuild B\nfmqm rebuild B --all --yes\nfmqm rebuild B --yes -o json",
 		Flags: printing(
@@ -37,9 +41,6 @@ Do this only when the old store is lost for good: what it alone knew is gone.`,
 }
 
 func rebuild(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return common.Usagef("rebuild: name the site that lost its store: fmqm rebuild PEER")
-	}
 	printer, client, err := common.NewAsking(c)
 	if err != nil {
 		return err
@@ -47,6 +48,7 @@ func rebuild(c *cli.Context) error {
 	defer client.Close()
 	request := api.RebuildRequest{Peer: c.Args().First(), All: c.Bool("all"), Do: c.Bool("yes")}
 	answer, err := client.Rebuild(c.Context, request)
+	begun := answer // by the word; later answers are only looks
 	progress := common.NewProgress(c)
 	defer progress.End()
 	request.Do = false // it goes on by itself: from now on it is looked at
@@ -67,12 +69,59 @@ func rebuild(c *cli.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, b := range answer.Rebuilds {
-		if c.Bool("yes") && b.Stage != api.RebuildDone && b.Stage != "" {
-			return &common.Error{Exit: common.ExitUnreachable, Text: fmt.Sprintf("rebuild: %s has not finished yet; it goes on by itself", b.Node)}
+	if !c.Bool("yes") {
+		return nil
+	}
+	return rebuilt(begun, answer)
+}
+
+// rebuilt is nil only if every node has sent again what it had to send, or had nothing to send:
+// begun is what they said to the word, now what they said last.
+func rebuilt(begun, now api.RebuildAnswer) error {
+	said := map[string]api.Code{}
+	for _, b := range begun.Rebuilds {
+		said[b.Node] = b.Code
+	}
+	var failed failures
+	var texts []string
+	for _, b := range now.Rebuilds {
+		if code, text := missing(b, said[b.Node]); code != "" {
+			failed = append(failed, api.Errorf(code, "", "%s", text))
+			texts = append(texts, common.OneLine(b.Node)+" "+text)
 		}
 	}
-	return nil
+	if len(failed) == 0 {
+		return nil
+	}
+	return &common.Error{Exit: failed.exit(), Text: "rebuild: " + strings.Join(texts, "; ")}
+}
+
+// missing says what a node has not done of a rebuild, and with which code; "": nothing. said is
+// the code with which it met the word. A node that only plans, or has nothing to send, may say so
+// in a later look although it refused.
+func missing(b api.Rebuild, said api.Code) (code api.Code, text string) {
+	if b.Stage == api.RebuildPlanned {
+		if said != api.CodeRefused {
+			return api.CodeUnreachable, "has begun nothing yet: repeat the command"
+		}
+		b.Stage, b.Code = "", said
+	}
+	switch {
+	case b.Stage == api.RebuildDone:
+		return "", ""
+	case b.Stage != "":
+		return api.CodeUnreachable, "has not finished yet; it goes on by itself"
+	}
+	switch b.Code {
+	case "", api.CodeNotFound: // "": asked by a daemon of an older version, which gives none
+		return "", ""
+	case api.CodeUnreachable:
+		return b.Code, "did not answer: repeat the command when it is reachable"
+	case api.CodeRefused:
+		return b.Code, "has refused"
+	case api.CodeFailed, api.CodeUsage:
+	}
+	return api.CodeFailed, "has failed"
 }
 
 // lookAgain waits a little before the next look.

@@ -29,7 +29,10 @@ If no answer comes, the command asks again for the same instance, so nothing sta
 With --key it makes the instance's identifier from the process name and the key: a second
 start with the same key gives the same instance.
 
-With -n it prints one line for each instance, as soon as the instance is on disk.
+With -n it prints one line for each instance, as soon as the instance is on disk. With --key and
+a COUNT over 1 the keys are KEY#1, KEY#2 and so on: a second such start with the same key gives
+the same instances, and a larger COUNT adds to them. None of them is the instance of KEY alone,
+which is that of -n 1 too.
 With --instance it starts an instance again that its site has lost with its store, and that
 other sites know (fmqm rebuild names such instances): without --yes it only says what it
 would do.
@@ -84,7 +87,7 @@ func start(c *cli.Context) error {
 	talk := func(text string) { common.Talk(c, "%s", text) }
 	s := &starter{
 		client: client, process: process, input: bytes.TrimSpace(input.Text), key: c.String("key"), count: count, wait: c.Bool("wait"),
-		patience: 3 * c.Duration("timeout"), talk: talk,
+		patience: 3 * c.Duration("timeout"), talk: talk, silence: &silence{talk: talk},
 	}
 	switch {
 	case c.IsSet("instance"):
@@ -129,8 +132,9 @@ type starter struct {
 	instance api.InstanceID // to be started again; uuid.Nil: a new one
 	count    int
 	wait     bool
-	patience time.Duration // how long no answer at all is borne
+	patience time.Duration // how long no answer to a start is borne
 	talk     func(string)
+	silence  *silence         // with wait
 	begun    func(api.Status) // with wait: it is started, and now waited for; nil: nobody wants to know
 }
 
@@ -166,7 +170,7 @@ func (s *starter) one(ctx context.Context, i int) (api.Status, error) {
 	if s.begun != nil {
 		s.begun(st)
 	}
-	return waiter{s.client, s.patience}.until(ctx, st)
+	return waiter{s.client, s.silence}.until(ctx, st)
 }
 
 // start asks until an answer comes. Asking again is safe, since it is for the same
@@ -190,14 +194,14 @@ func (s *starter) start(ctx context.Context, r api.StartRequest) (api.Status, er
 
 // pause keeps what is repeated apart: 0.1 s, doubling to 2 s.
 type pause struct {
-	until time.Time // then it is enough
+	until time.Time // then it is enough; zero: never
 	next  time.Duration
 }
 
 // wait waits, unless it is enough or ctx has ended.
 func (p *pause) wait(ctx context.Context) bool {
 	p.next = min(max(2*p.next, 100*time.Millisecond), 2*time.Second)
-	if time.Now().Add(p.next).After(p.until) {
+	if !p.until.IsZero() && time.Now().Add(p.next).After(p.until) {
 		return false
 	}
 	t := time.NewTimer(p.next)

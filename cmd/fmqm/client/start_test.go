@@ -261,8 +261,33 @@ func TestStartWaitBearsANodeThatIsAwayForAWhile(t *testing.T) {
 	})
 	within(t, 100*time.Millisecond, func(timeout string) (result, bool) {
 		r := fmqm(gone, "", "start", "p", "--wait", "--timeout", timeout)
-		return r, r.code == cli.ExitUnreachable && strings.HasPrefix(r.err, "fmqm: instance "+id+": the connection to "+gone+" broke")
+		return r, r.code == cli.ExitUnreachable && strings.Contains(r.err, "\nfmqm: instance "+id+": the connection to "+gone+" broke")
 	})
+}
+
+// With a key and a count over 1 each instance has a key of its own, and none is the instance of the
+// key alone. Identifiers are remembered for ever, so this stays; help says it.
+func TestStartOfManyWithAKey(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	to := apitest.Serve(t, &apitest.Backend{OnStart: func(_ context.Context, r api.StartRequest) (api.Status, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, r.Key)
+		if r.Instance != api.KeyedInstance("p", r.Key) {
+			t.Errorf("the instance of %s is %s", r.Key, r.Instance)
+		}
+		return api.Status{Instance: r.Instance}, nil
+	}})
+	for count, want := range map[string][]string{"1": {"K"}, "2": {"K#1", "K#2"}, "3": {"K#1", "K#2", "K#3"}} {
+		keys = nil
+		if r := fmqm(to, "", "start", "p", "--key", "K", "-n", count); r.code != 0 || !slices.Equal(sorted(keys), want) {
+			t.Errorf("-n %s: keys %q, want %q; %+v", count, keys, want, r)
+		}
+	}
+	if r := fmqm(to, "", "start", "--help"); !strings.Contains(r.out, "KEY#1, KEY#2") || !strings.Contains(r.out, "None of them is the instance of KEY alone") {
+		t.Errorf("help does not say it:\n%s", r.out)
+	}
 }
 
 // status INSTANCE

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,14 +20,16 @@ func waitCommand() *cli.Command {
 		Name: "wait", Usage: "wait until an instance has ended or is stuck in error", ArgsUsage: "INSTANCE",
 		Description: `Prints the status at the end, as start --wait does. It ends with 0 only if the instance has
 finished. It ends with 1 and the reason if the instance was terminated, or is in error and
-nothing else goes on. Without --timeout it waits for ever. With --timeout it ends with 5
-when the time is over, and the instance goes on.`,
+nothing else goes on. Without --timeout it waits for ever, also while the node that it asks is
+away, such as during a restart: it says so, and asks again. If the node
+does not answer to begin with, it ends with 5. With --timeout it ends with 5 when the time is
+over, and the instance goes on.`,
 		UsageText: "fmqm wait " + example + "\nfmqm wait " + example + " --timeout 10m -o json",
 		Flags:     waiting(),
 		Action: asks(func(c *cli.Context, a asked) error {
 			ctx, cancel := waitLimit(c)
 			defer cancel()
-			w := waiter{a.client, 3 * c.Duration("timeout")}
+			w := waiter{a.client, &silence{talk: func(text string) { common.Talk(c, "%s", text) }}}
 			st, err := a.client.Status(ctx, a.instance)
 			if err == nil {
 				st, err = w.until(ctx, st)
@@ -62,10 +65,33 @@ type timeOver time.Duration
 
 func (t timeOver) Error() string { return fmt.Sprintf("it has not ended after %v", time.Duration(t)) }
 
-// waiter waits for instances.
+// waiter waits for instances, as long as its context lasts: that the node does not answer for a
+// while, which may be hours where a large store is checked at its start, ends nothing.
 type waiter struct {
-	client   *api.Client
-	patience time.Duration // how long no answer at all is borne
+	client  *api.Client
+	silence *silence
+}
+
+// silence says once that the node does not answer, and once that it does again, for all who wait
+// for it.
+type silence struct {
+	talk func(string)
+
+	mu   sync.Mutex
+	away bool
+}
+
+// note takes what came of asking: nil, an answer.
+func (s *silence) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil && !s.away:
+		s.talk(fmt.Sprintf("%v: asking again", err))
+	case err == nil && s.away:
+		s.talk("the node answers again")
+	}
+	s.away = err != nil
 }
 
 // until waits until an instance does not run any more. The error is nil only if it has
@@ -85,7 +111,7 @@ func (w waiter) until(ctx context.Context, st api.Status) (api.Status, error) {
 // await is until, without judging how it has ended. A node that is away for a while is
 // borne.
 func (w waiter) await(ctx context.Context, st api.Status) (api.Status, error) {
-	p := pause{until: time.Now().Add(w.patience)}
+	var p pause
 	var away error // why the node did not answer when it was asked last
 	for ended(st.State) == "" {
 		next, err := w.client.Wait(ctx, st.Instance, api.MaxWait/2)
@@ -93,13 +119,18 @@ func (w waiter) await(ctx context.Context, st api.Status) (api.Status, error) {
 		case ctx.Err() != nil:
 			return st, cmp.Or(away, ctx.Err())
 		case err == nil:
-			st, away, p = next, nil, pause{until: time.Now().Add(w.patience), next: p.next}
+			w.silence.note(nil)
+			st, away = next, nil
 			if ended(st.State) == "" && !p.wait(ctx) {
 				return st, ctx.Err()
 			}
 		default:
 			away = fmt.Errorf("instance %s: %w", st.Instance, err)
-			if api.CodeOf(err) != api.CodeUnreachable || !p.wait(ctx) {
+			if api.CodeOf(err) != api.CodeUnreachable {
+				return st, away
+			}
+			w.silence.note(err)
+			if !p.wait(ctx) {
 				return st, away
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,5 +84,28 @@ func TestWatchEndsWhenNothingMoves(t *testing.T) {
 	if r.code != cli.ExitFailed || r.out != eventsJSONL || !strings.Contains(r.err, "instance "+id+" is in error") || !strings.Contains(r.err, "credit at B: ") ||
 		!strings.Contains(r.err, "unreachable: ") || !strings.Contains(r.err, "what happens there is not shown") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// While the node does not answer that is said, and when it does again; scripts get the status alone.
+func TestWaitSaysThatTheNodeIsAway(t *testing.T) {
+	last := fullStatus()
+	last.State = api.InstanceFinished
+	for _, args := range [][]string{{"wait", id}, {"start", "p", "--wait"}} {
+		var asked atomic.Int32
+		to := apitest.Serve(t, &apitest.Backend{
+			OnStart:  func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
+			OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+			OnWait: func(context.Context, api.InstanceID) (api.Status, error) {
+				if asked.Add(1) < 3 {
+					return api.Status{}, api.Errorf(api.CodeUnreachable, "", "the node is stopping")
+				}
+				return last, nil
+			},
+		})
+		r := fmqm(to, "", append(args, "-o", "json")...)
+		if r.code != 0 || !strings.HasPrefix(r.out, "{") || r.err != "the node is stopping: asking again\nthe node answers again\n" {
+			t.Errorf("%v: %+v", args, r)
+		}
 	}
 }

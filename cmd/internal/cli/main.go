@@ -33,10 +33,10 @@ const streamsKey = "streams"
 func From(c *cli.Context) *Streams { return c.App.Metadata[streamsKey].(*Streams) }
 
 // Main runs the command that args (with the program's name first) ask for, and gives
-// its exit code. The first interrupt cancels the command's context, the second ends
-// the process. app is used up.
-func Main(app *cli.App, args []string, s Streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+// its exit code. The first interrupt, or other of the signals, cancels the command's
+// context, the second ends the process. app is used up.
+func Main(app *cli.App, args []string, s Streams, also ...os.Signal) int {
+	ctx, stop := signal.NotifyContext(context.Background(), append(also, os.Interrupt)...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, app, args, s)

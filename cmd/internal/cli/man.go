@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -50,11 +51,11 @@ func ManPage(app *cli.App) string {
 		m.text(code.means)
 	}
 	m.section("ENVIRONMENT")
-	for _, v := range [][2]string{
+	for _, v := range append([][2]string{
 		{"NO_COLOR", "If it is set, nothing is coloured."},
 		{"FMQM_TO", "The node that commands ask which have a flag --to, where that is not given."},
 		{"FMQM_CERT, FMQM_KEY, FMQM_CA, FMQM_DENY", "The files of --cert, --cert-key, --ca and --deny, where those are not given."},
-	} {
+	}, settings(app)...) {
 		m.line(".TP")
 		m.line(".B %s", roffText(v[0]))
 		m.text(v[1])
@@ -62,6 +63,22 @@ func ManPage(app *cli.App) string {
 	m.section("SEE ALSO")
 	m.text("fmqm(1), fmqm-define(1), fmqmd(1)")
 	return m.b.String()
+}
+
+// settings are the variables that stand above keys of a configuration, of a program that
+// has the flags which stand above these.
+func settings(app *cli.App) (all [][2]string) {
+	if !hasFlag(app, "listen") {
+		return nil
+	}
+	for _, name := range []string{"node", "data", "listen", "socket", "store"} {
+		all = append(all, [2]string{"FMQM_" + strings.ToUpper(name), "The key " + name + " of the configuration, where --" + name + " is not given."})
+	}
+	return all
+}
+
+func hasFlag(app *cli.App, name string) bool {
+	return slices.ContainsFunc(allFlags(app.Commands), func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
 var exitStatus = []struct {

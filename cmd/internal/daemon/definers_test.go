@@ -128,10 +128,9 @@ func TestTablesOfDefinersOverALink(t *testing.T) {
 	}
 
 	// A definer is added and the configuration read again: then his tables are taken.
-	before := n.config("B", "A", "B")
 	after := n.config("B", "A", "B")
 	after.Definers = []config.Definer{{Key: definer(2).Public().(ed25519.PublicKey)}}
-	if err := n.daemons["B"].Reload(before, after); err != nil {
+	if err := n.daemons["B"].Reload(after); err != nil {
 		t.Fatal(err)
 	}
 	if lines := n.upload(next, 2); lines["A"].Result != api.ResultStored || lines["B"].Result != api.ResultStored {

@@ -107,6 +107,15 @@ type counted struct {
 	leave func()
 }
 
+// CloseWrite ends the sending half: a link lets its peer read to the end so.
+func (c *counted) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
 func (c *counted) Close() error {
 	defer c.leave()
 	return c.Conn.Close()

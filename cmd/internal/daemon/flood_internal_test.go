@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -93,6 +94,42 @@ func TestConnectionsAreBounded(t *testing.T) {
 	want := []string{"10.0.0.1: too many connections are open from this address", "10.0.0.4: too many connections are open to this node"}
 	if len(said) != 2 || said[0] != want[0] || said[1] != want[1] {
 		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
+// The sending half of a connection can be closed: what is on its way is read to the end.
+func TestAHalfOfACountedConnectionIsClosed(t *testing.T) {
+	in, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := bounded(in, 3, 2, func(string, string) {})
+	defer l.Close()
+	caller, err := net.Dial("tcp", in.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer caller.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	half, ok := c.(interface{ CloseWrite() error })
+	if !ok {
+		t.Fatal("it has no half")
+	}
+	if err := half.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := caller.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("the caller reads %d bytes, %v", n, err)
+	}
+	if _, err := caller.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("the other half reads %d bytes, %v", n, err)
 	}
 }
 

@@ -35,16 +35,9 @@ func identityFiles(c *config.Config) identity.Files {
 	return identity.Files{Certificate: c.Identity.Certificate, Key: c.Identity.Key, CA: c.Identity.CA, Deny: c.Identity.Deny}
 }
 
-// reloadIdentity takes up certificates that were renewed. Whether there is an identity
-// at all is decided at the start: one that is gone from the file goes on. Who is not
-// believed any more is cut off. renewed: this node's own certificate is another one.
+// reloadIdentity takes up certificates that were renewed, of a daemon with an identity. Who
+// is not believed any more is cut off. renewed: this node's own certificate is another one.
 func (d *Daemon) reloadIdentity(c *config.Config) (renewed bool, err error) {
-	switch {
-	case c.Identity == nil:
-		return false, nil
-	case d.identity == nil:
-		return false, errors.New("identity: this daemon started without one: restart it")
-	}
 	before := d.identity.Chain()
 	err = d.identity.Reload(identityFiles(c))
 	return !slices.EqualFunc(before, d.identity.Chain(), bytes.Equal), err
@@ -99,33 +92,41 @@ func (d *Daemon) stranger(peer processtable.NodeID) {
 }
 
 // operators lets those through who may ask: without an identity everybody (by the word of
-// who wrote `insecure: true`), with one those with the certificate of an operator.
+// who wrote `insecure: true`), with one those with the certificate of an operator. The log
+// has everybody else, whoever it is: alerts are built on that.
 func (d *Daemon) operators(next http.Handler) http.Handler {
 	if d.identity == nil {
 		return next
 	}
-	const remedy = "name the certificate of an operator with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA); `fmqmd pki issue --operator NAME` makes one"
 	return api.Authenticated(next, func(r *http.Request) (int, *api.Error) {
 		name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
-		if errors.Is(err, identity.ErrNoCertificate) {
-			return http.StatusUnauthorized, api.Errorf(api.CodeRefused, remedy, "this node answers operators only, and no certificate was shown")
-		}
 		c := d.config.Load()
-		if err == nil && !mayAsk(c, name.Name) {
-			return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, c.Node)
-		}
-		if err == nil {
+		if err == nil && mayAsk(c, name.Name) {
 			d.askers.add(r, name, d.identity)
 			return 0, nil
 		}
-		if d.told.news(host(r.RemoteAddr), err.Error()) {
-			d.log.Warn().Str("remote", r.RemoteAddr).Str("reason", err.Error()).Msg("request refused")
+		status, refusal := notAnOperator(name, err, c.Node)
+		who, from := d.caller(r)
+		// Under its reason, so that who is refused for two in turn does not fill the log.
+		if d.told.news("request "+from+" "+refusal.Message, "") {
+			d.log.Warn().Str("remote", r.RemoteAddr).Str("by", who).Str("reason", refusal.Message).Msg("request refused")
 		}
-		if errors.Is(err, identity.ErrDenied) {
-			return http.StatusForbidden, api.Errorf(api.CodeRefused, "if it should not be revoked, have it taken off that list", "%v", err)
-		}
-		return http.StatusForbidden, api.Errorf(api.CodeRefused, "name the right one with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)", "%v", err)
+		return status, refusal
 	})
+}
+
+// notAnOperator is what somebody is told who may not ask; err is why nobody knows who it is.
+func notAnOperator(name identity.Name, err error, self processtable.NodeID) (int, *api.Error) {
+	const flags = "with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)"
+	switch {
+	case err == nil:
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, self)
+	case errors.Is(err, identity.ErrNoCertificate):
+		return http.StatusUnauthorized, api.Errorf(api.CodeRefused, "name the certificate of an operator "+flags+"; `fmqmd pki issue --operator NAME` makes one", "this node answers operators only, and no certificate was shown")
+	case errors.Is(err, identity.ErrDenied):
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, "if it should not be revoked, have it taken off that list", "%v", err)
+	}
+	return http.StatusForbidden, api.Errorf(api.CodeRefused, "name the right one "+flags, "%v", err)
 }
 
 // mayAsk says whether an operator who has proved who it is may ask.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fmqm/internal/store"
+	"fmqm/internal/store/badger"
 	"fmqm/link/amqp"
 	"fmqm/node"
 	"fmqm/processtable"
@@ -85,25 +86,24 @@ func (m *metrics) configured(err error) {
 	m.reloaded.Set(1)
 }
 
-// timed is an engine whose durable writes are measured.
+// timed is an engine whose durable writes are measured. It embeds the engine itself, not
+// the interface: whatever else an engine can do, which the queues ask it for, it can too.
 type timed struct {
-	store.Engine
+	*badger.Engine
 	commits prometheus.Observer
 }
+
+var _ interface {
+	store.Engine
+	store.Compactor
+	store.Doubter
+} = (*timed)(nil)
 
 func (t *timed) Commit(version uint64, b *store.Batch) error {
 	begun := time.Now()
 	err := t.Engine.Commit(version, b)
 	t.commits.Observe(time.Since(begun).Seconds())
 	return err
-}
-
-// Doubt passes on what a reader asks of the store that did not find what must be there.
-func (t *timed) Doubt() error {
-	if d, ok := t.Engine.(store.Doubter); ok {
-		return d.Doubt()
-	}
-	return nil
 }
 
 // What a node and its store show. By process, program and peer, of which there are few;

@@ -47,9 +47,9 @@ func TestRetentionOverALink(t *testing.T) {
 		}
 	}
 	for _, site := range []string{"B", "A"} {
-		before, after := n.config(site, sites...), n.config(site, sites...)
+		after := n.config(site, sites...)
 		after.Audit.Age = time.Nanosecond
-		if err := n.daemons[site].Reload(before, after); err != nil {
+		if err := n.daemons[site].Reload(after); err != nil {
 			t.Fatal(err)
 		}
 		journals[site].await(t, "audit removed by retention", `"instances":1`)

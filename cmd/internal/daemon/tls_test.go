@@ -191,7 +191,7 @@ func TestTwoSitesOverTLS(t *testing.T) {
 	s.issue(identity.Name{Role: identity.RoleNode, Name: "B"})
 	before := served(t, a)
 	for d, c := range map[*daemon.Daemon]*config.Config{a: confA, b: confB} {
-		if err := d.Reload(c, c); err != nil {
+		if err := d.Reload(c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestTwoSitesOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = served(t, a)
-	if err := a.Reload(confA, confA); err == nil || !strings.Contains(err.Error(), "node-A.key has no private key") {
+	if err := a.Reload(confA); err == nil || !strings.Contains(err.Error(), "node-A.key has no private key") {
 		t.Errorf("a damaged key: %v", err)
 	}
 	if !bytes.Equal(before, served(t, a)) {
@@ -411,7 +411,7 @@ func TestWhoMayAskOverTLS(t *testing.T) {
 	}
 	all := *conf
 	all.Operators = nil
-	if err := d.Reload(conf, &all); err != nil {
+	if err := d.Reload(&all); err != nil {
 		t.Fatal(err)
 	}
 	if status, body := request(t, http.MethodGet, s.address("A")+"/v1/nodes", certificate(t, s.load(ben)), nil); status != 200 {
@@ -428,7 +428,7 @@ func TestAFirstIdentityNeedsARestart(t *testing.T) {
 	}
 	d, _ := s.start(none)
 	some := s.config("A", "links: {peers: {B: \"https://b.example.org\"}}\n")
-	if err := d.Reload(none, some); err == nil || err.Error() != "identity: this daemon started without one: restart it" {
+	if err := d.Reload(some); err == nil || err.Error() != "identity: this daemon started without one: restart it" {
 		t.Errorf("a first one: %v", err)
 	}
 }
@@ -442,7 +442,7 @@ func TestAnIdentityThatIsTakenOutOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Reload(some, none); err != nil {
+	if err := d.Reload(none); err != nil {
 		t.Fatal(err)
 	}
 	log.await(t, `"key":"identity"`, `"now":"there is one"`, "this change needs a restart")

@@ -54,7 +54,8 @@ func (e *Engine) Buffered() int64 {
 // Compact implements store.Compactor. Commits and reads go on meanwhile; the engine's own
 // compactions do not, beyond what keeps commits going. It takes a quarter of a core's
 // time and of what the disk does for that long. Where free space does not allow for new
-// tables beside the old ones above the second mark, it does nothing.
+// tables beside the old ones above the second mark, it does nothing; nor while all that there is lies
+// in at most five tables of the uppermost level, which is flat to Badger.
 func (e *Engine) Compact(ctx context.Context) error {
 	if e.side == nil {
 		return nil

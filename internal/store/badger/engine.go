@@ -260,6 +260,11 @@ func (e *Engine) Last() uint64 { return e.last.Load() }
 // MaxBatch implements store.Engine.
 func (e *Engine) MaxBatch() int64 { return e.maxBatch }
 
+// Bounds implements store.Engine.
+func (e *Engine) Bounds() store.Bounds {
+	return store.Bounds{Key: keyLimit, Value: maxValue, Batch: e.maxBatch}
+}
+
 // Size implements store.Engine.
 func (e *Engine) Size(b *store.Batch) int64 {
 	var n int64
@@ -299,21 +304,7 @@ func (e *Engine) check(version uint64, b *store.Batch) error {
 	if last := e.last.Load(); version != last+1 {
 		return fmt.Errorf("out of order: the last commit is %d", last)
 	}
-	if size := e.Size(b); size > e.maxBatch {
-		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", store.ErrTooLarge, size, e.maxBatch)
-	}
-	for i := range b.Ops {
-		op := &b.Ops[i]
-		switch {
-		case len(op.Key) == 0 || op.Key[0] == 0 || op.Key[0] == '!':
-			return errors.New("a key is empty, or begins with 0 or '!', which the engine keeps for itself")
-		case len(op.Key) > keyLimit:
-			return fmt.Errorf("%w: a key has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Key), keyLimit)
-		case len(op.Value) > maxValue:
-			return fmt.Errorf("%w: a value has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Value), maxValue)
-		}
-	}
-	return nil
+	return e.Bounds().Check(b, e.Size(b))
 }
 
 func (e *Engine) write(version uint64, b *store.Batch) error {

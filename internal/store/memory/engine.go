@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"fmqm/internal/store"
@@ -42,6 +41,11 @@ func (e *Engine) Last() uint64 {
 
 // MaxBatch implements store.Engine.
 func (e *Engine) MaxBatch() int64 { return e.maxBatch }
+
+// Bounds implements store.Engine.
+func (e *Engine) Bounds() store.Bounds {
+	return store.Bounds{Key: keyLimit, Value: maxValue, Batch: e.maxBatch}
+}
 
 // Size implements store.Engine.
 func (e *Engine) Size(b *store.Batch) int64 {
@@ -83,28 +87,10 @@ func (e *Engine) begin(version uint64, b *store.Batch) error {
 	case d.full:
 		return fmt.Errorf("%w on %s", store.ErrNoSpace, d.name)
 	}
-	if err := e.check(b); err != nil {
+	if err := e.Bounds().Check(b, e.Size(b)); err != nil {
 		return err
 	}
 	d.pending = &pending{batch: b, then: d.now.with(b)}
-	return nil
-}
-
-func (e *Engine) check(b *store.Batch) error {
-	if size := e.Size(b); size > e.maxBatch {
-		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", store.ErrTooLarge, size, e.maxBatch)
-	}
-	for i := range b.Ops {
-		op := &b.Ops[i]
-		switch {
-		case len(op.Key) == 0 || op.Key[0] == 0 || op.Key[0] == '!':
-			return errors.New("a key is empty, or begins with 0 or '!', which engines keep for themselves")
-		case len(op.Key) > keyLimit:
-			return fmt.Errorf("%w: a key has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Key), keyLimit)
-		case len(op.Value) > maxValue:
-			return fmt.Errorf("%w: a value has %d bytes, and at most %d are allowed", store.ErrTooLarge, len(op.Value), maxValue)
-		}
-	}
 	return nil
 }
 

@@ -247,10 +247,16 @@ func testLimits(t *testing.T, open Open) {
 	for i := 0; e.Size(tooMany) <= e.MaxBatch(); i++ {
 		tooMany.Delete(fmt.Appendf(nil, "k%d", i))
 	}
+	bounds := e.Bounds()
+	if bounds.Batch != e.MaxBatch() {
+		t.Errorf("the bounds say %d bytes at once, and MaxBatch %d", bounds.Batch, e.MaxBatch())
+	}
+	must(t, e, strings.Repeat("k", bounds.Key), "v")
+	must(t, e, "k", strings.Repeat("v", bounds.Value))
 	longKey := batch("a", "wrong")
-	longKey.Put(bytes.Repeat([]byte{'k'}, 70_000), []byte("v"))
+	longKey.Put(bytes.Repeat([]byte{'k'}, bounds.Key+1), []byte("v"))
 	longValue := batch("a", "wrong")
-	longValue.Put([]byte("k"), make([]byte, 1<<20))
+	longValue.Put([]byte("k"), make([]byte, bounds.Value+1))
 	for _, tc := range []struct {
 		name  string
 		batch *store.Batch

@@ -1,0 +1,12 @@
+package client
+
+import (
+	"testing"
+
+	"fmqm/cmd/internal/cli/clitest"
+)
+
+// The keys of what is printed as JSON are API, so each is on the page.
+func TestEveryMemberOfADeedIsOnThePage(t *testing.T) {
+	clitest.Members(t, "../../..", "`retry` and `terminate` of many", deed{})
+}
