@@ -168,7 +168,7 @@ func DecodeWord(data []byte) (o Word, err error) {
 
 func (o *Word) validate() error {
 	switch {
-	case o.ID.Version() != 7 || o.ID.Variant() != uuid.RFC4122:
+	case !validWord(o.ID):
 		return fmt.Errorf("%w: word: its identifier %s is no UUIDv7", ErrFormat, o.ID)
 	case !processtable.ValidActivity(string(o.Wish)):
 		return fmt.Errorf("%w: word: it does not say what is wanted", ErrFormat)
@@ -221,11 +221,23 @@ func DecodeAnswer(data []byte) (a Answer, err error) {
 			f.Unknown()
 		}
 	})
-	if err == nil && (a.Result == 0 || a.Result >= wordResults) {
-		err = fmt.Errorf("%w: answer: its result %d is unknown", ErrFormat, a.Result)
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	return a, a.validate()
 }
+
+func (a *Answer) validate() error {
+	switch {
+	case !validWord(a.Word):
+		return fmt.Errorf("%w: answer: the identifier %s of its word is no UUIDv7", ErrFormat, a.Word)
+	case a.Result == 0 || a.Result >= wordResults:
+		return fmt.Errorf("%w: answer: its result %d is unknown", ErrFormat, a.Result)
+	}
+	return nil
+}
+
+func validWord(id WordID) bool { return id.Version() == 7 && id.Variant() == uuid.RFC4122 }
 
 func decodeProblem(p *Problem, r *cbor.Reader) {
 	if r.Array(4) != 4 {
