@@ -139,6 +139,7 @@ func EncodeRecord(r Record) []byte {
 
 // DecodeRecord reads the body of a KindRecord message. Input is a part of data.
 func DecodeRecord(data []byte) (r Record, err error) {
+	hashed := false
 	_, err = decodeBody("record", 1, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
@@ -149,6 +150,7 @@ func DecodeRecord(data []byte) (r Record, err error) {
 			r.Started = f.Time()
 		case 3:
 			f.Fixed(r.InputHash[:])
+			hashed = true
 		case 4:
 			r.Key = f.Text(MaxKey)
 		case 5:
@@ -157,6 +159,9 @@ func DecodeRecord(data []byte) (r Record, err error) {
 			f.Unknown()
 		}
 	})
+	if err == nil && !hashed {
+		err = fmt.Errorf("%w: record: it has no hash of its input", ErrFormat)
+	}
 	return r, err
 }
 
