@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"slices"
 	"time"
 
 	"fmqm/container"
@@ -35,6 +36,12 @@ type View struct {
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container
 	Input      *container.Struct         // of what is ready or in error; nil: it cannot be made, or not yet
+}
+
+// Lacks says whether an entry lacks a connector message from an activity: it waits for that, or it
+// absorbs it before it ends.
+func Lacks(b Behaviour, v *View, from processtable.ActivityID) bool {
+	return slices.Contains(v.Waits, from) || v.Progress == Absorbing && b.Follows(from) && !slices.Contains(v.Has, from)
 }
 
 // Value is one that a message brings, with the member that it is for, as people write it.

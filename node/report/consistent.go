@@ -30,7 +30,7 @@ import (
 func (g *Gathered) past() map[api.Place]bool {
 	over := g.atOrigin().State == api.InstanceFinished
 	heard := g.Heard()
-	told := g.told()
+	told, waits := g.told(), g.Waits()
 	past := map[api.Place]bool{}
 	for _, p := range g.Roster {
 		r := g.Reports[p.Node]
@@ -39,6 +39,7 @@ func (g *Gathered) past() map[api.Place]bool {
 			switch {
 			case !r.Removed.IsZero(), r.nowhere(a), !over && heard[at.Activity] == "":
 			case a.State == api.ActivityTerminated, a.State == api.ActivitySkipped:
+			case a.State == api.ActivityInError && waits[at.Activity].Aside > 0: // on a dead path, where it holds up nobody
 			case r.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
 			default:
 				past[at] = true

@@ -270,16 +270,16 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		Iterations: l.Iterations, Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output),
 	})
-	if l.State == api.ActivitySkipped {
-		return // what it still absorbs holds up nobody
+	aside := asideOf(f.Refused, f.Process.Activity(a.Name), l)
+	if l.State == api.ActivitySkipped && aside == 0 {
+		return // what it still absorbs holds up nobody, and comes
 	}
-	w := Waiting{Scope: string(l.Scope), Activity: string(a.Name), Program: string(a.Program), Due: l.Due, At: &Execution{l.Iterations, l.Run}}
+	w := Waiting{Scope: string(l.Scope), Activity: string(a.Name), Program: string(a.Program), Due: l.Due, At: &Execution{l.Iterations, l.Run}, Aside: aside}
 	if l.unstarted {
 		w.Held = notStarted(f.Self)
 	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
 		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Name), l.Origin))
 	}
-	w.Aside = asideOf(f.Refused, l)
 	for _, from := range l.Waits {
 		w.For = append(w.For, string(from))
 	}
@@ -340,10 +340,10 @@ type Refused struct {
 	Reason  string
 }
 
-// asideOf gives the newest message that was set aside and that the activity still waits for.
-func asideOf(asides []Refused, l *live) uint64 {
+// asideOf gives the newest message that was set aside and that the activity still lacks.
+func asideOf(asides []Refused, b behaviour.Behaviour, l *live) uint64 {
 	for _, aside := range asides {
-		if aside.Message.Activity == l.Activity && aside.Message.Scope == l.Scope && slices.Contains(l.Waits, aside.Message.Source) {
+		if aside.Message.Activity == l.Activity && aside.Message.Scope == l.Scope && behaviour.Lacks(b, &l.View, aside.Message.Source) {
 			return aside.Number
 		}
 	}

@@ -16,7 +16,7 @@ type HeardOf func(node string) (bool, time.Time)
 func (g *Gathered) Why(heard HeardOf) api.WhyAnswer {
 	s := g.Status()
 	a := api.WhyAnswer{Instance: g.Instance, Process: g.Process, State: s.State, Reason: s.Reason, By: s.By, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks, More: s.More}
-	if s.State == api.InstanceFinished || s.State == api.InstanceTerminated {
+	if s.State == api.InstanceTerminated {
 		return a
 	}
 	byName := map[string]api.Activity{}
@@ -25,7 +25,11 @@ func (g *Gathered) Why(heard HeardOf) api.WhyAnswer {
 	}
 	waits := g.Waits()
 	for _, activity := range s.Activities {
-		if w, waits := g.whyOf(heard, activity, waits[api.InScope(activity.Scope, activity.Activity)], byName); waits {
+		what := waits[api.InScope(activity.Scope, activity.Activity)]
+		if s.State == api.InstanceFinished && what.Aside == 0 {
+			continue // a dead path may still absorb what comes
+		}
+		if w, waits := g.whyOf(heard, activity, what, byName); waits {
 			if w.Since.IsZero() {
 				w.Since = g.since(&s, activity)
 			}
@@ -55,8 +59,13 @@ func (g *Gathered) since(s *api.Status, a api.Activity) time.Time {
 func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[string]api.Activity) (api.Wait, bool) {
 	out := api.Wait{Scope: a.Scope, Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started, Input: a.Input, Stderr: a.Stderr}
 	switch a.State {
-	case api.ActivityTerminated, api.ActivitySkipped:
+	case api.ActivityTerminated:
 		return out, false
+	case api.ActivitySkipped:
+		if w.Aside == 0 {
+			return out, false
+		}
+		out.For = toDecide(w, a) + "; until then the activity, which was skipped, cannot end"
 	case api.ActivityInError:
 		out.For = "waiting for an operator to retry"
 		if w.Aside > 0 {

@@ -2,12 +2,10 @@ package thread
 
 import (
 	"fmt"
-	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -71,10 +69,10 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 	case e != nil:
 		s = e.State
 	}
-	switch {
+	switch view := a.View(s, m.now); {
 	case s.Known().Stopped:
 		m.pointless(w, v, stoppedInstance)
-	case !lacks(a, a.View(s, m.now), v.Message.Source):
+	case !behaviour.Lacks(a, &view, v.Message.Source):
 		m.pointless(w, v, fmt.Sprintf("%s does not wait for a connector from %s", key.Activity, v.Message.Source))
 	case !v.Drop:
 		m.carryOut(w, v, v.Message, Answer{Code: Redelivered})
@@ -82,12 +80,6 @@ func (m *Machine) judge(w *word, say Judge, seen *sight) {
 		put, text := a.Without(s, v.Message)
 		m.carryOut(w, v, put, Answer{Code: Resolved, Text: text})
 	}
-}
-
-// lacks says whether an entry lacks a connector message from an activity: it waits for that, or
-// it absorbs it before it ends, which nobody is shown as waiting.
-func lacks(a behaviour.Behaviour, v behaviour.View, from processtable.ActivityID) bool {
-	return slices.Contains(v.Waits, from) || v.Progress == behaviour.Absorbing && a.Follows(from) && !slices.Contains(v.Has, from)
 }
 
 // pointless: nothing waits for the message. A retry is refused; dropped, it is removed.
