@@ -199,6 +199,9 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 		return
 	}
 	switch {
+	case m.another(end) != "" && marker != nil && marker.Origin == startedAt(d.Messages): // N7: what arrives is absorbed
+		m.drop(key, d.Messages, nil)
+		return
 	case m.another(end) != "":
 		m.setAside(key, d.Messages, m.another(end))
 		return

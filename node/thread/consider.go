@@ -30,7 +30,7 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 	case wasStarted:
 		m.refuse(e, refused)
 	case wasNotStarted:
-		m.refuseUnstarted(e, refused)
+		m.unstarted(e, refused)
 	case startUnknown:
 		m.awaitAnswer(e, refused)
 	}
@@ -61,6 +61,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		m.awaitAnswer(e, nil)
 		return
 	case wasNotStarted:
+		m.unstarted(e, nil)
 		return
 	case wasStarted:
 	}

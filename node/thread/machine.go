@@ -272,7 +272,7 @@ func (m *Machine) mailRead() {
 		}
 	}
 	for _, d := range undropped {
-		m.drop(d.key, d.messages, d.asides)
+		m.dropKeys(d.key, d.keys, d.asides)
 	}
 	for _, w := range postponed {
 		m.hearAgain(w)

@@ -35,15 +35,6 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []behaviour.Refuse) {
 	m.submit(s)
 }
 
-// refuseUnstarted sets aside what does not fit the table, of an instance that was not
-// started: no activity goes in error by it.
-func (m *Machine) refuseUnstarted(e *instancetable.Entry, refused []behaviour.Refuse) {
-	if e.Known.Empty() {
-		m.table.Remove(e.Key)
-	}
-	m.setRefusedAside(e.Key, refused)
-}
-
 // late takes what arrives for an entry that has ended (N7): it is set aside. Where a store
 // was lost, here or at a peer, a repeat of what the entry was ended with is no cause for
 // alarm, and is dropped: who lost his store runs again, and sends again, what he does not
@@ -94,21 +85,26 @@ func (m *Machine) setRefusedAside(key message.Entry, refused []behaviour.Refuse)
 // dropped are messages that are taken out of the queue, in no decision of their entry; or a
 // word, which is answered.
 type dropped struct {
-	key      message.Entry
-	messages []message.Message
-	asides   []record.Refused // that are kept of them
-	word     *word
-	answer   message.Answer
+	key    message.Entry
+	keys   []message.Key
+	asides []record.Refused // that are kept of them
+	word   *word
+	answer message.Answer
 }
 
 // drop takes messages out of the queue; asides are kept of them. Until that has ended the
 // entry is not read: what is read may or may not have them.
 func (m *Machine) drop(key message.Entry, messages []message.Message, asides []record.Refused) {
-	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key}}, Refuse: asides}
+	keys := make([]message.Key, len(messages))
 	for i := range messages {
-		tx.Consume[0].Keys = append(tx.Consume[0].Keys, messages[i].Key())
+		keys[i] = messages[i].Key()
 	}
-	m.takeOut(&dropped{key: key, messages: messages, asides: asides}, tx)
+	m.dropKeys(key, keys, asides)
+}
+
+func (m *Machine) dropKeys(key message.Entry, keys []message.Key, asides []record.Refused) {
+	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key, Keys: keys}}, Refuse: asides}
+	m.takeOut(&dropped{key: key, keys: keys, asides: asides}, tx)
 }
 
 // takeOut commits what takes messages out.
@@ -128,7 +124,7 @@ func (m *Machine) droppingEnded(d *dropped, e Committed) {
 	m.browse.touched(d.key)
 	switch e.End {
 	case Done:
-		if m.absorbed += uint64(len(d.messages) - len(d.asides)); d.word != nil {
+		if m.absorbed += uint64(len(d.keys) - len(d.asides)); d.word != nil {
 			m.replied(d.word, d.answer)
 		}
 	case Stale:

@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
@@ -13,7 +15,7 @@ import (
 // of an instance that was not started here waits, and nothing follows from it: no program
 // runs, nothing is sent. It is not refused, since it may be true: a site that has lost its
 // disk hears from its peers of instances that it knows no more, and goes on with them when
-// their starts are repeated (N2, S4).
+// their starts are repeated (N2, S4). Until then an operator may end it: what waits is taken out.
 
 // Bounds of what a process thread remembers of starts; what it does not, the store says.
 const (
@@ -96,11 +98,11 @@ const (
 )
 
 // started says whether the instance of an entry was started where its messages say, as far
-// as that is for this node to know. An entry that has a message of its own, or is to be
-// ended by an operator's word, goes on: whatever let it begin is in the store.
+// as that is for this node to know. An entry that has a message of its own goes on: whatever let
+// it begin is in the store.
 func (m *Machine) started(e *instancetable.Entry, origin processtable.NodeID) whether {
 	id := e.Key.Instance
-	if origin != m.self || e.Started || e.Known.Stopped || e.Known.Own {
+	if origin != m.self || e.Started || e.Known.Own {
 		return wasStarted
 	}
 	if e.Started = m.starts.known(id); e.Started {
@@ -110,6 +112,32 @@ func (m *Machine) started(e *instancetable.Entry, origin processtable.NodeID) wh
 		return wasNotStarted
 	}
 	return startUnknown
+}
+
+// unstarted is an entry that goes on for nothing that is there, since its instance was not started here.
+// What does not fit the table is set aside, and no activity goes in error by it. If an operator has ended
+// the instance, all of it is taken out, and no end is written: ends are kept by instance and activity, and
+// the identifier may be that of an instance of another process, which goes on.
+func (m *Machine) unstarted(e *instancetable.Entry, refused []behaviour.Refuse) {
+	switch {
+	case e.Known.Stopped:
+		m.table.Remove(e.Key)
+		m.dropKeys(e.Key, keysOf(e, refused), nil)
+	case len(refused) > 0:
+		if e.Known.Empty() {
+			m.table.Remove(e.Key)
+		}
+		m.setRefusedAside(e.Key, refused)
+	}
+}
+
+// keysOf are those of the messages of an entry that are in the store.
+func keysOf(e *instancetable.Entry, refused []behaviour.Refuse) []message.Key {
+	keys := slices.Clone(e.Known.Keys)
+	for i := range refused {
+		keys = append(keys, refused[i].Message.Key())
+	}
+	return keys
 }
 
 // startQuestion asks whether an instance was started here.
@@ -123,6 +151,7 @@ type startQuestion struct {
 type undecided struct {
 	key     message.Entry
 	refused []behaviour.Refuse
+	stopped []message.Key // that it has, if an operator has ended it
 }
 
 // awaitAnswer lets an entry wait until it is known whether its instance was started.
@@ -134,7 +163,11 @@ func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse
 		m.starts.asked[id] = q
 		m.load(q, HowEnded, message.Entry{Instance: id, Activity: processtable.Source})
 	}
-	q.waiting = append(q.waiting, undecided{e.Key, refused})
+	u := undecided{key: e.Key, refused: refused}
+	if e.Known.Stopped {
+		u.stopped = keysOf(e, refused)
+	}
+	q.waiting = append(q.waiting, u)
 }
 
 func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.instance) }
@@ -153,6 +186,10 @@ func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 	for _, u := range q.waiting {
 		e := m.table.Get(u.key)
 		switch {
+		case e == nil && !found && u.stopped != nil:
+			if m.dropping[u.key] == 0 {
+				m.dropKeys(u.key, u.stopped, nil)
+			}
 		case e == nil:
 			if found || len(u.refused) > 0 {
 				m.takeUp(u.key)
@@ -168,8 +205,8 @@ func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 				m.refuse(e, u.refused)
 			case found:
 				m.consider(e)
-			case len(u.refused) > 0:
-				m.refuseUnstarted(e, u.refused)
+			default:
+				m.unstarted(e, u.refused)
 			}
 		}
 	}

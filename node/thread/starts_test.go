@@ -58,7 +58,14 @@ func (r *rumour) do(d *datadriven.TestData) {
 		r.w.start(r.number(words[0]), 0, "")
 		r.w.starts = r.w.starts[len(r.w.starts)-1:]
 		r.w.starts[0].ask()
-	case "elsewhere": // an instance of another process is started here
+	case "elsewhere": // an instance of another process is started here; with an activity, that has ended in it
+		if len(words) > 1 {
+			r.s.store.audits = append(r.s.store.audits, record.AuditRecord{
+				Process: processtable.ProcessID{Name: "q", Version: 1}, Origin: "A", Event: record.EventTerminated,
+				Instance: identifier(r.number(words[0])), Activity: processtable.ActivityID(words[1]),
+			})
+			break
+		}
 		r.s.store.audits = append(r.s.store.audits, record.AuditRecord{
 			Process: processtable.ProcessID{Name: "q", Version: 1}, Origin: "A", Event: record.EventStarted,
 			Instance: identifier(r.number(words[0])), Activity: processtable.Source,
@@ -110,7 +117,7 @@ func (r *rumour) message(instance, origin string, m message.Message) message.Mes
 	return m
 }
 
-// tell says what runs, what waits for its start, and what is set aside.
+// tell says what runs, what waits for its start, what has an end as stopped, and what is set aside.
 func (r *rumour) tell() string {
 	var lines []string
 	for _, run := range r.s.running {
@@ -125,6 +132,11 @@ func (r *rumour) tell() string {
 			many++
 		default:
 			lines = append(lines, fmt.Sprintf("%s of %d waits", e.Activity, n))
+		}
+	}
+	for _, a := range r.s.store.audits {
+		if a.Event == record.EventStopped {
+			lines = append(lines, fmt.Sprintf("%s of %d is stopped", a.Activity, binary.BigEndian.Uint64(a.Instance[8:])))
 		}
 	}
 	slices.Sort(lines)
