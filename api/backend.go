@@ -28,12 +28,14 @@ type Backend interface {
 	// Watch calls event for what has happened and for what happens, until the instance has
 	// ended, ctx ends or event gives an error, which it returns.
 	Watch(ctx context.Context, id InstanceID, event func(HistoryEvent) error) error
-	Why(ctx context.Context, id InstanceID) (WhyAnswer, error)
+	// Why is about the instance of a process, NAME@VERSION; empty: of whichever the nodes know it. Another
+	// site may have made up instances of others under the same identifier.
+	Why(ctx context.Context, id InstanceID, process string) (WhyAnswer, error)
 	// Retry returns when the activity's node has answered; or, after at most 10 s, when the
 	// retry is durable on its way there.
 	Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error)
-	// Terminate returns when the marker (N7) is durable here.
-	Terminate(ctx context.Context, id InstanceID) error
+	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as Why.
+	Terminate(ctx context.Context, id InstanceID, process string) error
 	// Refused gives what this node has set aside.
 	Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error)
 	RefusedMessage(ctx context.Context, number uint64) (RefusedMessage, error)

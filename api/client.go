@@ -119,9 +119,13 @@ func (c *Client) History(ctx context.Context, id InstanceID) (HistoryAnswer, err
 	return ask[HistoryAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, "/history"), nil)
 }
 
-// Why says what an instance waits for.
-func (c *Client) Why(ctx context.Context, id InstanceID) (WhyAnswer, error) {
-	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, "/why"), nil)
+// Why says what an instance waits for: that of a process, NAME@VERSION, if one is named.
+func (c *Client) Why(ctx context.Context, id InstanceID, process string) (WhyAnswer, error) {
+	path := instancePath(id, "/why")
+	if process != "" {
+		path += "?" + url.Values{"process": {process}}.Encode()
+	}
+	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, path, nil)
 }
 
 // Retry lets an activity in error go on, or says that this is on its way.
@@ -129,9 +133,9 @@ func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word
 	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/retry"), r)
 }
 
-// Terminate ends an instance without letting it finish.
-func (c *Client) Terminate(ctx context.Context, id InstanceID) error {
-	_, err := ask[nothing](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/terminate"), nothing{})
+// Terminate ends an instance without letting it finish: that of a process, NAME@VERSION, if one is named.
+func (c *Client) Terminate(ctx context.Context, id InstanceID, process string) error {
+	_, err := ask[nothing](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/terminate"), TerminateRequest{process})
 	return err
 }
 

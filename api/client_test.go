@@ -76,7 +76,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, i)
 			return history, nil
 		},
-		OnWhy: func(_ context.Context, i api.InstanceID) (api.WhyAnswer, error) {
+		OnWhy: func(_ context.Context, i api.InstanceID, _ string) (api.WhyAnswer, error) {
 			asked = append(asked, i)
 			return why, nil
 		},
@@ -84,7 +84,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, i, r)
 			return word, nil
 		},
-		OnTerminate: func(_ context.Context, i api.InstanceID) error { asked = append(asked, i); return nil },
+		OnTerminate: func(_ context.Context, i api.InstanceID, _ string) error { asked = append(asked, i); return nil },
 		OnDead: func(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
 			asked = append(asked, r)
 			return dead, nil
@@ -115,12 +115,12 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	keep(a4, err)
 	a5, err := c.History(ctx, i)
 	keep(a5, err)
-	a6, err := c.Why(ctx, i)
+	a6, err := c.Why(ctx, i, "")
 	keep(a6, err)
 	retry := api.RetryRequest{Activity: "a", Output: json.RawMessage(`{}`), Reason: "why", Word: word.ID}
 	retried, err := c.Retry(ctx, i, retry)
 	keep(retried, err)
-	keep(nil, c.Terminate(ctx, i))
+	keep(nil, c.Terminate(ctx, i, ""))
 	a7, err := c.Nodes(ctx)
 	keep(a7, err)
 	a8, err := c.Definitions(ctx)

@@ -10,7 +10,7 @@ import (
 )
 
 // listStates are those that an instance of a list has.
-var listStates = []InstanceState{InstanceRunning, InstanceSuspended, InstanceInError, InstanceFinished, InstanceTerminated}
+var listStates = []InstanceState{InstanceRunning, InstanceSuspended, InstanceInError, InstanceFinished, InstanceTerminated, InstanceUnknown}
 
 func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error) {
 	q, err := query(r, "all", "everywhere", "state", "process", "in_error", "since", "after", "next", "limit")
@@ -26,7 +26,7 @@ func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error)
 		}
 	}
 	if req.State != "" && !slices.Contains(listStates, req.State) {
-		return ListAnswer{}, Errorf(CodeUsage, "send running, suspended, in-error, finished or terminated", "state=%s is no state of a list", req.State)
+		return ListAnswer{}, Errorf(CodeUsage, "send running, suspended, in-error, finished, terminated or unknown", "state=%s is no state of a list", req.State)
 	}
 	if v := q.Get("since"); v != "" {
 		if req.Since, err = time.Parse(time.RFC3339Nano, v); err != nil {

@@ -285,7 +285,11 @@ func (s server) why(_ http.ResponseWriter, r *http.Request) (WhyAnswer, error) {
 	if err != nil {
 		return WhyAnswer{}, err
 	}
-	a, err := s.b.Why(r.Context(), id)
+	q, err := query(r, "process")
+	if err != nil {
+		return WhyAnswer{}, err
+	}
+	a, err := s.b.Why(r.Context(), id, q.Get("process"))
 	a.Waits, a.Unreachable = orEmpty(a.Waits), orEmpty(a.Unreachable)
 	return a, err
 }
@@ -324,10 +328,11 @@ func (s server) terminate(w http.ResponseWriter, r *http.Request) (nothing, erro
 	if err != nil {
 		return nothing{}, err
 	}
-	if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
+	var req TerminateRequest
+	if err := readBody(w, r, 1<<10, &req); err != nil {
 		return nothing{}, err
 	}
-	return nothing{}, s.b.Terminate(r.Context(), id)
+	return nothing{}, s.b.Terminate(r.Context(), id, req.Process)
 }
 
 func (s server) nodes(_ http.ResponseWriter, r *http.Request) (NodesAnswer, error) {

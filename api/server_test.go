@@ -85,7 +85,7 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "retry's word of version 4", path: retry, body: `{"activity": "a", "word": "` + version4 + `"}`, message: "word " + version4 + " is no UUIDv7: send the identifier that the first answer gave, or none"},
 		{name: "retry's word of another variant", path: retry, body: `{"activity": "a", "word": "` + otherVariant + `"}`, message: "word " + otherVariant + " is no UUIDv7: send the identifier that the first answer gave, or none"},
 		{name: "retry that was asked before", path: retry, body: `{"activity": "a", "asked": true}`, message: "a retry that was asked before is asked for, and word is missing: send the identifier that the first answer gave, as word"},
-		{name: "terminate with members", path: "/v1/instances/" + id + "/terminate", body: `{"now": true}`, message: "unknown member now: remove it; there are "},
+		{name: "terminate with members", path: "/v1/instances/" + id + "/terminate", body: `{"now": true}`, message: "unknown member now: remove it; there are process"},
 		{name: "upload of nothing", path: upload, body: `{}`, message: "tables is missing or empty: send the tables of a compiled process"},
 		{name: "tables is no list", path: upload, body: `{"tables": {}}`, message: "tables is not a list: send a list"},
 		{name: "a table is null", path: upload, body: `{"tables": [null]}`, message: "tables[0] is not an object: send an object"},
@@ -189,7 +189,7 @@ func TestListsThatAreEmptyAreListsInJSON(t *testing.T) {
 		OnList:        func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, nil },
 		OnDead:        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) { return api.RefusedAnswer{}, nil },
 		OnHistory:     func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, nil },
-		OnWhy:         func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{}, nil },
+		OnWhy:         func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return api.WhyAnswer{}, nil },
 		OnNodes:       func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, nil },
 		OnDefinitions: func(context.Context) (api.DefinitionsAnswer, error) { return api.DefinitionsAnswer{}, nil },
 	}

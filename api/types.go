@@ -139,6 +139,12 @@ type ListAnswer struct {
 	Unreachable []Unreachable `json:"unreachable,omitempty"` // sites where instances may have been started, and that did not answer
 }
 
+// TerminateRequest says which instance is to end. Process: where another site has made up instances of
+// other processes under its identifier, that of this one, NAME@VERSION.
+type TerminateRequest struct {
+	Process string `json:"process,omitempty"`
+}
+
 // Instance is one line of a list.
 type Instance struct {
 	Instance InstanceID    `json:"instance"`

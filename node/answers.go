@@ -49,8 +49,8 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 }
 
 // Why says what each waiting activity of an instance waits for.
-func (n *Node) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
-	w, err := n.answers.Why(ctx, id)
+func (n *Node) Why(ctx context.Context, id api.InstanceID, process string) (api.WhyAnswer, error) {
+	w, err := n.answers.Why(ctx, id, process)
 	return told(w, n.unlessStopping(err))
 }
 

@@ -53,7 +53,7 @@ func TestNoAnswerWaitsForAProcessThread(t *testing.T) {
 			return err
 		},
 		"why": func() error {
-			w, err := k.Why(ctx, id)
+			w, err := k.Why(ctx, id, "")
 			if len(w.Waits) == 0 {
 				t.Error("nothing waits")
 			}

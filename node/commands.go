@@ -28,8 +28,8 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 }
 
 // Terminate ends an instance (N7).
-func (n *Node) Terminate(ctx context.Context, id api.InstanceID) error {
-	if err := n.commands.Terminate(ctx, id); err != nil {
+func (n *Node) Terminate(ctx context.Context, id api.InstanceID, process string) error {
+	if err := n.commands.Terminate(ctx, id, process); err != nil {
 		return asAPI(n.unlessStopping(err))
 	}
 	return nil
@@ -46,8 +46,8 @@ func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest
 }
 
 // Gather asks the nodes of an instance how it stands.
-func (s site) Gather(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-	return s.answers.Gather(ctx, id)
+func (s site) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
+	return s.answers.Gather(ctx, id, process)
 }
 
 // Judge lets the process thread of a process decide about a refused message.

@@ -125,7 +125,7 @@ control:
 `)
 		s.start(1)
 		s.rest()
-		go func() { _ = s.node.Terminate(t.Context(), instanceOf(1)) }()
+		go func() { _ = s.node.Terminate(t.Context(), instanceOf(1), "") }()
 		synctest.Wait()
 		s.rest()
 		s.now()

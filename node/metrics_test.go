@@ -86,7 +86,7 @@ func TestStatsCountErrorsAndTerminations(t *testing.T) {
 	if s.State != api.InstanceInError {
 		t.Fatalf("%+v", s)
 	}
-	if err := n.Terminate(context.Background(), s.Instance); err != nil {
+	if err := n.Terminate(context.Background(), s.Instance, ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)

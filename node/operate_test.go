@@ -73,7 +73,7 @@ func TestErrorSurvivesRestartAndIsRetried(t *testing.T) {
 	if err != nil || len(list.Instances) != 1 || list.Instances[0].State != s.State || list.Instances[0].InError != 1 {
 		t.Errorf("status says %s, the list %+v, %v", s.State, list.Instances, err)
 	}
-	why, err := n.Why(ctx, id)
+	why, err := n.Why(ctx, id, "")
 	if err != nil || len(why.Waits) == 0 || slices.ContainsFunc(why.Waits, func(w api.Wait) bool { return w.Since.IsZero() }) {
 		t.Errorf("why: %+v, %v: since when, on every line", why.Waits, err)
 	}
@@ -117,14 +117,14 @@ func TestTerminate(t *testing.T) {
 	upload(t, n, failing)
 	id := start(t, n, "failing", `{"rc": 3}`)
 	wait(t, n, id)
-	if err := n.Terminate(context.Background(), id); err != nil {
+	if err := n.Terminate(context.Background(), id, ""); err != nil {
 		t.Fatal(err)
 	}
 	s := wait(t, n, id)
 	if s.State != api.InstanceTerminated {
 		t.Fatalf("%s", s.State)
 	}
-	if err := n.Terminate(context.Background(), id); api.CodeOf(err) != api.CodeRefused {
+	if err := n.Terminate(context.Background(), id, ""); api.CodeOf(err) != api.CodeRefused {
 		t.Fatalf("terminate twice: %v", err)
 	}
 	quiet(t, n)

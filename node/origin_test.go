@@ -47,7 +47,7 @@ func TestTerminateWithoutAnOriginIsRefused(t *testing.T) {
 			if err != nil || s.State != api.InstanceUnknown || s.Reason != "none of the nodes that answered knows where it was started" {
 				t.Errorf("status: %s: %q, %v", s.State, s.Reason, err)
 			}
-			err = b.Terminate(context.Background(), id)
+			err = b.Terminate(context.Background(), id, "")
 			if api.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("terminate: %s: %v, want %s: %s", api.CodeOf(err), err, c.code, c.want)
 			}

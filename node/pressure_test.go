@@ -278,7 +278,7 @@ func (p *pressedNode) is(id uuid.UUID, activity string, want api.ActivityState) 
 // why compares what the node says that an activity waits for.
 func (p *pressedNode) why(id uuid.UUID, activity, want string) {
 	p.t.Helper()
-	a, err := p.n.Why(p.t.Context(), id)
+	a, err := p.n.Why(p.t.Context(), id, "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestLowDisk(t *testing.T) {
 	if got, want := <-told, "room on the disk is low: make room on the file system of the data directory"; got != want {
 		t.Errorf("the link is told %q, want %q", got, want)
 	}
-	if err := p.n.Terminate(t.Context(), condemned); err != nil {
+	if err := p.n.Terminate(t.Context(), condemned, ""); err != nil {
 		t.Errorf("an operator is refused: %v", err)
 	}
 	p.told.await(t, happened(api.EventStopped, condemned, "gate"))

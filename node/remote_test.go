@@ -139,7 +139,7 @@ func TestOperatorsOfOtherSitesAreNamed(t *testing.T) {
 	if want := "s1 retried by alice at C, s1 terminated by alice at C, sink stopped by alice at C"; strings.Join(got, ", ") != want {
 		t.Errorf("history: %v, want %s", got, want)
 	}
-	why, err := w.a.Why(t.Context(), id)
+	why, err := w.a.Why(t.Context(), id, "")
 	if err != nil || why.By != "alice at C" {
 		t.Errorf("why: %+v (%v)", why, err)
 	}
@@ -240,7 +240,7 @@ func TestWhoTellsThatAnInstanceIsOver(t *testing.T) {
 		t.Errorf("of, or to, who has no part: %s", got)
 	}
 	w.untouched(id, before)
-	if err := w.a.Terminate(api.WithOperator(t.Context(), "user:root"), id); err != nil {
+	if err := w.a.Terminate(api.WithOperator(t.Context(), "user:root"), id, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.over(id)

@@ -182,7 +182,7 @@ func (e *errands) command(command string, words []string, named map[string]strin
 	ctx := api.WithOperator(e.Context(), named["by"])
 	switch command {
 	case "terminate":
-		return answered(n.Terminate(ctx, e.instance(words[0])))
+		return answered(n.Terminate(ctx, e.instance(words[0]), ""))
 	case "retry":
 		r := api.RetryRequest{Activity: words[0], Reason: named["reason"]}
 		if named["word"] == "last" {

@@ -60,7 +60,7 @@ func TestRetentionRefusesAnotherRunOfAStart(t *testing.T) {
 		if l, err := p.a.List(context.Background(), api.ListRequest{All: true, Limit: 10}); err != nil || len(l.Instances) != 0 {
 			t.Errorf("listed: %+v, %v", l, err)
 		}
-		if e := asAPI(p.a.Terminate(context.Background(), id)); e == nil || e.Code != api.CodeRefused {
+		if e := asAPI(p.a.Terminate(context.Background(), id, "")); e == nil || e.Code != api.CodeRefused {
 			t.Errorf("terminated: %v", e)
 		}
 		p.restart()
@@ -107,7 +107,7 @@ func TestRetentionAbsorbsWhatIsLateForATerminatedInstance(t *testing.T) {
 	p.a.must(p.a.start(id, `{"n": 7}`))
 	p.a.await(id, "go", record.EventTerminated)
 	toB := p.a.sent("B")
-	p.a.must(p.a.Terminate(context.Background(), id))
+	p.a.must(p.a.Terminate(context.Background(), id, ""))
 	p.a.await(id, processtable.Sink, record.EventStopped)
 	marker := p.a.sent("B")
 	p.b.take(slices.DeleteFunc(slices.Clone(toB), func(m message.Message) bool { return m.Activity != "dead" })...)

@@ -46,7 +46,7 @@ func TestAShortageMakesAnAttemptWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	why, err := n.Why(ctx, id)
+	why, err := n.Why(ctx, id, "")
 	if err != nil || len(why.Waits) != 1 || why.Waits[0].State != api.ActivityReady ||
 		!strings.Contains(why.Waits[0].For, "program echo cannot start and is tried again: cannot be started now: too many open files: raise it") {
 		t.Errorf("why: %+v, %v", why, err)
@@ -67,7 +67,7 @@ func TestWhatWaitsForTheMachineCanBeEnded(t *testing.T) {
 	<-s.tries
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := n.Terminate(ctx, id); err != nil {
+	if err := n.Terminate(ctx, id, ""); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -80,10 +80,10 @@ func asked(n *node.Node, id uuid.UUID) map[string]func() error {
 		"status":    func() error { _, err := n.Status(ctx, id); return err },
 		"wait":      func() error { _, err := n.Wait(ctx, id); return err },
 		"history":   func() error { _, err := n.History(ctx, id); return err },
-		"why":       func() error { _, err := n.Why(ctx, id); return err },
+		"why":       func() error { _, err := n.Why(ctx, id, ""); return err },
 		"watch":     func() error { return n.Watch(ctx, id, func(api.HistoryEvent) error { return nil }) },
 		"retry":     func() error { _, err := n.Retry(ctx, id, api.RetryRequest{Activity: "a"}); return err },
-		"terminate": func() error { return n.Terminate(ctx, id) },
+		"terminate": func() error { return n.Terminate(ctx, id, "") },
 	}
 }
 

@@ -116,7 +116,7 @@ func (v *vintages) command(command string, words []string, named map[string]stri
 		case "retry":
 			told = v.retry(api.WithOperator(ctx, "alice"), s.node, words, named)
 		case "terminate":
-			told = answered(s.node.Terminate(ctx, v.instance(words[0])))
+			told = answered(s.node.Terminate(ctx, v.instance(words[0]), ""))
 		case "status":
 			told = statusOf(ctx, s.node, v.instance(words[0]))
 		case "links":

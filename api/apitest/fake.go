@@ -20,9 +20,9 @@ type Backend struct {
 	OnList        func(context.Context, api.ListRequest) (api.ListAnswer, error)
 	OnHistory     func(context.Context, api.InstanceID) (api.HistoryAnswer, error)
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
-	OnWhy         func(context.Context, api.InstanceID) (api.WhyAnswer, error)
+	OnWhy         func(context.Context, api.InstanceID, string) (api.WhyAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
-	OnTerminate   func(context.Context, api.InstanceID) error
+	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
 	OnRetryDead   func(context.Context, uint64) (api.RefusedDecision, error)
@@ -82,11 +82,11 @@ func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.H
 	return b.OnWatch(ctx, id, event)
 }
 
-func (b *Backend) Why(ctx context.Context, id api.InstanceID) (api.WhyAnswer, error) {
+func (b *Backend) Why(ctx context.Context, id api.InstanceID, process string) (api.WhyAnswer, error) {
 	if b.OnWhy == nil {
 		return api.WhyAnswer{}, unexpected("Why")
 	}
-	return b.OnWhy(ctx, id)
+	return b.OnWhy(ctx, id, process)
 }
 
 func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) (api.Word, error) {
@@ -96,11 +96,11 @@ func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryReque
 	return b.OnRetry(ctx, id, r)
 }
 
-func (b *Backend) Terminate(ctx context.Context, id api.InstanceID) error {
+func (b *Backend) Terminate(ctx context.Context, id api.InstanceID, process string) error {
 	if b.OnTerminate == nil {
 		return unexpected("Terminate")
 	}
-	return b.OnTerminate(ctx, id)
+	return b.OnTerminate(ctx, id, process)
 }
 
 func (b *Backend) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {

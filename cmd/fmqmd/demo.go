@@ -226,7 +226,7 @@ func stateOf(s api.Status, activity string) api.ActivityState {
 // tellWaiting says what the order waits for while B is down, as fmqm why does.
 func (d *demo) tellWaiting(ctx context.Context) error {
 	d.stage.settle()
-	why, err := d.daemons["A"].Node.Why(ctx, d.instance)
+	why, err := d.daemons["A"].Node.Why(ctx, d.instance, "")
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -219,5 +220,21 @@ func TestWhatATransactionPutsIsKnownByItsPlace(t *testing.T) {
 	expect("and is where it was", &tx.tx.Put[1], true)
 	if len(tx.keys) != 1 {
 		t.Errorf("%d keys are to be given back, of one", len(tx.keys))
+	}
+}
+
+// N7: where an instance of another process with the same identifier was started says nothing of this one.
+func TestAMarkerBesideAnInstanceOfAnotherProcess(t *testing.T) {
+	w := newWorld(t, true)
+	id := uuid.Must(uuid.NewV7())
+	if err := w.Commit(t.Context(), &record.Tx{Audit: []record.AuditRecord{{
+		Process: processtable.ProcessID{Name: "other", Version: 1}, Instance: id, Activity: "x", Origin: "C", Event: record.EventTerminated, Time: time.Unix(1, 0),
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.sends("B", w.marker(id, "B"))
+	w.wantAside()
+	if marker, err := w.Queue.Marker(w.table.Process, id); err != nil || marker == nil || marker.Origin != "B" {
+		t.Errorf("the marker here: %+v, %v", marker, err)
 	}
 }

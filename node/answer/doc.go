@@ -11,6 +11,7 @@
 //	status.go    status, history, why it waits
 //	watch.go     waits for the end of an instance; tells of each event as it comes
 //	listing.go   the instances that were started here; what a peer is told of them
+//	unstarted.go what waits here for a start that is not known
 //	list.go      the lists of all sites, made one
 //	refused.go   the refused messages of this node, and what they carry
 //	peers.go     how this node sees its links and peers

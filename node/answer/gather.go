@@ -49,9 +49,16 @@ type asking struct {
 }
 
 // Gather asks this node and the others of an instance for its status. An instance is not found
-// only if every node answered that it does not know it.
-func (a *Answers) Gather(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-	return a.gather(ctx, gathering{q: report.Question{Instance: id}})
+// only if every node answered that it does not know it. Where a process is named, as NAME@VERSION, it is
+// that one's instance, whatever others there are under the identifier.
+func (a *Answers) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
+	if process != "" {
+		of, err := processtable.ParseProcessID(process)
+		if err != nil || of.Version == 0 {
+			return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION", "%q names no process", process)
+		}
+	}
+	return a.gather(ctx, gathering{q: report.Question{Instance: id, Process: process}})
 }
 
 // GatherNews is Gather of the history without what each node has told; nil: of all of it.
@@ -64,6 +71,7 @@ func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, er
 	defer cancel()
 	id := s.q.Instance
 	s.of, s.g = a, report.NewGathered(a.Self, id)
+	s.g.Process = s.q.Process
 	s.asked, s.answers = map[processtable.NodeID]*asking{}, task.NewQueue[question.Reply[report.Report]](a.Scheduler, 0)
 	own, err := a.Report(s.question(a.Self))
 	if err != nil {
@@ -83,7 +91,7 @@ func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, er
 	}
 	missing := s.end()
 	switch {
-	case s.g.Process == "":
+	case !s.g.Known():
 		return nil, a.unknownInstance(id, missing)
 	case s.g.Other != "":
 		return nil, api.Errorf(api.CodeFailed, "ask at the node where it was started",

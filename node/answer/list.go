@@ -138,14 +138,19 @@ func (l *merging) add(r ListReport) {
 
 func (l *merging) answer() api.ListAnswer {
 	slices.SortStableFunc(l.all, func(x, y api.Instance) int { return placeOf(x).Compare(placeOf(y)) })
-	l.all = slices.CompactFunc(l.all, func(x, y api.Instance) bool { return x.Instance == y.Instance })
+	l.all = slices.CompactFunc(l.all, func(x, y api.Instance) bool {
+		return x.Instance == y.Instance && l.question.State != api.InstanceUnknown // then there may be one of each process
+	})
 	whole := len(l.all)
 	if l.more {
 		l.all = slices.DeleteFunc(l.all, func(i api.Instance) bool { return placeOf(i).Compare(l.down) > 0 })
 	}
-	if len(l.all) > l.question.Limit {
-		l.all = l.all[:l.question.Limit]
-		l.down = placeOf(l.all[len(l.all)-1])
+	if n := l.question.Limit; len(l.all) > n {
+		for n < len(l.all) && placeOf(l.all[n]).Compare(placeOf(l.all[n-1])) == 0 { // the next page begins below
+			n++
+		}
+		l.all = l.all[:n]
+		l.down = placeOf(l.all[n-1])
 	}
 	a := api.ListAnswer{Instances: l.all, More: l.more || len(l.all) < whole, Unreachable: l.unreachable}
 	if a.More {

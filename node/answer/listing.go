@@ -29,7 +29,8 @@ const (
 	listReasons = 256                     // bytes of a reason
 )
 
-// ListQuestion asks a site for the instances that were started there, newest first.
+// ListQuestion asks a site for the instances that were started there, newest first; in the state unknown,
+// for those that wait for a start there.
 type ListQuestion struct {
 	All     bool              `json:"all,omitempty"`
 	State   api.InstanceState `json:"state,omitempty"`
@@ -87,6 +88,11 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 	if err != nil {
 		return ListReport{}, err
 	}
+	ctx, cancel := a.Scheduler.WithTimeout(ctx, listTime)
+	defer cancel()
+	if q.State == api.InstanceUnknown {
+		return a.listUnstarted(ctx, q, of, shows)
+	}
 	places, err := a.Queue.Places(audit.ListOptions{
 		All: q.ended(), Process: of, InError: q.InError || q.State == api.InstanceInError,
 		Since: q.Since, Before: q.after, Below: q.Below, Limit: listLooks,
@@ -94,8 +100,6 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 	if err != nil {
 		return ListReport{}, err
 	}
-	ctx, cancel := a.Scheduler.WithTimeout(ctx, listTime)
-	defer cancel()
 	r := ListReport{Instances: []api.Instance{}, More: len(places) == listLooks}
 	for size := 0; len(places) > 0; {
 		if len(r.Instances) == q.Limit || ctx.Err() != nil && r.Next != (audit.Place{}) {
@@ -136,7 +140,11 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 	return r, nil
 }
 
+// placeOf is where an instance stands; of one of which no start is known, behind all others.
 func placeOf(i api.Instance) audit.Place {
+	if i.Started.IsZero() {
+		i.Started = time.Unix(0, 0)
+	}
 	return audit.Place{Started: i.Started, Instance: i.Instance}
 }
 

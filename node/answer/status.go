@@ -12,7 +12,7 @@ import (
 
 // Status gathers from all nodes of the process (invariant 1: no central database).
 func (a *Answers) Status(ctx context.Context, id message.InstanceID) (api.Status, error) {
-	g, err := a.Gather(ctx, id)
+	g, err := a.Gather(ctx, id, "")
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -46,9 +46,9 @@ func (a *Answers) History(ctx context.Context, id message.InstanceID) (api.Histo
 	return g.History(), nil
 }
 
-// Why says what each waiting activity waits for.
-func (a *Answers) Why(ctx context.Context, id message.InstanceID) (api.WhyAnswer, error) {
-	g, err := a.Gather(ctx, id)
+// Why says what each waiting activity waits for; of the instance of a process, if one is named.
+func (a *Answers) Why(ctx context.Context, id message.InstanceID, process string) (api.WhyAnswer, error) {
+	g, err := a.Gather(ctx, id, process)
 	if err != nil {
 		return api.WhyAnswer{}, err
 	}

@@ -54,8 +54,8 @@ type Site interface {
 	question.Carrier
 	// Process is what the table of a process says; nil: it is not taken up here.
 	Process(processtable.ProcessID) behaviour.Process
-	// Gather asks the nodes of an instance how it stands.
-	Gather(context.Context, message.InstanceID) (*report.Gathered, error)
+	// Gather asks the nodes of an instance how it stands: that of a process, if one is named.
+	Gather(_ context.Context, _ message.InstanceID, process string) (*report.Gathered, error)
 	// LinkTo says how the link to a peer is; false: there is none.
 	LinkTo(peer processtable.NodeID) (link.Status, bool)
 	// Quota is that of a transmission queue, in bytes; 0: none.

@@ -17,7 +17,7 @@ import (
 
 // Retry lets an activity in error go on, at the node that hosts it.
 func (c *Commands) Retry(ctx context.Context, id message.InstanceID, r api.RetryRequest) (api.Word, error) {
-	g, err := c.Site.Gather(ctx, id)
+	g, err := c.Site.Gather(ctx, id, "")
 	if err != nil {
 		return api.Word{}, err
 	}

@@ -32,9 +32,10 @@ type TerminateReport struct {
 // Terminate ends an instance (N7): where it was started, by a marker for every node of the
 // process; elsewhere by asking that node. It returns when the markers are durable at the
 // origin, or on their way from there. Where the origin is not known it is refused: the
-// instance's record would stay there for ever.
-func (c *Commands) Terminate(ctx context.Context, id message.InstanceID) error {
-	g, err := c.Site.Gather(ctx, id)
+// instance's record would stay there for ever. Where a process is named it is that one's instance:
+// a peer may have made it up, under the identifier of another's.
+func (c *Commands) Terminate(ctx context.Context, id message.InstanceID, of string) error {
+	g, err := c.Site.Gather(ctx, id, of)
 	if err != nil {
 		return err
 	}

@@ -249,7 +249,7 @@ func (f fake) Process(id processtable.ProcessID) behaviour.Process {
 }
 
 // Gather: nobody tells more than what stands in the table.
-func (f fake) Gather(_ context.Context, id message.InstanceID) (*report.Gathered, error) {
+func (f fake) Gather(_ context.Context, id message.InstanceID, _ string) (*report.Gathered, error) {
 	f.unlocked("others are asked")
 	g := report.NewGathered("A", id)
 	g.Add("A", report.Report{

@@ -200,14 +200,13 @@ func RosterOf(t *processtable.Table) []api.Place {
 // instance adds what only the origin knows.
 func (f *Facts) instance(r *Report, ended ends) {
 	start, ok := ended[string(processtable.Source)]
-	if !ok {
-		return
+	if ok {
+		r.State, r.Key, r.Started = api.InstanceRunning, start.Reason, start.Time
 	}
-	r.State, r.Key, r.Started = api.InstanceRunning, start.Reason, start.Time
-	end, ok := ended[string(processtable.Sink)]
-	if !ok {
+	end, over := ended[string(processtable.Sink)]
+	if !ok || !over {
 		if marker := f.View.Marker; marker != nil && marker.Origin == f.Self {
-			r.State = api.InstanceTerminated // its entries are being ended
+			r.State = api.InstanceTerminated // its entries are being ended; of one that was not started here nothing else stays
 			if m, err := message.DecodeMarker(marker.Body); err == nil {
 				r.By = m.By
 			}
@@ -276,7 +275,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	}
 	w := Waiting{Scope: string(l.Scope), Activity: string(a.Name), Program: string(a.Program), Due: l.Due, At: &Execution{l.Iterations, l.Run}, Aside: aside}
 	if l.unstarted {
-		w.Held = notStarted(f.Self)
+		w.Held = notStarted(f.table(), l)
 	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
 		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Name), l.Origin))
 	}

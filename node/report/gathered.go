@@ -57,6 +57,16 @@ func (g *Gathered) Add(node string, r Report) {
 	}
 }
 
+// Known says whether any node knows the instance.
+func (g *Gathered) Known() bool {
+	for _, r := range g.Reports {
+		if r.Known {
+			return true
+		}
+	}
+	return false
+}
+
 // Saw is the execution of an activity in a scope that its node reports; nil: it did not answer.
 func (g *Gathered) Saw(p api.Place, scope string) *message.Execution {
 	r := g.Reports[p.Node]

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"fmqm/api"
@@ -106,12 +108,21 @@ func (l *live) awaitStart(self processtable.NodeID, ended ends) {
 	if _, started := ended[string(processtable.Source)]; started || l.Origin != self || l.Own {
 		return
 	}
-	if l.State == api.ActivityReady || l.State == api.ActivityExecuted {
+	switch l.State {
+	case api.ActivityReady, api.ActivityExecuted:
 		l.State, l.unstarted = api.ActivityReady, true
+	case api.ActivityWaiting:
+		l.unstarted = true
 	}
 }
 
-func notStarted(self processtable.NodeID) string {
-	return fmt.Sprintf("waiting for its instance to be started: other sites say that it was started at %s, which does not know it. "+
-		"If %s has lost its store, repeat the start; else terminate the instance", self, self)
+// notStarted says who tells of an instance that was not started here, and what to do about it.
+func notStarted(t *processtable.Table, l *live) string {
+	var from []string
+	for _, source := range l.Has {
+		node, _ := t.NodeOf(source)
+		from = append(from, fmt.Sprintf("%s (%s)", node, source))
+	}
+	return fmt.Sprintf("waiting for its instance to be started: %s says that it was started at %s, which does not know it as one of %s. "+
+		"If %s has lost its store, repeat the start; else fmqm terminate INSTANCE --process %s", cmp.Or(strings.Join(from, ", "), "another site"), t.Node, t.Process, t.Node, t.Process)
 }

@@ -97,11 +97,14 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 	case api.ActivitySuspended:
 		out.For = "waiting for an operator to resume it"
 	case api.ActivityWaiting, api.ActivityInactive:
-		if w.Aside > 0 {
+		switch {
+		case w.Aside > 0:
 			out.For = toDecide(w, a)
-			break
+		case w.Held != "":
+			out.For = w.Held
+		default:
+			return g.whyWaiting(heard, out, w, byName)
 		}
-		return g.whyWaiting(heard, out, w, byName)
 	}
 	out.Heard, out.LastHeard = heard(out.At)
 	return out, true

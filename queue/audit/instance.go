@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,22 +27,21 @@ type InstanceView struct {
 const AllEvents = -1
 
 // ViewInstance gives what the store has of an instance, all of it as of the same commit,
-// with so many of its other events, or AllEvents. It is looked for in the queue of its
-// process, which is where the audit says, or of, and in all of them if that is the zero one.
+// with so many of its other events, or AllEvents. Another site may have made up instances of other
+// processes under its identifier: of is the process that is meant, or the zero one, and then it is
+// that of the start, or end, in the audit, or the first that has anything in its queue.
 func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, events int) (v InstanceView, err error) {
 	err = q.engine.View(func(r store.Reader) error {
 		v = InstanceView{}
 		in := q.records.In(r)
-		if err := v.readEnds(in, i); err != nil {
+		if err := v.readEnds(in, i, of); err != nil {
 			return err
 		}
-		among := []processtable.ProcessID{of}
-		switch {
-		case len(v.Ends) > 0:
-			among[0] = v.Ends[0].Process
-		case v.Removed != nil:
-			among[0] = v.Removed.Process
-		case of == (processtable.ProcessID{}):
+		among := []processtable.ProcessID{v.Process}
+		if v.Process == (processtable.ProcessID{}) {
+			among[0] = of
+		}
+		if among[0] == (processtable.ProcessID{}) {
 			among = q.processes.All()
 		}
 		for _, id := range among {
@@ -50,10 +50,10 @@ func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, ev
 				found, err = v.readParkedOf(in, id, i)
 			}
 			if found || err != nil {
-				return errors.Join(err, v.readEvents(in, i, events))
+				return errors.Join(err, v.readEvents(in, i, v.Process, events))
 			}
 		}
-		return v.readEvents(in, i, events)
+		return v.readEvents(in, i, cmp.Or(v.Process, of), events)
 	})
 	if err != nil {
 		return InstanceView{}, fmt.Errorf("read instance %s: %w", i, q.records.Judge(err))
@@ -61,13 +61,12 @@ func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, ev
 	return v, nil
 }
 
-// readEnds reads what has ended; sink's end says more than all others.
-func (v *InstanceView) readEnds(in read.Records, i message.InstanceID) error {
+// readEnds reads what has ended of the process that is meant; sink's end says more than all others.
+func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of processtable.ProcessID) error {
 	for _, class := range []byte{record.ClassInstance, record.ClassEnd} {
 		err := in.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
 			a, err := in.Audit(key, value)
 			v.Ends = append(v.Ends, a)
-			v.Process = a.Process
 			return err
 		})
 		if err != nil {
@@ -76,15 +75,39 @@ func (v *InstanceView) readEnds(in read.Records, i message.InstanceID) error {
 	}
 	key := record.RemovedKey(i)
 	value, err := in.Get(key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
 		return err
+	default:
+		removed, err := record.ReadRemoved(key, value)
+		if err != nil {
+			return err
+		}
+		v.Removed = &removed
 	}
-	removed, err := record.ReadRemoved(key, value)
-	v.Removed, v.Process = &removed, removed.Process
-	return err
+	v.keep(of)
+	return nil
+}
+
+// keep leaves of what has ended that of one process, which is the instance's: the one that is meant, or
+// else that of the start.
+func (v *InstanceView) keep(of processtable.ProcessID) {
+	if of == (processtable.ProcessID{}) {
+		switch {
+		case v.Removed != nil:
+			of = v.Removed.Process
+		case len(v.Ends) > 0:
+			of = v.Ends[max(0, slices.IndexFunc(v.Ends, func(a record.AuditRecord) bool { return a.Event == record.EventStarted }))].Process
+		}
+	}
+	v.Ends = slices.DeleteFunc(v.Ends, func(a record.AuditRecord) bool { return a.Process != of })
+	if v.Removed != nil && v.Removed.Process != of {
+		v.Removed = nil
+	}
+	if len(v.Ends) > 0 || v.Removed != nil {
+		v.Process = of
+	}
 }
 
 // readQueue reads what one process's queue has of an instance, and says whether that is anything.
@@ -106,8 +129,8 @@ func (v *InstanceView) readQueue(in read.Records, id processtable.ProcessID, i m
 	return found, nil
 }
 
-// readEvents reads the newest events that ended nothing.
-func (v *InstanceView) readEvents(in read.Records, i message.InstanceID, limit int) error {
+// readEvents reads the newest events of a process that ended nothing; the zero one: of the newest's.
+func (v *InstanceView) readEvents(in read.Records, i message.InstanceID, of processtable.ProcessID, limit int) error {
 	if limit == 0 {
 		return nil
 	}
@@ -117,9 +140,10 @@ func (v *InstanceView) readEvents(in read.Records, i message.InstanceID, limit i
 		if err != nil {
 			return err
 		}
-		if v.Events = append(v.Events, a); v.Process == (processtable.ProcessID{}) {
-			v.Process = a.Process
+		if of = cmp.Or(of, a.Process); a.Process != of {
+			return nil
 		}
+		v.Events, v.Process = append(v.Events, a), of
 		if len(v.Events) == limit {
 			return read.ErrEnough
 		}

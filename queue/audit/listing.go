@@ -167,6 +167,34 @@ func (q *Queue) noticed(o ListOptions, before []byte) ([][]byte, error) {
 	})
 }
 
+// Waiting is an instance of which something lies in the queue of a process.
+type Waiting struct {
+	Process  processtable.ProcessID
+	Instance message.InstanceID
+}
+
+// Waiting gives the instances of which something lies in the queue of a process, as ListOptions name
+// processes, the highest identifier first. It goes through keys alone.
+func (q *Queue) Waiting(of processtable.ProcessID) (all []Waiting, err error) {
+	o := ListOptions{Process: of}
+	err = q.records.Each(store.ScanOptions{Prefix: o.prefix(record.ClassMessage), KeysOnly: true}, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[1:]}
+		w := Waiting{k.Process(), message.InstanceID(k.Bytes(16))}
+		if k.Bad {
+			return record.Damaged(key, record.ErrKey.Error())
+		}
+		if len(all) == 0 || all[len(all)-1] != w {
+			all = append(all, w)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", q.records.Judge(err))
+	}
+	slices.SortStableFunc(all, func(x, y Waiting) int { return bytes.Compare(y.Instance[:], x.Instance[:]) })
+	return all, nil
+}
+
 // startsOf gives the keys of the newest starts before a key, of the instances that have a
 // message of a class whose key, behind the instance, is as is says. It goes through keys
 // alone, and reads the start of a few at most.

@@ -125,7 +125,7 @@ func (w *World) question(e Event) {
 		_, _ = c.statusAt(e.Site)
 	case 2:
 		_ = w.ask(e.Site, "why "+c.id(), func(ctx context.Context, n *node.Node) error {
-			answer, err := n.Why(ctx, id)
+			answer, err := n.Why(ctx, id, "")
 			if err == nil && answer.Instance != id {
 				w.breaks("7", "%s is asked why %s waits, and answers about %s", e.Site, c.id(), answer.Instance)
 			}
@@ -170,7 +170,7 @@ func (w *World) terminate(e Event) {
 // terminate has an operator at a site end the instance.
 func (c *client) terminate(at name) error {
 	return c.world.ask(at, "terminate "+c.id(), func(ctx context.Context, n *node.Node) error {
-		return n.Terminate(ctx, c.instance.ID)
+		return n.Terminate(ctx, c.instance.ID, "")
 	})
 }
 
@@ -243,7 +243,7 @@ func (w *World) wrong(e Event) {
 		})
 	case 2:
 		ask("terminate of an unknown instance", func(ctx context.Context, n *node.Node) error {
-			return n.Terminate(ctx, id)
+			return n.Terminate(ctx, id, "")
 		})
 	case 3:
 		ask("drop of no message", func(ctx context.Context, n *node.Node) error {

@@ -223,6 +223,7 @@ func TestWhatASiteTries(t *testing.T) {
 	})
 
 	invented := i.invents()
+	i.invents(wards)
 	i.startsWhatItMayNot(wards)
 	i.speaksForOthers(commons)
 	i.sendsBeforeTheTable()
@@ -258,7 +259,7 @@ func TestWhatASiteTries(t *testing.T) {
 		}
 	}
 	i.eventually("A says why it does not go on with what M has made up", func() (string, bool) {
-		why, err := i.Sites["A"].Client.Why(i.ctx, invented)
+		why, err := i.Sites["A"].Client.Why(i.ctx, invented, "")
 		return fmt.Sprintf("%+v %v", why, err), err == nil && strings.Contains(fmt.Sprint(why.Waits), "which does not know it")
 	})
 	for _, d := range found {
@@ -269,23 +270,54 @@ func TestWhatASiteTries(t *testing.T) {
 			t.Errorf("dropped, %s: %+v, %v", d.Reason, done, err)
 		}
 	}
+	i.unmasked(wards, invented)
 	for _, id := range []message.InstanceID{stucks, invented} {
-		if err := i.Sites["A"].Client.Terminate(i.ctx, id); err != nil {
+		if err := i.Sites["A"].Client.Terminate(i.ctx, id, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
+	i.finished(wards, "honest")
 	i.Empty(i.ctx)
 	i.Whole()
 }
 
 // invents gives an instance that A has started, as M says, and that has come to the activity
-// behind M's own.
-func (i *intruder) invents() message.InstanceID {
+// behind M's own; under an identifier that there is, if one is given.
+func (i *intruder) invents(under ...message.InstanceID) message.InstanceID {
 	i.t.Helper()
 	m := i.connector("common", "theirs", "final")
-	m.Origin = "A"
+	if m.Origin = "A"; len(under) > 0 {
+		m.Instance = under[0]
+	}
 	i.sends(m, "")
 	return m.Instance
+}
+
+// unmasked: an operator at A sees what M has made up, also under the identifier of an instance of another
+// process, which has ended; and lets go of that, without a change of the other one.
+func (i *intruder) unmasked(wards, invented message.InstanceID) {
+	i.t.Helper()
+	a := i.Sites["A"].Client
+	list, err := a.List(i.ctx, api.ListRequest{State: api.InstanceUnknown, Limit: 10})
+	var got []string
+	for _, l := range list.Instances {
+		got = append(got, fmt.Sprint(l.Instance, " ", l.Process, " from ", l.Origin))
+	}
+	want := []string{invented.String() + " common@1 from A", wards.String() + " common@1 from A"}
+	slices.Sort(got)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		i.t.Errorf("unknown to A: %q, %v, want %q", got, err, want)
+	}
+	if why, err := a.Why(i.ctx, wards, "common@1"); err != nil || !strings.Contains(fmt.Sprint(why.Waits), "M (theirs) says that it was started at A, which does not know it") {
+		i.t.Errorf("A says why it does not go on with it: %+v, %v", why, err)
+	}
+	if err := a.Terminate(i.ctx, wards, ""); api.CodeOf(err) != api.CodeRefused {
+		i.t.Errorf("terminated, without a word of the process: %v", err)
+	}
+	if err := a.Terminate(i.ctx, wards, "common@1"); err != nil {
+		i.t.Error(err)
+	}
 }
 
 // startsWhatItMayNot: of a process in which it has no part, and of one in which it has one

@@ -182,7 +182,7 @@ func (w *world) operate(ctx context.Context) {
 			case check != api.ActivityInError:
 				return notYet("check is %s", check)
 			case w.row.scenario.ends == api.InstanceTerminated:
-				return w.a.Client.Terminate(ctx, id)
+				return w.a.Client.Terminate(ctx, id, "")
 			}
 			_, err = w.a.Client.Retry(ctx, id, api.RetryRequest{Activity: "check", Word: word, Output: json.RawMessage(decided)})
 			return err

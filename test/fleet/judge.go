@@ -75,7 +75,7 @@ func (w *Work) terminate(ctx context.Context, p *Play) {
 	w.t.Helper()
 	asked := false
 	err := Until(ctx, func() (bool, error) {
-		err := w.Home(p).Client.Terminate(ctx, p.ID)
+		err := w.Home(p).Client.Terminate(ctx, p.ID, "")
 		switch {
 		case err != nil && api.CodeOf(err) == api.CodeUnreachable:
 			asked = true

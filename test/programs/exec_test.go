@@ -277,7 +277,7 @@ func TestAProgramOfATerminatedInstance(t *testing.T) {
 	s.Upload(process("one", "program: work"))
 	id := s.begin("one", `{}`)
 	pid := s.tells()[0]
-	if err := s.Client.Terminate(t.Context(), id); err != nil {
+	if err := s.Client.Terminate(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
 	}
 	status, _ := s.await(id)

@@ -63,7 +63,7 @@ func TestTerminatedAfterTheBackup(t *testing.T) {
 	gate.Open()
 	s.atB(byC, "last", api.ActivityWaiting)
 	for _, id := range both {
-		if err := a.Client.Terminate(s.ctx, id); err != nil {
+		if err := a.Client.Terminate(s.ctx, id, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.atB(id, "long", api.ActivityTerminated)

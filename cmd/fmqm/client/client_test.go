@@ -225,7 +225,7 @@ func TestWhy(t *testing.T) {
 		{Activity: "stock", Node: "A", State: api.ActivityReady, For: "a place: check-stock runs 4 times", At: "A", Since: at, Heard: true},
 		{Activity: "reject", Node: "D", State: api.ActivityUnknown, For: "an answer of D", At: "D"},
 	}}
-	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return answer, nil }})
+	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return answer, nil }})
 	want(t, "table", fmqm(to, "", "why", id), result{0, `ACTIVITY  NODE  STATE    WHY                                AT  SINCE                REACHABLE
 ship      C     waiting  credit to resolve credit -> ship   B   2025-06-01 12:00:00  not since 2025-06-01 12:00:00
 stock     A     ready    a place: check-stock runs 4 times  A   2025-06-01 12:00:00  yes
@@ -246,7 +246,9 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
 			return api.HistoryAnswer{More: more}, nil
 		},
-		OnWhy: func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{More: more}, nil },
+		OnWhy: func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) {
+			return api.WhyAnswer{More: more}, nil
+		},
 	})
 	const said = "the answer of B, C is over 3 MiB; ask there for large outputs, the oldest events and long reasons\n"
 	if r := fmqm(to, "", "status", id); !strings.Contains(r.out, "left out     "+said) {
@@ -272,7 +274,7 @@ func TestRetryAndTerminate(t *testing.T) {
 			asked = r
 			return api.Word{Result: api.WordDone}, nil
 		},
-		OnTerminate: func(_ context.Context, i api.InstanceID) error { ended = i.String(); return nil },
+		OnTerminate: func(_ context.Context, i api.InstanceID, _ string) error { ended = i.String(); return nil },
 	})
 	for _, tc := range []struct {
 		line   []string
@@ -345,9 +347,9 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 		OnList:      func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, answer },
 		OnHistory:   func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, answer },
 		OnWatch:     func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error { return answer },
-		OnWhy:       func(context.Context, api.InstanceID) (api.WhyAnswer, error) { return api.WhyAnswer{}, answer },
+		OnWhy:       func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return api.WhyAnswer{}, answer },
 		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, answer },
-		OnTerminate: func(context.Context, api.InstanceID) error { return answer },
+		OnTerminate: func(context.Context, api.InstanceID, string) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
 		OnDead: func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) {
 			return api.RefusedAnswer{}, answer
@@ -409,7 +411,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"retry", "--in-error", "--since", ""}, "--since is empty"},
 		{[]string{"list", "--state", ""}, "--state is empty"},
 		{[]string{"list", "--limit", "x"}, `--limit "x": write a whole number: see fmqm list --help`},
-		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, in-error, finished or terminated"},
+		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, in-error, finished, terminated or unknown"},
 		{[]string{"list", "--since", "yesterday"}, "--since yesterday: write a time, such as"},
 		{[]string{"list", "--limit", "0"}, "--limit 0: write 1 or more"},
 		{[]string{"retry", "17", "credit"}, `"17" is not the identifier of an instance`},

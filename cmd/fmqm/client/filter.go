@@ -24,7 +24,7 @@ type filter struct {
 // filterFlags are those of every command that is about many instances.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: running, in-error, finished or terminated (in-error: nothing else goes on)"},
+		&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: running, in-error, finished, terminated, or unknown (in-error: nothing else goes on; unknown: something waits for an instance that the site where it is said to be started does not know)"},
 		&cli.StringFlag{Name: "process", Usage: "only those of `NAME[@VERSION]`"},
 		&cli.BoolFlag{Name: "in-error", Usage: "only those with an activity in error, also where others go on"},
 		&cli.StringFlag{Name: "since", Usage: "only those started since `TIME|DURATION`, such as 2025-06-01, \"2025-06-01 14:30\", 14:30 or 90m, 2h, 3d ago"},
@@ -47,8 +47,8 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	if f.request.InError {
 		f.given = append(f.given, "--in-error")
 	}
-	if states := []api.InstanceState{"", api.InstanceRunning, api.InstanceInError, api.InstanceFinished, api.InstanceTerminated}; !slices.Contains(states, f.request.State) {
-		return f, common.Usagef("--state %s: write running, in-error, finished or terminated", f.request.State)
+	if states := []api.InstanceState{"", api.InstanceRunning, api.InstanceInError, api.InstanceFinished, api.InstanceTerminated, api.InstanceUnknown}; !slices.Contains(states, f.request.State) {
+		return f, common.Usagef("--state %s: write running, in-error, finished, terminated or unknown", f.request.State)
 	}
 	if f.limit = c.Int("limit"); f.limit < 0 || c.IsSet("limit") && f.limit == 0 {
 		return f, common.Usagef("--limit %d: write 1 or more", f.limit)

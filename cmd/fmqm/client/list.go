@@ -17,7 +17,11 @@ func listCommand() *cli.Command {
 		Description: `Lists the instances that have not ended, newest first, wherever they were started: at the
 node you ask, or at another site of a process in which that node has a part. Sites that do
 not answer are named. ORIGIN is where an instance was started. The state is that of fmqm
-status; for a running instance the number of activities in error is shown.`,
+status; for a running instance the number of activities in error is shown.
+
+With --state unknown it lists of which instances something waits at the site where they were
+started, as other sites say, and which that site does not know: it has lost its store, or
+another site has made them up. fmqm why INSTANCE --process PROCESS says who tells of it.`,
 		UsageText: `fmqm list
 fmqm list --all -o jsonl
 fmqm list --in-error --process purchase-order --since 2h

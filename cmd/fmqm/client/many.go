@@ -55,8 +55,9 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if err != nil {
 		return nil, err
 	}
+	ofProcess := what == "terminate" && len(f.given) == 1 && strings.Contains(f.request.Process, "@") // which instance is meant
 	switch {
-	case c.NArg() > 0 && (len(f.given) > 0 || c.IsSet("limit") || c.Bool("yes")):
+	case c.NArg() > 0 && (len(f.given) > 0 && !ofProcess || c.IsSet("limit") || c.Bool("yes")):
 		return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
 	case c.NArg() > 0 && c.NArg() < len(arguments):
 		return nil, common.Usagef("%s is missing: see fmqm %s --help", arguments[c.NArg()], what)
@@ -270,7 +271,11 @@ func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 			d.ID = word.ID
 		}
 	} else {
-		d.err = client.Terminate(ctx, d.Instance)
+		of := ""
+		if d.State == api.InstanceUnknown { // another process's instance may have the identifier as well
+			of = d.Process
+		}
+		d.err = client.Terminate(ctx, d.Instance, of)
 		d.Result, d.Reason = "done", ""
 	}
 	if d.err != nil {

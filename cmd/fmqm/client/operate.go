@@ -103,13 +103,18 @@ func terminateCommand() *cli.Command {
 		Description: `Ends the instance at every node of its process; at an unreachable node, as soon as it is
 back. Running programs are killed, and nothing runs after them. This cannot be undone.
 
+Another site may have made up an instance of another process under the same identifier. With
+--process NAME@VERSION beside INSTANCE it ends that of this process, at the site where it was
+said to be started: what waits of it is taken out, and what comes later as well. fmqm list
+--state unknown names those.
+
 Without INSTANCE it ends the instances that --in-error, --process, --since and --state
 select, over all sites, as fmqm list does. It shows the plan and does nothing, unless you
 give --yes. Then it says for each what happened; a failure does not stop the others.
 
 The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
 differ; 5 if a site did not answer.`,
-		UsageText: "fmqm terminate " + example + `
+		UsageText: "fmqm terminate " + example + "\nfmqm terminate " + example + ` --process stock-run@1
 fmqm terminate --process purchase-order@1 --state in-error
 fmqm terminate --process purchase-order@1 --state in-error --yes`,
 		Flags:  printing(manyFlags()...),
@@ -134,7 +139,7 @@ func terminate(c *cli.Context) error {
 		return err
 	}
 	defer a.client.Close()
-	if err := a.client.Terminate(c.Context, id); err != nil {
+	if err := a.client.Terminate(c.Context, id, c.String("process")); err != nil {
 		return err
 	}
 	common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)

@@ -273,9 +273,11 @@ func whyCommand() *cli.Command {
 		Description: `Prints one line for each activity that does not go on: why, at which node the cause lies,
 since when, and whether that node is reachable now.`,
 		UsageText: "fmqm why " + example,
-		Flags:     printing(),
+		Flags: printing(&cli.StringFlag{
+			Name: "process", Usage: "the instance of `NAME@VERSION`, where another site has made up others under its identifier",
+		}),
 		Action: asks(func(c *cli.Context, a asked) error {
-			answer, err := a.client.Why(c.Context, a.instance)
+			answer, err := a.client.Why(c.Context, a.instance, c.String("process"))
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ func TestCommandsAreLogged(t *testing.T) {
 	}
 	defer local.Close()
 	id := uuid.Must(uuid.NewV7())
-	if err := local.Terminate(t.Context(), id); err == nil {
+	if err := local.Terminate(t.Context(), id, ""); err == nil {
 		t.Error("what is not there was terminated")
 	}
 	log.await(t, `"by":"user `+me.Username+`","from":"the socket","command":"instances/`+id.String()+`/terminate","status":404`, "operator's command")
