@@ -108,11 +108,9 @@ func (l *live) awaitStart(self processtable.NodeID, ended ends) {
 	if _, started := ended[string(processtable.Source)]; started || l.Origin != self || l.Own {
 		return
 	}
-	switch l.State {
-	case api.ActivityReady, api.ActivityExecuted:
-		l.State, l.unstarted = api.ActivityReady, true
-	case api.ActivityWaiting:
-		l.unstarted = true
+	decided := l.State == api.ActivityReady || l.State == api.ActivityExecuted
+	if l.unstarted = decided || l.State == api.ActivityWaiting; decided {
+		l.State = api.ActivityReady
 	}
 }
 

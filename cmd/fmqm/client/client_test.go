@@ -274,7 +274,16 @@ func TestRetryAndTerminate(t *testing.T) {
 			asked = r
 			return api.Word{Result: api.WordDone}, nil
 		},
-		OnTerminate: func(_ context.Context, i api.InstanceID, _ string) error { ended = i.String(); return nil },
+		OnTerminate: func(_ context.Context, i api.InstanceID, process string) error {
+			ended = i.String() + process
+			return nil
+		},
+		OnWhy: func(_ context.Context, i api.InstanceID, process string) (api.WhyAnswer, error) {
+			return api.WhyAnswer{Instance: i, State: api.InstanceUnknown, Waits: []api.Wait{{Activity: "near", Node: "A", For: "a start of " + process}}}, nil
+		},
+		OnList: func(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
+			return api.ListAnswer{Instances: []api.Instance{{Instance: api.InstanceID{1}, Process: r.Process + "@2", State: r.State, Origin: "A"}}}, nil
+		},
 	})
 	for _, tc := range []struct {
 		line   []string
@@ -304,6 +313,18 @@ func TestRetryAndTerminate(t *testing.T) {
 	want(t, "terminate, as JSON", fmqm(to, "", "terminate", id, "-o", "json"), result{0, "{}\n", id + " is being terminated; see fmqm status " + id + "\n"})
 	if ended != id {
 		t.Errorf("terminated %q", ended)
+	}
+	// One of several processes that have an instance under the identifier, as somebody says.
+	want(t, "terminate, of a process", fmqm(to, "", "terminate", id, "--process", "p@2"),
+		result{0, "", id + " of p@2 is being terminated; see fmqm why " + id + " --process p@2\n"})
+	if ended != id+"p@2" {
+		t.Errorf("terminated %q", ended)
+	}
+	if r := fmqm(to, "", "why", id, "--process", "p@2"); !strings.Contains(r.out, "a start of p@2") {
+		t.Errorf("why: %+v", r)
+	}
+	if r := fmqm(to, "", "terminate", "--state", "unknown", "--process", "p", "--yes"); r.code != 0 || ended != (api.InstanceID{1}).String()+"p@2" {
+		t.Errorf("terminated %q: %+v", ended, r)
 	}
 }
 

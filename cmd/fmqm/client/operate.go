@@ -139,9 +139,14 @@ func terminate(c *cli.Context) error {
 		return err
 	}
 	defer a.client.Close()
-	if err := a.client.Terminate(c.Context, id, c.String("process")); err != nil {
+	of := c.String("process")
+	if err := a.client.Terminate(c.Context, id, of); err != nil {
 		return err
 	}
-	common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
+	if of == "" {
+		common.Talk(c, "%s is being terminated; see fmqm status %s", id, id)
+	} else {
+		common.Talk(c, "%s of %s is being terminated; see fmqm why %s --process %s", id, of, id, of)
+	}
 	return a.printer.Object(struct{}{}, func(io.Writer) error { return nil })
 }
