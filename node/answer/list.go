@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/internal/task"
+	"fmqm/link"
 	"fmqm/node/question"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
@@ -78,7 +80,7 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 // unheard names a node that did not answer. Of one that is connected the reason is told.
 func (a *Answers) unheard(node processtable.NodeID, err error) api.Unreachable {
 	u := api.Unreachable{Node: string(node), LastHeard: a.lastHeard(node)}
-	if a.mayAnswer(node, err) {
+	if !errors.Is(err, link.ErrNotConnected) {
 		u.Reason = err.Error()
 	}
 	return u

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/link"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
 )
@@ -130,4 +133,44 @@ func TestListsBecomeOne(t *testing.T) {
 	datadriven.Walk(t, "testdata/lists", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return w.run(d) })
 	})
+}
+
+// away is a site whose peer was heard at a time, and answers a question with an error.
+type away struct {
+	*world
+	heard time.Time
+	err   error
+}
+
+func (s *away) LinkTo(processtable.NodeID) (link.Status, bool) {
+	return link.Status{Peer: "B", LastHeard: s.heard}, true
+}
+
+func (s *away) Query(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
+	return nil, s.err
+}
+
+// Of a site without a connection a list says when it was last heard, however short ago that was; of one
+// that is connected, why it did not answer.
+func TestAListSaysWhoIsAwayInOneWay(t *testing.T) {
+	cut := fmt.Errorf("query: %w: nothing listens there", link.ErrNotConnected)
+	for _, c := range []struct {
+		ago  time.Duration
+		err  error
+		want string
+	}{
+		{time.Hour, cut, ""},
+		{lostJustNow / 2, cut, ""},
+		{lostJustNow / 2, errors.New("busy"), "busy"},
+		{time.Hour, context.DeadlineExceeded, "no answer in time"},
+	} {
+		w := newWorld(t)
+		w.takeUp(two)
+		heard := time.Now().Add(-c.ago)
+		w.Site = &away{w, heard, c.err}
+		a, err := w.List(t.Context(), api.ListRequest{Everywhere: true, Limit: 1})
+		if want := (api.Unreachable{Node: "B", LastHeard: heard, Reason: c.want}); err != nil || len(a.Unreachable) != 1 || a.Unreachable[0] != want {
+			t.Errorf("%v, heard %s ago: %+v, %v; want %+v", c.err, c.ago, a.Unreachable, err, want)
+		}
+	}
 }

@@ -143,6 +143,20 @@ func (s *sites) begin(process, input string) string {
 	return st.Instance.String()
 }
 
+// delivered waits until what sites had for one another is in the other's store.
+func (s *sites) delivered(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		s.wait("nothing that waits at "+name, func() bool {
+			var links []api.Link
+			if err := json.Unmarshal([]byte(s.must(name, "links", "-o", "json")), &links); err != nil {
+				s.Fatal(err)
+			}
+			return !slices.ContainsFunc(links, func(l api.Link) bool { return l.Waiting > 0 })
+		})
+	}
+}
+
 // quiet: no queue has anything, and nothing was set aside.
 func (s *sites) quiet() {
 	s.Helper()
