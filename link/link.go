@@ -249,6 +249,7 @@ func (l *Link) shutdown() {
 	for _, p := range l.pipes {
 		_ = p.conn.Close()
 	}
+	l.showEnd()
 	for _, in := range l.inputs.Close() {
 		if in.conn != nil {
 			_ = in.conn.Close()

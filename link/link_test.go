@@ -442,3 +442,35 @@ func TestWhatWaitsIsNotLessThanNothing(t *testing.T) {
 		t.Errorf("%d messages wait", n)
 	}
 }
+
+// A link that its site has ended says so, and what is known of the peer stays; what an operator has to
+// decide stays as well.
+func TestALinkThatHasEndedSaysSo(t *testing.T) {
+	a, b := pair(t, false)
+	for s, want := range map[*site]link.State{a: link.StateConnecting, b: link.StateWaiting} {
+		l := s.link
+		heard := l.Status().LastHeard
+		s.stop()
+		st := l.Status()
+		if st.State != want || st.Reason != "this site is stopping" || st.Reads != nil || heard.IsZero() || st.LastHeard.Before(heard) ||
+			st.Connects != 1 || len(st.Transports) > 1 || len(st.Transports) == 1 && st.Transports[0].State != link.StateConnecting {
+			t.Errorf("%s: %+v, want %s", s.name, st, want)
+		}
+		if log := s.log.String(); strings.Contains(log, "stopping") {
+			t.Errorf("log of %s: %s", s.name, log)
+		}
+	}
+
+	c, d := newSite(t, "A", 3), newSite(t, "B", 4)
+	if err := c.store.Bind(record.Incarnation{99}); err != nil {
+		t.Fatal(err)
+	}
+	d.run(d.options("A", nil))
+	c.run(c.options("B", c.dialer(d)))
+	before := c.untilState(link.StateStopped)
+	l := c.link
+	c.stop()
+	if st := l.Status(); st.State != link.StateStopped || st.Reason != before.Reason || st.Stop == nil || st.Presented != before.Presented {
+		t.Errorf("%+v, want %+v", st, before)
+	}
+}

@@ -158,6 +158,23 @@ func (l *Link) publish() {
 	}
 }
 
+// showEnd has Status tell that the link has ended. It is no news for the log: whoever ended it says so.
+func (l *Link) showEnd() {
+	l.pipes = nil
+	next := l.shown
+	next.reads = nil
+	next.transports, _ = l.transports(l.shown.transports)
+	if next.State != StateStopped { // what an operator has to decide stays
+		next.State, next.Reason = StateWaiting, "this site is stopping"
+		if len(l.routes) > 0 {
+			next.State = StateConnecting
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown = next
+}
+
 // maxTold is how many reasons for one state are logged.
 const maxTold = 4
 

@@ -48,8 +48,8 @@ func told[A any](a A, err error) (A, error) {
 	return a, nil
 }
 
-// unlessStopping is an error of what peers were asked for. While the node stops it has no links: what it
-// does not find is no news then.
+// unlessStopping is an error of what peers were asked for. While the node stops its links have ended: what
+// it does not find is no news then.
 func (n *Node) unlessStopping(err error) error {
 	if api.CodeOf(err) == api.CodeNotFound && n.isStopped() {
 		return queue.ErrStopped

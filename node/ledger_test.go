@@ -32,12 +32,18 @@ func nodeWith(t *testing.T, r program.Result) *node.Node {
 // nodeOf opens and launches a node whose only program, echo, is p.
 func nodeOf(t *testing.T, p program.Program) *node.Node {
 	t.Helper()
+	return nodeAmong(t, p, nil)
+}
+
+// nodeAmong is nodeOf with peers.
+func nodeAmong(t *testing.T, p program.Program, peers map[processtable.NodeID]node.Peer) *node.Node {
+	t.Helper()
 	engine, err := badger.Open(badger.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n, err := node.Open(node.Options{
-		Name: "A", Engine: engine, Log: zerolog.Nop(),
+		Name: "A", Engine: engine, Log: zerolog.Nop(), Peers: peers,
 		Registry: program.RegistryOf(map[processtable.ProgramID]program.Entry{"echo": {Program: p, Kind: program.KindExec}}),
 	})
 	if err != nil {

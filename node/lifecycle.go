@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"fmqm/link"
-	"fmqm/processtable"
 )
 
 // cleanUps are what undoes the steps of a start: where a later step fails, and when the
@@ -45,10 +42,11 @@ func (n *Node) stop(ctx context.Context) error {
 	return nil
 }
 
+// endLinks ends the links. They stay known: while the node stops, who asks is told of its peers as of
+// peers that are not connected, and not as if there were none.
 func (n *Node) endLinks(ctx context.Context) error {
 	n.mu.Lock()
-	links := n.links
-	n.links = map[processtable.NodeID]*link.Link{}
+	links := maps.Clone(n.links)
 	n.mu.Unlock()
 	for _, peer := range slices.Sorted(maps.Keys(links)) {
 		if err := links[peer].Stop(ctx); err != nil {

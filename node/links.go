@@ -21,7 +21,7 @@ func (n *Node) RetryLink(ctx context.Context, name string) (api.Link, error) {
 	peer := processtable.NodeID(name)
 	l := n.Link(peer)
 	switch {
-	case l == nil && n.isStopped():
+	case n.isStopped():
 		return api.Link{}, asAPI(queue.ErrStopped)
 	case l == nil && slices.Contains(n.queue.Peers(), peer):
 		return api.Link{}, api.Errorf(api.CodeRefused, "add it to the configuration, then reload", "%s has no way to %s: it is not in links.peers", n.name, name)

@@ -14,6 +14,7 @@ import (
 	"fmqm/node/tables"
 	"fmqm/node/trust"
 	"fmqm/processtable"
+	"fmqm/queue"
 	"fmqm/queue/record"
 )
 
@@ -156,6 +157,8 @@ func (n *Node) loadRebuilds() (err error) {
 
 // Rebuild plans the rebuild of a peer, or starts it and reports how far it is.
 func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest) (api.RebuildAnswer, error) {
-	a, err := n.rebuilds.Rebuild(ctx, r, n.commands.By(ctx))
-	return told(a, n.unlessStopping(err))
+	if n.isStopped() { // whether a peer has lost its store is seen on its link
+		return api.RebuildAnswer{}, asAPI(queue.ErrStopped)
+	}
+	return told(n.rebuilds.Rebuild(ctx, r, n.commands.By(ctx)))
 }

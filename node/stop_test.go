@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/link"
 	"fmqm/node"
+	"fmqm/processtable"
 	"fmqm/program"
 )
 
@@ -87,7 +90,7 @@ func asked(n *node.Node, id uuid.UUID) map[string]func() error {
 	}
 }
 
-// While a node stops it has no links, and what it does not find a peer may have: it does not say
+// While a node stops its links have ended, and what it does not find a peer may have: it does not say
 // that there is none.
 func TestANodeThatStopsFindsNothingMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -107,6 +110,72 @@ func TestANodeThatStopsFindsNothingMissing(t *testing.T) {
 			}
 		}
 		open()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// atPeers has an activity for a peer with an address, and one for a peer that calls; its program here runs on.
+const atPeers = `
+process: peers
+version: 1
+activities:
+  a: {node: A, program: echo}
+  b: {node: B, program: echo}
+  c: {node: C, program: echo}
+`
+
+// nowhere is an address at which nobody ever answers.
+type nowhere struct{}
+
+func (nowhere) Dial(ctx context.Context) (link.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// While a node stops it knows its peers, and says that it stops: that nobody has configured them, or that they
+// are to be dialed, would have somebody look for what is not wrong.
+func TestANodeThatStopsKnowsItsPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated{make(chan struct{}), make(chan struct{})}
+		n := nodeAmong(t, g, map[processtable.NodeID]node.Peer{
+			"B": {Routes: []link.Route{{Name: link.RouteDirect, Dialer: nowhere{}, Address: "http://b"}}}, "C": {},
+		})
+		if _, err := n.Upload(t.Context(), compiled(t, atPeers)); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, n, "peers")
+		<-g.begun
+		stopped := make(chan error, 1)
+		go func() { stopped <- n.Stop(context.Background()) }()
+		synctest.Wait()
+
+		const reason = "this site is stopping"
+		nodes, err := n.Nodes(t.Context())
+		if err != nil || len(nodes.Nodes) != 3 {
+			t.Fatalf("%+v %v", nodes, err)
+		}
+		stats, err := n.Stats()
+		if err != nil || len(stats.Peers) != 2 {
+			t.Fatalf("%+v %v", stats.Peers, err)
+		}
+		ready := n.Ready(t.Context())
+		for i, want := range []link.State{link.StateConnecting, link.StateWaiting} {
+			if got := nodes.Nodes[1+i]; got.State != string(want) || got.Reason != reason || got.Waiting == 0 || got.Link == nil {
+				t.Errorf("%+v, want %s", got, want)
+			}
+			if got := stats.Peers[i]; got.State != want || got.Waiting.Count == 0 {
+				t.Errorf("%+v, want %s", got, want)
+			}
+			if got := reasonOf(ready, "link "+nodes.Nodes[1+i].Node); !strings.HasPrefix(got, string(want)+": "+reason) {
+				t.Errorf("ready: %q, want %s", got, want)
+			}
+		}
+		if why := reasonOf(ready, "node"); why != "it is stopping" {
+			t.Errorf("ready: %q", why)
+		}
+		close(g.gate)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}

@@ -46,6 +46,7 @@ type Site interface {
 	// Held says what keeps an activity that could run from running, or nothing.
 	Held(b behaviour.Behaviour, origin processtable.NodeID) string
 
+	Stopping() bool               // its links have ended, or will at once
 	Peers() []processtable.NodeID // to which there are links, sorted
 	// LinkTo says how the link to a peer is; false: there is none.
 	LinkTo(peer processtable.NodeID) (link.Status, bool)

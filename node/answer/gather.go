@@ -200,7 +200,7 @@ func (a *Answers) askReport(ctx context.Context, node processtable.NodeID, q rep
 // mayAnswer: a node that did not answer may do so in a moment. It is there, and was busy,
 // or was there a moment ago.
 func (a *Answers) mayAnswer(node processtable.NodeID, err error) bool {
-	if node == a.Self {
+	if node == a.Self || a.Site.Stopping() {
 		return false
 	}
 	return !errors.Is(err, link.ErrNotConnected) || a.Scheduler.Now().Sub(a.lastHeard(node)) < lostJustNow

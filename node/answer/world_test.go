@@ -100,5 +100,6 @@ func (w *world) Anew() bool                                              { retur
 func (w *world) DiskLow() string                                         { return "" }
 func (w *world) Held(behaviour.Behaviour, processtable.NodeID) string    { return "" }
 func (w *world) Broker() *api.Broker                                     { return nil }
+func (w *world) Stopping() bool                                          { return false }
 func (w *world) Peers() []processtable.NodeID                            { return nil }
 func (w *world) LinkTo(processtable.NodeID) (link.Status, bool)          { return link.Status{}, false }
