@@ -14,10 +14,12 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/link/linktest"
 	"fmqm/message"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
 	"fmqm/processtable"
+	"fmqm/queue"
 	"fmqm/queue/audit"
 	"fmqm/queue/record"
 )
@@ -411,9 +413,12 @@ func (k *keeper) rebuilt(peer processtable.NodeID) record.Rebuild {
 }
 
 // What retention removed is given back to the disk, where it is much, and much beside what
-// stays; and once.
+// stays; and once. Where the disk lacks the room for that it says so, and tries again.
 func TestRetentionGivesRoomBack(t *testing.T) {
 	p := newKeepers(t)
+	log := &linktest.Log{}
+	p.a.log = log
+	p.restart()
 	reclaim := func(want int) {
 		t.Helper()
 		p.a.must(p.a.retain.Reclaim(context.Background()))
@@ -441,6 +446,15 @@ func TestRetentionGivesRoomBack(t *testing.T) {
 	if s := p.a.round(retention.Policy{Age: day90}); s.Removed != 3 {
 		t.Fatalf("%+v", s)
 	}
+	p.a.full = true
 	reclaim(1)
-	reclaim(1)
+	if got := log.String(); strings.Contains(got, "given back\"") || !strings.Contains(got, "not given back, or only a part") || !strings.Contains(got, queue.ErrNoRoom.Error()) {
+		t.Errorf("without room it says %s", got)
+	}
+	p.a.full = false
+	reclaim(2) // what was not given back is tried again
+	if got := log.String(); strings.Count(got, "room of removed audit given back\"") != 1 {
+		t.Errorf("with room it says %s", got)
+	}
+	reclaim(2)
 }

@@ -15,6 +15,7 @@ import (
 	"fmqm/api"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"
+	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/internal/task"
 	"fmqm/message"
@@ -93,16 +94,20 @@ func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return func() bool { return true }
 }
 
-// outliving is a store that outlives its node, and counts how often it was compacted.
+// outliving is a store that outlives its node, and counts how often it was compacted; it may have no room for that.
 type outliving struct {
 	*badger.Engine
 	compacted *int
+	full      *bool
 }
 
 func (outliving) Close() error { return nil }
 
 func (o outliving) Compact(ctx context.Context) error {
 	*o.compacted++
+	if *o.full {
+		return store.ErrNoSpace
+	}
 	return o.Engine.Compact(ctx)
 }
 
@@ -115,6 +120,7 @@ type keeper struct {
 	ends   chan record.AuditRecord
 
 	compacted int
+	full      bool
 	log       io.Writer // nil: the test's, from warnings on
 	peers     map[processtable.NodeID]Peer
 	gone      map[sentKey]uint64 // what sent has given, which is trimmed with the next commit
@@ -173,7 +179,7 @@ func (k *keeper) openOnly(name string) {
 		log = zerolog.New(k.log)
 	}
 	k.Node, err = Open(Options{
-		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
+		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted, &k.full}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
 		Log: log, Peers: k.peers,
 		Observe: func(r record.AuditRecord) { k.ends <- r },
 	})

@@ -15,11 +15,16 @@ var keyPadding = record.AppendName([]byte{record.ClassMeta}, "padding")
 // paddingSize is how large it is, in bytes.
 const paddingSize = 512 << 10
 
+// ErrNoRoom: the room of removed records is given back by writing others anew, and the disk has too
+// little for these.
+var ErrNoRoom = errors.New("too little free space on the disk to write the records that stay anew")
+
 // Reclaim gives back to the disk what removed records take, slowly, while work goes on.
 // It costs reading and writing a part of the store that may be as large as all of it, and
 // as many bytes of commits as the engine keeps back: without these what was removed last
 // would take its room until as much was written by others. It ends with ctx, whose error
-// it gives then. Only one may be under way. It gives false if the engine cannot do it.
+// it gives then; with ErrNoRoom nothing was given back, or a part. Only one may be under way. It gives
+// false if the engine cannot do it.
 func (m *Manager) Reclaim(ctx context.Context) (bool, error) {
 	compactor, ok := m.raw.(store.Compactor)
 	if !ok {
@@ -28,10 +33,14 @@ func (m *Manager) Reclaim(ctx context.Context) (bool, error) {
 	if err := m.fill(ctx, compactor.Buffered()); err != nil {
 		return true, err
 	}
-	if err := compactor.Compact(ctx); err != nil && ctx.Err() == nil {
+	switch err := compactor.Compact(ctx); {
+	case err == nil || ctx.Err() != nil:
+		return true, ctx.Err()
+	case errors.Is(err, store.ErrNoSpace):
+		return true, ErrNoRoom
+	default:
 		return true, fmt.Errorf("reclaim room: %w", err)
 	}
-	return true, ctx.Err()
 }
 
 // fill commits so many bytes of padding, or fewer where ctx ends, and leaves nothing of it.

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"fmqm/internal/store"
@@ -67,9 +68,13 @@ func TestReclaim(t *testing.T) {
 	if _, err := m.Reclaim(context.Background()); !errors.Is(err, e.failed) {
 		t.Errorf("an engine that fails: %v", err)
 	}
+	e.failed = fmt.Errorf("compact: %w", store.ErrNoSpace)
+	if _, err := m.Reclaim(context.Background()); !errors.Is(err, queue.ErrNoRoom) {
+		t.Errorf("an engine without room: %v", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 2 {
+	if _, err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 3 {
 		t.Errorf("with a context that has ended: %v, and %d compactions", err, e.compacts)
 	}
 }

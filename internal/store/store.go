@@ -113,7 +113,8 @@ type Doubter interface {
 // Compactor is an Engine whose files keep what was removed until they are rewritten.
 type Compactor interface {
 	// Compact rewrites files so that what was removed takes no room any more, slowly, while
-	// commits and reads go on. It ends with ctx, whose error it gives then, or with Close.
+	// commits and reads go on. It ends with ctx, whose error it gives then, or with Close. Where there
+	// is no room for what it writes it ends with ErrNoSpace, and what it has not rewritten stays as it is.
 	Compact(ctx context.Context) error
 	// Buffered is how many bytes the newest commits have together that Compact may not
 	// see: what they removed takes room for longer.

@@ -254,8 +254,13 @@ func (r *Retention) Reclaim(ctx context.Context) error {
 		return nil
 	}
 	freed, began := r.freed, r.options.Scheduler.Now()
+	can, err := r.options.Queue.Reclaim(ctx)
+	if errors.Is(err, queue.ErrNoRoom) { // the next round tries again
+		r.options.Log.Warn().Int64("bytes", freed).Err(err).Msg("room of removed audit not given back, or only a part")
+		return nil
+	}
 	r.freed = 0
-	if can, err := r.options.Queue.Reclaim(ctx); err != nil || !can {
+	if err != nil || !can {
 		return err
 	}
 	r.options.Log.Info().Int64("bytes", freed).Dur("took", r.options.Scheduler.Now().Sub(began)).Msg("room of removed audit given back")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"fmqm/internal/store"
 )
 
 // What is removed takes room until a compaction meets it. The engine compacts by the
@@ -36,6 +38,7 @@ type flattening struct {
 	engine *Engine
 	ctx    context.Context //nolint:containedctx // of the call, for what Badger calls back
 	left   int             // steps
+	short  bool            // it was left since a step would not have had the room
 	began  time.Time       // the last step; zero before the first
 	ended  chan struct{}   // closed when Flatten has returned, and the engine's own compactions go on
 }
@@ -54,7 +57,7 @@ func (e *Engine) Buffered() int64 {
 // Compact implements store.Compactor. Commits and reads go on meanwhile; the engine's own
 // compactions do not, beyond what keeps commits going. It takes a quarter of a core's
 // time and of what the disk does for that long. Where free space does not allow for new
-// tables beside the old ones above the second mark, it does nothing; nor while all that there is lies
+// tables beside the old ones above the second mark, it goes no further (ErrNoSpace); it does nothing while all that there is lies
 // in at most five tables of the uppermost level, which is flat to Badger.
 func (e *Engine) Compact(ctx context.Context) error {
 	if e.side == nil {
@@ -79,8 +82,11 @@ func (e *Engine) Compact(ctx context.Context) error {
 	select {
 	case err := <-done:
 		e.flattening.Store(nil)
-		if err != nil {
+		switch {
+		case err != nil:
 			return e.fail(fmt.Errorf("compact: %w", hide(err)))
+		case f.short:
+			return fmt.Errorf("compact: %w", store.ErrNoSpace)
 		}
 		return ctx.Err()
 	case <-e.broken: // it may never end, and what Close finds broken is not closed under it
@@ -112,7 +118,10 @@ func (f *flattening) step() {
 		}
 		f.rest(f.engine.compactPause*time.Since(f.began), f.busy)
 	}
-	if f.left--; f.left < 0 || f.over() || !f.fits() {
+	if f.left--; f.left < 0 || f.over() {
+		panic(errLeft)
+	}
+	if f.short = !f.fits(); f.short {
 		panic(errLeft)
 	}
 	f.began = time.Now()
