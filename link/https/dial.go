@@ -2,6 +2,7 @@ package https
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -106,8 +107,8 @@ func (d *Dialer) Dial(ctx context.Context) (link.Conn, error) {
 	return conn, nil
 }
 
-// ask connects and sends the request for a link, and gives the head of the answer. Its
-// caller closes the connection.
+// ask connects and sends the request for a link, and gives the answer: of one that is no link,
+// what an error shows of it. Its caller closes the connection.
 func (d *Dialer) ask(ctx context.Context, more http.Header) (net.Conn, *http.Response, *bufio.Reader, error) {
 	c, err := d.connect(ctx)
 	if err != nil {
@@ -144,9 +145,11 @@ func explain(err error) error {
 	return identity.ExplainDial(err)
 }
 
-// request sends the request and reads the head of the answer.
+// request sends the request and reads the head of the answer; of one that is no link it reads
+// what an error shows, and the rest never.
 func (d *Dialer) request(c net.Conn, more http.Header) (*http.Response, *bufio.Reader, error) {
-	if err := c.SetDeadline(time.Now().Add(HelloTimeout)); err != nil {
+	latest := time.Now().Add(HelloTimeout)
+	if err := c.SetDeadline(latest); err != nil {
 		return nil, nil, err
 	}
 	req := &http.Request{
@@ -168,8 +171,13 @@ func (d *Dialer) request(c net.Conn, more http.Header) (*http.Response, *bufio.R
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		until.N = math.MaxInt64 // frames have limits of their own
-		err = c.SetDeadline(time.Time{})
+		return res, in, c.SetDeadline(time.Time{})
 	}
+	if soon := time.Now().Add(answerTimeout); soon.Before(latest) {
+		err = c.SetDeadline(soon)
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // for the message only
+	res.Body = io.NopCloser(bytes.NewReader(body))             // to close the other one would be to read its rest
 	return res, in, err
 }
 
@@ -180,6 +188,9 @@ const maxHead = 256 << 10
 // maxAnswer is how much of an answer that is no link an error shows, in bytes.
 const maxAnswer = 1024
 
+// answerTimeout is how long that may take behind the head: who drips it holds up nobody.
+const answerTimeout = time.Second
+
 // upgraded says why an answer is not the link that was asked for.
 func (d *Dialer) upgraded(res *http.Response) error {
 	if res.StatusCode == http.StatusSwitchingProtocols {
@@ -188,8 +199,7 @@ func (d *Dialer) upgraded(res *http.Response) error {
 		}
 		return nil
 	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // for the message only
+	body, _ := io.ReadAll(res.Body) // request has read it
 	said := strings.Join(strings.Fields(string(body)), " ")
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUpgradeRequired:
