@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,7 +50,7 @@ func answering(t *testing.T, answer http.HandlerFunc) (to string) {
 // mute begins a backup, says so, and then nothing more until its reader has gone.
 func mute(begun chan<- struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "fmqm")
+		_, _ = io.WriteString(w, "FMQMBK1\n")
 		_ = http.NewResponseController(w).Flush()
 		begun <- struct{}{}
 		<-r.Context().Done()
@@ -152,6 +153,74 @@ func TestABackupThatIsInterruptedLeavesNothing(t *testing.T) {
 			t.Fatal("no backup is asked for")
 		}
 		interrupted(t, cmd, by, out, talk, dir)
+	}
+}
+
+// A backup that is killed leaves its part; the next one to the directory removes that, and nothing else:
+// neither what another backup is writing nor what only looks like a part.
+func TestTheNextBackupRemovesWhatAKilledOneHasLeft(t *testing.T) {
+	whole, err := os.ReadFile(named(t, "A"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, begun := t.TempDir(), make(chan struct{}, 1)
+	start := func() (*exec.Cmd, string) {
+		t.Helper()
+		before := files(t, dir)
+		cmd, _, _ := process(t, dir, "backup", dir, "--to", answering(t, mute(begun)))
+		select {
+		case <-begun:
+		case <-time.After(fleet.Patience):
+			t.Fatal("no backup is asked for")
+		}
+		made := slices.DeleteFunc(files(t, dir), func(name string) bool { return slices.Contains(before, name) })
+		if len(made) != 1 {
+			t.Fatalf("it writes %q", made)
+		}
+		return cmd, made[0]
+	}
+	end := func(cmd *exec.Cmd) {
+		t.Helper()
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+	}
+	killed, left := start()
+	end(killed)
+	writes, stays := start()
+	defer end(writes)
+	if !slices.Contains(files(t, dir), stays) || slices.Contains(files(t, dir), left) {
+		t.Errorf("there are %q, expected %s without %s", files(t, dir), stays, left)
+	}
+
+	keep := []string{stays, ".fmqm-1.part", ".fmqm-2.part", ".fmqm-3.part", ".fmqm-x.part", ".fmqm-6.part.old", "7.part"}
+	for _, name := range keep[2:] {
+		if err := os.WriteFile(filepath.Join(dir, name), whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(dir, keep[1]), []byte("a letter"), 0o600),
+		os.Remove(filepath.Join(dir, keep[2])), os.Symlink(keep[6], filepath.Join(dir, keep[2])),
+		os.Remove(filepath.Join(dir, keep[3])), syscall.Mkfifo(filepath.Join(dir, keep[3]), 0o600),
+		os.Mkdir(filepath.Join(dir, ".fmqm-4.part"), 0o700), os.WriteFile(filepath.Join(dir, ".fmqm-5.part"), whole[:len(whole)/2], 0o600),
+		os.WriteFile(filepath.Join(dir, ".fmqm-8.part"), nil, 0o600), // it was killed before anything came
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep = append(keep, ".fmqm-4.part")
+	to := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(whole) })
+	exit, out, talk := fmqmd("backup", dir, "--to", to)
+	if exit != 0 || strings.Count(talk, ": a backup that was killed had left it\n") != 2 || !strings.Contains(talk, "removed "+filepath.Join(dir, ".fmqm-5.part")+": ") {
+		t.Errorf("exit %d: %s%s", exit, out, talk)
+	}
+	got := slices.DeleteFunc(files(t, dir), func(name string) bool { return strings.HasSuffix(name, ".fmqmbackup") })
+	slices.Sort(keep)
+	if !slices.Equal(got, keep) {
+		t.Errorf("left: %q, want %q", got, keep)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"fmqm/api"
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
 	"fmqm/internal/store"
@@ -53,12 +52,23 @@ func backUp(c *ucli.Context) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return cli.Failedf("backup: %v", err)
 	}
-	part := filepath.Join(dir, fmt.Sprintf(".fmqm-%d.part", os.Getpid()))
-	defer os.Remove(part)
-	if err := fetchBackup(c.Context, client, part); err != nil {
+	removed, err := removeAbandoned(dir)
+	for _, path := range removed {
+		cli.Talk(c, "removed %s: a backup that was killed had left it", path)
+	}
+	if err != nil {
+		return cli.Failedf("backup: %v", err)
+	}
+	part, err := newPart(dir)
+	if err != nil {
+		return cli.Failedf("backup: %v", err)
+	}
+	defer part.Close()
+	defer os.Remove(part.Name())
+	if err := errors.Join(client.Backup(c.Context, part), part.Sync()); err != nil {
 		return err
 	}
-	info, err := verifyBackupFile(c.Context, part)
+	info, err := verifyBackupFile(c.Context, part.Name())
 	if err != nil {
 		return cli.Failedf("backup: the file that was written is damaged: %v", err)
 	}
@@ -66,26 +76,13 @@ func backUp(c *ucli.Context) error {
 		return cli.Failedf("backup: the node calls itself %q, which cannot name a node", info.Node)
 	}
 	file := filepath.Join(dir, fmt.Sprintf("%s-%s.fmqmbackup", info.Node, time.Now().UTC().Format("20060102T150405Z")))
-	if err := os.Rename(part, file); err != nil {
+	if err := os.Rename(part.Name(), file); err != nil {
 		return cli.Failedf("backup: %v", err)
 	}
 	return printer.Object(backedUp{file, info}, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: node %s, %s, %d bytes, after commit %d\n", file, cli.OneLine(string(info.Node)), records(info.Records), info.Bytes, info.Commit)
 		return err
 	})
-}
-
-// fetchBackup writes the stream to a new file, synced.
-func fetchBackup(ctx context.Context, client *api.Client, path string) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return cli.Failedf("backup: %v", err)
-	}
-	err = client.Backup(ctx, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 func verifyBackupFile(ctx context.Context, path string) (backup.Info, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	"fmqm/internal/store"
 	"fmqm/processtable"
@@ -101,6 +102,12 @@ func (b *writer) part(p []byte) {
 	var length [binary.MaxVarintLen64]byte
 	b.write(length[:binary.PutUvarint(length[:], uint64(len(p)))])
 	b.write(p)
+}
+
+// Begins says whether all that r has is a backup, or the beginning of one, however little.
+func Begins(r io.Reader) bool {
+	begin, err := io.ReadAll(io.LimitReader(r, int64(len(magic))))
+	return err == nil && strings.HasPrefix(magic, string(begin))
 }
 
 // Verify reads a backup to its end and verifies it, without a store.
