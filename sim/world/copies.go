@@ -1,11 +1,8 @@
 package world
 
 import (
-	"maps"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
@@ -25,15 +22,14 @@ func (w *World) goOn(e Event) {
 	}
 	w.journal.met(string(CopyOn))
 	w.lose(e, s.image.disk.Clone(string(s.name)))
-	w.watch.shadows[s.name].started = maps.Clone(s.image.started)
+	w.watch.shadows[s.name] = s.image.shadow.clone()
 	s.copy = true
 }
 
-// image is a copy of a site's disk, and which instances are started on it: a client that was not
-// told so before is told by who goes on from it.
+// image is a copy of a site's disk, and what is known of it.
 type image struct {
-	disk    *memory.Disk
-	started map[uuid.UUID]bool
+	disk   *memory.Disk
+	shadow *shadow
 }
 
 // twin is a daemon on a clone of a site's disk, which runs beside the original under its name.

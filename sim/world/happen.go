@@ -1,7 +1,6 @@
 package world
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -80,7 +79,7 @@ func (w *World) happen(e Event) {
 	case Restore:
 		w.restored(e)
 	case Image:
-		s.image = &image{s.disk.Clone(string(s.name)), maps.Clone(w.watch.shadows[s.name].started)}
+		s.image = &image{s.disk.Clone(string(s.name)), w.watch.shadows[s.name].clone()}
 	case CopyOn:
 		w.goOn(e)
 	case Twice:

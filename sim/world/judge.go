@@ -129,8 +129,8 @@ func (c *client) waitsFor() string {
 	if err != nil {
 		return err.Error()
 	}
-	if c.world.touched[c.id()] {
-		if status.State == api.InstanceRunning && c.world.weaker[c.id()] {
+	if c.world.touched[c.instance.ID] {
+		if status.State == api.InstanceRunning && c.world.weaker[c.instance.ID] {
 			_ = c.terminate(c.of.origin) // that it was terminated may be lost: an operator does it once more
 		}
 		if status.State == api.InstanceRunning || len(status.Unreachable) > 0 {
@@ -138,7 +138,7 @@ func (c *client) waitsFor() string {
 		}
 		return ""
 	}
-	if c.world.weaker[c.id()] {
+	if c.world.weaker[c.instance.ID] {
 		return c.differsInTheEnd(status)
 	}
 	return strings.Join(oracle.Differences(status, c.of.expect.Result), "; ")
@@ -174,7 +174,7 @@ func (c *client) statusAt(at name) (status api.Status, err error) {
 // compare holds the attempts that were made against those that the interpreter made. Where
 // nothing has gone wrong, none came again.
 func (w *World) compare(c *client) {
-	if w.touched[c.id()] || w.weaker[c.id()] {
+	if w.touched[c.instance.ID] || w.weaker[c.instance.ID] {
 		return
 	}
 	if wrong := c.of.expect.AttemptDifferences(w.play.attempts[c.id()], len(w.plan.Events) > 0); len(wrong) > 0 {
@@ -184,10 +184,10 @@ func (w *World) compare(c *client) {
 
 // conclude ends an instance that stands in error, as an operator does.
 func (w *World) conclude(c *client) {
-	if !w.touched[c.id()] && c.of.expect.Result.State != interpret.InError {
+	if !w.touched[c.instance.ID] && c.of.expect.Result.State != interpret.InError {
 		return
 	}
-	w.touched[c.id()] = true
+	w.touched[c.instance.ID] = true
 	for w.broken == nil {
 		err := c.terminate(c.of.origin)
 		if err == nil || api.CodeOf(err) == api.CodeRefused { // it has ended

@@ -55,7 +55,10 @@ func (w *World) restored(e Event) {
 func (w *World) doubt(s *site) {
 	s.lost, w.watch.lost[s.name] = true, true
 	for _, c := range w.clients {
-		w.weaker[c.id()] = true
+		if !c.of.hasPart(s.name) { // nothing of it was there, and nothing of it is sent again
+			continue
+		}
+		w.weaker[c.instance.ID] = true
 		if c.of.origin == s.name {
 			c.started = false // whoever does not know what became of a start repeats it
 		}
@@ -74,7 +77,10 @@ func (s *site) restore(r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	if _, err = backup.Restore(bytes.NewReader(s.copied), engine, chance(r)); err != nil {
+	d := s.world.watch.shadows[s.name]
+	d.filled = true
+	_, err = backup.Restore(bytes.NewReader(s.copied), engine, chance(r))
+	if d.filled = false; err != nil {
 		return err
 	}
 	return engine.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"fmqm/api"
@@ -40,6 +41,11 @@ func prepare(p *Process) (*prepared, error) {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
 	return made, nil
+}
+
+// hasPart: something of the process's instances is done at a site.
+func (p *prepared) hasPart(n name) bool {
+	return p.origin == n || slices.ContainsFunc(p.process.Activities, func(a *definition.Activity) bool { return a.Node == string(n) })
 }
 
 // upload is a definer, who tries until every table is at its node or on its way.
@@ -155,7 +161,7 @@ func (w *World) fits(c *client, at name, s api.Status) {
 	if s.Instance != c.instance.ID || s.Process != c.of.id {
 		w.breaks("7", "%s is asked about %s of %s, and answers about %s of %s", at, c.id(), c.of.id, s.Instance, s.Process)
 	}
-	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.id()] && !w.weaker[c.id()] {
+	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.instance.ID] && !w.weaker[c.instance.ID] {
 		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
 	}
 }
@@ -163,7 +169,7 @@ func (w *World) fits(c *client, at name, s api.Status) {
 // terminate is an operator who ends an instance.
 func (w *World) terminate(e Event) {
 	c := w.clients[e.Instance]
-	w.touched[c.id()] = true
+	w.touched[c.instance.ID] = true
 	_ = c.terminate(e.Site)
 }
 
@@ -179,7 +185,7 @@ func (w *World) retry(e Event) {
 	c := w.clients[e.Instance]
 	for i := range c.of.process.Activities {
 		a := c.of.process.Activities[i].Name
-		w.touched[c.id()] = true
+		w.touched[c.instance.ID] = true
 		_ = w.ask(e.Site, "retry "+a+" of "+c.id(), func(ctx context.Context, n *node.Node) error {
 			_, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a})
 			return err
@@ -200,7 +206,7 @@ func (w *World) refused(s *site) {
 	}
 	for _, m := range answer.Messages {
 		id := m.Instance.String()
-		if !w.touched[id] && !w.weaker[id] {
+		if !w.touched[m.Instance] && !w.weaker[m.Instance] {
 			w.breaks("5", "%s refuses a message of %s from %s for %s: %s", s.name, id, m.From, m.Activity, m.Reason)
 			return
 		}

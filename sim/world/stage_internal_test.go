@@ -233,7 +233,7 @@ func (s *stage) statusAt(t *testing.T, d *datadriven.TestData) (st api.Status, e
 
 func (s *stage) terminate(t *testing.T, d *datadriven.TestData) string {
 	id := s.instance(t, d)
-	s.touched[id.String()] = true
+	s.touched[id] = true
 	return s.said(s.ask(s.at(t, d), "terminate", func(ctx context.Context, n *node.Node) error { return n.Terminate(ctx, id, "") }))
 }
 

@@ -87,12 +87,13 @@ func shown(e message.Entry) string {
 	return fmt.Sprintf("%s of %s", e.Activity, e.Instance)
 }
 
-// loose: of the instance messages may go, or come once more, otherwise than by the course of
-// things: an operator has dealt with it, or some site has lost its store and is sent again what
-// it had.
-func (x *watch) loose(e message.Entry) bool {
-	return len(x.lost) > 0 || x.world.touched[e.Instance.String()]
-}
+// touched: of the instance messages may go, or come once more, otherwise than by the course of
+// things: an operator has dealt with it.
+func (x *watch) touched(e message.Entry) bool { return x.world.touched[e.Instance] }
+
+// repeated: a message for what has ended may come once more, and is let go of: a site that has a part
+// in the instance has lost its store, and sends or is sent again what it had.
+func (x *watch) repeated(e message.Entry) bool { return x.world.weaker[e.Instance] }
 
 // judge holds a transaction to what may be (invariants 3, 4 and 5).
 func (x *watch) judge(s *site, d *shadow, t *transaction) {
@@ -100,7 +101,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	for i := range t.records {
 		r := &t.records[i]
 		e := entryOf(r)
-		if !x.lost[s.name] {
+		if !d.filled && !x.touched(e) {
 			x.complete(s, t, r)
 		}
 		if !ends(r) {
@@ -114,12 +115,12 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	}
 	var gone, late []string
 	for e, keys := range t.removed {
-		if !ended[e] && !x.loose(e) && slices.ContainsFunc(keys, isConnector) {
+		if !ended[e] && !x.touched(e) && !(x.repeated(e) && d.ended[e]) && slices.ContainsFunc(keys, isConnector) {
 			gone = append(gone, shown(e))
 		}
 	}
 	for e, keys := range t.put {
-		if d.ended[e] && !x.loose(e) && slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind != message.KindNotice && d.messages[e][k] }) {
+		if d.ended[e] && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind != message.KindNotice && d.messages[e][k] }) {
 			late = append(late, shown(e))
 		}
 	}
@@ -143,14 +144,14 @@ func (x *watch) exact(s *site, d *shadow, t *transaction, r *record.AuditRecord)
 		if k.Kind == message.KindWord {
 			continue
 		}
-		if !x.loose(e) || !slices.Contains(t.put[e], k) {
+		if !x.touched(e) && !x.repeated(e) || !slices.Contains(t.put[e], k) {
 			stay = append(stay, string(k.Source))
 		}
 	}
 	if len(stay) > 0 {
 		x.world.breaks("3", "%s ends at %s, and its messages from %q stay", shown(e), s.name, slices.Sorted(slices.Values(stay)))
 	}
-	if x.lost[s.name] {
+	if d.filled {
 		return
 	}
 	named := map[message.Key]bool{}
@@ -162,7 +163,7 @@ func (x *watch) exact(s *site, d *shadow, t *transaction, r *record.AuditRecord)
 		}
 	}
 	for _, k := range t.removed[e] {
-		if isConnector(k) && !named[k] && !x.loose(e) {
+		if isConnector(k) && !named[k] && !x.touched(e) {
 			x.world.breaks("3", "%s ends at %s, and with it goes a message from %s that it was not decided on", shown(e), s.name, k.Source)
 		}
 	}
@@ -178,9 +179,6 @@ func (t *transaction) acts(r *record.AuditRecord, k message.Key) bool {
 // complete: all that a record says was sent is in the transaction, as a message here, as what an
 // activity ends with here, or as an item for a peer.
 func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
-	if x.loose(entryOf(r)) {
-		return
-	}
 	for i := range r.Sent {
 		to := &r.Sent[i]
 		target := message.Entry{Instance: r.Instance, Scope: to.Scope, Activity: to.Target}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -31,6 +32,7 @@ type shadow struct {
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
 	large    large
+	filled   bool // from a backup: what happened once is put, and does not happen
 }
 
 // lane is one of a peer.
@@ -50,6 +52,19 @@ func newShadow() *shadow {
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		large: large{pieces: map[string][]byte{}},
 	}
+}
+
+// clone is what is known of a copy of the store.
+func (d *shadow) clone() *shadow {
+	c := *d
+	c.messages = map[message.Entry]map[message.Key]bool{}
+	for e, keys := range d.messages {
+		c.messages[e] = maps.Clone(keys)
+	}
+	c.ended, c.started = maps.Clone(d.ended), maps.Clone(d.started)
+	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
+	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
+	return &c
 }
 
 // forget says that a site has lost its store: nothing is known of it, and its conversations

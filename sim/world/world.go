@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fmqm/internal/store"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
@@ -73,8 +75,8 @@ type World struct {
 	watch   *watch
 	cases   []*prepared // by process
 	clients []*client
-	touched map[string]bool // instances that an operator has dealt with: they need not be as the interpreter says
-	weaker  map[string]bool // of which a site may have lost something: only what comes of them is compared
+	touched map[uuid.UUID]bool // instances that an operator has dealt with: they need not be as the interpreter says
+	weaker  map[uuid.UUID]bool // in which a site has a part that has lost its store: only what comes of them is compared
 	clear   bool
 	over    bool
 	broken  *Violation
@@ -89,7 +91,7 @@ func Run(plan Plan, o Options) *Report { return newWorld(plan, o).run() }
 func newWorld(plan Plan, o Options) *World {
 	w := &World{
 		plan: plan, tasks: task.NewWorld(plan.Seed, begun), random: rand.New(rand.NewPCG(plan.Seed, 1)),
-		touched: map[string]bool{}, weaker: map[string]bool{},
+		touched: map[uuid.UUID]bool{}, weaker: map[uuid.UUID]bool{},
 	}
 	w.control = w.tasks.NewSite(0)
 	w.journal = newJournal(w.tasks.Elapsed, o.Lines)
