@@ -89,6 +89,9 @@ func New(limits Limits) *Table {
 // Len is the number of entries held.
 func (t *Table) Len() int { return len(t.entries) }
 
+// Unused is the number of those that may be evicted: the cache.
+func (t *Table) Unused() int { return t.unused.len }
+
 // Get finds an entry and marks it as used, or gives nil.
 func (t *Table) Get(key message.Entry) *Entry {
 	e := t.entries[key]

@@ -116,6 +116,9 @@ func TestPinnedEntriesStay(t *testing.T) {
 	table.Add(entry("a", 1))
 	table.Add(entry("b", 1))
 	expectHeld(t, table, "b ready result running settling")
+	if n := table.Unused(); n != 1 {
+		t.Errorf("%d of them may be evicted, want b only", n)
+	}
 
 	table.SetPhase(table.Get(key("running")), Waiting)
 	expectHeld(t, table, "ready result running settling")

@@ -24,7 +24,7 @@ type ProcessStats struct {
 	Entries    int                     // activities in memory
 	Ready      int                     // of them, waiting for a free place of their program
 	Running    int                     // activity threads
-	Waiting    int                     // of those in memory the others: they wait for connectors, a pause, an operator
+	Waiting    int                     // of them, those that wait for connectors, a pause, an operator: not for a transaction
 	Attempts   uint64                  // activity threads that were started
 }
 
@@ -68,7 +68,7 @@ func (p *processMeter) committed(tx *record.Tx) {
 func (p *processMeter) note(g thread.Gauges) {
 	p.ready.Store(int64(g.Ready))
 	p.entries.Store(int64(g.Entries))
-	p.waiting.Store(int64(max(0, g.Entries-g.Ready-g.Running)))
+	p.waiting.Store(int64(g.Waiting))
 	p.inError.Store(int64(g.InError))
 	p.absorbed.Store(g.Absorbed)
 }

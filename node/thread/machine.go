@@ -162,6 +162,7 @@ type Gauges struct {
 	Entries  int    // activities in memory
 	Ready    int    // of them, waiting for a free place of their program
 	Running  int    // of them, whose program runs
+	Waiting  int    // of them, that nothing is under way of: they may be evicted
 	InError  int    // activities that wait for an operator; -1: not counted yet
 	Absorbed uint64 // messages that were taken out since they can change nothing any more
 	Idle     bool   // nothing is under way
@@ -170,7 +171,7 @@ type Gauges struct {
 // Gauges gives them as they are now.
 func (m *Machine) Gauges() Gauges {
 	g := Gauges{
-		Entries: m.table.Len(), Ready: m.places.waiting(), Running: len(m.running), InError: -1, Absorbed: m.absorbed,
+		Entries: m.table.Len(), Ready: m.places.waiting(), Running: len(m.running), Waiting: m.table.Unused(), InError: -1, Absorbed: m.absorbed,
 		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+len(m.commands) == 0 && !m.browse.on && !m.unsettled(),
 	}
 	if m.census.complete {

@@ -61,6 +61,25 @@ func TestN5AMarkCostsItsOwnInstanceOnly(t *testing.T) {
 	s.atRest()
 }
 
+// What waits for a transaction does not wait for connectors, a pause or an operator.
+func TestWhatHasATransactionUnderWayDoesNotWait(t *testing.T) {
+	_, s := one(t, chain(2, "program: x", ""))
+	for _, c := range []struct {
+		when    string
+		do      func()
+		waiting int
+	}{
+		{"a0 runs", func() {}, 1}, // sink has the instance's record
+		{"its end is to be on disk", func() { s.finish(0); s.turn() }, 1},
+		{"a1 runs", s.pump, 1},
+	} {
+		c.do()
+		if g := s.machine.Gauges(); g.Waiting != c.waiting {
+			t.Errorf("%s: %d wait, want %d (%+v)", c.when, g.Waiting, c.waiting, g)
+		}
+	}
+}
+
 // What it has seen itself a machine does not ask: of an instance that was started here nothing
 // is read but, once, whether it was before.
 func TestTheSteadyStateReadsNothing(t *testing.T) {

@@ -208,8 +208,28 @@ func (w *World) left() string {
 		if err != nil {
 			return err.Error()
 		}
+		if what == "" {
+			what = s.remembers()
+		}
 		if what != "" {
 			return fmt.Sprintf("at %s: %s", s.name, what)
+		}
+	}
+	return ""
+}
+
+// remembers says what a site that is up has in memory.
+func (s *site) remembers() string {
+	if s.life == nil || s.life.node == nil {
+		return "it is down"
+	}
+	stats, err := s.life.node.Stats()
+	if err != nil {
+		return err.Error()
+	}
+	for i := range stats.Processes {
+		if p := &stats.Processes[i]; p.Entries > 0 {
+			return fmt.Sprintf("%d entries of %s in memory (%d ready, %d running, %d waiting)", p.Entries, p.Process, p.Ready, p.Running, p.Waiting)
 		}
 	}
 	return ""

@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
 	"fmqm/node"
+	"fmqm/node/execute"
 	"fmqm/program"
 )
 
@@ -230,29 +231,33 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	return errDown
 }
 
-// bounded holds what a node has in memory to its bound, but for what is in execution. What waits
-// for a commit counts as waiting there, until the process thread has heard of its end. On a slow
-// disk that is much, and the thread may be reading meanwhile: nothing is said then.
+// bounded holds what waits in a node's memory to its bound.
 func (w *World) bounded(at name, n *node.Node) {
-	if s := w.site(at); s.commits || s.slow() {
-		return
-	}
-	stats, err := n.Stats()
-	if err != nil {
-		return
-	}
-	waiting := 0
-	for i := range stats.Processes {
-		waiting += stats.Processes[i].Waiting
-	}
-	if waiting > w.plan.Cache+max(underWay, len(w.plan.Instances)) {
-		w.breaks("10", "%s has %d entries in memory that wait, where %d may", at, waiting, w.plan.Cache)
+	if stats, err := n.Stats(); err == nil {
+		if over := overBound(w.plan.Cache, stats.Processes); over != "" {
+			w.breaks("10", "%s has %s", at, over)
+		}
 	}
 }
 
-// underWay is how many entries may have a transaction or a look at the store under way; where there
-// are more instances, one of each.
-const underWay = 8
+// overBound says what more waits in memory than may. No process has more than the cache, or one. One
+// that takes on another while the cache is full is down to its share then, of as many as have
+// something of it: at least itself and those that have taken on none since. So of the processes, by
+// who has taken on one last, the n-th has no more than the n-th part, or all together are within the cache.
+func overBound(cache int, processes []execute.ProcessStats) string {
+	waiting, most := 0, 0
+	for i := range processes {
+		p := &processes[i]
+		if p.Waiting > max(1, cache) {
+			return fmt.Sprintf("%d entries of %s in memory that wait, where %d may", p.Waiting, p.Process, max(1, cache))
+		}
+		waiting, most = waiting+p.Waiting, most+max(1, cache/(i+1))
+	}
+	if waiting > most {
+		return fmt.Sprintf("%d entries in memory that wait, where %d may", waiting, most)
+	}
+	return ""
+}
 
 // sleep lets time pass for a task that is at no site.
 func (w *World) sleep(d time.Duration) { _ = task.Sleep(context.Background(), w.control, d) }
