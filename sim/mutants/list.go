@@ -64,4 +64,19 @@ var mutants = []mutant{
 	{"ends-forgotten", "what ended since the store was opened is taken for new", "5 2 3 4 7 9 ends", []change{
 		{"queue/work.go", "	m.Ends(tx.Audit)\n", "	m.Ends(tx.Audit[:0])\n"},
 	}},
+	{"cache-share", "a process that takes on more while the cache is full keeps what it has", "10", []change{
+		{"instancetable/table.go", " || t.limits.Shared.full(t.unused.len, t.bytes)", ""},
+	}},
+	{"any-reply", "a reply of a peer answers whatever question waits for one", "7", []change{
+		{"link/query.go", "	if asked, ok := q.pending[id]; ok {\n", "	for other := range q.pending {\n		id = min(id, other)\n	}\n	if asked, ok := q.pending[id]; ok {\n"},
+	}},
+	{"list-filter", "a list has what ended, of whatever process", "7", []change{
+		{"node/answer/listing.go", "case ended != nil && !q.ended(), !q.of(started.Process):", "case ended != nil && !q.ended():"},
+	}},
+	{"lanes-swapped", "how far one lane of a link is, is told of the other", "7", []change{
+		{"node/answer/peers.go", "api.Lane{Lane: i, Next", "api.Lane{Lane: len(s.Lanes) - 1 - i, Next"},
+	}},
+	{"history-short", "a history lacks how activities have ended", "7", []change{
+		{"node/report/events.go", "		all = append(all, eventFrom(self, v.Ends[i]))\n", "		_ = eventFrom(self, v.Ends[i])\n"},
+	}},
 }

@@ -47,7 +47,7 @@ func (w *World) twice(e Event) {
 		return
 	}
 	w.doubt(s)
-	s.copy = true
+	s.copy, w.watch.cloned[s.name] = true, true
 	t := &twin{world: w, of: s, by: w.tasks.NewSite(s.offset), disk: s.disk.Clone(string(s.name))}
 	w.twins = append(w.twins, t)
 	t.by.Go(t.run)

@@ -79,9 +79,9 @@ func (w *World) decide(s *site) {
 			continue
 		}
 		w.journal.met(string(Decide))
-		_ = w.ask(s.name, "links retry "+l.Peer, func(ctx context.Context, n *node.Node) error {
-			_, err := n.RetryLink(ctx, l.Peer)
-			return err
+		_ = w.answered(s.name, "links retry "+l.Peer, func(ctx context.Context, n *node.Node) (string, error) {
+			now, err := n.RetryLink(ctx, l.Peer)
+			return otherThan(l.Peer, now.Peer), err
 		})
 	}
 }
@@ -89,9 +89,9 @@ func (w *World) decide(s *site) {
 // links is how a site sees its links; nothing if it does not answer.
 func (w *World) links(at name) []api.Link {
 	var answer api.LinksAnswer
-	_ = w.ask(at, "links", func(ctx context.Context, n *node.Node) (err error) {
+	_ = w.answered(at, "links", func(ctx context.Context, n *node.Node) (_ string, err error) {
 		answer, err = n.Links(ctx)
-		return err
+		return w.watch.linksOf(at, answer.Links), err
 	})
 	return answer.Links
 }
@@ -161,9 +161,9 @@ func (c *client) status() (api.Status, error) { return c.statusAt(c.of.origin) }
 
 // statusAt is the instance's as a site tells it.
 func (c *client) statusAt(at name) (status api.Status, err error) {
-	err = c.world.ask(at, "status "+c.id(), func(ctx context.Context, n *node.Node) (err error) {
+	err = c.world.answered(at, "status "+c.id(), func(ctx context.Context, n *node.Node) (_ string, err error) {
 		status, err = n.Status(ctx, c.instance.ID)
-		return err
+		return c.world.statusOf(c, status), err
 	})
 	if err == nil {
 		c.world.fits(c, at, status)

@@ -59,6 +59,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 		return err
 	}
 	t.records = append(t.records, r)
+	x.recorded(s.name, &r)
 	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
 		d := x.shadows[s.name]
 		if d.started[r.Instance] {

@@ -21,6 +21,9 @@ type watch struct {
 	shadows map[name]*shadow
 	commits int
 	lost    map[name]bool // sites of which a disk was lost
+	cloned  map[name]bool // sites of which a clone ran: nobody saw what that had on disk
+
+	happened map[uuid.UUID]map[happening]bool // that was ever on disk
 }
 
 // shadow is what is known of a site's store.
@@ -39,7 +42,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
