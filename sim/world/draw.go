@@ -278,7 +278,7 @@ func (d *drawing) people() {
 		d.add(Event{At: d.moment(), Do: Ask, Site: d.site(), Number: d.IntN(questions), Instance: d.IntN(len(d.plan.Instances))})
 	}
 	for range d.IntN(3) {
-		d.add(Event{At: d.moment(), Do: Wrong, Site: d.site(), Number: d.IntN(wrongs), Instance: d.IntN(len(d.plan.Instances))})
+		d.add(Event{At: d.moment(), Do: Wrong, Site: d.site(), Number: d.IntN(wrongs + knocking), Instance: d.IntN(len(d.plan.Instances))})
 	}
 	if d.in(4) {
 		d.add(Event{At: d.moment(), Do: Terminate, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})

@@ -27,6 +27,7 @@ func (w *World) finish() {
 	}
 	w.upgradeAll()
 	if w.await("all instances have ended, and something is left", w.left) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) {
+		w.refuses()
 		w.journal.note("world", "ends", "")
 		w.over = true
 	}
@@ -129,7 +130,7 @@ func (c *client) waitsFor() string {
 	if err != nil {
 		return err.Error()
 	}
-	if c.world.touched[c.instance.ID] {
+	if c.world.touched[c.instance.ID] > 0 {
 		if status.State == api.InstanceRunning && c.world.weaker[c.instance.ID] {
 			_ = c.terminate(c.of.origin) // that it was terminated may be lost: an operator does it once more
 		}
@@ -174,7 +175,7 @@ func (c *client) statusAt(at name) (status api.Status, err error) {
 // compare holds the attempts that were made against those that the interpreter made. Where
 // nothing has gone wrong, none came again.
 func (w *World) compare(c *client) {
-	if w.touched[c.instance.ID] || w.weaker[c.instance.ID] {
+	if w.touched[c.instance.ID] > 0 || w.weaker[c.instance.ID] {
 		return
 	}
 	if wrong := c.of.expect.AttemptDifferences(w.play.attempts[c.id()], len(w.plan.Events) > 0); len(wrong) > 0 {
@@ -184,10 +185,10 @@ func (w *World) compare(c *client) {
 
 // conclude ends an instance that stands in error, as an operator does.
 func (w *World) conclude(c *client) {
-	if !w.touched[c.instance.ID] && c.of.expect.Result.State != interpret.InError {
+	if w.touched[c.instance.ID] == 0 && c.of.expect.Result.State != interpret.InError {
 		return
 	}
-	w.touched[c.instance.ID] = true
+	w.touched[c.instance.ID]++
 	for w.broken == nil {
 		err := c.terminate(c.of.origin)
 		if err == nil || api.CodeOf(err) == api.CodeRefused { // it has ended

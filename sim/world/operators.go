@@ -11,6 +11,7 @@ import (
 	"fmqm/api/apitest"
 	"fmqm/definition"
 	"fmqm/node"
+	"fmqm/processtable"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
 )
@@ -52,6 +53,7 @@ func (p *prepared) hasPart(n name) bool {
 func (w *World) upload(i int) {
 	p := w.cases[i]
 	w.play.cases[p.id] = p.drawn // from now on a program may run for it
+	w.watch.uploads[processtable.ProcessID{Name: w.plan.Processes[i].Name, Version: 1}] = true
 	for !w.over {
 		var answer api.UploadAnswer
 		err := w.ask(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (err error) {
@@ -87,6 +89,7 @@ func (c *client) request() api.StartRequest {
 // ask starts the instance once.
 func (c *client) ask() error {
 	w := c.world
+	w.watch.starts[c.instance.ID] = true
 	return w.ask(c.of.origin, "start "+c.id(), func(ctx context.Context, n *node.Node) error {
 		err := n.Begin(ctx, c.request())
 		if err == nil { // in the moment in which it is told
@@ -152,7 +155,7 @@ func (w *World) question(e Event) {
 // fits holds an answer to what can be.
 func (w *World) fits(c *client, at name, s api.Status) {
 	w.journal.note(string(at), "says", "%s is %s", c.id(), s.State)
-	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && !w.touched[c.instance.ID] && !w.weaker[c.instance.ID] {
+	if wrong := oracle.Misfits(s, c.of.process); len(wrong) > 0 && w.touched[c.instance.ID] == 0 && !w.weaker[c.instance.ID] {
 		w.breaks("7", "%s says of %s what cannot be: %v", at, c.id(), wrong)
 	}
 }
@@ -160,8 +163,25 @@ func (w *World) fits(c *client, at name, s api.Status) {
 // terminate is an operator who ends an instance.
 func (w *World) terminate(e Event) {
 	c := w.clients[e.Instance]
-	w.touched[c.instance.ID] = true
-	_ = c.terminate(e.Site)
+	c.commanded(func() error { return c.terminate(e.Site) })
+}
+
+// commanded: an operator deals with the instance. If that is refused, it is as it was.
+func (c *client) commanded(command func() error) {
+	c.world.touched[c.instance.ID]++
+	if isRefusal(command()) {
+		c.world.touched[c.instance.ID]--
+	}
+}
+
+// isRefusal: nothing was done, for certain.
+func isRefusal(err error) bool {
+	switch api.CodeOf(err) {
+	case api.CodeRefused, api.CodeNotFound, api.CodeUsage:
+		return err != nil
+	case api.CodeFailed, api.CodeUnreachable:
+	}
+	return false
 }
 
 // terminate has an operator at a site end the instance.
@@ -175,12 +195,16 @@ func (c *client) terminate(at name) error {
 func (w *World) retry(e Event) {
 	c := w.clients[e.Instance]
 	for _, a := range c.of.process.Activities {
-		w.touched[c.instance.ID] = true
-		_ = w.answered(e.Site, "retry "+a.Name+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
-			word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a.Name})
-			return otherThan(fmt.Sprint(c.id(), a.Name, a.Node), fmt.Sprint(word.Instance, word.Activity, word.Node)), err
-		})
+		c.commanded(func() error { return c.retry(e.Site, a) })
 	}
+}
+
+// retry has an operator at a site retry an activity.
+func (c *client) retry(at name, a *definition.Activity) error {
+	return c.world.answered(at, "retry "+a.Name+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
+		word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a.Name})
+		return otherThan(fmt.Sprint(c.id(), a.Name, a.Node), fmt.Sprint(word.Instance, word.Activity, word.Node)), err
+	})
 }
 
 // refused is an operator who deals with the messages that a site has refused: each is retried
@@ -196,7 +220,7 @@ func (w *World) refused(s *site) {
 	}
 	for _, m := range answer.Messages {
 		id := m.Instance.String()
-		if !w.touched[m.Instance] && !w.weaker[m.Instance] {
+		if w.touched[m.Instance] == 0 && !w.weaker[m.Instance] {
 			w.breaks("5", "%s refuses a message of %s from %s for %s: %s", s.name, id, m.From, m.Activity, m.Reason)
 			return
 		}
@@ -210,43 +234,5 @@ func (w *World) refused(s *site) {
 			_, err := n.DropRefused(ctx, m.Number, api.DropRequest{Reason: "agreed"})
 			return err
 		})
-	}
-}
-
-// wrongs is how many ways there are to ask for what is refused.
-const wrongs = 7
-
-// wrong asks for what is refused: it must be, and change nothing.
-func (w *World) wrong(e Event) {
-	c := w.clients[e.Instance]
-	id := c.instance.ID
-	id[15] ^= 0xff // an instance that nobody starts
-	ask := func(what string, f func(context.Context, *node.Node) error) {
-		err := w.ask(e.Site, what, f)
-		if err == nil {
-			w.breaks("12", "%s does what is wrong: %s", e.Site, what)
-		}
-		w.watch.unknown(w.site(e.Site), id)
-	}
-	switch e.Number {
-	case 0:
-		ask("start of an unknown process", func(ctx context.Context, n *node.Node) error {
-			return n.Begin(ctx, api.StartRequest{Instance: id, Process: "unknown@1"})
-		})
-	case 1:
-		ask("start with an input that is none", func(ctx context.Context, n *node.Node) error {
-			return n.Begin(ctx, api.StartRequest{Instance: id, Process: c.of.id, Input: json.RawMessage(`{"no such member": 1}`)})
-		})
-	case 2:
-		ask("terminate of an unknown instance", func(ctx context.Context, n *node.Node) error {
-			return n.Terminate(ctx, id, "")
-		})
-	case 3:
-		ask("drop of no message", func(ctx context.Context, n *node.Node) error {
-			_, err := n.DropRefused(ctx, 1<<40, api.DropRequest{})
-			return err
-		})
-	default:
-		w.knock(e.Site, e.Number-4)
 	}
 }

@@ -110,7 +110,7 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 		Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
 	})
 	e := execution{call.Instance, call.Activity, call.Iteration}
-	if key, ran := p.keys[e]; ran && key != call.Key && !w.touched[uuid.MustParse(call.Instance)] {
+	if key, ran := p.keys[e]; ran && key != call.Key && w.touched[uuid.MustParse(call.Instance)] == 0 {
 		w.breaks("9", "%v ran under the keys %s and %s", e, key, call.Key)
 	}
 	if other, ran := p.of[call.Key]; ran && other != e {

@@ -155,7 +155,12 @@ func (s *stage) linked() bool {
 // define uploads the process through a site.
 func (s *stage) define(t *testing.T, d *datadriven.TestData) string {
 	request := apitest.Upload(t, d.Input)
-	err := s.ask(s.at(t, d), "upload", func(ctx context.Context, n *node.Node) error {
+	id, err := processtable.ParseProcessID(request.Tables[0].Process)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.watch.uploads[id] = true
+	err = s.ask(s.at(t, d), "upload", func(ctx context.Context, n *node.Node) error {
 		_, err := n.Upload(ctx, request)
 		return err
 	})
@@ -183,7 +188,7 @@ func (s *stage) release(_ *testing.T, d *datadriven.TestData) string {
 
 func (s *stage) start(t *testing.T, d *datadriven.TestData) string {
 	id := s.newID()
-	s.instances[arg(t, d, "as")] = id
+	s.instances[arg(t, d, "as")], s.watch.starts[id] = id, true
 	request := api.StartRequest{Instance: id, Process: arg(t, d, "process"), Input: json.RawMessage(d.Input)}
 	return s.said(s.ask(s.at(t, d), "start", func(ctx context.Context, n *node.Node) error {
 		_, err := n.Start(ctx, request)
@@ -233,7 +238,7 @@ func (s *stage) statusAt(t *testing.T, d *datadriven.TestData) (st api.Status, e
 
 func (s *stage) terminate(t *testing.T, d *datadriven.TestData) string {
 	id := s.instance(t, d)
-	s.touched[id] = true
+	s.touched[id]++
 	return s.said(s.ask(s.at(t, d), "terminate", func(ctx context.Context, n *node.Node) error { return n.Terminate(ctx, id, "") }))
 }
 

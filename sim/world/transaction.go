@@ -90,7 +90,7 @@ func shown(e message.Entry) string {
 
 // touched: of the instance messages may go, or come once more, otherwise than by the course of
 // things: an operator has dealt with it.
-func (x *watch) touched(e message.Entry) bool { return x.world.touched[e.Instance] }
+func (x *watch) touched(e message.Entry) bool { return x.world.touched[e.Instance] > 0 }
 
 // repeated: a message for what has ended may come once more, and is let go of: a site that has a part
 // in the instance has lost its store, and sends or is sent again what it had.
@@ -121,7 +121,9 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 		}
 	}
 	for e, keys := range t.put {
-		if d.ended[e] && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind != message.KindNotice && d.messages[e][k] }) {
+		if d.ended[e] && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool {
+			return k.Kind != message.KindNotice && k.Kind != message.KindWord && d.messages[e][k]
+		}) {
 			late = append(late, shown(e))
 		}
 	}

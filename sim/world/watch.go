@@ -3,11 +3,13 @@ package world
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/google/uuid"
 
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/inspect"
 	"fmqm/queue/read"
 	"fmqm/queue/record"
@@ -20,8 +22,13 @@ type watch struct {
 	world   *World
 	shadows map[name]*shadow
 	commits int
+	last    time.Duration // when the last one was
 	lost    map[name]bool // sites of which a disk was lost
 	cloned  map[name]bool // sites of which a clone ran: nobody saw what that had on disk
+
+	uploads map[processtable.ProcessID]bool // that somebody uploads
+	starts  map[uuid.UUID]bool              // that somebody starts
+	changes changes                         // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
 }
@@ -42,7 +49,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
@@ -79,12 +86,15 @@ func (x *watch) forget(n name) {
 
 // written is told of a commit.
 func (x *watch) written(s *site, version uint64, b *store.Batch) {
-	x.commits++
+	x.commits, x.last = x.commits+1, x.world.tasks.Elapsed()
 	h := uint64(0)
 	for i := range b.Ops {
 		h = h*31 + digest(b.Ops[i].Key) + 7*digest(b.Ops[i].Value)
 	}
 	x.world.journal.note(string(s.name), "commits", "%d: %d changes %016x", version, len(b.Ops), h)
+	if x.changes != nil {
+		x.changes.note(s, b.Ops)
+	}
 	d := x.shadows[s.name]
 	under := d.large.pending != nil
 	ops, err := d.large.happened(b.Ops)
@@ -110,6 +120,7 @@ func (x *watch) reads(s *site, op *store.Op) error {
 	if err := inspect.Record(op.Key, op.Value); err != nil {
 		return err
 	}
+	x.wanted(s, op)
 	peer, err := of(op)
 	if err == nil && peer != "" {
 		x.known(s, peer)
@@ -284,20 +295,6 @@ func (x *watch) observe(s *site) func(record.AuditRecord) {
 func (x *watch) acknowledged(s *site, c *client) {
 	if !x.shadows[s.name].started[c.instance.ID] {
 		x.world.breaks("8", "%s says that %s is started, and it is not on disk", s.name, c.id())
-	}
-}
-
-// unknown: nothing is on disk of an instance whose start was refused.
-func (x *watch) unknown(s *site, id uuid.UUID) {
-	d := x.shadows[s.name]
-	if d.started[id] {
-		x.world.breaks("12", "%s has refused to start %s, and has started it", s.name, id)
-	}
-	for e := range d.messages {
-		if e.Instance == id {
-			x.world.breaks("12", "%s has refused what is wrong, and has a message of %s", s.name, id)
-			return
-		}
 	}
 }
 

@@ -107,13 +107,58 @@ func TestABodyThatIsNotWholeIsSeen(t *testing.T) {
 	}
 }
 
-// Invariant 12: a message of an instance of which it was said that it is refused.
+// Invariant 12: something of an instance that nobody starts, and of a process that nobody uploads.
 func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+	e, other := message.Entry{Activity: "a"}, message.Entry{Instance: message.InstanceID{1}, Activity: "a"}
+	p, never := processtable.ProcessID{Name: "p", Version: 1}, processtable.ProcessID{Name: never, Version: 1}
+	k := message.Key{Kind: message.KindMarker}
+	for what, c := range map[string]struct {
+		key  []byte
+		seen bool
+	}{
+		"a message":                         {record.AppendMessageKey(nil, p, &e, k), false},
+		"a table":                           {record.AppendProcess(nil, record.ClassTable, p), false},
+		"an end":                            {record.AppendEndKey(nil, &e), false},
+		"a message of another instance":     {record.AppendMessageKey(nil, p, &other, k), true},
+		"a message of another process":      {record.AppendMessageKey(nil, never, &e, k), true},
+		"a table of another process":        {record.AppendProcess(nil, record.ClassTable, never), true},
+		"an end of another instance":        {record.AppendEndKey(nil, &other), true},
+		"that another instance was removed": {record.RemovedKey(other.Instance), true},
+	} {
+		w := newWorld(small(), Options{})
+		w.watch.starts[e.Instance], w.watch.uploads[p] = true, true
+		w.watch.wanted(w.site("A"), &store.Op{Key: c.key})
+		if (w.broken != nil && w.broken.Invariant == "12") != c.seen {
+			t.Errorf("%s: %v", what, w.broken)
+		}
+	}
+}
+
+// Invariant 12: what a refusal has put on disk, or taken from it.
+func TestWhatARefusalChangesIsSeen(t *testing.T) {
 	w := newWorld(small(), Options{})
-	s, e := w.site("A"), message.Entry{Activity: "a"}
-	w.watch.shadows[s.name].messages[e] = map[message.Key]bool{}
-	if w.watch.unknown(s, e.Instance); w.broken == nil || w.broken.Invariant != "12" {
-		t.Errorf("%v", w.broken)
+	s, e, p := w.site("A"), message.Entry{Activity: "a"}, processtable.ProcessID{Name: "p", Version: 1}
+	marker := record.AppendMessageKey(nil, p, &e, message.Key{Kind: message.KindMarker})
+	put, gone := store.Op{Key: marker, Value: []byte("x")}, store.Op{Key: marker}
+	low := store.Op{Key: record.AppendLane(nil, record.ClassLow, "B", 0), Value: []byte("x")}
+	for what, c := range map[string]struct {
+		ops  []store.Op
+		seen bool
+	}{
+		"nothing":              {nil, false},
+		"a number of a link":   {[]store.Op{low}, false},
+		"put":                  {[]store.Op{put}, true},
+		"put and taken":        {[]store.Op{put, gone}, false},
+		"taken":                {[]store.Op{gone}, true},
+		"taken, and put again": {[]store.Op{gone, put}, true},
+	} {
+		changes := changes{}
+		for i := range c.ops {
+			changes.note(s, c.ops[i:i+1])
+		}
+		if left := changes.left(); (left != "") != c.seen {
+			t.Errorf("%s: %q", what, left)
+		}
 	}
 }
 
