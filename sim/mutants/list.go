@@ -79,4 +79,16 @@ var mutants = []mutant{
 	{"history-short", "a history lacks how activities have ended", "7", []change{
 		{"node/report/events.go", "		all = append(all, eventFrom(self, v.Ends[i]))\n", "		_ = eventFrom(self, v.Ends[i])\n"},
 	}},
+	{"lost-dropped", "where a store was lost, what a site that has not lost its own has only one message of is let go of", "3", []change{
+		{"node/thread/arrive.go", "	case end != nil: // N7\n", "	case end == nil && m.losses.Any && !m.losses.Anew && d.Messages[0].Kind == message.KindConnector:\n		m.drop(key, d.Messages, nil)\n		return\n	case end != nil: // N7\n"},
+	}},
+	{"refused-upload", "an upload that is refused stores the tables all the same", "11 12", []change{
+		{"node/tables/upload.go", "	if r.PlanOnly || u.refused() {\n", "	if r.PlanOnly {\n"},
+	}},
+	{"refused-terminate", "what has ended is marked once more as terminated, and that is refused", "12", []change{
+		{"node/command/terminate.go", "		return alreadyEnded(id, s.State)\n", "		if p, known := c.known(g); known {\n			_ = c.mark(ctx, p, id, c.By(ctx))\n		}\n		return alreadyEnded(id, s.State)\n"},
+	}},
+	{"refused-start", "a start is refused for its input once it is on disk", "12", []change{
+		{"node/backend.go", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n		_, _ = t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: container.New(t.Process().Table().Input), Now: n.sched.Now()})\n"},
+	}},
 }

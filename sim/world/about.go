@@ -149,6 +149,26 @@ func (w *World) whyOf(c *client, a api.WhyAnswer) string {
 	return w.strange(a.Unreachable)
 }
 
+// uploadOf says what of the answer to an upload is not of its tables.
+func (p *prepared) uploadOf(a api.UploadAnswer) string {
+	same := func(t api.Table, l api.UploadNode) bool { return t.Node == l.Node && t.Process == l.Process }
+	if slices.EqualFunc(p.upload.Tables, a.Nodes, same) {
+		return ""
+	}
+	return fmt.Sprintf("it tells of %v", a.Nodes)
+}
+
+// refusedOf says what of a list of refused messages cannot be: each is of what somebody starts, from a site.
+func (w *World) refusedOf(a api.RefusedAnswer) string {
+	for i := range a.Messages {
+		m := &a.Messages[i]
+		if w.client(m.Instance) == nil || w.site(name(m.From)) == nil || i > 0 && m.Number >= a.Messages[i-1].Number {
+			return fmt.Sprintf("message %d of %s from %s", m.Number, m.Instance, m.From)
+		}
+	}
+	return ""
+}
+
 // lists are the ways in which a list is asked for; the process and the moment of the start are c's.
 const lists = 8
 

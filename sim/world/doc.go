@@ -26,18 +26,22 @@
 //	    both sides of each lane stand at the same place
 //	 6  at each question: a site that is up answers while somebody waits, unless its disk is slow, and stops when it is told to, whatever the
 //	    others do (world.go, happen.go)
-//	 7  at each answer, and at the end, against the interpreter (operators.go, judge.go)
+//	 7  at each answer, and at the end, against the interpreter (operators.go, judge.go); each answer is about
+//	    what was asked: that instance, site, page and filter (about.go)
 //	 8  at each answer and each audit record: it is on disk by then (watch.go); a node whose write has
 //	    failed ends (faults.go)
 //	 9  at each start of a program: one key for an execution, one execution for a key, and no older
 //	    attempt runs at the site (programs.go)
-//	10  after each question: what waits in memory is within its bound (world.go)
+//	10  after each question: what waits in memory is within its bound (world.go); at the end nothing is
+//	    in memory (judge.go)
 //	11  at each commit: nothing is there of a site that nobody has configured (watch.go), and it is
 //	    hung up on (stranger.go); no program runs for a process that nobody uploaded
-//	12  what is wrong is refused, and leaves nothing (operators.go)
+//	12  what is wrong is refused; at each commit: nothing is there of what nobody starts or uploads; at the
+//	    end a refusal changes no disk (refusals.go)
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //
 // "Ends" is what comes after the weather: every instance ends, and nothing is left in any store.
-// After an operator's word, or the loss of a store, 3, 5 and 7 are held to less: see watch.loose and
-// World.weaker. [Report.Hash] is over all events.
+// After an operator's word that is not refused 3, 5 and 7 are held to less, of that instance; and after
+// the loss of a store 5 and 7, of the instances in which that site has a part: see watch.touched and
+// watch.repeated. [Report.Hash] is over all events.
 package world

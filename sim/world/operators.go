@@ -56,9 +56,9 @@ func (w *World) upload(i int) {
 	w.watch.uploads[processtable.ProcessID{Name: w.plan.Processes[i].Name, Version: 1}] = true
 	for !w.over {
 		var answer api.UploadAnswer
-		err := w.ask(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (err error) {
+		err := w.answered(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (_ string, err error) {
 			answer, err = n.Upload(ctx, p.upload)
-			return err
+			return p.uploadOf(answer), err
 		})
 		done := err == nil
 		for _, line := range answer.Nodes {
@@ -211,9 +211,9 @@ func (c *client) retry(at name, a *definition.Activity) error {
 // once, and then dropped. Without a loss, and without operators, there are none.
 func (w *World) refused(s *site) {
 	var answer api.RefusedAnswer
-	err := w.ask(s.name, "dead list", func(ctx context.Context, n *node.Node) (err error) {
+	err := w.answered(s.name, "dead list", func(ctx context.Context, n *node.Node) (_ string, err error) {
 		answer, err = n.Refused(ctx, api.RefusedRequest{Limit: 100})
-		return err
+		return w.refusedOf(answer), err
 	})
 	if err != nil {
 		return
@@ -226,13 +226,14 @@ func (w *World) refused(s *site) {
 		}
 		again := !s.tried[m.Reason+id+m.Activity]
 		s.tried[m.Reason+id+m.Activity] = true
-		_ = w.ask(s.name, fmt.Sprint("dead retry or drop ", m.Number), func(ctx context.Context, n *node.Node) error {
+		_ = w.answered(s.name, fmt.Sprint("dead retry or drop ", m.Number), func(ctx context.Context, n *node.Node) (_ string, err error) {
+			var done api.RefusedDecision
 			if again {
-				_, err := n.RetryRefused(ctx, m.Number)
-				return err
+				done, err = n.RetryRefused(ctx, m.Number)
+			} else {
+				done, err = n.DropRefused(ctx, m.Number, api.DropRequest{Reason: "agreed"})
 			}
-			_, err := n.DropRefused(ctx, m.Number, api.DropRequest{Reason: "agreed"})
-			return err
+			return otherThan(fmt.Sprint(m.Number), fmt.Sprint(done.Number)), err
 		})
 	}
 }
