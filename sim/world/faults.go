@@ -39,7 +39,6 @@ func (s *site) due(deeds ...Deed) *armed {
 // Commit says what becomes of a commit. It is memory.Faults'.
 func (s *site) Commit(version uint64, b *store.Batch) memory.Fate {
 	w, l := s.world, s.life
-	s.commits = true
 	for i := range b.Ops {
 		if key := b.Ops[i].Key; key[0] == record.ClassLarge {
 			s.halfway = b.Ops[i].Value != nil
@@ -145,8 +144,8 @@ func (s *site) detour(peer name, takes time.Duration) {
 	w.control.AfterFunc(takes/2, astray(false))
 }
 
-// Committed is told of each commit.
-func (s *site) Committed(uint64, *store.Batch) { s.commits = false }
+// Committed is told of each commit: watch sees all that is on disk.
+func (*site) Committed(uint64, *store.Batch) {}
 
 // Read says whether a read fails. On a slow disk those of process queues, from which decisions
 // come, take a while; on a cold one those of whole queues take so long that much comes meanwhile.

@@ -26,7 +26,6 @@ type site struct {
 	faults     []*armed      // that wait for their commit or read
 	sluggish   bool          // its disk is slow
 	cold       bool          // it is slow to read much
-	commits    bool          // a commit is under way
 	slowest    time.Duration // until when something of it took long, or takes
 	halfway    bool          // of a large transaction the beginning is on disk, or on its way there
 	offset     time.Duration
@@ -147,7 +146,7 @@ func (s *site) die(onDisk bool, rest time.Duration) {
 	if s.halfway {
 		w.journal.met("torn")
 	}
-	s.life, s.commits, s.rest = nil, false, w.tasks.Elapsed()+rest
+	s.life, s.rest = nil, w.tasks.Elapsed()+rest
 	s.disk.Crash(onDisk)
 	w.watch.whole(s)
 	w.wires.down(s.name)
