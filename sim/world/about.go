@@ -193,13 +193,30 @@ func listOf(c *client, way_ int) api.ListRequest {
 	return r
 }
 
+// listText is what is asked for, for people.
+func listText(r api.ListRequest) string {
+	text := fmt.Sprintf("list, %d a page", r.Limit)
+	for _, only := range []struct {
+		text string
+		is   bool
+	}{
+		{"all", r.All}, {"everywhere", r.Everywhere}, {string(r.State), r.State != ""}, {"of " + r.Process, r.Process != ""},
+		{"since " + r.Since.Format(time.TimeOnly), !r.Since.IsZero()}, {"the next page", r.Next != ""},
+	} {
+		if only.is {
+			text += ", " + only.text
+		}
+	}
+	return text
+}
+
 // list asks a site for a list, page by page.
 func (w *World) list(at name, r api.ListRequest) {
 	var before *api.ListAnswer
 	told, started := map[uuid.UUID]bool{}, w.startedAt(at)
 	for page, more := 0, true; more && page <= len(w.clients); page++ {
 		more = false
-		_ = w.answered(at, fmt.Sprintf("list %+v", r), func(ctx context.Context, n *node.Node) (string, error) {
+		_ = w.answered(at, listText(r), func(ctx context.Context, n *node.Node) (string, error) {
 			a, err := n.List(ctx, r)
 			wrong := w.listed(at, r, a, before)
 			for i := range a.Instances {

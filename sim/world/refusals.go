@@ -52,10 +52,15 @@ func (w *World) wrong(e Event) {
 // never is a process that nobody uploads but in an upload that is refused.
 const never = "never"
 
+// unknown is an instance that nobody starts, beside one that somebody does.
+func unknown(id uuid.UUID) uuid.UUID {
+	id[15] ^= 0xff
+	return id
+}
+
 // wrongs are the ways, of which each names something that nobody has.
 func (w *World) wrongs(c *client, at name) []wrong {
-	id := c.instance.ID
-	id[15] ^= 0xff // an instance that nobody starts
+	id := unknown(c.instance.ID)
 	one := w.tables(never, at, at)
 	return []wrong{
 		{"start of an unknown process", func(ctx context.Context, n *node.Node) error {
@@ -115,8 +120,10 @@ func (w *World) tables(process string, at, there name) []api.Table {
 func uploading(tables ...api.Table) func(context.Context, *node.Node) error {
 	return func(ctx context.Context, n *node.Node) error {
 		a, err := n.Upload(ctx, api.UploadRequest{Tables: tables})
-		if err == nil && slices.ContainsFunc(a.Nodes, func(l api.UploadNode) bool { return l.Result == api.ResultRefused }) {
-			return api.Errorf(api.CodeRefused, "", "%v", a.Nodes)
+		for _, l := range a.Nodes {
+			if l.Result == api.ResultRefused {
+				return api.Errorf(api.CodeRefused, "", "table of %s for %s: %s", l.Process, l.Node, l.Reason)
+			}
 		}
 		return err
 	}

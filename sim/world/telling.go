@@ -67,7 +67,7 @@ func (w *World) story() (lines []string) {
 func (p *Plan) instanceNames() *strings.Replacer {
 	var names []string
 	for i, x := range p.Instances {
-		names = append(names, x.ID.String(), fmt.Sprintf("instance %d", i))
+		names = append(names, x.ID.String(), fmt.Sprintf("instance %d", i), unknown(x.ID).String(), fmt.Sprintf("no instance, beside %d", i))
 	}
 	return strings.NewReplacer(names...)
 }
