@@ -200,8 +200,12 @@ func listText(r api.ListRequest) string {
 		text string
 		is   bool
 	}{
-		{"all", r.All}, {"everywhere", r.Everywhere}, {string(r.State), r.State != ""}, {"of " + r.Process, r.Process != ""},
-		{"since " + r.Since.Format(time.TimeOnly), !r.Since.IsZero()}, {"the next page", r.Next != ""},
+		{"all", r.All},
+		{"everywhere", r.Everywhere},
+		{string(r.State), r.State != ""},
+		{"of " + r.Process, r.Process != ""},
+		{"since " + r.Since.Format(time.TimeOnly), !r.Since.IsZero()},
+		{"the next page", r.Next != ""},
 	} {
 		if only.is {
 			text += ", " + only.text
