@@ -5,8 +5,9 @@ import "sync/atomic"
 // Budget is what the tables of a node may hold together, beyond what is in execution.
 // While it is spent, a table that adds an entry evicts entries of its own, but none of
 // its share: it must not matter to it that the entries of another wait for days. The
-// other is down to its share when it adds again; until then all of them together hold
-// less than twice the budget. It is safe for concurrent use; nil is without bounds.
+// other is down to its share when it adds again; until then n of them together hold
+// 1 + 1/2 + ... + 1/n of the budget at most: three times for 10, since each that comes
+// takes its share. It is safe for concurrent use; nil is without bounds.
 type Budget struct {
 	entries, bytes         int64
 	usedEntries, usedBytes atomic.Int64
