@@ -26,9 +26,9 @@ const (
 type Broker struct {
 	o      Options
 	target target
-	// consumeFailures is how often in a row the node's queue let nobody consume; only the
-	// goroutine of the consuming connection uses it.
-	consumeFailures int
+	// consumeFailures is how often in a row the node's queue let nobody consume, makeFailures how
+	// often the broker failed to make it; only the goroutine of the consuming connection uses them.
+	consumeFailures, makeFailures int
 
 	ctx    context.Context
 	cancel context.CancelFunc

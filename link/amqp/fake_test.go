@@ -14,6 +14,7 @@ type fakeBroker struct {
 	queues map[string]*fakeQueue
 	mute   bool // nothing is confirmed
 	full   bool // what is published is refused
+	broken bool // no quorum queue can be made
 	conns  []*fakeConn
 }
 
@@ -187,6 +188,8 @@ func (ch *fakeChannel) Declare(queue string, kind queueKind) error {
 	return ch.do(func(b *fakeBroker) error {
 		if q := b.queues[queue]; q != nil && q.kind != kind {
 			return reply(amqp091.PreconditionFailed, "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue '"+queue+"' in vhost 'v': received '"+kind.String()+"' but current is '"+q.kind.String()+"'")
+		} else if q == nil && kind.quorum && b.broken {
+			return reply(amqp091.InternalError, "Cannot declare quorum queue '"+queue+"' in vhost 'v': cluster_not_formed")
 		} else if q == nil {
 			b.queues[queue] = &fakeQueue{kind: kind}
 		}

@@ -119,7 +119,7 @@ func TestFaults(t *testing.T) {
 			must(f.t, f.rabbit.Start())
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		if !t.Run(tt.name, func(t *testing.T) {
 			f := &faults{traffic: flow, t: t, rabbit: rabbit, vhost: vhost}
 			a.t, b.t = t, t
 			a.drain()
@@ -128,7 +128,9 @@ func TestFaults(t *testing.T) {
 			tt.do(f)
 			f.put(500)
 			f.arrived(t)
-		})
+		}) {
+			t.FailNow() // what follows would begin in the middle of this
+		}
 	}
 	t.Logf("%d items each way; A: %+v", flow.n, a.broker.Status())
 }

@@ -19,8 +19,10 @@ const (
 	ackBatch = 128
 	ackDelay = 10 * time.Millisecond
 	// maxConsumeFailures is how often in a row the node's queue may let nobody consume before it is
-	// made anew.
+	// made anew, and maxMakeFailures how often the broker may fail to make it before it is made of
+	// another kind.
 	maxConsumeFailures = 2
+	maxMakeFailures    = 2
 )
 
 // receive is the work of the consuming connection: it sees to the queue and takes what comes.
@@ -132,9 +134,13 @@ func (b *Broker) ensureQueue(conn connection) (kind string, err error) {
 		return "", err
 	}
 	var first error
-	for _, k := range kinds(b.o.Queues, conn.Server()) {
+	for _, k := range b.kindsNow(exists, conn.Server()) {
 		if err = try(conn, func(ch channel) error { return ch.Declare(b.target.queue, k) }); err == nil {
+			b.makeFailures = 0
 			return k.String(), nil
+		}
+		if inside(err) {
+			b.makeFailures++
 		}
 		var reply *amqp091.Error
 		switch {
@@ -152,11 +158,28 @@ func (b *Broker) ensureQueue(conn connection) (kind string, err error) {
 	return "", first
 }
 
-// broken says whether the broker has a queue and cannot let anybody receive from it.
-func broken(err error) bool {
-	var reply *amqp091.Error
-	return errors.Is(err, errUnanswered) || errors.As(err, &reply) && reply.Code == amqp091.InternalError
+// kindsNow are the ways to declare the node's queue. RabbitMQ 3.10 of which a quorum queue was
+// deleted a few times within a second may have something left of it, and then makes none of that name
+// until it is restarted: so the queue is made as a classic one. What lies in either is sent again.
+func (b *Broker) kindsNow(exists bool, s server) []queueKind {
+	all := kinds(b.o.Queues, s)
+	last := len(all) - 1
+	if exists || b.makeFailures < maxMakeFailures || all[last].quorum || !all[0].quorum {
+		return all
+	}
+	b.makeFailures = 0 // where that fails too, the best is tried again
+	b.o.Log.Warn().Str("queue", b.target.queue).Msg("the broker fails to make a quorum queue: this site makes a classic one")
+	return all[last:]
 }
+
+// inside says whether the broker has failed at what it was asked for by an error of its own.
+func inside(err error) bool {
+	var reply *amqp091.Error
+	return errors.As(err, &reply) && reply.Code == amqp091.InternalError
+}
+
+// broken says whether the broker has a queue and cannot let anybody receive from it.
+func broken(err error) bool { return errors.Is(err, errUnanswered) || inside(err) }
 
 // renew makes the node's queue anew. RabbitMQ 3.10 that is killed right after it has made
 // a quorum queue comes back with one that answers nobody, or with an internal error, for
