@@ -49,3 +49,21 @@ func TestABrokerThatMakesNoQuorumQueue(t *testing.T) {
 		t.Errorf("the queue is %s", st.Kind)
 	}
 }
+
+// Where a site's queue is gone, or nobody receives from it, and the broker does not say so, the site
+// sees it by itself.
+func TestAQueueThatIsGoneWithoutAWord(t *testing.T) {
+	fake := newFakeBroker()
+	s := newSite(t, "A", "127.0.0.1:1", "v", func(o *Options) { o.open = fake.open })
+	for _, lose := range []func(){
+		func() { delete(fake.queues, "fmqm.A") },
+		func() { fake.queues["fmqm.A"].consumer = nil },
+	} {
+		s.until(StateConnected)
+		fake.set(lose)
+		if st := s.until(StateConnecting); st.Reason != errCancelled.Error() {
+			t.Errorf("the reason is %s", st.Reason)
+		}
+	}
+	s.until(StateConnected)
+}

@@ -18,6 +18,8 @@ const (
 	// ackBatch deliveries are acknowledged together, or what there is after ackDelay.
 	ackBatch = 128
 	ackDelay = 10 * time.Millisecond
+	// lookAfter is how long nothing may come before the node looks whether it still has a queue.
+	lookAfter = 30 * time.Second
 	// maxConsumeFailures is how often in a row the node's queue may let nobody consume before it is
 	// made anew, and maxMakeFailures how often the broker may fail to make it before it is made of
 	// another kind.
@@ -69,6 +71,10 @@ func (b *Broker) receive(conn connection, up func()) error {
 func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancelled <-chan struct{}) error {
 	pause := time.NewTimer(ackDelay)
 	defer pause.Stop()
+	look := make(chan struct{}, 1)
+	stop := b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })
+	defer func() { stop() }()
+	heard := false  // since the last look
 	var last uint64 // taken, and not acknowledged; 0: everything is
 	for count := 0; ; {
 		select {
@@ -77,6 +83,7 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 				return b.receiveEnded(conn, cancelled)
 			}
 			b.take(d.body)
+			heard = true
 			if last = d.tag; count == 0 {
 				pause.Reset(ackDelay)
 			}
@@ -84,6 +91,14 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 				continue
 			}
 		case <-pause.C:
+		case <-look:
+			if !heard {
+				if err := b.lookForQueue(conn); err != nil {
+					return err
+				}
+			}
+			heard = false
+			stop = b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })
 		case <-cancelled:
 			return errCancelled
 		}
@@ -95,6 +110,16 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 		}
 		count, last = 0, 0
 	}
+}
+
+// lookForQueue fails where nothing can come any more. RabbitMQ 3.10 does not tell a consumer that has
+// just begun when its queue is deleted.
+func (b *Broker) lookForQueue(conn connection) error {
+	n, err := consumers(conn, b.target.queue)
+	if errors.Is(err, ErrNoQueue) || err == nil && n == 0 {
+		return errCancelled
+	}
+	return err
 }
 
 func (b *Broker) receiveEnded(conn connection, cancelled <-chan struct{}) error {
