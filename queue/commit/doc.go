@@ -52,7 +52,9 @@
 // was submitted: what that and those before it did, its owner may know, and of the others he cannot.
 // It is stale if the entry was consumed by a later commit than that. Between the
 // write and its Report others are submitted: those that come before Written carry the older
-// number. The mark goes when no transaction waits that carries a number below it.
+// number. The mark goes when no transaction waits that carries a number below it. Who submits after
+// Written and before he is told counts as knowing. That is enough, because only the reader of a queue
+// consumes of it, and he has one transaction of an entry under way at a time.
 //
 // A queue without a reader has nobody who takes. Its marks go when the messages are on disk: who
 // reads it first begins with what lies in the store. He says Opened before he reads, and what is

@@ -122,34 +122,38 @@ func testStale(t *testing.T, open storetest.Open) {
 	s.wantStored(first.Entry())
 }
 
-// testTwoConsumers: of two transactions for one entry that were submitted before
-// either was reported, the second is refused, whether they share a write or not.
+// testTwoConsumers: of two transactions for one entry of which the second was submitted before the
+// first was on disk, the second is refused. Both are submitted while the committer tells of a third, so
+// neither can be written before both are there.
 func testTwoConsumers(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	m := msg("A", 1, "a", "b")
-	out := uint64(0)
-	for range 50 {
+	const rounds = 50
+	for range rounds {
 		s.must(put(m))
-		results := make(chan error, 2)
-		for i := range 2 {
-			tx := take(m)
-			tx.Put = []message.Message{msg("B", i, "b", "c")}
-			tx.Done = func(err error) { results <- err }
-			s.Submit(tx)
+		var results [2]chan error // of a group, what was refused is told first
+		for i := range results {
+			results[i] = make(chan error, 1)
 		}
-		reported := len(results) > 0 // on a busy machine, perhaps before the second was submitted
-		first, second := <-results, <-results
-		if first == nil && second == nil && reported {
-			out += 2
-			continue
+		before := put(msg("A", 2, "a", "c"))
+		before.Done = func(err error) {
+			if err != nil {
+				t.Errorf("the transaction before them: %v", err)
+			}
+			for i := range results {
+				tx := take(m)
+				tx.Put = []message.Message{msg("B", i, "b", "c")}
+				tx.Done = func(err error) { results[i] <- err }
+				s.Submit(tx)
+			}
 		}
-		if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), commit.ErrStale) {
+		s.Submit(before)
+		if first, second := <-results[0], <-results[1]; first != nil || !errors.Is(second, commit.ErrStale) {
 			t.Fatalf("results %v, %v", first, second)
 		}
-		out++
 	}
-	if got := s.Transmission("B").Last(0).Number; got != out {
-		t.Errorf("%d messages went out, want %d", got, out)
+	if got := s.Transmission("B").Last(0).Number; got != rounds {
+		t.Errorf("%d messages went out, want %d", got, rounds)
 	}
 	s.must(take(m)) // once it was reported, the entry is free again
 }
