@@ -40,7 +40,7 @@ func throughput(ctx context.Context, d time.Duration) ([]figure, error) {
 		figures, err := onOneSite(ctx, chain("A"), func(s *site) ([]figure, error) {
 			cpu, written := cpuTime(), bytesWritten()
 			rate, err := s.instances(ctx, "bench", n, d)
-			count := float64(s.count.Load())
+			count := float64(s.done.count.Load())
 			goal := ""
 			if n == 512 {
 				goal = "at least 0.5"
@@ -85,9 +85,9 @@ func pair(ctx context.Context, d time.Duration) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		cpu, before := cpuTime(), a.count.Load()+b.count.Load()
+		cpu, before := cpuTime(), a.done.count.Load()+b.done.count.Load()
 		rate, err := a.instances(ctx, "bench", 512, d)
-		count := float64(a.count.Load() + b.count.Load() - before)
+		count := float64(a.done.count.Load() + b.done.count.Load() - before)
 		return []figure{
 			(figure{Name: "chain of 10 over two idle nodes in turn", Value: micros(took), Unit: "µs", Goal: "at most 40"}).against("µs for a durable write", micros(write)),
 			{Name: "the same, 512 in flight", Value: 2 * rate, Unit: "terminations/s"},
@@ -143,7 +143,7 @@ func onLateSite(ctx context.Context, text string, f func(a *site, join func() (*
 			if err != nil {
 				return nil, err
 			}
-			b.reached(catchUpMessages)
+			b.done.reached(catchUpMessages)
 			b.serve(lb)
 			return b, nil
 		})

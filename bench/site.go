@@ -40,11 +40,30 @@ func inDirectory[T any](f func(dir string) (T, error)) (out T, err error) {
 type site struct {
 	node   *node.Node
 	server *http.Server
-	count  atomic.Int64 // activities terminated or skipped here
-	goal   atomic.Int64 // the count at which reached is closed
-	hit    chan struct{}
+	done   tally // activities terminated or skipped here
+	ended  tally // instances that were started here
 	mu     sync.Mutex
 	ends   map[uuid.UUID]chan struct{}
+}
+
+// tally counts, and says when it has come to a number.
+type tally struct {
+	count atomic.Int64
+	goal  atomic.Int64
+	hit   chan struct{} // closed at goal
+}
+
+func (t *tally) add() {
+	if t.count.Add(1) == t.goal.Load() {
+		close(t.hit)
+	}
+}
+
+// reached gives what is closed when n more are counted. None is counted meanwhile.
+func (t *tally) reached(n int64) <-chan struct{} {
+	t.hit = make(chan struct{})
+	t.goal.Store(t.count.Load() + n)
+	return t.hit
 }
 
 // peers are the other sites, and how each is reached.
@@ -99,10 +118,9 @@ func (s *site) stop(ctx context.Context) error {
 func (s *site) observe(r record.AuditRecord) {
 	switch r.Event {
 	case record.EventTerminated, record.EventSkipped:
-		if s.count.Add(1) == s.goal.Load() {
-			close(s.hit)
-		}
+		s.done.add()
 	case record.EventEnded:
+		s.ended.add()
 		s.mu.Lock()
 		end := s.ends[r.Instance]
 		delete(s.ends, r.Instance)
@@ -138,13 +156,6 @@ func (s *site) upload(ctx context.Context, text string) error {
 	return nil
 }
 
-// reached gives what is closed when n more activities have ended here.
-func (s *site) reached(n int64) <-chan struct{} {
-	s.hit = make(chan struct{})
-	s.goal.Store(s.count.Load() + n)
-	return s.hit
-}
-
 // begin starts an instance and gives what is closed at its end.
 func (s *site) begin(ctx context.Context, process string) (<-chan struct{}, error) {
 	id := uuid.Must(uuid.NewV7())
@@ -167,7 +178,7 @@ func (s *site) named(ctx context.Context, process string) error {
 // instances runs instances, n at once, for d, and gives the activities that ended a
 // second.
 func (s *site) instances(ctx context.Context, process string, n int, d time.Duration) (float64, error) {
-	before, begun := s.count.Load(), time.Now()
+	before, begun := s.done.count.Load(), time.Now()
 	err := parallel(n, func() error {
 		for time.Since(begun) < d {
 			if err := s.named(ctx, process); err != nil {
@@ -176,7 +187,7 @@ func (s *site) instances(ctx context.Context, process string, n int, d time.Dura
 		}
 		return nil
 	})
-	return float64(s.count.Load()-before) / time.Since(begun).Seconds(), err
+	return float64(s.done.count.Load()-before) / time.Since(begun).Seconds(), err
 }
 
 // times runs instances one after the other for d, and gives the median time of one.

@@ -1,10 +1,6 @@
 package instancetable
 
-import (
-	"encoding/binary"
-
-	"fmqm/message"
-)
+import "fmqm/message"
 
 // Sizes of the filter, in bits: 32 KiB at first, 8 MiB at most.
 const (
@@ -25,26 +21,8 @@ type filter struct {
 func newFilter(size, seed uint64) *filter { return &filter{seed: seed, size: size} }
 
 func (f *filter) slot(key message.Entry) (word, bit uint64) {
-	h := mixed(f.seed ^ binary.LittleEndian.Uint64(key.Instance[:8]))
-	h = mixed(h ^ binary.LittleEndian.Uint64(key.Instance[8:]))
-	h = mixed(sum(h, string(key.Scope)))
-	i := mixed(sum(h, string(key.Activity))) % f.size
+	i := key.Hash(f.seed) % f.size
 	return i / 64, 1 << (i % 64)
-}
-
-// sum continues a hash (FNV-1a) with a text.
-func sum(h uint64, text string) uint64 {
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 0x100000001b3
-	}
-	return h
-}
-
-// mixed spreads what is in h over all its bits (the last step of MurmurHash3).
-func mixed(h uint64) uint64 {
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
 }
 
 func (f *filter) add(key message.Entry) {

@@ -69,28 +69,28 @@ func (s *settlement) note(key message.Entry, t *tentative) {
 // later comes through the queue (N5, N6). It changes nothing but s.
 func (m *Machine) cascade(s *settlement) {
 	for len(s.offered) > 0 {
-		msg := s.offered[0]
+		msg := &s.offered[0] // where it lies: a copy of each would be the most of what a cascade allocates
 		s.offered = s.offered[1:]
 		switch {
 		case msg.Queue.Node != m.self:
-			m.passAround(s, msg)
+			m.passAround(s, *msg)
 		case !m.decide(s, msg):
-			s.tx.Put = append(s.tx.Put, msg)
+			s.tx.Put = append(s.tx.Put, *msg)
 		}
 	}
 }
 
 // decide folds a connector into an entry here as it would be with it, and decides. False:
 // the message is to go through the queue, and is refused there if it does not fit.
-func (m *Machine) decide(s *settlement, msg message.Message) bool {
-	if a := m.process.Activity(msg.Activity); a != nil && !a.MayEnd(&msg) {
+func (m *Machine) decide(s *settlement, msg *message.Message) bool {
+	if a := m.process.Activity(msg.Activity); a != nil && !a.MayEnd(msg) {
 		return false
 	}
 	t := m.tentative(s, msg.Entry())
-	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Behaviour.Fold(t.state, msg) != nil {
+	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Behaviour.Fold(t.state, *msg) != nil {
 		return false
 	}
-	t.pending = append(t.pending, msg)
+	t.pending = append(t.pending, *msg)
 	effects := t.entry.Behaviour.Decide(t.state, m.now)
 	switch {
 	case effects.Ends:

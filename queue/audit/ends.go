@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"errors"
-	"hash/crc32"
 	"sync"
 
 	"fmqm/internal/store"
@@ -25,10 +24,6 @@ const (
 	endsSought = 10_000
 )
 
-// castagnoli is the table of a hash that is the same in every process: what is read must
-// not depend on chance (invariant 13).
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // ends says, in memory of a fixed size, which entries may have ended. What has just begun has not,
 // and is not to cost a read of the store: every message that a peer sends for a new entry asks for it.
 //
@@ -47,22 +42,26 @@ type ends struct {
 // timed: an identifier is of a kind that grows with time.
 func timed(i message.InstanceID) bool { return i.Version() == 7 && i[0] < lastByte }
 
-func slotOf(e message.Entry) (word int, bit uint64) {
-	sum := crc32.Update(0, castagnoli, e.Instance[:])
-	sum = crc32.Update(sum, castagnoli, []byte(e.Scope))
-	sum = crc32.Update(sum, castagnoli, []byte{0})
-	n := crc32.Update(sum, castagnoli, []byte(e.Activity)) % endsBits
-	return int(n / 64), 1 << (n % 64)
+// slotOf has no seed: what is read must not depend on chance (invariant 13), and who chooses what falls
+// together has the store read, and no more.
+func slotOf(e message.Entry) (word, bit uint64) {
+	n := e.Hash(0) % endsBits
+	return n / 64, 1 << (n % 64)
 }
 
 // add: an end of the entry is submitted. Whether it comes to be does not matter.
 func (x *ends) add(e message.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.remember(e)
+}
+
+// remember is add, for who holds the lock.
+func (x *ends) remember(e message.Entry) {
 	if !timed(e.Instance) {
 		return
 	}
 	word, bit := slotOf(e)
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.newest = later(x.newest, e.Instance)
 	if x.set == endsCrowded { // all of them are at or below the newest
 		x.horizon = later(x.horizon, x.newest)
@@ -106,10 +105,12 @@ func later(a, b message.InstanceID) message.InstanceID {
 
 // Ends is told of the audit records of a transaction before it is submitted.
 func (q *Queue) Ends(records []record.AuditRecord) {
+	q.ends.mu.Lock()
+	defer q.ends.mu.Unlock()
 	for i := range records {
 		a := &records[i]
 		if which, ends := record.EndOf(a); ends || which != 0 {
-			q.ends.add(message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity})
+			q.ends.remember(message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity})
 		}
 	}
 }
