@@ -14,6 +14,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/audit"
 	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
@@ -56,6 +57,7 @@ func (stoppedClock) AfterFunc(time.Duration, func()) func() bool { return func()
 // driven is a manager without tasks, whose core a test drives by hand.
 func driven(maxBatch int64) *Manager {
 	m := newManager(emptyEngine{maxBatch}, Options{Node: "A", Scheduler: task.Goroutines{Clock: stoppedClock{}}})
+	m.Queue = new(audit.Queue)
 	m.begin()
 	return m
 }

@@ -48,9 +48,11 @@ func (m *marks) maybe(i message.InstanceID) bool {
 // each instance that was ever terminated. Until it has, every instance may have one.
 func (m *Manager) loadMarkers() {
 	m.background.Go(func() {
-		err := m.findMarkers()
+		found, err := m.findMarkers()
 		if err == nil {
 			m.marks.known.Store(true)
+		}
+		if found && err == nil {
 			err = m.endMarked()
 		}
 		if err != nil && !errors.Is(err, read.ErrEnough) {
@@ -59,8 +61,12 @@ func (m *Manager) loadMarkers() {
 	})
 }
 
-func (m *Manager) findMarkers() error {
-	return m.entriesOf(record.ClassMarker, func(_ processtable.ProcessID, e message.Entry) { m.marks.add(e.Instance) })
+func (m *Manager) findMarkers() (found bool, err error) {
+	err = m.entriesOf(record.ClassMarker, func(_ processtable.ProcessID, e message.Entry) {
+		found = true
+		m.marks.add(e.Instance)
+	})
+	return found, err
 }
 
 // endMarked delivers the record of each instance that has a marker once more: its process thread
