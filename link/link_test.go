@@ -208,7 +208,9 @@ func TestStopIsHeardAboveTheNoise(t *testing.T) {
 	b.store.Put(0, slices.Repeat([]string{strings.Repeat("x", 1000)}, 20_000)...)
 	a.store.Restore(0, 3)
 	a.number = 77
-	a.run(a.options("B", a.dialer(b)))
+	o := a.options("B", a.dialer(b))
+	o.Scheduler = task.Goroutines{} // its goodbye waits for B to read all that was under way
+	a.run(o)
 	a.untilState(link.StateStopped)
 	st := b.untilState(link.StateStopped)
 	if !strings.HasPrefix(st.Reason, `site A stopped the link and says: "site B has accepted messages from this site up to 5 in lane 0, but this site's store has only 3`) {

@@ -13,6 +13,7 @@ import (
 	"fmqm/api"
 	"fmqm/internal/task"
 	"fmqm/link"
+	"fmqm/message"
 	"fmqm/node/question"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
@@ -28,6 +29,10 @@ func questionOf(r api.ListRequest) (q ListQuestion, err error) {
 	}
 	if _, err := q.process(); err != nil {
 		return q, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for every version", "list: %v", err)
+	}
+	if q.State == api.InstanceUnknown && (q.InError || !q.Since.IsZero() || q.after != (message.InstanceID{})) {
+		return q, api.Errorf(api.CodeUsage, "leave out `since`, `in_error` and `after`: `process`, `limit` and `next` narrow it",
+			"state=unknown: what waits for no start has neither a time nor an error")
 	}
 	return q, nil
 }
@@ -98,12 +103,15 @@ func (a *Answers) startSites(q ListQuestion) (sites []processtable.NodeID) {
 }
 
 // believedList gives what of a site's list counts: what may be started there, by the
-// table here, and stands where it was asked for.
+// table here, and is what was asked for. What was started here waits for no start there.
 func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListReport) ListReport {
 	r.More = r.More && q.below(r.Next)
 	r.Instances = slices.DeleteFunc(r.Instances, func(i api.Instance) bool {
 		id, err := processtable.ParseProcessID(i.Process)
-		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) {
+		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || q.State != "" && i.State != q.State {
+			return true
+		}
+		if i.State == api.InstanceUnknown && a.startedHere(id, i.Instance) {
 			return true
 		}
 		t := a.tableOf(id)
@@ -119,6 +127,13 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 		})
 	}
 	return r
+}
+
+// startedHere says whether an instance of a process was started here. Where that cannot be read it may have
+// been.
+func (a *Answers) startedHere(process processtable.ProcessID, i message.InstanceID) bool {
+	started, found, err := a.Queue.Ended(message.Entry{Instance: i, Activity: processtable.Source})
+	return err != nil || found && started.Process == process
 }
 
 // merging puts the lists of several sites into one. Where one has not come as far as the

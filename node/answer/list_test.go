@@ -89,6 +89,8 @@ func (w *listWorld) run(d *datadriven.TestData) string {
 				w.q.Since = w.at(arg.Vals[0]).Started
 			case "process":
 				w.q.Process = arg.Vals[0]
+			case "state":
+				w.q.State = api.InstanceState(arg.Vals[0])
 			}
 		}
 		w.m = merging{question: w.q}

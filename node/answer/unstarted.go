@@ -54,7 +54,7 @@ func (a *Answers) waitsForStart(w audit.Waiting) (bool, error) {
 		return false, err
 	}
 	marker, err := a.Queue.Marker(w.Process, w.Instance)
-	if err != nil || marker != nil {
+	if err != nil || marker != nil && marker.Origin == a.Self { // another's ends nothing that was started here, as they say (N7)
 		return false, err
 	}
 	for after, more := (message.Entry{Instance: w.Instance}), true; more; {

@@ -102,6 +102,26 @@ func TestWhatWaitsForAStartIsListed(t *testing.T) {
 		t.Errorf("of one that would not run yet: %+v, %v", waits, err)
 	}
 
+	// An end that B says, as of an instance of its own, hides nothing.
+	w.commit(&record.Tx{Put: []message.Message{made("p", 5, "B", "", message.KindMarker)}})
+	if got, want := listed(ListQuestion{Limit: 10}), "p@1 5, q@1 4, p@1 3, q@1 3, p@1 1"; got != want {
+		t.Errorf("after B has ended one: %s, want %s", got, want)
+	}
+	// B says that p's 4 waits for a start at B; it was started here.
+	theirsListed := w.believedList("B", ListQuestion{State: api.InstanceUnknown, Limit: 10}, ListReport{Instances: []api.Instance{
+		{Instance: id(4), Process: "p@1", State: api.InstanceUnknown}, {Instance: id(6), Process: "p@1", State: api.InstanceUnknown},
+	}})
+	if len(theirsListed.Instances) != 1 || theirsListed.Instances[0].Instance != id(6) {
+		t.Errorf("of what B lists: %+v", theirsListed.Instances)
+	}
+	for _, r := range []api.ListRequest{
+		{State: api.InstanceUnknown, Since: time.Unix(1, 0)}, {State: api.InstanceUnknown, InError: true}, {State: api.InstanceUnknown, After: id(3)},
+	} {
+		if _, err := questionOf(r); api.CodeOf(err) != api.CodeUsage {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+
 	w.commit(&record.Tx{Put: []message.Message{made("q", 4, "A", "", message.KindMarker)}})
 	if got, want := listed(ListQuestion{Limit: 10}), "p@1 5, p@1 3, q@1 3, p@1 1"; got != want {
 		t.Errorf("after one was ended: %s, want %s", got, want)

@@ -20,5 +20,5 @@
 //   - An answer shows no effect without its cause. What a node does not know yet is told as
 //     not known, with the moment of the clock up to which it has told.
 //   - What was left out is named, and so is who did not answer. To a watcher the rest of a history is
-//     told with the next answers, and he stays until he has it.
+//     told with the next answers, and he stays for it while the node that has it answers.
 package report

@@ -80,9 +80,7 @@ func TestAProgramAfterAChangeThatNeedsARestart(t *testing.T) {
 	h.must(os.WriteFile(h.file("etc", "fmqmd.yaml"), []byte(text), 0o644))
 	fleet.Must(t, "fmqmd", "reload", "--to", h.to())
 	for _, key := range []string{"data", "identity"} {
-		if !strings.Contains(h.logged(), `"key":"`+key+`"`) {
-			t.Errorf("%s is not said to need a restart:\n%s", key, h.logged())
-		}
+		h.until(key+" is said to need a restart", func() bool { return strings.Contains(h.logged(), `"key":"`+key+`"`) })
 	}
 	if out, code := h.run("theft"); code != 0 {
 		t.Errorf("%d: %s\n%s", code, out, h.said("talk"))

@@ -76,7 +76,7 @@ func TestSlowConditionsStarveNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, asked, longest, began := fed.Load(), 0, time.Duration(0), time.Now()
+	before, asked, longest, began, late := fed.Load(), 0, time.Duration(0), time.Now(), 0
 	err = fleet.Until(t.Context(), func() (bool, error) {
 		at := time.Now()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Listen+"/livez", nil)
@@ -88,8 +88,11 @@ func TestSlowConditionsStarveNobody(t *testing.T) {
 			return false, err
 		}
 		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			return false, fmt.Errorf("/livez: %s", answer.Status)
+		if late++; answer.StatusCode == http.StatusOK {
+			late = 0
+		}
+		if late > 1 { // once: a machine that stood still for five seconds does that too
+			return false, fmt.Errorf("/livez: %s, twice in a row", answer.Status)
 		}
 		ended := 0
 		for _, id := range ids {

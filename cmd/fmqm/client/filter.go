@@ -50,6 +50,9 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	if states := []api.InstanceState{"", api.InstanceRunning, api.InstanceInError, api.InstanceFinished, api.InstanceTerminated, api.InstanceUnknown}; !slices.Contains(states, f.request.State) {
 		return f, common.Usagef("--state %s: write running, in-error, finished, terminated or unknown", f.request.State)
 	}
+	if f.request.State == api.InstanceUnknown && (f.request.InError || c.IsSet("since")) {
+		return f, common.Usagef("--state unknown: what waits for no start has neither a time nor an error: leave out --since and --in-error; --process and --limit narrow it")
+	}
 	if f.limit = c.Int("limit"); f.limit < 0 || c.IsSet("limit") && f.limit == 0 {
 		return f, common.Usagef("--limit %d: write 1 or more", f.limit)
 	}

@@ -97,14 +97,14 @@ func rebuilt(begun, now api.RebuildAnswer) error {
 }
 
 // missing says what a node has not done of a rebuild, and with which code; "": nothing. said is
-// the code with which it met the word. A node that only plans, or has nothing to send, may say so
-// in a later look although it refused.
+// the code with which it met the word. A node that only plans, has nothing to send, or has done what it was
+// told before, may say so in a later look although it refused.
 func missing(b api.Rebuild, said api.Code) (code api.Code, text string) {
-	if b.Stage == api.RebuildPlanned {
-		if said != api.CodeRefused {
-			return api.CodeUnreachable, "has begun nothing yet: repeat the command"
-		}
+	switch {
+	case said == api.CodeRefused && (b.Stage == "" || b.Stage == api.RebuildPlanned || b.Stage == api.RebuildDone):
 		b.Stage, b.Code = "", said
+	case b.Stage == api.RebuildPlanned:
+		return api.CodeUnreachable, "has begun nothing yet: repeat the command"
 	}
 	switch {
 	case b.Stage == api.RebuildDone:

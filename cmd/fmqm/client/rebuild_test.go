@@ -49,6 +49,8 @@ func TestRebuildOfAllSaysWhoIsMissing(t *testing.T) {
 		"of an older version":       {word: []api.Rebuild{done, site("C", "", "")}},
 		"one waits":                 {word: []api.Rebuild{done, site("C", api.RebuildWaiting, "")}, code: cli.ExitUnreachable, said: "C has not finished yet; it goes on by itself"},
 		"refused, then looked at":   {word: []api.Rebuild{site("A", api.RebuildSending, ""), site("C", "", api.CodeRefused)}, look: []api.Rebuild{done, site("C", api.RebuildPlanned, "")}, code: cli.ExitRefused, said: "C has refused"},
+		"refused, done before":      {word: []api.Rebuild{site("A", api.RebuildSending, ""), site("C", "", api.CodeRefused)}, look: []api.Rebuild{done, site("C", api.RebuildDone, "")}, code: cli.ExitRefused, said: "C has refused"},
+		"refused, with nothing":     {word: []api.Rebuild{site("A", api.RebuildSending, ""), site("C", "", api.CodeRefused)}, look: []api.Rebuild{done, site("C", "", api.CodeNotFound)}, code: cli.ExitRefused, said: "C has refused"},
 		"silent, then looked at":    {word: []api.Rebuild{site("A", api.RebuildSending, ""), site("C", "", api.CodeUnreachable)}, look: []api.Rebuild{done, site("C", api.RebuildPlanned, "")}, code: cli.ExitUnreachable, said: "C has begun nothing yet: repeat the command"},
 		"silent, and done all same": {word: []api.Rebuild{site("A", api.RebuildSending, ""), site("C", "", api.CodeUnreachable)}, look: []api.Rebuild{done, site("C", api.RebuildDone, "")}},
 	} {

@@ -68,14 +68,23 @@ func TestStartWaitSaysTheInstanceAtOnce(t *testing.T) {
 func TestWatchEndsWhenNothingMoves(t *testing.T) {
 	stuck := fullStatus()
 	stuck.State = api.InstanceInError
+	watched := make(chan struct{})
 	to := apitest.Serve(t, &apitest.Backend{
-		OnWait: func(context.Context, api.InstanceID) (api.Status, error) { return stuck, nil },
+		OnWait: func(ctx context.Context, _ api.InstanceID) (api.Status, error) {
+			select {
+			case <-watched:
+				return stuck, nil
+			case <-ctx.Done():
+				return api.Status{}, ctx.Err()
+			}
+		},
 		OnWatch: func(ctx context.Context, _ api.InstanceID, event func(api.HistoryEvent) error) error {
 			for _, e := range events {
 				if err := event(e); err != nil {
 					return err
 				}
 			}
+			close(watched)
 			<-ctx.Done()
 			return nil
 		},
