@@ -25,7 +25,7 @@ func (e *compacting) Commit(version uint64, b *store.Batch) error {
 	return err
 }
 
-func (e *compacting) Buffered() int64 { return 4 * paddingSize }
+func (e *compacting) Buffered() (int64, error) { return 4 * paddingSize, nil }
 
 func (e *compacting) Compact(context.Context) error {
 	e.compacts++

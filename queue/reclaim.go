@@ -23,17 +23,21 @@ var ErrNoRoom = errors.New("too little free space on the disk to write the recor
 // It costs reading and writing a part of the store that may be as large as all of it, and
 // as many bytes of commits as the engine keeps back: without these what was removed last
 // would take its room until as much was written by others. It ends with ctx, whose error
-// it gives then; with ErrNoRoom nothing was given back, or a part. Only one may be under way. It gives
-// false if the engine cannot do it.
+// it gives then; with ErrNoRoom nothing was given back, or a part, and where that was known before nothing
+// was written. Only one may be under way. It gives false if the engine cannot do it.
 func (m *Manager) Reclaim(ctx context.Context) (bool, error) {
 	compactor, ok := m.raw.(store.Compactor)
 	if !ok {
 		return false, nil
 	}
-	if err := m.fill(ctx, compactor.Buffered()); err != nil {
-		return true, err
+	size, err := compactor.Buffered()
+	if err == nil {
+		if err := m.fill(ctx, size); err != nil {
+			return true, err
+		}
+		err = compactor.Compact(ctx)
 	}
-	switch err := compactor.Compact(ctx); {
+	switch {
 	case err == nil || ctx.Err() != nil:
 		return true, ctx.Err()
 	case errors.Is(err, store.ErrNoSpace):

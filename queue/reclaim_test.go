@@ -17,6 +17,7 @@ type backlog struct {
 	written  int64
 	compacts int
 	failed   error
+	full     error
 	compact  func()
 }
 
@@ -27,7 +28,9 @@ func (e *backlog) Commit(version uint64, b *store.Batch) error {
 	return e.Engine.Commit(version, b)
 }
 
-func (e *backlog) Buffered() int64 { return 3 << 20 }
+const backlogSize = 3 << 20
+
+func (e *backlog) Buffered() (int64, error) { return backlogSize, e.full }
 
 func (e *backlog) Compact(context.Context) error {
 	e.compacts++
@@ -54,8 +57,8 @@ func TestReclaim(t *testing.T) {
 	}()
 	before := keysOf(t, e)
 	e.compact = func() {
-		if e.written < e.Buffered() || e.written > 2*e.Buffered() {
-			t.Errorf("%d bytes were written before, want %d", e.written, e.Buffered())
+		if e.written < backlogSize || e.written > 2*backlogSize {
+			t.Errorf("%d bytes were written before, want %d", e.written, backlogSize)
 		}
 		if after := keysOf(t, e); after != before {
 			t.Errorf("the store has %d records, %d before", after, before)
@@ -72,6 +75,11 @@ func TestReclaim(t *testing.T) {
 	if _, err := m.Reclaim(context.Background()); !errors.Is(err, queue.ErrNoRoom) {
 		t.Errorf("an engine without room: %v", err)
 	}
+	e.full, e.written = store.ErrNoSpace, 0 // S3: what is to give room back takes none where there is too little
+	if _, err := m.Reclaim(context.Background()); !errors.Is(err, queue.ErrNoRoom) || e.written > 0 || e.compacts != 3 {
+		t.Errorf("a disk without room: %v, %d bytes written, and %d compactions", err, e.written, e.compacts)
+	}
+	e.full = nil
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := m.Reclaim(ctx); !errors.Is(err, context.Canceled) || e.compacts != 3 {

@@ -117,8 +117,9 @@ type Compactor interface {
 	// is no room for what it writes it ends with ErrNoSpace, and what it has not rewritten stays as it is.
 	Compact(ctx context.Context) error
 	// Buffered is how many bytes the newest commits have together that Compact may not
-	// see: what they removed takes room for longer.
-	Buffered() int64
+	// see: what they removed takes room for longer. ErrNoSpace: there would be no room for Compact
+	// once as many more were written.
+	Buffered() (int64, error)
 }
 
 // ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil.

@@ -19,10 +19,12 @@ type fakeBroker struct {
 }
 
 type fakeQueue struct {
-	kind     queueKind
-	owner    *fakeConn // of a lock
-	messages []fakeMessage
-	consumer *fakeChannel
+	leaderless int             // so many looks find nobody who receives from it
+	looked     chan<- struct{} // is sent to at each look
+	kind       queueKind
+	owner      *fakeConn // of a lock
+	messages   []fakeMessage
+	consumer   *fakeChannel
 }
 
 type fakeMessage struct {
@@ -171,16 +173,23 @@ func (ch *fakeChannel) do(f func(b *fakeBroker) error) error {
 }
 
 func (ch *fakeChannel) Consumers(queue string) (n int, err error) {
+	var looked chan<- struct{}
 	err = ch.do(func(b *fakeBroker) error {
 		q := b.queues[queue]
 		if q == nil {
 			return ErrNoQueue
 		}
-		if q.consumer != nil {
+		looked = q.looked
+		if q.leaderless > 0 {
+			q.leaderless--
+		} else if q.consumer != nil {
 			n = 1
 		}
 		return nil
 	})
+	if looked != nil {
+		looked <- struct{}{}
+	}
 	return n, err
 }
 

@@ -42,7 +42,7 @@ func (f *follower) see(data []byte) error {
 		}
 		if f.n == contentHead {
 			if size := binary.BigEndian.Uint64(f.head[contentHead-8:]); size > maxMessage {
-				return fmt.Errorf("the broker begins to deliver a message of %d bytes, and this side takes at most %d: set max_message_size there", size, maxMessage)
+				return fmt.Errorf("the broker begins to deliver a message of %d bytes, and this side takes at most %d: set max_message_size there, and purge this site's queue, since it comes again", size, maxMessage)
 			}
 		}
 		f.skip = frameHead + f.size() + 1 - uint64(f.n) // the frame ends with a byte of its own

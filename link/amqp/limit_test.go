@@ -120,7 +120,7 @@ func TestAMessageWithoutAnEnd(t *testing.T) {
 			}
 		}
 		<-conn.Done()
-		if err := conn.Err(); err == nil || !strings.Contains(err.Error(), "and this side takes at most 134217728: set max_message_size there") {
+		if err := conn.Err(); err == nil || !strings.Contains(err.Error(), "and this side takes at most 134217728: set max_message_size there, and purge this site's queue, since it comes again") {
 			t.Errorf("a message of %d bytes: %v", size, err)
 		}
 		if n := <-sent; n >= much {

@@ -66,4 +66,20 @@ func TestAQueueThatIsGoneWithoutAWord(t *testing.T) {
 		}
 	}
 	s.until(StateConnected)
+
+	// A quorum queue between two leaders has nobody who receives from it, as the broker says.
+	of := func() connection {
+		s.broker.mu.Lock()
+		defer s.broker.mu.Unlock()
+		return s.broker.conns[consuming].conn
+	}
+	looked := make(chan struct{}, 1000)
+	before := of()
+	fake.set(func() { fake.queues["fmqm.A"].leaderless, fake.queues["fmqm.A"].looked = 1, looked })
+	for range 3 {
+		<-looked
+	}
+	if of() != before {
+		t.Errorf("after one such look it has connected anew: %s", s.log)
+	}
 }

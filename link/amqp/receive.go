@@ -75,6 +75,7 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 	stop := b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })
 	defer func() { stop() }()
 	heard := false  // since the last look
+	alone := false  // nobody receives from the queue, as the last look said
 	var last uint64 // taken, and not acknowledged; 0: everything is
 	for count := 0; ; {
 		select {
@@ -93,9 +94,14 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 		case <-pause.C:
 		case <-look:
 			if !heard {
-				if err := b.lookForQueue(conn); err != nil {
+				nobody, err := b.lookForQueue(conn)
+				if err != nil {
 					return err
 				}
+				if nobody && alone {
+					return errCancelled
+				}
+				alone = nobody
 			}
 			heard = false
 			stop = b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })
@@ -113,13 +119,14 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 }
 
 // lookForQueue fails where nothing can come any more. RabbitMQ 3.10 does not tell a consumer that has
-// just begun when its queue is deleted.
-func (b *Broker) lookForQueue(conn connection) error {
+// just begun when its queue is deleted. Nobody receives from a queue, it says, also where a quorum queue
+// has no leader for the moment: that counts once the next look says so too.
+func (b *Broker) lookForQueue(conn connection) (nobody bool, err error) {
 	n, err := consumers(conn, b.target.queue)
-	if errors.Is(err, ErrNoQueue) || err == nil && n == 0 {
-		return errCancelled
+	if errors.Is(err, ErrNoQueue) {
+		return false, errCancelled
 	}
-	return err
+	return err == nil && n == 0, err
 }
 
 func (b *Broker) receiveEnded(conn connection, cancelled <-chan struct{}) error {

@@ -15,7 +15,7 @@ const (
 	// endsBits is the size of what ends remember: 1 MiB, once something has ended.
 	endsBits = 1 << 23
 	// endsCrowded is how many of these bits are set when they are made anew: up to then one look-up
-	// in eight, in the mean, reads the store for nothing.
+	// in four, in the mean, reads the store for nothing, since each looks at two bits.
 	endsCrowded = endsBits / 4
 	// lastByte bounds the first byte of identifiers that are looked at: those of UUIDv7 are below it
 	// until the year 2109. Most of UUIDv8, which say no time, are above.
@@ -29,8 +29,8 @@ const (
 //
 // No instance above the horizon had an end in the store when the horizon was found, and all that
 // was submitted since is remembered. This is a statement about a set of identifiers and no more: a
-// clock that is wrong makes it useful less often, never wrong (invariant 14). It is safe for concurrent
-// use.
+// clock that is wrong makes it useful less often, or never again where an end of an identifier from far
+// ahead is found at open, and never wrong (invariant 14). It is safe for concurrent use.
 type ends struct {
 	mu      sync.Mutex
 	horizon message.InstanceID

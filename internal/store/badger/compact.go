@@ -47,11 +47,14 @@ type flattening struct {
 var errLeft = errors.New("compaction is left")
 
 // Buffered implements store.Compactor.
-func (e *Engine) Buffered() int64 {
+func (e *Engine) Buffered() (int64, error) {
 	if e.side == nil {
-		return 0
+		return 0, nil
 	}
-	return memTableSize
+	if !e.fits(memTableSize) {
+		return 0, store.ErrNoSpace
+	}
+	return memTableSize, nil
 }
 
 // Compact implements store.Compactor. Commits and reads go on meanwhile; the engine's own
@@ -121,7 +124,7 @@ func (f *flattening) step() {
 	if f.left--; f.left < 0 || f.over() {
 		panic(errLeft)
 	}
-	if f.short = !f.fits(); f.short {
+	if f.short = !f.engine.fits(0); f.short {
 		panic(errLeft)
 	}
 	f.began = time.Now()
@@ -133,11 +136,12 @@ func (f *flattening) busy() bool {
 }
 
 // fits says whether there is room for the new tables of a step, which are there before
-// the old ones go: those of the uppermost level together, or one and what it overlaps.
-func (f *flattening) fits() bool {
-	free, err := f.engine.guard.free()
-	levels := f.engine.db.Levels()
-	return err == nil && free > f.engine.guard.Stop+2*levels[0].Size+compactRoom
+// the old ones go: those of the uppermost level together, or one and what it overlaps. more is
+// what is committed first, in bytes: it lies in a log, and in a table of that level.
+func (e *Engine) fits(more int64) bool {
+	free, err := e.guard.free()
+	levels := e.db.Levels()
+	return err == nil && free > e.guard.Stop+2*(levels[0].Size+more)+more+compactRoom
 }
 
 // awaitFlush waits until what is committed lies in tables, but for the newest.

@@ -117,7 +117,11 @@ func (h *history) commit(b *store.Batch) {
 // pad commits as much as the engine keeps back.
 func (h *history) pad() {
 	h.t.Helper()
-	for padded := int64(0); padded <= h.e.Buffered(); padded += valueLimit / 2 {
+	size, err := h.e.Buffered()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for padded := int64(0); padded <= size; padded += valueLimit / 2 {
 		b := &store.Batch{}
 		b.Put([]byte("padding"), make([]byte, valueLimit/2))
 		h.commit(b)
@@ -204,6 +208,9 @@ func TestCompactEnds(t *testing.T) {
 	h.e.guard.Stop = free
 	if err := h.e.Compact(context.Background()); !errors.Is(err, store.ErrNoSpace) {
 		t.Errorf("without room: %v", err)
+	}
+	if _, err := h.e.Buffered(); !errors.Is(err, store.ErrNoSpace) {
+		t.Errorf("without room for what is written first: %v", err)
 	}
 	h.e.guard.Stop = 0
 	if steps > 0 {
