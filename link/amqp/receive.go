@@ -102,6 +102,8 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 					return errCancelled
 				}
 				alone = nobody
+			} else {
+				alone = false
 			}
 			heard = false
 			stop = b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })

@@ -69,7 +69,7 @@ func (s *settlement) note(key message.Entry, t *tentative) {
 // later comes through the queue (N5, N6). It changes nothing but s.
 func (m *Machine) cascade(s *settlement) {
 	for len(s.offered) > 0 {
-		msg := &s.offered[0] // where it lies: a copy of each would be the most of what a cascade allocates
+		msg := &s.offered[0] // where it lies: each copy would be allocated
 		s.offered = s.offered[1:]
 		switch {
 		case msg.Queue.Node != m.self:
