@@ -52,8 +52,7 @@ func TestErrorsAreDurableAndRetried(t *testing.T) {
 		s.start(site)
 	}
 	s.until("A", id, "there", "in-error")
-	s.until("B", id, "", "in-error")
-	for _, a := range s.status("B", id).Activities {
+	for _, a := range s.until("B", id, "here", "in-error").Activities {
 		if want := map[string]string{"here": "return code 3,", "there": "return code 4,"}[a.Activity]; !strings.HasPrefix(a.Reason, want) {
 			t.Errorf("%s: %q, want %q", a.Activity, a.Reason, want)
 		}
@@ -70,8 +69,7 @@ func TestErrorsAreDurableAndRetried(t *testing.T) {
 	s.wait("the second error", func() bool { return strings.Count(s.must("A", "history", id), "in-error") == 3 })
 	s.until("A", id, "there", "in-error")
 	s.must("A", "retry", id, "there", "--output", `{"rc": 9}`)
-	s.until("A", id, "", "finished")
-	if st := s.status("A", id); strings.Join(strings.Fields(string(st.Output)), "") != `{"rc":9}` {
+	if st := s.until("A", id, "", "finished"); strings.Join(strings.Fields(string(st.Output)), "") != `{"rc":9}` {
 		t.Errorf("output %s", st.Output)
 	}
 	s.quiet()
@@ -126,12 +124,7 @@ func TestTerminationSurvivesEverything(t *testing.T) {
 		s.until("A", id, "slow", "running")
 		s.must("A", "terminate", id)
 		s.quiet() // long before it would have ended by itself
-		s.until("B", id, "", "terminated")
-		for _, a := range s.status("B", id).Activities {
-			if a.Activity == "slow" && a.State != api.ActivityTerminated {
-				s.Errorf("slow is %s", a.State)
-			}
-		}
+		s.until("B", id, "slow", "terminated")
 		if s.ran("A", id, "slow", api.EventTerminated) || s.ran("A", id, "after", api.EventTerminated) {
 			s.Error("it went on")
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,10 +71,22 @@ func (s *sites) fmqm(site string, args ...string) result {
 	return fmqm("http://"+s.address(site), "", args...)
 }
 
-// must runs a command line that has to succeed.
+// must runs a command line that has to succeed. Why and history are asked again as long as
+// a site that is up has not answered in time: on a busy machine it may have been slow.
 func (s *sites) must(site string, args ...string) string {
 	s.Helper()
 	r := s.fmqm(site, args...)
+	if slices.Contains([]string{"why", "history"}, args[0]) {
+		s.wait("an answer of all sites", func() bool {
+			for name := range s.up {
+				if regexp.MustCompile(`unreachable:.*\b` + name + `\b`).MatchString(r.err) {
+					r = s.fmqm(site, args...)
+					return false
+				}
+			}
+			return true
+		})
+	}
 	if r.code != 0 {
 		s.Fatalf("fmqm %s: exit %d: %s", strings.Join(args, " "), r.code, r.err)
 	}
@@ -121,16 +134,18 @@ func (s *sites) status(site, id string) (st api.Status) {
 	return st
 }
 
-// until waits until an activity, or with "" the instance, is in a state.
-func (s *sites) until(site, id, activity, state string) {
+// until waits until an activity, or with "" the instance, is in a state, and gives the
+// status that said so.
+func (s *sites) until(site, id, activity, state string) (st api.Status) {
 	s.Helper()
 	s.wait(activity+" "+state, func() bool {
-		st := s.status(site, id)
+		st = s.status(site, id)
 		if activity == "" {
 			return string(st.State) == state
 		}
 		return slices.ContainsFunc(st.Activities, func(a api.Activity) bool { return a.Activity == activity && string(a.State) == state })
 	})
+	return st
 }
 
 // begin starts an instance at A and gives its identifier.

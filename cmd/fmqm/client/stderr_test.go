@@ -35,9 +35,8 @@ func TestWhatAProgramGotAndSaid(t *testing.T) {
 	s.wait("a pause", func() bool { return strings.Contains(s.must("A", "why", id), "; next attempt at 20") })
 	s.stop("B")
 	s.start("B")
-	s.until("A", id, "fails", "in-error")
 	const said = "first\nbad \x1b[31mword"
-	for _, a := range s.status("A", id).Activities {
+	for _, a := range s.until("A", id, "fails", "in-error").Activities {
 		if a.Stderr != said || strings.Join(strings.Fields(string(a.Input)), "") != `{"text":"x\u001b[1m"}` {
 			t.Errorf("%s: input %s, stderr %q", a.Activity, a.Input, a.Stderr)
 		}
@@ -49,9 +48,7 @@ fails at B, in-error
           bad \x1b[31mword
 `
 	for _, command := range []string{"status", "why"} {
-		if out := s.must("A", command, id); !strings.Contains(out, below) {
-			t.Errorf("%s does not have\n%s\nbut\n%s", command, below, out)
-		}
+		s.wait(command+" with what it got and said:"+below, func() bool { return strings.Contains(s.must("A", command, id), below) })
 	}
 	var waits []api.Wait
 	if err := json.Unmarshal([]byte(s.must("A", "why", id, "-o", "json")), &waits); err != nil {
