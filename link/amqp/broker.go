@@ -34,6 +34,8 @@ type Broker struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	telling sync.Mutex // held while a change of state is made known: the last one told is the last one
+
 	mu         sync.Mutex
 	peers      map[processtable.NodeID]*peer
 	conns      [2]role

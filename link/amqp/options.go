@@ -77,7 +77,7 @@ type Options struct {
 	// dialed within some seconds is told that it is not wanted. nil: nobody without a Dialer
 	// is answered at all.
 	Unknown func(peer processtable.NodeID)
-	// OnState, if not nil, is told of each change of state. It must not block.
+	// OnState, if not nil, is told of each change of state, in their order. It must not block.
 	OnState func(Status)
 
 	Log    zerolog.Logger

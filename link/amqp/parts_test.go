@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +65,86 @@ func TestAcknowledgements(t *testing.T) {
 	close(cancelled)
 	if err := <-over; !errors.Is(err, errCancelled) {
 		t.Error(err)
+	}
+}
+
+// byHand is a clock whose time passes when a test says so.
+type byHand struct {
+	wallClock
+	timers chan func()
+}
+
+func (c byHand) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.timers <- f
+	return func() bool { return true }
+}
+
+// That nobody receives from the queue counts once two looks in a row say so, and nothing came
+// between them: what came was received.
+func TestTwoLooks(t *testing.T) {
+	p, _ := lonePeer(t)
+	clock := byHand{timers: make(chan func(), 1)}
+	p.b.o.Clock = clock
+	fake := newFakeBroker()
+	fake.queues["fmqm.A"] = &fakeQueue{}
+	conn, err := fake.open(t.Context(), target{}, "", connectionEvents{})
+	must(t, err)
+	in, a := make(chan delivery), &acks{tags: make(chan uint64, 1)}
+	over := make(chan error, 1)
+	go func() { over <- p.b.takeAll(conn, a, in, nil) }()
+
+	look := <-clock.timers
+	next := func(after string) {
+		t.Helper()
+		look()
+		select {
+		case look = <-clock.timers:
+		case err := <-over:
+			t.Fatalf("after %s: %v", after, err)
+		}
+	}
+	next("one look that finds nobody")
+	in <- delivery{tag: 1, body: []byte("noise")}
+	next("a look at what something came of")
+	next("a look that finds nobody, after something came")
+	look()
+	if err := <-over; !errors.Is(err, errCancelled) {
+		t.Errorf("two looks in a row found nobody: %v", err)
+	}
+}
+
+// The two connections come up and go down each by itself: what is told last is what is.
+func TestTheLastStateToldIsTheLastOne(t *testing.T) {
+	told := make(chan State, 100)
+	b, err := New(Options{
+		Self: "A", URL: "amqp://u@127.0.0.1:1/", PasswordFile: passwordFile(t, "x"),
+		OnState: func(s Status) {
+			if s.State == StateConnecting {
+				runtime.Gosched() // so that the next one could overtake it
+			}
+			told <- s.State
+		},
+	})
+	must(t, err)
+	conn, err := newFakeBroker().open(t.Context(), target{}, "", connectionEvents{})
+	must(t, err)
+	both := func(do func(which int)) (last State) {
+		var wg sync.WaitGroup
+		for _, which := range []int{consuming, publishing} {
+			wg.Go(func() { do(which) })
+		}
+		for wg.Wait(); len(told) > 0; {
+			last = <-told
+		}
+		return last
+	}
+	for range 2000 {
+		if last := both(func(which int) { b.up(which, conn) }); last != StateConnected {
+			t.Fatalf("both are up, and the last state told is %s", last)
+		}
+		if last := both(func(which int) { b.down(which, errClosed) }); last != StateConnecting {
+			t.Fatalf("both are down, and the last state told is %s", last)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 	stop := b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })
 	defer func() { stop() }()
 	heard := false  // since the last look
-	alone := false  // nobody receives from the queue, as the last look said
+	alone := false  // nobody receives from the queue, as the last look said; nothing came since
 	var last uint64 // taken, and not acknowledged; 0: everything is
 	for count := 0; ; {
 		select {
@@ -84,7 +84,7 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 				return b.receiveEnded(conn, cancelled)
 			}
 			b.take(d.body)
-			heard = true
+			heard, alone = true, false
 			if last = d.tag; count == 0 {
 				pause.Reset(ackDelay)
 			}
@@ -102,8 +102,6 @@ func (b *Broker) takeAll(conn connection, ch channel, in <-chan delivery, cancel
 					return errCancelled
 				}
 				alone = nobody
-			} else {
-				alone = false
 			}
 			heard = false
 			stop = b.o.Clock.AfterFunc(lookAfter, func() { look <- struct{}{} })

@@ -63,6 +63,8 @@ func (b *Broker) Status() Status {
 
 // publish makes a change of state known.
 func (b *Broker) publish() {
+	b.telling.Lock()
+	defer b.telling.Unlock()
 	b.mu.Lock()
 	next := b.status
 	next.State, next.Reason = b.state()

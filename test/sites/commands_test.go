@@ -241,7 +241,7 @@ func away(s shell, _ string) {
 	id := started(s.T, s.ok("fmqm", "start", "purchase-order", "--input", order, "-o", "json"))
 	s.becomes(id, "stock", api.ActivityTerminated)
 
-	st := s.status(id)
+	var st api.Status
 	s.n.Until(s.Context(), "only C is unreachable", func() bool { // who is slow once may be too
 		st = s.status(id)
 		return len(st.Unreachable) == 1 && st.Unreachable[0].Node == "C" && !st.Unreachable[0].LastHeard.IsZero()
@@ -282,7 +282,12 @@ func away(s shell, _ string) {
 		s.Errorf("watch: %v", err)
 	}
 	s.n.Connected(s.Context())
-	history := rows[api.HistoryEvent](s, s.ok("fmqm", "history", id, "-o", "jsonl"))
+	var history []api.HistoryEvent
+	s.n.Until(s.Context(), "a history of all sites", func() bool {
+		out, said, _ := fleet.Run(s.T, "fmqm", "history", id, "-o", "jsonl", "--to", s.site.To())
+		history = rows[api.HistoryEvent](s, out)
+		return !strings.Contains(said, "unreachable")
+	})
 	if !slices.IsSortedFunc(history, func(a, b api.HistoryEvent) int { return int(a.Clock) - int(b.Clock) }) {
 		s.Errorf("history is not in the order of the clock: %+v", history)
 	}
