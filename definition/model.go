@@ -25,9 +25,15 @@ type Process struct {
 	Input       *container.Type   // never nil: container.Empty where none is named
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
-	Activities  []*Activity
-	Control     []*Control
-	Data        []*Data
+	Graph
+}
+
+// Graph is what a process consists of, or a block: activities with the connectors between them.
+// In its data connectors "source" is the input, "sink" the output, of what the graph is of.
+type Graph struct {
+	Activities []*Activity
+	Control    []*Control
+	Data       []*Data
 }
 
 // StartKind is the form of a start condition.
@@ -74,7 +80,8 @@ const (
 	DefaultRetryMax      = time.Minute
 )
 
-// Activity is one step. Exactly one of Program and Empty is set.
+// Activity is one step. Exactly one of Program, Empty and Block is set. Its name is unique in the
+// process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
 	Name          string
@@ -82,6 +89,7 @@ type Activity struct {
 	Node          string
 	Program       string
 	Empty         bool
+	Block         *Graph          // done by these, once more until Exit is TRUE (N18)
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start

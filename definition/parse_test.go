@@ -85,25 +85,27 @@ func TestPurchaseOrder(t *testing.T) {
 		Pos: at(1, 10), Name: "purchase-order", Version: 1,
 		Description: "Order, credit check, stock, shipment and invoice, over four sites.",
 		Structures:  []*container.Type{order, credit, parcel}, Input: order, Output: parcel, Starts: []string{"A"},
-		Activities: []*Activity{receive, check, stock, ship, reject},
-		Control: []*Control{
-			{Pos: at(27, 5), Source: "receive", Target: "credit"},
-			{Pos: at(28, 5), Source: "receive", Target: "stock"},
-			{Pos: at(29, 5), Source: "receive", Target: "ship"},
-			{Pos: at(30, 5), Source: "credit", Target: "ship"},
-			{Pos: at(31, 5), Source: "credit", Target: "reject", Otherwise: true},
-			{Pos: at(32, 5), Source: "stock", Target: "ship"},
-			{Pos: at(33, 5), Source: "stock", Target: "reject", Otherwise: true},
-		},
-		Data: []*Data{
-			{Pos: at(36, 5), Source: "source", Target: "receive", Mappings: same(36, order)},
-			{Pos: at(37, 5), Source: "receive", Target: "credit", Mappings: same(37, order)},
-			{Pos: at(38, 5), Source: "receive", Target: "reject", Mappings: []Mapping{
-				{Pos: at(38, 25), From: container.Path{1}, To: container.Path{1}, Type: order.Members[1].Type, Source: "item", Target: "item"},
-				{Pos: at(38, 37), From: container.Path{3}, To: container.Path{3}, Type: order.Members[3].Type, Source: "amount", Target: "amount"},
-			}},
-			{Pos: at(39, 5), Source: "stock", Target: "ship", Mappings: same(39, order)},
-			{Pos: at(40, 5), Source: "ship", Target: "sink", Mappings: same(40, parcel)},
+		Graph: Graph{
+			Activities: []*Activity{receive, check, stock, ship, reject},
+			Control: []*Control{
+				{Pos: at(27, 5), Source: "receive", Target: "credit"},
+				{Pos: at(28, 5), Source: "receive", Target: "stock"},
+				{Pos: at(29, 5), Source: "receive", Target: "ship"},
+				{Pos: at(30, 5), Source: "credit", Target: "ship"},
+				{Pos: at(31, 5), Source: "credit", Target: "reject", Otherwise: true},
+				{Pos: at(32, 5), Source: "stock", Target: "ship"},
+				{Pos: at(33, 5), Source: "stock", Target: "reject", Otherwise: true},
+			},
+			Data: []*Data{
+				{Pos: at(36, 5), Source: "source", Target: "receive", Mappings: same(36, order)},
+				{Pos: at(37, 5), Source: "receive", Target: "credit", Mappings: same(37, order)},
+				{Pos: at(38, 5), Source: "receive", Target: "reject", Mappings: []Mapping{
+					{Pos: at(38, 25), From: container.Path{1}, To: container.Path{1}, Type: order.Members[1].Type, Source: "item", Target: "item"},
+					{Pos: at(38, 37), From: container.Path{3}, To: container.Path{3}, Type: order.Members[3].Type, Source: "amount", Target: "amount"},
+				}},
+				{Pos: at(39, 5), Source: "stock", Target: "ship", Mappings: same(39, order)},
+				{Pos: at(40, 5), Source: "ship", Target: "sink", Mappings: same(40, parcel)},
+			},
 		},
 	}
 	wantConditions := []string{

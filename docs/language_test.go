@@ -154,7 +154,7 @@ func part(b block, key string) string {
 func asContainer(t *testing.T, p *definition.Process, given string) *container.Struct {
 	t.Helper()
 	a := &definition.Activity{Name: "input", Program: "p", Input: p.Input, Output: p.Input}
-	r, err := interpret.ParseResults(&definition.Process{Activities: []*definition.Activity{a}}, []byte("input: [{output: "+strings.TrimSpace(given)+"}]"))
+	r, err := interpret.ParseResults(&definition.Process{Graph: definition.Graph{Activities: []*definition.Activity{a}}}, []byte("input: [{output: "+strings.TrimSpace(given)+"}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
