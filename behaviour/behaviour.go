@@ -102,10 +102,11 @@ func (b *Basis) Came(t Timer) bool {
 	return slices.Contains(b.Keys, message.DueKey(&b.Entry, t.Name, t.Due))
 }
 
-// Dues are the keys of the messages of timers that have come.
-func (b *Basis) Dues() (keys []message.Key) {
+// Passing are the keys of the messages that mean nothing any more once their entry has decided
+// something: of timers that have come, and returns.
+func (b *Basis) Passing() (keys []message.Key) {
 	for _, k := range b.Keys {
-		if k.Kind == message.KindDue {
+		if k.Kind == message.KindDue || k.Kind == message.KindReturn {
 			keys = append(keys, k)
 		}
 	}

@@ -17,7 +17,7 @@ type Process interface {
 	// Definition is the short hash that the process's messages carry.
 	Definition() processtable.ShortHash
 	// Activity gives what a row means; nil: the activity is not hosted here.
-	Activity(processtable.ActivityID) Behaviour
+	Activity(processtable.RowID) Behaviour
 	// Start gives the effects of starting an instance at this node (N1).
 	Start(Start) (Effects, error)
 	// Refuses says why a peer may not send a message of the process, or nothing (invariant 11).
@@ -63,6 +63,11 @@ type Spoken struct {
 	// Onward: what leads out of the target was resolved on its host's behalf in the same
 	// transaction (N6).
 	Onward bool
+}
+
+// Row is the row of the source.
+func (s *Spoken) Row() processtable.RowID {
+	return processtable.RowID{Name: s.Source, Inside: s.Scope.Inside()}
 }
 
 // Message is the message without what it has of the source's output. It is of the process of

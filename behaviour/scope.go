@@ -12,7 +12,10 @@ import (
 // Misplaced says that a scope is none that an activity of the table can be in, or nothing
 // (N10): a message with such a one would make an entry that nothing belongs to.
 func Misplaced(t *processtable.Table, activity processtable.ActivityID, scope message.Scope) string {
-	row := t.Activity(activity)
+	row := t.Activity(processtable.RowID{Name: activity, Inside: scope.Inside()})
+	if of, known := t.Of(activity); row == nil && known {
+		row = t.Activity(of)
+	}
 	if scope == "" && (row == nil || len(row.Path) == 0) {
 		return ""
 	}
@@ -46,7 +49,7 @@ func Crossing(t *processtable.Table) string {
 }
 
 func crosses(t *processtable.Table, kind string, from *processtable.Activity, name processtable.ActivityID) string {
-	to := t.Activity(name)
+	to := t.Activity(processtable.RowID{Name: name, Inside: from.Inside()})
 	if to == nil || slices.Equal(from.Path, to.Path) {
 		return ""
 	}

@@ -101,7 +101,7 @@ activities:
 // successors leads to sink, which lives at the instance's origin.
 func TestSourceAndSinkAreAdded(t *testing.T) {
 	a := compileOne(t, purchaseOrder(t)).at(t, "A")
-	source, sink := a.Activity(processtable.Source), a.Activity(processtable.Sink)
+	source, sink := a.Activity(processtable.RowID{Name: processtable.Source}), a.Activity(processtable.RowID{Name: processtable.Sink})
 	if d := cmp.Diff([]processtable.OutControl{{To: "receive", Node: "A"}}, source.OutControl); d != "" {
 		t.Errorf("source's control connectors (-want +got):\n%s", d)
 	}
@@ -116,14 +116,14 @@ func TestSourceAndSinkAreAdded(t *testing.T) {
 			t.Errorf("sink does not run when its connectors are %v", connectors)
 		}
 	}
-	ship := compileOne(t, purchaseOrder(t)).at(t, "C").Activity("ship")
+	ship := compileOne(t, purchaseOrder(t)).at(t, "C").Activity(processtable.RowID{Name: "ship"})
 	if d := cmp.Diff([]processtable.OutControl{{To: processtable.Sink, Node: processtable.Origin}}, ship.OutControl); d != "" {
 		t.Errorf("ship's control connectors (-want +got):\n%s", d)
 	}
 	if len(ship.OutData) != 1 || ship.OutData[0].To != processtable.Sink || ship.OutData[0].Node != processtable.Origin {
 		t.Errorf("ship's data connectors: %v", ship.OutData)
 	}
-	receive := a.Activity("receive")
+	receive := a.Activity(processtable.RowID{Name: "receive"})
 	if len(receive.InData) != 1 || receive.InData[0].From != processtable.Source {
 		t.Errorf("receive's data connectors: %v", receive.InData)
 	}
@@ -152,7 +152,7 @@ activities:
   c: {node: A, program: p}
   z: {node: Z, program: p, start: %s}
 control: [c -> z, a -> z, b -> z]
-`, tc.start)).at(t, "Z").Activity("z")
+`, tc.start)).at(t, "Z").Activity(processtable.RowID{Name: "z"})
 			if d := cmp.Diff([]processtable.InControl{{From: "c"}, {From: "a"}, {From: "b"}}, z.InControl); d != "" {
 				t.Fatalf("incoming connectors are not in file order:\n%s", d)
 			}
@@ -189,7 +189,7 @@ data:
 
 // The feedback of a loop is no connector: nothing has to wait for it.
 func TestFeedbackIsNoConnector(t *testing.T) {
-	a := compileOne(t, loop).at(t, "A").Activity("a")
+	a := compileOne(t, loop).at(t, "A").Activity(processtable.RowID{Name: "a"})
 	if len(a.InData) != 1 || len(a.OutData) != 0 {
 		t.Errorf("data connectors: in %v, out %v", a.InData, a.OutData)
 	}

@@ -133,7 +133,7 @@ func TestN6EveryDetourIsAllowedWhereItLeads(t *testing.T) {
 			}
 			for _, d := range table.Detours {
 				for _, to := range slices.Concat(d.OutControl, d.OutData) {
-					node, _ := table.NodeOf(to)
+					node, _ := table.NodeOf(processtable.RowID{Name: to})
 					if node == processtable.Origin {
 						node = table.Starts[0]
 					}

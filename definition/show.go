@@ -142,20 +142,21 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 }
 
 func showDetours(t *processtable.Table, process int) []ShownDetour {
-	connectors := func(targets []processtable.ActivityID) []ShownConnector {
+	connectors := func(from processtable.RowID, targets []processtable.ActivityID) []ShownConnector {
 		out := []ShownConnector{}
 		for _, to := range targets {
-			node, _ := t.NodeOf(to)
+			node, _ := t.NodeOf(processtable.RowID{Name: to, Inside: from.Inside})
 			out = append(out, ShownConnector{To: string(to), Queue: queueLabel(node, process)})
 		}
 		return out
 	}
 	var all []ShownDetour
 	for _, d := range t.Detours {
-		node, _ := t.NodeOf(d.Activity)
+		of, _ := t.Of(d.Activity)
+		node, _ := t.NodeOf(of)
 		all = append(all, ShownDetour{
 			Activity: string(d.Activity), Node: string(node),
-			OutControl: connectors(d.OutControl), OutData: connectors(d.OutData),
+			OutControl: connectors(of, d.OutControl), OutData: connectors(of, d.OutData),
 		})
 	}
 	return all

@@ -50,6 +50,18 @@ type Snapshot struct {
 	// known of what version 1 wrote.
 	Cause  Cause
 	Source processtable.ActivityID // with CauseRefused: whose message it was
+
+	Begun bool // of a composite: the iteration's work was begun (N12)
+}
+
+// Begin is the body of a KindBegin message.
+type Begin struct {
+	Input []byte // CBOR container
+}
+
+// Return is the body of a KindReturn message.
+type Return struct {
+	Output []byte // CBOR container
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -83,10 +95,21 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot with a cause. One without is written in version
-// 1, so that each has one form. It is not the version of messages: a snapshot stays at
-// its node.
-const snapshotVersion = 2
+// snapshotVersion is that of a snapshot whose work was begun; version 2 is that of one with a
+// cause, and all others are written in version 1, so that each has one form. It is not the version
+// of messages: a snapshot stays at its node.
+const snapshotVersion = 3
+
+// version is the lowest that can say s.
+func (s *Snapshot) version() uint64 {
+	switch {
+	case s.Begun:
+		return snapshotVersion
+	case s.Cause != CauseUnknown:
+		return 2
+	}
+	return 1
+}
 
 // markerVersion is that of a marker with By, in the same way. Older nodes store a marker
 // of it as well: they look into one only to show it, once it was set aside.
@@ -167,11 +190,7 @@ func DecodeRecord(data []byte) (r Record, err error) {
 
 // EncodeSnapshot gives the body of a KindSnapshot message.
 func EncodeSnapshot(s Snapshot) []byte {
-	version := uint64(1)
-	if s.Cause != CauseUnknown {
-		version = snapshotVersion
-	}
-	w := beginBody(version, len(s.Input)+len(s.Output)+len(s.Error)+len(s.LastFailure))
+	w := beginBody(s.version(), len(s.Input)+len(s.Output)+len(s.Error)+len(s.LastFailure))
 	w.Uint(0, uint64(s.Iteration))
 	w.Uint(1, uint64(s.Run))
 	w.Uint(2, uint64(s.Attempt))
@@ -189,6 +208,7 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Uint(13, uint64(s.Cause))
 		w.Text(14, string(s.Source))
 	}
+	w.Bool(15, s.Begun)
 	return w.B
 }
 
@@ -226,19 +246,56 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Cause = Cause(f.Uint(uint64(causes) - 1))
 		case 14:
 			s.Source = processtable.ActivityID(f.Text(processtable.MaxName))
+		case 15:
+			s.Begun = f.Bool()
 		default:
 			f.Unknown()
 		}
 	})
-	caused := s.Cause != CauseUnknown
 	switch {
 	case err != nil:
-	case (version == snapshotVersion) != caused:
-		err = fmt.Errorf("%w: snapshot: version %d with cause %d", ErrFormat, version, s.Cause)
-	case s.Source != "" && !caused:
+	case version != s.version():
+		err = fmt.Errorf("%w: snapshot: version %d with cause %d, begun: %t", ErrFormat, version, s.Cause, s.Begun)
+	case s.Source != "" && s.Cause == CauseUnknown:
 		err = fmt.Errorf("%w: snapshot: a source (%s) of no cause", ErrFormat, s.Source)
 	}
 	return s, err
+}
+
+// EncodeBegin gives the body of a KindBegin message.
+func EncodeBegin(b Begin) []byte { return encodeContainer(b.Input) }
+
+// DecodeBegin reads the body of a KindBegin message. Input is a part of data.
+func DecodeBegin(data []byte) (b Begin, err error) {
+	b.Input, err = decodeContainer("begin", data)
+	return b, err
+}
+
+// EncodeReturn gives the body of a KindReturn message.
+func EncodeReturn(r Return) []byte { return encodeContainer(r.Output) }
+
+// DecodeReturn reads the body of a KindReturn message. Output is a part of data.
+func DecodeReturn(data []byte) (r Return, err error) {
+	r.Output, err = decodeContainer("return", data)
+	return r, err
+}
+
+// encodeContainer gives the body that has a container, and nothing else.
+func encodeContainer(encoded []byte) []byte {
+	w := beginBody(1, len(encoded))
+	w.Bytes(0, encoded)
+	return w.B
+}
+
+func decodeContainer(what string, data []byte) (encoded []byte, err error) {
+	_, err = decodeBody(what, 1, data, func(f *cbor.Fields) {
+		if f.Key != 0 {
+			f.Unknown()
+			return
+		}
+		encoded = f.Bytes(container.MaxEncoded)
+	})
+	return encoded, err
 }
 
 // EncodeNotice gives the body of a KindNotice message.

@@ -158,7 +158,15 @@ func TestRefusedMessages(t *testing.T) {
 		{"data", func(m *message.Message) { m.Data = 3 }, "state 3 of the data connector is unknown"},
 		{"lane", func(m *message.Message) { m.Lane = 2 }, "lane 2 is unknown"},
 		{"onward", func(m *message.Message) { m.OnBehalf = "" }, "onward without on behalf"},
-		{"kind", func(m *message.Message) { m.Kind = 10 }, "kind 10 is unknown"},
+		{"kind", func(m *message.Message) { m.Kind = 12 }, "kind 12 is unknown"},
+		{"begin with a connector", func(m *message.Message) {
+			*m = beginning()
+			m.Control = message.True
+		}, "what begins or returns leads over the border of one composite"},
+		{"begin of what is further inside", func(m *message.Message) { *m = beginning(); m.Scope = "documents#1/line[3]" }, "what begins or returns leads over the border"},
+		{"begin of its own scope", func(m *message.Message) { *m = beginning(); m.Scope = "" }, "what begins or returns leads over the border"},
+		{"begin without a source", func(m *message.Message) { *m = beginning(); m.Source = "" }, "no source"},
+		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what begins or returns leads over the border"},
 		{"no kind", func(m *message.Message) { m.Kind = 0 }, "kind 0 is unknown"},
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
 		{"no activity", func(m *message.Message) { m.Activity = "" }, "no activity"},
@@ -215,7 +223,7 @@ func TestMalformed(t *testing.T) {
 		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
 		{"something behind", string(good) + "x", "the data should end here"},
-		{"unknown kind", replace("\x09\x01", "\x09\x0a"), "kind 10 is unknown"},
+		{"unknown kind", replace("\x09\x01", "\x09\x0c"), "kind 12 is unknown"},
 		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
 		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
@@ -317,12 +325,14 @@ func TestMalformedBodies(t *testing.T) {
 		"snapshot": func(b []byte) error { _, err := message.DecodeSnapshot(b); return err },
 		"notice":   func(b []byte) error { _, err := message.DecodeNotice(b); return err },
 		"marker":   func(b []byte) error { _, err := message.DecodeMarker(b); return err },
+		"begin":    func(b []byte) error { _, err := message.DecodeBegin(b); return err },
+		"return":   func(b []byte) error { _, err := message.DecodeReturn(b); return err },
 	}
 	for what, decode := range decoders {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "expected array of version and fields"},
-			{"later version", "\x82\x03\xa0", "version 3: this node reads version"},
+			{"later version", "\x82\x04\xa0", "version 4: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},
@@ -342,7 +352,7 @@ func TestMalformedBodies(t *testing.T) {
 	}
 }
 
-// TestSnapshotFormats keeps the bytes of both versions: what is in queues must stay
+// TestSnapshotFormats keeps the bytes of all versions: what is in queues must stay
 // readable. One without a cause is as version 1 wrote it.
 func TestSnapshotFormats(t *testing.T) {
 	at := message.Snapshot{
@@ -351,9 +361,12 @@ func TestSnapshotFormats(t *testing.T) {
 	}
 	known := at
 	known.Cause, known.Source = message.CauseRefused, "a"
+	begun := known
+	begun.Begun = true
 	for want, s := range map[string]message.Snapshot{
-		"8201ad000201010203030504040541060661650" + "7f508f50941070a200b616c0c08":                at,
-		"8202af000201010203030504040541060661650" + "7f508f50941070a200b616c0c08" + "0d040e6161": known,
+		"8203b0000201010203030504040541060661650" + "7f508f50941070a200b616c0c08" + "0d040e61610ff5": begun,
+		"8201ad000201010203030504040541060661650" + "7f508f50941070a200b616c0c08":                    at,
+		"8202af000201010203030504040541060661650" + "7f508f50941070a200b616c0c08" + "0d040e6161":     known,
 	} {
 		if got := hex.EncodeToString(message.EncodeSnapshot(s)); got != want {
 			t.Errorf("encoded %s, want %s", got, want)
@@ -366,7 +379,7 @@ func TestSnapshotFormats(t *testing.T) {
 			t.Errorf("%v, %s", err, cmp.Diff(s, got))
 		}
 	}
-	for _, bad := range []string{"8201a20002" + "0d04", "8202a10002", "8202a20002" + "0d06"} { // version 1 with a cause, 2 without, an unknown one
+	for _, bad := range []string{"8201a20002" + "0d04", "8202a10002", "8202a20002" + "0d06", "8203a10002", "8202a3000" + "20d040ff5"} { // version 1 with a cause, 2 without, an unknown one, 3 that was not begun, 2 that was
 		data, err := hex.DecodeString(bad)
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,22 @@ type kept struct {
 	body    any
 }
 
+// beginning is a message of composite documents for the source of its second iteration.
+func beginning() message.Message {
+	h := full().Header
+	h.Kind, h.Activity, h.Scope, h.Source, h.SourceScope = message.KindBegin, "source", "documents#2", "documents", ""
+	h.Control, h.Data, h.OnBehalf, h.Onward = 0, 0, "", false
+	return message.Message{Header: h, Body: message.EncodeBegin(message.Begin{Input: []byte{0x81, 3}})}
+}
+
+// returning is the message with which that iteration comes back.
+func returning() message.Message {
+	m := beginning()
+	m.Kind, m.Activity, m.Scope, m.Source, m.SourceScope = message.KindReturn, "documents", "", "sink", "documents#2"
+	m.Body = message.EncodeReturn(message.Return{Output: []byte{0x81, 4}})
+	return m
+}
+
 // messages are of every kind, each with a body of every version.
 func messages() map[string]kept {
 	header := func(kind message.Kind) message.Header {
@@ -33,6 +49,7 @@ func messages() map[string]kept {
 	}
 	caused := snapshot
 	caused.Cause, caused.Source = message.CauseRefused, "receive"
+	begun := message.Snapshot{Iteration: 2, Run: 1, Started: at, Begun: true}
 	notice := message.Notice{Error: "no such account", Attempts: 3, Time: at}
 	cleared := message.Notice{Cleared: true, Time: at}
 	marker := message.Marker{Reason: "terminated", Time: at}
@@ -72,6 +89,9 @@ func messages() map[string]kept {
 		"record":            {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(record)}, record},
 		"snapshot 1":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(snapshot)}, snapshot},
 		"snapshot 2":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(caused)}, caused},
+		"snapshot 3":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(begun)}, begun},
+		"begin":             {beginning(), message.Begin{Input: []byte{0x81, 3}}},
+		"return":            {returning(), message.Return{Output: []byte{0x81, 4}}},
 		"notice":            {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
 		"notice, cleared":   {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
 		"marker 1":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
@@ -116,6 +136,10 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeWord(m.Body)
 	case message.KindAnswer:
 		return message.DecodeAnswer(m.Body)
+	case message.KindBegin:
+		return message.DecodeBegin(m.Body)
+	case message.KindReturn:
+		return message.DecodeReturn(m.Body)
 	default:
 		return nil, nil
 	}

@@ -31,6 +31,11 @@ type Entry struct {
 	Activity processtable.ActivityID
 }
 
+// Row is the activity's row in its process's tables.
+func (e *Entry) Row() processtable.RowID {
+	return processtable.RowID{Name: e.Activity, Inside: e.Scope.Inside()}
+}
+
 // Kind says what a message is. The numbers are part of the format.
 type Kind uint8
 
@@ -56,6 +61,12 @@ const (
 	KindWord Kind = 8
 	// KindAnswer tells the node that was asked what has come of a word (N15). Body: Answer.
 	KindAnswer Kind = 9
+	// KindBegin is a composite's, for the source of what it begins (N12, N18): the source's scope is
+	// the composite's, with a frame for what was begun. Body: Begin.
+	KindBegin Kind = 10
+	// KindReturn is what a composite has begun, for the composite (N12): its source is the sink of
+	// that, in the scope that was begun. Body: Return.
+	KindReturn Kind = 11
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -64,6 +75,7 @@ func (k Kind) OfWord() bool { return k == KindWord || k == KindAnswer }
 var kindNames = [...]string{
 	KindConnector: "connector", KindRecord: "record", KindSnapshot: "snapshot", KindNotice: "notice", KindMarker: "marker",
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
+	KindBegin: "begin", KindReturn: "return",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.
@@ -191,6 +203,11 @@ type Key struct {
 	Source processtable.ActivityID
 	Scope  Scope  `json:",omitempty"` // of Source
 	Number uint64 `json:",omitempty"` // of the message, among those of the kind that Source sends the entry
+}
+
+// SourceRow is the row of the source in its process's tables.
+func (h *Header) SourceRow() processtable.RowID {
+	return processtable.RowID{Name: h.Source, Inside: h.SourceScope.Inside()}
 }
 
 // Key identifies the message within its Entry.

@@ -56,6 +56,29 @@ func (s Scope) Within(other Scope) bool {
 	return ok && (other == "" || rest == "" || rest[0] == '/')
 }
 
+// Inside is the innermost composite of the scope; empty: it is the top.
+func (s Scope) Inside() processtable.ActivityID {
+	if s == "" {
+		return ""
+	}
+	last := string(s[strings.LastIndexByte(string(s), '/')+1:])
+	if at := strings.IndexAny(last, "[~#"); at >= 0 {
+		last = last[:at]
+	}
+	return processtable.ActivityID(last)
+}
+
+// Enter is the scope of what is inside of a composite that is in s.
+func (s Scope) Enter(f Frame) Scope {
+	if s == "" {
+		return Scope(f.String())
+	}
+	return s + Scope("/"+f.String())
+}
+
+// Leave is the scope that the innermost composite of s is in.
+func (s Scope) Leave() Scope { return s[:max(0, strings.LastIndexByte(string(s), '/'))] }
+
 // Fits says why an activity with this static path cannot be in the scope, or nothing (N10):
 // there is a frame for each composite of the path, and its numbers are within the limits.
 func (s Scope) Fits(path []processtable.Composite) error {

@@ -116,6 +116,27 @@ func TestN10ScopesThatAreNone(t *testing.T) {
 }
 
 // N10: a scope has the shape of the static path to its activity, within the limits.
+// What is inside of a composite is in its scope, with one more frame.
+func TestN10EnterAndLeave(t *testing.T) {
+	for _, tc := range []struct {
+		outer Scope
+		frame Frame
+		want  Scope
+	}{
+		{"", Frame{Composite: "documents", Iteration: 2, Element: -1}, "documents#2"},
+		{"documents#2", Frame{Composite: "line", Element: 17}, "documents#2/line[17]"},
+		{"line[3]#1", Frame{Composite: "pick", Run: 1, Iteration: 4, Element: -1}, "line[3]#1/pick~1#4"},
+	} {
+		got := tc.outer.Enter(tc.frame)
+		if got != tc.want || got.Leave() != tc.outer || got.Inside() != tc.frame.Composite {
+			t.Errorf("%q with %v is %q, inside of %s and then of %q", tc.outer, tc.frame, got, got.Inside(), got.Leave())
+		}
+	}
+	if s := Scope(""); s.Inside() != "" || s.Leave() != "" {
+		t.Errorf("the top is inside of %q, %q", s.Inside(), s.Leave())
+	}
+}
+
 func TestFits(t *testing.T) {
 	path := []processtable.Composite{{Activity: "pay", Iterations: 10}, {Activity: "line", Iterations: 2, Elements: true}, {Activity: "pick", Elements: true}}
 	for scope, want := range map[Scope]string{

@@ -54,6 +54,12 @@ func (h *Header) validateKind() error {
 		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a word, or its answer, has a number, and neither source nor connector")
 		}
+	case KindBegin, KindReturn:
+		needsSource = true
+		if inner, outer := h.Scope, h.SourceScope; h.Kind == KindBegin && inner.Leave() != outer || h.Kind == KindReturn && outer.Leave() != inner || inner == outer ||
+			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("what begins or returns leads over the border of one composite, and has no connector")
+		}
 	case KindDue:
 		if h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a timer that is due is its entry's own, and has no connector")

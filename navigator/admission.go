@@ -27,7 +27,7 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return refusesNotice(peer, t, h)
 	case message.KindConnector:
 		return p.refusesConnector(peer, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue: // none is of a process's work between sites
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindBegin, message.KindReturn: // none is of a process's work between sites
 	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
 	}
 	return ""
@@ -51,7 +51,8 @@ func refusesNotice(peer processtable.NodeID, t *processtable.Table, h *message.H
 // refusesConnector checks both ends of a connector against the table, and that there is one.
 func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) string {
 	t := p.table
-	target := p.rows[h.Activity]
+	entry := h.Entry()
+	target := p.rows.Get(entry.Row())
 	if target == nil {
 		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
 	}
@@ -71,27 +72,29 @@ func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) 
 		return fmt.Sprintf("no connector of %s leads from %s to %s", t.Process, h.Source, h.Activity)
 	case h.Onward && t.Format < 2:
 		return fmt.Sprintf("the table of %s here lets nobody act on its behalf", t.Process)
-	case h.Onward && !p.diesAlone(h.Activity): // put, it would take the place of the connector's own message
+	case h.Onward && !p.diesAlone(entry.Row()): // put, it would take the place of the connector's own message
 		return fmt.Sprintf("it says that what leads out of %s was resolved, and no connector alone skips %s in the table of %s here", h.Activity, h.Activity, t.Process)
 	}
 	return ""
 }
 
 // diesAlone says whether an activity here may be passed around (R18).
-func (p *Process) diesAlone(name processtable.ActivityID) bool {
-	a := p.activities[name]
+func (p *Process) diesAlone(row processtable.RowID) bool {
+	a := p.activities.Get(row)
 	return a != nil && a.diesAlone
 }
 
 // hostOf gives the node that a message's source lives at: for source of the process, the
 // origin alone.
 func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID, reason string) {
-	if h.Source == processtable.Source {
-		return h.Origin, ""
-	}
-	host, ok := t.NodeOf(h.Source)
-	if !ok {
+	host, ok := t.NodeOf(h.SourceRow())
+	switch {
+	case !ok && h.SourceScope != "":
+		return "", fmt.Sprintf("%s has no activity %s in the scope %q", t.Process, h.Source, h.SourceScope)
+	case !ok:
 		return "", fmt.Sprintf("%s has no activity %s", t.Process, h.Source)
+	case host == processtable.Origin && h.Source == processtable.Source:
+		return h.Origin, ""
 	}
 	return host, ""
 }

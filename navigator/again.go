@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"fmqm/behaviour"
-	"fmqm/container"
 	"fmqm/message"
 )
 
@@ -13,7 +12,7 @@ import (
 // sent on the behalf of another node's (R9, R18). It has everything that took effect in
 // the first one; the trace is not kept. An error names the activity.
 func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
-	if b := p.rows[s.Source]; b != nil {
+	if b := p.rows.Get(s.Row()); b != nil {
 		m, err := b.Again(s)
 		if err != nil {
 			err = fmt.Errorf("build a message from %s to %s again: %w", s.Source, s.Target, err)
@@ -35,11 +34,7 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	if s.Data != message.DataPresent {
 		return m, nil
 	}
-	v, err := container.DecodeCBOR(a.Output, s.Output)
-	output, ok := v.(*container.Struct)
-	if err == nil && !ok {
-		err = errors.New("it is no structure")
-	}
+	output, err := a.output(s.Output)
 	if err != nil {
 		return m, fmt.Errorf("read the output: %w", err)
 	}

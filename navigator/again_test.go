@@ -26,7 +26,7 @@ func TestS4MessagesAreBuiltAgain(t *testing.T) {
 		control("a -> x: n > 1", "a -> z: otherwise").
 		data("a -> x: n = n", "a -> y: text = text, inner.a = _RC", "a -> sink: list = list").
 		prepare()
-	a := p.activities["a"]
+	a := p.activities.Get(processtable.RowID{Name: "a"})
 	for name, e := range map[string]behaviour.Effects{
 		"ran":     a.Conclude(folded(t, a), ran(t, 0, `{"n": 5, "text": "t", "list": [1, 2]}`), noon),
 		"skipped": a.skip(folded(t, a)),

@@ -28,6 +28,8 @@ func TestSizesAreThoseOfTheTypes(t *testing.T) {
 		{"message.Snapshot", unsafe.Sizeof(message.Snapshot{}), snapshotBytes},
 		{"message.Message", unsafe.Sizeof(message.Message{}), messageBytes},
 		{"message.Record", unsafe.Sizeof(message.Record{}), recordBytes},
+		{"composed", unsafe.Sizeof(composed{}), composedBytes},
+		{"returned", unsafe.Sizeof(returned{}), returnedBytes},
 		{"message.Truth, which is counted as one byte", unsafe.Sizeof(message.True), 1},
 		{"message.Data, which is counted as one byte", unsafe.Sizeof(message.DataNone), 1},
 	} {

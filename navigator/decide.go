@@ -27,14 +27,22 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	case s.Waiting(a) > 0: // R2
 		return behaviour.Effects{}
 	}
-	if a.Kind == processtable.KindSink {
+	switch {
+	case a.Kind == processtable.KindSink && a.top():
 		return a.end(s)
+	case a.Kind == processtable.KindSink:
+		return a.giveBack(s, now)
+	case a.Kind == processtable.KindSource:
+		return a.release(s, now)
 	}
 	if !a.starts(s) { // R3
 		return a.skip(s)
 	}
 	if s.pausing() { // R19
 		return behaviour.Effects{}
+	}
+	if a.Kind == processtable.KindBlock {
+		return a.goInside(s, now)
 	}
 	input, err := a.InputOf(s)
 	if err != nil {

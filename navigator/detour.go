@@ -11,12 +11,13 @@ func (p *Process) prepareDetours() {
 	p.detours = make(map[processtable.ActivityID]*Activity, len(p.table.Detours))
 	for _, d := range p.table.Detours {
 		row := &processtable.Activity{Name: d.Activity}
+		of, _ := p.table.Of(d.Activity)
 		for _, to := range d.OutControl {
-			node, _ := p.table.NodeOf(to)
+			node, _ := p.table.NodeOf(processtable.RowID{Name: to, Inside: of.Inside})
 			row.OutControl = append(row.OutControl, processtable.OutControl{To: to, Node: node})
 		}
 		for _, to := range d.OutData {
-			node, _ := p.table.NodeOf(to)
+			node, _ := p.table.NodeOf(processtable.RowID{Name: to, Inside: of.Inside})
 			row.OutData = append(row.OutData, processtable.OutData{To: to, Node: node})
 		}
 		p.detours[d.Activity] = &Activity{Activity: row, process: p, targets: targetsOf(row)}

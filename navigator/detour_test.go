@@ -146,9 +146,9 @@ func TestR18PassAround(t *testing.T) {
 	}
 	m.table.Roster = []processtable.Place{{Activity: "p", Node: here}, {Activity: "x", Node: "N"}, {Activity: "y", Node: here}, {Activity: "z", Node: "N"}}
 	p := m.prepare()
-	s := folded(t, p.activities["p"])
+	s := folded(t, p.activities.Get(processtable.RowID{Name: "p"}))
 	s.Origin, s.Clock, s.Trace, s.Entry.Scope = origin, 7, "00-trace", "block/2"
-	toX := p.activities["p"].Conclude(s, ran(t, 0, `{"n": 1}`), noon).Put[0]
+	toX := p.activities.Get(processtable.RowID{Name: "p"}).Conclude(s, ran(t, 0, `{"n": 1}`), noon).Put[0]
 
 	sent, e, ok := p.PassAround(toX)
 	want := toX
@@ -156,7 +156,7 @@ func TestR18PassAround(t *testing.T) {
 	if d := cmp.Diff(want, sent); !ok || d != "" {
 		t.Fatalf("ok %v; the record: %s", ok, d)
 	}
-	expect(t, p.activities["x"], e, "passed", "to y at H: FALSE no data", "to z at N: FALSE", "to sink at O: no data")
+	expect(t, p.activities.Get(processtable.RowID{Name: "x"}), e, "passed", "to y at H: FALSE no data", "to z at N: FALSE", "to sink at O: no data")
 	for _, m := range e.Put {
 		h := m.Header
 		if h.Source != "x" || h.Clock != 9 || h.Origin != origin || h.Trace != "00-trace" || h.Scope != "block/2" || h.Instance != instance || h.OnBehalf != "" || h.Onward {
@@ -173,7 +173,7 @@ func TestR18PassAround(t *testing.T) {
 	if !ok {
 		t.Fatal("the chain ends at z")
 	}
-	expect(t, p.activities["z"], e, "passed", "to sink at O: FALSE")
+	expect(t, p.activities.Get(processtable.RowID{Name: "z"}), e, "passed", "to sink at O: FALSE")
 }
 
 // R18: only a connector that is FALSE, of an activity that the table names.
@@ -182,7 +182,7 @@ func TestR18WhatIsNotPassedAround(t *testing.T) {
 	m.table.Detours = []processtable.Detour{{Activity: "x", OutControl: []processtable.ActivityID{"y"}}}
 	m.table.Roster = []processtable.Place{{Activity: "p", Node: here}, {Activity: "x", Node: "N"}, {Activity: "y", Node: here}}
 	p := m.prepare()
-	good := from(t, p.activities["x"], "p", F, "")
+	good := from(t, p.activities.Get(processtable.RowID{Name: "x"}), "p", F, "")
 	good.Queue.Node = "N"
 	for name, change := range map[string]func(m *message.Message){
 		"TRUE":          func(m *message.Message) { m.Control = T },

@@ -59,4 +59,9 @@
 //	R19  A pause is over when the message of its timer came, whatever a clock says: a timer is
 //	     known by its name and its time, and one of another pause means nothing. What is decided
 //	     next takes the messages of all timers that came. (N13, invariant 14)
+//	R20  A block whose start condition is TRUE begins an iteration: its snapshot, and a message
+//	     for the source inside of it. Source takes the iteration's input for its output and
+//	     terminates at once. When sink has terminated, its input returns to the block, with
+//	     _RC 0: then R6 and R7 apply as to a program's end. A return of another iteration or
+//	     run than is under way is none. (N12, N18)
 package navigator

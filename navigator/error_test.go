@@ -181,7 +181,7 @@ func TestR9MoreThanAMessageCarries(t *testing.T) {
 	const want = "data for y: its mappings bring 9000046 bytes together, and a message carries at most 8388608"
 	r := ran(t, 0, "")
 	r.Output.Fields[1] = strings.Repeat("x", 1_000_000)
-	x := p.activities["x"]
+	x := p.activities.Get(processtable.RowID{Name: "x"})
 	s := folded(t, x, from(t, x, processtable.Source, T, ""))
 	if at := kept(t, x, s, x.Conclude(s, r, noon)); !at.Failed || !at.HasOutput || at.Error != want {
 		t.Errorf("kept %.300v", at.Error)

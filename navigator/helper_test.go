@@ -220,7 +220,7 @@ func (m *model) prepare() *Process {
 	return p
 }
 
-func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().activities[name] }
+func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().activities.Get(processtable.RowID{Name: name}) }
 
 // value is a container from JSON; what is missing has its default.
 func value(t testing.TB, json string) *container.Struct {
@@ -364,7 +364,7 @@ func showMessage(p *Process, m message.Message) string {
 	case message.KindConnector:
 		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data"}[m.Data]
 		if m.Data == message.DataPresent {
-			line += showValues(p.activities[m.Activity], m)
+			line += showValues(p.activities.Get(rowOf(m)), m)
 		}
 	case message.KindSnapshot:
 		line += " snapshot"
@@ -416,4 +416,10 @@ func jsonOf(t testing.TB, encoded []byte) string {
 		t.Fatal(err)
 	}
 	return string(json)
+}
+
+// rowOf is the row of a message's target.
+func rowOf(m message.Message) processtable.RowID {
+	e := m.Entry()
+	return e.Row()
 }

@@ -14,8 +14,8 @@ import (
 // indexed. It is immutable.
 type Process struct {
 	table      *processtable.Table
-	rows       map[processtable.ActivityID]behaviour.Behaviour
-	activities map[processtable.ActivityID]*Activity // those of rows that are FlowMark's
+	rows       processtable.Rows[behaviour.Behaviour]
+	activities processtable.Rows[*Activity]          // those of rows that are FlowMark's
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
 }
 
@@ -55,8 +55,8 @@ type echoed struct{ from, to int }
 func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error) {
 	p := &Process{
 		table:      t,
-		rows:       make(map[processtable.ActivityID]behaviour.Behaviour, len(t.Activities)),
-		activities: make(map[processtable.ActivityID]*Activity, len(t.Activities)),
+		rows:       processtable.NewRows[behaviour.Behaviour](t),
+		activities: processtable.NewRows[*Activity](t),
 	}
 	if reason := behaviour.Crossing(t); reason != "" {
 		return nil, fmt.Errorf("prepare %s at %s: %s", t.Process, t.Node, reason)
@@ -74,11 +74,12 @@ func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error)
 func (p *Process) add(row *processtable.Activity, others behaviour.Registry, loaded map[loadKey]*condition.Condition) error {
 	if row.Behaviour != "" {
 		b, err := others.Make(p.table, row)
-		p.rows[row.Name] = b
+		p.rows.Put(row.Row(), b)
 		return err
 	}
 	a, err := p.prepare(row, loaded)
-	p.rows[row.Name], p.activities[row.Name] = a, a
+	p.rows.Put(row.Row(), a)
+	p.activities.Put(row.Row(), a)
 	return err
 }
 
@@ -179,7 +180,7 @@ func echoOf(input, output *container.Type) []echoed {
 func (p *Process) Table() *processtable.Table { return p.table }
 
 // Activity gives the prepared activity, or nil if this node does not host it.
-func (p *Process) Activity(name processtable.ActivityID) behaviour.Behaviour { return p.rows[name] }
+func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour { return p.rows.Get(row) }
 
 // MayEnd is not so where the message makes the activity's program run (N5).
 func (a *Activity) MayEnd(m *message.Message) bool {

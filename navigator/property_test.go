@@ -269,7 +269,7 @@ func checkEnd(t *rapid.T, a *Activity, s *State, e behaviour.Effects) {
 		if m.Clock <= s.Clock {
 			t.Fatalf("clock %d after %d", m.Clock, s.Clock)
 		}
-		target := a.process.activities[m.Activity]
+		target := a.process.activities.Get(rowOf(m))
 		if err := target.Fold(&State{}, m); err != nil {
 			t.Fatalf("%s refuses it: %v", m.Activity, err)
 		}

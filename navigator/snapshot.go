@@ -26,15 +26,19 @@ func (a *Activity) again(s *State, r behaviour.Result, now time.Time) behaviour.
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
 	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next}
+	iterated := behaviour.Outcome{
+		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+	}
+	if a.Kind == processtable.KindBlock {
+		return a.begin(s, snapshot, next, iterated, now)
+	}
 	if r.RC != 0 && r.Ended.Sub(r.Started) < a.Activity.Again.After {
 		snapshot.Quick = at.Quick + 1
 	}
 	if n := snapshot.Quick - quickIterations; n >= 0 {
 		snapshot.Due = now.Add(a.Activity.Again.Pause(n))
 	}
-	return a.keep(s, snapshot, behaviour.Outcome{
-		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
-	})
+	return a.keep(s, snapshot, iterated)
 }
 
 // feedback gives the next iteration's input: this one's, with the feedback mappings
@@ -180,15 +184,11 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 
 // keptOutput is the output that the program had ended with when the error came.
 func (a *Activity) keptOutput(at message.Snapshot) (*container.Struct, error) {
-	v, err := container.DecodeCBOR(a.Output, at.Output)
+	kept, err := a.output(at.Output)
 	if err != nil {
-		return nil, fmt.Errorf("retry %s: read its output: %w", a.Name, err)
+		err = fmt.Errorf("retry %s: read its output: %w", a.Name, err)
 	}
-	kept, ok := v.(*container.Struct)
-	if !ok {
-		return nil, fmt.Errorf("retry %s: its output is no structure", a.Name)
-	}
-	return kept, nil
+	return kept, err
 }
 
 // usedUp: the last iteration that max_iterations allows has not fulfilled the exit
@@ -200,7 +200,7 @@ func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 // restart runs the program again, under a new run number (P1).
 func (a *Activity) restart(healed *State, at message.Snapshot) behaviour.Effects {
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
-	at.HasOutput, at.Output, at.RC = false, nil, 0
+	at.HasOutput, at.Output, at.RC, at.Begun = false, nil, 0, false
 	return a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 }
 
@@ -219,17 +219,17 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
-	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Dues(), Outcome: o}
+	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Passing(), Outcome: o}
 	if !snapshot.Due.IsZero() {
 		e.Timers = []behaviour.Timer{{Due: snapshot.Due, Pause: a.pause(&snapshot)}}
 	}
 	return e
 }
 
-// tell adds the message that tells sink, at the origin, of an error (N4). Sink's own
+// tell adds the message that tells sink, at the origin, of an error (N4). The process's sink's own
 // needs none, and that of an entry whose origin is not known can go nowhere.
 func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behaviour.Effects {
-	if a.Kind == processtable.KindSink || s.Origin == "" {
+	if a.Kind == processtable.KindSink && a.top() || s.Origin == "" {
 		return e
 	}
 	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
@@ -242,7 +242,7 @@ func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behavio
 // Unsent puts the entry in error because its transaction could not be committed as it
 // stands: it is too large. A program that had ended is not run again by a retry.
 func (a *Activity) Unsent(s *State, r *behaviour.Result, reason string, now time.Time) behaviour.Effects {
-	if r != nil && r.Err == "" {
+	if r = a.unsentReturn(s, r, now); r != nil && r.Err == "" {
 		return a.failEvaluated(s, *r, reason, now)
 	}
 	return a.fail(s, s.progress(), message.CauseUnsent, reason, now)

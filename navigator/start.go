@@ -14,7 +14,7 @@ import (
 // Start gives the effects of starting an instance at this node (R15): the onward
 // messages of source, and the instance's record into sink's queue.
 func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
-	source := p.activities[processtable.Source]
+	source := p.activities.Get(processtable.RowID{Name: processtable.Source})
 	if source == nil {
 		return behaviour.Effects{}, fmt.Errorf("start %s: it may not be started at %s, only at %v", p.table.Process, p.table.Node, p.table.Starts)
 	}

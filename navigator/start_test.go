@@ -27,7 +27,7 @@ func TestR15Start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := p.activities[processtable.Source]
+	source := p.activities.Get(processtable.RowID{Name: processtable.Source})
 	expect(t, source, e, "terminated, ends", "to a at H: TRUE", "to b at N: TRUE data 4", `to sink at H: data "in"`, "to sink at H: record")
 	for _, put := range e.Put {
 		if put.Instance != instance || put.Origin != here || put.Clock != 1 || put.Trace != "00-trace" || put.Definition != p.Definition() {
@@ -57,7 +57,7 @@ func TestR15Start(t *testing.T) {
 		t.Errorf("the same start is another: %v %s", err, diff)
 	}
 	for _, put := range e.Put { // what was put fits its targets
-		fold(t, p.activities[put.Activity], &State{}, put)
+		fold(t, p.activities.Get(rowOf(put)), &State{}, put)
 	}
 }
 

@@ -24,8 +24,9 @@ type State struct {
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
-	bytes      int // of values, in memory
-	encoded    int // of values, as they came
+	inner      *composed // of a block, or its source; nil: nothing has come
+	bytes      int       // of values, in memory
+	encoded    int       // of values, as they came
 }
 
 var _ behaviour.State = (*State)(nil)
@@ -64,13 +65,15 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes    = 296
+	stateBytes    = 304
 	keyBytes      = 48
 	resolvedBytes = 64
 	valuesBytes   = 24 // of a data connector, without what they hold
-	snapshotBytes = 200
+	snapshotBytes = 208
 	messageBytes  = 264
 	recordBytes   = 120
+	composedBytes = 56
+	returnedBytes = 40
 )
 
 // Bytes estimates the memory that the state takes.
@@ -84,6 +87,12 @@ func (s *State) Bytes() int {
 	}
 	if s.Record != nil {
 		n += recordBytes + len(s.Record.Input) + len(s.Record.Key)
+	}
+	if s.inner != nil {
+		n += composedBytes + len(s.inner.input)
+		for _, r := range s.inner.returns {
+			n += returnedBytes + len(r.scope) + len(r.output)
+		}
 	}
 	return n
 }
@@ -132,8 +141,12 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 		}
+	case message.KindBegin:
+		return a.foldBegin(s, m)
+	case message.KindReturn:
+		return a.foldReturn(s, m)
 	case message.KindRecord:
-		if a.Kind != processtable.KindSink {
+		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("an instance record is for sink, not for %s", a.Name)
 		}
 		record, err := message.DecodeRecord(m.Body)
@@ -142,7 +155,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		}
 		s.Record = &record
 	case message.KindNotice:
-		if a.Kind != processtable.KindSink {
+		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("a notice is for sink, not for %s", a.Name)
 		}
 	case message.KindMarker:

@@ -38,7 +38,9 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		}
 	case s.passed:
 		v.Progress, v.Waits = behaviour.Absorbing, nil
-	case len(v.Waits) > 0 || a.Kind == processtable.KindSink:
+	case len(v.Waits) > 0 || a.Kind == processtable.KindSink && a.top():
+	case s.progress().Begun && a.starts(s):
+		v.Progress = behaviour.Begun
 	default:
 		v.Progress = behaviour.Ready
 		if e := a.Decide(s, now); e.Ends {
@@ -81,8 +83,12 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 	return out, nil
 }
 
-// Compute is the result of an empty activity (R14).
+// Compute is the result of an empty activity (R14), or of an iteration of a block, whose output the
+// call has (R20).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
+	if a.Kind == processtable.KindBlock {
+		return behaviour.Result{Output: call.Input, Started: started, Ended: started}
+	}
 	return a.Echo(call.Input, started)
 }
 

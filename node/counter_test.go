@@ -211,7 +211,7 @@ func (c *counter) remember(s *count, memory *countMemory, o behaviour.Outcome) b
 	m := c.onward(s, c.row.Name, c.table.Node)
 	m.Kind, m.Source, m.Body = message.KindSnapshot, "", memory.encode()
 	o.Clock = m.Clock
-	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Dues(), Outcome: o}
+	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Passing(), Outcome: o}
 	if !memory.due.IsZero() {
 		e.Timers = []behaviour.Timer{{Name: "pause", Due: memory.due, Pause: c.pause}}
 	}

@@ -20,7 +20,7 @@ import (
 // error, and the activity unknown.
 func TestAPeerIsToldAllButALargeOutput(t *testing.T) {
 	w, table, id := secretWorld(t)
-	output, err := container.DecodeJSON(table.Activity("s1").Output, []byte(`{"text": "`+strings.Repeat(`\u0001`, 700_000)+`"}`))
+	output, err := container.DecodeJSON(table.Activity(processtable.RowID{Name: "s1"}).Output, []byte(`{"text": "`+strings.Repeat(`\u0001`, 700_000)+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func linksOf(ctx context.Context, n *Node) (told []string) {
 // counting are the tables of a process, all of format 4, in which one activity is a counter.
 func (v *vintages) counting(text, counter string) (r api.UploadRequest) {
 	for _, t := range definitiontest.Compile(v, "process: p\nversion: 1\n"+text, definition.CompileOptions{}).Tables {
-		if t.Format = 4; t.Activity(processtable.ActivityID(counter)) != nil {
+		if t.Format = 4; t.Activity(processtable.RowID{Name: processtable.ActivityID(counter)}) != nil {
 			asCounter(t, processtable.ActivityID(counter), counterSpec(0, 100))
 		}
 		encoded, err := processtable.Encode(t)

@@ -74,6 +74,7 @@ func TestFormatOf(t *testing.T) {
 		{mustEncode(t, sample()), 1},
 		{mustEncode(t, withDetours()), 2},
 		{mustEncode(t, withBehaviours()), 4},
+		{mustEncode(t, withBlock()), 5},
 		{[]byte{0xa1, keyFormat, 7}, 7},
 		{nil, 0},
 		{[]byte("{}"), 0},
@@ -121,11 +122,11 @@ func TestEqualConditionsAndTypesAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ship, receive := table.Activity("ship"), table.Activity("receive")
+	ship, receive := table.Activity(RowID{Name: "ship"}), table.Activity(RowID{Name: "receive"})
 	if ship.Exit != ship.OutControl[0].Condition {
 		t.Error("exit and transition condition with one text are two *Checked")
 	}
-	if receive.Input != table.Input || receive.Output != table.Activity(Source).Output {
+	if receive.Input != table.Input || receive.Output != table.Activity(RowID{Name: Source}).Output {
 		t.Error("one structure is two *Type")
 	}
 	if ship.InData[0].Mappings[1].Type != table.Input || ship.Input.Members[1].Type != table.Input {
@@ -155,15 +156,15 @@ func TestLookUps(t *testing.T) {
 	}
 	for what, table := range map[string]*Table{"decoded": decoded, "by hand": sample()} {
 		t.Run(what, func(t *testing.T) {
-			if a := table.Activity("ship"); a == nil || a.Name != "ship" {
+			if a := table.Activity(RowID{Name: "ship"}); a == nil || a.Name != "ship" {
 				t.Errorf("Activity(ship) = %v", a)
 			}
-			if a := table.Activity("credit"); a != nil {
+			if a := table.Activity(RowID{Name: "credit"}); a != nil {
 				t.Errorf("Activity(credit) = %v, which another node hosts", a)
 			}
 			got := map[ActivityID]NodeID{}
 			for _, name := range []ActivityID{"receive", "credit", Source, Sink, "nobody"} {
-				if n, ok := table.NodeOf(name); ok {
+				if n, ok := table.NodeOf(RowID{Name: name}); ok {
 					got[name] = n
 				}
 			}

@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2 and 4"
+const knownFormats = "1, 2, 4 and 5"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -84,6 +84,7 @@ func decode(data []byte) (*Table, error) {
 type decoder struct {
 	cbor.Reader
 	table      Table
+	roster     []ActivityID // as far as it was read
 	structures []*container.Type
 	lists      map[*container.Type]*container.Type // by element: one *Type for equal types
 	conditions []*condition.Checked
@@ -126,7 +127,7 @@ func (d *decoder) tableField(key int) {
 	case keyOutput:
 		t.Output = d.structureAt()
 	case keyActivities:
-		t.Activities = items(d, maxActivities+2, d.activity)
+		t.Activities = items(d, 3*maxActivities+2, d.activity)
 	case keyDetours:
 		d.since(2)
 		t.Detours = items(d, maxActivities, d.detour)
@@ -156,8 +157,21 @@ func name[T ~string](d *decoder) func() T { return func() T { return T(d.Text(Ma
 func (d *decoder) number(limit int) int { return int(d.Uint(uint64(limit))) }
 
 func (d *decoder) place() Place {
-	d.Tuple(2)
-	return Place{Activity: ActivityID(d.Text(MaxName)), Node: NodeID(d.Text(MaxName))}
+	if d.table.flat() {
+		d.Tuple(2)
+		return Place{Activity: ActivityID(d.Text(MaxName)), Node: NodeID(d.Text(MaxName))}
+	}
+	d.Tuple(3)
+	p := Place{Activity: ActivityID(d.Text(MaxName)), Node: NodeID(d.Text(MaxName))}
+	inside := d.number(maxActivities)
+	d.roster = append(d.roster, p.Activity)
+	switch {
+	case inside >= len(d.roster):
+		d.Fail("%s is inside of place %d, which does not stand before it", p.Activity, inside)
+	case inside > 0:
+		p.Inside = d.roster[inside-1]
+	}
+	return p
 }
 
 var conditionFields = []string{keyText: "text", keyExpr: "expression", keyReadsRC: "reads _RC", keyMacros: "macros"}

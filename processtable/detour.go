@@ -111,7 +111,7 @@ func (v *validator) detours() error {
 	for _, x := range v.t.Detours {
 		at := v.at(x.Activity)
 		switch {
-		case v.isLocal(x.Activity):
+		case v.isLocal(v.row(x.Activity)):
 			return fmt.Errorf("detour of %s: it is hosted here", x.Activity)
 		case at <= last:
 			return fmt.Errorf("detour of %s: it is not in the order of the roster, or occurs twice", x.Activity)
@@ -137,7 +137,7 @@ func (v *validator) controlInto() map[ActivityID]int {
 	}
 	for _, a := range v.t.Activities {
 		for _, c := range a.OutControl {
-			into[c.To]++
+			into[c.To]++ // the count of sinks means nothing
 		}
 	}
 	for _, x := range v.t.Detours {
@@ -146,6 +146,12 @@ func (v *validator) controlInto() map[ActivityID]int {
 		}
 	}
 	return into
+}
+
+// row is that of an activity of the roster.
+func (v *validator) row(name ActivityID) RowID {
+	row, _ := v.t.Of(name)
+	return row
 }
 
 // at is an activity's index in the roster; that of sink is behind the last.
@@ -176,22 +182,26 @@ func (v *validator) detourTargets(x Detour) error {
 	if slices.Contains(x.OutControl, Sink) && len(x.OutControl) > 1 {
 		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
 	}
-	if err := v.sameEnds("control", v.remoteControl[x.Activity], x.OutControl); err != nil {
+	from := v.row(x.Activity)
+	if err := v.sameEnds("control", from.Inside, v.remoteControl[from], x.OutControl); err != nil {
 		return err
 	}
-	return v.sameEnds("data", v.remoteData[x.Activity], x.OutData)
+	return v.sameEnds("data", from.Inside, v.remoteData[from], x.OutData)
 }
 
 // sameEnds holds what activities here say of their incoming connectors against what a
 // detour says of its outgoing ones.
-func (v *validator) sameEnds(kind string, in, out []ActivityID) error {
+func (v *validator) sameEnds(kind string, inside ActivityID, in, out []ActivityID) error {
 	for _, to := range in {
 		if !slices.Contains(out, to) {
 			return fmt.Errorf("%[1]s has a %[2]s connector from it, but the detour has none to %[1]s", to, kind)
 		}
 	}
 	for _, to := range out {
-		if v.isLocal(to) && !slices.Contains(in, to) {
+		if _, known := v.t.NodeOf(RowID{to, inside}); !known {
+			return fmt.Errorf("a %s connector leads to %s, which is not inside of the same block", kind, to)
+		}
+		if v.isLocal(RowID{to, inside}) && !slices.Contains(in, to) {
 			return fmt.Errorf("a %[1]s connector leads to %[2]s, but %[2]s has none from it", kind, to)
 		}
 	}
@@ -215,7 +225,7 @@ func (v *validator) resolvers() error {
 			switch {
 			case !v.leads[a]:
 				return fmt.Errorf("resolver %s: no connector leads from %s to an activity here", r.Node, a)
-			case v.index.places[a] == r.Node:
+			case v.index.places[a].Node == r.Node:
 				return fmt.Errorf("resolver %s: it hosts %s itself", r.Node, a)
 			case at <= last:
 				return fmt.Errorf("resolver %s: %s is not in the order of the roster, or occurs twice", r.Node, a)

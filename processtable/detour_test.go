@@ -28,7 +28,7 @@ func TestDetoursComeBack(t *testing.T) {
 // A detour may lead to sink, and on to an activity elsewhere.
 func TestDetoursMayGoOn(t *testing.T) {
 	table := withDetours()
-	table.Roster = append(table.Roster, Place{"bill", "C"}, Place{"close", "D"})
+	table.Roster = append(table.Roster, Place{Activity: "bill", Node: "C"}, Place{Activity: "close", Node: "D"})
 	table.Detours[0].OutControl = []ActivityID{"ship", "bill"}
 	table.Detours = append(
 		table.Detours,
@@ -150,7 +150,7 @@ func TestRefusalsOfDetours(t *testing.T) {
 		{"resolver twice", func(t *Table) { t.Resolvers[1].Node = "C" }, `resolver "C": want the names of other nodes, in order, each once`},
 		{"resolver of nothing", func(t *Table) { t.Resolvers[0].Activities = nil }, `resolver "C": want the names of other nodes, in order, each once and with activities`},
 		{"resolver of what does not lead here", func(t *Table) {
-			t.Roster = append(t.Roster, Place{"bill", "D"})
+			t.Roster = append(t.Roster, Place{Activity: "bill", Node: "D"})
 			t.Resolvers[0].Activities[0] = "bill"
 		}, "resolver C: no connector leads from bill to an activity here"},
 		{"resolver of sink", func(t *Table) { t.Resolvers[0].Activities[0] = Sink }, "resolver C: no connector leads from sink to an activity here"},

@@ -21,7 +21,7 @@ const (
 	keyVersion    = 3
 	keyNode       = 4
 	keyDefinition = 5
-	keyRoster     = 6 // list of [activity, node]
+	keyRoster     = 6 // list of [activity, node], from format 5 on with the place, counted from 1, of the composite around it, or 0
 	keyStarts     = 7
 	keyStructures = 8
 	keyConditions = 9
@@ -159,9 +159,9 @@ func encode(t *Table) ([]byte, error) {
 	m.Text(keyNode, string(t.Node))
 	m.Key(keyDefinition)
 	m.B = cbor.AppendBytes(m.B, t.Definition[:])
-	list(&m, keyRoster, t.Roster, func(b []byte, p Place) []byte {
-		return appendName(appendName(cbor.AppendArray(b, 2), p.Activity), p.Node)
-	})
+	if err := writeRoster(&m, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	list(&m, keyStarts, t.Starts, appendName[NodeID])
 	list(&m, keyStructures, e.types.bodies, appendWritten)
 	list(&m, keyConditions, e.checked, appendCondition)
@@ -175,6 +175,23 @@ func encode(t *Table) ([]byte, error) {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}
 	return m.B, nil
+}
+
+func writeRoster(m *cbor.Map, t *Table) error {
+	var failed error
+	at := make(map[ActivityID]int, len(t.Roster))
+	list(m, keyRoster, t.Roster, func(b []byte, p Place) []byte {
+		inside, known := at[p.Inside]
+		if p.Inside != "" && (t.flat() || !known) {
+			failed = fmt.Errorf("roster: %s is inside of %q, which does not stand before it, or format %d has no blocks", p.Activity, p.Inside, t.Format)
+		}
+		at[p.Activity] = len(at) + 1
+		if t.flat() {
+			return appendName(appendName(cbor.AppendArray(b, 2), p.Activity), p.Node)
+		}
+		return cbor.AppendUint(appendName(appendName(cbor.AppendArray(b, 3), p.Activity), p.Node), uint64(inside))
+	})
+	return failed
 }
 
 // list writes a field with a list, nothing if it is empty.

@@ -5,10 +5,44 @@ import "slices"
 // index makes look-ups in a table independent of its size. Decode builds it; a table
 // that was put together by hand has none and is searched.
 type index struct {
-	activities map[ActivityID]*Activity
-	places     map[ActivityID]NodeID
+	activities Rows[*Activity]
+	places     map[ActivityID]Place
 	nodes      map[NodeID]bool // of the process; true: an instance may be started there
 	resolvers  map[resolution]bool
+}
+
+// flat says that names alone are looked up: before format 5 no two rows have the same one, and a
+// roster does not say what is inside of what.
+func (t *Table) flat() bool { return t.Format < BlockFormat }
+
+// Rows has something for each row of a table. It is built before it is read, then it is safe for
+// concurrent use.
+type Rows[T any] struct {
+	flat   bool
+	top    map[ActivityID]T
+	inside map[RowID]T
+}
+
+// NewRows makes one that has nothing.
+func NewRows[T any](t *Table) Rows[T] {
+	return Rows[T]{flat: t.flat(), top: make(map[ActivityID]T, len(t.Activities)), inside: map[RowID]T{}}
+}
+
+// Put gives a row what it has.
+func (r *Rows[T]) Put(row RowID, v T) {
+	if r.flat || row.Inside == "" {
+		r.top[row.Name] = v
+	} else {
+		r.inside[row] = v
+	}
+}
+
+// Get gives what a row has, or the zero T.
+func (r *Rows[T]) Get(row RowID) T {
+	if r.flat || row.Inside == "" {
+		return r.top[row.Name]
+	}
+	return r.inside[row]
 }
 
 type resolution struct {
@@ -18,15 +52,15 @@ type resolution struct {
 
 func newIndex(t *Table) *index {
 	x := &index{
-		activities: make(map[ActivityID]*Activity, len(t.Activities)),
-		places:     make(map[ActivityID]NodeID, len(t.Roster)),
+		activities: NewRows[*Activity](t),
+		places:     make(map[ActivityID]Place, len(t.Roster)),
 		nodes:      make(map[NodeID]bool, len(t.Starts)),
 	}
 	for _, a := range t.Activities {
-		x.activities[a.Name] = a
+		x.activities.Put(a.Row(), a)
 	}
 	for _, p := range t.Roster {
-		x.places[p.Activity] = p.Node
+		x.places[p.Activity] = p
 		x.nodes[p.Node] = false
 	}
 	for _, n := range t.Starts {
@@ -43,36 +77,53 @@ func newIndex(t *Table) *index {
 	return x
 }
 
-// Activity gives the entry of the activity with that name, or nil if this node does
-// not host it.
-func (t *Table) Activity(name ActivityID) *Activity {
+// Activity gives the entry of an activity, or nil if this node does not host it.
+func (t *Table) Activity(row RowID) *Activity {
 	if t.index != nil {
-		return t.index.activities[name]
+		return t.index.activities.Get(row)
 	}
 	for _, a := range t.Activities {
-		if a.Name == name {
+		if a.Name == row.Name && (a.Inside() == row.Inside || t.flat()) {
 			return a
 		}
 	}
 	return nil
 }
 
-// NodeOf says where an activity lives, from the roster; Source and Sink live at
-// Origin. It is false for a name that the process does not have.
-func (t *Table) NodeOf(name ActivityID) (NodeID, bool) {
+// NodeOf says where an activity lives, from the roster: Source and Sink of a block where the block
+// does, those of the process at Origin. It is false for what the process does not have.
+func (t *Table) NodeOf(row RowID) (NodeID, bool) {
+	name := row.Name
 	if name == Source || name == Sink {
-		return Origin, true
+		if row.Inside == "" || t.flat() {
+			return Origin, true
+		}
+		name = row.Inside
 	}
+	p, ok := t.place(name)
+	if ok && name == row.Name && p.Inside != row.Inside && !t.flat() {
+		return "", false
+	}
+	return p.Node, ok
+}
+
+func (t *Table) place(name ActivityID) (Place, bool) {
 	if t.index != nil {
-		n, ok := t.index.places[name]
-		return n, ok
+		p, ok := t.index.places[name]
+		return p, ok
 	}
 	for _, p := range t.Roster {
 		if p.Activity == name {
-			return p.Node, true
+			return p, true
 		}
 	}
-	return "", false
+	return Place{}, false
+}
+
+// Of gives the row of an activity of the roster, by its name alone.
+func (t *Table) Of(name ActivityID) (RowID, bool) {
+	p, ok := t.place(name)
+	return RowID{name, p.Inside}, ok
 }
 
 // IsStart says whether instances may be started at this table's node (N1).

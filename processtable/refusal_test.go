@@ -20,9 +20,9 @@ func TestRefusals(t *testing.T) {
 		change func(t *Table)
 		want   string
 	}{
-		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1, 2 and 4"},
-		{"newer format", func(t *Table) { t.Format = 5 }, "unknown table format 5: this version writes formats 1, 2 and 4"},
-		{"the number of envelopes", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1, 2 and 4"},
+		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1, 2, 4 and 5"},
+		{"newer format", func(t *Table) { t.Format = 6 }, "unknown table format 6: this version writes formats 1, 2, 4 and 5"},
+		{"the number of envelopes", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1, 2, 4 and 5"},
 		{"process name", func(t *Table) { t.Process.Name = "a b" }, `process "a b" is not a name`},
 		{"no version", func(t *Table) { t.Process.Version = 0 }, "version 0 is not between 1 and"},
 		{"node name", func(t *Table) { t.Node = "@origin" }, `node "@origin" is not a name`},
@@ -48,8 +48,8 @@ func TestRefusals(t *testing.T) {
 		{"program missing", func(t *Table) { t.Activities[receive].Program = "" }, `activity receive: program "" is not a name`},
 		{"program of empty", func(t *Table) { t.Activities[file].Program = "x" }, "activity file: program x: an activity of this kind has no program"},
 		{"activity without input", func(t *Table) { t.Activities[file].Input = nil }, "file: input: want a structure"},
-		{"output of source", func(t *Table) { t.Activities[0].Output = creditType() }, "activity source: its output is not the process's input"},
-		{"input of sink", func(t *Table) { t.Activities[4].Input = orderType() }, "activity sink: its input is not the process's output"},
+		{"output of source", func(t *Table) { t.Activities[0].Output = creditType() }, "activity source: its output is not the input of what it is the source of"},
+		{"input of sink", func(t *Table) { t.Activities[4].Input = orderType() }, "activity sink: its input is not the output of what it is the sink of"},
 		{"source with retry", func(t *Table) { t.Activities[0].Retry.Attempts = 1 }, "activity source: it runs no program"},
 		{"sink with exit", func(t *Table) { t.Activities[4].Exit = checked("a") }, "activity sink: it runs no program"},
 		{"max_iterations", func(t *Table) { t.Activities[file].MaxIterations = 0 }, "activity file: max_iterations is below 1"},

@@ -66,7 +66,7 @@ func sample() *Table {
 		Process:    ProcessID{Name: "purchase-order", Version: 3},
 		Node:       "A",
 		Definition: DefinitionHash{1, 2, 3},
-		Roster:     []Place{{"receive", "A"}, {"credit", "B"}, {"ship", "A"}, {"file", "A"}},
+		Roster:     []Place{{Activity: "receive", Node: "A"}, {Activity: "credit", Node: "B"}, {Activity: "ship", Node: "A"}, {Activity: "file", Node: "A"}},
 		Starts:     []NodeID{"A", "C"},
 		Input:      order,
 		Output:     credit,
@@ -146,7 +146,7 @@ func drawTable(t *rapid.T) *Table {
 	for i := range all {
 		name := ActivityID(fmt.Sprintf("t%d", i+1))
 		places[name] = node.Draw(t, "node")
-		table.Roster = append(table.Roster, Place{name, places[name]})
+		table.Roster = append(table.Roster, Place{Activity: name, Node: places[name]})
 		all[i] = program(name, Activity{Input: orderType(), Output: orderType(), RCIsData: rapid.Bool().Draw(t, "rc")})
 		if rapid.Bool().Draw(t, "exit") {
 			all[i].Exit = checked(rapid.SampledFrom([]string{"_RC == 0", "amount > 1.0"}).Draw(t, "text"))

@@ -10,13 +10,18 @@ import (
 
 // FormatVersion is the newest version of the table format. This code reads and writes
 // all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
-// a behaviour of their own, and those inside of composites (N10). There is no version 3: links
-// have that number for tables in an envelope (EnvelopeFormat).
-const FormatVersion = 4
+// a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18), and what
+// is inside of them in the roster. There is no version 3: links have that number for tables in an
+// envelope (EnvelopeFormat).
+const FormatVersion = 5
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
-// FlowMark's, and outside of composites: it is what the compiler writes.
-const FlowMarkFormat = 2
+// FlowMark's, and outside of composites, BlockFormat the one of a process with blocks: the
+// compiler writes the lower one that will do.
+const (
+	FlowMarkFormat = 2
+	BlockFormat    = 5
+)
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
 func HasFormat(version int) bool {
@@ -79,7 +84,7 @@ type Table struct {
 	Starts     []NodeID // where an instance may be started; those nodes' tables hold source and sink
 	Input      *container.Type
 	Output     *container.Type
-	Activities []*Activity // those hosted here, in file order; at start nodes source first and sink last
+	Activities []*Activity // those hosted here, in file order; a block's source and sink behind it; at start nodes the process's source first and sink last
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
 
@@ -111,6 +116,14 @@ type Resolver struct {
 type Place struct {
 	Activity ActivityID
 	Node     NodeID
+	Inside   ActivityID // the innermost composite around it, which stands before it; empty: none. From format 5 on
+}
+
+// RowID names an activity of a process, with its sources and sinks: every block has these two of
+// its own, so that the name alone does not say which.
+type RowID struct {
+	Name   ActivityID
+	Inside ActivityID // the innermost composite around it; empty: none
 }
 
 // Kind is what sort of step an activity of FlowMark is. The numbers are part of the stored format.
@@ -119,8 +132,9 @@ type Kind uint8
 const (
 	KindProgram Kind = 1 // invokes a registered program
 	KindEmpty   Kind = 2 // routing only: echo, with _RC 0
-	KindSource  Kind = 3 // terminates when the instance is started; its output is the process's input
-	KindSink    Kind = 4 // terminates when everything has; its input is the process's output
+	KindSource  Kind = 3 // terminates when the instance is started; its output is the process's input. A block's: when an iteration begins, and the block's
+	KindSink    Kind = 4 // terminates when everything has; its input is the process's output. A block's: when an iteration has ended, and the block's
+	KindBlock   Kind = 5 // its work is done by the activities inside of it (N18); from format 5 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -172,7 +186,27 @@ type Composite struct {
 	Elements bool
 }
 
-// Added reports that the compiler has added the activity: it is source or sink (N1).
+// Row names the row.
+func (a *Activity) Row() RowID { return RowID{a.Name, a.Inside()} }
+
+// Inside is the innermost composite around the activity; empty: none.
+func (a *Activity) Inside() ActivityID {
+	if n := len(a.Path); n > 0 {
+		return a.Path[n-1].Activity
+	}
+	return ""
+}
+
+// Inner is the step of the static path to what is inside of a block.
+func (a *Activity) Inner() Composite {
+	c := Composite{Activity: a.Name, Iterations: 1}
+	if a.Exit != nil {
+		c.Iterations = a.MaxIterations
+	}
+	return c
+}
+
+// Added reports that the compiler has added the activity: it is source or sink (N1, N18).
 func (a *Activity) Added() bool { return a.Name == Source || a.Name == Sink }
 
 // Backoff is a wait that doubles from After up to Max.

@@ -3,6 +3,9 @@ package processtable
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"fmqm/container"
 )
 
 // validate checks what the format alone does not: that the table is whole. It is
@@ -35,49 +38,60 @@ type validator struct {
 	outControl, inControl map[ends]bool
 	outData, inData       map[ends][]Mapping
 	// The activities here into which connectors lead from one elsewhere.
-	remoteControl, remoteData map[ActivityID][]ActivityID
+	remoteControl, remoteData map[RowID][]ActivityID
 	leads                     map[ActivityID]bool // a connector leads from it to an activity here
 	places                    map[ActivityID]int  // in the roster; made when asked for
+	composites                map[ActivityID]bool // something is inside of it
 }
 
-type ends struct{ from, to ActivityID }
+// ends are of a connector, which has both inside of the same composite.
+type ends struct{ inside, from, to ActivityID }
 
 func (v *validator) findLocal() {
 	v.outControl, v.inControl = map[ends]bool{}, map[ends]bool{}
 	v.outData, v.inData = map[ends][]Mapping{}, map[ends][]Mapping{}
-	v.remoteControl, v.remoteData = map[ActivityID][]ActivityID{}, map[ActivityID][]ActivityID{}
+	v.remoteControl, v.remoteData = map[RowID][]ActivityID{}, map[RowID][]ActivityID{}
 	v.leads = map[ActivityID]bool{}
 	for _, a := range v.t.Activities {
+		within := v.inside(a)
 		for _, c := range a.OutControl {
-			if v.isLocal(c.To) {
-				v.outControl[ends{a.Name, c.To}] = true
+			if v.isLocal(RowID{c.To, within}) {
+				v.outControl[ends{within, a.Name, c.To}] = true
 			}
 		}
 		for _, c := range a.InControl {
 			v.leads[c.From] = true
-			if v.isLocal(c.From) {
-				v.inControl[ends{c.From, a.Name}] = true
+			if from := (RowID{c.From, within}); v.isLocal(from) {
+				v.inControl[ends{within, c.From, a.Name}] = true
 			} else {
-				v.remoteControl[c.From] = append(v.remoteControl[c.From], a.Name)
+				v.remoteControl[from] = append(v.remoteControl[from], a.Name)
 			}
 		}
 		for _, c := range a.OutData {
-			if v.isLocal(c.To) {
-				v.outData[ends{a.Name, c.To}] = c.Mappings
+			if v.isLocal(RowID{c.To, within}) {
+				v.outData[ends{within, a.Name, c.To}] = c.Mappings
 			}
 		}
 		for _, c := range a.InData {
 			v.leads[c.From] = true
-			if v.isLocal(c.From) {
-				v.inData[ends{c.From, a.Name}] = c.Mappings
+			if from := (RowID{c.From, within}); v.isLocal(from) {
+				v.inData[ends{within, c.From, a.Name}] = c.Mappings
 			} else {
-				v.remoteData[c.From] = append(v.remoteData[c.From], a.Name)
+				v.remoteData[from] = append(v.remoteData[from], a.Name)
 			}
 		}
 	}
 }
 
-func (v *validator) isLocal(name ActivityID) bool { return v.index.activities[name] != nil }
+// inside is the composite that a row's connectors are inside of.
+func (v *validator) inside(a *Activity) ActivityID {
+	if v.t.flat() {
+		return ""
+	}
+	return a.Inside()
+}
+
+func (v *validator) isLocal(row RowID) bool { return v.t.Activity(row) != nil }
 
 // head checks what stands before the activities.
 func (v *validator) head() error {
@@ -109,9 +123,13 @@ func (v *validator) head() error {
 // hosted checks the roster, and that the table has just the entries that the roster
 // and Starts call for.
 func (v *validator) hosted() error {
-	var want []ActivityID
+	var want []RowID
 	if v.t.IsStart() {
-		want = append(want, Source)
+		want = append(want, RowID{Name: Source})
+	}
+	v.composites = map[ActivityID]bool{}
+	for _, p := range v.t.Roster {
+		v.composites[p.Inside] = p.Inside != ""
 	}
 	seen := make(map[ActivityID]bool, len(v.t.Roster))
 	for _, p := range v.t.Roster {
@@ -124,19 +142,23 @@ func (v *validator) hosted() error {
 			return fmt.Errorf("roster: %s occurs twice", p.Activity)
 		}
 		seen[p.Activity] = true
-		if p.Node == v.t.Node {
-			want = append(want, p.Activity)
+		if p.Node != v.t.Node {
+			continue
+		}
+		want = append(want, RowID{p.Activity, p.Inside})
+		if v.composites[p.Activity] {
+			want = append(want, RowID{Source, p.Activity}, RowID{Sink, p.Activity})
 		}
 	}
 	if v.t.IsStart() {
-		want = append(want, Sink)
+		want = append(want, RowID{Name: Sink})
 	}
 	if len(want) != len(v.t.Activities) {
 		return fmt.Errorf("it has %d activities, but the roster calls for %d", len(v.t.Activities), len(want))
 	}
 	for i, a := range v.t.Activities {
-		if a.Name != want[i] {
-			return fmt.Errorf("activity %d is %q, but the roster calls for %s", i, a.Name, want[i])
+		if a.Name != want[i].Name || v.inside(a) != want[i].Inside {
+			return fmt.Errorf("activity %d is %q, but the roster calls for %s", i, a.Name, want[i].Name)
 		}
 	}
 	return nil
@@ -161,7 +183,10 @@ func (v *validator) activity(a *Activity) error {
 // meaning checks what is for the behaviour of a row: of another than FlowMark's, that it has
 // nothing of FlowMark's.
 func (v *validator) meaning(a *Activity) error {
-	if a.Behaviour != "" {
+	switch {
+	case a.Behaviour != "" && v.composites[a.Name]:
+		return fmt.Errorf("something is inside of it, and its behaviour %s is none of a block", a.Behaviour)
+	case a.Behaviour != "":
 		return other(a)
 	}
 	if err := v.kind(a); err != nil {
@@ -197,19 +222,32 @@ func other(a *Activity) error {
 	return nil
 }
 
-// path checks the composites around an activity.
+// path checks the composites around an activity, innermost first.
 func (v *validator) path(a *Activity) error {
-	if a.Added() && len(a.Path) > 0 {
+	if a.Added() && len(a.Path) > 0 && v.t.flat() {
 		return errors.New("source and sink are inside of nothing")
 	}
 	seen := map[ActivityID]bool{a.Name: true}
-	for _, c := range a.Path {
+	for i, c := range slices.Backward(a.Path) {
 		if !ValidActivity(string(c.Activity)) || c.Activity == Source || c.Activity == Sink || seen[c.Activity] {
 			return fmt.Errorf("path: %q cannot name a composite around it, or occurs twice", c.Activity)
 		}
 		seen[c.Activity] = true
 		if c.Iterations == 0 && !c.Elements {
 			return fmt.Errorf("path: %s has neither iterations nor elements: then nothing is inside of it", c.Activity)
+		}
+		if v.t.flat() {
+			continue
+		}
+		var around ActivityID
+		if i > 0 {
+			around = a.Path[i-1].Activity
+		}
+		if place, known := v.index.places[c.Activity]; !known || place.Inside != around {
+			return fmt.Errorf("path: the roster does not have %s inside of %q", c.Activity, around)
+		}
+		if block := v.t.Activity(RowID{c.Activity, around}); block != nil && c != block.Inner() {
+			return fmt.Errorf("path: %s has other numbers there than it has itself", c.Activity)
 		}
 	}
 	return nil
@@ -219,18 +257,20 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindSink:
+	case a.Kind < KindProgram || a.Kind > KindBlock:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
+	case a.Kind == KindBlock != v.composites[a.Name]:
+		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)
 	case (a.Kind == KindSource) != (a.Name == Source), (a.Kind == KindSink) != (a.Name == Sink):
 		return fmt.Errorf("kind %d does not fit the name", a.Kind)
 	case a.Kind == KindProgram && !ValidProgram(string(a.Program)):
 		return fmt.Errorf("program %q is not a name", a.Program)
 	case a.Kind != KindProgram && a.Program != "":
 		return fmt.Errorf("program %s: an activity of this kind has no program", a.Program)
-	case a.Kind == KindSource && a.Output != v.t.Input:
-		return errors.New("its output is not the process's input")
-	case a.Kind == KindSink && a.Input != v.t.Output:
-		return errors.New("its input is not the process's output")
+	case a.Kind == KindSource && a.Output != v.inputAround(a):
+		return errors.New("its output is not the input of what it is the source of")
+	case a.Kind == KindSink && a.Input != v.outputAround(a):
+		return errors.New("its input is not the output of what it is the sink of")
 	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue):
 		return errors.New("it runs no program and has no exit condition, repetition or retry")
 	case added:
@@ -249,6 +289,28 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("it has feedback, but no exit condition")
 	}
 	return nil
+}
+
+// inputAround is the input of what a source belongs to: its block, which is hosted here as well, or
+// the process.
+func (v *validator) inputAround(a *Activity) *container.Type {
+	if len(a.Path) == 0 {
+		return v.t.Input
+	}
+	return v.around(a).Input
+}
+
+// outputAround is inputAround of a sink.
+func (v *validator) outputAround(a *Activity) *container.Type {
+	if len(a.Path) == 0 {
+		return v.t.Output
+	}
+	return v.around(a).Output
+}
+
+func (v *validator) around(a *Activity) *Activity {
+	row, _ := v.t.Of(a.Inside())
+	return v.t.Activity(row)
 }
 
 func (b Backoff) valid() bool { return 0 <= b.After && b.After <= b.Max }

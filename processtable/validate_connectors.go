@@ -18,7 +18,7 @@ func (v *validator) control(a *Activity) error {
 		if err := v.incoming("control", a, c.From, from); err != nil {
 			return err
 		}
-		if v.isLocal(c.From) && !v.outControl[ends{c.From, a.Name}] {
+		if v.isLocal(RowID{c.From, v.inside(a)}) && !v.outControl[ends{v.inside(a), c.From, a.Name}] {
 			return fmt.Errorf("incoming control connector from %s: %s has none to it", c.From, c.From)
 		}
 	}
@@ -37,7 +37,7 @@ func (v *validator) control(a *Activity) error {
 		if c.Otherwise {
 			otherwise++
 		}
-		if v.isLocal(c.To) && !v.inControl[ends{a.Name, c.To}] {
+		if v.isLocal(RowID{c.To, v.inside(a)}) && !v.inControl[ends{v.inside(a), a.Name, c.To}] {
 			return fmt.Errorf("outgoing control connector to %s: %s has none from it", c.To, c.To)
 		}
 	}
@@ -51,10 +51,10 @@ func (v *validator) control(a *Activity) error {
 }
 
 func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map[ActivityID]bool) error {
-	_, known := v.index.places[from]
+	_, known := v.t.NodeOf(RowID{from, v.inside(a)})
 	switch {
-	case !known && from != Source, from == a.Name:
-		return fmt.Errorf("incoming %s connector from %q: it is not another activity of the process", kind, from)
+	case !known, from == Sink, from == a.Name:
+		return fmt.Errorf("incoming %s connector from %q: it is not another activity of the process, or of the same block", kind, from)
 	case seen[from]:
 		return fmt.Errorf("incoming %s connector from %s: it occurs twice", kind, from)
 	}
@@ -63,13 +63,10 @@ func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map
 }
 
 func (v *validator) outgoing(kind string, a *Activity, to ActivityID, node NodeID, seen map[ActivityID]bool) error {
-	place, known := v.index.places[to]
-	if to == Sink {
-		place, known = Origin, true
-	}
+	place, known := v.t.NodeOf(RowID{to, v.inside(a)})
 	switch {
-	case !known, to == a.Name:
-		return fmt.Errorf("outgoing %s connector to %q: it is not another activity of the process", kind, to)
+	case !known, to == Source, to == a.Name:
+		return fmt.Errorf("outgoing %s connector to %q: it is not another activity of the process, or of the same block", kind, to)
 	case node != place:
 		return fmt.Errorf("outgoing %s connector to %s: it says node %q, but the roster says %s", kind, to, node, place)
 	case seen[to]:
@@ -122,10 +119,10 @@ func (v *validator) data(a *Activity) error {
 		if err := v.incoming("data", a, c.From, from); err != nil {
 			return err
 		}
-		if err := v.mappings(c.Mappings, v.outputOf(c.From), a.Input, c.From); err != nil {
+		if err := v.mappings(c.Mappings, v.outputOf(RowID{c.From, v.inside(a)}), a.Input, c.From); err != nil {
 			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
 		}
-		if v.isLocal(c.From) && !sameMappings(v.outData[ends{c.From, a.Name}], c.Mappings) {
+		if v.isLocal(RowID{c.From, v.inside(a)}) && !sameMappings(v.outData[ends{v.inside(a), c.From, a.Name}], c.Mappings) {
 			return fmt.Errorf("incoming data connector from %s: %s does not have the same one to it", c.From, c.From)
 		}
 	}
@@ -134,10 +131,10 @@ func (v *validator) data(a *Activity) error {
 		if err := v.outgoing("data", a, c.To, c.Node, to); err != nil {
 			return err
 		}
-		if err := v.mappings(c.Mappings, a.Output, v.inputOf(c.To), a.Name); err != nil {
+		if err := v.mappings(c.Mappings, a.Output, v.inputOf(RowID{c.To, v.inside(a)}), a.Name); err != nil {
 			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
 		}
-		if v.isLocal(c.To) && !sameMappings(v.inData[ends{a.Name, c.To}], c.Mappings) {
+		if v.isLocal(RowID{c.To, v.inside(a)}) && !sameMappings(v.inData[ends{v.inside(a), a.Name, c.To}], c.Mappings) {
 			return fmt.Errorf("outgoing data connector to %s: %s does not have the same one from it", c.To, c.To)
 		}
 	}
@@ -151,21 +148,21 @@ func (v *validator) data(a *Activity) error {
 
 // outputOf gives the output container of an activity, or nil if this table does not
 // know it.
-func (v *validator) outputOf(name ActivityID) *container.Type {
-	if name == Source {
+func (v *validator) outputOf(row RowID) *container.Type {
+	if row == (RowID{Name: Source}) {
 		return v.t.Input
 	}
-	if a := v.index.activities[name]; a != nil {
+	if a := v.t.Activity(row); a != nil {
 		return a.Output
 	}
 	return nil
 }
 
-func (v *validator) inputOf(name ActivityID) *container.Type {
-	if name == Sink {
+func (v *validator) inputOf(row RowID) *container.Type {
+	if row == (RowID{Name: Sink}) {
 		return v.t.Output
 	}
-	if a := v.index.activities[name]; a != nil {
+	if a := v.t.Activity(row); a != nil {
 		return a.Input
 	}
 	return nil

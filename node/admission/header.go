@@ -41,7 +41,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleMarker(h)
 	case message.KindWord, message.KindAnswer:
 		return impossibleWord(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue:
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindReturn:
 		return "a message of this kind never leaves its node"
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
@@ -51,7 +51,7 @@ func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 	switch {
 	case h.Origin == "":
 		return noOrigin
-	case h.Activity == processtable.Sink && h.Origin != self:
+	case h.Activity == processtable.Sink && h.Scope == "" && h.Origin != self:
 		return fmt.Sprintf("sink of an instance started at %s is not at %s", h.Origin, self)
 	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || h.Control != message.False):
 		return fmt.Sprintf("it says that it acts on behalf of %s: only the record of a dead path may say that, and only to that node", h.OnBehalf)

@@ -228,13 +228,13 @@ func (a *Answers) listRunning(i *api.Instance, started record.AuditRecord) error
 		}
 		if notice, err := message.DecodeNotice(m.Body); err == nil && !notice.Cleared {
 			i.InError++
-			i.Errors = append(i.Errors, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(started.Process, m.Source), Reason: notice.Error})
+			i.Errors = append(i.Errors, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(started.Process, m.SourceRow()), Reason: notice.Error})
 		}
 	}
 	return nil
 }
 
-func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.ActivityID) string {
+func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.RowID) string {
 	t := a.tableOf(id)
 	if t == nil {
 		return ""

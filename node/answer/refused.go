@@ -53,7 +53,7 @@ func (a *Answers) sender(m *message.Header) processtable.NodeID {
 		return m.OnBehalf
 	}
 	if t := a.tableOf(m.Queue.Process); t != nil {
-		if node, ok := t.NodeOf(m.Source); ok && node != processtable.Origin {
+		if node, ok := t.NodeOf(m.SourceRow()); ok && node != processtable.Origin {
 			return node
 		}
 	}
@@ -107,7 +107,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		return json.Marshal(shown)
 	case message.KindConnector:
 		return a.values(m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn:
 	}
 	return nil, nil
 }
@@ -118,7 +118,8 @@ func (a *Answers) values(m message.Message) (json.RawMessage, error) {
 	if p == nil || m.Data != message.DataPresent {
 		return nil, nil
 	}
-	b := p.Activity(m.Activity)
+	to := m.Entry()
+	b := p.Activity(to.Row())
 	if b == nil {
 		return nil, nil
 	}

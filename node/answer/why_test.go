@@ -43,7 +43,7 @@ func TestWhyNamesWhatADeadPathLacks(t *testing.T) {
 		w.commit(&record.Tx{Put: []message.Message{dead}, Audit: []record.AuditRecord{
 			{Process: id, Instance: i, Activity: processtable.Source, Origin: "A", Event: record.EventStarted, Time: time.Unix(1, 0)},
 		}})
-		at = w.up[id].Activity("c")
+		at = w.up[id].Activity(processtable.RowID{Name: "c"})
 		s = at.Empty(dead.Entry())
 		if err := at.Fold(s, dead); err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
 		return api.Word{}, api.Errorf(api.CodeNotFound, seeScopes, "%s", reason)
 	}
 	if len(o.word.Output) > 0 {
-		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Activity).Output, o.word.Output); err != nil {
+		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Row()).Output, o.word.Output); err != nil {
 			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", o.entry.Activity)
 		}
 	}
@@ -117,10 +117,18 @@ func (c *Commands) hosted(id processtable.ProcessID, activity processtable.Activ
 	switch {
 	case p == nil:
 		return nil, c.noTable(id.String())
-	case p.Activity(activity) == nil:
+	case p.Activity(rowOf(p.Table(), activity)) == nil:
 		return nil, api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", activity, id, c.Self)
 	}
 	return p, nil
+}
+
+// rowOf is an activity's row, wherever it is inside of; source and sink are the process's.
+func rowOf(t *processtable.Table, activity processtable.ActivityID) processtable.RowID {
+	if row, known := t.Of(activity); known {
+		return row
+	}
+	return processtable.RowID{Name: activity}
 }
 
 // AskRetry is an operator's retry at the node that hosts the activity, where that is of the version

@@ -254,7 +254,7 @@ func (f *Facts) activities(r *Report, ended ends, lives []live) {
 			l, ok := current[name]
 			l.awaitStart(f.Self, ended)
 			if !ok {
-				b := f.Process.Activity(a.Name)
+				b := f.Process.Activity(a.Row())
 				l = live{View: b.View(b.Empty(key), f.Now), Scope: scope, Activity: a.Name, State: api.ActivityInactive}
 			}
 			f.underWay(r, a, &l)
@@ -269,7 +269,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		Iterations: l.Iterations, Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output),
 	})
-	aside := asideOf(f.Refused, f.Process.Activity(a.Name), l)
+	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
 	if l.State == api.ActivitySkipped && aside == 0 {
 		return // what it still absorbs holds up nobody, and comes
 	}
@@ -277,7 +277,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	if l.unstarted {
 		w.Held = notStarted(f.table(), l)
 	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
-		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Name), l.Origin))
+		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Row()), l.Origin))
 	}
 	for _, from := range l.Waits {
 		w.For = append(w.For, string(from))
@@ -302,7 +302,7 @@ func (r *Report) tell(t *processtable.Table, lives []live, events []record.Audit
 	for at := range lives {
 		l := &lives[at]
 		i, ok := shown[l.name()]
-		a := t.Activity(l.Activity)
+		a := t.Activity(l.row())
 		if !ok || a == nil || a.Program == "" {
 			continue
 		}

@@ -44,7 +44,7 @@ func inspect(p behaviour.Process, messages []message.Message, executing map[mess
 	var order []message.Entry
 	for _, m := range messages {
 		key := m.Entry()
-		a := p.Activity(key.Activity)
+		a := p.Activity(key.Row())
 		if a == nil || m.Kind == message.KindWord { // which is no part of an entry
 			continue
 		}
@@ -62,7 +62,7 @@ func inspect(p behaviour.Process, messages []message.Message, executing map[mess
 	}
 	out := make([]live, 0, len(order))
 	for _, key := range order {
-		l := liveOf(key, p.Activity(key.Activity), states[key], now)
+		l := liveOf(key, p.Activity(key.Row()), states[key], now)
 		if run, under := executing[key]; under && l.State == api.ActivityReady {
 			l.run(run)
 		}
@@ -79,6 +79,7 @@ var stateOf = map[behaviour.Progress]api.ActivityState{
 	behaviour.Deciding:  api.ActivityExecuted,
 	behaviour.Erring:    api.ActivityInError,
 	behaviour.Absorbing: api.ActivitySkipped,
+	behaviour.Begun:     api.ActivityRunning,
 }
 
 func liveOf(key message.Entry, b behaviour.Behaviour, s behaviour.State, now time.Time) live {
@@ -100,6 +101,11 @@ func (l *live) run(run Run) {
 	}
 }
 
+// row is that of the activity.
+func (l *live) row() processtable.RowID {
+	return processtable.RowID{Name: l.Activity, Inside: l.Scope.Inside()}
+}
+
 // name is the activity where it is.
 func (l *live) name() string { return api.InScope(string(l.Scope), string(l.Activity)) }
 
@@ -118,7 +124,7 @@ func (l *live) awaitStart(self processtable.NodeID, ended ends) {
 func notStarted(t *processtable.Table, l *live) string {
 	var from []string
 	for _, source := range l.Has {
-		node, _ := t.NodeOf(source)
+		node, _ := t.NodeOf(processtable.RowID{Name: source, Inside: l.Scope.Inside()})
 		from = append(from, fmt.Sprintf("%s (%s)", node, source))
 	}
 	return fmt.Sprintf("waiting for its instance to be started: %s says that it was started at %s, which does not know it as one of %s. "+

@@ -45,7 +45,7 @@ func (w *uploads) define(d *datadriven.TestData) {
 	for i, t := range compiled.Tables {
 		encoded := compiled.Encoded[i]
 		if d.HasArg("broken") && t.Node == "A" {
-			t.Activity("a0").Exit = &condition.Checked{Text: "n >= 0", Expr: []byte("none")}
+			t.Activity(processtable.RowID{Name: "a0"}).Exit = &condition.Checked{Text: "n >= 0", Expr: []byte("none")}
 			var err error
 			if encoded, err = processtable.Encode(t); err != nil {
 				w.t.Fatal(err)

@@ -100,7 +100,7 @@ func onlyDue(messages []message.Message) bool {
 // lacksRecord: an instance's record lies apart from what a browse of the queue finds,
 // so sink's entry may have it in the store although nothing was evicted.
 func lacksRecord(key message.Entry, newcomers []message.Message) bool {
-	return key.Activity == processtable.Sink &&
+	return key.Activity == processtable.Sink && key.Scope == "" &&
 		!slices.ContainsFunc(newcomers, func(m message.Message) bool { return m.Kind == message.KindRecord })
 }
 
@@ -189,7 +189,7 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 		m.drop(key, d.Messages, nil) // the entry took the timer away at the moment at which it came
 		return
 	}
-	a := m.process.Activity(key.Activity)
+	a := m.process.Activity(key.Row())
 	if a == nil {
 		m.setAside(key, d.Messages, m.notHosted(key))
 		return

@@ -76,7 +76,7 @@ func (m *Machine) browsed(e Browsed) {
 		found := &entries[i]
 		b.after = found.Entry
 		e := m.table.Get(found.Entry)
-		m.census.found(found, e, m.process.Activity(found.Entry.Activity))
+		m.census.found(found, e, m.process.Activity(found.Entry.Row()))
 		switch {
 		case e == nil && heard[found.Entry]: // it was in memory meanwhile, with what has come
 			m.takeUp(found.Entry)

@@ -64,7 +64,7 @@ func (s *settlement) note(key message.Entry, t *tentative) {
 	}
 }
 
-// cascade lets local connectors decide what they can without a program, and passes dead
+// cascade lets what is for entries here (connectors, begins, returns) decide what it can without a program, and passes dead
 // activities of other nodes around, up to the bounds of one transaction; what is decided
 // later comes through the queue (N5, N6). It changes nothing but s.
 func (m *Machine) cascade(s *settlement) {
@@ -80,13 +80,14 @@ func (m *Machine) cascade(s *settlement) {
 	}
 }
 
-// decide folds a connector into an entry here as it would be with it, and decides. False:
+// decide folds a message into an entry here as it would be with it, and decides. False:
 // the message is to go through the queue, and is refused there if it does not fit.
 func (m *Machine) decide(s *settlement, msg *message.Message) bool {
-	if a := m.process.Activity(msg.Activity); a != nil && !a.MayEnd(msg) {
+	key := msg.Entry()
+	if a := m.process.Activity(key.Row()); a != nil && !a.MayEnd(msg) {
 		return false
 	}
-	t := m.tentative(s, msg.Entry())
+	t := m.tentative(s, key)
 	if t == nil || t.ends || s.ops >= m.bound || s.bytes >= cascadeBytes || t.entry.Behaviour.Fold(t.state, *msg) != nil {
 		return false
 	}
@@ -172,7 +173,7 @@ func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 		}
 		return &tentative{entry: e, state: e.State.Clone()}
 	}
-	a := m.process.Activity(key.Activity)
+	a := m.process.Activity(key.Row())
 	if a == nil || m.misplaced(key) != "" || m.table.MayBeStored(key) || m.arriving[key] != nil || !m.fresh(s, key) {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 	switch {
 	case c.settled != nil:
 		m.reply(w, c.settled.answer, c.settled.line)
-	case m.process.Activity(key.Activity) == nil:
+	case m.process.Activity(key.Row()) == nil:
 		m.refuseWord(w, false, "%s", m.notHosted(key))
 	case e == nil && seen == nil:
 		m.read(key, w)
@@ -224,7 +224,8 @@ func (m *Machine) outputOf(c *command) (*container.Struct, error) {
 	if len(c.order.Output) == 0 {
 		return nil, nil
 	}
-	return container.DecodeJSON(m.process.Table().Activity(c.message.Activity).Output, c.order.Output)
+	key := c.message.Entry()
+	return container.DecodeJSON(m.process.Table().Activity(key.Row()).Output, c.order.Output)
 }
 
 const byHand = "its output was given by hand"

@@ -461,7 +461,7 @@ func TestN6AgreesWithTheInterpreter(t *testing.T) {
 					continue
 				}
 				passed++
-				host, _ := w.sites[0].process.Table().NodeOf(e.Activity)
+				host, _ := w.sites[0].process.Table().NodeOf(e.Row())
 				if slices.ContainsFunc(w.site(host).store.audits, func(a record.AuditRecord) bool {
 					return a.Event == record.EventPassed && a.Activity == e.Activity && a.Instance == e.Instance
 				}) {

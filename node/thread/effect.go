@@ -53,10 +53,10 @@ type Browse struct {
 // Ask asks for a place of a program, for an activity of an instance started at Origin.
 // Granted or HeldBack answers, at some time.
 type Ask struct {
-	Token    Token
-	Program  processtable.ProgramID
-	Activity processtable.ActivityID
-	Origin   processtable.NodeID
+	Token   Token
+	Program processtable.ProgramID
+	Row     processtable.RowID
+	Origin  processtable.NodeID
 }
 
 // GiveBack gives back a place that was granted.

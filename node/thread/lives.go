@@ -26,8 +26,10 @@ func newLives(p behaviour.Process) *lives {
 	if len(p.Table().Starts) != 1 {
 		return l
 	}
-	for i, a := range p.Table().Activities {
-		l.bit[a.Name] = i
+	for _, a := range p.Table().Activities {
+		if len(a.Path) == 0 { // only these are remembered
+			l.bit[a.Name] = len(l.bit)
+		}
 	}
 	l.marked = len(l.bit)
 	l.words = (len(l.bit) + 1 + 63) / 64

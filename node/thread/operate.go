@@ -67,7 +67,7 @@ func (m *Machine) begin(w *word, say Start) {
 		}
 	}
 	key := source(o.Instance)
-	e := instancetable.NewEntry(key, m.process.Activity(processtable.Source))
+	e := instancetable.NewEntry(key, m.process.Activity(key.Row()))
 	e.Phase, e.Known.Origin, e.Known.Trace = instancetable.Settling, m.self, o.Trace
 	s := newSettlement(e)
 	s.entry, s.word = nil, w // source has none in the table

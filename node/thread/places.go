@@ -84,7 +84,7 @@ func (m *Machine) askPlace(program processtable.ProgramID, e *instancetable.Entr
 	token, p := m.next(), &m.places
 	p.asked[program] = question{entry: e, call: call, rooms: p.rooms}
 	p.programs[token] = program
-	m.do(Ask{token, program, e.Key.Activity, e.Known.Origin})
+	m.do(Ask{token, program, e.Key.Row(), e.Known.Origin})
 }
 
 // answered gives what was asked under a token, and the entry, taken out of its list; nil: it

@@ -74,7 +74,7 @@ func TestN10WhatFitsNoEntryIsDropped(t *testing.T) {
 // N10: a cascade makes no entry that the queue would not make.
 func TestN10ACascadeMakesNoEntryForAnotherScope(t *testing.T) {
 	w, s := one(t, "activities:\n  x: {node: A, program: x}\n  y: {node: A, empty: true}\ncontrol: [x -> y]\n")
-	s.process.Table().Activity("x").Path = []processtable.Composite{{Activity: "b", Iterations: 3}}
+	s.process.Table().Activity(processtable.RowID{Name: "x"}).Path = []processtable.Composite{{Activity: "b", Iterations: 3}}
 	begins := in("b#1", w.to("x", message.KindConnector, processtable.Source))
 	begins.Control, begins.Clock = message.True, 5
 	w.put(begins)
@@ -96,7 +96,7 @@ func TestN10ACascadeMakesNoEntryForAnotherScope(t *testing.T) {
 func TestN10AnErrorInsideOfACompositeIsTold(t *testing.T) {
 	w, s := one(t, "activities:\n  x: {node: A, program: x}\n")
 	w.result = func(*invocation) behaviour.Result { return behaviour.Result{Err: "broken"} }
-	s.process.Table().Activity("x").Path = []processtable.Composite{{Activity: "b", Iterations: 3}}
+	s.process.Table().Activity(processtable.RowID{Name: "x"}).Path = []processtable.Composite{{Activity: "b", Iterations: 3}}
 	for _, scope := range []message.Scope{"b#1", "b#2"} {
 		begins := in(scope, w.to("x", message.KindConnector, processtable.Source))
 		begins.Control, begins.Clock = message.True, 5

@@ -401,7 +401,7 @@ func (s *script) show(e Effect) string {
 	case Browse:
 		return ask(e.Token, "browse after %s", named(e.After))
 	case Ask:
-		return ask(e.Token, "a place of %q for %s", e.Program, e.Activity)
+		return ask(e.Token, "a place of %q for %s", e.Program, e.Row.Name)
 	case Commit:
 		s.store.submit(e.Tx, e.Token)
 		if at := s.machine.table.Get(e.Tx.Consume[0].Entry); at != nil && at.Phase >= instancetable.Running && !e.Settles {

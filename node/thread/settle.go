@@ -22,7 +22,7 @@ type settlement struct {
 	taken   []message.Key         // that are removed of it
 	looked  []looked              // at these, in this order
 	index   map[message.Entry]int // into looked; nil while they are few
-	offered []message.Message     // connectors, to the cascade
+	offered []message.Message     // to the cascade
 	lacking []message.Entry       // looked at, and taken for entries that nothing is known of
 	ops     int
 	bytes   int
@@ -111,15 +111,16 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	}
 }
 
-// route sends a message on its way: connectors may take effect in this very
+// route sends a message on its way: connectors, begins and returns may take effect in this very
 // transaction, everything else is put.
 func (s *settlement) route(msg message.Message) {
 	s.bytes += len(msg.Body)
-	if msg.Kind == message.KindConnector {
+	switch msg.Kind {
+	case message.KindConnector, message.KindBegin, message.KindReturn:
 		s.offered = append(s.offered, msg)
-		return
+	default:
+		s.tx.Put = append(s.tx.Put, msg)
 	}
-	s.tx.Put = append(s.tx.Put, msg)
 }
 
 // settled takes the end of a settlement.

@@ -39,7 +39,7 @@ func (v *Verdict) Event() (record.Event, string) {
 func (m *Machine) judge(w *word, say Judge, seen *sight) {
 	v := &say.Verdict
 	key := v.Message.Entry()
-	a := m.process.Activity(key.Activity)
+	a := m.process.Activity(key.Row())
 	if a == nil {
 		m.pointless(w, v, m.notHosted(key))
 		return

@@ -137,7 +137,8 @@ func Counts(k message.Kind) bool { return k != message.KindMarker }
 // that. Of an entry that the transaction was decided on, the submitter may know.
 func (b *builder) count(m *message.Message, entry message.Entry) Local {
 	put := Local{Message: m, Adds: Counts(m.Kind)}
-	put.Sure = !put.Adds || m.Kind == message.KindConnector || m.Kind == message.KindRecord || m.Kind == message.KindDue
+	put.Sure = !put.Adds || m.Kind == message.KindConnector || m.Kind == message.KindRecord || m.Kind == message.KindDue ||
+		m.Kind == message.KindBegin || m.Kind == message.KindReturn
 	if put.Sure {
 		return put
 	}

@@ -113,7 +113,8 @@ func classOf(k message.Kind) byte {
 		return ClassRecord
 	case message.KindMarker:
 		return ClassMarker
-	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
+	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
+		message.KindBegin, message.KindReturn:
 		return ClassMessage
 	}
 	return ClassMessage

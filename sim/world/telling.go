@@ -128,6 +128,10 @@ func kindOf(k message.Key) string {
 		return "the time " + string(k.Source)
 	case message.KindWord:
 		return "a word"
+	case message.KindBegin:
+		return "the begin of " + string(k.Source)
+	case message.KindReturn:
+		return "the return of " + string(k.Scope)
 	case message.KindRecord, message.KindMarker, message.KindTable, message.KindAnswer:
 	}
 	return fmt.Sprintf("a message of kind %d", k.Kind)

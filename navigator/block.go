@@ -1,0 +1,181 @@
+package navigator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fmqm/behaviour"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// composed is what an entry of a block, or its source, has of others.
+type composed struct {
+	begun   bool   // of a source: what began it has come
+	input   []byte // with it
+	returns []returned
+}
+
+// returned is what has come back of an iteration.
+type returned struct {
+	scope  message.Scope // that was begun
+	output []byte        // CBOR container
+}
+
+// foldBegin takes what begins a block's iteration, at the block's source (R20).
+func (a *Activity) foldBegin(s *State, m message.Message) error {
+	if a.Kind != processtable.KindSource || len(a.Path) == 0 {
+		return refuse("%s begins nothing: only the source of a block does", a.Name)
+	}
+	begin, err := message.DecodeBegin(m.Body)
+	if err != nil {
+		return refuse("begin of %s: %v", m.Scope, err)
+	}
+	s.inner = &composed{begun: true, input: begin.Input}
+	s.seen(m)
+	return nil
+}
+
+// foldReturn takes what an iteration of a block has come to (R20).
+func (a *Activity) foldReturn(s *State, m message.Message) error {
+	if a.Kind != processtable.KindBlock || m.SourceScope.Inside() != a.Name || m.Source != processtable.Sink {
+		return refuse("%s has begun nothing of which %s in %q could return", a.Name, m.Source, m.SourceScope)
+	}
+	r, err := message.DecodeReturn(m.Body)
+	if err != nil {
+		return refuse("return of %s: %v", m.SourceScope, err)
+	}
+	next := composed{}
+	if s.inner != nil {
+		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope })
+	}
+	next.returns = append(next.returns, returned{m.SourceScope, r.Output})
+	s.inner = &next
+	s.seen(m)
+	return nil
+}
+
+// within is the scope of what is inside of a block in an iteration.
+func (a *Activity) within(s *State, at *message.Snapshot) message.Scope {
+	return s.Entry.Scope.Enter(message.Frame{Composite: a.Name, Run: at.Run, Iteration: at.Iteration, Element: -1})
+}
+
+// goInside has a block's iteration done by what is inside of it (R20): it begins it, or takes what
+// has come back.
+func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
+	at := s.progress()
+	if !at.Begun {
+		input, err := a.InputOf(s)
+		if err != nil {
+			return a.fail(s, at, message.CauseInput, err.Error(), now)
+		}
+		encoded, err := container.EncodeCBOR(input)
+		if err != nil {
+			return a.fail(s, at, message.CauseInput, fmt.Sprintf("encode the input: %v", err), now)
+		}
+		return a.begin(s, at, encoded, behaviour.Outcome{}, now)
+	}
+	r, err := a.returned(s, &at, now)
+	switch {
+	case err != nil:
+		return a.fail(s, at, message.CauseResult, err.Error(), now)
+	case r == nil:
+		return behaviour.Effects{}
+	case a.Slow(*r):
+		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output}}
+	}
+	return a.Conclude(s, *r, now)
+}
+
+// begin begins an iteration: at is the block's snapshot of it.
+func (a *Activity) begin(s *State, at message.Snapshot, input []byte, o behaviour.Outcome, now time.Time) behaviour.Effects {
+	at.Begun, at.Started = true, now
+	e := a.keep(s, at, o)
+	m := a.onward(s, target{activity: processtable.Source, node: a.process.table.Node})
+	m.Kind, m.Lane, m.Scope = message.KindBegin, message.LaneData, a.within(s, &at)
+	m.Body = message.EncodeBegin(message.Begin{Input: input})
+	e.Put = append(e.Put, m)
+	return e
+}
+
+// returned is the result of the iteration under way; nil: nothing of it has come back. What came
+// of another iteration, or of another run, is none.
+func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*behaviour.Result, error) {
+	if !at.Begun || s.inner == nil {
+		return nil, nil
+	}
+	within := a.within(s, at)
+	for _, r := range s.inner.returns {
+		if r.scope != within {
+			continue
+		}
+		output, err := a.output(r.output)
+		if err != nil {
+			return nil, fmt.Errorf("read what %s has returned: %w", within, err)
+		}
+		return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
+	}
+	return nil, nil
+}
+
+// release terminates a block's source, which has the iteration's input (R20).
+func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
+	if s.inner == nil || !s.inner.begun {
+		return behaviour.Effects{}
+	}
+	input, err := a.output(s.inner.input)
+	if err != nil {
+		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("read the input of %s: %v", s.Entry.Scope, err), now)
+	}
+	return a.evaluate(s, behaviour.Result{Output: input, Started: now, Ended: now}, now)
+}
+
+// giveBack terminates a block's sink: its input is the block's output in this iteration (R20).
+func (a *Activity) giveBack(s *State, now time.Time) behaviour.Effects {
+	output, err := a.build(s)
+	if err != nil {
+		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
+	}
+	encoded, err := container.EncodeCBOR(output)
+	if err != nil {
+		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the output of %s: %v", s.Entry.Scope, err), now)
+	}
+	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
+	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
+	m.Body = message.EncodeReturn(message.Return{Output: encoded})
+	return behaviour.Effects{Ends: true, Put: []message.Message{m}, Outcome: behaviour.Outcome{
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Output: encoded,
+	}}
+}
+
+var errNoStructure = errors.New("it is no structure")
+
+// output reads an output container of the activity.
+func (a *Activity) output(encoded []byte) (*container.Struct, error) {
+	v, err := container.DecodeCBOR(a.Output, encoded)
+	if err != nil {
+		return nil, err
+	}
+	output, ok := v.(*container.Struct)
+	if !ok {
+		return nil, errNoStructure
+	}
+	return output, nil
+}
+
+// top says whether the activity is inside of nothing: of source and sink, that they are the process's.
+func (a *Activity) top() bool { return len(a.Path) == 0 }
+
+// unsentReturn is what the iteration under way had come to when the transaction that followed from
+// it turned out too large.
+func (a *Activity) unsentReturn(s *State, r *behaviour.Result, now time.Time) *behaviour.Result {
+	if r != nil || a.Kind != processtable.KindBlock {
+		return r
+	}
+	at := s.progress()
+	r, _ = a.returned(s, &at, now) // what cannot be read is told of by goInside
+	return r
+}

@@ -1,0 +1,109 @@
+package processtable
+
+import (
+	"strings"
+	"testing"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
+
+// withBlock is the table of node A of a process with a block: round, at A, has check at A and ask
+// at B, and is repeated up to three times.
+func withBlock() *Table {
+	empty := container.Empty
+	inside := []Composite{{Activity: "round", Iterations: 3}}
+	added := func(name ActivityID, kind Kind, path []Composite) *Activity {
+		return &Activity{Name: name, Kind: kind, Input: empty, Output: empty, Start: and(), Path: path}
+	}
+	source, sink := added(Source, KindSource, nil), added(Sink, KindSink, nil)
+	source.OutControl, sink.InControl = []OutControl{{To: "round", Node: "A"}}, []InControl{{"round"}}
+	first, last := added(Source, KindSource, inside), added(Sink, KindSink, inside)
+	first.OutControl, last.InControl = []OutControl{{To: "check", Node: "A"}}, []InControl{{"ask"}}
+	return &Table{
+		Format: BlockFormat, Process: ProcessID{Name: "claim", Version: 1}, Node: "A", Definition: DefinitionHash{5},
+		Roster: []Place{{Activity: "round", Node: "A"}, {Activity: "check", Node: "A", Inside: "round"}, {Activity: "ask", Node: "B", Inside: "round"}},
+		Starts: []NodeID{"A"}, Input: empty, Output: empty,
+		Activities: []*Activity{
+			source,
+			{
+				Name: "round", Kind: KindBlock, Input: empty, Output: empty, Exit: checked("_RC == 0"),
+				InControl: []InControl{{Source}}, Start: and(variable(0)), OutControl: []OutControl{{To: Sink, Node: Origin}},
+				MaxIterations: 3, Retry: Retry{Attempts: 1},
+			},
+			first, last,
+			program("check", Activity{
+				Input: empty, Output: empty, Path: inside,
+				InControl: []InControl{{Source}}, Start: and(variable(0)), OutControl: []OutControl{{To: "ask", Node: "B"}},
+			}),
+			sink,
+		},
+		Detours: []Detour{{Activity: "ask", OutControl: []ActivityID{Sink}}},
+	}
+}
+
+// N18: source and sink of a block are rows of its home, beside those of the process.
+func TestABlockHasASourceAndASinkOfItsOwn(t *testing.T) {
+	got, err := Decode(mustEncode(t, withBlock()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(withBlock(), got); d != "" {
+		t.Errorf("the decoded table differs (-want +got):\n%s", d)
+	}
+	for _, table := range []*Table{got, withBlock()} {
+		if a := table.Activity(RowID{Source, "round"}); a == nil || len(a.OutControl) != 1 || a.OutControl[0].To != "check" {
+			t.Errorf("the source of round is %+v", a)
+		}
+		if a := table.Activity(RowID{Name: Source}); a == nil || a.OutControl[0].To != "round" {
+			t.Errorf("the source of the process is %+v", a)
+		}
+		for row, want := range map[RowID]NodeID{
+			{Sink, "round"}: "A", {Name: Sink}: Origin, {"ask", "round"}: "B", {Name: "round"}: "A",
+			{Name: "ask"}: "", {"round", "round"}: "", {Sink, "check"}: "A", {Sink, "nothing"}: "",
+		} {
+			if n, _ := table.NodeOf(row); n != want {
+				t.Errorf("NodeOf(%v) = %q, want %q", row, n, want)
+			}
+		}
+	}
+}
+
+func TestRefusalsOfBlocks(t *testing.T) {
+	const block, source, check = 1, 2, 4
+	other := []Composite{{Activity: "round", Iterations: 4}}
+	for _, tc := range []struct {
+		name   string
+		change func(*Table)
+		want   string
+	}{
+		{"of format 4", func(t *Table) { t.Format = 4 }, "which does not stand before it, or format 4 has no blocks"},
+		{"inside of what comes later", func(t *Table) { t.Roster[0], t.Roster[1] = t.Roster[1], t.Roster[0] }, `roster: check is inside of "round", which does not stand before it`},
+		{"nothing is inside", func(t *Table) { t.Roster[1].Inside, t.Roster[2].Inside = "", "" }, "it has 6 activities, but the roster calls for 4"},
+		{"a program with something inside", func(t *Table) { t.Activities[block].Kind, t.Activities[block].Program = KindProgram, "p" }, "activity round: kind 1 does not fit the roster"},
+		{"a block with a program", func(t *Table) { t.Activities[block].Program = "p" }, "activity round: program p: an activity of this kind has no program"},
+		{"a path that the roster does not have", func(t *Table) { t.Activities[check].Path = nil }, `activity 4 is "check", but the roster calls for check`},
+		{"a path through what is inside", func(t *Table) {
+			t.Activities[check].Path = []Composite{{Activity: "ask", Iterations: 1}, {Activity: "round", Iterations: 3}}
+		}, `path: the roster does not have round inside of "ask"`},
+		{"other iterations than the block's", func(t *Table) { t.Activities[check].Path = other }, "path: round has other numbers there than it has itself"},
+		{"a source that gives other things", func(t *Table) { t.Activities[source].Output = orderType() }, "activity source: its output is not the input of what it is the source of"},
+		{"over the border", func(t *Table) { t.Activities[block].OutControl[0] = OutControl{To: "ask", Node: "B"} }, `outgoing control connector to "ask": it is not another activity of the process, or of the same block`},
+		{"from outside", func(t *Table) { t.Activities[check].InControl = append(t.Activities[check].InControl, InControl{"round"}) }, `incoming control connector from "round": it is not another activity of the process, or of the same block`},
+		{"a detour over the border", func(t *Table) { t.Detours[0].OutData = []ActivityID{"round"} }, "detour of ask: a data connector leads to round, which is not inside of the same block"},
+		{"an end that sink has not", func(t *Table) { t.Activities[3].InControl = nil }, "detour of ask: a control connector leads to sink, but sink has none from it"},
+		{"a block of another behaviour", func(t *Table) {
+			a := t.Activities[block]
+			*a = Activity{Name: a.Name, Behaviour: "count-to", Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl}
+		}, "activity round: something is inside of it, and its behaviour count-to is none of a block"},
+		{"a start condition that cannot be", func(t *Table) { t.Activities[block].Start = condition.Logic{} }, "activity round: start condition: operator 0 is unknown"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			table := withBlock()
+			tc.change(table)
+			if _, err := Encode(table); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Encode: %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
