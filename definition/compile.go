@@ -99,11 +99,9 @@ func CompileEach(p *Process, o CompileOptions, each func(t *processtable.Table, 
 }
 
 func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *processtable.Table, encoded []byte) error) (Manifest, error) {
-	if o.TableFormat == 0 {
-		o.TableFormat = processtable.FlowMarkFormat
-	}
-	if o.TableFormat < 1 || o.TableFormat > processtable.FlowMarkFormat {
-		return Manifest{}, fmt.Errorf("there is no table format %d: this version writes 1 to %d", o.TableFormat, processtable.FlowMarkFormat)
+	format, err := tableFormat(p, o.TableFormat)
+	if err != nil {
+		return Manifest{}, err
 	}
 	if o.AsWritten {
 		p = p.asWritten()
@@ -113,17 +111,22 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 		return Manifest{}, err
 	}
 	c := newCompiler(p)
-	if err := c.connect(); err != nil {
-		return Manifest{}, err
+	for _, g := range c.graphs {
+		if n := processtable.ScopeSize(g.source.Path); n > processtable.MaxScope {
+			return Manifest{}, &scopeTooLong{g.inside, n}
+		}
+		if err := c.connect(g); err != nil {
+			return Manifest{}, err
+		}
+		if err := g.checkStart(); err != nil {
+			return Manifest{}, err
+		}
 	}
-	if err := c.checkStart(); err != nil {
-		return Manifest{}, err
-	}
-	m := Manifest{Process: p.Name, Version: p.Version, Format: o.TableFormat, Definition: hash.String()}
+	m := Manifest{Process: p.Name, Version: p.Version, Format: format, Definition: hash.String()}
 	nodes, total := c.nodes(), 0
 	for i, node := range nodes {
 		t := c.table(node, hash)
-		t.Format = o.TableFormat
+		t.Format = format
 		if t.Format >= 2 {
 			c.detours(t)
 		}
@@ -140,6 +143,23 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 		}
 	}
 	return m, nil
+}
+
+// tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
+// all of the process; 0: none was asked for.
+func tableFormat(p *Process, asked int) (int, error) {
+	hasBlock := slices.ContainsFunc(p.Activities, func(a *Activity) bool { return a.Block != nil })
+	switch {
+	case hasBlock && (asked == 0 || asked == processtable.BlockFormat):
+		return processtable.BlockFormat, nil
+	case hasBlock && 1 <= asked && asked < processtable.BlockFormat:
+		return 0, fmt.Errorf("table format %d has no blocks: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, processtable.BlockFormat)
+	case asked == 0:
+		return processtable.FlowMarkFormat, nil
+	case asked < 1 || asked > processtable.FlowMarkFormat:
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+	}
+	return asked, nil
 }
 
 // encodeWithin encodes a table that leaves room for a signature.
@@ -183,12 +203,34 @@ func (e *tablesTooLarge) remedy() string {
 	return fmt.Sprintf("the tables of %d nodes fit: each names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
 }
 
-type startTooLarge struct{ activities, bytes int }
+type scopeTooLong struct {
+	block processtable.ActivityID
+	bytes int
+}
+
+func (e *scopeTooLong) Error() string { return e.message() + ": " + e.remedy() }
+
+func (e *scopeTooLong) message() string {
+	return fmt.Sprintf("what says where an activity inside of the block %s is may take %d bytes", e.block, e.bytes)
+}
+
+func (e *scopeTooLong) remedy() string {
+	return fmt.Sprintf("use at most %d: shorten the names of the blocks around it", processtable.MaxScope)
+}
+
+type startTooLarge struct {
+	block             processtable.ActivityID // empty: it is the process's source
+	activities, bytes int
+}
 
 func (e *startTooLarge) Error() string { return e.message() + ": " + e.remedy() }
 
 func (e *startTooLarge) message() string {
-	return fmt.Sprintf("source is joined with %d activities, and what names them at the start takes %d bytes", e.activities, e.bytes)
+	source := "source"
+	if e.block != "" {
+		source = fmt.Sprintf("source of the block %s", e.block)
+	}
+	return fmt.Sprintf("%s is joined with %d activities, and what names them at the start takes %d bytes", source, e.activities, e.bytes)
 }
 
 func (e *startTooLarge) remedy() string {
@@ -207,7 +249,7 @@ const startEach = 16
 
 // checkStart holds what source is joined with to maxStart. What has other activities before it has
 // too few of them for that.
-func (c *compiler) checkStart() error {
+func (c *graph) checkStart() error {
 	joined := map[processtable.ActivityID]bool{}
 	bytes := 0
 	add := func(to processtable.ActivityID, node processtable.NodeID) {
@@ -223,7 +265,7 @@ func (c *compiler) checkStart() error {
 		add(o.To, o.Node)
 	}
 	if bytes > maxStart {
-		return &startTooLarge{len(joined), bytes}
+		return &startTooLarge{c.inside, len(joined), bytes}
 	}
 	return nil
 }
@@ -250,46 +292,77 @@ func manifestTable(t *processtable.Table, encoded []byte) ManifestTable {
 	}
 }
 
-// compiler holds the entry of every activity while connectors are added to both of
+// compiler holds the row of every activity while connectors are added to both of
 // their ends.
 type compiler struct {
-	p            *Process
+	p         *Process
+	graphs    []*graph // the process's, then those of its blocks
+	rows      map[processtable.RowID]*processtable.Activity
+	roster    []processtable.Place
+	byName    map[processtable.ActivityID]processtable.RowID // of the roster
+	places    map[processtable.RowID]processtable.NodeID
+	starts    []processtable.NodeID
+	resolving map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
+}
+
+// graph is one of activities and connectors, with the source and the sink that the compiler adds.
+type graph struct {
+	*Graph
+	inside       processtable.ActivityID // the block that it is of; empty: the process
 	source, sink *processtable.Activity
-	entries      map[string]*processtable.Activity // by name, with source and sink
-	places       map[string]processtable.NodeID
-	roster       []processtable.Place
-	starts       []processtable.NodeID
-	resolving    map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
 }
 
 func newCompiler(p *Process) *compiler {
 	c := &compiler{
-		p: p,
-		source: &processtable.Activity{
-			Name: processtable.Source, Kind: processtable.KindSource,
-			Input: container.Empty, Output: p.Input, Start: always(),
-		},
-		sink: &processtable.Activity{
-			Name: processtable.Sink, Kind: processtable.KindSink,
-			Input: p.Output, Output: container.Empty, Start: always(),
-		},
-		entries: make(map[string]*processtable.Activity, len(p.Activities)+2),
-		places:  make(map[string]processtable.NodeID, len(p.Activities)+1),
-
+		p:         p,
+		rows:      map[processtable.RowID]*processtable.Activity{},
+		byName:    map[processtable.ActivityID]processtable.RowID{},
+		places:    map[processtable.RowID]processtable.NodeID{},
 		resolving: map[processtable.ActivityID][]processtable.NodeID{},
-	}
-	for _, a := range p.Activities {
-		c.entries[a.Name] = entryOf(a)
-		c.places[a.Name] = processtable.NodeID(a.Node)
-		c.roster = append(c.roster, processtable.Place{Activity: processtable.ActivityID(a.Name), Node: processtable.NodeID(a.Node)})
 	}
 	for _, n := range p.Starts {
 		c.starts = append(c.starts, processtable.NodeID(n))
 	}
-	c.entries[string(processtable.Source)] = c.source
-	c.entries[string(processtable.Sink)] = c.sink
-	c.places[string(processtable.Sink)] = processtable.Origin
+	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin)
 	return c
+}
+
+// graph adds the rows of a graph, and of the blocks in it. Node is where its source and sink live.
+func (c *compiler) graph(of *Graph, input, output *container.Type, path []processtable.Composite, node processtable.NodeID) {
+	g := &graph{
+		Graph: of,
+		source: &processtable.Activity{
+			Name: processtable.Source, Kind: processtable.KindSource,
+			Input: container.Empty, Output: input, Start: always(), Path: path,
+		},
+		sink: &processtable.Activity{
+			Name: processtable.Sink, Kind: processtable.KindSink,
+			Input: output, Output: container.Empty, Start: always(), Path: path,
+		},
+	}
+	g.inside = g.source.Inside()
+	c.graphs = append(c.graphs, g)
+	c.add(g.source, node)
+	c.add(g.sink, node)
+	for _, a := range of.Activities {
+		row, host := entryOf(a), processtable.NodeID(a.Node)
+		row.Path = path
+		c.add(row, host)
+		c.byName[row.Name] = row.Row()
+		c.roster = append(c.roster, processtable.Place{Activity: row.Name, Node: host, Inside: g.inside})
+		if a.Block != nil {
+			c.graph(a.Block, a.Input, a.Output, slices.Concat(path, []processtable.Composite{row.Inner()}), host)
+		}
+	}
+}
+
+func (c *compiler) add(row *processtable.Activity, node processtable.NodeID) {
+	c.rows[row.Row()], c.places[row.Row()] = row, node
+}
+
+// next is the row at the other end of a connector of a row.
+func (c *compiler) next(row *processtable.Activity, to processtable.ActivityID) *processtable.Activity {
+	return c.rows[processtable.RowID{Name: to, Inside: row.Inside()}]
 }
 
 // always is the start condition that holds whatever the connectors are: sink runs
@@ -312,8 +385,11 @@ func entryOf(a *Activity) *processtable.Activity {
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 	}
-	if a.Empty {
+	switch {
+	case a.Empty:
 		e.Kind = processtable.KindEmpty
+	case a.Block != nil:
+		e.Kind = processtable.KindBlock
 	}
 	if a.Exit != nil {
 		e.Exit = &a.Exit.Checked
@@ -321,56 +397,61 @@ func entryOf(a *Activity) *processtable.Activity {
 	return e
 }
 
-// connect adds every connector to the entries at both of its ends, in file order,
+// connect adds every connector of a graph to the rows at both of its ends, in file order,
 // and after them what depends on them.
-func (c *compiler) connect() error {
-	for _, k := range c.p.Control {
+func (c *compiler) connect(g *graph) error {
+	for _, k := range g.Control {
 		e := processtable.OutControl{Otherwise: k.Otherwise}
 		if k.Condition != nil {
 			e.Condition = &k.Condition.Checked
 		}
-		if err := c.control(k.Source, k.Target, e); err != nil {
+		if err := c.control(g, k.Source, k.Target, e); err != nil {
 			return err
 		}
 	}
-	if err := c.bound(); err != nil {
+	if err := c.bound(g); err != nil {
 		return err
 	}
-	for _, a := range c.p.Activities {
-		if err := c.start(a); err != nil {
+	for _, a := range g.Activities {
+		if err := c.start(g, a); err != nil {
 			return err
 		}
 	}
-	for _, d := range c.p.Data {
-		if err := c.data(d); err != nil {
+	for _, d := range g.Data {
+		if err := c.data(g, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *compiler) control(source, target string, out processtable.OutControl) error {
-	from, to := c.entries[source], c.entries[target]
+// row gives an activity of a graph, with its source and sink.
+func (c *compiler) row(g *graph, name string) *processtable.Activity {
+	return c.rows[processtable.RowID{Name: processtable.ActivityID(name), Inside: g.inside}]
+}
+
+func (c *compiler) control(g *graph, source, target string, out processtable.OutControl) error {
+	from, to := c.row(g, source), c.row(g, target)
 	if from == nil || to == nil {
 		return fmt.Errorf("control connector %s -> %s: there is no such activity", source, target)
 	}
-	out.To, out.Node = to.Name, c.places[target]
+	out.To, out.Node = to.Name, c.places[to.Row()]
 	from.OutControl = append(from.OutControl, out)
 	to.InControl = append(to.InControl, processtable.InControl{From: from.Name})
 	return nil
 }
 
 // bound joins source to what has no predecessors and sink to what has no successors (N1).
-func (c *compiler) bound() error {
-	for _, a := range c.p.Activities {
-		e := c.entries[a.Name]
+func (c *compiler) bound(g *graph) error {
+	for _, a := range g.Activities {
+		e := c.row(g, a.Name)
 		if len(e.InControl) == 0 {
-			if err := c.control(string(processtable.Source), a.Name, processtable.OutControl{}); err != nil {
+			if err := c.control(g, string(processtable.Source), a.Name, processtable.OutControl{}); err != nil {
 				return err
 			}
 		}
 		if len(e.OutControl) == 0 {
-			if err := c.control(a.Name, string(processtable.Sink), processtable.OutControl{}); err != nil {
+			if err := c.control(g, a.Name, string(processtable.Sink), processtable.OutControl{}); err != nil {
 				return err
 			}
 		}
@@ -379,8 +460,8 @@ func (c *compiler) bound() error {
 }
 
 // start turns a start condition into a tree over the indexes of InControl.
-func (c *compiler) start(a *Activity) error {
-	e := c.entries[a.Name]
+func (c *compiler) start(g *graph, a *Activity) error {
+	e := c.row(g, a.Name)
 	names := make([]string, len(e.InControl))
 	vars := make([]condition.Logic, len(e.InControl))
 	for i, in := range e.InControl {
@@ -406,8 +487,8 @@ func (c *compiler) start(a *Activity) error {
 	return nil
 }
 
-func (c *compiler) data(d *Data) error {
-	from, to := c.entries[d.Source], c.entries[d.Target]
+func (c *compiler) data(g *graph, d *Data) error {
+	from, to := c.row(g, d.Source), c.row(g, d.Target)
 	if from == nil || to == nil {
 		return fmt.Errorf("data connector %s -> %s: there is no such activity", d.Source, d.Target)
 	}
@@ -419,19 +500,16 @@ func (c *compiler) data(d *Data) error {
 		from.Feedback = mappings
 		return nil
 	}
-	from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Node: c.places[d.Target], Mappings: mappings})
+	from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Node: c.places[to.Row()], Mappings: mappings})
 	to.InData = append(to.InData, processtable.InData{From: from.Name, Mappings: mappings})
 	return nil
 }
 
 // nodes gives every node that needs a table, sorted.
 func (c *compiler) nodes() []processtable.NodeID {
-	var nodes []processtable.NodeID
-	for _, a := range c.p.Activities {
-		nodes = append(nodes, processtable.NodeID(a.Node))
-	}
-	for _, n := range c.p.Starts {
-		nodes = append(nodes, processtable.NodeID(n))
+	nodes := slices.Clone(c.starts)
+	for _, place := range c.roster {
+		nodes = append(nodes, place.Node)
 	}
 	slices.SortFunc(nodes, cmp.Compare[processtable.NodeID])
 	return slices.Compact(nodes)
@@ -451,15 +529,22 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	}
 	start := t.IsStart()
 	if start {
-		t.Activities = append(t.Activities, c.source)
+		t.Activities = append(t.Activities, c.graphs[0].source)
 	}
 	for _, place := range c.roster {
-		if place.Node == node {
-			t.Activities = append(t.Activities, c.entries[string(place.Activity)])
+		if place.Node != node {
+			continue
+		}
+		row := c.rows[c.byName[place.Activity]]
+		t.Activities = append(t.Activities, row)
+		if row.Kind == processtable.KindBlock {
+			for _, added := range []processtable.ActivityID{processtable.Source, processtable.Sink} {
+				t.Activities = append(t.Activities, c.rows[processtable.RowID{Name: added, Inside: row.Name}])
+			}
 		}
 	}
 	if start {
-		t.Activities = append(t.Activities, c.sink)
+		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
 	return t
 }

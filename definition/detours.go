@@ -17,7 +17,7 @@ func (c *compiler) detours(t *processtable.Table) {
 	}
 	for _, place := range t.Roster {
 		if taken[place.Activity] {
-			t.Detours = append(t.Detours, detourOf(c.entries[string(place.Activity)]))
+			t.Detours = append(t.Detours, detourOf(c.rows[c.byName[place.Activity]]))
 		}
 	}
 	t.Resolvers = c.resolvers(t)
@@ -31,7 +31,7 @@ func (c *compiler) detoursAfter(a *processtable.Activity, node processtable.Node
 		open = open[:len(open)-1]
 		for _, k := range from.OutControl {
 			// What the node hosts itself is begun with in its turn.
-			if to := c.entries[string(k.To)]; to.DiesAlone() && c.places[string(k.To)] != node {
+			if to := c.next(from, k.To); to.DiesAlone() && k.Node != node {
 				taken[k.To] = true // of one predecessor only: it comes here once for each node
 				open = append(open, to)
 			}
@@ -85,14 +85,14 @@ func (c *compiler) resolvers(t *processtable.Table) []processtable.Resolver {
 // its host, and where it dies alone those that may resolve the connector into it.
 func (c *compiler) resolvingNodes(name processtable.ActivityID) []processtable.NodeID {
 	var chain []*processtable.Activity // from the activity up to the first that is known, or does not die alone
-	for a := c.entries[string(name)]; c.resolving[a.Name] == nil; a = c.entries[string(a.InControl[0].From)] {
+	for a := c.rows[c.byName[name]]; c.resolving[a.Name] == nil; a = c.next(a, a.InControl[0].From) {
 		chain = append(chain, a)
 		if !a.DiesAlone() {
 			break
 		}
 	}
 	for i, a := range slices.Backward(chain) {
-		nodes := []processtable.NodeID{c.places[string(a.Name)]}
+		nodes := []processtable.NodeID{c.places[a.Row()]}
 		if a.DiesAlone() {
 			above := c.resolving[chain[i].InControl[0].From]
 			if slices.Contains(above, nodes[0]) {

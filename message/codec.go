@@ -14,7 +14,7 @@ import (
 // Limits of a message, in bytes.
 const (
 	MaxBody    = processtable.MaxEncoded // a table is the largest body
-	MaxScope   = 1024
+	MaxScope   = processtable.MaxScope
 	MaxTrace   = 256
 	MaxHeader  = 4 << 10 // encoded
 	MaxEncoded = MaxHeader + MaxBody

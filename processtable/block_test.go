@@ -96,6 +96,13 @@ func TestRefusalsOfBlocks(t *testing.T) {
 			a := t.Activities[block]
 			*a = Activity{Name: a.Name, Behaviour: "count-to", Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl}
 		}, "activity round: something is inside of it, and its behaviour count-to is none of a block"},
+		{"a scope that is too long", func(t *Table) {
+			path := make([]Composite, MaxPath)
+			for i := range path {
+				path[i] = Composite{Activity: ActivityID(strings.Repeat("b", 63) + string(rune('a'+i))), Iterations: 10_000}
+			}
+			t.Activities[check].Path = append(path[1:], t.Activities[check].Path...)
+		}, "path: a scope of it may have 1248 bytes, above the limit of 1024"},
 		{"a start condition that cannot be", func(t *Table) { t.Activities[block].Start = condition.Logic{} }, "activity round: start condition: operator 0 is unknown"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

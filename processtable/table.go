@@ -2,6 +2,7 @@ package processtable
 
 import (
 	"crypto/ed25519"
+	"strconv"
 	"time"
 
 	"fmqm/condition"
@@ -33,6 +34,25 @@ const (
 	MaxSpec = 256 << 10 // bytes of a Spec
 	MaxPath = 16        // composites around an activity (N10)
 )
+
+// MaxScope is how long the scope of a message may be, in bytes.
+const MaxScope = 1024
+
+// ScopeSize is how long a scope with this static path can be, in bytes.
+func ScopeSize(path []Composite) int {
+	const run, element, slash = len("~2147483647"), len("[99999]"), len("/")
+	size := -slash
+	for _, c := range path {
+		size += len(c.Activity) + run + slash
+		if c.Iterations > 0 {
+			size += len("#") + len(strconv.Itoa(c.Iterations))
+		}
+		if c.Elements {
+			size += element
+		}
+	}
+	return max(0, size)
+}
 
 // MaxEncoded is the size limit of one encoded table, in bytes.
 const MaxEncoded = 8 << 20

@@ -227,6 +227,9 @@ func (v *validator) path(a *Activity) error {
 	if a.Added() && len(a.Path) > 0 && v.t.flat() {
 		return errors.New("source and sink are inside of nothing")
 	}
+	if n := ScopeSize(a.Path); n > MaxScope {
+		return fmt.Errorf("path: a scope of it may have %d bytes, above the limit of %d", n, MaxScope)
+	}
 	seen := map[ActivityID]bool{a.Name: true}
 	for i, c := range slices.Backward(a.Path) {
 		if !ValidActivity(string(c.Activity)) || c.Activity == Source || c.Activity == Sink || seen[c.Activity] {
