@@ -59,9 +59,10 @@ type Begin struct {
 	Input []byte // CBOR container
 }
 
-// Return is the body of a KindReturn message.
+// Return is the body of a KindReturn message. With Error there is no output.
 type Return struct {
 	Output []byte // CBOR container
+	Error  string
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -263,39 +264,49 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 }
 
 // EncodeBegin gives the body of a KindBegin message.
-func EncodeBegin(b Begin) []byte { return encodeContainer(b.Input) }
+func EncodeBegin(b Begin) []byte {
+	w := beginBody(1, len(b.Input))
+	w.Bytes(0, b.Input)
+	return w.B
+}
 
 // DecodeBegin reads the body of a KindBegin message. Input is a part of data.
 func DecodeBegin(data []byte) (b Begin, err error) {
-	b.Input, err = decodeContainer("begin", data)
+	_, err = decodeBody("begin", 1, data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			b.Input = f.Bytes(container.MaxEncoded)
+		default:
+			f.Unknown()
+		}
+	})
 	return b, err
 }
 
 // EncodeReturn gives the body of a KindReturn message.
-func EncodeReturn(r Return) []byte { return encodeContainer(r.Output) }
-
-// DecodeReturn reads the body of a KindReturn message. Output is a part of data.
-func DecodeReturn(data []byte) (r Return, err error) {
-	r.Output, err = decodeContainer("return", data)
-	return r, err
-}
-
-// encodeContainer gives the body that has a container, and nothing else.
-func encodeContainer(encoded []byte) []byte {
-	w := beginBody(1, len(encoded))
-	w.Bytes(0, encoded)
+func EncodeReturn(r Return) []byte {
+	w := beginBody(1, len(r.Output)+len(r.Error))
+	w.Bytes(0, r.Output)
+	w.Text(1, cut(r.Error))
 	return w.B
 }
 
-func decodeContainer(what string, data []byte) (encoded []byte, err error) {
-	_, err = decodeBody(what, 1, data, func(f *cbor.Fields) {
-		if f.Key != 0 {
+// DecodeReturn reads the body of a KindReturn message. Output is a part of data.
+func DecodeReturn(data []byte) (r Return, err error) {
+	_, err = decodeBody("return", 1, data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			r.Output = f.Bytes(container.MaxEncoded)
+		case 1:
+			r.Error = f.Text(MaxText)
+		default:
 			f.Unknown()
-			return
 		}
-		encoded = f.Bytes(container.MaxEncoded)
 	})
-	return encoded, err
+	if err == nil && r.Error != "" && r.Output != nil {
+		err = fmt.Errorf("%w: return: an output beside an error", ErrFormat)
+	}
+	return r, err
 }
 
 // EncodeNotice gives the body of a KindNotice message.

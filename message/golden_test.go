@@ -50,6 +50,8 @@ func messages() map[string]kept {
 	caused := snapshot
 	caused.Cause, caused.Source = message.CauseRefused, "receive"
 	begun := message.Snapshot{Iteration: 2, Run: 1, Started: at, Begun: true}
+	unreturned := returning()
+	unreturned.Body = message.EncodeReturn(message.Return{Error: "too large"})
 	notice := message.Notice{Error: "no such account", Attempts: 3, Time: at}
 	cleared := message.Notice{Cleared: true, Time: at}
 	marker := message.Marker{Reason: "terminated", Time: at}
@@ -92,6 +94,7 @@ func messages() map[string]kept {
 		"snapshot 3":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(begun)}, begun},
 		"begin":             {beginning(), message.Begin{Input: []byte{0x81, 3}}},
 		"return":            {returning(), message.Return{Output: []byte{0x81, 4}}},
+		"return, error":     {unreturned, message.Return{Error: "too large"}},
 		"notice":            {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
 		"notice, cleared":   {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
 		"marker 1":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},

@@ -23,6 +23,7 @@ type composed struct {
 type returned struct {
 	scope  message.Scope // that was begun
 	output []byte        // CBOR container
+	err    string        // why there is none
 }
 
 // foldBegin takes what begins a block's iteration, at the block's source (R20).
@@ -52,7 +53,7 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	if s.inner != nil {
 		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope })
 	}
-	next.returns = append(next.returns, returned{m.SourceScope, r.Output})
+	next.returns = append(next.returns, returned{m.SourceScope, r.Output, r.Error})
 	s.inner = &next
 	s.seen(m)
 	return nil
@@ -112,6 +113,9 @@ func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*beh
 		if r.scope != within {
 			continue
 		}
+		if r.err != "" {
+			return nil, errors.New(r.err)
+		}
 		output, err := a.output(r.output)
 		if err != nil {
 			return nil, fmt.Errorf("read what %s has returned: %w", within, err)
@@ -134,21 +138,28 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 }
 
 // giveBack terminates a block's sink: its input is the block's output in this iteration (R20).
-func (a *Activity) giveBack(s *State, now time.Time) behaviour.Effects {
-	output, err := a.build(s)
+// Where that cannot be made it is the block that is in error.
+func (a *Activity) giveBack(s *State) behaviour.Effects {
+	encoded, err := a.encodedInput(s)
+	back := message.Return{Output: encoded}
 	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
-	}
-	encoded, err := container.EncodeCBOR(output)
-	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the output of %s: %v", s.Entry.Scope, err), now)
+		back.Error = fmt.Sprintf("encode the block's output: %v", err)
 	}
 	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
 	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
-	m.Body = message.EncodeReturn(message.Return{Output: encoded})
+	m.Body = message.EncodeReturn(back)
 	return behaviour.Effects{Ends: true, Put: []message.Message{m}, Outcome: behaviour.Outcome{
-		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Output: encoded,
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Output: back.Output, Reason: back.Error,
 	}}
+}
+
+// encodedInput is the input that the connectors have brought, as an output is kept.
+func (a *Activity) encodedInput(s *State) ([]byte, error) {
+	input, err := a.build(s)
+	if err != nil {
+		return nil, err
+	}
+	return container.EncodeCBOR(input)
 }
 
 var errNoStructure = errors.New("it is no structure")

@@ -31,7 +31,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	case a.Kind == processtable.KindSink && a.top():
 		return a.end(s)
 	case a.Kind == processtable.KindSink:
-		return a.giveBack(s, now)
+		return a.giveBack(s)
 	case a.Kind == processtable.KindSource:
 		return a.release(s, now)
 	}
@@ -260,11 +260,7 @@ func (a *Activity) end(s *State) behaviour.Effects {
 	if s.Record == nil {
 		return behaviour.Effects{} // messages have overtaken nothing: the start puts record and connectors at once
 	}
-	output, err := a.build(s)
-	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, err.Error(), time.Time{})
-	}
-	encoded, err := container.EncodeCBOR(output)
+	encoded, err := a.encodedInput(s)
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
 	}

@@ -78,7 +78,7 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 		row.Input = container.Empty
 	case processtable.KindSink:
 		row.Output = container.Empty
-	case processtable.KindEmpty:
+	case processtable.KindEmpty, processtable.KindBlock:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)
@@ -97,6 +97,24 @@ func (m *model) at(node processtable.NodeID, names ...processtable.ActivityID) *
 
 func (m *model) empty(name processtable.ActivityID) *model {
 	m.rows[name].Kind, m.rows[name].Program = processtable.KindEmpty, ""
+	return m
+}
+
+// block makes an activity a block around others. Its source and sink are "block/source" and
+// "block/sink".
+func (m *model) block(name processtable.ActivityID, inside ...processtable.ActivityID) *model {
+	m.table.Format = processtable.BlockFormat
+	row := m.rows[name]
+	row.Kind, row.Program = processtable.KindBlock, ""
+	for _, added := range []processtable.ActivityID{processtable.Source, processtable.Sink} {
+		outer := m.rows[added]
+		m.add(added, outer.Kind)
+		m.rows[name+"/"+added], m.rows[added] = m.rows[added], outer
+		inside = append(inside, name+"/"+added)
+	}
+	for _, in := range inside {
+		m.rows[in].Path = append(slices.Clone(row.Path), processtable.Composite{Activity: name, Iterations: row.MaxIterations})
+	}
 	return m
 }
 
@@ -207,10 +225,10 @@ func (m *model) prepare() *Process {
 			}
 		}
 		for i := range row.OutControl {
-			row.OutControl[i].Node = m.nodes[row.OutControl[i].To]
+			row.OutControl[i].Node = m.nodeOf(row, row.OutControl[i].To)
 		}
 		for i := range row.OutData {
-			row.OutData[i].Node = m.nodes[row.OutData[i].To]
+			row.OutData[i].Node = m.nodeOf(row, row.OutData[i].To)
 		}
 	}
 	p, err := Prepare(m.table, nil)
@@ -220,7 +238,17 @@ func (m *model) prepare() *Process {
 	return p
 }
 
-func (m *model) activity(name processtable.ActivityID) *Activity { return m.prepare().activities.Get(processtable.RowID{Name: name}) }
+// nodeOf is where the target of a row's connector lives: every block's sink here.
+func (m *model) nodeOf(row *processtable.Activity, to processtable.ActivityID) processtable.NodeID {
+	if to == processtable.Sink && len(row.Path) > 0 {
+		return here
+	}
+	return m.nodes[to]
+}
+
+func (m *model) activity(name processtable.ActivityID) *Activity {
+	return m.prepare().activities.Get(processtable.RowID{Name: name})
+}
 
 // value is a container from JSON; what is missing has its default.
 func value(t testing.TB, json string) *container.Struct {
@@ -373,10 +401,26 @@ func showMessage(p *Process, m message.Message) string {
 		line += fmt.Sprintf(" notice cleared=%t attempts=%d %s%s", n.Cleared, n.Attempts, n.Error, text(err))
 	case message.KindRecord:
 		line += " record"
+	case message.KindBegin:
+		begin, err := message.DecodeBegin(m.Body)
+		line = fmt.Sprintf("begins %s at %s: %s%s", m.Scope, m.Queue.Node, shown(begin.Input), text(err))
+	case message.KindReturn:
+		r, err := message.DecodeReturn(m.Body)
+		line = fmt.Sprintf("%s returns to %s: %s%s", m.SourceScope, m.Activity, shown(r.Output), text(err))
 	case message.KindMarker, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}
 	return line
+}
+
+// shown is a container of these tests as JSON.
+func shown(encoded []byte) string {
+	v, err := container.DecodeCBOR(data, encoded)
+	if err != nil {
+		return err.Error()
+	}
+	json, err := container.EncodeJSON(v)
+	return string(json) + text(err)
 }
 
 func showValues(to *Activity, m message.Message) string {
@@ -407,15 +451,11 @@ func contains(t testing.TB, err error, want string) {
 // jsonOf reads an encoded container.
 func jsonOf(t testing.TB, encoded []byte) string {
 	t.Helper()
-	v, err := container.DecodeCBOR(data, encoded)
-	if err != nil {
-		t.Fatal(err)
+	json := shown(encoded)
+	if !strings.HasPrefix(json, "{") {
+		t.Fatal(json)
 	}
-	json, err := container.EncodeJSON(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(json)
+	return json
 }
 
 // rowOf is the row of a message's target.

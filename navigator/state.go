@@ -73,7 +73,7 @@ const (
 	messageBytes  = 264
 	recordBytes   = 120
 	composedBytes = 56
-	returnedBytes = 40
+	returnedBytes = 56
 )
 
 // Bytes estimates the memory that the state takes.
@@ -91,7 +91,7 @@ func (s *State) Bytes() int {
 	if s.inner != nil {
 		n += composedBytes + len(s.inner.input)
 		for _, r := range s.inner.returns {
-			n += returnedBytes + len(r.scope) + len(r.output)
+			n += returnedBytes + len(r.scope) + len(r.output) + len(r.err)
 		}
 	}
 	return n
