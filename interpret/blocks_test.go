@@ -56,88 +56,134 @@ func TestBlocks(t *testing.T) {
 		results string
 		want    string
 	}{
-		{"a block without exit condition runs once, from its input to its output", `
+		{
+			"a block without exit condition runs once, from its input to its output", `
 activities:
   once: {node: A, program: block, input: S, output: S}
 data: [source -> once, once -> sink]
-`, blocks{"once": "activities: {a: {node: A, program: p, input: S, output: S}}\ndata: [source -> a, a -> sink]"},
-			`{"n":7,"l":[1]}`, ``, `finished {"n":7,"s":"","b":false,"l":[1]}`},
+`,
+			blocks{"once": "activities: {a: {node: A, program: p, input: S, output: S}}\ndata: [source -> a, a -> sink]"},
+			`{"n":7,"l":[1]}`, ``, `finished {"n":7,"s":"","b":false,"l":[1]}`,
+		},
 
-		{"its loop ends when the exit condition holds", documents, blocks{"documents": checkAndAsk},
+		{
+			"its loop ends when the exit condition holds", documents,
+			blocks{"documents": checkAndAsk},
 			``, `{check: [{output: {n: 1}}], documents#2/check: [{output: {n: 3}}]}`,
-			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/ask:skipped documents#2/ask:skipped`},
+			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/ask:skipped documents#2/ask:skipped`,
+		},
 
-		{"its output begins with the defaults in each iteration", documents, blocks{"documents": checkAndAsk},
+		{
+			"its output begins with the defaults in each iteration", documents,
+			blocks{"documents": checkAndAsk},
 			``, `{check: [{output: {n: 1, b: true}}], documents#2/check: [{output: {n: 3}}], ask: [{output: {s: asked}}]}`,
-			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#2/ask:skipped`},
+			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#2/ask:skipped`,
+		},
 
-		{"the last permitted iteration counts", documents, blocks{"documents": checkAndAsk},
+		{
+			"the last permitted iteration counts", documents,
+			blocks{"documents": checkAndAsk},
 			``, `{check: [{output: {n: 1, b: true}}], documents#4/check: [{output: {n: 3, b: true}}]}`,
-			`finished {"n":3,"s":"","b":false,"l":[]} documents:4`},
+			`finished {"n":3,"s":"","b":false,"l":[]} documents:4`,
+		},
 
-		{"over max_iterations it is in error, and all inside has ended", documents, blocks{"documents": checkAndAsk},
-			``, `{check: [{output: {n: 1, b: true}}]}`, `in-error documents:in-error pay:inactive`},
+		{
+			"over max_iterations it is in error, and all inside has ended", documents,
+			blocks{"documents": checkAndAsk},
+			``, `{check: [{output: {n: 1, b: true}}]}`, `in-error documents:in-error pay:inactive`,
+		},
 
-		{"an error inside leaves it running, and what else can goes on", `
+		{
+			"an error inside leaves it running, and what else can goes on", `
 activities:
   block: {node: A, program: block}
   after: {node: A, program: p, start: any}
   beside: {node: A, program: p}
 control: [block -> after, beside -> after]
-`, blocks{"block": `
+`,
+			blocks{"block": `
 activities:
   bad: {node: A, program: p}
   behind: {node: A, program: p}
   good: {node: A, program: p, exit: _RC == 2}
   join: {node: A, program: p, start: any}
 control: [bad -> behind, good -> join, behind -> join]
-`}, ``, `{bad: [{error: no paper}], good: [{rc: 1}, {rc: 2}]}`,
-			`in-error block:running block#1/bad:in-error block#1/behind:inactive block#1/good:2 block#1/join:waiting after:waiting`},
+`},
+			``, `{bad: [{error: no paper}], good: [{rc: 1}, {rc: 2}]}`,
+			`in-error block:running block#1/bad:in-error block#1/behind:inactive block#1/good:2 block#1/join:waiting after:waiting`,
+		},
 
-		{"a condition that fails inside leaves it running", documents, blocks{"documents": strings.Replace(checkAndAsk, "ask: b", "ask: 1 / n > 0", 1)},
-			``, ``, `in-error documents:running documents#1/check:in-error documents#1/ask:inactive pay:inactive`},
+		{
+			"a condition that fails inside leaves it running", documents,
+			blocks{"documents": strings.Replace(checkAndAsk, "ask: b", "ask: 1 / n > 0", 1)},
+			``, ``, `in-error documents:running documents#1/check:in-error documents#1/ask:inactive pay:inactive`,
+		},
 
-		{"a running block leaves the one around it running", documents, blocks{
-			"documents": "activities: {inner: {node: A, program: block}}", "inner": "activities: {bad: {node: A, program: p}}",
-		}, ``, `{bad: [{error: x}]}`,
-			`in-error documents:running documents#1/inner:running documents#1/inner#1/bad:in-error pay:inactive`},
+		{
+			"a running block leaves the one around it running", documents,
+			blocks{
+				"documents": "activities: {inner: {node: A, program: block}}", "inner": "activities: {bad: {node: A, program: p}}",
+			},
+			``, `{bad: [{error: x}]}`,
+			`in-error documents:running documents#1/inner:running documents#1/inner#1/bad:in-error pay:inactive`,
+		},
 
-		{"its own conditions that fail put it in error", strings.Replace(documents, "n >= 3", "1 / n > 0", 1), blocks{"documents": checkAndAsk},
-			``, `{check: [{output: {b: true}}]}`, `in-error documents:in-error pay:inactive`},
+		{
+			"its own conditions that fail put it in error", strings.Replace(documents, "n >= 3", "1 / n > 0", 1),
+			blocks{"documents": checkAndAsk},
+			``, `{check: [{output: {b: true}}]}`, `in-error documents:in-error pay:inactive`,
+		},
 
-		{"a transition condition out of it that fails sends nothing", strings.Replace(documents, "documents -> pay]", "documents -> pay: 3 / (n - 3) > 0]", 1),
-			blocks{"documents": checkAndAsk}, ``, `{check: [{output: {n: 3, b: true}}]}`, `in-error documents:in-error pay:inactive`},
+		{
+			"a transition condition out of it that fails sends nothing", strings.Replace(documents, "documents -> pay]", "documents -> pay: 3 / (n - 3) > 0]", 1),
+			blocks{"documents": checkAndAsk},
+			``, `{check: [{output: {n: 3, b: true}}]}`, `in-error documents:in-error pay:inactive`,
+		},
 
-		{"its _RC is 0, whatever is inside", strings.Replace(documents, "documents -> pay]", "documents -> pay: _RC == 0]", 1),
-			blocks{"documents": strings.Replace(checkAndAsk, "ask: b", "ask: _RC == 5", 1)}, ``, `{check: [{rc: 5, output: {n: 3}}]}`,
-			`finished {"n":3,"s":"","b":false,"l":[]}`},
+		{
+			"its _RC is 0, whatever is inside", strings.Replace(documents, "documents -> pay]", "documents -> pay: _RC == 0]", 1),
+			blocks{"documents": strings.Replace(checkAndAsk, "ask: b", "ask: _RC == 5", 1)},
+			``, `{check: [{rc: 5, output: {n: 3}}]}`,
+			`finished {"n":3,"s":"","b":false,"l":[]}`,
+		},
 
-		{"with it all inside is skipped, in no iteration", `
+		{
+			"with it all inside is skipped, in no iteration", `
 activities:
   a: {node: A, program: p, output: S}
   outer: {node: A, program: block}
   z: {node: A, program: p, start: any}
 control: [a -> outer: b, a -> z, outer -> z]
-`, blocks{"outer": "activities: {inner: {node: A, program: block}, x: {node: A, program: p}}", "inner": "activities: {y: {node: A, program: p}}"},
-			``, ``, `finished {"n":0,"s":"","b":false,"l":[]} outer:skipped outer/inner:skipped outer/inner/y:skipped outer/x:skipped`},
+`,
+			blocks{"outer": "activities: {inner: {node: A, program: block}, x: {node: A, program: p}}", "inner": "activities: {y: {node: A, program: p}}"},
+			``, ``, `finished {"n":0,"s":"","b":false,"l":[]} outer:skipped outer/inner:skipped outer/inner/y:skipped outer/x:skipped`,
+		},
 
-		{"in an iteration a block may be skipped, and run in the next", documents, blocks{"documents": `
+		{
+			"in an iteration a block may be skipped, and run in the next", documents,
+			blocks{"documents": `
 activities:
   check: {node: A, program: p, output: S}
   inner: {node: A, program: block}
 control: [check -> inner: b]
 data: [check -> sink: {n: n}]
-`, "inner": "activities: {y: {node: A, program: p}}"}, ``, `{check: [{}], documents#2/check: [{output: {n: 3, b: true}}]}`,
-			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/inner:skipped documents#1/inner/y:skipped`},
+`, "inner": "activities: {y: {node: A, program: p}}"},
+			``, `{check: [{}], documents#2/check: [{output: {n: 3, b: true}}]}`,
+			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/inner:skipped documents#1/inner/y:skipped`,
+		},
 
-		{"to its sink the source listed last wins, if it ran", documents, blocks{"documents": `
+		{
+			"to its sink the source listed last wins, if it ran", documents,
+			blocks{"documents": `
 activities:
   check: {node: A, program: p, output: S}
   ask: {node: A, program: p, output: S}
 control: [check -> ask: b]
 data: [check -> sink: {n: n}, ask -> sink: {n: n}]
-`}, ``, `{check: [{output: {n: 4, b: true}}], ask: [{output: {n: 1}}], documents#2/check: [{output: {n: 5}}]}`,
-			`finished {"n":5,"s":"","b":false,"l":[]} documents:2 documents#2/ask:skipped`},
+`},
+			``, `{check: [{output: {n: 4, b: true}}], ask: [{output: {n: 1}}], documents#2/check: [{output: {n: 5}}]}`,
+			`finished {"n":5,"s":"","b":false,"l":[]} documents:2 documents#2/ask:skipped`,
+		},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			if got := summary(t, run(t, loadBlocks(t, tc.process, tc.inside), tc.input, tc.results)); got != tc.want {
@@ -186,8 +232,10 @@ func TestReasonsOfBlocks(t *testing.T) {
 	for _, tc := range []struct{ process, inside, results, want string }{
 		{documents, checkAndAsk, `{check: [{}]}`, `exit condition "n >= 3" still FALSE after 4 iterations (max_iterations)`},
 		{strings.Replace(documents, "n >= 3", "1 / n > 0", 1), checkAndAsk, ``, `exit condition "1 / n > 0": evaluate condition "1 / n > 0": `},
-		{pair, "activities: {a: {node: A, program: p, output: S}, c: {node: A, program: p, output: S}}\noutput: Pair\ndata: [a -> sink: {left.s: s}, c -> sink: {right.s: s}]",
-			fmt.Sprintf("{a: [{output: {s: %s}}], c: [{output: {s: %s}}]}", half, half), "encode the block's output: the encoded container has over 1048576 bytes"},
+		{
+			pair, "activities: {a: {node: A, program: p, output: S}, c: {node: A, program: p, output: S}}\noutput: Pair\ndata: [a -> sink: {left.s: s}, c -> sink: {right.s: s}]",
+			fmt.Sprintf("{a: [{output: {s: %s}}], c: [{output: {s: %s}}]}", half, half), "encode the block's output: the encoded container has over 1048576 bytes",
+		},
 	} {
 		outer := load(t, head+tc.process)
 		inner := load(t, strings.Replace(head, "output: S\n", "", strings.Count(tc.inside, "\noutput: Pair"))+tc.inside)

@@ -127,12 +127,14 @@ func (p place) from(path []part) ([]int, error) {
 			}
 		}
 	}
-	switch exact := p.inside(outer) && !slices.ContainsFunc(outer, func(o part) bool { return !o.iterates() }); {
-	case own.plain() && (exact || len(outer) == 0):
+	exact := p.inside(outer) && !slices.ContainsFunc(outer, func(o part) bool { return !o.iterates() })
+	if own.plain() && (exact || len(outer) == 0) {
 		return numbers, p.limits(numbers)
-	case len(p.around) == 0:
+	}
+	if len(p.around) == 0 {
 		return nil, fmt.Errorf("%s is %s: write %s, whose list has an entry for each iteration", own.name, p.where(), own.name)
-	case own.number > 0:
+	}
+	if own.number > 0 {
 		numbers[len(numbers)-1] = own.number
 	}
 	return nil, fmt.Errorf("%s is %s, which has iterations: write %s", own.name, p.where(), p.written(numbers))

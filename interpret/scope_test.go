@@ -17,14 +17,16 @@ activities:
   never: {node: A, program: block}
   bill: {node: A, program: p, input: S}
 control: [order -> bill, order -> never: n < 0]
-`, blocks{"order": `
+`, blocks{
+		"order": `
 activities:
   line: {node: A, program: block, output: S, exit: n >= 2, max_iterations: 4}
   pack: {node: A, program: p, output: S}
 control: [line -> pack]
 data: [pack -> sink: {n: n}]
 `, "line": "activities: {pick: {node: A, program: p, output: S}, route: {node: A, empty: true}}\ndata: [pick -> sink: {n: n}]",
-		"never": "activities: {idle: {node: A, program: p}}"})
+		"never": "activities: {idle: {node: A, program: p}}",
+	})
 }
 
 // playNested runs it and tells which n pick and pack gave in which iterations, in order.
@@ -45,8 +47,10 @@ func playNested(t *testing.T, results string) string {
 
 func TestListsOfScopes(t *testing.T) {
 	for _, tc := range []struct{ rule, results, want string }{
-		{"a list starts anew in each scope", `{pick: [{output: {n: 2}}, {output: {n: 9}}], pack: [{output: {n: 3}}, {output: {n: 9}}]}`,
-			"1/1/=2 1/pack=3"},
+		{
+			"a list starts anew in each scope", `{pick: [{output: {n: 2}}, {output: {n: 9}}], pack: [{output: {n: 3}}, {output: {n: 9}}]}`,
+			"1/1/=2 1/pack=3",
+		},
 		{"a path applies from its iteration on", `
 pick: [{output: {n: 2}}]
 pack: [{output: {n: 1}}]

@@ -19,7 +19,7 @@ func (f ProgramFunc) Run(activity *definition.Activity, call Call) Outcome { ret
 
 // Call is one attempt. Iteration counts from 1 in a scope, Attempt from 1 in an iteration.
 type Call struct {
-	Scope     Scope
+	Scope     Scope // where the activity is
 	Iteration int
 	Attempt   int
 	Input     *container.Struct
