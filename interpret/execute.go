@@ -11,57 +11,86 @@ import (
 
 // execute runs an activity whose start condition holds, iteration by iteration, and
 // sends what follows; or puts it in error and sends nothing.
-func (in *instance) execute(s *step) {
+func (g *graph) execute(s *step) {
 	a := s.activity
 	input := s.input(a.Input)
 	for iteration := 1; ; iteration++ {
 		s.result.Iterations, s.result.Input = iteration, input
 		if _, err := container.EncodeCBOR(input); err != nil && iteration == 1 {
-			s.fail(fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err))
+			g.fail(s, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err))
 			return
 		}
-		if err := in.attempt(s, iteration, input); err != nil {
-			s.fail(err)
+		ended, err := g.once(s, iteration, input)
+		if err != nil {
+			g.fail(s, err)
+			return
+		}
+		if !ended {
+			s.result.State = Running
 			return
 		}
 		s.spent = condition.Spent{}
 		done, err := s.exits()
 		if err != nil {
-			s.fail(err)
+			g.fail(s, err)
 			return
 		}
 		if done {
 			break
 		}
 		if iteration >= a.MaxIterations {
-			s.fail(fmt.Errorf("exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Checked.Text, iteration))
+			g.fail(s, fmt.Errorf("exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Checked.Text, iteration))
 			return
 		}
 		input = input.Clone()
 		apply(s.feedback, s.output, s.rc, input)
 		if _, err := container.EncodeCBOR(input); err != nil {
-			s.fail(fmt.Errorf("encode the next iteration's input: %w", err))
+			g.fail(s, fmt.Errorf("encode the next iteration's input: %w", err))
 			return
 		}
 	}
 	truths, err := s.transitions()
 	if err != nil {
-		s.fail(err)
+		g.fail(s, err)
 		return
 	}
 	s.ran, s.result.State = true, Terminated
-	in.send(s, truths)
+	g.send(s, truths)
+}
+
+// once runs one iteration, and says whether it has ended. One in which an activity is in
+// error never does.
+func (g *graph) once(s *step, iteration int, input *container.Struct) (ended bool, err error) {
+	if s.inside == nil {
+		return true, g.attempt(s, iteration, input)
+	}
+	s.result.RC, s.result.Output = nil, nil
+	ended = s.inside.play(g.scope.iteration(s.activity.Name, iteration), input)
+	if g.opts.LastIterations {
+		s.result.Inside = nil
+	}
+	s.result.Inside = append(s.result.Inside, s.inside.results())
+	if !ended {
+		return false, nil
+	}
+	output, rc := s.inside.sink.input(s.activity.Output), int64(0)
+	if _, err := container.EncodeCBOR(output); err != nil {
+		return false, fmt.Errorf("encode the block's output: %w", err)
+	}
+	s.output, s.rc = output, rc
+	s.result.Output, s.result.RC = output, &rc
+	return true, nil
 }
 
 // attempt runs the program until it has a result or retry's attempts are used up.
-func (in *instance) attempt(s *step, iteration int, input *container.Struct) error {
+func (g *graph) attempt(s *step, iteration int, input *container.Struct) error {
 	a := s.activity
 	var failure string
 	for attempt := 1; attempt <= max(1, a.RetryAttempts); attempt++ {
-		call := Call{Iteration: iteration, Attempt: attempt, Input: input.Clone()}
-		outcome := in.invoke(a, call)
-		if in.opts.Observe != nil && !a.Empty {
-			in.opts.Observe(a, call, outcome)
+		call := Call{Scope: g.scope, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
+		outcome := g.invoke(a, call)
+		if g.opts.Observe != nil && !a.Empty {
+			g.opts.Observe(a, call, outcome)
 		}
 		s.result.Attempts = attempt
 		s.result.RC, s.result.Output = nil, nil
@@ -78,11 +107,11 @@ func (in *instance) attempt(s *step, iteration int, input *container.Struct) err
 	return errors.New(failure)
 }
 
-func (in *instance) invoke(a *definition.Activity, call Call) Outcome {
+func (g *graph) invoke(a *definition.Activity, call Call) Outcome {
 	if a.Empty {
 		return Echo(call.Input, a.Output)
 	}
-	return in.programs.Run(a, call)
+	return g.programs.Run(a, call)
 }
 
 // failureOf says why an attempt has failed, or nothing; then the outcome's Output is
@@ -145,17 +174,19 @@ func (s *step) expression() (bool, error) {
 	for i, c := range s.in {
 		states.Fields[i] = c.truth
 	}
-	scope := condition.Scope{Members: states.Type}
-	text := s.activity.Start.Text
-	checked, problems := condition.Check(text, scope)
-	if len(problems) > 0 {
-		return false, fmt.Errorf("start condition %q: %s", text, problems[0].Message)
+	if s.start == nil {
+		scope := condition.Scope{Members: states.Type}
+		text := s.activity.Start.Text
+		checked, problems := condition.Check(text, scope)
+		if len(problems) > 0 {
+			return false, fmt.Errorf("start condition %q: %s", text, problems[0].Message)
+		}
+		var err error
+		if s.start, err = condition.Load(checked, scope); err != nil {
+			return false, fmt.Errorf("start condition: %w", err)
+		}
 	}
-	loaded, err := condition.Load(checked, scope)
-	if err != nil {
-		return false, fmt.Errorf("start condition: %w", err)
-	}
-	return loaded.Eval(states, 0)
+	return s.start.Eval(states, 0)
 }
 
 // exits evaluates the exit condition over the iteration's output.

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
+	"sort"
 
 	"go.yaml.in/yaml/v4"
 
@@ -22,10 +23,13 @@ const MaxResults = 8 << 20
 //
 // Each activity has a list of entries; every attempt takes the next one, so an
 // activity that neither fails nor is repeated takes one for each iteration. After the
-// last entry the last one repeats. A missing rc is 0, a missing output is the input's
-// members of the same name and type, as echo gives them; {error: text} is a failed
-// attempt. An activity without a list behaves as echo. Errors name line and column;
-// all of them are reported. The result serves one run at a time, any number of them.
+// last entry the last one repeats. In another iteration of a block around it the list
+// starts anew; documents#2/check names the list of check from the second iteration of
+// the block documents on, until a later one has another. A missing rc is 0, a missing
+// output is the input's members of the same name and type, as echo gives them;
+// {error: text} is a failed attempt. An activity without a list behaves as echo. Errors
+// name line and column; all of them are reported. The result serves one run at a time,
+// any number of them.
 func ParseResults(p *definition.Process, file []byte) (Programs, error) {
 	return ParseResultsOver(p, file, Programs(EchoAll))
 }
@@ -39,29 +43,32 @@ func ParseResultsOver(p *definition.Process, file []byte, others Programs) (Prog
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	r := &resultsReader{activities: map[string]*definition.Activity{}}
-	for _, a := range p.Activities {
-		r.activities[a.Name] = a
-		r.names = append(r.names, a.Name)
-	}
-	lists := map[string][]entry{}
+	r := &resultsReader{places: placesOf(p), lists: map[string][]*list{}, begun: map[string]*yaml.Node{}}
 	if root != nil {
-		r.fields(root, "a mapping from activities to lists of results", func(key, value *yaml.Node) {
-			lists[key.Value] = r.list(key, value)
-		})
+		r.fields(root, "a mapping from activities to lists of results", r.list)
 	}
 	if len(r.problems) > 0 {
 		return nil, fmt.Errorf("results: %w", errors.Join(r.problems...))
 	}
-	return &results{lists: lists, next: map[string]int{}, others: others}, nil
+	for _, lists := range r.lists {
+		slices.SortFunc(lists, func(a, b *list) int { return slices.Compare(a.from, b.from) })
+	}
+	return &results{lists: r.lists, playing: map[string]*list{}, others: others}, nil
 }
 
 // results plays the entries of each activity.
 type results struct {
-	lists map[string][]entry
-	next  map[string]int // by activity: the entry that its next attempt takes
+	lists   map[string][]*list // by activity, in the order of the iterations from which on they apply
+	playing map[string]*list   // by activity: of its execution under way; nil: it has none
 
 	others Programs // of activities without entries
+}
+
+// list is what an activity gives in one execution.
+type list struct {
+	from    []int // the iteration of each block around it from which on this is its list
+	entries []entry
+	next    int // the entry that the next attempt takes
 }
 
 type entry struct {
@@ -70,17 +77,17 @@ type entry struct {
 	err    string
 }
 
-// Run gives the activity's next entry. The first attempt of a run starts its list anew.
+// Run gives the activity's next entry. The first attempt in a scope starts its list anew.
 func (r *results) Run(a *definition.Activity, call Call) Outcome {
-	list := r.lists[a.Name]
-	if len(list) == 0 {
+	if call.Iteration == 1 && call.Attempt == 1 {
+		r.playing[a.Name] = r.begin(a.Name, call.Scope)
+	}
+	l := r.playing[a.Name]
+	if l == nil {
 		return r.others.Run(a, call)
 	}
-	if call.Iteration == 1 && call.Attempt == 1 {
-		r.next[a.Name] = 0
-	}
-	e := list[min(r.next[a.Name], len(list)-1)]
-	r.next[a.Name]++
+	e := l.entries[min(l.next, len(l.entries)-1)]
+	l.next++
 	switch {
 	case e.err != "":
 		return Outcome{Err: e.err}
@@ -88,6 +95,30 @@ func (r *results) Run(a *definition.Activity, call Call) Outcome {
 		return Outcome{RC: e.rc, Output: Echo(call.Input, a.Output).Output}
 	}
 	return Outcome{RC: e.rc, Output: e.output.Clone()}
+}
+
+// begin gives the activity's list in a scope: the last one that begins in none of the
+// blocks later. The outermost block counts first.
+func (r *results) begin(activity string, scope Scope) *list {
+	lists, at := r.lists[activity], scope.iterations()
+	n := sort.Search(len(lists), func(i int) bool { return slices.Compare(lists[i].from, at) > 0 })
+	for n--; n >= 0; n-- {
+		if l := lists[n]; !later(l.from, at) {
+			l.next = 0
+			return l
+		}
+	}
+	return nil
+}
+
+// later says whether in one of the blocks from is a later iteration than at.
+func later(from, at []int) bool {
+	for i := range from {
+		if from[i] > at[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // document gives the root of the only YAML document, or nil if there is nothing in it.
@@ -114,9 +145,10 @@ func document(file []byte) (*yaml.Node, error) {
 
 // resultsReader gathers what is wrong.
 type resultsReader struct {
-	activities map[string]*definition.Activity
-	names      []string
-	problems   []error
+	places   *places
+	lists    map[string][]*list    // by activity
+	begun    map[string]*yaml.Node // by path: the key of the list that begins there
+	problems []error
 }
 
 func (r *resultsReader) fail(n *yaml.Node, format string, args ...any) {
@@ -144,28 +176,39 @@ func (r *resultsReader) fields(n *yaml.Node, what string, field func(key, value 
 	}
 }
 
-func (r *resultsReader) list(key, value *yaml.Node) []entry {
-	a := r.activities[key.Value]
-	switch {
-	case a == nil:
-		remedy := "the process has " + strings.Join(r.names, ", ")
-		if near, ok := container.Nearest(key.Value, r.names); ok {
-			remedy = fmt.Sprintf("did you mean %s?", near)
-		}
-		r.fail(key, "unknown activity %s: %s", key.Value, remedy)
-		return nil
+func (r *resultsReader) list(key, value *yaml.Node) {
+	path := partsOf(key.Value)
+	found, err := r.places.find(path[len(path)-1].name)
+	if err != nil {
+		r.fail(key, "%v", err)
+		return
+	}
+	a := found.activity
+	from, err := found.from(path)
+	begins := found.written(from)
+	switch before := r.begun[begins]; {
+	case a.Block != nil:
+		r.fail(key, "%s is a block and runs no program: give the results of what is inside it", a.Name)
+		return
 	case a.Empty:
 		r.fail(key, "activity %s is empty and runs no program: remove it here", a.Name)
-		return nil
+		return
+	case err != nil:
+		r.fail(key, "%v", err)
+		return
+	case before != nil:
+		r.fail(key, "%s and %s (line %d) begin in the same iteration: remove one", key.Value, before.Value, before.Line)
+		return
 	case value.Kind != yaml.SequenceNode || len(value.Content) == 0:
 		r.fail(value, "%s: expected a list of results, one for each attempt, such as [{rc: 0}]", a.Name)
-		return nil
+		return
 	}
-	list := make([]entry, len(value.Content))
+	r.begun[begins] = key
+	l := &list{from: from, entries: make([]entry, len(value.Content))}
 	for i, n := range value.Content {
-		list[i] = r.entry(a, n)
+		l.entries[i] = r.entry(a, n)
 	}
-	return list
+	r.lists[a.Name] = append(r.lists[a.Name], l)
 }
 
 func (r *resultsReader) entry(a *definition.Activity, n *yaml.Node) entry {

@@ -139,17 +139,19 @@ func TestBadResults(t *testing.T) {
 }
 
 func FuzzParseResults(f *testing.F) {
-	for _, text := range []string{`{a: [{rc: 1}, {rc: 0, output: {i: 1}}]}`, "a:\n- error: x\n", `{"a":[{"output":{"l":[1]}}]}`, "a: [{output: {d: 1e400}}]"} {
+	for _, text := range []string{`{a: [{rc: 1}, {rc: 0, output: {i: 1}}]}`, "a:\n- error: x\n", `{"a":[{"output":{"l":[1]}}]}`, "a: [{output: {d: 1e400}}]", "pick: [{output: {n: 2}}]\norder#2/pack: [{output: {n: 3}}]\n", "order#1/line#2/pick: [{rc: 1}]"} {
 		f.Add([]byte(text))
 	}
-	p := playedProcess(f)
+	ps := []*definition.Process{playedProcess(f), nested(f)}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		programs, err := ParseResults(p, text)
-		if err != nil {
-			return
-		}
-		if _, err := Run(p, nil, programs, Options{}); err != nil {
-			t.Fatalf("%q: %v", text, err)
+		for _, p := range ps {
+			programs, err := ParseResults(p, text)
+			if err != nil {
+				continue
+			}
+			if _, err := Run(p, nil, programs, Options{}); err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
 		}
 	})
 }

@@ -29,34 +29,37 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	if err := container.CheckValue(p.Input, input); err != nil {
 		return nil, fmt.Errorf("run %s@%d: input: %w", p.Name, p.Version, err)
 	}
-	in, err := newInstance(p)
+	in := &instance{programs: programs, opts: opts}
+	top, err := in.graph(&p.Graph)
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, err)
 	}
-	in.programs, in.opts = programs, opts
-	in.start(input.Clone())
-	for len(in.ready) > 0 {
-		s := in.ready[0]
-		in.ready = in.ready[1:]
-		in.decide(s)
-	}
-	return in.result()
+	ended := top.play("", input.Clone())
+	return in.result(p, top, ended)
 }
 
-// instance is a process under way: its activities joined by connectors.
+// instance is a process under way.
 type instance struct {
-	p        *definition.Process
 	programs Programs
 	opts     Options
-	source   *step
-	sink     *step
-	steps    []*step // in file order
-	ready    []*step // every incoming connector is resolved, in the order in which that came about
+	failed   bool // an activity is in error
+}
+
+// graph is a graph under way, its activities joined by connectors: that of the process, or
+// that of a block, whose iterations use it one after the other.
+type graph struct {
+	*instance
+	scope  Scope
+	source *step
+	sink   *step
+	steps  []*step // in file order
+	ready  []*step // every incoming connector is resolved, in the order in which that came about
 }
 
 // step is an activity with its connectors, each list in file order.
 type step struct {
 	activity   *definition.Activity // nil: source or sink
+	inside     *graph               // of a block
 	in, out    []*control
 	inData     []*data
 	outData    []*data
@@ -65,33 +68,41 @@ type step struct {
 	ran        bool
 	output     *container.Struct // if it ran
 	rc         int64
+	start      *condition.Condition // a start expression, once it was needed
 	loaded     map[*definition.Condition]*condition.Condition
 	spent      condition.Spent // of the conditions about the last iteration's output
 	result     ActivityResult
 }
 
 type control struct {
-	def      *definition.Control
-	to       *step
-	resolved bool
-	truth    bool
+	def   *definition.Control
+	to    *step
+	truth bool
 }
 
 type data struct {
 	def      *definition.Data
 	from, to *step
-	resolved bool
 }
 
-func newInstance(p *definition.Process) (*instance, error) {
-	in := &instance{p: p, source: &step{}, sink: &step{}}
-	byName := map[string]*step{source: in.source, sink: in.sink}
-	for _, a := range p.Activities {
-		s := &step{activity: a, result: ActivityResult{Activity: a.Name, Node: a.Node}}
-		in.steps = append(in.steps, s)
+func (in *instance) graph(def *definition.Graph) (*graph, error) {
+	if len(def.Activities) == 0 {
+		return nil, errors.New("there are no activities")
+	}
+	g := &graph{instance: in, source: &step{}, sink: &step{}}
+	byName := map[string]*step{source: g.source, sink: g.sink}
+	for _, a := range def.Activities {
+		s := &step{activity: a}
+		if a.Block != nil {
+			var err error
+			if s.inside, err = in.graph(a.Block); err != nil {
+				return nil, fmt.Errorf("block %s: %w", a.Name, err)
+			}
+		}
+		g.steps = append(g.steps, s)
 		byName[a.Name] = s
 	}
-	for _, def := range p.Control {
+	for _, def := range def.Control {
 		from, to := byName[def.Source], byName[def.Target]
 		if from == nil || to == nil {
 			return nil, fmt.Errorf("control connector %s -> %s: there is no such activity", def.Source, def.Target)
@@ -99,7 +110,7 @@ func newInstance(p *definition.Process) (*instance, error) {
 		c := &control{def: def, to: to}
 		from.out, to.in = append(from.out, c), append(to.in, c)
 	}
-	for _, def := range p.Data {
+	for _, def := range def.Data {
 		from, to := byName[def.Source], byName[def.Target]
 		switch {
 		case from == nil || to == nil:
@@ -111,71 +122,100 @@ func newInstance(p *definition.Process) (*instance, error) {
 			from.outData, to.inData = append(from.outData, d), append(to.inData, d)
 		}
 	}
-	in.bound()
-	return in, nil
+	g.bound()
+	return g, nil
 }
 
 // bound joins source to what has no predecessors and what has no successors to sink (N1).
-func (in *instance) bound() {
-	for _, s := range in.steps {
+func (g *graph) bound() {
+	for _, s := range g.steps {
 		if len(s.in) == 0 {
 			c := &control{to: s}
-			in.source.out, s.in = append(in.source.out, c), append(s.in, c)
+			g.source.out, s.in = append(g.source.out, c), append(s.in, c)
 		}
 		if len(s.out) == 0 {
-			c := &control{to: in.sink}
-			s.out, in.sink.in = append(s.out, c), append(in.sink.in, c)
+			c := &control{to: g.sink}
+			s.out, g.sink.in = append(s.out, c), append(g.sink.in, c)
 		}
-	}
-	for _, s := range append([]*step{in.sink}, in.steps...) {
-		s.unresolved = len(s.in) + len(s.inData)
 	}
 }
 
-// start terminates source: its output is the process's input.
-func (in *instance) start(input *container.Struct) {
-	in.source.ran, in.source.output = true, input
-	truths := make([]bool, len(in.source.out))
+// play runs the graph once, in a scope, until nothing more can go on, and says whether it
+// came to its end.
+func (g *graph) play(scope Scope, input *container.Struct) bool {
+	g.enter(scope)
+	// Source terminates: its output is the input.
+	g.source.ran, g.source.output = true, input
+	truths := make([]bool, len(g.source.out))
 	for i := range truths {
 		truths[i] = true
 	}
-	in.send(in.source, truths)
+	g.send(g.source, truths)
+	for len(g.ready) > 0 {
+		s := g.ready[0]
+		g.ready = g.ready[1:]
+		g.decide(s)
+	}
+	return g.sink.ran
+}
+
+// enter makes the graph one of which nothing has begun, in a scope.
+func (g *graph) enter(scope Scope) {
+	g.scope = scope
+	for _, s := range append([]*step{g.sink}, g.steps...) {
+		s.unresolved, s.ran, s.output, s.rc = len(s.in)+len(s.inData), false, nil, 0
+		if a := s.activity; a != nil {
+			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
+		}
+	}
 }
 
 // decide is called once for each activity, when all that leads to it is resolved.
-func (in *instance) decide(s *step) {
-	if s == in.sink {
+func (g *graph) decide(s *step) {
+	if s == g.sink {
 		s.ran = true
 		return
 	}
 	starts, err := s.starts()
 	switch {
 	case err != nil:
-		s.fail(err)
+		g.fail(s, err)
 	case !starts:
-		s.result.State = Skipped
-		in.send(s, make([]bool, len(s.out)))
+		g.skip(s)
+		g.send(s, make([]bool, len(s.out)))
 	default:
-		in.execute(s)
+		g.execute(s)
 	}
+}
+
+// skip skips an activity with all that is inside of it.
+func (g *graph) skip(s *step) {
+	s.result.State = Skipped
+	if s.inside == nil {
+		return
+	}
+	s.inside.enter(Scope(g.scope.Path(s.activity.Name)))
+	for _, inner := range s.inside.steps {
+		s.inside.skip(inner)
+	}
+	s.result.Inside = [][]ActivityResult{s.inside.results()}
 }
 
 // send resolves the connectors out of a step that has ended.
-func (in *instance) send(s *step, truths []bool) {
+func (g *graph) send(s *step, truths []bool) {
 	for i, c := range s.out {
-		c.resolved, c.truth = true, truths[i]
-		in.arrived(c.to)
+		c.truth = truths[i]
+		g.arrived(c.to)
 	}
 	for _, d := range s.outData {
-		d.resolved = true
-		in.arrived(d.to)
+		g.arrived(d.to)
 	}
 }
 
-func (in *instance) arrived(s *step) {
+func (g *graph) arrived(s *step) {
 	s.unresolved--
 	if s.unresolved == 0 {
-		in.ready = append(in.ready, s)
+		g.ready = append(g.ready, s)
 	}
 }
 
@@ -200,33 +240,36 @@ func apply(mappings []definition.Mapping, from *container.Struct, rc int64, to *
 	}
 }
 
-func (s *step) fail(err error) {
-	s.result.State, s.result.Error = InError, err.Error()
+func (in *instance) fail(s *step, err error) {
+	s.result.State, s.result.Error, in.failed = InError, err.Error(), true
 }
 
-// result is taken when nothing more can go on.
-func (in *instance) result() (*Result, error) {
-	r := &Result{Process: in.p, State: InError, Activities: make([]ActivityResult, len(in.steps))}
-	failed := false
-	for i, s := range in.steps {
+// results gives what became of the activities, when nothing more can go on.
+func (g *graph) results() []ActivityResult {
+	all := make([]ActivityResult, len(g.steps))
+	for i, s := range g.steps {
 		if s.result.State == "" {
 			s.result.State = s.undecided()
 		}
-		failed = failed || s.result.State == InError
-		r.Activities[i] = s.result
+		all[i] = s.result
 	}
+	return all
+}
+
+func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Result, error) {
+	result := &Result{Process: p, State: InError, Activities: top.results()}
 	switch {
-	case in.sink.ran:
-		output := in.sink.input(in.p.Output)
+	case ended:
+		output := top.sink.input(p.Output)
 		if _, err := container.EncodeCBOR(output); err != nil {
-			r.Error = fmt.Sprintf("encode the process's output: %v", err)
-			return r, nil
+			result.Error = fmt.Sprintf("encode the process's output: %v", err)
+			return result, nil
 		}
-		r.State, r.Output = Finished, output
-	case !failed:
-		return nil, fmt.Errorf("run %s@%d: it stands still without an error: its connectors have a cycle", in.p.Name, in.p.Version)
+		result.State, result.Output = Finished, output
+	case !in.failed:
+		return nil, fmt.Errorf("run %s@%d: it stands still without an error: its connectors have a cycle", p.Name, p.Version)
 	}
-	return r, nil
+	return result, nil
 }
 
 // undecided is the state of an activity that still waits for a connector.

@@ -49,19 +49,19 @@ func run(t testing.TB, p *definition.Process, in, res string) *Result {
 }
 
 // summary writes a result in one line: the instance's state and output, then every
-// activity that is in another state than terminated after one iteration.
+// activity that is in another state than terminated after one iteration, by its path.
 func summary(t testing.TB, r *Result) string {
 	t.Helper()
 	parts := []string{string(r.State)}
 	if r.Output != nil && len(r.Output.Fields) > 0 {
 		parts = append(parts, jsonOf(t, r.Output))
 	}
-	for _, a := range r.Activities {
+	for a := range r.All() {
 		switch {
 		case a.State != Terminated:
-			parts = append(parts, fmt.Sprintf("%s:%s", a.Activity, a.State))
+			parts = append(parts, fmt.Sprintf("%s:%s", a.Path(), a.State))
 		case a.Iterations != 1:
-			parts = append(parts, fmt.Sprintf("%s:%d", a.Activity, a.Iterations))
+			parts = append(parts, fmt.Sprintf("%s:%d", a.Path(), a.Iterations))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -76,14 +76,14 @@ func jsonOf(t testing.TB, s *container.Struct) string {
 	return string(b)
 }
 
-func activity(t testing.TB, r *Result, name string) ActivityResult {
+func activity(t testing.TB, r *Result, path string) ActivityResult {
 	t.Helper()
-	for _, a := range r.Activities {
-		if a.Activity == name {
-			return a
+	for a := range r.All() {
+		if a.Path() == path {
+			return *a
 		}
 	}
-	t.Fatalf("no activity %s", name)
+	t.Fatalf("no activity %s", path)
 	return ActivityResult{}
 }
 

@@ -3,8 +3,10 @@ package interpret
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"fmqm/container"
+	"fmqm/definition"
 )
 
 // status has the keys of every node's status, less the instance and times. They are
@@ -15,12 +17,15 @@ type status struct {
 	InError     int              `json:"in_error,omitempty"`
 	Reason      string           `json:"reason,omitempty"`
 	Output      json.RawMessage  `json:"output,omitempty"`
+	Scope       Scope            `json:"scope,omitempty"`
 	Activities  []activityStatus `json:"activities"`
 	Unreachable []struct{}       `json:"unreachable"`
 }
 
 type activityStatus struct {
 	Activity   string          `json:"activity"`
+	Scope      Scope           `json:"scope,omitempty"`
+	Kind       string          `json:"kind,omitempty"` // in a process with blocks
 	Node       string          `json:"node"`
 	State      State           `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
@@ -31,24 +36,38 @@ type activityStatus struct {
 }
 
 // StatusJSON writes a result in the shape of an instance's status, so that the two can
-// be compared line by line. It leaves out the instance and all times. As there, what is
-// not terminated shows neither return code nor output.
-func StatusJSON(r *Result) ([]byte, error) {
+// be compared line by line: what is at the top, with one line for each block. It leaves
+// out the instance and all times. As there, what is not terminated shows neither return
+// code nor output.
+func StatusJSON(r *Result) ([]byte, error) { return StatusJSONOf(r, pointers(r.Activities)) }
+
+// StatusJSONOf is StatusJSON with these executions, at least one: those of a scope
+// ([Result.In]), which it names, or all of [Result.All].
+func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	s := status{
 		Process:     fmt.Sprintf("%s@%d", r.Process.Name, r.Process.Version),
 		State:       r.State,
 		Reason:      r.Error,
-		Activities:  make([]activityStatus, len(r.Activities)),
+		Scope:       shown[0].Scope,
+		Activities:  []activityStatus{},
 		Unreachable: []struct{}{},
 	}
 	var err error
-	if s.Output, err = shown(r.Output); err != nil {
+	if s.Output, err = containerJSON(r.Output); err != nil {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
-	for i, a := range r.Activities {
-		if s.Activities[i], err = activityStatusOf(a, r.Process.Activities[i].NoOutput); err != nil {
-			return nil, fmt.Errorf("status of %s: output of %s: %w", s.Process, a.Activity, err)
+	blocks := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool { return a.Definition.Block != nil })
+	for _, a := range shown {
+		as, err := activityStatusOf(a)
+		if err != nil {
+			return nil, fmt.Errorf("status of %s: output of %s: %w", s.Process, a.Path(), err)
 		}
+		if blocks {
+			as.Kind = kindOf(a.Definition)
+		}
+		s.Activities = append(s.Activities, as)
+	}
+	for a := range r.All() {
 		if a.State == InError {
 			s.InError++
 		}
@@ -56,8 +75,18 @@ func StatusJSON(r *Result) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-func activityStatusOf(a ActivityResult, noOutput bool) (activityStatus, error) {
-	s := activityStatus{Activity: a.Activity, Node: a.Node, State: a.State, Iterations: a.Iterations, Reason: a.Error}
+func kindOf(a *definition.Activity) string {
+	switch {
+	case a.Block != nil:
+		return "block"
+	case a.Empty:
+		return "empty"
+	}
+	return "program"
+}
+
+func activityStatusOf(a *ActivityResult) (activityStatus, error) {
+	s := activityStatus{Activity: a.Activity, Scope: a.Scope, Node: a.Node, State: a.State, Iterations: a.Iterations, Reason: a.Error}
 	if a.Attempts > 1 {
 		s.Attempts = a.Attempts
 	}
@@ -65,16 +94,16 @@ func activityStatusOf(a ActivityResult, noOutput bool) (activityStatus, error) {
 		return s, nil
 	}
 	s.RC = a.RC
-	if noOutput {
+	if a.Definition.NoOutput {
 		return s, nil
 	}
 	var err error
-	s.Output, err = shown(a.Output)
+	s.Output, err = containerJSON(a.Output)
 	return s, err
 }
 
-// shown gives nothing for a container without members.
-func shown(c *container.Struct) (json.RawMessage, error) {
+// containerJSON gives nothing for a container without members.
+func containerJSON(c *container.Struct) (json.RawMessage, error) {
 	if c == nil || len(c.Fields) == 0 {
 		return nil, nil
 	}

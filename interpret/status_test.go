@@ -1,6 +1,8 @@
 package interpret
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -35,5 +37,38 @@ data: [a -> sink: {n: n}]
 				t.Errorf("%s\nwant\n%s", b, tc.want)
 			}
 		})
+	}
+}
+
+// Where there are blocks, each activity says what it is, and those inside say where they are.
+func TestStatusJSONOfBlocks(t *testing.T) {
+	r := run(t, loadBlocks(t, documents, blocks{"documents": strings.Replace(checkAndAsk, "ask: {node: B, program: p,", "ask: {node: B, empty: true,", 1)}), "",
+		`{check: [{output: {n: 1}}], documents#2/check: [{error: no paper}]}`)
+	const begin = `{"process":"p@1","state":"in-error","in_error":1,`
+	const top = `{"activity":"documents","kind":"block","node":"A","state":"running","iterations":2},`
+	const second = `{"activity":"check","scope":"documents#2","kind":"program","node":"A","state":"in-error","iterations":1,"reason":"no paper"},` +
+		`{"activity":"ask","scope":"documents#2","kind":"empty","node":"B","state":"inactive"}`
+	const pay = `{"activity":"pay","kind":"program","node":"B","state":"inactive"}`
+	const first = `{"activity":"check","scope":"documents#1","kind":"program","node":"A","state":"terminated","iterations":1,"rc":0,"output":{"n":1,"s":"","b":false,"l":[]}},` +
+		`{"activity":"ask","scope":"documents#1","kind":"empty","node":"B","state":"skipped"},`
+	inside, err := r.In("documents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		shown []*ActivityResult
+		want  string
+	}{
+		{pointers(r.Activities), `"activities":[` + top + pay + `],"unreachable":[]}`},
+		{inside, `"scope":"documents#2","activities":[` + second + `],"unreachable":[]}`},
+		{slices.Collect(r.All()), `"activities":[` + top + first + second + "," + pay + `],"unreachable":[]}`},
+	} {
+		b, err := StatusJSONOf(r, tc.shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(b) != begin+tc.want {
+			t.Errorf("%s\nwant\n%s", b, begin+tc.want)
+		}
 	}
 }

@@ -17,9 +17,9 @@ type ProgramFunc func(activity *definition.Activity, call Call) Outcome
 // Run calls f.
 func (f ProgramFunc) Run(activity *definition.Activity, call Call) Outcome { return f(activity, call) }
 
-// Call is one attempt. Iteration counts from 1 in an instance, Attempt from 1 in an
-// iteration.
+// Call is one attempt. Iteration counts from 1 in a scope, Attempt from 1 in an iteration.
 type Call struct {
+	Scope     Scope // where the activity is
 	Iteration int
 	Attempt   int
 	Input     *container.Struct
@@ -42,6 +42,9 @@ type Outcome struct {
 type Options struct {
 	// Observe is told of every attempt when it has ended; nil: nobody is.
 	Observe func(activity *definition.Activity, call Call, outcome Outcome)
+	// LastIterations forgets what was inside a block in all iterations but its last: for
+	// loops of which nobody asks how they came to their end.
+	LastIterations bool
 }
 
 // State is the state of an instance or an activity, in the words of every status.
@@ -51,6 +54,7 @@ type State string
 const (
 	Inactive   State = "inactive"   // nothing has arrived
 	Waiting    State = "waiting"    // some connectors are resolved
+	Running    State = "running"    // a block with something inside that does not go on
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran
 	Skipped    State = "skipped"    // dead path
@@ -65,19 +69,29 @@ type Result struct {
 	State      State             // Finished or InError
 	Output     *container.Struct // the process's output; nil unless Finished
 	Error      string            // why it is InError though no activity is
-	Activities []ActivityResult  // in file order
+	Activities []ActivityResult  // at the top, in file order; [Result.All] has those inside blocks too
 }
 
-// ActivityResult is what became of an activity.
+// ActivityResult is what became of an activity in one scope: one execution.
 type ActivityResult struct {
+	Definition *definition.Activity
+	Scope      Scope
 	Activity   string
 	Node       string
 	State      State
 	Iterations int    // begun; 0 if it never ran
-	Attempts   int    // of the last iteration
-	RC         *int64 // of the last attempt, if its program ended
+	Attempts   int    // of the last iteration's program
+	RC         *int64 // of the last attempt, if its program ended; 0 of a block's iteration that ended
 	// Input and Output are of the last iteration; nil if it never ran. Output is nil
-	// also where the last attempt failed.
+	// also where the last attempt failed, or the block's iteration has not ended.
 	Input, Output *container.Struct
 	Error         string // why it is in error
+	// Inside has, of a block that was decided, the activities inside in file order: of each
+	// iteration, or of the last one ([Options].LastIterations). A skipped block has them
+	// once, all skipped, in no iteration.
+	Inside [][]ActivityResult
 }
+
+// Path names the execution as people read it: "documents#2/check". It is the key by which
+// runs are compared.
+func (a *ActivityResult) Path() string { return a.Scope.Path(a.Activity) }

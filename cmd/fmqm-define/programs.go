@@ -86,13 +86,14 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 	if !ok {
 		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, a.Node)}
 	}
-	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, a.Name, fmt.Sprint(call.Iteration)}, "\x00")))
+	path := call.Scope.Path(a.Name)
+	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, path, fmt.Sprint(call.Iteration)}, "\x00")))
 	got := p.Run(r.ctx, programs.Call{
 		Process: r.process, Instance: r.instance, Activity: a.Name, Node: a.Node,
 		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:16]), // as long as a node's
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,
-		Log: func(line string) { r.log("%s: %s", a.Name, line) },
+		Log: func(line string) { r.log("%s: %s", path, line) },
 	})
 	if got.Err != nil {
 		return interpret.Outcome{Err: got.Err.Error()}

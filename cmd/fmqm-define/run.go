@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,15 +32,23 @@ all. What a program writes to standard error is shown with its activity.
 
 FILE of --results is YAML or JSON: a list for each activity with one entry for each
 iteration. The last entry repeats:
-{credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}`,
+{credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}
+In another iteration of a block around the activity its list starts anew;
+documents#2/check names that of check from iteration 2 of the block documents on.
+
+Of a process with blocks the top is shown, each block in one line. --scope shows what is
+inside a block, in its last iteration or in that of documents#2; --tree shows all.`,
 		UsageText: `fmqm-define run purchase-order.yaml --input '{"customer": "acme", "quantity": 1, "amount": 500}'
 fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json
-fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml`,
+fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml
+fmqm-define run claim.yaml --results claim-results.yaml --scope documents#2`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the process's input as `JSON`, @FILE, or - for standard input (default: all defaults)"},
 			&cli.StringFlag{Name: "results", Usage: "take the results of programs from `FILE`"},
 			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; can be repeated"},
 			&cli.StringFlag{Name: "process", Usage: "run process `NAME[@VERSION]` of a file with several"},
+			&cli.StringFlag{Name: "scope", Usage: "show what is in the scope `PATH`: documents, the block's last iteration, or documents#2"},
+			&cli.BoolFlag{Name: "tree", Usage: "show everything, also inside blocks, in each iteration"},
 			shared.OutputFlag(),
 		},
 		Action: run,
@@ -60,6 +69,10 @@ func run(c *cli.Context) error {
 		return err
 	}
 	process, err := choose(s, c.String("process"))
+	if err != nil {
+		return err
+	}
+	v, err := viewOf(c, process)
 	if err != nil {
 		return err
 	}
@@ -85,11 +98,11 @@ func run(c *cli.Context) error {
 			return fmt.Errorf("%s: %w", results, err)
 		}
 	}
-	result, err := interpret.Run(process, in, play, interpret.Options{})
+	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == ""})
 	if err != nil {
 		return err
 	}
-	if err := printResult(printer, result); err != nil {
+	if err := printResult(printer, result, v); err != nil {
 		return err
 	}
 	if result.State != interpret.Finished {
@@ -135,34 +148,88 @@ func readInput(c *cli.Context, p *definition.Process) (*container.Struct, error)
 	return in, nil
 }
 
+// view is what of an instance is shown: the top, what is in a scope, or all.
+type view struct {
+	scope string
+	tree  bool
+}
+
+// viewOf reads it from the flags. What cannot be there is told before anything runs.
+func viewOf(c *cli.Context, p *definition.Process) (view, error) {
+	v := view{c.String("scope"), c.Bool("tree")}
+	switch {
+	case v.scope != "" && v.tree:
+		return v, shared.Usagef("--scope shows a part and --tree all: give one of them")
+	case v.scope == "" && c.IsSet("scope"):
+		return v, shared.Usagef("--scope is empty: name a block, such as documents or documents#2")
+	case v.scope != "":
+		return v, noScope(interpret.CheckScope(p, v.scope))
+	}
+	return v, nil
+}
+
+func noScope(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &shared.Error{Exit: shared.ExitNotFound, Text: fmt.Sprintf("--scope: %v", err)}
+}
+
+func (v view) of(r *interpret.Result) ([]*interpret.ActivityResult, error) {
+	if v.tree {
+		return slices.Collect(r.All()), nil
+	}
+	shown, err := r.In(v.scope)
+	return shown, noScope(err)
+}
+
 // printResult prints what became of the instance, in the shape of a node's status.
-func printResult(p *shared.Printer, r *interpret.Result) error {
-	status, err := interpret.StatusJSON(r)
+func printResult(p *shared.Printer, r *interpret.Result, v view) error {
+	shown, err := v.of(r)
 	if err != nil {
 		return err
 	}
-	return p.Object(json.RawMessage(status), func(w io.Writer) error { return printStatus(w, p, r) })
-}
-
-func printStatus(w io.Writer, p *shared.Printer, r *interpret.Result) error {
-	if _, err := fmt.Fprintf(w, "process  %s@%d\nstate    %s\n", r.Process.Name, r.Process.Version, p.State(string(r.State))); err != nil {
+	status, err := interpret.StatusJSONOf(r, shown)
+	if err != nil {
 		return err
 	}
+	return p.Object(json.RawMessage(status), func(w io.Writer) error {
+		if err := printHead(w, p, r, shown[0].Scope); err != nil {
+			return err
+		}
+		rows, err := rowsOf(shown, v)
+		if err != nil {
+			return err
+		}
+		return p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "OUTPUT"}, rows)
+	})
+}
+
+func printHead(w io.Writer, p *shared.Printer, r *interpret.Result, scope interpret.Scope) error {
+	text := fmt.Sprintf("process  %s@%d\nstate    %s\n", r.Process.Name, r.Process.Version, p.State(string(r.State)))
 	if r.Output != nil {
 		out, err := r.Output.MarshalJSON()
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "output   %s\n", shared.OneLine(string(out))); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("output   %s\n", shared.OneLine(string(out)))
 	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
+	if scope != "" {
+		text += fmt.Sprintf("scope    %s\n", scope)
 	}
-	rows := make([][]string, len(r.Activities))
-	for i, a := range r.Activities {
+	_, err := io.WriteString(w, text+"\n")
+	return err
+}
+
+// rowsOf writes a line for each execution. In a tree those inside a block stand below it,
+// further to the right, by their paths.
+func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
+	rows := make([][]string, len(shown))
+	for i, a := range shown {
 		row := []string{a.Activity, a.Node, string(a.State), "", "", a.Error}
+		if v.tree {
+			row[0] = strings.Repeat("  ", strings.Count(a.Path(), "/")) + a.Path()
+		}
 		if a.Iterations > 0 {
 			row[3] = strconv.Itoa(a.Iterations)
 		}
@@ -172,22 +239,25 @@ func printStatus(w io.Writer, p *shared.Printer, r *interpret.Result) error {
 		if a.Output != nil && a.Error == "" {
 			out, err := a.Output.MarshalJSON()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			row[5] = string(out)
 		}
 		rows[i] = row
 	}
-	return p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "OUTPUT"}, rows)
+	return rows, nil
 }
 
 // reasons says why activities are in error.
 func reasons(r *interpret.Result) string {
 	var all []string
-	for _, a := range r.Activities {
+	for a := range r.All() {
 		if a.State == interpret.InError {
-			all = append(all, a.Activity+": "+a.Error)
+			all = append(all, a.Path()+": "+a.Error)
 		}
+	}
+	if r.Error != "" {
+		all = append(all, r.Error)
 	}
 	return strings.Join(all, "; ")
 }

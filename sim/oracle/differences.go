@@ -9,8 +9,9 @@ import (
 )
 
 // Differences says what an instance's status and the oracle's result do not agree on:
-// the instance's state and output, and of every activity state, iterations, attempts,
-// return code and output container. Reasons and times are not compared.
+// the instance's state and output, and of every activity in every scope state, iterations,
+// attempts, return code and output container; those at the top also in their order. Reasons
+// and times are not compared.
 func Differences(got api.Status, want *interpret.Result) []string {
 	var all []string
 	differ := func(what string, got, want any) {
@@ -23,30 +24,39 @@ func Differences(got api.Status, want *interpret.Result) []string {
 	if len(got.Unreachable) > 0 {
 		differ("instance: unreachable", got.Unreachable, "[]")
 	}
-	differ("instance: activities", len(got.Activities), len(want.Activities))
-	inError := 0
-	for i, w := range want.Activities {
+	has, top := map[string]api.Activity{}, []string{}
+	for _, g := range got.Activities {
+		has[api.InScope(g.Scope, g.Activity)] = g
+		if g.Scope == "" {
+			top = append(top, g.Activity)
+		}
+	}
+	inError, executions, wantTop := 0, 0, []string{}
+	for w := range want.All() {
+		executions++
+		if w.Scope == "" {
+			wantTop = append(wantTop, w.Activity)
+		}
 		if w.State == interpret.InError {
 			inError++
 		}
-		if i >= len(got.Activities) {
-			break
-		}
-		g := got.Activities[i]
-		differ(fmt.Sprintf("activity %d", i), g.Activity, w.Activity)
-		differ(w.Activity+": node", g.Node, w.Node)
-		differ(w.Activity+": state", g.State, w.State)
-		differ(w.Activity+": iterations", g.Iterations, w.Iterations)
-		differ(w.Activity+": attempts", g.Attempts, attempts(w))
-		differ(w.Activity+": rc", show(g.RC), show(w.RC))
-		differ(w.Activity+": output", string(g.Output), written(w.Output))
+		path := w.Path()
+		g := has[path]
+		differ(path+": node", g.Node, w.Node)
+		differ(path+": state", g.State, w.State)
+		differ(path+": iterations", g.Iterations, w.Iterations)
+		differ(path+": attempts", g.Attempts, attempts(w))
+		differ(path+": rc", show(g.RC), show(w.RC))
+		differ(path+": output", string(g.Output), written(w.Output))
 	}
+	differ("instance: activities", len(got.Activities), executions)
+	differ("instance: at the top", top, wantTop)
 	differ("instance: in error", got.InError, inError)
 	return all
 }
 
 // attempts are told where there was more than one.
-func attempts(a interpret.ActivityResult) int {
+func attempts(a *interpret.ActivityResult) int {
 	if a.Attempts > 1 {
 		return a.Attempts
 	}

@@ -3,9 +3,11 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
@@ -13,6 +15,7 @@ import (
 
 // Attempt is one attempt that a program was asked for.
 type Attempt struct {
+	Scope              string // where the activity is: "documents#2"; empty at the top
 	Activity           string
 	Iteration, Attempt int
 	Input              string // JSON
@@ -41,7 +44,7 @@ func Expect(p *definition.Process, input json.RawMessage, programs interpret.Pro
 			failed = err
 		}
 		e.Attempts = append(e.Attempts, Attempt{
-			Activity: a.Name, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(text),
+			Scope: string(call.Scope), Activity: a.Name, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(text),
 		})
 	}
 	var err error
@@ -52,28 +55,32 @@ func Expect(p *definition.Process, input json.RawMessage, programs interpret.Pro
 }
 
 // AttemptDifferences compares the attempts that were made with those that the interpreter
-// made: each activity's in order, with equal inputs. Where a site may crash an attempt
+// made: each activity's in each scope, in order, with equal inputs. Where a site may crash an attempt
 // can come again: then repeated must be set.
 func (e *Expectation) AttemptDifferences(got []Attempt, repeated bool) []string {
 	var all []string
-	for _, a := range e.Result.Activities {
-		g, w := attemptsOf(got, a.Activity), attemptsOf(e.Attempts, a.Activity)
+	gotOf, wantOf := byPath(got), byPath(e.Attempts)
+	for a := range e.Result.All() {
+		g, w := gotOf[a.Path()], wantOf[a.Path()]
+		delete(gotOf, a.Path())
 		if repeated {
 			g = slices.Compact(g)
 		}
 		if !slices.Equal(g, w) {
-			all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    the interpreter made\n      %s", a.Activity, lines(g), lines(w)))
+			all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    the interpreter made\n      %s", a.Path(), lines(g), lines(w)))
 		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(gotOf)) {
+		all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    and the interpreter never came there", path, lines(gotOf[path])))
 	}
 	return all
 }
 
-func attemptsOf(all []Attempt, activity string) []Attempt {
-	var of []Attempt
+func byPath(all []Attempt) map[string][]Attempt {
+	of := map[string][]Attempt{}
 	for _, a := range all {
-		if a.Activity == activity {
-			of = append(of, a)
-		}
+		path := api.InScope(a.Scope, a.Activity)
+		of[path] = append(of[path], a)
 	}
 	return of
 }
