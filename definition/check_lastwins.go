@@ -12,23 +12,27 @@ import (
 // lastWins declares of a member, with all that is inside it, that several sources may set
 // it and the last one wins. It changes nothing but what is said of that.
 type lastWins struct {
-	at      Pos
-	owner   string
-	written string
-	path    container.Path
-	needed  bool
+	*declaredLast
+	path container.Path
 }
 
-// declareLastWins reads `last_wins:` of the activities, of their inputs, and of the
-// process, of its output.
-func (d *draft) declareLastWins(n *yaml.Node) {
+// declaredLast is where that is written.
+type declaredLast struct {
+	at             Pos
+	owner, written string
+	needed, unsure bool // two of its sources can both run; or nobody knows
+}
+
+// declareLastWins reads `last_wins:` of the activities, of their inputs, and of what the
+// graph is of, of its output.
+func (d *draft) declareLastWins() {
 	for _, s := range d.steps {
-		if at := s.keys["last_wins"]; at != nil && !s.inputUnknown() {
-			s.lastWins = d.membersMeant(at, dataEnd{step: s, owner: s.Name, members: s.Input, key: "input"})
+		if at := s.keys["last_wins"]; at != nil && !s.input.unknown() {
+			s.lastWins = d.membersMeant(at, s.input)
 		}
 	}
-	if n != nil && !d.outputUnknown {
-		d.lastWins = d.membersMeant(n, dataEnd{owner: "the process", members: d.Output, key: "output"})
+	if n := d.keys["last_wins"]; n != nil && !d.output.unknown() {
+		d.lastWins = d.membersMeant(n, d.output)
 	}
 }
 
@@ -52,13 +56,25 @@ func (d *draft) membersMeant(n *yaml.Node, of dataEnd) []*lastWins {
 		if !ok {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(m *lastWins) bool { return slices.Equal(m.path, path) }); i >= 0 {
+		if slices.ContainsFunc(all, func(m *lastWins) bool { return slices.Equal(m.path, path) }) {
 			d.fail(d.pos(c), codeDuplicateName, fmt.Sprintf("member %s is named twice", c.Value), "remove one of the two")
 			continue
 		}
-		all = append(all, &lastWins{at: d.pos(c), owner: of.owner, written: c.Value, path: path})
+		m := &lastWins{&declaredLast{at: d.pos(c), owner: of.owner, written: c.Value}, path}
+		d.declared = append(d.declared, m.declaredLast)
+		all = append(all, m)
 	}
 	return all
+}
+
+// checkLastWins warns of declarations without need.
+func (p *processDraft) checkLastWins() {
+	for _, m := range p.declared {
+		if !m.needed && !m.unsure {
+			p.warn(m.at, codeNoEffect, fmt.Sprintf("last_wins of %s has no effect on %s: no two of its sources can both run", m.owner, m.written),
+				"leave it out")
+		}
+	}
 }
 
 // meant gives the declaration that covers a member of a target's container, or nil.
@@ -96,7 +112,7 @@ func (d *draft) allMeant() []*lastWins {
 // ownerOf names where a target's `last_wins` is written.
 func (d *draft) ownerOf(target string) string {
 	if target == sinkEnd {
-		return "the process"
+		return d.owner
 	}
 	return target
 }

@@ -22,8 +22,8 @@ func (d *draft) resolveRC() {
 func (d *draft) checkUse() {
 	for _, s := range d.steps {
 		d.checkEffect(s)
-		if s.outputAt.Line > 0 && !s.outputRead {
-			d.warn(s.outputAt, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
+		if s.output.at.Line > 0 && !s.outputRead {
+			d.warn(s.output.at, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
 				"map it, or leave `output` out: then what the program prints goes to the log")
 		}
 		if s.OnRC == OnRCContinue && !s.readsRC && !s.Empty {
@@ -31,11 +31,11 @@ func (d *draft) checkUse() {
 				"read _RC in a condition or mapping, or leave `on_rc` out")
 		}
 	}
-	if d.inputAt.Line > 0 && !d.inputRead {
-		d.warn(d.inputAt, codeUnread, "no data connector reads the input of the process", "add `- source -> ACTIVITY` under `data`, or leave `input` out")
+	if d.input.at.Line > 0 && !d.inputRead {
+		d.warn(d.input.at, codeUnread, "no data connector reads the input of "+d.owner, "add `- source -> ACTIVITY` under `data`, or leave `input` out")
 	}
-	if d.outputAt.Line > 0 && !d.outputSet {
-		d.warn(d.outputAt, codeUnset, "no data connector sets the output of the process", "add `- ACTIVITY -> sink` under `data`, or leave `output` out")
+	if d.output.at.Line > 0 && !d.outputSet {
+		d.warn(d.output.at, codeUnset, "no data connector sets the output of "+d.owner, "add `- ACTIVITY -> sink` under `data`, or leave `output` out")
 	}
 }
 

@@ -19,27 +19,6 @@ const (
 	maxAttempts   = 1_000_000
 )
 
-func (d *draft) activities(root, n *yaml.Node) {
-	d.stepsUnknown = true
-	if !d.required(root, map[string]*yaml.Node{"activities": n}, "activities", "a process", "write `activities:` and below it NAME: {node: A, program: P}") ||
-		!d.is(n, yaml.MappingNode, "activities by name", "write NAME: {node: A, program: P}") {
-		return
-	}
-	d.stepsUnknown = false
-	entries := d.entries(n, codeDuplicateName, "activity")
-	if len(entries) == 0 {
-		d.fail(d.pos(n), codeNoActivities, "the process has no activities", "write NAME: {node: A, program: P}")
-	}
-	if len(entries) > maxActivities {
-		d.fail(d.pos(entries[maxActivities].key), codeLimit, fmt.Sprintf("the process has %d activities", len(entries)),
-			fmt.Sprintf("use at most %d: split it into several processes", maxActivities))
-		entries = entries[:maxActivities]
-	}
-	for _, e := range entries {
-		d.activity(e)
-	}
-}
-
 // activity reads one activity; also with errors it is known by its name from then on.
 func (d *draft) activity(e entry) {
 	name, _ := d.name(e.key, activityName)
@@ -53,12 +32,14 @@ func (d *draft) activity(e entry) {
 			RetryAttempts: 1, RetryBackoff: DefaultRetryBackoff, RetryMax: DefaultRetryMax,
 		},
 	}
+	s.input = dataEnd{step: s, owner: name, key: "input", members: container.Empty}
+	s.output = dataEnd{step: s, owner: name, key: "output", members: container.Empty}
 	d.steps = append(d.steps, s)
 	d.byName[name] = s
 	d.stepNames = append(d.stepNames, name)
 	d.Activities = append(d.Activities, s.Activity)
 	if !d.is(e.value, yaml.MappingNode, "the keys of an activity", "write {node: A, program: P}") {
-		s.inputAt, s.outputAt = s.Pos, s.Pos // unknown
+		s.input.at, s.output.at = s.Pos, s.Pos // unknown
 		return
 	}
 	f := d.fields(e.value, "an activity", activityKeys)
@@ -115,13 +96,10 @@ func (d *draft) whatRuns(s *step, f map[string]*yaml.Node) {
 }
 
 func (d *draft) containers(s *step, f map[string]*yaml.Node) {
-	if n := f["input"]; n != nil {
-		s.Input, s.inputAt = d.containerType(n), d.pos(n)
-	}
-	if n := f["output"]; n != nil {
-		s.Output, s.outputAt = d.containerType(n), d.pos(n)
-		s.NoOutput = false
-	}
+	d.container(f, &s.input)
+	d.container(f, &s.output)
+	s.Input, s.Output = s.input.members, s.output.members
+	s.NoOutput = f["output"] == nil
 }
 
 // again reads the wait between iterations.

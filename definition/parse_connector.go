@@ -157,7 +157,7 @@ func (d *draft) isEnd(c connector) bool {
 	for _, end := range []string{sourceEnd, sinkEnd} {
 		if c.source == end || c.target == end {
 			d.fail(c.at, codeEnds, fmt.Sprintf("%s cannot be in a control connector", end),
-				"remove it: an activity without predecessors starts with the process, one without successors ends it")
+				fmt.Sprintf("remove it: an activity without predecessors starts with %s, one without successors ends it", d.owner))
 			return true
 		}
 	}
@@ -167,7 +167,8 @@ func (d *draft) isEnd(c connector) bool {
 // overLimit says whether the process has all the connectors that it may; it is reported
 // once.
 func (d *draft) overLimit(at Pos) bool {
-	full := len(d.Control)+len(d.Data) >= maxConnectors
+	d.joined++
+	full := d.joined > maxConnectors
 	if full && !d.full {
 		d.fail(at, codeLimit, fmt.Sprintf("the process has over %d connectors", maxConnectors), "split it into several processes")
 	}
