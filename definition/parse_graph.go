@@ -12,6 +12,9 @@ import (
 type draft struct {
 	*processDraft
 	*Graph
+	of             *step                 // the block that it is of; nil: the process
+	outer          *draft                // the graph that the block is in; nil: none
+	depth          int                   // how many blocks are around it
 	owner          string                // in messages: "the process"
 	input, output  dataEnd               // of what the graph is of: its data connectors' source and sink
 	keys           map[string]*yaml.Node // of what the graph is of
@@ -31,6 +34,7 @@ type draft struct {
 // step is an activity with what the checks need besides.
 type step struct {
 	*Activity
+	block                 *draft // nil: it is none
 	index                 int
 	input, output         dataEnd
 	onRCAt                Pos                   // no line: not in the file
@@ -51,6 +55,7 @@ type step struct {
 // graph begins the draft of a graph.
 func (p *processDraft) graph(g *Graph, owner string, input, output dataEnd, keys map[string]*yaml.Node) *draft {
 	input.owner, output.owner = owner, owner
+	input.step, output.step = nil, nil
 	d := &draft{
 		processDraft: p, Graph: g, owner: owner, input: input, output: output, keys: keys,
 		byName: map[string]*step{}, remedies: map[string]string{}, stepsUnknown: true,
@@ -71,14 +76,35 @@ func (d *draft) activities(n *yaml.Node) {
 	if len(entries) == 0 {
 		d.fail(d.pos(n), codeNoActivities, d.owner+" has no activities", "write NAME: {node: A, program: P}")
 	}
-	if len(entries) > maxActivities {
-		d.fail(d.pos(entries[maxActivities].key), codeLimit, fmt.Sprintf("the process has %d activities", len(entries)),
-			fmt.Sprintf("use at most %d: split it into several processes", maxActivities))
-		entries = entries[:maxActivities]
-	}
 	for _, e := range entries {
+		if d.found++; d.found > maxActivities {
+			d.tooManyActivities(e)
+			return
+		}
 		d.activity(e)
 	}
+}
+
+// tooManyActivities reports the first activity over the limit. No other is read.
+func (d *draft) tooManyActivities(first entry) {
+	if d.found == maxActivities+1 {
+		d.fail(d.pos(first.key), codeLimit, fmt.Sprintf("the process has %d activities", activitiesIn(d.top.keys["activities"])),
+			fmt.Sprintf("use at most %d: split it into several processes", maxActivities))
+	}
+}
+
+// activitiesIn counts activities as they are written, with those inside of blocks.
+func activitiesIn(n *yaml.Node) int {
+	all := 0
+	for i := 1; i < len(n.Content); i += 2 {
+		all++
+		for a, j := n.Content[i], 1; j < len(a.Content); j += 2 {
+			if a.Content[j-1].Value == "activities" {
+				all += activitiesIn(a.Content[j])
+			}
+		}
+	}
+	return all
 }
 
 // connect reads the connectors between the activities, which are known, and all that is

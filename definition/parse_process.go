@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -20,7 +21,7 @@ var (
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "description", "last_wins",
+		"node", "program", "empty", "activities", "control", "data", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "description", "last_wins",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
@@ -34,9 +35,12 @@ type processDraft struct {
 	types      map[string]*container.Type // nil: declared with errors
 	typeNames  []string
 	top        *draft
-	graphs     []*draft // top, and those of blocks, each behind the one that it is inside of
-	joined     int      // connectors of all graphs
-	full       bool     // more of them were reported as too many
+	graphs     []*draft          // top, and those of blocks, each behind the one that it is inside of
+	home       map[string]*draft // the graph of each activity
+	names      []string          // of all activities
+	found      int               // activities
+	joined     int               // connectors of all graphs
+	full       bool              // more of them were reported as too many
 	declared   []*declaredLast
 	left       efforts
 	claimed    map[conditionKey]*condition.Claim // nil: it makes none
@@ -51,7 +55,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	}
 	p := &processDraft{
 		loader: l, result: &Process{Pos: l.pos(root)}, types: map[string]*container.Type{},
-		left: fullEfforts(l.bounds), claimed: map[conditionKey]*condition.Claim{},
+		left: fullEfforts(l.bounds), claimed: map[conditionKey]*condition.Claim{}, home: map[string]*draft{},
 	}
 	errorsBefore := l.errors
 	f := l.fields(root, "a process", processKeys)
@@ -80,6 +84,9 @@ func (l *loader) process(root *yaml.Node) *Process {
 // checkTables compiles the process: the sizes of its tables have limits, and what
 // is compiled is what they are of.
 func (p *processDraft) checkTables() {
+	if slices.ContainsFunc(p.result.Activities, func(a *Activity) bool { return a.Block != nil }) { // UNTIL BLOCKS COMPILE: remove these lines
+		return
+	}
 	_, err := compileWithin(p.result, CompileOptions{}, p.bounds, func(*processtable.Table, []byte) error { return nil })
 	var limit interface {
 		message() string
