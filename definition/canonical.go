@@ -65,6 +65,15 @@ type canonicalActivity struct {
 	RetryMax      time.Duration `cbor:"16,keyasint"`
 	RCIsData      bool          `cbor:"17,keyasint"`
 	RCContinue    bool          `cbor:"18,keyasint"`
+
+	Block *canonicalGraph `cbor:"19,keyasint,omitempty"` // nil: none, and then it is not written
+}
+
+// canonicalGraph is what a block consists of, as in canonicalProcess.
+type canonicalGraph struct {
+	Activities []canonicalActivity `cbor:"1,keyasint"`
+	Control    []canonicalControl  `cbor:"2,keyasint"`
+	Data       []canonicalData     `cbor:"3,keyasint"`
 }
 
 type canonicalControl struct {
@@ -108,17 +117,23 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &canonicalProcess{
+	g := canonicalGraphOf(&p.Graph)
+	return &canonicalProcess{
 		Form: 1, Name: p.Name, Version: p.Version,
 		Structures: structures,
 		Input:      p.Input.String(), Output: p.Output.String(),
-		Starts: slices.Sorted(slices.Values(p.Starts)),
-	}
-	for _, a := range p.Activities {
+		Starts:     slices.Sorted(slices.Values(p.Starts)),
+		Activities: g.Activities, Control: g.Control, Data: g.Data,
+	}, nil
+}
+
+func canonicalGraphOf(g *Graph) *canonicalGraph {
+	c := &canonicalGraph{}
+	for _, a := range g.Activities {
 		c.Activities = append(c.Activities, canonicalActivityOf(a))
 	}
 	slices.SortFunc(c.Activities, func(a, b canonicalActivity) int { return cmp.Compare(a.Name, b.Name) })
-	for _, k := range p.Control {
+	for _, k := range g.Control {
 		e := canonicalControl{Source: k.Source, Target: k.Target, Otherwise: k.Otherwise}
 		if k.Condition != nil {
 			e.Condition = k.Condition.Checked.Text
@@ -128,7 +143,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 	slices.SortFunc(c.Control, func(a, b canonicalControl) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Source, b.Source))
 	})
-	for _, d := range p.Data {
+	for _, d := range g.Data {
 		e := canonicalData{Source: d.Source, Target: d.Target}
 		for _, m := range d.Mappings {
 			e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
@@ -136,7 +151,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		c.Data = append(c.Data, e)
 	}
 	slices.SortStableFunc(c.Data, func(a, b canonicalData) int { return cmp.Compare(a.Target, b.Target) })
-	return c, nil
+	return c
 }
 
 func canonicalActivityOf(a *Activity) canonicalActivity {
@@ -158,6 +173,9 @@ func canonicalActivityOf(a *Activity) canonicalActivity {
 	}
 	if a.Exit != nil {
 		c.Exit = a.Exit.Checked.Text
+	}
+	if a.Block != nil {
+		c.Block = canonicalGraphOf(a.Block)
 	}
 	return c
 }
@@ -184,7 +202,7 @@ func canonicalStructures(p *Process) ([]canonicalStructure, error) {
 	}
 	use(p.Input)
 	use(p.Output)
-	for _, a := range p.Activities {
+	for _, a := range p.All() {
 		use(a.Input)
 		use(a.Output)
 	}
@@ -214,6 +232,12 @@ func canonicalDefault(m container.Member) ([]byte, error) {
 // asWritten is p with the texts of its conditions as the file has them.
 func (p *Process) asWritten() *Process {
 	of := *p
+	of.Graph = p.Graph.asWritten()
+	return &of
+}
+
+func (g *Graph) asWritten() Graph {
+	var of Graph
 	written := func(c *Condition) *Condition {
 		if c == nil {
 			return nil
@@ -222,17 +246,22 @@ func (p *Process) asWritten() *Process {
 		w.Checked.Text = c.Written
 		return &w
 	}
-	of.Activities = make([]*Activity, len(p.Activities))
-	for i, a := range p.Activities {
+	of.Activities = make([]*Activity, len(g.Activities))
+	for i, a := range g.Activities {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
+		if a.Block != nil {
+			block := a.Block.asWritten()
+			w.Block = &block
+		}
 		of.Activities[i] = &w
 	}
-	of.Control = make([]*Control, len(p.Control))
-	for i, k := range p.Control {
+	of.Data = g.Data
+	of.Control = make([]*Control, len(g.Control))
+	for i, k := range g.Control {
 		w := *k
 		w.Condition = written(k.Condition)
 		of.Control[i] = &w
 	}
-	return &of
+	return of
 }

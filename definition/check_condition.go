@@ -41,7 +41,7 @@ func (d *draft) allConditions() {
 // condition checks a condition over the output of s.
 func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	text, ok := d.conditionText(n, key, "a condition")
-	if !ok || s.outputUnknown() {
+	if !ok || s.output.unknown() {
 		return nil
 	}
 	c := d.check(text, s.Output)

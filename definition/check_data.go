@@ -12,15 +12,18 @@ import (
 	"fmqm/container"
 )
 
-// dataEnd is one end of a data connector: an activity, or the process's own input
-// or output.
+// dataEnd is one end of a data connector: a container of an activity, or that of what the
+// graph is of.
 type dataEnd struct {
 	step    *step // nil: source or sink
 	owner   string
-	members *container.Type
 	key     string // where the container is named: input or output
-	unknown bool   // its type was reported
+	members *container.Type
+	at      Pos // where its structure is named; no line: nowhere
 }
+
+// unknown says whether the structure is named but could not be resolved, which was reported.
+func (e dataEnd) unknown() bool { return e.at.Line > 0 && e.members == container.Empty }
 
 // data reads and checks the data connectors.
 func (d *draft) data(n *yaml.Node) {
@@ -46,31 +49,31 @@ func (d *draft) data(n *yaml.Node) {
 func (d *draft) dataSource(c connector) (dataEnd, bool) {
 	switch c.source {
 	case sourceEnd:
-		return dataEnd{owner: "the process", members: d.Input, key: "input", unknown: d.inputUnknown}, true
+		return d.input, true
 	case sinkEnd:
-		d.fail(c.sourceAt, codeEnds, "sink gives no data", "sink is the output of the process: map onto it, or from the activity that fills it")
+		d.fail(c.sourceAt, codeEnds, "sink gives no data", fmt.Sprintf("sink is the output of %s: map onto it, or from the activity that fills it", d.owner))
 		return dataEnd{}, false
 	}
 	s := d.dataStep(c.source, c.sourceAt, sourceEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
-	return dataEnd{step: s, owner: s.Name, members: s.Output, key: "output", unknown: s.outputUnknown()}, true
+	return s.output, true
 }
 
 func (d *draft) dataTarget(c connector) (dataEnd, bool) {
 	switch c.target {
 	case sinkEnd:
-		return dataEnd{owner: "the process", members: d.Output, key: "output", unknown: d.outputUnknown}, true
+		return d.output, true
 	case sourceEnd:
-		d.fail(c.targetAt, codeEnds, "source takes no data", "source is the input of the process: map from it, or onto sink")
+		d.fail(c.targetAt, codeEnds, "source takes no data", fmt.Sprintf("source is the input of %s: map from it, or onto sink", d.owner))
 		return dataEnd{}, false
 	}
 	s := d.dataStep(c.target, c.targetAt, sinkEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
-	return dataEnd{step: s, owner: s.Name, members: s.Input, key: "input", unknown: s.inputUnknown()}, true
+	return s.input, true
 }
 
 // follows checks that data goes where control goes: a control path leads from the
@@ -133,7 +136,7 @@ func (b bitset) union(other bitset) {
 
 // mappings reads {target: source}, or writes out the default mapping.
 func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
-	if from.unknown || to.unknown || c.value != nil && c.value.Kind == 0 {
+	if from.unknown() || to.unknown() || c.value != nil && c.value.Kind == 0 {
 		return nil
 	}
 	if c.value == nil {
@@ -259,7 +262,7 @@ func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type,
 		return t, ok
 	}
 	if from.step == nil {
-		d.fail(d.pos(n), codeUnknownName, "the input of the process has no _RC", "take _RC from the activity whose return code you want")
+		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("the input of %s has no _RC", d.owner), "take _RC from the activity whose return code you want")
 		return nil, false
 	}
 	m.RC = true

@@ -12,53 +12,85 @@ import (
 // lastWins declares of a member, with all that is inside it, that several sources may set
 // it and the last one wins. It changes nothing but what is said of that.
 type lastWins struct {
-	at      Pos
-	owner   string
-	written string
-	path    container.Path
-	needed  bool
+	*declaredLast
+	path container.Path
 }
 
-// declareLastWins reads `last_wins:` of the activities, of their inputs, and of the
-// process, of its output.
-func (d *draft) declareLastWins(n *yaml.Node) {
+// declaredLast is where that is written.
+type declaredLast struct {
+	at             Pos
+	owner, written string
+	known          bool // there is such a member
+	needed, unsure bool // two of its sources can both run; or nobody knows
+}
+
+// declareLastWins reads `last_wins:` of the activities, of their inputs, and of the process, of
+// its output. Of a block it is of both: what is set from outside, and what from inside.
+func (d *draft) declareLastWins() {
 	for _, s := range d.steps {
-		if at := s.keys["last_wins"]; at != nil && !s.inputUnknown() {
-			s.lastWins = d.membersMeant(at, dataEnd{step: s, owner: s.Name, members: s.Input, key: "input"})
+		switch at := s.keys["last_wins"]; {
+		case at == nil || s.input.unknown():
+		case s.block == nil:
+			s.lastWins = d.membersMeant(at, s.input)[0]
+		case !s.output.unknown():
+			both := d.membersMeant(at, s.input, s.output)
+			s.lastWins, s.block.lastWins = both[0], both[1]
 		}
 	}
-	if n != nil && !d.outputUnknown {
-		d.lastWins = d.membersMeant(n, dataEnd{owner: "the process", members: d.Output, key: "output"})
+	if n := d.keys["last_wins"]; n != nil && d.of == nil && !d.output.unknown() {
+		d.lastWins = d.membersMeant(n, d.output)[0]
 	}
 }
 
-func (d *draft) membersMeant(n *yaml.Node, of dataEnd) []*lastWins {
+// membersMeant reads the names of members, each of at least one of the containers, and gives
+// those of each container.
+func (d *draft) membersMeant(n *yaml.Node, of ...dataEnd) [][]*lastWins {
+	all := make([][]*lastWins, len(of))
 	remedy := "write it as [member, member]"
 	if n.Kind == yaml.ScalarNode && memberPath.MatchString(n.Value) {
 		remedy = fmt.Sprintf("write it as [%s]", n.Value)
 	}
 	if !d.is(n, yaml.SequenceNode, "a list of members", remedy) {
-		return nil
+		return all
 	}
 	if len(n.Content) == 0 {
 		d.fail(d.pos(n), codeValue, "last_wins names no member", "name the members that several sources set, or leave it out")
 	}
-	var all []*lastWins
+	named := map[string]bool{}
 	for _, c := range n.Content {
-		if _, ok := d.scalar(c, "a member of the "+of.key); !ok {
-			continue
-		}
-		path, _, ok := d.resolve(c, of)
+		name, ok := d.scalar(c, "a member of the "+of[0].key)
 		if !ok {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(m *lastWins) bool { return slices.Equal(m.path, path) }); i >= 0 {
-			d.fail(d.pos(c), codeDuplicateName, fmt.Sprintf("member %s is named twice", c.Value), "remove one of the two")
+		if named[name] {
+			d.fail(d.pos(c), codeDuplicateName, fmt.Sprintf("member %s is named twice", name), "remove one of the two")
 			continue
 		}
-		all = append(all, &lastWins{at: d.pos(c), owner: of.owner, written: c.Value, path: path})
+		named[name] = true
+		here := &declaredLast{at: d.pos(c), owner: of[0].owner, written: name}
+		for i, end := range of {
+			if path, _, err := end.members.Resolve(name); err == nil {
+				all[i] = append(all[i], &lastWins{here, path})
+				here.known = true
+			}
+		}
+		if !here.known {
+			d.resolve(c, of[0]) // says why
+			continue
+		}
+		d.declared = append(d.declared, here)
 	}
 	return all
+}
+
+// checkLastWins warns of declarations without need.
+func (p *processDraft) checkLastWins() {
+	for _, m := range p.declared {
+		if !m.needed && !m.unsure {
+			p.warn(m.at, codeNoEffect, fmt.Sprintf("last_wins of %s has no effect on %s: no two of its sources can both run", m.owner, m.written),
+				"leave it out")
+		}
+	}
 }
 
 // meant gives the declaration that covers a member of a target's container, or nil.
@@ -96,7 +128,7 @@ func (d *draft) allMeant() []*lastWins {
 // ownerOf names where a target's `last_wins` is written.
 func (d *draft) ownerOf(target string) string {
 	if target == sinkEnd {
-		return "the process"
+		return d.owner
 	}
 	return target
 }

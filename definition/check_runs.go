@@ -7,8 +7,18 @@ import (
 	"fmqm/condition"
 )
 
-// graph gives the control graph of a process without errors, and its vertices by name.
-func (d *draft) graph() (*runGraph, map[string]int) {
+// efforts are what the decisions about a process may still take, in all its graphs.
+type efforts struct {
+	comparing               int
+	exclusive, free, reason effort
+}
+
+func fullEfforts(most bounds) efforts {
+	return efforts{most.comparing, fullEffort, fullEffort, fullEffort}
+}
+
+// runGraph gives the control graph of a draft without errors, and its vertices by name.
+func (d *draft) runGraph() (*runGraph, map[string]int) {
 	g := &runGraph{edges: make([]runEdge, len(d.Control))}
 	at := map[string]int{sourceEnd: -1}
 	for _, s := range d.topology {
@@ -30,12 +40,12 @@ func (d *draft) graph() (*runGraph, map[string]int) {
 // checkRuns warns of activities that never run, and of members that two activities of
 // one instance can set.
 func (d *draft) checkRuns() {
-	free, at := d.graph()
+	free, at := d.runGraph()
 	compared := d.compareConditions(free)
-	decided := decide(compared.graph, fullEffort, nil)
-	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(compared.graph)}
+	decided := decide(compared.graph, &d.left.exclusive, nil)
+	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(compared.graph, &d.left.reason)}
 	if compared.says {
-		never.free = decide(free, fullEffort, decided.runs) // what runs with less freedom runs
+		never.free = decide(free, &d.left.free, decided.runs) // what runs with less freedom runs
 	}
 	for _, s := range d.steps {
 		never.look(s)

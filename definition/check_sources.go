@@ -12,7 +12,7 @@ import (
 // is warned of once, for one member and one earlier connector. Where not all conditions
 // were compared, both only may run.
 //
-// Where that is declared as meant nothing is said, but of a declaration without need.
+// Where that is declared as meant nothing is said.
 func (d *draft) checkSources(decided *decision, at map[string]int, compared bool) {
 	s := sources{draft: d, at: at, of: map[memberOf]*setters{}, can: "can"}
 	if !compared {
@@ -34,10 +34,7 @@ func (d *draft) checkSources(decided *decision, at map[string]int, compared bool
 		}
 	}
 	for _, meant := range d.allMeant() {
-		if !meant.needed && sure {
-			d.warn(meant.at, codeNoEffect, fmt.Sprintf("last_wins of %s has no effect on %s: no two of its sources can both run", meant.owner, meant.written),
-				"leave it out")
-		}
+		meant.unsure = meant.unsure || !sure
 	}
 }
 

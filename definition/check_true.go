@@ -17,6 +17,8 @@ func (c *comparison) premises(s *step) []premise {
 	p := premise{why: fmt.Sprintf("%s is empty, so its _RC is 0", s.Name), remedy: "correct the condition"}
 	switch {
 	case s.Empty:
+	case s.Block != nil:
+		p.why = fmt.Sprintf("%s is a block, so its _RC is 0", s.Name)
 	case s.OnRC == OnRCError:
 		p.why = fmt.Sprintf("with `on_rc: error` (line %d) %s ends only with _RC 0", s.onRCAt.Line, s.Name)
 		p.remedy = fmt.Sprintf("write `on_rc: continue` at %s if its return code is data", s.Name)

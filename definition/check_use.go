@@ -1,6 +1,13 @@
 package definition
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fmqm/condition"
+	"fmqm/container"
+)
 
 // resolveRC decides for each activity whether a return code other than 0 is data.
 func (d *draft) resolveRC() {
@@ -22,21 +29,66 @@ func (d *draft) resolveRC() {
 func (d *draft) checkUse() {
 	for _, s := range d.steps {
 		d.checkEffect(s)
-		if s.outputAt.Line > 0 && !s.outputRead {
-			d.warn(s.outputAt, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name),
-				"map it, or leave `output` out: then what the program prints goes to the log")
+		if s.output.at.Line > 0 && !s.outputRead {
+			remedy := "map it, or leave `output` out: then what the program prints goes to the log"
+			if s.Block != nil {
+				remedy = "map it, or leave `output` out, with what is mapped to sink inside"
+			}
+			d.warn(s.output.at, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name), remedy)
 		}
 		if s.OnRC == OnRCContinue && !s.readsRC && !s.Empty {
 			d.warn(s.onRCAt, codeOnRCUnread, fmt.Sprintf("no condition or data connector of %s reads _RC, so its failures go unseen", s.Name),
 				"read _RC in a condition or mapping, or leave `on_rc` out")
 		}
 	}
-	if d.inputAt.Line > 0 && !d.inputRead {
-		d.warn(d.inputAt, codeUnread, "no data connector reads the input of the process", "add `- source -> ACTIVITY` under `data`, or leave `input` out")
+	under := "`data`"
+	if d.of != nil {
+		under = "its `data`"
 	}
-	if d.outputAt.Line > 0 && !d.outputSet {
-		d.warn(d.outputAt, codeUnset, "no data connector sets the output of the process", "add `- ACTIVITY -> sink` under `data`, or leave `output` out")
+	if d.input.at.Line > 0 && !d.inputRead {
+		d.warn(d.input.at, codeUnread, "no data connector reads the input of "+d.owner, fmt.Sprintf("add `- source -> ACTIVITY` under %s, or leave `input` out", under))
 	}
+	if !d.exitConstant() && d.output.at.Line > 0 && !d.outputSet {
+		d.warn(d.output.at, codeUnset, "no data connector sets the output of "+d.owner, fmt.Sprintf("add `- ACTIVITY -> sink` under %s, or leave `output` out", under))
+	}
+}
+
+// exitConstant warns of a block whose exit condition reads only what nothing inside sets: it is
+// then the same after each iteration.
+func (d *draft) exitConstant() bool {
+	if d.of == nil || d.of.Exit == nil {
+		return false
+	}
+	s := d.of
+	reads := condition.ReadsOf(s.Exit.Written, condition.Scope{Members: s.Output, RC: true})
+	for _, k := range d.Data {
+		if k.Target == sinkEnd && slices.ContainsFunc(k.Mappings, func(m Mapping) bool {
+			return slices.Contains(reads, s.Output.Members[m.To[0]].Name)
+		}) {
+			return false
+		}
+	}
+	if len(reads) == 0 {
+		return false
+	}
+	which := "it"
+	if len(reads) > 1 {
+		which = "one of them"
+	}
+	d.warn(s.Exit.Pos, codeExitConstant, fmt.Sprintf("nothing inside %s sets %s, so every iteration gives the same", s.Name, strings.Join(reads, " or ")),
+		fmt.Sprintf("map %s, `- %s -> sink: {%[3]s: %[3]s}`", which, d.giverOf(reads[0]), reads[0]))
+	return true
+}
+
+// giverOf names the last activity whose output has a member as what the graph is of has it.
+func (d *draft) giverOf(member string) string {
+	_, want, _ := d.output.members.Resolve(member)
+	for _, s := range slices.Backward(d.topology) {
+		if _, t, err := s.Output.Resolve(member); err == nil && container.SameType(t, want) {
+			return s.Name
+		}
+	}
+	return "ACTIVITY"
 }
 
 // checkEffect warns of keys that say how something is done which is not done at all.

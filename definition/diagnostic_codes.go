@@ -24,7 +24,8 @@ const (
 	codeDefault        = "bad-default"           //
 	codeNoActivities   = "no-activities"         //
 	codeNoNode         = "no-node"               // an activity without a node
-	codeWhatRuns       = "program-or-empty"      // neither or both
+	codeWhatItIs       = "program-or-empty"      // an activity with no key that says what it is, or several
+	codeKeyNotHere     = "key-not-here"          // a key of another kind of activity
 	codeEmptyCondition = "empty-condition"       //
 	codeCondition      = "bad-condition"         // what CEL's checker says
 	codeStart          = "bad-start"             // a start condition that is none
@@ -33,6 +34,7 @@ const (
 	codeEnds           = "connector-ends"        // source or sink where they cannot stand
 	codeDuplicate      = "duplicate-connector"   //
 	codeCycle          = "control-cycle"         //
+	codeBorder         = "border"                // a connector into or out of a block
 	codeOtherwiseTwice = "two-otherwise"         //
 	codeOtherwiseAlone = "otherwise-alone"       // the only connector out of its source
 	codeDataFlow       = "data-against-flow"     // a data connector that no control path follows
@@ -47,6 +49,7 @@ const (
 	codeOtherwiseNever = "otherwise-never"       // warning
 	codeUnread         = "container-unread"      // warning
 	codeUnset          = "container-unset"       // warning
+	codeExitConstant   = "exit-constant"         // warning
 	codeOnRCUnread     = "on-rc-unread"          // warning
 	codeHidesWord      = "hides-word"            // warning
 	codeNoEffect       = "no-effect"             // warning

@@ -24,19 +24,17 @@ const (
 // comparison is of the conditions out of each activity with one another.
 type comparison struct {
 	*draft
-	left   int
-	known  map[conditionKey]*condition.Claim // nil: it makes none
-	behind map[*step]bitset                  // the activities that come after one, itself, and sink as the last bit
-	graph  *runGraph                         // with what they say
-	says   bool                              // they say something
-	short  bool                              // of steps
-	partly *step                             // the first one of which not all conditions were compared; nil: none
+	behind map[*step]bitset // the activities that come after one, itself, and sink as the last bit
+	graph  *runGraph        // with what they say
+	says   bool             // they say something
+	short  bool             // of steps
+	partly *step            // the first one of which not all conditions were compared; nil: none
 }
 
-// compareConditions finds out what the conditions of the process say of its graph.
+// compareConditions finds out what the conditions of a graph say of it.
 func (d *draft) compareConditions(free *runGraph) *comparison {
 	c := &comparison{
-		draft: d, left: d.bounds.comparing, known: map[conditionKey]*condition.Claim{}, behind: map[*step]bitset{},
+		draft: d, behind: map[*step]bitset{},
 		graph: &runGraph{vertices: free.vertices, edges: slices.Clone(free.edges)},
 	}
 	for _, s := range d.steps {
@@ -47,7 +45,8 @@ func (d *draft) compareConditions(free *runGraph) *comparison {
 			c.partly = s
 		}
 	}
-	if c.partly != nil {
+	if c.partly != nil && !c.saidPartly {
+		c.saidPartly = true
 		c.warn(c.partly.Pos, codeRunsUndecided,
 			fmt.Sprintf("the conditions out of %s are not all compared with one another, because there are too many in this process: activities that can never run may be missing here, and two sources of a member may exclude each other after all", c.partly.Name),
 			"the process may be correct; split the choice into several with fewer ways, so that it can be decided")
@@ -78,7 +77,7 @@ func (c *comparison) claim(members *container.Type, of *Condition) *condition.Cl
 		return nil
 	}
 	key := conditionKey{members, of.Written}
-	known, ok := c.known[key]
+	known, ok := c.claimed[key]
 	switch {
 	case ok:
 		return known
@@ -88,17 +87,17 @@ func (c *comparison) claim(members *container.Type, of *Condition) *condition.Cl
 	if claim, ok := condition.ClaimOf(of.Written, condition.Scope{Members: members, RC: true}); ok {
 		known = &claim
 	}
-	c.known[key] = known
+	c.claimed[key] = known
 	return known
 }
 
 // spend takes so many steps, if there are as many left.
 func (c *comparison) spend(steps int) bool {
-	if steps > c.left {
+	if steps > c.left.comparing {
 		c.short = true
 		return false
 	}
-	c.left -= steps
+	c.left.comparing -= steps
 	return true
 }
 

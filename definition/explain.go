@@ -22,12 +22,12 @@ type pairOf struct{ first, second int }
 type explainer struct {
 	*decision
 	pairs []pairOf
-	left  int // how often it looks at everything
+	more  int // how often it still looks at everything
 }
 
-func newExplainer(g *runGraph) *explainer {
+func newExplainer(g *runGraph, e *effort) *explainer {
 	relaxed := &runGraph{vertices: g.vertices, edges: slices.Clone(g.edges)}
-	x := &explainer{left: maxExplained, decision: &decision{runGraph: relaxed, never: make([]bool, len(g.vertices)), learn: fullEffort.learn, near: fullEffort.near}}
+	x := &explainer{more: maxExplained, decision: &decision{runGraph: relaxed, never: make([]bool, len(g.vertices)), left: e}}
 	for e := range relaxed.edges {
 		at := &relaxed.edges[e]
 		for _, other := range at.excludes {
@@ -64,8 +64,8 @@ func (x *explainer) explain(v int) (pairOf, bool) {
 		return pairOf{}, false
 	}
 	pair, ok := x.within(func() *formula { return x.localFormula(v, fullEffort.local) }, v)
-	if !ok && x.left > 0 {
-		x.left--
+	if !ok && x.more > 0 {
+		x.more--
 		pair, ok = x.within(func() *formula { return x.formula([]int{v}) }, v)
 	}
 	return pair, ok

@@ -82,14 +82,14 @@ var processEnds = map[string]string{
 
 // dataStep is end for a data connector, where `source` or `sink` may be meant.
 func (d *draft) dataStep(name string, at Pos, process string) *step {
-	if d.byName[name] == nil && !d.stepsUnknown {
+	if d.byName[name] == nil && d.home[name] == nil && !d.stepsUnknown {
 		_, near := d.nearest(name, []string{process})
 		if near || processEnds[strings.ToLower(name)] == process {
 			d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), "did you mean "+process)
 			return nil
 		}
 	}
-	return d.end(name, at)
+	return d.end(name, at, process)
 }
 
 // mappingRemedy writes out what a text or a list instead of {target: source} means.

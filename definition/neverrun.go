@@ -53,12 +53,11 @@ type decision struct {
 	sim   *simulation
 	runs  []bool // seen to run in some outcome
 	never []bool // proved to run in none
-	learn int    // what the solver may still learn
-	near  int    // what looks at single vertices may still take
+	left  *effort
 }
 
 // effort says how much is tried before the solver is asked about everything. Whatever
-// the first four are, the decision is the same.
+// the first four are, the decision is the same. The last two become less with each decision.
 type effort struct {
 	rounds int // of random simulation
 	passes int // of going back from what is undecided
@@ -70,9 +69,9 @@ type effort struct {
 var fullEffort = effort{rounds: 80, passes: 4, local: 64, near: 50_000_000, learn: 10_000}
 
 // decide finds out which vertices can run. Of some that may be known; nil is of none.
-func decide(g *runGraph, e effort, runs []bool) *decision {
+func decide(g *runGraph, e *effort, runs []bool) *decision {
 	n := len(g.vertices)
-	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), learn: e.learn, near: e.near}
+	d := &decision{runGraph: g, sim: newSimulation(g), runs: make([]bool, n), never: make([]bool, n), left: e}
 	copy(d.runs, runs)
 	for range e.rounds {
 		if runs != nil && len(d.undecided()) == 0 {
@@ -108,8 +107,8 @@ func (d *decision) note() {
 // looks says whether one more vertex may be looked at, which takes as much as the graph is
 // large, and so much besides.
 func (d *decision) looks(besides int) bool {
-	d.near -= len(d.vertices) + len(d.edges) + besides
-	return d.near >= 0
+	d.left.near -= len(d.vertices) + len(d.edges) + besides
+	return d.left.near >= 0
 }
 
 // neverLocally says whether already what is near a vertex keeps it from running. Those

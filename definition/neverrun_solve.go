@@ -210,8 +210,8 @@ func (f *formula) atLeast(n int, literals []int) int {
 // solve looks for an outcome that satisfies the clauses, and gives the condition of each
 // edge in it, if there is one. It takes what it learns from the effort that is left.
 func (d *decision) solve(f *formula) ([]bool, sat.Answer) {
-	r := f.Solve(d.learn)
-	d.learn = max(0, d.learn-r.Learned)
+	r := f.Solve(d.left.learn)
+	d.left.learn = max(0, d.left.learn-r.Learned)
 	if r.Answer != sat.Satisfiable {
 		return nil, r.Answer
 	}

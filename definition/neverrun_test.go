@@ -165,7 +165,7 @@ func TestDecisionIsExact(t *testing.T) {
 				e.near = fullEffort.near
 			}
 			e.learn = fullEffort.learn
-			d := decide(g, e, nil)
+			d := decide(g, &e, nil)
 			if !slices.Equal(d.runs, runs) {
 				t.Fatalf("%+v: decided %v, brute force %v", e, d.runs, runs)
 			}
@@ -401,7 +401,8 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 			return false
 		}
 		e := rapid.SampledFrom([]effort{fullEffort, {learn: 10_000}, {rounds: 1, learn: 10_000}, {passes: 2, local: 2, near: 20, learn: 10_000}}).Draw(t, "effort")
-		d, x := decide(g, e, nil), newExplainer(g)
+		full := fullEffort
+		d, x := decide(g, &e, nil), newExplainer(g, &full)
 		for v := range g.vertices {
 			runs := canRun(v)
 			if d.runs[v] != runs || d.never[v] == runs {

@@ -19,30 +19,9 @@ const (
 	maxAttempts   = 1_000_000
 )
 
-func (d *draft) activities(root, n *yaml.Node) {
-	d.stepsUnknown = true
-	if !d.required(root, map[string]*yaml.Node{"activities": n}, "activities", "a process", "write `activities:` and below it NAME: {node: A, program: P}") ||
-		!d.is(n, yaml.MappingNode, "activities by name", "write NAME: {node: A, program: P}") {
-		return
-	}
-	d.stepsUnknown = false
-	entries := d.entries(n, codeDuplicateName, "activity")
-	if len(entries) == 0 {
-		d.fail(d.pos(n), codeNoActivities, "the process has no activities", "write NAME: {node: A, program: P}")
-	}
-	if len(entries) > maxActivities {
-		d.fail(d.pos(entries[maxActivities].key), codeLimit, fmt.Sprintf("the process has %d activities", len(entries)),
-			fmt.Sprintf("use at most %d: split it into several processes", maxActivities))
-		entries = entries[:maxActivities]
-	}
-	for _, e := range entries {
-		d.activity(e)
-	}
-}
-
 // activity reads one activity; also with errors it is known by its name from then on.
 func (d *draft) activity(e entry) {
-	name, _ := d.name(e.key, activityName)
+	name, named := d.name(e.key, activityName)
 	s := &step{
 		index: len(d.steps),
 		Activity: &Activity{
@@ -53,18 +32,23 @@ func (d *draft) activity(e entry) {
 			RetryAttempts: 1, RetryBackoff: DefaultRetryBackoff, RetryMax: DefaultRetryMax,
 		},
 	}
+	s.input = dataEnd{step: s, owner: name, key: "input", members: container.Empty}
+	s.output = dataEnd{step: s, owner: name, key: "output", members: container.Empty}
 	d.steps = append(d.steps, s)
 	d.byName[name] = s
 	d.stepNames = append(d.stepNames, name)
 	d.Activities = append(d.Activities, s.Activity)
+	if named {
+		d.oneHome(s)
+	}
 	if !d.is(e.value, yaml.MappingNode, "the keys of an activity", "write {node: A, program: P}") {
-		s.inputAt, s.outputAt = s.Pos, s.Pos // unknown
+		s.input.at, s.output.at = s.Pos, s.Pos // unknown
 		return
 	}
 	f := d.fields(e.value, "an activity", activityKeys)
 	s.keys = f
-	d.whatRuns(s, f)
 	d.containers(s, f)
+	d.whatItIs(s, f)
 	s.startNode, s.exitNode = f["start"], f["exit"]
 	if n := f["description"]; n != nil {
 		s.Description, _ = d.scalar(n, "a text")
@@ -84,44 +68,73 @@ func isCommand(n *yaml.Node) bool {
 	return n.Kind == yaml.SequenceNode || n.Kind == yaml.ScalarNode && strings.ContainsAny(strings.TrimSpace(n.Value), " /")
 }
 
-// whatRuns reads where the activity runs, and what.
-func (d *draft) whatRuns(s *step, f map[string]*yaml.Node) {
+// oneHome notes in which graph an activity is. Its name is its own in the whole process.
+func (d *draft) oneHome(s *step) {
+	if first := d.home[s.Name]; first != nil {
+		d.fail(s.Pos, codeDuplicateName, fmt.Sprintf("%s is already an activity of %s (line %d)", s.Name, first.owner, first.byName[s.Name].Pos.Line),
+			"rename one of the two")
+		return
+	}
+	d.home[s.Name] = d
+	d.names = append(d.names, s.Name)
+}
+
+// whatKeys are the keys of which exactly one says what an activity is.
+var whatKeys = []string{"program", "empty", "activities"}
+
+// whatItIs reads where the activity is at home, and what it is.
+func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	if n := f["node"]; n != nil {
 		s.Node, _ = d.name(n, nodeName)
 	} else {
 		d.fail(s.Pos, codeNoNode, fmt.Sprintf("activity %s has no node", s.Name), "write `node: NAME`: the site where it runs")
 	}
-	program, empty := f["program"], f["empty"]
-	switch {
-	case program != nil && empty != nil:
-		d.fail(d.pos(empty), codeWhatRuns, fmt.Sprintf("activity %s has both `program` and `empty`", s.Name), "remove one of the two")
-	case program == nil && empty == nil:
-		d.fail(s.Pos, codeWhatRuns, fmt.Sprintf("activity %s has neither `program` nor `empty`", s.Name),
-			"write `program: NAME`, or `empty: true` for an activity that only routes")
-	case program != nil && isCommand(program):
-		code := codeForm
-		if program.Kind == yaml.ScalarNode {
-			code = codeBadName
+	var is []string
+	for _, key := range whatKeys {
+		if f[key] != nil {
+			is = append(is, "`"+key+"`")
 		}
-		d.fail(d.pos(program), code, fmt.Sprintf("expected the name of a program, found a command (%s)", formOf(program)), remedyCommand)
-	case program != nil:
-		s.Program, _ = d.name(program, programName)
-	default:
+	}
+	if n := f["program"]; n != nil {
+		d.program(s, n)
+	}
+	if n := f["empty"]; n != nil {
 		s.Empty = true
-		if text, ok := d.scalar(empty, "true"); ok && text != "true" {
-			d.fail(d.pos(empty), codeValue, fmt.Sprintf("empty cannot be %s", text), "write `empty: true`, or name a program")
+		if text, ok := d.scalar(n, "true"); ok && text != "true" {
+			d.fail(d.pos(n), codeValue, fmt.Sprintf("empty cannot be %s", text), "write `empty: true`, or name a program")
 		}
+	}
+	if f["activities"] != nil {
+		d.block(s, f)
+	}
+	switch len(is) {
+	case 0:
+		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty` and `activities`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block")
+	case 1:
+		d.keysHere(s, f)
+	default:
+		d.fail(d.pos(f[strings.Trim(is[1], "`")]), codeWhatItIs, fmt.Sprintf("activity %s has %s", s.Name, strings.Join(is, " and ")), "keep one of them")
 	}
 }
 
+func (d *draft) program(s *step, n *yaml.Node) {
+	if !isCommand(n) {
+		s.Program, _ = d.name(n, programName)
+		return
+	}
+	code := codeForm
+	if n.Kind == yaml.ScalarNode {
+		code = codeBadName
+	}
+	d.fail(d.pos(n), code, fmt.Sprintf("expected the name of a program, found a command (%s)", formOf(n)), remedyCommand)
+}
+
 func (d *draft) containers(s *step, f map[string]*yaml.Node) {
-	if n := f["input"]; n != nil {
-		s.Input, s.inputAt = d.containerType(n), d.pos(n)
-	}
-	if n := f["output"]; n != nil {
-		s.Output, s.outputAt = d.containerType(n), d.pos(n)
-		s.NoOutput = false
-	}
+	d.container(f, &s.input)
+	d.container(f, &s.output)
+	s.Input, s.Output = s.input.members, s.output.members
+	s.NoOutput = f["output"] == nil
 }
 
 // again reads the wait between iterations.

@@ -75,12 +75,17 @@ func (d *draft) connector(item *yaml.Node, kind, example string) (connector, boo
 	return c, true
 }
 
-// end finds the activity that a connector names.
-func (d *draft) end(name string, at Pos) *step {
+// end finds the activity that a connector names at one end, source or sink.
+func (d *draft) end(name string, at Pos, end string) *step {
 	s, ok := d.byName[name]
-	if remedy, member := d.memberAsEnd(name); !ok && member {
+	remedy, member := d.memberAsEnd(name)
+	switch {
+	case ok:
+	case member:
 		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), remedy)
-	} else if !ok && !d.stepsUnknown {
+	case d.home[name] != nil:
+		d.border(name, at, end)
+	case !d.stepsUnknown:
 		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), d.oneOfSteps(name))
 	}
 	return s
@@ -90,7 +95,15 @@ func (d *draft) end(name string, at Pos) *step {
 func (d *draft) oneOfSteps(name string) string {
 	remedy, ok := d.remedies[name]
 	if !ok {
-		remedy = d.oneOf(name, d.stepNames)
+		near, known := d.nearest(name, d.stepNames)
+		if !known && len(d.graphs) > 1 {
+			if near, known = d.nearest(name, d.names); known {
+				near += ", which is in " + d.home[near].owner
+			}
+		}
+		if remedy = "did you mean " + near; !known {
+			remedy = oneOfThese(d.stepNames)
+		}
 		d.remedies[name] = remedy
 	}
 	return remedy
@@ -117,7 +130,7 @@ func (d *draft) control(n *yaml.Node) {
 		if d.isEnd(c) {
 			continue
 		}
-		source, target := d.end(c.source, c.sourceAt), d.end(c.target, c.targetAt)
+		source, target := d.end(c.source, c.sourceAt, sourceEnd), d.end(c.target, c.targetAt, sinkEnd)
 		if source == nil || target == nil {
 			d.controlUnknown = true
 			if source != nil {
@@ -157,7 +170,7 @@ func (d *draft) isEnd(c connector) bool {
 	for _, end := range []string{sourceEnd, sinkEnd} {
 		if c.source == end || c.target == end {
 			d.fail(c.at, codeEnds, fmt.Sprintf("%s cannot be in a control connector", end),
-				"remove it: an activity without predecessors starts with the process, one without successors ends it")
+				fmt.Sprintf("remove it: an activity without predecessors starts with %s, one without successors ends it", d.owner))
 			return true
 		}
 	}
@@ -167,7 +180,8 @@ func (d *draft) isEnd(c connector) bool {
 // overLimit says whether the process has all the connectors that it may; it is reported
 // once.
 func (d *draft) overLimit(at Pos) bool {
-	full := len(d.Control)+len(d.Data) >= maxConnectors
+	d.joined++
+	full := d.joined > maxConnectors
 	if full && !d.full {
 		d.fail(at, codeLimit, fmt.Sprintf("the process has over %d connectors", maxConnectors), "split it into several processes")
 	}

@@ -121,6 +121,10 @@ func (l *loader) oneOf(name string, known []string) string {
 	if near, ok := l.nearest(name, known); ok {
 		return fmt.Sprintf("did you mean %s", near)
 	}
+	return oneOfThese(known)
+}
+
+func oneOfThese(known []string) string {
 	switch {
 	case len(known) == 0:
 		return "declare it first"

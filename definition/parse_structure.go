@@ -15,7 +15,7 @@ import (
 
 // structureReader resolves structures in any order of declaration.
 type structureReader struct {
-	*draft
+	*processDraft
 	declared map[string]entry
 	known    []string // the names of all types
 	open     []string // those that are being built, from the outside in
@@ -23,22 +23,22 @@ type structureReader struct {
 
 // structures reads the declared types. A structure with errors is known by name, as
 // nil, so that its uses are not reported as well.
-func (d *draft) structures(n *yaml.Node) {
-	if n == nil || isNull(n) || !d.is(n, yaml.MappingNode, "structures by name", "write NAME: {member: type}") {
+func (p *processDraft) structures(n *yaml.Node) {
+	if n == nil || isNull(n) || !p.is(n, yaml.MappingNode, "structures by name", "write NAME: {member: type}") {
 		return
 	}
-	r := structureReader{draft: d, declared: map[string]entry{}}
-	entries := d.entries(n, codeDuplicateName, "structure")
+	r := structureReader{processDraft: p, declared: map[string]entry{}}
+	entries := p.entries(n, codeDuplicateName, "structure")
 	for _, e := range entries {
-		if _, ok := d.name(e.key, structureName); ok {
+		if _, ok := p.name(e.key, structureName); ok {
 			r.declared[e.key.Value] = e
-			d.typeNames = append(d.typeNames, e.key.Value)
+			p.typeNames = append(p.typeNames, e.key.Value)
 		}
 	}
-	r.known = slices.Concat(structureName.reserved, d.typeNames)
-	for _, name := range d.typeNames {
+	r.known = slices.Concat(structureName.reserved, p.typeNames)
+	for _, name := range p.typeNames {
 		if t := r.structure(name); t != nil {
-			d.Structures = append(d.Structures, t)
+			p.result.Structures = append(p.result.Structures, t)
 		}
 	}
 }

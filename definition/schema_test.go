@@ -120,6 +120,15 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\nstructures: {S: {a: [int, int]}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\nstarts: []",
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p}}\ndata: [{a -> sink: {}}]",
+		"process: p\nversion: 1\nactivities: {a: {node: A, activities: {}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, activities: {b: {node: A}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, control: []}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, empty: true, data: []}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, activities: {b: {node: A, program: p}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, activities: {b: {node: A, program: p}}, control: []}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, retry: {attempts: 2}, activities: {b: {node: A, program: p}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, on_rc: error, activities: {b: {node: A, program: p}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, again: {after: 1s}, exit: _RC == 0, activities: {b: {node: A, program: p}}}}",
 	} {
 		if _, diagnostics := Load("bad.yaml", []byte(bad)); !HasErrors(diagnostics) {
 			t.Errorf("Load takes\n%s", bad)

@@ -1,0 +1,100 @@
+package definition
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/processtable"
+)
+
+// A block is read as a process is: a graph whose source and sink are the block's containers (N18).
+
+// maxNested is how many blocks may be inside one another: what is inside has a frame of its
+// scope for each (N10).
+const maxNested = processtable.MaxPath
+
+// block reads what is inside of a block. It begins a draft also where that cannot be read.
+func (d *draft) block(s *step, f map[string]*yaml.Node) {
+	s.Block = &Graph{}
+	inner := d.graph(s.Block, "the block "+s.Name, s.input, s.output, f)
+	inner.of, inner.outer, inner.depth = s, d, d.depth+1
+	s.block = inner
+	if inner.depth > maxNested {
+		d.fail(s.Pos, codeLimit, fmt.Sprintf("%s is nested %d blocks deep", inner.owner, inner.depth),
+			fmt.Sprintf("use at most %d blocks inside one another: make the inner ones a process of their own, or join some", maxNested))
+		return
+	}
+	inner.activities(f["activities"])
+}
+
+// blockIn gives the block of an outer graph that d is inside of; nil if it is not.
+func (d *draft) blockIn(outer *draft) *step {
+	for ; d.outer != nil; d = d.outer {
+		if d.outer == outer {
+			return d.of
+		}
+	}
+	return nil
+}
+
+// border reports an end of a connector that is an activity of another graph: no connector
+// leads across the border of a block. End is source or sink: which end it is.
+func (d *draft) border(name string, at Pos, end string) {
+	there := d.home[name]
+	both := there // the innermost graph that both are in
+	for both != d && d.blockIn(both) == nil {
+		both = both.outer
+	}
+	their, my := there.blockIn(both), d.blockIn(both)
+	where, remedy := "", ""
+	switch {
+	case my == nil:
+		where = "inside the block " + their.Name
+		remedy = fmt.Sprintf("map what is needed to its sink, and connect %s", their.Name)
+		if end == sinkEnd {
+			remedy = fmt.Sprintf("connect %s, and map what is needed from its source", their.Name)
+		}
+	case my.Name == name:
+		where = "the block around this"
+		remedy = "write source for its input, sink for its output; what has no predecessor here starts with the block"
+	case their == nil:
+		where = "outside the block " + my.Name
+		remedy = fmt.Sprintf("connect it with %s there, and take what is needed from source", my.Name)
+		if end == sinkEnd {
+			remedy = fmt.Sprintf("map what is needed to sink, and connect %s with it there", my.Name)
+		}
+	default:
+		where = "inside the block " + their.Name
+		remedy = fmt.Sprintf("map what is needed to its sink, connect %s with %s, and take it from source", their.Name, my.Name)
+		if end == sinkEnd {
+			remedy = fmt.Sprintf("map what is needed to sink, connect %s with %s, and map it from its source", my.Name, their.Name)
+		}
+	}
+	d.fail(at, codeBorder, fmt.Sprintf("%s is %s", name, where), remedy)
+}
+
+// notOfBlocks are keys of programs, with what is said of one at a block.
+var notOfBlocks = []struct{ key, whose, remedy string }{
+	{"retry", "retry is of programs", "give it to those inside"},
+	{"on_rc", "on_rc is of programs, and the _RC of a block is always 0", "give it to those inside"},
+	{"again", "again is of activities with an _RC, and that of a block is always 0", "leave it out, or give it to those inside"},
+}
+
+// keysHere reports keys that the kind of activity does not have.
+func (d *draft) keysHere(s *step, f map[string]*yaml.Node) {
+	if s.Block == nil {
+		for _, key := range []string{"control", "data"} {
+			if n := f[key]; n != nil {
+				d.fail(d.pos(n), codeKeyNotHere, fmt.Sprintf("%s is of blocks, and %s has no `activities`", key, s.Name),
+					fmt.Sprintf("write connectors between activities under `%s` of %s", key, d.owner))
+			}
+		}
+		return
+	}
+	for _, k := range notOfBlocks {
+		if n := f[k.key]; n != nil {
+			d.fail(d.pos(n), codeKeyNotHere, k.whose, k.remedy)
+		}
+	}
+}
