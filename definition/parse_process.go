@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -84,9 +83,6 @@ func (l *loader) process(root *yaml.Node) *Process {
 // checkTables compiles the process: the sizes of its tables have limits, and what
 // is compiled is what they are of.
 func (p *processDraft) checkTables() {
-	if slices.ContainsFunc(p.result.Activities, func(a *Activity) bool { return a.Block != nil }) { // UNTIL BLOCKS COMPILE: remove these lines
-		return
-	}
 	_, err := compileWithin(p.result, CompileOptions{}, p.bounds, func(*processtable.Table, []byte) error { return nil })
 	var limit interface {
 		message() string
