@@ -49,7 +49,7 @@ type canonicalMember struct {
 type canonicalActivity struct {
 	Name          string        `cbor:"1,keyasint"`
 	Node          string        `cbor:"2,keyasint"`
-	Program       string        `cbor:"3,keyasint"` // empty: routing only
+	Program       string        `cbor:"3,keyasint"` // empty: routing only, or a block
 	Input         string        `cbor:"4,keyasint"`
 	Output        string        `cbor:"5,keyasint"`
 	NoOutput      bool          `cbor:"6,keyasint"`

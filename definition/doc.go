@@ -17,5 +17,9 @@
 //     version of the compiler do not change it.
 //   - "Can never run" is decided exactly, over all outcomes of the conditions.
 //
+// A process is a Graph, and so is the inside of a block (N18): one reader and the same checks
+// for both. What is of the whole process is apart from that: structures, limits, the names of
+// all activities, and the effort that its checks may take.
+//
 // It does no I/O: callers read and write files.
 package definition

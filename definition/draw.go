@@ -8,28 +8,50 @@ import (
 	"fmqm/processtable"
 )
 
-// Dot draws a process for Graphviz: a cluster for each node, activities with their start
-// and exit conditions, control connectors with theirs, data connectors dashed with what they map as a tooltip. The same
-// process gives the same text.
+// Dot draws a process for Graphviz: a cluster for each node and for each block, activities with their start
+// and exit conditions, control connectors with theirs, data connectors dashed with what they map as a tooltip. What
+// leads to a block leads to its source, what leads out of it comes from its sink. The same process gives the same text.
 func Dot(p *Process) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n", dotQuote(fmt.Sprintf("%s@%d", p.Name, p.Version)))
-	b.WriteString("  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
-	fmt.Fprintf(&b, "  %s [shape=circle, label=\"source\"];\n", dotQuote(string(processtable.Source)))
-	into := controlInto(p)
-	for i, n := range hosts(p) {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n    style=rounded;\n", i, dotQuote("node "+n.node))
-		for _, a := range n.activities {
-			fmt.Fprintf(&b, "    %s [label=%s%s];\n", dotQuote(a.Name), dotQuote(activityLabel(a, into[a.Name], "\n")), dotStyle(a))
-		}
-		b.WriteString("  }\n")
+	w := &dotWriter{}
+	fmt.Fprintf(w, "digraph %s {\n", dotQuote(fmt.Sprintf("%s@%d", p.Name, p.Version)))
+	w.WriteString("  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
+	w.graph(&p.Graph, "", "  ")
+	w.WriteString("}\n")
+	return w.String()
+}
+
+type dotWriter struct {
+	strings.Builder
+	clusters int
+}
+
+// graph draws the graph of a block, or of the process.
+func (w *dotWriter) graph(g *Graph, block, indent string) {
+	source, sink := drawn{block, string(processtable.Source)}, drawn{block, string(processtable.Sink)}
+	fmt.Fprintf(w, "%s%s [shape=circle, label=\"source\"];\n", indent, source.dot())
+	into := controlInto(g)
+	for _, n := range hosts(steps(g)) {
+		w.cluster("node "+n.node, indent, func() {
+			for _, a := range n.activities {
+				fmt.Fprintf(w, "%s  %s [label=%s%s];\n", indent, dotQuote(a.Name), dotQuote(activityLabel(a, into[a.Name], "\n")), dotStyle(a))
+			}
+		})
 	}
-	fmt.Fprintf(&b, "  %s [shape=doublecircle, label=\"sink\"];\n", dotQuote(string(processtable.Sink)))
-	for _, e := range edges(p) {
-		fmt.Fprintf(&b, "  %s -> %s%s;\n", dotQuote(e.from), dotQuote(e.to), dotEdge(e))
+	for _, a := range blocks(g) {
+		w.cluster(activityLabel(a, into[a.Name], "\n"), indent, func() { w.graph(a.Block, a.Name, indent+"  ") })
 	}
-	b.WriteString("}\n")
-	return b.String()
+	fmt.Fprintf(w, "%s%s [shape=doublecircle, label=\"sink\"];\n", indent, sink.dot())
+	for _, e := range edges(g, block) {
+		from, to := e.ends()
+		fmt.Fprintf(w, "%s%s -> %s%s;\n", indent, from.dot(), to.dot(), dotEdge(e))
+	}
+}
+
+func (w *dotWriter) cluster(label, indent string, inside func()) {
+	fmt.Fprintf(w, "%[1]ssubgraph cluster_%[2]d {\n%[1]s  label=%[3]s;\n%[1]s  style=rounded;\n", indent, w.clusters, dotQuote(label))
+	w.clusters++
+	inside()
+	w.WriteString(indent + "}\n")
 }
 
 func dotStyle(a *Activity) string {
@@ -55,22 +77,37 @@ func dotQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "").Replace(s) + `"`
 }
 
-// Mermaid draws a process as a Mermaid flowchart: a subgraph for each node, activities
-// with their start and exit conditions, control connectors with theirs, data connectors dotted. The same process gives
-// the same text.
+// Mermaid draws a process as a Mermaid flowchart: a subgraph for each node and for each block, activities
+// with their start and exit conditions, control connectors with theirs, data connectors dotted. What leads to
+// a block leads to its source, what leads out of it comes from its sink. The same process gives the same text.
 func Mermaid(p *Process) string {
-	var b strings.Builder
-	b.WriteString("flowchart LR\n  source((source))\n")
-	into := controlInto(p)
-	for i, n := range hosts(p) {
-		fmt.Fprintf(&b, "  subgraph n%d[%s]\n", i, mermaidQuote("node "+n.node))
-		for _, a := range n.activities {
-			fmt.Fprintf(&b, "    %s(%s)\n", mermaidID(a.Name), mermaidQuote(activityLabel(a, into[a.Name], ": ")))
-		}
-		b.WriteString("  end\n")
+	w := &mermaidWriter{}
+	w.WriteString("flowchart LR\n")
+	w.graph(&p.Graph, "", "  ")
+	return w.String()
+}
+
+type mermaidWriter struct {
+	strings.Builder
+	subgraphs int
+}
+
+func (w *mermaidWriter) graph(g *Graph, block, indent string) {
+	source, sink := drawn{block, string(processtable.Source)}, drawn{block, string(processtable.Sink)}
+	fmt.Fprintf(w, "%s%s((source))\n", indent, source.mermaid())
+	into := controlInto(g)
+	for _, n := range hosts(steps(g)) {
+		w.subgraph("node "+n.node, indent, func() {
+			for _, a := range n.activities {
+				fmt.Fprintf(w, "%s  %s(%s)\n", indent, drawn{"", a.Name}.mermaid(), mermaidQuote(activityLabel(a, into[a.Name], ": ")))
+			}
+		})
 	}
-	b.WriteString("  sink(((sink)))\n")
-	for _, e := range edges(p) {
+	for _, a := range blocks(g) {
+		w.subgraph(activityLabel(a, into[a.Name], ": "), indent, func() { w.graph(a.Block, a.Name, indent+"  ") })
+	}
+	fmt.Fprintf(w, "%s%s(((sink)))\n", indent, sink.mermaid())
+	for _, e := range edges(g, block) {
 		arrow := "-->"
 		if e.data {
 			arrow, e.label = "-.->", ""
@@ -78,17 +115,52 @@ func Mermaid(p *Process) string {
 		if e.label != "" {
 			arrow += "|" + mermaidQuote(e.label) + "|"
 		}
-		fmt.Fprintf(&b, "  %s %s %s\n", mermaidID(e.from), arrow, mermaidID(e.to))
+		from, to := e.ends()
+		fmt.Fprintf(w, "%s%s %s %s\n", indent, from.mermaid(), arrow, to.mermaid())
 	}
-	return b.String()
 }
 
-// mermaidID keeps activities apart from Mermaid's own words, such as end.
-func mermaidID(name string) string {
-	if name == string(processtable.Source) || name == string(processtable.Sink) {
-		return name
+func (w *mermaidWriter) subgraph(label, indent string, inside func()) {
+	fmt.Fprintf(w, "%ssubgraph n%d[%s]\n", indent, w.subgraphs, mermaidQuote(label))
+	w.subgraphs++
+	inside()
+	w.WriteString(indent + "end\n")
+}
+
+// drawn is what a connector is drawn to: an activity, or the source or sink of a block, or of
+// the process, whose name is empty.
+type drawn struct{ block, name string }
+
+// ends gives what a connector is drawn between.
+func (e edge) ends() (from, to drawn) {
+	end := func(name string, isBlock bool, end processtable.ActivityID) drawn {
+		switch {
+		case name == string(processtable.Source) || name == string(processtable.Sink):
+			return drawn{e.block, name}
+		case isBlock:
+			return drawn{name, string(end)}
+		}
+		return drawn{"", name}
 	}
-	return "a_" + name
+	return end(e.from, e.fromBlock, processtable.Sink), end(e.to, e.toBlock, processtable.Source)
+}
+
+func (d drawn) dot() string {
+	if d.block != "" {
+		return dotQuote(d.block + "/" + d.name)
+	}
+	return dotQuote(d.name)
+}
+
+// mermaid keeps activities apart from Mermaid's own words, such as end, and from source and sink.
+func (d drawn) mermaid() string {
+	switch {
+	case d.block != "":
+		return d.name + "_" + d.block
+	case d.name == string(processtable.Source) || d.name == string(processtable.Sink):
+		return d.name
+	}
+	return "a_" + d.name
 }
 
 // mermaidQuote gives a quoted Mermaid text, in which everything that Mermaid, Markdown
@@ -105,111 +177,4 @@ func mermaidQuote(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// controlInto counts the control connectors that lead to each activity.
-func controlInto(p *Process) map[string]int {
-	into := map[string]int{}
-	for _, k := range p.Control {
-		into[k.Target]++
-	}
-	return into
-}
-
-// startOf is the start condition of an activity into which so many control connectors
-// lead, as the language writes it; "" where there is nothing to be said.
-func startOf(a *Activity, connectors int) string {
-	switch a.Start.Kind {
-	case StartAny:
-		return "any"
-	case StartAtLeast:
-		return fmt.Sprintf("at_least %d of %d", a.Start.N, connectors)
-	case StartExpression:
-		return text.Line(a.Start.Text)
-	case StartAll:
-	}
-	if connectors > 1 {
-		return "all"
-	}
-	return ""
-}
-
-// activityLabel gives the name with the program, if that has another, and when it starts
-// and ends.
-func activityLabel(a *Activity, connectors int, separator string) string {
-	label := a.Name
-	if a.Program != "" && a.Program != a.Name {
-		label += separator + a.Program
-	}
-	if start := startOf(a, connectors); start != "" {
-		label += separator + "start: " + start
-	}
-	if a.Exit != nil {
-		label += separator + "until " + text.Line(a.Exit.Checked.Text)
-	}
-	return label
-}
-
-type host struct {
-	node       string
-	activities []*Activity
-}
-
-// hosts gives the nodes with their activities, both in file order.
-func hosts(p *Process) []host {
-	var all []host
-	at := map[string]int{}
-	for _, a := range p.Activities {
-		i, ok := at[a.Node]
-		if !ok {
-			i = len(all)
-			at[a.Node] = i
-			all = append(all, host{node: a.Node})
-		}
-		all[i].activities = append(all[i].activities, a)
-	}
-	return all
-}
-
-type edge struct {
-	from, to, label string
-	data            bool
-}
-
-// edges gives every connector in file order: control, also those of source and sink,
-// then data.
-func edges(p *Process) []edge {
-	follows, leads := map[string]bool{}, map[string]bool{}
-	for _, k := range p.Control {
-		leads[k.Source], follows[k.Target] = true, true
-	}
-	var all []edge
-	for _, a := range p.Activities {
-		if !follows[a.Name] {
-			all = append(all, edge{from: string(processtable.Source), to: a.Name})
-		}
-	}
-	for _, k := range p.Control {
-		e := edge{from: k.Source, to: k.Target}
-		if k.Condition != nil {
-			e.label = text.Line(k.Condition.Checked.Text)
-		}
-		if k.Otherwise {
-			e.label = "otherwise"
-		}
-		all = append(all, e)
-	}
-	for _, a := range p.Activities {
-		if !leads[a.Name] {
-			all = append(all, edge{from: a.Name, to: string(processtable.Sink)})
-		}
-	}
-	for _, d := range p.Data {
-		maps := make([]string, len(d.Mappings))
-		for i, m := range d.Mappings {
-			maps[i] = m.Target + ": " + m.Source
-		}
-		all = append(all, edge{from: d.Source, to: d.Target, label: strings.Join(maps, ", "), data: true})
-	}
-	return all
 }

@@ -35,8 +35,8 @@ const (
 // SVG draws a process as a picture, without any other program: layers from the top down,
 // by the longest path of control connectors; a colour for each node; start and exit
 // conditions in the boxes, control connectors with their conditions, data connectors
-// dashed, beside the control connector between the same two if there is one. A connector
-// passes the layers between its ends through places of its own, and a condition has one
+// dashed, beside the control connector between the same two if there is one. A block is a box
+// around a picture of what is inside. A connector passes the layers between its ends through places of its own, and a condition has one
 // too: so nothing is drawn across a box or a text. The same process gives the same bytes.
 //
 // The layers, their order by barycentres and the places of long connectors are Sugiyama,
@@ -54,12 +54,14 @@ func SVG(p *Process) (string, error) {
 type spot struct {
 	name     string // of an activity, source or sink
 	activity *Activity
+	inner    *picture // of a block
 	text     []string // what is written there
 	bold     int      // which of its lines is the name
 	layer    int
 	at       int // its place in the order of the layer
 	x, y     int // its middle
 	w, h     int
+	from, to int // where its layer begins and ends
 	in, out  []*hop
 }
 
@@ -78,21 +80,39 @@ type route struct {
 	beside *edge // a data connector between the same two
 }
 
+// picture is of a graph: that of the process, or of a block inside the picture of another.
 type picture struct {
+	*drawing
 	layers [][]*spot
 	routes []*route
 	loops  map[string]edge // data connectors of an activity with itself
-	nodes  []host
-	into   map[string]int // how many control connectors lead to an activity
+	into   map[string]int  // how many control connectors lead to an activity
+	top    int             // where the first layer begins
 	w, h   int
 }
 
+// drawing is what the pictures of a process have in common.
+type drawing struct {
+	nodes []host // with all that they host
+	parts int
+}
+
 func layOut(p *Process) (*picture, error) {
-	d := &picture{nodes: hosts(p), into: controlInto(p), loops: map[string]edge{}}
-	all := edges(p)
+	whole := &drawing{nodes: hosts(everyActivity(p))}
+	d := whole.layOut(&p.Graph, "", whole.legend())
+	if d == nil {
+		return nil, fmt.Errorf("%s@%d: the picture would have over %d parts, too many to read: use fmqm-define show", p.Name, p.Version, maxSVGParts)
+	}
+	return d, nil
+}
+
+// layOut gives nil where there are too many parts.
+func (w *drawing) layOut(g *Graph, block string, top int) *picture {
+	d := &picture{drawing: w, into: controlInto(g), loops: map[string]edge{}, top: top}
+	all := edges(g, block)
 	layer := longestPaths(all)
-	boxes := d.boxes(p, layer)
-	parts := len(boxes)
+	boxes := d.boxes(g, layer)
+	d.parts += len(boxes)
 	control := map[pair]*route{}
 	for _, e := range all {
 		if e.from == e.to {
@@ -103,8 +123,8 @@ func layOut(p *Process) (*picture, error) {
 			with.beside = &e
 			continue
 		}
-		if parts += layer[e.to] - layer[e.from]; parts > maxSVGParts {
-			return nil, fmt.Errorf("%s@%d: the picture would have over %d parts, too many to read: use fmqm-define show", p.Name, p.Version, maxSVGParts)
+		if d.parts += layer[e.to] - layer[e.from]; d.parts > maxSVGParts {
+			return nil
 		}
 		r := d.route(e, boxes[e.from], boxes[e.to])
 		if !e.data {
@@ -115,7 +135,7 @@ func layOut(p *Process) (*picture, error) {
 	d.ports()
 	d.withinLayers()
 	d.acrossLayers()
-	return d, nil
+	return d
 }
 
 // longestPaths gives the layer of each activity. Data goes where control goes, so
@@ -155,7 +175,7 @@ func longestPaths(all []edge) map[string]int {
 }
 
 // boxes makes the spots of activities, in file order, and of source and sink.
-func (d *picture) boxes(p *Process, layer map[string]int) map[string]*spot {
+func (d *picture) boxes(g *Graph, layer map[string]int) map[string]*spot {
 	d.layers = make([][]*spot, layer[string(processtable.Sink)]+1)
 	boxes := map[string]*spot{}
 	add := func(s *spot) {
@@ -163,12 +183,15 @@ func (d *picture) boxes(p *Process, layer map[string]int) map[string]*spot {
 		for _, line := range s.text {
 			s.w = max(s.w, svgLetter*utf8.RuneCountInString(line)+20)
 		}
-		s.h = svgLine*len(s.text) + 12
+		s.h = s.head()
+		if s.inner != nil {
+			s.w, s.h = max(s.w, s.inner.w), s.h+s.inner.h
+		}
 		boxes[s.name] = s
 		d.layers[s.layer] = append(d.layers[s.layer], s)
 	}
 	add(&spot{name: string(processtable.Source), text: []string{string(processtable.Source)}})
-	for _, a := range p.Activities {
+	for _, a := range g.Activities {
 		s := &spot{name: a.Name, activity: a}
 		if start := startOf(a, d.into[a.Name]); start != "" {
 			s.text = fold("start: " + start)
@@ -181,6 +204,9 @@ func (d *picture) boxes(p *Process, layer map[string]int) map[string]*spot {
 		}
 		if a.Exit != nil {
 			s.text = append(s.text, fold("\u21bb until "+text.Line(a.Exit.Checked.Text))...)
+		}
+		if a.Block != nil {
+			s.inner = d.layOut(a.Block, a.Name, 0)
 		}
 		add(s)
 	}
@@ -258,8 +284,11 @@ func foldWithin(s string, longest, most int) []string {
 	return lines
 }
 
+// head is how much height the text of a box takes.
+func (s *spot) head() int { return svgLine*len(s.text) + 12 }
+
 // legend gives how much height it takes.
-func (d *picture) legend() int { return svgMargin + svgLine*(len(d.nodes)+2) + svgMargin }
+func (w *drawing) legend() int { return svgMargin + svgLine*(len(w.nodes)+2) + svgMargin }
 
 // escape makes any text fit for XML, also as an attribute.
 func escape(text string) string {

@@ -322,7 +322,7 @@ func (d *picture) acrossLayers() {
 		left = min(left, layer[0].x-layer[0].w/2)
 	}
 	shift := svgMargin - left
-	y := d.legend()
+	y := d.top
 	for _, layer := range d.layers {
 		h, aside := 0, 0
 		for _, s := range layer {
@@ -332,6 +332,7 @@ func (d *picture) acrossLayers() {
 		}
 		for _, s := range layer {
 			s.y = y + h/2
+			s.from, s.to = s.y-h/2, s.y+h/2
 			if s.name == "" {
 				s.h = h // it passes the whole layer
 			}

@@ -124,70 +124,136 @@ func drawnText(t *rapid.T) string {
 	return b.String() + "data:\n" + data.String()
 }
 
+// drawnBody draws the graph of a process, or of a block so deep inside of it, at random.
+func drawnBody(t *rapid.T, names *int, depth int) string {
+	indent := strings.Repeat("    ", depth)
+	var activities, control, data strings.Builder
+	var before []string
+	for range rapid.IntRange(1, 5).Draw(t, "activities") {
+		name := fmt.Sprintf("a%d", *names)
+		*names++
+		fmt.Fprintf(&activities, "%s  %s:\n%s    node: N%d\n%s    input: S\n%s    output: S\n", indent, name, indent, rapid.IntRange(0, 3).Draw(t, "node"), indent, indent)
+		if depth < 3 && rapid.IntRange(0, 3).Draw(t, "block") == 0 {
+			fmt.Fprintf(&activities, "%s    exit: n > %d\n%s", indent, *names, drawnBody(t, names, depth+1))
+			fmt.Fprintf(&data, "%s  - %s -> %s\n", indent, name, name)
+		} else {
+			fmt.Fprintf(&activities, "%s    program: p\n", indent)
+		}
+		fmt.Fprintf(&data, "%s  - source -> %s\n", indent, name)
+		for _, b := range before {
+			switch rapid.IntRange(0, 3).Draw(t, "connector") {
+			case 0:
+				fmt.Fprintf(&control, "%s  - %s -> %s\n", indent, b, name)
+			case 1:
+				fmt.Fprintf(&control, "%s  - %s -> %s: n > %d\n", indent, b, name, *names)
+				fmt.Fprintf(&data, "%s  - %s -> %s\n", indent, b, name)
+			}
+		}
+		before = append(before, name)
+	}
+	fmt.Fprintf(&data, "%s  - %s -> sink\n", indent, before[len(before)-1])
+	return fmt.Sprintf("%[1]sactivities:\n%[2]s%[1]scontrol:\n%[3]s%[1]sdata:\n%[4]s", indent, activities.String(), control.String(), data.String())
+}
+
+// drawnBlocks draws a process with blocks.
+func drawnBlocks(t *rapid.T) *Process {
+	text := "process: drawn\nversion: 1\nstructures: {S: {n: int}}\ninput: S\noutput: S\n" + drawnBody(t, new(int), 0)
+	processes, problems := Load("drawn.yaml", []byte(text))
+	if len(processes) != 1 {
+		t.Fatalf("%v\n%s", problems, text)
+	}
+	return processes[0]
+}
+
 // Nothing is drawn across anything: places in a layer lie apart, layers lie apart, and
-// a connector goes from each layer to the next, from its source to its target.
+// a connector goes from each layer to the next, from its source to its target. What is inside
+// of a block is drawn inside its box, below its text.
 func TestNothingIsDrawnAcrossABoxOrAText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawnProcess(t)
+		if rapid.Bool().Draw(t, "blocks") {
+			p = drawnBlocks(t)
+		}
 		d, err := layOut(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bottom := 0
-		for i, layer := range d.layers {
-			end := bottom
-			for k, s := range layer {
-				if s.layer != i || s.y-s.h/2 < bottom || s.y-s.h/2 < d.legend() || s.x-s.w/2 < 0 || s.y+s.h/2 > d.h || s.x+s.w/2 > d.w {
-					t.Fatalf("layer %d: %q lies outside its layer, which begins at %d: %+v", i, s.name, bottom, s)
-				}
-				if k > 0 && layer[k-1].x+layer[k-1].w/2 >= s.x-s.w/2 {
-					t.Fatalf("layer %d: %v and %v overlap", i, layer[k-1].text, s.text)
-				}
-				for _, line := range s.text {
-					letter := svgLetter
-					if s.name == "" {
-						letter = svgSmall
-					}
-					if len([]rune(line))*letter > s.w {
-						t.Fatalf("%q is wider than its place, %d", line, s.w)
-					}
-				}
-				if len(s.text)*svgLine > s.h {
-					t.Fatalf("%q are higher than their place, %d", s.text, s.h)
-				}
-				end = max(end, s.y+s.h/2)
-			}
-			bottom = end + 1
-		}
-		beside := 0
-		for _, r := range d.routes {
-			at := r.hops[0].from
-			if at.name != r.from || r.hops[len(r.hops)-1].to.name != r.to {
-				t.Fatalf("%s -> %s is drawn from %s to %s", r.from, r.to, at.name, r.hops[len(r.hops)-1].to.name)
-			}
-			for i, h := range r.hops {
-				if h.from != at || h.to.layer != at.layer+1 || i > 0 && at.name != "" {
-					t.Fatalf("%s -> %s leaves its layers", r.from, r.to)
-				}
-				at = h.to
-			}
-			if b := r.beside; b != nil {
-				beside++
-				if r.data || !b.data || b.from != r.from || b.to != r.to {
-					t.Fatalf("%v is drawn beside %v", b, r.edge)
-				}
-			}
-		}
-		if want := len(edges(p)); len(d.routes)+len(d.loops)+beside != want {
-			t.Fatalf("%d connectors are drawn, want %d", len(d.routes)+len(d.loops)+beside, want)
-		}
-		texts := strings.Join(textsOf(t, d.write(p)), "\n")
-		for _, e := range edges(p) {
-			if !strings.Contains(texts, e.describe()) {
-				t.Fatalf("nothing says %s", e.describe())
-			}
-		}
+		checkPicture(t, d, &p.Graph, "", strings.Join(textsOf(t, d.write(p)), "\n"))
 	})
+}
+
+func checkPicture(t *rapid.T, d *picture, g *Graph, block, texts string) {
+	checkLayers(t, d)
+	for _, layer := range d.layers {
+		for _, s := range layer {
+			switch {
+			case (s.activity != nil && s.activity.Block != nil) != (s.inner != nil):
+				t.Fatalf("%s is drawn as something else", s.name)
+			case s.inner != nil:
+				if s.inner.w > s.w || s.head()+s.inner.h > s.h {
+					t.Fatalf("what is inside %s is larger than its box: %+v", s.name, s)
+				}
+				checkPicture(t, s.inner, s.activity.Block, s.name, texts)
+			}
+		}
+	}
+	beside := 0
+	for _, r := range d.routes {
+		at := r.hops[0].from
+		if at.name != r.from || r.hops[len(r.hops)-1].to.name != r.to {
+			t.Fatalf("%s -> %s is drawn from %s to %s", r.from, r.to, at.name, r.hops[len(r.hops)-1].to.name)
+		}
+		for i, h := range r.hops {
+			if h.from != at || h.to.layer != at.layer+1 || i > 0 && at.name != "" || h.from.to > h.to.from {
+				t.Fatalf("%s -> %s leaves its layers", r.from, r.to)
+			}
+			at = h.to
+		}
+		if b := r.beside; b != nil {
+			beside++
+			if r.data || !b.data || b.from != r.from || b.to != r.to {
+				t.Fatalf("%v is drawn beside %v", b, r.edge)
+			}
+		}
+	}
+	all := edges(g, block)
+	if got := len(d.routes) + len(d.loops) + beside; got != len(all) {
+		t.Fatalf("%d connectors are drawn, want %d", got, len(all))
+	}
+	for _, e := range all {
+		if _, loop := d.loops[e.from]; !strings.Contains(texts, e.describe()) && !(loop && e.from == e.to) {
+			t.Fatalf("nothing says %s", e.describe())
+		}
+	}
+}
+
+func checkLayers(t *rapid.T, d *picture) {
+	bottom := d.top
+	for i, layer := range d.layers {
+		end := bottom
+		for k, s := range layer {
+			if s.layer != i || s.from < bottom || s.y-s.h/2 < s.from || s.y+s.h/2 > s.to || s.x-s.w/2 < 0 || s.y+s.h/2 > d.h || s.x+s.w/2 > d.w {
+				t.Fatalf("layer %d: %q lies outside its layer, which begins at %d: %+v", i, s.name, bottom, s)
+			}
+			if k > 0 && layer[k-1].x+layer[k-1].w/2 >= s.x-s.w/2 {
+				t.Fatalf("layer %d: %v and %v overlap", i, layer[k-1].text, s.text)
+			}
+			for _, line := range s.text {
+				letter := svgLetter
+				if s.name == "" {
+					letter = svgSmall
+				}
+				if len([]rune(line))*letter > s.w {
+					t.Fatalf("%q is wider than its place, %d", line, s.w)
+				}
+			}
+			if len(s.text)*svgLine > s.h {
+				t.Fatalf("%q are higher than their place, %d", s.text, s.h)
+			}
+			end = max(end, s.y+s.h/2)
+		}
+		bottom = end + 1
+	}
 }
 
 // The order that is taken is the best of those on the way: an order that was found once is

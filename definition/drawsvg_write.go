@@ -31,13 +31,19 @@ func (d *picture) write(p *Process) string {
 	fmt.Fprintf(&b, svgHead, w, d.h, escape(title), escape(d.describe(p)))
 	b.WriteString("<g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"12\" fill=\"#111\">\n")
 	d.writeLegend(&b, title)
+	d.writeGraph(&b)
+	b.WriteString("</g>\n</svg>\n")
+	return b.String()
+}
+
+func (d *picture) writeGraph(b *strings.Builder) {
 	for _, data := range []bool{true, false} { // control lies above data
 		for _, r := range d.routes {
 			if data && r.beside != nil {
-				r.write(&b, *r.beside, svgBeside)
+				r.write(b, *r.beside, svgBeside)
 			}
 			if r.data == data {
-				r.write(&b, r.edge, 0)
+				r.write(b, r.edge, 0)
 			}
 		}
 	}
@@ -45,14 +51,12 @@ func (d *picture) write(p *Process) string {
 		for _, s := range layer {
 			switch {
 			case s.name != "":
-				d.writeBox(&b, s)
+				d.writeBox(b, s)
 			case len(s.text) > 0:
-				s.writeCondition(&b)
+				s.writeCondition(b)
 			}
 		}
 	}
-	b.WriteString("</g>\n</svg>\n")
-	return b.String()
 }
 
 // describe says in words what the picture shows, for those who do not see it.
@@ -62,15 +66,16 @@ func (d *picture) describe(p *Process) string {
 		b.WriteString(about + "\n")
 	}
 	for _, n := range d.nodes {
-		names := make([]string, len(n.activities))
-		for i, a := range n.activities {
-			names[i] = a.Name
-		}
-		fmt.Fprintf(&b, "Node %s: %s.\n", n.node, strings.Join(names, ", "))
+		fmt.Fprintf(&b, "Node %s: %s.\n", n.node, strings.Join(namesOf(n.activities), ", "))
 	}
-	for _, a := range p.Activities {
+	d.describeGraph(&b, &p.Graph)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (d *picture) describeGraph(b *strings.Builder, g *Graph) {
+	for _, a := range g.Activities {
 		if start := startOf(a, d.into[a.Name]); start != "" {
-			fmt.Fprintf(&b, "Start of %s: %s.\n", a.Name, start)
+			fmt.Fprintf(b, "Start of %s: %s.\n", a.Name, start)
 		}
 	}
 	for _, r := range d.routes {
@@ -79,12 +84,22 @@ func (d *picture) describe(p *Process) string {
 			b.WriteString(r.beside.describe() + ".\n")
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	for _, layer := range d.layers {
+		for _, s := range layer {
+			if s.inner != nil {
+				fmt.Fprintf(b, "Inside the block %s: %s.\n", s.name, strings.Join(namesOf(s.activity.Block.Activities), ", "))
+				s.inner.describeGraph(b, s.activity.Block)
+			}
+		}
+	}
 }
 
 // describe says in words what a connector does.
 func (e edge) describe() string {
 	text := e.from + " to " + e.to
+	if e.block != "" {
+		text += " inside " + e.block
+	}
 	switch {
 	case e.data:
 		return "Data from " + text + ": " + e.label
@@ -132,16 +147,25 @@ func paint(i int) string {
 // straight within them.
 func (r *route) write(b *strings.Builder, e edge, right int) {
 	var path strings.Builder
-	first := r.hops[0]
-	fmt.Fprintf(&path, "M%d,%d", first.from.x+first.exit+right, first.from.y+first.from.h/2)
-	for _, h := range r.hops {
-		x0, y0 := h.from.x+h.exit+right, h.from.y+h.from.h/2
-		x1, y1 := h.to.x+h.entry+right, h.to.y-h.to.h/2
-		if h != first {
-			fmt.Fprintf(&path, " V%d", y0)
+	y := 0
+	down := func(to int) {
+		if y != to {
+			fmt.Fprintf(&path, " V%d", to)
 		}
-		fmt.Fprintf(&path, " C%d,%d %d,%d %d,%d", x0, (y0+y1)/2, x1, (y0+y1)/2, x1, y1)
+		y = to
 	}
+	for i, h := range r.hops {
+		x0, x1, y1 := h.from.x+h.exit+right, h.to.x+h.entry+right, h.to.from
+		if i == 0 {
+			y = h.from.y + h.from.h/2
+			fmt.Fprintf(&path, "M%d,%d", x0, y)
+		}
+		down(h.from.to)
+		fmt.Fprintf(&path, " C%d,%d %d,%d %d,%d", x0, (y+y1)/2, x1, (y+y1)/2, x1, y1)
+		y = y1
+	}
+	last := r.hops[len(r.hops)-1].to
+	down(last.y - last.h/2)
 	style := controlStyle
 	if e.data {
 		style = dataStyle
@@ -165,10 +189,13 @@ func (d *picture) writeBox(b *strings.Builder, s *spot) {
 		if s.activity.Empty {
 			look += ` stroke-dasharray="4 3"`
 		}
+		if s.inner != nil {
+			look += ` fill-opacity="0.3" stroke-width="1.6"`
+		}
 	}
 	fmt.Fprintf(b, "<g><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" %s/>\n",
 		escape(tip), s.x-s.w/2, s.y-s.h/2, s.w, s.h, radius, look)
-	y := s.y - svgLine*len(s.text)/2 + 13
+	y := s.y - s.h/2 + s.head()/2 - svgLine*len(s.text)/2 + 13
 	for i, line := range s.text {
 		weight := ""
 		switch {
@@ -181,11 +208,19 @@ func (d *picture) writeBox(b *strings.Builder, s *spot) {
 		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\"%s>%s</text>\n", s.x, y+i*svgLine, weight, escape(line))
 	}
 	b.WriteString("</g>\n")
+	if s.inner != nil {
+		fmt.Fprintf(b, "<g transform=\"translate(%d,%d)\">\n", s.x-s.inner.w/2, s.y-s.h/2+s.head())
+		s.inner.writeGraph(b)
+		b.WriteString("</g>\n")
+	}
 }
 
 // tip is all of what a box shows in part, and what its loop feeds back.
 func (d *picture) tip(a *Activity) string {
 	tip := a.Name + " at node " + a.Node
+	if a.Block != nil {
+		tip = "block " + tip
+	}
 	if a.Program != "" {
 		tip += ", program " + a.Program
 	}

@@ -46,6 +46,19 @@ var wrongFiles = map[string]func(n int) string{
 	"wrong documents": func(n int) string {
 		return repeated(n, "", func(int) string { return "---\nprocess: p\n" })
 	},
+	"borders": func(n int) string {
+		return "process: p\nversion: 1\nactivities:\n  a: {node: A, program: p}\n" +
+			repeated(n, "\n", func(i int) string {
+				return fmt.Sprintf("  b%d: {node: A, activities: {c%d: {node: A, program: p}}}", i, i)
+			}) +
+			"\ncontrol:\n" + repeated(n, "\n", func(i int) string { return fmt.Sprintf("- a -> c%d", i) })
+	},
+	"blocks": func(n int) string {
+		return "process: p\nversion: 1\nstructures: {S: {n: int}}\nactivities:\n" +
+			repeated(n, "\n", func(i int) string {
+				return fmt.Sprintf("  b%d: {node: A, output: S, exit: n > %d, activities: {c%d: {node: A, program: p, output: S}}}", i, i, i)
+			})
+	},
 	"warnings": func(n int) string {
 		return "process: p\nversion: 1\nstructures: {S: {n: int}}\nactivities:\n" +
 			repeated(n, "\n", func(i int) string { return fmt.Sprintf("  a%d: {node: A, program: p, output: S}", i) })

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fmqm/condition"
@@ -41,6 +42,7 @@ type ShownResolver struct {
 // ShownActivity is one row: an activity with its connectors.
 type ShownActivity struct {
 	Activity   string           `json:"activity"`
+	Inside     []string         `json:"inside,omitempty"` // the blocks around it, outermost first
 	Program    string           `json:"program,omitempty"`
 	Start      string           `json:"start"`
 	InControl  []string         `json:"in_control"`
@@ -112,6 +114,9 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 		OutData:    []ShownConnector{},
 		Input:      a.Input.Name,
 		Output:     a.Output.Name,
+	}
+	for _, c := range a.Path {
+		s.Inside = append(s.Inside, string(c.Activity))
 	}
 	for _, c := range a.InControl {
 		s.InControl = append(s.InControl, string(c.From))
@@ -267,7 +272,7 @@ func Show(tables []*processtable.Table) string {
 
 // Text draws process tables as figure 5 of the paper does: a row for each activity, a
 // line for each connector, queues as Q_A,0, and below which process and which queue
-// each short name stands for. Input and Output are the data templates of section 3.2. A
+// each short name stands for. What is inside of a block is written block/activity. Input and Output are the data templates of section 3.2. A
 // table that is wider than room characters is a list instead; 0: there is room for all.
 func (s *Shown) Text(room int) string {
 	var b strings.Builder
@@ -315,7 +320,7 @@ func grid(t ShownTable) [][][]string {
 		}
 		rows = append(rows, [][]string{
 			{fmt.Sprint(t.Number)},
-			{a.Activity},
+			{strings.Join(slices.Concat(a.Inside, []string{a.Activity}), "/")},
 			a.InControl,
 			{text.Line(a.Start)},
 			out,

@@ -57,6 +57,7 @@ var foreignKeys = map[string]map[string]foreign{
 		"delay wait sleep": {remedy: "use a program with `builtin: sleep` to wait"},
 		"type kind":        {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
 		"join":             {key: "start"},
+		"tasks steps jobs": {key: "activities"},
 	}),
 	"retry": words(map[string]foreign{
 		"max limit times count tries retries": {key: "attempts"},
