@@ -37,9 +37,10 @@ const plainSteps = 1_000
 // short takes at most, by their length.
 type plain struct {
 	program cel.Program
-	parts   uint64 // of the expression
-	written int    // bytes of the condition, and so at most of a text in it
-	texts   []int  // members that are a string or bytes, by index
+	parts   uint64  // of the expression
+	written int     // bytes of the condition, and so at most of a text in it
+	texts   []int   // members that are a string or bytes, by index
+	words   []Words // those that are a string
 }
 
 // plainOf gives the plain form of an expression that reads texts and single values only,
@@ -47,7 +48,13 @@ type plain struct {
 func plainOf(program cel.Program, e ast.Expr, text string, s Scope) *plain {
 	p := &plain{program: program, written: len(text)}
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(ast.Expr) { p.parts++ }))
-	for _, name := range readsOf(e) {
+	reads := readsOf(e)
+	for _, word := range s.wordsOf(reads).each() {
+		if s.TypeOf(word).Kind == container.String {
+			p.words = append(p.words, word)
+		}
+	}
+	for _, name := range reads {
 		i, ok := s.Members.MemberIndex(name)
 		if !ok {
 			continue
@@ -59,10 +66,13 @@ func plainOf(program cel.Program, e ast.Expr, text string, s Scope) *plain {
 	return p
 }
 
-// most is the most steps that it takes for a container: each part goes through up to
-// three texts.
-func (p *plain) most(out *container.Struct) uint64 {
+// most is the most steps that it takes for a container and words: each part goes through
+// up to three texts.
+func (p *plain) most(out *container.Struct, v *Values) uint64 {
 	longest := p.written
+	for _, word := range p.words {
+		longest = max(longest, len(v.Of(word).(string)))
+	}
 	for _, i := range p.texts {
 		switch v := out.Fields[i].(type) {
 		case string:

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,9 +31,8 @@ func Check(text string, s Scope) (Checked, []Problem) {
 		return Checked{}, []Problem{notBool(text, a, a.Expr(), "the condition")}
 	}
 	c := Checked{Text: text, Macros: costly(a)}
-	for _, name := range readsOf(a.Expr()) {
-		c.ReadsRC = c.ReadsRC || name == RC
-	}
+	reads := readsOf(a.Expr())
+	c.ReadsRC, c.Reads = slices.Contains(reads, RC), s.wordsOf(reads)
 	if c.Expr, err = encode(a); err == nil {
 		_, err = load(c, s)
 	}
@@ -154,12 +154,13 @@ func (v *vocabulary) names() []string {
 	if v.scope.RC {
 		names = append(names, RC)
 	}
-	return names
+	return append(names, v.scope.seen().names()...)
 }
 
 // unknown is the problem with a name that means nothing.
 func (v *vocabulary) unknown(name string) (message, remedy string) {
 	names := v.names()
+	word, isWord := WordNamed(name)
 	const useOne = "use one of them"
 	remedy = useOne
 	if near, ok := container.Nearest(name, names); ok {
@@ -174,7 +175,9 @@ func (v *vocabulary) unknown(name string) (message, remedy string) {
 		return fmt.Sprintf("%s is not a predecessor; predecessors are %s", name, few(names)), remedy + ", or add a control connector from it"
 	case name == RC:
 		return RC + " is not known here", "use it in an exit or transition condition, where a program has ended"
-	case len(v.scope.Members.Members) == 0 && remedy == useOne:
+	case isWord:
+		return fmt.Sprintf("%s is of %s", name, words[word.index()].of), words[word.index()].use
+	case len(v.scope.Members.Members) == 0 && v.scope.Words == 0 && remedy == useOne:
 		return fmt.Sprintf("there is no member %s, because there is no output", name), "write `output: STRUCTURE` at the activity, with a structure that has this member"
 	case v.scope.Members.Name == "":
 		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy

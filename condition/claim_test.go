@@ -13,7 +13,7 @@ import (
 func claimScope() Scope {
 	scalar := container.Scalar
 	part := container.NewStructure("Part", []container.Member{{Name: "d", Type: scalar(container.Double)}})
-	return Scope{RC: true, Members: container.NewStructure("S", []container.Member{
+	return Scope{RC: true, Words: everyWord, Results: part, Members: container.NewStructure("S", []container.Member{
 		{Name: "i", Type: scalar(container.Int)},
 		{Name: "j", Type: scalar(container.Int)},
 		{Name: "d", Type: scalar(container.Double)},
@@ -83,6 +83,17 @@ func TestExcludes(t *testing.T) {
 		{"i > 1", "d < 0", false},         // of different things
 		{"false", "true", false},          // reads nothing: somebody switched it off
 		{"i > 5 && i < 3", "i > 1", true}, // can never be TRUE
+		// Words of the engine are like members.
+		{"_TIMEOUT", "!_TIMEOUT", true},
+		{"_TIMEOUT == true", "b && !_TIMEOUT", true},
+		{`_EVENT == "a"`, `_EVENT == "b"`, true},
+		{`_EVENT in ["a", "b"]`, `_EVENT == s`, false},
+		{`_ERROR != ""`, `i > 1 && _ERROR == ""`, true},
+		{"_FAILED > 0", "_FAILED < 1", true},
+		{"_DONE == _COUNT", "_DONE < _COUNT", true},
+		{"_RESULTS[0].d > 1", "_RESULTS[0].d < 1", true},
+		{"_RESULTS.exists(r, r.d > 1)", "!_RESULTS.exists(r, r.d > 1)", true},
+		{"_TIMEOUT", "!b", false},
 		// What is worked out with doubles may be neither less, nor equal, nor greater.
 		{"d * f < 1", "!(d * f < 1)", true},
 		{"d * f < 1", "d * f >= 1", false},
@@ -125,7 +136,7 @@ func TestNothingExcludedIsBothTrue(t *testing.T) {
 	atoms := []string{
 		"i > 2", "i >= 2", "i < 3", "i == 2", "i != 3", "i in [1, 3]", "2.5 < i", "i > d", "d <= i", "d < 2.5", "d >= 2.5", "d == 2",
 		"i < j", "j <= i", "i == j", "b", "c", "b == c", "6 / i > 2", "6 / i <= 2", "l[i] > 0", "l[i] == 0", "l[0] < l[1]", "size(l) < 2", "size(l) == i",
-		"l.exists(x, x == i)", `s < "b"`, `s == "b"`, `s in ["a", "c"]`, "_RC == 0", "d / f > 1", "d * f == d",
+		"l.exists(x, x == i)", "_TIMEOUT", "_TIMEOUT == b", `_EVENT == "a"`, `_EVENT != s`, "_COUNT > 1", "_COUNT <= i", "size(_ERRORS) < _COUNT", `s < "b"`, `s == "b"`, `s in ["a", "c"]`, "_RC == 0", "d / f > 1", "d * f == d",
 	}
 	var draw func(t *rapid.T, depth int) string
 	draw = func(t *rapid.T, depth int) string {
@@ -192,10 +203,14 @@ func TestNothingExcludedIsBothTrue(t *testing.T) {
 				l = append(l, rapid.Int64Range(0, 2).Draw(t, "element"))
 			}
 			out.Fields[7] = l
-			rc := rapid.Int64Range(0, 1).Draw(t, "rc")
+			says := &Values{
+				RC: rapid.Int64Range(0, 1).Draw(t, "rc"), Timeout: rapid.Bool().Draw(t, "timeout"),
+				Event: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "event"), Count: rapid.Int64Range(0, 3).Draw(t, "count"),
+				Errors: make([]container.Value, rapid.IntRange(0, 2).Draw(t, "errors")),
+			}
 			var isTrue, isFalse [2]bool
 			for i, c := range conditions {
-				v, err := c.Eval(out, rc)
+				v, err := c.EvalWithin(&Spent{}, out, says)
 				isTrue[i], isFalse[i] = err == nil && v, err == nil && !v
 			}
 			for _, set := range sets {

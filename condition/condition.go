@@ -8,11 +8,13 @@ const MaxText = 4 << 10
 // RC is the name of the return code in conditions and mappings. It is an int.
 const RC = "_RC"
 
-// Scope is what a condition can see: the members of a structure by their names
-// and, if RC is set, the return code.
+// Scope is what a condition can see: the members of a structure by their names, the
+// return code if RC is set, and the words of the engine that no member hides.
 type Scope struct {
 	Members *container.Type
 	RC      bool
+	Words   Words
+	Results *container.Type // of one element of _RESULTS; nil: the empty container
 }
 
 // Checked is a condition that was checked against its scope, in the form in which
@@ -21,6 +23,7 @@ type Checked struct {
 	Text    string // as written, for people
 	Expr    []byte // the checked expression, without source information
 	ReadsRC bool   // _RC occurs in it
+	Reads   Words  // the words that occur in it
 	Macros  bool   // evaluation can take more than linear time and so needs a cost limit
 }
 

@@ -75,7 +75,7 @@ func TestWhatTakesLongTogetherIsEnded(t *testing.T) {
 	evaluate := func(c *Condition, out *container.Struct, times int) (int, error) {
 		var spent Spent
 		for i := range times {
-			if holds, err := c.EvalWithin(&spent, out, 0); err != nil || !holds {
+			if holds, err := c.EvalWithin(&spent, out, &Values{}); err != nil || !holds {
 				return i, err
 			}
 		}

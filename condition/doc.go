@@ -1,6 +1,6 @@
 // Package condition is the expression language of processes: CEL over the members
-// of one container and the return code _RC, and boolean start expressions over the
-// names of predecessors.
+// of one container, the return code _RC and other words of the engine, and boolean
+// start expressions over the names of predecessors.
 //
 // A condition's life has two halves. [Check] runs once, at the definition node: it
 // parses, types and rewrites the text (an int literal beside a double becomes a

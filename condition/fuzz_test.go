@@ -11,7 +11,7 @@ import (
 func FuzzCheck(f *testing.F) {
 	for _, text := range []string{
 		"amount > 1000", "_RC == 0", "!approved", "lines.exists(l, l == 'x')", "size(lines) / quantity > 1",
-		"order.item.startsWith('a')", "(amount", "amount = 1", "amount > 'x'", "a.b.c", "1 / 0 > 1", "\x00", "due < timestamp('2026-01-01T00:00:00Z')",
+		"order.item.startsWith('a')", "_RESULTS.exists(r, r.item == _BY) && !_TIMEOUT", "_FAILED + size(_ERRORS) < _COUNT", "(amount", "amount = 1", "amount > 'x'", "a.b.c", "1 / 0 > 1", "\x00", "due < timestamp('2026-01-01T00:00:00Z')",
 	} {
 		f.Add(text)
 	}
@@ -24,7 +24,7 @@ func FuzzCheck(f *testing.F) {
 		{Name: "lines", Type: container.NewList(container.Scalar(container.String))},
 		{Name: "due", Type: container.Scalar(container.Timestamp)},
 	})
-	scope := Scope{Members: members, RC: true}
+	scope := Scope{Members: members, RC: true, Words: everyWord, Results: order}
 	f.Fuzz(func(t *testing.T, text string) {
 		checked, problems := Check(text, scope)
 		if len(problems) > 0 {

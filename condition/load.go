@@ -21,6 +21,7 @@ import (
 // Condition is a loaded condition. Any number of goroutines may evaluate it at once.
 type Condition struct {
 	text  string
+	words bool                        // it reads some of the engine beside _RC
 	plain *plain                      // nil: its steps are always counted
 	count func() (cel.Program, error) // the program that counts them; of a plain one, made when it is first needed
 }
@@ -54,7 +55,7 @@ func load(c Checked, s Scope) (_ *Condition, err error) {
 	if err := verify(a, c, s); err != nil {
 		return nil, err
 	}
-	loaded := &Condition{text: c.Text}
+	loaded := &Condition{text: c.Text, words: c.Reads != 0}
 	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
 		program, err := e.run.Program(a, options(a, true)...)
 		loaded.count = func() (cel.Program, error) { return program, nil }
@@ -106,12 +107,16 @@ func verify(a *cel.Ast, c Checked, s Scope) error {
 	}
 	reads := readsOf(a.NativeRep().Expr())
 	for _, name := range reads {
-		if _, ok := s.Members.MemberIndex(name); !ok && (name != RC || !s.RC) {
+		_, ok := s.Members.MemberIndex(name)
+		if !ok && (name != RC || !s.RC) && s.wordsOf([]string{name}) == 0 {
 			return fmt.Errorf("it reads %s, which %s does not have", name, s.Members)
 		}
 	}
 	if slices.Contains(reads, RC) != c.ReadsRC {
 		return fmt.Errorf("its note of whether it reads %s is wrong", RC)
+	}
+	if s.wordsOf(reads) != c.Reads {
+		return fmt.Errorf("its note of the words that it reads is wrong")
 	}
 	if hasMacros(a.NativeRep().Expr()) && !c.Macros {
 		return fmt.Errorf("it has macros, but its note of them is missing")
@@ -119,42 +124,43 @@ func verify(a *cel.Ast, c Checked, s Scope) error {
 	return nil
 }
 
-// Eval gives the condition's truth for an output container and return code. An error
+// Eval gives the condition's truth for an output container and return code, with no
+// other words of the engine. An error
 // (a division by zero, an index out of range, a cost over MaxCost) is neither TRUE
 // nor FALSE. out is only read; it must be of the scope's type.
 func (c *Condition) Eval(out *container.Struct, rc int64) (bool, error) {
-	return c.EvalWithin(&Spent{}, out, rc)
+	return c.EvalWithin(&Spent{}, out, &Values{RC: rc})
 }
 
-// EvalWithin is Eval as one of several conditions about one result: over MaxTogether it
-// is an error. The same conditions in the same order come to the same at every site.
-func (c *Condition) EvalWithin(spent *Spent, out *container.Struct, rc int64) (bool, error) {
+// EvalWithin is Eval as one of several conditions about one result, with all that its
+// scope's words say: over MaxTogether it is an error. The same conditions in the same order come to the same at every site.
+func (c *Condition) EvalWithin(spent *Spent, out *container.Struct, v *Values) (bool, error) {
 	fail := func(err error) (bool, error) {
 		return false, fmt.Errorf("evaluate condition %q: %w", c.text, err)
 	}
 	if err := spent.take(0); err != nil {
 		return fail(err)
 	}
-	v, steps, err := c.run(out, rc)
+	result, steps, err := c.run(out, v)
 	if err != nil {
 		return fail(errors.New(runtimeError(err)))
 	}
 	if err := spent.take(steps); err != nil {
 		return fail(err)
 	}
-	b, ok := v.(types.Bool)
+	b, ok := result.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("evaluate condition %q: it gave %v instead of TRUE or FALSE", c.text, v)
+		return fail(fmt.Errorf("it gave %v instead of TRUE or FALSE", result))
 	}
 	return bool(b), nil
 }
 
 // run evaluates the condition, and gives what that took.
-func (c *Condition) run(out *container.Struct, rc int64) (ref.Val, uint64, error) {
+func (c *Condition) run(out *container.Struct, v *Values) (ref.Val, uint64, error) {
 	var program cel.Program
 	var steps uint64
 	if c.plain != nil {
-		steps = c.plain.most(out)
+		steps = c.plain.most(out, v)
 		program = c.plain.program
 	}
 	counts := c.plain == nil || steps > plainSteps
@@ -165,16 +171,22 @@ func (c *Condition) run(out *container.Struct, rc int64) (ref.Val, uint64, error
 		}
 	}
 	a := activations.Get().(*activation)
-	a.members, a.rc = out, rc
-	v, details, err := program.Eval(a)
+	a.members, a.rc = out, v.RC
+	if c.words {
+		a.values = *v
+	}
+	result, details, err := program.Eval(a)
 	a.members = nil
+	if c.words {
+		a.values = Values{}
+	}
 	activations.Put(a)
 	if counts && err == nil {
 		if cost := details.ActualCost(); cost != nil {
 			steps = *cost
 		}
 	}
-	return v, steps, err
+	return result, steps, err
 }
 
 // runtimeError puts CEL's words into the reader's.
@@ -246,7 +258,11 @@ func (w *reader) walk(e ast.Expr) {
 // takes long where they are long. Of what else is in a container each part is gone through
 // quickly, and a text has few.
 func readsMany(e ast.Expr, s Scope) bool {
-	return slices.ContainsFunc(readsOf(e), func(name string) bool {
+	reads := readsOf(e)
+	if s.wordsOf(reads)&(WordResults|WordErrors|WordRCs) != 0 {
+		return true
+	}
+	return slices.ContainsFunc(reads, func(name string) bool {
 		i, ok := s.Members.MemberIndex(name)
 		if !ok {
 			return false

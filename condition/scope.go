@@ -156,6 +156,13 @@ func newEnvironment(s Scope) (*environment, error) {
 	if s.RC {
 		idents = append(idents, decls.NewVariable(RC, types.IntType))
 	}
+	for _, word := range s.seen().each() {
+		t, err := p.add(s.TypeOf(word))
+		if err != nil {
+			return nil, err
+		}
+		idents = append(idents, decls.NewVariable(word.String(), t))
+	}
 	l := shared()
 	check, err := checker.NewEnv(containers.DefaultContainer, p,
 		checker.CrossTypeNumericComparisons(true), checker.ValidatedDeclarations(l.check))

@@ -75,10 +75,11 @@ func (s structValue) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// activation gives CEL the members of one structure, and _RC, by name.
+// activation gives CEL the members of one structure, _RC and the words, by name.
 type activation struct {
 	members *container.Struct
 	rc      int64
+	values  Values // if it reads words
 }
 
 var activations = sync.Pool{New: func() any { return new(activation) }}
@@ -89,6 +90,9 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	}
 	if name == RC {
 		return a.rc, true
+	}
+	if word, ok := WordNamed(name); ok {
+		return a.values.Of(word), true
 	}
 	return nil, false
 }

@@ -239,5 +239,5 @@ func (s *step) evaluate(c *definition.Condition) (bool, error) {
 		}
 		s.loaded[c] = loaded
 	}
-	return loaded.EvalWithin(&s.spent, s.output, s.rc)
+	return loaded.EvalWithin(&s.spent, s.output, &condition.Values{RC: s.rc})
 }

@@ -131,7 +131,7 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 	var spent condition.Spent
 	var err error
 	if a.exit != nil {
-		if j.done, err = a.exit.EvalWithin(&spent, r.Output, r.RC); err != nil { // R12
+		if j.done, err = a.exit.EvalWithin(&spent, r.Output, &condition.Values{RC: r.RC}); err != nil { // R12
 			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
 			return j
 		}
@@ -172,7 +172,7 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 		holds := true
 		if cond := a.outgoing[i]; cond != nil {
 			var err error
-			if holds, err = cond.EvalWithin(spent, r.Output, r.RC); err != nil { // R12
+			if holds, err = cond.EvalWithin(spent, r.Output, &condition.Values{RC: r.RC}); err != nil { // R12
 				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
 			}
 		}
