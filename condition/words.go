@@ -87,6 +87,9 @@ func (w Words) each() []Words {
 	return all
 }
 
+// Single says whether it is one word, of those that there are.
+func (w Words) Single() bool { return bits.OnesCount16(uint16(w)) == 1 && w.index() < len(words) }
+
 // index is where in words a single one is.
 func (w Words) index() int { return bits.TrailingZeros16(uint16(w)) }
 

@@ -51,7 +51,15 @@ type Snapshot struct {
 	Cause  Cause
 	Source processtable.ActivityID // with CauseRefused: whose message it was
 
-	Begun bool // of a composite: the iteration's work was begun (N12)
+	Begun     bool      // of a composite: the iteration's work was begun (N12)
+	Deadline  time.Time // zero: it has none, or is not decided (N23)
+	Until     time.Time // of a wait: it goes on then
+	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
+}
+
+// Cancel is the body of a KindCancel message.
+type Cancel struct {
+	Reason string // for people
 }
 
 // Begin is the body of a KindBegin message.
@@ -96,7 +104,7 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot whose work was begun; version 2 is that of one with a
+// snapshotVersion is that of a snapshot of a composite, or with times; version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
 const snapshotVersion = 3
@@ -104,7 +112,7 @@ const snapshotVersion = 3
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Begun:
+	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0:
 		return snapshotVersion
 	case s.Cause != CauseUnknown:
 		return 2
@@ -210,6 +218,9 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Text(14, string(s.Source))
 	}
 	w.Bool(15, s.Begun)
+	w.Time(16, s.Deadline)
+	w.Time(17, s.Until)
+	w.Uint(18, uint64(s.Cancelled))
 	return w.B
 }
 
@@ -249,6 +260,12 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Source = processtable.ActivityID(f.Text(processtable.MaxName))
 		case 15:
 			s.Begun = f.Bool()
+		case 16:
+			s.Deadline = f.Time()
+		case 17:
+			s.Until = f.Time()
+		case 18:
+			s.Cancelled = int(f.Uint(math.MaxInt32))
 		default:
 			f.Unknown()
 		}
@@ -256,7 +273,7 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 	switch {
 	case err != nil:
 	case version != s.version():
-		err = fmt.Errorf("%w: snapshot: version %d with cause %d, begun: %t", ErrFormat, version, s.Cause, s.Begun)
+		err = fmt.Errorf("%w: snapshot: version %d with cause %d, and all else that it has would be written in version %d", ErrFormat, version, s.Cause, s.version())
 	case s.Source != "" && s.Cause == CauseUnknown:
 		err = fmt.Errorf("%w: snapshot: a source (%s) of no cause", ErrFormat, s.Source)
 	}
@@ -307,6 +324,26 @@ func DecodeReturn(data []byte) (r Return, err error) {
 		err = fmt.Errorf("%w: return: an output beside an error", ErrFormat)
 	}
 	return r, err
+}
+
+// EncodeCancel gives the body of a KindCancel message.
+func EncodeCancel(c Cancel) []byte {
+	w := beginBody(1, len(c.Reason))
+	w.Text(0, cut(c.Reason))
+	return w.B
+}
+
+// DecodeCancel reads the body of a KindCancel message.
+func DecodeCancel(data []byte) (c Cancel, err error) {
+	_, err = decodeBody("cancel", 1, data, func(f *cbor.Fields) {
+		switch f.Key {
+		case 0:
+			c.Reason = f.Text(MaxText)
+		default:
+			f.Unknown()
+		}
+	})
+	return c, err
 }
 
 // EncodeNotice gives the body of a KindNotice message.

@@ -155,10 +155,10 @@ func TestRefusedMessages(t *testing.T) {
 		{"long scope", func(m *message.Message) { m.Scope = message.Scope(strings.Repeat("a", 1025)) }, "scope is longer"},
 		{"trace", func(m *message.Message) { m.Trace = "é" }, "trace is longer than 256 or has more than printable ASCII"},
 		{"control", func(m *message.Message) { m.Control = 3 }, "state 3 of the control connector is unknown"},
-		{"data", func(m *message.Message) { m.Data = 3 }, "state 3 of the data connector is unknown"},
+		{"data", func(m *message.Message) { m.Data = 4 }, "state 4 of the data connector is unknown"},
 		{"lane", func(m *message.Message) { m.Lane = 2 }, "lane 2 is unknown"},
 		{"onward", func(m *message.Message) { m.OnBehalf = "" }, "onward without on behalf"},
-		{"kind", func(m *message.Message) { m.Kind = 12 }, "kind 12 is unknown"},
+		{"kind", func(m *message.Message) { m.Kind = 13 }, "kind 13 is unknown"},
 		{"begin with a connector", func(m *message.Message) {
 			*m = beginning()
 			m.Control = message.True
@@ -166,6 +166,10 @@ func TestRefusedMessages(t *testing.T) {
 		{"begin of what is further inside", func(m *message.Message) { *m = beginning(); m.Scope = "documents#1/line[3]" }, "what begins or returns leads over the border"},
 		{"begin of its own scope", func(m *message.Message) { *m = beginning(); m.Scope = "" }, "what begins or returns leads over the border"},
 		{"begin without a source", func(m *message.Message) { *m = beginning(); m.Source = "" }, "no source"},
+		{"cancels over two borders", func(m *message.Message) {
+			*m = beginning()
+			m.Kind, m.Scope = message.KindCancel, "documents#2/line[3]"
+		}, "what cancels is of the same scope"},
 		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what begins or returns leads over the border"},
 		{"no kind", func(m *message.Message) { m.Kind = 0 }, "kind 0 is unknown"},
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
@@ -217,13 +221,13 @@ func TestMalformed(t *testing.T) {
 		{"nothing", "", "ends too early: expected array"},
 		{"no array", "\xa0", "expected array"},
 		{"too short an array", "\x82\x01\xa0", "expected array of version, header and body"},
-		{"later version", "\x83\x03" + string(good[2:]), "version 3: this node reads versions 1 to 2: upgrade it"},
+		{"later version", "\x83\x04" + string(good[2:]), "version 4: this node reads versions 1 to 3: upgrade it"},
 		{"version that nothing asks for", "\x83\x02" + string(good[2:]), "version 2: what it says is written in version 1"},
 		{"own scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x67block/2" + "\x44body", "the source's scope is present although it is the message's own"},
 		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
 		{"something behind", string(good) + "x", "the data should end here"},
-		{"unknown kind", replace("\x09\x01", "\x09\x0c"), "kind 12 is unknown"},
+		{"unknown kind", replace("\x09\x01", "\x09\x0d"), "kind 13 is unknown"},
 		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
 		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
@@ -325,6 +329,7 @@ func TestMalformedBodies(t *testing.T) {
 		"snapshot": func(b []byte) error { _, err := message.DecodeSnapshot(b); return err },
 		"notice":   func(b []byte) error { _, err := message.DecodeNotice(b); return err },
 		"marker":   func(b []byte) error { _, err := message.DecodeMarker(b); return err },
+		"cancel":   func(b []byte) error { _, err := message.DecodeCancel(b); return err },
 		"begin":    func(b []byte) error { _, err := message.DecodeBegin(b); return err },
 		"return":   func(b []byte) error { _, err := message.DecodeReturn(b); return err },
 	}

@@ -50,6 +50,10 @@ func messages() map[string]kept {
 	caused := snapshot
 	caused.Cause, caused.Source = message.CauseRefused, "receive"
 	begun := message.Snapshot{Iteration: 2, Run: 1, Started: at, Begun: true}
+	timed := message.Snapshot{Iteration: 1, Deadline: at.Add(time.Hour), Until: at.Add(time.Minute), Cancelled: 900}
+	cancelling, words := beginning(), full()
+	cancelling.Kind, cancelling.Activity, cancelling.Body = message.KindCancel, "check", message.EncodeCancel(message.Cancel{Reason: "the deadline of documents has come"})
+	words.Data = message.DataWords
 	unreturned := returning()
 	unreturned.Body = message.EncodeReturn(message.Return{Error: "too large"})
 	notice := message.Notice{Error: "no such account", Attempts: 3, Time: at}
@@ -94,6 +98,9 @@ func messages() map[string]kept {
 		"snapshot 3":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(begun)}, begun},
 		"begin":             {beginning(), message.Begin{Input: []byte{0x81, 3}}},
 		"return":            {returning(), message.Return{Output: []byte{0x81, 4}}},
+		"snapshot 3, times": {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(timed)}, timed},
+		"cancel":            {cancelling, message.Cancel{Reason: "the deadline of documents has come"}},
+		"connector, words":  {words, nil},
 		"return, error":     {unreturned, message.Return{Error: "too large"}},
 		"notice":            {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
 		"notice, cleared":   {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
@@ -139,6 +146,8 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeWord(m.Body)
 	case message.KindAnswer:
 		return message.DecodeAnswer(m.Body)
+	case message.KindCancel:
+		return message.DecodeCancel(m.Body)
 	case message.KindBegin:
 		return message.DecodeBegin(m.Body)
 	case message.KindReturn:

@@ -11,7 +11,7 @@ import (
 
 // FormatVersion is the newest version of the message format that this code reads. Each message
 // is written in the lowest that can say it: see Header.Format.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // InstanceID identifies a process instance: a UUIDv7 made where it is started, or
 // a UUIDv8 derived from a start key (N2).
@@ -67,6 +67,9 @@ const (
 	// KindReturn is what a composite has begun, for the composite (N12): its source is the sink of
 	// that, in the scope that was begun. Body: Return.
 	KindReturn Kind = 11
+	// KindCancel ends an activity that has not ended (N25): its source is the composite around it, in
+	// whose scope that is, or another activity of its scope. Body: Cancel.
+	KindCancel Kind = 12
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -75,7 +78,7 @@ func (k Kind) OfWord() bool { return k == KindWord || k == KindAnswer }
 var kindNames = [...]string{
 	KindConnector: "connector", KindRecord: "record", KindSnapshot: "snapshot", KindNotice: "notice", KindMarker: "marker",
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
-	KindBegin: "begin", KindReturn: "return",
+	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.
@@ -110,6 +113,7 @@ const (
 	DataNone    Data = 0 // unresolved, or: this message has no data part
 	DataAbsent  Data = 1 // resolved without data: the source was skipped
 	DataPresent Data = 2 // resolved; the body has the values
+	DataWords   Data = 3 // resolved; the body has the values of the engine's words only (N22, N23); from format 3 on
 )
 
 // Lane separates bulk from expedited messages on a link (L2).
@@ -183,8 +187,12 @@ func (a Arrival) Compare(b Arrival) int {
 }
 
 // Format is the version of the message format that the message is written in. Version 2 has
-// words, answers, timers that are due, numbers, and sources in another scope than the message's.
+// words, answers, timers that are due, numbers, and sources in another scope than the message's,
+// version 3 data that is of words only.
 func (h *Header) Format() uint32 {
+	if h.Data == DataWords {
+		return 3
+	}
 	if h.Kind == KindDue || h.Kind == KindWord || h.Kind == KindAnswer || h.Number != 0 || h.SourceScope != h.Scope {
 		return 2
 	}

@@ -33,7 +33,7 @@ func (h *Header) validate() error {
 		return invalid("trace is longer than %d or has more than printable ASCII", MaxTrace)
 	case h.Control > True:
 		return invalid("state %d of the control connector is unknown", h.Control)
-	case h.Data > DataPresent:
+	case h.Data > DataWords:
 		return invalid("state %d of the data connector is unknown", h.Data)
 	case h.Lane > LaneControl:
 		return invalid("lane %d is unknown", h.Lane)
@@ -59,6 +59,11 @@ func (h *Header) validateKind() error {
 		if inner, outer := h.Scope, h.SourceScope; h.Kind == KindBegin && inner.Leave() != outer || h.Kind == KindReturn && outer.Leave() != inner || inner == outer ||
 			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("what begins or returns leads over the border of one composite, and has no connector")
+		}
+	case KindCancel:
+		needsSource = true
+		if h.SourceScope != h.Scope && h.SourceScope != h.Scope.Leave() || h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("what cancels is of the same scope, or of the composite around it, and has no connector")
 		}
 	case KindDue:
 		if h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {

@@ -49,7 +49,10 @@ func TestRefusalsOfBehaviours(t *testing.T) {
 		want   string
 	}{
 		{"of format 2", func(t *Table) { t.Format = 2 }, "activity ship: format 2 has no behaviours and no composites"},
-		{"a path of format 2", func(t *Table) { *t = *withDetours(); t.Activities[file].Path = []Composite{{"round", 1, false}} }, "activity file: format 2 has no behaviours"},
+		{"a path of format 2", func(t *Table) {
+			*t = *withDetours()
+			t.Activities[file].Path = []Composite{{Activity: "round", Iterations: 1}}
+		}, "activity file: format 2 has no behaviours"},
 		{"of no name", func(t *Table) { t.Activities[ship].Behaviour = "count to" }, `activity ship: behaviour "count to" is not a name`},
 		{"of source", func(t *Table) { t.Activities[0].Behaviour = "count-to" }, "activity source: behaviour count-to: source and sink are FlowMark's"},
 		{"program of no name", func(t *Table) { t.Activities[ship].Program = "." }, `activity ship: program "." is not a name`},
@@ -62,7 +65,7 @@ func TestRefusalsOfBehaviours(t *testing.T) {
 		{"inside of itself", func(t *Table) { t.Activities[ship].Path[1].Activity = "ship" }, `path: "ship" cannot name a composite around it`},
 		{"twice inside of one", func(t *Table) { t.Activities[ship].Path[1].Activity = "round" }, `path: "round" cannot name a composite around it, or occurs twice`},
 		{"inside of nothing that repeats", func(t *Table) { t.Activities[ship].Path[0].Iterations = 0 }, "path: round has neither iterations nor elements"},
-		{"source in a block", func(t *Table) { t.Activities[0].Path = []Composite{{"round", 1, false}} }, "source and sink are inside of nothing"},
+		{"source in a block", func(t *Table) { t.Activities[0].Path = []Composite{{Activity: "round", Iterations: 1}} }, "source and sink are inside of nothing"},
 		{"nested too deep", func(t *Table) { t.Activities[ship].Path = make([]Composite, MaxPath+1) }, "path: byte"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package processtable
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"fmqm/condition"
 	"fmqm/container"
@@ -39,6 +40,73 @@ func withBlock() *Table {
 			sink,
 		},
 		Detours: []Detour{{Activity: "ask", OutControl: []ActivityID{Sink}}},
+	}
+}
+
+// withTimes is the table of a node that hosts all of a process: a block that catches errors, and in it
+// an activity with a deadline, which goes on after errors and cancels a wait.
+func withTimes() *Table {
+	text := container.NewStructure("Text", []container.Member{{Name: "why", Type: container.Scalar(container.String)}})
+	empty, inside := container.Empty, []Composite{{Activity: "block", Iterations: 1, Catches: true}}
+	sat := func(a *Activity) *Activity {
+		if a.Name != Source {
+			a.InControl, a.Start = []InControl{{Source}}, and(variable(0))
+		} else {
+			a.Start = and()
+		}
+		return a
+	}
+	end := func(name ActivityID, kind Kind, path []Composite) *Activity {
+		return &Activity{Name: name, Kind: kind, Input: empty, Output: empty, Start: and(), Path: path}
+	}
+	source, sink := end(Source, KindSource, nil), end(Sink, KindSink, nil)
+	sink.InControl, source.OutControl = []InControl{{"block"}}, []OutControl{{To: "block", Node: "A"}}
+	first, last := end(Source, KindSource, inside), end(Sink, KindSink, inside)
+	last.Input = text
+	reads := checked("_TIMEOUT || _ERROR != why")
+	reads.Reads = condition.WordTimeout | condition.WordError
+	toSink := []Mapping{{Word: condition.WordError, To: container.Path{0}, Type: container.Scalar(container.String), Source: "_ERROR", Target: "why"}}
+	try := sat(program("try", Activity{Input: empty, Output: empty, Path: inside}))
+	try.Deadline = &Moment{At: true, Expr: checked("sails - duration('48h')")}
+	try.Continues, try.Cancels = true, []Place{{Activity: "pause", Node: "A"}}
+	try.OutControl = []OutControl{{To: "join", Node: "A", Condition: reads}}
+	try.OutData, last.InData = []OutData{{To: Sink, Node: "A", Mappings: toSink}}, []InData{{From: "try", Mappings: toSink}}
+	pause := sat(&Activity{
+		Name: "pause", Kind: KindWait, Input: empty, Output: empty, Path: inside, MaxIterations: 1, Retry: Retry{Attempts: 1},
+		Wait: &Moment{Fixed: int64(time.Hour)}, CancelledBy: []ActivityID{"try"}, OutControl: []OutControl{{To: "join", Node: "A"}},
+	})
+	join := &Activity{
+		Name: "join", Kind: KindEmpty, Input: empty, Output: empty, Path: inside, MaxIterations: 1, Retry: Retry{Attempts: 1},
+		InControl: []InControl{{"try"}, {"pause"}}, Start: and(variable(0), variable(1)), OutControl: []OutControl{{To: Sink, Node: "A"}},
+	}
+	first.OutControl = []OutControl{{To: "try", Node: "A"}, {To: "pause", Node: "A"}}
+	last.InControl = []InControl{{"join"}}
+	block := sat(&Activity{
+		Name: "block", Kind: KindBlock, Input: empty, Output: text, MaxIterations: 10_000, Retry: Retry{Attempts: 1}, Continues: true,
+		Deadline: &Moment{Fixed: int64(24 * time.Hour)}, OutControl: []OutControl{{To: Sink, Node: Origin}},
+	})
+	return &Table{
+		Format: BlockFormat, Process: ProcessID{Name: "times", Version: 1}, Node: "A", Definition: DefinitionHash{6},
+		Roster: []Place{
+			{Activity: "block", Node: "A"}, {Activity: "try", Node: "A", Inside: "block"},
+			{Activity: "pause", Node: "A", Inside: "block"}, {Activity: "join", Node: "A", Inside: "block"},
+		},
+		Starts: []NodeID{"A"}, Input: empty, Output: empty,
+		Activities: []*Activity{source, block, first, last, try, pause, join, sink},
+	}
+}
+
+// N22, N23, N25: deadlines, waits, what goes on after errors and what is cancelled come back.
+func TestTimesAndCancellingComeBack(t *testing.T) {
+	got, err := Decode(mustEncode(t, withTimes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(withTimes(), got); d != "" {
+		t.Errorf("the decoded table differs (-want +got):\n%s", d)
+	}
+	if w := got.Activity(RowID{"try", "block"}).Words(); w != condition.WordTimeout|condition.WordError {
+		t.Errorf("its words are %v", w)
 	}
 }
 
@@ -89,13 +157,28 @@ func TestRefusalsOfBlocks(t *testing.T) {
 		{"other iterations than the block's", func(t *Table) { t.Activities[check].Path = other }, "path: round has other numbers there than it has itself"},
 		{"a source that gives other things", func(t *Table) { t.Activities[source].Output = orderType() }, "activity source: its output is not the input of what it is the source of"},
 		{"over the border", func(t *Table) { t.Activities[block].OutControl[0] = OutControl{To: "ask", Node: "B"} }, `outgoing control connector to "ask": it is not another activity of the process, or of the same block`},
-		{"from outside", func(t *Table) { t.Activities[check].InControl = append(t.Activities[check].InControl, InControl{"round"}) }, `incoming control connector from "round": it is not another activity of the process, or of the same block`},
+		{"from outside", func(t *Table) {
+			t.Activities[check].InControl = append(t.Activities[check].InControl, InControl{"round"})
+		}, `incoming control connector from "round": it is not another activity of the process, or of the same block`},
 		{"a detour over the border", func(t *Table) { t.Detours[0].OutData = []ActivityID{"round"} }, "detour of ask: a data connector leads to round, which is not inside of the same block"},
 		{"an end that sink has not", func(t *Table) { t.Activities[3].InControl = nil }, "detour of ask: a control connector leads to sink, but sink has none from it"},
 		{"a block of another behaviour", func(t *Table) {
 			a := t.Activities[block]
 			*a = Activity{Name: a.Name, Behaviour: "count-to", Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl}
 		}, "activity round: something is inside of it, and its behaviour count-to is none of a block"},
+		{"a deadline of an empty activity", func(t *Table) { *t = *withTimes(); t.Activities[6].Deadline = &Moment{} }, "activity join: kind 2 has no such deadline"},
+		{"a wait without a time", func(t *Table) { *t = *withTimes(); t.Activities[5].Wait = nil }, "activity pause: a wait, and nothing else, has a time at which it goes on"},
+		{"a span backwards", func(t *Table) { *t = *withTimes(); t.Activities[5].Wait.Fixed = -1 }, "and not counted backwards"},
+		{"two times at once", func(t *Table) { *t = *withTimes(); t.Activities[4].Deadline.Fixed = 1 }, "a time that is over is fixed, or an expression"},
+		{"an empty one that goes on after errors", func(t *Table) { *t = *withTimes(); t.Activities[6].Continues = true }, "and no errors to go on after"},
+		{"cancels itself", func(t *Table) { *t = *withTimes(); t.Activities[4].Cancels[0].Activity = "try" }, `it cancels "try" at "A": that is no other activity there`},
+		{"cancels elsewhere", func(t *Table) { *t = *withTimes(); t.Activities[4].Cancels[0].Node = "B" }, `it cancels "pause" at "B": that is no other activity there`},
+		{"cancels over the border", func(t *Table) { *t = *withTimes(); t.Activities[4].Cancels[0] = Place{Activity: "block", Node: "A"} }, `it cancels "block" at "A": that is no other`},
+		{"cancels what does not know it", func(t *Table) { *t = *withTimes(); t.Activities[5].CancelledBy = nil }, "it cancels pause, which does not know of that"},
+		{"cancelled by nobody", func(t *Table) { *t = *withTimes(); t.Activities[5].CancelledBy = append(t.Activities[5].CancelledBy, "nobody") }, `it is cancelled by "nobody"`},
+		{"two words at once", func(t *Table) { *t = *withTimes(); t.Activities[4].OutData[0].Mappings[0].Word = 3 }, "a word of the engine is of its own type"},
+		{"a word of another type", func(t *Table) { *t = *withTimes(); t.Activities[4].OutData[0].Mappings[0].Word = condition.WordTimeout }, "a word of the engine is of its own type"},
+		{"times in format 2", func(t *Table) { *t = *withDetours(); t.Activities[1].Deadline = &Moment{Fixed: 1} }, "activity receive: format 2 has no words of the engine but _RC, no deadlines"},
 		{"a scope that is too long", func(t *Table) {
 			path := make([]Composite, MaxPath)
 			for i := range path {

@@ -174,7 +174,7 @@ func (d *decoder) place() Place {
 	return p
 }
 
-var conditionFields = []string{keyText: "text", keyExpr: "expression", keyReadsRC: "reads _RC", keyMacros: "macros"}
+var conditionFields = []string{keyText: "text", keyExpr: "expression", keyReadsRC: "reads _RC", keyMacros: "macros", keyReads: "words"}
 
 func (d *decoder) condition() *condition.Checked {
 	c := &condition.Checked{}
@@ -188,6 +188,9 @@ func (d *decoder) condition() *condition.Checked {
 			c.ReadsRC = d.Bool()
 		case keyMacros:
 			c.Macros = d.Bool()
+		case keyReads:
+			d.since(BlockFormat)
+			c.Reads = condition.Words(d.Uint(math.MaxUint16))
 		}
 	}
 	if len(c.Expr) == 0 {
@@ -211,7 +214,10 @@ var activityFields = []string{
 	keyInData: "incoming data connectors", keyOutData: "outgoing data connectors", keyExit: "exit condition", keyFeedback: "feedback",
 	keyMaxIterations: "max_iterations", keyAgain: "again", keyRetry: "retry", keyRCIsData: "_RC is data", keyRCContinue: "on_rc continue",
 	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path",
+	keyMore: "more",
 }
+
+var moreFields = []string{keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by"}
 
 func (d *decoder) activity() *Activity {
 	a := &Activity{}
@@ -271,12 +277,60 @@ func (d *decoder) activityField(a *Activity, key int) {
 	case keyPath:
 		d.since(4)
 		a.Path = items(d, MaxPath, d.composite)
+	case keyMore:
+		d.since(BlockFormat)
+		for key := range d.Named(moreFields) {
+			d.moreField(a, key)
+		}
 	}
 }
 
+func (d *decoder) moreField(a *Activity, key int) {
+	switch key {
+	case keyDeadline:
+		a.Deadline = d.moment()
+	case keyWait:
+		a.Wait = d.moment()
+	case keyContinues:
+		a.Continues = d.Bool()
+	case keyCancels:
+		a.Cancels = items(d, maxActivities, func() Place {
+			d.Tuple(2)
+			return Place{Activity: ActivityID(d.Text(MaxName)), Node: NodeID(d.Text(MaxName))}
+		})
+	case keyCancelledBy:
+		a.CancelledBy = items(d, maxActivities, name[ActivityID](d))
+	}
+}
+
+var momentFields = []string{keyAt: "at", keyFixed: "fixed", keyMoment: "expression"}
+
+func (d *decoder) moment() *Moment {
+	m := &Moment{}
+	for key := range d.Named(momentFields) {
+		switch key {
+		case keyAt:
+			m.At = d.Bool()
+		case keyFixed:
+			m.Fixed = d.Int()
+		case keyMoment:
+			m.Expr = d.conditionAt()
+		}
+	}
+	return m
+}
+
 func (d *decoder) composite() Composite {
-	d.Tuple(3)
-	return Composite{Activity: ActivityID(d.Text(MaxName)), Iterations: d.number(math.MaxInt32), Elements: d.Bool()}
+	parts := 3
+	if !d.table.flat() {
+		parts++
+	}
+	d.Tuple(parts)
+	c := Composite{Activity: ActivityID(d.Text(MaxName)), Iterations: d.number(math.MaxInt32), Elements: d.Bool()}
+	if !d.table.flat() {
+		c.Catches = d.Bool()
+	}
+	return c
 }
 
 func (d *decoder) backoff() Backoff {
@@ -325,7 +379,7 @@ func (d *decoder) outData() (c OutData) {
 	return c
 }
 
-var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target"}
+var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word"}
 
 func (d *decoder) mapping() (m Mapping) {
 	step := func() int { return d.number(MaxEncoded) }
@@ -343,6 +397,9 @@ func (d *decoder) mapping() (m Mapping) {
 			m.Source = d.Text(maxText)
 		case keyTarget:
 			m.Target = d.Text(maxText)
+		case keyWord:
+			d.since(BlockFormat)
+			m.Word = condition.Words(d.Uint(math.MaxUint16))
 		}
 	}
 	return m

@@ -54,7 +54,17 @@ const (
 	keyRCContinue    = 18
 	keyBehaviour     = 19 // from format 4 on, as the next two
 	keySpec          = 20
-	keyPath          = 21 // list of [activity, iterations, elements]
+	keyPath          = 21 // list of [activity, iterations, elements], from format 5 on with catches
+	keyMore          = 23 // from format 5 on: a map
+)
+
+// Keys of what an activity has from format 5 on.
+const (
+	keyDeadline    = 1
+	keyWait        = 2
+	keyContinues   = 3
+	keyCancels     = 4 // list of [activity, node]
+	keyCancelledBy = 5
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -74,6 +84,14 @@ const (
 	keyType   = 4
 	keySource = 5
 	keyTarget = 6
+	keyWord   = 7 // from format 5 on
+)
+
+// Keys of a moment.
+const (
+	keyAt     = 1
+	keyFixed  = 2
+	keyMoment = 3 // index of a condition
 )
 
 // Keys of a start condition's tree.
@@ -90,6 +108,7 @@ const (
 	keyExpr    = 2
 	keyReadsRC = 3
 	keyMacros  = 4
+	keyReads   = 5 // from format 5 on
 )
 
 // TooLarge says that a table would be over MaxEncoded.
@@ -135,6 +154,7 @@ func encode(t *Table) ([]byte, error) {
 	e := &encoder{
 		types:      typeWriter{byType: map[*container.Type]int{}, byBody: map[string]int{}},
 		conditions: map[conditionKey]int{},
+		flat:       t.flat(),
 	}
 	input := e.structure("input", t.Input)
 	output := e.structure("output", t.Output)
@@ -142,6 +162,9 @@ func encode(t *Table) ([]byte, error) {
 	for i, a := range t.Activities {
 		if a == nil {
 			return nil, fmt.Errorf("%s: activity %d is nil", QueueName(t.Process, t.Node), i)
+		}
+		if t.flat() && a.whole() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no words of the engine but _RC, no deadlines, waits and cancelling, and nothing that goes on after errors", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -226,12 +249,14 @@ type encoder struct {
 	types      typeWriter
 	conditions map[conditionKey]int
 	checked    []*condition.Checked
+	flat       bool
 	err        error // the first
 }
 
 type conditionKey struct {
 	text, expr      string
 	readsRC, macros bool
+	reads           condition.Words
 }
 
 func (e *encoder) fail(format string, args ...any) {
@@ -253,7 +278,7 @@ func (e *encoder) structure(what string, t *container.Type) int {
 }
 
 func (e *encoder) condition(c *condition.Checked) int {
-	k := conditionKey{text: c.Text, expr: string(c.Expr), readsRC: c.ReadsRC, macros: c.Macros}
+	k := conditionKey{text: c.Text, expr: string(c.Expr), readsRC: c.ReadsRC, macros: c.Macros, reads: c.Reads}
 	n, ok := e.conditions[k]
 	if !ok {
 		n = len(e.checked)
@@ -269,6 +294,7 @@ func appendCondition(b []byte, c *condition.Checked) []byte {
 	m.Bytes(keyExpr, c.Expr)
 	m.Bool(keyReadsRC, c.ReadsRC)
 	m.Bool(keyMacros, c.Macros)
+	m.Uint(keyReads, uint64(c.Reads))
 	return m.B
 }
 
@@ -317,10 +343,48 @@ func (e *encoder) activity(a *Activity) []byte {
 	m.Text(keyBehaviour, string(a.Behaviour))
 	m.Bytes(keySpec, a.Spec)
 	list(&m, keyPath, a.Path, func(b []byte, c Composite) []byte {
-		b = appendName(cbor.AppendArray(b, 3), c.Activity)
-		return cbor.AppendBool(cbor.AppendInt(b, int64(c.Iterations)), c.Elements)
+		parts := 3
+		if !e.flat {
+			parts++
+		}
+		b = appendName(cbor.AppendArray(b, parts), c.Activity)
+		b = cbor.AppendBool(cbor.AppendInt(b, int64(c.Iterations)), c.Elements)
+		if !e.flat {
+			b = cbor.AppendBool(b, c.Catches)
+		}
+		return b
 	})
+	if a.more() {
+		m.Key(keyMore)
+		m.B = e.more(m.B, a)
+	}
 	return m.B
+}
+
+func (e *encoder) more(b []byte, a *Activity) []byte {
+	m := cbor.BeginMap(b)
+	e.moment(&m, keyDeadline, a.Deadline)
+	e.moment(&m, keyWait, a.Wait)
+	m.Bool(keyContinues, a.Continues)
+	list(&m, keyCancels, a.Cancels, func(b []byte, p Place) []byte {
+		return appendName(appendName(cbor.AppendArray(b, 2), p.Activity), p.Node)
+	})
+	list(&m, keyCancelledBy, a.CancelledBy, appendName[ActivityID])
+	return m.B
+}
+
+func (e *encoder) moment(of *cbor.Map, key byte, when *Moment) {
+	if when == nil {
+		return
+	}
+	of.Key(key)
+	m := cbor.BeginMap(of.B)
+	m.Bool(keyAt, when.At)
+	m.Int(keyFixed, when.Fixed)
+	if when.Expr != nil {
+		writeIndex(&m, keyMoment, e.condition(when.Expr))
+	}
+	of.B = m.B
 }
 
 func (e *encoder) outControl(b []byte, c OutControl) []byte {
@@ -348,6 +412,7 @@ func (e *encoder) mappings(of *cbor.Map, key byte, name ActivityID, all []Mappin
 		}
 		m.Text(keySource, to.Source)
 		m.Text(keyTarget, to.Target)
+		m.Uint(keyWord, uint64(to.Word))
 		return m.B
 	})
 }

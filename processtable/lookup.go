@@ -171,6 +171,22 @@ func (a *Activity) RunsAlone() bool {
 	return a.Kind == KindProgram && a.Behaviour == "" && len(a.InControl) == 1 && a.Start.Eval([]bool{true})
 }
 
+// more says whether a row has keyMore.
+func (a *Activity) more() bool {
+	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0
+}
+
+// whole says whether a row has something of FlowMark's that only formats from 5 on have.
+func (a *Activity) whole() bool {
+	word := func(m Mapping) bool { return m.Word != 0 }
+	return a.more() ||
+		a.Exit != nil && a.Exit.Reads != 0 || slices.ContainsFunc(a.Feedback, word) ||
+		slices.ContainsFunc(a.Path, func(c Composite) bool { return c.Catches }) ||
+		slices.ContainsFunc(a.OutControl, func(c OutControl) bool { return c.Condition != nil && c.Condition.Reads != 0 }) ||
+		slices.ContainsFunc(a.InData, func(d InData) bool { return slices.ContainsFunc(d.Mappings, word) }) ||
+		slices.ContainsFunc(a.OutData, func(d OutData) bool { return slices.ContainsFunc(d.Mappings, word) })
+}
+
 // Follows says whether a connector leads from an activity to this one.
 func (a *Activity) Follows(from ActivityID) bool {
 	return slices.ContainsFunc(a.InControl, func(c InControl) bool { return c.From == from }) ||

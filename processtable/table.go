@@ -155,6 +155,7 @@ const (
 	KindSource  Kind = 3 // terminates when the instance is started; its output is the process's input. A block's: when an iteration begins, and the block's
 	KindSink    Kind = 4 // terminates when everything has; its input is the process's output. A block's: when an iteration has ended, and the block's
 	KindBlock   Kind = 5 // its work is done by the activities inside of it (N18); from format 5 on
+	KindWait    Kind = 6 // terminates when its time has come, as an empty one (N23); from format 5 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -190,6 +191,16 @@ type Activity struct {
 	// RCIsData: something of this activity reads _RC, or on_rc says continue, so a
 	// return code other than 0 is data; otherwise it is a failed attempt.
 	RCIsData bool
+	// Deadline is when the activity is ended, counted from when it was decided (N23), Wait when
+	// one of KindWait goes on; nil: never. From format 5 on, as the next three.
+	Deadline, Wait *Moment
+	// Continues: when no attempt is left the activity terminates, and _ERROR says why; a block
+	// terminates when something inside of it would wait for an operator (N22).
+	Continues bool
+	// Cancels are activities of the same graph that are cancelled when the activity has run,
+	// CancelledBy those that may cancel it (N25).
+	Cancels     []Place
+	CancelledBy []ActivityID
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
@@ -204,6 +215,15 @@ type Composite struct {
 	Iterations int
 	// Elements: it is a bundle, and each of its frames is of one element.
 	Elements bool
+	// Catches: what would wait for an operator inside of it is told to it (N22). From format 5 on.
+	Catches bool
+}
+
+// Moment is a time at which something is over.
+type Moment struct {
+	At    bool               // it is a time of the calendar; else it is counted from when the activity was decided
+	Fixed int64              // where there is no Expr: nanoseconds, since 1970 or to be counted
+	Expr  *condition.Checked // over the input, a timestamp or a duration
 }
 
 // Row names the row.
@@ -219,11 +239,23 @@ func (a *Activity) Inside() ActivityID {
 
 // Inner is the step of the static path to what is inside of a block.
 func (a *Activity) Inner() Composite {
-	c := Composite{Activity: a.Name, Iterations: 1}
+	c := Composite{Activity: a.Name, Iterations: 1, Catches: a.Continues}
 	if a.Exit != nil {
 		c.Iterations = a.MaxIterations
 	}
 	return c
+}
+
+// Words are those of the engine that the activity's conditions and mappings may read, beside _RC.
+func (a *Activity) Words() condition.Words {
+	var words condition.Words
+	if a.Deadline != nil {
+		words |= condition.WordTimeout
+	}
+	if a.Continues {
+		words |= condition.WordError
+	}
+	return words
 }
 
 // Added reports that the compiler has added the activity: it is source or sink (N1, N18).
@@ -270,7 +302,8 @@ type OutData struct {
 // target container. Type is the type of both ends. Where the path leads to a
 // structure all its leaves are assigned.
 type Mapping struct {
-	RC     bool // the source is _RC and From is empty
+	RC     bool            // the source is _RC and From is empty
+	Word   condition.Words // the source is this word of the engine, and From is empty; from format 5 on
 	From   container.Path
 	To     container.Path
 	Type   *container.Type

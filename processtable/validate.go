@@ -195,8 +195,35 @@ func (v *validator) meaning(a *Activity) error {
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
+	if err := v.cancels(a); err != nil {
+		return err
+	}
+	for _, when := range []*Moment{a.Deadline, a.Wait} {
+		if when != nil && (when.Expr != nil && when.Fixed != 0 || !when.At && when.Fixed < 0) {
+			return errors.New("a time that is over is fixed, or an expression, and not counted backwards")
+		}
+	}
 	if len(a.Spec) > 0 {
 		return errors.New("it has a spec, and no behaviour that reads it")
+	}
+	return nil
+}
+
+// cancels checks whom an activity cancels, and who may cancel it: others of the same graph.
+func (v *validator) cancels(a *Activity) error {
+	for _, p := range a.Cancels {
+		node, known := v.t.NodeOf(RowID{p.Activity, v.inside(a)})
+		if !known || p.Activity == a.Name || p.Activity == Source || p.Activity == Sink || node != p.Node {
+			return fmt.Errorf("it cancels %q at %q: that is no other activity there, of the same graph", p.Activity, p.Node)
+		}
+		if to := v.t.Activity(RowID{p.Activity, v.inside(a)}); to != nil && !slices.Contains(to.CancelledBy, a.Name) {
+			return fmt.Errorf("it cancels %s, which does not know of that", p.Activity)
+		}
+	}
+	for _, by := range a.CancelledBy {
+		if _, known := v.t.NodeOf(RowID{by, v.inside(a)}); !known || by == a.Name || by == Source || by == Sink {
+			return fmt.Errorf("it is cancelled by %q: that is no other activity of the same graph", by)
+		}
 	}
 	return nil
 }
@@ -211,7 +238,7 @@ func other(a *Activity) error {
 	case a.Program != "" && !ValidProgram(string(a.Program)):
 		return fmt.Errorf("program %q is not a name", a.Program)
 	case a.Kind != 0 || a.NoOutput || a.Start.Op != 0 || a.Exit != nil || len(a.Feedback) > 0 || a.MaxIterations != 0 ||
-		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue:
+		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.whole():
 		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition and retry are FlowMark's: what it needs stands in its spec", a.Behaviour)
 	}
 	for _, c := range a.OutControl {
@@ -260,7 +287,7 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindBlock:
+	case a.Kind < KindProgram || a.Kind > KindWait:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case a.Kind == KindBlock != v.composites[a.Name]:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)
@@ -274,6 +301,12 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("its output is not the input of what it is the source of")
 	case a.Kind == KindSink && a.Input != v.outputAround(a):
 		return errors.New("its input is not the output of what it is the sink of")
+	case (a.Kind == KindWait) != (a.Wait != nil), a.Kind == KindWait && (a.Exit != nil || a.Deadline != nil):
+		return errors.New("a wait, and nothing else, has a time at which it goes on; it has neither exit condition nor deadline")
+	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock, a.Deadline != nil && (added || a.Kind == KindEmpty):
+		return fmt.Errorf("kind %d has no such deadline, and no errors to go on after", a.Kind)
+	case added && len(a.Cancels)+len(a.CancelledBy) > 0:
+		return errors.New("source and sink cancel nothing, and are not cancelled")
 	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue):
 		return errors.New("it runs no program and has no exit condition, repetition or retry")
 	case added:

@@ -186,7 +186,11 @@ func checkMapping(m Mapping, source, target *container.Type, from ActivityID) er
 	if m.Type == nil {
 		return errors.New("the type is missing")
 	}
-	if m.RC {
+	if m.Word != 0 {
+		if len(m.From) != 0 || m.RC || !m.Word.Single() || !container.SameType(m.Type, (condition.Scope{}).TypeOf(m.Word)) {
+			return errors.New("a word of the engine is of its own type, without members")
+		}
+	} else if m.RC {
 		if from == Source || len(m.From) != 0 || m.Type.Kind != container.Int {
 			return errors.New("_RC is an int, of an activity, without members")
 		}
@@ -215,6 +219,6 @@ func checkEnd(t *container.Type, p container.Path, want *container.Type) error {
 
 func sameMappings(a, b []Mapping) bool {
 	return slices.EqualFunc(a, b, func(m, n Mapping) bool {
-		return m.RC == n.RC && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
+		return m.RC == n.RC && m.Word == n.Word && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
 	})
 }
