@@ -74,6 +74,8 @@ type State interface {
 	Bytes() int
 	// InError reports that the entry waits for an operator.
 	InError() bool
+	// Interrupted reports that what runs of the entry is to be ended early.
+	Interrupted() bool
 	// Timers are those that are set for the entry; of those that have come it has a message.
 	Timers() []Timer
 }

@@ -70,20 +70,23 @@ const (
 	InError         // an operator is needed
 	Retried         // an operator's retry
 	Passed          // dead path: its connectors are resolved, and its host ends it later (R18)
+	Cancelled       // by another activity (N25)
+	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
 )
 
 // Outcome is the line of history that a transaction writes.
 type Outcome struct {
-	What      What
-	Clock     uint64
-	Iteration int
-	Attempt   int
-	Run       int
-	RC        int64
-	Started   time.Time
-	Reason    string
-	By        string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
-	Output    []byte // CBOR
+	What           What
+	Clock          uint64
+	Iteration      int
+	Attempt        int
+	Run            int
+	RC             int64
+	Started        time.Time
+	Reason         string
+	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
+	Output         []byte // CBOR
+	message.Ending        // of Terminated
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other
@@ -95,8 +98,9 @@ type Result struct {
 	Final   bool // with Err: it is not repeated, whatever attempts are left
 	Started time.Time
 	Ended   time.Time
-	Said    string    // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Judged  Judgement // of this very result, made beforehand; nil: Conclude makes it
+	message.Ending
+	Said   string    // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Judged Judgement // of this very result, made beforehand; nil: Conclude makes it
 }
 
 // Judgement is what a behaviour makes of a result beforehand: all that may take long in

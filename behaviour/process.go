@@ -51,6 +51,8 @@ type Spoken struct {
 	Source   processtable.ActivityID
 	Clock    uint64 // of the source's transaction
 	RC       int64
+	Ending   message.Ending
+	Reason   string        // that history gives for the transaction
 	Output   []byte        // CBOR container of the source; nil if it did not run
 	Kind     message.Kind  // 0: a connector
 	Number   uint64        // of the message, among those of its kind from the source

@@ -18,7 +18,7 @@ const (
 	Deciding                  // it needs no program any more: what it comes to is being written
 	Erring                    // in error: an operator is needed
 	Absorbing                 // on a dead path; it only absorbs what still comes (N6)
-	Begun                     // of a composite: what it has begun has not returned (N12)
+	Begun                     // of a composite: what it has begun has not returned (N12); of a wait: its time has not come
 )
 
 // View is all that others may see of an entry. Who shows it, lists it, counts it or says why
@@ -28,6 +28,7 @@ type View struct {
 	Waits      []processtable.ActivityID // for messages of these, in the table's order
 	Has        []processtable.ActivityID // whose messages have come
 	Due        time.Time                 // of the timer that it waits for; zero: none
+	Deadline   time.Time                 // when it is ended whatever it does; zero: never, or not decided
 	Own        bool                      // it has a message of its own: something of it was decided
 	Run        int                       // grows with an operator's restart (P1)
 	Iterations int                       // under way, or next; 0: none began

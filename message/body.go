@@ -54,6 +54,7 @@ type Snapshot struct {
 	Begun     bool      // of a composite: the iteration's work was begun (N12)
 	Deadline  time.Time // zero: it has none, or is not decided (N23)
 	Until     time.Time // of a wait: it goes on then
+	Ending              // with HasOutput: how it had ended
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
 }
 
@@ -112,7 +113,7 @@ const snapshotVersion = 3
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0:
+	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
 		return snapshotVersion
 	case s.Cause != CauseUnknown:
 		return 2
@@ -221,6 +222,8 @@ func EncodeSnapshot(s Snapshot) []byte {
 	w.Time(16, s.Deadline)
 	w.Time(17, s.Until)
 	w.Uint(18, uint64(s.Cancelled))
+	w.Bool(19, s.TimedOut)
+	w.Text(20, cut(s.Failure))
 	return w.B
 }
 
@@ -266,6 +269,10 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Until = f.Time()
 		case 18:
 			s.Cancelled = int(f.Uint(math.MaxInt32))
+		case 19:
+			s.TimedOut = f.Bool()
+		case 20:
+			s.Failure = f.Text(MaxText)
 		default:
 			f.Unknown()
 		}

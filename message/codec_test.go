@@ -162,15 +162,15 @@ func TestRefusedMessages(t *testing.T) {
 		{"begin with a connector", func(m *message.Message) {
 			*m = beginning()
 			m.Control = message.True
-		}, "what begins or returns leads over the border of one composite"},
-		{"begin of what is further inside", func(m *message.Message) { *m = beginning(); m.Scope = "documents#1/line[3]" }, "what begins or returns leads over the border"},
-		{"begin of its own scope", func(m *message.Message) { *m = beginning(); m.Scope = "" }, "what begins or returns leads over the border"},
+		}, "what begins leads into a composite"},
+		{"begin of what is further inside", func(m *message.Message) { *m = beginning(); m.Scope = "documents#1/line[3]" }, "what begins leads into a composite"},
+		{"begin of its own scope", func(m *message.Message) { *m = beginning(); m.Scope = "" }, "what begins leads into a composite"},
 		{"begin without a source", func(m *message.Message) { *m = beginning(); m.Source = "" }, "no source"},
 		{"cancels over two borders", func(m *message.Message) {
 			*m = beginning()
 			m.Kind, m.Scope = message.KindCancel, "documents#2/line[3]"
 		}, "what cancels is of the same scope"},
-		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what begins or returns leads over the border"},
+		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what begins leads into a composite"},
 		{"no kind", func(m *message.Message) { m.Kind = 0 }, "kind 0 is unknown"},
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
 		{"no activity", func(m *message.Message) { m.Activity = "" }, "no activity"},

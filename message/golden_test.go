@@ -50,7 +50,7 @@ func messages() map[string]kept {
 	caused := snapshot
 	caused.Cause, caused.Source = message.CauseRefused, "receive"
 	begun := message.Snapshot{Iteration: 2, Run: 1, Started: at, Begun: true}
-	timed := message.Snapshot{Iteration: 1, Deadline: at.Add(time.Hour), Until: at.Add(time.Minute), Cancelled: 900}
+	timed := message.Snapshot{Iteration: 1, Deadline: at.Add(time.Hour), Until: at.Add(time.Minute), Cancelled: 900, Ending: message.Ending{TimedOut: true, Failure: "no answer"}}
 	cancelling, words := beginning(), full()
 	cancelling.Kind, cancelling.Activity, cancelling.Body = message.KindCancel, "check", message.EncodeCancel(message.Cancel{Reason: "the deadline of documents has come"})
 	words.Data = message.DataWords

@@ -56,9 +56,9 @@ func (h *Header) validateKind() error {
 		}
 	case KindBegin, KindReturn:
 		needsSource = true
-		if inner, outer := h.Scope, h.SourceScope; h.Kind == KindBegin && inner.Leave() != outer || h.Kind == KindReturn && outer.Leave() != inner || inner == outer ||
+		if to, from := h.Scope, h.SourceScope; h.Kind == KindBegin && to.Leave() != from || h.Kind == KindReturn && !from.Within(to) || to == from ||
 			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
-			return invalid("what begins or returns leads over the border of one composite, and has no connector")
+			return invalid("what begins leads into a composite and what returns out of one, and neither has a connector")
 		}
 	case KindCancel:
 		needsSource = true

@@ -2,6 +2,7 @@ package navigator
 
 import (
 	"fmt"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/message"
@@ -27,7 +28,9 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return refusesNotice(peer, t, h)
 	case message.KindConnector:
 		return p.refusesConnector(peer, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindBegin, message.KindReturn: // none is of a process's work between sites
+	case message.KindReturn, message.KindCancel:
+		return p.refusesInner(peer, h)
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindBegin: // none is of a process's work between sites
 	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
 	}
 	return ""
@@ -78,6 +81,36 @@ func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) 
 	return ""
 }
 
+// refusesInner checks who cancels an activity here, or tells a block of an error inside of it.
+func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) string {
+	t, entry := p.table, h.Entry()
+	target := p.activities.Get(entry.Row())
+	if target == nil {
+		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
+	}
+	switch host, reason := hostOf(t, h); {
+	case reason != "":
+		return reason
+	case host != peer:
+		return hostedElsewhere(peer, host, t, h)
+	case h.Kind == message.KindReturn && !(target.Kind == processtable.KindBlock && target.Continues && h.SourceScope.Within(h.Scope) && inside(h.SourceScope, h.Scope) == target.Name):
+		return fmt.Sprintf("it tells %s of an error in the scope %q, and the table of %s here has %s catch none there", h.Activity, h.SourceScope, t.Process, h.Activity)
+	case h.Kind == message.KindCancel && h.SourceScope == h.Scope && !slices.Contains(target.CancelledBy, h.Source):
+		return fmt.Sprintf("it says that %s cancels %s, which the table of %s here does not allow", h.Source, h.Activity, t.Process)
+	case h.Kind == message.KindCancel && h.SourceScope != h.Scope && h.Source != h.Scope.Inside():
+		return fmt.Sprintf("it says that %s cancels %s, and that is not inside of it", h.Source, h.Activity)
+	}
+	return ""
+}
+
+// inside is the outermost composite of a scope inside of another one.
+func inside(scope, outer message.Scope) processtable.ActivityID {
+	for scope.Leave() != outer {
+		scope = scope.Leave()
+	}
+	return scope.Inside()
+}
+
 // diesAlone says whether an activity here may be passed around (R18).
 func (p *Process) diesAlone(row processtable.RowID) bool {
 	a := p.activities.Get(row)
@@ -106,7 +139,7 @@ func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.
 	switch {
 	case !t.MayResolve(peer, h.Source):
 		return hostedElsewhere(peer, host, t, h)
-	case h.Control == message.True || h.Data == message.DataPresent:
+	case h.Control == message.True || h.Data > message.DataAbsent:
 		return fmt.Sprintf("activity %s of %s is hosted at %s: %s may only say on its behalf that it was skipped", h.Source, t.Process, host, peer)
 	}
 	return ""

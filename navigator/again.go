@@ -19,7 +19,7 @@ func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
 		}
 		return m, err
 	}
-	if s.Data == message.DataPresent {
+	if s.Data == message.DataPresent || s.Data == message.DataWords {
 		return message.Message{}, fmt.Errorf("build a message from %s to %s again: %s is not in the table of %s", s.Source, s.Target, s.Source, p.table.Process)
 	}
 	return s.Message(p.table), nil
@@ -28,10 +28,13 @@ func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
 // Again builds a message once more that the activity has sent.
 func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	m := s.Message(a.process.table)
+	if m.Kind == message.KindCancel || m.Kind == message.KindReturn {
+		return a.saidAgain(m, s)
+	}
 	if m.Kind != message.KindConnector {
 		return m, fmt.Errorf("it is of kind %d, and the activity sends connectors only", m.Kind)
 	}
-	if s.Data != message.DataPresent {
+	if s.Data != message.DataPresent && s.Data != message.DataWords {
 		return m, nil
 	}
 	output, err := a.output(s.Output)
@@ -40,9 +43,19 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			m.Body, err = mapped(a.OutData[t.data].Mappings, behaviour.Result{RC: s.RC, Output: output})
+			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, s.Data), behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending})
 			return m, err
 		}
 	}
 	return m, errors.New("the table has no data connector between them")
+}
+
+// saidAgain builds once more what cancels, or tells a block of an error.
+func (a *Activity) saidAgain(m message.Message, s behaviour.Spoken) (message.Message, error) {
+	if m.Kind == message.KindCancel {
+		m.Body = message.EncodeCancel(message.Cancel{Reason: s.Reason})
+	} else {
+		m.Body = message.EncodeReturn(message.Return{Error: s.Reason})
+	}
+	return m, nil
 }

@@ -21,9 +21,10 @@ type composed struct {
 
 // returned is what has come back of an iteration.
 type returned struct {
-	scope  message.Scope // that was begun
-	output []byte        // CBOR container
-	err    string        // why there is none
+	source processtable.ActivityID // sink, or what is in error
+	scope  message.Scope           // of source
+	output []byte                  // CBOR container
+	err    string                  // why there is none
 }
 
 // foldBegin takes what begins a block's iteration, at the block's source (R20).
@@ -40,9 +41,11 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 	return nil
 }
 
-// foldReturn takes what an iteration of a block has come to (R20).
+// foldReturn takes what an iteration of a block has come to (R20), or that something inside of it
+// would wait for an operator (R22).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
-	if a.Kind != processtable.KindBlock || m.SourceScope.Inside() != a.Name || m.Source != processtable.Sink {
+	ends := m.Source == processtable.Sink && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
+	if a.Kind != processtable.KindBlock || !ends && !a.Continues {
 		return refuse("%s has begun nothing of which %s in %q could return", a.Name, m.Source, m.SourceScope)
 	}
 	r, err := message.DecodeReturn(m.Body)
@@ -51,9 +54,12 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	}
 	next := composed{}
 	if s.inner != nil {
-		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope })
+		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope && r.source == m.Source })
 	}
-	next.returns = append(next.returns, returned{m.SourceScope, r.Output, r.Error})
+	if !ends && r.Error == "" {
+		return refuse("return of %s in %s: it says of no error", m.Source, m.SourceScope)
+	}
+	next.returns = append(next.returns, returned{m.Source, m.SourceScope, r.Output, r.Error})
 	s.inner = &next
 	s.seen(m)
 	return nil
@@ -77,7 +83,14 @@ func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
 		if err != nil {
 			return a.fail(s, at, message.CauseInput, fmt.Sprintf("encode the input: %v", err), now)
 		}
-		return a.begin(s, at, encoded, behaviour.Outcome{}, now)
+		pause, err := a.decided(s, &at, input, now)
+		if err != nil {
+			return a.fail(s, at, message.CauseInput, err.Error(), now)
+		}
+		return a.set(a.begin(s, at, encoded, behaviour.Outcome{}, now), timerDeadline, pause)
+	}
+	if reason, caught := a.catches(s, &at); caught {
+		return a.caught(s, reason, now)
 	}
 	r, err := a.returned(s, &at, now)
 	switch {
@@ -93,7 +106,7 @@ func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
 
 // begin begins an iteration: at is the block's snapshot of it.
 func (a *Activity) begin(s *State, at message.Snapshot, input []byte, o behaviour.Outcome, now time.Time) behaviour.Effects {
-	at.Begun, at.Started = true, now
+	at.Begun, at.Started, at.Cancelled = true, now, 0
 	e := a.keep(s, at, o)
 	m := a.onward(s, target{activity: processtable.Source, node: a.process.table.Node})
 	m.Kind, m.Lane, m.Scope = message.KindBegin, message.LaneData, a.within(s, &at)
@@ -110,7 +123,7 @@ func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*beh
 	}
 	within := a.within(s, at)
 	for _, r := range s.inner.returns {
-		if r.scope != within {
+		if r.scope != within || r.source != processtable.Sink {
 			continue
 		}
 		if r.err != "" {
@@ -123,6 +136,31 @@ func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*beh
 		return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
 	}
 	return nil, nil
+}
+
+// catches says whether something inside of the iteration under way would wait for an operator, and
+// what (R22).
+func (a *Activity) catches(s *State, at *message.Snapshot) (reason string, caught bool) {
+	if !at.Begun || s.inner == nil {
+		return "", false
+	}
+	within := a.within(s, at)
+	for _, r := range s.inner.returns {
+		if said := fmt.Sprintf("%s: %s", r.source, r.err); r.source != processtable.Sink && r.scope.Within(within) && (!caught || said < reason) {
+			reason, caught = said, true
+		}
+	}
+	return reason, caught
+}
+
+// hasReturned says whether the iteration under way has come back.
+func (a *Activity) hasReturned(s *State) bool {
+	if a.Kind != processtable.KindBlock || s.inner == nil {
+		return false
+	}
+	at := s.progress()
+	within := a.within(s, &at)
+	return at.Begun && slices.ContainsFunc(s.inner.returns, func(r returned) bool { return r.source == processtable.Sink && r.scope == within })
 }
 
 // release terminates a block's source, which has the iteration's input (R20).

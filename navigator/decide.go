@@ -16,10 +16,13 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	if s.Stopped {
-		return a.stop(s)
-	}
 	switch {
+	case s.Stopped:
+		return a.stop(s)
+	case s.cancel != nil:
+		return a.giveUp(s, now)
+	case s.expired() && !a.hasReturned(s):
+		return a.expire(s, now)
 	case s.InError():
 		return behaviour.Effects{}
 	case s.Waiting(a) > 0 && s.dead != nil: // R18
@@ -48,16 +51,37 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	}
-	if a.Kind == processtable.KindEmpty { // R14
-		if r := a.Echo(input, now); !a.Slow(r) {
-			return a.Conclude(s, r, now)
-		}
+	switch a.Kind {
+	case processtable.KindEmpty:
+		return a.echoes(s, input, now)
+	case processtable.KindWait:
+		return a.wait(s, input, now)
 	}
 	at := s.progress()
-	return behaviour.Effects{Invoke: &behaviour.Invoke{ // R4
+	if a.Deadline != nil && at.Deadline.IsZero() {
+		pause, err := a.decided(s, &at, input, now)
+		if err != nil {
+			return a.fail(s, at, message.CauseInput, err.Error(), now)
+		}
+		return a.set(a.keep(s, at, behaviour.Outcome{}), timerDeadline, pause)
+	}
+	return a.invoke(at, input)
+}
+
+// invoke has one attempt made (R4).
+func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviour.Effects {
+	return behaviour.Effects{Invoke: &behaviour.Invoke{
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
 	}}
+}
+
+// echoes terminates an activity that runs no program, at once unless its conditions are slow (R14).
+func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) behaviour.Effects {
+	if r := a.Echo(input, now); !a.Slow(r) {
+		return a.Conclude(s, r, now)
+	}
+	return a.invoke(s.progress(), input)
 }
 
 // InError reports that the entry waits for an operator.
@@ -74,8 +98,13 @@ func (s *State) progress() message.Snapshot {
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	if s.Stopped {
+	switch {
+	case s.Stopped:
 		return a.stop(s)
+	case s.cancel != nil:
+		return a.giveUp(s, now)
+	case s.expired() && !a.hasReturned(s):
+		return a.expire(s, now)
 	}
 	if r.Err == "" && !a.hasEnded(r) { // R10
 		r.Err = fmt.Sprintf("return code %d, and no condition or mapping of %s reads %s", r.RC, a.Name, condition.RC)
@@ -130,8 +159,8 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 	j := &judged{done: true}
 	var spent condition.Spent
 	var err error
-	if a.exit != nil {
-		if j.done, err = a.exit.EvalWithin(&spent, r.Output, &condition.Values{RC: r.RC}); err != nil { // R12
+	if a.exit != nil && byItself(&r) {
+		if j.done, err = a.exit.EvalWithin(&spent, r.Output, values(&r)); err != nil { // R12
 			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
 			return j
 		}
@@ -155,7 +184,7 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 	}
 	at := s.progress()
 	return a.terminate(s, r, j.truths, behaviour.Outcome{
-		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, Ending: r.Ending,
 	})
 }
 
@@ -172,7 +201,7 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 		holds := true
 		if cond := a.outgoing[i]; cond != nil {
 			var err error
-			if holds, err = cond.EvalWithin(spent, r.Output, &condition.Values{RC: r.RC}); err != nil { // R12
+			if holds, err = cond.EvalWithin(spent, r.Output, values(&r)); err != nil { // R12
 				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
 			}
 		}
@@ -200,7 +229,10 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 		}
 		if t.data >= 0 {
 			m.Data, m.Lane = message.DataPresent, message.LaneData
-			m.Body, err = mapped(a.OutData[t.data].Mappings, r)
+			if !byItself(&r) {
+				m.Data = message.DataWords
+			}
+			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, m.Data), r)
 			if n := len(m.Body); err == nil && n > message.MaxBody { // each value is within its limit; together they need not be
 				err = fmt.Errorf("its mappings bring %d bytes together, and a message carries at most %d", n, message.MaxBody)
 			}
@@ -210,7 +242,23 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 		}
 		e.Put = append(e.Put, m)
 	}
+	e.Put = append(e.Put, a.cancels(s)...)
 	return e
+}
+
+// sent are the mappings of which a data connector carries the values: all, or those of the engine's
+// words.
+func sent(mappings []processtable.Mapping, data message.Data) []processtable.Mapping {
+	if data != message.DataWords {
+		return mappings
+	}
+	var words []processtable.Mapping
+	for _, m := range mappings {
+		if m.RC || m.Word != 0 {
+			words = append(words, m)
+		}
+	}
+	return words
 }
 
 // mapped encodes what a data connector carries: its sources' values, in order.
@@ -223,8 +271,11 @@ func mapped(mappings []processtable.Mapping, r behaviour.Result) ([]byte, error)
 }
 
 func sourceValue(m processtable.Mapping, r behaviour.Result) container.Value {
-	if m.RC {
+	switch {
+	case m.RC:
 		return r.RC
+	case m.Word != 0:
+		return values(&r).Of(m.Word)
 	}
 	return r.Output.Get(m.From)
 }

@@ -64,4 +64,18 @@
 //	     terminates at once. When sink has terminated, its input returns to the block, with
 //	     _RC 0: then R6 and R7 apply as to a program's end. A return of another iteration or
 //	     run than is under way is none. (N12, N18)
+//	R21  A deadline is counted from when the activity was decided TRUE, once, through
+//	     iterations, attempts and errors. When its message has come the activity terminates: its
+//	     output has the defaults, _TIMEOUT is TRUE, _RC is -1, and the exit condition is not
+//	     asked. What runs of it is ended, what is inside of it is cancelled. A block that has
+//	     returned has come before it. A wait terminates as an empty activity does, when the
+//	     message of its time has come. (N23)
+//	R22  When no attempt is left, an activity that goes on after errors terminates: its output
+//	     has the defaults, _ERROR says why, and the exit condition is not asked. A block that
+//	     does is told of what would wait for an operator inside of it, cancels the rest of that
+//	     iteration and terminates so. After such an end, and after a deadline, data connectors
+//	     carry the engine's words only, and set nothing else. (N22)
+//	R23  An activity that is cancelled ends: what runs of it is ended, what is inside of it is
+//	     cancelled, and what leads out of it is dead, unless all that is around it is cancelled
+//	     as well. What had ended stays so. Nobody is waited for. (N25)
 package navigator

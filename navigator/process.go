@@ -30,6 +30,8 @@ type Activity struct {
 	runsAlone bool                // N5
 	dataTypes [][]*container.Type // of each InData's values
 	targets   []target
+	inside    []target // all that is inside of a block, with its source and sink
+	due, over moment   // of Deadline and Wait
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	asks      int                    // bytes of the texts of exit and outgoing
@@ -87,6 +89,7 @@ func (p *Process) add(row *processtable.Activity, others behaviour.Registry, loa
 type loadKey struct {
 	checked *condition.Checked
 	scope   *container.Type
+	words   condition.Words
 }
 
 func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condition.Condition) (*Activity, error) {
@@ -104,21 +107,17 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	}
 	for i, d := range row.InData {
 		a.inData[d.From] = i
-		types := make([]*container.Type, len(d.Mappings))
-		for j, m := range d.Mappings {
-			types[j] = m.Type
-		}
-		a.dataTypes = append(a.dataTypes, types)
+		a.dataTypes = append(a.dataTypes, typesOf(d.Mappings))
 	}
 	load := func(c *condition.Checked) (*condition.Condition, error) {
 		if c == nil {
 			return nil, nil
 		}
-		key := loadKey{c, row.Output}
+		key := loadKey{c, row.Output, row.Words()}
 		cond := loaded[key]
 		if cond == nil {
 			var err error
-			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: true}); err != nil {
+			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: true, Words: key.words}); err != nil {
 				return nil, fmt.Errorf("condition %q: %w", c.Text, err)
 			}
 			loaded[key] = cond
@@ -136,9 +135,37 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 			return nil, err
 		}
 	}
+	if a.due, err = prepareMoment(row.Deadline, row.Input); err != nil {
+		return nil, err
+	}
+	if a.over, err = prepareMoment(row.Wait, row.Input); err != nil {
+		return nil, err
+	}
 	a.targets = targetsOf(row)
 	a.echo = echoOf(row.Input, row.Output)
+	if row.Kind == processtable.KindBlock {
+		a.inside = insideOf(p.table, row)
+	}
 	return a, nil
+}
+
+func typesOf(mappings []processtable.Mapping) []*container.Type {
+	types := make([]*container.Type, len(mappings))
+	for i, m := range mappings {
+		types[i] = m.Type
+	}
+	return types
+}
+
+// insideOf are the activities of which a block consists, its source first and its sink last.
+func insideOf(t *processtable.Table, block *processtable.Activity) []target {
+	all := []target{{activity: processtable.Source, node: t.Node, control: -1, data: -1}}
+	for _, p := range t.Roster {
+		if p.Inside == block.Name {
+			all = append(all, target{activity: p.Activity, node: p.Node, control: -1, data: -1})
+		}
+	}
+	return append(all, target{activity: processtable.Sink, node: t.Node, control: -1, data: -1})
 }
 
 // targetsOf joins the connectors that lead to one activity, in the order of their

@@ -2,6 +2,7 @@ package navigator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"fmqm/behaviour"
@@ -25,7 +26,7 @@ func (a *Activity) again(s *State, r behaviour.Result, now time.Time) behaviour.
 	if err != nil {
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
-	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next}
+	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline}
 	iterated := behaviour.Outcome{
 		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
 	}
@@ -63,7 +64,10 @@ func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) be
 	at := s.progress()
 	at.Attempt++
 	at.RC, at.LastFailure, at.Started = r.RC, r.Err, r.Started
-	if r.Final || at.Attempt >= a.Retry.Attempts {
+	switch spent := r.Final || at.Attempt >= a.Retry.Attempts; {
+	case spent && a.Continues:
+		return a.carryOn(s, r, now)
+	case spent:
 		return a.fail(s, at, message.CauseAttempts, r.Err, now)
 	}
 	at.Due = now.Add(a.Retry.Backoff.Pause(at.Attempt - 1))
@@ -76,7 +80,7 @@ func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) be
 // output so that a retry evaluates it again (R12).
 func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, now time.Time) behaviour.Effects {
 	at := s.progress()
-	at.RC, at.Started = r.RC, r.Started
+	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
 		at.HasOutput, at.Output = true, encoded
 	}
@@ -92,7 +96,32 @@ func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reas
 	e := a.keep(s, at, behaviour.Outcome{
 		What: behaviour.InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
 	})
+	if m, caught := a.throw(s, reason); caught {
+		e.Put = append(e.Put, m)
+		return e
+	}
 	return a.tell(s, e, message.Notice{Error: reason, Attempts: at.Attempt, Time: now})
+}
+
+// throw is the message to the nearest block around that catches errors (R22); false: there is none.
+func (a *Activity) throw(s *State, reason string) (m message.Message, caught bool) {
+	scope := s.Entry.Scope
+	for i, c := range slices.Backward(a.Path) {
+		scope = scope.Leave()
+		if !c.Catches {
+			continue
+		}
+		within := processtable.RowID{Name: c.Activity}
+		if i > 0 {
+			within.Inside = a.Path[i-1].Activity
+		}
+		node, _ := a.process.table.NodeOf(within)
+		m := a.onward(s, target{activity: c.Activity, node: node})
+		m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, scope
+		m.Body = message.EncodeReturn(message.Return{Error: reason})
+		return m, true
+	}
+	return message.Message{}, false
 }
 
 // Refused puts the entry in error because a message to it could not take effect (L5).
@@ -143,7 +172,7 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	if err != nil {
 		return nil, err
 	}
-	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Started: s.Snapshot.Started, Ended: now}, nil
+	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Ending: s.Snapshot.Ending, Started: s.Snapshot.Started, Ended: now}, nil
 }
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
@@ -200,7 +229,7 @@ func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 // restart runs the program again, under a new run number (P1).
 func (a *Activity) restart(healed *State, at message.Snapshot) behaviour.Effects {
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
-	at.HasOutput, at.Output, at.RC, at.Begun = false, nil, 0, false
+	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending = false, nil, 0, false, message.Ending{}
 	return a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 }
 
@@ -219,9 +248,20 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
-	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Passing(), Outcome: o}
-	if !snapshot.Due.IsZero() {
-		e.Timers = []behaviour.Timer{{Due: snapshot.Due, Pause: a.pause(&snapshot)}}
+	e := behaviour.Effects{Put: []message.Message{m}, Outcome: o}
+	all := times(&snapshot)
+	for _, k := range s.Passing() {
+		if !slices.ContainsFunc(all, func(t behaviour.Timer) bool { return t.Name != "" && k == message.DueKey(&s.Entry, t.Name, t.Due) }) {
+			e.Takes = append(e.Takes, k) // a deadline that has come is looked at until the end
+		}
+	}
+	for _, t := range all {
+		if t.Name == "" {
+			t.Pause = a.pause(&snapshot)
+		} else if s.Came(t) {
+			continue
+		}
+		e.Timers = append(e.Timers, t)
 	}
 	return e
 }

@@ -24,9 +24,10 @@ type State struct {
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
-	inner      *composed // of a block, or its source; nil: nothing has come
-	bytes      int       // of values, in memory
-	encoded    int       // of values, as they came
+	inner      *composed  // of a block, or its source; nil: nothing has come
+	cancel     *cancelled // nil: it is not
+	bytes      int        // of values, in memory
+	encoded    int        // of values, as they came
 }
 
 var _ behaviour.State = (*State)(nil)
@@ -49,12 +50,12 @@ func (s *State) clone() *State {
 	return &c
 }
 
-// Timers are that of the pause, if there is one.
+// Timers are those of the snapshot.
 func (s *State) Timers() []behaviour.Timer {
-	if due := s.progress().Due; !due.IsZero() {
-		return []behaviour.Timer{{Due: due}}
+	if s.Snapshot == nil {
+		return nil
 	}
-	return nil
+	return times(s.Snapshot)
 }
 
 // pausing reports that a pause is not over.
@@ -65,15 +66,16 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes    = 304
-	keyBytes      = 48
-	resolvedBytes = 64
-	valuesBytes   = 24 // of a data connector, without what they hold
-	snapshotBytes = 208
-	messageBytes  = 264
-	recordBytes   = 120
-	composedBytes = 56
-	returnedBytes = 56
+	stateBytes     = 312
+	keyBytes       = 48
+	resolvedBytes  = 64
+	valuesBytes    = 24 // of a data connector, without what they hold
+	snapshotBytes  = 288
+	messageBytes   = 264
+	recordBytes    = 120
+	composedBytes  = 56
+	returnedBytes  = 72
+	cancelledBytes = 72
 )
 
 // Bytes estimates the memory that the state takes.
@@ -87,6 +89,9 @@ func (s *State) Bytes() int {
 	}
 	if s.Record != nil {
 		n += recordBytes + len(s.Record.Input) + len(s.Record.Key)
+	}
+	if s.cancel != nil {
+		n += cancelledBytes + len(s.cancel.reason)
 	}
 	if s.inner != nil {
 		n += composedBytes + len(s.inner.input)
@@ -143,6 +148,8 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		}
 	case message.KindBegin:
 		return a.foldBegin(s, m)
+	case message.KindCancel:
+		return a.foldCancel(s, m)
 	case message.KindReturn:
 		return a.foldReturn(s, m)
 	case message.KindRecord:
@@ -208,9 +215,9 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 		return refuse("message from %s says that %s was skipped on behalf of %s, which the table does not allow", m.Source, a.Name, m.OnBehalf)
 	}
 	var values []container.Value
-	if m.Data == message.DataPresent {
+	if hasData {
 		var err error
-		if values, err = container.DecodeValues(a.dataTypes[di], m.Body); err != nil {
+		if values, err = a.values(di, m); err != nil {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}
@@ -241,6 +248,17 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	s.Keys = append(s.Keys, m.Key())
 	s.Consumed = append(s.Consumed, behaviour.Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
 	return nil
+}
+
+// values are what a message of a data connector brings; nil: nothing.
+func (a *Activity) values(connector int, m message.Message) ([]container.Value, error) {
+	switch m.Data {
+	case message.DataPresent:
+		return container.DecodeValues(a.dataTypes[connector], m.Body)
+	case message.DataWords:
+		return container.DecodeValues(typesOf(sent(a.InData[connector].Mappings, m.Data)), m.Body)
+	}
+	return nil, nil
 }
 
 // starts evaluates the start condition (R2 holds already).
@@ -282,10 +300,10 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 	}
 	in := container.New(a.Input)
 	for i, d := range a.InData {
-		if s.data == nil || s.data[i] != message.DataPresent {
+		if s.data == nil || s.values[i] == nil {
 			continue
 		}
-		for j, m := range d.Mappings {
+		for j, m := range sent(d.Mappings, s.data[i]) {
 			in.Assign(m.To, s.values[i][j])
 		}
 	}

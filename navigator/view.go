@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fmqm/behaviour"
-	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -23,7 +22,10 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		v.Iterations, v.Attempts, v.Started, v.Error = at.Iteration, at.Attempt, at.Started, at.LastFailure
 		if s.pausing() {
 			v.Due = at.Due
+		} else if a.Kind == processtable.KindWait {
+			v.Due = at.Until
 		}
+		v.Deadline = at.Deadline
 	}
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
@@ -39,7 +41,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	case s.passed:
 		v.Progress, v.Waits = behaviour.Absorbing, nil
 	case len(v.Waits) > 0 || a.Kind == processtable.KindSink && a.top():
-	case s.progress().Begun && a.starts(s):
+	case (s.progress().Begun || a.Kind == processtable.KindWait) && a.starts(s):
 		v.Progress = behaviour.Begun
 	default:
 		v.Progress = behaviour.Ready
@@ -72,13 +74,13 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 	if !ok {
 		return nil, nil
 	}
-	values, err := container.DecodeValues(a.dataTypes[i], m.Body)
+	values, err := a.values(i, m)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]behaviour.Value, len(values))
-	for j, v := range values {
-		out[j] = behaviour.Value{Target: a.InData[i].Mappings[j].Target, Value: v}
+	for j, to := range sent(a.InData[i].Mappings, m.Data) {
+		out[j] = behaviour.Value{Target: to.Target, Value: values[j]}
 	}
 	return out, nil
 }

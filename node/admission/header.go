@@ -41,7 +41,9 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleMarker(h)
 	case message.KindWord, message.KindAnswer:
 		return impossibleWord(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindReturn:
+	case message.KindReturn, message.KindCancel:
+		return impossibleInner(h)
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin:
 		return "a message of this kind never leaves its node"
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
@@ -55,6 +57,17 @@ func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 		return fmt.Sprintf("sink of an instance started at %s is not at %s", h.Origin, self)
 	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || h.Control != message.False):
 		return fmt.Sprintf("it says that it acts on behalf of %s: only the record of a dead path may say that, and only to that node", h.OnBehalf)
+	}
+	return ""
+}
+
+// impossibleInner is of what cancels, or tells a block of an error inside of it.
+func impossibleInner(h *message.Header) string {
+	switch {
+	case h.Origin == "":
+		return noOrigin
+	case h.Source == processtable.Source || h.Source == processtable.Sink:
+		return fmt.Sprintf("%s of a block never leaves its node, and neither does what it says", h.Source)
 	}
 	return ""
 }

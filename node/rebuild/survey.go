@@ -125,7 +125,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			target := message.Entry{Instance: h.Instance, Scope: sent.Scope, Activity: sent.Target}
 			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
-				RC: h.RC, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
+				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
 				Control: sent.Control, Data: sent.Data, Lane: sent.Lane,
 				Onward: sent.Control == message.False && passed[target],
 			})

@@ -43,14 +43,14 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case instancetable.Settling:
 		return
 	case instancetable.Running:
-		if run, under := m.running[e.Key]; e.Known.Stopped && under && !run.interrupted {
+		if run, under := m.running[e.Key]; e.State.Interrupted() && under && !run.interrupted {
 			run.interrupted = true
 			m.running[e.Key] = run
 			m.do(Interrupt{run.token})
 		}
 		return
 	case instancetable.Ready:
-		if !e.Known.Stopped {
+		if !e.State.Interrupted() {
 			return
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later

@@ -8,6 +8,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -46,11 +47,17 @@ func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []m
 	}
 	var asides []record.Refused
 	for i := range messages {
-		if messages[i].Kind == message.KindConnector && (!m.losses.Any || !repeats(ended, messages[i])) {
+		if messages[i].Kind == message.KindConnector && !(repeats(ended, messages[i]) && (m.losses.Any || m.diesTwice(&messages[i]))) {
 			asides = append(asides, m.aside(messages[i], reason))
 		}
 	}
 	m.drop(key, messages, asides)
+}
+
+// diesTwice says whether a message may come twice although no store was lost: of an activity that was
+// cancelled its host says that it is dead, and so may whoever resolves the connector into it (N6, N25).
+func (m *Machine) diesTwice(msg *message.Message) bool {
+	return m.process.Table().Format >= processtable.BlockFormat && msg.Control != message.True && msg.Data <= message.DataAbsent
 }
 
 // repeats says whether a message resolves a connector as one did that the entry was ended with.

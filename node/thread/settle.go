@@ -82,8 +82,11 @@ func (m *Machine) submit(s *settlement) { m.commit(s.tx, commitment{settlement: 
 // addEntry adds one entry's effects. keys are those of its messages that are stored.
 func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behaviour.Basis, keys []message.Key, effects behaviour.Effects) {
 	consume := record.Consume{Process: m.id(), Entry: e.Key}
-	for _, t := range e.State.Timers() {
-		consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
+	before := e.State.Timers()
+	for _, t := range before {
+		if !has(effects.Timers, t) {
+			consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
+		}
 	}
 	if effects.Ends {
 		consume.Keys = keys
@@ -93,6 +96,9 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		consume.Replaces = []message.Key{}
 	}
 	for _, t := range effects.Timers {
+		if has(before, t) {
+			continue
+		}
 		s.tx.Timers = append(s.tx.Timers, record.Timer{Name: t.Name, Due: t.Due, Pause: t.Pause, Process: m.id(), Entry: e.Key})
 	}
 	s.ops += len(consume.Keys) + len(effects.Put) + 1
@@ -111,12 +117,17 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	}
 }
 
+// has says whether a timer is among others: one is known by its name and its time (N13).
+func has(timers []behaviour.Timer, t behaviour.Timer) bool {
+	return slices.ContainsFunc(timers, func(o behaviour.Timer) bool { return o.Name == t.Name && o.Due.Equal(t.Due) })
+}
+
 // route sends a message on its way: connectors, begins and returns may take effect in this very
 // transaction, everything else is put.
 func (s *settlement) route(msg message.Message) {
 	s.bytes += len(msg.Body)
 	switch msg.Kind {
-	case message.KindConnector, message.KindBegin, message.KindReturn:
+	case message.KindConnector, message.KindBegin, message.KindReturn, message.KindCancel:
 		s.offered = append(s.offered, msg)
 	default:
 		s.tx.Put = append(s.tx.Put, msg)
@@ -249,6 +260,8 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.InError:    record.EventInError,
 	behaviour.Retried:    record.EventRetried,
 	behaviour.Passed:     record.EventPassed,
+	behaviour.Cancelled:  record.EventCancelled,
+	behaviour.Cancelling: record.EventCancelling,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -258,7 +271,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending,
 	}
 	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {

@@ -24,7 +24,9 @@ const (
 	EventDropped    Event = 11 // a message to the activity that had been refused was let go by an operator (L5)
 	EventAsked      Event = 12 // an operator's word was sent to the activity's node from here (N15)
 	EventAnswered   Event = 13 // an operator's word was not carried out, or its answer came here (N15)
-	events          Event = 14
+	EventCancelled  Event = 14 // an activity that another one has ended (N25); Reason says which, and why
+	EventCancelling Event = 15 // some of what is inside of an activity was cancelled, before it is ended
+	events          Event = 16
 )
 
 // Valid says whether it is one that this program knows.
@@ -58,7 +60,9 @@ type AuditRecord struct {
 	Sent       []Sent
 	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
 	// EventRetried; nil: of none.
-	Word   *Word  `json:",omitempty"`
+	Word *Word `json:",omitempty"`
+	// Ending is how an activity that ran has ended: of EventTerminated.
+	message.Ending
 	Stderr string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.

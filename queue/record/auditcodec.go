@@ -89,6 +89,13 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.B = cbor.AppendText(cbor.AppendBytes(w.B, o.ID[:]), string(o.Wish))
 		w.B = cbor.AppendText(cbor.AppendUint(w.B, uint64(o.Result)), string(o.Home))
 	}
+	if a.Ending != (message.Ending{}) {
+		w.Key(22)
+		m := cbor.BeginMap(w.B)
+		m.Bool(0, a.TimedOut)
+		m.Text(1, CutReason(a.Failure))
+		w.B = m.B
+	}
 	return w.B
 }
 
@@ -195,6 +202,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		a.Stderr = f.Text(MaxStderr)
 	case 21:
 		a.Word = decodeWord(f.Reader)
+	case 22:
+		decodeEnding(&a.Ending, f.Reader)
 	default:
 		f.Unknown()
 	}
@@ -277,6 +286,19 @@ func decodeWord(r *cbor.Reader) *Word {
 	return &o
 }
 
+func decodeEnding(e *message.Ending, r *cbor.Reader) {
+	for f := r.Map(); f.Next(); {
+		switch f.Key {
+		case 0:
+			e.TimedOut = f.Bool()
+		case 1:
+			e.Failure = f.Text(MaxReason)
+		default:
+			f.Unknown()
+		}
+	}
+}
+
 // EndOf says where an audit record is found by its activity: as the start or end of
 // its instance (which), or as the end of an activity.
 func EndOf(a *AuditRecord) (which byte, ends bool) {
@@ -291,9 +313,9 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 			return InstanceEnded, false
 		}
 		return 0, true
-	case EventTerminated, EventSkipped:
+	case EventTerminated, EventSkipped, EventCancelled:
 		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, events:
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, events:
 		return 0, false
 	}
 	return 0, false

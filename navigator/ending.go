@@ -1,0 +1,161 @@
+package navigator
+
+import (
+	"fmt"
+	"time"
+
+	"fmqm/behaviour"
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/message"
+)
+
+// noCode is _RC where there is no return code.
+const noCode = -1
+
+// values are what the engine's words say of a result.
+func values(r *behaviour.Result) *condition.Values {
+	return &condition.Values{RC: r.RC, Timeout: r.TimedOut, Error: r.Failure}
+}
+
+// byItself says whether what had been invoked has ended by itself.
+func byItself(r *behaviour.Result) bool { return r.Ending == message.Ending{} }
+
+// ended is the result of an activity that has not ended by itself: its output has the defaults.
+func (a *Activity) ended(s *State, how message.Ending, rc int64, now time.Time) behaviour.Result {
+	return behaviour.Result{RC: rc, Output: container.New(a.Output), Ending: how, Started: s.progress().Started, Ended: now}
+}
+
+// expire terminates an activity whose deadline has come (R21).
+func (a *Activity) expire(s *State, now time.Time) behaviour.Effects {
+	return a.without(s, fmt.Sprintf("the deadline of %s has come", a.Name), func() behaviour.Effects {
+		return a.healed(s, a.evaluate(s, a.ended(s, message.Ending{TimedOut: true}, noCode, now), now), now)
+	})
+}
+
+// carryOn terminates an activity that goes on after errors, when no attempt is left (R22).
+func (a *Activity) carryOn(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+	rc := r.RC
+	if rc == 0 {
+		rc = noCode
+	}
+	next := a.ended(s, message.Ending{Failure: r.Err}, rc, now)
+	next.Started = r.Started
+	return a.evaluate(s, next, now)
+}
+
+// caught terminates a block that goes on after errors, when something inside of it would wait for an
+// operator (R22). In error is none of it: the block has another end.
+func (a *Activity) caught(s *State, reason string, now time.Time) behaviour.Effects {
+	return a.without(s, reason, func() behaviour.Effects {
+		return a.evaluate(s, a.ended(s, message.Ending{Failure: reason}, noCode, now), now)
+	})
+}
+
+// giveUp ends an activity that another one has cancelled (R23). What leads out of it is dead; where
+// all that is around it is cancelled as well there is nobody to tell.
+func (a *Activity) giveUp(s *State, now time.Time) behaviour.Effects {
+	return a.without(s, s.cancel.reason, func() behaviour.Effects {
+		at := s.progress()
+		e := behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
+			What: behaviour.Cancelled, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, Reason: s.cancel.reason,
+		}}
+		if !s.Own {
+			e.Outcome.Iteration = 0
+		}
+		if !s.cancel.around && !s.passed {
+			e.Put = a.dead(s)
+		}
+		return a.healed(s, e, now)
+	})
+}
+
+// healed tells the origin that an activity that was in error has ended.
+func (a *Activity) healed(s *State, e behaviour.Effects, now time.Time) behaviour.Effects {
+	if !s.InError() || !e.Ends {
+		return e
+	}
+	return a.tell(s, e, message.Notice{Cleared: true, Time: now})
+}
+
+// Bounds of what one transaction cancels inside of a block: activities, and bytes of what names them.
+const (
+	cancelBatch = 900
+	cancelNames = 512 << 10
+)
+
+// firstOf are those of the activities inside of a block, in a scope, that one transaction cancels.
+func firstOf(all []target, within message.Scope) []target {
+	size := 0
+	for i, t := range all {
+		if size += len(t.activity) + len(t.node) + len(within); i == cancelBatch || size > cancelNames {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// without is what follows once all that is inside of a block was cancelled: that is told to each
+// activity there, in as many transactions as it takes, and nobody is waited for (R23).
+func (a *Activity) without(s *State, reason string, then func() behaviour.Effects) behaviour.Effects {
+	at := s.progress()
+	if !at.Begun || a.inside == nil {
+		return then()
+	}
+	within, left := a.within(s, &at), a.inside[min(at.Cancelled, len(a.inside)):]
+	batch := firstOf(left, within)
+	body := message.EncodeCancel(message.Cancel{Reason: reason})
+	cancels := make([]message.Message, len(batch))
+	for i, t := range batch {
+		m := a.onward(s, t)
+		m.Kind, m.Scope, m.Body = message.KindCancel, within, body
+		cancels[i] = m
+	}
+	var e behaviour.Effects
+	if len(batch) < len(left) {
+		at.Cancelled += len(batch)
+		e = a.keep(s, at, behaviour.Outcome{What: behaviour.Cancelling, Iteration: at.Iteration, Run: at.Run, Reason: reason})
+	} else {
+		e = then()
+	}
+	e.Put = append(cancels, e.Put...)
+	return e
+}
+
+// cancels are the messages to those that an activity cancels when it has run (R23).
+func (a *Activity) cancels(s *State) []message.Message {
+	var out []message.Message
+	for _, c := range a.Cancels {
+		m := a.onward(s, target{activity: c.Activity, node: c.Node})
+		m.Kind = message.KindCancel
+		m.Body = message.EncodeCancel(message.Cancel{Reason: fmt.Sprintf("%s has ended, and cancels it", a.Name)})
+		out = append(out, m)
+	}
+	return out
+}
+
+// cancelled is what an entry knows of its being cancelled.
+type cancelled struct {
+	reason string
+	by     message.Key
+	around bool // all that is around it is cancelled as well
+}
+
+// foldCancel takes that the activity is cancelled (R23). Of several who say so one counts for the
+// reason; and as long as one is of the same scope, what leads out of it is resolved.
+func (a *Activity) foldCancel(s *State, m message.Message) error {
+	c, err := message.DecodeCancel(m.Body)
+	if err != nil {
+		return refuse("cancel of %s: %v", a.Name, err)
+	}
+	next := cancelled{reason: c.Reason, by: m.Key(), around: m.SourceScope != m.Scope}
+	if s.cancel != nil {
+		next.around = next.around && s.cancel.around
+		if before := s.cancel; before.by.Source <= next.by.Source && (before.by.Source < next.by.Source || before.by.Scope <= next.by.Scope) {
+			next.reason, next.by = before.reason, before.by
+		}
+	}
+	s.cancel = &next
+	s.seen(m)
+	return nil
+}
