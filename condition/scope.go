@@ -55,6 +55,11 @@ func functionDecls() ([]*decls.FunctionDecl, error) {
 				return nil, err
 			}
 		}
+		if f.Name() == operators.Add {
+			if f, err = adding(f); err != nil {
+				return nil, err
+			}
+		}
 		if holds, ok := orders[f.Name()]; ok {
 			if f, err = ordering(f, holds); err != nil {
 				return nil, err
