@@ -9,25 +9,23 @@ import (
 	"fmqm/container"
 )
 
-// MaxTogether bounds what all conditions that are asked about one result of an activity
-// take together, in steps as of MaxCost: some two seconds' work. There may be thousands,
+// MaxTogether bounds what all conditions and expressions that are asked about one result
+// of an activity take together, in steps as of MaxCost: some two seconds' work. There may be thousands,
 // and each by itself may be within MaxCost.
 const MaxTogether = 10_000_000
 
-// Spent is what the conditions about one result have taken so far. It is for one goroutine;
+// Spent is what the conditions and expressions about one result have taken so far. It is for one goroutine;
 // its zero value is nothing.
 type Spent struct{ steps uint64 }
 
-// take adds the steps of a condition, and says whether they are too many by now.
-func (s *Spent) take(steps uint64) error {
+// take adds the steps of a condition or expression, and says whether they are too many by now.
+func (s *Spent) take(steps uint64, f form) error {
 	s.steps += steps
 	if s.steps > MaxTogether {
-		return fmt.Errorf("the conditions of this activity took more than %d steps together: %s", MaxTogether, remedyCost)
+		return fmt.Errorf("the %ss of this activity took more than %d steps together: %s", f, MaxTogether, forms[f].cheaper)
 	}
 	return nil
 }
-
-const remedyCost = "make the texts and lists in its output shorter, or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` continues with a shorter output"
 
 // plainSteps is up to what a condition runs without counting, which takes three to five
 // times as long as what is counted.

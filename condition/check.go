@@ -19,35 +19,47 @@ import (
 // Check parses and types a condition, and gives the form that is shipped and loaded.
 // With problems the Checked is of no use. The same text and scope give the same bytes.
 func Check(text string, s Scope) (Checked, []Problem) {
+	return check(text, &vocabulary{scope: s, want: aBool})
+}
+
+// CheckExpr is Check for an expression that gives a value: of just the type that is wanted.
+// Where that is a double, or a list of such, an int that is written out is one. A problem
+// with the type says what was found and wanted.
+func CheckExpr(text string, s Scope, want *container.Type) (Checked, []Problem) {
+	return check(text, &vocabulary{scope: s, form: anExpression, want: want})
+}
+
+func check(text string, v *vocabulary) (Checked, []Problem) {
+	s := v.scope
 	e, err := environmentOf(s)
 	if err != nil {
 		return Checked{}, []Problem{{Message: err.Error(), Remedy: "correct the structures"}}
 	}
-	a, problems := typed(text, e, &vocabulary{scope: s})
+	a, problems := typed(text, e, v)
 	if len(problems) > 0 {
 		return Checked{}, problems
 	}
-	if t := a.GetType(a.Expr().ID()); !t.IsExactType(types.BoolType) {
-		return Checked{}, []Problem{notBool(text, a, a.Expr(), "the condition")}
+	if found := e.types.container(a.GetType(a.Expr().ID())); !fits(found, v.want) {
+		return Checked{}, []Problem{mismatch(text, a, v, found)}
 	}
 	c := Checked{Text: text, Macros: costly(a)}
 	reads := readsOf(a.Expr())
 	c.ReadsRC, c.Reads = slices.Contains(reads, RC), s.wordsOf(reads)
 	if c.Expr, err = encode(a); err == nil {
-		_, err = load(c, s)
+		_, err = prepare(c, v)
 	}
 	if problems := badConversions(text, a); err != nil && len(problems) > 0 {
 		return Checked{}, problems
 	}
 	if err != nil {
-		return Checked{}, []Problem{{Message: err.Error(), Remedy: "make the condition simpler"}}
+		return Checked{}, []Problem{{Message: err.Error(), Remedy: fmt.Sprintf("make the %s simpler", v.form)}}
 	}
 	return c, nil
 }
 
 // typed gives the text as an expression of which every part has a type.
 func typed(text string, e *environment, v *vocabulary) (*ast.AST, []Problem) {
-	a, problems := parse(text)
+	a, problems := parse(text, v.form)
 	if len(problems) > 0 {
 		return nil, problems
 	}
@@ -56,7 +68,7 @@ func typed(text string, e *environment, v *vocabulary) (*ast.AST, []Problem) {
 	for {
 		checked, errs := checker.Check(a, src, e.check)
 		x.ast = checked
-		if widen(checked) {
+		if widen(checked) || widenTo(checked, v.want) {
 			continue // what was an error may not be one any more
 		}
 		for _, err := range errs.GetErrors() {
@@ -70,26 +82,26 @@ func typed(text string, e *environment, v *vocabulary) (*ast.AST, []Problem) {
 }
 
 // parse gives the untyped expression, and refuses what the language does not have.
-func parse(text string) (*ast.AST, []Problem) {
+func parse(text string, f form) (*ast.AST, []Problem) {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return nil, []Problem{{Message: "the condition is empty", Remedy: "write one, or leave it out if it always holds"}}
+		return nil, []Problem{{Message: fmt.Sprintf("the %s is empty", f), Remedy: forms[f].empty}}
 	case len(text) > MaxText:
 		return nil, []Problem{{
-			Message: fmt.Sprintf("the condition has %d bytes; the limit is %d", len(text), MaxText),
-			Remedy:  "let the program compute a member of type bool, and test that member",
+			Message: fmt.Sprintf("the %s has %d bytes; the limit is %d", f, len(text), MaxText),
+			Remedy:  forms[f].shorter,
 		}}
 	case !utf8.ValidString(text):
-		return nil, []Problem{{Message: "the condition is not valid UTF-8", Remedy: "save the file as UTF-8"}}
+		return nil, []Problem{{Message: fmt.Sprintf("the %s is not valid UTF-8", f), Remedy: "save the file as UTF-8"}}
 	}
 	if problems := foreign(text); len(problems) > 0 {
 		return nil, problems
 	}
 	a, errs := shared().parser.Parse(common.NewTextSource(text))
 	if list := errs.GetErrors(); len(list) > 0 {
-		return nil, []Problem{syntaxProblem(text, list[0])}
+		return nil, []Problem{syntaxProblem(text, list[0], f)}
 	}
-	if problems := unsupported(text, a); len(problems) > 0 {
+	if problems := unsupported(text, a, f); len(problems) > 0 {
 		return nil, problems
 	}
 	return a, nil
@@ -143,10 +155,12 @@ func growing(t *types.Type) bool {
 	}
 }
 
-// vocabulary says how problems name what a text is about.
+// vocabulary says what a text is about and for, and so how problems name that.
 type vocabulary struct {
 	scope Scope
 	start bool // a start condition: its names are predecessors
+	form  form
+	want  *container.Type // what it is to give; nil: that is looked at elsewhere
 }
 
 func (v *vocabulary) names() []string {
@@ -155,6 +169,15 @@ func (v *vocabulary) names() []string {
 		names = append(names, RC)
 	}
 	return append(names, v.scope.seen().names()...)
+}
+
+// container is the key of what a text is about. What an expression reads besides a return
+// code is an output.
+func (v *vocabulary) container() string {
+	if v.form == anExpression && !v.scope.RC {
+		return "input"
+	}
+	return "output"
 }
 
 // unknown is the problem with a name that means nothing.
@@ -178,7 +201,8 @@ func (v *vocabulary) unknown(name string) (message, remedy string) {
 	case isWord:
 		return fmt.Sprintf("%s is of %s", name, words[word.index()].of), words[word.index()].use
 	case len(v.scope.Members.Members) == 0 && v.scope.Words == 0 && remedy == useOne:
-		return fmt.Sprintf("there is no member %s, because there is no output", name), "write `output: STRUCTURE` at the activity, with a structure that has this member"
+		key := v.container()
+		return fmt.Sprintf("there is no member %s, because there is no %s", name, key), fmt.Sprintf("write `%s: STRUCTURE` at the activity, with a structure that has this member", key)
 	case v.scope.Members.Name == "":
 		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy
 	}

@@ -2,7 +2,7 @@ package condition
 
 import "fmqm/container"
 
-// MaxText is the longest condition, in bytes.
+// MaxText is the longest condition or expression, in bytes.
 const MaxText = 4 << 10
 
 // RC is the name of the return code in conditions and mappings. It is an int.
@@ -17,8 +17,8 @@ type Scope struct {
 	Results *container.Type // of one element of _RESULTS; nil: the empty container
 }
 
-// Checked is a condition that was checked against its scope, in the form in which
-// process tables carry it. Expr is opaque to everybody but Load.
+// Checked is a condition or expression that was checked against its scope, in the form in
+// which process tables carry it. Expr is opaque to everybody but Load.
 type Checked struct {
 	Text    string // as written, for people
 	Expr    []byte // the checked expression, without source information
@@ -32,6 +32,9 @@ type Problem struct {
 	Offset  int
 	Message string // what is wrong
 	Remedy  string // what to do
+
+	// Found and Want are set where all that is wrong with an expression is its type.
+	Found, Want *container.Type
 }
 
 // LogicOp is the operator of a Logic node. The numbers are part of the stored format.

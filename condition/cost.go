@@ -42,6 +42,9 @@ func (costs) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint6
 		steps += weight(args[1])
 	case operators.Add:
 		steps += textWeight(result)
+		if l, ok := result.(traits.Lister); ok && !grows(l) {
+			steps += uint64(length(l))
+		}
 	case overloads.Matches:
 		steps += matchWeight(args)
 	default:
@@ -61,8 +64,7 @@ func weight(v ref.Val) uint64 {
 		if elements, ok := v.Value().([]container.Value); ok {
 			return weightOf(elements)
 		}
-		n, _ := v.Size().(types.Int)
-		return uint64(max(0, n))
+		return uint64(length(v))
 	}
 	return textWeight(v)
 }

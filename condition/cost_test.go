@@ -36,6 +36,8 @@ func TestWhatTakesLongIsEnded(t *testing.T) {
 		`l.all(x, l.all(y, s < part))`,
 		`l.all(x, bytes(s).size() > 1)`,
 		strings.Repeat("n == n && ", 100) + "true",
+		strings.Repeat("n + ", 200) + "n == []",
+		"(" + strings.Repeat("n + ", 200) + "n).all(x, x >= 0)",
 	} {
 		if holds, err := eval(condition); err == nil || !strings.Contains(err.Error(), "it took more than 2000000 steps") {
 			t.Errorf("%.60s: %v, %v", condition, holds, err)
@@ -43,7 +45,7 @@ func TestWhatTakesLongIsEnded(t *testing.T) {
 	}
 	for _, condition := range []string{
 		`s.matches("^a*$")`, `part.matches("b$")`, `!s.contains(part)`, `l.all(x, x == "word")`, `n.exists(x, x == 99999)`,
-		`n == n`, `99999 in n`, `l.map(x, x + "s").size() == 100000`, `s < part`, `size(s) == 1000000`,
+		`n == n`, `n + [1] + n != n`, `99999 in n`, `l.map(x, x + "s").size() == 100000`, `s < part`, `size(s) == 1000000`,
 	} {
 		if holds, err := eval(condition); err != nil || !holds {
 			t.Errorf("%s: %v, %v", condition, holds, err)

@@ -41,7 +41,7 @@ func (x *explainer) explain(err *common.Error) {
 	}))
 	if e == nil {
 		at := offset(x.text, err.Location.Line(), err.Location.Column())
-		x.problems = append(x.problems, Problem{Offset: at, Message: err.Message, Remedy: "correct the condition here"})
+		x.problems = append(x.problems, Problem{Offset: at, Message: err.Message, Remedy: fmt.Sprintf("correct the %s here", x.words.form)})
 		return
 	}
 	switch {
@@ -57,7 +57,7 @@ func (x *explainer) explain(err *common.Error) {
 	case e.Kind() == ast.CallKind:
 		x.call(e)
 	default:
-		x.add(e, err.Message, "correct the condition here")
+		x.add(e, err.Message, fmt.Sprintf("correct the %s here", x.words.form))
 	}
 }
 
@@ -115,7 +115,7 @@ func (x *explainer) call(e ast.Expr) {
 		x.operator(e, name, op, args)
 		return
 	}
-	if message, remedy, ok := unknownFunction(name); ok {
+	if message, remedy, ok := unknownFunction(name, x.words.form); ok {
 		x.add(e, message, remedy)
 		return
 	}
@@ -156,7 +156,7 @@ var functions = map[string]string{
 var macros = map[string]bool{"all": true, "exists": true, "exists_one": true, "map": true, "filter": true}
 
 // unknownFunction explains a function that is not there; ok is FALSE for one that is.
-func unknownFunction(name string) (message, remedy string, ok bool) {
+func unknownFunction(name string, f form) (message, remedy string, ok bool) {
 	switch name {
 	case "has":
 		return "has() is not needed: every member has a value, its default if nothing was assigned",
@@ -166,7 +166,7 @@ func unknownFunction(name string) (message, remedy string, ok bool) {
 	case "uint":
 		return "uint() is not in this language", "use int()", true
 	case "now", "date", "today", "time":
-		return name + "() does not exist: a condition must give the same result whenever it is evaluated",
+		return fmt.Sprintf("%s() does not exist: %s must give the same result whenever it is evaluated", name, forms[f].any),
 			"let the program put the time into a member", true
 	case "len", "length", "count":
 		return name + "() does not exist", "write size(...)", true

@@ -19,7 +19,18 @@ import (
 )
 
 // Condition is a loaded condition. Any number of goroutines may evaluate it at once.
-type Condition struct {
+type Condition struct{ loaded }
+
+// Expr is a loaded expression that gives a value. Any number of goroutines may evaluate it
+// at once.
+type Expr struct {
+	loaded
+	want *container.Type
+}
+
+// loaded is what conditions and expressions have in common.
+type loaded struct {
+	form  form
 	text  string
 	words bool                        // it reads some of the engine beside _RC
 	plain *plain                      // nil: its steps are always counted
@@ -28,40 +39,58 @@ type Condition struct {
 
 // Long says whether an evaluation can take up to MaxCost whatever the container is. Any
 // other can only where the texts that it reads are long.
-func (c *Condition) Long() bool { return c.plain == nil }
+func (l *loaded) Long() bool { return l.plain == nil }
 
 // Load makes a condition ready for evaluation over structures of the scope's type.
 // It needs no parser: 10 to 200 µs. It fails if c is damaged or was not checked
 // against such a scope.
 func Load(c Checked, s Scope) (*Condition, error) {
-	loaded, err := load(c, s)
+	l, err := load(c, &vocabulary{scope: s, want: aBool})
 	if err != nil {
-		return nil, fmt.Errorf("load condition %q: %w: compile and upload the process again", c.Text, err)
+		return nil, err
 	}
-	return loaded, nil
+	return &Condition{*l}, nil
 }
 
-func load(c Checked, s Scope) (_ *Condition, err error) {
+// LoadExpr is Load for an expression that CheckExpr was given with the same wanted type.
+func LoadExpr(c Checked, s Scope, want *container.Type) (*Expr, error) {
+	l, err := load(c, &vocabulary{scope: s, form: anExpression, want: want})
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{*l, want}, nil
+}
+
+func load(c Checked, v *vocabulary) (*loaded, error) {
+	l, err := prepare(c, v)
+	if err != nil {
+		return nil, fmt.Errorf("load %s %q: %w: compile and upload the process again", v.form, c.Text, err)
+	}
+	return l, nil
+}
+
+func prepare(c Checked, v *vocabulary) (_ *loaded, err error) {
 	// The planner trusts the checker's output and may panic on what no checker made.
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("damaged: %v", r)
 		}
 	}()
+	s := v.scope
 	e, a, err := decode(c, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(a, c, s); err != nil {
+	if err := verify(a, c, v, e.types); err != nil {
 		return nil, err
 	}
-	loaded := &Condition{text: c.Text, words: c.Reads != 0}
+	l := &loaded{form: v.form, text: c.Text, words: c.Reads != 0}
 	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
 		program, err := e.run.Program(a, options(a, true)...)
-		loaded.count = func() (cel.Program, error) { return program, nil }
-		return loaded, err
+		l.count = func() (cel.Program, error) { return program, nil }
+		return l, err
 	}
-	loaded.count = sync.OnceValues(func() (cel.Program, error) {
+	l.count = sync.OnceValues(func() (cel.Program, error) {
 		e, a, err := decode(c, s) // again: to keep it would take more memory than all else of it
 		if err != nil {
 			return nil, err
@@ -69,8 +98,8 @@ func load(c Checked, s Scope) (_ *Condition, err error) {
 		return e.run.Program(a, options(a, true)...)
 	})
 	program, err := e.run.Program(a, options(a, false)...)
-	loaded.plain = plainOf(program, a.NativeRep().Expr(), c.Text, s)
-	return loaded, err
+	l.plain = plainOf(program, a.NativeRep().Expr(), c.Text, s)
+	return l, err
 }
 
 // decode gives the expression that was shipped.
@@ -101,9 +130,13 @@ func options(a *cel.Ast, counts bool) []cel.ProgramOption {
 
 // verify holds what was shipped against the scope: the members that it reads are
 // there, and what the flags promise is true.
-func verify(a *cel.Ast, c Checked, s Scope) error {
-	if !a.OutputType().IsExactType(types.BoolType) {
-		return fmt.Errorf("it does not give TRUE or FALSE")
+func verify(a *cel.Ast, c Checked, v *vocabulary, p *provider) error {
+	s := v.scope
+	if found := p.container(a.OutputType()); !fits(found, v.want) {
+		if v.want.Kind == container.Bool {
+			return fmt.Errorf("it does not give TRUE or FALSE")
+		}
+		return fmt.Errorf("it gives %s, not %s", found, v.want)
 	}
 	reads := readsOf(a.NativeRep().Expr())
 	for _, name := range reads {
@@ -132,52 +165,83 @@ func (c *Condition) Eval(out *container.Struct, rc int64) (bool, error) {
 	return c.EvalWithin(&Spent{}, out, &Values{RC: rc})
 }
 
-// EvalWithin is Eval as one of several conditions about one result, with all that its
-// scope's words say: over MaxTogether it is an error. The same conditions in the same order come to the same at every site.
+// EvalWithin is Eval as one of several conditions about one result, with what the words of
+// its scope say: over MaxTogether it is an error. The same conditions in the same order come
+// to the same at every site. v is only read.
 func (c *Condition) EvalWithin(spent *Spent, out *container.Struct, v *Values) (bool, error) {
-	fail := func(err error) (bool, error) {
-		return false, fmt.Errorf("evaluate condition %q: %w", c.text, err)
-	}
-	if err := spent.take(0); err != nil {
-		return fail(err)
-	}
-	result, steps, err := c.run(out, v)
+	result, err := c.result(spent, out, v)
 	if err != nil {
-		return fail(errors.New(runtimeError(err)))
-	}
-	if err := spent.take(steps); err != nil {
-		return fail(err)
+		return false, err
 	}
 	b, ok := result.(types.Bool)
 	if !ok {
-		return fail(fmt.Errorf("it gave %v instead of TRUE or FALSE", result))
+		return false, c.fail(fmt.Errorf("it gave %v instead of TRUE or FALSE", result))
 	}
 	return bool(b), nil
 }
 
-// run evaluates the condition, and gives what that took.
-func (c *Condition) run(out *container.Struct, v *Values) (ref.Val, uint64, error) {
+// Eval gives the expression's value over a container and words, as one of several about
+// one result, as EvalWithin. What the value has of the container is not copied: it must not
+// be changed. An error is that of a condition, or a value that no container can hold (a
+// double that is no number, a list over MaxList, more than MaxEncoded bytes).
+func (e *Expr) Eval(spent *Spent, in *container.Struct, v *Values) (container.Value, error) {
+	before := spent.steps
+	result, err := e.result(spent, in, v)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{left: MaxCost - min(MaxCost, spent.steps-before)}
+	can := b.left
+	value, err := b.build(e.want, result)
+	if err == nil {
+		err = spent.take(can-b.left, e.form)
+	}
+	if err != nil {
+		return nil, e.fail(errors.New(runtimeError(err, e.form)))
+	}
+	return value, nil
+}
+
+func (l *loaded) fail(err error) error { return fmt.Errorf("evaluate %s %q: %w", l.form, l.text, err) }
+
+// result is what it comes to, as CEL has it. What that took is spent.
+func (l *loaded) result(spent *Spent, out *container.Struct, v *Values) (ref.Val, error) {
+	if err := spent.take(0, l.form); err != nil {
+		return nil, l.fail(err)
+	}
+	result, steps, err := l.run(out, v)
+	if err != nil {
+		return nil, l.fail(errors.New(runtimeError(err, l.form)))
+	}
+	if err := spent.take(steps, l.form); err != nil {
+		return nil, l.fail(err)
+	}
+	return result, nil
+}
+
+// run evaluates it, and gives what that took.
+func (l *loaded) run(out *container.Struct, v *Values) (ref.Val, uint64, error) {
 	var program cel.Program
 	var steps uint64
-	if c.plain != nil {
-		steps = c.plain.most(out, v)
-		program = c.plain.program
+	if l.plain != nil {
+		steps = l.plain.most(out, v)
+		program = l.plain.program
 	}
-	counts := c.plain == nil || steps > plainSteps
+	counts := l.plain == nil || steps > plainSteps
 	if counts {
 		var err error
-		if program, err = c.count(); err != nil {
+		if program, err = l.count(); err != nil {
 			return nil, 0, err
 		}
 	}
 	a := activations.Get().(*activation)
 	a.members, a.rc = out, v.RC
-	if c.words {
+	if l.words {
 		a.values = *v
 	}
 	result, details, err := program.Eval(a)
 	a.members = nil
-	if c.words {
+	if l.words {
 		a.values = Values{}
 	}
 	activations.Put(a)
@@ -189,9 +253,12 @@ func (c *Condition) run(out *container.Struct, v *Values) (ref.Val, uint64, erro
 	return result, steps, err
 }
 
+// plainTypes has the names that the language gives to types.
+var plainTypes = strings.NewReplacer("google.protobuf.Duration", "duration", "google.protobuf.Timestamp", "timestamp")
+
 // runtimeError puts CEL's words into the reader's.
-func runtimeError(err error) string {
-	text := err.Error()
+func runtimeError(err error, f form) string {
+	text := plainTypes.Replace(err.Error())
 	switch {
 	case strings.Contains(text, "division by zero"), strings.Contains(text, "divide by zero"):
 		return "division by zero: check first that the divisor is not 0, as in d != 0 && n / d > 2"
@@ -200,15 +267,15 @@ func runtimeError(err error) string {
 	case strings.Contains(text, "index out of bounds"), strings.Contains(text, "out of range"):
 		return text + ": check the length first, as in size(lines) > 2 && lines[2] == \"x\""
 	case strings.Contains(text, "cost limit"):
-		return fmt.Sprintf("it took more than %d steps: %s", MaxCost, remedyCost)
+		return fmt.Sprintf("it took more than %d steps: %s", MaxCost, forms[f].cheaper)
 	}
 	return text
 }
 
-// ReadsOf gives the top-level members of the scope that the condition text reads, in
+// ReadsOf gives the top-level members of the scope that a condition or expression reads, in
 // the order of their first use, without _RC. It gives none for a text that Check refuses to parse.
 func ReadsOf(text string, s Scope) []string {
-	a, problems := parse(text)
+	a, problems := parse(text, aCondition)
 	if len(problems) > 0 {
 		return nil
 	}

@@ -255,7 +255,7 @@ func evalUnshipped(t *rapid.T, text string, s Scope, out *container.Struct, rc i
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Condition{text: text, count: func() (cel.Program, error) { return program, nil }}).Eval(out, rc)
+	return (&Condition{loaded{text: text, count: func() (cel.Program, error) { return program, nil }}}).Eval(out, rc)
 }
 
 // Whatever the text, Check gives a condition that loads and evaluates, or problems

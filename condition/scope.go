@@ -55,6 +55,11 @@ func functionDecls() ([]*decls.FunctionDecl, error) {
 				return nil, err
 			}
 		}
+		if f.Name() == operators.Add {
+			if f, err = adding(f); err != nil {
+				return nil, err
+			}
+		}
 		if holds, ok := orders[f.Name()]; ok {
 			if f, err = ordering(f, holds); err != nil {
 				return nil, err
@@ -247,6 +252,28 @@ func (p *provider) addStructure(t *container.Type) (*types.Type, error) {
 	return s.cel, nil
 }
 
+// container is the opposite of add. An empty list has no type of elements; what has no
+// type in containers gives none.
+func (p *provider) container(t *types.Type) *container.Type {
+	switch t.Kind() {
+	case types.ListKind:
+		if elem := p.container(t.Parameters()[0]); elem != nil {
+			return container.NewList(elem)
+		}
+		return &container.Type{Kind: container.List}
+	case types.StructKind:
+		if s := p.structures[t.TypeName()]; s != nil {
+			return s.of
+		}
+		return nil
+	default:
+		if kind, ok := container.ParseKind(typeName(t)); ok {
+			return container.Scalar(kind)
+		}
+		return nil
+	}
+}
+
 func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	s := p.structures[name]
 	if s == nil {
@@ -273,7 +300,7 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 }
 
 // EnumValue, FindIdent and NewValue: there are no enumerations, no names of types and
-// no way to build a structure in a condition.
+// no way to build a structure.
 func (p *provider) EnumValue(name string) ref.Val {
 	return types.NewErr("no enumeration %s", name)
 }
@@ -281,5 +308,5 @@ func (p *provider) EnumValue(name string) ref.Val {
 func (p *provider) FindIdent(string) (ref.Val, bool) { return nil, false }
 
 func (p *provider) NewValue(name string, _ map[string]ref.Val) ref.Val {
-	return types.NewErr("a condition cannot build a structure %s", name)
+	return types.NewErr("there is no way to build a structure %s", name)
 }

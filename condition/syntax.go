@@ -91,20 +91,19 @@ var wordRemedies = map[string]string{
 var word = regexp.MustCompile(`^\w+`)
 
 // syntaxProblem puts what the parser says into the reader's words.
-func syntaxProblem(text string, err *common.Error) Problem {
+func syntaxProblem(text string, err *common.Error, f form) Problem {
 	p := Problem{
 		Offset:  offset(text, err.Location.Line(), err.Location.Column()),
-		Message: "not understood: " + cleaned(err.Message),
-		Remedy:  "correct the condition here",
+		Message: "not understood: " + cleaned(err.Message, f),
+		Remedy:  fmt.Sprintf("correct the %s here", f),
 	}
 	here := word.FindString(text[p.Offset:])
 	if here == "if" || here == "then" {
-		p.Message = here + " is not part of a condition"
-		p.Remedy = "leave it out, and write only what must be TRUE"
+		p.Message, p.Remedy = here+" is not part of "+forms[f].any, forms[f].without
 		return p
 	}
 	if strings.HasPrefix(text[p.Offset:], "$") {
-		p.Message = "$ is not part of a condition"
+		p.Message = "$ is not part of " + forms[f].any
 		p.Remedy = "write a member by its name alone, without $ and braces"
 		return p
 	}
@@ -121,7 +120,7 @@ func syntaxProblem(text string, err *common.Error) Problem {
 	case strings.Contains(err.Message, "invalid int"):
 		p.Message, p.Remedy = here+" does not fit into an int of 64 bits", "use a smaller number"
 	case strings.Contains(err.Message, "recursion limit"):
-		p.Message, p.Remedy = "the condition is nested too deep", "make it shorter, or let the program compute a member"
+		p.Message, p.Remedy = fmt.Sprintf("the %s is nested too deep", f), "make it shorter, or let the program compute a member"
 	case strings.Contains(err.Message, "unterminated") || endsInString(text):
 		p.Message, p.Remedy = "a string does not end", "close it with the quote that it begins with"
 	case open > 0:
@@ -129,7 +128,7 @@ func syntaxProblem(text string, err *common.Error) Problem {
 	case open < 0:
 		p.Remedy = "open what is closed: ) ] }"
 	case p.Offset >= len(strings.TrimRight(text, " \t\n")):
-		p.Message, p.Remedy = "the condition ends too soon", "write what follows the last operator"
+		p.Message, p.Remedy = fmt.Sprintf("the %s ends too soon", f), "write what follows the last operator"
 	case strings.Contains(err.Message, "after expression"):
 		p.Remedy = "join the two with && or ||"
 	}
@@ -137,10 +136,10 @@ func syntaxProblem(text string, err *common.Error) Problem {
 }
 
 // cleaned takes the parser's way of speaking out of a message.
-func cleaned(message string) string {
+func cleaned(message string, f form) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	if message == "unexpected token after expression" {
-		return "the condition is already complete before this"
+		return fmt.Sprintf("the %s is already complete before this", f)
 	}
 	return message
 }
@@ -203,14 +202,14 @@ func offset(text string, line, column int) int {
 	return at
 }
 
-// unsupported finds what CEL has and conditions have not.
-func unsupported(text string, a *ast.AST) []Problem {
+// unsupported finds what CEL has and the language has not.
+func unsupported(text string, a *ast.AST, f form) []Problem {
 	var problems []Problem
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		message, remedy := "", ""
 		switch e.Kind() {
 		case ast.StructKind:
-			message = "a condition cannot build a structure"
+			message = forms[f].any + " cannot build a structure"
 			remedy = "compare the members one by one"
 		case ast.MapKind:
 			message = "there are no maps { }"

@@ -4,6 +4,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"fmqm/container"
 )
 
 // widen turns int literals beside doubles into doubles: in ==, !=, arithmetic, in,
@@ -60,6 +62,19 @@ func widenGroup(a *ast.AST, group []ast.Expr) bool {
 		}
 	}
 	return changed
+}
+
+// widenTo turns int literals into doubles where what e gives is wanted to be doubles.
+func widenTo(a *ast.AST, want *container.Type) bool {
+	for want != nil && want.Kind == container.List {
+		want = want.Elem
+	}
+	e := a.Expr()
+	if want == nil || want.Kind != container.Double || innermost(a.GetType(e.ID())) != types.IntType || !isLiteral(e) {
+		return false
+	}
+	toDouble(e)
+	return true
 }
 
 // innermost gives the type of the elements of the elements of a list.

@@ -37,7 +37,7 @@ type Values struct {
 	Count, Done, Failed        int64
 }
 
-var aString, anInt = container.Scalar(container.String), container.Scalar(container.Int)
+var aBool, aString, anInt = container.Scalar(container.Bool), container.Scalar(container.String), container.Scalar(container.Int)
 
 const (
 	bundle  = "an activity with for_each"
@@ -52,7 +52,7 @@ var words = [...]struct {
 	typ     *container.Type // nil: a list of the scope's Results
 	of, use string
 }{
-	{"_TIMEOUT", container.Scalar(container.Bool), "an activity with a deadline", "write `deadline: {after: …}` at it"},
+	{"_TIMEOUT", aBool, "an activity with a deadline", "write `deadline: {after: …}` at it"},
 	{"_ERROR", aString, "an activity that goes on after errors", "write `on_error: continue` at it"},
 	{"_EVENT", aString, "an activity with receive", "use it where one has ended"},
 	{"_BY", aString, "a manual activity, and of source", "use it where one has ended"},

@@ -47,6 +47,15 @@ func appendBounded(b []byte, v Value) ([]byte, error) {
 	return appendCBOR(slices.Grow(b, n), v)
 }
 
+// CheckSize says whether v is within MaxEncoded. It takes time in proportion to its size,
+// and no longer than for one of MaxEncoded, however often a list or structure is in it.
+func CheckSize(v Value) error {
+	if encodedSize(v) > MaxEncoded {
+		return tooLarge()
+	}
+	return nil
+}
+
 func tooLarge() error {
 	return fault("pass a reference (a file, a URL) instead of the content",
 		"the encoded container has over %d bytes", MaxEncoded)
@@ -132,7 +141,8 @@ func intSize(v int64) int {
 	return headSize(uint64(v))
 }
 
-// encodedSize is the length of what appendCBOR writes for a value that it accepts.
+// encodedSize is the length of what appendCBOR writes for a value that it accepts. Of one
+// over MaxEncoded it says only that.
 func encodedSize(v Value) int {
 	switch v := v.(type) {
 	case int64:
@@ -160,8 +170,8 @@ func encodedSize(v Value) int {
 
 func sizeAll(vs []Value) int {
 	n := headSize(uint64(len(vs)))
-	for _, v := range vs {
-		n += encodedSize(v)
+	for i := 0; i < len(vs) && n <= MaxEncoded; i++ {
+		n += encodedSize(vs[i])
 	}
 	return n
 }

@@ -162,6 +162,27 @@ func TestCBORLimits(t *testing.T) {
 	wantError(t, err, "W is nested 17 deep; the limit is 16: make it flatter")
 }
 
+// What is refused for its size takes no longer than what is not, however large it is.
+func TestCheckSize(t *testing.T) {
+	text := strings.Repeat("a", MaxEncoded-5)
+	if err := CheckSize(text); err != nil {
+		t.Errorf("as much as is allowed: %v", err)
+	}
+	var many Value = []Value{int64(1)}
+	for range 12 {
+		l := make([]Value, 1000)
+		for i := range l {
+			l[i] = many
+		}
+		many = l
+	}
+	for name, v := range map[string]Value{"a text": text + "a", "one list very often": many} {
+		if err := CheckSize(v); err == nil || !strings.Contains(err.Error(), "the encoded container has over 1048576 bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestEncodeRefusesWhatIsNoValue(t *testing.T) {
 	order := orderType()
 	for _, c := range []struct {
