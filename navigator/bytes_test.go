@@ -29,6 +29,7 @@ func TestSizesAreThoseOfTheTypes(t *testing.T) {
 		{"message.Message", unsafe.Sizeof(message.Message{}), messageBytes},
 		{"message.Record", unsafe.Sizeof(message.Record{}), recordBytes},
 		{"composed", unsafe.Sizeof(composed{}), composedBytes},
+		{"cancelled", unsafe.Sizeof(cancelled{}), cancelledBytes},
 		{"returned", unsafe.Sizeof(returned{}), returnedBytes},
 		{"message.Truth, which is counted as one byte", unsafe.Sizeof(message.True), 1},
 		{"message.Data, which is counted as one byte", unsafe.Sizeof(message.DataNone), 1},

@@ -92,6 +92,8 @@ func readCountMemory(data []byte) (*countMemory, error) {
 	return m, r.End()
 }
 
+func (s *count) Interrupted() bool { return s.Stopped }
+
 func (s *count) InError() bool { return s.memory != nil && s.memory.error != "" }
 
 // Timers: one, of the name "pause".

@@ -96,7 +96,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		consume.Replaces = []message.Key{}
 	}
 	for _, t := range effects.Timers {
-		if has(before, t) {
+		if has(before, t) && !e.Known.Came(t) {
 			continue
 		}
 		s.tx.Timers = append(s.tx.Timers, record.Timer{Name: t.Name, Due: t.Due, Pause: t.Pause, Process: m.id(), Entry: e.Key})
