@@ -218,7 +218,7 @@ func TestEnumerations(t *testing.T) {
 		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindBlock"},
 		{"Start condition", "operator", "condition/condition.go", "LogicVar", "LogicAtLeast"},
 		{"Header", "control", "message/message.go", "Unresolved", "True"},
-		{"Header", "data", "message/message.go", "DataNone", "DataPresent"},
+		{"Header", "data", "message/message.go", "DataNone", "DataWords"},
 		{"Header", "lane", "message/message.go", "LaneData", "LaneControl"},
 	} {
 		row := regexp.MustCompile(`(?m)^\| [0-9]+ \| ` + tc.row + ` \| (.*) \|$`).FindStringSubmatch(section(t, tc.heading))
