@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,9 +22,10 @@ type composed struct {
 
 // returned is what has come back of an iteration.
 type returned struct {
-	scope  message.Scope // that was begun
-	output []byte        // CBOR container
-	err    string        // why there is none
+	scope  message.Scope           // that was begun
+	from   processtable.ActivityID // sink, or source: where the iteration was given up (R21)
+	output []byte                  // CBOR container
+	err    string                  // why there is none
 }
 
 // foldBegin takes what begins a block's iteration, at the block's source (R20).
@@ -42,7 +44,7 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 
 // foldReturn takes what an iteration of a block has come to (R20).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
-	if a.Kind != processtable.KindBlock || m.SourceScope.Inside() != a.Name || m.Source != processtable.Sink {
+	if a.Kind != processtable.KindBlock || m.SourceScope.Inside() != a.Name || m.Source != processtable.Sink && m.Source != processtable.Source {
 		return refuse("%s has begun nothing of which %s in %q could return", a.Name, m.Source, m.SourceScope)
 	}
 	r, err := message.DecodeReturn(m.Body)
@@ -51,9 +53,9 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	}
 	next := composed{}
 	if s.inner != nil {
-		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope })
+		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope && r.from == m.Source })
 	}
-	next.returns = append(next.returns, returned{m.SourceScope, r.Output, r.Error})
+	next.returns = append(next.returns, returned{m.SourceScope, m.Source, r.Output, r.Error})
 	s.inner = &next
 	s.seen(m)
 	return nil
@@ -109,20 +111,25 @@ func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*beh
 		return nil, nil
 	}
 	within := a.within(s, at)
-	for _, r := range s.inner.returns {
-		if r.scope != within {
-			continue
+	of := func(from processtable.ActivityID) *returned {
+		i := slices.IndexFunc(s.inner.returns, func(r returned) bool { return r.scope == within && r.from == from })
+		if i < 0 {
+			return nil
 		}
-		if r.err != "" {
-			return nil, errors.New(r.err)
-		}
-		output, err := a.output(r.output)
-		if err != nil {
-			return nil, fmt.Errorf("read what %s has returned: %w", within, err)
-		}
-		return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
+		return &s.inner.returns[i]
 	}
-	return nil, nil
+	r := cmp.Or(of(processtable.Source), of(processtable.Sink))
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.err != "":
+		return nil, errors.New(r.err)
+	}
+	output, err := a.output(r.output)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s has returned: %w", within, err)
+	}
+	return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
 }
 
 // release terminates a block's source, which has the iteration's input (R20).
@@ -134,7 +141,20 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("read the input of %s: %v", s.Entry.Scope, err), now)
 	}
-	return a.evaluate(s, behaviour.Result{Output: input, Started: now, Ended: now}, now)
+	r := behaviour.Result{Output: input, Started: now, Ended: now}
+	if a.Slow(r) {
+		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Output: a.Output}}
+	}
+	return a.Conclude(s, r, now)
+}
+
+// giveUp ends a block's source of which a condition failed (R21): what is inside is on a dead path,
+// and the error is the block's, which people know.
+func (a *Activity) giveUp(s *State, reason string) behaviour.Effects {
+	back := a.back(s, message.Return{Error: fmt.Sprintf("source of %s: %s", s.Entry.Scope, reason)})
+	return behaviour.Effects{Ends: true, Put: append(a.dead(s), back), Outcome: behaviour.Outcome{
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Reason: reason,
+	}}
 }
 
 // giveBack terminates a block's sink: its input is the block's output in this iteration (R20).
@@ -145,12 +165,17 @@ func (a *Activity) giveBack(s *State) behaviour.Effects {
 	if err != nil {
 		back.Error = fmt.Sprintf("encode the block's output: %v", err)
 	}
-	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
-	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
-	m.Body = message.EncodeReturn(back)
-	return behaviour.Effects{Ends: true, Put: []message.Message{m}, Outcome: behaviour.Outcome{
+	return behaviour.Effects{Ends: true, Put: []message.Message{a.back(s, back)}, Outcome: behaviour.Outcome{
 		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Output: back.Output, Reason: back.Error,
 	}}
+}
+
+// back is the message that returns to the block.
+func (a *Activity) back(s *State, r message.Return) message.Message {
+	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
+	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
+	m.Body = message.EncodeReturn(r)
+	return m
 }
 
 // encodedInput is the input that the connectors have brought, as an output is kept.

@@ -73,7 +73,7 @@ const (
 	messageBytes  = 264
 	recordBytes   = 120
 	composedBytes = 56
-	returnedBytes = 56
+	returnedBytes = 72
 )
 
 // Bytes estimates the memory that the state takes.

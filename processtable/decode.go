@@ -210,7 +210,7 @@ var activityFields = []string{
 	keyInControl: "incoming control connectors", keyStart: "start condition", keyOutControl: "outgoing control connectors",
 	keyInData: "incoming data connectors", keyOutData: "outgoing data connectors", keyExit: "exit condition", keyFeedback: "feedback",
 	keyMaxIterations: "max_iterations", keyAgain: "again", keyRetry: "retry", keyRCIsData: "_RC is data", keyRCContinue: "on_rc continue",
-	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path",
+	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path", keyFirstMatch: "first match",
 }
 
 func (d *decoder) activity() *Activity {
@@ -271,6 +271,9 @@ func (d *decoder) activityField(a *Activity, key int) {
 	case keyPath:
 		d.since(4)
 		a.Path = items(d, MaxPath, d.composite)
+	case keyFirstMatch:
+		d.since(BlockFormat)
+		a.FirstMatch = d.Bool()
 	}
 }
 

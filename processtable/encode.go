@@ -55,6 +55,7 @@ const (
 	keyBehaviour     = 19 // from format 4 on, as the next two
 	keySpec          = 20
 	keyPath          = 21 // list of [activity, iterations, elements]
+	keyFirstMatch    = 22 // from format 5 on
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -145,6 +146,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.flat() && a.FirstMatch {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		activities[i] = e.activity(a)
 	}
@@ -320,6 +324,7 @@ func (e *encoder) activity(a *Activity) []byte {
 		b = appendName(cbor.AppendArray(b, 3), c.Activity)
 		return cbor.AppendBool(cbor.AppendInt(b, int64(c.Iterations)), c.Elements)
 	})
+	m.Bool(keyFirstMatch, a.FirstMatch)
 	return m.B
 }
 

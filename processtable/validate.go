@@ -211,8 +211,8 @@ func other(a *Activity) error {
 	case a.Program != "" && !ValidProgram(string(a.Program)):
 		return fmt.Errorf("program %q is not a name", a.Program)
 	case a.Kind != 0 || a.NoOutput || a.Start.Op != 0 || a.Exit != nil || len(a.Feedback) > 0 || a.MaxIterations != 0 ||
-		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue:
-		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition and retry are FlowMark's: what it needs stands in its spec", a.Behaviour)
+		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.FirstMatch:
+		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition, retry and choice are FlowMark's: what it needs stands in its spec", a.Behaviour)
 	}
 	for _, c := range a.OutControl {
 		if c.Condition != nil || c.Otherwise {
@@ -274,8 +274,8 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("its output is not the input of what it is the source of")
 	case a.Kind == KindSink && a.Input != v.outputAround(a):
 		return errors.New("its input is not the output of what it is the sink of")
-	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue):
-		return errors.New("it runs no program and has no exit condition, repetition or retry")
+	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.FirstMatch):
+		return errors.New("it runs no program and has no exit condition, repetition, retry or choice")
 	case added:
 		return nil
 	case a.MaxIterations < 1:
