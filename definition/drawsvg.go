@@ -182,6 +182,9 @@ func (d *picture) boxes(p *Process, layer map[string]int) map[string]*spot {
 		if a.Exit != nil {
 			s.text = append(s.text, fold("\u21bb until "+text.Line(a.Exit.Checked.Text))...)
 		}
+		if a.FirstMatch {
+			s.text = append(s.text, fold("choice: first_match")...)
+		}
 		add(s)
 	}
 	add(&spot{name: string(processtable.Sink), text: []string{string(processtable.Sink)}})

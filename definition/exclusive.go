@@ -118,7 +118,7 @@ func (c *comparison) exclude(s *step, claims []*condition.Claim) {
 				continue
 			case !c.spend(1):
 				return
-			case c.after(other).meets(behind) && (s.FirstMatch || c.contradict(claims[j], claims[k])):
+			case c.after(other).meets(behind) && c.apart(s, claims[j], claims[k]):
 				a, b := &c.graph.edges[other], &c.graph.edges[e]
 				a.excludes, b.excludes = append(a.excludes, e), append(b.excludes, other)
 				c.says = true
@@ -152,6 +152,14 @@ func (c *comparison) reach() {
 		}
 		c.behind[s] = after
 	}
+}
+
+// apart says that two connectors out of s are never both TRUE.
+func (c *comparison) apart(s *step, a, b *condition.Claim) bool {
+	if s.FirstMatch {
+		return c.spend(comparePart)
+	}
+	return c.contradict(a, b)
 }
 
 // contradict says that two conditions are never both TRUE.

@@ -175,7 +175,7 @@ func TestFormats(t *testing.T) {
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
 		{"Table", number, constants(t, table, "keyFormat", "keyResolvers")},
-		{"Activity", number, constants(t, table, "keyName", "keyPath")},
+		{"Activity", number, constants(t, table, "keyName", "keyFirstMatch")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},
 		{"Mapping", number, constants(t, table, "keyRC", "keyTarget")},
 		{"Start condition", number, constants(t, table, "keyOp", "keyArgs")},

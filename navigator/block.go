@@ -139,7 +139,7 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	}
 	input, err := a.output(s.inner.input)
 	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("read the input of %s: %v", s.Entry.Scope, err), now)
+		return a.giveUp(s, fmt.Sprintf("read the input: %v", err))
 	}
 	r := behaviour.Result{Output: input, Started: now, Ended: now}
 	if a.Slow(r) {
@@ -148,7 +148,7 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	return a.Conclude(s, r, now)
 }
 
-// giveUp ends a block's source of which a condition failed (R21): what is inside is on a dead path,
+// giveUp ends a block's source, of which a condition failed, say (R21): what is inside is on a dead path,
 // and the error is the block's, which people know.
 func (a *Activity) giveUp(s *State, reason string) behaviour.Effects {
 	back := a.back(s, message.Return{Error: fmt.Sprintf("source of %s: %s", s.Entry.Scope, reason)})

@@ -148,8 +148,6 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	j := a.judgement(r)
 	switch {
-	case j.reason != "" && a.Kind == processtable.KindSource:
-		return a.giveUp(s, j.reason)
 	case j.reason != "":
 		return a.failEvaluated(s, r, j.reason, now)
 	case !j.done:

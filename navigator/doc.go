@@ -64,4 +64,10 @@
 //	     terminates at once. When sink has terminated, its input returns to the block, with
 //	     _RC 0: then R6 and R7 apply as to a program's end. A return of another iteration or
 //	     run than is under way is none. (N12, N18)
+//	R21  source has transition conditions too, over its output, without _RC; what it begins
+//	     without one is not beside its otherwise. One that fails refuses the start: nothing is
+//	     put. In a block it gives the iteration up: what is inside is on a dead path, and the
+//	     block is in error; a retry begins anew. (language)
+//	R22  Where an activity takes the first match, its control connectors are evaluated in the
+//	     order of the table up to the first that is TRUE: it alone is. (language)
 package navigator

@@ -69,6 +69,66 @@ func TestABlockHasASourceAndASinkOfItsOwn(t *testing.T) {
 	}
 }
 
+// choosing is withBlock whose sources lead to what others lead to as well, with conditions, and whose
+// block takes the first match of what leads out of it.
+func choosing() *Table {
+	t := withBlock()
+	inside := t.Activities[4].Path
+	t.Roster = append(t.Roster, Place{Activity: "file", Node: "A"}, Place{Activity: "note", Node: "A", Inside: "round"})
+	source, round, first, last, check, sink := t.Activities[0], t.Activities[1], t.Activities[2], t.Activities[3], t.Activities[4], t.Activities[5]
+	file := program("file", Activity{Input: container.Empty, Output: container.Empty, Start: and(variable(0), variable(1)),
+		InControl: []InControl{{Source}, {"round"}}, OutControl: []OutControl{{To: Sink, Node: Origin}}})
+	note := program("note", Activity{Input: container.Empty, Output: container.Empty, Start: and(variable(0)), Path: inside,
+		InControl: []InControl{{Source}}, OutControl: []OutControl{{To: Sink, Node: "A"}}})
+	source.OutControl = append(source.OutControl, OutControl{To: "file", Node: "A", Condition: checked("a")})
+	round.OutControl, round.FirstMatch = []OutControl{{To: "file", Node: "A", Condition: checked("b")}}, true
+	first.OutControl = []OutControl{{To: "check", Node: "A", Condition: checked("a")}, {To: "note", Node: "A", Otherwise: true}}
+	last.InControl = append(last.InControl, InControl{"note"})
+	sink.InControl = []InControl{{"file"}}
+	t.Activities = []*Activity{source, round, first, last, check, file, note, sink}
+	return t
+}
+
+// What only format 5 says of choices is read as it was written.
+func TestChoices(t *testing.T) {
+	got, err := Decode(mustEncode(t, choosing()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(choosing(), got); d != "" {
+		t.Errorf("the decoded table differs (-want +got):\n%s", d)
+	}
+}
+
+func TestRefusalsOfChoices(t *testing.T) {
+	const source, first, check = 0, 2, 4
+	for _, tc := range []struct {
+		name   string
+		change func(*Table)
+		want   string
+	}{
+		{"an otherwise to nothing", func(t *Table) { t.Activities[first].OutControl[0].Condition = nil }, "activity source: want at most one otherwise, beside other outgoing control connectors"},
+		{"two otherwise", func(t *Table) {
+			t.Activities[first].OutControl[0] = OutControl{To: "check", Node: "A", Otherwise: true}
+		}, "activity source: want at most one otherwise"},
+		{"a condition and an otherwise", func(t *Table) { t.Activities[first].OutControl[0].Otherwise = true }, "outgoing control connector to check: it cannot have a condition"},
+		{"a condition to sink", func(t *Table) { t.Activities[6].OutControl[0].Condition = checked("a") }, "outgoing control connector to sink: it cannot have a condition"},
+		{"a source that takes the first match", func(t *Table) { t.Activities[source].FirstMatch = true }, "activity source: it runs no program and has no exit condition, repetition, retry or choice"},
+		{"another behaviour that does", func(t *Table) {
+			a := t.Activities[check]
+			*a = Activity{Name: a.Name, Behaviour: "count-to", Path: a.Path, Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl, FirstMatch: true}
+		}, "feedback, repetition, retry and choice are FlowMark's"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			table := choosing()
+			tc.change(table)
+			if _, err := Encode(table); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Encode: %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
 func TestRefusalsOfBlocks(t *testing.T) {
 	const block, source, check = 1, 2, 4
 	other := []Composite{{Activity: "round", Iterations: 4}}
@@ -89,7 +149,9 @@ func TestRefusalsOfBlocks(t *testing.T) {
 		{"other iterations than the block's", func(t *Table) { t.Activities[check].Path = other }, "path: round has other numbers there than it has itself"},
 		{"a source that gives other things", func(t *Table) { t.Activities[source].Output = orderType() }, "activity source: its output is not the input of what it is the source of"},
 		{"over the border", func(t *Table) { t.Activities[block].OutControl[0] = OutControl{To: "ask", Node: "B"} }, `outgoing control connector to "ask": it is not another activity of the process, or of the same block`},
-		{"from outside", func(t *Table) { t.Activities[check].InControl = append(t.Activities[check].InControl, InControl{"round"}) }, `incoming control connector from "round": it is not another activity of the process, or of the same block`},
+		{"from outside", func(t *Table) {
+			t.Activities[check].InControl = append(t.Activities[check].InControl, InControl{"round"})
+		}, `incoming control connector from "round": it is not another activity of the process, or of the same block`},
 		{"a detour over the border", func(t *Table) { t.Detours[0].OutData = []ActivityID{"round"} }, "detour of ask: a data connector leads to round, which is not inside of the same block"},
 		{"an end that sink has not", func(t *Table) { t.Activities[3].InControl = nil }, "detour of ask: a control connector leads to sink, but sink has none from it"},
 		{"a block of another behaviour", func(t *Table) {
