@@ -76,10 +76,14 @@ func choosing() *Table {
 	inside := t.Activities[4].Path
 	t.Roster = append(t.Roster, Place{Activity: "file", Node: "A"}, Place{Activity: "note", Node: "A", Inside: "round"})
 	source, round, first, last, check, sink := t.Activities[0], t.Activities[1], t.Activities[2], t.Activities[3], t.Activities[4], t.Activities[5]
-	file := program("file", Activity{Input: container.Empty, Output: container.Empty, Start: and(variable(0), variable(1)),
-		InControl: []InControl{{Source}, {"round"}}, OutControl: []OutControl{{To: Sink, Node: Origin}}})
-	note := program("note", Activity{Input: container.Empty, Output: container.Empty, Start: and(variable(0)), Path: inside,
-		InControl: []InControl{{Source}}, OutControl: []OutControl{{To: Sink, Node: "A"}}})
+	file := program("file", Activity{
+		Input: container.Empty, Output: container.Empty, Start: and(variable(0), variable(1)),
+		InControl: []InControl{{Source}, {"round"}}, OutControl: []OutControl{{To: Sink, Node: Origin}},
+	})
+	note := program("note", Activity{
+		Input: container.Empty, Output: container.Empty, Start: and(variable(0)), Path: inside,
+		InControl: []InControl{{Source}}, OutControl: []OutControl{{To: Sink, Node: "A"}},
+	})
 	source.OutControl = append(source.OutControl, OutControl{To: "file", Node: "A", Condition: checked("a")})
 	round.OutControl, round.FirstMatch = []OutControl{{To: "file", Node: "A", Condition: checked("b")}}, true
 	first.OutControl = []OutControl{{To: "check", Node: "A", Condition: checked("a")}, {To: "note", Node: "A", Otherwise: true}}
