@@ -14,6 +14,7 @@ import (
 type conditionKey struct {
 	members *container.Type
 	text    string
+	rc      bool
 }
 
 type checkedCondition struct {
@@ -34,31 +35,31 @@ func (d *draft) allConditions() {
 			continue
 		}
 		c := d.Control[i]
-		c.Condition = d.condition(d.byName[c.Source], n, c.Source+" -> "+c.Target)
+		c.Condition = d.condition(d.stepOf(c.Source), n, c.Source+" -> "+c.Target)
 	}
 }
 
-// condition checks a condition over the output of s.
+// condition checks a condition over the output of s; of source, over the input.
 func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	text, ok := d.conditionText(n, key, "a condition")
 	if !ok || s.output.unknown() {
 		return nil
 	}
-	c := d.check(text, s.Output)
-	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s.Name) {
+	c := d.check(text, condition.Scope{Members: s.Output, RC: s != d.head})
+	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s) {
 		return nil
 	}
-	d.failCondition(n, codeCondition, withoutOwner(text, s.Name, s.Output.Name, c.problems))
+	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
+	d.inputRead = d.inputRead || s == d.head && c.reads
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
-func (d *draft) check(text string, members *container.Type) checkedCondition {
-	key := conditionKey{members, text}
+func (d *draft) check(text string, scope condition.Scope) checkedCondition {
+	key := conditionKey{scope.Members, text, scope.RC}
 	c, ok := d.conditions[key]
 	if !ok {
-		scope := condition.Scope{Members: members, RC: true}
 		c.Checked, c.problems = condition.Check(text, scope)
 		c.Text = condition.Canonical(text)
 		c.reads = len(condition.ReadsOf(text, scope)) > 0

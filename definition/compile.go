@@ -145,23 +145,6 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 	return m, nil
 }
 
-// tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
-// all of the process; 0: none was asked for.
-func tableFormat(p *Process, asked int) (int, error) {
-	hasBlock := slices.ContainsFunc(p.Activities, func(a *Activity) bool { return a.Block != nil })
-	switch {
-	case hasBlock && (asked == 0 || asked == processtable.BlockFormat):
-		return processtable.BlockFormat, nil
-	case hasBlock && 1 <= asked && asked < processtable.BlockFormat:
-		return 0, fmt.Errorf("table format %d has no blocks: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, processtable.BlockFormat)
-	case asked == 0:
-		return processtable.FlowMarkFormat, nil
-	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
-	}
-	return asked, nil
-}
-
 // encodeWithin encodes a table that leaves room for a signature.
 func encodeWithin(t *processtable.Table, most bounds) ([]byte, *processtable.Table, error) {
 	encoded, read, err := processtable.EncodeAsRead(t)
@@ -384,6 +367,7 @@ func entryOf(a *Activity) *processtable.Activity {
 			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+		FirstMatch: a.FirstMatch,
 	}
 	switch {
 	case a.Empty:
@@ -441,7 +425,7 @@ func (c *compiler) control(g *graph, source, target string, out processtable.Out
 	return nil
 }
 
-// bound joins source to what has no predecessors and sink to what has no successors (N1).
+// bound joins source to what nothing leads to, and sink to what has no successors (N1).
 func (c *compiler) bound(g *graph) error {
 	for _, a := range g.Activities {
 		e := c.row(g, a.Name)

@@ -54,6 +54,9 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 	if a.Exit != nil {
 		label += separator + "until " + text.Line(a.Exit.Checked.Text)
 	}
+	if a.FirstMatch {
+		label += separator + "choice: first_match"
+	}
 	return label
 }
 

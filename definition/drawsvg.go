@@ -205,6 +205,9 @@ func (d *picture) boxes(g *Graph, layer map[string]int) map[string]*spot {
 		if a.Exit != nil {
 			s.text = append(s.text, fold("\u21bb until "+text.Line(a.Exit.Checked.Text))...)
 		}
+		if a.FirstMatch {
+			s.text = append(s.text, fold("choice: first_match")...)
+		}
 		if a.Block != nil {
 			s.inner = d.layOut(a.Block, a.Name, 0)
 		}

@@ -61,6 +61,7 @@ func (d *draft) activity(e entry) {
 	d.again(s, f["again"])
 	d.retry(s, f["retry"])
 	d.onRC(s, f["on_rc"])
+	d.choice(s, f["choice"])
 }
 
 // isCommand says whether what runs is written where its name belongs.
@@ -196,5 +197,17 @@ func (d *draft) onRC(s *step, n *yaml.Node) {
 		s.OnRC = OnRCError
 	default:
 		d.fail(s.onRCAt, codeValue, fmt.Sprintf("on_rc cannot be %s", text), "write `on_rc: continue` or `on_rc: error`")
+	}
+}
+
+// choice reads which of the control connectors out of an activity count.
+func (d *draft) choice(s *step, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	text, ok := d.scalar(n, "first_match")
+	s.FirstMatch = ok && text == "first_match"
+	if ok && !s.FirstMatch {
+		d.fail(d.pos(n), codeValue, fmt.Sprintf("choice cannot be %s", text), remedyChoice)
 	}
 }

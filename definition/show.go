@@ -53,6 +53,7 @@ type ShownActivity struct {
 	Input      string           `json:"input,omitempty"`  // the name of a structure
 	Output     string           `json:"output,omitempty"` // likewise
 	Exit       string           `json:"exit,omitempty"`
+	Choice     string           `json:"choice,omitempty"` // first_match
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -142,6 +143,9 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Exit != nil {
 		s.Exit = a.Exit.Text
+	}
+	if a.FirstMatch {
+		s.Choice = "first_match"
 	}
 	return s
 }
@@ -311,6 +315,9 @@ func grid(t ShownTable) [][][]string {
 		}
 		if len(a.Feedback) > 0 {
 			in = append(in, a.Activity+", {"+strings.Join(a.Feedback, ", ")+"}")
+		}
+		if a.Choice != "" {
+			out = append(out, "the first of")
 		}
 		for _, c := range a.OutControl {
 			out = append(out, showConnector(c))
