@@ -13,6 +13,7 @@ import (
 	"fmqm/link/frame"
 	"fmqm/node/answer"
 	"fmqm/node/report"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
