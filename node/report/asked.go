@@ -74,7 +74,7 @@ func (f *Facts) Part(q Question, t *processtable.Table) audit.Part {
 	case q.History:
 		return audit.Part{Events: audit.AllEvents}
 	case t != nil && t.Format < processtable.BlockFormat:
-	case q.Tree != nil && t != nil:
+	case q.Tree != nil && t != nil && (q.Tree.fills() || q.Tree.wants(api.ActivityTerminated) || q.Tree.wants(api.ActivitySkipped)):
 		p.Pick = func(ended []message.Entry, end func(message.Entry) (record.AuditRecord, error)) ([]record.AuditRecord, error) {
 			f.told = picked{}
 			return f.told.pick(t, q.Tree, ended, end)
