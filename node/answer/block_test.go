@@ -65,7 +65,9 @@ func claimTables(t testing.TB) map[processtable.NodeID]*processtable.Table {
 		for _, row := range table.Activities {
 			block, inside := home[row.Name] != "", inClaim[row.Name]
 			row.Path = paths[inside]
-			outer := func(a processtable.ActivityID) bool { return !row.Added() && a != processtable.Source && inClaim[a] != inside }
+			outer := func(a processtable.ActivityID) bool {
+				return !row.Added() && a != processtable.Source && inClaim[a] != inside
+			}
 			row.InControl = slices.DeleteFunc(row.InControl, func(c processtable.InControl) bool {
 				return outer(c.From) || row.Name == processtable.Sink && c.From != "pay"
 			})

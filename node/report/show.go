@@ -151,6 +151,11 @@ func (g *Gathered) Has(path string) bool {
 	return added(name) || slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == name })
 }
 
+// Host is the node where an activity lives, or source or sink of a block; false: it cannot be in that scope.
+func (g *Gathered) Host(scope, activity string) (string, bool) {
+	return placesOf(g.Roster).host(message.Scope(scope), activity)
+}
+
 // NoActivity is the error of who names an activity that the process does not have.
 func (g *Gathered) NoActivity(name string) *api.Error {
 	names := make([]string, len(g.Roster))

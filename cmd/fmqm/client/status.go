@@ -67,26 +67,27 @@ func printStatus(p *common.Printer, st api.Status) error {
 			when = timeOf(st.Started)
 		}
 		rows := make([][]string, len(st.Activities))
-		below := make([]detail, len(st.Activities))
+		below, depth := make([]detail, len(st.Activities)), make([]int, len(st.Activities))
 		for i, a := range st.Activities {
 			name := api.InScope(a.Scope, a.Activity)
-			rows[i] = []string{indent(st.Scope, a.Scope) + name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+			depth[i] = depthOf(st.Scope, a.Scope)
 			below[i] = detail{name, a.Node, a.State, a.Input, a.Stderr}
 		}
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows); err != nil {
+		if err := p.WriteTree([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows, depth); err != nil {
 			return err
 		}
 		return details(p, w, below)
 	})
 }
 
-// indent stands before an activity, for each block around it of which the lines are shown as well.
-func indent(shown, scope string) string {
+// depthOf is how many blocks are around an activity, other than those around all that are shown.
+func depthOf(shown, scope string) int {
 	if scope == "" || scope == shown {
-		return ""
+		return 0
 	}
-	return strings.Repeat("  ", 1+strings.Count(scope, "/"))
+	return 1 + strings.Count(scope, "/")
 }
