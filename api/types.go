@@ -100,7 +100,7 @@ type Removed struct {
 type Activity struct {
 	Scope      string          `json:"scope,omitempty"` // as in HistoryEvent; of what is inside of a block that never began, without iteration
 	Activity   string          `json:"activity"`
-	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: its node did not tell
+	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
 	Node       string          `json:"node"`
 	State      ActivityState   `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`

@@ -16,6 +16,7 @@ import (
 	"fmqm/definition/definitiontest"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
+	"fmqm/link"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/node/question"
@@ -122,6 +123,7 @@ type sites struct {
 	b      *world
 	asked  []report.Question // of B
 	down   bool              // B does not answer
+	old    bool              // B knows no other question than for everything
 	lies   func(*report.Report)
 }
 
@@ -142,10 +144,12 @@ func newSites(t testing.TB) *sites {
 	s.world, s.b = make("A"), make("B")
 	s.world.query = func(_ context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
 		if s.down {
-			return nil, fmt.Errorf("%s is down", peer)
+			return nil, fmt.Errorf("%s: %w", peer, link.ErrNotConnected)
 		}
 		return question.Answer(body, func(q report.Question) (report.Report, error) {
-			s.asked = append(s.asked, q)
+			if s.asked = append(s.asked, q); s.old {
+				q.Scopes, q.Tree = nil, nil
+			}
 			r, err := s.b.ReportTo("A", q)
 			if s.lies != nil {
 				s.lies(&r)
@@ -265,12 +269,14 @@ func TestN18StatusOfBlocks(t *testing.T) {
 			s := newSites(t)
 			id := uuid.Must(uuid.NewV7())
 			s.story(id, twice)
-			st, err := s.StatusOf(t.Context(), id, c.of)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := lines(st); got != c.want || st.Scope != c.scope || st.Next != c.next || st.State != api.InstanceRunning {
-				t.Errorf("%s in %q, next %q: %s\nwant %q, next %q: %s", st.State, st.Scope, st.Next, got, c.scope, c.next, c.want)
+			for _, s.old = range []bool{false, true} {
+				st, err := s.StatusOf(t.Context(), id, c.of)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := lines(st); got != c.want || st.Scope != c.scope || st.Next != c.next || st.State != api.InstanceRunning {
+					t.Errorf("B is old: %t: %s in %q, next %q: %s\nwant %q, next %q: %s", s.old, st.State, st.Scope, st.Next, got, c.scope, c.next, c.want)
+				}
 			}
 			for _, q := range s.asked {
 				if q.Scopes == nil && q.Tree == nil {
@@ -503,6 +509,11 @@ func TestN18APeerSpeaksForItsOwnScopesOnly(t *testing.T) {
 			st, err := s.StatusOf(t.Context(), id, api.StatusRequest{Tree: true, After: map[bool]string{true: "begin"}[strings.HasPrefix(c.name, "that it")]})
 			if want := strings.TrimPrefix(c.want, map[bool]string{true: "begin terminated, "}[strings.HasPrefix(c.name, "that it")]); err != nil || lines(st) != want || st.State != api.InstanceRunning || st.InError > 0 {
 				t.Errorf("%s, %d in error, %v: %s\nwant %s", st.State, st.InError, err, lines(st), want)
+			}
+			for _, a := range st.Activities {
+				if want := map[bool]string{true: api.KindBlock, false: api.KindProgram}[a.Activity == "documents" || a.Activity == "deeper"]; a.Kind != want && a.Kind != "" {
+					t.Errorf("%s is of kind %q", a.Activity, a.Kind)
+				}
 			}
 		})
 	}

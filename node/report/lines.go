@@ -79,9 +79,6 @@ func (r *reading) hear() {
 			host, there := r.host(message.Scope(a.Scope), a.Activity)
 			if _, twice := r.told[name]; there && host == node && !twice {
 				a.Node = node
-				if r.block(a.Activity) {
-					a.Kind = api.KindBlock
-				}
 				r.told[name] = a
 			}
 		}
@@ -126,14 +123,15 @@ func (r *reading) allScopes() {
 func (r *reading) in(scope message.Scope, state api.ActivityState) {
 	for _, i := range r.inside[string(scope.Inside())] {
 		p := r.all[i]
-		a, told := r.told[api.InScope(string(scope), p.Activity)]
+		var a api.Activity
+		_, told := r.told[api.InScope(string(scope), p.Activity)]
 		switch {
 		case state != "":
 			a = api.Activity{Scope: string(scope), Activity: p.Activity, Node: p.Node, State: state}
 		case !told && r.begun != nil && scope != "" && !r.begun[api.InScope(string(scope.Leave()), string(scope.Inside()))][scope]:
 			continue // only others say that it began
-		case !told:
-			a = r.untold(p, scope)
+		default:
+			a = r.at(scope, p.Activity)
 		}
 		if r.add(a); r.Asked.Tree != nil && r.block(p.Activity) && strings.Count(string(scope), "/") < message.MaxNesting {
 			r.inner(scope, a)
@@ -194,11 +192,16 @@ func (r *reading) unbegun(scope message.Scope) api.ActivityState {
 	for nowhere(string(scope.Leave())) {
 		scope = scope.Leave()
 	}
-	block, told := r.told[api.InScope(string(scope.Leave()), string(scope.Inside()))]
+	return neverBegan(r.at(scope.Leave(), string(scope.Inside())).State)
+}
+
+// at is an activity of the roster in a scope, as its node tells.
+func (r *reading) at(scope message.Scope, activity string) api.Activity {
+	a, told := r.told[api.InScope(string(scope), activity)]
 	if !told {
-		return api.ActivityUnknown
+		a = r.untold(r.all[r.index[activity]], scope)
 	}
-	return neverBegan(block.State)
+	return a
 }
 
 // neverBegan is the state of what is inside of a block that has begun nothing.
@@ -220,8 +223,13 @@ func (r *reading) add(a api.Activity) {
 		r.behind[a.Node] = true
 		a = r.outdated(a)
 	}
-	if a.Kind == "" && r.block(a.Activity) {
+	switch {
+	case r.flat: // what there is without blocks needs no word for it
+		a.Kind = ""
+	case r.block(a.Activity):
 		a.Kind = api.KindBlock
+	case a.Kind != api.KindProgram && a.Kind != api.KindEmpty:
+		a.Kind = ""
 	}
 	r.lines = append(r.lines, a)
 }
@@ -233,10 +241,10 @@ func (r *reading) untold(p api.Place, scope message.Scope) api.Activity {
 	switch {
 	case slices.Contains(r.Tableless, p.Node):
 		a.Reason = fmt.Sprintf("%s has no table of %s: upload it", p.Node, r.Process)
-	case !answered || r.Asked.Tree == nil || len(report.Roster) == 0:
+	case !answered || len(report.Roster) == 0 || r.Asked.Tree == nil && scope == "":
 	case !report.Removed.IsZero():
 		a.Reason = removedAudit
-	default: // a page has what there is
+	default: // a page has what there is, and so has an older node
 		a.State = api.ActivityInactive
 	}
 	return a

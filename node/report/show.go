@@ -115,12 +115,11 @@ func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err er
 		if !slices.Contains(g.scopes(), string(scope)) && !nowhere(string(scope)) {
 			return "", append(slices.Clone(g.scopes()), string(scope)), nil
 		}
-		block, told := r.told[api.InScope(string(scope), name)]
-		last := newest(block)
+		block := r.at(scope, name)
+		last, told := newest(block), block.State != api.ActivityUnknown
 		switch {
 		case f.Iteration == 0 && !told && !nowhere(string(scope)):
-			i := r.index[name]
-			return "", nil, api.Errorf(api.CodeUnreachable, "name an iteration, such as "+within(string(scope), name, 1, 0), "only %s, where %s is, can say which is the newest, and it does not answer", r.all[i].Node, name)
+			return "", nil, api.Errorf(api.CodeUnreachable, "name an iteration, such as "+within(string(scope), name, 1, 0), "only %s, where %s is, can say which is the newest, and it does not answer", block.Node, name)
 		case f.Iteration == 0:
 			scope = message.Scope(within(string(scope), name, 0, 0))
 			if told {

@@ -30,7 +30,9 @@ func story() []api.HistoryEvent {
 		{Clock: 7, Time: at.Add(13*time.Hour + time.Second), Node: "B", Activity: "credit", Event: api.EventTerminated, Iteration: 2, Attempt: 3, RC: &zero},
 		{Clock: 8, Time: at.Add(13*time.Hour + time.Second), Node: "D", Activity: "reject", Event: api.EventSkipped},
 		{Clock: 9, Time: at.Add(13*time.Hour + 2*time.Second), Node: "headquarters-of-the-company", Activity: "ship", Event: "newer"},
-		{Clock: 10, Time: at.Add(13*time.Hour + 2*time.Second), Node: "A", Activity: "sink", Event: api.EventEnded},
+		{Clock: 10, Time: at.Add(13*time.Hour + 2*time.Second), Node: "B", Scope: "parcels#1", Activity: "pack", Event: api.EventBegun, Iteration: 1},
+		{Clock: 11, Time: at.Add(13*time.Hour + 2*time.Second), Node: "B", Scope: "parcels#1", Activity: "pack", Event: api.EventReturned, Iteration: 1},
+		{Clock: 12, Time: at.Add(13*time.Hour + 2*time.Second), Node: "A", Activity: "sink", Event: api.EventEnded},
 	}
 }
 
@@ -67,6 +69,8 @@ const inColumns = `          A                 B                 D              
 01:00:01                    ✓ credit, iteration 2, attempt 3
 01:00:01                                      · reject skipped
 01:00:02                                                        → ship newer
+01:00:02                    ● parcels#1/pack iteration 1 begun
+01:00:02                    ✓ parcels#1/pack iteration 1 returned
 01:00:02  ● ended
 `
 
@@ -86,6 +90,8 @@ const inALine = `2025-06-01
 01:00:01  B  + credit, iteration 2, attempt 3
 01:00:01  D  - reject skipped
 01:00:02  headquarters-of-the-company  > ship newer
+01:00:02  B  * parcels#1/pack iteration 1 begun
+01:00:02  B  + parcels#1/pack iteration 1 returned
 01:00:02  A  * ended
 `
 
