@@ -36,11 +36,13 @@ func (g *Gathered) read() *reading {
 		over: g.atOrigin().State == api.InstanceFinished, seen: map[string]bool{}, behind: map[string]bool{},
 	}
 	r.hear()
+	if g.Asked.Tree != nil {
+		r.page()
+	}
 	switch {
 	case r.flat:
 		r.allScopes()
 	case g.Asked.Tree != nil:
-		r.page()
 		r.in("", "")
 		return r
 	default:
