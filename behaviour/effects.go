@@ -49,6 +49,7 @@ type Invoke struct {
 	Attempt   int
 	Run       int
 	Input     *container.Struct
+	Instance  string // of a source: the word _INSTANCE
 
 	// What the program is to give: its output's type, and whether there is none; whether a
 	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
@@ -99,8 +100,9 @@ type Result struct {
 	Started time.Time
 	Ended   time.Time
 	message.Ending
-	Said   string    // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Judged Judgement // of this very result, made beforehand; nil: Conclude makes it
+	Instance string    // of a source: the word _INSTANCE; empty: nothing may read it
+	Said     string    // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Judged   Judgement // of this very result, made beforehand; nil: Conclude makes it
 }
 
 // Judgement is what a behaviour makes of a result beforehand: all that may take long in

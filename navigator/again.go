@@ -43,7 +43,7 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, s.Data), behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending})
+			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, s.Data), behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String()})
 			return m, err
 		}
 	}

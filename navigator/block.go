@@ -180,9 +180,9 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	if err != nil {
 		return a.abandon(s, fmt.Sprintf("read the input: %v", err))
 	}
-	r := behaviour.Result{Output: input, Started: now, Ended: now}
+	r := behaviour.Result{Output: input, Instance: s.Entry.Instance.String(), Started: now, Ended: now}
 	if a.Slow(r) {
-		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Output: a.Output}}
+		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Instance: r.Instance, Output: a.Output}}
 	}
 	return a.Conclude(s, r, now)
 }

@@ -19,10 +19,10 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped:
 		return a.stop(s)
-	case s.cancel != nil:
-		return a.giveUp(s, now)
-	case s.expired() && !a.hasReturned(s):
-		return a.expire(s, now)
+	case a.isCancelled(s):
+		return a.giveUp(s, time.Time{}, now)
+	case a.isExpired(s):
+		return a.expire(s, time.Time{}, now)
 	case s.InError():
 		return behaviour.Effects{}
 	case s.Waiting(a) > 0 && s.dead != nil: // R18
@@ -101,13 +101,15 @@ func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Tim
 	switch {
 	case s.Stopped:
 		return a.stop(s)
-	case s.cancel != nil:
-		return a.giveUp(s, now)
-	case s.expired() && !a.hasReturned(s):
-		return a.expire(s, now)
+	case a.isCancelled(s):
+		return a.giveUp(s, r.Started, now)
+	case a.isExpired(s):
+		return a.expire(s, r.Started, now)
 	}
 	if r.Err == "" && !a.hasEnded(r) { // R10
-		r.Err = fmt.Sprintf("return code %d, and no condition or mapping of %s reads %s", r.RC, a.Name, condition.RC)
+		if r.Err = fmt.Sprintf("return code %d", r.RC); !a.Continues {
+			r.Err += fmt.Sprintf(", and no condition or mapping of %s reads %s", a.Name, condition.RC)
+		}
 	}
 	if r.Err != "" {
 		return a.failedAttempt(s, r, now)

@@ -76,8 +76,10 @@
 //	     iteration and terminates so. After such an end, and after a deadline, data connectors
 //	     carry the engine's words only, and set nothing else. (N22)
 //	R23  An activity that is cancelled ends: what runs of it is ended, what is inside of it is
-//	     cancelled, and what leads out of it is dead, unless all that is around it is cancelled
-//	     as well. What had ended stays so. Nobody is waited for. (N25)
+//	     cancelled, and what leads out of it is dead. One that is not decided ends once its
+//	     incoming connectors are resolved, so that sink, and with it the instance, still ends
+//	     last. Where all around it is cancelled as well it ends at once, and sends nothing.
+//	     What had ended stays so. (N25)
 //	R24  source has transition conditions too, over its output, without _RC; what it begins
 //	     without one is not beside its otherwise. One that fails refuses the start: nothing is
 //	     put. In a block it gives the iteration up: what is inside is on a dead path, and the

@@ -15,7 +15,7 @@ const noCode = -1
 
 // values are what the engine's words say of a result.
 func values(r *behaviour.Result) *condition.Values {
-	return &condition.Values{RC: r.RC, Timeout: r.TimedOut, Error: r.Failure}
+	return &condition.Values{RC: r.RC, Timeout: r.TimedOut, Error: r.Failure, Instance: r.Instance}
 }
 
 // byItself says whether what had been invoked has ended by itself.
@@ -26,11 +26,31 @@ func (a *Activity) ended(s *State, how message.Ending, rc int64, now time.Time) 
 	return behaviour.Result{RC: rc, Output: container.New(a.Output), Ending: how, Started: s.progress().Started, Ended: now}
 }
 
-// expire terminates an activity whose deadline has come (R21).
-func (a *Activity) expire(s *State, now time.Time) behaviour.Effects {
+// isExpired says whether the deadline ends the activity (R21).
+func (a *Activity) isExpired(s *State) bool {
+	return s.expired() && (s.InError() || !a.hasReturned(s))
+}
+
+// expire terminates an activity whose deadline has come, in an attempt that has begun at started, if
+// one was under way (R21).
+func (a *Activity) expire(s *State, started, now time.Time) behaviour.Effects {
 	return a.without(s, fmt.Sprintf("the deadline of %s has come", a.Name), func() behaviour.Effects {
-		return a.healed(s, a.evaluate(s, a.ended(s, message.Ending{TimedOut: true}, noCode, now), now), now)
+		r := a.ended(s, message.Ending{TimedOut: true}, noCode, now)
+		e := a.evaluate(s, r, now)
+		a.tried(s, &e, started)
+		return a.healed(s, e, now)
 	})
+}
+
+// tried says in the outcome which attempt was the last.
+func (a *Activity) tried(s *State, e *behaviour.Effects, started time.Time) {
+	if !e.Ends {
+		return
+	}
+	at := s.progress()
+	if e.Outcome.Attempt, e.Outcome.Started = at.Attempt, at.Started; !started.IsZero() {
+		e.Outcome.Attempt, e.Outcome.Started = at.Attempt+1, started
+	}
 }
 
 // carryOn terminates an activity that goes on after errors, when no attempt is left (R22).
@@ -52,15 +72,21 @@ func (a *Activity) caught(s *State, reason string, now time.Time) behaviour.Effe
 	})
 }
 
-// giveUp ends an activity that another one has cancelled (R23). What leads out of it is dead; where
-// all that is around it is cancelled as well there is nobody to tell.
-func (a *Activity) giveUp(s *State, now time.Time) behaviour.Effects {
+// isCancelled says whether the activity ends because another one has cancelled it (R23).
+func (a *Activity) isCancelled(s *State) bool {
+	return s.cancel != nil && (s.cancel.around || s.Waiting(a) == 0)
+}
+
+// giveUp ends an activity that is cancelled (R23). What leads out of it is dead; where all that is
+// around it is cancelled as well there is nobody to tell.
+func (a *Activity) giveUp(s *State, started, now time.Time) behaviour.Effects {
 	return a.without(s, s.cancel.reason, func() behaviour.Effects {
 		at := s.progress()
 		e := behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
 			What: behaviour.Cancelled, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, Reason: s.cancel.reason,
 		}}
-		if !s.Own {
+		a.tried(s, &e, started)
+		if !s.Own && started.IsZero() {
 			e.Outcome.Iteration = 0
 		}
 		if !s.cancel.around && !s.passed {

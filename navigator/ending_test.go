@@ -281,6 +281,44 @@ func TestR21TheDeadlineOfABlock(t *testing.T) {
 	expect(t, b, b.Decide(s, noon), "terminated, ends", cancelsAll, "to x at H: TRUE")
 }
 
+// R12, R21: a block that is in error by a condition has returned, and its deadline ends it all the same.
+func TestR21TheDeadlineOfABlockInError(t *testing.T) {
+	p := catching(t)
+	b := rowIn(p, "b", "")
+	s := begunBlock(t, b)
+	sink := rowIn(p, processtable.Sink, "b")
+	at := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Scope: "b#1", Activity: processtable.Sink}, Origin: origin}}
+	fold(t, b, s, sink.giveBack(at).Put[0])
+	kept(t, b, s, b.failEvaluated(s, ran(t, 0, ""), "a condition", noon))
+	comeTime(t, b, s, "deadline", noon.Add(time.Hour))
+	if e := b.Decide(s, noon); !e.Ends || !e.Outcome.TimedOut {
+		t.Errorf("it comes to %s", show(p, e))
+	}
+}
+
+// _INSTANCE of source is the instance, also where its message is built again.
+func TestSourceKnowsItsInstance(t *testing.T) {
+	m := newModel(t, "x").control("source -> x")
+	m.table.Format = processtable.BlockFormat
+	mapping := []processtable.Mapping{{Word: condition.WordInstance, To: container.Path{1}, Type: container.Scalar(container.String), Source: "_INSTANCE", Target: "text"}}
+	m.rows["source"].OutData = []processtable.OutData{{To: "x", Mappings: mapping}}
+	m.rows["x"].InData = []processtable.InData{{From: "source", Mappings: mapping}}
+	p := m.prepare()
+	e, err := p.Start(behaviour.Start{Instance: instance, Input: container.New(data), Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := p.activities.Get(processtable.RowID{Name: "x"})
+	s := folded(t, x, e.Put[0])
+	if in, err := x.InputOf(s); err != nil || in.Fields[1] != instance.String() {
+		t.Errorf("x gets %v, %v", in, err)
+	}
+	again, err := p.Again(spoken(e.Put[0], e.Outcome))
+	if err != nil || string(again.Body) != string(e.Put[0].Body) {
+		t.Errorf("built again it is %x, %v", again.Body, err)
+	}
+}
+
 // R21: what has returned has come before a deadline.
 func TestR21AReturnIsFirst(t *testing.T) {
 	b := rowIn(catching(t), "b", "")
@@ -321,13 +359,19 @@ func TestR23Cancelled(t *testing.T) {
 	dead := []string{"cancelled, ends", "to y at H: FALSE no data", "to z at H: FALSE"}
 	fresh := folded(t, x)
 	fold(t, x, fresh, by)
+	expect(t, x, x.Decide(fresh, noon), "waits") // what comes before it may still run
+	fold(t, x, fresh, from(t, x, "a", T, `{"n": 2}`))
 	expect(t, x, x.Decide(fresh, noon), dead...)
 	running := begunWithDeadline(t, x)
 	fold(t, x, running, by)
 	if !running.Interrupted() {
 		t.Error("what runs is not interrupted")
 	}
-	expect(t, x, x.Conclude(running, ran(t, 0, ""), noon), dead...)
+	e := x.Conclude(running, ran(t, 0, ""), noon)
+	expect(t, x, e, dead...)
+	if o := e.Outcome; o.Attempt != 1 || !o.Started.Equal(noon) {
+		t.Errorf("of the attempt that ran its history has %d, %v", o.Attempt, o.Started)
+	}
 	erring := begunWithDeadline(t, x)
 	kept(t, x, erring, x.failEvaluated(erring, ran(t, 0, ""), "a condition", noon))
 	fold(t, x, erring, by)

@@ -122,7 +122,7 @@ func (m *moment) of(s *State, input *container.Struct, now time.Time) (due time.
 		}
 	}
 	if m.At {
-		return time.Unix(0, fixed).UTC(), 0, nil
+		return within(time.Unix(0, fixed).UTC()), 0, nil
 	}
 	pause = min(time.Duration(max(0, fixed)), farthest.Sub(now))
 	return now.Add(pause), pause, nil

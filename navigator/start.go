@@ -26,7 +26,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 		Origin: p.table.Node,
 		Trace:  o.Trace,
 	}}
-	r := behaviour.Result{Output: o.Input, Started: o.Now, Ended: o.Now}
+	r := behaviour.Result{Output: o.Input, Instance: o.Instance.String(), Started: o.Now, Ended: o.Now}
 	r.Judged = o.Judged
 	judged := source.judgement(r)
 	if judged.reason != "" { // R24

@@ -89,7 +89,7 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 // whose output the call has (R20).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
 	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource {
-		return behaviour.Result{Output: call.Input, Started: started, Ended: started}
+		return behaviour.Result{Output: call.Input, Instance: call.Instance, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)
 }

@@ -251,6 +251,9 @@ func (a *Activity) Inner() Composite {
 // Words are those of the engine that the activity's conditions and mappings may read, beside _RC.
 func (a *Activity) Words() condition.Words {
 	var words condition.Words
+	if a.Kind == KindSource {
+		words |= condition.WordInstance
+	}
 	if a.Deadline != nil {
 		words |= condition.WordTimeout
 	}
