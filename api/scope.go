@@ -62,7 +62,7 @@ func path(name, text string) error {
 // activityStates are all that an activity may be in.
 var activityStates = []ActivityState{
 	ActivityInactive, ActivityWaiting, ActivityReady, ActivityRunning, ActivitySuspended, ActivityInError, ActivityExecuted,
-	ActivityTerminated, ActivitySkipped, ActivityUnknown,
+	ActivityTerminated, ActivitySkipped, ActivityCancelled, ActivityUnknown,
 }
 
 // parameters are a request as the server reads it.

@@ -34,8 +34,9 @@ const (
 	ActivityInError    ActivityState = "in-error"
 	ActivityExecuted   ActivityState = "executed" // ran, not yet terminated
 	ActivityTerminated ActivityState = "terminated"
-	ActivitySkipped    ActivityState = "skipped" // dead path
-	ActivityUnknown    ActivityState = "unknown" // its node did not answer, has removed or lost what it had recorded, or is behind what others know
+	ActivitySkipped    ActivityState = "skipped"   // dead path
+	ActivityCancelled  ActivityState = "cancelled" // another activity has ended it
+	ActivityUnknown    ActivityState = "unknown"   // its node did not answer, has removed or lost what it had recorded, or is behind what others know
 )
 
 // What an activity is; the words are API.
@@ -43,6 +44,7 @@ const (
 	KindProgram = "program"
 	KindEmpty   = "empty"
 	KindBlock   = "block"
+	KindWait    = "wait"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -88,6 +90,11 @@ type NodeClock struct {
 	Behind bool `json:"behind,omitempty"`
 }
 
+// Ended says whether nothing more comes of an activity in this state.
+func (s ActivityState) Ended() bool {
+	return s == ActivityTerminated || s == ActivitySkipped || s == ActivityCancelled
+}
+
 // Removed says that retention has removed what a node had recorded of an instance that
 // has ended. What the node then still tells of it is its state, at its origin.
 type Removed struct {
@@ -111,6 +118,9 @@ type Activity struct {
 	By         string          `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
+	Due        time.Time       `json:"due,omitzero"`      // of what has not ended: its deadline, or of a wait the time at which it goes on
+	Timeout    bool            `json:"timeout,omitempty"` // its deadline has ended it
+	Error      string          `json:"error,omitempty"`   // why its last attempt failed, where it went on after that
 	Output     json.RawMessage `json:"output,omitempty"`
 	More       bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
 	// Input is what its program gets, of one that has not ended; over 64 KiB it is left out.
@@ -197,6 +207,8 @@ const (
 	EventTerminated Event = "terminated" // an activity that ran
 	EventSkipped    Event = "skipped"    // an activity on a dead path
 	EventStopped    Event = "stopped"    // by an operator's terminate
+	EventCancelled  Event = "cancelled"  // by another activity: the reason says which
+	EventCancelling Event = "cancelling" // some of what is inside of it was cancelled, before it is ended
 	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
 	EventFailed     Event = "failed"     // a failed attempt that will be repeated
 	EventInError    Event = "in-error"

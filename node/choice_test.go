@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/node"
 )
 
 const choosing = `
@@ -44,8 +45,13 @@ data:
   - assess -> sink
 `
 
-// ends gives what an instance's activities have come to, by name: + for ran, - for skipped.
-func ends(s api.Status) string {
+// ends gives what all activities of an instance have come to, by name: + for ran, - for skipped.
+func ends(t *testing.T, n *node.Node, id api.InstanceID) string {
+	t.Helper()
+	s, err := n.StatusOf(t.Context(), id, api.StatusRequest{Tree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all []string
 	for _, a := range s.Activities {
 		sign := map[api.ActivityState]string{api.ActivityTerminated: "+", api.ActivitySkipped: "-"}[a.State]
@@ -67,8 +73,8 @@ func TestChoicesAtOneNode(t *testing.T) {
 		`{"amount": 1500, "days": 5}`: "+assess -pay +refuse +round -round#1/one +round#1/two",
 		`{"amount": 2500, "days": 5}`: "+assess -pay -refuse +round -round#1/one +round#1/two",
 	} {
-		if s := run(t, n, "claim", input); s.State != api.InstanceFinished || ends(s) != want {
-			t.Errorf("%s: %s, %s\nwant %s", input, s.State, ends(s), want)
+		if s := run(t, n, "claim", input); s.State != api.InstanceFinished || ends(t, n, s.Instance) != want {
+			t.Errorf("%s: %s, %s\nwant %s", input, s.State, ends(t, n, s.Instance), want)
 		}
 	}
 }
@@ -101,8 +107,8 @@ func TestABlockIsInErrorForWhatItsSourceAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := n.Wait(t.Context(), id)
-	if want := "-assess +pay -refuse in-error round -round#1/one -round#1/two"; err != nil || s.State != api.InstanceInError || ends(s) != want {
-		t.Fatalf("%s, %s, %v\nwant %s", s.State, ends(s), err, want)
+	if want := "-assess +pay -refuse in-error round -round#1/one -round#1/two"; err != nil || s.State != api.InstanceInError || ends(t, n, id) != want {
+		t.Fatalf("%s, %s, %v\nwant %s", s.State, ends(t, n, id), err, want)
 	}
 	if _, err := n.Retry(t.Context(), id, api.RetryRequest{Activity: "round", Output: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,11 @@ func (p *Page) wants(s api.ActivityState) bool {
 	return len(p.States) == 0 || slices.Contains(p.States, s)
 }
 
+// wantsEnded says whether any that have ended are asked for.
+func (p *Page) wantsEnded() bool {
+	return p.wants(api.ActivityTerminated) || p.wants(api.ActivitySkipped) || p.wants(api.ActivityCancelled)
+}
+
 // fills says whether activities are asked for of which there is nothing.
 func (p *Page) fills() bool { return p.wants(api.ActivityInactive) || p.wants(api.ActivityUnknown) }
 
@@ -74,7 +79,7 @@ func (f *Facts) Part(q Question, t *processtable.Table) audit.Part {
 	case q.History:
 		return audit.Part{Events: audit.AllEvents}
 	case t != nil && t.Format < processtable.BlockFormat:
-	case q.Tree != nil && t != nil && (q.Tree.fills() || q.Tree.wants(api.ActivityTerminated) || q.Tree.wants(api.ActivitySkipped)):
+	case q.Tree != nil && t != nil && (q.Tree.fills() || q.Tree.wantsEnded()):
 		p.Pick = func(ended []message.Entry, end func(message.Entry) (record.AuditRecord, error)) ([]record.AuditRecord, error) {
 			f.told = picked{}
 			return f.told.pick(t, q.Tree, ended, end)
@@ -135,7 +140,7 @@ func (f *picked) pick(t *processtable.Table, page *Page, ended []message.Entry, 
 				f.begun = append(f.begun, string(l.scope))
 			}
 			continue
-		case before, !page.wants(api.ActivityTerminated) && !page.wants(api.ActivitySkipped):
+		case before, !page.wantsEnded():
 			continue
 		case looks == pageLooks, len(all) == page.Limit, page.full(f.begun):
 			f.upto = lines[i-1].name()
@@ -155,8 +160,11 @@ func (f *picked) pick(t *processtable.Table, page *Page, ended []message.Entry, 
 
 // endedState is the state of what ended so.
 func endedState(e record.Event) api.ActivityState {
-	if e == record.EventSkipped {
+	switch e {
+	case record.EventSkipped:
 		return api.ActivitySkipped
+	case record.EventCancelled:
+		return api.ActivityCancelled
 	}
 	return api.ActivityTerminated
 }
@@ -170,6 +178,8 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindEmpty
 	case a.Kind == processtable.KindBlock:
 		return api.KindBlock
+	case a.Kind == processtable.KindWait:
+		return api.KindWait
 	}
 	return ""
 }

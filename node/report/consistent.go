@@ -33,7 +33,7 @@ func (r *reading) past(a *api.Activity) bool {
 	report, answered := r.Reports[a.Node]
 	name := api.InScope(a.Scope, a.Activity)
 	switch {
-	case !answered, a.State == api.ActivityTerminated, a.State == api.ActivitySkipped, a.State == api.ActivityUnknown:
+	case !answered, a.State.Ended(), a.State == api.ActivityUnknown:
 	case !report.Removed.IsZero(), report.nowhere(*a), nowhere(a.Scope):
 	case !r.over && r.heard[name] == "" && r.returned(a.Scope) == "":
 	case a.State == api.ActivityInError && r.waits[name].Aside > 0: // on a dead path, where it holds up nobody
@@ -50,7 +50,7 @@ func (r *reading) returned(scope string) string {
 	around := message.Scope("")
 	for _, f := range frames {
 		block, told := r.told[api.InScope(string(around), string(f.Composite))]
-		ended := block.State == api.ActivitySkipped || block.State == api.ActivityTerminated && block.RC != nil // not by an operator's terminate
+		ended := block.State == api.ActivitySkipped || block.State == api.ActivityCancelled || block.State == api.ActivityTerminated && block.RC != nil // not by an operator's terminate
 		if told && (ended || block.Iterations > f.Iteration) {
 			return block.Node
 		}

@@ -48,9 +48,9 @@ func rank(e api.Event) int {
 		return 1
 	case api.EventRetried, api.EventDropped, api.EventAnswered:
 		return 2
-	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned:
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling:
 		return 3
-	case api.EventTerminated, api.EventSkipped, api.EventStopped:
+	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
 	case api.EventEnded:
 	}
@@ -113,6 +113,8 @@ var Events = map[record.Event]api.Event{
 	record.EventDropped:    api.EventDropped,
 	record.EventAsked:      api.EventAsked,
 	record.EventAnswered:   api.EventAnswered,
+	record.EventCancelled:  api.EventCancelled,
+	record.EventCancelling: api.EventCancelling,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -125,7 +127,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		switch r.Event {
 		case record.EventTerminated: // source and sink are the engine's: an iteration begins and returns with them
 			return blockEvent(e, frames[len(frames)-1], r.Scope), true
-		case record.EventStopped, record.EventSkipped:
+		case record.EventStopped, record.EventSkipped, record.EventCancelled:
 			return e, false
 		default: // it is in error, or an operator did something about that
 		}
@@ -137,11 +139,18 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventTerminated, record.EventIterated:
 		e.RC = &r.RC
+		switch {
+		case r.TimedOut:
+			e.Reason = "its deadline has come"
+		case r.Failure != "":
+			e.Reason = "goes on after an error: " + r.Failure
+		}
 	case record.EventStarted:
 		if r.Reason != "" {
 			e.Reason = "key " + r.Reason
 		}
-	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
+	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
+		record.EventCancelled, record.EventCancelling:
 	}
 	return e, true
 }

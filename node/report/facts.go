@@ -280,7 +280,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	r.Activities = append(r.Activities, api.Activity{
 		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State,
 		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
-		Output: shownOutput(a, l.Output),
+		Output: shownOutput(a, l.Output), Due: dueOf(a, l),
 	})
 	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
 	if l.State == api.ActivitySkipped && aside == 0 {
@@ -296,6 +296,14 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		w.For = append(w.For, string(from))
 	}
 	r.Waits = append(r.Waits, w)
+}
+
+// dueOf is when an activity under way ends, or goes on, whatever comes; zero: it is not known to.
+func dueOf(a *processtable.Activity, l *live) time.Time {
+	if a.Kind == processtable.KindWait {
+		return l.Due
+	}
+	return l.Deadline
 }
 
 // Bounds of what a report shows of inputs.
@@ -368,6 +376,11 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	case record.EventSkipped:
 		out.State = api.ActivitySkipped
 		return out
+	case record.EventCancelled:
+		out.State, out.Reason, out.Iterations = api.ActivityCancelled, rec.Reason, rec.Iteration
+		out.Attempts = severalAttempts(rec.Attempt)
+		out.Started, out.Ended = rec.Started, rec.Time
+		return out
 	case record.EventStopped:
 		out.State, out.Reason, out.By = api.ActivityTerminated, rec.Reason, rec.By
 		if a.Kind == processtable.KindBlock {
@@ -384,6 +397,7 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	out.RC, out.Iterations = &rc, rec.Iteration
 	out.Attempts = severalAttempts(rec.Attempt)
 	out.Started, out.Ended = rec.Started, rec.Time
+	out.Timeout, out.Error = rec.TimedOut, rec.Failure
 	out.Output = shownOutput(a, rec.Output)
 	return out
 }

@@ -209,7 +209,7 @@ func (r *reading) canGoOn() bool {
 	}
 	goesOn := func(a *api.Activity) bool {
 		report := r.Reports[a.Node]
-		return a.State != api.ActivityTerminated && a.State != api.ActivitySkipped && !held[api.InScope(a.Scope, a.Activity)] && !report.nowhere(*a)
+		return !a.State.Ended() && !held[api.InScope(a.Scope, a.Activity)] && !report.nowhere(*a)
 	}
 	stuck := func(a *api.Activity) bool { // a block, by what is inside of it
 		scope := newest(*a)

@@ -53,7 +53,7 @@ func (g *Gathered) Open() (scopes []string) {
 		}
 	}
 	for _, a := range r.lines {
-		if a.State == api.ActivityTerminated || a.State == api.ActivitySkipped || nowhere(a.Scope) {
+		if a.State.Ended() || nowhere(a.Scope) {
 			continue
 		}
 		if open(message.Scope(a.Scope)); a.State == api.ActivityRunning && r.block(a.Activity) {

@@ -100,6 +100,8 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		out.For = "program " + w.Program + " is running"
 		if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
+		} else if a.Kind == api.KindWait {
+			out.For, out.Due = "its time", a.Due
 		}
 	case api.ActivityReady:
 		out.For = "waiting for a free place of program " + w.Program
@@ -151,7 +153,7 @@ func (g *Gathered) whyWaiting(heard HeardOf, out api.Wait, w Waiting, byName map
 				block := message.Scope(out.Scope)
 				out.At = byName[api.InScope(string(block.Leave()), string(block.Inside()))].Node
 			}
-		case known && (p.State == api.ActivityTerminated || p.State == api.ActivitySkipped):
+		case known && p.State.Ended():
 			coming = append(coming, from)
 			if p.Ended.After(out.Since) {
 				out.Since = p.Ended

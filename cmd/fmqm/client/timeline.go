@@ -206,6 +206,10 @@ func (t *timeline) text(e api.HistoryEvent) string {
 			return t.marks.bad + " terminated by an operator"
 		}
 		return t.marks.dead + " " + e.Activity + " stopped"
+	case api.EventCancelled:
+		return t.marks.dead + " " + e.Activity + " cancelled"
+	case api.EventCancelling:
+		return t.marks.other + " " + e.Activity + " cancels what is inside of it"
 	case api.EventIterated:
 		return t.marks.again + " " + e.Activity + " once more" + turn
 	case api.EventFailed:
@@ -230,7 +234,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Strong(text)
 	case api.EventEnded, api.EventTerminated, api.EventReturned:
 		return t.style.Good(text)
-	case api.EventSkipped, api.EventStopped, api.EventPassed:
+	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling:
 		return t.style.Faint(text)
 	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered:
 		return t.style.Busy(text)
