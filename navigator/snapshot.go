@@ -219,7 +219,7 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 	m.Source, m.Kind = "", message.KindSnapshot
 	m.Body = message.EncodeSnapshot(snapshot)
-	e := behaviour.Effects{Put: []message.Message{m}, Takes: s.Passing(), Outcome: o}
+	e := behaviour.Effects{Put: []message.Message{m}, Takes: a.passing(s), Outcome: o}
 	if !snapshot.Due.IsZero() {
 		e.Timers = []behaviour.Timer{{Due: snapshot.Due, Pause: a.pause(&snapshot)}}
 	}
