@@ -260,15 +260,28 @@ func (g *Gathered) Waits() map[string]Waiting {
 // however many connectors, by one in error. What its node did not tell may go on.
 func (g *Gathered) canGoOn(activities []api.Activity) bool {
 	waits := g.Waits()
-	held := map[string]bool{}
+	held, inside := map[string]bool{}, map[string][]string{}
 	for _, a := range activities {
 		held[api.InScope(a.Scope, a.Activity)] = a.State == api.ActivityInError
+		if a.Scope != "" && a.State != api.ActivityTerminated && a.State != api.ActivitySkipped {
+			scope := message.Scope(a.Scope)
+			block := api.InScope(string(scope.Leave()), string(scope.Inside()))
+			inside[block] = append(inside[block], api.InScope(a.Scope, a.Activity))
+		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for name, w := range waits {
-			if !held[name] && slices.ContainsFunc(w.For, func(from string) bool { return held[api.InScope(w.Scope, from)] }) {
+			if !held[name] && slices.ContainsFunc(w.For, func(from string) bool {
+				is, told := held[api.InScope(w.Scope, from)]
+				return is || !told && w.Scope != "" // nothing has come for it there: it hangs on others
+			}) {
 				held[name], changed = true, true
+			}
+		}
+		for block, in := range inside { // it does not go on where nothing inside of it does
+			if !held[block] && !slices.ContainsFunc(in, func(name string) bool { return !held[name] }) {
+				held[block], changed = true, true
 			}
 		}
 	}

@@ -56,7 +56,11 @@ func mayFail(form string) bool {
 func (d *drawing) ending(s *step) string {
 	sure := []string{"_RC == 0", "_RC < 3"}
 	if s.output != nil { // i0 and b0 are in every structure
-		sure = append(sure, "b0", "i0 > 1", "!b0 || i0 < 1")
+		changing := []string{"b0", "i0 > 1", "!b0 || i0 < 1"}
+		if s.block {
+			sure = nil // it has no other return code
+		}
+		sure = append(sure, changing...)
 	}
 	return pick(d, sure, "ending")
 }
