@@ -65,6 +65,9 @@ func (d *drawing) ending(s *step) string {
 	return pick(d, sure, "ending")
 }
 
+// late is an exit condition that comes true after more than ten iterations: a#1 is the beginning of a#10.
+func (d *drawing) late(*step) string { return "i0 > 10 && i0 < 100" }
+
 // forms are conditions over a member of a type, written $; @ is one more of that type.
 var forms = map[string][]string{
 	"bool": {"$", "!$", "$ == @", "($ || !@)", "$ != true"},

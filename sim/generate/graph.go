@@ -136,6 +136,9 @@ func (d *drawing) loop(s *step) {
 	if s.block {
 		most, more = min(most, 12), 2
 	}
+	if s.block && d.steady && d.deepest == 1 && d.in(6, "many") {
+		exit, most = d.late, 60
+	}
 	d.line("exit: %s", quoted(exit(s)))
 	d.line("max_iterations: %d", most+d.upTo(more, "max iterations"))
 	if !s.block {

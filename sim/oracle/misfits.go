@@ -67,9 +67,13 @@ func (m *misfits) look(a *api.Activity) {
 	}
 }
 
-// nowhere: it is inside of a block, and in none of its iterations.
+// nowhere: it is inside of a block of which no iteration is known. What that means for it, the block says.
 func (m *misfits) nowhere(a *api.Activity) bool {
-	return a.Scope == "" && len(m.places[a.Activity].Around) > 0 && (a.State == api.ActivityInactive || a.State == api.ActivityUnknown)
+	if a.State != api.ActivityInactive && a.State != api.ActivityUnknown {
+		return false
+	}
+	frames, err := message.Scope(a.Scope).Frames()
+	return err == nil && (len(frames) < len(m.places[a.Activity].Around) || len(frames) > 0 && frames[len(frames)-1].Iteration == 0)
 }
 
 // inside holds what is in an iteration of a block to the block, and to its next iteration.

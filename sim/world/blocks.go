@@ -5,6 +5,7 @@ import (
 
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // isWork: a block and its inside have it for each other (N12).
@@ -13,10 +14,10 @@ func isWork(k message.Key) bool { return k.Kind == message.KindBegin || k.Kind =
 // begins holds a transaction that begins iterations of blocks to N12 and N18: in it the block says that
 // it has, and takes what came back of the iteration before, which has come to its end.
 func (x *watch) begins(s *site, d *shadow, t *transaction) {
-	for inside, keys := range t.put {
-		if !slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind == message.KindBegin }) || x.lost[s.name] {
-			continue
-		}
+	if x.lost[s.name] || d.filled {
+		return
+	}
+	for _, inside := range t.begun() {
 		block := message.Entry{Instance: inside.Instance, Scope: inside.Scope.Leave(), Activity: inside.Scope.Inside()}
 		if !slices.ContainsFunc(t.put[block], func(k message.Key) bool { return k.Kind == message.KindSnapshot }) && !t.recorded(block) {
 			x.world.breaks("3", "%s begins at %s, and not in one transaction with what %s says of it", inside.Scope, s.name, shown(block))
@@ -30,6 +31,24 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 			}
 		}
 	}
+}
+
+// begun gives the sources of the iterations that begin in the transaction: what begins one is put, or
+// its source ends with it at once.
+func (t *transaction) begun() (all []message.Entry) {
+	begins := func(k message.Key) bool { return k.Kind == message.KindBegin }
+	for e, keys := range t.put {
+		if slices.ContainsFunc(keys, begins) {
+			all = append(all, e)
+		}
+	}
+	for i := range t.records {
+		e := entryOf(&t.records[i])
+		if e.Scope != "" && e.Activity == processtable.Source && t.records[i].Event == record.EventTerminated && !slices.ContainsFunc(t.removed[e], begins) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // sinkBefore gives the sink of the iteration before, if there is one.

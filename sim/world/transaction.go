@@ -130,9 +130,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 			late = append(late, shown(e))
 		}
 	}
-	if !d.filled {
-		x.begins(s, d, t)
-	}
+	x.begins(s, d, t)
 	if len(gone) > 0 {
 		x.world.breaks("3", "messages of %s are taken out at %s, and it does not end", slices.Min(gone), s.name)
 	}
