@@ -76,6 +76,18 @@ func (s Scope) Enter(f Frame) Scope {
 	return s + Scope("/"+f.String())
 }
 
+// Path names an activity in the scope as people read it: "documents#2/check". The runs of a
+// composite have one path.
+func (s Scope) Path(activity processtable.ActivityID) string {
+	path := ""
+	frames, _ := s.Frames() // what an entry is in has that form
+	for _, f := range frames {
+		f.Run = 0
+		path += f.String() + "/"
+	}
+	return path + string(activity)
+}
+
 // Leave is the scope that the innermost composite of s is in.
 func (s Scope) Leave() Scope { return s[:max(0, strings.LastIndexByte(string(s), '/'))] }
 

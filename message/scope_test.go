@@ -165,3 +165,14 @@ func TestFits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A path is what people read and write: which run of a composite it was is not in it.
+func TestAPathHasNoRuns(t *testing.T) {
+	for scope, want := range map[Scope]string{
+		"": "check", "documents#2": "documents#2/check", "line[3]~2#1/pick~1#4": "line[3]#1/pick#4/check",
+	} {
+		if got := scope.Path("check"); got != want {
+			t.Errorf("%q: %s, want %s", scope, got, want)
+		}
+	}
+}

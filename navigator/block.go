@@ -62,8 +62,44 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	}
 	next.returns = append(next.returns, returned{m.Source, m.SourceScope, r.Output, r.Error})
 	s.inner = &next
+	s.dropReturns()
 	s.seen(m)
 	return nil
+}
+
+// dropReturns lets go of what came back of iterations that are over.
+func (s *State) dropReturns() {
+	if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {
+		return
+	}
+	next := *s.inner
+	next.returns = slices.DeleteFunc(slices.Clone(next.returns), func(r returned) bool { return s.over(r.scope, s.Snapshot) })
+	s.inner = &next
+}
+
+// over says whether an iteration, by the scope of something inside, came before the one that the
+// block's snapshot is of, or was of a run before: nothing of it means anything any more.
+func (s *State) over(inside message.Scope, at *message.Snapshot) bool {
+	around, err := s.Entry.Scope.Frames()
+	if err != nil {
+		return false
+	}
+	frames, err := inside.Frames()
+	if err != nil || len(frames) <= len(around) {
+		return false
+	}
+	f := frames[len(around)]
+	return f.Iteration < at.Iteration || f.Iteration == at.Iteration && f.Run < at.Run
+}
+
+// passing are the messages that mean nothing any more once the entry has decided something: of
+// timers that came, and returns of all that it has begun. To a site that has lost its store
+// peers send again what was inside: it may come back before the block begins that iteration anew.
+func (a *Activity) passing(s *State) []message.Key {
+	at := s.progress()
+	return slices.DeleteFunc(s.Passing(), func(k message.Key) bool {
+		return k.Kind == message.KindReturn && !s.over(k.Scope, &at) && (!at.Begun || k.Scope != a.within(s, &at))
+	})
 }
 
 // within is the scope of what is inside of a block in an iteration.

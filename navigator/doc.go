@@ -63,7 +63,8 @@
 //	     for the source inside of it. Source takes the iteration's input for its output and
 //	     terminates at once. When sink has terminated, its input returns to the block, with
 //	     _RC 0: then R6 and R7 apply as to a program's end. A return of another iteration or
-//	     run than is under way is none. (N12, N18)
+//	     run than is under way is none: of one before it is let go, of one that is still to
+//	     begin (its site has lost its store) it waits for that. (N12, N18)
 //	R21  A deadline is counted from when the activity was decided TRUE, once, through
 //	     iterations, attempts and errors. When its message has come the activity terminates: its
 //	     output has the defaults, _TIMEOUT is TRUE, _RC is -1, and the exit condition is not

@@ -253,7 +253,7 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	m.Body = message.EncodeSnapshot(snapshot)
 	e := behaviour.Effects{Put: []message.Message{m}, Outcome: o}
 	all := times(&snapshot)
-	for _, k := range s.Passing() {
+	for _, k := range a.passing(s) {
 		if !slices.ContainsFunc(all, func(t behaviour.Timer) bool { return t.Name != "" && k == message.DueKey(&s.Entry, t.Name, t.Due) }) {
 			e.Takes = append(e.Takes, k) // a deadline that has come is looked at until the end
 		}

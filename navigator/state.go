@@ -145,6 +145,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		}
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
+			s.dropReturns()
 		}
 	case message.KindBegin:
 		return a.foldBegin(s, m)

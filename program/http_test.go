@@ -27,7 +27,7 @@ func TestHTTPPostsTheInputWithTheFactsAsHeaders(t *testing.T) {
 	spec := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got["request"], got["body"] = r.Method+" "+r.URL.Path, string(body)
-		for _, h := range []string{"Content-Type", "Process", "Instance", "Activity", "Iteration", "Attempt", "Idempotency-Key", "Node"} {
+		for _, h := range []string{"Content-Type", "Process", "Instance", "Activity", "Scope", "Iteration", "Attempt", "Idempotency-Key", "Node"} {
 			name := h
 			if h != "Content-Type" {
 				name = "Fmqm-" + h
@@ -43,7 +43,7 @@ func TestHTTPPostsTheInputWithTheFactsAsHeaders(t *testing.T) {
 	want := map[string]string{
 		"request": "POST /notify", "body": `{"customer":"ann","quantity":4,"limit":2.5}`, "Content-Type": "application/json",
 		"Process": "purchase-order@1", "Instance": "0197c0de-0000-7000-8000-000000000001", "Activity": "credit",
-		"Iteration": "2", "Attempt": "3", "Idempotency-Key": ownKey, "Node": "B",
+		"Scope": "orders#4/credit", "Iteration": "2", "Attempt": "3", "Idempotency-Key": ownKey, "Node": "B",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("request (-want +got):\n%s", d)

@@ -25,8 +25,9 @@ type Call struct {
 	Process   string // name@version
 	Instance  string
 	Activity  string
+	Scope     string // the activity where it is, by its PATH: documents#2/check; empty at the top
 	Node      string
-	Iteration int    // from 1
+	Iteration int    // from 1 in its scope
 	Attempt   int    // from 1
 	Key       string // the idempotency key (P1): the same for every attempt; a builtin needs none
 
@@ -105,6 +106,7 @@ func (c *Call) facts() []fact {
 		{"FMQM_PROCESS", "Fmqm-Process", c.Process},
 		{"FMQM_INSTANCE", "Fmqm-Instance", c.Instance},
 		{"FMQM_ACTIVITY", "Fmqm-Activity", c.Activity},
+		{"FMQM_SCOPE", "Fmqm-Scope", c.Scope},
 		{"FMQM_ITERATION", "Fmqm-Iteration", strconv.Itoa(c.Iteration)},
 		{"FMQM_ATTEMPT", "Fmqm-Attempt", strconv.Itoa(c.Attempt)},
 		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},

@@ -51,7 +51,7 @@ var ownKey = uuid.NewString()
 // call gives the invocation that tests change as they need.
 func call(t *testing.T) program.Call {
 	return program.Call{
-		Process: "purchase-order@1", Instance: "0197c0de-0000-7000-8000-000000000001", Activity: "credit", Node: "B",
+		Process: "purchase-order@1", Instance: "0197c0de-0000-7000-8000-000000000001", Activity: "credit", Scope: "orders#4/credit", Node: "B",
 		Iteration: 2, Attempt: 3, Key: ownKey,
 		Input: value(t, order, `{"customer": "ann", "quantity": 4}`), OutputType: order,
 	}

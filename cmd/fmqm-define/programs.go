@@ -86,10 +86,13 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 	if !ok {
 		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, a.Node)}
 	}
-	path := call.Scope.Path(a.Name)
+	path, scope := call.Scope.Path(a.Name), ""
+	if call.Scope != "" {
+		scope = path
+	}
 	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, path, fmt.Sprint(call.Iteration)}, "\x00")))
 	got := p.Run(r.ctx, programs.Call{
-		Process: r.process, Instance: r.instance, Activity: a.Name, Node: a.Node,
+		Process: r.process, Instance: r.instance, Activity: a.Name, Scope: scope, Node: a.Node,
 		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:16]), // as long as a node's
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,

@@ -117,8 +117,8 @@ func (w *world) compare(given *generate.Case) {
 	}
 	history := w.audits()
 	for _, c := range w.starts {
-		for _, a := range want.Activities {
-			w.compareActivity(a, history[message.Entry{Instance: c.call.Instance, Activity: processtable.ActivityID(a.Activity)}])
+		for a := range want.All() {
+			w.compareActivity(*a, history[message.Entry{Instance: c.call.Instance, Scope: message.Scope(a.Scope), Activity: processtable.ActivityID(a.Activity)}])
 		}
 		ended := history[message.Entry{Instance: c.call.Instance, Activity: processtable.Sink}][record.EventEnded]
 		if (want.State == interpret.Finished) != (len(ended) == 1) {
@@ -141,32 +141,40 @@ func (w *world) compareActivity(want interpret.ActivityResult, history map[recor
 	terminated, skipped, inError := history[record.EventTerminated], history[record.EventSkipped], history[record.EventInError]
 	state := interpret.Waiting
 	switch {
+	case len(history) == 0 && nowhere(want.Scope): // nothing of it has been there
+		state = interpret.Skipped
 	case len(terminated) == 1:
 		state = interpret.Terminated
 	case len(skipped) == 1:
 		state = interpret.Skipped
 	case len(inError) > 0:
 		state = interpret.InError
-	case want.State == interpret.Inactive:
-		state = interpret.Inactive // nothing of it is in history either
+	case want.State == interpret.Inactive, want.State == interpret.Running:
+		state = want.State // nothing of it is in history either
 	}
 	if state != want.State {
-		w.t.Fatalf("%s is %s, the interpreter says %s (%s)\n%s", want.Activity, state, want.State, want.Error, w.given)
+		w.t.Fatalf("%s is %s, the interpreter says %s (%s)\n%s", want.Path(), state, want.State, want.Error, w.given)
 	}
 	switch {
 	case state == interpret.Terminated:
 		got := terminated[0]
-		if got.Iteration != want.Iterations || got.RC != *want.RC || got.Attempt != want.Attempts || string(got.Output) != string(encode(w, want.Output)) {
+		if got.Iteration != want.Iterations || got.RC != *want.RC || got.Attempt != max(1, want.Attempts) || string(got.Output) != string(encode(w, want.Output)) {
 			w.t.Fatalf("%s: iteration %d, attempt %d, _RC %d; the interpreter: %d, %d, %d; or the outputs differ\n%s",
-				want.Activity, got.Iteration, got.Attempt, got.RC, want.Iterations, want.Attempts, *want.RC, w.given)
+				want.Path(), got.Iteration, got.Attempt, got.RC, want.Iterations, want.Attempts, *want.RC, w.given)
 		}
 	case state == interpret.InError && len(inError) != 1:
-		w.t.Fatalf("%s went in error %d times\n%s", want.Activity, len(inError), w.given)
+		w.t.Fatalf("%s went in error %d times\n%s", want.Path(), len(inError), w.given)
 	case state == interpret.InError:
 		if got := inError[0]; got.Iteration != want.Iterations {
-			w.t.Fatalf("%s went in error in iteration %d; the interpreter: %d\n%s", want.Activity, got.Iteration, want.Iterations, w.given)
+			w.t.Fatalf("%s went in error in iteration %d; the interpreter: %d\n%s", want.Path(), got.Iteration, want.Iterations, w.given)
 		}
 	}
+}
+
+// nowhere says whether a scope is in none of a block's iterations: the block was skipped.
+func nowhere(s interpret.Scope) bool {
+	frames, err := message.Scope(s).Frames()
+	return err == nil && len(frames) > 0 && frames[len(frames)-1].Iteration == 0
 }
 
 func encode(w *world, c *container.Struct) []byte {

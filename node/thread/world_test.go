@@ -133,8 +133,12 @@ func newWorld(t *rapid.T, c *generate.Case) *world {
 // resultsOf gives what was drawn for the programs.
 func resultsOf(c *generate.Case) func(*invocation) behaviour.Result {
 	return func(run *invocation) behaviour.Result {
+		scope := ""
+		if run.entry.Scope != "" {
+			scope = run.entry.Scope.Path(run.entry.Activity)
+		}
 		r := c.Result(generate.Call{
-			Activity: string(run.entry.Activity), Iteration: run.call.Iteration, Attempt: run.call.Attempt,
+			Activity: string(run.entry.Activity), Scope: scope, Iteration: run.call.Iteration, Attempt: run.call.Attempt,
 			Input: run.call.Input, Output: run.call.Output, RCIsData: run.call.RCIsData,
 		})
 		return behaviour.Result{RC: r.RC, Output: r.Output, Err: r.Err}

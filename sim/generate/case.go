@@ -94,14 +94,24 @@ type drawing struct {
 	steady     bool // see Steady
 	text       strings.Builder
 	structures []*structure
-	input      *structure // nil: none
-	output     *structure
-	steps      []*step // in an order in which control leads forward
+	input      *structure // of the process; nil: none
+	deepest    int        // how many blocks are inside one another, where there are any
+	blocks     int        // that may still be drawn
+	within     int        // how many blocks are around what is written now
+}
+
+// graph is what the process consists of, or a block: source and sink are the containers of that.
+type graph struct {
+	of            *step      // the block; nil: the process
+	loops         int        // how many of the blocks around have an exit condition
+	input, output *structure // nil: none
+	steps         []*step    // in an order in which control leads forward
 }
 
 // step is an activity.
 type step struct {
 	name          string
+	block         bool       // it is done by a graph of its own
 	input, output *structure // nil: none
 	before        []*step    // direct predecessors, in file order
 	above         map[*step]bool
@@ -115,7 +125,10 @@ func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Dr
 // in says yes one time out of n; a shrunken draw says no.
 func (d *drawing) in(n int, label string) bool { return d.upTo(n-1, label) == n-1 }
 
-func (d *drawing) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+// line writes one, as far in as the graph is that it belongs to.
+func (d *drawing) line(format string, args ...any) {
+	fmt.Fprintf(&d.text, strings.Repeat("    ", d.within)+format+"\n", args...)
+}
 
 func pick[T any](d *drawing, from []T, label string) T {
 	return from[d.upTo(len(from)-1, label)]
@@ -123,20 +136,24 @@ func pick[T any](d *drawing, from []T, label string) T {
 
 func (d *drawing) process() {
 	d.drawStructures()
-	d.input, d.output = d.maybeStructure("input"), d.maybeStructure("output")
-	if d.input != nil {
-		d.line("input: %s", d.input.name)
-	}
-	if d.output != nil {
-		d.line("output: %s", d.output.name)
-	}
+	g := &graph{input: d.maybeStructure("input"), output: d.maybeStructure("output")}
+	d.input = g.input
+	d.containers(g.input, g.output)
 	if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}
-	d.graph()
-	d.activities()
-	d.control()
-	d.data()
+	d.nesting()
+	d.graph(g)
+}
+
+// containers writes those that a process or an activity has.
+func (d *drawing) containers(input, output *structure) {
+	if input != nil {
+		d.line("input: %s", input.name)
+	}
+	if output != nil {
+		d.line("output: %s", output.name)
+	}
 }
 
 // subset draws some of the names, at least one.

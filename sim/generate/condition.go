@@ -56,10 +56,17 @@ func mayFail(form string) bool {
 func (d *drawing) ending(s *step) string {
 	sure := []string{"_RC == 0", "_RC < 3"}
 	if s.output != nil { // i0 and b0 are in every structure
-		sure = append(sure, "b0", "i0 > 1", "!b0 || i0 < 1")
+		changing := []string{"b0", "i0 > 1", "!b0 || i0 < 1"}
+		if s.block {
+			sure = nil // it has no other return code
+		}
+		sure = append(sure, changing...)
 	}
 	return pick(d, sure, "ending")
 }
+
+// late is an exit condition that comes true after more than ten iterations: a#1 is the beginning of a#10.
+func (d *drawing) late(*step) string { return "i0 > 10 && i0 < 100" }
 
 // forms are conditions over a member of a type, written $; @ is one more of that type.
 var forms = map[string][]string{

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestDeadWood(t *testing.T) {
 		if err != nil || r.State != interpret.Finished {
 			t.Fatalf("%v, %+v\n%s", err, r, c)
 		}
-		for _, a := range r.Activities {
+		for a := range r.All() {
 			all++
 			if a.State == interpret.Skipped {
 				skipped++
@@ -94,7 +95,7 @@ func TestResultIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cases().Draw(t, "case")
 		for _, a := range load(t, c).Activities {
-			call := Call{Activity: a.Name, Iteration: 2, Attempt: 1, Input: container.New(a.Input), Output: a.Output, RCIsData: a.RCIsData}
+			call := Call{Activity: a.Name, Scope: "b#3/" + a.Name, Iteration: 2, Attempt: 1, Input: container.New(a.Input), Output: a.Output, RCIsData: a.RCIsData}
 			one, two := c.Result(call), c.Result(call)
 			if one.RC != two.RC || one.Err != two.Err || one.Err == "" && !container.Equal(one.Output, two.Output) {
 				t.Fatalf("%s: %v, then %v", a.Name, one, two)
@@ -106,6 +107,27 @@ func TestResultIsAFunction(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An activity of a block gives something else in each of its iterations: else none would end.
+func TestAResultDependsOnTheScope(t *testing.T) {
+	c := Cases().Example(1)
+	output := container.NewStructure("S", []container.Member{{Name: "x", Type: container.Scalar(container.Double)}, {Name: "n", Type: container.Scalar(container.Int)}})
+	seen, turns := map[string]bool{}, 0
+	for k := range 100 {
+		scope := fmt.Sprintf("a#1/b#%d/c", k+1)
+		r := c.Result(Call{Activity: "c", Scope: scope, Iteration: 1, Attempt: 1, Input: container.New(container.Empty), Output: output})
+		if r.Err != "" {
+			continue
+		}
+		seen[fmt.Sprint(r.Output.Fields)] = true
+		if r.Output.Fields[1] == int64(k+1) {
+			turns++
+		}
+	}
+	if len(seen) < 40 || turns < 10 {
+		t.Errorf("in 100 iterations there are %d outputs, and %d have the number of theirs", len(seen), turns)
+	}
 }
 
 // What the generator is for: everything that an activity can do must come about. A
@@ -122,6 +144,8 @@ func TestEverythingComesAbout(t *testing.T) {
 				"finished", "in-error instance", "terminated", "skipped", "in-error", "waiting", "inactive", "iterated", "repeated", "rc",
 				"exit condition", "transition", "failed", "max_iterations", "otherwise", "feedback", "_RC mapped", "nested", "list", "default input",
 				"start any", "start at_least", "start expression", "empty", "several sources", "from source", "to sink", "starts",
+				"block terminated", "block in-error", "block skipped", "block running", "block iterated often", "block with feedback", "block with start condition",
+				"3 blocks deep", "inside terminated", "inside skipped", "inside in-error", "inside iterated", "inside empty", "inside from source", "inside to sink",
 			} {
 				if seen[want] < 10 {
 					t.Errorf("%q came about %d times in 1,000 processes: the generator has become too narrow", want, seen[want])
@@ -129,6 +153,9 @@ func TestEverythingComesAbout(t *testing.T) {
 			}
 			if f := seen["finished"]; name == "steady" && f < 870 {
 				t.Errorf("%d of 1,000 steady processes finish: too few", f)
+			}
+			if n := seen["process with blocks"]; n < 250 || n > 500 {
+				t.Errorf("%d of 1,000 processes have blocks: want about a third", n)
 			}
 		})
 	}
@@ -168,8 +195,9 @@ func note(t *testing.T, seen map[string]int, c *Case) {
 	} else {
 		seen["in-error instance"]++
 	}
-	for _, a := range r.Activities {
+	for a := range r.All() {
 		seen[string(a.State)]++
+		noteScope(seen, a)
 		if a.Iterations > 1 {
 			seen["iterated"]++
 		}
@@ -187,7 +215,61 @@ func note(t *testing.T, seen map[string]int, c *Case) {
 	}
 }
 
+func noteScope(seen map[string]int, a *interpret.ActivityResult) {
+	if a.Scope != "" {
+		seen["inside "+string(a.State)]++
+		if a.Iterations > 1 {
+			seen["inside iterated"]++
+		}
+	}
+	if a.Definition.Block != nil {
+		seen["block "+string(a.State)]++
+		if a.Iterations > 2 {
+			seen["block iterated often"]++
+		}
+	}
+	if strings.Count(string(a.Scope), "/") == 3 {
+		seen["3 blocks deep"]++
+	}
+}
+
+// noteDefinition notes what a process consists of, and what its blocks do.
 func noteDefinition(seen map[string]int, c *Case, p *definition.Process) {
+	noteGraph(seen, &p.Graph)
+	blocks := seen["block"]
+	noteBlocks(seen, &p.Graph)
+	if seen["block"] > blocks {
+		seen["process with blocks"]++
+	}
+	if strings.Contains(c.Text("x"), "starts:") {
+		seen["starts"]++
+	}
+}
+
+func noteBlocks(seen map[string]int, g *definition.Graph) {
+	for _, a := range g.Activities {
+		if a.Block == nil {
+			continue
+		}
+		seen["block"]++
+		if a.Start.Kind != definition.StartAll {
+			seen["block with start condition"]++
+		}
+		for _, d := range g.Data {
+			if d.Source == a.Name && d.Target == a.Name {
+				seen["block with feedback"]++
+			}
+		}
+		inside := map[string]int{}
+		noteGraph(inside, a.Block)
+		for what, n := range inside {
+			seen["inside "+what] += n
+		}
+		noteBlocks(seen, a.Block)
+	}
+}
+
+func noteGraph(seen map[string]int, p *definition.Graph) {
 	for _, a := range p.Activities {
 		switch a.Start.Kind {
 		case definition.StartAny:
@@ -206,9 +288,6 @@ func noteDefinition(seen map[string]int, c *Case, p *definition.Process) {
 		if k.Otherwise {
 			seen["otherwise"]++
 		}
-	}
-	if strings.Contains(c.Text("x"), "starts:") {
-		seen["starts"]++
 	}
 	set := map[string]string{}
 	for _, d := range p.Data {

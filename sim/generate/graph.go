@@ -8,17 +8,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-const maxActivities = 12
+// graph draws what the process consists of, or a block.
+func (d *drawing) graph(g *graph) {
+	d.steps(g)
+	d.activities(g)
+	d.control(g)
+	d.data(g)
+}
 
-// graph draws the activities' names and control connectors: each leads forward, so
+// steps draws the activities' names and control connectors: each leads forward, so
 // there is no cycle.
-func (d *drawing) graph() {
-	names := rapid.Permutation(strings.Split("a b c d e f g h j k m n", " ")).Draw(d.T, "names")
-	for i := range 1 + d.upTo(maxActivities-1, "activities") {
+func (d *drawing) steps(g *graph) {
+	names := d.names(g)
+	for i := range names {
 		s := &step{name: names[i], above: map[*step]bool{}}
 		if i > 0 {
 			for range d.upTo(3, "predecessors") {
-				p := d.steps[d.upTo(i-1, "predecessor")]
+				p := g.steps[d.upTo(i-1, "predecessor")]
 				if slices.Contains(s.before, p) {
 					continue
 				}
@@ -30,31 +36,46 @@ func (d *drawing) graph() {
 				}
 			}
 		}
-		d.steps = append(d.steps, s)
+		g.steps = append(g.steps, s)
 	}
+	d.chooseBlocks(g)
 }
 
 // activities writes them in any order.
-func (d *drawing) activities() {
+func (d *drawing) activities(g *graph) {
 	d.line("activities:")
-	for _, s := range rapid.Permutation(d.steps).Draw(d.T, "file order") {
+	for _, s := range rapid.Permutation(g.steps).Draw(d.T, "file order") {
 		d.line("  %s:", s.name)
-		d.line("    node: %s", pick(d, d.nodes, "node"))
-		if d.in(6, "empty") {
-			d.line("    empty: true")
-		} else {
-			d.line("    program: %s", pick(d, Programs, "program"))
-		}
-		s.input, s.output = d.maybeStructure("input"), d.maybeStructure("output")
-		if s.input != nil {
-			d.line("    input: %s", s.input.name)
-		}
-		if s.output != nil {
-			d.line("    output: %s", s.output.name)
-		}
-		d.startCondition(s)
-		d.repeats(s)
+		d.within++
+		d.activity(g, s)
+		d.within--
 	}
+}
+
+func (d *drawing) activity(g *graph, s *step) {
+	d.line("node: %s", pick(d, d.nodes, "node"))
+	s.exit = d.loops(g, s)
+	s.input, s.output = d.maybeStructure("input"), d.maybeStructure("output")
+	if g.counts(s) || s.block && s.exit {
+		s.output = pick(d, d.structures, "what counts")
+	}
+	d.containers(s.input, s.output)
+	d.startCondition(s)
+	d.loop(s)
+	switch {
+	case s.block:
+		inside := &graph{of: s, input: s.input, output: s.output, loops: g.loops}
+		if s.exit {
+			inside.loops++
+		}
+		d.graph(inside)
+		return
+	case d.in(6, "empty") && !g.counts(s):
+		d.line("empty: true")
+	default:
+		d.line("program: %s", pick(d, Programs, "program"))
+	}
+	d.repeats(s)
 }
 
 // startCondition draws every kind of it; all is what most have.
@@ -64,13 +85,13 @@ func (d *drawing) startCondition(s *step) {
 	}
 	switch d.upTo(6, "start condition") {
 	case 3:
-		d.line("    start: all")
+		d.line("start: all")
 	case 4:
-		d.line("    start: any")
+		d.line("start: any")
 	case 5:
-		d.line("    start: {at_least: %d}", 1+d.upTo(len(s.before)-1, "at least"))
+		d.line("start: {at_least: %d}", 1+d.upTo(len(s.before)-1, "at least"))
 	case 6:
-		d.line("    start: %s", quoted(d.expression(s, 2)))
+		d.line("start: %s", quoted(d.expression(s, 2)))
 	}
 }
 
@@ -94,26 +115,47 @@ func (d *drawing) expression(s *step, depth int) string {
 	}
 }
 
-// repeats draws what makes an activity run more than once.
-func (d *drawing) repeats(s *step) {
-	if d.in(4, "exit") {
-		s.exit = true
-		exit, most := d.condition, 2
-		if d.steady && !d.in(12, "endless") {
-			exit, most = d.ending, 30
-		}
-		d.line("    exit: %s", quoted(exit(s)))
-		d.line("    max_iterations: %d", most+d.upTo(8, "max iterations"))
-		d.line("    again: {after: 1ms, max: 1ms}")
+// loops draws whether an activity has an exit condition. What is inside of two blocks that have
+// one is done often enough.
+func (d *drawing) loops(g *graph, s *step) bool {
+	if s.block {
+		return g.loops < 2 && d.in(2+2*g.loops, "exit")
 	}
+	return d.in(4, "exit")
+}
+
+// loop draws an exit condition. Blocks have few iterations: each is of all that is inside.
+func (d *drawing) loop(s *step) {
+	if !s.exit {
+		return
+	}
+	exit, most, more := d.condition, 2, 8
+	if d.steady && !d.in(12, "endless") {
+		exit, most = d.ending, 30
+	}
+	if s.block {
+		most, more = min(most, 12), 2
+	}
+	if s.block && d.steady && d.deepest == 1 && d.in(6, "many") {
+		exit, most = d.late, 60
+	}
+	d.line("exit: %s", quoted(exit(s)))
+	d.line("max_iterations: %d", most+d.upTo(more, "max iterations"))
+	if !s.block {
+		d.line("again: {after: 1ms, max: 1ms}")
+	}
+}
+
+// repeats draws what becomes of an attempt that fails.
+func (d *drawing) repeats(s *step) {
 	if least := d.leastAttempts(); d.in(2, "retry") || least > 1 {
-		d.line("    retry: {attempts: %d, backoff: 1ms, max_backoff: 2ms}", least+d.upTo(3, "attempts"))
+		d.line("retry: {attempts: %d, backoff: 1ms, max_backoff: 2ms}", least+d.upTo(3, "attempts"))
 	}
 	switch d.upTo(9, "on_rc") {
 	case 8:
-		d.line("    on_rc: continue")
+		d.line("on_rc: continue")
 	case 9:
-		d.line("    on_rc: error")
+		d.line("on_rc: error")
 	}
 }
 
@@ -126,9 +168,9 @@ func (d *drawing) leastAttempts() int {
 }
 
 // control writes the connectors, target by target in any order, with conditions.
-func (d *drawing) control() {
+func (d *drawing) control(g *graph) {
 	var lines []string
-	for _, s := range d.steps {
+	for _, s := range g.steps {
 		for _, p := range s.before {
 			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", p.name, s.name, d.transition(p)))
 		}
@@ -160,18 +202,18 @@ func (d *drawing) list(key string, lines []string) {
 
 // data draws data connectors: along control flow, from source, to sink, and back into
 // the same activity where it loops.
-func (d *drawing) data() {
+func (d *drawing) data(g *graph) {
 	var lines []string
 	add := func(from, to string, source, target *structure, rc bool) {
 		if m, ok := d.mapping(source, target, rc); ok {
 			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", from, to, m))
 		}
 	}
-	for _, s := range d.steps {
+	for _, s := range g.steps {
 		if d.in(2, "from source") {
-			add("source", s.name, d.input, s.input, false)
+			add("source", s.name, g.input, s.input, false)
 		}
-		for _, p := range d.steps { // not the map: it has no order
+		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
 				add(p.name, s.name, p.output, s.input, true)
 			}
@@ -179,12 +221,16 @@ func (d *drawing) data() {
 		if s.exit && !d.in(3, "no feedback") {
 			add(s.name, s.name, s.output, s.input, true)
 		}
-		if d.in(3, "to sink") {
-			add(s.name, "sink", s.output, d.output, true)
+		switch {
+		case g.counts(s):
+			lines = append(lines, fmt.Sprintf("  - %s -> sink", s.name))
+		case g.of != nil && g.of.exit && d.steady: // it would hide what counts
+		case d.in(3, "to sink"):
+			add(s.name, "sink", s.output, g.output, true)
 		}
 	}
 	if d.in(6, "through") {
-		add("source", "sink", d.input, d.output, false)
+		add("source", "sink", g.input, g.output, false)
 	}
 	d.list("data", lines)
 }

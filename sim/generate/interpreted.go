@@ -8,8 +8,12 @@ import (
 // Interpreted gives the results of c to the oracle.
 func Interpreted(c *Case) interpret.Programs {
 	return interpret.ProgramFunc(func(a *definition.Activity, call interpret.Call) interpret.Outcome {
+		scope := ""
+		if call.Scope != "" {
+			scope = call.Scope.Path(a.Name)
+		}
 		r := c.Result(Call{
-			Activity: a.Name, Iteration: call.Iteration, Attempt: call.Attempt,
+			Activity: a.Name, Scope: scope, Iteration: call.Iteration, Attempt: call.Attempt,
 			Input: call.Input, Output: a.Output, RCIsData: a.RCIsData,
 		})
 		return interpret.Outcome{RC: r.RC, Output: r.Output, Err: r.Err}

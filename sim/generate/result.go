@@ -1,10 +1,12 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 // Call is one attempt of a program, as the function that gives its result sees it.
 type Call struct {
 	Activity  string
+	Scope     string // as programs are told it: the path of what runs; empty at the top
 	Iteration int
 	Attempt   int
 	Input     *container.Struct
@@ -33,7 +36,7 @@ type Result struct {
 // about half of the output on the input, so that a wrong input shows.
 func (c *Case) Result(call Call) Result {
 	h := fnv.New64a()
-	fmt.Fprint(h, call.Activity, "/", call.Iteration, "/", call.Attempt)
+	fmt.Fprint(h, cmp.Or(call.Scope, call.Activity), "/", call.Iteration, "/", call.Attempt)
 	r := rand.New(rand.NewPCG(c.Seed, h.Sum64()))
 	if r.IntN(100) < c.failing {
 		return Result{Err: fmt.Sprintf("attempt %d of %s failed, as it was drawn", call.Attempt, call.Activity)}
@@ -52,7 +55,7 @@ func (c *Case) Result(call Call) Result {
 		if j, ok := call.Input.Type.MemberIndex(m.Name); ok && r.IntN(2) == 0 && container.SameType(call.Input.Type.Members[j].Type, m.Type) {
 			v = call.Input.Fields[j]
 		} else {
-			v = value(r, m.Type, call.Iteration)
+			v = value(r, m.Type, call.turn())
 		}
 		if c.Large && m.Type.Kind == container.String && r.IntN(4) > 0 {
 			v = strings.Repeat("large ", 6_000+r.IntN(4_000))
@@ -60,6 +63,16 @@ func (c *Case) Result(call Call) Result {
 		result.Output.Assign(container.Path{i}, v)
 	}
 	return result
+}
+
+// turn is the iteration that it is: in a block that of the block and its own, as one number.
+func (c *Call) turn() int {
+	around := 1
+	if at := strings.LastIndexByte(c.Scope, '#'); at >= 0 {
+		digits, _, _ := strings.Cut(c.Scope[at+1:], "/")
+		around, _ = strconv.Atoi(digits)
+	}
+	return around - 1 + c.Iteration
 }
 
 var words = []string{"", "red", "blue", "blue # green", "note: this", "part", `"quoted" \ ünïcode ✓`, "r", "zebra"}

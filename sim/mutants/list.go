@@ -88,6 +88,27 @@ var mutants = []mutant{
 	{"refused-terminate", "what has ended is marked once more as terminated, and that is refused", "12", []change{
 		{"node/command/terminate.go", "		return alreadyEnded(id, s.State)\n", "		if p, known := c.known(g); known {\n			_ = c.mark(ctx, p, id, c.By(ctx))\n		}\n		return alreadyEnded(id, s.State)\n"},
 	}},
+	// What came back of iterations that are over is let go of in memory as well: both defences go.
+	{"stale-return", "what came back of another iteration of a block counts for the one that is under way", "4 7 ends", []change{
+		{"navigator/block.go", "if r.scope != within", `if r.scope == ""`},
+		{"navigator/block.go", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) >= 0 {"},
+	}},
+	{"scope-prefix", "a scope that another one begins with counts as that", "4 7 ends", []change{
+		{"navigator/block.go", "if r.scope != within", "if len(r.scope) > len(within) || r.scope != within[:len(r.scope)]"},
+		{"navigator/block.go", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) >= 0 {"},
+	}},
+	{"return-stays", "the next iteration of a block begins, and what came back of the one before stays", "3", []change{
+		{"navigator/block.go", "k.Kind == message.KindReturn && !over(k.Scope, &at) && (!at.Begun || k.Scope != a.within(s, &at))", "k.Kind == message.KindReturn && at.Iteration > 0"},
+	}},
+	{"begins-apart", "what begins an iteration of a block, and that it has begun, are two transactions", "3", []change{
+		{"node/execute/turn.go", "	t.of.Queue.Submit(tx)\n", "	rest, done := &record.Tx{}, tx.Done\n	for i := 0; i < len(tx.Put); i++ {\n		if m := tx.Put[i]; m.Kind == message.KindSnapshot && len(tx.Consume) > 1 {\n			rest.Put, tx.Put = append(rest.Put, m), append(tx.Put[:i:i], tx.Put[i+1:]...)\n			i--\n		}\n	}\n	tx.Done = func(err error) {\n		if done(err); err == nil && len(rest.Put) > 0 {\n			t.programs.Go(func() { t.of.Queue.Submit(rest) })\n		}\n	}\n	t.of.Queue.Submit(tx)\n"},
+	}},
+	{"sink-by-name", "the sink of a block is taken for that of the process", "3 5 7 ends", []change{
+		{"navigator/process.go", "behaviour.Behaviour { return p.rows.Get(row) }", "behaviour.Behaviour {\n	if row.Name == processtable.Sink {\n		row.Inside = \"\"\n	}\n	return p.rows.Get(row)\n}"},
+	}},
+	{"no-feedback", "the next iteration of a block has the input of the first", "7 ends", []change{
+		{"navigator/snapshot.go", "	for _, m := range a.Feedback {\n", "	for _, m := range a.Feedback {\n		if a.Kind == processtable.KindBlock {\n			break\n		}\n"},
+	}},
 	{"refused-start", "a start is refused for its input once it is on disk", "12", []change{
 		{"node/backend.go", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n		_, _ = t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: container.New(t.Process().Table().Input), Now: n.sched.Now()})\n"},
 	}},

@@ -25,7 +25,8 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		differ("instance: unreachable", got.Unreachable, "[]")
 	}
 	has, top := map[string]api.Activity{}, []string{}
-	for _, g := range got.Activities {
+	lines := whole(got, want.Process)
+	for _, g := range lines {
 		has[api.InScope(g.Scope, g.Activity)] = g
 		if g.Scope == "" {
 			top = append(top, g.Activity)
@@ -49,7 +50,7 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		differ(path+": rc", show(g.RC), show(w.RC))
 		differ(path+": output", string(g.Output), written(w.Output))
 	}
-	differ("instance: activities", len(got.Activities), executions)
+	differ("instance: activities", len(lines), executions)
 	differ("instance: at the top", top, wantTop)
 	differ("instance: in error", got.InError, inError)
 	return all

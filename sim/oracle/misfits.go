@@ -6,37 +6,115 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/message"
 )
 
 // Misfits says what in an answer about an instance cannot be, whenever it was given: an
-// activity that has ended, and one before it that has not; one that has not, in an instance
-// that has finished; one that is unknown, and nothing says why.
-func Misfits(got api.Status, p *definition.Process) (all []string) {
-	states := map[string]api.ActivityState{}
-	for _, a := range got.Activities {
-		states[a.Activity] = a.State
-		silent := func(u api.Unreachable) bool { return u.Node == a.Node }
-		switch {
-		case ended(a.State):
-		case a.State == api.ActivityUnknown:
-			if !slices.ContainsFunc(got.Unreachable, silent) && a.Reason == "" {
-				all = append(all, fmt.Sprintf("%s at %s is unknown, and nothing says why", a.Activity, a.Node))
-			}
-		case got.State == api.InstanceFinished:
-			all = append(all, fmt.Sprintf("%s is %s, and the instance %s", a.Activity, a.State, got.State))
-		}
+// activity that has ended, and one before it, or inside of it, that has not; one that has not, in an
+// instance that has finished; an iteration of a block that has begun, and one before that goes on; one
+// that is unknown, and nothing says why.
+func Misfits(got api.Status, p *definition.Process) []string {
+	m := &misfits{Status: got, places: Places(p), states: map[string]map[string]api.ActivityState{}}
+	for i := range got.Activities {
+		m.look(&got.Activities[i])
 	}
 	if got.State == api.InstanceTerminated {
-		return all // what was ended early has not waited for anything
+		return m.all // what was ended early has not waited for anything
 	}
-	for _, c := range p.Control {
-		before, known := states[c.Source]
-		around := (states[c.Target] == api.ActivitySkipped || startsOnFalse(p, c.Target)) && passedAround(p, states, c.Source)
-		if known && ended(states[c.Target]) && !ended(before) && before != api.ActivityUnknown && !around {
-			all = append(all, fmt.Sprintf("%s is %s, and %s before it %s", c.Target, states[c.Target], c.Source, before))
+	for scope := range m.states {
+		g := &p.Graph
+		if scope != "" {
+			g = m.places[string(message.Scope(scope).Inside())].Block
+			m.inside(message.Scope(scope))
+		}
+		m.control(g, scope)
+	}
+	slices.Sort(m.all)
+	return m.all
+}
+
+// misfits are those of an answer.
+type misfits struct {
+	api.Status
+	places map[string]Place
+	states map[string]map[string]api.ActivityState // by scope and name
+	all    []string
+}
+
+func (m *misfits) add(format string, args ...any) {
+	m.all = append(m.all, fmt.Sprintf(format, args...))
+}
+
+// look looks at an activity by itself.
+func (m *misfits) look(a *api.Activity) {
+	path := api.InScope(a.Scope, a.Activity)
+	if m.nowhere(a) {
+		return
+	}
+	if m.states[a.Scope] == nil {
+		m.states[a.Scope] = map[string]api.ActivityState{}
+	}
+	m.states[a.Scope][a.Activity] = a.State
+	silent := func(u api.Unreachable) bool { return u.Node == a.Node }
+	switch {
+	case ended(a.State):
+	case a.State == api.ActivityUnknown:
+		if !slices.ContainsFunc(m.Unreachable, silent) && a.Reason == "" {
+			m.add("%s at %s is unknown, and nothing says why", path, a.Node)
+		}
+	case m.State == api.InstanceFinished:
+		m.add("%s is %s, and the instance %s", path, a.State, m.State)
+	}
+}
+
+// nowhere: it is inside of a block of which no iteration is known. What that means for it, the block says.
+func (m *misfits) nowhere(a *api.Activity) bool {
+	if a.State != api.ActivityInactive && a.State != api.ActivityUnknown {
+		return false
+	}
+	frames, err := message.Scope(a.Scope).Frames()
+	return err == nil && (len(frames) < len(m.places[a.Activity].Around) || len(frames) > 0 && frames[len(frames)-1].Iteration == 0)
+}
+
+// inside holds what is in an iteration of a block to the block, and to its next iteration.
+func (m *misfits) inside(scope message.Scope) {
+	around, block := string(scope.Leave()), string(scope.Inside())
+	state := m.states[around][block]
+	for name, inner := range m.states[string(scope)] {
+		if ended(inner) || inner == api.ActivityUnknown || m.passedAround(string(scope), name) {
+			continue
+		}
+		path := api.InScope(string(scope), name)
+		if ended(state) {
+			m.add("%s is %s, and %s around it %s", path, inner, api.InScope(around, block), state)
+		}
+		if next := following(scope); m.states[next] != nil {
+			m.add("%s is %s, and %s has begun", path, inner, next)
 		}
 	}
-	return all
+}
+
+// following is the scope of a block's next iteration.
+func following(scope message.Scope) string {
+	frames, err := scope.Frames()
+	if err != nil {
+		return ""
+	}
+	f := frames[len(frames)-1]
+	f.Iteration++
+	return string(scope.Leave().Enter(f))
+}
+
+// control holds the activities of a graph in a scope to the control connectors between them.
+func (m *misfits) control(g *definition.Graph, scope string) {
+	states := m.states[scope]
+	for _, c := range g.Control {
+		before, known := states[c.Source]
+		around := (states[c.Target] == api.ActivitySkipped || startsOnFalse(g, c.Target)) && m.passedAround(scope, c.Source)
+		if known && ended(states[c.Target]) && !ended(before) && before != api.ActivityUnknown && !around {
+			m.add("%s is %s, and %s before it %s", api.InScope(scope, c.Target), states[c.Target], c.Source, before)
+		}
+	}
 }
 
 // dead are the states of an activity on a dead path, before and after its host has skipped it.
@@ -46,14 +124,15 @@ var dead = []api.ActivityState{api.ActivityInactive, api.ActivityWaiting, api.Ac
 // not skipped yet (N6): the activity dies with its only incoming control connector, and who
 // found that connector FALSE is another site, which need not have answered. What that site tells
 // its host of the activity and of those behind it may come in several messages, in any order.
-func passedAround(p *definition.Process, states map[string]api.ActivityState, name string) bool {
-	host := activity(p, name).Node
+func (m *misfits) passedAround(scope, name string) bool {
+	g, states := m.places[name].In, m.states[scope]
+	host := activity(g, name).Node
 	for {
-		sources := sourcesOf(p, name)
-		if !diesAlone(p, name) || !slices.Contains(dead, states[name]) {
+		sources := sourcesOf(g, name)
+		if !diesAlone(g, name) || !slices.Contains(dead, states[name]) {
 			return false
 		}
-		before := activity(p, sources[0])
+		before := activity(g, sources[0])
 		elsewhere := before.Node != host
 		if state := states[before.Name]; ended(state) || elsewhere && state == api.ActivityUnknown {
 			return elsewhere
@@ -63,23 +142,23 @@ func passedAround(p *definition.Process, states map[string]api.ActivityState, na
 }
 
 // diesAlone: it has one control connector, and is dead with it.
-func diesAlone(p *definition.Process, name string) bool {
-	start, sources := activity(p, name).Start, sourcesOf(p, name)
+func diesAlone(g *definition.Graph, name string) bool {
+	start, sources := activity(g, name).Start, sourcesOf(g, name)
 	return len(sources) == 1 && (start.Kind != definition.StartExpression || start.Text == sources[0])
 }
 
 // startsOnFalse: it may run although a control connector into it is FALSE.
-func startsOnFalse(p *definition.Process, name string) bool {
-	return activity(p, name).Start.Kind != definition.StartAll && !diesAlone(p, name)
+func startsOnFalse(g *definition.Graph, name string) bool {
+	return activity(g, name).Start.Kind != definition.StartAll && !diesAlone(g, name)
 }
 
-func activity(p *definition.Process, name string) *definition.Activity {
-	return p.Activities[slices.IndexFunc(p.Activities, func(a *definition.Activity) bool { return a.Name == name })]
+func activity(g *definition.Graph, name string) *definition.Activity {
+	return g.Activities[slices.IndexFunc(g.Activities, func(a *definition.Activity) bool { return a.Name == name })]
 }
 
 // sourcesOf gives where the control connectors into an activity come from.
-func sourcesOf(p *definition.Process, name string) (all []string) {
-	for _, c := range p.Control {
+func sourcesOf(g *definition.Graph, name string) (all []string) {
+	for _, c := range g.Control {
 		if c.Target == name {
 			all = append(all, c.Source)
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/definition"
 	"fmqm/message"
 	"fmqm/node"
 	"fmqm/node/report"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -33,13 +33,18 @@ type happening struct {
 // recorded notes what a site has on disk of an instance's history.
 func (x *watch) recorded(at name, r *record.AuditRecord) {
 	event := report.Events[r.Event]
-	if event == "" { // no history tells of it
+	if event == "" || engines(string(r.Scope), string(r.Activity)) { // no history tells of it
 		return
 	}
 	if x.happened[r.Instance] == nil {
 		x.happened[r.Instance] = map[happening]bool{}
 	}
 	x.happened[r.Instance][happening{at, r.Clock, r.Time.UnixNano(), string(r.Scope), string(r.Activity), event}] = true
+}
+
+// engines says whether an activity is the source or the sink of a block: those are the engine's.
+func engines(scope, activity string) bool {
+	return scope != "" && (activity == string(processtable.Source) || activity == string(processtable.Sink))
 }
 
 // history asks a site for an instance's.
@@ -66,7 +71,7 @@ func (x *watch) historyOf(c *client, a api.HistoryAnswer, own map[happening]bool
 		switch {
 		case i > 0 && e.Clock < a.Events[i-1].Clock:
 			return fmt.Sprintf("%v comes before what was earlier", h)
-		case !x.happened[c.instance.ID][h] && !x.cloned[h.node]:
+		case !x.happened[c.instance.ID][h] && !x.cloned[h.node] && !engines(h.scope, h.activity):
 			return fmt.Sprintf("it tells of %v, which is not recorded", h)
 		}
 		told[h] = true
@@ -109,12 +114,19 @@ func (w *World) strange(silent []api.Unreachable) string {
 	return ""
 }
 
-// activityOf says what is wrong where an answer says that an activity of the process is at a node.
-func (p *prepared) activityOf(activity, node string) string {
-	if slices.ContainsFunc(p.process.Activities, func(a *definition.Activity) bool { return a.Name == activity && a.Node == node }) {
-		return ""
+// activityOf says what is wrong where an answer says that an activity of the process is at a node,
+// in a scope; told without one it may be in any.
+func (p *prepared) activityOf(scope, activity, node string) string {
+	place, known := p.places[activity]
+	if !known || place.Node != node {
+		return fmt.Sprintf("%s has no activity %s at %s", p.id, activity, node)
 	}
-	return fmt.Sprintf("%s has no activity %s at %s", p.id, activity, node)
+	if scope != "" {
+		if err := place.Fits(scope); err != nil {
+			return fmt.Sprintf("%s is said to be in %s: %v", activity, scope, err)
+		}
+	}
+	return ""
 }
 
 // statusOf says what of a status is not the instance's.
@@ -125,13 +137,14 @@ func (w *World) statusOf(c *client, s api.Status) string {
 	told := map[string]bool{}
 	for i := range s.Activities {
 		a := &s.Activities[i]
-		if wrong := c.of.activityOf(a.Activity, a.Node); wrong != "" {
+		if wrong := c.of.activityOf(a.Scope, a.Activity, a.Node); wrong != "" {
 			return wrong
 		}
-		if told[a.Activity] {
-			return a.Activity + " is told of twice"
+		path := api.InScope(a.Scope, a.Activity)
+		if told[path] {
+			return path + " is told of twice"
 		}
-		told[a.Activity] = true
+		told[path] = true
 	}
 	return w.strange(s.Unreachable)
 }
@@ -142,7 +155,7 @@ func (w *World) whyOf(c *client, a api.WhyAnswer) string {
 		return fmt.Sprintf("it is of %s of %s", a.Instance, a.Process)
 	}
 	for i := range a.Waits {
-		if wrong := c.of.activityOf(a.Waits[i].Activity, a.Waits[i].Node); wrong != "" {
+		if wrong := c.of.activityOf(a.Waits[i].Scope, a.Waits[i].Activity, a.Waits[i].Node); wrong != "" {
 			return wrong
 		}
 	}
@@ -150,12 +163,12 @@ func (w *World) whyOf(c *client, a api.WhyAnswer) string {
 }
 
 // uploadOf says what of the answer to an upload is not of its tables.
-func (p *prepared) uploadOf(a api.UploadAnswer) string {
+func (w *World) uploadOf(p *prepared, a api.UploadAnswer) string {
 	same := func(t api.Table, l api.UploadNode) bool { return t.Node == l.Node && t.Process == l.Process }
-	if slices.EqualFunc(p.upload.Tables, a.Nodes, same) {
-		return ""
+	if !slices.EqualFunc(p.upload.Tables, a.Nodes, same) {
+		return fmt.Sprintf("it tells of %v", a.Nodes)
 	}
-	return fmt.Sprintf("it tells of %v", a.Nodes)
+	return w.unread(p, a)
 }
 
 // refusedOf says what of a list of refused messages cannot be: each is of what somebody starts, from a site.
@@ -288,7 +301,7 @@ func (w *World) listed(at name, r api.ListRequest, a api.ListAnswer, before *api
 			return fmt.Sprintf("it tells of %s after what was started before it", c.id())
 		}
 		for _, e := range x.Errors {
-			if wrong := c.of.activityOf(e.Activity, e.Node); wrong != "" {
+			if wrong := c.of.activityOf(e.Scope, e.Activity, e.Node); wrong != "" {
 				return wrong
 			}
 		}

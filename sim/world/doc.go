@@ -18,11 +18,14 @@
 //	    `fmqmd verify` does (watch.go); a site that dies has only its disk
 //	 2  a site that dies, is restored or reads its queues anew ends as the interpreter says (judge.go)
 //	 3  at each commit: what ends takes just the messages that its record names, and all that the
-//	    record says was sent is in the same transaction (transaction.go)
-//	 4  at each commit: an activity ends once at its site (transaction.go)
+//	    record says was sent is in the same transaction (transaction.go); what begins an iteration of a
+//	    block comes with the block's state, and takes what came back of the one before (blocks.go)
+//	 4  at each commit: an activity ends once at its site, in each scope (transaction.go); an iteration of
+//	    a block begins when the one before has ended (blocks.go)
 //	 5  at each commit: a lane's numbers have no gap, nothing is taken twice, what is let go is on the
 //	    peer's disk with the same hash, and nothing comes for what has ended (watch.go, transaction.go);
-//	    a site of the version before is sent nothing that it cannot read (versions.go); at the end
+//	    a site of the version before is sent nothing that it cannot read, and is named where tables for it
+//	    are uploaded that it cannot (versions.go); at the end
 //	    both sides of each lane stand at the same place
 //	 6  at each question: a site that is up answers while somebody waits, unless its disk is slow, and stops when it is told to, whatever the
 //	    others do (world.go, happen.go)

@@ -16,7 +16,8 @@ import (
 // every instance ends; then all must be as the interpreter says, and nothing may be left.
 func (w *World) finish() {
 	w.clearUp()
-	if !w.await("not every instance ends", w.allEnded) {
+	w.upgradeWho()
+	if !w.await("not every instance ends", w.allEnded) || !w.await("not every process is uploaded", w.allUploaded) {
 		return
 	}
 	for _, c := range w.clients {
@@ -117,6 +118,16 @@ func (w *World) allEnded() string {
 			return fmt.Sprintf("%s: %s", c.id(), why)
 		}
 		c.ended = true
+	}
+	return ""
+}
+
+// allUploaded says what is not uploaded.
+func (w *World) allUploaded() string {
+	for _, p := range w.cases {
+		if !p.uploaded {
+			return p.id
+		}
 	}
 	return ""
 }

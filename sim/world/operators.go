@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,12 +19,14 @@ import (
 
 // prepared is a process of the plan, and what the interpreter says of it.
 type prepared struct {
-	id      string // name@version
-	drawn   *generate.Case
-	process *definition.Process
-	upload  api.UploadRequest
-	origin  name // where its instances are started
-	expect  *oracle.Expectation
+	id       string // name@version
+	drawn    *generate.Case
+	process  *definition.Process
+	places   map[string]oracle.Place // of its activities, by name
+	upload   api.UploadRequest
+	origin   name // where its instances are started
+	uploaded bool
+	expect   *oracle.Expectation
 }
 
 func prepare(p *Process) (*prepared, error) {
@@ -33,7 +36,7 @@ func prepare(p *Process) (*prepared, error) {
 		return nil, fmt.Errorf("process %s: %v", p.Name, diagnostics)
 	}
 	starts := loaded[0].Starts
-	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], origin: name(starts[c.Start%len(starts)])}
+	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], places: oracle.Places(loaded[0]), origin: name(starts[c.Start%len(starts)])}
 	var err error
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
@@ -46,28 +49,39 @@ func prepare(p *Process) (*prepared, error) {
 
 // hasPart: something of the process's instances is done at a site.
 func (p *prepared) hasPart(n name) bool {
-	return p.origin == n || slices.ContainsFunc(p.process.Activities, func(a *definition.Activity) bool { return a.Node == string(n) })
+	for _, a := range p.places {
+		if a.Node == string(n) {
+			return true
+		}
+	}
+	return p.origin == n
 }
 
-// upload is a definer, who tries until every table is at its node or on its way.
+// upload is a definer, who tries until every table is at its node or on its way. A site that cannot
+// read the process's tables does not take them from anybody.
 func (w *World) upload(i int) {
 	p := w.cases[i]
 	w.play.cases[p.id] = p.drawn // from now on a program may run for it
 	w.watch.uploads[processtable.ProcessID{Name: w.plan.Processes[i].Name, Version: 1}] = true
-	for !w.over {
+	through, pause := w.site(w.plan.Processes[i].Through), 5*time.Second
+	for ; !w.over; pause = min(2*pause, 2*time.Minute) {
 		var answer api.UploadAnswer
-		err := w.answered(w.plan.Processes[i].Through, "upload "+p.id, func(ctx context.Context, n *node.Node) (_ string, err error) {
-			answer, err = n.Upload(ctx, p.upload)
-			return p.uploadOf(answer), err
-		})
+		err := errUnread
+		if !through.before || p.reads() <= oldest {
+			err = w.answered(through.name, "upload "+p.id, func(ctx context.Context, n *node.Node) (_ string, err error) {
+				answer, err = n.Upload(ctx, p.upload)
+				return w.uploadOf(p, answer), err
+			})
+		}
 		done := err == nil
 		for _, line := range answer.Nodes {
 			done = done && (line.Result == api.ResultStored || line.Result == api.ResultQueued || line.Plan == api.PlanUnchanged)
 		}
 		if done {
+			p.uploaded = true
 			return
 		}
-		w.sleep(5 * time.Second)
+		w.sleep(pause)
 	}
 }
 
@@ -101,9 +115,9 @@ func (c *client) ask() error {
 }
 
 func (c *client) start() {
-	for !c.started && !c.world.over {
+	for pause := 3 * time.Second; !c.started && !c.world.over; pause = min(2*pause, time.Minute) {
 		if c.ask() != nil {
-			c.world.sleep(3 * time.Second)
+			c.world.sleep(pause)
 		}
 	}
 }
@@ -191,19 +205,33 @@ func (c *client) terminate(at name) error {
 	})
 }
 
-// retry is an operator who retries what is in error.
+// retry is an operator who retries what is in error: each activity, where it is as far as the site
+// that is asked can say, and in the first iteration of the blocks around it.
 func (w *World) retry(e Event) {
 	c := w.clients[e.Instance]
-	for _, a := range c.of.process.Activities {
-		c.commanded(func() error { return c.retry(e.Site, a) })
+	status, _ := c.statusAt(e.Site)
+	asked := map[string]bool{}
+	retry := func(scope, activity string) {
+		if path := api.InScope(scope, activity); !asked[path] {
+			asked[path] = true
+			c.commanded(func() error { return c.retry(e.Site, scope, activity) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.of.places)) {
+		retry(string(c.of.places[name].Scope(1)), name)
+	}
+	for _, a := range status.Activities {
+		if a.State == api.ActivityInError {
+			retry(a.Scope, a.Activity)
+		}
 	}
 }
 
 // retry has an operator at a site retry an activity.
-func (c *client) retry(at name, a *definition.Activity) error {
-	return c.world.answered(at, "retry "+a.Name+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
-		word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a.Name})
-		return otherThan(fmt.Sprint(c.id(), a.Name, a.Node), fmt.Sprint(word.Instance, word.Activity, word.Node)), err
+func (c *client) retry(at name, scope, activity string) error {
+	return c.world.answered(at, "retry "+api.InScope(scope, activity)+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
+		word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Scope: scope, Activity: activity})
+		return otherThan(fmt.Sprint(c.id(), scope, activity, c.of.places[activity].Node), fmt.Sprint(word.Instance, word.Scope, word.Activity, word.Node)), err
 	})
 }
 
@@ -224,8 +252,9 @@ func (w *World) refused(s *site) {
 			w.breaks("5", "%s refuses a message of %s from %s for %s: %s", s.name, id, m.From, m.Activity, m.Reason)
 			return
 		}
-		again := !s.tried[m.Reason+id+m.Activity]
-		s.tried[m.Reason+id+m.Activity] = true
+		what := m.Reason + id + m.Activity
+		again := !s.tried[what]
+		s.tried[what] = true
 		_ = w.answered(s.name, fmt.Sprint("dead retry or drop ", m.Number), func(ctx context.Context, n *node.Node) (_ string, err error) {
 			var done api.RefusedDecision
 			if again {

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fmqm/api"
 	"fmqm/container"
 	"fmqm/internal/task"
 	"fmqm/processtable"
@@ -29,8 +31,8 @@ type play struct {
 
 // execution is what an idempotency key stands for.
 type execution struct {
-	instance, activity string
-	iteration          int
+	instance, path string
+	iteration      int
 }
 
 // place is a key at a site.
@@ -71,7 +73,7 @@ func (a actor) Run(ctx context.Context, call program.Call) program.Result {
 		return program.Result{Err: fmt.Errorf("stopped by the node: %w", err), Started: began, Ended: a.by.Now()}
 	}
 	r := c.Result(generate.Call{
-		Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt,
+		Activity: call.Activity, Scope: call.Scope, Iteration: call.Iteration, Attempt: call.Attempt,
 		Input: call.Input, Output: call.OutputType, RCIsData: call.RCIsData,
 	})
 	out := program.Result{RC: r.RC, Output: r.Output, Started: began, Ended: a.by.Now()}
@@ -99,17 +101,18 @@ func (a actor) linger(ctx context.Context) error {
 }
 
 func (p *play) enter(at name, call *program.Call) *generate.Case {
-	w := p.world
+	w, path := p.world, cmp.Or(call.Scope, call.Activity)
 	input, err := container.EncodeJSON(call.Input)
 	if err != nil {
-		w.breaks("12", "%s %s was given an input that cannot be written: %v", call.Instance, call.Activity, err)
+		w.breaks("12", "%s %s was given an input that cannot be written: %v", call.Instance, path, err)
 	}
-	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", call.Activity, call.Instance, call.Iteration, call.Attempt)
-	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", call.Activity, call.Instance, call.Iteration, call.Attempt, digest(input))
+	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", path, call.Instance, call.Iteration, call.Attempt)
+	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", path, call.Instance, call.Iteration, call.Attempt, digest(input))
+	scope, _ := api.CutScope(path)
 	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
-		Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
+		Scope: scope, Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
 	})
-	e := execution{call.Instance, call.Activity, call.Iteration}
+	e := execution{call.Instance, path, call.Iteration}
 	if key, ran := p.keys[e]; ran && key != call.Key && w.touched[uuid.MustParse(call.Instance)] == 0 {
 		w.breaks("9", "%v ran under the keys %s and %s", e, key, call.Key)
 	}

@@ -14,6 +14,7 @@ import (
 	"fmqm/api/apitest"
 	"fmqm/definition"
 	"fmqm/internal/store"
+	"fmqm/message"
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -131,20 +132,26 @@ func uploading(tables ...api.Table) func(context.Context, *node.Node) error {
 
 // belated are the ways to ask for what is refused because all has ended.
 func (w *World) belated(c *client, at name) []wrong {
-	retries := func(a *definition.Activity) wrong {
-		return wrong{"retry of what has ended", func(ctx context.Context, n *node.Node) error {
-			word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Activity: a.Name})
+	retries := func(what string, scope message.Scope, a *definition.Activity) wrong {
+		return wrong{"retry of " + what, func(ctx context.Context, n *node.Node) error {
+			word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Scope: string(scope), Activity: a.Name})
 			if word.Result == api.WordQueued { // its link has stopped just now
 				err = errDown
 			}
 			return err
 		}}
 	}
+	first, last := c.of.process.Activities[0], c.of.process.Activities[len(c.of.process.Activities)-1]
 	all := []wrong{
 		{"terminate of what has ended", func(ctx context.Context, n *node.Node) error { return n.Terminate(ctx, c.instance.ID, "") }},
-		retries(c.of.process.Activities[0]),
-		retries(c.of.process.Activities[len(c.of.process.Activities)-1]),
+		retries("what has ended", "", first),
+		retries("what has ended", "", last),
+		retries("what is not there", "nowhere#1", first),
 		{"upload of another definition", uploading(append(w.tables(never, c.of.origin, c.of.origin), w.tables(strings.TrimSuffix(c.of.id, "@1"), c.of.origin, w.other(c.of.origin))...)...)},
+	}
+	if last.Block != nil {
+		inside := c.of.places[last.Block.Activities[0].Name]
+		all = append(all, retries("what has ended in a block", inside.Scope(1), inside.Activity))
 	}
 	for _, p := range w.cases {
 		if p != c.of && at == c.of.origin { // another site does not know the instance as one that was started

@@ -197,8 +197,9 @@ func (s *site) reload() {
 		return
 	}
 	s.world.journal.note(string(s.name), "reloads", "routes %d", s.routes)
+	n := l.node // it may be told to stop meanwhile
 	l.by.Go(func() {
-		l.node.Configure(s.world.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
+		n.Configure(s.world.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
 	})
 }
 

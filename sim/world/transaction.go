@@ -116,7 +116,10 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	}
 	var gone, late []string
 	for e, keys := range t.removed {
-		if !ended[e] && !x.touched(e) && !(x.repeated(e) && d.ended[e]) && slices.ContainsFunc(keys, isConnector) {
+		if ended[e] || x.touched(e) || x.repeated(e) && d.ended[e] {
+			continue
+		}
+		if slices.ContainsFunc(keys, isConnector) || slices.ContainsFunc(keys, isWork) && !t.recorded(e) {
 			gone = append(gone, shown(e))
 		}
 	}
@@ -127,6 +130,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 			late = append(late, shown(e))
 		}
 	}
+	x.begins(s, d, t)
 	if len(gone) > 0 {
 		x.world.breaks("3", "messages of %s are taken out at %s, and it does not end", slices.Min(gone), s.name)
 	}
@@ -192,6 +196,7 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 			}
 		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
 		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
+		case isWork(message.Key{Kind: to.Kind}) && t.recorded(target): // it goes on with that in this very transaction
 		default:
 			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)
 		}

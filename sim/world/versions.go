@@ -1,19 +1,24 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"fmqm/api"
 	"fmqm/internal/store"
 	"fmqm/link/frame"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
 // Sites are upgraded months apart (L6, N17). A site of the version before says on its links that
 // it reads what that version did, until it is upgraded by an event of the plan, or once every
-// instance has ended: none may need that to end.
+// instance has ended: none may need that to end, but of a process with blocks, for which it is
+// upgraded when the weather has cleared.
 
 // versions draws, for some worlds, sites of the version before, of which most are upgraded in the
 // weather, and operators elsewhere who retry what is in error there.
@@ -65,6 +70,52 @@ func (s *site) upgrade(rest time.Duration) {
 func (w *World) upgradeAll() {
 	for _, s := range w.sites {
 		s.upgrade(time.Second)
+	}
+}
+
+// errUnread is what a site says of a table that its version cannot read.
+var errUnread = errors.New("it reads no such tables")
+
+// oldest is the newest format of tables that the version before reads.
+var oldest = int(message.Before().Table.Max)
+
+// reads is the format of tables that a site has to read for the process: above oldest where it has
+// blocks.
+func (p *prepared) reads() int {
+	most := 0
+	for _, t := range p.upload.Tables {
+		most = max(most, processtable.ReaderOf(t.Table))
+	}
+	return most
+}
+
+// unread says what is wrong where an upload has tables for sites that cannot read them: whoever is
+// heard is named, and gets none.
+func (w *World) unread(p *prepared, a api.UploadAnswer) string {
+	for i, l := range a.Nodes {
+		if s := w.site(name(l.Node)); !s.before || processtable.ReaderOf(p.upload.Tables[i].Table) <= oldest {
+			continue
+		}
+		names := l.Plan == api.PlanUnknown || l.Plan == api.PlanRefuse && strings.HasPrefix(l.Reason, l.Node+" reads process tables up to format ")
+		if !names || l.Result == api.ResultStored {
+			return fmt.Sprintf("%s is of the version before, and the plan is %s, the result %s: %s", l.Node, l.Plan, l.Result, l.Reason)
+		}
+		w.journal.met("unread")
+	}
+	return ""
+}
+
+// upgradeWho upgrades the sites that cannot read what is uploaded, there or through them: nothing of it
+// happens there before.
+func (w *World) upgradeWho() {
+	for i, p := range w.cases {
+		if p.reads() <= oldest {
+			continue
+		}
+		w.site(w.plan.Processes[i].Through).upgrade(time.Second)
+		for _, t := range p.upload.Tables {
+			w.site(name(t.Node)).upgrade(time.Second)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -231,10 +232,19 @@ func (w *World) ask(at name, what string, f func(context.Context, *node.Node) er
 	return errDown
 }
 
-// bounded holds what waits in a node's memory to its bound.
+// bounded holds what waits in a node's memory to its bound. A process thread tells what it holds when
+// its turn is over: while a read takes long that may be of before, and nothing is said of all together.
 func (w *World) bounded(at name, n *node.Node) {
-	if stats, err := n.Stats(); err == nil {
-		if over := overBound(w.plan.Cache, stats.Processes); over != "" {
+	stats, err := n.Stats()
+	if err != nil {
+		return
+	}
+	together := [][]execute.ProcessStats{stats.Processes}
+	if w.tasks.Elapsed() < w.site(at).slowest {
+		together = slices.Collect(slices.Chunk(stats.Processes, 1))
+	}
+	for _, processes := range together {
+		if over := overBound(w.plan.Cache, processes); over != "" {
 			w.breaks("10", "%s has %s", at, over)
 		}
 	}

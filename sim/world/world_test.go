@@ -62,7 +62,7 @@ func TestTheWeatherHasEffects(t *testing.T) {
 	t.Log(total.Weather())
 	least := map[string]int{
 		"lost": 20, "repeated": 10, "replayed": 10, "reordered": 200, "late": 20, "forgotten": 10, "broker down": 50,
-		"cut": 20, "stalled": 200, "slow": 200, "behind": 200, "torn": 1, "refused": 2000,
+		"cut": 20, "stalled": 200, "slow": 200, "behind": 200, "torn": 1, "refused": 2000, "unread": 50,
 		string(world.CrashAt): 20, string(world.CrashIn): 20, string(world.FailWrite): 20, string(world.FailRead): 30,
 		string(world.Detour): 10, string(world.Astray): 20, string(world.Reload): 20, string(world.Decide): 20, string(world.Upgrade): 20,
 		string(world.Restore): 8, string(world.CopyOn): 4, string(world.Twice): 2, string(world.Lose): 2,

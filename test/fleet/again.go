@@ -30,14 +30,14 @@ func (w *Work) JudgeAgain(ctx context.Context, lost string) Again {
 		count.Forgotten += w.compareWithout(ctx, p, lost)
 	}
 	type execution struct {
-		instance, activity, input string
-		iteration                 int
+		instance, path, input string
+		iteration             int
 	}
 	keys, seen := map[string]string{}, map[execution]bool{}
 	expected := w.expectedInputs()
 	for _, l := range w.lines() {
 		count.Attempts++
-		e := execution{l.Instance, l.Activity, l.Input, l.Iteration}
+		e := execution{l.Instance, l.path(), l.Input, l.Iteration}
 		if seen[e] {
 			count.Repeated++
 		}
@@ -74,7 +74,7 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 		for _, a := range status.Activities {
 			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityUnknown && strings.HasSuffix(a.Reason, lost+" lost the record with its store") {
 				forgotten++
-				found = slices.DeleteFunc(found, func(d string) bool { return strings.HasPrefix(d, a.Activity+": ") })
+				found = slices.DeleteFunc(found, func(d string) bool { return isOf(d, a) })
 			}
 		}
 		return len(found) == 0, nil
@@ -88,15 +88,22 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 	return forgotten
 }
 
+// isOf says whether a difference is about an activity; one that is told of without a scope is in any.
+func isOf(difference string, a api.Activity) bool {
+	path, _, _ := strings.Cut(difference, ": ")
+	scope, activity := api.CutScope(path)
+	return activity == a.Activity && (scope == a.Scope || a.Scope == "")
+}
+
 // execution names what an attempt was for.
-func (l line) execution() string { return fmt.Sprint(l.Instance, " ", l.Activity, " ", l.Iteration) }
+func (l line) execution() string { return fmt.Sprint(l.Instance, " ", l.path(), " ", l.Iteration) }
 
 // expectedInputs are those that the interpreter gives each execution.
 func (w *Work) expectedInputs() map[string]bool {
 	all := map[string]bool{}
 	for _, p := range w.Plays {
 		for _, a := range p.Expect.Attempts {
-			all[fmt.Sprint(p.ID, " ", a.Activity, " ", a.Iteration, " ", a.Input)] = true
+			all[fmt.Sprint(p.ID, " ", api.InScope(a.Scope, a.Activity), " ", a.Iteration, " ", a.Input)] = true
 		}
 	}
 	return all

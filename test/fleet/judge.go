@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,11 +93,14 @@ func (w *Work) terminate(ctx context.Context, p *Play) {
 
 // line is what an actor notes of an attempt.
 type line struct {
-	Instance, Activity string
-	Iteration, Attempt int
-	Input, Key         string
-	Beside             bool
+	Instance, Activity, Scope string // the scope as programs are told it
+	Iteration, Attempt        int
+	Input, Key                string
+	Beside                    bool
 }
+
+// path names the activity where it is.
+func (l *line) path() string { return cmp.Or(l.Scope, l.Activity) }
 
 // lines reads what all actors have noted, each site's in order.
 func (w *Work) lines() []line {
@@ -138,16 +142,17 @@ func (w *Work) executions(lines []line) {
 	w.t.Helper()
 	byInstance := map[string][]oracle.Attempt{}
 	type execution struct {
-		instance, activity string
-		iteration          int
+		instance, path string
+		iteration      int
 	}
 	keys := map[execution]string{}
 	owners := map[string]execution{}
 	for _, l := range lines {
+		scope, _ := api.CutScope(l.path())
 		byInstance[l.Instance] = append(byInstance[l.Instance], oracle.Attempt{
-			Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
+			Scope: scope, Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
 		})
-		e := execution{l.Instance, l.Activity, l.Iteration}
+		e := execution{l.Instance, l.path(), l.Iteration}
 		if key, ran := keys[e]; ran && key != l.Key {
 			w.t.Errorf("%v ran under the keys %s and %s", e, key, l.Key)
 		}

@@ -47,6 +47,7 @@ func newScene(t *testing.T, seed, processes, instances int) *scene {
 	for _, name := range fleet.Names {
 		s.runs(name, release)
 	}
+	s.work.Flat = true
 	s.work.Define(s.Fleet, processes, instances)
 	s.left = s.work.Plays
 	return s

@@ -24,12 +24,14 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/sim/generate"
+	"fmqm/sim/oracle"
 )
 
 // Line is what is noted of an attempt; the test reads it.
 type Line struct {
 	Instance  string
 	Activity  string
+	Scope     string // as FMQM_SCOPE has it
 	Iteration int
 	Attempt   int
 	Input     string
@@ -55,7 +57,7 @@ func act(file, dir string) error {
 		return err
 	}
 	line := Line{
-		Instance: os.Getenv("FMQM_INSTANCE"), Activity: a.Name, Key: os.Getenv("FMQM_IDEMPOTENCY_KEY"),
+		Instance: os.Getenv("FMQM_INSTANCE"), Activity: a.Name, Scope: os.Getenv("FMQM_SCOPE"), Key: os.Getenv("FMQM_IDEMPOTENCY_KEY"),
 	}
 	if line.Iteration, err = strconv.Atoi(os.Getenv("FMQM_ITERATION")); err != nil {
 		return err
@@ -83,7 +85,7 @@ func act(file, dir string) error {
 		return err
 	}
 	return end(a, line, drawn.Result(generate.Call{
-		Activity: a.Name, Iteration: line.Iteration, Attempt: line.Attempt,
+		Activity: a.Name, Scope: line.Scope, Iteration: line.Iteration, Attempt: line.Attempt,
 		Input: input, Output: a.Output, RCIsData: a.RCIsData,
 	}))
 }
@@ -94,10 +96,8 @@ func activity(text string) (*definition.Activity, error) {
 		return nil, fmt.Errorf("definition: %v", diagnostics)
 	}
 	name := os.Getenv("FMQM_ACTIVITY")
-	for _, a := range loaded[0].Activities {
-		if a.Name == name {
-			return a, nil
-		}
+	if place, ok := oracle.Places(loaded[0])[name]; ok {
+		return place.Activity, nil
 	}
 	return nil, fmt.Errorf("no activity %q", name)
 }

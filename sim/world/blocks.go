@@ -1,0 +1,73 @@
+package world
+
+import (
+	"slices"
+
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// isWork: a block and its inside have it for each other (N12).
+func isWork(k message.Key) bool { return k.Kind == message.KindBegin || k.Kind == message.KindReturn }
+
+// begins holds a transaction that begins iterations of blocks to N12 and N18: in it the block says that
+// it has, and takes what came back of the iteration before, which has come to its end.
+func (x *watch) begins(s *site, d *shadow, t *transaction) {
+	if x.lost[s.name] || d.filled {
+		return
+	}
+	for _, inside := range t.begun() {
+		block := message.Entry{Instance: inside.Instance, Scope: inside.Scope.Leave(), Activity: inside.Scope.Inside()}
+		if !slices.ContainsFunc(t.put[block], func(k message.Key) bool { return k.Kind == message.KindSnapshot }) && !t.recorded(block) {
+			x.world.breaks("3", "%s begins at %s, and not in one transaction with what %s says of it", inside.Scope, s.name, shown(block))
+		}
+		if sink, any := sinkBefore(inside); any && !d.ended[sink] && !x.touched(block) { // else it may be of another run
+			x.world.breaks("4", "%s begins at %s, and %s has not ended", inside.Scope, s.name, shown(sink))
+		}
+		for k := range d.messages[block] {
+			if k.Kind == message.KindReturn && k.Scope != inside.Scope {
+				x.world.breaks("3", "%s begins at %s, and what came back of %s stays", inside.Scope, s.name, k.Scope)
+			}
+		}
+	}
+}
+
+// begun gives the sources of the iterations that begin in the transaction: what begins one is put, or
+// its source ends with it at once.
+func (t *transaction) begun() (all []message.Entry) {
+	begins := func(k message.Key) bool { return k.Kind == message.KindBegin }
+	for e, keys := range t.put {
+		if slices.ContainsFunc(keys, begins) {
+			all = append(all, e)
+		}
+	}
+	for i := range t.records {
+		e := entryOf(&t.records[i])
+		if e.Scope != "" && e.Activity == processtable.Source && t.records[i].Event == record.EventTerminated && !slices.ContainsFunc(t.removed[e], begins) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// sinkBefore gives the sink of the iteration before, if there is one.
+func sinkBefore(e message.Entry) (sink message.Entry, any bool) {
+	frames, err := e.Scope.Frames()
+	if err != nil || frames[len(frames)-1].Iteration < 2 {
+		return e, false
+	}
+	f := frames[len(frames)-1]
+	f.Iteration--
+	return message.Entry{Instance: e.Instance, Scope: e.Scope.Leave().Enter(f), Activity: processtable.Sink}, true
+}
+
+// recorded: something is recorded of the entry.
+func (t *transaction) recorded(e message.Entry) bool {
+	for i := range t.records {
+		if entryOf(&t.records[i]) == e {
+			return true
+		}
+	}
+	return false
+}
