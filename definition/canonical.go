@@ -67,6 +67,18 @@ type canonicalActivity struct {
 	RCContinue    bool          `cbor:"18,keyasint"`
 
 	Block *canonicalGraph `cbor:"19,keyasint,omitempty"` // nil: none, and then it is not written
+
+	Wait      *canonicalMoment `cbor:"21,keyasint,omitempty"`
+	Deadline  *canonicalMoment `cbor:"22,keyasint,omitempty"`
+	Continues bool             `cbor:"23,keyasint,omitempty"`
+	Cancels   []string         `cbor:"24,keyasint,omitempty"` // sorted
+}
+
+type canonicalMoment struct {
+	_     struct{} `cbor:",toarray"`
+	At    bool
+	Fixed int64
+	Text  string
 }
 
 // canonicalGraph is what a block consists of, as in canonicalProcess.
@@ -86,13 +98,19 @@ type canonicalControl struct {
 type canonicalData struct {
 	_              struct{} `cbor:",toarray"`
 	Source, Target string
-	Mappings       []canonicalMapping
+	Mappings       []any // canonicalMapping or canonicalWord
 }
 
 type canonicalMapping struct {
 	_        struct{} `cbor:",toarray"`
 	RC       bool
 	From, To container.Path
+}
+
+type canonicalWord struct {
+	_    struct{} `cbor:",toarray"`
+	Word string
+	To   container.Path
 }
 
 // definitionHash gives the hash that name@version is bound to for ever (N3).
@@ -146,7 +164,11 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	for _, d := range g.Data {
 		e := canonicalData{Source: d.Source, Target: d.Target}
 		for _, m := range d.Mappings {
-			e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
+			if m.Word != 0 {
+				e.Mappings = append(e.Mappings, canonicalWord{Word: m.Word.String(), To: m.To})
+			} else {
+				e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
+			}
 		}
 		c.Data = append(c.Data, e)
 	}
@@ -163,6 +185,8 @@ func canonicalActivityOf(a *Activity) canonicalActivity {
 		AgainAfter:    a.AgainAfter, AgainMax: a.AgainMax,
 		RetryAttempts: a.RetryAttempts, RetryBackoff: a.RetryBackoff, RetryMax: a.RetryMax,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
+		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 	}
 	switch a.Start.Kind {
 	case StartAtLeast:
@@ -178,6 +202,16 @@ func canonicalActivityOf(a *Activity) canonicalActivity {
 		c.Block = canonicalGraphOf(a.Block)
 	}
 	return c
+}
+
+func canonicalMomentOf(m *Moment) *canonicalMoment {
+	switch {
+	case m == nil:
+		return nil
+	case m.Expr != nil:
+		return &canonicalMoment{At: m.At, Text: m.Expr.Checked.Text}
+	}
+	return &canonicalMoment{At: m.At, Fixed: m.Fixed}
 }
 
 // canonicalStructures gives the structures that containers use, directly or inside
@@ -250,6 +284,7 @@ func (g *Graph) asWritten() Graph {
 	for i, a := range g.Activities {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
+		w.Wait, w.Deadline = a.Wait.asWritten(written), a.Deadline.asWritten(written)
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block
@@ -264,4 +299,13 @@ func (g *Graph) asWritten() Graph {
 		of.Control[i] = &w
 	}
 	return of
+}
+
+func (m *Moment) asWritten(written func(*Condition) *Condition) *Moment {
+	if m == nil {
+		return nil
+	}
+	w := *m
+	w.Expr = written(m.Expr)
+	return &w
 }

@@ -7,13 +7,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/condition"
-	"fmqm/container"
 )
 
-// conditionKey: equal texts over the same container are checked once.
+// conditionKey: equal texts over the same scope are checked once.
 type conditionKey struct {
-	members *container.Type
-	text    string
+	scope condition.Scope
+	text  string
 }
 
 type checkedCondition struct {
@@ -33,8 +32,10 @@ func (d *draft) allConditions() {
 		if n == nil {
 			continue
 		}
-		c := d.Control[i]
-		c.Condition = d.condition(d.byName[c.Source], n, c.Source+" -> "+c.Target)
+		c, before := d.Control[i], d.errors
+		s := d.byName[c.Source]
+		c.Condition = d.condition(s, n, c.Source+" -> "+c.Target)
+		s.outUnsure = s.outUnsure || d.errors > before
 	}
 }
 
@@ -44,21 +45,28 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	if !ok || s.output.unknown() {
 		return nil
 	}
-	c := d.check(text, s.Output)
+	c := d.check(text, s.scope())
 	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s.Name) {
 		return nil
 	}
 	d.failCondition(n, codeCondition, withoutOwner(text, s.Name, s.Output.Name, c.problems))
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
+	if key != "exit" {
+		s.reads |= c.Reads
+	}
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
-func (d *draft) check(text string, members *container.Type) checkedCondition {
-	key := conditionKey{members, text}
+// scope is what conditions of an activity can see.
+func (a *Activity) scope() condition.Scope {
+	return condition.Scope{Members: a.Output, RC: true, Words: a.Words()}
+}
+
+func (d *draft) check(text string, scope condition.Scope) checkedCondition {
+	key := conditionKey{scope, text}
 	c, ok := d.conditions[key]
 	if !ok {
-		scope := condition.Scope{Members: members, RC: true}
 		c.Checked, c.problems = condition.Check(text, scope)
 		c.Text = condition.Canonical(text)
 		c.reads = len(condition.ReadsOf(text, scope)) > 0

@@ -21,9 +21,14 @@ func fullEfforts(most bounds) efforts {
 func (d *draft) runGraph() (*runGraph, map[string]int) {
 	g := &runGraph{edges: make([]runEdge, len(d.Control))}
 	at := map[string]int{sourceEnd: -1}
+	spared := d.spared(g)
 	for _, s := range d.topology {
 		at[s.Name] = len(g.vertices)
-		g.vertices = append(g.vertices, runVertex{in: s.in, out: s.out, start: s.logic})
+		v := runVertex{in: s.in, out: s.out, start: s.logic}
+		if s.cancelledBy > 0 {
+			v = spared(v)
+		}
+		g.vertices = append(g.vertices, v)
 	}
 	for i, c := range d.Control {
 		g.edges[i] = runEdge{source: at[c.Source], kind: edgeAlways}
@@ -42,6 +47,7 @@ func (d *draft) runGraph() (*runGraph, map[string]int) {
 func (d *draft) checkRuns() {
 	free, at := d.runGraph()
 	compared := d.compareConditions(free)
+	alone := compared.byThemselves(at)
 	decided := decide(compared.graph, &d.left.exclusive, nil)
 	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(compared.graph, &d.left.reason)}
 	if compared.says {
@@ -51,7 +57,7 @@ func (d *draft) checkRuns() {
 		never.look(s)
 	}
 	never.giveUp()
-	d.checkSources(decided, at, compared.partly == nil)
+	d.checkSources(decided, at, alone, compared.partly == nil)
 }
 
 // neverRuns warns of what never runs: whatever the conditions give, or because of what

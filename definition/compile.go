@@ -148,18 +148,44 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 // tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
 // all of the process; 0: none was asked for.
 func tableFormat(p *Process, asked int) (int, error) {
-	hasBlock := slices.ContainsFunc(p.Activities, func(a *Activity) bool { return a.Block != nil })
+	needed := needsBlockFormat(&p.Graph)
 	switch {
-	case hasBlock && (asked == 0 || asked == processtable.BlockFormat):
+	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
 		return processtable.BlockFormat, nil
-	case hasBlock && 1 <= asked && asked < processtable.BlockFormat:
-		return 0, fmt.Errorf("table format %d has no blocks: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, processtable.BlockFormat)
+	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
+		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, processtable.BlockFormat)
 	case asked == 0:
 		return processtable.FlowMarkFormat, nil
 	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels` or words of the engine", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
 	}
 	return asked, nil
+}
+
+// needsBlockFormat names what a graph has that no lower format says; empty: nothing.
+func needsBlockFormat(g *Graph) string {
+	for _, a := range g.Activities {
+		switch {
+		case a.Block != nil:
+			return "blocks"
+		case a.Deadline != nil:
+			return "deadlines"
+		case a.Wait != nil:
+			return "waits"
+		case a.Continues:
+			return "on_error: continue"
+		case len(a.Cancels) > 0:
+			return "cancels"
+		}
+	}
+	for _, d := range g.Data {
+		for _, m := range d.Mappings {
+			if m.Word != 0 {
+				return m.Word.String()
+			}
+		}
+	}
+	return ""
 }
 
 // encodeWithin encodes a table that leaves room for a signature.
@@ -384,12 +410,15 @@ func entryOf(a *Activity) *processtable.Activity {
 			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
 	}
-	switch {
-	case a.Empty:
+	switch a.kind() {
+	case kindEmpty:
 		e.Kind = processtable.KindEmpty
-	case a.Block != nil:
+	case kindBlock:
 		e.Kind = processtable.KindBlock
+	case kindWait:
+		e.Kind = processtable.KindWait
 	}
 	if a.Exit != nil {
 		e.Exit = &a.Exit.Checked
@@ -414,6 +443,9 @@ func (c *compiler) connect(g *graph) error {
 	}
 	for _, a := range g.Activities {
 		if err := c.start(g, a); err != nil {
+			return err
+		}
+		if err := c.cancels(g, a); err != nil {
 			return err
 		}
 	}
@@ -459,6 +491,20 @@ func (c *compiler) bound(g *graph) error {
 	return nil
 }
 
+// cancels adds what an activity cancels to its row and to theirs (N25).
+func (c *compiler) cancels(g *graph, a *Activity) error {
+	by := c.row(g, a.Name)
+	for _, name := range a.Cancels {
+		to := c.row(g, name)
+		if to == nil {
+			return fmt.Errorf("activity %s cancels %s: there is no such activity", a.Name, name)
+		}
+		by.Cancels = append(by.Cancels, processtable.Place{Activity: to.Name, Node: c.places[to.Row()]})
+		to.CancelledBy = append(to.CancelledBy, by.Name)
+	}
+	return nil
+}
+
 // start turns a start condition into a tree over the indexes of InControl.
 func (c *compiler) start(g *graph, a *Activity) error {
 	e := c.row(g, a.Name)
@@ -494,7 +540,7 @@ func (c *compiler) data(g *graph, d *Data) error {
 	}
 	mappings := make([]processtable.Mapping, len(d.Mappings))
 	for i, m := range d.Mappings {
-		mappings[i] = processtable.Mapping{RC: m.RC, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
+		mappings[i] = processtable.Mapping{RC: m.RC, Word: m.Word, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
 	}
 	if from == to {
 		from.Feedback = mappings

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fmqm/condition"
-	"fmqm/container"
 )
 
 // The conditions out of one activity are evaluated over one output, for which its exit
@@ -67,16 +66,17 @@ func (c *comparison) never(edge int) {
 func (c *comparison) claims(s *step) []*condition.Claim {
 	of := make([]*condition.Claim, len(s.out))
 	for i, e := range s.out {
-		of[i] = c.claim(s.Output, c.Control[e].Condition)
+		of[i] = c.claim(s, c.Control[e].Condition)
 	}
 	return of
 }
 
-func (c *comparison) claim(members *container.Type, of *Condition) *condition.Claim {
+// claim gives what a condition of an activity says.
+func (c *comparison) claim(s *step, of *Condition) *condition.Claim {
 	if of == nil {
 		return nil
 	}
-	key := conditionKey{members, of.Written}
+	key := conditionKey{s.scope(), of.Written}
 	known, ok := c.claimed[key]
 	switch {
 	case ok:
@@ -84,7 +84,7 @@ func (c *comparison) claim(members *container.Type, of *Condition) *condition.Cl
 	case !c.spend(readClaim):
 		return nil
 	}
-	if claim, ok := condition.ClaimOf(of.Written, condition.Scope{Members: members, RC: true}); ok {
+	if claim, ok := condition.ClaimOf(of.Written, key.scope); ok {
 		known = &claim
 	}
 	c.claimed[key] = known
@@ -117,7 +117,7 @@ func (c *comparison) exclude(s *step, claims []*condition.Claim) {
 				continue
 			case !c.spend(1):
 				return
-			case c.after(other).meets(behind) && c.contradict(claims[j], claims[k]):
+			case c.after(other).meets(behind) && c.exclusive(s, claims[j], claims[k]):
 				a, b := &c.graph.edges[other], &c.graph.edges[e]
 				a.excludes, b.excludes = append(a.excludes, e), append(b.excludes, other)
 				c.says = true
@@ -151,6 +151,17 @@ func (c *comparison) reach() {
 		}
 		c.behind[s] = after
 	}
+}
+
+// exclusive says that two conditions of s are never both TRUE: also because what a deadline has ended
+// has not ended with an error.
+func (c *comparison) exclusive(s *step, a, b *condition.Claim) bool {
+	if s.Words() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
+		if always := c.claim(s, &Condition{Written: `!_TIMEOUT || _ERROR == ""`}); always != nil {
+			return c.spend(comparePart*(a.Size()+b.Size()+always.Size())) && condition.Contradict([]condition.Claim{*a, *b, *always}, nil)
+		}
+	}
+	return c.contradict(a, b)
 }
 
 // contradict says that two conditions are never both TRUE.
