@@ -2,7 +2,6 @@ package definition
 
 import (
 	"fmt"
-	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -24,14 +23,15 @@ func (d *draft) cancels() {
 		if len(n.Content) == 0 {
 			d.fail(d.pos(n), codeValue, fmt.Sprintf("cancels of %s names no activity", s.Name), "name one, or leave it out")
 		}
+		named := map[string]bool{}
 		for _, c := range n.Content {
-			d.cancel(s, c)
+			d.cancel(s, c, named)
 		}
 	}
 }
 
 // cancel reads one of the activities that s cancels.
-func (d *draft) cancel(s *step, n *yaml.Node) {
+func (d *draft) cancel(s *step, n *yaml.Node, named map[string]bool) {
 	name, ok := d.scalar(n, "an activity")
 	if !ok {
 		return
@@ -40,9 +40,10 @@ func (d *draft) cancel(s *step, n *yaml.Node) {
 	switch {
 	case t == s:
 		d.fail(at, codeSelf, fmt.Sprintf("%s cancels itself", name), "remove it: it has ended when it cancels")
-	case slices.Contains(s.Cancels, name):
+	case named[name]:
 		d.fail(at, codeDuplicateName, fmt.Sprintf("activity %s is named twice", name), "remove one of the two")
 	case t != nil:
+		named[name] = true
 		s.Cancels = append(s.Cancels, name)
 		t.cancelledBy++
 		if k := d.leadsTo(s, t); k != nil {

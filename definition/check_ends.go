@@ -70,12 +70,12 @@ func (d *draft) checkDefault(s *step, c *Condition) {
 		fmt.Sprintf("write `%s && %s`, or %s", all, strings.Join(and, " && "), either))
 }
 
-// overDefaults says whether a condition is TRUE over the defaults of an output.
+// overDefaults says whether a condition is TRUE over the defaults of an output, within the effort.
 func (d *draft) overDefaults(s *step, c *Condition) bool {
 	loaded, err := condition.Load(c.Checked, s.scope())
 	if err != nil {
 		return false
 	}
-	holds, err := loaded.Eval(container.New(s.Output), noCode)
+	holds, err := loaded.EvalWithin(&d.left.defaults, container.New(s.Output), &condition.Values{RC: noCode})
 	return err == nil && holds
 }

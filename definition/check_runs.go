@@ -11,10 +11,11 @@ import (
 type efforts struct {
 	comparing               int
 	exclusive, free, reason effort
+	defaults                condition.Spent // by conditions over defaults
 }
 
 func fullEfforts(most bounds) efforts {
-	return efforts{most.comparing, fullEffort, fullEffort, fullEffort}
+	return efforts{comparing: most.comparing, exclusive: fullEffort, free: fullEffort, reason: fullEffort}
 }
 
 // runGraph gives the control graph of a draft without errors, and its vertices by name.
