@@ -18,23 +18,22 @@ type Backend interface {
 	// Start starts an instance once, however often it is asked (N2), and returns when the
 	// start is on disk. The status may be of this node's knowledge only.
 	Start(ctx context.Context, r StartRequest) (Status, error)
-	// Status gathers from all nodes of the process, in at most 2 s.
-	Status(ctx context.Context, id InstanceID) (Status, error)
-	// Wait is Status, once the instance's state is not running any more or ctx has ended,
+	// StatusOf gathers from all nodes of the process, in at most 2 s; who did not answer then is not asked
+	// again where what is inside of blocks takes a second question.
+	StatusOf(ctx context.Context, id InstanceID, r StatusRequest) (Status, error)
+	// Wait is StatusOf the top, once the instance's state is not running any more or ctx has ended,
 	// whichever comes first; a ctx that has ended is not an error.
 	Wait(ctx context.Context, id InstanceID) (Status, error)
 	List(ctx context.Context, r ListRequest) (ListAnswer, error)
-	History(ctx context.Context, id InstanceID) (HistoryAnswer, error)
+	HistoryOf(ctx context.Context, id InstanceID, r HistoryRequest) (HistoryAnswer, error)
 	// Watch calls event for what has happened and for what happens, until the instance has
 	// ended, ctx ends or event gives an error, which it returns.
 	Watch(ctx context.Context, id InstanceID, event func(HistoryEvent) error) error
-	// Why is about the instance of a process, NAME@VERSION; empty: of whichever the nodes know it. Another
-	// site may have made up instances of others under the same identifier.
-	Why(ctx context.Context, id InstanceID, process string) (WhyAnswer, error)
+	WhyOf(ctx context.Context, id InstanceID, r WhyRequest) (WhyAnswer, error)
 	// Retry returns when the activity's node has answered; or, after at most 10 s, when the
 	// retry is durable on its way there.
 	Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error)
-	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as Why.
+	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
 	Terminate(ctx context.Context, id InstanceID, process string) error
 	// Refused gives what this node has set aside.
 	Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error)

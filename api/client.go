@@ -102,9 +102,22 @@ func (c *Client) Start(ctx context.Context, r StartRequest) (Status, error) {
 	return ask[Status](ctx, c, c.timeout, http.MethodPost, "/v1/instances", r)
 }
 
-// Status gives what all nodes of the process know of an instance.
+// Status gives what all nodes of the process know of an instance, with the activities at its top.
 func (c *Client) Status(ctx context.Context, id InstanceID) (Status, error) {
-	return ask[Status](ctx, c, c.timeout, http.MethodGet, instancePath(id, ""), nil)
+	return c.StatusOf(ctx, id, StatusRequest{})
+}
+
+// StatusOf is Status with the activities that are asked for.
+func (c *Client) StatusOf(ctx context.Context, id InstanceID, r StatusRequest) (Status, error) {
+	return ask[Status](ctx, c, c.timeout, http.MethodGet, instancePath(id, parameters("", r.parameters())), nil)
+}
+
+// parameters adds to a path what a request says.
+func parameters(path string, q url.Values) string {
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return path
 }
 
 // Wait gives the status once the instance is not running any more, or after d, at most
@@ -116,16 +129,36 @@ func (c *Client) Wait(ctx context.Context, id InstanceID, d time.Duration) (Stat
 
 // History gives what has happened to an instance, over all nodes that answer.
 func (c *Client) History(ctx context.Context, id InstanceID) (HistoryAnswer, error) {
-	return ask[HistoryAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, "/history"), nil)
+	return c.HistoryOf(ctx, id, HistoryRequest{})
+}
+
+// HistoryOf is History of what is asked for.
+func (c *Client) HistoryOf(ctx context.Context, id InstanceID, r HistoryRequest) (HistoryAnswer, error) {
+	q := url.Values{}
+	if r.Activity != "" {
+		q.Set("activity", r.Activity)
+	}
+	if r.Since > 0 {
+		q.Set("since", strconv.FormatUint(r.Since, 10))
+	}
+	return ask[HistoryAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, parameters("/history", q)), nil)
 }
 
 // Why says what an instance waits for: that of a process, NAME@VERSION, if one is named.
 func (c *Client) Why(ctx context.Context, id InstanceID, process string) (WhyAnswer, error) {
-	path := instancePath(id, "/why")
-	if process != "" {
-		path += "?" + url.Values{"process": {process}}.Encode()
+	return c.WhyOf(ctx, id, WhyRequest{Process: process})
+}
+
+// WhyOf is Why of what is asked for.
+func (c *Client) WhyOf(ctx context.Context, id InstanceID, r WhyRequest) (WhyAnswer, error) {
+	q := url.Values{}
+	if r.Process != "" {
+		q.Set("process", r.Process)
 	}
-	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, path, nil)
+	if r.Activity != "" {
+		q.Set("activity", r.Activity)
+	}
+	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, parameters("/why", q)), nil)
 }
 
 // Retry lets an activity in error go on, or says that this is on its way.

@@ -60,7 +60,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, r)
 			return st, nil
 		},
-		OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+		OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 			asked = append(asked, i)
 			return st, nil
 		},
@@ -72,11 +72,11 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, r)
 			return api.ListAnswer{Instances: []api.Instance{{Instance: i}}, More: true}, nil
 		},
-		OnHistory: func(_ context.Context, i api.InstanceID) (api.HistoryAnswer, error) {
+		OnHistory: func(_ context.Context, i api.InstanceID, _ api.HistoryRequest) (api.HistoryAnswer, error) {
 			asked = append(asked, i)
 			return history, nil
 		},
-		OnWhy: func(_ context.Context, i api.InstanceID, _ string) (api.WhyAnswer, error) {
+		OnWhy: func(_ context.Context, i api.InstanceID, _ api.WhyRequest) (api.WhyAnswer, error) {
 			asked = append(asked, i)
 			return why, nil
 		},

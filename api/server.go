@@ -220,13 +220,20 @@ func (s server) status(_ http.ResponseWriter, r *http.Request) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	q, err := query(r, "wait")
+	q, err := query(r, "wait", "scope", "tree", "state", "limit", "after")
 	if err != nil {
 		return Status{}, err
 	}
 	if !q.Has("wait") {
-		st, err := s.b.Status(r.Context(), id)
+		req, err := statusRequest(q)
+		if err != nil {
+			return Status{}, err
+		}
+		st, err := s.b.StatusOf(r.Context(), id, req)
 		return st.whole(), err
+	}
+	if len(q) > 1 {
+		return Status{}, Errorf(CodeUsage, "wait first, and then ask for the activities", "wait goes with no other parameter")
 	}
 	d, err := time.ParseDuration(q.Get("wait"))
 	if err != nil || d < 0 || d > MaxWait {
@@ -275,7 +282,20 @@ func (s server) history(_ http.ResponseWriter, r *http.Request) (HistoryAnswer, 
 	if err != nil {
 		return HistoryAnswer{}, err
 	}
-	a, err := s.b.History(r.Context(), id)
+	q, err := query(r, "activity", "since")
+	if err != nil {
+		return HistoryAnswer{}, err
+	}
+	req := HistoryRequest{Activity: q.Get("activity")}
+	if v := q.Get("since"); v != "" {
+		if req.Since, err = strconv.ParseUint(v, 10, 64); err != nil {
+			return HistoryAnswer{}, Errorf(CodeUsage, "send the clock of an event", "since=%s is no moment of the logical clock", v)
+		}
+	}
+	if err := path("activity", req.Activity); err != nil {
+		return HistoryAnswer{}, err
+	}
+	a, err := s.b.HistoryOf(r.Context(), id, req)
 	a.Events, a.Unreachable = orEmpty(a.Events), orEmpty(a.Unreachable)
 	return a, err
 }
@@ -285,11 +305,14 @@ func (s server) why(_ http.ResponseWriter, r *http.Request) (WhyAnswer, error) {
 	if err != nil {
 		return WhyAnswer{}, err
 	}
-	q, err := query(r, "process")
+	q, err := query(r, "process", "activity")
 	if err != nil {
 		return WhyAnswer{}, err
 	}
-	a, err := s.b.Why(r.Context(), id, q.Get("process"))
+	if err := path("activity", q.Get("activity")); err != nil {
+		return WhyAnswer{}, err
+	}
+	a, err := s.b.WhyOf(r.Context(), id, WhyRequest{Process: q.Get("process"), Activity: q.Get("activity")})
 	a.Waits, a.Unreachable = orEmpty(a.Waits), orEmpty(a.Unreachable)
 	return a, err
 }

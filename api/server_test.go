@@ -101,10 +101,17 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "no identifier", method: "GET", path: "/v1/instances/x", message: `"x" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
 		{name: "identifier in braces", method: "GET", path: "/v1/instances/%7B" + id + "%7D/why", message: `"{` + id + `}" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
 		{name: "watch of no identifier", method: "GET", path: "/v1/instances/x/watch", message: `"x" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
-		{name: "unknown parameter", method: "GET", path: "/v1/instances/" + id + "?wayt=1s", message: `unknown parameter "wayt": remove it; there are: wait`},
+		{name: "unknown parameter", method: "GET", path: "/v1/instances/" + id + "?wayt=1s", message: `unknown parameter "wayt": remove it; there are: wait, scope, tree, state, limit, after`},
 		{name: "parameter twice", method: "GET", path: "/v1/instances?all=true&all=false", message: "parameter all is there twice: send it once"},
 		{name: "bad parameters", method: "GET", path: "/v1/instances?a=%zz", message: `the parameters cannot be read: invalid URL escape "%zz": write ?name=value&name=value`},
 		{name: "wait too long", method: "GET", path: "/v1/instances/" + id + "?wait=2m", message: "wait=2m is out of range: send a duration from 0s to 1m, and ask again when it is over"},
+		{name: "wait and scope", method: "GET", path: "/v1/instances/" + id + "?wait=1s&scope=a", message: "wait goes with no other parameter: wait first, and then ask for the activities"},
+		{name: "tree and scope", method: "GET", path: "/v1/instances/" + id + "?tree=true&scope=a", message: "scope and tree do not go together: send one of them"},
+		{name: "tree", method: "GET", path: "/v1/instances/" + id + "?tree=all", message: "tree=all is neither: send true or false"},
+		{name: "state", method: "GET", path: "/v1/instances/" + id + "?state=running,broken", message: "state=running,broken: no activity is broken: send states of activities, with commas between them, such as running,in-error"},
+		{name: "limit of activities", method: "GET", path: "/v1/instances/" + id + "?limit=0", message: "limit=0 is out of range: send a number from 1 to 1000, and ask for the next page with `after`"},
+		{name: "a long path", method: "GET", path: "/v1/instances/" + id + "?after=" + strings.Repeat("a", api.MaxPath+1), message: "after has over 2048 bytes: write it as a status shows it, such as documents#2/check"},
+		{name: "since", method: "GET", path: "/v1/instances/" + id + "/history?since=noon", message: "since=noon is no moment of the logical clock: send the clock of an event"},
 		{name: "all", method: "GET", path: "/v1/instances?all=yes", message: "all=yes is neither: send true or false"},
 		{name: "limit", method: "GET", path: "/v1/instances?limit=5000", message: "limit=5000 is out of range: send a number from 1 to 1000, and ask for the next page with `next`"},
 		{name: "after", method: "GET", path: "/v1/instances?after=x", message: `"x" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
@@ -164,7 +171,7 @@ func TestErrorsOfTheBackendKeepTheirCode(t *testing.T) {
 func TestTheShapeOfAStatus(t *testing.T) {
 	rc := int64(0)
 	at := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
-	b := &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+	b := &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 		return api.Status{
 			Instance: i, Process: "purchase-order@1", State: api.InstanceFinished, Started: at, Ended: at.Add(time.Second),
 			Output: json.RawMessage(`{"tracking":"<1>"}`),
@@ -185,11 +192,15 @@ func TestTheShapeOfAStatus(t *testing.T) {
 
 func TestListsThatAreEmptyAreListsInJSON(t *testing.T) {
 	b := &apitest.Backend{
-		OnStart:       func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, nil },
-		OnList:        func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, nil },
-		OnDead:        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) { return api.RefusedAnswer{}, nil },
-		OnHistory:     func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, nil },
-		OnWhy:         func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return api.WhyAnswer{}, nil },
+		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, nil },
+		OnList:  func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, nil },
+		OnDead:  func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) { return api.RefusedAnswer{}, nil },
+		OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
+			return api.HistoryAnswer{}, nil
+		},
+		OnWhy: func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error) {
+			return api.WhyAnswer{}, nil
+		},
 		OnNodes:       func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, nil },
 		OnDefinitions: func(context.Context) (api.DefinitionsAnswer, error) { return api.DefinitionsAnswer{}, nil },
 	}
@@ -219,7 +230,7 @@ func TestAWaitEndsWithItsTime(t *testing.T) {
 }
 
 func TestAnAnswerThatCannotBeEncodedSaysSo(t *testing.T) {
-	b := &apitest.Backend{OnStatus: func(context.Context, api.InstanceID) (api.Status, error) {
+	b := &apitest.Backend{OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
 		return api.Status{Output: json.RawMessage(`{`)}, nil
 	}}
 	status, body := request(t, b, http.MethodGet, "/v1/instances/"+id, "")

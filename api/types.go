@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +38,13 @@ const (
 	ActivityUnknown    ActivityState = "unknown" // its node did not answer, has removed or lost what it had recorded, or is behind what others know
 )
 
+// What an activity is; the words are API.
+const (
+	KindProgram = "program"
+	KindEmpty   = "empty"
+	KindBlock   = "block"
+)
+
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
 // same process and input gives that instance, with other content it is refused. A
 // process without version matches an instance of any version of that name, so that
@@ -56,13 +62,15 @@ type Status struct {
 	Process     string          `json:"process"`       // NAME@VERSION
 	Key         string          `json:"key,omitempty"` // that it was started with
 	State       InstanceState   `json:"state"`
-	InError     int             `json:"in_error,omitempty"` // activities in error
+	InError     int             `json:"in_error,omitempty"` // activities in error, wherever they are
 	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
 	By          string          `json:"by,omitempty"`       // who has terminated it, as "alice at B"
 	Started     time.Time       `json:"started,omitzero"`
 	Ended       time.Time       `json:"ended,omitzero"`
 	Output      json.RawMessage `json:"output,omitempty"` // of a finished instance
-	Activities  []Activity      `json:"activities"`       // in file order, without source and sink
+	Scope       string          `json:"scope,omitempty"`  // that was asked for, with its iterations
+	Activities  []Activity      `json:"activities"`       // in file order, without source and sink; of a block's those that are in error
+	Next        string          `json:"next,omitempty"`   // there may be others after this one: StatusRequest.After of the next page
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
@@ -90,11 +98,13 @@ type Removed struct {
 // Activity is what is known of one activity of an instance. What never ran has a
 // name, a node and a state only.
 type Activity struct {
-	Scope      string          `json:"scope,omitempty"` // as in HistoryEvent
+	Scope      string          `json:"scope,omitempty"` // as in HistoryEvent; of what is inside of a block that never began, without iteration
 	Activity   string          `json:"activity"`
+	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
 	Node       string          `json:"node"`
 	State      ActivityState   `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
+	Run        int             `json:"run,omitempty"`      // from 2 on: how often it was begun, with an operator's retries
 	Attempts   int             `json:"attempts,omitempty"` // of this iteration, where there was more than one
 	RC         *int64          `json:"rc,omitempty"`       // where it has run
 	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended, waiting for a repeat, and of what was ended by hand
@@ -194,25 +204,10 @@ const (
 	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
 	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
 	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
+	EventBegun      Event = "begun"    // an iteration of a block
+	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
-
-// InScope names an activity where it is, as people read it: "documents#2/review", and by its name
-// alone at the top of its process.
-func InScope(scope, activity string) string {
-	if scope == "" {
-		return activity
-	}
-	return scope + "/" + activity
-}
-
-// CutScope takes apart what InScope has put together.
-func CutScope(text string) (scope, activity string) {
-	if at := strings.LastIndexByte(text, '/'); at >= 0 {
-		return text[:at], text[at+1:]
-	}
-	return "", text
-}
 
 // HistoryEvent is one line of history, and what watch gives.
 type HistoryEvent struct {
@@ -223,6 +218,7 @@ type HistoryEvent struct {
 	Activity  string    `json:"activity"`
 	Event     Event     `json:"event"`
 	Iteration int       `json:"iteration,omitempty"`
+	Run       int       `json:"run,omitempty"` // as in Activity
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
@@ -425,4 +421,5 @@ type Definition struct {
 type Place struct {
 	Activity string `json:"activity"`
 	Node     string `json:"node"`
+	Inside   string `json:"inside,omitempty"` // the innermost block around it; empty: none
 }

@@ -40,6 +40,7 @@ type Start struct {
 	Input    *container.Struct
 	Trace    string
 	Now      time.Time
+	Judged   Judgement // of source, whose output is the input; nil: none was made beforehand
 }
 
 // Spoken is a message that was sent, as the audit tells of it (S4, N16): what its source's

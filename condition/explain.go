@@ -115,6 +115,10 @@ func (x *explainer) call(e ast.Expr) {
 		x.operator(e, name, op, args)
 		return
 	}
+	if x.words.ends && ends[name] != 0 {
+		x.problems = append(x.problems, endProblem(name, x.words.names(), place(x.text, x.ast, e)))
+		return
+	}
 	if message, remedy, ok := unknownFunction(name, x.words.form); ok {
 		x.add(e, message, remedy)
 		return

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
@@ -19,16 +20,46 @@ const maxLogic = 10_000
 // activity's predecessors, with && || ! == != ?: true false and parentheses. The
 // variables of the Logic are indexes into names.
 func CheckStart(text string, names []string) (Logic, []Problem) {
+	return checkStart(text, &vocabulary{start: true}, names)
+}
+
+// CheckStartEnds is CheckStart of one that may also ask how a predecessor ended: with
+// ran(X), skipped(X) and failed(X).
+func CheckStartEnds(text string, names []string) (Logic, []Problem) {
+	return checkStart(text, &vocabulary{start: true, ends: true}, names)
+}
+
+// ends are the functions that ask how a predecessor ended.
+var ends = map[string]LogicOp{"ran": LogicRan, "skipped": LogicSkipped, "failed": LogicFailed}
+
+// declareEnds makes them known to the checker.
+func declareEnds(e *environment) error {
+	for name := range ends {
+		f, err := decls.NewFunction(name, decls.Overload(name, []*types.Type{types.BoolType}, types.BoolType))
+		if err != nil {
+			return err
+		}
+		if err := e.check.AddFunctions(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkStart(text string, v *vocabulary, names []string) (Logic, []Problem) {
 	members := make([]container.Member, len(names))
 	for i, name := range names {
 		members[i] = container.Member{Name: name, Type: container.Scalar(container.Bool)}
 	}
-	s := Scope{Members: container.NewStructure("", members)}
-	e, err := newEnvironment(s)
+	v.scope.Members = container.NewStructure("", members)
+	e, err := newEnvironment(v.scope)
+	if err == nil && v.ends {
+		err = declareEnds(e)
+	}
 	if err != nil {
 		return Logic{}, []Problem{{Message: err.Error(), Remedy: "correct the names of the predecessors"}}
 	}
-	a, problems := typed(text, e, &vocabulary{scope: s, start: true})
+	a, problems := typed(text, e, v)
 	if len(problems) > 0 {
 		return Logic{}, problems
 	}
@@ -55,6 +86,16 @@ func CheckStart(text string, names []string) (Logic, []Problem) {
 
 func sample(names []string) string {
 	return strings.Join(names[:min(len(names), 2)], " && ")
+}
+
+// endProblem is the problem with a function that asks something else than how a
+// predecessor ended.
+func endProblem(name string, names []string, at int) Problem {
+	example := "X"
+	if len(names) > 0 {
+		example = names[0]
+	}
+	return Problem{Offset: at, Message: name + " takes the name of one predecessor", Remedy: fmt.Sprintf("write %s(%s)", name, example)}
 }
 
 type translator struct {
@@ -85,7 +126,12 @@ func (t *translator) count(e ast.Expr) int {
 		}
 	case ast.CallKind:
 		factor := 0
-		switch e.AsCall().FunctionName() {
+		switch name := e.AsCall().FunctionName(); name {
+		case "ran", "skipped", "failed":
+			if e.AsCall().Args()[0].Kind() != ast.IdentKind {
+				t.problems = append(t.problems, endProblem(name, t.names, place(t.text, t.ast, e)))
+			}
+			return 1
 		case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
 			factor = 1
 		case operators.Equals, operators.NotEquals, operators.Conditional:
@@ -112,6 +158,10 @@ func (t *translator) logic(e ast.Expr) Logic {
 			return Logic{Op: LogicAnd}
 		}
 		return Logic{Op: LogicOr}
+	case ast.CallKind:
+		if op := ends[e.AsCall().FunctionName()]; op != 0 {
+			return Logic{Op: op, Var: slices.Index(t.names, e.AsCall().Args()[0].AsIdent())}
+		}
 	default:
 	}
 	var args []Logic

@@ -68,6 +68,8 @@ type canonicalActivity struct {
 
 	Block *canonicalGraph `cbor:"19,keyasint,omitempty"` // nil: none, and then it is not written
 
+	Choice []string `cbor:"20,keyasint,omitempty"` // where the first match is taken: the targets, in the order in which they are asked
+
 	Wait      *canonicalMoment `cbor:"21,keyasint,omitempty"`
 	Deadline  *canonicalMoment `cbor:"22,keyasint,omitempty"`
 	Continues bool             `cbor:"23,keyasint,omitempty"`
@@ -148,7 +150,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 func canonicalGraphOf(g *Graph) *canonicalGraph {
 	c := &canonicalGraph{}
 	for _, a := range g.Activities {
-		c.Activities = append(c.Activities, canonicalActivityOf(a))
+		c.Activities = append(c.Activities, canonicalActivityOf(g, a))
 	}
 	slices.SortFunc(c.Activities, func(a, b canonicalActivity) int { return cmp.Compare(a.Name, b.Name) })
 	for _, k := range g.Control {
@@ -176,7 +178,7 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	return c
 }
 
-func canonicalActivityOf(a *Activity) canonicalActivity {
+func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 	c := canonicalActivity{
 		Name: a.Name, Node: a.Node, Program: a.Program,
 		Input: a.Input.String(), Output: a.Output.String(), NoOutput: a.NoOutput,
@@ -200,6 +202,13 @@ func canonicalActivityOf(a *Activity) canonicalActivity {
 	}
 	if a.Block != nil {
 		c.Block = canonicalGraphOf(a.Block)
+	}
+	if a.FirstMatch {
+		for _, k := range g.Control {
+			if k.Source == a.Name {
+				c.Choice = append(c.Choice, k.Target)
+			}
+		}
 	}
 	return c
 }

@@ -52,21 +52,25 @@ func (c *comparison) byItself(s *step, source int) int {
 	e, v := len(g.edges), len(g.vertices)
 	aside := runEdge{source: source, kind: edgeAside}
 	holding, size := c.holding(s)
-	var others []condition.Claim
+	var others, before []condition.Claim // before: that are FALSE where this one is TRUE
+	rest := false
 	for _, out := range s.out {
-		k := c.Control[out]
-		claim := c.claim(s, k.Condition)
-		if claim == nil {
+		rest = rest || g.edges[out].kind == edgeOtherwise
+		claim := c.claim(s, c.Control[out].Condition)
+		if claim == nil || !c.isFree(out) {
 			continue
+		}
+		if s.FirstMatch && size <= maxHiding {
+			before = others
 		}
 		others = append(others, *claim)
 		size += claim.Size()
-		if c.isFree(out) && c.spend(comparePart*size) && condition.Contradict(append(slices.Clip(holding), *claim), nil) {
+		if c.spend(comparePart*size) && condition.Contradict(append(slices.Clip(holding), *claim), before) {
 			aside.excludes = append(aside.excludes, out)
 			g.edges[out].excludes = append(g.edges[out].excludes, e)
 		}
 	}
-	aside.alone = s.otherwise != nil && c.spend(comparePart*size) && condition.Contradict(holding, others)
+	aside.alone = rest && c.spend(comparePart*size) && condition.Contradict(holding, others)
 	g.edges = append(g.edges, aside)
 	g.vertices = append(g.vertices, runVertex{in: []int{e}, start: condition.Logic{Op: condition.LogicVar}})
 	g.vertices[source].out = append(slices.Clip(g.vertices[source].out), e)

@@ -77,8 +77,9 @@ func (d *draft) leadsTo(s, t *step) *Control {
 		return nil
 	}
 	for _, i := range t.in {
-		if before := d.byName[d.Control[i].Source]; before == s || d.above(before).has(s.index) {
-			return d.Control[i]
+		k := d.Control[i]
+		if before := d.stepOf(k.Source); before == s || before != d.head && d.above(before).has(s.index) {
+			return k
 		}
 	}
 	return nil

@@ -33,29 +33,38 @@ func (d *draft) allConditions() {
 			continue
 		}
 		c, before := d.Control[i], d.errors
-		s := d.byName[c.Source]
+		s := d.stepOf(c.Source)
 		c.Condition = d.condition(s, n, c.Source+" -> "+c.Target)
 		s.outUnsure = s.outUnsure || d.errors > before
 	}
 }
 
-// condition checks a condition over the output of s.
+// condition checks a condition over the output of s; of source, over the input.
 func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	text, ok := d.conditionText(n, key, "a condition")
 	if !ok || s.output.unknown() {
 		return nil
 	}
-	c := d.check(text, s.scope())
-	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s.Name) {
+	c := d.check(text, d.scope(s))
+	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s) {
 		return nil
 	}
-	d.failCondition(n, codeCondition, withoutOwner(text, s.Name, s.Output.Name, c.problems))
+	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
+	d.inputRead = d.inputRead || s == d.head && c.reads
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
 	if key != "exit" {
 		s.reads |= c.Reads
 	}
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
+}
+
+// scope is what conditions of a step can see: those out of source the input, and no words.
+func (d *draft) scope(s *step) condition.Scope {
+	if s == d.head {
+		return condition.Scope{Members: s.Output}
+	}
+	return s.scope()
 }
 
 // scope is what conditions of an activity can see.

@@ -52,7 +52,10 @@ type peeling struct {
 func newPeeling(d *draft) *peeling {
 	p := &peeling{draft: d, in: make([]int, len(d.steps)), out: make([]int, len(d.steps)), gone: make([]bool, len(d.steps))}
 	for i, s := range d.steps {
-		p.in[i], p.out[i] = len(s.in), len(s.out)
+		for range d.before(s) {
+			p.in[i]++
+		}
+		p.out[i] = len(s.out)
 	}
 	return p
 }
@@ -80,8 +83,7 @@ func (p *peeling) remove(s *step) []*step {
 		p.in[t.index]--
 		next = append(next, t)
 	}
-	for _, i := range s.in {
-		t := p.byName[p.Control[i].Source]
+	for t := range p.before(s) {
 		p.out[t.index]--
 		if p.backward {
 			next = append(next, t)

@@ -58,7 +58,7 @@ func (d *draft) dataSource(c connector) (dataEnd, bool) {
 		d.fail(c.sourceAt, codeEnds, "sink gives no data", fmt.Sprintf("sink is the output of %s: map onto it, or from the activity that fills it", d.owner))
 		return dataEnd{}, false
 	}
-	s := d.dataStep(c.source, c.sourceAt, sourceEnd)
+	s := d.endMeant(c.source, c.sourceAt, sourceEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
@@ -73,7 +73,7 @@ func (d *draft) dataTarget(c connector) (dataEnd, bool) {
 		d.fail(c.targetAt, codeEnds, "source takes no data", fmt.Sprintf("source is the input of %s: map from it, or onto sink", d.owner))
 		return dataEnd{}, false
 	}
-	s := d.dataStep(c.target, c.targetAt, sinkEnd)
+	s := d.endMeant(c.target, c.targetAt, sinkEnd)
 	if s == nil {
 		return dataEnd{}, false
 	}
@@ -105,8 +105,7 @@ func (d *draft) above(s *step) bitset {
 	if s.above == nil {
 		for _, t := range d.topology {
 			t.above = newBitset(len(d.steps))
-			for _, i := range t.in {
-				source := d.byName[d.Control[i].Source]
+			for source := range d.before(t) {
 				t.above.add(source.index)
 				t.above.union(source.above)
 			}

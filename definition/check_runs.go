@@ -22,6 +22,9 @@ func fullEfforts(most bounds) efforts {
 func (d *draft) runGraph() (*runGraph, map[string]int) {
 	g := &runGraph{edges: make([]runEdge, len(d.Control))}
 	at := map[string]int{sourceEnd: -1}
+	if len(d.head.out) > 0 {
+		g.vertices = append(g.vertices, runVertex{}, runVertex{})
+	}
 	spared := d.spared(g)
 	for _, s := range d.topology {
 		at[s.Name] = len(g.vertices)
@@ -32,15 +35,54 @@ func (d *draft) runGraph() (*runGraph, map[string]int) {
 		g.vertices = append(g.vertices, v)
 	}
 	for i, c := range d.Control {
-		g.edges[i] = runEdge{source: at[c.Source], kind: edgeAlways}
-		switch {
-		case c.Otherwise:
-			g.edges[i].kind = edgeOtherwise
-		case c.Condition != nil:
-			g.edges[i].kind = edgeFree
+		e := runEdge{source: at[c.Source], kind: c.kind()}
+		if c.Source == sourceEnd {
+			if e.source = sourceBegins; e.kind != edgeAlways {
+				e.source = sourceChooses
+			}
+			g.vertices[e.source].out = append(g.vertices[e.source].out, i)
+		}
+		g.edges[i] = e
+	}
+	for _, s := range d.steps {
+		if s.FirstMatch {
+			g.takeFirst(s.out)
 		}
 	}
 	return g, at
+}
+
+// Where control connectors lead out of source it is the first two vertices, which always run: what
+// it begins in any case is not beside what it chooses.
+const (
+	sourceBegins  = 0
+	sourceChooses = 1
+)
+
+// kind is what a control connector is by itself.
+func (c *Control) kind() edgeKind {
+	switch {
+	case c.Otherwise:
+		return edgeOtherwise
+	case c.Condition != nil:
+		return edgeFree
+	}
+	return edgeAlways
+}
+
+// takeFirst makes edges those of which the first that is TRUE is taken: the first one without a
+// condition is then an otherwise, and what is behind it is never TRUE.
+func (g *runGraph) takeFirst(out []int) {
+	first := slices.IndexFunc(out, func(e int) bool { return g.edges[e].kind == edgeAlways })
+	if first < 0 {
+		return
+	}
+	for i, e := range out {
+		if i > first || g.edges[e].kind == edgeOtherwise {
+			g.edges[e].kind = edgeNever
+		}
+	}
+	g.edges[out[first]].kind = edgeOtherwise
 }
 
 // checkRuns warns of activities that never run, and of members that two activities of
@@ -99,8 +141,8 @@ const remedyNever = "check its start condition and the connectors that lead to i
 // follows says whether a predecessor of s never runs for a reason of its own: once that is
 // mended, s may run.
 func (n *neverRuns) follows(s *step, never func(int) bool) bool {
-	for _, i := range s.in {
-		if never(n.at[n.Control[i].Source]) {
+	for before := range n.before(s) {
+		if never(n.at[before.Name]) {
 			return true
 		}
 	}
@@ -124,6 +166,14 @@ func (n *neverRuns) because(s *step, pair pairOf) (message, remedy string) {
 		return message, fmt.Sprintf("write `start: any` at %s if one of the two is enough, or correct their conditions", s.Name)
 	}
 	return message, "correct its start condition, or the conditions of the two connectors"
+}
+
+// place is where a control connector's condition is, if it has one.
+func (c *Control) place() Pos {
+	if c.Condition != nil {
+		return c.Condition.Pos
+	}
+	return c.Pos
 }
 
 const maxShownCondition = 80

@@ -2,6 +2,8 @@ package definition
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"fmqm/condition"
 )
@@ -58,22 +60,19 @@ func (c *comparison) neverTrue(s *step, claims []*condition.Claim) {
 		})
 	}
 	for i, e := range s.out {
-		if claims[i] == nil {
-			continue
-		}
-		if why, remedy, never := c.excluded(s, claims[i], premises); never {
+		if why, remedy, never := c.neverHere(s, i, claims, premises); never {
 			at := c.Control[e]
-			c.warn(at.Condition.Pos, codeNeverTrue, fmt.Sprintf("`%s` can never be TRUE: %s", at.written(), why), remedy+", or remove the connector")
+			c.warn(at.place(), codeNeverTrue, fmt.Sprintf("`%s` can never be TRUE: %s", at.written(), why), remedy+", or remove the connector")
 			c.never(e)
 		}
 	}
 	c.neverOtherwise(s, claims, premises)
 }
 
-// excluded says why a condition on the output of s is never TRUE, if it is not.
+// excluded says why a condition out of s is never TRUE, if it is not.
 func (c *comparison) excluded(s *step, claim *condition.Claim, premises []premise) (why, remedy string, never bool) {
 	if claim.Never() {
-		return fmt.Sprintf("no output of %s fulfils it", s.Name), "correct the condition", true
+		return fmt.Sprintf("no %s fulfils it", strings.TrimPrefix(c.given(s), "the ")), "correct the condition", true
 	}
 	for _, p := range premises {
 		if c.contradict(p.claim, claim) {
@@ -83,33 +82,71 @@ func (c *comparison) excluded(s *step, claim *condition.Claim, premises []premis
 	return "", "", false
 }
 
+// maxHiding bounds the conditions that are looked at before another one, in parts of conditions.
+const maxHiding = 200
+
+// neverHere says why the i-th connector out of s is never TRUE, if it is not: because of its
+// condition, or, where the first match is taken, of what is before it.
+func (c *comparison) neverHere(s *step, i int, claims []*condition.Claim, premises []premise) (why, remedy string, never bool) {
+	if e := s.out[i]; c.graph.edges[e].kind == edgeNever && !c.Control[e].Otherwise {
+		always := c.Control[s.out[slices.IndexFunc(s.out, func(e int) bool { return c.Control[e].kind() == edgeAlways })]]
+		return fmt.Sprintf("`%s` (line %d) before it has no condition, and %s takes the first match", always.written(), always.Pos.Line, s.Name), "move it before that", true
+	}
+	if claims[i] == nil {
+		return "", "", false
+	}
+	if why, remedy, never = c.excluded(s, claims[i], premises); never || !s.FirstMatch {
+		return why, remedy, never
+	}
+	holding := slices.Concat(premises, []premise{{claim: claims[i]}})
+	return fmt.Sprintf("whenever it holds one before it does, and %s takes the first match", s.Name), "move it before that", c.oneHolds(claims[:i], holding, maxHiding)
+}
+
+// oneHolds says that one of the conditions is always TRUE when all of what holds is, if they have
+// no more than so many parts.
+func (c *comparison) oneHolds(conditions []*condition.Claim, holding []premise, most int) bool {
+	var all, some []condition.Claim
+	size := 0
+	for _, p := range holding {
+		all = append(all, *p.claim)
+		size += p.claim.Size()
+	}
+	for _, claim := range conditions {
+		if claim != nil {
+			some = append(some, *claim)
+			size += claim.Size()
+		}
+	}
+	return size <= most && c.spend(comparePart*size) && condition.Contradict(all, some)
+}
+
 // neverOtherwise warns of an `otherwise` to which the conditions beside it leave nothing.
 func (c *comparison) neverOtherwise(s *step, claims []*condition.Claim, premises []premise) {
 	if s.otherwise == nil {
 		return
 	}
-	var holding, others []condition.Claim
-	size, last := 0, 0
-	for _, p := range premises {
-		holding = append(holding, *p.claim)
-		size += p.claim.Size()
-	}
+	var others []*condition.Claim
+	last := 0
 	for i, e := range s.out {
-		switch {
-		case c.Control[e].Otherwise:
+		switch k := c.Control[e]; {
+		case k.Otherwise:
 			last = e
+		case s == c.head && k.Condition == nil: // not beside it
 		case claims[i] == nil: // always TRUE, or not known
 			return
 		default:
-			others = append(others, *claims[i])
-			size += claims[i].Size()
+			others = append(others, claims[i])
 		}
 	}
-	if !c.spend(comparePart*size) || !condition.Contradict(holding, others) {
+	if !c.oneHolds(others, premises, maxComparing) {
 		return
 	}
+	when, of := s.Name+" ends", "it"
+	if s == c.head {
+		when, of = c.owner+" begins", s.Name
+	}
 	c.warn(s.otherwise.Pos, codeOtherwiseNever,
-		fmt.Sprintf("this `otherwise` is always FALSE: whenever %s ends, one of the other conditions out of it is TRUE", s.Name),
+		fmt.Sprintf("this `otherwise` is always FALSE: whenever %s, one of the other conditions out of %s is TRUE", when, of),
 		"correct the conditions, or remove this connector")
 	c.never(last)
 }

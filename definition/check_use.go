@@ -106,6 +106,9 @@ func (d *draft) checkEffect(s *step) {
 		warn("max_iterations", why, remedy)
 		warn("again", why, remedy)
 	}
+	if ways := len(s.out); ways < 2 || ways == 2 && s.otherwise != nil {
+		warn("choice", "fewer than two control connectors, besides `otherwise`, lead out of it", "leave it out, or add the connectors that it is to choose from")
+	}
 	switch {
 	case s.Empty:
 		const why, remedy = "an empty activity runs no program that could fail", "leave it out, or name a program"

@@ -145,49 +145,6 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 	return m, nil
 }
 
-// tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
-// all of the process; 0: none was asked for.
-func tableFormat(p *Process, asked int) (int, error) {
-	needed := needsBlockFormat(&p.Graph)
-	switch {
-	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
-		return processtable.BlockFormat, nil
-	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
-		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, processtable.BlockFormat)
-	case asked == 0:
-		return processtable.FlowMarkFormat, nil
-	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels` or words of the engine", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
-	}
-	return asked, nil
-}
-
-// needsBlockFormat names what a graph has that no lower format says; empty: nothing.
-func needsBlockFormat(g *Graph) string {
-	for _, a := range g.Activities {
-		switch {
-		case a.Block != nil:
-			return "blocks"
-		case a.Deadline != nil:
-			return "deadlines"
-		case a.Wait != nil:
-			return "waits"
-		case a.Continues:
-			return "on_error: continue"
-		case len(a.Cancels) > 0:
-			return "cancels"
-		}
-	}
-	for _, d := range g.Data {
-		for _, m := range d.Mappings {
-			if m.Word != 0 {
-				return m.Word.String()
-			}
-		}
-	}
-	return ""
-}
-
 // encodeWithin encodes a table that leaves room for a signature.
 func encodeWithin(t *processtable.Table, most bounds) ([]byte, *processtable.Table, error) {
 	encoded, read, err := processtable.EncodeAsRead(t)
@@ -316,6 +273,7 @@ func entryOf(a *Activity) *processtable.Activity {
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
+		FirstMatch: a.FirstMatch,
 	}
 	switch a.kind() {
 	case kindEmpty:
@@ -379,7 +337,7 @@ func (c *compiler) control(g *graph, source, target string, out processtable.Out
 	return nil
 }
 
-// bound joins source to what has no predecessors and sink to what has no successors (N1).
+// bound joins source to what nothing leads to, and sink to what has no successors (N1).
 func (c *compiler) bound(g *graph) error {
 	for _, a := range g.Activities {
 		e := c.row(g, a.Name)

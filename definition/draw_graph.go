@@ -54,6 +54,9 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 	for _, end := range endsOf(a) {
 		label += separator + end
 	}
+	if a.FirstMatch {
+		label += separator + "choice: first_match"
+	}
 	return label
 }
 

@@ -207,6 +207,9 @@ func (d *picture) boxes(g *Graph, layer map[string]int) map[string]*spot {
 			}
 			s.text = append(s.text, fold(end)...)
 		}
+		if a.FirstMatch {
+			s.text = append(s.text, fold("choice: first_match")...)
+		}
 		if a.Block != nil {
 			s.inner = d.layOut(a.Block, a.Name, 0)
 		}

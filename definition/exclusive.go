@@ -10,7 +10,7 @@ import (
 // The conditions out of one activity are evaluated over one output, for which its exit
 // condition was TRUE. Where no output makes two of them TRUE, their connectors exclude each
 // other: what is behind both can never run in one instance, and a join `all` of the two
-// never at all. Where none makes one of them TRUE, its connector never is (check_true.go).
+// never at all. So do those of which the first match is taken. Where none makes one of them TRUE, its connector never is (check_true.go).
 
 // The comparison of conditions is bounded, in steps of some 50 ns: more than people write,
 // and a second. What is not compared does not count as exclusive.
@@ -36,7 +36,7 @@ func (d *draft) compareConditions(free *runGraph) *comparison {
 		draft: d, behind: map[*step]bitset{},
 		graph: &runGraph{vertices: free.vertices, edges: slices.Clone(free.edges)},
 	}
-	for _, s := range d.steps {
+	for _, s := range slices.Concat([]*step{d.head}, d.steps) {
 		claims := c.claims(s)
 		c.neverTrue(s, claims)
 		c.exclude(s, claims)
@@ -76,7 +76,7 @@ func (c *comparison) claim(s *step, of *Condition) *condition.Claim {
 	if of == nil {
 		return nil
 	}
-	key := conditionKey{s.scope(), of.Written}
+	key := conditionKey{c.scope(s), of.Written}
 	known, ok := c.claimed[key]
 	switch {
 	case ok:
@@ -105,15 +105,16 @@ func (c *comparison) spend(steps int) bool {
 // to one activity in the end, or to the process's output: of others it makes no difference.
 func (c *comparison) exclude(s *step, claims []*condition.Claim) {
 	reached := newBitset(len(c.steps) + 1)
+	says := func(i int) bool { return c.isFree(s.out[i]) && (claims[i] != nil || s.FirstMatch) }
 	for k, e := range s.out {
-		if claims[k] == nil || !c.isFree(e) {
+		if !says(k) {
 			continue
 		}
 		behind := c.after(e)
 		for j := 0; j < k && reached.meets(behind); j++ {
 			other := s.out[j]
 			switch {
-			case claims[j] == nil || !c.isFree(other):
+			case !says(j):
 				continue
 			case !c.spend(1):
 				return
@@ -153,9 +154,12 @@ func (c *comparison) reach() {
 	}
 }
 
-// exclusive says that two conditions of s are never both TRUE: also because what a deadline has ended
-// has not ended with an error.
+// exclusive says that two connectors out of s are never both TRUE: also because the first match is taken,
+// and because what a deadline has ended has not ended with an error.
 func (c *comparison) exclusive(s *step, a, b *condition.Claim) bool {
+	if s.FirstMatch {
+		return c.spend(comparePart)
+	}
 	if s.Words() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
 		if always := c.claim(s, &Condition{Written: `!_TIMEOUT || _ERROR == ""`}); always != nil {
 			return c.spend(comparePart*(a.Size()+b.Size()+always.Size())) && condition.Contradict([]condition.Claim{*a, *b, *always}, nil)

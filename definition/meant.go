@@ -80,8 +80,8 @@ var processEnds = map[string]string{
 	"input": sourceEnd, "inputs": sourceEnd, "start": sourceEnd, "begin": sourceEnd, "output": sinkEnd, "outputs": sinkEnd, "result": sinkEnd, "end": sinkEnd,
 }
 
-// dataStep is end for a data connector, where `source` or `sink` may be meant.
-func (d *draft) dataStep(name string, at Pos, process string) *step {
+// endMeant is end where `source` or `sink` may be meant.
+func (d *draft) endMeant(name string, at Pos, process string) *step {
 	if d.byName[name] == nil && d.home[name] == nil && !d.stepsUnknown {
 		_, near := d.nearest(name, []string{process})
 		if near || processEnds[strings.ToLower(name)] == process {
@@ -113,34 +113,59 @@ func mappingRemedy(n *yaml.Node, from, to dataEnd) string {
 }
 
 // otherwiseMeant reports a transition condition that says `otherwise` in another word.
-func (d *draft) otherwiseMeant(n *yaml.Node, source string) bool {
+func (d *draft) otherwiseMeant(n *yaml.Node, source *step) bool {
 	text := strings.TrimSpace(n.Value)
 	if !slices.Contains([]string{"else", "default", otherwise}, strings.ToLower(text)) {
 		return false
 	}
-	d.fail(d.pos(n), codeCondition, fmt.Sprintf("%s is not a condition", text),
-		fmt.Sprintf("write `otherwise`: it is TRUE if %s ran and every other connector out of it is FALSE", source))
+	remedy := fmt.Sprintf("write `otherwise`: it is TRUE if %s ran and every other connector out of it is FALSE", source.Name)
+	if source == d.head {
+		remedy = "write `otherwise`: it is TRUE if every other condition out of source is FALSE"
+	}
+	d.fail(d.pos(n), codeCondition, fmt.Sprintf("%s is not a condition", text), remedy)
 	return true
 }
 
 // withoutOwner mends the remedies of a condition that names whose output it reads, or of
-// which type that is: a.n.
-func withoutOwner(text, activity, structure string, problems []condition.Problem) []condition.Problem {
+// which type that is: a.n. Out of source it reads an input.
+func (d *draft) withoutOwner(text string, s *step, problems []condition.Problem) []condition.Problem {
 	mended := slices.Clone(problems)
 	for i, p := range mended {
-		for _, owner := range []string{activity, structure, "output", "source"} {
+		if s == d.head {
+			mended[i] = d.ofInput(text, p)
+		}
+		for _, owner := range []string{s.Name, s.Output.Name, s.output.key, "source"} {
 			if rest, ok := strings.CutPrefix(text[min(p.Offset, len(text)):], owner+"."); ok && owner != "" {
 				member := firstName.FindString(rest)
 				if strings.HasPrefix(rest[len(member):], "(") { // a function of it
 					member = member[:max(0, strings.LastIndexByte(member, '.'))]
 				}
 				if member != "" {
-					mended[i].Remedy = fmt.Sprintf("a condition reads the output of %s, by the names of its members only: write %s", activity, member)
+					mended[i].Remedy = fmt.Sprintf("a condition reads %s, by the names of its members only: write %s", d.given(s), member)
 				}
 			}
 		}
 	}
 	return mended
+}
+
+// ofInput is a problem of a condition out of source, which is about no activity.
+func (d *draft) ofInput(text string, p condition.Problem) condition.Problem {
+	switch {
+	case strings.HasPrefix(text[min(p.Offset, len(text)):], condition.RC):
+		p.Message, p.Remedy = fmt.Sprintf("%s has no _RC", d.given(d.head)), "a return code is of an activity that has run: name a member of the input"
+	case len(d.input.members.Members) == 0 && strings.HasPrefix(p.Message, "there is no member"):
+		p.Message, p.Remedy = fmt.Sprintf("%s declares no input container, so there is nothing to read", d.owner), "write `input: STRUCTURE` at "+d.owner
+	}
+	return p
+}
+
+// given names the container that conditions out of an activity, or of source, are over.
+func (d *draft) given(s *step) string {
+	if s == d.head {
+		return "the input of " + d.owner
+	}
+	return "the output of " + s.Name
 }
 
 var (

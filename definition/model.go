@@ -29,7 +29,7 @@ type Process struct {
 }
 
 // Graph is what a process consists of, or a block: activities with the connectors between them.
-// In its data connectors "source" is the input, "sink" the output, of what the graph is of.
+// In its connectors "source" is the input, in those of data "sink" the output, of what the graph is of.
 type Graph struct {
 	Activities []*Activity
 	Control    []*Control
@@ -102,6 +102,7 @@ type Activity struct {
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start
+	FirstMatch    bool       // of the control connectors out of it only the first one that is TRUE counts, in file order
 	Exit          *Condition // nil: always TRUE
 	MaxIterations int
 	AgainAfter    time.Duration
@@ -130,7 +131,9 @@ func (a *Activity) Words() condition.Words {
 }
 
 // Control is a control connector. With neither Condition nor Otherwise it is TRUE
-// whenever its source ran.
+// whenever its source ran. Source may be "source": then Condition is over the input of what the
+// graph is of, and Otherwise about the connectors out of source that have a condition. What no
+// connector leads to starts with source, without one that says so.
 type Control struct {
 	Pos            Pos
 	Source, Target string

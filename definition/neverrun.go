@@ -45,7 +45,7 @@ const (
 	edgeAlways    edgeKind = iota // TRUE if its source runs
 	edgeFree                      // has a condition
 	edgeOtherwise                 // TRUE if its source runs and all others out of it are FALSE
-	edgeNever                     // never TRUE, by what its condition says
+	edgeNever                     // never TRUE, by what its condition says, or what is before it
 	edgeAside                     // like edgeFree, but no connector: what otherwise is about leaves it out. It stands behind the others
 )
 

@@ -63,6 +63,7 @@ func (d *draft) activity(e entry) {
 	d.onRC(s, f["on_rc"])
 	d.onError(s, f["on_error"])
 	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
+	d.choice(s, f["choice"])
 }
 
 // isCommand says whether what runs is written where its name belongs.
@@ -215,5 +216,18 @@ func (d *draft) onError(s *step, n *yaml.Node) {
 		s.Continues = true
 	default:
 		d.fail(s.onErrorAt, codeValue, fmt.Sprintf("on_error cannot be %s", text), "write `on_error: wait` or `on_error: continue`")
+	}
+}
+
+// choice reads which of the control connectors out of an activity count.
+func (d *draft) choice(s *step, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	text, ok := d.scalar(n, "first_match")
+	s.FirstMatch = ok && text == "first_match"
+	s.outUnsure = s.outUnsure || !s.FirstMatch
+	if ok && !s.FirstMatch {
+		d.fail(d.pos(n), codeValue, fmt.Sprintf("choice cannot be %s", text), remedyChoice)
 	}
 }

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -11,7 +12,7 @@ import (
 // source are FALSE.
 const otherwise = "otherwise"
 
-// The process's own ends.
+// The ends of a graph.
 const (
 	sourceEnd = "source"
 	sinkEnd   = "sink"
@@ -130,7 +131,10 @@ func (d *draft) control(n *yaml.Node) {
 		if d.isEnd(c) {
 			continue
 		}
-		source, target := d.end(c.source, c.sourceAt, sourceEnd), d.end(c.target, c.targetAt, sinkEnd)
+		source, target := d.head, d.end(c.target, c.targetAt, sinkEnd)
+		if c.source != sourceEnd {
+			source = d.endMeant(c.source, c.sourceAt, sourceEnd)
+		}
 		if source == nil || target == nil {
 			d.controlUnknown = true
 			if source != nil {
@@ -149,8 +153,6 @@ func (d *draft) control(n *yaml.Node) {
 		if !d.unique(seen, c, "control", "write one condition with || between the two") || d.overLimit(c.at) {
 			continue
 		}
-		i := len(d.Control)
-		source.out, target.in = append(source.out, i), append(target.in, i)
 		k := &Control{Pos: c.at, Source: c.source, Target: c.target}
 		if c.value != nil && c.value.Kind == yaml.ScalarNode && c.value.Value == otherwise {
 			k.Otherwise, c.value = true, nil
@@ -161,20 +163,55 @@ func (d *draft) control(n *yaml.Node) {
 			d.oneOtherwise(source, k)
 		}
 	}
+	d.join()
+	d.checkOtherwise(d.head)
 	for _, s := range d.steps {
 		d.checkOtherwise(s)
 	}
 }
 
-func (d *draft) isEnd(c connector) bool {
-	for _, end := range []string{sourceEnd, sinkEnd} {
-		if c.source == end || c.target == end {
-			d.fail(c.at, codeEnds, fmt.Sprintf("%s cannot be in a control connector", end),
-				fmt.Sprintf("remove it: an activity without predecessors starts with %s, one without successors ends it", d.owner))
-			return true
-		}
+// join gives activities, and source, the connectors that are theirs. It leaves out `source -> a`
+// where nothing else leads to a and it has no start condition: that is so without being written.
+func (d *draft) join() {
+	into := map[string]int{}
+	for _, k := range d.Control {
+		into[k.Target]++
 	}
-	return false
+	control, transition := d.Control, d.transition
+	d.Control, d.transition = nil, nil
+	for i, k := range control {
+		source, target := d.stepOf(k.Source), d.byName[k.Target]
+		if source == d.head && k.begins(transition[i]) && into[k.Target] == 1 && target.startNode == nil {
+			continue
+		}
+		if source.Pos.Line == 0 { // it is source
+			source.Pos = k.Pos
+		}
+		source.out, target.in = append(source.out, len(d.Control)), append(target.in, len(d.Control))
+		d.Control, d.transition = append(d.Control, k), append(d.transition, transition[i])
+	}
+}
+
+// begins says whether a connector has no condition.
+func (k *Control) begins(condition *yaml.Node) bool { return condition == nil && !k.Otherwise }
+
+// begins says whether an activity may start with the graph: source leads to it.
+func (d *draft) begins(s *step) bool {
+	return len(s.in) == 0 || slices.ContainsFunc(s.in, func(i int) bool { return d.Control[i].Source == sourceEnd })
+}
+
+// isEnd reports sink, which control reaches by itself, and source where something leads to it.
+func (d *draft) isEnd(c connector) bool {
+	switch {
+	case c.source == sinkEnd || c.target == sinkEnd:
+		d.fail(c.at, codeEnds, "sink cannot be in a control connector", fmt.Sprintf("remove it: an activity without successors ends %s", d.owner))
+	case c.target == sourceEnd:
+		d.fail(c.at, codeEnds, "a control connector cannot lead to source",
+			fmt.Sprintf("remove it: source is where %s begins; to repeat an activity write `exit: CONDITION` at it", d.owner))
+	default:
+		return false
+	}
+	return true
 }
 
 // overLimit says whether the process has all the connectors that it may; it is reported
@@ -199,25 +236,37 @@ func (d *draft) oneOtherwise(source *step, k *Control) {
 }
 
 // checkOtherwise looks at what stands beside an `otherwise`: something must, and none
-// of it may be TRUE always.
+// of it may be TRUE always. What source begins in any case is not beside it.
 func (d *draft) checkOtherwise(s *step) {
 	var other, always *Control
+	beside := 0
 	for _, i := range s.out {
 		switch c := d.Control[i]; {
-		case c.Otherwise:
+		case c.Otherwise && other == nil:
 			other = c
-		case d.transition[i] == nil:
+		case c.Otherwise || d.transition[i] != nil:
+			beside++
+		case s != d.head:
 			always = c
+			beside++
 		}
 	}
 	switch {
 	case other == nil:
-	case len(s.out) == 1 && !s.outUnknown:
-		d.fail(other.Pos, codeOtherwiseAlone, fmt.Sprintf("`otherwise` is the only control connector out of %s", s.Name),
+	case beside == 0 && !s.outUnknown:
+		alone := fmt.Sprintf("`otherwise` is the only control connector out of %s", s.Name)
+		if len(s.out) > 1 {
+			alone = fmt.Sprintf("no control connector out of %s has a condition, beside this `otherwise`", s.Name)
+		}
+		d.fail(other.Pos, codeOtherwiseAlone, alone,
 			fmt.Sprintf("write `- %s -> %s` without a condition, or add the connector that it is the alternative to", other.Source, other.Target))
 	case always != nil:
+		when := s.Name + " ran"
+		if s.FirstMatch {
+			when = "none before it is"
+		}
 		d.warn(other.Pos, codeOtherwiseNever,
-			fmt.Sprintf("this `otherwise` is always FALSE: `%s -> %s` has no condition and is TRUE whenever %s ran", always.Source, always.Target, s.Name),
+			fmt.Sprintf("this `otherwise` is always FALSE: `%s -> %s` has no condition and is TRUE whenever %s", always.Source, always.Target, when),
 			"give that connector a condition, or remove this one")
 	}
 }

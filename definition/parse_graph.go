@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"iter"
 
 	"go.yaml.in/yaml/v4"
 
@@ -18,6 +19,7 @@ type draft struct {
 	owner          string                // in messages: "the process"
 	input, output  dataEnd               // of what the graph is of: its data connectors' source and sink
 	keys           map[string]*yaml.Node // of what the graph is of
+	head           *step                 // what its control connectors out of source are out of; none of steps
 	steps          []*step               // one for each activity, in file order
 	byName         map[string]*step
 	stepNames      []string
@@ -62,9 +64,29 @@ func (p *processDraft) graph(g *Graph, owner string, input, output dataEnd, keys
 	d := &draft{
 		processDraft: p, Graph: g, owner: owner, input: input, output: output, keys: keys,
 		byName: map[string]*step{}, remedies: map[string]string{}, stepsUnknown: true,
+		head: &step{Activity: &Activity{Name: sourceEnd, Output: input.members}, output: input},
 	}
 	p.graphs = append(p.graphs, d)
 	return d
+}
+
+// stepOf gives what a connector leads out of: an activity, or source.
+func (d *draft) stepOf(name string) *step {
+	if name == sourceEnd {
+		return d.head
+	}
+	return d.byName[name]
+}
+
+// before gives the activities from which a control connector leads to s.
+func (d *draft) before(s *step) iter.Seq[*step] {
+	return func(yield func(*step) bool) {
+		for _, i := range s.in {
+			if from := d.Control[i].Source; from != sourceEnd && !yield(d.byName[from]) {
+				return
+			}
+		}
+	}
 }
 
 const remedyActivities = "write `activities:` and below it NAME: {node: A, program: P}"

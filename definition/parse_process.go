@@ -20,7 +20,7 @@ var (
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "wait", "input", "output", "start", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
+		"node", "program", "empty", "activities", "control", "data", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
@@ -165,14 +165,15 @@ func (p *processDraft) starts(n *yaml.Node) {
 	}
 }
 
-// defaultStarts are the nodes of activities without predecessors, in file order.
+// defaultStarts are the nodes of activities that source leads to, in file order: of those without
+// predecessors too.
 func (p *processDraft) defaultStarts(n *yaml.Node) {
 	if n != nil {
 		return
 	}
 	named := map[string]bool{"": true}
 	for _, s := range p.top.steps {
-		if len(s.in) == 0 && !named[s.Node] {
+		if p.top.begins(s) && !named[s.Node] {
 			named[s.Node] = true
 			p.result.Starts = append(p.result.Starts, s.Node)
 		}

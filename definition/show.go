@@ -53,6 +53,7 @@ type ShownActivity struct {
 	Input      string           `json:"input,omitempty"`  // the name of a structure
 	Output     string           `json:"output,omitempty"` // likewise
 	Exit       string           `json:"exit,omitempty"`
+	Choice     string           `json:"choice,omitempty"`   // first_match
 	Wait       string           `json:"wait,omitempty"`     // for 2h, or until a time
 	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
 	OnError    string           `json:"on_error,omitempty"` // continue
@@ -158,6 +159,9 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	for _, p := range a.Cancels {
 		s.Cancels = append(s.Cancels, string(p.Activity))
+	}
+	if a.FirstMatch {
+		s.Choice = "first_match"
 	}
 	return s
 }
@@ -328,6 +332,9 @@ func grid(t ShownTable) [][][]string {
 		}
 		if len(a.Feedback) > 0 {
 			in = append(in, a.Activity+", {"+strings.Join(a.Feedback, ", ")+"}")
+		}
+		if a.Choice != "" {
+			out = append(out, "the first of")
 		}
 		for _, c := range a.OutControl {
 			out = append(out, showConnector(c))

@@ -23,6 +23,7 @@ const (
 	remedyControl  = "write the order under `control`, as `- a -> b`"
 	remedyWhen     = "write a condition at a connector under `control`, as `- a -> b: CONDITION`; `start:` says which predecessors an activity needs"
 	remedyLoop     = "write `exit: CONDITION`: the activity runs again until that holds"
+	remedyChoice   = "write `choice: first_match` to take the first control connector out of it that is TRUE, in the order of the file; without `choice` each that is TRUE is taken"
 	remedyRetry    = "write `retry: {attempts: 5, backoff: 1s}`"
 	remedyPeople   = "this version does not offer work to people: let a program do it"
 	remedyOptional = "every member is optional: one that is missing has its default"
@@ -61,6 +62,7 @@ var foreignKeys = map[string]map[string]foreign{
 		"type kind":                                                                                      {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
 		"join":                                                                                           {key: "start"},
 		"tasks steps jobs":                                                                               {key: "activities"},
+		"split switch case exclusive xor gateway first_match":                                            {key: "choice", remedy: remedyChoice},
 	}),
 	"deadline": words(map[string]foreign{
 		"in for within timeout": {key: "after"},

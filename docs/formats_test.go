@@ -175,7 +175,7 @@ func TestFormats(t *testing.T) {
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
 		{"Table", number, constants(t, table, "keyFormat", "keyResolvers")},
-		{"Activity", number, constants(t, table, "keyName", "keyPath")},
+		{"Activity", number, constants(t, table, "keyName", "keyFirstMatch")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},
 		{"Mapping", number, constants(t, table, "keyRC", "keyTarget")},
 		{"Start condition", number, constants(t, table, "keyOp", "keyArgs")},
@@ -216,7 +216,7 @@ func TestFormats(t *testing.T) {
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
 		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindBlock"},
-		{"Start condition", "operator", "condition/condition.go", "LogicVar", "LogicAtLeast"},
+		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "True"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},
 		{"Header", "lane", "message/message.go", "LaneData", "LaneControl"},

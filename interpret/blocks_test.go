@@ -74,6 +74,32 @@ data: [source -> once, once -> sink]
 		},
 
 		{
+			"its source chooses by the input of each iteration", documents,
+			blocks{"documents": `
+activities:
+  one: {node: A, program: p, input: S, output: S}
+  two: {node: A, program: p, input: S, output: S}
+control: [source -> one: n == 0, source -> two: otherwise]
+data: [source -> one, source -> two, one -> sink, two -> sink]
+`},
+			``, `{one: [{output: {n: 1}}], two: [{output: {n: 3}}]}`,
+			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/two:skipped documents#2/one:skipped`,
+		},
+
+		{
+			"where a condition out of its source fails nothing inside runs, and it is in error", documents,
+			blocks{"documents": `
+activities:
+  one: {node: A, program: p, input: S, output: S}
+  two: {node: A, program: block, input: S, output: S}
+control: [source -> one: 1 / (n - 1) < 0, source -> two: otherwise]
+data: [source -> one, one -> sink]
+`, "two": "activities: {deep: {node: A, program: p}}"},
+			``, `{one: [{output: {n: 1}}]}`,
+			`in-error documents:in-error documents#1/two:skipped documents#1/two/deep:skipped documents#2/one:skipped documents#2/two:skipped documents#2/two/deep:skipped pay:inactive`,
+		},
+
+		{
 			"its output begins with the defaults in each iteration", documents,
 			blocks{"documents": checkAndAsk},
 			``, `{check: [{output: {n: 1, b: true}}], documents#2/check: [{output: {n: 3}}], ask: [{output: {s: asked}}]}`,

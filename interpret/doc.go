@@ -24,8 +24,12 @@
 //   - Exit condition FALSE: it runs again, with the feedback applied onto a copy of
 //     this iteration's input. FALSE after max_iterations: it is in error (N9).
 //   - Then the transition conditions give each control connector its truth; otherwise
-//     is TRUE if every other one is FALSE. A condition that fails puts the activity in
-//     error, and nothing of it is sent (N4).
+//     is TRUE if every other one is FALSE. Where the first match is taken the others are
+//     FALSE and not asked. A condition that fails puts the activity in error, and nothing
+//     of it is sent (N4).
+//   - The conditions out of source are over the input; what source begins without one is not
+//     beside its otherwise. One that fails refuses the start; of a block it skips everything
+//     inside, and puts the block in error.
 //
 // It does no I/O.
 package interpret

@@ -65,11 +65,15 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (ended boo
 		return true, g.attempt(s, iteration, input)
 	}
 	s.result.RC, s.result.Output = nil, nil
-	ended = s.inside.play(g.scope.iteration(s.activity.Name, iteration), input)
+	scope := g.scope.iteration(s.activity.Name, iteration)
+	ended, err = s.inside.play(scope, input)
 	if g.opts.LastIterations {
 		s.result.Inside = nil
 	}
 	s.result.Inside = append(s.result.Inside, s.inside.results())
+	if err != nil {
+		return false, fmt.Errorf("source of %s: %w", scope, err)
+	}
 	if !ended {
 		return false, nil
 	}
@@ -201,7 +205,8 @@ func (s *step) exits() (bool, error) {
 	return done, nil
 }
 
-// transitions gives each outgoing control connector its truth.
+// transitions gives each outgoing control connector its truth: where the first match is taken, of
+// one at most.
 func (s *step) transitions() ([]bool, error) {
 	truths := make([]bool, len(s.out))
 	taken, otherwise := false, -1
@@ -209,6 +214,11 @@ func (s *step) transitions() ([]bool, error) {
 		switch {
 		case c.def != nil && c.def.Otherwise:
 			otherwise = i
+			continue
+		case taken && s.activity != nil && s.activity.FirstMatch:
+			continue
+		case s.activity == nil && (c.def == nil || c.def.Condition == nil): // what source begins in any case is no choice
+			truths[i] = true
 			continue
 		case c.def == nil || c.def.Condition == nil:
 			truths[i] = true
@@ -230,7 +240,7 @@ func (s *step) evaluate(c *definition.Condition) (bool, error) {
 	loaded := s.loaded[c]
 	if loaded == nil {
 		var err error
-		loaded, err = condition.Load(c.Checked, condition.Scope{Members: s.activity.Output, RC: true})
+		loaded, err = condition.Load(c.Checked, condition.Scope{Members: s.output.Type, RC: s.activity != nil})
 		if err != nil {
 			return false, err
 		}

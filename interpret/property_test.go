@@ -18,6 +18,7 @@ func drawProcess(t *rapid.T, name string, most int) string {
 	b.WriteString(head + "activities:\n")
 	count := rapid.IntRange(1, most).Draw(t, "activities")
 	var control, data []string
+	chooses, otherwise := false, false // source
 	for i := range count {
 		predecessors := 0
 		for j := range i {
@@ -31,6 +32,15 @@ func drawProcess(t *rapid.T, name string, most int) string {
 				data = append(data, fmt.Sprintf("  - %s%d -> %s%d: {n: n}\n", name, j, name, i))
 			}
 		}
+		if rapid.IntRange(0, 3).Draw(t, "of source") == 0 {
+			predecessors++
+			condition := rapid.SampledFrom([]string{"", ": n > 1", ": b", ": n <= 1 && !b", ": otherwise"}).Draw(t, "condition of source")
+			if condition == ": otherwise" && (otherwise || !chooses) {
+				condition = ": n < 1"
+			}
+			otherwise, chooses = otherwise || condition == ": otherwise", chooses || condition != ""
+			control = append(control, fmt.Sprintf("  - source -> %s%d%s\n", name, i, condition))
+		}
 		start := "all"
 		if predecessors > 0 {
 			start = rapid.SampledFrom([]string{"all", "any", fmt.Sprintf("{at_least: %d}", predecessors)}).Draw(t, "start")
@@ -38,6 +48,9 @@ func drawProcess(t *rapid.T, name string, most int) string {
 		fmt.Fprintf(&b, "  %s%d: {node: A, program: p, input: S, output: S", name, i)
 		if predecessors > 0 {
 			fmt.Fprintf(&b, ", start: %s", start)
+		}
+		if rapid.IntRange(0, 3).Draw(t, "choice") == 0 {
+			b.WriteString(", choice: first_match")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "loop") == 0 {
 			b.WriteString(", exit: n > 1, max_iterations: 4")
@@ -115,6 +128,32 @@ func TestAnyRunEndsOrStandsBehindAnError(t *testing.T) {
 		}
 		checkStates(rt, &p.Graph, r.Activities)
 	})
+}
+
+// What a definition is warned of as never running does not run, whatever programs give.
+func TestWhatIsSaidNeverToRunDoesNot(t *testing.T) {
+	said := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		text := drawProcess(rt, "t", 9)
+		p, never := loadDrawn(rt, text), map[int]bool{}
+		_, diagnostics := definition.Load("drawn.yaml", []byte(text))
+		for _, d := range diagnostics {
+			if d.Code == "never-runs" || d.Code == "exclusive-branches" {
+				never[d.Line] = true
+				said++
+			}
+		}
+		input := container.New(p.Input)
+		input.Fields[0], input.Fields[2] = rapid.Int64Range(0, 2).Draw(rt, "n"), rapid.Bool().Draw(rt, "b")
+		for a := range mustRun(rt, p, input, drawn(rapid.IntRange(0, 1<<20).Draw(rt, "seed"))).All() {
+			if a.Iterations > 0 && never[a.Definition.Pos.Line] {
+				rt.Fatalf("%s runs in\n%s", a.Activity, text)
+			}
+		}
+	})
+	if said == 0 {
+		t.Error("no activity was warned of")
+	}
 }
 
 // N18: a block's iteration is what a process of its graph makes of the same input; its loop
@@ -206,6 +245,7 @@ func checkStates(t *rapid.T, g *definition.Graph, activities []ActivityResult) {
 			checkBlock(t, a)
 		}
 	}
+	checkFirstMatches(t, g, state)
 	for _, a := range g.Activities {
 		total, open, dead := 0, 0, 0
 		for _, c := range g.Control {
@@ -231,6 +271,24 @@ func checkStates(t *rapid.T, g *definition.Graph, activities []ActivityResult) {
 			t.Fatalf("%s needs all, one is dead, and it is %s", a.Name, state[a.Name])
 		case !decided && open < total && state[a.Name] != Waiting:
 			t.Fatalf("%s is %s with %d of %d predecessors ended", a.Name, state[a.Name], total-open, total)
+		}
+	}
+}
+
+// checkFirstMatches holds choices of the first match against what came after them.
+func checkFirstMatches(t *rapid.T, g *definition.Graph, state map[string]State) {
+	into, taken := map[string]int{}, map[string]int{}
+	for _, c := range g.Control {
+		into[c.Target]++
+	}
+	for _, c := range g.Control {
+		if s := state[c.Target]; into[c.Target] == 1 && s != Skipped && s != Inactive && s != Waiting {
+			taken[c.Source]++
+		}
+	}
+	for _, a := range g.Activities {
+		if a.FirstMatch && taken[a.Name] > 1 {
+			t.Fatalf("%s takes the first match, and %d that only it leads to have run", a.Name, taken[a.Name])
 		}
 	}
 }

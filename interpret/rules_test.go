@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fmqm/definition"
 )
 
 // The purchase order's three conditions, amount > 1000, approved and quantity > 0, give
@@ -262,6 +264,66 @@ activities:
 control: [a -> b, a -> c: 10 / n > 1]
 `, ``, ``, `in-error a:in-error b:inactive c:inactive`},
 
+		{"source chooses by the input; what it begins in any case is not beside its otherwise", `
+activities:
+  a: {node: A, program: p}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p}
+control: [source -> a: n > 1, source -> b: otherwise, source -> c, c -> d, source -> d: b]
+`, `{"n":1}`, ``, `finished {"n":0,"s":"","b":false,"l":[]} a:skipped d:skipped`},
+
+		{"its otherwise is FALSE when a condition is TRUE; a start condition may name it", `
+activities:
+  a: {node: A, program: p}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p, start: source && !b}
+control: [source -> a: n > 1, source -> b: otherwise, b -> d, c -> d, source -> d: b]
+`, `{"n":2,"b":true}`, ``, `finished {"n":0,"s":"","b":false,"l":[]} b:skipped`},
+
+		{"a process of which source begins nothing has finished", `
+activities:
+  a: {node: A, program: p}
+  b: {node: A, program: p}
+control: [source -> a: n > 1, a -> b]
+`, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} a:skipped b:skipped`},
+
+		{"of the first match only one is TRUE, and what is behind it is not asked", `
+activities:
+  a: {node: A, program: p, output: S, choice: first_match}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p}
+control: [a -> d: otherwise, a -> b: n == 0, a -> c: 1 / n > 0]
+`, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} c:skipped d:skipped`},
+
+		{"one that is asked and fails puts in error", `
+activities:
+  a: {node: A, program: p, output: S, choice: first_match}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+control: [a -> b: 1 / n > 0, a -> c]
+`, ``, ``, `in-error a:in-error b:inactive c:inactive`},
+
+		{"what has no condition is the first match where none before it is", `
+activities:
+  a: {node: A, program: p, output: S, choice: first_match}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p}
+control: [a -> b: n > 0, a -> c, a -> d: n == 0]
+`, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} b:skipped d:skipped`},
+
+		{"otherwise is the last of them", `
+activities:
+  a: {node: A, program: p, output: S, choice: first_match}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p}
+control: [a -> d: otherwise, a -> b: n > 0, a -> c: n > 1]
+`, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} b:skipped c:skipped`},
+
 		{"an exit condition that fails puts in error", `
 activities:
   a: {node: A, program: p, output: S, exit: "l[0] > 1"}
@@ -276,6 +338,24 @@ activities:
 				t.Errorf("%s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// A condition out of source that fails is an error of the input: nothing runs.
+func TestAConditionOutOfSourceThatFails(t *testing.T) {
+	p := load(t, head+`
+activities:
+  a: {node: A, program: p}
+  b: {node: A, program: p}
+control: [source -> a: 10 / n > 1, source -> b: otherwise]
+`)
+	_, err := Run(p, nil, ProgramFunc(func(a *definition.Activity, _ Call) Outcome {
+		t.Errorf("%s runs", a.Name)
+		return Outcome{}
+	}), Options{})
+	const want = `run p@1: it is not started: transition condition "10 / n > 1" to a: evaluate condition "10 / n > 1": division by zero`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v\nwant %s", err, want)
 	}
 }
 

@@ -17,8 +17,8 @@ const (
 
 // Run runs one instance of p to its end, or until nothing more can go on. A nil input
 // means the defaults. An error is about the arguments: the input is not of the
-// process's input type, or p was not checked; what goes wrong in activities is in the
-// Result. Run uses nothing of programs after it has returned, and starts no goroutine.
+// process's input type, or a condition out of source fails over it, or p was not checked; what goes wrong
+// in activities is in the Result. Run uses nothing of programs after it has returned, and starts no goroutine.
 func Run(p *definition.Process, input *container.Struct, programs Programs, opts Options) (*Result, error) {
 	if p == nil || programs == nil {
 		return nil, errors.New("run: process and programs must be given")
@@ -34,7 +34,10 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, err)
 	}
-	ended := top.play("", input.Clone())
+	ended, err := top.play("", input.Clone())
+	if err != nil {
+		return nil, fmt.Errorf("run %s@%d: it is not started: %w", p.Name, p.Version, err)
+	}
 	return in.result(p, top, ended)
 }
 
@@ -141,14 +144,17 @@ func (g *graph) bound() {
 }
 
 // play runs the graph once, in a scope, until nothing more can go on, and says whether it
-// came to its end.
-func (g *graph) play(scope Scope, input *container.Struct) bool {
+// came to its end. If a condition out of source fails everything is skipped.
+func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err error) {
 	g.enter(scope)
 	// Source terminates: its output is the input.
-	g.source.ran, g.source.output = true, input
-	truths := make([]bool, len(g.source.out))
-	for i := range truths {
-		truths[i] = true
+	g.source.ran, g.source.output, g.source.spent = true, input, condition.Spent{}
+	truths, err := g.source.transitions()
+	if err != nil {
+		for _, s := range g.steps {
+			g.skip(s)
+		}
+		return false, err
 	}
 	g.send(g.source, truths)
 	for len(g.ready) > 0 {
@@ -156,7 +162,7 @@ func (g *graph) play(scope Scope, input *container.Struct) bool {
 		g.ready = g.ready[1:]
 		g.decide(s)
 	}
-	return g.sink.ran
+	return g.sink.ran, nil
 }
 
 // enter makes the graph one of which nothing has begun, in a scope.

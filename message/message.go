@@ -65,7 +65,7 @@ const (
 	// the composite's, with a frame for what was begun. Body: Begin.
 	KindBegin Kind = 10
 	// KindReturn is what a composite has begun, for the composite (N12): its source is the sink of
-	// that, in the scope that was begun. Body: Return.
+	// that, or the source where that has failed, in the scope that was begun. Body: Return.
 	KindReturn Kind = 11
 	// KindCancel ends an activity that has not ended (N25): its source is the composite around it, in
 	// whose scope that is, or another activity of its scope. Body: Cancel.

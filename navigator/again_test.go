@@ -14,7 +14,7 @@ import (
 // spoken is what the audit keeps of a message that went with effects.
 func spoken(m message.Message, o behaviour.Outcome) behaviour.Spoken {
 	return behaviour.Spoken{
-		Instance: m.Instance, Origin: m.Origin, Scope: m.SourceScope, Source: m.Source, Within: m.Scope, Number: m.Number, Clock: o.Clock, RC: o.RC, Output: o.Output,
+		Instance: m.Instance, Origin: m.Origin, Scope: m.SourceScope, Source: m.Source, Within: m.Scope, Number: m.Number, Clock: o.Clock, RC: o.RC, Output: o.Output, Ending: o.Ending, Reason: o.Reason,
 		Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane, Onward: m.Onward,
 	}
 }

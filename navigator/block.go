@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ type composed struct {
 
 // returned is what has come back of an iteration.
 type returned struct {
-	source processtable.ActivityID // sink, or what is in error
+	source processtable.ActivityID // sink; source, where the iteration was given up (R24); or what is in error (R22)
 	scope  message.Scope           // of source
 	output []byte                  // CBOR container
 	err    string                  // why there is none
@@ -44,7 +45,7 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 // foldReturn takes what an iteration of a block has come to (R20), or that something inside of it
 // would wait for an operator (R22).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
-	ends := m.Source == processtable.Sink && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
+	ends := (m.Source == processtable.Sink || m.Source == processtable.Source) && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
 	if a.Kind != processtable.KindBlock || !ends && !a.Continues {
 		return refuse("%s has begun nothing of which %s in %q could return", a.Name, m.Source, m.SourceScope)
 	}
@@ -122,20 +123,25 @@ func (a *Activity) returned(s *State, at *message.Snapshot, now time.Time) (*beh
 		return nil, nil
 	}
 	within := a.within(s, at)
-	for _, r := range s.inner.returns {
-		if r.scope != within || r.source != processtable.Sink {
-			continue
+	of := func(source processtable.ActivityID) *returned {
+		i := slices.IndexFunc(s.inner.returns, func(r returned) bool { return r.scope == within && r.source == source })
+		if i < 0 {
+			return nil
 		}
-		if r.err != "" {
-			return nil, errors.New(r.err)
-		}
-		output, err := a.output(r.output)
-		if err != nil {
-			return nil, fmt.Errorf("read what %s has returned: %w", within, err)
-		}
-		return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
+		return &s.inner.returns[i]
 	}
-	return nil, nil
+	r := cmp.Or(of(processtable.Source), of(processtable.Sink))
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.err != "":
+		return nil, errors.New(r.err)
+	}
+	output, err := a.output(r.output)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s has returned: %w", within, err)
+	}
+	return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
 }
 
 // catches says whether something inside of the iteration under way would wait for an operator, and
@@ -146,7 +152,7 @@ func (a *Activity) catches(s *State, at *message.Snapshot) (reason string, caugh
 	}
 	within := a.within(s, at)
 	for _, r := range s.inner.returns {
-		if said := fmt.Sprintf("%s: %s", r.source, r.err); r.source != processtable.Sink && r.scope.Within(within) && (!caught || said < reason) {
+		if said := fmt.Sprintf("%s: %s", r.source, r.err); r.source != processtable.Sink && r.source != processtable.Source && r.scope.Within(within) && (!caught || said < reason) {
 			reason, caught = said, true
 		}
 	}
@@ -160,7 +166,9 @@ func (a *Activity) hasReturned(s *State) bool {
 	}
 	at := s.progress()
 	within := a.within(s, &at)
-	return at.Begun && slices.ContainsFunc(s.inner.returns, func(r returned) bool { return r.source == processtable.Sink && r.scope == within })
+	return at.Begun && slices.ContainsFunc(s.inner.returns, func(r returned) bool {
+		return r.scope == within && (r.source == processtable.Sink || r.source == processtable.Source)
+	})
 }
 
 // release terminates a block's source, which has the iteration's input (R20).
@@ -170,9 +178,22 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	}
 	input, err := a.output(s.inner.input)
 	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("read the input of %s: %v", s.Entry.Scope, err), now)
+		return a.abandon(s, fmt.Sprintf("read the input: %v", err))
 	}
-	return a.evaluate(s, behaviour.Result{Output: input, Started: now, Ended: now}, now)
+	r := behaviour.Result{Output: input, Started: now, Ended: now}
+	if a.Slow(r) {
+		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Output: a.Output}}
+	}
+	return a.Conclude(s, r, now)
+}
+
+// abandon ends a block's source, of which a condition failed, say (R24): what is inside is on a dead path,
+// and the error is the block's, which people know.
+func (a *Activity) abandon(s *State, reason string) behaviour.Effects {
+	back := a.back(s, message.Return{Error: fmt.Sprintf("source of %s: %s", s.Entry.Scope, reason)})
+	return behaviour.Effects{Ends: true, Put: append(a.dead(s), back), Outcome: behaviour.Outcome{
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Reason: reason,
+	}}
 }
 
 // giveBack terminates a block's sink: its input is the block's output in this iteration (R20).
@@ -183,12 +204,17 @@ func (a *Activity) giveBack(s *State) behaviour.Effects {
 	if err != nil {
 		back.Error = fmt.Sprintf("encode the block's output: %v", err)
 	}
-	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
-	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
-	m.Body = message.EncodeReturn(back)
-	return behaviour.Effects{Ends: true, Put: []message.Message{m}, Outcome: behaviour.Outcome{
+	return behaviour.Effects{Ends: true, Put: []message.Message{a.back(s, back)}, Outcome: behaviour.Outcome{
 		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Output: back.Output, Reason: back.Error,
 	}}
+}
+
+// back is the message that returns to the block.
+func (a *Activity) back(s *State, r message.Return) message.Message {
+	m := a.onward(s, target{activity: a.Inside(), node: a.process.table.Node})
+	m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, s.Entry.Scope.Leave()
+	m.Body = message.EncodeReturn(r)
+	return m
 }
 
 // encodedInput is the input that the connectors have brought, as an output is kept.

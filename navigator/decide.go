@@ -188,7 +188,7 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 	})
 }
 
-// transitions evaluates every outgoing control connector (R7, R8), beside what the exit
+// transitions evaluates every outgoing control connector (R7, R8, R24, R25), beside what the exit
 // condition took.
 func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]message.Truth, error) {
 	truths := make([]message.Truth, len(a.OutControl))
@@ -198,14 +198,14 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 			otherwise = i
 			continue
 		}
-		holds := true
-		if cond := a.outgoing[i]; cond != nil {
+		holds, cond := !taken || !a.FirstMatch, a.outgoing[i]
+		if holds && cond != nil {
 			var err error
 			if holds, err = cond.EvalWithin(spent, r.Output, values(&r)); err != nil { // R12
 				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
 			}
 		}
-		taken = taken || holds
+		taken = taken || holds && (cond != nil || a.Kind != processtable.KindSource)
 		truths[i] = message.TruthOf(holds)
 	}
 	if otherwise >= 0 {

@@ -78,4 +78,10 @@
 //	R23  An activity that is cancelled ends: what runs of it is ended, what is inside of it is
 //	     cancelled, and what leads out of it is dead, unless all that is around it is cancelled
 //	     as well. What had ended stays so. Nobody is waited for. (N25)
+//	R24  source has transition conditions too, over its output, without _RC; what it begins
+//	     without one is not beside its otherwise. One that fails refuses the start: nothing is
+//	     put. In a block it gives the iteration up: what is inside is on a dead path, and the
+//	     block is in error; a retry begins anew. (language)
+//	R25  Where an activity takes the first match, its control connectors are evaluated in the
+//	     order of the table up to the first that is TRUE: it alone is. (language)
 package navigator

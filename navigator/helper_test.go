@@ -350,6 +350,7 @@ func failed(text string) behaviour.Result {
 var whats = map[behaviour.What]string{
 	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
 	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
+	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling",
 }
 
 // show writes effects as rules speak of them, a line for each.
@@ -390,7 +391,7 @@ func showMessage(p *Process, m message.Message) string {
 	line := fmt.Sprintf("to %s at %s:", m.Activity, m.Queue.Node)
 	switch m.Kind {
 	case message.KindConnector:
-		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data"}[m.Data]
+		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data", " words"}[m.Data]
 		if m.Data == message.DataPresent {
 			line += showValues(p.activities.Get(rowOf(m)), m)
 		}
@@ -404,9 +405,14 @@ func showMessage(p *Process, m message.Message) string {
 	case message.KindBegin:
 		begin, err := message.DecodeBegin(m.Body)
 		line = fmt.Sprintf("begins %s at %s: %s%s", m.Scope, m.Queue.Node, shown(begin.Input), text(err))
+	case message.KindCancel:
+		line = fmt.Sprintf("cancels %s of %s at %s", m.Activity, m.Scope, m.Queue.Node)
 	case message.KindReturn:
 		r, err := message.DecodeReturn(m.Body)
 		line = fmt.Sprintf("%s returns to %s: %s%s", m.SourceScope, m.Activity, shown(r.Output), text(err))
+		if r.Error != "" {
+			line = fmt.Sprintf("error in %s to %s: %s", m.SourceScope, m.Activity, r.Error)
+		}
 	case message.KindMarker, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}

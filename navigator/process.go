@@ -117,7 +117,7 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		cond := loaded[key]
 		if cond == nil {
 			var err error
-			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: true, Words: key.words}); err != nil {
+			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: row.Kind != processtable.KindSource, Words: key.words}); err != nil {
 				return nil, fmt.Errorf("condition %q: %w", c.Text, err)
 			}
 			loaded[key] = cond

@@ -77,8 +77,11 @@ func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) be
 }
 
 // failEvaluated puts the activity in error after its program ended, keeping the
-// output so that a retry evaluates it again (R12).
+// output so that a retry evaluates it again (R12). For the source of a block it is the block (R24).
 func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, now time.Time) behaviour.Effects {
+	if a.Kind == processtable.KindSource && !a.top() {
+		return a.abandon(s, reason)
+	}
 	at := s.progress()
 	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {

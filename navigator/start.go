@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"fmqm/behaviour"
-	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -28,11 +27,12 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 		Trace:  o.Trace,
 	}}
 	r := behaviour.Result{Output: o.Input, Started: o.Now, Ended: o.Now}
-	truths, err := source.transitions(r, &condition.Spent{})
-	if err != nil {
-		return behaviour.Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
+	r.Judged = o.Judged
+	judged := source.judgement(r)
+	if judged.reason != "" { // R24
+		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, judged.reason)
 	}
-	e := source.terminate(s, r, truths, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
+	e := source.terminate(s, r, judged.truths, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
 	if !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}

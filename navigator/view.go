@@ -85,10 +85,10 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 	return out, nil
 }
 
-// Compute is the result of an empty activity (R14), or of an iteration of a block, whose output the
-// call has (R20).
+// Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
+// whose output the call has (R20).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
-	if a.Kind == processtable.KindBlock {
+	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource {
 		return behaviour.Result{Output: call.Input, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)

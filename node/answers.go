@@ -18,7 +18,12 @@ var _ answer.Site = site{}
 
 // Status says how far an instance is, as all its nodes know it.
 func (n *Node) Status(ctx context.Context, id api.InstanceID) (api.Status, error) {
-	s, err := n.answers.Status(ctx, id)
+	return n.StatusOf(ctx, id, api.StatusRequest{})
+}
+
+// StatusOf is Status with the activities that are asked for.
+func (n *Node) StatusOf(ctx context.Context, id api.InstanceID, r api.StatusRequest) (api.Status, error) {
+	s, err := n.answers.StatusOf(ctx, id, r)
 	return told(s, n.unlessStopping(err))
 }
 
@@ -30,7 +35,12 @@ func (n *Node) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) 
 
 // History gives what all nodes have recorded of an instance.
 func (n *Node) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
-	h, err := n.answers.History(ctx, id)
+	return n.HistoryOf(ctx, id, api.HistoryRequest{})
+}
+
+// HistoryOf is History of what is asked for.
+func (n *Node) HistoryOf(ctx context.Context, id api.InstanceID, r api.HistoryRequest) (api.HistoryAnswer, error) {
+	h, err := n.answers.History(ctx, id, r)
 	return told(h, n.unlessStopping(err))
 }
 
@@ -48,9 +58,14 @@ func (n *Node) Watch(ctx context.Context, id api.InstanceID, event func(api.Hist
 	return asAPI(n.unlessStopping(err))
 }
 
-// Why says what each waiting activity of an instance waits for.
+// Why says what each waiting activity of an instance waits for; of that of a process, if one is named.
 func (n *Node) Why(ctx context.Context, id api.InstanceID, process string) (api.WhyAnswer, error) {
-	w, err := n.answers.Why(ctx, id, process)
+	return n.WhyOf(ctx, id, api.WhyRequest{Process: process})
+}
+
+// WhyOf is Why of what is asked for.
+func (n *Node) WhyOf(ctx context.Context, id api.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
+	w, err := n.answers.Why(ctx, id, r)
 	return told(w, n.unlessStopping(err))
 }
 

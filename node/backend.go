@@ -110,7 +110,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 	case started.Code == thread.Conflict:
 		return nil, false, api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%s", started.Text)
 	case started.Code == thread.Refused:
-		return nil, false, api.Errorf(api.CodeFailed, "", "%s", started.Text)
+		return nil, false, api.Errorf(api.CodeRefused, "nothing was started: start it with another input", "%s", started.Text)
 	}
 	return t, started.Code == thread.Known, nil
 }

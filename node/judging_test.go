@@ -203,3 +203,46 @@ control:
 		})
 	}
 }
+
+// What source asks about a start's input is evaluated where the start is asked for; what the source of
+// a block asks, as of an empty activity.
+func TestConditionsOutOfSourceHoldUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newJudging(t, `
+structures:
+  N: {lines: [string]}
+input: N
+activities:
+  mark: {node: A, empty: true}
+  round:
+    node: A
+    input: N
+    activities:
+      then: {node: A, empty: true}
+      other: {node: A, empty: true}
+    control:
+      - source -> then: `+long+`
+      - source -> other: otherwise
+control:
+  - source -> mark: lines.size() == 0
+  - source -> round
+data:
+  - source -> round
+`)
+		started := make(chan error, 1)
+		go func() {
+			started <- s.node.Begin(t.Context(), api.StartRequest{Instance: instanceOf(1), Process: "p@1", Input: json.RawMessage(`{}`)})
+		}()
+		synctest.Wait()
+		s.start(2) // the thread is told of it, and nobody is asked before
+		s.rest()
+		s.expects("2: mark ran")
+		s.now()
+		synctest.Wait()
+		s.rest()
+		if err := <-started; err != nil {
+			t.Error(err)
+		}
+		s.expects("1 2: other ran", "1 2: round ran", "1 2: sink ran", "1 2: source ran", "1: mark ran")
+	})
+}

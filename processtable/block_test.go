@@ -88,8 +88,10 @@ func withTimes() *Table {
 	return &Table{
 		Format: BlockFormat, Process: ProcessID{Name: "times", Version: 1}, Node: "A", Definition: DefinitionHash{6},
 		Roster: []Place{
-			{Activity: "block", Node: "A"}, {Activity: "try", Node: "A", Inside: "block"},
-			{Activity: "pause", Node: "A", Inside: "block"}, {Activity: "join", Node: "A", Inside: "block"},
+			{Activity: "block", Node: "A"},
+			{Activity: "try", Node: "A", Inside: "block"},
+			{Activity: "pause", Node: "A", Inside: "block"},
+			{Activity: "join", Node: "A", Inside: "block"},
 		},
 		Starts: []NodeID{"A"}, Input: empty, Output: empty,
 		Activities: []*Activity{source, block, first, last, try, pause, join, sink},
@@ -137,6 +139,70 @@ func TestABlockHasASourceAndASinkOfItsOwn(t *testing.T) {
 	}
 }
 
+// choosing is withBlock whose sources lead to what others lead to as well, with conditions, and whose
+// block takes the first match of what leads out of it.
+func choosing() *Table {
+	t := withBlock()
+	inside := t.Activities[4].Path
+	t.Roster = append(t.Roster, Place{Activity: "file", Node: "A"}, Place{Activity: "note", Node: "A", Inside: "round"})
+	source, round, first, last, check, sink := t.Activities[0], t.Activities[1], t.Activities[2], t.Activities[3], t.Activities[4], t.Activities[5]
+	file := program("file", Activity{
+		Input: container.Empty, Output: container.Empty, Start: and(variable(0), variable(1)),
+		InControl: []InControl{{Source}, {"round"}}, OutControl: []OutControl{{To: Sink, Node: Origin}},
+	})
+	note := program("note", Activity{
+		Input: container.Empty, Output: container.Empty, Start: and(variable(0)), Path: inside,
+		InControl: []InControl{{Source}}, OutControl: []OutControl{{To: Sink, Node: "A"}},
+	})
+	source.OutControl = append(source.OutControl, OutControl{To: "file", Node: "A", Condition: checked("a")})
+	round.OutControl, round.FirstMatch = []OutControl{{To: "file", Node: "A", Condition: checked("b")}}, true
+	first.OutControl = []OutControl{{To: "check", Node: "A", Condition: checked("a")}, {To: "note", Node: "A", Otherwise: true}}
+	last.InControl = append(last.InControl, InControl{"note"})
+	sink.InControl = []InControl{{"file"}}
+	t.Activities = []*Activity{source, round, first, last, check, file, note, sink}
+	return t
+}
+
+// What only format 5 says of choices is read as it was written.
+func TestChoices(t *testing.T) {
+	got, err := Decode(mustEncode(t, choosing()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(choosing(), got); d != "" {
+		t.Errorf("the decoded table differs (-want +got):\n%s", d)
+	}
+}
+
+func TestRefusalsOfChoices(t *testing.T) {
+	const source, first, check = 0, 2, 4
+	for _, tc := range []struct {
+		name   string
+		change func(*Table)
+		want   string
+	}{
+		{"an otherwise to nothing", func(t *Table) { t.Activities[first].OutControl[0].Condition = nil }, "activity source: want at most one otherwise, beside other outgoing control connectors"},
+		{"two otherwise", func(t *Table) {
+			t.Activities[first].OutControl[0] = OutControl{To: "check", Node: "A", Otherwise: true}
+		}, "activity source: want at most one otherwise"},
+		{"a condition and an otherwise", func(t *Table) { t.Activities[first].OutControl[0].Otherwise = true }, "outgoing control connector to check: it cannot have a condition"},
+		{"a condition to sink", func(t *Table) { t.Activities[6].OutControl[0].Condition = checked("a") }, "outgoing control connector to sink: it cannot have a condition"},
+		{"a source that takes the first match", func(t *Table) { t.Activities[source].FirstMatch = true }, "activity source: it runs no program and has no exit condition, repetition, retry or choice"},
+		{"another behaviour that does", func(t *Table) {
+			a := t.Activities[check]
+			*a = Activity{Name: a.Name, Behaviour: "count-to", Path: a.Path, Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: a.OutControl, FirstMatch: true}
+		}, "feedback, repetition, retry and choice are FlowMark's"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			table := choosing()
+			tc.change(table)
+			if _, err := Encode(table); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Encode: %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
 func TestRefusalsOfBlocks(t *testing.T) {
 	const block, source, check = 1, 2, 4
 	other := []Composite{{Activity: "round", Iterations: 4}}
@@ -175,7 +241,10 @@ func TestRefusalsOfBlocks(t *testing.T) {
 		{"cancels elsewhere", func(t *Table) { *t = *withTimes(); t.Activities[4].Cancels[0].Node = "B" }, `it cancels "pause" at "B": that is no other activity there`},
 		{"cancels over the border", func(t *Table) { *t = *withTimes(); t.Activities[4].Cancels[0] = Place{Activity: "block", Node: "A"} }, `it cancels "block" at "A": that is no other`},
 		{"cancels what does not know it", func(t *Table) { *t = *withTimes(); t.Activities[5].CancelledBy = nil }, "it cancels pause, which does not know of that"},
-		{"cancelled by nobody", func(t *Table) { *t = *withTimes(); t.Activities[5].CancelledBy = append(t.Activities[5].CancelledBy, "nobody") }, `it is cancelled by "nobody"`},
+		{"cancelled by nobody", func(t *Table) {
+			*t = *withTimes()
+			t.Activities[5].CancelledBy = append(t.Activities[5].CancelledBy, "nobody")
+		}, `it is cancelled by "nobody"`},
 		{"two words at once", func(t *Table) { *t = *withTimes(); t.Activities[4].OutData[0].Mappings[0].Word = 3 }, "a word of the engine is of its own type"},
 		{"a word of another type", func(t *Table) { *t = *withTimes(); t.Activities[4].OutData[0].Mappings[0].Word = condition.WordTimeout }, "a word of the engine is of its own type"},
 		{"times in format 2", func(t *Table) { *t = *withDetours(); t.Activities[1].Deadline = &Moment{Fixed: 1} }, "activity receive: format 2 has no words of the engine but _RC, no deadlines"},

@@ -213,7 +213,7 @@ var activityFields = []string{
 	keyInControl: "incoming control connectors", keyStart: "start condition", keyOutControl: "outgoing control connectors",
 	keyInData: "incoming data connectors", keyOutData: "outgoing data connectors", keyExit: "exit condition", keyFeedback: "feedback",
 	keyMaxIterations: "max_iterations", keyAgain: "again", keyRetry: "retry", keyRCIsData: "_RC is data", keyRCContinue: "on_rc continue",
-	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path",
+	keyBehaviour: "behaviour", keySpec: "spec", keyPath: "path", keyFirstMatch: "first match",
 	keyMore: "more",
 }
 
@@ -282,6 +282,9 @@ func (d *decoder) activityField(a *Activity, key int) {
 		for key := range d.Named(moreFields) {
 			d.moreField(a, key)
 		}
+	case keyFirstMatch:
+		d.since(BlockFormat)
+		a.FirstMatch = d.Bool()
 	}
 }
 

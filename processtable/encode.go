@@ -55,6 +55,7 @@ const (
 	keyBehaviour     = 19 // from format 4 on, as the next two
 	keySpec          = 20
 	keyPath          = 21 // list of [activity, iterations, elements], from format 5 on with catches
+	keyFirstMatch    = 22 // from format 5 on
 	keyMore          = 23 // from format 5 on: a map
 )
 
@@ -168,6 +169,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.flat() && a.FirstMatch {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		activities[i] = e.activity(a)
 	}
@@ -354,6 +358,7 @@ func (e *encoder) activity(a *Activity) []byte {
 		}
 		return b
 	})
+	m.Bool(keyFirstMatch, a.FirstMatch)
 	if a.more() {
 		m.Key(keyMore)
 		m.B = e.more(m.B, a)

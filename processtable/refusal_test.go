@@ -79,6 +79,8 @@ func TestRefusals(t *testing.T) {
 		{"condition and otherwise", func(t *Table) { t.Activities[receive].OutControl[0].Otherwise = true }, "outgoing control connector to credit: it cannot have a condition"},
 		{"condition to sink", func(t *Table) { t.Activities[file].OutControl[0].Condition = checked("a") }, "outgoing control connector to sink: it cannot have a condition"},
 		{"condition of source", func(t *Table) { t.Activities[0].OutControl[0].Condition = checked("a") }, "outgoing control connector to receive: it cannot have a condition"},
+		{"otherwise of source", func(t *Table) { t.Activities[0].OutControl[0].Otherwise = true }, "outgoing control connector to receive: it cannot have a condition"},
+		{"first match", func(t *Table) { t.Activities[receive].FirstMatch = true }, "activity receive: format 1 has no choice of the first match"},
 		{"sink beside others", func(t *Table) {
 			ofShip(t).OutControl = append(ofShip(t).OutControl, OutControl{To: Sink, Node: Origin})
 			t.Activities[4].InControl = append(t.Activities[4].InControl, InControl{"ship"})

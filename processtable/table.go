@@ -11,14 +11,14 @@ import (
 
 // FormatVersion is the newest version of the table format. This code reads and writes
 // all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
-// a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18), and what
-// is inside of them in the roster. There is no version 3: links have that number for tables in an
+// a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
+// is inside of them in the roster, choices of the first match, and conditions out of source. There is no version 3: links have that number for tables in an
 // envelope (EnvelopeFormat).
 const FormatVersion = 5
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
-// FlowMark's, and outside of composites, BlockFormat the one of a process with blocks: the
-// compiler writes the lower one that will do.
+// FlowMark's, and outside of composites, BlockFormat the one of a process with what only version 5
+// has: the compiler writes the lower one that will do.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
@@ -201,6 +201,8 @@ type Activity struct {
 	// CancelledBy those that may cancel it (N25).
 	Cancels     []Place
 	CancelledBy []ActivityID
+	// FirstMatch: of OutControl, in its order, only the first that is TRUE is; from format 5 on.
+	FirstMatch bool
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
@@ -276,7 +278,8 @@ type InControl struct{ From ActivityID }
 
 // OutControl is an outgoing control connector with its transition condition: the
 // paper's "t4, Q_D,0, CONDITION". With neither Condition nor Otherwise it is TRUE
-// whenever its source ran.
+// whenever its source ran. Out of source, from format 5 on, Condition is over its output, and
+// Otherwise is about those that have one: what begins in any case is not beside the choice.
 type OutControl struct {
 	To        ActivityID
 	Node      NodeID // where To lives, or Origin

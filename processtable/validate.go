@@ -238,8 +238,8 @@ func other(a *Activity) error {
 	case a.Program != "" && !ValidProgram(string(a.Program)):
 		return fmt.Errorf("program %q is not a name", a.Program)
 	case a.Kind != 0 || a.NoOutput || a.Start.Op != 0 || a.Exit != nil || len(a.Feedback) > 0 || a.MaxIterations != 0 ||
-		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.whole():
-		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition and retry are FlowMark's: what it needs stands in its spec", a.Behaviour)
+		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.FirstMatch || a.whole():
+		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition, retry and choice are FlowMark's: what it needs stands in its spec", a.Behaviour)
 	}
 	for _, c := range a.OutControl {
 		if c.Condition != nil || c.Otherwise {
@@ -307,8 +307,8 @@ func (v *validator) kind(a *Activity) error {
 		return fmt.Errorf("kind %d has no such deadline, and no errors to go on after", a.Kind)
 	case added && len(a.Cancels)+len(a.CancelledBy) > 0:
 		return errors.New("source and sink cancel nothing, and are not cancelled")
-	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue):
-		return errors.New("it runs no program and has no exit condition, repetition or retry")
+	case added && (a.Exit != nil || a.MaxIterations != 0 || a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.FirstMatch):
+		return errors.New("it runs no program and has no exit condition, repetition, retry or choice")
 	case added:
 		return nil
 	case a.MaxIterations < 1:

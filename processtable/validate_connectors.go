@@ -22,20 +22,23 @@ func (v *validator) control(a *Activity) error {
 			return fmt.Errorf("incoming control connector from %s: %s has none to it", c.From, c.From)
 		}
 	}
-	if from[Source] && len(from) > 1 {
+	if from[Source] && len(from) > 1 && v.t.flat() {
 		return errors.New("control connectors from source and from activities: source starts only what has no predecessors")
 	}
 	to := map[ActivityID]bool{}
-	otherwise := 0
+	otherwise, beside := 0, 0
 	for _, c := range a.OutControl {
 		if err := v.outgoing("control", a, c.To, c.Node, to); err != nil {
 			return err
 		}
-		if (c.Condition != nil || c.Otherwise) && (a.Name == Source || c.To == Sink) || c.Condition != nil && c.Otherwise {
+		if (c.Condition != nil || c.Otherwise) && (a.Name == Source && v.t.flat() || c.To == Sink) || c.Condition != nil && c.Otherwise {
 			return fmt.Errorf("outgoing control connector to %s: it cannot have a condition", c.To)
 		}
-		if c.Otherwise {
+		switch {
+		case c.Otherwise:
 			otherwise++
+		case c.Condition != nil || a.Name != Source:
+			beside++
 		}
 		if v.isLocal(RowID{c.To, v.inside(a)}) && !v.inControl[ends{v.inside(a), a.Name, c.To}] {
 			return fmt.Errorf("outgoing control connector to %s: %s has none from it", c.To, c.To)
@@ -44,7 +47,7 @@ func (v *validator) control(a *Activity) error {
 	if to[Sink] && len(to) > 1 {
 		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
 	}
-	if otherwise > 1 || otherwise == 1 && len(a.OutControl) == 1 {
+	if otherwise > 1 || otherwise == 1 && beside == 0 {
 		return errors.New("want at most one otherwise, beside other outgoing control connectors")
 	}
 	return nil

@@ -15,12 +15,12 @@ import (
 // did not expect it, with code failed.
 type Backend struct {
 	OnStart       func(context.Context, api.StartRequest) (api.Status, error)
-	OnStatus      func(context.Context, api.InstanceID) (api.Status, error)
+	OnStatus      func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error)
 	OnWait        func(context.Context, api.InstanceID) (api.Status, error)
 	OnList        func(context.Context, api.ListRequest) (api.ListAnswer, error)
-	OnHistory     func(context.Context, api.InstanceID) (api.HistoryAnswer, error)
+	OnHistory     func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error)
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
-	OnWhy         func(context.Context, api.InstanceID, string) (api.WhyAnswer, error)
+	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
@@ -47,11 +47,11 @@ func (b *Backend) Start(ctx context.Context, r api.StartRequest) (api.Status, er
 	return b.OnStart(ctx, r)
 }
 
-func (b *Backend) Status(ctx context.Context, id api.InstanceID) (api.Status, error) {
+func (b *Backend) StatusOf(ctx context.Context, id api.InstanceID, r api.StatusRequest) (api.Status, error) {
 	if b.OnStatus == nil {
-		return api.Status{}, unexpected("Status")
+		return api.Status{}, unexpected("StatusOf")
 	}
-	return b.OnStatus(ctx, id)
+	return b.OnStatus(ctx, id, r)
 }
 
 func (b *Backend) Wait(ctx context.Context, id api.InstanceID) (api.Status, error) {
@@ -68,11 +68,11 @@ func (b *Backend) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	return b.OnList(ctx, r)
 }
 
-func (b *Backend) History(ctx context.Context, id api.InstanceID) (api.HistoryAnswer, error) {
+func (b *Backend) HistoryOf(ctx context.Context, id api.InstanceID, r api.HistoryRequest) (api.HistoryAnswer, error) {
 	if b.OnHistory == nil {
-		return api.HistoryAnswer{}, unexpected("History")
+		return api.HistoryAnswer{}, unexpected("HistoryOf")
 	}
-	return b.OnHistory(ctx, id)
+	return b.OnHistory(ctx, id, r)
 }
 
 func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
@@ -82,11 +82,11 @@ func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.H
 	return b.OnWatch(ctx, id, event)
 }
 
-func (b *Backend) Why(ctx context.Context, id api.InstanceID, process string) (api.WhyAnswer, error) {
+func (b *Backend) WhyOf(ctx context.Context, id api.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
 	if b.OnWhy == nil {
-		return api.WhyAnswer{}, unexpected("Why")
+		return api.WhyAnswer{}, unexpected("WhyOf")
 	}
-	return b.OnWhy(ctx, id, process)
+	return b.OnWhy(ctx, id, r)
 }
 
 func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest) (api.Word, error) {

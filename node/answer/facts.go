@@ -6,7 +6,6 @@ import (
 	"fmqm/link/frame"
 	"fmqm/node/report"
 	"fmqm/processtable"
-	"fmqm/queue/audit"
 )
 
 // AskInstance is the kind of question that ReportTo answers.
@@ -24,11 +23,7 @@ func (a *Answers) Report(q report.Question) (report.Report, error) {
 	}
 	f := report.Facts{Self: a.Self, Now: a.Scheduler.Now(), Anew: a.Site.Anew(), Disk: a.Site.DiskLow(), Held: a.Site.Held}
 	f.Runs = a.Site.Running(q.Instance) // before the store is read: what has ended since is there
-	events := report.StatusEvents
-	if q.History {
-		events = audit.AllEvents
-	}
-	v, err := a.Queue.ViewInstance(q.Instance, of, events)
+	v, err := a.Queue.ViewPart(q.Instance, of, f.Part(q, a.tableOf(of)))
 	if err != nil {
 		return report.Report{}, err
 	}

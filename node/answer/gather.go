@@ -36,6 +36,7 @@ type gathering struct {
 	of      *Answers
 	q       report.Question
 	told    map[processtable.NodeID]report.Mark // what of the history is not asked for
+	silent  []api.Unreachable                   // who did not answer before, and is not asked
 	g       *report.Gathered
 	asked   map[processtable.NodeID]*asking
 	answers *task.Queue[question.Reply[report.Report]]
@@ -48,9 +49,10 @@ type asking struct {
 	answered bool
 }
 
-// Gather asks this node and the others of an instance for its status. An instance is not found
-// only if every node answered that it does not know it. Where a process is named, as NAME@VERSION, it is
-// that one's instance, whatever others there are under the identifier.
+// Gather asks this node and the others of an instance for its status: that of what is at its top, and of
+// what has not ended. An instance is not found only if every node answered that it does not know it.
+// Where a process is named, as NAME@VERSION, it is that one's instance, whatever others there are under
+// the identifier.
 func (a *Answers) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
 	if process != "" {
 		of, err := processtable.ParseProcessID(process)
@@ -58,12 +60,28 @@ func (a *Answers) Gather(ctx context.Context, id message.InstanceID, process str
 			return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION", "%q names no process", process)
 		}
 	}
-	return a.gather(ctx, gathering{q: report.Question{Instance: id, Process: process}})
+	return a.gather(ctx, gathering{q: report.Question{Instance: id, Process: process, Scopes: []string{""}}})
 }
 
-// GatherNews is Gather of the history without what each node has told; nil: of all of it.
+// gatherMore is Gather of what g is about, of more than was asked for: who did not answer then is not
+// asked again.
+func (a *Answers) gatherMore(ctx context.Context, g *report.Gathered, q report.Question) (*report.Gathered, error) {
+	q.Instance, q.Process = g.Instance, g.Process
+	return a.gather(ctx, gathering{q: q, silent: g.Unreachable})
+}
+
+// gatherOpen asks of all scopes in which something has not ended, beside those that g is of.
+func (a *Answers) gatherOpen(ctx context.Context, g *report.Gathered) (*report.Gathered, error) {
+	open := g.Open()
+	if len(open) == 0 {
+		return g, nil
+	}
+	return a.gatherMore(ctx, g, report.Question{Scopes: append(slices.Clone(g.Asked.Scopes), open...)})
+}
+
+// GatherNews is Gather of the history without what each node has told.
 func (a *Answers) GatherNews(ctx context.Context, id message.InstanceID, told map[processtable.NodeID]report.Mark) (*report.Gathered, error) {
-	return a.gather(ctx, gathering{q: report.Question{Instance: id, History: true, Watch: told != nil}, told: told})
+	return a.gather(ctx, gathering{q: report.Question{Instance: id, History: true, Scopes: []string{""}, Watch: true}, told: told})
 }
 
 func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, error) {
@@ -71,8 +89,11 @@ func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, er
 	defer cancel()
 	id := s.q.Instance
 	s.of, s.g = a, report.NewGathered(a.Self, id)
-	s.g.Process = s.q.Process
+	s.g.Process, s.g.Asked = s.q.Process, s.q
 	s.asked, s.answers = map[processtable.NodeID]*asking{}, task.NewQueue[question.Reply[report.Report]](a.Scheduler, 0)
+	for _, u := range s.silent {
+		s.asked[processtable.NodeID(u.Node)] = &asking{}
+	}
 	own, err := a.Report(s.question(a.Self))
 	if err != nil {
 		return nil, err

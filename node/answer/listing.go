@@ -280,15 +280,17 @@ func (a *Answers) listInError(ctx context.Context, all []api.Instance, begins bo
 // listStatus puts into a line of a list what status says of the instance. Of one that no
 // node can tell the state of, what its origin was told stays.
 func (a *Answers) listStatus(ctx context.Context, i *api.Instance) {
-	s, err := a.Status(ctx, i.Instance)
-	if err != nil || s.State == api.InstanceUnknown {
+	g, err := a.standing(ctx, i.Instance)
+	if err != nil {
+		return
+	}
+	s := g.Status()
+	if s.State == api.InstanceUnknown {
 		return
 	}
 	i.State, i.InError, i.Ended, i.Errors = s.State, s.InError, s.Ended, nil
-	for _, at := range s.Activities {
-		if at.State == api.ActivityInError {
-			i.Errors = append(i.Errors, api.ActivityError{Scope: at.Scope, Activity: at.Activity, Node: at.Node, Reason: at.Reason})
-		}
+	for _, at := range g.Errors() {
+		i.Errors = append(i.Errors, api.ActivityError{Scope: at.Scope, Activity: at.Activity, Node: at.Node, Reason: at.Reason})
 	}
 }
 

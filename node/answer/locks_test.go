@@ -54,8 +54,8 @@ func TestNoLockIsHeldWhileTheStoreIsRead(t *testing.T) {
 		ctx := context.Background()
 		for name, ask := range map[string]func() error{
 			"status":  func() error { _, err := w.Status(ctx, id); return err },
-			"history": func() error { _, err := w.History(ctx, id); return err },
-			"why":     func() error { _, err := w.Why(ctx, id, ""); return err },
+			"history": func() error { _, err := w.History(ctx, id, api.HistoryRequest{}); return err },
+			"why":     func() error { _, err := w.Why(ctx, id, api.WhyRequest{}); return err },
 			"wait":    func() error { _, err := w.Wait(ctx, id); return err },
 			"watch":   func() error { return w.Watch(ctx, id, func(api.HistoryEvent) error { return nil }) },
 		} {

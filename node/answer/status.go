@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -10,19 +11,63 @@ import (
 	"fmqm/processtable"
 )
 
-// Status gathers from all nodes of the process (invariant 1: no central database).
+// Status gathers from all nodes of the process (invariant 1: no central database): the top of the instance.
 func (a *Answers) Status(ctx context.Context, id message.InstanceID) (api.Status, error) {
-	g, err := a.Gather(ctx, id, "")
+	return a.StatusOf(ctx, id, api.StatusRequest{})
+}
+
+// StatusOf is Status with the activities that are asked for.
+func (a *Answers) StatusOf(ctx context.Context, id message.InstanceID, r api.StatusRequest) (api.Status, error) {
+	g, err := a.standing(ctx, id)
 	if err != nil {
 		return api.Status{}, err
 	}
-	return g.Status(), nil
+	if _, after := api.CutScope(r.After); after != "" && !g.Has(after) {
+		return api.Status{}, g.NoActivity(after)
+	}
+	s, of := g.Status(), g
+	switch {
+	case r.Tree:
+		r.Limit = cmp.Or(r.Limit, api.MaxPage)
+		of, err = a.gatherMore(ctx, g, report.Question{Tree: &report.Page{States: r.States, After: r.After, Limit: r.Limit}})
+	case r.Scope != "":
+		of, r.Scope, err = a.enter(ctx, g, r.Scope)
+	}
+	if err != nil {
+		return api.Status{}, err
+	}
+	of.Show(&s, r)
+	return s, nil
+}
+
+// standing is Gather of all that says whether an instance goes on: where something is in error, also of what
+// is beside it in its block.
+func (a *Answers) standing(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
+	g, err := a.Gather(ctx, id, "")
+	if err != nil || len(g.Errors()) == 0 {
+		return g, err
+	}
+	return a.gatherOpen(ctx, g)
+}
+
+// enter finds the scope that a PATH names, and asks for what is in it.
+func (a *Answers) enter(ctx context.Context, g *report.Gathered, path string) (*report.Gathered, string, error) {
+	for range message.MaxNesting + 1 {
+		scope, ask, err := g.Enter(path)
+		if err != nil || ask == nil {
+			return g, string(scope), err
+		}
+		if g, err = a.gatherMore(ctx, g, report.Question{Scopes: ask}); err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, "", api.Errorf(api.CodeFailed, "ask again", "the nodes do not tell what is in %s", path)
 }
 
 // Started is the status of an instance that was started here just now, as this node knows it:
 // no other is asked.
 func (a *Answers) Started(id message.InstanceID, process processtable.ProcessID) (api.Status, error) {
-	own, err := a.Report(report.Question{Instance: id, Process: process.String()})
+	own, err := a.Report(report.Question{Instance: id, Process: process.String(), Scopes: []string{""}})
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -37,22 +82,40 @@ func (a *Answers) Started(id message.InstanceID, process processtable.ProcessID)
 	return s, nil
 }
 
-// History gathers what all nodes have recorded.
-func (a *Answers) History(ctx context.Context, id message.InstanceID) (api.HistoryAnswer, error) {
-	g, err := a.GatherNews(ctx, id, nil)
+// History gathers what all nodes have recorded, of what is asked for.
+func (a *Answers) History(ctx context.Context, id message.InstanceID, r api.HistoryRequest) (api.HistoryAnswer, error) {
+	g, err := a.gather(ctx, gathering{q: report.Question{Instance: id, History: true, Scopes: []string{""}, Activity: r.Activity, Since: r.Since}})
+	if err == nil {
+		err = named(g, r.Activity)
+	}
 	if err != nil {
 		return api.HistoryAnswer{}, err
 	}
 	return g.History(), nil
 }
 
-// Why says what each waiting activity waits for; of the instance of a process, if one is named.
-func (a *Answers) Why(ctx context.Context, id message.InstanceID, process string) (api.WhyAnswer, error) {
-	g, err := a.Gather(ctx, id, process)
+// Why says what each waiting activity waits for.
+func (a *Answers) Why(ctx context.Context, id message.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
+	g, err := a.Gather(ctx, id, r.Process)
+	if err == nil {
+		err = named(g, r.Activity)
+	}
+	if err == nil {
+		g, err = a.gatherOpen(ctx, g)
+	}
 	if err != nil {
 		return api.WhyAnswer{}, err
 	}
-	return g.Why(func(node string) (bool, time.Time) { return a.heard(g, node) }), nil
+	return g.Why(r.Activity, func(node string) (bool, time.Time) { return a.heard(g, node) }), nil
+}
+
+// named is the error of a PATH that names nothing of the process; empty names all.
+func named(g *report.Gathered, path string) error {
+	if path == "" || g.Has(path) {
+		return nil
+	}
+	_, name := api.CutScope(path)
+	return g.NoActivity(name)
 }
 
 // heard reports whether a node answered just now, and when it was last heard.

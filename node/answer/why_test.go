@@ -67,7 +67,7 @@ func TestWhyNamesWhatADeadPathLacks(t *testing.T) {
 			head, at, s := began(w, i)
 			waits := func() string {
 				t.Helper()
-				why, err := w.Why(t.Context(), i, "")
+				why, err := w.Why(t.Context(), i, api.WhyRequest{})
 				if err != nil {
 					t.Fatal(err)
 				}

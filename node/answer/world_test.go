@@ -26,8 +26,9 @@ import (
 // world is the site A with a store, without programs, and without a network.
 type world struct {
 	*Answers
-	t  *testing.T
-	up map[processtable.ProcessID]behaviour.Process
+	t     testing.TB
+	up    map[processtable.ProcessID]behaviour.Process
+	query func(_ context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) // nil: nobody answers
 }
 
 func newWorld(t *testing.T) *world {
@@ -37,7 +38,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func newEngine(t *testing.T, o memory.Options) store.Engine {
+func newEngine(t testing.TB, o memory.Options) store.Engine {
 	t.Helper()
 	engine, err := memory.NewDisk("A").Open(o)
 	if err != nil {
@@ -48,12 +49,18 @@ func newEngine(t *testing.T, o memory.Options) store.Engine {
 
 func worldOn(t *testing.T, engine store.Engine, by task.Scheduler) *world {
 	t.Helper()
-	q, err := queue.Open(engine, queue.Options{Node: "A", Scheduler: by})
+	return worldAt(t, "A", engine, by)
+}
+
+// worldAt is worldOn of another site.
+func worldAt(t testing.TB, node processtable.NodeID, engine store.Engine, by task.Scheduler) *world {
+	t.Helper()
+	q, err := queue.Open(engine, queue.Options{Node: node, Scheduler: by})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, up: map[processtable.ProcessID]behaviour.Process{}}
-	w.Answers = New(Options{Self: "A", Site: w, Queue: q, Scheduler: by})
+	w.Answers = New(Options{Self: node, Site: w, Queue: q, Scheduler: by})
 	return w
 }
 
@@ -83,8 +90,11 @@ func (w *world) takeUp(text string) {
 	w.up[p.Table().Process] = p
 }
 
-func (w *world) Query(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
-	return nil, errors.New("nobody answers")
+func (w *world) Query(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
+	if w.query == nil {
+		return nil, errors.New("nobody answers")
+	}
+	return w.query(ctx, peer, kind, body)
 }
 
 func (w *world) Process(id processtable.ProcessID) behaviour.Process { return w.up[id] }

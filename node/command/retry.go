@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fmqm/api"
 	"fmqm/behaviour"
@@ -55,21 +56,56 @@ func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.Re
 	if !known {
 		return nil, c.notKnown(g, "the table of "+g.Process, "retry it at the node of the activity")
 	}
-	i := slices.IndexFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity })
-	if i < 0 {
-		return nil, api.Errorf(api.CodeNotFound, "see fmqm status for its activities", "%s has no activity %s", g.Process, r.Activity)
+	scope, activity, err := execution(g, r)
+	if err != nil {
+		return nil, err
 	}
-	scope := message.Scope(r.Scope)
-	if _, err := scope.Frames(); err != nil {
-		return nil, api.Errorf(api.CodeUsage, seeScopes, "retry %s: %v", r.Activity, err)
+	home, there := g.Host(scope, activity)
+	if !there {
+		return nil, api.Errorf(api.CodeNotFound, seeScopes, "%s has no %s", g.Process, api.InScope(scope, activity))
 	}
 	return &wish{
 		process: process, origin: processtable.NodeID(g.Origin), clock: g.Clock(),
-		entry: message.Entry{Instance: id, Scope: scope, Activity: processtable.ActivityID(r.Activity)},
-		home:  processtable.NodeID(g.Roster[i].Node),
-		word:  message.Word{ID: r.Word, Wish: message.WishRetry, Saw: g.Saw(g.Roster[i], r.Scope), Why: r.Reason, Output: r.Output},
+		entry: message.Entry{Instance: id, Scope: message.Scope(scope), Activity: processtable.ActivityID(activity)},
+		home:  processtable.NodeID(home),
+		word:  message.Word{ID: r.Word, Wish: message.WishRetry, Saw: g.Saw(api.Place{Activity: activity, Node: home}, scope), Why: r.Reason, Output: r.Output},
 	}, nil
 }
+
+// execution is the activity that a request means, and its scope: one inside of blocks that is named
+// alone is its one execution that is in error.
+func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string, err error) {
+	switch _, err := message.Scope(r.Scope).Frames(); {
+	case !g.Has(r.Activity):
+		return "", "", g.NoActivity(r.Activity)
+	case err != nil:
+		return "", "", api.Errorf(api.CodeUsage, seeScopes, "retry %s: %v", r.Activity, err)
+	}
+	if r.Scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity && p.Inside != "" }) {
+		return r.Scope, r.Activity, nil
+	}
+	var found []string
+	for _, a := range g.Errors() {
+		if a.Activity == r.Activity {
+			found = append(found, api.InScope(a.Scope, a.Activity))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", "", api.Errorf(api.CodeNotFound, "see fmqm status --tree; or name it with the blocks around it, such as documents#2/"+r.Activity, "no execution of %s is known to be in error", r.Activity)
+	case 1:
+		scope, activity = api.CutScope(found[0])
+		return scope, activity, nil
+	}
+	more := ""
+	if n := len(found) - severalShown; n > 0 {
+		found, more = found[:severalShown], fmt.Sprintf(", and %d more", n)
+	}
+	return "", "", api.Errorf(api.CodeUsage, "name one, or --all", "%s is in error at %s%s", r.Activity, strings.Join(found, ", "), more)
+}
+
+// severalShown is how many executions an error names of those that one may have meant.
+const severalShown = 10
 
 // seeScopes is for who names an activity where it cannot be.
 const seeScopes = "name the activity as fmqm status shows it, with the composites around it"
@@ -96,7 +132,7 @@ func (c *Commands) readsWords(peer processtable.NodeID) bool {
 // retryHere is Retry of an activity that this node hosts. What is wrong with the output is
 // said before anything is put.
 func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
-	p, refused := c.hosted(o.process, o.entry.Activity)
+	p, refused := c.hosted(o.process, o.entry.Scope, o.entry.Activity)
 	if refused != nil {
 		return api.Word{}, refused
 	}
@@ -112,23 +148,23 @@ func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
 }
 
 // hosted finds the process of an activity that this node hosts.
-func (c *Commands) hosted(id processtable.ProcessID, activity processtable.ActivityID) (behaviour.Process, *api.Error) {
+func (c *Commands) hosted(id processtable.ProcessID, scope message.Scope, activity processtable.ActivityID) (behaviour.Process, *api.Error) {
 	p := c.Site.Process(id)
 	switch {
 	case p == nil:
 		return nil, c.noTable(id.String())
-	case p.Activity(rowOf(p.Table(), activity)) == nil:
+	case p.Activity(rowOf(p.Table(), scope, activity)) == nil:
 		return nil, api.Errorf(api.CodeNotFound, "", "activity %s of %s is not hosted at %s", activity, id, c.Self)
 	}
 	return p, nil
 }
 
-// rowOf is an activity's row, wherever it is inside of; source and sink are the process's.
-func rowOf(t *processtable.Table, activity processtable.ActivityID) processtable.RowID {
+// rowOf is an activity's row, wherever it is inside of; source and sink are those of what the scope is inside of.
+func rowOf(t *processtable.Table, scope message.Scope, activity processtable.ActivityID) processtable.RowID {
 	if row, known := t.Of(activity); known {
 		return row
 	}
-	return processtable.RowID{Name: activity}
+	return processtable.RowID{Name: activity, Inside: scope.Inside()}
 }
 
 // AskRetry is an operator's retry at the node that hosts the activity, where that is of the version
@@ -175,7 +211,7 @@ func (c *Commands) RetryFor(ctx context.Context, peer processtable.NodeID, q Ret
 		return c.noTable(q.Process)
 	}
 	activity := processtable.ActivityID(q.Activity)
-	if _, refused := c.hosted(id, activity); refused != nil {
+	if _, refused := c.hosted(id, "", activity); refused != nil {
 		return refused // before it stands in the log: what it names is whatever the peer has written
 	}
 	by := Order{Peer: peer, Operator: q.By, Command: "retry", What: fmt.Sprintf("activity %s of instance %s", q.Activity, q.Instance)}

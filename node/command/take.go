@@ -82,7 +82,7 @@ func (c *Commands) mayNot(peer processtable.NodeID, m *message.Message, w *messa
 	if !c.concerns(peer, process) {
 		return c.noTable(process.String())
 	}
-	p, err := c.hosted(process, m.Activity)
+	p, err := c.hosted(process, m.Scope, m.Activity)
 	if err != nil {
 		return err
 	}

@@ -148,8 +148,14 @@ func await[A any](ctx context.Context, t *Thread, answer *task.Answer[A]) (A, er
 }
 
 // Start has the thread start an instance, and waits for its answer, or for ctx. What was said stays
-// said.
+// said. What source asks about the input is evaluated first.
 func (t *Thread) Start(ctx context.Context, s behaviour.Start) (thread.Answer, error) {
+	if source := t.process.Activity(processtable.RowID{Name: processtable.Source}); source != nil {
+		var err error
+		if s.Judged, err = t.of.judge(ctx, source, behaviour.Result{Output: s.Input}); err != nil {
+			return thread.Answer{}, err
+		}
+	}
 	word := t.newWord()
 	return t.say(ctx, word, thread.Start{Word: word, Start: s})
 }

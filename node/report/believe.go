@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
 // What is believed of what another node reports (invariant 11): it speaks for the
-// activities that it hosts, and for an instance's state where that was started. What it
-// hosts is for this node's own table to say. Where that is not here, the table of whoever
+// activities that it hosts, in scopes in which they can be, and for an instance's state where that was
+// started. What it hosts is for this node's own table to say. Where that is not here, the table of whoever
 // answered first is shown, and nothing is done by it.
 
 // Believed gives what of a report of a node counts, by this node's table of the process if it
@@ -24,6 +25,8 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		if !table.MayStart(processtable.NodeID(r.Origin)) {
 			r.Origin = ""
 		}
+	} else if !sound(r.Roster) {
+		r.Roster = nil
 	}
 	name := string(node)
 	atOrigin := r.Origin == name
@@ -31,19 +34,44 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		r.State, r.Key, r.Output, r.Notices = "", "", nil, nil
 		r.Started, r.Ended = time.Time{}, time.Time{}
 	}
-	hosted := map[string]bool{string(processtable.Source): atOrigin, string(processtable.Sink): atOrigin}
-	for _, p := range r.Roster {
-		hosted[p.Activity] = p.Node == name
+	places := placesOf(r.Roster)
+	hosts := func(scope, activity string) bool {
+		if scope == "" && added(activity) {
+			return atOrigin
+		}
+		host, there := places.host(message.Scope(scope), activity)
+		return there && host == name
 	}
-	r.Activities = slices.DeleteFunc(r.Activities, func(a api.Activity) bool { return !hosted[a.Activity] })
-	r.Waits = slices.DeleteFunc(r.Waits, func(w Waiting) bool { return !hosted[w.Activity] })
+	r.Activities = slices.DeleteFunc(r.Activities, func(a api.Activity) bool { return !hosts(a.Scope, a.Activity) })
+	r.Waits = slices.DeleteFunc(r.Waits, func(w Waiting) bool { return !hosts(w.Scope, w.Activity) })
 	r.Events = slices.DeleteFunc(r.Events, func(e api.HistoryEvent) bool {
-		mine, there := hosted[e.Activity]
 		elsewhere := e.Event == api.EventPassed || e.Event == api.EventAsked || e.Event == api.EventAnswered // who passes an activity around (N6), or is asked, is not its host
-		return !mine && !(there && elsewhere)
+		_, there := places.host(message.Scope(e.Scope), e.Activity)
+		return !hosts(e.Scope, e.Activity) && !(elsewhere && (there || e.Scope == "" && added(e.Activity)))
 	})
 	for i := range r.Events {
 		r.Events[i].Node = name
 	}
+	r.Begun = slices.DeleteFunc(r.Begun, func(scope string) bool { return !hosts(scope, string(processtable.Source)) })
+	for _, named := range []*[]string{&r.Heard, &r.Notices} {
+		*named = slices.DeleteFunc(*named, func(n string) bool {
+			scope, activity := api.CutScope(n)
+			_, there := places.host(message.Scope(scope), activity)
+			return !there
+		})
+	}
 	return r, true
+}
+
+// sound says whether a roster that is no table's is one: each activity is there once, behind the block
+// that is around it.
+func sound(roster []api.Place) bool {
+	seen := map[string]bool{"": true}
+	for _, p := range roster {
+		if seen[p.Activity] || !seen[p.Inside] {
+			return false
+		}
+		seen[p.Activity] = true
+	}
+	return true
 }

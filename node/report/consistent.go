@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
@@ -18,45 +19,55 @@ import (
 //   - an activity has ended if a message of it has come elsewhere: connectors are sent
 //     when an activity ends, or on behalf of one that is dead (N6);
 //   - every activity has ended once sink has (N1): sink waits for those without
-//     successors, each of these for its predecessors.
+//     successors, each of these for its predecessors;
+//   - what is inside of a block has ended, likewise, once that has begun its next
+//     iteration, or has ended (N18).
 //
 // A node that says otherwise is behind. It is asked again, a few times; what it then still
 // lacks is not known, and the answer says up to which clock the node's report goes. This
 // happens where a record of a dead path is on its way to the host of the activity, and
 // where a store was lost: the node has no record any more of what had ended.
 
-// past gives the activities that have ended although their nodes, which answered, do not
-// say so; each by its name as by api.InScope.
-func (g *Gathered) past() map[api.Place]bool {
-	over := g.atOrigin().State == api.InstanceFinished
-	heard := g.Heard()
-	told, waits := g.told(), g.Waits()
-	past := map[api.Place]bool{}
-	for _, p := range g.Roster {
-		r := g.Reports[p.Node]
-		for _, a := range told[p] {
-			at := placeOf(p.Node, a)
-			switch {
-			case !r.Removed.IsZero(), r.nowhere(a), !over && heard[at.Activity] == "":
-			case a.State == api.ActivityTerminated, a.State == api.ActivitySkipped:
-			case a.State == api.ActivityInError && waits[at.Activity].Aside > 0: // on a dead path, where it holds up nobody
-			case r.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
-			default:
-				past[at] = true
-			}
-		}
+// past says whether an activity has ended although its node, which answered, does not say so.
+func (r *reading) past(a *api.Activity) bool {
+	report, answered := r.Reports[a.Node]
+	name := api.InScope(a.Scope, a.Activity)
+	switch {
+	case !answered, a.State == api.ActivityTerminated, a.State == api.ActivitySkipped, a.State == api.ActivityUnknown:
+	case !report.Removed.IsZero(), report.nowhere(*a), nowhere(a.Scope):
+	case !r.over && r.heard[name] == "" && r.returned(a.Scope) == "":
+	case a.State == api.ActivityInError && r.waits[name].Aside > 0: // on a dead path, where it holds up nobody
+	case report.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
+	default:
+		return true
 	}
-	return past
+	return false
 }
 
-// placeOf names an activity of a node in its scope.
-func placeOf(node string, a api.Activity) api.Place {
-	return api.Place{Activity: api.InScope(a.Scope, a.Activity), Node: node}
+// returned is the node that says that an iteration is over in which a scope is, or of which it is; empty: none does.
+func (r *reading) returned(scope string) string {
+	frames, _ := message.Scope(scope).Frames()
+	around := message.Scope("")
+	for _, f := range frames {
+		block, told := r.told[api.InScope(string(around), string(f.Composite))]
+		ended := block.State == api.ActivitySkipped || block.State == api.ActivityTerminated && block.RC != nil // not by an operator's terminate
+		if told && (ended || block.Iterations > f.Iteration) {
+			return block.Node
+		}
+		around = around.Enter(f)
+	}
+	return ""
 }
 
 // nowhere: the activity is inside of a composite, and this says that there is nothing of it.
 func (r *Report) nowhere(a api.Activity) bool {
 	return a.Scope == "" && slices.Contains(r.Inside, a.Activity)
+}
+
+// nowhere: a block in the scope has begun nothing.
+func nowhere(scope string) bool {
+	frames, _ := message.Scope(scope).Frames()
+	return slices.ContainsFunc(frames, func(f message.Frame) bool { return f.Iteration == 0 && f.Element < 0 })
 }
 
 // Heard gives the activities whose messages have come to another node, and one that says so.
@@ -74,9 +85,9 @@ func (g *Gathered) Heard() map[string]string {
 
 // Behind gives the nodes that may have more to tell by now.
 func (g *Gathered) Behind() (nodes []processtable.NodeID) {
-	for p := range g.past() {
-		if node := processtable.NodeID(p.Node); !g.Reports[p.Node].Anew && !slices.Contains(nodes, node) {
-			nodes = append(nodes, node)
+	for node := range g.read().behind {
+		if !g.Reports[node].Anew {
+			nodes = append(nodes, processtable.NodeID(node))
 		}
 	}
 	return nodes
@@ -84,32 +95,28 @@ func (g *Gathered) Behind() (nodes []processtable.NodeID) {
 
 // outdated is an activity that has ended, and of which its node does not know that, or not
 // any more.
-func (g *Gathered) outdated(a api.Activity) api.Activity {
-	p := placeOf(a.Node, a)
-	r := g.Reports[p.Node]
-	who := g.Heard()[p.Activity]
-	if g.atOrigin().State == api.InstanceFinished {
-		who = g.Origin
+func (r *reading) outdated(a api.Activity) api.Activity {
+	report := r.Reports[a.Node]
+	who := r.heard[api.InScope(a.Scope, a.Activity)]
+	if r.over {
+		who = r.Origin
+	} else if who == "" {
+		who = r.returned(a.Scope)
 	}
-	reason := fmt.Sprintf("%s says that it has ended; %s knows the instance only up to clock %d", who, p.Node, r.Clock)
-	if r.Anew {
-		reason = fmt.Sprintf("%s says that it has ended; %s lost the record with its store", who, p.Node)
+	reason := fmt.Sprintf("%s says that it has ended; %s knows the instance only up to clock %d", who, a.Node, report.Clock)
+	if report.Anew {
+		reason = fmt.Sprintf("%s says that it has ended; %s lost the record with its store", who, a.Node)
 	}
-	return api.Activity{Scope: a.Scope, Activity: a.Activity, Node: a.Node, State: api.ActivityUnknown, Reason: reason}
+	return api.Activity{Scope: a.Scope, Activity: a.Activity, Kind: a.Kind, Node: a.Node, State: api.ActivityUnknown, Reason: reason}
 }
 
 // clocks says up to which clock each node has told, where one is behind.
-func (g *Gathered) clocks() (all []api.NodeClock) {
-	past := g.past()
-	if len(past) == 0 {
+func (r *reading) clocks() (all []api.NodeClock) {
+	if len(r.behind) == 0 {
 		return nil
 	}
-	for node, r := range g.Reports {
-		c := api.NodeClock{Node: node, Clock: r.Clock}
-		for p := range past {
-			c.Behind = c.Behind || p.Node == node
-		}
-		all = append(all, c)
+	for node, report := range r.Reports {
+		all = append(all, api.NodeClock{Node: node, Clock: report.Clock, Behind: r.behind[node]})
 	}
 	slices.SortFunc(all, func(a, b api.NodeClock) int { return strings.Compare(a.Node, b.Node) })
 	return all

@@ -53,7 +53,7 @@ func TestCut(t *testing.T) {
 				g.Add(node, r)
 			}
 			var got []string
-			for _, a := range g.activities() {
+			for _, a := range g.Status().Activities {
 				got = append(got, strings.TrimSuffix(string(a.State)+": "+a.Reason, ": "))
 			}
 			if strings.Join(got, ", ") != c.want {
@@ -66,7 +66,7 @@ func TestCut(t *testing.T) {
 			if strings.Join(behind, " ") != c.behind {
 				t.Errorf("behind are %v, want %q", behind, c.behind)
 			}
-			if clocks := g.clocks(); (len(clocks) > 0) != strings.Contains(c.want, "it has ended") {
+			if clocks := g.read().clocks(); (len(clocks) > 0) != strings.Contains(c.want, "it has ended") {
 				t.Errorf("clocks %+v", clocks)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
 	"fmqm/queue/record"
@@ -15,13 +16,13 @@ const saidInAll = 256 << 10
 
 // History joins what the nodes have recorded. Of the instance itself only its origin's word counts.
 func (g *Gathered) History() api.HistoryAnswer {
-	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.Unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more()}
+	a := api.HistoryAnswer{Events: []api.HistoryEvent{}, Unreachable: g.Unreachable, Removed: g.removed(), Clocks: g.read().clocks(), More: g.more()}
 	if a.Unreachable == nil {
 		a.Unreachable = []api.Unreachable{}
 	}
 	for node, r := range g.Reports {
 		for i := range r.Events {
-			if !g.misattributed(node, &r.Events[i]) {
+			if !g.misattributed(node, &r.Events[i]) && g.Asked.wants(&r.Events[i]) {
 				a.Events = append(a.Events, r.Events[i])
 			}
 		}
@@ -43,11 +44,11 @@ func rank(e api.Event) int {
 	switch e {
 	case api.EventStarted:
 		return 0
-	case api.EventAsked:
+	case api.EventAsked, api.EventBegun:
 		return 1
 	case api.EventRetried, api.EventDropped, api.EventAnswered:
 		return 2
-	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed:
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped:
 		return 4
@@ -56,21 +57,45 @@ func rank(e api.Event) int {
 	return 5
 }
 
-// eventsOf gives what the node has recorded of an instance.
-func eventsOf(self processtable.NodeID, v *audit.InstanceView) []api.HistoryEvent {
+// eventsOf gives what the node has recorded of an instance, as far as it is asked for.
+func eventsOf(self processtable.NodeID, v *audit.InstanceView, q *Question) []api.HistoryEvent {
 	all := make([]api.HistoryEvent, 0, len(v.Ends)+len(v.Events))
+	take := func(r record.AuditRecord, stderr string) {
+		if e, tells := eventFrom(self, r); tells && q.wants(&e) {
+			e.Stderr = stderr
+			all = append(all, e)
+		}
+	}
 	for i := range v.Ends {
-		all = append(all, eventFrom(self, v.Ends[i]))
+		take(v.Ends[i], "")
 	}
 	size := 0
 	for _, r := range slices.Backward(v.Events) {
-		e := eventFrom(self, r)
-		if size += len(r.Stderr); size <= saidInAll {
-			e.Stderr = r.Stderr
+		if size += len(r.Stderr); size > saidInAll {
+			r.Stderr = ""
 		}
-		all = append(all, e)
+		take(r, r.Stderr)
 	}
 	return all
+}
+
+// wants says whether an event is asked for.
+func (q *Question) wants(e *api.HistoryEvent) bool {
+	switch {
+	case e.Clock < q.Since:
+		return false
+	case q.Activity == "" || inPath(q.Activity, e.Scope, e.Activity):
+		return true
+	case e.Event != api.EventBegun && e.Event != api.EventReturned:
+		return false
+	}
+	return inPath(q.Activity, within(e.Scope, e.Activity, e.Iteration, e.Run), string(processtable.Source))
+}
+
+// within is the scope of what is inside of a block in an iteration; run is as it is shown.
+func within(scope, block string, iteration, run int) string {
+	f := message.Frame{Composite: processtable.ActivityID(block), Iteration: iteration, Run: max(0, run-1), Element: -1}
+	return string(message.Scope(scope).Enter(f))
 }
 
 // Events are the words of the API for what the audit records.
@@ -90,11 +115,20 @@ var Events = map[record.Event]api.Event{
 	record.EventAnswered:   api.EventAnswered,
 }
 
-// eventFrom is a record of a node in the words of the API.
-func eventFrom(node processtable.NodeID, r record.AuditRecord) api.HistoryEvent {
-	e := api.HistoryEvent{
+// eventFrom is a record of a node in the words of the API; false: it tells people nothing.
+func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEvent, tells bool) {
+	e = api.HistoryEvent{
 		Clock: r.Clock, Time: r.Time, Node: string(node), Scope: string(r.Scope), Activity: string(r.Activity), Event: Events[r.Event],
-		Iteration: r.Iteration, Attempt: r.Attempt, Reason: r.Reason, By: r.By,
+		Iteration: r.Iteration, Run: shownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,
+	}
+	if frames, err := r.Scope.Frames(); err == nil && len(frames) > 0 && added(e.Activity) {
+		switch r.Event {
+		case record.EventTerminated: // source and sink are the engine's: an iteration begins and returns with them
+			return blockEvent(e, frames[len(frames)-1], r.Scope), true
+		case record.EventStopped, record.EventSkipped:
+			return e, false
+		default: // it is in error, or an operator did something about that
+		}
 	}
 	switch r.Event {
 	case record.EventFailed, record.EventInError:
@@ -109,6 +143,16 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) api.HistoryEvent 
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
 	}
+	return e, true
+}
+
+// blockEvent says of a block what the end of its source or sink in a scope means for it.
+func blockEvent(e api.HistoryEvent, f message.Frame, scope message.Scope) api.HistoryEvent {
+	e.Event = api.EventReturned
+	if e.Activity == string(processtable.Source) {
+		e.Event = api.EventBegun
+	}
+	e.Scope, e.Activity, e.Iteration, e.Run, e.Attempt = string(scope.Leave()), string(f.Composite), f.Iteration, shownRun(f.Run), 0
 	return e
 }
 

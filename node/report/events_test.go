@@ -48,7 +48,7 @@ func TestHistoryHasNoReturnCodeOfWhatHadNone(t *testing.T) {
 		{record.EventRetried, 0, false},
 		{record.EventSkipped, 0, false},
 	} {
-		e := eventFrom(processtable.NodeID("A"), record.AuditRecord{Event: c.event, RC: c.rc})
+		e, _ := eventFrom(processtable.NodeID("A"), record.AuditRecord{Event: c.event, RC: c.rc})
 		if (e.RC != nil) != c.shown || c.shown && *e.RC != c.rc {
 			t.Errorf("event %d with %d: %v", c.event, c.rc, e.RC)
 		}
@@ -57,7 +57,7 @@ func TestHistoryHasNoReturnCodeOfWhatHadNone(t *testing.T) {
 
 // N10: history says where inside an instance an activity is.
 func TestN10HistoryNamesTheScope(t *testing.T) {
-	e := eventFrom("A", record.AuditRecord{Scope: "documents#2", Activity: "pick", Event: record.EventTerminated})
+	e, _ := eventFrom("A", record.AuditRecord{Scope: "documents#2", Activity: "pick", Event: record.EventTerminated})
 	if e.Scope != "documents#2" || e.Activity != "pick" {
 		t.Errorf("%+v", e)
 	}

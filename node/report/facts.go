@@ -38,6 +38,8 @@ type Facts struct {
 	Disk    string // why the site takes on nothing, where room on its disk is low
 	// Held says what keeps an activity that could run from running, or nothing.
 	Held func(b behaviour.Behaviour, origin processtable.NodeID) string
+
+	told picked
 }
 
 // Report answers a question about an instance.
@@ -49,14 +51,17 @@ func (f *Facts) Report(q Question) Report {
 	case f.Process == nil:
 		return Report{}
 	case v.Removed != nil:
-		return f.removed()
+		return f.removed(&q)
 	}
 	r := Report{
 		Known: f.Known, Process: f.table().Process.String(), Origin: originOf(v), Roster: RosterOf(f.table()),
-		Clock: clockOf(v), Anew: f.Anew, Disk: f.Disk,
+		Clock: clockOf(v), Anew: f.Anew, Disk: f.Disk, Begun: f.told.begun, Upto: f.told.upto,
 	}
 	ended := ends{}
 	for _, rec := range v.Ends {
+		if !q.asksEnds(string(rec.Scope)) {
+			continue
+		}
 		if q.History { // it goes without outputs and inputs
 			rec.Output = nil
 		}
@@ -64,11 +69,11 @@ func (f *Facts) Report(q Question) Report {
 	}
 	lives := inspect(f.Process, v.Messages, f.Runs, f.Now)
 	f.instance(&r, ended)
-	f.activities(&r, ended, lives)
+	f.activities(&r, &q, ended, lives)
 	if q.History {
-		r.Events, r.Mark = news(f.Store, eventsOf(f.Self, v), q.Told)
+		r.Events, r.Mark = news(f.Store, eventsOf(f.Self, v, &q), q.Told)
 	} else {
-		r.tell(f.table(), lives, v.Events)
+		r.tell(f.table(), &q, lives, v.Events)
 	}
 	r.Heard = heardFrom(f.table(), ended, lives)
 	return r
@@ -100,6 +105,9 @@ func StartedAt(v *audit.InstanceView) string {
 			return string(o)
 		}
 	}
+	if v.Other != nil {
+		return string(v.Other.Origin)
+	}
 	return ""
 }
 
@@ -118,6 +126,9 @@ func clockOf(v *audit.InstanceView) (clock uint64) {
 		}
 		clock = max(clock, v.Messages[i].Clock)
 	}
+	if v.Other != nil {
+		clock = max(clock, v.Other.Clock)
+	}
 	return clock
 }
 
@@ -127,12 +138,12 @@ func heardFrom(t *processtable.Table, ended ends, lives []live) []string {
 	heard := scopes{}
 	for _, rec := range ended {
 		for _, c := range rec.Consumed {
-			heard.add(c.Key.Scope, c.Key.Source)
+			heard.add(processtable.RowID{Name: c.Key.Source}, c.Key.Scope)
 		}
 	}
 	for i := range lives {
 		for _, source := range lives[i].Has {
-			heard.add(lives[i].Scope, source)
+			heard.add(processtable.RowID{Name: source}, lives[i].Scope)
 		}
 	}
 	var out []string
@@ -140,32 +151,30 @@ func heardFrom(t *processtable.Table, ended ends, lives []live) []string {
 		if p.Node == t.Node {
 			continue
 		}
-		for _, scope := range heard.of(p.Activity) {
+		for _, scope := range heard.of(processtable.RowID{Name: p.Activity}) {
 			out = append(out, api.InScope(string(scope), string(p.Activity)))
 		}
 	}
 	return out
 }
 
-// scopes are those in which there is something of an activity.
-type scopes map[processtable.ActivityID]map[message.Scope]bool
+// scopes are those in which there is something of a row.
+type scopes map[processtable.RowID]map[message.Scope]bool
 
-func (s scopes) add(scope message.Scope, a processtable.ActivityID) {
-	if s[a] == nil {
-		s[a] = map[message.Scope]bool{}
+func (s scopes) add(row processtable.RowID, scope message.Scope) {
+	if s[row] == nil {
+		s[row] = map[message.Scope]bool{}
 	}
-	s[a][scope] = true
+	s[row][scope] = true
 }
 
-// of gives those of an activity in order: the ninth iteration before the tenth.
-func (s scopes) of(a processtable.ActivityID) []message.Scope {
-	return slices.SortedFunc(maps.Keys(s[a]), func(x, y message.Scope) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
-	})
+// of gives those of a row in order: the ninth iteration before the tenth.
+func (s scopes) of(row processtable.RowID) []message.Scope {
+	return slices.SortedFunc(maps.Keys(s[row]), compareScopes)
 }
 
 // removed says what is left of an instance whose audit retention has removed.
-func (f *Facts) removed() Report {
+func (f *Facts) removed(q *Question) Report {
 	removed := f.View.Removed
 	r := Report{
 		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
@@ -181,18 +190,23 @@ func (f *Facts) removed() Report {
 		if a.Added() {
 			continue
 		}
-		r.Activities = append(r.Activities, api.Activity{
-			Activity: string(a.Name), Node: string(f.Self), State: api.ActivityUnknown,
-			Reason: "it has ended; retention removed its audit",
-		})
+		for _, scope := range q.scopesOf(f.table(), a, nil) {
+			r.Activities = append(r.Activities, api.Activity{
+				Scope: string(scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: api.ActivityUnknown,
+				Reason: removedAudit,
+			})
+		}
 	}
 	return r
 }
 
+// removedAudit is why a node does not know any more what has become of an activity.
+const removedAudit = "it has ended; retention removed its audit"
+
 func RosterOf(t *processtable.Table) []api.Place {
 	out := make([]api.Place, len(t.Roster))
 	for i, p := range t.Roster {
-		out[i] = api.Place{Activity: string(p.Activity), Node: string(p.Node)}
+		out[i] = api.Place{Activity: string(p.Activity), Node: string(p.Node), Inside: string(p.Inside)}
 	}
 	return out
 }
@@ -222,42 +236,41 @@ func (f *Facts) instance(r *Report, ended ends) {
 }
 
 // activities adds a line for each activity hosted here: for one that is inside of a composite, in
-// each scope in which there is something of it, and one without a scope where there is nothing.
-func (f *Facts) activities(r *Report, ended ends, lives []live) {
+// each scope in which there is something of it, or that is asked for, and one without a scope where
+// that is none. Source and sink of a block, which are the engine's, have one where they are in error.
+func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 	current, known := map[string]live{}, scopes{}
 	for _, rec := range ended {
-		known.add(rec.Scope, rec.Activity)
+		known.add(processtable.RowID{Name: rec.Activity, Inside: rec.Scope.Inside()}, rec.Scope)
 	}
 	for _, l := range lives {
 		current[l.name()] = l
-		known.add(l.Scope, l.Activity)
+		known.add(l.row(), l.Scope)
 		r.Notices = append(r.Notices, l.Notices...)
+		if q.Tree != nil && l.Activity == processtable.Source && l.Scope != "" {
+			r.Begun = append(r.Begun, string(l.Scope))
+		}
 	}
 	for _, a := range f.table().Activities {
-		if a.Added() {
-			continue
-		}
-		if len(a.Path) > 0 {
+		if len(a.Path) > 0 && !a.Added() {
 			r.Inside = append(r.Inside, string(a.Name))
 		}
-		in := known.of(a.Name)
-		if len(in) == 0 {
-			in = []message.Scope{""}
-		}
-		for _, scope := range in {
-			key := message.Entry{Scope: scope, Activity: a.Name}
+		for _, scope := range q.scopesOf(f.table(), a, known.of(a.Row())) {
 			name := api.InScope(string(scope), string(a.Name))
-			if rec, ok := ended[name]; ok {
+			rec, over := ended[name]
+			l, under := current[name]
+			switch {
+			case a.Added() && (scope == "" || l.State != api.ActivityInError):
+			case over:
 				r.Activities = append(r.Activities, f.endedActivity(a, rec))
-				continue
-			}
-			l, ok := current[name]
-			l.awaitStart(f.Self, ended)
-			if !ok {
+			case under:
+				l.awaitStart(f.Self, ended)
+				f.underWay(r, a, &l)
+			default:
 				b := f.Process.Activity(a.Row())
-				l = live{View: b.View(b.Empty(key), f.Now), Scope: scope, Activity: a.Name, State: api.ActivityInactive}
+				at := message.Entry{Scope: scope, Activity: a.Name}
+				f.underWay(r, a, &live{View: b.View(b.Empty(at), f.Now), Scope: scope, Activity: a.Name, State: api.ActivityInactive})
 			}
-			f.underWay(r, a, &l)
 		}
 	}
 }
@@ -265,8 +278,8 @@ func (f *Facts) activities(r *Report, ended ends, lives []live) {
 // underWay adds an activity that has not ended, and what it waits for.
 func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	r.Activities = append(r.Activities, api.Activity{
-		Scope: string(l.Scope), Activity: string(a.Name), Node: string(f.Self), State: l.State,
-		Iterations: l.Iterations, Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
+		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State,
+		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output),
 	})
 	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
@@ -293,7 +306,7 @@ const (
 
 // tell adds to activities that have not ended what their programs get, and have said last:
 // where one runs this attempt, else the last that failed.
-func (r *Report) tell(t *processtable.Table, lives []live, events []record.AuditRecord) {
+func (r *Report) tell(t *processtable.Table, q *Question, lives []live, events []record.AuditRecord) {
 	shown := make(map[string]int, len(r.Activities))
 	for i := range r.Activities {
 		shown[api.InScope(r.Activities[i].Scope, r.Activities[i].Activity)] = i
@@ -303,7 +316,7 @@ func (r *Report) tell(t *processtable.Table, lives []live, events []record.Audit
 		l := &lives[at]
 		i, ok := shown[l.name()]
 		a := t.Activity(l.row())
-		if !ok || a == nil || a.Program == "" {
+		if !ok || a == nil || a.Program == "" || !q.asksEnds(string(l.Scope)) {
 			continue
 		}
 		if l.Input != nil && len(a.Input.Members) > 0 {
@@ -350,13 +363,16 @@ func asideOf(asides []Refused, b behaviour.Behaviour, l *live) uint64 {
 }
 
 func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) api.Activity {
-	out := api.Activity{Scope: string(rec.Scope), Activity: string(a.Name), Node: string(f.Self)}
+	out := api.Activity{Scope: string(rec.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), Run: shownRun(rec.Run)}
 	switch rec.Event {
 	case record.EventSkipped:
 		out.State = api.ActivitySkipped
 		return out
 	case record.EventStopped:
 		out.State, out.Reason, out.By = api.ActivityTerminated, rec.Reason, rec.By
+		if a.Kind == processtable.KindBlock {
+			out.Iterations = rec.Iteration
+		}
 		return out
 	default:
 		out.State = api.ActivityTerminated
@@ -370,6 +386,14 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	out.Started, out.Ended = rec.Started, rec.Time
 	out.Output = shownOutput(a, rec.Output)
 	return out
+}
+
+// shownRun: runs are counted for people from 1 on, and told from the second on.
+func shownRun(run int) int {
+	if run > 0 {
+		return run + 1
+	}
+	return 0
 }
 
 // severalAttempts: attempts are told where there was more than one.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 // Gathered is what all nodes that answered know of one instance.
 type Gathered struct {
 	Self        string // the node that asks
+	Asked       Question
 	Instance    message.InstanceID
 	Process     string
 	Origin      string
@@ -96,63 +96,6 @@ func (g *Gathered) Nodes() (nodes []processtable.NodeID) {
 	return nodes
 }
 
-// told gives what the nodes tell of activities in all their scopes, by whom.
-func (g *Gathered) told() map[api.Place][]api.Activity {
-	told, seen := map[api.Place][]api.Activity{}, map[api.Place]bool{}
-	for node, r := range g.Reports {
-		for _, a := range r.Activities {
-			at := placeOf(node, a)
-			if seen[at] { // a node that says a thing twice is not believed twice
-				continue
-			}
-			seen[at] = true
-			p := api.Place{Activity: a.Activity, Node: node}
-			told[p] = append(told[p], a)
-		}
-	}
-	return told
-}
-
-// activities gives every activity of the roster, as its node tells: a report speaks only
-// for what the roster places there.
-func (g *Gathered) activities() []api.Activity {
-	told, past := g.told(), g.past()
-	out := make([]api.Activity, 0, len(g.Roster))
-	for _, p := range g.Roster {
-		all := told[p]
-		if len(all) == 0 {
-			all = g.untold(p)
-		}
-		for _, a := range all {
-			if a.Node = p.Node; past[placeOf(p.Node, a)] {
-				a = g.outdated(a)
-			}
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// untold is an activity of which its node has told nothing.
-func (g *Gathered) untold(p api.Place) (all []api.Activity) {
-	for _, n := range g.atOrigin().Notices {
-		if scope, activity := api.CutScope(n); activity == p.Activity {
-			all = append(all, api.Activity{
-				Scope: scope, Activity: activity, State: api.ActivityInError,
-				Reason: "known only from what it told the node where the instance was started",
-			})
-		}
-	}
-	if len(all) > 0 {
-		return all
-	}
-	a := api.Activity{Activity: p.Activity, State: api.ActivityUnknown}
-	if slices.Contains(g.Tableless, p.Node) {
-		a.Reason = fmt.Sprintf("%s has no table of %s: upload it", p.Node, g.Process)
-	}
-	return []api.Activity{a}
-}
-
 // atOrigin is what the node tells where the instance was started; nothing as long as it has not
 // answered, or the nodes disagree about which that is.
 func (g *Gathered) atOrigin() (r Report) {
@@ -190,37 +133,37 @@ func (g *Gathered) more() (nodes []string) {
 	return nodes
 }
 
-// Status joins the reports into one answer.
-func (g *Gathered) Status() api.Status {
+// Status joins the reports into one answer, with the activities at the top of the instance.
+func (g *Gathered) Status() api.Status { return g.read().status() }
+
+func (r *reading) status() api.Status {
 	s := api.Status{
-		Instance: g.Instance, Process: g.Process, State: api.InstanceUnknown,
-		Activities: g.activities(), Unreachable: g.Unreachable, Removed: g.removed(), Clocks: g.clocks(), More: g.more(),
+		Instance: r.Instance, Process: r.Process, State: api.InstanceUnknown,
+		Unreachable: r.Unreachable, Removed: r.removed(), Clocks: r.clocks(), More: r.more(),
 	}
 	if s.Unreachable == nil {
 		s.Unreachable = []api.Unreachable{}
 	}
-	for _, a := range s.Activities {
-		if a.State == api.ActivityInError {
+	r.show(&s, api.StatusRequest{})
+	var broken *api.Activity
+	for i := range r.lines {
+		if a := &r.lines[i]; a.State == api.ActivityInError {
+			broken = cmp.Or(broken, a)
 			s.InError++
 		}
 	}
-	origin := g.atOrigin()
+	origin := r.atOrigin()
 	if origin.State == "" {
-		s.Reason = g.noState()
+		s.Reason = r.noState()
 		return s
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
 	if s.State == api.InstanceTerminated {
 		s.Reason, s.By = "terminated by "+cmp.Or(origin.By, "an operator"), origin.By
 	}
-	if s.State == api.InstanceRunning && s.InError > 0 && !g.canGoOn(s.Activities) {
+	if s.State == api.InstanceRunning && s.InError > 0 && !r.canGoOn() {
 		s.State = api.InstanceInError
-		for _, a := range s.Activities {
-			if a.State == api.ActivityInError {
-				s.Reason = "activity " + api.InScope(a.Scope, a.Activity) + " at " + a.Node + ": " + a.Reason
-				break
-			}
-		}
+		s.Reason = "activity " + api.InScope(broken.Scope, broken.Activity) + " at " + broken.Node + ": " + broken.Reason
 	}
 	return s
 }
@@ -241,14 +184,11 @@ func (g *Gathered) noState() string {
 
 // Waits gives what every activity that has not ended waits for, by its name as by api.InScope.
 func (g *Gathered) Waits() map[string]Waiting {
-	hosts := make(map[string]string, len(g.Roster))
-	for _, p := range g.Roster {
-		hosts[p.Activity] = p.Node
-	}
+	places := placesOf(g.Roster)
 	out := map[string]Waiting{}
 	for node, r := range g.Reports {
 		for _, w := range r.Waits {
-			if hosts[w.Activity] == node {
+			if host, there := places.host(message.Scope(w.Scope), w.Activity); there && host == node {
 				out[api.InScope(w.Scope, w.Activity)] = w
 			}
 		}
@@ -256,31 +196,37 @@ func (g *Gathered) Waits() map[string]Waiting {
 	return out
 }
 
-// canGoOn reports whether any activity that has not ended is not held up, over
-// however many connectors, by one in error. What its node did not tell may go on.
-func (g *Gathered) canGoOn(activities []api.Activity) bool {
-	waits := g.Waits()
+// canGoOn reports whether any activity that has not ended is not held up, over however many connectors,
+// by one in error. What its node did not tell may go on. So may a block, unless what is inside is known
+// and all of it ended or held up.
+func (r *reading) canGoOn() bool {
 	held := map[string]bool{}
-	for _, a := range activities {
+	inside := map[string][]*api.Activity{} // by scope
+	for i := range r.lines {
+		a := &r.lines[i]
 		held[api.InScope(a.Scope, a.Activity)] = a.State == api.ActivityInError
+		inside[a.Scope] = append(inside[a.Scope], a)
+	}
+	goesOn := func(a *api.Activity) bool {
+		report := r.Reports[a.Node]
+		return a.State != api.ActivityTerminated && a.State != api.ActivitySkipped && !held[api.InScope(a.Scope, a.Activity)] && !report.nowhere(*a)
+	}
+	stuck := func(a *api.Activity) bool { // a block, by what is inside of it
+		scope := newest(*a)
+		in := inside[string(scope)]
+		broken := slices.ContainsFunc(in, func(a *api.Activity) bool { return held[api.InScope(a.Scope, a.Activity)] })
+		return a.State == api.ActivityRunning && r.block(a.Activity) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
 	}
 	for changed := true; changed; {
 		changed = false
-		for name, w := range waits {
-			if !held[name] && slices.ContainsFunc(w.For, func(from string) bool { return held[api.InScope(w.Scope, from)] }) {
+		for i := range r.lines {
+			a := &r.lines[i]
+			name := api.InScope(a.Scope, a.Activity)
+			waits := slices.ContainsFunc(r.waits[name].For, func(from string) bool { return held[api.InScope(a.Scope, from)] })
+			if !held[name] && (waits || stuck(a)) {
 				held[name], changed = true, true
 			}
 		}
 	}
-	for _, a := range activities {
-		switch a.State {
-		case api.ActivityTerminated, api.ActivitySkipped:
-		default:
-			r := g.Reports[a.Node]
-			if !held[api.InScope(a.Scope, a.Activity)] && !r.nowhere(a) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.lines, func(a api.Activity) bool { return goesOn(&a) })
 }

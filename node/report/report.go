@@ -12,8 +12,15 @@ import (
 type Question struct {
 	Instance message.InstanceID `json:"instance"`
 	Process  string             `json:"process,omitempty"`
-	History  bool               `json:"history,omitempty"`
-	Told     Mark               `json:"told,omitzero"` // of the history: only what is new since; see news
+	// Scopes are those of which activities are asked for that have ended, or of which there is nothing;
+	// "" is the top. What has not ended is told of all. With neither Scopes nor Tree everything is told,
+	// as nodes of the version before want it.
+	Scopes   []string `json:"scopes,omitempty"`
+	Tree     *Page    `json:"tree,omitempty"` // instead of Scopes: a page of all scopes
+	History  bool     `json:"history,omitempty"`
+	Activity string   `json:"activity,omitempty"` // of the history: see api.HistoryRequest
+	Since    uint64   `json:"since,omitempty"`
+	Told     Mark     `json:"told,omitzero"` // of the history: only what is new since; see news
 	// Watch: who asks goes on asking. Of a history that is too large for one answer he is told the
 	// oldest first, and the rest when he asks with the mark of that.
 	Watch bool `json:"watch,omitempty"`
@@ -34,7 +41,9 @@ type Report struct {
 	Started    time.Time          `json:"started,omitzero"`
 	Ended      time.Time          `json:"ended,omitzero"`
 	Output     json.RawMessage    `json:"output,omitempty"`
-	Activities []api.Activity     `json:"activities,omitempty"` // those hosted there, also inactive ones
+	Activities []api.Activity     `json:"activities,omitempty"` // those hosted there that were asked for, also inactive ones, and what has not ended
+	Begun      []string           `json:"begun,omitempty"`      // of a page: iterations of blocks hosted there, by the scope of what is inside
+	Upto       string             `json:"upto,omitempty"`       // of a page: the last one, by its name as by api.InScope, where it ends before all was told
 	Inside     []string           `json:"inside,omitempty"`     // which of them are inside of composites: without a scope there is nothing of them
 	Waits      []Waiting          `json:"waits,omitempty"`
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error, as by api.InScope

@@ -89,7 +89,7 @@ func TestN10EachScopeStandsByItself(t *testing.T) {
 				t.Errorf("because %s", s.Reason)
 			}
 			var why []string
-			for _, w := range g.Why(func(string) (bool, time.Time) { return true, time.Time{} }).Waits {
+			for _, w := range g.Why("", func(string) (bool, time.Time) { return true, time.Time{} }).Waits {
 				why = append(why, fmt.Sprintf("%s: %.13s", api.InScope(w.Scope, w.Activity), w.For))
 			}
 			if got := strings.Join(why, ", "); !strings.HasPrefix(got, c.why) || c.why == "" && got != "" {
@@ -116,7 +116,7 @@ func TestN10NoticesNameTheScope(t *testing.T) {
 	r := g.Reports["A"]
 	r.Notices = []string{"d#2/b", "d#3/b", "d#1/e"}
 	g.Reports = map[string]Report{"A": r}
-	if got := shown(g.activities()); got != "a unknown, d#2/b in-error, d#3/b in-error, c unknown" {
+	if got := shown(g.Status().Activities); got != "a unknown, d#2/b in-error, d#3/b in-error, c unknown" {
 		t.Error(got)
 	}
 }

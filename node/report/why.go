@@ -2,30 +2,35 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
 // HeardOf says whether a node answered just now, and when it was last heard.
 type HeardOf func(node string) (bool, time.Time)
 
-// Why says what each waiting activity waits for.
-func (g *Gathered) Why(heard HeardOf) api.WhyAnswer {
-	s := g.Status()
+// Why says what each waiting activity waits for that a PATH names, or that is inside of it; empty: each.
+func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
+	r := g.read()
+	s := r.status()
 	a := api.WhyAnswer{Instance: g.Instance, Process: g.Process, State: s.State, Reason: s.Reason, By: s.By, Waits: []api.Wait{}, Unreachable: s.Unreachable, Clocks: s.Clocks, More: s.More}
 	if s.State == api.InstanceTerminated {
 		return a
 	}
 	byName := map[string]api.Activity{}
-	for _, activity := range s.Activities {
+	for _, activity := range r.lines {
 		byName[api.InScope(activity.Scope, activity.Activity)] = activity
 	}
-	waits := g.Waits()
-	for _, activity := range s.Activities {
-		what := waits[api.InScope(activity.Scope, activity.Activity)]
+	for _, activity := range r.lines {
+		if path != "" && !inPath(path, activity.Scope, activity.Activity) {
+			continue
+		}
+		what := r.waits[api.InScope(activity.Scope, activity.Activity)]
 		if s.State == api.InstanceFinished && what.Aside == 0 {
 			continue // a dead path may still absorb what comes
 		}
@@ -36,7 +41,19 @@ func (g *Gathered) Why(heard HeardOf) api.WhyAnswer {
 			a.Waits = append(a.Waits, w)
 		}
 	}
+	all := slices.Clone(a.Waits)
+	a.Waits = slices.DeleteFunc(a.Waits, func(w api.Wait) bool { return r.saidInside(w, all) })
+	slices.SortStableFunc(a.Waits, func(x, y api.Wait) int { // what is inside of a block was not asked for in order
+		return slices.Compare(r.order(message.Scope(x.Scope), x.Activity), r.order(message.Scope(y.Scope), y.Activity))
+	})
 	return a
+}
+
+// saidInside: a block is under way, and what is inside of it says why.
+func (r *reading) saidInside(block api.Wait, all []api.Wait) bool {
+	return block.State == api.ActivityRunning && r.block(block.Activity) && slices.ContainsFunc(all, func(w api.Wait) bool {
+		return w.Scope != block.Scope && inPath(api.InScope(block.Scope, block.Activity), w.Scope, w.Activity)
+	})
 }
 
 // since is when an activity began to wait of which nobody has told that: when its node was
@@ -81,8 +98,14 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		}
 	case api.ActivityRunning:
 		out.For = "program " + w.Program + " is running"
+		if a.Kind == api.KindBlock {
+			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
+		}
 	case api.ActivityReady:
 		out.For = "waiting for a free place of program " + w.Program
+		if a.Kind == api.KindBlock {
+			out.For = "its next iteration is about to begin"
+		}
 		switch {
 		case w.Held != "":
 			out.For = w.Held
@@ -124,7 +147,10 @@ func (g *Gathered) whyWaiting(heard HeardOf, out api.Wait, w Waiting, byName map
 		switch {
 		case from == string(processtable.Source):
 			coming = append(coming, from)
-			out.At = g.Origin
+			if out.At = g.Origin; out.Scope != "" {
+				block := message.Scope(out.Scope)
+				out.At = byName[api.InScope(string(block.Leave()), string(block.Inside()))].Node
+			}
 		case known && (p.State == api.ActivityTerminated || p.State == api.ActivitySkipped):
 			coming = append(coming, from)
 			if p.Ended.After(out.Since) {

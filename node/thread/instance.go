@@ -45,12 +45,12 @@ func (m *Machine) stopInstances() {
 	}
 }
 
-// goesOn takes up what has waited for an instance's start, which is in the store.
-func (m *Machine) goesOn(id message.InstanceID) {
+// goesOn takes up what has waited for a begin, which is in the store.
+func (m *Machine) goesOn(id birth) {
 	awaited := m.starts.awaited(id)
 	m.starts.begun(id)
 	if awaited {
-		m.list(id, &roll{})
+		m.list(id.instance, &roll{})
 	}
 }
 

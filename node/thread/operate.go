@@ -8,7 +8,6 @@ import (
 	"fmqm/container"
 	"fmqm/instancetable"
 	"fmqm/message"
-	"fmqm/processtable"
 	"fmqm/queue/record"
 )
 
@@ -29,11 +28,7 @@ func (m *Machine) start(w *word, say Start) {
 	}
 	s := &starting{word: w}
 	m.starting[id] = s
-	m.load(s, HowEnded|Marker, source(id))
-}
-
-func source(id message.InstanceID) message.Entry {
-	return message.Entry{Instance: id, Activity: processtable.Source}
+	m.load(s, HowEnded|Marker, birth{instance: id}.source())
 }
 
 func (s *starting) loaded(m *Machine, facts []Facts) {
@@ -59,14 +54,14 @@ func (m *Machine) begin(w *word, say Start) {
 		m.startAnswered(o.Instance, Refused, err.Error())
 		return
 	}
-	m.starts.note(o.Instance)
+	m.starts.note(birth{instance: o.Instance})
 	if !m.losses.Anew {
 		m.lives.born(o.Instance)
 		if m.starting[o.Instance].marked {
 			m.lives.mark(o.Instance)
 		}
 	}
-	key := source(o.Instance)
+	key := birth{instance: o.Instance}.source()
 	e := instancetable.NewEntry(key, m.process.Activity(key.Row()))
 	e.Phase, e.Known.Origin, e.Known.Trace = instancetable.Settling, m.self, o.Trace
 	s := newSettlement(e)
@@ -84,7 +79,7 @@ func (m *Machine) startEnded(s *settlement, e Committed) {
 		for _, ended := range s.ended {
 			m.forget(ended)
 		}
-		m.goesOn(id)
+		m.goesOn(birth{instance: id})
 		m.startAnswered(id, OK, "")
 		return
 	case Stale:
@@ -94,7 +89,7 @@ func (m *Machine) startEnded(s *settlement, e Committed) {
 	case TooLarge, NotAside, Stopped, Failed:
 	}
 	m.lives.forget(id)
-	m.starts.forget(id)
+	m.starts.forget(birth{instance: id})
 	m.undo(s)
 	code := NotDone
 	if e.End == Stopped {

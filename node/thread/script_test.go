@@ -29,7 +29,7 @@ import (
 //	define [cache=0]     the process; the machine begins
 //	restart              the machine begins anew over the store
 //	start 1              instance 1 is to be started
-//	arrive s x 1 [FALSE] a message from s for x of instance 1 comes into the store
+//	arrive s x 1 [FALSE] [@SCOPE]   a message from s for x of instance 1 comes into the store
 //	refused s x 1        one that does not fit
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	marker 1             the marker of instance 1 comes into the store
@@ -202,9 +202,12 @@ func (s *script) message(words []string, foreign bool) message.Message {
 		m.Definition[0]++
 	}
 	for _, w := range words[3:] {
-		switch w {
-		case "FALSE":
+		scope, scoped := strings.CutPrefix(w, "@")
+		switch {
+		case w == "FALSE":
 			m.Control = message.False
+		case scoped:
+			m.Scope, m.SourceScope = message.Scope(scope), message.Scope(scope)
 		default:
 			m.Origin = processtable.NodeID(w)
 		}

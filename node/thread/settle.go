@@ -91,6 +91,9 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
+		if e.Key.Activity == processtable.Source && e.Key.Scope != "" {
+			m.starts.note(birth{e.Key.Instance, e.Key.Scope})
+		}
 	} else {
 		s.kept, s.taken, consume.Keys = e, effects.Takes, effects.Takes
 		consume.Replaces = []message.Key{}
@@ -149,6 +152,9 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 	case Done:
 		for _, key := range s.ended {
 			m.forget(key)
+			if key.Activity == processtable.Source && key.Scope != "" {
+				m.goesOn(birth{key.Instance, key.Scope})
+			}
 		}
 		if s.kept != nil {
 			s.kept.Known.Forget(s.taken)

@@ -16,67 +16,93 @@ import (
 // runs, nothing is sent. It is not refused, since it may be true: a site that has lost its
 // disk hears from its peers of instances that it knows no more, and goes on with them when
 // their starts are repeated (N2, S4). Until then an operator may end it: what waits is taken out.
+//
+// So it is with a block that lives here: an iteration has begun when its source has terminated (N18).
+// Else a peer could have what is behind its own activities done for each iteration that there may be.
+
+// birth is what something belongs to that has begun here: an instance, or an iteration of a block.
+type birth struct {
+	instance message.InstanceID
+	scope    message.Scope // that was begun; empty: the instance
+}
+
+// source is the entry whose end says that it has begun.
+func (b birth) source() message.Entry {
+	return message.Entry{Instance: b.instance, Scope: b.scope, Activity: processtable.Source}
+}
+
+// birth is the innermost that an entry belongs to of those that begin at this node; false: none does,
+// as far as is known.
+func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, bool) {
+	for scope := e.Scope; scope != ""; scope = scope.Leave() {
+		block := processtable.RowID{Name: scope.Inside(), Inside: scope.Leave().Inside()}
+		if home, known := m.process.Table().NodeOf(block); known && home == m.self {
+			return birth{e.Instance, scope}, true
+		}
+	}
+	return birth{instance: e.Instance}, origin == m.self
+}
 
 // Bounds of what a process thread remembers of starts; what it does not, the store says.
 const (
-	startsLimit    = 1 << 16 // instances in each of two generations: 3 MiB
+	startsLimit    = 1 << 16 // in each of two generations: 5 MiB, with what names scopes
 	unstartedLimit = 1 << 12
 )
 
-// starts are the instances whose start a process thread knows of.
+// starts are the instances, and iterations of blocks, whose begin a process thread knows of.
 type starts struct {
-	young, old map[message.InstanceID]struct{}
+	young, old map[birth]struct{}
 	// unstarted are those of which something waits for it. With too many of them each that
 	// is started may be one.
-	unstarted map[message.InstanceID]struct{}
+	unstarted map[birth]struct{}
 	many      bool
-	asked     map[message.InstanceID]*startQuestion // whose start is being read
+	asked     map[birth]*startQuestion // whose begin is being read
 }
 
 func newStarts() *starts {
 	return &starts{
-		young: map[message.InstanceID]struct{}{}, unstarted: map[message.InstanceID]struct{}{},
-		asked: map[message.InstanceID]*startQuestion{},
+		young: map[birth]struct{}{}, unstarted: map[birth]struct{}{},
+		asked: map[birth]*startQuestion{},
 	}
 }
 
-// note: the instance is being started, or was.
-func (s *starts) note(id message.InstanceID) {
+// note: it is being begun, or was.
+func (s *starts) note(id birth) {
 	if len(s.young) >= startsLimit {
-		s.old, s.young = s.young, map[message.InstanceID]struct{}{}
+		s.old, s.young = s.young, map[birth]struct{}{}
 	}
 	s.young[id] = struct{}{}
 }
 
 // forget: the start has failed.
-func (s *starts) forget(id message.InstanceID) {
+func (s *starts) forget(id birth) {
 	delete(s.young, id)
 	delete(s.old, id)
 }
 
-// known says that an instance was started, or is being started and nothing has waited for
-// that. False says nothing.
-func (s *starts) known(id message.InstanceID) bool {
+// known says that it was begun, or is being begun and nothing has waited for that. False says
+// nothing.
+func (s *starts) known(id birth) bool {
 	_, young := s.young[id]
 	_, old := s.old[id]
 	return (young || old) && !s.awaited(id)
 }
 
-// await: something of the instance waits for its start.
-func (s *starts) await(id message.InstanceID) {
+// await: something of it waits for its begin.
+func (s *starts) await(id birth) {
 	if s.many = s.many || len(s.unstarted) >= unstartedLimit; !s.many {
 		s.unstarted[id] = struct{}{}
 	}
 }
 
-// awaited says whether something of an instance may wait for its start.
-func (s *starts) awaited(id message.InstanceID) bool {
+// awaited says whether something may wait for a begin.
+func (s *starts) awaited(id birth) bool {
 	_, waits := s.unstarted[id]
 	return waits || s.many
 }
 
-// begun: the start is on disk.
-func (s *starts) begun(id message.InstanceID) {
+// begun: the begin is on disk.
+func (s *starts) begun(id birth) {
 	delete(s.unstarted, id)
 	if q := s.asked[id]; q != nil {
 		q.begun = true
@@ -85,7 +111,7 @@ func (s *starts) begun(id message.InstanceID) {
 
 // browse: all that waits is found again.
 func (s *starts) browse() {
-	s.unstarted, s.many = map[message.InstanceID]struct{}{}, false
+	s.unstarted, s.many = map[birth]struct{}{}, false
 }
 
 // whether says what is known of a start.
@@ -97,12 +123,12 @@ const (
 	wasNotStarted
 )
 
-// started says whether the instance of an entry was started where its messages say, as far
+// started says whether what an entry belongs to was begun where its messages say, as far
 // as that is for this node to know. An entry that has a message of its own goes on: whatever let
 // it begin is in the store.
 func (m *Machine) started(e *instancetable.Entry, origin processtable.NodeID) whether {
-	id := e.Key.Instance
-	if origin != m.self || e.Started || e.Known.Own {
+	id, here := m.birth(e.Key, origin)
+	if !here || e.Started || e.Known.Own {
 		return wasStarted
 	}
 	if e.Started = m.starts.known(id); e.Started {
@@ -140,11 +166,11 @@ func keysOf(e *instancetable.Entry, refused []behaviour.Refuse) []message.Key {
 	return keys
 }
 
-// startQuestion asks whether an instance was started here.
+// startQuestion asks whether something was begun here.
 type startQuestion struct {
-	instance message.InstanceID
-	waiting  []undecided
-	begun    bool // it was started while this is read
+	of      birth
+	waiting []undecided
+	begun   bool // it was begun while this is read
 }
 
 // undecided is an entry that waits for the answer, with messages that do not fit the table.
@@ -156,12 +182,12 @@ type undecided struct {
 
 // awaitAnswer lets an entry wait until it is known whether its instance was started.
 func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse) {
-	id := e.Key.Instance
+	id, _ := m.birth(e.Key, m.self)
 	q := m.starts.asked[id]
 	if q == nil {
-		q = &startQuestion{instance: id}
+		q = &startQuestion{of: id}
 		m.starts.asked[id] = q
-		m.load(q, HowEnded, message.Entry{Instance: id, Activity: processtable.Source})
+		m.load(q, HowEnded, id.source())
 	}
 	u := undecided{key: e.Key, refused: refused}
 	if e.Known.Stopped {
@@ -170,18 +196,18 @@ func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse
 	q.waiting = append(q.waiting, u)
 }
 
-func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.instance) }
+func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.of) }
 
 // loaded goes on with what has waited for the answer. What is not in memory any more is read
 // again.
 func (q *startQuestion) loaded(m *Machine, facts []Facts) {
-	delete(m.starts.asked, q.instance)
+	delete(m.starts.asked, q.of)
 	end := facts[0].End
 	found := q.begun || end != nil && end.Process == m.id() // under its identifier one of another process may have been
 	if found {
-		m.starts.note(q.instance)
+		m.starts.note(q.of)
 	} else {
-		m.starts.await(q.instance)
+		m.starts.await(q.of)
 	}
 	for _, u := range q.waiting {
 		e := m.table.Get(u.key)

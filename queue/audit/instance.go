@@ -17,6 +17,7 @@ import (
 type InstanceView struct {
 	Process  processtable.ProcessID // the zero one: nothing was there
 	Ends     []record.AuditRecord   // the instance's start and end, and those of its activities
+	Other    *record.AuditRecord    // an end that was not asked for, where none that was is there: it says whose the instance is
 	Events   []record.AuditRecord   // the others, by the logical clock; the newest, as many as were asked for
 	Messages []message.Message      // see BrowseInstance
 	Marker   *message.Message       // an operator ended the instance
@@ -26,15 +27,30 @@ type InstanceView struct {
 // AllEvents asks ViewInstance for every event.
 const AllEvents = -1
 
-// ViewInstance gives what the store has of an instance, all of it as of the same commit,
-// with so many of its other events, or AllEvents. Another site may have made up instances of other
-// processes under its identifier: of is the process that is meant, or the zero one, and then it is
-// that of the start, or end, in the audit, or the first that has anything in its queue.
-func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, events int) (v InstanceView, err error) {
+// Part is what of an instance is read. What has not ended always is: blocks do not begin anew before
+// they have returned, so that there is less of it than a table has rows, however often they began.
+type Part struct {
+	Events int             // so many of the newest, or AllEvents
+	Scopes []message.Scope // the ends in these; nil: all
+	// Pick, instead of Scopes, reads those ends of activities that it gives back; end is valid during
+	// the call only. It is given what has ended by the keys, which costs little.
+	Pick func(ended []message.Entry, end func(message.Entry) (record.AuditRecord, error)) ([]record.AuditRecord, error)
+}
+
+// ViewInstance is ViewPart of all that has ended, and of so many other events.
+func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, events int) (InstanceView, error) {
+	return q.ViewPart(i, of, Part{Events: events})
+}
+
+// ViewPart gives what the store has of an instance, all of it as of the same commit. Another site
+// may have made up instances of other processes under its identifier: of is the process that is
+// meant, or the zero one, and then it is that of the start, or end, in the audit, or the first that
+// has anything in its queue.
+func (q *Queue) ViewPart(i message.InstanceID, of processtable.ProcessID, p Part) (v InstanceView, err error) {
 	err = q.engine.View(func(r store.Reader) error {
 		v = InstanceView{}
 		in := q.records.In(r)
-		if err := v.readEnds(in, i, of); err != nil {
+		if err := v.readEnds(in, i, of, &p); err != nil {
 			return err
 		}
 		among := []processtable.ProcessID{v.Process}
@@ -50,10 +66,10 @@ func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, ev
 				found, err = v.readParkedOf(in, id, i)
 			}
 			if found || err != nil {
-				return errors.Join(err, v.readEvents(in, i, v.Process, events))
+				return errors.Join(err, v.readEvents(in, i, v.Process, p.Events))
 			}
 		}
-		return v.readEvents(in, i, cmp.Or(v.Process, of), events)
+		return v.readEvents(in, i, cmp.Or(v.Process, of), p.Events)
 	})
 	if err != nil {
 		return InstanceView{}, fmt.Errorf("read instance %s: %w", i, q.records.Judge(err))
@@ -62,17 +78,87 @@ func (q *Queue) ViewInstance(i message.InstanceID, of processtable.ProcessID, ev
 }
 
 // readEnds reads what has ended of the process that is meant; sink's end says more than all others.
-func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of processtable.ProcessID) error {
-	for _, class := range []byte{record.ClassInstance, record.ClassEnd} {
-		err := in.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
-			a, err := in.Audit(key, value)
-			v.Ends = append(v.Ends, a)
-			return err
-		})
-		if err != nil {
+func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of processtable.ProcessID, p *Part) error {
+	take := func(key, value []byte) error {
+		a, err := in.Audit(key, value)
+		v.Ends = append(v.Ends, a)
+		return err
+	}
+	if err := in.Each(store.ScanOptions{Prefix: append([]byte{record.ClassInstance}, i[:]...)}, take); err != nil {
+		return err
+	}
+	ends := append([]byte{record.ClassEnd}, i[:]...)
+	prefixes := [][]byte{ends}
+	if p.Scopes != nil || p.Pick != nil {
+		prefixes = nil
+	}
+	for _, scope := range p.Scopes {
+		prefixes = append(prefixes, record.AppendName(slices.Clone(ends), string(scope)))
+	}
+	for _, prefix := range prefixes {
+		if err := in.Each(store.ScanOptions{Prefix: prefix}, take); err != nil {
 			return err
 		}
 	}
+	if p.Pick != nil {
+		if err := v.pick(in, ends, p); err != nil {
+			return err
+		}
+	}
+	if err := v.readRemoved(in, i); err != nil {
+		return err
+	}
+	v.keep(of)
+	if len(v.Ends) > 0 || v.Removed != nil {
+		return nil
+	}
+	return v.readOther(in, ends, of)
+}
+
+// pick reads the ends that are picked.
+func (v *InstanceView) pick(in read.Records, ends []byte, p *Part) error {
+	var ended []message.Entry
+	err := in.Each(store.ScanOptions{Prefix: ends, KeysOnly: true}, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[1:]}
+		e := k.Entry()
+		if k.End() != nil {
+			return record.Damaged(key, record.ErrKey.Error())
+		}
+		ended = append(ended, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	picked, err := p.Pick(ended, func(e message.Entry) (a record.AuditRecord, err error) {
+		key := record.AppendEndKey(nil, &e)
+		value, err := in.Get(key)
+		if err == nil {
+			a, err = in.Audit(key, value)
+		}
+		return a, err
+	})
+	v.Ends = append(v.Ends, picked...)
+	return err
+}
+
+// readOther reads an end, of those that were not asked for.
+func (v *InstanceView) readOther(in read.Records, ends []byte, of processtable.ProcessID) error {
+	err := in.Each(store.ScanOptions{Prefix: ends}, func(key, value []byte) error {
+		a, err := in.Audit(key, value)
+		if err != nil || a.Process != cmp.Or(of, a.Process) {
+			return err
+		}
+		v.Other, v.Process = &a, a.Process
+		return read.ErrEnough
+	})
+	if errors.Is(err, read.ErrEnough) {
+		err = nil
+	}
+	return err
+}
+
+func (v *InstanceView) readRemoved(in read.Records, i message.InstanceID) error {
 	key := record.RemovedKey(i)
 	value, err := in.Get(key)
 	switch {
@@ -86,7 +172,6 @@ func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of proces
 		}
 		v.Removed = &removed
 	}
-	v.keep(of)
 	return nil
 }
 

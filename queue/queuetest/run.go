@@ -49,6 +49,7 @@ func Run(t *testing.T, open storetest.Open) {
 		{"arrivals", testArrivals},
 		{"audit", testAudit},
 		{"view of an instance", testInstanceView},
+		{"view of a part of an instance", testInstancePart},
 		{"instances", testInstances},
 		{"timers", testTimers},
 		{"timers after a restart", testTimersAfterRestart},

@@ -78,3 +78,47 @@ func testInstanceView(t *testing.T, open storetest.Open) {
 		t.Errorf("of an instance that nobody knows: %+v, %v", v, err)
 	}
 }
+
+// testInstancePart: of what has ended only what is asked for is read; and whose the instance is is known whatever
+// that is.
+func testInstancePart(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	for clock, at := range []string{"a#1/b", "a#2/b", "a#2/c", "a#10/b", "/d"} {
+		scope, name, _ := strings.Cut(at, "/")
+		s.must(&record.Tx{Audit: []record.AuditRecord{{
+			Process: procP, Instance: instance(1), Origin: "A", Scope: message.Scope(scope), Activity: processtable.ActivityID(name), Clock: uint64(clock), Event: record.EventTerminated,
+		}}})
+	}
+	var all []message.Entry
+	pick := func(ended []message.Entry, end func(message.Entry) (record.AuditRecord, error)) ([]record.AuditRecord, error) {
+		all = ended
+		a, err := end(ended[2])
+		return []record.AuditRecord{a}, err
+	}
+	for _, c := range []struct {
+		part  audit.Part
+		want  string
+		other bool
+	}{
+		{audit.Part{}, "/d a#1/b a#10/b a#2/b a#2/c", false},
+		{audit.Part{Scopes: []message.Scope{""}}, "/d", false},
+		{audit.Part{Scopes: []message.Scope{"a#1", "a#2"}}, "a#1/b a#2/b a#2/c", false},
+		{audit.Part{Scopes: []message.Scope{"a#3"}}, "", true},
+		{audit.Part{Pick: pick}, "a#10/b", false},
+	} {
+		v, err := s.ViewPart(instance(1), processtable.ProcessID{}, c.part)
+		var got []string
+		for i := range v.Ends {
+			got = append(got, string(v.Ends[i].Scope)+"/"+string(v.Ends[i].Activity))
+		}
+		if strings.Join(got, " ") != c.want || v.Process != procP || (v.Other != nil) != c.other || err != nil {
+			t.Errorf("%+v: %s of %s, %+v, %v; want %s", c.part, got, v.Process, v.Other, err, c.want)
+		}
+	}
+	if len(all) != 5 || all[2] != (message.Entry{Instance: instance(1), Scope: "a#10", Activity: "b"}) {
+		t.Errorf("picked of %+v", all)
+	}
+	if v, err := s.ViewPart(instance(1), processtable.ProcessID{Name: "another", Version: 1}, audit.Part{Scopes: []message.Scope{""}}); v.Process == procP || v.Other != nil || err != nil {
+		t.Errorf("of another process: %+v, %v", v, err)
+	}
+}

@@ -32,7 +32,7 @@ func TestAnInstanceIsStartedAgain(t *testing.T) {
 	var started []api.StartRequest
 	var problem error
 	to := apitest.Serve(t, &apitest.Backend{
-		OnStatus: func(_ context.Context, of api.InstanceID) (api.Status, error) {
+		OnStatus: func(_ context.Context, of api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 			if of != i {
 				return api.Status{}, api.Errorf(api.CodeNotFound, "", "no node knows it")
 			}

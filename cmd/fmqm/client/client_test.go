@@ -91,7 +91,7 @@ const fullJSONL = `{"instance":"0197c0de-0000-7000-8000-000000000001","process":
 // start PROCESS[@VERSION] [--input JSON|@FILE|-] [--key K] [-n COUNT] [--wait]
 
 func TestStatus(t *testing.T) {
-	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 		if i.String() != id {
 			return api.Status{}, errors.New("another instance")
 		}
@@ -191,7 +191,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
 		return api.HistoryAnswer{Events: events, Unreachable: []api.Unreachable{{Node: "C", LastHeard: at}}}, nil
 	}})
 	const missing = "unreachable: C (last heard 2025-06-01 12:00:00): what they know is missing here\n"
@@ -225,7 +225,7 @@ func TestWhy(t *testing.T) {
 		{Activity: "stock", Node: "A", State: api.ActivityReady, For: "a place: check-stock runs 4 times", At: "A", Since: at, Heard: true},
 		{Activity: "reject", Node: "D", State: api.ActivityUnknown, For: "an answer of D", At: "D"},
 	}}
-	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return answer, nil }})
+	to := apitest.Serve(t, &apitest.Backend{OnWhy: func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error) { return answer, nil }})
 	want(t, "table", fmqm(to, "", "why", id), result{0, `ACTIVITY  NODE  STATE    WHY                                AT  SINCE                REACHABLE
 ship      C     waiting  credit to resolve credit -> ship   B   2025-06-01 12:00:00  not since 2025-06-01 12:00:00
 stock     A     ready    a place: check-stock runs 4 times  A   2025-06-01 12:00:00  yes
@@ -242,11 +242,13 @@ reject    D     unknown  an answer of D                     D   -               
 func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	more := []string{"B", "C"}
 	to := apitest.Serve(t, &apitest.Backend{
-		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return api.Status{More: more}, nil },
-		OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+		OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
+			return api.Status{More: more}, nil
+		},
+		OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
 			return api.HistoryAnswer{More: more}, nil
 		},
-		OnWhy: func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) {
+		OnWhy: func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error) {
 			return api.WhyAnswer{More: more}, nil
 		},
 	})
@@ -278,8 +280,8 @@ func TestRetryAndTerminate(t *testing.T) {
 			ended = i.String() + process
 			return nil
 		},
-		OnWhy: func(_ context.Context, i api.InstanceID, process string) (api.WhyAnswer, error) {
-			return api.WhyAnswer{Instance: i, State: api.InstanceUnknown, Waits: []api.Wait{{Activity: "near", Node: "A", For: "a start of " + process}}}, nil
+		OnWhy: func(_ context.Context, i api.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
+			return api.WhyAnswer{Instance: i, State: api.InstanceUnknown, Waits: []api.Wait{{Activity: "near", Node: "A", For: "a start of " + r.Process}}}, nil
 		},
 		OnList: func(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
 			return api.ListAnswer{Instances: []api.Instance{{Instance: api.InstanceID{1}, Process: r.Process + "@2", State: r.State, Origin: "A"}}}, nil
@@ -363,12 +365,18 @@ func TestARetryIsQueued(t *testing.T) {
 func TestExitCodesOfEveryCommand(t *testing.T) {
 	var answer error
 	to := apitest.Serve(t, &apitest.Backend{
-		OnStart:     func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, answer },
-		OnStatus:    func(context.Context, api.InstanceID) (api.Status, error) { return api.Status{}, answer },
-		OnList:      func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, answer },
-		OnHistory:   func(context.Context, api.InstanceID) (api.HistoryAnswer, error) { return api.HistoryAnswer{}, answer },
-		OnWatch:     func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error { return answer },
-		OnWhy:       func(context.Context, api.InstanceID, string) (api.WhyAnswer, error) { return api.WhyAnswer{}, answer },
+		OnStart: func(context.Context, api.StartRequest) (api.Status, error) { return api.Status{}, answer },
+		OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
+			return api.Status{}, answer
+		},
+		OnList: func(context.Context, api.ListRequest) (api.ListAnswer, error) { return api.ListAnswer{}, answer },
+		OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
+			return api.HistoryAnswer{}, answer
+		},
+		OnWatch: func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error { return answer },
+		OnWhy: func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error) {
+			return api.WhyAnswer{}, answer
+		},
 		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, answer },
 		OnTerminate: func(context.Context, api.InstanceID, string) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },

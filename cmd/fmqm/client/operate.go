@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -33,11 +34,16 @@ says how to ask for what has come of it.
 
 The retry is of the execution that the site of the activity tells of now; where it does not
 answer, of the one that is in error when the retry comes there. If the activity has gone on by
-then, nothing is done: the retry was overtaken, exit code 4.`,
+then, nothing is done: the retry was overtaken, exit code 4.
+
+ACTIVITY inside of a block is named as fmqm status shows it, documents#2/check; its name alone
+means its one execution in error. If there are several, they are named, exit code 2; --all
+retries them all.`,
 		UsageText: "fmqm retry " + example + " credit\nfmqm retry " + example + ` credit --output '{"approved": true}'
 fmqm retry --in-error --process purchase-order --since 2h
 fmqm retry --in-error --process purchase-order --since 2h --yes`,
 		Flags: printing(append(manyFlags(),
+			&cli.BoolFlag{Name: "all", Usage: "every execution of ACTIVITY that is in error"},
 			&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"},
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history: why"},
 			&cli.StringFlag{Name: "word", Usage: "ask for what has come of the retry `ID`, which was queued"})...),
@@ -57,11 +63,17 @@ func retry(c *cli.Context) error {
 		if c.IsSet("word") {
 			return common.Usagef("--word is about one activity: name INSTANCE and ACTIVITY")
 		}
+		if c.Bool("all") {
+			return common.Usagef("--all is about one activity: name INSTANCE and ACTIVITY")
+		}
 		return many.do(c)
 	}
 	id, err := api.ParseInstance(c.Args().First())
 	if err != nil {
 		return err
+	}
+	if c.Bool("all") {
+		return retryAll(c, id, c.Args().Get(1))
 	}
 	output, err := common.ReadJSON(c, "output")
 	if err != nil {
@@ -84,12 +96,46 @@ func retry(c *cli.Context) error {
 	if err != nil {
 		return output.Explain(c, err)
 	}
+	name := cmp.Or(api.InScope(word.Scope, word.Activity), c.Args().Get(1))
 	if word.Result == api.WordQueued {
-		common.Talk(c, "queued: %s: %s", word.Reason, askWord(id, c.Args().Get(1), word.Node, word.ID))
+		common.Talk(c, "queued: %s: %s", word.Reason, askWord(id, name, word.Node, word.ID))
 	} else {
-		common.Talk(c, "%s goes on; see fmqm status %s", c.Args().Get(1), id)
+		common.Talk(c, "%s goes on; see fmqm status %s", name, id)
 	}
 	return a.printer.Object(word, func(io.Writer) error { return nil })
+}
+
+// retryAll retries every execution of an activity that is in error.
+func retryAll(c *cli.Context, id api.InstanceID, path string) error {
+	if c.IsSet("output") || c.IsSet("word") {
+		return common.Usagef("--output and --word are for one execution: leave out --all, or name it, such as documents#2/%s", path)
+	}
+	a := asked{}
+	if err := a.connect(c); err != nil {
+		return err
+	}
+	defer a.client.Close()
+	st, err := a.client.StatusOf(c.Context, id, api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}})
+	if err != nil {
+		return err
+	}
+	var deeds []deed
+	for _, at := range st.Activities {
+		if name := api.InScope(at.Scope, at.Activity); at.Activity == path || name == path {
+			deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: "retry", Reason: at.Reason})
+		}
+	}
+	warn(c, st.Unreachable, st.More)
+	if len(deeds) == 0 {
+		return &common.Error{Exit: common.ExitNotFound, Text: fmt.Sprintf("%s is nowhere in error in %s, as far as the nodes tell; see fmqm status %s --tree", path, id, id)}
+	}
+	m := &many{what: "retry", reason: c.String("reason")}
+	failed, err := m.carryOut(c, a, deeds)
+	sayQueued(c, deeds)
+	if err == nil {
+		err = failed.outcome(len(deeds))
+	}
+	return err
 }
 
 // askWord says what comes of a retry that is queued, and how to ask for it.

@@ -51,51 +51,6 @@ func asks(f func(c *cli.Context, a asked) error) cli.ActionFunc {
 	}
 }
 
-func statusCommand() *cli.Command {
-	return &cli.Command{
-		Name: "status", Usage: "show an instance and its activities at all nodes", ArgsUsage: "INSTANCE",
-		Description: `Shows what the nodes of the process know of the instance. It names each unreachable node,
-and when it was last heard. The activities at such a node are unknown.`,
-		UsageText: "fmqm status " + example + "\nfmqm status " + example + " -o json",
-		Flags:     printing(),
-		Action: asks(func(c *cli.Context, a asked) error {
-			st, err := a.client.Status(c.Context, a.instance)
-			if err != nil {
-				return err
-			}
-			return printStatus(a.printer, st)
-		}),
-	}
-}
-
-// printStatus prints a status as every command does.
-func printStatus(p *common.Printer, st api.Status) error {
-	return p.Object(st, func(w io.Writer) error {
-		if err := statusHead(p, w, st); err != nil || len(st.Activities) == 0 {
-			return err
-		}
-		when := common.Time
-		if p.Narrow() { // there lines should not break: the head says the day
-			when = timeOf(st.Started)
-		}
-		rows := make([][]string, len(st.Activities))
-		for i, a := range st.Activities {
-			rows[i] = []string{api.InScope(a.Scope, a.Activity), a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
-		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		if err := p.WriteTable([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows); err != nil {
-			return err
-		}
-		below := make([]detail, len(st.Activities))
-		for i, a := range st.Activities {
-			below[i] = detail{api.InScope(a.Scope, a.Activity), a.Node, a.State, a.Input, a.Stderr}
-		}
-		return details(p, w, below)
-	})
-}
-
 // timeOf gives what prints times: without the day, where it is that of started.
 func timeOf(started time.Time) func(time.Time) string {
 	day := started.Local().Format(time.DateOnly)
@@ -232,11 +187,17 @@ func historyCommand() *cli.Command {
 		Name: "history", Usage: "show what happened to an instance at all nodes", ArgsUsage: "INSTANCE",
 		Description: `Shows every step in the order of the logical clock: a step comes after the steps that it
 depends on, whatever the clocks of the nodes say. Each time is that of the node's own clock.
-On a terminal each node has a column, and dead paths are grey; a pipe gets a table.`,
-		UsageText: "fmqm history " + example + "\nfmqm history " + example + " -o json",
-		Flags:     printing(),
+On a terminal each node has a column, and dead paths are grey; a pipe gets a table.
+
+With --activity it shows those of one activity, with what is inside of it: documents is a
+block in all its iterations, documents#2 one of these, check an activity wherever it is,
+documents#2/check one execution of it. With --since it begins at a CLOCK.`,
+		UsageText: "fmqm history " + example + "\nfmqm history " + example + " --activity documents#2\nfmqm history " + example + " -o json",
+		Flags: printing(
+			&cli.StringFlag{Name: "activity", Usage: "only what happened to `PATH`, and inside of it"},
+			&cli.Uint64Flag{Name: "since", Usage: "only from the moment `CLOCK` of the logical clock on"}),
 		Action: asks(func(c *cli.Context, a asked) error {
-			answer, err := a.client.History(c.Context, a.instance)
+			answer, err := a.client.HistoryOf(c.Context, a.instance, api.HistoryRequest{Activity: c.String("activity"), Since: c.Uint64("since")})
 			if err != nil {
 				return err
 			}
@@ -269,15 +230,16 @@ On a terminal each node has a column, and dead paths are grey; a pipe gets a tab
 
 func whyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "why", Usage: "show why an instance does not go on", ArgsUsage: "INSTANCE",
+		Name: "why", Usage: "show why an instance does not go on", ArgsUsage: "INSTANCE [ACTIVITY]",
 		Description: `Prints one line for each activity that does not go on: why, at which node the cause lies,
-since when, and whether that node is reachable now.`,
-		UsageText: "fmqm why " + example,
+since when, and whether that node is reachable now. Of a block that is under way it prints
+what is inside. With ACTIVITY it prints this one, and what is inside of it.`,
+		UsageText: "fmqm why " + example + "\nfmqm why " + example + " documents",
 		Flags: printing(&cli.StringFlag{
 			Name: "process", Usage: "the instance of `NAME@VERSION`, where another site has made up others under its identifier",
 		}),
 		Action: asks(func(c *cli.Context, a asked) error {
-			answer, err := a.client.Why(c.Context, a.instance, c.String("process"))
+			answer, err := a.client.WhyOf(c.Context, a.instance, api.WhyRequest{Process: c.String("process"), Activity: c.Args().Get(1)})
 			if err != nil {
 				return err
 			}
@@ -292,6 +254,9 @@ since when, and whether that node is reachable now.`,
 			}
 			if list.Count() == 0 {
 				text := "nothing waits: the instance is " + string(answer.State)
+				if c.NArg() > 1 && answer.State != api.InstanceFinished && answer.State != api.InstanceTerminated {
+					text = c.Args().Get(1) + " waits for nothing; fmqm why without it has the others"
+				}
 				if answer.By != "" {
 					text += ", by " + answer.By
 				}

@@ -189,6 +189,10 @@ func (t *timeline) text(e api.HistoryEvent) string {
 	switch e.Event {
 	case api.EventStarted:
 		return t.marks.begun + " started"
+	case api.EventBegun:
+		return fmt.Sprintf("%s %s iteration %d begun", t.marks.begun, e.Activity, e.Iteration)
+	case api.EventReturned:
+		return fmt.Sprintf("%s %s iteration %d returned", t.marks.done, e.Activity, e.Iteration)
 	case api.EventEnded:
 		return t.marks.begun + " ended"
 	case api.EventTerminated:
@@ -222,9 +226,9 @@ func (t *timeline) text(e api.HistoryEvent) string {
 
 func (t *timeline) paint(e api.Event, text string) string {
 	switch e {
-	case api.EventStarted:
+	case api.EventStarted, api.EventBegun:
 		return t.style.Strong(text)
-	case api.EventEnded, api.EventTerminated:
+	case api.EventEnded, api.EventTerminated, api.EventReturned:
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed:
 		return t.style.Faint(text)

@@ -30,7 +30,9 @@ func story() []api.HistoryEvent {
 		{Clock: 7, Time: at.Add(13*time.Hour + time.Second), Node: "B", Activity: "credit", Event: api.EventTerminated, Iteration: 2, Attempt: 3, RC: &zero},
 		{Clock: 8, Time: at.Add(13*time.Hour + time.Second), Node: "D", Activity: "reject", Event: api.EventSkipped},
 		{Clock: 9, Time: at.Add(13*time.Hour + 2*time.Second), Node: "headquarters-of-the-company", Activity: "ship", Event: "newer"},
-		{Clock: 10, Time: at.Add(13*time.Hour + 2*time.Second), Node: "A", Activity: "sink", Event: api.EventEnded},
+		{Clock: 10, Time: at.Add(13*time.Hour + 2*time.Second), Node: "B", Scope: "parcels#1", Activity: "pack", Event: api.EventBegun, Iteration: 1},
+		{Clock: 11, Time: at.Add(13*time.Hour + 2*time.Second), Node: "B", Scope: "parcels#1", Activity: "pack", Event: api.EventReturned, Iteration: 1},
+		{Clock: 12, Time: at.Add(13*time.Hour + 2*time.Second), Node: "A", Activity: "sink", Event: api.EventEnded},
 	}
 }
 
@@ -67,6 +69,8 @@ const inColumns = `          A                 B                 D              
 01:00:01                    ✓ credit, iteration 2, attempt 3
 01:00:01                                      · reject skipped
 01:00:02                                                        → ship newer
+01:00:02                    ● parcels#1/pack iteration 1 begun
+01:00:02                    ✓ parcels#1/pack iteration 1 returned
 01:00:02  ● ended
 `
 
@@ -86,13 +90,15 @@ const inALine = `2025-06-01
 01:00:01  B  + credit, iteration 2, attempt 3
 01:00:01  D  - reject skipped
 01:00:02  headquarters-of-the-company  > ship newer
+01:00:02  B  * parcels#1/pack iteration 1 begun
+01:00:02  B  + parcels#1/pack iteration 1 returned
 01:00:02  A  * ended
 `
 
 // On a terminal history shows a line for each event, in the column of its site; where
 // the columns do not fit, the site stands in the line. Nothing of it steers the terminal.
 func TestHistoryOnATerminal(t *testing.T) {
-	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
 		return api.HistoryAnswer{Events: story()}, nil
 	}})
 	plain := map[string]string{"NO_COLOR": "1", "LANG": "de_DE.UTF-8"}
@@ -111,7 +117,7 @@ func TestHistoryOnATerminal(t *testing.T) {
 
 // Colours: what died is grey, what is in error red; none of them with NO_COLOR.
 func TestColoursOfATimeline(t *testing.T) {
-	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+	to := apitest.Serve(t, &apitest.Backend{OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
 		return api.HistoryAnswer{Events: story()}, nil
 	}})
 	shown, _, _ := onTerminal(t, 82, to, map[string]string{"TERM": "xterm", "LANG": "C.UTF-8"}, "history", id)
@@ -128,7 +134,7 @@ func TestColoursOfATimeline(t *testing.T) {
 // watch knows the sites before their first event, and goes on without that.
 func TestWatchOnATerminal(t *testing.T) {
 	b := &apitest.Backend{
-		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) {
+		OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
 			return api.Status{Process: "p@1", Activities: []api.Activity{{Node: "A"}, {Node: "B"}, {Node: "D"}, {Node: "B"}}}, nil
 		},
 		OnWatch: func(_ context.Context, _ api.InstanceID, event func(api.HistoryEvent) error) error {
@@ -182,10 +188,10 @@ func TestManPage(t *testing.T) {
 // The columns are those of the process, in its order, whichever site did something first.
 func TestHistoryHasAColumnForEachSiteOfTheProcess(t *testing.T) {
 	to := apitest.Serve(t, &apitest.Backend{
-		OnHistory: func(context.Context, api.InstanceID) (api.HistoryAnswer, error) {
+		OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
 			return api.HistoryAnswer{Events: story()}, nil
 		},
-		OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+		OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 			return api.Status{Instance: i, Process: "p@1", Activities: []api.Activity{{Activity: "reject", Node: "D"}, {Activity: "ship", Node: "C"}}}, nil
 		},
 	})
@@ -199,7 +205,7 @@ func TestHistoryHasAColumnForEachSiteOfTheProcess(t *testing.T) {
 // which the instance was started stand without it.
 func TestStatusOnATerminal(t *testing.T) {
 	zero := int64(0)
-	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID) (api.Status, error) {
+	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
 		return api.Status{Instance: i, Process: "p@1", State: api.InstanceFinished, Started: at, Ended: at.Add(13 * time.Hour), Activities: []api.Activity{
 			{Activity: "receive", Node: "A", State: api.ActivityTerminated, Iterations: 1, RC: &zero, Started: at, Ended: at.Add(time.Second)},
 			{Activity: "ship", Node: "C", State: api.ActivityTerminated, Iterations: 1, RC: &zero, Started: at.Add(time.Minute), Ended: at.Add(13 * time.Hour)},

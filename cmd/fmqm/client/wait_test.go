@@ -20,7 +20,7 @@ func TestWait(t *testing.T) {
 		last := fullStatus()
 		last.State = state
 		to := apitest.Serve(t, &apitest.Backend{
-			OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+			OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) { return fullStatus(), nil },
 			OnWait:   func(context.Context, api.InstanceID) (api.Status, error) { return last, nil },
 		})
 		r := fmqm(to, "", "wait", id, "-o", "json")
@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 	}
 	never := apitest.Serve(t, &apitest.Backend{
 		OnStart:  func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
-		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+		OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) { return fullStatus(), nil },
 		OnWait: func(ctx context.Context, _ api.InstanceID) (api.Status, error) {
 			<-ctx.Done()
 			return api.Status{}, ctx.Err()
@@ -104,7 +104,7 @@ func TestWaitSaysThatTheNodeIsAway(t *testing.T) {
 		var asked atomic.Int32
 		to := apitest.Serve(t, &apitest.Backend{
 			OnStart:  func(context.Context, api.StartRequest) (api.Status, error) { return fullStatus(), nil },
-			OnStatus: func(context.Context, api.InstanceID) (api.Status, error) { return fullStatus(), nil },
+			OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) { return fullStatus(), nil },
 			OnWait: func(context.Context, api.InstanceID) (api.Status, error) {
 				if asked.Add(1) < 3 {
 					return api.Status{}, api.Errorf(api.CodeUnreachable, "", "the node is stopping")

@@ -251,7 +251,7 @@ func nodeCandidates(ctx context.Context, l lineSoFar, kind string, before []stri
 		if err != nil {
 			return nil
 		}
-		st, err := client.Status(ctx, id)
+		st, err := client.StatusOf(ctx, id, api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}})
 		if err != nil {
 			return nil
 		}

@@ -68,7 +68,7 @@ func knowing(t *testing.T) string {
 			}
 			return a, nil
 		},
-		OnStatus: func(context.Context, api.InstanceID) (api.Status, error) {
+		OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
 			return api.Status{Output: json.RawMessage(`{}`), Activities: []api.Activity{{Activity: "good", State: api.ActivityTerminated}, {Activity: "credit", Node: "B", State: api.ActivityInError, Reason: "rc\t3\nx"}}}, nil
 		},
 	})

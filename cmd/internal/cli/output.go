@@ -102,6 +102,7 @@ type List struct {
 	columns []string
 	rows    [][]string // of a table that is not live
 	widths  []int
+	indent  string // before the first cell of a row
 	count   int
 }
 
@@ -122,6 +123,9 @@ func (l *List) Row(v any, cells ...string) error {
 	}
 	for i := range cells {
 		cells[i] = OneLine(cells[i])
+	}
+	if len(cells) > 0 {
+		cells[0] = l.indent + cells[0]
 	}
 	if !l.live {
 		l.rows = append(l.rows, cells)
@@ -252,8 +256,14 @@ func (l *List) write(row []string, head bool) error {
 
 // WriteTable prints a table that is known whole.
 func (p *Printer) WriteTable(columns []string, rows [][]string) error {
+	return p.WriteTree(columns, rows, make([]int, len(rows)))
+}
+
+// WriteTree is WriteTable with rows that are inside of others: the first cell of each is indented so often.
+func (p *Printer) WriteTree(columns []string, rows [][]string, depth []int) error {
 	l := (&Printer{Format: Table, Style: p.Style, w: p.w, room: p.room}).List(false, columns...)
-	for _, r := range rows {
+	for i, r := range rows {
+		l.indent = strings.Repeat("  ", depth[i])
 		if err := l.Row(nil, r...); err != nil {
 			return err
 		}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	common "fmqm/cmd/internal/cli"
+)
+
+func statusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show an instance and its activities at all nodes", ArgsUsage: "INSTANCE",
+		Description: `Shows what the nodes of the process know of the instance. It names each unreachable node,
+and when it was last heard. The activities at such a node are unknown.
+
+It shows the top of the instance, a block in one line. With --scope it shows what is inside
+of a block: documents is its newest iteration, documents#2 the second one. With --tree it
+shows all, each block before its iterations. Where it does not show all that there are it
+says so, and with which --after the next ones come.`,
+		UsageText: "fmqm status " + example + "\nfmqm status " + example + " --scope documents#2\nfmqm status " + example + " --tree --state in-error\nfmqm status " + example + " -o json",
+		Flags: printing(
+			&cli.StringFlag{Name: "scope", Usage: "what is inside of the block `PATH`, without iteration in its newest"},
+			&cli.BoolFlag{Name: "tree", Usage: "all activities, also those inside of blocks"},
+			&cli.StringSliceFlag{Name: "state", Usage: "only activities in `STATE`; can be repeated"},
+			&cli.IntFlag{Name: "limit", Usage: "at most `N` activities (by default all, or 1000 of a tree)"},
+			&cli.StringFlag{Name: "after", Usage: "only those after `PATH`, the last one that was shown"}),
+		Action: asks(status),
+	}
+}
+
+func status(c *cli.Context, a asked) error {
+	r := api.StatusRequest{Scope: c.String("scope"), Tree: c.Bool("tree"), Limit: c.Int("limit"), After: c.String("after")}
+	for _, s := range c.StringSlice("state") {
+		r.States = append(r.States, api.ActivityState(s))
+	}
+	switch {
+	case r.Tree && r.Scope != "":
+		return common.Usagef("--scope is about one block, and --tree shows all: leave one of them out")
+	case c.IsSet("limit") && (r.Limit < 1 || r.Limit > api.MaxPage):
+		return common.Usagef("--limit: write a number from 1 to %d, and go on with --after", api.MaxPage)
+	}
+	st, err := a.client.StatusOf(c.Context, a.instance, r)
+	if err != nil {
+		return err
+	}
+	if err := printStatus(a.printer, st); err != nil {
+		return err
+	}
+	if st.Next != "" {
+		common.Talk(c, "there may be more: --after %s", common.OneLine(st.Next))
+	}
+	return nil
+}
+
+// printStatus prints a status as every command does.
+func printStatus(p *common.Printer, st api.Status) error {
+	return p.Object(st, func(w io.Writer) error {
+		if err := statusHead(p, w, st); err != nil || len(st.Activities) == 0 {
+			return err
+		}
+		when := common.Time
+		if p.Narrow() { // there lines should not break: the head says the day
+			when = timeOf(st.Started)
+		}
+		rows := make([][]string, len(st.Activities))
+		below, depth := make([]detail, len(st.Activities)), make([]int, len(st.Activities))
+		for i, a := range st.Activities {
+			name := api.InScope(a.Scope, a.Activity)
+			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+			depth[i] = depthOf(st.Scope, a.Scope)
+			below[i] = detail{name, a.Node, a.State, a.Input, a.Stderr}
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := p.WriteTree([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows, depth); err != nil {
+			return err
+		}
+		return details(p, w, below)
+	})
+}
+
+// depthOf is how many blocks are around an activity, other than those around all that are shown.
+func depthOf(shown, scope string) int {
+	if scope == "" || scope == shown {
+		return 0
+	}
+	return 1 + strings.Count(scope, "/")
+}

@@ -1,0 +1,61 @@
+package definition
+
+import (
+	"fmt"
+
+	"fmqm/processtable"
+)
+
+// tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
+// all of the process; 0: none was asked for.
+func tableFormat(p *Process, asked int) (int, error) {
+	needed := needsBlockFormat(&p.Graph)
+	switch {
+	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
+		return processtable.BlockFormat, nil
+	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
+		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, processtable.BlockFormat)
+	case asked == 0:
+		return processtable.FlowMarkFormat, nil
+	case asked < 1 || asked > processtable.FlowMarkFormat:
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+	}
+	return asked, nil
+}
+
+// needsBlockFormat names what a graph has that no lower format says; empty: nothing.
+func needsBlockFormat(g *Graph) string {
+	into := map[string]int{}
+	for _, k := range g.Control {
+		into[k.Target]++
+	}
+	for _, a := range g.Activities {
+		switch {
+		case a.Block != nil:
+			return "blocks"
+		case a.FirstMatch:
+			return "choice: first_match"
+		case a.Deadline != nil:
+			return "deadlines"
+		case a.Wait != nil:
+			return "waits"
+		case a.Continues:
+			return "on_error: continue"
+		case len(a.Cancels) > 0:
+			return "cancels"
+		}
+	}
+	for _, k := range g.Control {
+		if k.Source == sourceEnd && (k.kind() != edgeAlways || into[k.Target] > 1) {
+			return "control connectors out of source beside others, or with a condition"
+		}
+	}
+	for _, d := range g.Data {
+		for _, m := range d.Mappings {
+			if m.Word != 0 {
+				return m.Word.String()
+			}
+		}
+	}
+	return ""
+}

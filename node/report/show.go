@@ -1,0 +1,170 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"fmqm/api"
+	"fmqm/container"
+	"fmqm/internal/text"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// show adds the activities to a status that a request asks for, of those that were gathered for it.
+func (r *reading) show(s *api.Status, q api.StatusRequest) {
+	s.Scope, s.Activities, s.Next = q.Scope, []api.Activity{}, ""
+	page := Page{States: q.States, After: q.After}
+	after := page.after(r.places)
+	for _, a := range r.lines {
+		switch at := (spot{message.Scope(a.Scope), a.Activity, r.order(message.Scope(a.Scope), a.Activity)}); {
+		case !q.Tree && !r.flat && a.Scope != q.Scope, !page.wants(a.State), after != nil && at.compare(after) <= 0:
+		case q.Limit > 0 && len(s.Activities) == q.Limit:
+			last := s.Activities[q.Limit-1]
+			s.Next = api.InScope(last.Scope, last.Activity)
+			return
+		default:
+			s.Activities = append(s.Activities, a)
+		}
+	}
+	if r.end != nil {
+		s.Next = r.end.name()
+	}
+}
+
+// Show adds to a status the activities that a request asks for, of those that were gathered for it. The
+// scope of the request is one that Enter has given.
+func (g *Gathered) Show(s *api.Status, q api.StatusRequest) {
+	g.read().show(s, q)
+	if s.More = g.more(); g.Unreachable != nil {
+		s.Unreachable = g.Unreachable
+	}
+}
+
+// Open gives the scopes, other than those that were asked for, in which something has not ended.
+func (g *Gathered) Open() (scopes []string) {
+	r := g.read()
+	if r.flat {
+		return nil
+	}
+	open := func(scope message.Scope) {
+		if s := string(scope); !slices.Contains(g.scopes(), s) && !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	for _, a := range r.lines {
+		if a.State == api.ActivityTerminated || a.State == api.ActivitySkipped || nowhere(a.Scope) {
+			continue
+		}
+		if open(message.Scope(a.Scope)); a.State == api.ActivityRunning && r.block(a.Activity) {
+			open(newest(a))
+		}
+	}
+	return scopes
+}
+
+// Errors are the activities in error, in all scopes.
+func (g *Gathered) Errors() (all []api.Activity) {
+	for _, a := range g.read().lines {
+		if a.State == api.ActivityInError {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// newest is the scope of what is inside of a block in the newest iteration that it has begun; without an
+// iteration if that is none.
+func newest(block api.Activity) message.Scope {
+	k, run := block.Iterations, block.Run
+	if block.State == api.ActivityReady || block.State == api.ActivityWaiting { // it is to begin that one
+		k = max(0, k-1)
+	}
+	if k == 0 {
+		run = 0
+	}
+	return message.Scope(within(block.Scope, block.Activity, k, run))
+}
+
+// Enter finds the scope that a PATH of blocks names: without iteration the newest, also of those around
+// a block that is named alone. Where more has to be asked to tell, it names the scopes.
+func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err error) {
+	r := g.read()
+	frames, err := message.Scope(path).Frames()
+	if err != nil {
+		return "", nil, api.Errorf(api.CodeUsage, "write blocks with their iterations, such as documents#2, or documents for its newest", "scope %s: %v", path, err)
+	}
+	if len(frames) > 0 {
+		for i, name := range r.around(string(frames[0].Composite)) {
+			frames = slices.Insert(frames, i, message.Frame{Composite: processtable.ActivityID(name), Element: -1})
+		}
+	}
+	for _, f := range frames {
+		name := string(f.Composite)
+		if nowhere(string(scope)) {
+			f.Iteration = 0
+		}
+		switch i, known := r.index[name]; {
+		case !known:
+			return "", nil, r.NoActivity(name)
+		case !r.block(name):
+			return "", nil, api.Errorf(api.CodeUsage, "name a block, or leave --scope out", "scope %s: %s is no block: nothing is inside of it", path, name)
+		case r.all[i].Inside != string(scope.Inside()):
+			return "", nil, api.Errorf(api.CodeNotFound, "write "+strings.Join(append(r.around(name), name), "/"), "scope %s: %s is not inside of %s", path, name, scope)
+		}
+		if !slices.Contains(g.scopes(), string(scope)) && !nowhere(string(scope)) {
+			return "", append(slices.Clone(g.scopes()), string(scope)), nil
+		}
+		block := r.at(scope, name)
+		last, told := newest(block), block.State != api.ActivityUnknown
+		switch {
+		case f.Iteration == 0 && !told && !nowhere(string(scope)):
+			return "", nil, api.Errorf(api.CodeUnreachable, "name an iteration, such as "+within(string(scope), name, 1, 0), "only %s, where %s is, can say which is the newest, and it does not answer", block.Node, name)
+		case f.Iteration == 0:
+			scope = message.Scope(within(string(scope), name, 0, 0))
+			if told {
+				scope = last
+			}
+		case told && f.Iteration > block.Iterations:
+			return "", nil, api.Errorf(api.CodeNotFound, "see fmqm status for how often it has begun", "there is no %s: it has begun %s", scope.Enter(f), text.Counted(block.Iterations, "iteration", "iterations"))
+		default:
+			if scope = scope.Enter(f); f.Run == 0 && last.Leave() == scope.Leave() && block.Iterations == f.Iteration {
+				scope = last // of several runs the last is meant
+			}
+		}
+	}
+	all := append(slices.Clone(g.scopes()), string(scope))
+	switch {
+	case slices.Contains(g.scopes(), string(scope)):
+	case nowhere(string(scope)):
+		g.Asked.Scopes = all // nobody has anything of it
+	default:
+		ask = all
+	}
+	return scope, ask, nil
+}
+
+// Has says whether a PATH ends with an activity of the process, or an iteration of one.
+func (g *Gathered) Has(path string) bool {
+	name := string(message.Scope(path).Inside())
+	return added(name) || slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == name })
+}
+
+// Host is the node where an activity lives, or source or sink of a block; false: it cannot be in that scope.
+func (g *Gathered) Host(scope, activity string) (string, bool) {
+	return placesOf(g.Roster).host(message.Scope(scope), activity)
+}
+
+// NoActivity is the error of who names an activity that the process does not have.
+func (g *Gathered) NoActivity(name string) *api.Error {
+	names := make([]string, len(g.Roster))
+	for i, p := range g.Roster {
+		names[i] = p.Activity
+	}
+	name = string(message.Scope(name).Inside())
+	remedy := "see fmqm status for its activities"
+	if near, ok := container.Nearest(name, names); ok {
+		remedy = "did you mean " + near + "? See fmqm status for its activities"
+	}
+	return api.Errorf(api.CodeNotFound, remedy, "%s has no activity %s", g.Process, name)
+}
