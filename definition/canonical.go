@@ -69,6 +69,18 @@ type canonicalActivity struct {
 	Block *canonicalGraph `cbor:"19,keyasint,omitempty"` // nil: none, and then it is not written
 
 	Choice []string `cbor:"20,keyasint,omitempty"` // where the first match is taken: the targets, in the order in which they are asked
+
+	Wait      *canonicalMoment `cbor:"21,keyasint,omitempty"`
+	Deadline  *canonicalMoment `cbor:"22,keyasint,omitempty"`
+	Continues bool             `cbor:"23,keyasint,omitempty"`
+	Cancels   []string         `cbor:"24,keyasint,omitempty"` // sorted
+}
+
+type canonicalMoment struct {
+	_     struct{} `cbor:",toarray"`
+	At    bool
+	Fixed int64
+	Text  string
 }
 
 // canonicalGraph is what a block consists of, as in canonicalProcess.
@@ -88,13 +100,19 @@ type canonicalControl struct {
 type canonicalData struct {
 	_              struct{} `cbor:",toarray"`
 	Source, Target string
-	Mappings       []canonicalMapping
+	Mappings       []any // canonicalMapping or canonicalWord
 }
 
 type canonicalMapping struct {
 	_        struct{} `cbor:",toarray"`
 	RC       bool
 	From, To container.Path
+}
+
+type canonicalWord struct {
+	_    struct{} `cbor:",toarray"`
+	Word string
+	To   container.Path
 }
 
 // definitionHash gives the hash that name@version is bound to for ever (N3).
@@ -148,7 +166,11 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	for _, d := range g.Data {
 		e := canonicalData{Source: d.Source, Target: d.Target}
 		for _, m := range d.Mappings {
-			e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
+			if m.Word != 0 {
+				e.Mappings = append(e.Mappings, canonicalWord{Word: m.Word.String(), To: m.To})
+			} else {
+				e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
+			}
 		}
 		c.Data = append(c.Data, e)
 	}
@@ -165,6 +187,8 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		AgainAfter:    a.AgainAfter, AgainMax: a.AgainMax,
 		RetryAttempts: a.RetryAttempts, RetryBackoff: a.RetryBackoff, RetryMax: a.RetryMax,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
+		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 	}
 	switch a.Start.Kind {
 	case StartAtLeast:
@@ -187,6 +211,16 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		}
 	}
 	return c
+}
+
+func canonicalMomentOf(m *Moment) *canonicalMoment {
+	switch {
+	case m == nil:
+		return nil
+	case m.Expr != nil:
+		return &canonicalMoment{At: m.At, Text: m.Expr.Checked.Text}
+	}
+	return &canonicalMoment{At: m.At, Fixed: m.Fixed}
 }
 
 // canonicalStructures gives the structures that containers use, directly or inside
@@ -259,6 +293,7 @@ func (g *Graph) asWritten() Graph {
 	for i, a := range g.Activities {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
+		w.Wait, w.Deadline = a.Wait.asWritten(written), a.Deadline.asWritten(written)
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block
@@ -273,4 +308,13 @@ func (g *Graph) asWritten() Graph {
 		of.Control[i] = &w
 	}
 	return of
+}
+
+func (m *Moment) asWritten(written func(*Condition) *Condition) *Moment {
+	if m == nil {
+		return nil
+	}
+	w := *m
+	w.Expr = written(m.Expr)
+	return &w
 }

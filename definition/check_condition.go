@@ -7,14 +7,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fmqm/condition"
-	"fmqm/container"
 )
 
-// conditionKey: equal texts over the same container are checked once.
+// conditionKey: equal texts over the same scope are checked once.
 type conditionKey struct {
-	members *container.Type
-	text    string
-	rc      bool
+	scope condition.Scope
+	text  string
 }
 
 type checkedCondition struct {
@@ -34,8 +32,10 @@ func (d *draft) allConditions() {
 		if n == nil {
 			continue
 		}
-		c := d.Control[i]
-		c.Condition = d.condition(d.stepOf(c.Source), n, c.Source+" -> "+c.Target)
+		c, before := d.Control[i], d.errors
+		s := d.stepOf(c.Source)
+		c.Condition = d.condition(s, n, c.Source+" -> "+c.Target)
+		s.outUnsure = s.outUnsure || d.errors > before
 	}
 }
 
@@ -45,7 +45,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	if !ok || s.output.unknown() {
 		return nil
 	}
-	c := d.check(text, condition.Scope{Members: s.Output, RC: s != d.head})
+	c := d.check(text, d.scope(s))
 	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s) {
 		return nil
 	}
@@ -53,11 +53,27 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	d.inputRead = d.inputRead || s == d.head && c.reads
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
+	if key != "exit" {
+		s.reads |= c.Reads
+	}
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
+// scope is what conditions of a step can see: those out of source the input, and no words.
+func (d *draft) scope(s *step) condition.Scope {
+	if s == d.head {
+		return condition.Scope{Members: s.Output}
+	}
+	return s.scope()
+}
+
+// scope is what conditions of an activity can see.
+func (a *Activity) scope() condition.Scope {
+	return condition.Scope{Members: a.Output, RC: true, Words: a.Words()}
+}
+
 func (d *draft) check(text string, scope condition.Scope) checkedCondition {
-	key := conditionKey{scope.Members, text, scope.RC}
+	key := conditionKey{scope, text}
 	c, ok := d.conditions[key]
 	if !ok {
 		c.Checked, c.problems = condition.Check(text, scope)

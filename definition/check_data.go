@@ -42,7 +42,11 @@ func (d *draft) data(n *yaml.Node) {
 		if to.step != nil {
 			to.step.dataIn++
 		}
+		before := d.errors
 		d.Data = append(d.Data, &Data{Pos: c.at, Source: c.source, Target: c.target, Mappings: d.mappings(c, from, to)})
+		if from.step != nil {
+			from.step.outUnsure = from.step.outUnsure || d.errors > before
+		}
 	}
 }
 
@@ -160,6 +164,9 @@ func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
 // used notes what a mapping reads and sets.
 func (d *draft) used(from, to dataEnd, m Mapping) {
 	switch s := from.step; {
+	case m.Word != 0 && s != nil && s != to.step:
+		s.reads |= m.Word
+	case m.Word != 0:
 	case s == nil:
 		d.inputRead = true
 	case m.RC:
@@ -242,6 +249,12 @@ func (d *draft) target(n *yaml.Node, to dataEnd) (Mapping, bool) {
 		d.fail(m.Pos, codeReservedName, "_RC cannot be set", "_RC is the return code of a program: map it onto a member of type int")
 		return m, false
 	}
+	if _, hidden := to.members.MemberIndex(n.Value); !hidden {
+		if _, is := condition.WordNamed(n.Value); is {
+			d.fail(m.Pos, codeReservedName, fmt.Sprintf("%s is a word of the engine, and cannot be set", n.Value), "map it onto a member of its type")
+			return m, false
+		}
+	}
 	var ok bool
 	m.To, m.Type, ok = d.resolve(n, to)
 	return m, ok
@@ -254,6 +267,12 @@ func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type,
 			d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s is the word for a whole container, and %s is a member", wholeContainer, outer), "write "+outer)
 			return nil, false
 		}
+	}
+	if word, is := d.word(n, from); is {
+		if m.Word = word; word == 0 {
+			return nil, false
+		}
+		return from.scope().TypeOf(word), true
 	}
 	if n.Value != condition.RC {
 		path, t, ok := d.resolve(n, from)

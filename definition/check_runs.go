@@ -11,10 +11,11 @@ import (
 type efforts struct {
 	comparing               int
 	exclusive, free, reason effort
+	defaults                condition.Spent // by conditions over defaults
 }
 
 func fullEfforts(most bounds) efforts {
-	return efforts{most.comparing, fullEffort, fullEffort, fullEffort}
+	return efforts{comparing: most.comparing, exclusive: fullEffort, free: fullEffort, reason: fullEffort}
 }
 
 // runGraph gives the control graph of a draft without errors, and its vertices by name.
@@ -24,9 +25,14 @@ func (d *draft) runGraph() (*runGraph, map[string]int) {
 	if len(d.head.out) > 0 {
 		g.vertices = append(g.vertices, runVertex{}, runVertex{})
 	}
+	spared := d.spared(g)
 	for _, s := range d.topology {
 		at[s.Name] = len(g.vertices)
-		g.vertices = append(g.vertices, runVertex{in: s.in, out: s.out, start: s.logic})
+		v := runVertex{in: s.in, out: s.out, start: s.logic}
+		if s.cancelledBy > 0 {
+			v = spared(v)
+		}
+		g.vertices = append(g.vertices, v)
 	}
 	for i, c := range d.Control {
 		e := runEdge{source: at[c.Source], kind: c.kind()}
@@ -84,6 +90,7 @@ func (g *runGraph) takeFirst(out []int) {
 func (d *draft) checkRuns() {
 	free, at := d.runGraph()
 	compared := d.compareConditions(free)
+	alone := compared.byThemselves(at)
 	decided := decide(compared.graph, &d.left.exclusive, nil)
 	never := neverRuns{draft: d, at: at, exclusive: decided, free: decided, explainer: newExplainer(compared.graph, &d.left.reason)}
 	if compared.says {
@@ -93,7 +100,7 @@ func (d *draft) checkRuns() {
 		never.look(s)
 	}
 	never.giveUp()
-	d.checkSources(decided, at, compared.partly == nil)
+	d.checkSources(decided, at, alone, compared.partly == nil)
 }
 
 // neverRuns warns of what never runs: whatever the conditions give, or because of what

@@ -13,8 +13,8 @@ import (
 // were compared, both only may run.
 //
 // Where that is declared as meant nothing is said.
-func (d *draft) checkSources(decided *decision, at map[string]int, compared bool) {
-	s := sources{draft: d, at: at, of: map[memberOf]*setters{}, can: "can"}
+func (d *draft) checkSources(decided *decision, at, alone map[string]int, compared bool) {
+	s := sources{draft: d, at: at, alone: alone, of: map[memberOf]*setters{}, can: "can"}
 	if !compared {
 		s.can = "may"
 	}
@@ -30,7 +30,7 @@ func (d *draft) checkSources(decided *decision, at map[string]int, compared bool
 		case asked.meant != nil:
 			asked.meant.needed = true
 		default:
-			s.warnOf(asked.connector, decided.sim, round)
+			s.warnOf(asked, decided.sim, round)
 		}
 	}
 	for _, meant := range d.allMeant() {
@@ -44,14 +44,18 @@ type memberOf struct{ target, path string }
 // setters are the data connectors so far that set a member, or something inside it,
 // with the ends of their chains.
 type setters struct {
-	whole, inside           []int // indexes into Process.Data
-	wholeChain, insideChain int   // indexes into sources.chains; -1: none
+	whole, inside           []setting
+	wholeChain, insideChain int // indexes into sources.chains; -1: none
 }
+
+// setting is a data connector, by its index in the graph, that sets a member when a vertex has run.
+type setting struct{ connector, vertex int }
 
 // sources gathers for each data connector which earlier ones set what it sets.
 type sources struct {
 	*draft
 	at        map[string]int // vertices by name; -1: the process's input, always there
+	alone     map[string]int // of those that can end without an output, where they end with one
 	of        map[memberOf]*setters
 	chains    []anyOf
 	questions []meeting
@@ -60,10 +64,19 @@ type sources struct {
 }
 
 // asked is what a question is about: a data connector, and the members that it sets with
-// or without a declaration that the last one wins.
+// or without a declaration that the last one wins, from the output or from the engine's words.
 type asked struct {
 	connector int
 	meant     *lastWins // nil: those without
+	vertex    int       // that sets them
+}
+
+// setter is the vertex that a mapping is of: at a deadline, and after an error, only words are set.
+func (s *sources) setter(c *Data, m Mapping) int {
+	if v, ok := s.alone[c.Source]; ok && !m.RC && m.Word == 0 {
+		return v
+	}
+	return s.at[c.Source]
 }
 
 func (s *sources) setters(target string, path container.Path) *setters {
@@ -78,43 +91,45 @@ func (s *sources) setters(target string, path container.Path) *setters {
 // connector itself to what it sets.
 func (s *sources) ask(i int) {
 	c := s.Data[i]
-	others := map[*lastWins][]int{}
-	var order []*lastWins
+	others := map[asked][]int{}
+	var order []asked
 	for _, m := range c.Mappings {
 		meant := s.meant(c.Target, m.To)
-		s.overlapping(c, m, func(_ []int, chain int) {
+		s.overlapping(c, m, func(_ []setting, chain int) {
 			if meant == nil {
 				s.meantInside(c.Target, m.To)
 			}
-			if others[meant] == nil {
-				order = append(order, meant)
+			about := asked{i, meant, s.setter(c, m)}
+			if others[about] == nil {
+				order = append(order, about)
 			}
-			others[meant] = append(others[meant], chain)
+			others[about] = append(others[about], chain)
 		})
 	}
-	for _, meant := range order {
-		s.questions = append(s.questions, meeting{vertex: s.at[c.Source], others: others[meant]})
-		s.asked = append(s.asked, asked{i, meant})
+	for _, about := range order {
+		s.questions = append(s.questions, meeting{vertex: about.vertex, others: others[about]})
+		s.asked = append(s.asked, about)
 	}
 	for _, m := range c.Mappings {
+		set := setting{i, s.setter(c, m)}
 		for n := 1; n < len(m.To); n++ {
 			outer := s.setters(c.Target, m.To[:n])
-			s.extend(&outer.inside, &outer.insideChain, i)
+			s.extend(&outer.inside, &outer.insideChain, set)
 		}
 		self := s.setters(c.Target, m.To)
-		s.extend(&self.whole, &self.wholeChain, i)
+		s.extend(&self.whole, &self.wholeChain, set)
 	}
 }
 
-func (s *sources) extend(connectors *[]int, chain *int, i int) {
-	*connectors = append(*connectors, i)
-	s.chains = append(s.chains, anyOf{before: *chain, vertex: s.at[s.Data[i].Source]})
+func (s *sources) extend(all *[]setting, chain *int, set setting) {
+	*all = append(*all, set)
+	s.chains = append(s.chains, anyOf{before: *chain, vertex: set.vertex})
 	*chain = len(s.chains) - 1
 }
 
 // overlapping gives the lists of earlier connectors that set what m sets: the member
 // itself, what it is inside of, or what is inside of it.
-func (s *sources) overlapping(c *Data, m Mapping, yield func(connectors []int, chain int)) {
+func (s *sources) overlapping(c *Data, m Mapping, yield func(all []setting, chain int)) {
 	for n := 1; n <= len(m.To); n++ {
 		if outer := s.setters(c.Target, m.To[:n]); outer.wholeChain >= 0 {
 			yield(outer.whole, outer.wholeChain)
@@ -125,19 +140,19 @@ func (s *sources) overlapping(c *Data, m Mapping, yield func(connectors []int, c
 	}
 }
 
-// warnOf finds out which earlier connector meets connector i in a round, and warns.
-func (s *sources) warnOf(i int, sim *simulation, round int) {
-	c := s.Data[i]
-	ran := sim.ran(round, s.at[c.Source])
+// warnOf finds out which earlier connector meets the one that was asked about in a round, and warns.
+func (s *sources) warnOf(about asked, sim *simulation, round int) {
+	c := s.Data[about.connector]
+	ran := sim.ran(round, about.vertex)
 	for _, m := range c.Mappings {
-		if s.meant(c.Target, m.To) != nil {
+		if s.meant(c.Target, m.To) != nil || s.setter(c, m) != about.vertex {
 			continue
 		}
 		var first *Data
-		s.overlapping(c, m, func(connectors []int, _ int) {
-			for _, j := range connectors {
-				if first == nil && j < i && ran&sim.ran(round, s.at[s.Data[j].Source]) != 0 {
-					first = s.Data[j]
+		s.overlapping(c, m, func(all []setting, _ int) {
+			for _, set := range all {
+				if first == nil && set.connector < about.connector && ran&sim.ran(round, set.vertex) != 0 {
+					first = s.Data[set.connector]
 				}
 			}
 		})

@@ -14,11 +14,13 @@ type premise struct {
 	why, remedy string
 }
 
-// premises gives what holds when s ends, but for its exit condition.
+// premises gives what holds when s ends by itself, but for its exit condition.
 func (c *comparison) premises(s *step) []premise {
 	p := premise{why: fmt.Sprintf("%s is empty, so its _RC is 0", s.Name), remedy: "correct the condition"}
 	switch {
 	case s.Empty:
+	case s.Wait != nil:
+		p.why = fmt.Sprintf("%s is a wait, so its _RC is 0", s.Name)
 	case s.Block != nil:
 		p.why = fmt.Sprintf("%s is a block, so its _RC is 0", s.Name)
 	case s.OnRC == OnRCError:
@@ -27,7 +29,7 @@ func (c *comparison) premises(s *step) []premise {
 	default:
 		return nil
 	}
-	if p.claim = c.claim(s.Output, &Condition{Written: condition.RC + " == 0"}); p.claim == nil {
+	if p.claim = c.claim(s, &Condition{Written: condition.RC + " == 0"}); p.claim == nil {
 		return nil
 	}
 	return []premise{p}
@@ -40,8 +42,12 @@ func (c *comparison) neverTrue(s *step, claims []*condition.Claim) {
 	if s.Exit == nil && len(s.out) == 0 {
 		return
 	}
-	premises := c.premises(s)
-	if exit := c.claim(s.Output, s.Exit); exit != nil {
+	var premises []premise
+	var exit *condition.Claim
+	if s.Words() == 0 { // else it may end without these
+		premises, exit = c.premises(s), c.claim(s, s.Exit)
+	}
+	if exit != nil {
 		if why, remedy, never := c.excluded(s, exit, premises); never {
 			c.warn(s.Exit.Pos, codeNeverTrue, fmt.Sprintf("%s can never end, because its exit condition is never TRUE: %s", s.Name, why), remedy)
 			for _, e := range s.out {

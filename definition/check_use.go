@@ -18,7 +18,7 @@ func (d *draft) resolveRC() {
 		case OnRCError:
 			s.RCIsData = false
 		case OnRCDefault:
-			s.RCIsData = s.readsRC
+			s.RCIsData = s.readsRC && !s.Continues
 		}
 	}
 }
@@ -27,6 +27,9 @@ func (d *draft) resolveRC() {
 // that no connector sets is none of them: its defaults are how a definition gives a
 // program constants.
 func (d *draft) checkUse() {
+	d.checkHidden()
+	d.checkEnds()
+	d.checkCancels()
 	for _, s := range d.steps {
 		d.checkEffect(s)
 		if s.output.at.Line > 0 && !s.outputRead {

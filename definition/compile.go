@@ -158,101 +158,6 @@ func encodeWithin(t *processtable.Table, most bounds) ([]byte, *processtable.Tab
 	return encoded, read, err
 }
 
-// tableTooLarge and tablesTooLarge are the limits that only compiling can find.
-type tableTooLarge struct {
-	node        processtable.NodeID
-	bytes, most int
-}
-
-func (e *tableTooLarge) Error() string { return e.message() + ": " + e.remedy() }
-
-func (e *tableTooLarge) message() string {
-	return fmt.Sprintf("the table of node %s takes %d bytes", e.node, e.bytes)
-}
-
-func (e *tableTooLarge) remedy() string {
-	return fmt.Sprintf("use at most %d: host fewer activities at %s, map fewer members, or split the process", e.most, e.node)
-}
-
-type tablesTooLarge struct{ nodes, fit, most int }
-
-func (e *tablesTooLarge) Error() string { return e.message() + ": " + e.remedy() }
-
-func (e *tablesTooLarge) message() string {
-	return fmt.Sprintf("the tables of %d nodes take over %d bytes together", e.nodes, e.most)
-}
-
-func (e *tablesTooLarge) remedy() string {
-	return fmt.Sprintf("the tables of %d nodes fit: each names every activity and every node in `starts`: name fewer nodes, or split the process", e.fit)
-}
-
-type scopeTooLong struct {
-	block processtable.ActivityID
-	bytes int
-}
-
-func (e *scopeTooLong) Error() string { return e.message() + ": " + e.remedy() }
-
-func (e *scopeTooLong) message() string {
-	return fmt.Sprintf("what says where an activity inside of the block %s is may take %d bytes", e.block, e.bytes)
-}
-
-func (e *scopeTooLong) remedy() string {
-	return fmt.Sprintf("use at most %d: shorten the names of the blocks around it", processtable.MaxScope)
-}
-
-type startTooLarge struct {
-	block             processtable.ActivityID // empty: it is the process's source
-	activities, bytes int
-}
-
-func (e *startTooLarge) Error() string { return e.message() + ": " + e.remedy() }
-
-func (e *startTooLarge) message() string {
-	source := "source"
-	if e.block != "" {
-		source = fmt.Sprintf("source of the block %s", e.block)
-	}
-	return fmt.Sprintf("%s is joined with %d activities, and what names them at the start takes %d bytes", source, e.activities, e.bytes)
-}
-
-func (e *startTooLarge) remedy() string {
-	return fmt.Sprintf("use at most %d, where each activity takes its name, that of its node and %d bytes: shorten the names, or begin with a few empty activities that lead to these",
-		maxStart, startEach)
-}
-
-// maxStart is how many bytes a start may take to name what source is joined with. One record of
-// the audit has all of it (N16), beside up to 32 KiB of other things, and a store takes records
-// below 1 MiB.
-const maxStart = 1_000_000
-
-// startEach is what an activity takes there beside its name and that of its node: marks and
-// lengths, and its number in the link.
-const startEach = 16
-
-// checkStart holds what source is joined with to maxStart. What has other activities before it has
-// too few of them for that.
-func (c *graph) checkStart() error {
-	joined := map[processtable.ActivityID]bool{}
-	bytes := 0
-	add := func(to processtable.ActivityID, node processtable.NodeID) {
-		if !joined[to] {
-			joined[to] = true
-			bytes += len(to) + len(node) + startEach
-		}
-	}
-	for _, o := range c.source.OutControl {
-		add(o.To, o.Node)
-	}
-	for _, o := range c.source.OutData {
-		add(o.To, o.Node)
-	}
-	if bytes > maxStart {
-		return &startTooLarge{c.inside, len(joined), bytes}
-	}
-	return nil
-}
-
 // TableFile is the name of the file for a table, such as purchase-order@1.A.table.
 func TableFile(t *processtable.Table) string {
 	return processtable.QueueName(t.Process, t.Node) + ".table"
@@ -367,13 +272,17 @@ func entryOf(a *Activity) *processtable.Activity {
 			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
+		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
 		FirstMatch: a.FirstMatch,
 	}
-	switch {
-	case a.Empty:
+	switch a.kind() {
+	case kindEmpty:
 		e.Kind = processtable.KindEmpty
-	case a.Block != nil:
+	case kindBlock:
 		e.Kind = processtable.KindBlock
+	case kindWait:
+		e.Kind = processtable.KindWait
+	case kindProgram: // as it is
 	}
 	if a.Exit != nil {
 		e.Exit = &a.Exit.Checked
@@ -398,6 +307,9 @@ func (c *compiler) connect(g *graph) error {
 	}
 	for _, a := range g.Activities {
 		if err := c.start(g, a); err != nil {
+			return err
+		}
+		if err := c.cancels(g, a); err != nil {
 			return err
 		}
 	}
@@ -443,6 +355,20 @@ func (c *compiler) bound(g *graph) error {
 	return nil
 }
 
+// cancels adds what an activity cancels to its row and to theirs (N25).
+func (c *compiler) cancels(g *graph, a *Activity) error {
+	by := c.row(g, a.Name)
+	for _, name := range a.Cancels {
+		to := c.row(g, name)
+		if to == nil {
+			return fmt.Errorf("activity %s cancels %s: there is no such activity", a.Name, name)
+		}
+		by.Cancels = append(by.Cancels, processtable.Place{Activity: to.Name, Node: c.places[to.Row()]})
+		to.CancelledBy = append(to.CancelledBy, by.Name)
+	}
+	return nil
+}
+
 // start turns a start condition into a tree over the indexes of InControl.
 func (c *compiler) start(g *graph, a *Activity) error {
 	e := c.row(g, a.Name)
@@ -478,7 +404,7 @@ func (c *compiler) data(g *graph, d *Data) error {
 	}
 	mappings := make([]processtable.Mapping, len(d.Mappings))
 	for i, m := range d.Mappings {
-		mappings[i] = processtable.Mapping{RC: m.RC, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
+		mappings[i] = processtable.Mapping{RC: m.RC, Word: m.Word, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
 	}
 	if from == to {
 		from.Feedback = mappings

@@ -92,7 +92,11 @@ func counted(n int, what string) string {
 // String is the diagnostic in one line, for people: place, severity, what is wrong, what
 // to do. What it repeats of the file cannot steer a terminal.
 func (d Diagnostic) String() string {
-	line := fmt.Sprintf("%s:%d:%d: %s: %s: %s", d.File, d.Line, d.Column, d.Severity, d.Message, d.Remedy)
+	between := ": "
+	if strings.HasSuffix(d.Message, "?") {
+		between = " "
+	}
+	line := fmt.Sprintf("%s:%d:%d: %s: %s", d.File, d.Line, d.Column, d.Severity, d.Message+between+d.Remedy)
 	return strings.ReplaceAll(text.Visible(line), "\n", `\n`)
 }
 

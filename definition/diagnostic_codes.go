@@ -34,7 +34,9 @@ const (
 	codeEnds           = "connector-ends"        // source or sink where they cannot stand
 	codeDuplicate      = "duplicate-connector"   //
 	codeCycle          = "control-cycle"         //
-	codeBorder         = "border"                // a connector into or out of a block
+	codeBorder         = "border"                // a connector into or out of a block, or what one side of it does to the other
+	codeDeadlineUnread = "deadline-unread"       // nothing takes the path at a deadline
+	codeSuccessor      = "cancels-successor"     // what only comes after what cancels it
 	codeOtherwiseTwice = "two-otherwise"         //
 	codeOtherwiseAlone = "otherwise-alone"       // the only connector out of its source
 	codeDataFlow       = "data-against-flow"     // a data connector that no control path follows
@@ -51,6 +53,9 @@ const (
 	codeUnset          = "container-unset"       // warning
 	codeExitConstant   = "exit-constant"         // warning
 	codeOnRCUnread     = "on-rc-unread"          // warning
+	codeOnErrorUnread  = "on-error-unread"       // warning
+	codeDefaultTaken   = "default-taken"         // warning
+	codeCancelsNothing = "cancels-nothing"       // warning
 	codeHidesWord      = "hides-word"            // warning
 	codeNoEffect       = "no-effect"             // warning
 	codeMore           = "more"                  // there is more than is shown; see First

@@ -51,13 +51,34 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 	if start := startOf(a, connectors); start != "" {
 		label += separator + "start: " + start
 	}
-	if a.Exit != nil {
-		label += separator + "until " + text.Line(a.Exit.Checked.Text)
+	for _, end := range endsOf(a) {
+		label += separator + end
 	}
 	if a.FirstMatch {
 		label += separator + "choice: first_match"
 	}
 	return label
+}
+
+// endsOf says what ends an activity beside its program, and what it ends.
+func endsOf(a *Activity) []string {
+	var all []string
+	if a.Exit != nil {
+		all = append(all, "until "+text.Line(a.Exit.Checked.Text))
+	}
+	if a.Wait != nil {
+		all = append(all, "wait "+text.Line(waitForm.written(a.Wait.inTable())))
+	}
+	if a.Deadline != nil {
+		all = append(all, "deadline "+text.Line(deadlineForm.written(a.Deadline.inTable())))
+	}
+	if a.Continues {
+		all = append(all, "on error: continue")
+	}
+	if len(a.Cancels) > 0 {
+		all = append(all, "cancels "+strings.Join(a.Cancels, ", "))
+	}
+	return all
 }
 
 // steps gives the activities of a graph that are no blocks, and blocks those that are.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -202,8 +201,11 @@ func (d *picture) boxes(g *Graph, layer map[string]int) map[string]*spot {
 		if a.Program != "" && a.Program != a.Name {
 			s.text = append(s.text, fold("runs "+a.Program)...)
 		}
-		if a.Exit != nil {
-			s.text = append(s.text, fold("\u21bb until "+text.Line(a.Exit.Checked.Text))...)
+		for i, end := range endsOf(a) {
+			if i == 0 && a.Exit != nil {
+				end = "\u21bb " + end
+			}
+			s.text = append(s.text, fold(end)...)
 		}
 		if a.FirstMatch {
 			s.text = append(s.text, fold("choice: first_match")...)

@@ -227,8 +227,8 @@ func (d *picture) tip(a *Activity) string {
 	if start := startOf(a, d.into[a.Name]); start != "" {
 		tip += ", start: " + start
 	}
-	if a.Exit != nil {
-		tip += ", until " + text.Line(a.Exit.Checked.Text)
+	for _, end := range endsOf(a) {
+		tip += ", " + end
 	}
 	if back, ok := d.loops[a.Name]; ok {
 		tip += ", fed back: " + back.label

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fmqm/condition"
-	"fmqm/container"
 )
 
 // The conditions out of one activity are evaluated over one output, for which its exit
@@ -67,16 +66,17 @@ func (c *comparison) never(edge int) {
 func (c *comparison) claims(s *step) []*condition.Claim {
 	of := make([]*condition.Claim, len(s.out))
 	for i, e := range s.out {
-		of[i] = c.claim(s.Output, c.Control[e].Condition)
+		of[i] = c.claim(s, c.Control[e].Condition)
 	}
 	return of
 }
 
-func (c *comparison) claim(members *container.Type, of *Condition) *condition.Claim {
+// claim gives what a condition of an activity says.
+func (c *comparison) claim(s *step, of *Condition) *condition.Claim {
 	if of == nil {
 		return nil
 	}
-	key := conditionKey{members: members, text: of.Written}
+	key := conditionKey{c.scope(s), of.Written}
 	known, ok := c.claimed[key]
 	switch {
 	case ok:
@@ -84,7 +84,7 @@ func (c *comparison) claim(members *container.Type, of *Condition) *condition.Cl
 	case !c.spend(readClaim):
 		return nil
 	}
-	if claim, ok := condition.ClaimOf(of.Written, condition.Scope{Members: members, RC: true}); ok {
+	if claim, ok := condition.ClaimOf(of.Written, key.scope); ok {
 		known = &claim
 	}
 	c.claimed[key] = known
@@ -118,7 +118,7 @@ func (c *comparison) exclude(s *step, claims []*condition.Claim) {
 				continue
 			case !c.spend(1):
 				return
-			case c.after(other).meets(behind) && c.apart(s, claims[j], claims[k]):
+			case c.after(other).meets(behind) && c.exclusive(s, claims[j], claims[k]):
 				a, b := &c.graph.edges[other], &c.graph.edges[e]
 				a.excludes, b.excludes = append(a.excludes, e), append(b.excludes, other)
 				c.says = true
@@ -154,10 +154,16 @@ func (c *comparison) reach() {
 	}
 }
 
-// apart says that two connectors out of s are never both TRUE.
-func (c *comparison) apart(s *step, a, b *condition.Claim) bool {
+// exclusive says that two connectors out of s are never both TRUE: also because the first match is taken,
+// and because what a deadline has ended has not ended with an error.
+func (c *comparison) exclusive(s *step, a, b *condition.Claim) bool {
 	if s.FirstMatch {
 		return c.spend(comparePart)
+	}
+	if s.Words() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
+		if always := c.claim(s, &Condition{Written: `!_TIMEOUT || _ERROR == ""`}); always != nil {
+			return c.spend(comparePart*(a.Size()+b.Size()+always.Size())) && condition.Contradict([]condition.Claim{*a, *b, *always}, nil)
+		}
 	}
 	return c.contradict(a, b)
 }

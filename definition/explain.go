@@ -43,7 +43,7 @@ func newExplainer(g *runGraph, e *effort) *explainer {
 		case edgeOtherwise:
 			at.kind = edgeFree
 			for _, other := range g.vertices[at.source].out {
-				if other != e {
+				if other != e && g.edges[other].kind != edgeAside {
 					x.pairs = append(x.pairs, pairOf{min(e, other), max(e, other)})
 				}
 			}

@@ -18,7 +18,7 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case asked == 0:
 		return processtable.FlowMarkFormat, nil
 	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, `choice`, or control connectors out of source", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
 	}
 	return asked, nil
 }
@@ -35,11 +35,26 @@ func needsBlockFormat(g *Graph) string {
 			return "blocks"
 		case a.FirstMatch:
 			return "choice: first_match"
+		case a.Deadline != nil:
+			return "deadlines"
+		case a.Wait != nil:
+			return "waits"
+		case a.Continues:
+			return "on_error: continue"
+		case len(a.Cancels) > 0:
+			return "cancels"
 		}
 	}
 	for _, k := range g.Control {
 		if k.Source == sourceEnd && (k.kind() != edgeAlways || into[k.Target] > 1) {
 			return "control connectors out of source beside others, or with a condition"
+		}
+	}
+	for _, d := range g.Data {
+		for _, m := range d.Mappings {
+			if m.Word != 0 {
+				return m.Word.String()
+			}
 		}
 	}
 	return ""

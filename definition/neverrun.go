@@ -35,7 +35,8 @@ type runVertex struct {
 type runEdge struct {
 	source   int
 	kind     edgeKind
-	excludes []int // edgeFree: others out of the same source that are never TRUE beside it
+	excludes []int // edgeFree, edgeAside: others out of the same source that are never TRUE beside it
+	alone    bool  // edgeAside: never TRUE beside the otherwise
 }
 
 type edgeKind uint8
@@ -45,6 +46,7 @@ const (
 	edgeFree                      // has a condition
 	edgeOtherwise                 // TRUE if its source runs and all others out of it are FALSE
 	edgeNever                     // never TRUE, by what its condition says, or what is before it
+	edgeAside                     // like edgeFree, but no connector: what otherwise is about leaves it out. It stands behind the others
 )
 
 // decision answers for one graph.

@@ -92,7 +92,7 @@ func (j *justification) connector(e int, value bool) {
 	}
 	switch at.kind {
 	case edgeAlways, edgeNever:
-	case edgeFree:
+	case edgeFree, edgeAside:
 		j.set(e, value)
 	case edgeOtherwise:
 		for _, other := range j.vertices[at.source].out {

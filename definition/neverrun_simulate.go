@@ -94,14 +94,22 @@ func (s *simulation) leave(v *runVertex, runs uint64) {
 			s.edge[e] = runs & s.free[e]
 		case edgeNever:
 			s.edge[e] = 0
-		case edgeOtherwise:
+		case edgeOtherwise, edgeAside:
 			continue
 		}
 		others |= s.edge[e]
 	}
+	rest := uint64(0)
 	for _, e := range v.out {
-		if s.edges[e].kind == edgeOtherwise {
+		switch s.edges[e].kind {
+		case edgeOtherwise:
 			s.edge[e] = runs &^ others
+			rest = s.edge[e]
+		case edgeAside:
+			if s.edge[e] = runs & s.free[e]; s.edges[e].alone {
+				s.edge[e] &^= rest
+			}
+		default:
 		}
 	}
 }

@@ -107,10 +107,11 @@ func (f *formula) starts(v int) int {
 func (f *formula) vertex(v, runs int) {
 	f.runs[v] = runs
 	out := f.vertices[v].out
+	f.wantAll(out)
 	all := slices.ContainsFunc(out, func(e int) bool { return f.wanted[e] && f.edges[e].kind == edgeOtherwise })
 	others := []int{runs}
 	for _, e := range out {
-		if f.edges[e].kind == edgeOtherwise || !all && !f.wanted[e] {
+		if kind := f.edges[e].kind; kind == edgeOtherwise || kind == edgeAside || !all && !f.wanted[e] {
 			continue
 		}
 		f.edge[e] = runs
@@ -124,9 +125,29 @@ func (f *formula) vertex(v, runs int) {
 		}
 		others = append(others, -f.edge[e])
 	}
+	rest := -f.Yes()
 	for _, e := range out {
-		if f.edges[e].kind == edgeOtherwise && f.wanted[e] {
+		switch {
+		case !f.wanted[e]:
+		case f.edges[e].kind == edgeOtherwise:
 			f.edge[e] = f.And(others...)
+			rest = f.edge[e]
+		case f.edges[e].kind == edgeAside:
+			f.edge[e] = f.free(runs)
+			f.exclude(e)
+			if f.edges[e].alone {
+				f.Clause(-f.edge[e], -rest)
+			}
+		}
+	}
+}
+
+// wantAll has all edges out of a vertex in the formula if one of them is aside: that one depends on
+// the others.
+func (f *formula) wantAll(out []int) {
+	if slices.ContainsFunc(out, func(e int) bool { return f.wanted[e] && f.edges[e].kind == edgeAside }) {
+		for _, e := range out {
+			f.wanted[e] = true
 		}
 	}
 }
@@ -225,7 +246,7 @@ func (f *formula) outcome(model []bool) []bool {
 	taken := make([]bool, len(f.vertices))
 	for _, wanted := range []bool{true, false} {
 		for e, l := range f.edge {
-			if at := f.edges[e]; f.wanted[e] == wanted && l > f.Yes() && at.kind == edgeFree && (wanted || !taken[at.source]) {
+			if at := f.edges[e]; f.wanted[e] == wanted && l > f.Yes() && (at.kind == edgeFree || at.kind == edgeAside) && (wanted || !taken[at.source]) {
 				outcome[e] = model[l-1]
 				taken[at.source] = taken[at.source] || wanted && outcome[e]
 			}

@@ -70,6 +70,17 @@ func drawGraph(t *rapid.T) *runGraph {
 	return g
 }
 
+// drawAsides gives some vertices another that runs where an output was given.
+func drawAsides(t *rapid.T, g *runGraph) {
+	for v := range rapid.IntRange(0, min(3, len(g.vertices))).Draw(t, "asides") {
+		at, e := &g.vertices[v], len(g.edges)
+		alone := rapid.Bool().Draw(t, "alone")
+		g.edges = append(g.edges, runEdge{source: v, kind: edgeAside, alone: alone})
+		at.out = append(at.out, e)
+		g.vertices = append(g.vertices, runVertex{in: []int{e}, start: condition.Logic{Op: condition.LogicVar}})
+	}
+}
+
 // outcome runs a graph the simple way: one bit of conditions for each free edge.
 func (g *runGraph) outcome(conditions int) []bool {
 	edges := make([]bool, len(g.edges))
@@ -87,15 +98,21 @@ func (g *runGraph) outcome(conditions int) []bool {
 				edges[e] = runs[v]
 			case edgeFree:
 				edges[e] = runs[v] && conditions&(1<<g.number(e)) != 0
-			case edgeOtherwise:
+			case edgeOtherwise, edgeAside:
 				continue
 			case edgeNever:
 			}
 			others = others || edges[e]
 		}
+		rest := false
 		for _, e := range at.out {
-			if g.edges[e].kind == edgeOtherwise {
+			switch g.edges[e].kind {
+			case edgeOtherwise:
 				edges[e] = runs[v] && !others
+				rest = edges[e]
+			case edgeAside:
+				edges[e] = runs[v] && conditions&(1<<g.number(e)) != 0 && !(rest && g.edges[e].alone)
+			default:
 			}
 		}
 	}
@@ -106,7 +123,7 @@ func (g *runGraph) outcome(conditions int) []bool {
 func (g *runGraph) number(e int) int {
 	n := 0
 	for _, other := range g.edges[:e] {
-		if other.kind == edgeFree {
+		if other.kind == edgeFree || other.kind == edgeAside {
 			n++
 		}
 	}
@@ -148,6 +165,7 @@ func (q meeting) holds(chains []anyOf, ran []bool) bool {
 func TestDecisionIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
+		drawAsides(t, g)
 		runs := make([]bool, len(g.vertices))
 		chains, questions := drawMeetings(t, len(g.vertices))
 		meet := make([]bool, len(questions))
@@ -372,11 +390,15 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 	explained := 0
 	check := func(t *rapid.T) {
 		g := drawGraph(t)
+		drawAsides(t, g)
 		for v := range g.vertices {
 			out := g.vertices[v].out
 			for i, a := range out {
 				for _, b := range out[:i] {
-					if g.edges[a].kind == edgeFree && g.edges[b].kind == edgeFree && rapid.Bool().Draw(t, "exclusive") {
+					if g.edges[a].kind != edgeAside && g.edges[a].kind != edgeFree {
+						continue
+					}
+					if g.edges[b].kind == edgeFree && rapid.Bool().Draw(t, "exclusive") {
 						g.edges[a].excludes, g.edges[b].excludes = append(g.edges[a].excludes, b), append(g.edges[b].excludes, a)
 					}
 				}
@@ -392,19 +414,31 @@ func TestDecisionWithExclusionsIsExact(t *testing.T) {
 			}
 			return true
 		}
-		canRun := func(v int) bool {
-			for conditions := range 1 << g.number(len(g.edges)) {
-				if allowed(conditions) && g.outcome(conditions)[v] {
-					return true
-				}
+		chains, questions := drawMeetings(t, len(g.vertices))
+		canRun, meet := make([]bool, len(g.vertices)), make([]bool, len(questions))
+		for conditions := range 1 << g.number(len(g.edges)) {
+			if !allowed(conditions) {
+				continue
 			}
-			return false
+			ran := g.outcome(conditions)
+			for v := range ran {
+				canRun[v] = canRun[v] || ran[v]
+			}
+			for i, q := range questions {
+				meet[i] = meet[i] || q.holds(chains, ran)
+			}
 		}
 		e := rapid.SampledFrom([]effort{fullEffort, {learn: 10_000}, {rounds: 1, learn: 10_000}, {passes: 2, local: 2, near: 20, learn: 10_000}}).Draw(t, "effort")
 		full := fullEffort
 		d, x := decide(g, &e, nil), newExplainer(g, &full)
+		rounds, sure := d.meet(chains, questions)
+		for i, round := range rounds {
+			if !sure || round >= 0 != meet[i] {
+				t.Fatalf("question %d of %v over %v of %+v: decided %v (%v), brute force %v", i, questions, chains, g, round, sure, meet[i])
+			}
+		}
 		for v := range g.vertices {
-			runs := canRun(v)
+			runs := canRun[v]
 			if d.runs[v] != runs || d.never[v] == runs {
 				t.Fatalf("vertex %d of %+v: runs %v, never %v, but it runs: %v", v, g, d.runs[v], d.never[v], runs)
 			}

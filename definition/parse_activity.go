@@ -61,6 +61,8 @@ func (d *draft) activity(e entry) {
 	d.again(s, f["again"])
 	d.retry(s, f["retry"])
 	d.onRC(s, f["on_rc"])
+	d.onError(s, f["on_error"])
+	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
 	d.choice(s, f["choice"])
 }
 
@@ -81,7 +83,7 @@ func (d *draft) oneHome(s *step) {
 }
 
 // whatKeys are the keys of which exactly one says what an activity is.
-var whatKeys = []string{"program", "empty", "activities"}
+var whatKeys = []string{"program", "empty", "activities", "wait"}
 
 // whatItIs reads where the activity is at home, and what it is.
 func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
@@ -108,10 +110,11 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	if f["activities"] != nil {
 		d.block(s, f)
 	}
+	s.Wait = d.moment(s, f["wait"], waitForm)
 	switch len(is) {
 	case 0:
-		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty` and `activities`", s.Name),
-			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block")
+		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities` and `wait`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `wait: {for: 2h}`")
 	case 1:
 		d.keysHere(s, f)
 	default:
@@ -200,6 +203,22 @@ func (d *draft) onRC(s *step, n *yaml.Node) {
 	}
 }
 
+// onError reads what follows when no attempt is left (N22).
+func (d *draft) onError(s *step, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	s.onErrorAt = d.pos(n)
+	text, ok := d.scalar(n, "wait or continue")
+	switch {
+	case !ok, text == "wait":
+	case text == "continue":
+		s.Continues = true
+	default:
+		d.fail(s.onErrorAt, codeValue, fmt.Sprintf("on_error cannot be %s", text), "write `on_error: wait` or `on_error: continue`")
+	}
+}
+
 // choice reads which of the control connectors out of an activity count.
 func (d *draft) choice(s *step, n *yaml.Node) {
 	if n == nil {
@@ -207,6 +226,7 @@ func (d *draft) choice(s *step, n *yaml.Node) {
 	}
 	text, ok := d.scalar(n, "first_match")
 	s.FirstMatch = ok && text == "first_match"
+	s.outUnsure = s.outUnsure || !s.FirstMatch
 	if ok && !s.FirstMatch {
 		d.fail(d.pos(n), codeValue, fmt.Sprintf("choice cannot be %s", text), remedyChoice)
 	}

@@ -73,28 +73,3 @@ func (d *draft) border(name string, at Pos, end string) {
 	}
 	d.fail(at, codeBorder, fmt.Sprintf("%s is %s", name, where), remedy)
 }
-
-// notOfBlocks are keys of programs, with what is said of one at a block.
-var notOfBlocks = []struct{ key, whose, remedy string }{
-	{"retry", "retry is of programs", "give it to those inside"},
-	{"on_rc", "on_rc is of programs, and the _RC of a block is always 0", "give it to those inside"},
-	{"again", "again is of activities with an _RC, and that of a block is always 0", "leave it out, or give it to those inside"},
-}
-
-// keysHere reports keys that the kind of activity does not have.
-func (d *draft) keysHere(s *step, f map[string]*yaml.Node) {
-	if s.Block == nil {
-		for _, key := range []string{"control", "data"} {
-			if n := f[key]; n != nil {
-				d.fail(d.pos(n), codeKeyNotHere, fmt.Sprintf("%s is of blocks, and %s has no `activities`", key, s.Name),
-					fmt.Sprintf("write connectors between activities under `%s` of %s", key, d.owner))
-			}
-		}
-		return
-	}
-	for _, k := range notOfBlocks {
-		if n := f[k.key]; n != nil {
-			d.fail(d.pos(n), codeKeyNotHere, k.whose, k.remedy)
-		}
-	}
-}

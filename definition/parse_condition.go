@@ -62,10 +62,15 @@ type writtenCondition struct {
 	flow               bool // inside braces
 }
 
-// The key of a condition: anywhere in a line, and just before a place.
-const conditionKeyText = `(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+`
+// The key of a condition, or of an expression: anywhere in a line, and just before a place.
+const (
+	expressionKeyText = `\b(?:deadline|wait)["']?\s*:\s*\{\s*["']?(?:after|at|for|until)["']?\s*:\s+`
+	conditionKeyText  = `(?:` + expressionKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
+)
 
 var (
+	expressionKeyBefore = regexp.MustCompile(expressionKeyText + `$`)
+
 	conditionKeys      = regexp.MustCompile(conditionKeyText)
 	conditionKeyBefore = regexp.MustCompile(conditionKeyText + `$`)
 )
@@ -183,7 +188,11 @@ func (l *loader) failCondition(n *yaml.Node, code string, problems []condition.P
 // failQuote shows the line as YAML would take it.
 func (l *loader) failQuote(at Pos, c writtenCondition) {
 	line := strings.TrimSpace(c.before + quoteYAML(c.text) + c.rest)
-	l.fail(at, codeQuote, "YAML cannot carry this condition as it is written",
+	what := "condition"
+	if expressionKeyBefore.MatchString(c.before) {
+		what = "expression"
+	}
+	l.fail(at, codeQuote, fmt.Sprintf("YAML cannot carry this %s as it is written", what),
 		fmt.Sprintf("quote it: %s", line))
 }
 

@@ -274,13 +274,20 @@ func (d *draft) checkOtherwise(s *step) {
 // fanLimits reports activities with too many connectors.
 func (d *draft) fanLimits() {
 	for _, s := range d.steps {
-		if n := len(s.in) + s.dataIn; n > maxFan {
-			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead into %s", n, s.Name),
+		if n := len(s.in) + s.dataIn + s.cancelledBy; n > maxFan {
+			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead into %s%s", n, s.Name, besides(s.cancelledBy, "those that cancel it")),
 				fmt.Sprintf("use at most %d: join some in empty activities first", maxFan))
 		}
-		if n := len(s.out) + s.dataOut; n > maxFan {
-			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead out of %s", n, s.Name),
+		if n := len(s.out) + s.dataOut + len(s.Cancels); n > maxFan {
+			d.fail(s.Pos, codeLimit, fmt.Sprintf("%d connectors lead out of %s%s", n, s.Name, besides(len(s.Cancels), "those that it cancels")),
 				fmt.Sprintf("use at most %d: spread them over empty activities", maxFan))
 		}
 	}
+}
+
+func besides(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return ", with " + what
 }

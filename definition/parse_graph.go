@@ -39,7 +39,7 @@ type step struct {
 	block                 *draft // nil: it is none
 	index                 int
 	input, output         dataEnd
-	onRCAt                Pos                   // no line: not in the file
+	onRCAt, onErrorAt     Pos                   // no line: not in the file
 	keys                  map[string]*yaml.Node // of the activity in the file
 	startNode, exitNode   *yaml.Node
 	in, out               []int // indexes into Graph.Control, in file order
@@ -47,8 +47,11 @@ type step struct {
 	dataIn, dataOut       int   // how many
 	outputRead            bool  // a member of it, by a condition or mapping
 	readsRC               bool
-	lastWins              []*lastWins // of its input
-	above                 bitset      // the steps from which a control path leads here
+	reads                 condition.Words // by transition conditions and mappings out of it
+	outUnsure             bool            // one of these was reported
+	cancelledBy           int             // how many cancel it
+	lastWins              []*lastWins     // of its input
+	above                 bitset          // the steps from which a control path leads here
 	expression            condition.Logic
 	logic                 condition.Logic // the start condition, over the indexes of in
 	otherwise             *Control        // the first one out of it
@@ -138,6 +141,8 @@ func (d *draft) connect() {
 	d.allConditions()
 	d.data(d.keys["data"])
 	d.declareLastWins()
+	d.cancels()
 	d.fanLimits()
+	d.deadlinesRead()
 	d.resolveRC()
 }

@@ -173,9 +173,11 @@ func (l *loader) integer(n *yaml.Node, key string, least, most int) (int, bool) 
 
 // isWait says whether a text is a duration above 0.
 func isWait(text string) bool {
-	v, err := time.ParseDuration(text)
-	return err == nil && v > 0
+	v, ok := parseDuration(text)
+	return ok && v > 0
 }
+
+const remedyDuration = "write a duration above 0, such as 500ms, 10s, 1h30m or 14d"
 
 // wait reads a duration above 0.
 func (l *loader) wait(n *yaml.Node, key string, preset time.Duration) time.Duration {
@@ -186,10 +188,9 @@ func (l *loader) wait(n *yaml.Node, key string, preset time.Duration) time.Durat
 	if !ok {
 		return preset
 	}
-	v, err := time.ParseDuration(text)
-	if err != nil || v <= 0 {
-		l.fail(l.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)),
-			"write a duration above 0, such as 500ms, 10s or 1h30m")
+	v, ok := parseDuration(text)
+	if !ok || v <= 0 {
+		l.fail(l.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)), remedyDuration)
 		return preset
 	}
 	return v

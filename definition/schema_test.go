@@ -80,7 +80,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 // schema can see is refused by both.
 func TestSchemaAgreesWithLoad(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
-	good := []string{testdata(t, "purchase-order.yaml"), strings.Replace(everything, "part_of", "name", 1)}
+	good := []string{testdata(t, "purchase-order.yaml"), testdata(t, "approval.yaml"), strings.Replace(everything, "part_of", "name", 1)}
 	files, err := filepath.Glob("testdata/diagnostics/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
@@ -129,6 +129,19 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"process: p\nversion: 1\nactivities: {a: {node: A, retry: {attempts: 2}, activities: {b: {node: A, program: p}}}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, on_rc: error, activities: {b: {node: A, program: p}}}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, again: {after: 1s}, exit: _RC == 0, activities: {b: {node: A, program: p}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: 2h}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {for: 2h, until: x}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {after: 2h}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {for: 2h}, program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {for: 2h}, exit: _RC == 0}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {for: 2h}, deadline: {after: 1h}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, empty: true, on_error: continue}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, deadline: 5d}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, deadline: {}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, on_error: ignore}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, cancels: b}, b: {node: A, program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, cancels: [b, b]}, b: {node: A, program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, retry: {attempts: 2, backoff: 1h2d}}}",
 	} {
 		if _, diagnostics := Load("bad.yaml", []byte(bad)); !HasErrors(diagnostics) {
 			t.Errorf("Load takes\n%s", bad)

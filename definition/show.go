@@ -53,7 +53,11 @@ type ShownActivity struct {
 	Input      string           `json:"input,omitempty"`  // the name of a structure
 	Output     string           `json:"output,omitempty"` // likewise
 	Exit       string           `json:"exit,omitempty"`
-	Choice     string           `json:"choice,omitempty"` // first_match
+	Choice     string           `json:"choice,omitempty"`   // first_match
+	Wait       string           `json:"wait,omitempty"`     // for 2h, or until a time
+	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
+	OnError    string           `json:"on_error,omitempty"` // continue
+	Cancels    []string         `json:"cancels,omitempty"`
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -143,6 +147,18 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Exit != nil {
 		s.Exit = a.Exit.Text
+	}
+	if a.Wait != nil {
+		s.Wait = waitForm.written(a.Wait)
+	}
+	if a.Deadline != nil {
+		s.Deadline = deadlineForm.written(a.Deadline)
+	}
+	if a.Continues {
+		s.OnError = "continue"
+	}
+	for _, p := range a.Cancels {
+		s.Cancels = append(s.Cancels, string(p.Activity))
 	}
 	if a.FirstMatch {
 		s.Choice = "first_match"
@@ -290,6 +306,7 @@ func (s *Shown) Text(room int) string {
 		} else {
 			writeGrid(&b, rows)
 		}
+		writeEnds(&b, t)
 		writeStructures(&b, t.Structures)
 		writeDetours(&b, t)
 	}
@@ -339,6 +356,28 @@ func grid(t ShownTable) [][][]string {
 		})
 	}
 	return rows
+}
+
+// writeEnds says, below a table, what else ends its activities, or what they end.
+func writeEnds(b *strings.Builder, t ShownTable) {
+	for _, a := range t.Activities {
+		var all []string
+		if a.Wait != "" {
+			all = append(all, "waits "+text.Line(a.Wait))
+		}
+		if a.Deadline != "" {
+			all = append(all, "has its deadline "+text.Line(a.Deadline))
+		}
+		if a.OnError != "" {
+			all = append(all, "goes on after errors")
+		}
+		if len(a.Cancels) > 0 {
+			all = append(all, "cancels "+strings.Join(a.Cancels, ", "))
+		}
+		if len(all) > 0 {
+			fmt.Fprintf(b, "%s %s\n", a.Activity, strings.Join(all, "; "))
+		}
+	}
 }
 
 // writeDetours says, below a table, where dead paths pass around nodes.

@@ -17,6 +17,7 @@ type foreign struct{ key, remedy string }
 
 const (
 	remedyProgram  = "this belongs to the program: write it under `programs` in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`, and `program: NAME` here"
+	remedyTimeout  = "write `deadline: {after: 5m}` if another path is taken then; how long an attempt may take is the program's, in the node's configuration, as `NAME: {exec: [...], timeout: 5m}`"
 	remedyCommand  = "write `program: NAME`, and what NAME runs under `programs` in the node's configuration, as `NAME: {exec: [...]}`"
 	remedyPrograms = "each node defines its programs under `programs` in its configuration"
 	remedyControl  = "write the order under `control`, as `- a -> b`"
@@ -46,20 +47,30 @@ var foreignKeys = map[string]map[string]foreign{
 		"host site machine server location on runs_on runs-on":                                           {key: "node"},
 		"title summary label comment doc name id":                                                        {key: "description"},
 		"exec command cmd script shell run image url http entrypoint uses action":                        {key: "program", remedy: remedyProgram},
-		"timeout deadline time_limit timelimit":                                                          {remedy: remedyProgram},
+		"timeout time_limit timelimit":                                                                   {remedy: remedyTimeout},
+		"due due_date expires expiry":                                                                    {key: "deadline"},
 		"params parameters args arguments with":                                                          {key: "input"},
 		"result results returns":                                                                         {key: "output"},
 		"depends_on depends needs after before next then goto successors predecessors upstream requires": {remedy: remedyControl},
 		"if when condition conditions guard":                                                             {remedy: remedyWhen},
 		"until while loop repeat for_each foreach":                                                       {remedy: remedyLoop},
 		"retries attempts max_attempts max_retries backoff retry_policy":                                 {key: "retry", remedy: remedyRetry},
-		"on_error on_failure catch rescue ignore_errors continue_on_error continue-on-error":             {key: "on_rc", remedy: "write `on_rc: continue` if a return code other than 0 is data; otherwise an activity in error waits for an operator"},
+		"on_failure catch rescue ignore_errors continue_on_error continue-on-error":                      {key: "on_error", remedy: "write `on_error: continue` if errors take a path; `on_rc: continue` if a return code other than 0 is data"},
+		"cancel abort kill stops":                                                                        {key: "cancels"},
 		"role roles assignee user users group staff owner performer":                                     {remedy: remedyPeople},
-		"delay wait sleep": {remedy: "use a program with `builtin: sleep` to wait"},
-		"type kind":        {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
-		"join":             {key: "start"},
-		"tasks steps jobs": {key: "activities"},
-		"split switch case exclusive xor gateway first_match": {key: "choice", remedy: remedyChoice},
+		"delay sleep pause":                                                                              {remedy: "write `wait: {for: 2h}`, instead of a program"},
+		"type kind":                                                                                      {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
+		"join":                                                                                           {key: "start"},
+		"tasks steps jobs":                                                                               {key: "activities"},
+		"split switch case exclusive xor gateway first_match":                                            {key: "choice", remedy: remedyChoice},
+	}),
+	"deadline": words(map[string]foreign{
+		"in for within timeout": {key: "after"},
+		"until by on when time": {key: "at"},
+	}),
+	"wait": words(map[string]foreign{
+		"after in duration": {key: "for"},
+		"at to when time":   {key: "until"},
 	}),
 	"retry": words(map[string]foreign{
 		"max limit times count tries retries": {key: "attempts"},

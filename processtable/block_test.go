@@ -88,8 +88,10 @@ func withTimes() *Table {
 	return &Table{
 		Format: BlockFormat, Process: ProcessID{Name: "times", Version: 1}, Node: "A", Definition: DefinitionHash{6},
 		Roster: []Place{
-			{Activity: "block", Node: "A"}, {Activity: "try", Node: "A", Inside: "block"},
-			{Activity: "pause", Node: "A", Inside: "block"}, {Activity: "join", Node: "A", Inside: "block"},
+			{Activity: "block", Node: "A"},
+			{Activity: "try", Node: "A", Inside: "block"},
+			{Activity: "pause", Node: "A", Inside: "block"},
+			{Activity: "join", Node: "A", Inside: "block"},
 		},
 		Starts: []NodeID{"A"}, Input: empty, Output: empty,
 		Activities: []*Activity{source, block, first, last, try, pause, join, sink},

@@ -1,0 +1,65 @@
+package definition
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// kinds are what an activity can be, as a set.
+type kinds uint8
+
+const (
+	kindProgram kinds = 1 << iota
+	kindEmpty
+	kindBlock
+	kindWait
+)
+
+func (a *Activity) kind() kinds {
+	switch {
+	case a.Block != nil:
+		return kindBlock
+	case a.Wait != nil:
+		return kindWait
+	case a.Empty:
+		return kindEmpty
+	}
+	return kindProgram
+}
+
+// notHere are keys that some kinds do not have, with what is said of one there.
+var notHere = []struct {
+	key           string
+	of            kinds
+	whose, remedy string
+}{
+	{"retry", kindBlock, "retry is of programs", "give it to those inside"},
+	{"retry", kindWait, "retry is of programs, and a wait cannot fail", "leave it out"},
+	{"on_rc", kindBlock, "on_rc is of programs, and the _RC of a block is always 0", "give it to those inside"},
+	{"on_rc", kindWait, "on_rc is of programs, and the _RC of a wait is always 0", "leave it out"},
+	{"again", kindBlock, "again is of activities with an _RC, and that of a block is always 0", "leave it out, or give it to those inside"},
+	{"again", kindWait, "again is of activities with an exit condition, and a wait has none", "leave it out"},
+	{"exit", kindWait, "a wait ends when its time has come, and has no exit condition", "leave it out; to repeat it, put it into a block with `exit`"},
+	{"max_iterations", kindWait, "max_iterations is of activities with an exit condition, and a wait has none", "leave it out"},
+	{"on_error", kindEmpty | kindWait, "on_error is of programs and blocks: nothing else fails", "leave it out"},
+	{"deadline", kindEmpty, "an empty activity ends at once, and has no deadline", "give it to what takes time, or write `wait` instead of `empty`"},
+	{"deadline", kindWait, "a wait ends when its time has come, and has no deadline", "leave it out; to end it before, let another activity have `cancels`"},
+}
+
+// keysHere reports keys that the kind of activity does not have.
+func (d *draft) keysHere(s *step, f map[string]*yaml.Node) {
+	if s.Block == nil {
+		for _, key := range []string{"control", "data"} {
+			if n := f[key]; n != nil {
+				d.fail(d.pos(n), codeKeyNotHere, fmt.Sprintf("%s is of blocks, and %s has no `activities`", key, s.Name),
+					fmt.Sprintf("write connectors between activities under `%s` of %s", key, d.owner))
+			}
+		}
+	}
+	for _, k := range notHere {
+		if n := f[k.key]; n != nil && k.of&s.kind() != 0 {
+			d.fail(d.pos(n), codeKeyNotHere, k.whose, k.remedy)
+		}
+	}
+}
