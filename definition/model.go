@@ -55,7 +55,7 @@ type Start struct {
 	Pos     Pos
 }
 
-// Condition is a checked transition or exit condition.
+// Condition is a checked transition or exit condition, or an expression.
 type Condition struct {
 	Checked condition.Checked // its Text is canonical
 	Written string            // as the file has it
@@ -80,7 +80,15 @@ const (
 	DefaultRetryMax      = time.Minute
 )
 
-// Activity is one step. Exactly one of Program, Empty and Block is set. Its name is unique in the
+// Moment is a time at which something is over (N23).
+type Moment struct {
+	Pos   Pos
+	At    bool       // it is a time of the calendar; else it is counted from when the activity was decided
+	Fixed int64      // where there is no Expr: nanoseconds, since 1970 or to be counted; above 0
+	Expr  *Condition // over the input: of type timestamp, or duration
+}
+
+// Activity is one step. Exactly one of Program, Empty, Block and Wait is set. Its name is unique in the
 // process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
@@ -90,6 +98,7 @@ type Activity struct {
 	Program       string
 	Empty         bool
 	Block         *Graph          // done by these, once more until Exit is TRUE (N18)
+	Wait          *Moment         // then it does as an empty one (N23)
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start
@@ -101,7 +110,23 @@ type Activity struct {
 	RetryBackoff  time.Duration
 	RetryMax      time.Duration
 	OnRC          OnRC
-	RCIsData      bool // OnRC, resolved
+	RCIsData      bool     // OnRC, resolved
+	Deadline      *Moment  // nil: none (N23)
+	Continues     bool     // with _ERROR after the last attempt; else it waits for an operator (N22)
+	Cancels       []string // others of the same graph, when it has run (N25)
+}
+
+// Words are those of the engine that the activity's conditions and mappings can read, beside _RC,
+// where no member of its output hides them.
+func (a *Activity) Words() condition.Words {
+	var words condition.Words
+	if a.Deadline != nil {
+		words |= condition.WordTimeout
+	}
+	if a.Continues {
+		words |= condition.WordError
+	}
+	return words
 }
 
 // Control is a control connector. With neither Condition nor Otherwise it is TRUE
@@ -121,11 +146,12 @@ type Data struct {
 	Mappings       []Mapping
 }
 
-// Mapping assigns one member (or _RC, if RC is set) of the source's output container
-// to one member of the target's input container. Type is the type of both.
+// Mapping assigns one member (or _RC, if RC is set, or a word of the engine) of the source's
+// output container to one member of the target's input container. Type is the type of both.
 type Mapping struct {
 	Pos            Pos
 	RC             bool
+	Word           condition.Words // 0: none
 	From, To       container.Path
 	Type           *container.Type
 	Source, Target string // as written
