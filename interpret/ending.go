@@ -1,6 +1,7 @@
 package interpret
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,9 @@ func (g *graph) loses(s *step, at At) bool {
 	switch g.ask(s, at).First {
 	case Deadline:
 		if !s.timed {
-			g.cannot(s, "its deadline cannot have come first: it has none, or none was set")
+			if !at.InError { // else the error came before it was set
+				g.cannot(s, "its deadline cannot have come first: it has none, or none was set")
+			}
 			return false
 		}
 		g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
@@ -84,29 +87,29 @@ func (g *graph) carryOn(s *step, failure string) {
 	g.endEarly(s, condition.Values{RC: rc, Error: failure})
 }
 
-// catch terminates a block that goes on after errors, if something inside of it is in error (N22).
-func (g *graph) catch(s *step) {
-	if !s.activity.Continues {
-		return
-	}
-	var reasons []string
-	s.inside.inError(func(inner *step) { reasons = append(reasons, inner.activity.Name+": "+inner.result.Error) })
+// catch terminates a block that goes on after errors, if something inside of it is in error (N22),
+// and says whether it was so. Of one whose iteration has come to its end only the race can say it.
+func (g *graph) catch(s *step, ended bool) bool {
 	caught := g.ask(s, s.at).Caught
+	if !s.activity.Continues || ended && caught == "" {
+		return false
+	}
+	var names, reasons []string
+	s.inside.inError(func(inner *step) {
+		names, reasons = append(names, inner.activity.Name), append(reasons, inner.activity.Name+": "+inner.result.Error)
+	})
+	name, _, _ := strings.Cut(caught, ":")
 	switch {
-	case len(reasons) == 0:
-		return
+	case caught == "" && len(reasons) == 0:
+		return false
 	case caught == "":
 		caught = reasons[0]
-	case !slices.ContainsFunc(reasons, func(reason string) bool { return nameOf(reason) == nameOf(caught) }):
-		g.cannot(s, "it cannot have caught %q: in error inside of it is %s", caught, strings.Join(reasons, "; "))
+	case !slices.Contains(names, name):
+		g.cannot(s, "it cannot have caught %q: in error inside of it is %s", caught, cmp.Or(strings.Join(reasons, "; "), "nothing"))
+		return false
 	}
 	g.endEarly(s, condition.Values{RC: noCode, Error: caught})
-}
-
-// nameOf is the activity that something caught is of.
-func nameOf(caught string) string {
-	name, _, _ := strings.Cut(caught, ":")
-	return name
+	return true
 }
 
 // inError calls found for each activity in error, in file order, also inside of blocks.

@@ -199,6 +199,10 @@ func TestHowExecutionsEnd(t *testing.T) {
 		},
 		{
 			"N23: a deadline that cannot be evaluated puts in error", approval, nil, `approve: deadline duration(s)`,
+			`{approve: [{timeout: true}]}`, `in-error approve:in-error board:inactive pay:inactive letter:inactive`,
+		},
+		{
+			"N23: so does the time of a wait", approval, nil, "approve: wait duration(s)",
 			``, `in-error approve:in-error board:inactive pay:inactive letter:inactive`,
 		},
 		{
@@ -284,7 +288,8 @@ func TestHowExecutionsEnd(t *testing.T) {
 			`finished {"n":0,"s":"check: no paper","b":false,"l":[]} documents#1/check:cancelled documents#1/ask:cancelled documents#1/look:cancelled documents failed, -1: check: no paper`,
 		},
 		{
-			"N22: a condition that fails is caught too", stages, blocks{"documents": strings.Replace(inStages["documents"], "check -> ask", "check -> ask: 1 / n > 0", 1)},
+			"N22: a condition that fails is caught too", stages,
+			blocks{"documents": strings.Replace(inStages["documents"], "check -> ask", "check -> ask: 1 / n > 0", 1)},
 			"documents: on_error", `{check: [{output: {n: 0}}]}`,
 			`finished {"n":0,"s":"","b":false,"l":[]} documents#1/check:cancelled documents#1/ask:cancelled documents failed, -1: check: transition condition "1 / n > 0" to ask: ` + divided,
 		},
@@ -315,15 +320,21 @@ func TestHowExecutionsEnd(t *testing.T) {
 			`finished {"n":3,"s":"","b":false,"l":[]} documents:2 documents#1/check:cancelled documents#1/ask:skipped late:skipped`,
 		},
 		{
-			"N25: a cancelled block cancels all inside that has not ended", rivals, blocks{"a": strings.Replace(inStages["documents"], "check -> ask", "check -> ask, ask -> look", 1)}, "c: cancels a",
+			"N25: a cancelled block cancels all inside that has not ended", rivals,
+			blocks{"a": strings.Replace(inStages["documents"], "check -> ask", "check -> ask, ask -> look", 1)},
+			"c: cancels a",
 			`{ask: [{cancelled: true}], a: [{cancelled: true}]}`, `finished {"n":0,"s":"","b":false,"l":[]} a:cancelled a#1/ask:cancelled a#1/look:cancelled b:skipped`,
 		},
 		{
-			"N25: also one that stands still", rivals, blocks{"a": inStages["documents"]}, "c: cancels a",
+			"N25: also one that stands still", rivals,
+			blocks{"a": inStages["documents"]},
+			"c: cancels a",
 			`{check: [{error: x}]}`, `finished {"n":0,"s":"","b":false,"l":[]} a:cancelled a#1/check:cancelled a#1/ask:cancelled b:skipped`,
 		},
 		{
-			"N25: of one that has not begun all is, in no iteration", rivals, blocks{"b": inStages["documents"]}, "c: cancels b",
+			"N25: of one that has not begun all is, in no iteration", rivals,
+			blocks{"b": inStages["documents"]},
+			"c: cancels b",
 			`{a: [{error: x}]}`, `in-error a:in-error b:cancelled b/check:cancelled b/ask:cancelled b/look:cancelled`,
 		},
 	} {
@@ -333,5 +344,23 @@ func TestHowExecutionsEnd(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// _INSTANCE is what the run is told.
+func TestInstance(t *testing.T) {
+	p := endings(t, load(t, head+approval), `approve: deadline duration(_INSTANCE == "x" ? "1h" : "never")`)
+	d := p.Data[1]
+	d.Mappings = append(d.Mappings, definition.Mapping{Word: condition.WordInstance, To: container.Path{1}})
+	for instance, want := range map[string]string{
+		"x": `finished {"n":0,"s":"x",`, "y": "in-error",
+	} {
+		r, err := Run(p, nil, EchoAll, Options{Instance: instance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(t, r); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s\nwant %s", instance, got, want)
+		}
 	}
 }

@@ -79,13 +79,10 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool
 	}
 	s.result.Inside = append(s.result.Inside, s.inside.results())
 	s.result.State = Running
-	if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) {
+	if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) || g.catch(s, ended) || !ended {
 		return false, nil
 	}
-	if !ended {
-		g.catch(s)
-		return false, nil
-	}
+	s.inside.unbroken()
 	output := s.inside.sink.input(s.activity.Output)
 	if _, err := container.EncodeCBOR(output); err != nil {
 		return false, fmt.Errorf("encode the block's output: %w", err)

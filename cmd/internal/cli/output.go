@@ -120,8 +120,11 @@ func (l *List) Row(v any, cells ...string) error {
 		return err
 	case Table:
 	}
-	for i := range cells {
-		cells[i] = OneLine(cells[i])
+	for i, cell := range cells {
+		cells[i] = OneLine(cell)
+		if i == 0 { // of what is inside something else
+			cells[i] = strings.Repeat(" ", len(cell)-len(strings.TrimLeft(cell, " "))) + cells[i]
+		}
 	}
 	if !l.live {
 		l.rows = append(l.rows, cells)
