@@ -30,6 +30,16 @@
 //   - The conditions out of source are over the input; what source begins without one is not
 //     beside its otherwise. One that fails refuses the start; of a block it skips everything
 //     inside, and puts the block in error.
+//   - What ends an activity otherwise than by itself is the outcome of a race (N14), and said
+//     by who runs the process ([Races]). Where nobody says it, a deadline comes too late, and so
+//     does what cancels, but for what cannot end without it.
+//   - At its deadline (N23), and when attempts are used up where it goes on after errors (N22),
+//     an activity terminates: with its output's defaults, _RC -1 where there is no return code,
+//     and the engine's words, which are all that data connectors then set. A block that goes on
+//     after errors does so once something inside is in error and nothing inside goes on.
+//   - What is cancelled (N25), by an activity that has terminated or because a block around it
+//     ended early, is like what is skipped. Inside of a block that is cancelled or has ended
+//     early all is cancelled that has not ended.
 //
 // It does no I/O.
 package interpret

@@ -9,64 +9,72 @@ import (
 	"fmqm/definition"
 )
 
-// execute runs an activity whose start condition holds, iteration by iteration, and
-// sends what follows; or puts it in error and sends nothing.
+// execute runs an activity whose start condition holds, iteration by iteration, until it has
+// ended, is in error, or goes no further.
 func (g *graph) execute(s *step) {
-	a := s.activity
-	input := s.input(a.Input)
-	for iteration := 1; ; iteration++ {
+	input := s.input(s.activity.Input)
+	s.result.Iterations, s.result.Input = 1, input
+	err := g.begin(s, input)
+	for iteration := 1; err == nil; iteration++ {
 		s.result.Iterations, s.result.Input = iteration, input
-		if _, err := container.EncodeCBOR(input); err != nil && iteration == 1 {
-			g.fail(s, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err))
-			return
-		}
-		ended, err := g.once(s, iteration, input)
-		if err != nil {
-			g.fail(s, err)
-			return
-		}
-		if !ended {
-			s.result.State = Running
-			return
-		}
-		s.spent = condition.Spent{}
-		done, err := s.exits()
-		if err != nil {
-			g.fail(s, err)
-			return
-		}
-		if done {
+		var done bool
+		if done, err = g.once(s, iteration, input); err != nil || !done {
 			break
 		}
-		if iteration >= a.MaxIterations {
-			g.fail(s, fmt.Errorf("exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Checked.Text, iteration))
+		s.spent = condition.Spent{}
+		if done, err = s.exits(); err != nil {
+			break
+		}
+		if done {
+			g.terminate(s)
 			return
 		}
-		input = input.Clone()
-		apply(s.feedback, s.output, s.rc, input)
-		if _, err := container.EncodeCBOR(input); err != nil {
-			g.fail(s, fmt.Errorf("encode the next iteration's input: %w", err))
-			return
-		}
+		input, err = s.next(iteration, input)
 	}
-	truths, err := s.transitions()
 	if err != nil {
 		g.fail(s, err)
-		return
 	}
-	s.ran, s.result.State = true, Terminated
-	g.send(s, truths)
 }
 
-// once runs one iteration, and says whether it has ended. One in which an activity is in
-// error never does.
-func (g *graph) once(s *step, iteration int, input *container.Struct) (ended bool, err error) {
-	if s.inside == nil {
-		return true, g.attempt(s, iteration, input)
+// begin is what comes before the first iteration.
+func (g *graph) begin(s *step, input *container.Struct) error {
+	a := s.activity
+	if _, err := container.EncodeCBOR(input); err != nil {
+		return fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err)
 	}
+	if err := g.moment(a.Wait, input); err != nil {
+		return fmt.Errorf("wait: %w", err)
+	}
+	if err := g.moment(a.Deadline, input); err != nil {
+		return fmt.Errorf("deadline: %w", err)
+	}
+	s.timed = a.Deadline != nil
+	return nil
+}
+
+// next is the input of the iteration after this one.
+func (s *step) next(iteration int, input *container.Struct) (*container.Struct, error) {
+	a := s.activity
+	if iteration >= a.MaxIterations {
+		return nil, fmt.Errorf("exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Checked.Text, iteration)
+	}
+	input = input.Clone()
+	s.apply(s.feedback, input)
+	if _, err := container.EncodeCBOR(input); err != nil {
+		return nil, fmt.Errorf("encode the next iteration's input: %w", err)
+	}
+	return input, nil
+}
+
+// once runs one iteration, and says whether it has come to its end by itself. Otherwise the
+// activity has ended in another way, or goes no further.
+func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool, err error) {
 	s.result.RC, s.result.Output = nil, nil
+	if s.inside == nil {
+		return g.attempts(s, iteration, input)
+	}
 	scope := g.scope.iteration(s.activity.Name, iteration)
-	ended, err = s.inside.play(scope, input)
+	ended, err := s.inside.play(scope, input)
 	if g.opts.LastIterations {
 		s.result.Inside = nil
 	}
@@ -74,45 +82,57 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (ended boo
 	if err != nil {
 		return false, fmt.Errorf("source of %s: %w", scope, err)
 	}
-	if !ended {
+	s.result.State = Running
+	if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) || g.catch(s, ended) || !ended {
 		return false, nil
 	}
-	output, rc := s.inside.sink.input(s.activity.Output), int64(0)
+	s.inside.unbroken()
+	output := s.inside.sink.input(s.activity.Output)
 	if _, err := container.EncodeCBOR(output); err != nil {
 		return false, fmt.Errorf("encode the block's output: %w", err)
 	}
-	s.output, s.rc = output, rc
-	s.result.Output, s.result.RC = output, &rc
+	s.gives(output, condition.Values{})
 	return true, nil
 }
 
-// attempt runs the program until it has a result or retry's attempts are used up.
-func (g *graph) attempt(s *step, iteration int, input *container.Struct) error {
+// gives notes what the activity has ended an iteration with.
+func (s *step) gives(output *container.Struct, values condition.Values) {
+	s.output, s.values = output, values
+	s.result.Output, s.result.RC = output, &values.RC
+}
+
+// attempts runs the program until it has a result or retry's attempts are used up.
+func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done bool, err error) {
 	a := s.activity
 	var failure string
 	for attempt := 1; attempt <= max(1, a.RetryAttempts); attempt++ {
+		s.result.Attempts = attempt
+		if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: attempt}) {
+			return false, nil
+		}
 		call := Call{Scope: g.scope, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
 		outcome := g.invoke(a, call)
-		if g.opts.Observe != nil && !a.Empty {
+		if g.opts.Observe != nil && a.Program != "" {
 			g.opts.Observe(a, call, outcome)
 		}
-		s.result.Attempts = attempt
-		s.result.RC, s.result.Output = nil, nil
+		s.result.RC = nil
 		if outcome.Err == "" {
-			rc := outcome.RC
-			s.result.RC = &rc
+			s.result.RC = &outcome.RC
 		}
 		if failure = failureOf(a, &outcome); failure == "" {
-			s.output, s.rc = outcome.Output, outcome.RC
-			s.result.Output = outcome.Output
-			return nil
+			s.gives(outcome.Output, condition.Values{RC: outcome.RC})
+			return true, nil
 		}
 	}
-	return errors.New(failure)
+	if a.Continues {
+		g.carryOn(s, failure)
+		return false, nil
+	}
+	return false, errors.New(failure)
 }
 
 func (g *graph) invoke(a *definition.Activity, call Call) Outcome {
-	if a.Empty {
+	if a.Program == "" {
 		return Echo(call.Input, a.Output)
 	}
 	return g.programs.Run(a, call)
@@ -236,11 +256,19 @@ func (s *step) transitions() ([]bool, error) {
 	return truths, nil
 }
 
+// conditions are what the conditions of an activity, or of source, see.
+func (s *step) conditions() condition.Scope {
+	if s.activity == nil {
+		return condition.Scope{Members: s.output.Type}
+	}
+	return condition.Scope{Members: s.activity.Output, RC: true, Words: s.activity.Words()}
+}
+
 func (s *step) evaluate(c *definition.Condition) (bool, error) {
 	loaded := s.loaded[c]
 	if loaded == nil {
 		var err error
-		loaded, err = condition.Load(c.Checked, condition.Scope{Members: s.output.Type, RC: s.activity != nil})
+		loaded, err = condition.Load(c.Checked, s.conditions())
 		if err != nil {
 			return false, err
 		}
@@ -249,5 +277,5 @@ func (s *step) evaluate(c *definition.Condition) (bool, error) {
 		}
 		s.loaded[c] = loaded
 	}
-	return loaded.EvalWithin(&s.spent, s.output, &condition.Values{RC: s.rc})
+	return loaded.EvalWithin(&s.spent, s.output, &s.values)
 }

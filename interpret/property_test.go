@@ -223,10 +223,10 @@ func TestABlockIsItsGraphRunAgain(t *testing.T) {
 	})
 }
 
-// executed writes all but where it was.
+// executed writes all but where it was, and what is inside.
 func executed(a *ActivityResult) string {
 	where := *a
-	where.Scope, where.Definition, where.RC, where.Input, where.Output = "", nil, nil, nil, nil
+	where.Scope, where.Definition, where.RC, where.Input, where.Output, where.Inside = "", nil, nil, nil, nil, nil
 	rc := int64(-1)
 	if a.RC != nil {
 		rc = *a.RC

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -27,8 +28,14 @@ const MaxResults = 8 << 20
 // starts anew; documents#2/check names the list of check from the second iteration of
 // the block documents on, until a later one has another. A missing rc is 0, a missing
 // output is the input's members of the same name and type, as echo gives them;
-// {error: text} is a failed attempt. An activity without a list behaves as echo. Errors
-// name line and column; all of them are reported. The result serves one run at a time,
+// {error: text} is a failed attempt. An activity without a list behaves as echo.
+//
+// {timeout: true} and {cancelled: true} say that the deadline, or what cancels the activity,
+// has come first (N14): in the place of an attempt, of an iteration of a block, or, behind the
+// last failed attempt, while the activity is in error. What is inside of a block has by then
+// come as far as its own entries say. {} is an iteration that ends by itself.
+//
+// Errors name line and column; all of them are reported. The result serves one run at a time,
 // any number of them.
 func ParseResults(p *definition.Process, file []byte) (Programs, error) {
 	return ParseResultsOver(p, file, Programs(EchoAll))
@@ -72,6 +79,7 @@ type list struct {
 }
 
 type entry struct {
+	first  First
 	rc     int64
 	output *container.Struct // nil: echo
 	err    string
@@ -95,6 +103,23 @@ func (r *results) Run(a *definition.Activity, call Call) Outcome {
 		return Outcome{RC: e.rc, Output: Echo(call.Input, a.Output).Output}
 	}
 	return Outcome{RC: e.rc, Output: e.output.Clone()}
+}
+
+// Race gives what the activity's next entry says. Before it is decided its list starts anew,
+// and no entry is about that.
+func (r *results) Race(a *definition.Activity, at At) Race {
+	if at.Iteration == 0 {
+		r.playing[a.Name] = r.begin(a.Name, at.Scope)
+		return Race{}
+	}
+	l := r.playing[a.Name]
+	if l == nil {
+		return Race{}
+	}
+	if a.Program == "" {
+		l.next = at.Iteration + at.Attempt - 2
+	}
+	return Race{First: l.entries[min(l.next, len(l.entries)-1)].first}
 }
 
 // begin gives the activity's list in a scope: the last one that begins in none of the
@@ -187,11 +212,8 @@ func (r *resultsReader) list(key, value *yaml.Node) {
 	from, err := found.from(path)
 	begins := found.written(from)
 	switch before := r.begun[begins]; {
-	case a.Block != nil:
-		r.fail(key, "%s is a block and runs no program: give the results of what is inside it", a.Name)
-		return
-	case a.Empty:
-		r.fail(key, "activity %s is empty and runs no program: remove it here", a.Name)
+	case a.Program == "" && a.Deadline == nil && !found.cancelled:
+		r.fail(key, "%s", runsNone(a))
 		return
 	case err != nil:
 		r.fail(key, "%v", err)
@@ -206,38 +228,83 @@ func (r *resultsReader) list(key, value *yaml.Node) {
 	r.begun[begins] = key
 	l := &list{from: from, entries: make([]entry, len(value.Content))}
 	for i, n := range value.Content {
-		l.entries[i] = r.entry(a, n)
+		l.entries[i] = r.entry(found, n)
 	}
 	r.lists[a.Name] = append(r.lists[a.Name], l)
 }
 
-func (r *resultsReader) entry(a *definition.Activity, n *yaml.Node) entry {
+// runsNone says of an activity without program why it has no results.
+func runsNone(a *definition.Activity) string {
+	switch {
+	case a.Block != nil:
+		return fmt.Sprintf("%s is a block and runs no program: give the results of what is inside it", a.Name)
+	case a.Wait != nil:
+		return fmt.Sprintf("activity %s waits and runs no program: remove it here", a.Name)
+	}
+	return fmt.Sprintf("activity %s is empty and runs no program: remove it here", a.Name)
+}
+
+func (r *resultsReader) entry(p place, n *yaml.Node) entry {
+	a := p.activity
 	var e entry
-	failed, gives := false, false
+	var keys []string
 	r.fields(n, "a result, such as {rc: 0, output: {...}} or {error: text}", func(key, value *yaml.Node) {
+		keys = append(keys, key.Value)
+		switch key.Value {
+		case "rc", "output", "error":
+			if a.Program == "" {
+				r.fail(key, "%s", runsNone(a))
+				return
+			}
+		}
 		switch key.Value {
 		case "rc":
-			gives = true
 			if err := value.Decode(&e.rc); err != nil || value.Tag != "!!int" {
 				r.fail(value, "%s: rc: expected a whole number", a.Name)
 			}
 		case "output":
-			gives = true
 			e.output = r.output(a, value)
 		case "error":
-			failed = true
 			e.err = value.Value
 			if value.Kind != yaml.ScalarNode || e.err == "" {
 				r.fail(value, "%s: error: expected a text that says why", a.Name)
 			}
+		case "timeout":
+			e.first = Deadline
+			r.race(key, value, a.Deadline != nil, fmt.Sprintf("%s has no deadline: write `deadline: {after: 5d}` at it, or remove this", a.Name))
+		case "cancelled":
+			e.first = Canceller
+			r.race(key, value, p.cancelled, fmt.Sprintf("nothing cancels %s: name it under `cancels` of another activity, or remove this", a.Name))
 		default:
-			r.fail(key, "%s: unknown key %s: a result has rc and output, or error", a.Name, key.Value)
+			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled", a.Name, key.Value)
 		}
 	})
-	if failed && gives {
-		r.fail(n, "%s: a failed attempt has neither rc nor output: remove error or the others", a.Name)
-	}
+	r.apart(a, n, keys)
 	return e
+}
+
+// race checks that a race can come out so.
+func (r *resultsReader) race(key, value *yaml.Node, can bool, why string) {
+	switch {
+	case value.Tag != "!!bool" || strings.ToLower(value.Value) != "true":
+		r.fail(value, "%s: expected true", key.Value)
+	case !can:
+		r.fail(key, "%s", why)
+	}
+}
+
+// apart checks that what a result says goes together.
+func (r *resultsReader) apart(a *definition.Activity, n *yaml.Node, keys []string) {
+	for _, alone := range []struct{ key, what string }{
+		{"error", "a failed attempt has neither rc nor output"},
+		{"timeout", "what the deadline has ended has no result"},
+		{"cancelled", "what is cancelled has no result"},
+	} {
+		if len(keys) > 1 && slices.Contains(keys, alone.key) {
+			r.fail(n, "%s: %s: remove %s or the others", a.Name, alone.what, alone.key)
+			return
+		}
+	}
 }
 
 func (r *resultsReader) output(a *definition.Activity, n *yaml.Node) *container.Struct {

@@ -138,6 +138,29 @@ func TestBadResults(t *testing.T) {
 	}
 }
 
+// Outcomes of races are said only where the definition has them.
+func TestBadOutcomesInResults(t *testing.T) {
+	p := endings(t, loadBlocks(t, rivals, blocks{"b": inStages["documents"]}), "a: cancels c\nafter: wait\nlook: wait\nb: deadline\nask: deadline")
+	for _, tc := range []struct{ text, want string }{
+		{"c: [{timeout: true}]", "1:6: c has no deadline: write `deadline: {after: 5d}` at it, or remove this"},
+		{"a: [{cancelled: true}]", "1:6: nothing cancels a: name it under `cancels` of another activity, or remove this"},
+		{"b: [{cancelled: true}]", "1:6: nothing cancels b: name it under `cancels` of another activity, or remove this"},
+		{"ask: [{timeout: yes}]", "1:17: timeout: expected true"},
+		{"c: [{cancelled: false}]", "1:17: cancelled: expected true"},
+		{"c: [{cancelled: true, rc: 1}]", "1:5: c: what is cancelled has no result: remove cancelled or the others"},
+		{"ask: [{timeout: true, output: {n: 1}}]", "1:7: ask: what the deadline has ended has no result: remove timeout or the others"},
+		{"ask: [{timeout: true, cancelled: true}]", "1:7: ask: what the deadline has ended has no result: remove timeout or the others"},
+		{"b: [{rc: 1}]", "1:6: b is a block and runs no program: give the results of what is inside it"},
+		{"look: [{output: {}}]", "1:9: activity look waits and runs no program: remove it here"},
+		{"after: [{}]", "1:1: activity after waits and runs no program: remove it here"},
+	} {
+		if _, err := ParseResults(p, []byte(tc.text)); err == nil || err.Error() != "results: "+tc.want {
+			t.Errorf("%s: %v\nwant results: %s", tc.text, err, tc.want)
+		}
+	}
+	parsed(t, p, "{c: [{rc: 1}, {cancelled: true}], b: [{}, {timeout: true}], ask: [{timeout: true}], look: [{cancelled: true}]}")
+}
+
 func FuzzParseResults(f *testing.F) {
 	for _, text := range []string{`{a: [{rc: 1}, {rc: 0, output: {i: 1}}]}`, "a:\n- error: x\n", `{"a":[{"output":{"l":[1]}}]}`, "a: [{output: {d: 1e400}}]", "pick: [{output: {n: 2}}]\norder#2/pack: [{output: {n: 3}}]\n", "order#1/line#2/pick: [{rc: 1}]"} {
 		f.Add([]byte(text))

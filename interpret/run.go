@@ -30,7 +30,8 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 		return nil, fmt.Errorf("run %s@%d: input: %w", p.Name, p.Version, err)
 	}
 	in := &instance{programs: programs, opts: opts}
-	top, err := in.graph(&p.Graph)
+	in.races, _ = programs.(Races)
+	top, err := in.graph(&p.Graph, false)
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, err)
 	}
@@ -38,14 +39,20 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: it is not started: %w", p.Name, p.Version, err)
 	}
+	top.unbroken()
+	if len(in.impossible) > 0 {
+		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, errors.Join(in.impossible...))
+	}
 	return in.result(p, top, ended)
 }
 
 // instance is a process under way.
 type instance struct {
-	programs Programs
-	opts     Options
-	failed   bool // an activity is in error
+	programs   Programs
+	races      Races // nil: none comes out otherwise than by itself
+	opts       Options
+	failed     bool    // an activity is in error, or was
+	impossible []error // outcomes of races that cannot be
 }
 
 // graph is a graph under way, its activities joined by connectors: that of the process, or
@@ -53,6 +60,7 @@ type instance struct {
 type graph struct {
 	*instance
 	scope  Scope
+	caught bool // errors are, by a block around
 	source *step
 	sink   *step
 	steps  []*step // in file order
@@ -67,10 +75,16 @@ type step struct {
 	inData     []*data
 	outData    []*data
 	feedback   []definition.Mapping
+	cancels    []*step
 	unresolved int // of in and inData
 	ran        bool
-	output     *container.Struct // if it ran
-	rc         int64
+	output     *container.Struct    // if it ran
+	values     condition.Values     // with it
+	early      bool                 // it did not end by itself, and gives the engine's words only
+	timed      bool                 // its deadline is set
+	at         At                   // how far it has come
+	held       bool                 // until what cancels it has come
+	marked     string               // what has come to cancel it
 	start      *condition.Condition // a start expression, once it was needed
 	loaded     map[*definition.Condition]*condition.Condition
 	spent      condition.Spent // of the conditions about the last iteration's output
@@ -88,22 +102,30 @@ type data struct {
 	from, to *step
 }
 
-func (in *instance) graph(def *definition.Graph) (*graph, error) {
+func (in *instance) graph(def *definition.Graph, caught bool) (*graph, error) {
 	if len(def.Activities) == 0 {
 		return nil, errors.New("there are no activities")
 	}
-	g := &graph{instance: in, source: &step{}, sink: &step{}}
+	g := &graph{instance: in, caught: caught, source: &step{}, sink: &step{}}
 	byName := map[string]*step{source: g.source, sink: g.sink}
 	for _, a := range def.Activities {
 		s := &step{activity: a}
 		if a.Block != nil {
 			var err error
-			if s.inside, err = in.graph(a.Block); err != nil {
+			if s.inside, err = in.graph(a.Block, caught || a.Continues); err != nil {
 				return nil, fmt.Errorf("block %s: %w", a.Name, err)
 			}
 		}
 		g.steps = append(g.steps, s)
 		byName[a.Name] = s
+	}
+	for _, s := range g.steps {
+		for _, name := range s.activity.Cancels {
+			if byName[name] == nil {
+				return nil, fmt.Errorf("%s cancels %s: there is no such activity", s.activity.Name, name)
+			}
+			s.cancels = append(s.cancels, byName[name])
+		}
 	}
 	for _, def := range def.Control {
 		from, to := byName[def.Source], byName[def.Target]
@@ -148,7 +170,7 @@ func (g *graph) bound() {
 func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err error) {
 	g.enter(scope)
 	// Source terminates: its output is the input.
-	g.source.ran, g.source.output, g.source.spent = true, input, condition.Spent{}
+	g.source.ran, g.source.output, g.source.spent, g.source.values.Instance = true, input, condition.Spent{}, g.opts.Instance
 	truths, err := g.source.transitions()
 	if err != nil {
 		for _, s := range g.steps {
@@ -157,10 +179,12 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 		return false, err
 	}
 	g.send(g.source, truths)
-	for len(g.ready) > 0 {
-		s := g.ready[0]
-		g.ready = g.ready[1:]
-		g.decide(s)
+	for len(g.ready) > 0 || g.interrupt() {
+		for len(g.ready) > 0 {
+			s := g.ready[0]
+			g.ready = g.ready[1:]
+			g.decide(s)
+		}
 	}
 	return g.sink.ran, nil
 }
@@ -169,7 +193,8 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 func (g *graph) enter(scope Scope) {
 	g.scope = scope
 	for _, s := range append([]*step{g.sink}, g.steps...) {
-		s.unresolved, s.ran, s.output, s.rc = len(s.in)+len(s.inData), false, nil, 0
+		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
+		s.early, s.timed, s.held, s.marked, s.at = false, false, false, "", At{Scope: scope}
 		if a := s.activity; a != nil {
 			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
 		}
@@ -178,8 +203,11 @@ func (g *graph) enter(scope Scope) {
 
 // decide is called once for each activity, when all that leads to it is resolved.
 func (g *graph) decide(s *step) {
-	if s == g.sink {
+	switch {
+	case s == g.sink:
 		s.ran = true
+		return
+	case s.result.State == Cancelled, g.loses(s, s.at):
 		return
 	}
 	starts, err := s.starts()
@@ -230,24 +258,24 @@ func (s *step) input(t *container.Type) *container.Struct {
 	input := container.New(t)
 	for _, d := range s.inData {
 		if d.from.ran {
-			apply(d.def.Mappings, d.from.output, d.from.rc, input)
+			d.from.apply(d.def.Mappings, input)
 		}
 	}
 	return input
 }
 
-func apply(mappings []definition.Mapping, from *container.Struct, rc int64, to *container.Struct) {
+// apply sets what s has ended with; where it did not end by itself, only the engine's words.
+func (s *step) apply(mappings []definition.Mapping, to *container.Struct) {
 	for _, m := range mappings {
-		if m.RC {
-			to.Assign(m.To, rc)
-			continue
+		switch {
+		case m.RC:
+			to.Assign(m.To, s.values.RC)
+		case m.Word != 0:
+			to.Assign(m.To, s.values.Of(m.Word))
+		case !s.early:
+			to.Assign(m.To, s.output.Get(m.From))
 		}
-		to.Assign(m.To, from.Get(m.From))
 	}
-}
-
-func (in *instance) fail(s *step, err error) {
-	s.result.State, s.result.Error, in.failed = InError, err.Error(), true
 }
 
 // results gives what became of the activities, when nothing more can go on.

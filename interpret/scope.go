@@ -79,6 +79,8 @@ func partOf(text string) part {
 type place struct {
 	activity *definition.Activity
 	around   []*definition.Activity // the blocks that it is in, outermost first
+	// cancelled: another activity can cancel it, or a block around it can end before what is inside.
+	cancelled bool
 }
 
 // places are those of all activities of a process, inside blocks too.
@@ -89,16 +91,23 @@ type places struct {
 
 func placesOf(p *definition.Process) *places {
 	all := &places{byName: map[string]place{}}
-	all.add(&p.Graph, nil)
+	all.add(&p.Graph, nil, false)
 	return all
 }
 
-func (p *places) add(g *definition.Graph, around []*definition.Activity) {
+func (p *places) add(g *definition.Graph, around []*definition.Activity, cancelled bool) {
+	named := map[string]bool{}
 	for _, a := range g.Activities {
+		for _, name := range a.Cancels {
+			named[name] = true
+		}
+	}
+	for _, a := range g.Activities {
+		here := place{a, around, cancelled || named[a.Name]}
 		p.names = append(p.names, a.Name)
-		p.byName[a.Name] = place{a, around}
+		p.byName[a.Name] = here
 		if a.Block != nil {
-			p.add(a.Block, append(slices.Clip(around), a))
+			p.add(a.Block, append(slices.Clip(around), a), here.cancelled || a.Deadline != nil || a.Continues)
 		}
 	}
 }

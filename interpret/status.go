@@ -25,12 +25,14 @@ type status struct {
 type activityStatus struct {
 	Activity   string          `json:"activity"`
 	Scope      Scope           `json:"scope,omitempty"`
-	Kind       string          `json:"kind,omitempty"` // in a process with blocks
+	Kind       string          `json:"kind,omitempty"` // in a process that has more than programs and empty ones
 	Node       string          `json:"node"`
 	State      State           `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"` // where there was more than one
 	RC         *int64          `json:"rc,omitempty"`
+	Timeout    bool            `json:"timeout,omitempty"`
+	Failure    string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 }
@@ -56,13 +58,13 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	if s.Output, err = containerJSON(r.Output); err != nil {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
-	blocks := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool { return a.Definition.Block != nil })
+	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool { return a.Definition.Block != nil || a.Definition.Wait != nil })
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
 		if err != nil {
 			return nil, fmt.Errorf("status of %s: output of %s: %w", s.Process, a.Path(), err)
 		}
-		if blocks {
+		if kinds {
 			as.Kind = kindOf(a.Definition)
 		}
 		s.Activities = append(s.Activities, as)
@@ -79,6 +81,8 @@ func kindOf(a *definition.Activity) string {
 	switch {
 	case a.Block != nil:
 		return "block"
+	case a.Wait != nil:
+		return "wait"
 	case a.Empty:
 		return "empty"
 	}
@@ -93,7 +97,7 @@ func activityStatusOf(a *ActivityResult) (activityStatus, error) {
 	if a.State != Terminated {
 		return s, nil
 	}
-	s.RC = a.RC
+	s.RC, s.Timeout, s.Failure = a.RC, a.TimedOut, a.Failure
 	if a.Definition.NoOutput {
 		return s, nil
 	}

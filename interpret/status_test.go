@@ -72,3 +72,23 @@ func TestStatusJSONOfBlocks(t *testing.T) {
 		}
 	}
 }
+
+// Beside what it gave, an activity that did not end by itself says what has ended it.
+func TestStatusJSONOfEndings(t *testing.T) {
+	p := endings(t, loadBlocks(t, rivals, blocks{"a": "activities: {x: {node: C, program: p}}"}), "c: deadline\nc: cancels a\nb: wait\nstart: on_error")
+	r := run(t, p, "", `{start: [{error: no paper}], x: [{error: x}], c: [{timeout: true}]}`)
+	b, err := StatusJSONOf(r, slices.Collect(r.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"process":"p@1","state":"finished","output":{"n":0,"s":"","b":false,"l":[]},"activities":[` +
+		`{"activity":"start","kind":"program","node":"A","state":"terminated","iterations":1,"rc":-1,"error":"no paper","output":{"n":0,"s":"","b":false,"l":[]}},` +
+		`{"activity":"a","kind":"block","node":"A","state":"cancelled","iterations":1,"reason":"c has ended, and cancels it"},` +
+		`{"activity":"x","scope":"a#1","kind":"program","node":"C","state":"cancelled","iterations":1,"reason":"c has ended, and cancels it"},` +
+		`{"activity":"b","kind":"wait","node":"A","state":"skipped"},` +
+		`{"activity":"c","kind":"program","node":"B","state":"terminated","iterations":1,"rc":-1,"timeout":true,"output":{"n":0,"s":"","b":false,"l":[]}},` +
+		`{"activity":"after","kind":"program","node":"B","state":"terminated","iterations":1,"rc":0}],"unreachable":[]}`
+	if string(b) != want {
+		t.Errorf("%s\nwant\n%s", b, want)
+	}
+}

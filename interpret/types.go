@@ -38,6 +38,43 @@ type Outcome struct {
 	Err string
 }
 
+// Races says how races came out. Programs that implement it are asked; the outcomes of others
+// are those of a run in which deadlines and what cancels come too late, but for what cannot end
+// without them.
+type Races interface {
+	// Race says what has come first, of an execution that has come so far. It is asked before
+	// the execution is decided, before each attempt, when nothing inside of a block goes on,
+	// and when it is in error; perhaps more than once.
+	Race(activity *definition.Activity, at At) Race
+}
+
+// At is how far an execution has come.
+type At struct {
+	Scope     Scope
+	Iteration int  // 0: it is not decided yet
+	Attempt   int  // the one that would come next in the iteration; of a block that is under way 1
+	InError   bool // it waits for an operator
+}
+
+// First is what has come first.
+type First uint8
+
+// What can come first.
+const (
+	Itself    First = iota // the activity goes on
+	Deadline               // its deadline (N23)
+	Canceller              // what cancels it: another activity, or the end of a block around it (N25)
+	Around                 // the end of a block around it, whatever else cancels it
+)
+
+// Race is how a race came out.
+type Race struct {
+	First First
+	// Caught is what a block that goes on after errors has caught, "check: no paper"; empty: of
+	// what is in error inside of it the first in file order.
+	Caught string
+}
+
 // Options of a run. The zero value will do.
 type Options struct {
 	// Observe is told of every attempt when it has ended; nil: nobody is.
@@ -45,6 +82,7 @@ type Options struct {
 	// LastIterations forgets what was inside a block in all iterations but its last: for
 	// loops of which nobody asks how they came to their end.
 	LastIterations bool
+	Instance       string // what _INSTANCE says
 }
 
 // State is the state of an instance or an activity, in the words of every status.
@@ -58,6 +96,7 @@ const (
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran
 	Skipped    State = "skipped"    // dead path
+	Cancelled  State = "cancelled"  // something else has ended it (N25)
 )
 
 // Finished is the state of an instance whose sink has terminated.
@@ -81,14 +120,18 @@ type ActivityResult struct {
 	State      State
 	Iterations int    // begun; 0 if it never ran
 	Attempts   int    // of the last iteration's program
-	RC         *int64 // of the last attempt, if its program ended; 0 of a block's iteration that ended
+	RC         *int64 // of the last attempt, if its program ended; 0 of a block's iteration that ended; -1: it did not end by itself
 	// Input and Output are of the last iteration; nil if it never ran. Output is nil
 	// also where the last attempt failed, or the block's iteration has not ended.
 	Input, Output *container.Struct
-	Error         string // why it is in error
+	Error         string // why it is in error, or was cancelled
+	// Of one that ran and did not end by itself: its deadline has come, or it went on after an
+	// error, and why (_TIMEOUT and _ERROR). Its Output has the defaults.
+	TimedOut bool
+	Failure  string
 	// Inside has, of a block that was decided, the activities inside in file order: of each
 	// iteration, or of the last one ([Options].LastIterations). A skipped block has them
-	// once, all skipped, in no iteration.
+	// once, all skipped, in no iteration; so has one that was cancelled before it began.
 	Inside [][]ActivityResult
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,8 @@ iteration. The last entry repeats:
 {credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}
 In another iteration of a block around the activity its list starts anew;
 documents#2/check names that of check from iteration 2 of the block documents on.
+{timeout: true} says that the deadline of the activity, or of a block, comes first, and
+{cancelled: true} that what cancels it does. Without them both come too late.
 
 Of a process with blocks the top is shown, each block in one line. --scope shows what is
 inside a block, in its last iteration or in that of documents#2; --tree shows all.`,
@@ -226,7 +229,10 @@ func printHead(w io.Writer, p *shared.Printer, r *interpret.Result, scope interp
 func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 	rows := make([][]string, len(shown))
 	for i, a := range shown {
-		row := []string{a.Activity, a.Node, string(a.State), "", "", a.Error}
+		row := []string{a.Activity, a.Node, string(a.State), "", "", cmp.Or(a.Error, a.Failure)}
+		if a.TimedOut && row[5] == "" {
+			row[5] = "the deadline has come"
+		}
 		if v.tree {
 			row[0] = strings.Repeat("  ", strings.Count(a.Path(), "/")) + a.Path()
 		}
@@ -236,7 +242,7 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 		if a.RC != nil {
 			row[4] = strconv.FormatInt(*a.RC, 10)
 		}
-		if a.Output != nil && a.Error == "" {
+		if a.Output != nil && row[5] == "" {
 			out, err := a.Output.MarshalJSON()
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	shared "fmqm/cmd/internal/cli"
+	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 )
@@ -63,5 +64,24 @@ func TestWhatIsShownOfBlocks(t *testing.T) {
 	}
 	if got := reasons(r); got != "pay: no money" {
 		t.Errorf("reasons: %s", got)
+	}
+}
+
+// What did not end by itself says why in the place of its output.
+func TestWhatIsShownOfEndings(t *testing.T) {
+	a := func(state interpret.State) *interpret.ActivityResult {
+		return &interpret.ActivityResult{Activity: "a", State: state}
+	}
+	late, caught, cancelled := a(interpret.Terminated), a(interpret.Terminated), a(interpret.Cancelled)
+	late.TimedOut, caught.Failure, cancelled.Error = true, "check: no paper", "b has ended, and cancels it"
+	late.Output = container.New(container.Empty)
+	rows, err := rowsOf([]*interpret.ActivityResult{late, caught, cancelled}, view{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"the deadline has come", "check: no paper", "b has ended, and cancels it"} {
+		if rows[i][5] != want {
+			t.Errorf("%q, want %q", rows[i][5], want)
+		}
 	}
 }

@@ -121,8 +121,11 @@ func (l *List) Row(v any, cells ...string) error {
 		return err
 	case Table:
 	}
-	for i := range cells {
-		cells[i] = OneLine(cells[i])
+	for i, cell := range cells {
+		cells[i] = OneLine(cell)
+		if i == 0 { // of what is inside something else
+			cells[i] = strings.Repeat(" ", len(cell)-len(strings.TrimLeft(cell, " "))) + cells[i]
+		}
 	}
 	if len(cells) > 0 {
 		cells[0] = l.indent + cells[0]
