@@ -38,7 +38,8 @@
 //     and the engine's words, which are all that data connectors then set. A block that goes on
 //     after errors does so once something inside is in error and nothing inside goes on.
 //   - What is cancelled (N25), by an activity that has terminated or because a block around it
-//     ended early, is like what is skipped. Inside of a block that is cancelled or has ended
+//     ended early, is like what is skipped; by another activity once all that leads into it is
+//     resolved. Inside of a block that is cancelled or has ended
 //     early all is cancelled that has not ended.
 //
 // It does no I/O.

@@ -161,13 +161,13 @@ func (s *step) hasEnded() bool {
 	return s.result.State == Terminated || s.result.State == Skipped || s.result.State == Cancelled
 }
 
-// interrupt cancels an activity, when nothing in the graph goes on by itself any more: one that
-// lost its race, or else any of those that something cancels, unless what they wait for ends the
+// interrupt cancels an activity, when nothing in the graph goes on by itself any more, and all that
+// leads into it is resolved: one that lost its race, or else any of those that something cancels, unless what they wait for ends the
 // block around them. It says whether there was one.
 func (g *graph) interrupt() bool {
 	for _, forced := range []bool{false, true} {
 		for _, s := range g.steps {
-			if s.marked == "" || s.hasEnded() {
+			if s.marked == "" || s.hasEnded() || s.unresolved > 0 {
 				continue
 			}
 			first := g.ask(s, s.at).First

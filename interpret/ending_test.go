@@ -246,8 +246,12 @@ func TestHowExecutionsEnd(t *testing.T) {
 			`{a: [{error: x}, {cancelled: true}], c: [{output: {s: x}}]}`, `finished {"n":0,"s":"x","b":false,"l":[]} a:cancelled b:skipped`,
 		},
 		{
-			"N25: also what has not been decided", rivals, nil, "c: cancels b",
-			`{a: [{error: x}], b: [{cancelled: true}]}`, `in-error a:in-error b:cancelled`,
+			"N25: what has not been decided ends when all that leads into it is resolved", rivals, nil, "c: cancels b",
+			`{b: [{cancelled: true}]}`, `finished {"n":0,"s":"","b":false,"l":[]} b:cancelled`,
+		},
+		{
+			"N25: and not before, since the instance could end while what comes before it runs", rivals, nil, "c: cancels b",
+			`{a: [{error: x}]}`, `in-error a:in-error b:inactive after:waiting`,
 		},
 		{
 			"N25: what cannot end by itself is cancelled without an entry", rivals, nil, "c: cancels a, b",
@@ -335,7 +339,7 @@ func TestHowExecutionsEnd(t *testing.T) {
 			"N25: of one that has not begun all is, in no iteration", rivals,
 			blocks{"b": inStages["documents"]},
 			"c: cancels b",
-			`{a: [{error: x}]}`, `in-error a:in-error b:cancelled b/check:cancelled b/ask:cancelled b/look:cancelled`,
+			`{b: [{cancelled: true}]}`, `finished {"n":0,"s":"","b":false,"l":[]} b:cancelled b/check:cancelled b/ask:cancelled b/look:cancelled`,
 		},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
