@@ -335,12 +335,6 @@ func TestHowExecutionsEnd(t *testing.T) {
 			"c: cancels a",
 			`{check: [{error: x}]}`, `finished {"n":0,"s":"","b":false,"l":[]} a:cancelled a#1/check:cancelled a#1/ask:cancelled b:skipped`,
 		},
-		{
-			"N25: of one that has not begun all is, in no iteration", rivals,
-			blocks{"b": inStages["documents"]},
-			"c: cancels b",
-			`{b: [{cancelled: true}]}`, `finished {"n":0,"s":"","b":false,"l":[]} b:cancelled b/check:cancelled b/ask:cancelled b/look:cancelled`,
-		},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			p := endings(t, loadBlocks(t, tc.process, tc.inside), tc.ends)
