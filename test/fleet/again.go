@@ -11,6 +11,8 @@ import (
 	"fmqm/api"
 	"fmqm/internal/skip"
 	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/sim/oracle"
 )
 
@@ -74,7 +76,7 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 		for _, a := range status.Activities {
 			if status.State == api.InstanceFinished && a.Node == lost && a.State == api.ActivityUnknown && strings.HasSuffix(a.Reason, lost+" lost the record with its store") {
 				forgotten++
-				found = slices.DeleteFunc(found, func(d string) bool { return isOf(d, a) })
+				found = slices.DeleteFunc(found, func(d string) bool { return isOf(d, a.Activity) })
 			}
 		}
 		return len(found) == 0, nil
@@ -88,11 +90,12 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 	return forgotten
 }
 
-// isOf says whether a difference is about an activity; one that is told of without a scope is in any.
-func isOf(difference string, a api.Activity) bool {
+// isOf says whether a difference is about an activity that was forgotten, or about what is inside of it; or
+// about how many activities there are: in which iterations it was nobody knows.
+func isOf(difference, forgotten string) bool {
 	path, _, _ := strings.Cut(difference, ": ")
-	scope, activity := api.CutScope(path)
-	return activity == a.Activity && (scope == a.Scope || a.Scope == "")
+	named := func(part string) bool { return message.Scope(part).Inside() == processtable.ActivityID(forgotten) }
+	return strings.HasPrefix(difference, "instance: activities is ") || slices.ContainsFunc(strings.Split(path, "/"), named)
 }
 
 // execution names what an attempt was for.
