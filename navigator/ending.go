@@ -67,7 +67,7 @@ func (a *Activity) carryOn(s *State, r behaviour.Result, now time.Time) behaviou
 // caught terminates a block that goes on after errors, when something inside of it would wait for an
 // operator (R22). In error is none of it: the block has another end.
 func (a *Activity) caught(s *State, reason string, now time.Time) behaviour.Effects {
-	return a.without(s, reason, func() behaviour.Effects {
+	return a.without(s, fmt.Sprintf("%s goes on after an error: %s", a.Name, reason), func() behaviour.Effects {
 		return a.evaluate(s, a.ended(s, message.Ending{Failure: reason}, noCode, now), now)
 	})
 }

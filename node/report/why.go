@@ -100,8 +100,8 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		out.For = "program " + w.Program + " is running"
 		if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
-		} else if a.Kind == api.KindWait {
-			out.For, out.Due = "its time", a.Due
+		} else if w.Program == "" {
+			out.For, out.Due = "waits; it goes on", w.Due
 		}
 	case api.ActivityReady:
 		out.For = "waiting for a free place of program " + w.Program

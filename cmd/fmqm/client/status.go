@@ -70,7 +70,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 		below, depth := make([]detail, len(st.Activities)), make([]int, len(st.Activities))
 		for i, a := range st.Activities {
 			name := api.InScope(a.Scope, a.Activity)
-			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), a.Reason}
+			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), whyEnded(&a)}
 			depth[i] = depthOf(st.Scope, a.Scope)
 			below[i] = detail{name, a.Node, a.State, a.Input, a.Stderr}
 		}
@@ -90,4 +90,15 @@ func depthOf(shown, scope string) int {
 		return 0
 	}
 	return 1 + strings.Count(scope, "/")
+}
+
+// whyEnded is what people are told of how an activity has ended, or of what it is in.
+func whyEnded(a *api.Activity) string {
+	switch {
+	case a.Timeout:
+		return "its deadline has come"
+	case a.Error != "":
+		return "went on after an error: " + a.Error
+	}
+	return a.Reason
 }
