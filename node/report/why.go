@@ -100,7 +100,7 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		out.For = "program " + w.Program + " is running"
 		if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
-		} else if w.Program == "" {
+		} else if w.Program == "" && !w.Due.IsZero() {
 			out.For, out.Due = "waits; it goes on", w.Due
 		}
 	case api.ActivityReady:
