@@ -149,6 +149,7 @@ func (s *simulation) eval(l *condition.Logic, in []int) uint64 {
 			count.add(s.eval(&l.Args[i], in))
 		}
 		return count.atLeast(l.N)
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // CheckStart gives none
 	}
 	return 0
 }

@@ -195,6 +195,7 @@ func (f *formula) logic(l *condition.Logic, in []int) int {
 		return f.Or(args...)
 	case condition.LogicAtLeast:
 		return f.atLeast(l.N, args)
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // CheckStart gives none
 	}
 	return -f.Yes()
 }

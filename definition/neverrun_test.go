@@ -33,6 +33,7 @@ func drawLogic(t *rapid.T, n, depth int) condition.Logic {
 	case condition.LogicAtLeast:
 		args = rapid.IntRange(1, 5).Draw(t, "args")
 		l.N = rapid.IntRange(0, args+1).Draw(t, "n")
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // none of these is drawn
 	}
 	for range args {
 		l.Args = append(l.Args, drawLogic(t, n, depth-1))

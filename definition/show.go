@@ -226,7 +226,7 @@ func showStart(a *processtable.Activity) string {
 			return "any"
 		case condition.LogicAtLeast:
 			return fmt.Sprintf("at_least %d", a.Start.N)
-		case condition.LogicVar, condition.LogicNot:
+		case condition.LogicVar, condition.LogicNot, condition.LogicRan, condition.LogicSkipped, condition.LogicFailed:
 		}
 	}
 	return showLogic(a.Start, a.InControl, false)
@@ -274,6 +274,7 @@ func showLogic(l condition.Logic, in []processtable.InControl, inside bool) stri
 		return joined(" || ")
 	case condition.LogicAtLeast:
 		return fmt.Sprintf("at_least %d of (%s)", l.N, joined(", "))
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // the compiler writes none
 	}
 	return ""
 }

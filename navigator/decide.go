@@ -56,6 +56,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return a.echoes(s, input, now)
 	case processtable.KindWait:
 		return a.wait(s, input, now)
+	case processtable.KindProgram, processtable.KindSource, processtable.KindSink, processtable.KindBlock: // the last three were seen to
 	}
 	at := s.progress()
 	if a.Deadline != nil && at.Deadline.IsZero() {

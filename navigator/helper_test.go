@@ -78,7 +78,7 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 		row.Input = container.Empty
 	case processtable.KindSink:
 		row.Output = container.Empty
-	case processtable.KindEmpty, processtable.KindBlock:
+	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)

@@ -258,6 +258,7 @@ func (a *Activity) values(connector int, m message.Message) ([]container.Value, 
 		return container.DecodeValues(a.dataTypes[connector], m.Body)
 	case message.DataWords:
 		return container.DecodeValues(typesOf(sent(a.InData[connector].Mappings, m.Data)), m.Body)
+	case message.DataNone, message.DataAbsent:
 	}
 	return nil, nil
 }

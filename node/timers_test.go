@@ -101,7 +101,8 @@ func (s *story) observe(r record.AuditRecord) {
 			s.heard = append(s.heard, fmt.Sprintf("%d: %s ran", n, r.Activity))
 		}
 	case record.EventStarted, record.EventEnded, record.EventSkipped, record.EventStopped,
-		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
+		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
+		record.EventCancelled, record.EventCancelling:
 	}
 }
 

@@ -107,7 +107,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		return json.Marshal(shown)
 	case message.KindConnector:
 		return a.values(m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn:
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel:
 	}
 	return nil, nil
 }
@@ -115,7 +115,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 // values are those of a data connector, by the member of the target's input that they are for.
 func (a *Answers) values(m message.Message) (json.RawMessage, error) {
 	p := a.Site.Process(m.Queue.Process)
-	if p == nil || m.Data != message.DataPresent {
+	if p == nil || m.Data != message.DataPresent && m.Data != message.DataWords {
 		return nil, nil
 	}
 	to := m.Entry()

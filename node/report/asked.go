@@ -160,10 +160,10 @@ func (f *picked) pick(t *processtable.Table, page *Page, ended []message.Entry, 
 
 // endedState is the state of what ended so.
 func endedState(e record.Event) api.ActivityState {
-	switch e {
-	case record.EventSkipped:
+	if e == record.EventSkipped {
 		return api.ActivitySkipped
-	case record.EventCancelled:
+	}
+	if e == record.EventCancelled {
 		return api.ActivityCancelled
 	}
 	return api.ActivityTerminated

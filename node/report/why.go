@@ -76,7 +76,7 @@ func (g *Gathered) since(s *api.Status, a api.Activity) time.Time {
 func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[string]api.Activity) (api.Wait, bool) {
 	out := api.Wait{Scope: a.Scope, Activity: a.Activity, Node: a.Node, State: a.State, At: a.Node, Since: a.Started, Input: a.Input, Stderr: a.Stderr}
 	switch a.State {
-	case api.ActivityTerminated:
+	case api.ActivityTerminated, api.ActivityCancelled:
 		return out, false
 	case api.ActivitySkipped:
 		if w.Aside == 0 {

@@ -449,9 +449,9 @@ func (s *modelStore) end(e message.Entry) *record.AuditRecord {
 
 func ends(e record.Event) bool {
 	switch e {
-	case record.EventStarted, record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventStopped:
+	case record.EventStarted, record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventStopped, record.EventCancelled:
 		return true
-	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered:
+	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling:
 	}
 	return false
 }

@@ -128,6 +128,8 @@ func kindOf(k message.Key) string {
 		return "the time " + string(k.Source)
 	case message.KindWord:
 		return "a word"
+	case message.KindCancel:
+		return "that " + string(k.Source) + " cancels it"
 	case message.KindBegin:
 		return "the begin of " + string(k.Source)
 	case message.KindReturn:
