@@ -175,11 +175,11 @@ func TestFormats(t *testing.T) {
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
 		{"Table", number, constants(t, table, "keyFormat", "keyResolvers")},
-		{"Activity", number, constants(t, table, "keyName", "keyFirstMatch")},
+		{"Activity", number, constants(t, table, "keyName", "keyMore")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},
-		{"Mapping", number, constants(t, table, "keyRC", "keyTarget")},
+		{"Mapping", number, constants(t, table, "keyRC", "keyWord")},
 		{"Start condition", number, constants(t, table, "keyOp", "keyArgs")},
-		{"Condition", number, constants(t, table, "keyText", "keyMacros")},
+		{"Condition", number, constants(t, table, "keyText", "keyReads")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
 		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldNumber")},
 		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindCancel")},
@@ -215,7 +215,7 @@ func TestFormats(t *testing.T) {
 // The small enumerations stand in a line: each number of them is named.
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
-		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindBlock"},
+		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindWait"},
 		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "True"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},
