@@ -77,7 +77,7 @@ var mutants = []mutant{
 		{"node/answer/peers.go", "api.Lane{Lane: i, Next", "api.Lane{Lane: len(s.Lanes) - 1 - i, Next"},
 	}},
 	{"history-short", "a history lacks how activities have ended", "7", []change{
-		{"node/report/events.go", "		all = append(all, eventFrom(self, v.Ends[i]))\n", "		_ = eventFrom(self, v.Ends[i])\n"},
+		{"node/report/events.go", "		take(v.Ends[i], \"\")\n", "		_ = v.Ends[i]\n"},
 	}},
 	{"lost-dropped", "where a store was lost, what a site that has not lost its own has only one message of is let go of", "3", []change{
 		{"node/thread/arrive.go", "	case end != nil: // N7\n", "	case end == nil && m.losses.Any && !m.losses.Anew && d.Messages[0].Kind == message.KindConnector:\n		m.drop(key, d.Messages, nil)\n		return\n	case end != nil: // N7\n"},
@@ -90,15 +90,15 @@ var mutants = []mutant{
 	}},
 	// What came back of iterations that are over is let go of in memory as well: both defences go.
 	{"stale-return", "what came back of another iteration of a block counts for the one that is under way", "4 7 ends", []change{
-		{"navigator/block.go", "if r.scope != within", `if r.scope == ""`},
+		{"navigator/block.go", "return r.scope == within && r.source == source", "return r.source == source"},
 		{"navigator/block.go", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) >= 0 {"},
 	}},
 	{"scope-prefix", "a scope that another one begins with counts as that", "4 7 ends", []change{
-		{"navigator/block.go", "if r.scope != within", "if len(r.scope) > len(within) || r.scope != within[:len(r.scope)]"},
+		{"navigator/block.go", "return r.scope == within && r.source == source", "return len(r.scope) <= len(within) && r.scope == within[:len(r.scope)] && r.source == source"},
 		{"navigator/block.go", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) >= 0 {"},
 	}},
 	{"return-stays", "the next iteration of a block begins, and what came back of the one before stays", "3", []change{
-		{"navigator/block.go", "k.Kind == message.KindReturn && !over(k.Scope, &at) && (!at.Begun || k.Scope != a.within(s, &at))", "k.Kind == message.KindReturn && at.Iteration > 0"},
+		{"navigator/block.go", "k.Kind == message.KindReturn && !s.over(k.Scope, &at) && (!at.Begun || k.Scope != a.within(s, &at))", "k.Kind == message.KindReturn && at.Iteration > 0"},
 	}},
 	{"begins-apart", "what begins an iteration of a block, and that it has begun, are two transactions", "3", []change{
 		{"node/execute/turn.go", "	t.of.Queue.Submit(tx)\n", "	rest, done := &record.Tx{}, tx.Done\n	for i := 0; i < len(tx.Put); i++ {\n		if m := tx.Put[i]; m.Kind == message.KindSnapshot && len(tx.Consume) > 1 {\n			rest.Put, tx.Put = append(rest.Put, m), append(tx.Put[:i:i], tx.Put[i+1:]...)\n			i--\n		}\n	}\n	tx.Done = func(err error) {\n		if done(err); err == nil && len(rest.Put) > 0 {\n			t.programs.Go(func() { t.of.Queue.Submit(rest) })\n		}\n	}\n	t.of.Queue.Submit(tx)\n"},
