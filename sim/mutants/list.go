@@ -90,7 +90,7 @@ var mutants = []mutant{
 	}},
 	// What came back of iterations that are over is let go of in memory as well: both defences go.
 	{"stale-return", "what came back of another iteration of a block counts for the one that is under way", "4 7 ends", []change{
-		{"navigator/block.go", "return r.scope == within && r.source == source", "return r.source == source"},
+		{"navigator/block.go", "return r.scope == within && r.source == source", `return r.scope != "" && r.source == source`},
 		{"navigator/block.go", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {", "if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) >= 0 {"},
 	}},
 	{"scope-prefix", "a scope that another one begins with counts as that", "4 7 ends", []change{

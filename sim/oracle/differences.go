@@ -2,10 +2,12 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/interpret"
+	"fmqm/message"
 )
 
 // Differences says what an instance's status and the oracle's result do not agree on:
@@ -25,7 +27,7 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		differ("instance: unreachable", got.Unreachable, "[]")
 	}
 	has, top := map[string]api.Activity{}, []string{}
-	lines := whole(got, want.Process)
+	lines := slices.DeleteFunc(slices.Clone(got.Activities), neverBegun)
 	for _, g := range lines {
 		has[api.InScope(g.Scope, g.Activity)] = g
 		if g.Scope == "" {
@@ -54,6 +56,12 @@ func Differences(got api.Status, want *interpret.Result) []string {
 	differ("instance: at the top", top, wantTop)
 	differ("instance: in error", got.InError, inError)
 	return all
+}
+
+// neverBegun: it is inside of a block that has not begun, of which the interpreter has nothing.
+func neverBegun(a api.Activity) bool {
+	frames, err := message.Scope(a.Scope).Frames()
+	return err == nil && len(frames) > 0 && frames[len(frames)-1].Iteration == 0 && a.State == api.ActivityInactive
 }
 
 // attempts are told where there was more than one.

@@ -32,19 +32,32 @@ type happening struct {
 
 // recorded notes what a site has on disk of an instance's history.
 func (x *watch) recorded(at name, r *record.AuditRecord) {
-	event := report.Events[r.Event]
-	if event == "" || engines(string(r.Scope), string(r.Activity)) { // no history tells of it
+	h, tells := toldAs(at, r)
+	if !tells { // no history tells of it
 		return
 	}
 	if x.happened[r.Instance] == nil {
 		x.happened[r.Instance] = map[happening]bool{}
 	}
-	x.happened[r.Instance][happening{at, r.Clock, r.Time.UnixNano(), string(r.Scope), string(r.Activity), event}] = true
+	x.happened[r.Instance][h] = true
 }
 
-// engines says whether an activity is the source or the sink of a block: those are the engine's.
-func engines(scope, activity string) bool {
-	return scope != "" && (activity == string(processtable.Source) || activity == string(processtable.Sink))
+// toldAs is how a history tells of a record. Source and sink of a block are the engine's: with them an
+// iteration begins and returns.
+func toldAs(at name, r *record.AuditRecord) (h happening, tells bool) {
+	h = happening{at, r.Clock, r.Time.UnixNano(), string(r.Scope), string(r.Activity), report.Events[r.Event]}
+	engines := r.Scope != "" && (r.Activity == processtable.Source || r.Activity == processtable.Sink)
+	switch {
+	case engines && r.Event == record.EventTerminated:
+		h.event = api.EventReturned
+		if r.Activity == processtable.Source {
+			h.event = api.EventBegun
+		}
+		h.scope, h.activity = string(r.Scope.Leave()), string(r.Scope.Inside())
+	case engines && (r.Event == record.EventStopped || r.Event == record.EventSkipped):
+		return h, false
+	}
+	return h, h.event != ""
 }
 
 // history asks a site for an instance's.
@@ -71,7 +84,7 @@ func (x *watch) historyOf(c *client, a api.HistoryAnswer, own map[happening]bool
 		switch {
 		case i > 0 && e.Clock < a.Events[i-1].Clock:
 			return fmt.Sprintf("%v comes before what was earlier", h)
-		case !x.happened[c.instance.ID][h] && !x.cloned[h.node] && !engines(h.scope, h.activity):
+		case !x.happened[c.instance.ID][h] && !x.cloned[h.node]:
 			return fmt.Sprintf("it tells of %v, which is not recorded", h)
 		}
 		told[h] = true

@@ -53,7 +53,7 @@ func TestAnswersFitTogether(t *testing.T) {
 	w.control.AfterFunc(50*time.Second, func() {
 		for _, c := range w.clients {
 			for _, s := range w.sites {
-				status, err := c.statusAt(s.name)
+				status, err := c.statusAt(s.name, api.StatusRequest{Tree: true})
 				if err != nil || status.State != api.InstanceFinished || len(status.Clocks)+len(status.Unreachable) > 0 {
 					t.Errorf("at the end %s says %s, clocks %v, unreachable %v, %v", s.name, status.State, status.Clocks, status.Unreachable, err)
 				}
@@ -73,7 +73,7 @@ func TestAnswersFitTogether(t *testing.T) {
 // and counts the answers that were whole, and those that told of something unknown.
 func askedOverAndOver(c *client, at name) (whole, unknown int) {
 	for last := api.InstanceRunning; last != api.InstanceFinished && c.world.broken == nil; {
-		s, err := c.statusAt(at)
+		s, err := c.statusAt(at, api.StatusRequest{Tree: true})
 		if err != nil { // not started yet
 			c.world.sleep(10 * time.Millisecond)
 			continue

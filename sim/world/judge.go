@@ -169,12 +169,29 @@ func (c *client) differsInTheEnd(got api.Status) string {
 	return ""
 }
 
-func (c *client) status() (api.Status, error) { return c.statusAt(c.of.origin) }
+// status is the instance's with all that is in it: what is too large for one answer, in pages.
+func (c *client) status() (api.Status, error) {
+	whole, err := c.statusAt(c.of.origin, api.StatusRequest{Tree: true})
+	if err != nil || len(whole.More) == 0 {
+		return whole, err
+	}
+	whole.Activities = nil
+	for next := ""; ; {
+		page, err := c.statusAt(c.of.origin, api.StatusRequest{Tree: true, Limit: 2, After: next})
+		if err != nil {
+			return page, err
+		}
+		whole.Activities = append(whole.Activities, page.Activities...)
+		if next = page.Next; next == "" {
+			return whole, nil
+		}
+	}
+}
 
 // statusAt is the instance's as a site tells it.
-func (c *client) statusAt(at name) (status api.Status, err error) {
+func (c *client) statusAt(at name, r api.StatusRequest) (status api.Status, err error) {
 	err = c.world.answered(at, "status "+c.id(), func(ctx context.Context, n *node.Node) (_ string, err error) {
-		status, err = n.Status(ctx, c.instance.ID)
+		status, err = n.StatusOf(ctx, c.instance.ID, r)
 		return c.world.statusOf(c, status), err
 	})
 	if err == nil {

@@ -144,10 +144,10 @@ func (w *World) question(e Event) {
 	c := w.clients[e.Instance]
 	switch e.Number {
 	case 0:
-		_, _ = c.statusAt(e.Site)
+		_, _ = c.statusAt(e.Site, api.StatusRequest{Tree: true})
 	case 1: // everybody at once
 		for _, c := range w.clients {
-			w.control.Go(func() { _, _ = c.statusAt(e.Site) })
+			w.control.Go(func() { _, _ = c.statusAt(e.Site, api.StatusRequest{Tree: true}) })
 			w.control.Go(func() { w.history(e.Site, c) })
 		}
 	case 2:
@@ -209,7 +209,7 @@ func (c *client) terminate(at name) error {
 // that is asked can say, and in the first iteration of the blocks around it.
 func (w *World) retry(e Event) {
 	c := w.clients[e.Instance]
-	status, _ := c.statusAt(e.Site)
+	status, _ := c.statusAt(e.Site, api.StatusRequest{Tree: true})
 	asked := map[string]bool{}
 	retry := func(scope, activity string) {
 		if path := api.InScope(scope, activity); !asked[path] {
