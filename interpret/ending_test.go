@@ -221,8 +221,8 @@ func TestHowExecutionsEnd(t *testing.T) {
 		{
 			"N22: _RC is as it was", approval, nil, approvalEnds,
 			`{approve: [{rc: 7}]}`,
-			`finished {"n":1,"s":"return code 7, and no condition or mapping of approve reads _RC","b":false,"l":[9]} pay:skipped letter:skipped ` +
-				`approve failed, 7: return code 7, and no condition or mapping of approve reads _RC`,
+			`finished {"n":1,"s":"return code 7","b":false,"l":[9]} pay:skipped letter:skipped ` +
+				`approve failed, 7: return code 7`,
 		},
 		{
 			"N22: a condition that fails waits for an operator", strings.Replace(approval, "n > 0", "1 / n > 0", 1), nil, approvalEnds,

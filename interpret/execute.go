@@ -145,6 +145,8 @@ func failureOf(a *definition.Activity, o *Outcome) string {
 	switch {
 	case o.Err != "":
 		return o.Err
+	case o.RC != 0 && !isData && a.Continues:
+		return fmt.Sprintf("return code %d", o.RC)
 	case o.RC != 0 && !isData:
 		return fmt.Sprintf("return code %d, and no condition or mapping of %s reads %s", o.RC, a.Name, condition.RC)
 	case o.Output != nil && o.BadOutput == "":

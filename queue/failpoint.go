@@ -6,6 +6,7 @@ import (
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
@@ -81,8 +82,14 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 			kinds = append(kinds, "terminate")
 		}
 	}
+	for i := range tx.Timers {
+		if tx.Timers[i].Name != "" { // that of a pause has none
+			kinds = append(kinds, "deadline")
+		}
+	}
 	for i := range tx.Audit {
 		kinds = append(kinds, kindsOf(tx.Audit[i].Event)...)
+		kinds = append(kinds, kindsOfEnd(&tx.Audit[i])...)
 	}
 	return kinds
 }
@@ -127,6 +134,22 @@ func rebuildKind(r *record.Rebuild, puts bool) string {
 	return "page"
 }
 
+// kindsOfEnd says what is special about how something has ended.
+func kindsOfEnd(a *record.AuditRecord) (kinds []string) {
+	switch {
+	case a.Event != record.EventTerminated:
+	case a.Scope != "" && a.Activity == processtable.Source:
+		kinds = append(kinds, "inside")
+	case a.Scope != "" && a.Activity == processtable.Sink:
+		kinds = append(kinds, "return")
+	case a.TimedOut:
+		kinds = append(kinds, "expire")
+	case a.Failure != "":
+		kinds = append(kinds, "carry")
+	}
+	return kinds
+}
+
 func kindsOf(e record.Event) []string {
 	switch e {
 	case record.EventStarted:
@@ -137,6 +160,8 @@ func kindsOf(e record.Event) []string {
 		return []string{"termination", "skip"}
 	case record.EventStopped:
 		return []string{"termination", "stop"}
+	case record.EventCancelled:
+		return []string{"termination", "cancel"}
 	case record.EventIterated:
 		return []string{"iteration"}
 	case record.EventFailed:

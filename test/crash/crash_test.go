@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -166,10 +167,7 @@ func (w *world) settle(ctx context.Context, end bool) {
 
 // compare holds an instance to the interpreter, and its history to once.
 func (w *world) compare(ctx context.Context, id api.InstanceID) {
-	s, err := w.a.Client.Status(ctx, id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	s := w.whole(ctx, id)
 	history, err := w.a.Client.History(ctx, id)
 	if err != nil {
 		w.Fatal(err)
@@ -187,16 +185,34 @@ func (w *world) compare(ctx context.Context, id api.InstanceID) {
 	}
 }
 
+// whole is the status of an instance, with what is inside of blocks.
+func (w *world) whole(ctx context.Context, id api.InstanceID) (s api.Status) {
+	w.Helper()
+	for r := (api.StatusRequest{Tree: true}); ; r.After = s.Next {
+		page, err := w.a.Client.StatusOf(ctx, id, r)
+		if err != nil {
+			w.Fatal(err)
+		}
+		page.Activities = append(s.Activities, page.Activities...)
+		if s = page; s.Next == "" {
+			return s
+		}
+	}
+}
+
 // shape is what of a status does not depend on where and when an instance ran.
 type shape struct {
 	State      string `json:"state"`
 	Output     raw    `json:"output"`
 	Activities []struct {
 		Activity   string `json:"activity"`
+		Scope      string `json:"scope"`
 		Node       string `json:"node"`
 		State      string `json:"state"`
 		Iterations int    `json:"iterations"`
 		RC         *int64 `json:"rc"`
+		Timeout    bool   `json:"timeout"`
+		Error      string `json:"error"`
 		Output     raw    `json:"output"`
 	} `json:"activities"`
 }
@@ -213,6 +229,11 @@ func shapeOf(t *testing.T, text []byte) (s shape) {
 	t.Helper()
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
+	}
+	for i := range s.Activities {
+		if a := &s.Activities[i]; a.State == string(api.ActivityCancelled) {
+			a.Iterations = 0 // how far it had come by then differs from run to run
+		}
 	}
 	return s
 }
@@ -243,7 +264,7 @@ func (w *world) interpreted() shape {
 		}
 		return interpret.Outcome{Output: output}
 	}
-	r, err := interpret.Run(def, input, interpret.ProgramFunc(func(a *definition.Activity, c interpret.Call) interpret.Outcome {
+	programs, err := interpret.ParseResultsOver(def, []byte(w.row.scenario.results), interpret.ProgramFunc(func(a *definition.Activity, c interpret.Call) interpret.Outcome {
 		switch {
 		case a.Program == "count":
 			return of(a, fmt.Sprintf(`{"n": %d}`, c.Iteration))
@@ -253,11 +274,15 @@ func (w *world) interpreted() shape {
 			return interpret.Outcome{RC: 3}
 		}
 		return interpret.Echo(c.Input, a.Output)
-	}), interpret.Options{})
+	}))
 	if err != nil {
 		w.Fatal(err)
 	}
-	text, err := interpret.StatusJSON(r)
+	r, err := interpret.Run(def, input, programs, interpret.Options{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	text, err := interpret.StatusJSONOf(r, slices.Collect(r.All()))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -269,7 +294,10 @@ func (w *world) once(history api.HistoryAnswer) {
 	w.Helper()
 	seen := map[string]int{}
 	for _, e := range history.Events {
-		seen[fmt.Sprintf("%s %s %d", e.Activity, e.Event, e.Iteration)]++
+		if e.Event == api.EventCancelled {
+			e.Iteration = 0 // as in a shape
+		}
+		seen[fmt.Sprintf("%s %s %d", api.InScope(e.Scope, e.Activity), e.Event, e.Iteration)]++
 	}
 	for what, n := range seen {
 		if n != max(1, w.row.scenario.events[what]) {
@@ -288,10 +316,10 @@ func (w *world) oneKey() {
 	keys, users := map[string]string{}, map[string]string{}
 	for _, run := range append(w.runs(w.a), w.runs(w.b)...) {
 		f := strings.Fields(run)
-		if len(f) != 4 {
+		if len(f) != 5 {
 			w.Fatalf("a run is noted as %q", run)
 		}
-		execution, key := strings.Join(f[:3], " "), f[3]
+		execution, key := strings.Join(f[:4], " "), f[4]
 		if keys[execution] != "" && keys[execution] != key {
 			w.Errorf("%s ran under two keys", execution)
 		}

@@ -24,6 +24,7 @@ type scenario struct {
 	input    string
 	play     func(*world, context.Context)
 	expected string         // the process that the interpreter runs; else the same
+	results  string         // what the interpreter is told of programs and races, as interpret.ParseResults reads it
 	events   map[string]int // how often the history has what is not there exactly once
 	want     []string       // and what of it must be there
 	ends     api.InstanceState
@@ -265,6 +266,62 @@ var parked = &scenario{process: process, input: order, want: whole, play: func(w
 	w.uploadTo(ctx, w.b, tablesFor(w.tables, "B"))
 	w.operate(ctx)
 }}
+
+// scopes has what begins inside of a block, twice, at both sites; and what does not end by itself:
+// at a deadline, after an error, and because another one cancels it.
+var scopes = &scenario{
+	process: `
+process: scopes
+version: 1
+structures:
+  Order: {n: int, text: string}
+  Turn: {n: int, before: int}
+  End: {n: int, before: int, late: bool, why: string}
+input: Order
+output: End
+starts: [A]
+activities:
+  twice:                            # its first turn knows of none before
+    node: B
+    input: Turn
+    output: Turn
+    exit: before > 0
+    activities:
+      near: {node: B, program: pass, input: Turn, output: Turn}
+      far:  {node: A, program: pass, input: Turn, output: Turn}
+    control:
+      - near -> far
+    data:
+      - source -> near
+      - near -> far
+      - far -> sink
+  slow:  {node: B, program: sleep, deadline: {after: 300ms}}
+  fails: {node: B, program: fails, on_error: continue}
+  pause: {node: B, wait: {for: 100h}}
+  enough: {node: A, program: pass, cancels: [pause]}
+  never: {node: B, program: pass}
+control:
+  - slow -> enough: _TIMEOUT
+  - pause -> never
+data:
+  - source -> twice
+  - twice -> twice: {before: n}
+  - twice -> sink
+  - slow -> sink: {late: _TIMEOUT}
+  - fails -> sink: {why: _ERROR}
+`,
+	input:   order,
+	results: `{slow: [{timeout: true}], fails: [{rc: 4}], pause: [{cancelled: true}]}`,
+	want: []string{
+		"source started 1", "twice begun 1", "twice#1/near terminated 1", "twice#1/far terminated 1", "twice returned 1", "twice iterated 1",
+		"twice begun 2", "twice#2/near terminated 1", "twice#2/far terminated 1", "twice returned 2", "twice terminated 2",
+		"slow terminated 1", "fails terminated 1", "enough terminated 1", "pause cancelled 0", "sink ended 1",
+	},
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		w.ended(ctx)
+	},
+}
 
 const pair = `
 process: pair

@@ -17,14 +17,16 @@ import (
 // patience bounds all that a row does.
 const patience = 3 * time.Minute
 
-// programs of both sites. Each notes the execution that it is for.
+// programs of both sites. Each notes the execution that it is for; the top of a process is the scope ".".
 func programs(string) (lines []string) {
-	const note = `echo "$FMQM_INSTANCE $FMQM_ACTIVITY $FMQM_ITERATION $FMQM_IDEMPOTENCY_KEY" >>runs; `
+	const note = `echo "$FMQM_INSTANCE ${FMQM_SCOPE:-.} $FMQM_ACTIVITY $FMQM_ITERATION $FMQM_IDEMPOTENCY_KEY" >>runs; `
 	for _, p := range [][2]string{
 		{"pass", `cat`},
 		{"count", `cat >/dev/null; printf '{"n": %s}' "$FMQM_ITERATION"`}, // its output's n is the iteration
 		{"flaky", `[ "$FMQM_ATTEMPT" -gt 1 ] || exit 3; cat`},             // its first attempt fails
 		{"broken", `exit 4`}, // it always fails
+		{"fails", `exit 4`},  // no operator gives its output
+		{"sleep", `exec sleep 100`},
 	} {
 		lines = append(lines, fmt.Sprintf("%s: {exec: [/bin/sh, -c, %q]}", p[0], note+p[1]))
 	}
@@ -58,7 +60,7 @@ func command(ctx context.Context, s *fleet.Site, point string, args ...string) (
 	return string(out), err
 }
 
-// runs are the executions that programs noted at a site: instance, activity, iteration and key.
+// runs are the executions that programs noted at a site: instance, scope, activity, iteration and key.
 func (w *world) runs(s *fleet.Site) []string {
 	text, err := os.ReadFile(s.File("runs"))
 	if errors.Is(err, os.ErrNotExist) {

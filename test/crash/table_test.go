@@ -163,6 +163,36 @@ var transactions = []transaction{
 		kept: "The activity has ended as skipped. Another node has sent what leads out of it, and it is not sent again.",
 	},
 	{
+		kind: "inside", what: "A block begins an iteration: its snapshot is put, its source ends, and what leads to what is inside is put (N18).", victims: "B", scenario: scopes,
+		lost: "The block has not begun the iteration. It is decided again, with the same input.",
+		kept: "The iteration is under way, under its number. The block waits for what comes back.",
+	},
+	{
+		kind: "return", what: "What is inside of a block has ended: its sink ends, and the block's entry gets what it has come to, or ends with it (N18).", victims: "B", scenario: scopes,
+		lost: "What led to the sink is still in its entry. The sink is decided again, with the same output.",
+		kept: "The block has what came back in its entry, or has ended. Nothing is left of the iteration.",
+	},
+	{
+		kind: "deadline", what: "A deadline, or the time of a wait, is set when the activity is decided: a snapshot with the time, and its timer (N23).", victims: "B", scenario: scopes,
+		lost: "Nothing has begun. The activity is decided again, and the time is counted from then on.",
+		kept: "The timer is found at open, and comes when it would have: the time that the node was down counts.",
+	},
+	{
+		kind: "expire", what: "A deadline has come, and ends the activity (N23).", victims: "B", scenario: scopes,
+		lost: "The message of the timer is in its entry. The activity ends at its deadline after the start, and no program begins again.",
+		kept: "The activity has ended with `_TIMEOUT`, and nothing of it is left.",
+	},
+	{
+		kind: "carry", what: "The last attempt of an activity with `on_error: continue` has failed, and it ends (N22).", victims: "B", scenario: scopes,
+		lost: "The program runs again under the same key. It may fail again, or not.",
+		kept: "The activity has ended with `_ERROR`, and nobody is told of an error.",
+	},
+	{
+		kind: "cancel", what: "An activity ends because another one has cancelled it (N25).", victims: "B", scenario: scopes,
+		lost: "The message that cancels it is in its entry. It is cancelled after the start.",
+		kept: "It has ended as cancelled, its timers are gone, and what leads out of it is FALSE.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",
