@@ -178,6 +178,7 @@ func kindsOf(e record.Event) []string {
 		return []string{"word"}
 	case record.EventAnswered:
 		return []string{"answer"}
+	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}
 	return nil
 }
