@@ -67,7 +67,7 @@ func (w *Work) compareWithout(ctx context.Context, p *Play, lost string) (forgot
 	w.t.Helper()
 	var found []string
 	err := Until(ctx, func() (bool, error) {
-		status, err := w.Home(p).Client.StatusOf(ctx, p.ID, api.StatusRequest{Tree: true})
+		status, err := w.Home(p).Client.StatusOf(ctx, p.ID, p.all())
 		if err != nil {
 			found = []string{err.Error()}
 			return false, nil

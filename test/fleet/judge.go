@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fmqm/api"
+	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/sim/oracle"
 )
@@ -49,13 +51,19 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 	return v
 }
 
+// all asks for all activities: of a process without blocks that is the top, as sites of earlier
+// releases tell it too.
+func (p *Play) all() api.StatusRequest {
+	return api.StatusRequest{Tree: slices.ContainsFunc(p.Process.Activities, func(a *definition.Activity) bool { return a.Block != nil })}
+}
+
 // compare waits until an instance is as the interpreter says, and ends it where it is
 // in error.
 func (w *Work) compare(ctx context.Context, p *Play) {
 	w.t.Helper()
 	var found []string
 	err := Until(ctx, func() (bool, error) {
-		status, err := w.Home(p).Client.StatusOf(ctx, p.ID, api.StatusRequest{Tree: true})
+		status, err := w.Home(p).Client.StatusOf(ctx, p.ID, p.all())
 		if err != nil {
 			found = []string{err.Error()}
 			return false, nil
