@@ -189,10 +189,13 @@ func (w *world) compare(ctx context.Context, id api.InstanceID) {
 func (w *world) whole(ctx context.Context, id api.InstanceID) (s api.Status) {
 	w.Helper()
 	for r := (api.StatusRequest{Tree: true}); ; r.After = s.Next {
-		page, err := w.a.Client.StatusOf(ctx, id, r)
-		if err != nil {
-			w.Fatal(err)
-		}
+		var page api.Status
+		until(ctx, w.T, "status", func() (err error) {
+			if page, err = w.a.Client.StatusOf(ctx, id, r); err == nil && len(page.Unreachable) > 0 {
+				err = notYet("%+v", page.Unreachable)
+			}
+			return err
+		})
 		page.Activities = append(s.Activities, page.Activities...)
 		if s = page; s.Next == "" {
 			return s
