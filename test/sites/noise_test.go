@@ -119,15 +119,16 @@ func newRuin(t *testing.T, seed int) *ruin {
 func (r *ruin) settle() {
 	r.t.Helper()
 	var before []byte
-	for quiet := 0; quiet < 20; quiet++ {
+	since := time.Now()
+	err := fleet.Until(r.ctx, func() (bool, error) {
 		now, err := os.ReadFile(r.File("data/COMMITTED"))
-		if err != nil {
-			r.t.Fatal(err)
-		}
 		if !bytes.Equal(now, before) {
-			before, quiet = now, 0
+			before, since = now, time.Now()
 		}
-		time.Sleep(100 * time.Millisecond)
+		return time.Since(since) >= 2*time.Second, err
+	})
+	if err != nil {
+		r.t.Fatal(err)
 	}
 }
 
