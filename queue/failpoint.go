@@ -78,8 +78,11 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		kinds = append(kinds, "table")
 	}
 	for i := range tx.Put {
-		if tx.Put[i].Kind == message.KindMarker {
+		switch kind := tx.Put[i].Kind; {
+		case kind == message.KindMarker:
 			kinds = append(kinds, "terminate")
+		case kind == message.KindBegin: // which its source takes later
+			kinds = append(kinds, "inside")
 		}
 	}
 	for i := range tx.Timers {

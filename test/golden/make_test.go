@@ -91,9 +91,10 @@ func begin(t *testing.T, dir string) {
 //     large; messages that wait for a table
 //   - A, which sends C again what that lost, is killed between two messages of it, and has an
 //     operator's word apart for D, which could not read it when A heard it last
-//   - B, which has some parts of a large message, a word and a due timer that no thread has
-//     looked at yet, and has stopped its link to C
-//   - C, which was restored from a backup
+//   - B, which has some parts of a large message, a word, a due timer and what has returned
+//     to a block that no thread has looked at yet, and has stopped its link to C
+//   - C, which was restored from a backup, has a block under way and one that has just begun,
+//     deadlines, a wait, and has cancelled something of its own and of D
 //   - D, whose store was made by a release that reads no words, has an
 //     answer, a word and a table for B; retention has removed instances, and a transaction that
 //     is too large for a commit is on disk, with none of its changes made
@@ -112,6 +113,7 @@ func makeSet(t *testing.T, dir, release string) {
 	}{
 		{"define", m.define},
 		{"run", m.run},
+		{"inside", m.inside},
 		{"upgrade", m.upgrade},
 		{"back up", func() { m.backup("C"); m.backup("A") }},
 		{"retain", m.retain},
@@ -119,6 +121,7 @@ func makeSet(t *testing.T, dir, release string) {
 		{"lose", m.lose},
 		{"cut", m.cut},
 		{"rebuild", m.rebuild},
+		{"enter", m.enter},
 	} {
 		t.Log(step.name, "after", time.Since(m.began).Round(time.Second))
 		ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience/2)
@@ -369,7 +372,7 @@ func longest(name string, n int) string {
 
 // wide writes a process with an activity that ends with 2,000 connectors into it and 2,000
 // out of it, under the longest names: more than the engine commits at once.
-func wide(t *testing.T) (file string) {
+func wide(t *testing.T) string {
 	t.Helper()
 	fork, there := longest("fork", 0), longest("there", 0)
 	var activities, control, data strings.Builder
@@ -382,11 +385,7 @@ func wide(t *testing.T) (file string) {
 	text := "process: " + longest("wide", 0) + "\nversion: 1\nstructures:\n  Order: {n: int, text: string}\ninput: Order\nstarts: [D]\nactivities:\n" +
 		"  " + fork + ": {node: D, program: pass, input: Order, output: Order}\n  " + there + ": {node: D, empty: true}\n" + activities.String() +
 		"control:\n  - " + fork + " -> " + there + "\n" + control.String() + "data:\n  - source -> " + fork + "\n" + data.String()
-	file = filepath.Join(t.TempDir(), "wide.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return file(t, text)
 }
 
 // lose has C get more, and then be restored from the backup that it was made of before.
@@ -407,8 +406,9 @@ func (m *maker) lose() {
 		m.Fatalf("%v: %s", err, out)
 	}
 	fleet.Must(m.T, c.Binary("fmqmd"), "restore", backup, "--data", c.File("data"))
-	c.Start()
+	c.StartToDie("commit.written/inside")
 	c.Answers()
+	m.halt()
 	for _, name := range []string{"A", "B"} {
 		m.Until(m.ctx, name+" sees another store at C", func() bool { return m.Sites[name].Link(m.ctx, "C").Stopped == 4 })
 	}
@@ -423,10 +423,13 @@ func (m *maker) cut() {
 	hold := b.StartHeldToDie("thread.taken", "commit.written/part")
 	b.Answers()
 	m.Until(m.ctx, "A has found B", func() bool { return m.Sites["A"].Link(m.ctx, "B").State == "connected" })
+	m.start("B", 19, "judged", "go", judgedSize)
+	m.until("B", fmt.Sprintf("fmqm history %s", instance(19)), "turns  begun", 1)
 	m.start("A", 14, "soon", "hold", 0)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(14)), "failed", 1)
 	hold.On()
 	hold.Reached(m.ctx)
+	m.returned()
 	m.word("A", 13, "near")
 	m.Until(m.ctx, "B has the word", func() bool { return m.Sites["A"].Link(m.ctx, "B").Waiting == 0 })
 	m.start("A", 9, "parts", "go", 900<<10)

@@ -29,6 +29,7 @@ type network struct {
 	ctx      context.Context
 	dir      string      // with what the release left
 	gate     *fleet.Gate // programs wait at it
+	later    *fleet.Gate // so do others, which are let go while a set is made
 	opened   string      // this file says that it was opened
 	linked   bool
 	unlinked map[string]string // sites of a network that is linked that do not call each other
@@ -53,7 +54,7 @@ func newNetwork(t *testing.T, o options) *network {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*fleet.Patience)
 	t.Cleanup(cancel)
 	n.ctx = ctx
-	n.gate = fleet.NewGate(t, n.opened+".gate")
+	n.gate, n.later = fleet.NewGate(t, n.opened+".gate"), fleet.NewGate(t, n.opened+".later")
 	n.Fleet = fleet.New(t, fleet.Options{
 		Sites: o.sites, Links: n.configuration, Programs: n.programs,
 		Prepare: func(s *fleet.Site) {
@@ -104,6 +105,7 @@ func (n *network) programs(string) []string {
 		shell("flaky", `[ "$FMQM_ATTEMPT" -gt 1 ] || exit 3; exec cat`),
 		shell("broken", `echo "no such account" >&2; exit 4`),
 		shell("slow", fmt.Sprintf(`in=$(cat); case $in in *hold*) [ -e %s ] || exit 5;; esac; printf %%s "$in"`, n.opened)),
+		shell("later", fmt.Sprintf(`in=$(cat); : <%s.later; printf %%s "$in"`, n.opened)),
 		shell("gate", fmt.Sprintf(`in=$(cat); case $in in *hold*) : <%s.gate;; esac; printf %%s "$in"`, n.opened)),
 	}
 }
@@ -125,6 +127,7 @@ func (n *network) open() {
 		n.Fatal(err)
 	}
 	n.gate.Open()
+	n.later.Open()
 }
 
 // do has a command done. Of a link that two sites have cause to stop, one may have seen the
