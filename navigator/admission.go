@@ -121,6 +121,7 @@ func (p *Process) diesAlone(row processtable.RowID) bool {
 // origin alone.
 func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID, reason string) {
 	host, ok := t.NodeOf(h.SourceRow())
+	ok = ok && placed(t, h.SourceScope)
 	switch {
 	case !ok && h.SourceScope != "":
 		return "", fmt.Sprintf("%s has no activity %s in the scope %q", t.Process, h.Source, h.SourceScope)
@@ -130,6 +131,19 @@ func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID,
 		return h.Origin, ""
 	}
 	return host, ""
+}
+
+// placed says whether the blocks that a scope names are inside of one another in the process. Their
+// numbers are for whoever hosts them to judge. Before format 5 a table does not say what is inside
+// of what.
+func placed(t *processtable.Table, scope message.Scope) bool {
+	for ; scope != "" && t.Format >= processtable.BlockFormat; scope = scope.Leave() {
+		block, known := t.Of(scope.Inside())
+		if !known || block.Inside != scope.Leave().Inside() {
+			return false
+		}
+	}
+	return true
 }
 
 // onBehalf says why peer may not send what another node's activity is the source of: it

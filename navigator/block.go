@@ -53,15 +53,14 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	if err != nil {
 		return refuse("return of %s: %v", m.SourceScope, err)
 	}
-	next := composed{}
-	if s.inner != nil {
-		next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope && r.source == m.Source })
-	}
 	if !ends && r.Error == "" {
-		return refuse("return of %s in %s: it says of no error", m.Source, m.SourceScope)
+		return refuse("return of %s in %s: it tells of no error, and only source and sink of the block return without one", m.Source, m.SourceScope)
 	}
-	next.returns = append(next.returns, returned{m.Source, m.SourceScope, r.Output, r.Error})
-	s.inner = &next
+	var all []returned
+	if s.inner != nil {
+		all = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope && r.source == m.Source })
+	}
+	s.inner = &composed{returns: append(all, returned{m.Source, m.SourceScope, r.Output, r.Error})}
 	s.dropReturns()
 	s.seen(m)
 	return nil
@@ -72,9 +71,7 @@ func (s *State) dropReturns() {
 	if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {
 		return
 	}
-	next := *s.inner
-	next.returns = slices.DeleteFunc(slices.Clone(next.returns), func(r returned) bool { return s.over(r.scope, s.Snapshot) })
-	s.inner = &next
+	s.inner = &composed{returns: slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return s.over(r.scope, s.Snapshot) })}
 }
 
 // over says whether an iteration, by the scope of something inside, came before the one that the
