@@ -211,7 +211,7 @@ func (g *graph) unbroken() {
 	for _, s := range g.steps {
 		switch {
 		case s.held:
-			g.cannot(s, "what cancels it cannot have come first: nothing has come that does")
+			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
 		case s.result.State == Running:
 			s.inside.unbroken()
 		}

@@ -106,7 +106,7 @@ control: [a -> b]
 
 // N14: outcomes that cannot be are refused, all of them, each with its execution.
 func TestImpossibleRaces(t *testing.T) {
-	const cancels = "what cancels it cannot have come first: nothing has come that does"
+	const cancels = "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself"
 	for _, tc := range []struct {
 		rule    string
 		process string

@@ -38,7 +38,7 @@ const MaxResults = 8 << 20
 // Errors name line and column; all of them are reported. The result serves one run at a time,
 // any number of them.
 func ParseResults(p *definition.Process, file []byte) (Programs, error) {
-	return ParseResultsOver(p, file, Programs(EchoAll))
+	return ParseResultsOver(p, file, EchoAll)
 }
 
 // ParseResultsOver is ParseResults, where an activity without a list is run by others.

@@ -70,6 +70,15 @@ input: S
 output: S
 `
 
+// firstMatch are activities of which a chooses.
+const firstMatch = `
+activities:
+  a: {node: A, program: p, output: S, choice: first_match}
+  b: {node: A, program: p}
+  c: {node: A, program: p}
+  d: {node: A, program: p}
+`
+
 func TestRules(t *testing.T) {
 	for _, tc := range []struct {
 		rule    string
@@ -289,13 +298,7 @@ activities:
 control: [source -> a: n > 1, a -> b]
 `, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} a:skipped b:skipped`},
 
-		{"of the first match only one is TRUE, and what is behind it is not asked", `
-activities:
-  a: {node: A, program: p, output: S, choice: first_match}
-  b: {node: A, program: p}
-  c: {node: A, program: p}
-  d: {node: A, program: p}
-control: [a -> d: otherwise, a -> b: n == 0, a -> c: 1 / n > 0]
+		{"of the first match only one is TRUE, and what is behind it is not asked", firstMatch + `control: [a -> d: otherwise, a -> b: n == 0, a -> c: 1 / n > 0]
 `, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} c:skipped d:skipped`},
 
 		{"one that is asked and fails puts in error", `
@@ -306,22 +309,10 @@ activities:
 control: [a -> b: 1 / n > 0, a -> c]
 `, ``, ``, `in-error a:in-error b:inactive c:inactive`},
 
-		{"what has no condition is the first match where none before it is", `
-activities:
-  a: {node: A, program: p, output: S, choice: first_match}
-  b: {node: A, program: p}
-  c: {node: A, program: p}
-  d: {node: A, program: p}
-control: [a -> b: n > 0, a -> c, a -> d: n == 0]
+		{"what has no condition is the first match where none before it is", firstMatch + `control: [a -> b: n > 0, a -> c, a -> d: n == 0]
 `, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} b:skipped d:skipped`},
 
-		{"otherwise is the last of them", `
-activities:
-  a: {node: A, program: p, output: S, choice: first_match}
-  b: {node: A, program: p}
-  c: {node: A, program: p}
-  d: {node: A, program: p}
-control: [a -> d: otherwise, a -> b: n > 0, a -> c: n > 1]
+		{"otherwise is the last of them", firstMatch + `control: [a -> d: otherwise, a -> b: n > 0, a -> c: n > 1]
 `, ``, ``, `finished {"n":0,"s":"","b":false,"l":[]} b:skipped c:skipped`},
 
 		{"an exit condition that fails puts in error", `

@@ -90,26 +90,21 @@ type places struct {
 }
 
 func placesOf(p *definition.Process) *places {
-	all := &places{byName: map[string]place{}}
-	all.add(&p.Graph, nil, false)
-	return all
-}
-
-func (p *places) add(g *definition.Graph, around []*definition.Activity, cancelled bool) {
-	named := map[string]bool{}
-	for _, a := range g.Activities {
+	named := map[string]bool{} // as what another activity cancels
+	for _, a := range p.All() {
 		for _, name := range a.Cancels {
 			named[name] = true
 		}
 	}
-	for _, a := range g.Activities {
-		here := place{a, around, cancelled || named[a.Name]}
-		p.names = append(p.names, a.Name)
-		p.byName[a.Name] = here
-		if a.Block != nil {
-			p.add(a.Block, append(slices.Clip(around), a), here.cancelled || a.Deadline != nil || a.Continues)
-		}
+	early := func(block *definition.Activity) bool {
+		return named[block.Name] || block.Deadline != nil || block.Continues
 	}
+	all := &places{byName: map[string]place{}}
+	for around, a := range p.All() {
+		all.names = append(all.names, a.Name)
+		all.byName[a.Name] = place{a, slices.Clone(around), named[a.Name] || slices.ContainsFunc(around, early)}
+	}
+	return all
 }
 
 // find gives the place of the activity that a path leads to.

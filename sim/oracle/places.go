@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"fmqm/definition"
 	"fmqm/message"
@@ -18,17 +19,14 @@ type Place struct {
 // Places are those of all activities of a process, also inside of blocks, by name.
 func Places(p *definition.Process) map[string]Place {
 	all := map[string]Place{}
-	addPlaces(all, &p.Graph, nil)
-	return all
-}
-
-func addPlaces(all map[string]Place, g *definition.Graph, around []*definition.Activity) {
-	for _, a := range g.Activities {
-		all[a.Name] = Place{a, g, around}
-		if a.Block != nil {
-			addPlaces(all, a.Block, append(around[:len(around):len(around)], a))
+	for around, a := range p.All() {
+		in := &p.Graph
+		if n := len(around); n > 0 {
+			in = around[n-1].Block
 		}
+		all[a.Name] = Place{a, in, slices.Clone(around)}
 	}
+	return all
 }
 
 // Scope is where the activity is in the iterations of the blocks around it, all of them the same one.

@@ -54,7 +54,11 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 // all asks for all activities: of a process without blocks that is the top, as sites of earlier
 // releases tell it too.
 func (p *Play) all() api.StatusRequest {
-	return api.StatusRequest{Tree: slices.ContainsFunc(p.Process.Activities, func(a *definition.Activity) bool { return a.Block != nil })}
+	return api.StatusRequest{Tree: hasBlocks(p.Process)}
+}
+
+func hasBlocks(p *definition.Process) bool {
+	return slices.ContainsFunc(p.Activities, func(a *definition.Activity) bool { return a.Block != nil })
 }
 
 // compare waits until an instance is as the interpreter says, and ends it where it is

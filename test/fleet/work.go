@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -114,7 +113,7 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 	if len(loaded) != 1 {
 		w.t.Fatal(diagnostics)
 	}
-	if w.Flat && slices.ContainsFunc(loaded[0].Activities, func(a *definition.Activity) bool { return a.Block != nil }) {
+	if w.Flat && hasBlocks(loaded[0]) {
 		return "", nil
 	}
 	expect, err := oracle.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))

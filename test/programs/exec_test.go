@@ -1,16 +1,19 @@
 package programs
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fmqm/api"
+	"fmqm/test/fleet"
 )
 
 // What a program does, and what becomes of its activity. Every program runs under the
@@ -268,21 +271,55 @@ func end(t *testing.T, pid string) {
 	}
 }
 
-// A terminated instance's program is ended.
-func TestAProgramOfATerminatedInstance(t *testing.T) {
+// A program whose activity is ended early, by an operator, its deadline or another activity, is ended
+// with all that has left its group.
+func TestAProgramOfWhatIsEndedEarly(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "work: {exec: [./work]}")
-	s.script("work", `setsid sh -c 'echo $$ >told; exec sleep 3600' & sleep 3600`)
-	s.start()
-	s.Upload(process("one", "program: work"))
-	id := s.begin("one", `{}`)
-	pid := s.tells()[0]
-	if err := s.Client.Terminate(t.Context(), id, ""); err != nil {
-		t.Fatal(err)
-	}
-	status, _ := s.await(id)
-	s.Stop() // nothing may be left to wait for
-	if status.State != api.InstanceTerminated || running(pid) {
-		t.Errorf("%s; its program runs: %v", status.State, running(pid))
+	const begins = "process: %s\nversion: 1\nactivities:\n"
+	for _, tc := range []struct {
+		by, process string
+		end         func(*site, api.InstanceID)
+		instance    api.InstanceState
+		work        api.ActivityState
+	}{
+		{
+			"operator", "  work: {node: A, program: work}\n",
+			func(s *site, id api.InstanceID) {
+				if err := s.Client.Terminate(t.Context(), id, ""); err != nil {
+					t.Fatal(err)
+				}
+			},
+			api.InstanceTerminated, "",
+		},
+		{
+			"deadline", "  work: {node: A, program: work, deadline: {after: 5s}}\n  late: {node: A, empty: true}\ncontrol:\n  - work -> late: _TIMEOUT\n",
+			func(*site, api.InstanceID) {}, api.InstanceFinished, api.ActivityTerminated,
+		},
+		{
+			"other", "  work: {node: A, program: work}\n  other: {node: A, program: other, cancels: [work]}\n",
+			func(s *site, _ api.InstanceID) { s.write("go", 0o600, "go\n") }, api.InstanceFinished, api.ActivityCancelled,
+		},
+	} {
+		s := newSite(t, "work: {exec: [./work]}", "other: {exec: [./other]}")
+		s.script("work", `setsid sh -c 'echo $$ >told; exec sleep 3600' & sleep 3600`)
+		s.script("other", `read go <go`)
+		if err := syscall.Mkfifo(s.File("go"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		s.Upload(fmt.Sprintf(begins, tc.by) + tc.process)
+		id := s.begin(tc.by, "")
+		pid := s.tells()[0]
+		tc.end(s, id)
+		status, work := s.await(id)
+		if status.State != tc.instance || tc.work != "" && work.State != tc.work {
+			t.Errorf("%s: %s, work %s", tc.by, status.State, work.State)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if err := fleet.Until(ctx, func() (bool, error) { return !running(pid), nil }); err != nil {
+			t.Errorf("%s: its program runs: %v", tc.by, err)
+		}
+		cancel()
+		s.Stop() // nothing is left to wait for
 	}
 }

@@ -3,6 +3,7 @@ package sites
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -13,11 +14,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/queue/backup"
 	"fmqm/test/fleet"
 )
 
@@ -114,22 +115,36 @@ func newRuin(t *testing.T, seed int) *ruin {
 	return r
 }
 
-// settle waits until the side file says how far the log goes: it is written a moment behind, and what
-// it does not have yet no start could miss (docs/durability.md).
+// settle waits until the side file says that all is on disk that a backup has now: it is written a
+// moment behind the commits, and what it does not have yet no start could miss (docs/durability.md).
 func (r *ruin) settle() {
 	r.t.Helper()
-	var before []byte
-	since := time.Now()
-	err := fleet.Until(r.ctx, func() (bool, error) {
-		now, err := os.ReadFile(r.File("data/COMMITTED"))
-		if !bytes.Equal(now, before) {
-			before, since = now, time.Now()
-		}
-		return time.Since(since) >= 2*time.Second, err
+	f, err := os.Open(r.Backup(r.t.TempDir()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+	now, err := backup.Verify(f)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = fleet.Until(r.ctx, func() (bool, error) {
+		said, err := os.ReadFile(r.File("data/COMMITTED"))
+		return committed(said) >= now.Commit, err
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// committed is the commit that a side file tells of: of its two slots the later one counts.
+func committed(side []byte) (number uint64) {
+	for _, slot := range []int{0, 4096} {
+		if at := slot + 12; len(side) >= at+8 {
+			number = max(number, binary.BigEndian.Uint64(side[at:]))
+		}
+	}
+	return number
 }
 
 func (r *ruin) begin(process string, n int) {
