@@ -93,8 +93,8 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 		return reason
 	case host != peer:
 		return hostedElsewhere(peer, host, t, h)
-	case h.Kind == message.KindReturn && !(target.Kind == processtable.KindBlock && target.Continues && h.SourceScope.Within(h.Scope) && inside(h.SourceScope, h.Scope) == target.Name):
-		return fmt.Sprintf("it tells %s of an error in the scope %q, and the table of %s here has %s catch none there", h.Activity, h.SourceScope, t.Process, h.Activity)
+	case h.Kind == message.KindReturn:
+		return refusesError(t, target, h)
 	case h.Kind == message.KindCancel && h.SourceScope == h.Scope && !slices.Contains(target.CancelledBy, h.Source):
 		return fmt.Sprintf("it says that %s cancels %s, which the table of %s here does not allow", h.Source, h.Activity, t.Process)
 	case h.Kind == message.KindCancel && h.SourceScope != h.Scope && h.Source != h.Scope.Inside():
@@ -103,12 +103,33 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 	return ""
 }
 
-// inside is the outermost composite of a scope inside of another one.
-func inside(scope, outer message.Scope) processtable.ActivityID {
-	for scope.Leave() != outer {
-		scope = scope.Leave()
+// refusesError checks that a block here catches errors, and that what tells it of one is inside of it, in
+// an iteration that it can have (N10).
+func refusesError(t *processtable.Table, block *Activity, h *message.Header) string {
+	iteration, found := inside(t, h.SourceScope, h.Scope)
+	if !found || iteration.Inside() != block.Name || !block.Continues {
+		return fmt.Sprintf("it tells %s of an error in the scope %q, and the table of %s here has %s catch none there", h.Activity, h.SourceScope, t.Process, h.Activity)
 	}
-	return scope.Inside()
+	if err := iteration.Fits(append(slices.Clone(block.Path), block.Inner())); err != nil {
+		return fmt.Sprintf("activity %s of %s: %v", h.Source, t.Process, err)
+	}
+	return ""
+}
+
+// inside is the outermost scope inside of another one that a scope is in, if by the roster each of its
+// composites is in the one before: else who hosts something in another block could speak for this one.
+func inside(t *processtable.Table, scope, outer message.Scope) (message.Scope, bool) {
+	for scope != "" {
+		around := scope.Leave()
+		if _, there := t.NodeOf(processtable.RowID{Name: scope.Inside(), Inside: around.Inside()}); !there {
+			return "", false
+		}
+		if around == outer {
+			return scope, true
+		}
+		scope = around
+	}
+	return "", false
 }
 
 // diesAlone says whether an activity here may be passed around (R18).

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,40 @@ func TestATableThatComesWhileARefusedMessageIsJudged(t *testing.T) {
 	}
 	if there, err := q.Marker(u.table.Process, instance); there != nil || err != nil {
 		t.Errorf("it is put: %+v, %v", there, err)
+	}
+}
+
+// What tells a block of an error comes from other sites too: a process thread may have set it aside, and it is
+// put again. What begins never does.
+func TestRefusedReturn(t *testing.T) {
+	q := openQueue(t)
+	u := &uploading{t: t, queue: q, table: tableOf(t)}
+	if _, err := u.Misplaced("", nil); err != nil { // takes up the table
+		t.Fatal(err)
+	}
+	c := New(Options{Self: "A", Site: u, Queue: q, Scheduler: task.Goroutines{}, Log: zerolog.Nop()})
+	for i, tc := range []struct {
+		kind      message.Kind
+		in, scope message.Scope
+		want      string
+	}{
+		{message.KindReturn, "b#1", "", "it is in the queue of p@1 again"},
+		{message.KindCancel, "", "b#1", "it is in the queue of p@1 again"},
+		{message.KindBegin, "", "b#1", "a message of this kind never leaves its node"},
+	} {
+		encoded, err := message.Encode(message.Message{Header: message.Header{
+			Queue: message.Queue{Process: u.table.Process, Node: "A"}, Instance: instance, Origin: "A", Kind: tc.kind, Source: "x", SourceScope: tc.in, Activity: "b", Scope: tc.scope,
+		}, Body: []byte{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Commit(t.Context(), &record.Tx{Refuse: []record.Refused{{From: "M", Reason: "a test", Message: encoded}}}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.RetryRefused(t.Context(), uint64(i+1))
+		if got := fmt.Sprint(d.Text, err); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s, want %s", tc.kind, got, tc.want)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		r.Events[i].Node = name
 	}
 	r.Begun = slices.DeleteFunc(r.Begun, func(scope string) bool { return !hosts(scope, string(processtable.Source)) })
+	if !hosts(api.CutScope(r.Upto)) {
+		r.Upto = ""
+	}
 	for _, named := range []*[]string{&r.Heard, &r.Notices} {
 		*named = slices.DeleteFunc(*named, func(n string) bool {
 			scope, activity := api.CutScope(n)

@@ -7,6 +7,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // nested is a roster of blocks: documents has check and deeper, which has look.
@@ -93,6 +94,20 @@ func TestAnUnsoundRosterIsNone(t *testing.T) {
 	} {
 		if r, _ := (Report{Known: true, Process: "p@1", Roster: roster}).Believed("B", nil); r.Roster != nil {
 			t.Errorf("believed: %+v", r.Roster)
+		}
+	}
+}
+
+// Invariant 11: where a page ends that a site tells of is for it to say of its own activities only. One that
+// is not there would be named as the one to go on after, which then is refused.
+func TestWhereAPageEndsIsAnActivityOfWhoSaysIt(t *testing.T) {
+	table := &processtable.Table{
+		Format: processtable.BlockFormat, Process: processtable.ProcessID{Name: "p", Version: 1}, Node: "A", Starts: []processtable.NodeID{"A"},
+		Roster: []processtable.Place{{Activity: "a", Node: "A"}, {Activity: "b", Node: "B"}, {Activity: "c", Node: "B", Inside: "b"}, {Activity: "d", Node: "A"}},
+	}
+	for upto, want := range map[string]string{"b": "b", "b#1/c": "b#1/c", "b#1/sink": "b#1/sink", "": "", "ghost": "", "d": "", "b#1/b": "", "c": "", "source": "", "b#x/c": ""} {
+		if r, _ := (Report{Known: true, Process: "p@1", Upto: upto}).Believed("B", table); r.Upto != want {
+			t.Errorf("it says %q, and %q is believed", upto, r.Upto)
 		}
 	}
 }

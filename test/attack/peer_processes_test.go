@@ -64,6 +64,7 @@ type intruder struct {
 	*world
 	line   *line
 	marks  string // the file in which every program that runs leaves a line
+	gate   string // what runs the program hold ends once this file is there
 	tables map[string]*processtable.Table
 	forged []message.InstanceID // instances that only M speaks of
 	wanted []string             // why A has set aside what M has sent, message by message
@@ -71,15 +72,17 @@ type intruder struct {
 
 func newIntruder(t *testing.T) *intruder {
 	t.Helper()
-	marks := filepath.Join(t.TempDir(), "marks")
+	dir := t.TempDir()
+	marks, gate := filepath.Join(dir, "marks"), filepath.Join(dir, "gate")
 	w := newWorld(t, options{guests: []string{"M"}, programs: []string{
 		fmt.Sprintf("mark: {exec: [/bin/sh, -c, 'echo \"$FMQM_INSTANCE $FMQM_ACTIVITY\" >>%s; cat']}", marks),
 		"fails: {exec: [/bin/false]}",
+		fmt.Sprintf("hold: {exec: [/bin/sh, -c, 'while ! test -e %s; do sleep 0.05; done; cat']}", gate),
 	}})
-	i := &intruder{world: w, marks: marks, tables: map[string]*processtable.Table{}}
+	i := &intruder{world: w, marks: marks, gate: gate, tables: map[string]*processtable.Table{}}
 	i.line = w.party("M", w.pki).call("A")
 	i.line.until(link.StateConnected)
-	for _, text := range []string{ward, stuck, common, later, rogue} {
+	for _, text := range []string{ward, stuck, common, later, rogue, nest} {
 		processes, problems := definition.Load("process.yaml", []byte(text))
 		if definition.HasErrors(problems) {
 			t.Fatal(problems)
