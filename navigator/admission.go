@@ -106,7 +106,7 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 // refusesError checks that a block here catches errors, and that what tells it of one is inside of it, in
 // an iteration that it can have (N10).
 func refusesError(t *processtable.Table, block *Activity, h *message.Header) string {
-	iteration, found := inside(t, h.SourceScope, h.Scope)
+	iteration, found := inside(h.SourceScope, h.Scope)
 	if !found || iteration.Inside() != block.Name || !block.Continues {
 		return fmt.Sprintf("it tells %s of an error in the scope %q, and the table of %s here has %s catch none there", h.Activity, h.SourceScope, t.Process, h.Activity)
 	}
@@ -116,14 +116,10 @@ func refusesError(t *processtable.Table, block *Activity, h *message.Header) str
 	return ""
 }
 
-// inside is the outermost scope inside of another one that a scope is in, if by the roster each of its
-// composites is in the one before: else who hosts something in another block could speak for this one.
-func inside(t *processtable.Table, scope, outer message.Scope) (message.Scope, bool) {
+// inside is the outermost scope inside of another one that a scope is in, if it is in that at all.
+func inside(scope, outer message.Scope) (message.Scope, bool) {
 	for scope != "" {
 		around := scope.Leave()
-		if _, there := t.NodeOf(processtable.RowID{Name: scope.Inside(), Inside: around.Inside()}); !there {
-			return "", false
-		}
 		if around == outer {
 			return scope, true
 		}
@@ -154,8 +150,9 @@ func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID,
 	return host, ""
 }
 
-// placed says whether the blocks that a scope names are inside of one another in the process. Their
-// numbers are for whoever hosts them to judge. Before format 5 a table does not say what is inside
+// placed says whether the blocks that a scope names are inside of one another in the process: else who
+// hosts something in another block could speak for this one. Their numbers are for whoever hosts them
+// to judge. Before format 5 a table does not say what is inside
 // of what.
 func placed(t *processtable.Table, scope message.Scope) bool {
 	for ; scope != "" && t.Format >= processtable.BlockFormat; scope = scope.Leave() {

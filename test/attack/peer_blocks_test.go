@@ -76,7 +76,7 @@ func TestWhatASiteTriesInsideOfBlocks(t *testing.T) {
 		i.sends(m, refused)
 	}
 	says(message.KindReturn, "inside", "safe#1", "safe", "", "inside of nest@1 is hosted at A, and the message came from M")
-	says(message.KindReturn, "work", "safe#1/theirs#1", "safe", "", `an error in the scope "safe#1/theirs#1", and the table of nest@1 here has safe catch none there`)
+	says(message.KindReturn, "work", "safe#1/theirs#1", "safe", "", `nest@1 has no activity work in the scope "safe#1/theirs#1"`)
 	says(message.KindReturn, "work", "theirs#1", "theirs", "", "has theirs catch none there")
 	says(message.KindReturn, processtable.Sink, "safe#1", "safe", "", "sink of a block never leaves its node")
 	says(message.KindReturn, processtable.Source, "theirs#1", "theirs", "", "source of a block never leaves its node")
