@@ -64,6 +64,8 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"start", atLeast, startKeys},
 		{"again", at(t, activity, "properties", "again"), againKeys},
 		{"retry", at(t, activity, "properties", "retry"), retryKeys},
+		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
+		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
 	} {
 		want := slices.Sorted(slices.Values(test.keys))
 		got := slices.Sorted(maps.Keys(at(t, test.schema, "properties")))
