@@ -209,9 +209,6 @@ func TestLoadedConditionsMeanWhatTheySay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := anyBool(t, 3)
 		here, there := order(), order()
-		if len(x.text) > MaxText {
-			t.Skip()
-		}
 		c, problems := Check(x.text, here)
 		if len(problems) > 0 {
 			t.Fatalf("%s: %s", x.text, written(problems))

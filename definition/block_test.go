@@ -99,6 +99,22 @@ func TestN10BlocksAreNestedSoDeep(t *testing.T) {
 	}
 }
 
+// A scope names all blocks around an activity, and has a limit.
+func TestNamesOfBlocksFitAScope(t *testing.T) {
+	named := func(length int) string {
+		return regexp.MustCompile(`\bb(\d+):`).ReplaceAllStringFunc(nested(processtable.MaxPath), func(name string) string {
+			return strings.Repeat("b", length-len(name)+1) + name
+		})
+	}
+	if got := errorsOf(named(50)); len(got) > 0 {
+		t.Error(got)
+	}
+	want := []string{"test.yaml:1:10: error: what says where an activity inside of the block " + strings.Repeat("b", 49) + "16 is may take 1039 bytes: use at most 1024: shorten the names of the blocks around it"}
+	if diff := cmp.Diff(want, errorsOf(named(51))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The limits of a process count what is inside of its blocks.
 func TestLimitsCountAllLevels(t *testing.T) {
 	blocks := func(n, each int, inside func(b *strings.Builder, block int)) string {

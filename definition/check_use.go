@@ -63,7 +63,7 @@ func (d *draft) exitConstant() bool {
 		return false
 	}
 	s := d.of
-	reads := condition.ReadsOf(s.Exit.Written, condition.Scope{Members: s.Output, RC: true})
+	reads := condition.ReadsOf(s.Exit.Written, s.scope())
 	for _, k := range d.Data {
 		if k.Target == sinkEnd && slices.ContainsFunc(k.Mappings, func(m Mapping) bool {
 			return slices.Contains(reads, s.Output.Members[m.To[0]].Name)

@@ -186,6 +186,7 @@ func TestAChoiceIsShown(t *testing.T) {
 		{Dot(p), `a\np\nchoice: first_match`, `"source" -> "a" [label="n > 1"]`},
 		{Mermaid(p), "a: p: choice: first#95;match", `source -->|"n #62; 1"| a_a`},
 		{svg, "choice: first_match", "n &gt; 1"},
+		{svg, "<title>a at node A, program p, choice: first_match</title>", "n &gt; 1"},
 	} {
 		if !strings.Contains(drawn.picture, drawn.choice) || !strings.Contains(drawn.picture, drawn.condition) {
 			t.Errorf("want %s and %s in\n%s", drawn.choice, drawn.condition, drawn.picture)

@@ -51,17 +51,14 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 	if start := startOf(a, connectors); start != "" {
 		label += separator + "start: " + start
 	}
-	for _, end := range endsOf(a) {
-		label += separator + end
-	}
-	if a.FirstMatch {
-		label += separator + "choice: first_match"
+	for _, more := range moreOf(a) {
+		label += separator + more
 	}
 	return label
 }
 
-// endsOf says what ends an activity beside its program, and what it ends.
-func endsOf(a *Activity) []string {
+// moreOf says what ends an activity beside its program, what it ends, and how it chooses.
+func moreOf(a *Activity) []string {
 	var all []string
 	if a.Exit != nil {
 		all = append(all, "until "+text.Line(a.Exit.Checked.Text))
@@ -77,6 +74,9 @@ func endsOf(a *Activity) []string {
 	}
 	if len(a.Cancels) > 0 {
 		all = append(all, "cancels "+strings.Join(a.Cancels, ", "))
+	}
+	if a.FirstMatch {
+		all = append(all, "choice: first_match")
 	}
 	return all
 }

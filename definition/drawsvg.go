@@ -201,14 +201,11 @@ func (d *picture) boxes(g *Graph, layer map[string]int) map[string]*spot {
 		if a.Program != "" && a.Program != a.Name {
 			s.text = append(s.text, fold("runs "+a.Program)...)
 		}
-		for i, end := range endsOf(a) {
+		for i, more := range moreOf(a) {
 			if i == 0 && a.Exit != nil {
-				end = "\u21bb " + end
+				more = "\u21bb " + more
 			}
-			s.text = append(s.text, fold(end)...)
-		}
-		if a.FirstMatch {
-			s.text = append(s.text, fold("choice: first_match")...)
+			s.text = append(s.text, fold(more)...)
 		}
 		if a.Block != nil {
 			s.inner = d.layOut(a.Block, a.Name, 0)

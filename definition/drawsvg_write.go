@@ -227,8 +227,8 @@ func (d *picture) tip(a *Activity) string {
 	if start := startOf(a, d.into[a.Name]); start != "" {
 		tip += ", start: " + start
 	}
-	for _, end := range endsOf(a) {
-		tip += ", " + end
+	for _, more := range moreOf(a) {
+		tip += ", " + more
 	}
 	if back, ok := d.loops[a.Name]; ok {
 		tip += ", fed back: " + back.label

@@ -95,7 +95,7 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	var is []string
 	for _, key := range whatKeys {
 		if f[key] != nil {
-			is = append(is, "`"+key+"`")
+			is = append(is, key)
 		}
 	}
 	if n := f["program"]; n != nil {
@@ -118,7 +118,7 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	case 1:
 		d.keysHere(s, f)
 	default:
-		d.fail(d.pos(f[strings.Trim(is[1], "`")]), codeWhatItIs, fmt.Sprintf("activity %s has %s", s.Name, strings.Join(is, " and ")), "keep one of them")
+		d.fail(d.pos(f[is[1]]), codeWhatItIs, fmt.Sprintf("activity %s has `%s`", s.Name, strings.Join(is, "` and `")), "keep one of them")
 	}
 }
 
@@ -191,15 +191,11 @@ func (d *draft) onRC(s *step, n *yaml.Node) {
 		return
 	}
 	s.onRCAt = d.pos(n)
-	text, ok := d.scalar(n, "continue or error")
-	switch {
-	case !ok:
-	case text == "continue":
+	switch d.either(n, "on_rc", "continue", "error") {
+	case "continue":
 		s.OnRC = OnRCContinue
-	case text == "error":
+	case "error":
 		s.OnRC = OnRCError
-	default:
-		d.fail(s.onRCAt, codeValue, fmt.Sprintf("on_rc cannot be %s", text), "write `on_rc: continue` or `on_rc: error`")
 	}
 }
 
@@ -209,14 +205,17 @@ func (d *draft) onError(s *step, n *yaml.Node) {
 		return
 	}
 	s.onErrorAt = d.pos(n)
-	text, ok := d.scalar(n, "wait or continue")
-	switch {
-	case !ok, text == "wait":
-	case text == "continue":
-		s.Continues = true
-	default:
-		d.fail(s.onErrorAt, codeValue, fmt.Sprintf("on_error cannot be %s", text), "write `on_error: wait` or `on_error: continue`")
+	s.Continues = d.either(n, "on_error", "wait", "continue") == "continue"
+}
+
+// either reads which of two words is written; empty: none of them.
+func (d *draft) either(n *yaml.Node, key, one, other string) string {
+	text, ok := d.scalar(n, one+" or "+other)
+	if ok && text != one && text != other {
+		d.fail(d.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, text), fmt.Sprintf("write `%s: %s` or `%[1]s: %[3]s`", key, one, other))
+		return ""
 	}
+	return text
 }
 
 // choice reads which of the control connectors out of an activity count.

@@ -64,7 +64,7 @@ type writtenCondition struct {
 
 // The key of a condition, or of an expression: anywhere in a line, and just before a place.
 const (
-	expressionKeyText = `\b(?:deadline|wait)["']?\s*:\s*\{\s*["']?(?:after|at|for|until)["']?\s*:\s+`
+	expressionKeyText = `(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+`
 	conditionKeyText  = `(?:` + expressionKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
 )
 

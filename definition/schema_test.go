@@ -64,6 +64,8 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"start", atLeast, startKeys},
 		{"again", at(t, activity, "properties", "again"), againKeys},
 		{"retry", at(t, activity, "properties", "retry"), retryKeys},
+		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
+		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
 	} {
 		want := slices.Sorted(slices.Values(test.keys))
 		got := slices.Sorted(maps.Keys(at(t, test.schema, "properties")))
@@ -148,6 +150,30 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		}
 		if v.check(v.root, documentsOf(t, bad)[0]) == nil {
 			t.Errorf("the schema takes\n%s", bad)
+		}
+	}
+}
+
+// A key that a kind of activity does not have is refused there by the parser and by the schema.
+func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
+	v := validator{root: parsedSchema(t), t: t}
+	kinds := map[kinds]string{kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}"}
+	values := map[string]string{
+		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}",
+	}
+	for _, not := range notHere {
+		for kind, what := range kinds {
+			if kind&not.of == 0 {
+				continue
+			}
+			text := fmt.Sprintf("process: p\nversion: 1\nactivities: {a: {node: A, %s, %s: %s}}", what, not.key, values[not.key])
+			_, diagnostics := Load("test.yaml", []byte(text))
+			if !slices.ContainsFunc(diagnostics, func(d Diagnostic) bool { return d.Code == codeKeyNotHere && d.Message == not.whose }) {
+				t.Errorf("Load says %v of\n%s", diagnostics, text)
+			}
+			if v.check(v.root, documentsOf(t, text)[0]) == nil {
+				t.Errorf("the schema takes\n%s", text)
+			}
 		}
 	}
 }
