@@ -77,6 +77,8 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 		return c.givenUp(v, reason)
 	}
 	switch {
+	case v.Message.Kind == message.KindReturn && v.Drop:
+		return c.givenUp(v, fmt.Sprintf("block %s was not told of the error of %s: if it waits for that, retry %s", v.Message.Activity, v.Message.Source, v.Message.Source))
 	case v.Message.Kind != message.KindConnector:
 		if v.Drop {
 			return c.givenUp(v, "no connector depends on it")

@@ -83,7 +83,7 @@ func TestN18HistoryAndWhyOfAPath(t *testing.T) {
 	}
 }
 
-// N18: retry --all is of every execution in error.
+// N18: retry --all is of every execution in error, on every page.
 func TestN18RetryAll(t *testing.T) {
 	var retried []string
 	to := apitest.Serve(t, &apitest.Backend{
@@ -91,7 +91,13 @@ func TestN18RetryAll(t *testing.T) {
 			if !r.Tree || fmt.Sprint(r.States) != "[in-error]" {
 				t.Errorf("asked for %+v", r)
 			}
-			return ofBlocks(r), nil
+			st := ofBlocks(r) // two pages
+			if r.After == "" {
+				st.Activities, st.Next = st.Activities[:2], "documents#1/check"
+			} else if st.Activities, st.Next = st.Activities[2:], ""; r.After != "documents#1/check" {
+				t.Errorf("asked for what is after %s", r.After)
+			}
+			return st, nil
 		},
 		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
 			retried = append(retried, api.InScope(r.Scope, r.Activity)+" "+r.Reason)

@@ -115,17 +115,10 @@ func retryAll(c *cli.Context, id api.InstanceID, path string) error {
 		return err
 	}
 	defer a.client.Close()
-	st, err := a.client.StatusOf(c.Context, id, api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}})
+	deeds, err := retriesOf(c, a, id, path)
 	if err != nil {
 		return err
 	}
-	var deeds []deed
-	for _, at := range st.Activities {
-		if name := api.InScope(at.Scope, at.Activity); at.Activity == path || name == path {
-			deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: "retry", Reason: at.Reason})
-		}
-	}
-	warn(c, st.Unreachable, st.More)
 	if len(deeds) == 0 {
 		return &common.Error{Exit: common.ExitNotFound, Text: fmt.Sprintf("%s is nowhere in error in %s, as far as the nodes tell; see fmqm status %s --tree", path, id, id)}
 	}
@@ -136,6 +129,27 @@ func retryAll(c *cli.Context, id api.InstanceID, path string) error {
 		err = failed.outcome(len(deeds))
 	}
 	return err
+}
+
+// retriesOf are those of every execution of an activity. All pages are read before the first retry, which
+// may change what is on those after it.
+func retriesOf(c *cli.Context, a asked, id api.InstanceID, path string) (deeds []deed, err error) {
+	for page := (api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}}); ; {
+		st, err := a.client.StatusOf(c.Context, id, page)
+		if err != nil {
+			return nil, err
+		}
+		warn(c, st.Unreachable, st.More)
+		for _, at := range st.Activities {
+			if name := api.InScope(at.Scope, at.Activity); at.Activity == path || name == path {
+				deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: "retry", Reason: at.Reason})
+			}
+		}
+		if st.Next == "" || st.Next == page.After {
+			return deeds, nil
+		}
+		page.After = st.Next
+	}
 }
 
 // askWord says what comes of a retry that is queued, and how to ask for it.

@@ -98,7 +98,7 @@ func whyEnded(a *api.Activity) string {
 	case a.Timeout:
 		return "its deadline has come"
 	case a.Error != "":
-		return "went on after an error: " + a.Error
+		return "goes on after an error: " + a.Error
 	}
 	return a.Reason
 }
