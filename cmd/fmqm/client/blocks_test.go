@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"fmqm/api"
@@ -85,6 +86,7 @@ func TestN18HistoryAndWhyOfAPath(t *testing.T) {
 
 // N18: retry --all is of every execution in error, on every page.
 func TestN18RetryAll(t *testing.T) {
+	var mu sync.Mutex // several are retried at a time
 	var retried []string
 	to := apitest.Serve(t, &apitest.Backend{
 		OnStatus: func(_ context.Context, _ api.InstanceID, r api.StatusRequest) (api.Status, error) {
@@ -100,7 +102,9 @@ func TestN18RetryAll(t *testing.T) {
 			return st, nil
 		},
 		OnRetry: func(_ context.Context, _ api.InstanceID, r api.RetryRequest) (api.Word, error) {
+			mu.Lock()
 			retried = append(retried, api.InScope(r.Scope, r.Activity)+" "+r.Reason)
+			mu.Unlock()
 			if r.Scope == "documents#2" {
 				return api.Word{}, api.Errorf(api.CodeRefused, "", "it is over")
 			}
