@@ -152,8 +152,7 @@ func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID,
 
 // placed says whether the blocks that a scope names are inside of one another in the process: else who
 // hosts something in another block could speak for this one. Their numbers are for whoever hosts them
-// to judge. Before format 5 a table does not say what is inside
-// of what.
+// to judge. Before format 5 a table does not say what is inside of what.
 func placed(t *processtable.Table, scope message.Scope) bool {
 	for ; scope != "" && t.Format >= processtable.BlockFormat; scope = scope.Leave() {
 		block, known := t.Of(scope.Inside())
