@@ -277,7 +277,8 @@ func (c *Core) take(t *transport, f *frame.Frame) {
 	default:
 	}
 	if !c.peer.up || !t.greeted || f.To != c.cfg.Session || f.From != c.peer.session {
-		return // of another life of one of us; hellos will bring us together
+		c.misled(t, f)
+		return
 	}
 	if f.Answer != 0 {
 		c.hears(t)
@@ -299,6 +300,15 @@ func (c *Core) take(t *transport, f *frame.Frame) {
 	}
 	if f.Challenge != 0 && c.stopped == nil && c.peer.up {
 		c.answer(t, f.Challenge)
+	}
+}
+
+// misled: f is of another life of one of us. Hellos bring us together; but each side may have
+// greeted the other and be content, with another life of it, where the hello got lost that would
+// have told. A question shows that, since who is content asks only if nothing comes: it gets a hello.
+func (c *Core) misled(t *transport, f *frame.Frame) {
+	if f.Challenge != 0 && t.greeted && !t.closing {
+		c.sayHello(t, f.From, 0)
 	}
 }
 

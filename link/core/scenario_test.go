@@ -24,7 +24,7 @@ import (
 //	                          with ways it is shown how transports stand
 //	restart A                 a site's daemon starts again, on its store
 //	loses A store=N           and its store is a new, empty one
-//	connect [via=N] [shared]  A dials B; or both a broker
+//	connect [via=N] [shared]  A dials B; or both a broker; with only=B B alone does
 //	cut [via=N]               that connection is lost
 //	put A n=N [lane=N]        items for the peer are stored
 //	deliver [to=B] [over=N]   frames arrive, and what follows from them; with n=N so many do
@@ -139,8 +139,12 @@ func (s *stage) command(d *datadriven.TestData) {
 		s.start(a)
 	case "connect":
 		if d.HasArg("shared") {
-			s.step(s.sites[1], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
-			s.step(s.sites[0], Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
+			for _, a := range []*actor{s.sites[1], s.sites[0]} {
+				only := string(a.name)
+				if d.MaybeScanArgs(s.t, "only", &only); only == string(a.name) {
+					s.step(a, Connected{Via: via, Dialed: true, Rank: 1, Shared: true})
+				}
+			}
 			return
 		}
 		s.step(s.sites[1], Connected{Via: via})
