@@ -22,6 +22,10 @@
 //	POST /v1/dead/{number}/drop          DropRequest       -> RefusedDecision
 //	GET  /v1/rebuild/{peer}              ?all               -> RebuildAnswer, a plan
 //	POST /v1/rebuild/{peer}              {}, ?all          -> RebuildAnswer
+//	GET  /v1/schedules                                      -> SchedulesAnswer
+//	POST /v1/schedules/{process}/suspend {}                -> SchedulesAnswer
+//	POST /v1/schedules/{process}/resume  {}                -> SchedulesAnswer
+//	POST /v1/schedules/{process}/run     {}                -> SchedulesAnswer
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):

@@ -54,6 +54,10 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("GET /v1/definitions", answer(s.definitions))
 	mux.HandleFunc("GET /v1/rebuild/{peer}", rebuildHandler(b, false))
 	mux.HandleFunc("POST /v1/rebuild/{peer}", rebuildHandler(b, true))
+	mux.HandleFunc("GET /v1/schedules", schedulesHandler(b, ""))
+	mux.HandleFunc("POST /v1/schedules/{process}/suspend", schedulesHandler(b, ScheduleSuspend))
+	mux.HandleFunc("POST /v1/schedules/{process}/resume", schedulesHandler(b, ScheduleResume))
+	mux.HandleFunc("POST /v1/schedules/{process}/run", schedulesHandler(b, ScheduleRun))
 	mux.HandleFunc("POST /v1/upload", answer(s.upload))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, Errorf(CodeUsage, "see the documentation of the API; the node may be of another version than its caller",

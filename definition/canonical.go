@@ -31,6 +31,7 @@ type canonicalProcess struct {
 	Activities []canonicalActivity  `cbor:"8,keyasint"`  // sorted by name
 	Control    []canonicalControl   `cbor:"9,keyasint"`  // sorted by target and source
 	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
+	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -137,6 +138,10 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 	if err != nil {
 		return nil, err
 	}
+	schedules, err := canonicalSchedules(p.Schedules)
+	if err != nil {
+		return nil, err
+	}
 	g := canonicalGraphOf(&p.Graph)
 	return &canonicalProcess{
 		Form: 1, Name: p.Name, Version: p.Version,
@@ -144,6 +149,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Input:      p.Input.String(), Output: p.Output.String(),
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
+		Schedules: schedules,
 	}, nil
 }
 

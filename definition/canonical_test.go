@@ -114,6 +114,14 @@ func TestEveryChangeOfMeaningChangesTheHash(t *testing.T) {
 		"retry, backoff":            {"start: any", "start: any, retry: {attempts: 1, backoff: 3s}"},
 		"retry, max_backoff":        {"start: any", "start: any, retry: {attempts: 1, max_backoff: 3m}"},
 		"on_rc":                     {"program: first", "program: first, on_rc: continue"},
+		"a schedule":                {"version: 1", "version: 1\nschedule: {node: A, every: 6h}"},
+		"another interval":          {"version: 1", "version: 1\nschedule: {node: A, every: 7h}"},
+		"cron":                      {"version: 1", "version: 1\nschedule: {node: A, cron: 0 6 * * *}"},
+		"another node":              {"version: 1", "version: 1\nschedule: {node: B, cron: 0 6 * * *}"},
+		"a zone":                    {"version: 1", "version: 1\nschedule: {node: A, cron: 0 6 * * *, zone: Europe/Berlin}"},
+		"missed":                    {"version: 1", "version: 1\nschedule: {node: A, every: 6h, missed: all}"},
+		"overlap":                   {"version: 1", "version: 1\nschedule: {node: A, every: 6h, overlap: skip}"},
+		"two schedules":             {"version: 1", "version: 1\nschedule: [{node: A, every: 6h}, {node: B, every: 6h}]"},
 		"on_rc: error":              {"exit: _RC == 0", "exit: _RC == 0, on_rc: error"},
 	} {
 		text := strings.Replace(hashed, change[0], change[1], 1)

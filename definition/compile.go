@@ -456,5 +456,10 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
+	for _, s := range c.p.Schedules {
+		if processtable.NodeID(s.Node) == node {
+			t.Schedules = append(t.Schedules, s.inTable())
+		}
+	}
 	return t
 }

@@ -28,6 +28,7 @@ const (
 	codeKeyNotHere     = "key-not-here"          // a key of another kind of activity
 	codeEmptyCondition = "empty-condition"       //
 	codeCondition      = "bad-condition"         // what CEL's checker says
+	codeSchedule       = "bad-schedule"          // a schedule that is never due, or that its node cannot start
 	codeStart          = "bad-start"             // a start condition that is none
 	codeStartAlone     = "start-alone"           // start: without predecessors
 	codeSelf           = "control-self"          // a control connector to its own source

@@ -11,6 +11,10 @@ import (
 func tableFormat(p *Process, asked int) (int, error) {
 	needed := needsBlockFormat(&p.Graph)
 	switch {
+	case len(p.Schedules) > 0 && (asked == 0 || asked == processtable.ScheduleFormat):
+		return processtable.ScheduleFormat, nil
+	case len(p.Schedules) > 0 && 1 <= asked && asked < processtable.ScheduleFormat:
+		return 0, fmt.Errorf("table format %d has no schedules: leave them out, and upgrade the sites of the process to a version that reads format %d", asked, processtable.ScheduleFormat)
 	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
 		return processtable.BlockFormat, nil
 	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
@@ -18,7 +22,7 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case asked == 0:
 		return processtable.FlowMarkFormat, nil
 	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source, %d for one with schedules", asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ScheduleFormat)
 	}
 	return asked, nil
 }

@@ -5,6 +5,8 @@ import (
 
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/processtable"
+	"fmqm/schedule"
 )
 
 // Pos is a place in a file; lines and columns count from 1. Column counts characters.
@@ -25,7 +27,19 @@ type Process struct {
 	Input       *container.Type   // never nil: container.Empty where none is named
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
+	Schedules   []*Schedule
 	Graph
+}
+
+// Schedule says when a node starts instances of the process by itself (N23).
+type Schedule struct {
+	Pos         Pos
+	Node        string // one of Starts
+	Rule        schedule.Rule
+	Input       *container.Struct // nil: the defaults
+	Due         string            // the member of the input that takes the time; empty: none
+	Missed      processtable.Missed
+	SkipOverlap bool
 }
 
 // Graph is what a process consists of, or a block: activities with the connectors between them.

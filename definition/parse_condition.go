@@ -65,11 +65,13 @@ type writtenCondition struct {
 // The key of a condition, or of an expression: anywhere in a line, and just before a place.
 const (
 	expressionKeyText = `(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+`
-	conditionKeyText  = `(?:` + expressionKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
+	cronKeyText       = `\bcron["']?\s*:\s+`
+	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
 )
 
 var (
 	expressionKeyBefore = regexp.MustCompile(expressionKeyText + `$`)
+	cronKeyBefore       = regexp.MustCompile(cronKeyText + `$`)
 
 	conditionKeys      = regexp.MustCompile(conditionKeyText)
 	conditionKeyBefore = regexp.MustCompile(conditionKeyText + `$`)
@@ -189,8 +191,11 @@ func (l *loader) failCondition(n *yaml.Node, code string, problems []condition.P
 func (l *loader) failQuote(at Pos, c writtenCondition) {
 	line := strings.TrimSpace(c.before + quoteYAML(c.text) + c.rest)
 	what := "condition"
-	if expressionKeyBefore.MatchString(c.before) {
+	switch {
+	case expressionKeyBefore.MatchString(c.before):
 		what = "expression"
+	case cronKeyBefore.MatchString(c.before):
+		what = "cron expression"
 	}
 	l.fail(at, codeQuote, fmt.Sprintf("YAML cannot carry this %s as it is written", what),
 		fmt.Sprintf("quote it: %s", line))

@@ -19,6 +19,7 @@ type structureReader struct {
 	declared map[string]entry
 	known    []string // the names of all types
 	open     []string // those that are being built, from the outside in
+	what     string   // that is read: a default, or the input of a schedule
 }
 
 // structures reads the declared types. A structure with errors is known by name, as
@@ -27,7 +28,7 @@ func (p *processDraft) structures(n *yaml.Node) {
 	if n == nil || isNull(n) || !p.is(n, yaml.MappingNode, "structures by name", "write NAME: {member: type}") {
 		return
 	}
-	r := structureReader{processDraft: p, declared: map[string]entry{}}
+	r := structureReader{processDraft: p, declared: map[string]entry{}, what: "default"}
 	entries := p.entries(n, codeDuplicateName, "structure")
 	for _, e := range entries {
 		if _, ok := p.name(e.key, structureName); ok {
@@ -188,7 +189,7 @@ func (r *structureReader) preset(n *yaml.Node, t *container.Type) (container.Val
 		return nil, false // reported where the structure is declared
 	}
 	if isNull(n) {
-		r.fail(r.pos(n), codeDefault, "the default has no value", "write a value, or leave `default` out")
+		r.fail(r.pos(n), codeDefault, fmt.Sprintf("the %s has no value", r.what), fmt.Sprintf("write a value, or leave `%s` out", r.what))
 		return nil, false
 	}
 	text, ok := r.json(n, t)
@@ -215,7 +216,7 @@ func (r *structureReader) failPreset(n *yaml.Node, t *container.Type, err error)
 			remedy = e.Remedy
 		}
 	}
-	r.fail(r.pos(n), codeDefault, "the default does not fit: "+message, remedy)
+	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the %s does not fit: %s", r.what, message), remedy)
 }
 
 // json writes a YAML value as the JSON that a container of type t would hold.
@@ -303,6 +304,6 @@ func (r *structureReader) jsonScalar(n *yaml.Node, t *container.Type) ([]byte, b
 		shown = quoteYAML(n.Value)
 		remedy = fmt.Sprintf("write a value of type %s, without quotes", t)
 	}
-	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the default %s is not %s", shown, article(t)), remedy)
+	r.fail(r.pos(n), codeDefault, fmt.Sprintf("the %s %s is not %s", r.what, shown, article(t)), remedy)
 	return nil, false
 }

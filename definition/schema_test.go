@@ -60,6 +60,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 	}{
 		{"process", s, processKeys},
 		{"member", at(t, s, "$defs", "member"), memberKeys},
+		{"schedule", at(t, s, "$defs", "schedule"), scheduleKeys},
 		{"activity", activity, activityKeys},
 		{"start", atLeast, startKeys},
 		{"again", at(t, activity, "properties", "again"), againKeys},

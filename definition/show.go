@@ -21,6 +21,7 @@ type ShownTable struct {
 	Structures []ShownStructure `json:"structures,omitempty"`
 	Detours    []ShownDetour    `json:"detours,omitempty"`
 	Resolvers  []ShownResolver  `json:"resolvers,omitempty"`
+	Schedules  []string         `json:"schedules,omitempty"` // by which the node starts instances, as people write them
 }
 
 // ShownDetour is an activity elsewhere whose connectors the node resolves on its host's
@@ -96,6 +97,9 @@ func (s *Shown) Add(t *processtable.Table) {
 	}
 	shown.Structures = showStructures(t)
 	shown.Detours, shown.Resolvers = showDetours(t, n), showResolvers(t)
+	for i := range t.Schedules {
+		shown.Schedules = append(shown.Schedules, t.Schedules[i].String())
+	}
 	s.Tables = append(s.Tables, shown)
 }
 
@@ -310,6 +314,9 @@ func (s *Shown) Text(room int) string {
 		writeEnds(&b, t)
 		writeStructures(&b, t.Structures)
 		writeDetours(&b, t)
+		for _, schedule := range t.Schedules {
+			fmt.Fprintf(&b, "%s starts it: %s\n", t.Node, text.Line(schedule))
+		}
 	}
 	if len(s.Tables) > 0 {
 		b.WriteByte('\n')

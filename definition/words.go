@@ -42,6 +42,15 @@ var foreignKeys = map[string]map[string]foreign{
 		"mappings mapping dataflow":                                {key: "data"},
 		"on sites start_at startat":                                {key: "starts"},
 		"programs commands services timeout":                       {remedy: remedyPrograms},
+		"cron schedules schedule_interval timetable":               {key: "schedule", remedy: remedySchedule},
+	}),
+	"a schedule": words(map[string]foreign{
+		"timezone tz time_zone location":                 {key: "zone"},
+		"site host at":                                   {key: "node"},
+		"interval rate":                                  {key: "every"},
+		"catchup catch_up misfire starting_deadline":     {key: "missed"},
+		"concurrency concurrency_policy max_active_runs": {key: "overlap"},
+		"payload args parameters":                        {key: "input"},
 	}),
 	"an activity": words(map[string]foreign{
 		"host site machine server location on runs_on runs-on":                                           {key: "node"},

@@ -23,6 +23,7 @@ import (
 	"fmqm/node/execute"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
+	"fmqm/node/schedules"
 	"fmqm/node/tables"
 	"fmqm/node/trust"
 	"fmqm/processtable"
@@ -77,6 +78,8 @@ type Limits struct {
 	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
 	Audit retention.Policy
+	// NoSchedules: nothing is started by a schedule.
+	NoSchedules bool
 }
 
 // Peer is how a site is reached: over the best of its routes that works. Without any
@@ -132,6 +135,7 @@ type Node struct {
 	commands  *command.Commands
 	rebuilds  *rebuild.Rebuilds
 	retain    *retention.Retention
+	schedules *schedules.Schedules
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
@@ -187,7 +191,7 @@ func Open(o Options) (*Node, error) {
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
 	n.cleanUps.add(manager.Close)
-	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads} { // each needs those before
+	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))
 		}
@@ -233,6 +237,11 @@ func (n *Node) Launch() {
 		}
 	})
 	n.tasks.Go(func() {
+		if err := n.schedules.Run(n.begins); err != nil {
+			n.fatal(err)
+		}
+	})
+	n.tasks.Go(func() {
 		if err, _, ended := n.queue.Failed().Wait(n.running); ended == nil {
 			n.fatal(err)
 		}
@@ -260,6 +269,7 @@ func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.programs.Store(registry)
 	n.limits.Store(&limits)
 	n.retain.SetPolicy(limits.Audit)
+	n.schedules.Set(limits.NoSchedules)
 	n.setWays(ways)
 	n.queue.QuotaChanged()
 	n.execution.LimitsChanged()

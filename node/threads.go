@@ -44,6 +44,7 @@ func (s site) TakeUp(p behaviour.Process) {
 		n.launch(t)
 		n.meetOf(p)
 	}
+	n.schedules.Changed()
 	n.log.Info().Stringer("process", id).Str("definition", p.Table().Definition.String()[:12]).Msg("process table stored")
 }
 

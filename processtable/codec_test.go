@@ -75,6 +75,7 @@ func TestFormatOf(t *testing.T) {
 		{mustEncode(t, withDetours()), 2},
 		{mustEncode(t, withBehaviours()), 4},
 		{mustEncode(t, withBlock()), 5},
+		{mustEncode(t, withSchedules()), 6},
 		{[]byte{0xa1, keyFormat, 7}, 7},
 		{nil, 0},
 		{[]byte("{}"), 0},
@@ -189,7 +190,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	for _, table := range []*Table{withDetours(), withBehaviours()} {
+	for _, table := range []*Table{withDetours(), withBehaviours(), withSchedules()} {
 		if b, err = Encode(table); err != nil {
 			f.Fatal(err)
 		}

@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2, 4 and 5"
+const knownFormats = "1, 2 and 4 to 6"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -94,6 +94,7 @@ var tableFields = []string{
 	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
+	keySchedules: "schedules",
 }
 
 func (d *decoder) tableField(key int) {
@@ -134,6 +135,9 @@ func (d *decoder) tableField(key int) {
 	case keyResolvers:
 		d.since(2)
 		t.Resolvers = items(d, maxActivities, d.resolver)
+	case keySchedules:
+		d.since(ScheduleFormat)
+		t.Schedules = items(d, MaxSchedules, d.schedule)
 	}
 }
 

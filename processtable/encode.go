@@ -30,6 +30,7 @@ const (
 	keyActivities = 12
 	keyDetours    = 13 // from format 2 on: list of [place, places, places]
 	keyResolvers  = 14 // from format 2 on: list of [node, places]
+	keySchedules  = 15 // from format 6 on
 )
 
 // Keys of an activity.
@@ -196,6 +197,9 @@ func encode(t *Table) ([]byte, error) {
 	writeIndex(&m, keyOutput, output)
 	list(&m, keyActivities, activities, appendWritten)
 	if err := writeDetours(&m, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
+	if err := writeSchedules(&m, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
 	if len(m.B) > MaxEncoded {

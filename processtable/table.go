@@ -12,16 +12,18 @@ import (
 // FormatVersion is the newest version of the table format. This code reads and writes
 // all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
-// is inside of them in the roster, choices of the first match, and conditions out of source. There is no version 3: links have that number for tables in an
+// is inside of them in the roster, choices of the first match, and conditions out of source, version
+// 6 schedules (N23). There is no version 3: links have that number for tables in an
 // envelope (EnvelopeFormat).
-const FormatVersion = 5
+const FormatVersion = 6
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
-// FlowMark's, and outside of composites, BlockFormat the one of a process with what only version 5
-// has: the compiler writes the lower one that will do.
+// FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
+// ScheduleFormat of one with what only version 6 has: the compiler writes the lowest that will do.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
+	ScheduleFormat = 6
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -107,6 +109,7 @@ type Table struct {
 	Activities []*Activity // those hosted here, in file order; a block's source and sink behind it; at start nodes the process's source first and sink last
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
+	Schedules  []Schedule  // by which instances are started at this node, in file order; from format 6 on
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.

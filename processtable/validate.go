@@ -25,6 +25,9 @@ func validate(t *Table) error {
 			return fmt.Errorf("%s: activity %s: %w", QueueName(t.Process, t.Node), a.Name, err)
 		}
 	}
+	if err := v.schedules(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	if err := v.detours(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}

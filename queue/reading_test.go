@@ -56,6 +56,7 @@ func TestEveryReadThatFailsStopsTheNode(t *testing.T) {
 		"refused messages":     func(m *Manager) error { _, err := m.RefusedList(10); return err },
 		"sizes":                func(m *Manager) error { _, err := m.AuditSizes(message.InstanceID{}, 10); return err },
 		"rebuilding":           func(m *Manager) error { _, _, err := m.Rebuilding("B"); return err },
+		"schedules":            func(m *Manager) error { _, err := m.Schedules(); return err },
 		"began":                func(m *Manager) error { _, err := m.Began("B"); return err },
 		"parts":                func(m *Manager) error { _, err := m.Parts("B", 0, 1); return err },
 		"waiting for a table":  func(m *Manager) error { _, err := m.ParkedFor(process, 10); return err },

@@ -57,6 +57,7 @@ type Config struct {
 	Programs        map[processtable.ProgramID]program.Spec
 	Limits          Limits
 	Audit           Audit
+	NoSchedules     bool // nothing is started by a schedule here
 }
 
 // Limits of sizes, in bytes.

@@ -79,6 +79,11 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 		"identity": func(k, v *yaml.Node) { r.identity(k, v, c) },
 		"definers": func(_, v *yaml.Node) { r.definers(v, c) },
 		"network":  func(_, v *yaml.Node) { r.network(v, c) },
+		"schedules": func(_, v *yaml.Node) {
+			on := true
+			r.bool(v, &on)
+			c.NoSchedules = !on
+		},
 		"old_signatures": func(_, v *yaml.Node) {
 			r.oldSignatures = v
 			r.bool(v, &c.OldSignatures)

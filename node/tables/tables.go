@@ -20,6 +20,7 @@ import (
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/record"
+	"fmqm/schedule"
 )
 
 // Tables says what becomes of process tables at a site. Its methods are safe for concurrent use.
@@ -171,11 +172,17 @@ func errBound(id processtable.ProcessID, node processtable.NodeID) error {
 	return fmt.Errorf("%s has another definition at %s: raise the version", id, node)
 }
 
-// strange says which row of a table has a behaviour that its node does not know, or nothing.
+// strange says which row of a table has a behaviour that its node does not know, or which schedule
+// cannot be read here, or nothing.
 func strange(t *processtable.Table, known []processtable.BehaviourID) string {
 	for _, row := range t.Activities {
 		if reason := behaviour.Unknown(row, known); reason != "" {
 			return fmt.Sprintf("activity %s of %s: %s: upgrade %s to a version that has it", row.Name, t.Process, reason, t.Node)
+		}
+	}
+	for i := range t.Schedules {
+		if _, err := schedule.Parse(t.Schedules[i].Rule); err != nil {
+			return fmt.Sprintf("schedule %d of %s: %v", i+1, t.Process, err)
 		}
 	}
 	return ""

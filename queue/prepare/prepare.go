@@ -141,6 +141,7 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	}
 	b.settle(tx.Settle)
 	b.rebuild(tx.Rebuild)
+	b.schedule(tx.Schedule)
 	c.Ops = append(c.Ops, tx.Forget...)
 	b.dropReplaced()
 	if c.Err == nil {
@@ -218,6 +219,19 @@ func (b *builder) rebuild(r *record.Rebuild) {
 		return
 	}
 	key, value := record.RebuildRecord(r)
+	b.op(key, value)
+}
+
+// schedule adds the record of how far the schedules of a process have come with the transaction.
+func (b *builder) schedule(s *record.Schedule) {
+	if s == nil {
+		return
+	}
+	if !processtable.ValidProcess(s.Process) {
+		b.fail(fmt.Errorf("schedule of %.80q: this cannot be the name of a process", s.Process))
+		return
+	}
+	key, value := record.ScheduleRecord(s)
 	b.op(key, value)
 }
 

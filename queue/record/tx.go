@@ -25,9 +25,10 @@ type Tx struct {
 	Park, Unpark []Parked
 	// Settle are the numbers of refused messages that go with this transaction; it is
 	// refused with ErrNotRefused if one of them is not there any more.
-	Settle  []uint64
-	Rebuild *Rebuild    // how far the rebuilding of a peer has come with this transaction
-	Forget  []change.Op // audit records that go, and what stays in their place
+	Settle   []uint64
+	Rebuild  *Rebuild    // how far the rebuilding of a peer has come with this transaction
+	Schedule *Schedule   // how far the schedules of a process have come with this transaction
+	Forget   []change.Op // audit records that go, and what stays in their place
 	// Done is called once, from the committer's goroutine, and must not block. The
 	// error is nil if the transaction is on disk. With queue.ErrStopped it may have happened,
 	// whole: the store says so when it is opened. With any other error nothing of it has.

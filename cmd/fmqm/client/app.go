@@ -27,7 +27,7 @@ fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(),
 			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
-			rebuildCommand(),
+			rebuildCommand(), scheduleCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},
 	}

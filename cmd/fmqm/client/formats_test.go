@@ -21,7 +21,7 @@ func TestAWrongFormatAsksNothing(t *testing.T) {
 		return r.code, r.err, r.out + strings.Join(asked, ", ")
 	}
 	clitest.Formats(t, client.App(), map[string]string{
-		"INSTANCE": id, "ACTIVITY": "credit", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1",
+		"INSTANCE": id, "ACTIVITY": "credit", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p",
 		"rebuild": "--all --yes",
 	}, run)
 	for _, args := range [][]string{

@@ -157,7 +157,8 @@ func Start(o Options) (d *Daemon, err error) {
 func limits(c *config.Config) node.Limits {
 	return node.Limits{
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
-		Audit: retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+		Audit:       retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+		NoSchedules: c.NoSchedules,
 	}
 }
 
