@@ -60,6 +60,7 @@ type stage struct {
 	held     bool
 	refusal  string
 	dies     string
+	keys     string // of all that was started, a line each
 }
 
 func (s *stage) run(t *testing.T, d *datadriven.TestData) string {
@@ -85,8 +86,7 @@ func (s *stage) command(d *datadriven.TestData) {
 		if err != nil {
 			d.Fatalf(s.t, "%v", err)
 		}
-		s.world = task.NewWorld(1, begun)
-		s.start()
+		s.begin(begun)
 	case "upload":
 		s.upload(d.Input)
 	case "pass":
@@ -139,6 +139,11 @@ func (s *stage) duration(d *datadriven.TestData, text string) time.Duration {
 		d.Fatalf(s.t, "%v", err)
 	}
 	return v
+}
+
+func (s *stage) begin(at time.Time) {
+	s.world = task.NewWorld(1, at)
+	s.start()
 }
 
 // start starts the node's daemon.
@@ -253,6 +258,7 @@ func (s *stage) Begin(_ context.Context, r api.StartRequest) error {
 		s.t.Errorf("%s is started twice", r.Key)
 	}
 	s.standing[r.Instance], s.last = false, r.Instance
+	s.keys += r.Key + "\n"
 	fmt.Fprintf(&s.out, "%s starts %s: %s %s\n", clock(s.site.Now()), r.Process, r.Key, r.Input)
 	if s.dies == "start" {
 		s.dies = "dead"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,9 @@ type Schedules struct {
 	off     atomic.Bool
 	turn    *task.Places // one: who has it owns known, and writes it
 	known   map[string]record.Schedule
+
+	mu    sync.Mutex
+	plans map[string]*plan // by name of the process, of the newest version that was seen
 }
 
 // Options make Schedules. All are to be set.
@@ -71,7 +75,7 @@ func New(o Options) (*Schedules, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schedules{options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1), known: known}
+	s := &Schedules{options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1), known: known, plans: map[string]*plan{}}
 	s.off.Store(o.Off)
 	return s, nil
 }
@@ -140,11 +144,18 @@ func (s *Schedules) processes() []*plan {
 			newest[t.Process.Name] = t
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var all []*plan
 	for _, name := range slices.Sorted(maps.Keys(newest)) {
-		if t := newest[name]; len(t.Schedules) > 0 {
-			all = append(all, planOf(t))
+		t := newest[name]
+		if len(t.Schedules) == 0 {
+			continue
 		}
+		if p := s.plans[name]; p == nil || p.table != t {
+			s.plans[name] = planOf(t)
+		}
+		all = append(all, s.plans[name])
 	}
 	return all
 }
