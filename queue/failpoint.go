@@ -53,6 +53,9 @@ func (w *work) kinds() []string {
 	if r := w.Tx.Rebuild; r != nil {
 		kinds = append(kinds, rebuildKind(r, len(w.Tx.Put) > 0))
 	}
+	if w.Tx.Schedule != nil {
+		kinds = append(kinds, "schedule")
+	}
 	if w.Move != nil {
 		kinds = append(kinds, "move")
 	}

@@ -28,6 +28,11 @@ var transactions = []transaction{
 		kept: "The node finds the messages when it browses the queue, and goes on. The repeated start finds the instance and starts nothing (N2).",
 	},
 	{
+		kind: "schedule", what: "How far the schedules of a process have come is noted: they are here, an instance was started, or an operator has suspended them (N23).", victims: "A", scenario: scheduled,
+		lost: "What was started is known by its identifier, which follows from the time: it is not started again, and is noted now. The operator has no answer and repeats the word.",
+		kept: "The node goes on from there: what was due since is what was missed.",
+	},
+	{
 		kind: "termination", what: "An activity terminates: its messages are removed, its onward messages and its audit record are put.", victims: "AB", scenario: finishes,
 		lost: "Its messages are still in the queue. The activity is decided again, and its program runs again under the same key (P1).",
 		kept: "Nothing of the activity is left. What it sent is in the process queues and the transmission queues, and goes on from there.",
