@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2, 4 and 5"
+const knownFormats = "1, 2, 4, 5 and 6"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -217,7 +217,10 @@ var activityFields = []string{
 	keyMore: "more",
 }
 
-var moreFields = []string{keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by"}
+var moreFields = []string{
+	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
+	keyChild: "process", keyIndependent: "independent",
+}
 
 func (d *decoder) activity() *Activity {
 	a := &Activity{}
@@ -303,6 +306,13 @@ func (d *decoder) moreField(a *Activity, key int) {
 		})
 	case keyCancelledBy:
 		a.CancelledBy = items(d, maxActivities, name[ActivityID](d))
+	case keyChild:
+		d.since(ProcessFormat)
+		d.Tuple(2)
+		a.Child = &Child{Name: d.Text(MaxName), Version: d.number(MaxVersion)}
+	case keyIndependent:
+		d.since(ProcessFormat)
+		a.Independent = d.Bool()
 	}
 }
 
