@@ -6,7 +6,8 @@ import (
 )
 
 // A process, and the activity that begins an instance of it, have containers of one shape: members of
-// the same names and types, in any order, whatever the structures are called and the defaults are (N19).
+// the same names and types, in the same order, whatever the structures are called and the defaults are
+// (N19). Then what is encoded of one can be decoded as the other.
 
 // Misfit says what of have is otherwise than in want, and what to do about it, such as "Job has no
 // member line: add it"; empty: they have one shape.
@@ -65,6 +66,11 @@ func (c comparison) unlike(want, have *Type, name string) (what, remedy string) 
 			return fmt.Sprintf("%s has the member %s as well", name, m.Name), "remove it"
 		}
 	}
+	for i, m := range want.Members {
+		if m.Name != have.Members[i].Name {
+			return fmt.Sprintf("member %d of %s is %s and not %s", i+1, name, have.Members[i].Name, m.Name), "write them in the same order"
+		}
+	}
 	c[[2]*Type{want, have}] = true
 	return "", ""
 }
@@ -73,8 +79,7 @@ func (c comparison) unlike(want, have *Type, name string) (what, remedy string) 
 func Reshape(s *Struct, to *Type) *Struct {
 	shaped := &Struct{Type: to, Fields: make([]Value, len(to.Members))}
 	for i, m := range to.Members {
-		j, _ := s.Type.MemberIndex(m.Name)
-		shaped.Fields[i] = reshape(s.Fields[j], m.Type)
+		shaped.Fields[i] = reshape(s.Fields[i], m.Type)
 	}
 	return shaped
 }

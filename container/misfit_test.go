@@ -8,7 +8,7 @@ func structure(name string, members ...Member) *Type { return NewStructure(name,
 
 func member(name string, t *Type) Member { return Member{Name: name, Type: t} }
 
-// N19: what the structures are called, the order of their members and their defaults do not count.
+// N19: what the structures are called, and their defaults, do not count; the order of members does.
 func TestMisfit(t *testing.T) {
 	text, number := Scalar(String), Scalar(Int)
 	line := structure("Line", member("item", text), member("count", number))
@@ -18,10 +18,12 @@ func TestMisfit(t *testing.T) {
 		have *Type
 		want string
 	}{
-		{"another name, another order", structure("Job",
-			member("all", NewList(structure("L", member("count", number), member("item", text)))),
-			member("line", structure("M", member("count", number), member("item", text))),
-			Member{Name: "order", Type: text, Default: "none"}), ""},
+		{"another name", structure("Job",
+			Member{Name: "order", Type: text, Default: "none"},
+			member("line", structure("M", member("item", text), member("count", number))),
+			member("all", NewList(structure("L", member("item", text), member("count", number))))), ""},
+		{"another order", structure("Job", want.Members[1], want.Members[0], want.Members[2]), "member 1 of Job is line and not order: write them in the same order"},
+		{"another order inside", structure("Job", want.Members[0], member("line", structure("L", member("count", number), member("item", text))), want.Members[2]), "member 1 of line of Job is count and not item: write them in the same order"},
 		{"a member is missing", structure("Job", member("order", text), member("all", NewList(line))), "Job has no member line: add it"},
 		{"one more", structure("Job", append([]Member{member("more", text)}, want.Members...)...), "Job has the member more as well: remove it"},
 		{"of another type", structure("Job", member("order", number), member("line", line), member("all", NewList(line))), "order of Job is of type int: make it string"},
@@ -61,8 +63,8 @@ func TestMisfitIsFast(t *testing.T) {
 func TestReshape(t *testing.T) {
 	inner := structure("Line", member("item", Scalar(String)), member("data", Scalar(Bytes)))
 	mine := structure("Order", member("line", inner), member("all", NewList(inner)), member("n", Scalar(Int)))
-	other := structure("L", inner.Members[1], inner.Members[0])
-	theirs := structure("Job", member("n", Scalar(Int)), member("all", NewList(other)), member("line", other))
+	other := structure("L", inner.Members...)
+	theirs := structure("Job", member("line", other), member("all", NewList(other)), member("n", Scalar(Int)))
 	s := New(mine)
 	line := &Struct{Type: inner, Fields: []Value{"pump", []byte("x")}}
 	s.Fields = []Value{line, []Value{line}, int64(3)}
@@ -73,7 +75,7 @@ func TestReshape(t *testing.T) {
 	if back := Reshape(got, mine); !Equal(back, s) {
 		t.Errorf("there and back it is %v", back)
 	}
-	got.Fields[2].(*Struct).Fields[0].([]byte)[0] = 'y'
+	got.Fields[0].(*Struct).Fields[1].([]byte)[0] = 'y'
 	if string(line.Fields[1].([]byte)) != "x" {
 		t.Error("they share bytes")
 	}
