@@ -2,6 +2,8 @@ package definition
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"fmqm/container"
 )
@@ -25,7 +27,7 @@ func shapes(processes []*Process, compared func(parent, child *Process) bool) []
 				continue
 			}
 			if child := all.Of(a); child != nil && compared(p, child) {
-				found = append(found, misfits(a, child)...)
+				found = append(append(found, misfits(a, child)...), notStarted(a, child)...)
 			}
 		}
 	}
@@ -58,6 +60,18 @@ func misfits(a *Activity, child *Process) []Diagnostic {
 		})
 	}
 	return found
+}
+
+// notStarted says that an activity's node is none where its process may be started.
+func notStarted(a *Activity, child *Process) []Diagnostic {
+	if slices.Contains(child.Starts, a.Node) {
+		return nil
+	}
+	return []Diagnostic{{
+		File: a.Child.Pos.File, Line: a.Child.Pos.Line, Column: a.Child.Pos.Column, Severity: Error, Code: codeChildStarts,
+		Message: fmt.Sprintf("%s@%d cannot be started at %s, the node of %s", child.Name, child.Version, a.Node, a.Name),
+		Remedy:  clip(fmt.Sprintf("add %s to its `starts`, or give %s one of its nodes: %s", a.Node, a.Name, strings.Join(child.Starts, ", "))),
+	}}
 }
 
 // Children are processes of which activities may begin instances, by name.

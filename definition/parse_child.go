@@ -21,7 +21,6 @@ func (d *draft) child(s *step, n *yaml.Node) {
 	if !d.checkName(name, s.Child.Pos, processName) {
 		return
 	}
-	s.Child.Name = name
 	id, err := processtable.ParseProcessID(text)
 	if err != nil {
 		what := "a version is a whole number"
@@ -30,7 +29,7 @@ func (d *draft) child(s *step, n *yaml.Node) {
 		}
 		d.fail(s.Child.Pos, codeValue, what, fmt.Sprintf("write %s for the newest when it begins", name))
 	}
-	s.Child.Version = id.Version
+	s.Child.Name, s.Child.Version = id.Name, id.Version // none where it is wrong: nothing more is said
 }
 
 // autonomy reads whether a subprocess goes on without what has begun it.
