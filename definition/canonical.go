@@ -75,6 +75,9 @@ type canonicalActivity struct {
 	Deadline  *canonicalMoment `cbor:"22,keyasint,omitempty"`
 	Continues bool             `cbor:"23,keyasint,omitempty"`
 	Cancels   []string         `cbor:"24,keyasint,omitempty"` // sorted
+
+	Child       string `cbor:"25,keyasint,omitempty"` // name, or name@version
+	Independent bool   `cbor:"26,keyasint,omitempty"`
 }
 
 type canonicalMoment struct {
@@ -208,6 +211,9 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 	}
 	if a.Block != nil {
 		c.Block = canonicalGraphOf(a.Block)
+	}
+	if a.Child != nil {
+		c.Child, c.Independent = a.Child.String(), a.Independent
 	}
 	if a.FirstMatch {
 		for _, k := range g.Control {

@@ -23,6 +23,8 @@ func (c *comparison) premises(s *step) []premise {
 		p.why = fmt.Sprintf("%s is a wait, so its _RC is 0", s.Name)
 	case s.Block != nil:
 		p.why = fmt.Sprintf("%s is a block, so its _RC is 0", s.Name)
+	case s.Child != nil:
+		p.why = fmt.Sprintf("%s is a subprocess, so its _RC is 0", s.Name)
 	case s.OnRC == OnRCError:
 		p.why = fmt.Sprintf("with `on_rc: error` (line %d) %s ends only with _RC 0", s.onRCAt.Line, s.Name)
 		p.remedy = fmt.Sprintf("write `on_rc: continue` at %s if its return code is data", s.Name)

@@ -32,7 +32,7 @@ func (d *draft) checkUse() {
 	d.checkCancels()
 	for _, s := range d.steps {
 		d.checkEffect(s)
-		if s.output.at.Line > 0 && !s.outputRead {
+		if s.output.at.Line > 0 && !s.outputRead && s.Child == nil { // that of a subprocess is as its process has it
 			remedy := "map it, or leave `output` out: then what the program prints goes to the log"
 			if s.Block != nil {
 				remedy = "map it, or leave `output` out, with what is mapped to sink inside"

@@ -273,6 +273,7 @@ func entryOf(a *Activity) *processtable.Activity {
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
+		Child: a.Child.inTable(), Independent: a.Independent,
 		FirstMatch: a.FirstMatch,
 	}
 	switch a.kind() {
@@ -282,6 +283,8 @@ func entryOf(a *Activity) *processtable.Activity {
 		e.Kind = processtable.KindBlock
 	case kindWait:
 		e.Kind = processtable.KindWait
+	case kindProcess:
+		e.Kind = processtable.KindProcess
 	case kindProgram: // as it is
 	}
 	if a.Exit != nil {

@@ -36,6 +36,8 @@ const (
 	codeDuplicate      = "duplicate-connector"   //
 	codeCycle          = "control-cycle"         //
 	codeBorder         = "border"                // a connector into or out of a block, or what one side of it does to the other
+	codeShape          = "shape-mismatch"        // a subprocess with other containers than its process
+	codeChildStarts    = "subprocess-starts"     // a subprocess at a node where its process cannot be started
 	codeDeadlineUnread = "deadline-unread"       // nothing takes the path at a deadline
 	codeSuccessor      = "cancels-successor"     // what only comes after what cancels it
 	codeOtherwiseTwice = "two-otherwise"         //

@@ -9,7 +9,7 @@ import (
 )
 
 // Dot draws a process for Graphviz: a cluster for each node and for each block, activities with their start
-// and exit conditions, control connectors with theirs, data connectors dashed with what they map as a tooltip. What
+// and exit conditions, subprocesses with a double line, control connectors with their conditions, data connectors dashed with what they map as a tooltip. What
 // leads to a block leads to its source, what leads out of it comes from its sink. The same process gives the same text.
 func Dot(p *Process) string {
 	w := &dotWriter{}
@@ -55,8 +55,11 @@ func (w *dotWriter) cluster(label, indent string, inside func()) {
 }
 
 func dotStyle(a *Activity) string {
-	if a.Empty {
+	switch {
+	case a.Empty:
 		return ", style=\"rounded,dashed\""
+	case a.Child != nil:
+		return ", peripheries=2"
 	}
 	return ""
 }
@@ -99,7 +102,11 @@ func (w *mermaidWriter) graph(g *Graph, block, indent string) {
 	for _, n := range hosts(steps(g)) {
 		w.subgraph("node "+n.node, indent, func() {
 			for _, a := range n.activities {
-				fmt.Fprintf(w, "%s  %s(%s)\n", indent, drawn{"", a.Name}.mermaid(), mermaidQuote(activityLabel(a, into[a.Name], ": ")))
+				open, end := "(", ")"
+				if a.Child != nil {
+					open, end = "[[", "]]"
+				}
+				fmt.Fprintf(w, "%s  %s%s%s%s\n", indent, drawn{"", a.Name}.mermaid(), open, mermaidQuote(activityLabel(a, into[a.Name], ": ")), end)
 			}
 		})
 	}

@@ -48,6 +48,9 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 	if a.Program != "" && a.Program != a.Name {
 		label += separator + a.Program
 	}
+	if a.Child != nil {
+		label += separator + "process " + a.Child.String()
+	}
 	if start := startOf(a, connectors); start != "" {
 		label += separator + "start: " + start
 	}
@@ -60,6 +63,9 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 // moreOf says what ends an activity beside its program, what it ends, and how it chooses.
 func moreOf(a *Activity) []string {
 	var all []string
+	if a.Independent {
+		all = append(all, "autonomy: independent")
+	}
 	if a.Exit != nil {
 		all = append(all, "until "+text.Line(a.Exit.Checked.Text))
 	}

@@ -195,6 +195,9 @@ func (d *picture) writeBox(b *strings.Builder, s *spot) {
 	}
 	fmt.Fprintf(b, "<g><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" %s/>\n",
 		escape(tip), s.x-s.w/2, s.y-s.h/2, s.w, s.h, radius, look)
+	if s.activity != nil && s.activity.Child != nil { // a second line inside of the first
+		fmt.Fprintf(b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" fill=\"none\" stroke=\"#333\" stroke-width=\"0.8\"/>\n", s.x-s.w/2+3, s.y-s.h/2+3, s.w-6, s.h-6)
+	}
 	y := s.y - s.h/2 + s.head()/2 - svgLine*len(s.text)/2 + 13
 	for i, line := range s.text {
 		weight := ""
@@ -223,6 +226,9 @@ func (d *picture) tip(a *Activity) string {
 	}
 	if a.Program != "" {
 		tip += ", program " + a.Program
+	}
+	if a.Child != nil {
+		tip += ", process " + a.Child.String()
 	}
 	if start := startOf(a, d.into[a.Name]); start != "" {
 		tip += ", start: " + start

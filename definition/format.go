@@ -9,22 +9,44 @@ import (
 // tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
 // all of the process; 0: none was asked for.
 func tableFormat(p *Process, asked int) (int, error) {
-	needed := needsBlockFormat(&p.Graph)
+	lowest, needs := processtable.ModelFormat, needsModelFormat(p)
+	if needs == "" {
+		lowest, needs = processtable.BlockFormat, needsBlockFormat(&p.Graph)
+	}
+	if needs == "" {
+		lowest = processtable.FlowMarkFormat
+	}
 	switch {
-	case len(p.Schedules) > 0 && (asked == 0 || asked == processtable.ScheduleFormat):
-		return processtable.ScheduleFormat, nil
-	case len(p.Schedules) > 0 && 1 <= asked && asked < processtable.ScheduleFormat:
-		return 0, fmt.Errorf("table format %d has no schedules: leave them out, and upgrade the sites of the process to a version that reads format %d", asked, processtable.ScheduleFormat)
-	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
-		return processtable.BlockFormat, nil
-	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
-		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, processtable.BlockFormat)
-	case asked == 0:
-		return processtable.FlowMarkFormat, nil
-	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source, %d for one with schedules", asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ScheduleFormat)
+	case asked == 0, asked == lowest:
+		return lowest, nil
+	case needs != "" && 1 <= asked && asked < lowest:
+		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needs, lowest)
+	case asked < 1 || asked > lowest:
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; and %d for one with subprocesses or schedules",
+			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat)
 	}
 	return asked, nil
+}
+
+// needsModelFormat names what a process has that only the newest format says; empty: nothing.
+func needsModelFormat(p *Process) string {
+	switch {
+	case hasChildren(p):
+		return "subprocesses"
+	case len(p.Schedules) > 0:
+		return "schedules"
+	}
+	return ""
+}
+
+// hasChildren says whether an activity of a process, also inside of a block, is a subprocess.
+func hasChildren(p *Process) bool {
+	for _, a := range p.All() {
+		if a.Child != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // needsBlockFormat names what a graph has that no lower format says; empty: nothing.

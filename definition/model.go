@@ -102,7 +102,18 @@ type Moment struct {
 	Expr  *Condition // over the input: of type timestamp, or duration
 }
 
-// Activity is one step. Exactly one of Program, Empty, Block and Wait is set. Its name is unique in the
+// Child is a process of which an activity begins an instance (N19).
+type Child struct {
+	Pos     Pos
+	Name    string
+	Version int // 0: the highest that is current at the activity's node when it begins
+}
+
+func (c *Child) String() string {
+	return processtable.ProcessID{Name: c.Name, Version: c.Version}.String()
+}
+
+// Activity is one step. Exactly one of Program, Empty, Block, Child and Wait is set. Its name is unique in the
 // process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
@@ -113,6 +124,8 @@ type Activity struct {
 	Empty         bool
 	Block         *Graph          // done by these, once more until Exit is TRUE (N18)
 	Wait          *Moment         // then it does as an empty one (N23)
+	Child         *Child          // done by an instance of this process (N19)
+	Independent   bool            // what ends the activity early does not end that
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start

@@ -48,6 +48,7 @@ func loadWithin(file string, text []byte, most bounds) ([]*Process, []Diagnostic
 	var processes []*Process
 	if l.encoding() {
 		processes = l.read(text)
+		l.diags = append(l.diags, shapes(processes, func(a, b *Process) bool { return true })...)
 	}
 	l.tooMany()
 	Sort(l.diags)

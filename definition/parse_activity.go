@@ -62,6 +62,7 @@ func (d *draft) activity(e entry) {
 	d.retry(s, f["retry"])
 	d.onRC(s, f["on_rc"])
 	d.onError(s, f["on_error"])
+	d.autonomy(s, f["autonomy"])
 	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
 	d.choice(s, f["choice"])
 }
@@ -83,7 +84,7 @@ func (d *draft) oneHome(s *step) {
 }
 
 // whatKeys are the keys of which exactly one says what an activity is.
-var whatKeys = []string{"program", "empty", "activities", "wait"}
+var whatKeys = []string{"program", "empty", "activities", "process", "wait"}
 
 // whatItIs reads where the activity is at home, and what it is.
 func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
@@ -110,11 +111,14 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	if f["activities"] != nil {
 		d.block(s, f)
 	}
+	if n := f["process"]; n != nil {
+		d.child(s, n)
+	}
 	s.Wait = d.moment(s, f["wait"], waitForm)
 	switch len(is) {
 	case 0:
-		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities` and `wait`", s.Name),
-			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `wait: {for: 2h}`")
+		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities`, `process` and `wait`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `process: NAME` for a subprocess, or `wait: {for: 2h}`")
 	case 1:
 		d.keysHere(s, f)
 	default:

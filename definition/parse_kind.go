@@ -14,6 +14,7 @@ const (
 	kindEmpty
 	kindBlock
 	kindWait
+	kindProcess
 )
 
 func (a *Activity) kind() kinds {
@@ -22,6 +23,8 @@ func (a *Activity) kind() kinds {
 		return kindBlock
 	case a.Wait != nil:
 		return kindWait
+	case a.Child != nil:
+		return kindProcess
 	case a.Empty:
 		return kindEmpty
 	}
@@ -34,15 +37,18 @@ var notHere = []struct {
 	of            kinds
 	whose, remedy string
 }{
-	{"retry", kindBlock, "retry is of programs", "give it to those inside"},
-	{"retry", kindWait, "retry is of programs, and a wait cannot fail", "leave it out"},
+	{"retry", kindBlock, "retry is of programs and subprocesses", "give it to those inside"},
+	{"retry", kindWait, "retry is of programs and subprocesses, and a wait cannot fail", "leave it out"},
 	{"on_rc", kindBlock, "on_rc is of programs, and the _RC of a block is always 0", "give it to those inside"},
 	{"on_rc", kindWait, "on_rc is of programs, and the _RC of a wait is always 0", "leave it out"},
+	{"on_rc", kindProcess, "on_rc is of programs, and the _RC of a subprocess is 0", "leave it out; what goes wrong inside is an error: write `on_error: continue` if that takes a path"},
 	{"again", kindBlock, "again is of activities with an _RC, and that of a block is always 0", "leave it out, or give it to those inside"},
+	{"again", kindProcess, "again is of activities with an _RC, and that of a subprocess is 0", "leave it out"},
 	{"again", kindWait, "again is of activities with an exit condition, and a wait has none", "leave it out"},
 	{"exit", kindWait, "a wait ends when its time has come, and has no exit condition", "leave it out; to repeat it, put it into a block with `exit`"},
 	{"max_iterations", kindWait, "max_iterations is of activities with an exit condition, and a wait has none", "leave it out"},
-	{"on_error", kindEmpty | kindWait, "on_error is of programs and blocks: nothing else fails", "leave it out"},
+	{"on_error", kindEmpty | kindWait, "on_error is of programs, subprocesses and blocks: nothing else fails", "leave it out"},
+	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
 	{"deadline", kindEmpty, "an empty activity ends at once, and has no deadline", "give it to what takes time, or write `wait` instead of `empty`"},
 	{"deadline", kindWait, "a wait ends when its time has come, and has no deadline", "leave it out; to end it before, let another activity have `cancels`"},
 }

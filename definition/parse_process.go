@@ -20,7 +20,7 @@ var (
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
+		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}

@@ -132,6 +132,12 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"process: p\nversion: 1\nactivities: {a: {node: A, retry: {attempts: 2}, activities: {b: {node: A, program: p}}}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, on_rc: error, activities: {b: {node: A, program: p}}}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, again: {after: 1s}, exit: _RC == 0, activities: {b: {node: A, program: p}}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: p, program: p}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: p@latest}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: p@0}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: [p]}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: p, autonomy: free}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, process: p, control: []}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, wait: 2h}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {for: 2h, until: x}}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, wait: {after: 2h}}}",
@@ -158,9 +164,9 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 // A key that a kind of activity does not have is refused there by the parser and by the schema.
 func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
-	kinds := map[kinds]string{kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}"}
+	kinds := map[kinds]string{kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}"}
 	values := map[string]string{
-		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}",
+		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent",
 	}
 	for _, not := range notHere {
 		for kind, what := range kinds {

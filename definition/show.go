@@ -45,6 +45,8 @@ type ShownActivity struct {
 	Activity   string           `json:"activity"`
 	Inside     []string         `json:"inside,omitempty"` // the blocks around it, outermost first
 	Program    string           `json:"program,omitempty"`
+	Child      string           `json:"subprocess,omitempty"` // name, or name@version, of which it begins an instance
+	Autonomy   string           `json:"autonomy,omitempty"`   // independent
 	Start      string           `json:"start"`
 	InControl  []string         `json:"in_control"`
 	OutControl []ShownConnector `json:"out_control"`
@@ -151,6 +153,12 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Exit != nil {
 		s.Exit = a.Exit.Text
+	}
+	if a.Child != nil {
+		s.Child = a.Child.String()
+	}
+	if a.Independent {
+		s.Autonomy = "independent"
 	}
 	if a.Wait != nil {
 		s.Wait = waitForm.written(a.Wait)
@@ -370,6 +378,13 @@ func grid(t ShownTable) [][][]string {
 func writeEnds(b *strings.Builder, t ShownTable) {
 	for _, a := range t.Activities {
 		var all []string
+		if a.Child != "" {
+			of := "is an instance of " + a.Child
+			if a.Autonomy != "" {
+				of += ", which outlives it"
+			}
+			all = append(all, of)
+		}
 		if a.Wait != "" {
 			all = append(all, "waits "+text.Line(a.Wait))
 		}

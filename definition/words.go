@@ -71,7 +71,9 @@ var foreignKeys = map[string]map[string]foreign{
 		"type kind":                                                                                      {remedy: "write `program: NAME`, or `empty: true` for an activity that only routes"},
 		"join":                                                                                           {key: "start"},
 		"tasks steps jobs":                                                                               {key: "activities"},
-		"split switch case exclusive xor gateway first_match":                                            {key: "choice", remedy: remedyChoice},
+		"subprocess sub_process subworkflow workflow child call call_activity":                           {key: "process", remedy: "write `process: NAME`, or `process: NAME@VERSION`"},
+		"version": {remedy: "write `process: NAME@VERSION`"},
+		"split switch case exclusive xor gateway first_match": {key: "choice", remedy: remedyChoice},
 	}),
 	"deadline": words(map[string]foreign{
 		"in for within timeout": {key: "after"},

@@ -216,7 +216,7 @@ func TestFormats(t *testing.T) {
 // The small enumerations stand in a line: each number of them is named.
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
-		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindWait"},
+		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindProcess"},
 		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "True"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},

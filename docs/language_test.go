@@ -53,7 +53,7 @@ func blocks(t *testing.T, page string) []block {
 // Every definition on the page is what the text says: without a diagnostic, or with
 // those of the `check` block behind it; and it runs as the `run` blocks behind it say.
 func TestLanguage(t *testing.T) {
-	var process *definition.Process
+	var process []*definition.Process
 	runs := 0
 	all := blocks(t, "language.md")
 	for i, b := range all {
@@ -71,10 +71,7 @@ func TestLanguage(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("language.md:%d: diagnostics (-want +got):\n%s", b.line, diff)
 			}
-			process = nil
-			if len(processes) == 1 {
-				process = processes[0]
-			}
+			process = processes
 		case "run":
 			runs++
 			t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) { run(t, process, b) })
@@ -91,10 +88,12 @@ func TestLanguage(t *testing.T) {
 // run tries a process as a `run` block says: `input` and `results` as for fmqm-define
 // run; then the instance's `state` and `output`, and the state of every activity, with
 // the iterations where there was more than one.
-func run(t *testing.T, p *definition.Process, b block) {
-	if p == nil {
+// Of several processes the first is run, which may begin the others.
+func run(t *testing.T, given []*definition.Process, b block) {
+	if len(given) == 0 {
 		t.Fatal("no process before it")
 	}
+	p := given[0]
 	var want map[string]any
 	if err := yaml.Load([]byte(b.text), &want); err != nil {
 		t.Fatal(err)
@@ -105,13 +104,13 @@ func run(t *testing.T, p *definition.Process, b block) {
 		input = asContainer(t, p, given)
 	}
 	programs := interpret.Programs(interpret.EchoAll)
-	if given := part(b, "results"); given != "" {
+	if written := part(b, "results"); written != "" {
 		var err error
-		if programs, err = interpret.ParseResults(p, []byte(given)); err != nil {
+		if programs, err = interpret.ParseResults(p, []byte(written), given...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	result, err := interpret.Run(p, input, programs, interpret.Options{})
+	result, err := interpret.Run(p, input, programs, interpret.Options{Processes: given})
 	if err != nil {
 		t.Fatal(err)
 	}

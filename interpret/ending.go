@@ -64,7 +64,7 @@ func (g *graph) loses(s *step, at At) bool {
 
 // cannot notes an outcome that cannot be.
 func (in *instance) cannot(s *step, format string, args ...any) {
-	in.impossible = append(in.impossible, fmt.Errorf("%s: %s", s.result.Path(), fmt.Sprintf(format, args...)))
+	in.family.impossible = append(in.family.impossible, fmt.Errorf("%s: %s", s.result.Path(), fmt.Sprintf(format, args...)))
 }
 
 // fail puts an activity in error. Nothing of it is sent.
@@ -119,7 +119,9 @@ func (g *graph) inError(found func(*step)) {
 		case InError:
 			found(s)
 		case Running:
-			s.inside.inError(found)
+			if s.inside != nil { // a subprocess waits by itself
+				s.inside.inError(found)
+			}
 		default:
 		}
 	}
@@ -212,7 +214,7 @@ func (g *graph) unbroken() {
 		switch {
 		case s.held:
 			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
-		case s.result.State == Running:
+		case s.result.State == Running && s.inside != nil:
 			s.inside.unbroken()
 		}
 	}

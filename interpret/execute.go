@@ -111,7 +111,12 @@ func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done 
 			return false, nil
 		}
 		call := Call{Scope: g.scope, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
-		outcome := g.invoke(a, call)
+		outcome, ended := g.invoke(s, call)
+		if !ended {
+			s.result.State, s.result.RC = Running, nil
+			g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: attempt})
+			return false, nil
+		}
 		if g.opts.Observe != nil && a.Program != "" {
 			g.opts.Observe(a, call, outcome)
 		}
@@ -131,11 +136,16 @@ func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done 
 	return false, errors.New(failure)
 }
 
-func (g *graph) invoke(a *definition.Activity, call Call) Outcome {
-	if a.Program == "" {
-		return Echo(call.Input, a.Output)
+// invoke makes an attempt. A subprocess may not end it.
+func (g *graph) invoke(s *step, call Call) (o Outcome, ended bool) {
+	a := s.activity
+	if p := g.childOf(a); p != nil {
+		return g.subprocess(s, call, p)
 	}
-	return g.programs.Run(a, call)
+	if a.Program == "" && a.Child == nil {
+		return Echo(call.Input, a.Output), true
+	}
+	return g.programs.Run(a, call), true
 }
 
 // failureOf says why an attempt has failed, or nothing; then the outcome's Output is

@@ -35,14 +35,18 @@ const MaxResults = 8 << 20
 // last failed attempt, while the activity is in error. What is inside of a block has by then
 // come as far as its own entries say. {} is an iteration that ends by itself.
 //
+// Processes that are given are those of [Options]: of a subprocess that is run pack/look names the list of
+// look in the instance that pack begins, and pack#2/look from its second iteration on; look alone does
+// too, where the process has no activity of that name. Every instance starts lists anew.
+//
 // Errors name line and column; all of them are reported. The result serves one run at a time,
 // any number of them.
-func ParseResults(p *definition.Process, file []byte) (Programs, error) {
-	return ParseResultsOver(p, file, EchoAll)
+func ParseResults(p *definition.Process, file []byte, given ...*definition.Process) (Programs, error) {
+	return ParseResultsOver(p, file, EchoAll, given...)
 }
 
 // ParseResultsOver is ParseResults, where an activity without a list is run by others.
-func ParseResultsOver(p *definition.Process, file []byte, others Programs) (Programs, error) {
+func ParseResultsOver(p *definition.Process, file []byte, others Programs, given ...*definition.Process) (Programs, error) {
 	if len(file) > MaxResults {
 		return nil, fmt.Errorf("results: %d bytes are above the limit of %d", len(file), MaxResults)
 	}
@@ -50,7 +54,7 @@ func ParseResultsOver(p *definition.Process, file []byte, others Programs) (Prog
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	r := &resultsReader{places: placesOf(p), lists: map[string][]*list{}, begun: map[string]*yaml.Node{}}
+	r := &resultsReader{places: placesIn(p, given), lists: map[string][]*list{}, begun: map[string]*yaml.Node{}}
 	if root != nil {
 		r.fields(root, "a mapping from activities to lists of results", r.list)
 	}
@@ -69,6 +73,19 @@ type results struct {
 	playing map[string]*list   // by activity: of its execution under way; nil: it has none
 
 	others Programs // of activities without entries
+
+	chain string // the subprocesses around the instance: "pack/", and in lists before the activity
+	at    []int  // the iterations around it
+}
+
+// Child gives the results of what is in an instance that a subprocess begins.
+func (r *results) Child(a *definition.Activity, call Call, p *definition.Process) Programs {
+	inner := *r
+	inner.chain, inner.at = r.chain+a.Name+"/", slices.Concat(r.at, call.Scope.iterations(), []int{call.Iteration})
+	if f, ok := r.others.(Families); ok {
+		inner.others = f.Child(a, call, p)
+	}
+	return &inner
 }
 
 // list is what an activity gives in one execution.
@@ -76,6 +93,8 @@ type list struct {
 	from    []int // the iteration of each block around it from which on this is its list
 	entries []entry
 	next    int // the entry that the next attempt takes
+
+	attempts bool // each of them takes one; else each iteration does
 }
 
 type entry struct {
@@ -88,9 +107,9 @@ type entry struct {
 // Run gives the activity's next entry. The first attempt in a scope starts its list anew.
 func (r *results) Run(a *definition.Activity, call Call) Outcome {
 	if call.Iteration == 1 && call.Attempt == 1 {
-		r.playing[a.Name] = r.begin(a.Name, call.Scope)
+		r.playing[r.chain+a.Name] = r.begin(a.Name, call.Scope)
 	}
-	l := r.playing[a.Name]
+	l := r.playing[r.chain+a.Name]
 	if l == nil {
 		return r.others.Run(a, call)
 	}
@@ -109,14 +128,14 @@ func (r *results) Run(a *definition.Activity, call Call) Outcome {
 // and no entry is about that.
 func (r *results) Race(a *definition.Activity, at At) Race {
 	if at.Iteration == 0 {
-		r.playing[a.Name] = r.begin(a.Name, at.Scope)
+		r.playing[r.chain+a.Name] = r.begin(a.Name, at.Scope)
 		return Race{}
 	}
-	l := r.playing[a.Name]
+	l := r.playing[r.chain+a.Name]
 	if l == nil {
 		return Race{}
 	}
-	if a.Program == "" {
+	if !l.attempts {
 		l.next = at.Iteration + at.Attempt - 2
 	}
 	return Race{First: l.entries[min(l.next, len(l.entries)-1)].first}
@@ -125,7 +144,7 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 // begin gives the activity's list in a scope: the last one that begins in none of the
 // blocks later. The outermost block counts first.
 func (r *results) begin(activity string, scope Scope) *list {
-	lists, at := r.lists[activity], scope.iterations()
+	lists, at := r.lists[r.chain+activity], slices.Concat(r.at, scope.iterations())
 	n := sort.Search(len(lists), func(i int) bool { return slices.Compare(lists[i].from, at) > 0 })
 	for n--; n >= 0; n-- {
 		if l := lists[n]; !later(l.from, at) {
@@ -203,34 +222,50 @@ func (r *resultsReader) fields(n *yaml.Node, what string, field func(key, value 
 
 func (r *resultsReader) list(key, value *yaml.Node) {
 	path := partsOf(key.Value)
-	found, err := r.places.find(path[len(path)-1].name)
+	found, home, err := r.places.lookUp(path)
 	if err != nil {
 		r.fail(key, "%v", err)
 		return
 	}
-	a := found.activity
+	for _, at := range found {
+		if !r.listAt(key, value, path, at, home) {
+			return
+		}
+	}
+}
+
+// listAt reads the list of an activity at one of its places, and says whether it could.
+func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, home *places) bool {
+	a, attempts := found.activity, home.takesResults(found.activity)
 	from, err := found.from(path)
 	begins := found.written(from)
 	switch before := r.begun[begins]; {
-	case a.Program == "" && a.Deadline == nil && !found.cancelled:
+	case !attempts && a.Deadline == nil && !found.cancelled:
 		r.fail(key, "%s", runsNone(a))
-		return
+		return false
 	case err != nil:
 		r.fail(key, "%v", err)
-		return
+		return false
 	case before != nil:
 		r.fail(key, "%s and %s (line %d) begin in the same iteration: remove one", key.Value, before.Value, before.Line)
-		return
+		return false
 	case value.Kind != yaml.SequenceNode || len(value.Content) == 0:
 		r.fail(value, "%s: expected a list of results, one for each attempt, such as [{rc: 0}]", a.Name)
-		return
+		return false
 	}
 	r.begun[begins] = key
-	l := &list{from: from, entries: make([]entry, len(value.Content))}
+	l := &list{from: from, entries: make([]entry, len(value.Content)), attempts: attempts}
+	before := len(r.problems)
 	for i, n := range value.Content {
-		l.entries[i] = r.entry(found, n)
+		l.entries[i] = r.entry(found, attempts, n)
 	}
-	r.lists[a.Name] = append(r.lists[a.Name], l)
+	r.lists[found.chain+a.Name] = append(r.lists[found.chain+a.Name], l)
+	return len(r.problems) == before
+}
+
+// takesResults says whether an activity's attempts are made by programs, or by results in their place.
+func (p *places) takesResults(a *definition.Activity) bool {
+	return a.Program != "" || a.Child != nil && !p.runs(a)
 }
 
 // runsNone says of an activity without program why it has no results.
@@ -238,13 +273,15 @@ func runsNone(a *definition.Activity) string {
 	switch {
 	case a.Block != nil:
 		return fmt.Sprintf("%s is a block and runs no program: give the results of what is inside it", a.Name)
+	case a.Child != nil:
+		return fmt.Sprintf("%s is a subprocess, and %s is given and run: give the results of what is in it, such as %s/ACTIVITY", a.Name, a.Child, a.Name)
 	case a.Wait != nil:
 		return fmt.Sprintf("activity %s waits and runs no program: remove it here", a.Name)
 	}
 	return fmt.Sprintf("activity %s is empty and runs no program: remove it here", a.Name)
 }
 
-func (r *resultsReader) entry(p place, n *yaml.Node) entry {
+func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 	a := p.activity
 	var e entry
 	var keys []string
@@ -252,13 +289,17 @@ func (r *resultsReader) entry(p place, n *yaml.Node) entry {
 		keys = append(keys, key.Value)
 		switch key.Value {
 		case "rc", "output", "error":
-			if a.Program == "" {
+			if !attempts {
 				r.fail(key, "%s", runsNone(a))
 				return
 			}
 		}
 		switch key.Value {
 		case "rc":
+			if a.Child != nil {
+				r.fail(key, "%s: the _RC of a subprocess is 0: write output or error", a.Name)
+				return
+			}
 			if err := value.Decode(&e.rc); err != nil || value.Tag != "!!int" {
 				r.fail(value, "%s: rc: expected a whole number", a.Name)
 			}

@@ -29,30 +29,26 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	if err := container.CheckValue(p.Input, input); err != nil {
 		return nil, fmt.Errorf("run %s@%d: input: %w", p.Name, p.Version, err)
 	}
-	in := &instance{programs: programs, opts: opts}
+	in := &instance{programs: programs, opts: opts, family: &family{processes: definition.ChildrenOf(opts.Processes)}}
 	in.races, _ = programs.(Races)
-	top, err := in.graph(&p.Graph, false)
+	result, err := in.run(p, input.Clone())
+	if len(in.family.impossible) > 0 {
+		err = errors.Join(in.family.impossible...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, err)
 	}
-	ended, err := top.play("", input.Clone())
-	if err != nil {
-		return nil, fmt.Errorf("run %s@%d: it is not started: %w", p.Name, p.Version, err)
-	}
-	top.unbroken()
-	if len(in.impossible) > 0 {
-		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, errors.Join(in.impossible...))
-	}
-	return in.result(p, top, ended)
+	return result, nil
 }
 
 // instance is a process under way.
 type instance struct {
-	programs   Programs
-	races      Races // nil: none comes out otherwise than by itself
-	opts       Options
-	failed     bool    // an activity is in error, or was
-	impossible []error // outcomes of races that cannot be
+	programs Programs
+	races    Races // nil: none comes out otherwise than by itself
+	opts     Options
+	failed   bool // an activity is in error, or was; here, or in an instance that this has begun
+	family   *family
+	depth    int // of how many instances it is inside
 }
 
 // graph is a graph under way, its activities joined by connectors: that of the process, or
@@ -301,7 +297,7 @@ func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Resu
 		}
 		result.State, result.Output = Finished, output
 	case !in.failed:
-		return nil, fmt.Errorf("run %s@%d: it stands still without an error: its connectors have a cycle", p.Name, p.Version)
+		return nil, errors.New("it stands still without an error: its connectors have a cycle")
 	}
 	return result, nil
 }

@@ -78,18 +78,30 @@ func partOf(text string) part {
 // place is where a definition has an activity.
 type place struct {
 	activity *definition.Activity
-	around   []*definition.Activity // the blocks that it is in, outermost first
+	around   []*definition.Activity // the blocks that it is in, and the subprocesses, outermost first
+	chain    string                 // the subprocesses around it: "pack/"
 	// cancelled: another activity can cancel it, or a block around it can end before what is inside.
 	cancelled bool
 }
 
 // places are those of all activities of a process, inside blocks too.
 type places struct {
-	names  []string // in file order
-	byName map[string]place
+	process *definition.Process
+	names   []string // in file order
+	byName  map[string]place
+	given   definition.Children
+	depth   int                // how many subprocesses are around
+	inside  map[string]*places // of a subprocess that is run, by its name; see child
 }
 
-func placesOf(p *definition.Process) *places {
+func placesOf(p *definition.Process) *places { return placesIn(p, nil) }
+
+// placesIn are the places of a process where the subprocesses of some processes are run.
+func placesIn(p *definition.Process, given []*definition.Process) *places {
+	return placesInside(p, definition.ChildrenOf(given), nil, "", 0)
+}
+
+func placesInside(p *definition.Process, given definition.Children, outer []*definition.Activity, chain string, depth int) *places {
 	named := map[string]bool{} // as what another activity cancels
 	for _, a := range p.All() {
 		for _, name := range a.Cancels {
@@ -99,12 +111,67 @@ func placesOf(p *definition.Process) *places {
 	early := func(block *definition.Activity) bool {
 		return named[block.Name] || block.Deadline != nil || block.Continues
 	}
-	all := &places{byName: map[string]place{}}
+	all := &places{process: p, byName: map[string]place{}, given: given, depth: depth, inside: map[string]*places{}}
 	for around, a := range p.All() {
 		all.names = append(all.names, a.Name)
-		all.byName[a.Name] = place{a, slices.Clone(around), named[a.Name] || slices.ContainsFunc(around, early)}
+		all.byName[a.Name] = place{a, slices.Concat(outer, around), chain, named[a.Name] || slices.ContainsFunc(around, early)}
 	}
 	return all
+}
+
+// runs says whether an activity is a subprocess that is run, and so takes no results.
+func (p *places) runs(a *definition.Activity) bool { return a.Child != nil && p.given.Of(a) != nil }
+
+// child gives the places inside of a subprocess that is run; nil: it is none, or too deep.
+func (p *places) child(name string) *places {
+	at, ok := p.byName[name]
+	if !ok || !p.runs(at.activity) || p.depth >= maxDepth {
+		return nil
+	}
+	if p.inside[name] == nil {
+		p.inside[name] = placesInside(p.given.Of(at.activity), p.given, append(slices.Clip(at.around), at.activity), at.chain+name+"/", p.depth+1)
+	}
+	return p.inside[name]
+}
+
+// lookUp gives the places that a path means: one, where it names what is around an activity; a name alone
+// that is none of the process's own means the activity in each subprocess that has it. Home is where it was found.
+func (p *places) lookUp(path []part) (found []place, home *places, err error) {
+	home = p
+	for _, outer := range path[:len(path)-1] {
+		if inner := home.child(outer.name); inner != nil {
+			home = inner
+		}
+	}
+	name := path[len(path)-1].name
+	at, err := home.find(name)
+	switch {
+	case err == nil:
+		return []place{at}, home, nil
+	case home == p && len(path) == 1:
+		if found = p.everywhere(name, map[*definition.Process]bool{p.process: true}); len(found) > 0 {
+			return found, p, nil
+		}
+	}
+	return nil, nil, err
+}
+
+// everywhere gives the places of a name in subprocesses, in none of which a process is inside of itself.
+func (p *places) everywhere(name string, around map[*definition.Process]bool) (found []place) {
+	for _, own := range p.names {
+		inner := p.child(own)
+		if inner == nil || around[inner.process] {
+			continue
+		}
+		if at, ok := inner.byName[name]; ok {
+			found = append(found, at)
+			continue
+		}
+		around[inner.process] = true
+		found = append(found, inner.everywhere(name, around)...)
+		delete(around, inner.process)
+	}
+	return found
 }
 
 // find gives the place of the activity that a path leads to.
@@ -131,7 +198,10 @@ func (p place) from(path []part) ([]int, error) {
 			}
 		}
 	}
-	exact := p.inside(outer) && !slices.ContainsFunc(outer, func(o part) bool { return !o.iterates() })
+	exact := p.inside(outer)
+	for i, o := range outer { // a subprocess is mostly once what it is
+		exact = exact && (o.iterates() || o.plain() && p.around[i].Child != nil)
+	}
 	if own.plain() && (exact || len(outer) == 0) {
 		return numbers, p.limits(numbers)
 	}
@@ -152,6 +222,9 @@ func (p place) inside(outer []part) bool {
 func (p place) where() string {
 	if len(p.around) == 0 {
 		return "in no block"
+	}
+	if around := p.around[len(p.around)-1]; around.Child != nil {
+		return "in the subprocess " + around.Name
 	}
 	return "in the block " + p.around[len(p.around)-1].Name
 }

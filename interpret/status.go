@@ -29,7 +29,8 @@ type activityStatus struct {
 	Node       string          `json:"node"`
 	State      State           `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
-	Attempts   int             `json:"attempts,omitempty"` // where there was more than one
+	Attempts   int             `json:"attempts,omitempty"`      // where there was more than one
+	Process    string          `json:"child_process,omitempty"` // of a subprocess that was run
 	RC         *int64          `json:"rc,omitempty"`
 	Timeout    bool            `json:"timeout,omitempty"`
 	Failure    string          `json:"error,omitempty"`
@@ -44,7 +45,7 @@ type activityStatus struct {
 func StatusJSON(r *Result) ([]byte, error) { return StatusJSONOf(r, pointers(r.Activities)) }
 
 // StatusJSONOf is StatusJSON with these executions, at least one: those of a scope
-// ([Result.In]), which it names, or all of [Result.All].
+// ([Result.In]), which it names, or all of [Result.Family].
 func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	s := status{
 		Process:     fmt.Sprintf("%s@%d", r.Process.Name, r.Process.Version),
@@ -58,7 +59,9 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	if s.Output, err = containerJSON(r.Output); err != nil {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
-	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool { return a.Definition.Block != nil || a.Definition.Wait != nil })
+	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool {
+		return a.Definition.Block != nil || a.Definition.Wait != nil || a.Definition.Child != nil
+	})
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
 		if err != nil {
@@ -69,7 +72,7 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		}
 		s.Activities = append(s.Activities, as)
 	}
-	for a := range r.All() {
+	for a := range r.Family() {
 		if a.State == InError {
 			s.InError++
 		}
@@ -83,6 +86,8 @@ func kindOf(a *definition.Activity) string {
 		return "block"
 	case a.Wait != nil:
 		return "wait"
+	case a.Child != nil:
+		return "process"
 	case a.Empty:
 		return "empty"
 	}
@@ -93,6 +98,10 @@ func activityStatusOf(a *ActivityResult) (activityStatus, error) {
 	s := activityStatus{Activity: a.Activity, Scope: a.Scope, Node: a.Node, State: a.State, Iterations: a.Iterations, Reason: a.Error}
 	if a.Attempts > 1 {
 		s.Attempts = a.Attempts
+	}
+	if n := len(a.Children); n > 0 {
+		of := a.Children[n-1].Result.Process
+		s.Process = fmt.Sprintf("%s@%d", of.Name, of.Version)
 	}
 	if a.State != Terminated {
 		return s, nil

@@ -5,7 +5,8 @@ import (
 	"fmqm/definition"
 )
 
-// Programs runs the programs of activities. Activities that are empty run none.
+// Programs runs the programs of activities, and subprocesses whose definition is not given. Activities
+// that are empty run none.
 type Programs interface {
 	// Run gives the result of one attempt. The call's input belongs to the program.
 	Run(activity *definition.Activity, call Call) Outcome
@@ -77,12 +78,16 @@ type Race struct {
 
 // Options of a run. The zero value will do.
 type Options struct {
-	// Observe is told of every attempt when it has ended; nil: nobody is.
+	// Observe is told of every attempt of a program when it has ended, but not in the instances of
+	// subprocesses; nil: nobody is.
 	Observe func(activity *definition.Activity, call Call, outcome Outcome)
 	// LastIterations forgets what was inside a block in all iterations but its last: for
 	// loops of which nobody asks how they came to their end.
 	LastIterations bool
 	Instance       string // what _INSTANCE says
+	// Processes are those that subprocesses may be instances of. Others are done by Programs, as if
+	// they were programs.
+	Processes []*definition.Process
 }
 
 // State is the state of an instance or an activity, in the words of every status.
@@ -92,7 +97,7 @@ type State string
 const (
 	Inactive   State = "inactive"   // nothing has arrived
 	Waiting    State = "waiting"    // some connectors are resolved
-	Running    State = "running"    // a block with something inside that does not go on
+	Running    State = "running"    // a block or subprocess with something inside that does not go on
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran
 	Skipped    State = "skipped"    // dead path
@@ -133,6 +138,9 @@ type ActivityResult struct {
 	// iteration, or of the last one ([Options].LastIterations). A skipped block has them
 	// once, all skipped, in no iteration; so has one that was cancelled before it began.
 	Inside [][]ActivityResult
+	// Children are, of a subprocess whose definition is given, the instances that it has begun: of each
+	// attempt, or the last one ([Options].LastIterations).
+	Children []Child
 }
 
 // Path names the execution as people read it: "documents#2/check". It is the key by which

@@ -76,6 +76,8 @@ func CheckScope(p *definition.Process, path string) error {
 	switch {
 	case err != nil:
 		return err
+	case found.activity.Child != nil:
+		return fmt.Errorf("%s is a subprocess, and what is in its instance is none of this one: --tree shows both", last)
 	case found.activity.Block == nil:
 		return fmt.Errorf("%s is no block, so nothing is inside it", last)
 	case !found.inside(parts[:len(parts)-1]):

@@ -23,7 +23,7 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	case tables.AskTable:
 		return question.Answer(body, func(q tables.Question) (tables.Report, error) { return n.tables.ReportTo(peer, q) })
 	case tables.AskNode:
-		return question.Answer(body, func(struct{}) (tables.NodeReport, error) { return n.tables.ReportSelf(), nil })
+		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
 	case answer.AskList:
 		return question.Answer(body, func(q answer.ListQuestion) (answer.ListReport, error) { return n.answers.ListTo(ctx, peer, q) })
 	case command.AskRetry:

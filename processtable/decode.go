@@ -136,7 +136,7 @@ func (d *decoder) tableField(key int) {
 		d.since(2)
 		t.Resolvers = items(d, maxActivities, d.resolver)
 	case keySchedules:
-		d.since(ScheduleFormat)
+		d.since(ModelFormat)
 		t.Schedules = items(d, MaxSchedules, d.schedule)
 	}
 }
@@ -221,7 +221,10 @@ var activityFields = []string{
 	keyMore: "more",
 }
 
-var moreFields = []string{keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by"}
+var moreFields = []string{
+	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
+	keyChild: "process", keyIndependent: "independent",
+}
 
 func (d *decoder) activity() *Activity {
 	a := &Activity{}
@@ -307,6 +310,13 @@ func (d *decoder) moreField(a *Activity, key int) {
 		})
 	case keyCancelledBy:
 		a.CancelledBy = items(d, maxActivities, name[ActivityID](d))
+	case keyChild:
+		d.since(ModelFormat)
+		d.Tuple(2)
+		a.Child = &Child{Name: d.Text(MaxName), Version: d.number(MaxVersion)}
+	case keyIndependent:
+		d.since(ModelFormat)
+		a.Independent = d.Bool()
 	}
 }
 

@@ -67,6 +67,8 @@ const (
 	keyContinues   = 3
 	keyCancels     = 4 // list of [activity, node]
 	keyCancelledBy = 5
+	keyChild       = 6 // from format 6 on, as the next: [process, version]
+	keyIndependent = 7
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -170,6 +172,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < ModelFormat && (a.Child != nil || a.Independent) {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no subprocesses", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.flat() && a.FirstMatch {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -379,6 +384,11 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 		return appendName(appendName(cbor.AppendArray(b, 2), p.Activity), p.Node)
 	})
 	list(&m, keyCancelledBy, a.CancelledBy, appendName[ActivityID])
+	if a.Child != nil {
+		m.Key(keyChild)
+		m.B = cbor.AppendUint(appendName(cbor.AppendArray(m.B, 2), a.Child.Name), uint64(a.Child.Version))
+	}
+	m.Bool(keyIndependent, a.Independent)
 	return m.B
 }
 

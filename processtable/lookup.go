@@ -173,7 +173,7 @@ func (a *Activity) RunsAlone() bool {
 
 // more says whether a row has keyMore.
 func (a *Activity) more() bool {
-	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0
+	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0 || a.Child != nil || a.Independent
 }
 
 // whole says whether a row has something of FlowMark's that only formats from 5 on have.

@@ -80,7 +80,7 @@ const (
 )
 
 func writeSchedules(m *cbor.Map, t *Table) error {
-	if len(t.Schedules) > 0 && t.Format < ScheduleFormat {
+	if len(t.Schedules) > 0 && t.Format < ModelFormat {
 		return fmt.Errorf("format %d has no schedules", t.Format)
 	}
 	var failed error

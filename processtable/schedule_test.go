@@ -24,7 +24,7 @@ func withSchedules() *Table {
 	input := container.New(night)
 	input.Assign(container.Path{0}, "full")
 	return &Table{
-		Format: ScheduleFormat, Process: ProcessID{Name: "nightly", Version: 1}, Node: "A", Definition: DefinitionHash{7},
+		Format: ModelFormat, Process: ProcessID{Name: "nightly", Version: 1}, Node: "A", Definition: DefinitionHash{7},
 		Roster: []Place{{Activity: "plan", Node: "A"}}, Starts: []NodeID{"A"}, Input: night, Output: container.Empty,
 		Activities: []*Activity{source, plan, sink},
 		Schedules: []Schedule{

@@ -12,18 +12,18 @@ import (
 // FormatVersion is the newest version of the table format. This code reads and writes
 // all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
-// is inside of them in the roster, choices of the first match, and conditions out of source, version
-// 6 schedules (N23). There is no version 3: links have that number for tables in an
+// is inside of them in the roster, choices of the first match, and conditions out of source, version 6
+// subprocesses (N19) and schedules (N23). There is no version 3: links have that number for tables in an
 // envelope (EnvelopeFormat).
 const FormatVersion = 6
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
-// ScheduleFormat of one with what only version 6 has: the compiler writes the lowest that will do.
+// ModelFormat of one with what only version 6 has: the compiler writes the lowest that will do.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
-	ScheduleFormat = 6
+	ModelFormat    = 6
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -159,6 +159,8 @@ const (
 	KindSink    Kind = 4 // terminates when everything has; its input is the process's output. A block's: when an iteration has ended, and the block's
 	KindBlock   Kind = 5 // its work is done by the activities inside of it (N18); from format 5 on
 	KindWait    Kind = 6 // terminates when its time has come, as an empty one (N23); from format 5 on
+
+	KindProcess Kind = 7 // its work is done by an instance of another process (N19); from format 6 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -206,10 +208,23 @@ type Activity struct {
 	CancelledBy []ActivityID
 	// FirstMatch: of OutControl, in its order, only the first that is TRUE is; from format 5 on.
 	FirstMatch bool
+	// Child is the process of which one of KindProcess begins an instance, Independent that what ends
+	// the activity early does not end that (N19); from format 6 on.
+	Child       *Child
+	Independent bool
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
 }
+
+// Child says of which process an instance is begun: of the version, or, where that is 0, of the
+// highest that the activity's home has when it begins.
+type Child struct {
+	Name    string
+	Version int
+}
+
+func (c Child) String() string { return ProcessID(c).String() }
 
 // Composite is one step of the static path to an activity: a block or a bundle around it. A
 // message's scope has a frame for each (N10).

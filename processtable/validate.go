@@ -290,7 +290,7 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindWait:
+	case a.Kind < KindProgram || a.Kind > KindProcess:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case a.Kind == KindBlock != v.composites[a.Name]:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)
@@ -306,7 +306,11 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("its input is not the output of what it is the sink of")
 	case (a.Kind == KindWait) != (a.Wait != nil), a.Kind == KindWait && (a.Exit != nil || a.Deadline != nil):
 		return errors.New("a wait, and nothing else, has a time at which it goes on; it has neither exit condition nor deadline")
-	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock, a.Deadline != nil && (added || a.Kind == KindEmpty):
+	case (a.Kind == KindProcess) != (a.Child != nil), a.Independent && a.Child == nil:
+		return errors.New("a subprocess, and nothing else, names a process; that alone may be independent")
+	case a.Child != nil && !ValidProcess(a.Child.Name):
+		return fmt.Errorf("process %q is not a name", a.Child.Name)
+	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock && a.Kind != KindProcess, a.Deadline != nil && (added || a.Kind == KindEmpty):
 		return fmt.Errorf("kind %d has no such deadline, and no errors to go on after", a.Kind)
 	case added && len(a.Cancels)+len(a.CancelledBy) > 0:
 		return errors.New("source and sink cancel nothing, and are not cancelled")

@@ -18,7 +18,10 @@ func checkCommand() *cli.Command {
 		Description: `Each error has its file, line and column, the line with a caret below the place,
 what is wrong and what to do. The exit code is 1 if there is an error, else 0, also
 with warnings. All errors and warnings are counted, and the first 100 of each file
-are shown, errors first. --all shows the rest.`,
+are shown, errors first. --all shows the rest.
+
+A subprocess is compared with its process where both are in the files given: name them
+together.`,
 		UsageText: `fmqm-define check purchase-order.yaml
 fmqm-define check processes/*.yaml -o json
 generate-process | fmqm-define check -`,
@@ -40,16 +43,21 @@ func check(c *cli.Context) error {
 		return shared.Usagef("- is given twice: standard input can be read only once")
 	}
 	list := p.List(false)
-	wrong, doubtful := 0, 0
-	for _, file := range files {
+	sources := make([]*source, len(files))
+	for i, file := range files {
 		s, err := load(c, file)
 		var u *unread
 		switch {
 		case errors.As(err, &u):
-			s = &source{diagnostics: []definition.Diagnostic{u.diagnostic()}, text: definition.NewSource(nil)}
+			s = &source{name: file, diagnostics: []definition.Diagnostic{u.diagnostic()}, text: definition.NewSource(nil)}
 		case err != nil:
 			return err
 		}
+		sources[i] = s
+	}
+	together(sources)
+	wrong, doubtful := 0, 0
+	for _, s := range sources {
 		w, d := count(s.diagnostics)
 		wrong, doubtful = wrong+w, doubtful+d
 		shown := s.diagnostics

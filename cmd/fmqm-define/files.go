@@ -67,16 +67,18 @@ func loadAll(c *cli.Context, files []string) ([]*source, error) {
 	if readsStdin(files...) > 1 {
 		return nil, shared.Usagef("- is given twice: standard input can be read only once")
 	}
-	all := make([]*source, len(files))
+	all, unread := make([]*source, len(files)), make([]error, len(files))
 	var wrong []string
 	in := map[string]string{} // the file of each process
 	for i, file := range files {
-		s, err := load(c, file)
-		if err != nil {
-			wrong = append(wrong, err.Error())
+		all[i], unread[i] = load(c, file)
+	}
+	together(all)
+	for i, s := range all {
+		if s == nil {
+			wrong = append(wrong, unread[i].Error())
 			continue
 		}
-		all[i] = s
 		for _, d := range definition.First(s.diagnostics, mostShown, "see fmqm-define check --all") {
 			shared.Talk(c, "%s", strings.TrimSuffix(s.text.Text(d), "\n"))
 		}
@@ -96,6 +98,33 @@ func loadAll(c *cli.Context, files []string) ([]*source, error) {
 		return nil, shared.Failedf("%s", strings.Join(wrong, "\n"))
 	}
 	return all, nil
+}
+
+// together adds to the diagnostics of files what is wrong between them: a subprocess in one with other
+// containers than its process has in another.
+func together(sources []*source) {
+	of := map[string]*source{}
+	for _, s := range sources {
+		if s != nil {
+			of[s.name] = s
+		}
+	}
+	for _, d := range definition.Together(processesOf(sources)) {
+		s := of[d.File]
+		s.diagnostics = append(s.diagnostics, d)
+		definition.Sort(s.diagnostics)
+	}
+}
+
+// processesOf gives the processes of all files.
+func processesOf(sources []*source) []*definition.Process {
+	var all []*definition.Process
+	for _, s := range sources {
+		if s != nil {
+			all = append(all, s.processes...)
+		}
+	}
+	return all
 }
 
 // processID is NAME@VERSION.

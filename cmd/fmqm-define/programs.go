@@ -80,9 +80,21 @@ func (r *realPrograms) find(a *definition.Activity) (programs.Program, bool) {
 	return nil, false
 }
 
+// Child gives the programs of an instance that a subprocess begins: the same, and other keys.
+func (r *realPrograms) Child(a *definition.Activity, call interpret.Call, p *definition.Process) interpret.Programs {
+	inner := *r
+	inner.process = processID(p)
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.instance, call.Scope.Path(a.Name), fmt.Sprint(call.Iteration), fmt.Sprint(call.Attempt)}, "\x00")))
+	inner.instance = uuid.NewHash(sha256.New(), uuid.NameSpaceOID, sum[:], 8).String()
+	return &inner
+}
+
 // Run invokes a program once.
 func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpret.Outcome {
 	p, ok := r.find(a)
+	if !ok && a.Child != nil {
+		return interpret.Outcome{Err: fmt.Sprintf("process %s is in none of the files: name its file too, or add an entry to --results", a.Child)}
+	}
 	if !ok {
 		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, a.Node)}
 	}

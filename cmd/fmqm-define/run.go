@@ -21,7 +21,7 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "try a whole process here, without nodes",
-		ArgsUsage: "FILE",
+		ArgsUsage: "FILE...",
 		Description: `Runs no program unless --programs is given. An activity gives what --results says. An
 activity without results behaves as echo: its output takes the members of its input of
 the same name and type. Timers do not wait. The exit code is 0 if the process finishes,
@@ -39,19 +39,27 @@ documents#2/check names that of check from iteration 2 of the block documents on
 {timeout: true} says that the deadline of the activity, or of a block, comes first, and
 {cancelled: true} that what cancels it does. Without them both come too late.
 
+A subprocess is run, too, where one of the files has its process; without, it takes results
+or behaves as echo. pack/look names look in the instance that pack begins, pack#2/look that
+of its second iteration; look alone does, where the process itself has no look. What is in
+error in there keeps the subprocess running. Of several processes that one is run which no
+other begins, or the one that --process names.
+
 Of a process with blocks the top is shown, each block in one line. --scope shows what is
-inside a block, in its last iteration or in that of documents#2; --tree shows all.`,
+inside a block, in its last iteration or in that of documents#2; --tree shows all, also
+what is in the instances of subprocesses.`,
 		UsageText: `fmqm-define run purchase-order.yaml --input '{"customer": "acme", "quantity": 1, "amount": 500}'
 fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json
 fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml
-fmqm-define run claim.yaml --results claim-results.yaml --scope documents#2`,
+fmqm-define run claim.yaml --results claim-results.yaml --scope documents#2
+fmqm-define run order.yaml pack-line.yaml --tree`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the process's input as `JSON`, @FILE, or - for standard input (default: all defaults)"},
 			&cli.StringFlag{Name: "results", Usage: "take the results of programs from `FILE`"},
 			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; can be repeated"},
-			&cli.StringFlag{Name: "process", Usage: "run process `NAME[@VERSION]` of a file with several"},
+			&cli.StringFlag{Name: "process", Usage: "run process `NAME[@VERSION]` of several"},
 			&cli.StringFlag{Name: "scope", Usage: "show what is in the scope `PATH`: documents, the block's last iteration, or documents#2"},
-			&cli.BoolFlag{Name: "tree", Usage: "show everything, also inside blocks, in each iteration"},
+			&cli.BoolFlag{Name: "tree", Usage: "show everything, also inside blocks and subprocesses, in each iteration"},
 			shared.OutputFlag(),
 		},
 		Action: run,
@@ -63,15 +71,16 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	file, input, results := c.Args().First(), c.String("input"), c.String("results")
-	if readsStdin(file, input, results) > 1 {
+	files, input, results := c.Args().Slice(), c.String("input"), c.String("results")
+	if readsStdin(append(files, input, results)...) > 1 {
 		return shared.Usagef("standard input can be read only once: only one of FILE, --input and --results can be -")
 	}
-	s, err := loadWhole(c, file)
+	sources, err := loadAll(c, files)
 	if err != nil {
 		return err
 	}
-	process, err := choose(s, c.String("process"))
+	given := processesOf(sources)
+	process, err := chooseToRun(sources, c.String("process"))
 	if err != nil {
 		return err
 	}
@@ -97,11 +106,11 @@ func run(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if play, err = interpret.ParseResultsOver(process, text, play); err != nil {
+		if play, err = interpret.ParseResultsOver(process, text, play, given...); err != nil {
 			return fmt.Errorf("%s: %w", results, err)
 		}
 	}
-	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == ""})
+	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == "", Processes: given})
 	if err != nil {
 		return err
 	}
@@ -112,6 +121,30 @@ func run(c *cli.Context) error {
 		return shared.Failedf("%s@%d is %s: %s", process.Name, process.Version, result.State, reasons(result))
 	}
 	return nil
+}
+
+// chooseToRun gives the process that name asks for, or of those of all files the one that no other begins.
+func chooseToRun(sources []*source, name string) (*definition.Process, error) {
+	all := &source{name: "FILE", processes: processesOf(sources)}
+	if len(sources) == 1 {
+		all.name = sources[0].name
+	}
+	if name == "" {
+		begun := map[*definition.Process]bool{}
+		children := definition.ChildrenOf(all.processes)
+		for _, p := range all.processes {
+			for _, a := range p.All() {
+				if a.Child != nil && children.Of(a) != p {
+					begun[children.Of(a)] = true
+				}
+			}
+		}
+		first := slices.DeleteFunc(slices.Clone(all.processes), func(p *definition.Process) bool { return begun[p] })
+		if len(first) == 1 {
+			return first[0], nil
+		}
+	}
+	return choose(all, name)
 }
 
 // choose gives the process that name asks for, or the only one.
@@ -180,7 +213,7 @@ func noScope(err error) error {
 
 func (v view) of(r *interpret.Result) ([]*interpret.ActivityResult, error) {
 	if v.tree {
-		return slices.Collect(r.All()), nil
+		return slices.Collect(r.Family()), nil
 	}
 	shown, err := r.In(v.scope)
 	return shown, noScope(err)
@@ -257,7 +290,7 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 // reasons says why activities are in error.
 func reasons(r *interpret.Result) string {
 	var all []string
-	for a := range r.All() {
+	for a := range r.Family() {
 		if a.State == interpret.InError {
 			all = append(all, a.Path()+": "+a.Error)
 		}

@@ -24,7 +24,8 @@ func uploadCommand() *cli.Command {
 		ArgsUsage: "FILE...",
 		Description: `The node at ADDR takes its own tables and passes the others on. The command first shows
 the plan: what changes at which node. Then it sends the tables. If a node refuses one
-table, no table of any file is sent. The report says for each node and process: stored,
+table, no table of any file is sent. It warns of a subprocess whose process its node has
+not, and no FILE has. The report says for each node and process: stored,
 queued (the node is unreachable, and gets its table when it is back), unchanged, or
 refused with the reason. The exit code is 4 if a table was refused, else 0.
 

@@ -16,7 +16,7 @@ import (
 // The questions about tables that sites ask one another.
 const (
 	AskTable = "table" // a Question, answered by a Report
-	AskNode  = "node"  // without a content, answered by a NodeReport
+	AskNode  = "node"  // a NodeQuestion, answered by a NodeReport
 )
 
 // Question asks whether a site has a process's table, and whether it would take one.
@@ -48,6 +48,10 @@ type NodeReport struct {
 	Programs []string `json:"programs"`
 	Peers    []string `json:"peers"`
 	Broker   bool     `json:"broker,omitempty"` // it reaches sites that it does not list, as they do
+
+	// Children has, of the processes that were asked for, those of which no instance may be started
+	// there, each with one that was perhaps meant.
+	Children map[string]string `json:"children,omitempty"`
 }
 
 // about asks a site about a table that is to go to it.

@@ -11,18 +11,24 @@ import (
 	"fmqm/processtable"
 )
 
-// warn names programs that a node has not registered, and pairs of nodes that a
-// connector joins and no link does.
+// warn names programs that a node has not registered, processes that it would begin and has not, and
+// pairs of nodes that a connector joins and no link does.
 func (u *upload) warn(ctx context.Context) {
 	here := u.here
-	known := map[processtable.NodeID]NodeReport{here.Self: here.ReportSelf()}
 	var ask []processtable.NodeID
+	var q NodeQuestion
 	for _, t := range u.tables {
+		for _, child := range u.childrenOf(t) {
+			if !slices.Contains(q.Children, child) {
+				q.Children = append(q.Children, child)
+			}
+		}
 		if t.Node != here.Self && here.linked(t.Node) && !slices.Contains(ask, t.Node) {
 			ask = append(ask, t.Node)
 		}
 	}
-	for _, r := range question.All[NodeReport](ctx, here.Scheduler, here.Site, ask, AskNode, struct{}{}) {
+	known := map[processtable.NodeID]NodeReport{here.Self: here.ReportNode(q)}
+	for _, r := range question.All[NodeReport](ctx, here.Scheduler, here.Site, ask, AskNode, q) {
 		if r.Err == nil {
 			known[r.Node] = r.Answer
 		}
@@ -37,6 +43,7 @@ func (u *upload) warn(ctx context.Context) {
 			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
 				"%s: program %s is not registered at %s: add it to `programs` there, or its activities go in error", t.Process, program, t.Node))
 		}
+		u.warnChildren(t, report)
 		for _, peer := range unlinked(t, report) {
 			if report.Broker && known[processtable.NodeID(peer)].Broker {
 				continue

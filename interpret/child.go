@@ -1,0 +1,138 @@
+package interpret
+
+import (
+	"fmt"
+	"iter"
+
+	"fmqm/container"
+	"fmqm/definition"
+)
+
+const (
+	maxDepth     = 32     // how deep instances may be inside of one another (N19)
+	maxInstances = 10_000 // how many one run may begin: a run ends
+)
+
+// Families are programs that run differently in the instance of a subprocess; others run there as they
+// do in the one that has begun it.
+type Families interface {
+	// Child gives the programs of an instance of p that an attempt of an activity begins.
+	Child(activity *definition.Activity, call Call, p *definition.Process) Programs
+}
+
+// family is what the instances of one run share.
+type family struct {
+	processes  definition.Children
+	begun      int
+	impossible []error // outcomes of races that cannot be
+}
+
+// childOf gives the process of a subprocess that is run here; nil: its definition is not given, or it is none.
+func (in *instance) childOf(a *definition.Activity) *definition.Process {
+	if a.Child == nil {
+		return nil
+	}
+	return in.family.processes.Of(a)
+}
+
+// subprocess is an attempt: an instance of p that runs to its end. Without one, it is the last thing that
+// the activity does: something waits in there for an operator.
+func (g *graph) subprocess(s *step, call Call, p *definition.Process) (o Outcome, ended bool) {
+	a, prefix := s.activity, ""
+	result, err := g.begins(a, call, p)
+	if result != nil {
+		if g.opts.LastIterations {
+			s.result.Children = nil
+		}
+		s.result.Children = append(s.result.Children, Child{Scope: g.scope.iteration(a.Name, call.Iteration), Result: result})
+		prefix = fmt.Sprintf("an instance of %s@%d: ", p.Name, p.Version)
+	}
+	switch {
+	case err != nil:
+		return Outcome{Err: prefix + err.Error()}, true
+	case result.State != Finished:
+		g.failed = true
+		return Outcome{}, false
+	}
+	return Outcome{Output: container.Reshape(result.Output, a.Output)}, true
+}
+
+// begins runs an instance of p, if there can be one.
+func (in *instance) begins(a *definition.Activity, call Call, p *definition.Process) (*Result, error) {
+	if in.depth >= maxDepth {
+		return nil, fmt.Errorf("it would begin an instance of %s@%d inside of %d others, and that is the limit: does a process begin itself, with no condition that ends this?", p.Name, p.Version, maxDepth)
+	}
+	if in.family.begun++; in.family.begun > maxInstances {
+		return nil, fmt.Errorf("this run has begun %d instances, and that is the limit: does a process begin itself, with no condition that ends this?", maxInstances)
+	}
+	for _, c := range []struct {
+		key        string
+		want, have *container.Type
+	}{{"input", p.Input, a.Input}, {"output", p.Output, a.Output}} {
+		if wrong := container.Misfit(c.want, c.have); wrong != "" {
+			return nil, fmt.Errorf("the %s of %s has not the shape of that of %s@%d: %s", c.key, a.Name, p.Name, p.Version, wrong)
+		}
+	}
+	inner := &instance{programs: in.programs, opts: in.opts, family: in.family, depth: in.depth + 1}
+	if f, ok := in.programs.(Families); ok {
+		inner.programs = f.Child(a, call, p)
+	}
+	inner.races, _ = inner.programs.(Races)
+	inner.opts.Observe = nil
+	if in.opts.Instance != "" {
+		inner.opts.Instance = fmt.Sprintf("%s/%s.%d", in.opts.Instance, call.Scope.iteration(a.Name, call.Iteration), call.Attempt)
+	}
+	return inner.run(p, container.Reshape(call.Input, p.Input))
+}
+
+// run runs one instance of p.
+func (in *instance) run(p *definition.Process, input *container.Struct) (*Result, error) {
+	top, err := in.graph(&p.Graph, false)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := top.play("", input)
+	if err != nil {
+		return nil, fmt.Errorf("it is not started: %w", err)
+	}
+	top.unbroken()
+	return in.result(p, top, ended)
+}
+
+// Child is an instance that a subprocess has begun.
+type Child struct {
+	Scope  Scope // of what is in it, as seen from the instance that has begun it: "pack#2"
+	Result *Result
+}
+
+// Family gives the executions of All, and behind each subprocess those of the instances that it has
+// begun, in scopes as seen from here: "pack#2/look".
+func (r *Result) Family() iter.Seq[*ActivityResult] {
+	return func(yield func(*ActivityResult) bool) { r.family("", yield) }
+}
+
+func (r *Result) family(outer Scope, yield func(*ActivityResult) bool) bool {
+	for a := range r.All() {
+		of := *a
+		if outer != "" {
+			of.Scope = outer.within(a.Scope)
+		}
+		if !yield(&of) {
+			return false
+		}
+		for _, c := range a.Children {
+			if !c.Result.family(outer.within(c.Scope), yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// within is a scope of an instance that was begun in s.
+func (s Scope) within(inner Scope) Scope {
+	if s == "" || inner == "" {
+		return s + inner
+	}
+	return s + "/" + inner
+}
