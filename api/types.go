@@ -45,6 +45,7 @@ const (
 	KindEmpty   = "empty"
 	KindBlock   = "block"
 	KindWait    = "wait"
+	KindProcess = "process"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -61,8 +62,9 @@ type StartRequest struct {
 // Status is what is known of an instance over all nodes. Times are for people.
 type Status struct {
 	Instance    InstanceID      `json:"instance"`
-	Process     string          `json:"process"`       // NAME@VERSION
-	Key         string          `json:"key,omitempty"` // that it was started with
+	Process     string          `json:"process"`          // NAME@VERSION
+	Key         string          `json:"key,omitempty"`    // that it was started with
+	Parent      *Parent         `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
 	State       InstanceState   `json:"state"`
 	InError     int             `json:"in_error,omitempty"` // activities in error, wherever they are
 	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
@@ -79,6 +81,14 @@ type Status struct {
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
+}
+
+// Parent is an activity of another instance that has begun one.
+type Parent struct {
+	Instance InstanceID `json:"instance"`
+	Process  string     `json:"process"` // NAME@VERSION
+	Scope    string     `json:"scope,omitempty"`
+	Activity string     `json:"activity"`
 }
 
 // NodeClock says up to which moment of the logical clock a node has told of an instance.
@@ -109,6 +119,8 @@ type Activity struct {
 	Activity   string          `json:"activity"`
 	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
 	Node       string          `json:"node"`
+	Child      *InstanceID     `json:"child,omitempty"`         // of a subprocess: the instance that was begun last
+	Of         string          `json:"child_process,omitempty"` // which is of NAME@VERSION
 	State      ActivityState   `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
 	Run        int             `json:"run,omitempty"`      // from 2 on: how often it was begun, with an operator's retries
@@ -216,8 +228,8 @@ const (
 	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
 	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
 	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
-	EventBegun      Event = "begun"    // an iteration of a block
-	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration
+	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
+	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
@@ -234,6 +246,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
+	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }

@@ -41,6 +41,17 @@ func (p *Parent) Entry() Entry {
 	return Entry{Instance: p.Instance, Scope: p.Scope, Activity: p.Activity}
 }
 
+// Back is the message that returns to the activity what a child has come to, without clock and trace.
+func (p *Parent) Back(c Child, r Return) Message {
+	return Message{
+		Header: Header{
+			Queue: Queue{Process: p.Process, Node: p.Node}, Instance: p.Instance, Scope: p.Scope, Activity: p.Activity,
+			SourceScope: p.Scope, Source: processtable.Sink, Number: c.Number(), Kind: KindReturn,
+		},
+		Body: EncodeReturn(r),
+	}
+}
+
 // Child derives the identifier of the instance of a process that the execution begins: a repeat has
 // the same one. It is a UUIDv8 which says how deep the instance is inside of others, and has the time
 // of the outermost one.
