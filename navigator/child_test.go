@@ -213,7 +213,9 @@ func TestR26WhatEndsTheChild(t *testing.T) {
 		for _, independent := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				_, c := parenting(t, func(m *model) {
-					m.set("c", func(row *processtable.Activity) { row.Deadline, row.Independent = until(m, time.Hour), independent && tc.want != nil })
+					m.set("c", func(row *processtable.Activity) {
+						row.Deadline, row.Independent = until(m, time.Hour), independent && tc.want != nil
+					})
 				})
 				s := folded(t, c, from(t, c, processtable.Source, T, `{"n": 2}`))
 				kept(t, c, s, c.Decide(s, noon)) // the deadline
@@ -259,6 +261,7 @@ func TestR26AReturnComesBeforeTheDeadline(t *testing.T) {
 func born(t testing.TB) (*Process, *State, message.Parent) {
 	m := newModel(t, "a").at("N", "a").control("source -> a", "a -> sink").data("source -> a: n = n", "source -> sink: n = n")
 	m.table.Process = line
+	m.table.Roster = []processtable.Place{{Activity: "a", Node: "N"}}
 	p := m.prepare()
 	parent := message.Parent{Process: processtable.ProcessID{Name: "p", Version: 1}, Node: here, Instance: instance, Activity: "c", Iteration: 1, Attempt: 1}
 	input, err := container.EncodeCBOR(value(t, `{"n": 2}`))
