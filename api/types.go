@@ -45,6 +45,7 @@ const (
 	KindEmpty   = "empty"
 	KindBlock   = "block"
 	KindWait    = "wait"
+	KindProcess = "process"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -61,8 +62,9 @@ type StartRequest struct {
 // Status is what is known of an instance over all nodes. Times are for people.
 type Status struct {
 	Instance    InstanceID      `json:"instance"`
-	Process     string          `json:"process"`       // NAME@VERSION
-	Key         string          `json:"key,omitempty"` // that it was started with
+	Process     string          `json:"process"`          // NAME@VERSION
+	Key         string          `json:"key,omitempty"`    // that it was started with
+	Parent      *Parent         `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
 	State       InstanceState   `json:"state"`
 	InError     int             `json:"in_error,omitempty"` // activities in error, wherever they are
 	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
@@ -76,9 +78,20 @@ type Status struct {
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+	// Children are the instances that its activities have begun, of fmqm status --tree: who asks a node
+	// asks for each himself.
+	Children []Status `json:"children,omitempty"`
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
+}
+
+// Parent is an activity of another instance that has begun one.
+type Parent struct {
+	Instance InstanceID `json:"instance"`
+	Process  string     `json:"process"` // NAME@VERSION
+	Scope    string     `json:"scope,omitempty"`
+	Activity string     `json:"activity"`
 }
 
 // NodeClock says up to which moment of the logical clock a node has told of an instance.
@@ -109,6 +122,8 @@ type Activity struct {
 	Activity   string          `json:"activity"`
 	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
 	Node       string          `json:"node"`
+	Child      *InstanceID     `json:"child,omitempty"`         // of a subprocess: the instance that was begun last
+	Of         string          `json:"child_process,omitempty"` // which is of NAME@VERSION
 	State      ActivityState   `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
 	Run        int             `json:"run,omitempty"`      // from 2 on: how often it was begun, with an operator's retries
@@ -145,6 +160,7 @@ type ListRequest struct {
 	Process    string        // only those of NAME or NAME@VERSION; empty: of any process
 	InError    bool          // only those with an activity in error
 	Since      time.Time     // only those that were started then or later
+	Parent     InstanceID    // only those that activities of this instance have begun; uuid.Nil: all
 	After      InstanceID    // the last one of the page before, started at the node; uuid.Nil: from the beginning
 	Next       string        // instead of After: ListAnswer.Next of the page before
 	Limit      int           // at most so many; 1 to MaxPage
@@ -169,7 +185,8 @@ type TerminateRequest struct {
 type Instance struct {
 	Instance InstanceID    `json:"instance"`
 	Process  string        `json:"process"`
-	Key      string        `json:"key,omitempty"` // that it was started with
+	Key      string        `json:"key,omitempty"`    // that it was started with
+	Parent   *Parent       `json:"parent,omitempty"` // as in Status
 	State    InstanceState `json:"state"`
 	InError  int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
 	Started  time.Time     `json:"started,omitzero"`
@@ -216,8 +233,8 @@ const (
 	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
 	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
 	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
-	EventBegun      Event = "begun"    // an iteration of a block
-	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration
+	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
+	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
@@ -234,6 +251,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
+	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }
@@ -308,6 +326,8 @@ type Wait struct {
 	Since     time.Time     `json:"since,omitzero"`      // when it began to wait
 	Heard     bool          `json:"heard"`               // whether At answered just now
 	LastHeard time.Time     `json:"last_heard,omitzero"` // when At was last heard; zero: never
+	Child     *InstanceID   `json:"child,omitempty"`     // the instance of a subprocess that it waits for
+	Instance  *InstanceID   `json:"instance,omitempty"`  // of a line about such an instance: that
 	Due       time.Time     `json:"due,omitzero"`        // of the next attempt, where For says that it waits for that
 
 	Input  json.RawMessage `json:"input,omitempty"`  // as in Activity; likewise Stderr

@@ -85,12 +85,13 @@ type Basis struct {
 	Entry     message.Entry
 	Origin    processtable.NodeID // where the instance was started
 	Trace     string
-	Clock     uint64        // the highest of the messages folded
-	Keys      []message.Key // the messages folded: the exact set that the entry's end removes
-	Consumed  []Resolved    // how each connector message resolved its connectors, for the audit
-	Own       bool          // one of them is its own: something of it was decided
-	Stopped   bool          // a marker: the instance was terminated by an operator (N7)
-	StoppedBy string        // who that was, as far as the marker says
+	Clock     uint64          // the highest of the messages folded
+	Keys      []message.Key   // the messages folded: the exact set that the entry's end removes
+	Consumed  []Resolved      // how each connector message resolved its connectors, for the audit
+	Own       bool            // one of them is its own: something of it was decided
+	Stopped   bool            // a marker: the instance was terminated by an operator (N7)
+	StoppedBy string          // who that was, as far as the marker says
+	Relay     *message.Marker // the marker, where who ends sink tells the other nodes of it (N19)
 }
 
 // Known gives the Basis itself, for the State that has it.
@@ -130,7 +131,7 @@ func (b *Basis) Note(m message.Message) {
 	}
 	b.Trace = max(b.Trace, m.Trace) // some have none
 	b.Clock = max(b.Clock, m.Clock)
-	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord || m.Kind == message.KindBegin
+	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord || m.Kind == message.KindBegin || m.Kind == message.KindStart
 }
 
 // Stop notes the marker of the entry's instance (N7). One that names another origin is not
@@ -141,7 +142,9 @@ func (b *Basis) Stop(marker message.Message) {
 	}
 	b.Stopped = true
 	if m, err := message.DecodeMarker(marker.Body); err == nil {
-		b.StoppedBy = m.By
+		if b.StoppedBy, b.Relay = m.By, nil; m.Relay {
+			b.Relay = &m
+		}
 	}
 }
 

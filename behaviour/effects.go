@@ -41,6 +41,10 @@ func (e *Effects) Waits() bool {
 	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes) == 0 && e.Outcome.What == Nothing
 }
 
+// Subprocess is the program of what is done by an instance of another process (N19): no configuration
+// can give a program this name. It says which instance is to begin (Result.Child), and begins nothing.
+const Subprocess processtable.ProgramID = "@process"
+
 // Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run
 // from 0.
 type Invoke struct {
@@ -50,6 +54,8 @@ type Invoke struct {
 	Run       int
 	Input     *container.Struct
 	Instance  string // of a source: the word _INSTANCE
+	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
+	Child *processtable.Child
 
 	// What the program is to give: its output's type, and whether there is none; whether a
 	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
@@ -73,6 +79,7 @@ const (
 	Passed          // dead path: its connectors are resolved, and its host ends it later (R18)
 	Cancelled       // by another activity (N25)
 	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
+	Began           // an instance of another process was begun for it (N19)
 )
 
 // Outcome is the line of history that a transaction writes.
@@ -88,6 +95,10 @@ type Outcome struct {
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output         []byte // CBOR
 	message.Ending        // of Terminated
+	// Child is the instance that was begun, of Began, or was begun last, of an end. Parent is who has begun the one that source
+	// or sink are of; nil: nobody has (N19).
+	Child  message.Child
+	Parent *message.Parent
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other
@@ -100,9 +111,10 @@ type Result struct {
 	Started time.Time
 	Ended   time.Time
 	message.Ending
-	Instance string    // of a source: the word _INSTANCE; empty: nothing may read it
-	Said     string    // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Judged   Judgement // of this very result, made beforehand; nil: Conclude makes it
+	Instance string        // of a source: the word _INSTANCE; empty: nothing may read it
+	Said     string        // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Child    message.Child // of Subprocess: the instance that is to begin; with it, Output means nothing
+	Judged   Judgement     // of this very result, made beforehand; nil: Conclude makes it
 }
 
 // Judgement is what a behaviour makes of a result beforehand: all that may take long in

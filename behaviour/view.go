@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fmqm/container"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
@@ -18,7 +19,7 @@ const (
 	Deciding                  // it needs no program any more: what it comes to is being written
 	Erring                    // in error: an operator is needed
 	Absorbing                 // on a dead path; it only absorbs what still comes (N6)
-	Begun                     // of a composite: what it has begun has not returned (N12); of a wait: its time has not come
+	Begun                     // of a composite or subprocess: what it has begun has not returned (N12); of a wait: its time has not come
 )
 
 // View is all that others may see of an entry. Who shows it, lists it, counts it or says why
@@ -34,6 +35,7 @@ type View struct {
 	Iterations int                       // under way, or next; 0: none began
 	Attempts   int                       // that failed, and the last one where the program had ended
 	Started    time.Time                 // of the last attempt that has ended; of a composite, of the iteration under way
+	Child      message.Child             // the instance that was begun for it last (N19)
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container

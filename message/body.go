@@ -27,6 +27,7 @@ type Record struct {
 	InputHash [32]byte // SHA-256 of Input, for refusing a repeat with another one
 	Key       string   // the start key, if there was one
 	Input     []byte   // CBOR container
+	Parent    *Parent  // of a subprocess; nil: it was started by itself (N19). Not of version 1
 }
 
 // Snapshot is the body of a KindSnapshot message: what an activity remembers of
@@ -55,6 +56,7 @@ type Snapshot struct {
 	Deadline  time.Time // zero: it has none, or is not decided (N23)
 	Until     time.Time // of a wait: it goes on then
 	Ending              // with HasOutput: how it had ended
+	Child     Child     // of a subprocess: the instance that was begun last (N19)
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
 }
 
@@ -100,30 +102,51 @@ type Marker struct {
 	Reason string
 	Time   time.Time
 	By     string // who, as "alice at B"; at most MaxBy bytes of UTF-8. Not known of what version 1 wrote
+	// Relay: it has come to the node where the instance was started only, and whoever ends sink there
+	// tells the others (N19). Not of versions before 3.
+	Relay bool
 }
 
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a composite, or with times; version 2 is that of one with a
+// snapshotVersion is that of a snapshot of a subprocess; version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 3
+const snapshotVersion = 4
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
+	case s.Child != Child{}:
 		return snapshotVersion
+	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
+		return 3
 	case s.Cause != CauseUnknown:
 		return 2
 	}
 	return 1
 }
 
-// markerVersion is that of a marker with By, in the same way. Older nodes store a marker
-// of it as well: they look into one only to show it, once it was set aside.
-const markerVersion = 2
+// recordVersion is that of an instance's record with a parent; others are written in version 1. It stays
+// at its node.
+const recordVersion = 2
+
+// markerVersion is that of a marker that is relayed, which stays at its node; version 2 is that of one
+// with By. Older nodes store a marker of that as well: they look into one only to show it, once it was
+// set aside.
+const markerVersion = 3
+
+// version is the lowest that can say m.
+func (m *Marker) version() uint64 {
+	switch {
+	case m.Relay:
+		return markerVersion
+	case m.By != "":
+		return 2
+	}
+	return 1
+}
 
 func beginBody(version uint64, size int) cbor.Map {
 	b := cbor.AppendArray(make([]byte, 0, 64+size), 2)
@@ -160,20 +183,28 @@ func cutTo(s string, limit int) string { return text.Cut(strings.ToValidUTF8(s, 
 
 // EncodeRecord gives the body of a KindRecord message.
 func EncodeRecord(r Record) []byte {
-	w := beginBody(1, len(r.Input)+len(r.Key)+2*processtable.MaxName)
+	version := uint64(1)
+	if r.Parent != nil {
+		version = recordVersion
+	}
+	w := beginBody(version, len(r.Input)+len(r.Key)+2*processtable.MaxName)
 	w.Text(0, r.Process.Name)
 	w.Uint(1, uint64(r.Process.Version))
 	w.Time(2, r.Started)
 	w.Bytes(3, r.InputHash[:])
 	w.Text(4, r.Key)
 	w.Bytes(5, r.Input)
+	if r.Parent != nil {
+		w.Key(6)
+		w.B = AppendParent(w.B, r.Parent)
+	}
 	return w.B
 }
 
 // DecodeRecord reads the body of a KindRecord message. Input is a part of data.
 func DecodeRecord(data []byte) (r Record, err error) {
 	hashed := false
-	_, err = decodeBody("record", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("record", recordVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			r.Process.Name = f.Text(processtable.MaxName)
@@ -188,11 +219,18 @@ func DecodeRecord(data []byte) (r Record, err error) {
 			r.Key = f.Text(MaxKey)
 		case 5:
 			r.Input = f.Bytes(container.MaxEncoded)
+		case 6:
+			parent := ReadParent(f.Reader)
+			r.Parent = &parent
 		default:
 			f.Unknown()
 		}
 	})
-	if err == nil && !hashed {
+	switch {
+	case err != nil:
+	case (version == recordVersion) != (r.Parent != nil):
+		err = fmt.Errorf("%w: record: version %d is that of one with a parent", ErrFormat, recordVersion)
+	case !hashed:
 		err = fmt.Errorf("%w: record: it has no hash of its input", ErrFormat)
 	}
 	return r, err
@@ -224,6 +262,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 	w.Uint(18, uint64(s.Cancelled))
 	w.Bool(19, s.TimedOut)
 	w.Text(20, cut(s.Failure))
+	if s.Child != (Child{}) {
+		w.Key(21)
+		w.B = AppendChild(w.B, &s.Child)
+	}
 	return w.B
 }
 
@@ -273,6 +315,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.TimedOut = f.Bool()
 		case 20:
 			s.Failure = f.Text(MaxText)
+		case 21:
+			s.Child = ReadChild(f.Reader)
 		default:
 			f.Unknown()
 		}
@@ -384,14 +428,11 @@ func DecodeNotice(data []byte) (n Notice, err error) {
 
 // EncodeMarker gives the body of a KindMarker message.
 func EncodeMarker(m Marker) []byte {
-	version := uint64(1)
-	if m.By != "" {
-		version = markerVersion
-	}
-	w := beginBody(version, len(m.Reason)+len(m.By))
+	w := beginBody(m.version(), len(m.Reason)+len(m.By))
 	w.Text(0, cut(m.Reason))
 	w.Time(1, m.Time)
 	w.Text(2, m.By)
+	w.Bool(3, m.Relay)
 	return w.B
 }
 
@@ -405,12 +446,14 @@ func DecodeMarker(data []byte) (m Marker, err error) {
 			m.Time = f.Time()
 		case 2:
 			m.By = f.Text(MaxBy)
+		case 3:
+			m.Relay = f.Bool()
 		default:
 			f.Unknown()
 		}
 	})
-	if err == nil && (version == markerVersion) != (m.By != "") {
-		err = fmt.Errorf("%w: marker: version %d, by %q", ErrFormat, version, m.By)
+	if err == nil && version != m.version() {
+		err = fmt.Errorf("%w: marker: version %d, by %q: it would be written in version %d", ErrFormat, version, m.By, m.version())
 	}
 	return m, err
 }

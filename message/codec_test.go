@@ -158,7 +158,7 @@ func TestRefusedMessages(t *testing.T) {
 		{"data", func(m *message.Message) { m.Data = 4 }, "state 4 of the data connector is unknown"},
 		{"lane", func(m *message.Message) { m.Lane = 2 }, "lane 2 is unknown"},
 		{"onward", func(m *message.Message) { m.OnBehalf = "" }, "onward without on behalf"},
-		{"kind", func(m *message.Message) { m.Kind = 13 }, "kind 13 is unknown"},
+		{"kind", func(m *message.Message) { m.Kind = 14 }, "kind 14 is unknown"},
 		{"begin with a connector", func(m *message.Message) {
 			*m = beginning()
 			m.Control = message.True
@@ -170,7 +170,13 @@ func TestRefusedMessages(t *testing.T) {
 			*m = beginning()
 			m.Kind, m.Scope = message.KindCancel, "documents#2/line[3]"
 		}, "what cancels is of the same scope"},
-		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what begins leads into a composite"},
+		{"return into a composite", func(m *message.Message) { *m = beginning(); m.Kind = message.KindReturn }, "what returns leads out of a composite"},
+		{"return of no child", func(m *message.Message) { *m = ofChild(); m.Number = 0 }, "what returns leads out of a composite, or has the number of a child"},
+		{"return of a child that is an activity", func(m *message.Message) { *m = ofChild(); m.Source = "credit" }, "what returns leads out of a composite"},
+		{"return of a child's iteration", func(m *message.Message) { *m = returning(); m.Number = 7 }, "what returns leads out of a composite"},
+		{"start of an activity", func(m *message.Message) { *m = starting(); m.Activity = "credit" }, "what starts an instance is for its source"},
+		{"start inside of a composite", func(m *message.Message) { *m = starting(); m.Scope, m.SourceScope = "a#1", "a#1" }, "what starts an instance is for its source"},
+		{"start elsewhere", func(m *message.Message) { *m = starting(); m.Origin = "B" }, "at the node where that is started"},
 		{"no kind", func(m *message.Message) { m.Kind = 0 }, "kind 0 is unknown"},
 		{"no instance", func(m *message.Message) { m.Instance = uuid.Nil }, "no instance"},
 		{"no activity", func(m *message.Message) { m.Activity = "" }, "no activity"},
@@ -227,7 +233,7 @@ func TestMalformed(t *testing.T) {
 		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
 		{"something behind", string(good) + "x", "the data should end here"},
-		{"unknown kind", replace("\x09\x01", "\x09\x0d"), "kind 13 is unknown"},
+		{"unknown kind", replace("\x09\x01", "\x09\x0e"), "kind 14 is unknown"},
 		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
 		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
@@ -332,12 +338,13 @@ func TestMalformedBodies(t *testing.T) {
 		"cancel":   func(b []byte) error { _, err := message.DecodeCancel(b); return err },
 		"begin":    func(b []byte) error { _, err := message.DecodeBegin(b); return err },
 		"return":   func(b []byte) error { _, err := message.DecodeReturn(b); return err },
+		"start":    func(b []byte) error { _, err := message.DecodeStart(b); return err },
 	}
 	for what, decode := range decoders {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "expected array of version and fields"},
-			{"later version", "\x82\x04\xa0", "version 4: this node reads version"},
+			{"later version", "\x82\x05\xa0", "version 5: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},

@@ -85,7 +85,16 @@ func messages() map[string]kept {
 	table := header(message.KindTable)
 	table.Instance, table.Activity, table.Source, table.Control, table.Data = uuid.Nil, "", "", 0, 0
 	table.OnBehalf, table.Onward = "", false
+	subprocess, ended := record, message.Marker{Reason: "its parent was cancelled", Time: at, By: "its parent", Relay: true}
+	of := parent()
+	subprocess.Parent = &of
+	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label), Process: label}}
 	return map[string]kept{
+		"start":             {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
+		"return of a child": {ofChild(), message.Return{Output: []byte{0x81, 4}}},
+		"record 2":          {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(subprocess)}, subprocess},
+		"snapshot 4":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(child)}, child},
+		"marker 3":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(ended)}, ended},
 		"connector":         {full(), nil},
 		"connector, FALSE":  {least, nil},
 		"into a composite":  {begin, nil},
@@ -152,6 +161,8 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeBegin(m.Body)
 	case message.KindReturn:
 		return message.DecodeReturn(m.Body)
+	case message.KindStart:
+		return message.DecodeStart(m.Body)
 	default:
 		return nil, nil
 	}

@@ -65,11 +65,15 @@ const (
 	// the composite's, with a frame for what was begun. Body: Begin.
 	KindBegin Kind = 10
 	// KindReturn is what a composite has begun, for the composite (N12): its source is the sink of
-	// that, or the source where that has failed, in the scope that was begun. Body: Return.
+	// that, or the source where that has failed, in the scope that was begun. Of a subprocess it is the
+	// child's sink, as in the activity's own scope, with the child's number (N19). Body: Return.
 	KindReturn Kind = 11
 	// KindCancel ends an activity that has not ended (N25): its source is the composite around it, in
 	// whose scope that is, or another activity of its scope. Body: Cancel.
 	KindCancel Kind = 12
+	// KindStart begins an instance whose parent is an activity of the same node (N19): it lies in the
+	// entry of its source, and never leaves the node. Body: Start.
+	KindStart Kind = 13
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -79,6 +83,7 @@ var kindNames = [...]string{
 	KindConnector: "connector", KindRecord: "record", KindSnapshot: "snapshot", KindNotice: "notice", KindMarker: "marker",
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
+	KindStart: "start",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

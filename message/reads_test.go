@@ -23,7 +23,7 @@ func TestWhatANodeReads(t *testing.T) {
 	}
 	marker := EncodeMarker(Marker{Reason: "enough", By: "alice at B"})
 	newer := append([]byte{}, marker...)
-	newer[1] = 3
+	newer[1] = 4
 	table := func(format byte) []byte { return []byte{0xa1, 1, format} }
 	current, before := Current(), Before()
 	for name, tt := range map[string]struct {

@@ -54,11 +54,23 @@ func (h *Header) validateKind() error {
 		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a word, or its answer, has a number, and neither source nor connector")
 		}
-	case KindBegin, KindReturn:
+	case KindReturn:
 		needsSource = true
-		if to, from := h.Scope, h.SourceScope; h.Kind == KindBegin && to.Leave() != from || h.Kind == KindReturn && !from.Within(to) || to == from ||
+		child := h.Source == processtable.Sink && h.SourceScope == h.Scope && h.Number != 0 // N19
+		inner := h.SourceScope != h.Scope && h.SourceScope.Within(h.Scope) && h.Number == 0
+		if !child && !inner || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("what returns leads out of a composite, or has the number of a child whose sink it is of, and has no connector")
+		}
+	case KindStart:
+		if h.Activity != processtable.Source || h.Source != "" || h.Scope != "" || h.SourceScope != "" || h.Number != 0 ||
+			h.Origin != h.Queue.Node || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("what starts an instance is for its source, at the node where that is started, and has no connector")
+		}
+	case KindBegin:
+		needsSource = true
+		if to, from := h.Scope, h.SourceScope; to.Leave() != from || to == from ||
 			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
-			return invalid("what begins leads into a composite and what returns out of one, and neither has a connector")
+			return invalid("what begins leads into a composite, and has no connector")
 		}
 	case KindCancel:
 		needsSource = true

@@ -15,15 +15,28 @@ import (
 
 // composed is what an entry of a block, or its source, has of others.
 type composed struct {
-	begun   bool   // of a source: what began it has come
-	input   []byte // with it
+	begun   bool            // of a source: what began it has come
+	input   []byte          // with it
+	parent  *message.Parent // with it: the activity that has begun the instance (R26)
 	returns []returned
+}
+
+// with is what it is when something has come back, perhaps once more.
+func (c *composed) with(r returned) *composed {
+	var all []returned
+	if c != nil {
+		all = slices.DeleteFunc(slices.Clone(c.returns), func(o returned) bool {
+			return o.scope == r.scope && o.source == r.source && o.number == r.number
+		})
+	}
+	return &composed{returns: append(all, r)}
 }
 
 // returned is what has come back of an iteration.
 type returned struct {
 	source processtable.ActivityID // sink; source, where the iteration was given up (R24); or what is in error (R22)
 	scope  message.Scope           // of source
+	number uint64                  // of a subprocess's child (R26)
 	output []byte                  // CBOR container
 	err    string                  // why there is none
 }
@@ -45,8 +58,11 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 // foldReturn takes what an iteration of a block has come to (R20), or that something inside of it
 // would wait for an operator (R22).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
+	if a.Kind == processtable.KindProcess {
+		return a.foldChild(s, m)
+	}
 	ends := (m.Source == processtable.Sink || m.Source == processtable.Source) && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
-	if a.Kind != processtable.KindBlock || !ends && !a.Continues {
+	if a.Kind != processtable.KindBlock || m.Number != 0 || !ends && !a.Continues {
 		return refuse("%s has begun nothing of which %s in %q could return", a.Name, m.Source, m.SourceScope)
 	}
 	r, err := message.DecodeReturn(m.Body)
@@ -56,22 +72,20 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 	if !ends && r.Error == "" {
 		return refuse("return of %s in %s: it tells of no error, and only source and sink of the block return without one", m.Source, m.SourceScope)
 	}
-	var all []returned
-	if s.inner != nil {
-		all = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return r.scope == m.SourceScope && r.source == m.Source })
-	}
-	s.inner = &composed{returns: append(all, returned{m.Source, m.SourceScope, r.Output, r.Error})}
+	s.inner = s.inner.with(returned{source: m.Source, scope: m.SourceScope, output: r.Output, err: r.Error})
 	s.dropReturns()
 	s.seen(m)
 	return nil
 }
 
-// dropReturns lets go of what came back of iterations that are over.
+// dropReturns lets go of what came back of iterations, and children, that are over.
 func (s *State) dropReturns() {
 	if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {
 		return
 	}
-	s.inner = &composed{returns: slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool { return s.over(r.scope, s.Snapshot) })}
+	s.inner = &composed{returns: slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool {
+		return s.over(r.scope, s.Snapshot) || r.number != 0 && (!s.Snapshot.Begun || r.number != s.Snapshot.Child.Number())
+	})}
 }
 
 // over says whether an iteration, by the scope of something inside, came before the one that the
@@ -93,6 +107,9 @@ func (s *State) over(inside message.Scope, at *message.Snapshot) bool {
 // timers that came, and returns of all that it has begun. To a site that has lost its store
 // peers send again what was inside: it may come back before the block begins that iteration anew.
 func (a *Activity) passing(s *State) []message.Key {
+	if a.Kind == processtable.KindProcess { // what was begun, and what comes back of it, are in one store
+		return s.Passing()
+	}
 	at := s.progress()
 	return slices.DeleteFunc(s.Passing(), func(k message.Key) bool {
 		return k.Kind == message.KindReturn && !s.over(k.Scope, &at) && (!at.Begun || k.Scope != a.within(s, &at))
@@ -194,22 +211,29 @@ func (a *Activity) catches(s *State, at *message.Snapshot) (reason string, caugh
 
 // hasReturned says whether the iteration under way has come back.
 func (a *Activity) hasReturned(s *State) bool {
+	at := s.progress()
+	if a.Kind == processtable.KindProcess {
+		return s.backFrom(&at) != nil
+	}
 	if a.Kind != processtable.KindBlock || s.inner == nil {
 		return false
 	}
-	at := s.progress()
 	within := a.within(s, &at)
 	return at.Begun && slices.ContainsFunc(s.inner.returns, func(r returned) bool {
 		return r.scope == within && (r.source == processtable.Sink || r.source == processtable.Source)
 	})
 }
 
-// release terminates a block's source, which has the iteration's input (R20).
+// release terminates a block's source, which has the iteration's input (R20), or that of an instance
+// which an activity has begun (R26).
 func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	if s.inner == nil || !s.inner.begun {
 		return behaviour.Effects{}
 	}
 	input, err := a.output(s.inner.input)
+	if err != nil && a.top() {
+		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("read the input: %v", err), now)
+	}
 	if err != nil {
 		return a.abandon(s, fmt.Sprintf("read the input: %v", err))
 	}
@@ -280,10 +304,16 @@ func (a *Activity) top() bool { return len(a.Path) == 0 }
 // unsentReturn is what the iteration under way had come to when the transaction that followed from
 // it turned out too large.
 func (a *Activity) unsentReturn(s *State, r *behaviour.Result, now time.Time) *behaviour.Result {
-	if r != nil || a.Kind != processtable.KindBlock {
-		return r
-	}
 	at := s.progress()
+	switch {
+	case r != nil:
+		return r
+	case a.Kind == processtable.KindProcess:
+		r, _ = a.returnedChild(s, &at, now) // what cannot be read is told of by comesBack
+		return r
+	case a.Kind != processtable.KindBlock:
+		return nil
+	}
 	r, _ = a.returned(s, &at, now) // what cannot be read is told of by goInside
 	return r
 }

@@ -17,8 +17,8 @@ import (
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
 	switch {
-	case s.Stopped:
-		return a.stop(s)
+	case s.Stopped && !s.begins():
+		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, time.Time{}, now)
 	case a.isExpired(s):
@@ -47,6 +47,9 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	if a.Kind == processtable.KindBlock {
 		return a.goInside(s, now)
 	}
+	if a.Kind == processtable.KindProcess && s.progress().Begun {
+		return a.comesBack(s, now)
+	}
 	input, err := a.InputOf(s)
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
@@ -56,7 +59,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return a.echoes(s, input, now)
 	case processtable.KindWait:
 		return a.wait(s, input, now)
-	case processtable.KindProgram, processtable.KindSource, processtable.KindSink, processtable.KindBlock: // the last three were seen to
+	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock: // the last three were seen to
 	}
 	at := s.progress()
 	if a.Deadline != nil && at.Deadline.IsZero() {
@@ -71,10 +74,14 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 
 // invoke has one attempt made (R4).
 func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviour.Effects {
-	return behaviour.Effects{Invoke: &behaviour.Invoke{
+	call := behaviour.Invoke{
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
-	}}
+	}
+	if a.Kind == processtable.KindProcess { // R26
+		call.Program, call.Child = behaviour.Subprocess, a.Child
+	}
+	return behaviour.Effects{Invoke: &call}
 }
 
 // echoes terminates an activity that runs no program, at once unless its conditions are slow (R14).
@@ -100,12 +107,14 @@ func (s *State) progress() message.Snapshot {
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
 	switch {
-	case s.Stopped:
-		return a.stop(s)
+	case s.Stopped && !s.begins():
+		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, r.Started, now)
 	case a.isExpired(s):
 		return a.expire(s, r.Started, now)
+	case r.Err == "" && r.Child != message.Child{}:
+		return a.beginChild(s, r, now)
 	}
 	if r.Err == "" && !a.hasEnded(r) { // R10
 		if r.Err = fmt.Sprintf("return code %d", r.RC); !a.Continues {
@@ -223,7 +232,7 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
 	}
-	o.Clock, o.Output = message.Next(s.Clock), encoded
+	o.Clock, o.Output, o.Child = message.Next(s.Clock), encoded, s.progress().Child
 	e := behaviour.Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
 	for _, t := range a.targets {
 		m := a.onward(s, t)
@@ -246,6 +255,10 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 		e.Put = append(e.Put, m)
 	}
 	e.Put = append(e.Put, a.cancels(s)...)
+	if s.begins() {
+		e.Outcome.Parent = s.inner.parent
+		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent}))
+	}
 	return e
 }
 
@@ -318,18 +331,24 @@ func (a *Activity) end(s *State) behaviour.Effects {
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, fmt.Sprintf("encode the process's output: %v", err), time.Time{})
 	}
-	return behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
-		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Started: s.Record.Started, Output: encoded,
+	return behaviour.Effects{Ends: true, Put: a.toParent(s, message.Return{Output: encoded}), Outcome: behaviour.Outcome{
+		What: behaviour.Terminated, Clock: message.Next(s.Clock), Iteration: 1, Started: s.Record.Started, Output: encoded, Parent: s.parent(),
 	}}
 }
 
 // stop ends an entry of a terminated instance (R16).
-func (a *Activity) stop(s *State) behaviour.Effects {
+func (a *Activity) stop(s *State, now time.Time) behaviour.Effects {
 	at := s.progress()
-	return behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
+	reason := "instance terminated by " + cmp.Or(s.StoppedBy, "an operator")
+	e := behaviour.Effects{Ends: true, Put: a.abort(s, reason, now), Outcome: behaviour.Outcome{
 		What: behaviour.Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
-		Reason: "instance terminated by " + cmp.Or(s.StoppedBy, "an operator"), By: s.StoppedBy,
+		Reason: reason, By: s.StoppedBy, Child: at.Child,
 	}}
+	if a.Kind == processtable.KindSink && a.top() {
+		e.Outcome.Parent = s.parent()
+		e.Put = append(a.toParent(s, message.Return{Error: reason}), a.relayed(s)...)
+	}
+	return e
 }
 
 // Echo is the result of an empty activity (R14).

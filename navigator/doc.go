@@ -87,4 +87,13 @@
 //	     block is in error; a retry begins anew. (language)
 //	R25  Where an activity takes the first match, its control connectors are evaluated in the
 //	     order of the table up to the first that is TRUE: it alone is. (language)
+//	R26  A subprocess whose start condition is TRUE begins an instance of another process, once
+//	     an invocation has found that it can: its snapshot, which names the child, and a
+//	     message for the child's source, which has the input. Source terminates with that, as a
+//	     start does, and the instance's record names the parent. When the child's sink has
+//	     terminated, its input returns, with _RC 0: then R6 and R7 apply. A child that has
+//	     ended otherwise is a failed attempt (R11), and each attempt is another child; a return
+//	     of another one than is under way is none. Where the activity ends before its child, or
+//	     begins anew, a marker ends the child, unless it is independent; sink tells the other
+//	     nodes of it. (N19)
 package navigator

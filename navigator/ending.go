@@ -34,7 +34,7 @@ func (a *Activity) isExpired(s *State) bool {
 // expire terminates an activity whose deadline has come, in an attempt that has begun at started, if
 // one was under way (R21).
 func (a *Activity) expire(s *State, started, now time.Time) behaviour.Effects {
-	return a.without(s, fmt.Sprintf("the deadline of %s has come", a.Name), func() behaviour.Effects {
+	return a.without(s, fmt.Sprintf("the deadline of %s has come", a.Name), now, func() behaviour.Effects {
 		r := a.ended(s, message.Ending{TimedOut: true}, noCode, now)
 		e := a.evaluate(s, r, now)
 		a.tried(s, &e, started)
@@ -67,7 +67,7 @@ func (a *Activity) carryOn(s *State, r behaviour.Result, now time.Time) behaviou
 // caught terminates a block that goes on after errors, when something inside of it would wait for an
 // operator (R22). In error is none of it: the block has another end.
 func (a *Activity) caught(s *State, reason string, now time.Time) behaviour.Effects {
-	return a.without(s, fmt.Sprintf("%s goes on after an error: %s", a.Name, reason), func() behaviour.Effects {
+	return a.without(s, fmt.Sprintf("%s goes on after an error: %s", a.Name, reason), now, func() behaviour.Effects {
 		return a.evaluate(s, a.ended(s, message.Ending{Failure: reason}, noCode, now), now)
 	})
 }
@@ -80,10 +80,10 @@ func (a *Activity) isCancelled(s *State) bool {
 // giveUp ends an activity that is cancelled (R23). What leads out of it is dead; where all that is
 // around it is cancelled as well there is nobody to tell.
 func (a *Activity) giveUp(s *State, started, now time.Time) behaviour.Effects {
-	return a.without(s, s.cancel.reason, func() behaviour.Effects {
+	return a.without(s, s.cancel.reason, now, func() behaviour.Effects {
 		at := s.progress()
 		e := behaviour.Effects{Ends: true, Outcome: behaviour.Outcome{
-			What: behaviour.Cancelled, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, Reason: s.cancel.reason,
+			What: behaviour.Cancelled, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, Reason: s.cancel.reason, Child: at.Child,
 		}}
 		a.tried(s, &e, started)
 		if !s.Own && started.IsZero() {
@@ -123,10 +123,12 @@ func firstOf(all []target, within message.Scope) []target {
 
 // without is what follows once all that is inside of a block was cancelled: that is told to each
 // activity there, in as many transactions as it takes, and nobody is waited for (R23).
-func (a *Activity) without(s *State, reason string, then func() behaviour.Effects) behaviour.Effects {
+func (a *Activity) without(s *State, reason string, now time.Time, then func() behaviour.Effects) behaviour.Effects {
 	at := s.progress()
 	if !at.Begun || a.inside == nil {
-		return then()
+		e := then()
+		e.Put = append(e.Put, a.abort(s, reason, now)...)
+		return e
 	}
 	within, left := a.within(s, &at), a.inside[min(at.Cancelled, len(a.inside)):]
 	batch := firstOf(left, within)

@@ -78,7 +78,7 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 		row.Input = container.Empty
 	case processtable.KindSink:
 		row.Output = container.Empty
-	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait:
+	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)
@@ -350,7 +350,7 @@ func failed(text string) behaviour.Result {
 var whats = map[behaviour.What]string{
 	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
 	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
-	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling",
+	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling", behaviour.Began: "begun",
 }
 
 // show writes effects as rules speak of them, a line for each.
@@ -410,10 +410,24 @@ func showMessage(p *Process, m message.Message) string {
 	case message.KindReturn:
 		r, err := message.DecodeReturn(m.Body)
 		line = fmt.Sprintf("%s returns to %s: %s%s", m.SourceScope, m.Activity, shown(r.Output), text(err))
-		if r.Error != "" {
+		switch of := fmt.Sprintf("returns to %s of %s: ", m.Activity, m.Queue.Process); {
+		case m.Number != 0 && r.Error != "":
+			line = of + r.Error
+		case m.Number != 0:
+			line = of + shown(r.Output) + text(err)
+		case r.Error != "":
 			line = fmt.Sprintf("error in %s to %s: %s", m.SourceScope, m.Activity, r.Error)
 		}
-	case message.KindMarker, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
+	case message.KindStart:
+		start, err := message.DecodeStart(m.Body)
+		line = fmt.Sprintf("starts %s at %s: %s%s", m.Queue.Process, m.Queue.Node, shown(start.Input), text(err))
+	case message.KindMarker:
+		marker, err := message.DecodeMarker(m.Body)
+		line = fmt.Sprintf("ends %s at %s: %s%s", m.Queue.Process, m.Queue.Node, marker.Reason, text(err))
+		if marker.Relay {
+			line += ", relayed"
+		}
+	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}
 	return line

@@ -63,6 +63,9 @@ func (a *Activity) feedback(s *State, r behaviour.Result) ([]byte, error) {
 func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	at.Attempt++
+	if a.Kind == processtable.KindProcess {
+		at.Begun = false
+	}
 	at.RC, at.LastFailure, at.Started = r.RC, r.Err, r.Started
 	switch spent := r.Final || at.Attempt >= a.Retry.Attempts; {
 	case spent && a.Continues:
@@ -84,6 +87,9 @@ func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, no
 	}
 	at := s.progress()
 	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
+	if a.Kind == processtable.KindProcess {
+		at.Begun = false
+	}
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
 		at.HasOutput, at.Output = true, encoded
 	}
@@ -204,7 +210,7 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 	}
 	var e behaviour.Effects
 	if r == nil || output == nil && a.usedUp(at, a.judgement(*r)) {
-		e = a.restart(healed, at)
+		e = a.restart(healed, at, now)
 	} else {
 		e = a.evaluate(healed, *r, now)
 	}
@@ -230,10 +236,13 @@ func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 }
 
 // restart runs the program again, under a new run number (P1).
-func (a *Activity) restart(healed *State, at message.Snapshot) behaviour.Effects {
+func (a *Activity) restart(healed *State, at message.Snapshot, now time.Time) behaviour.Effects {
+	aborted := a.abort(healed, fmt.Sprintf("%s begins another instance, after a retry", a.Name), now)
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
 	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending = false, nil, 0, false, message.Ending{}
-	return a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
+	e := a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
+	e.Put = append(e.Put, aborted...)
+	return e
 }
 
 // pause is what the timer of a snapshot was set for: the one after a failed attempt, or
@@ -285,7 +294,7 @@ func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behavio
 // Unsent puts the entry in error because its transaction could not be committed as it
 // stands: it is too large. A program that had ended is not run again by a retry.
 func (a *Activity) Unsent(s *State, r *behaviour.Result, reason string, now time.Time) behaviour.Effects {
-	if r = a.unsentReturn(s, r, now); r != nil && r.Err == "" {
+	if r = a.unsentReturn(s, r, now); r != nil && r.Err == "" && r.Output != nil {
 		return a.failEvaluated(s, *r, reason, now)
 	}
 	return a.fail(s, s.progress(), message.CauseUnsent, reason, now)

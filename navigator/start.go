@@ -36,11 +36,14 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	if !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}
-	record := source.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
-	record.Kind = message.KindRecord
-	record.Body = message.EncodeRecord(message.Record{
-		Process: p.table.Process, Started: o.Now, Key: o.Key, InputHash: sha256.Sum256(input), Input: input,
-	})
-	e.Put = append(e.Put, record)
+	e.Put = append(e.Put, source.record(s, message.Record{Started: o.Now, Key: o.Key, Input: input}))
 	return e, nil
+}
+
+// record is the message with the instance's record, to sink (N1).
+func (a *Activity) record(s *State, r message.Record) message.Message {
+	r.Process, r.InputHash = a.process.table.Process, sha256.Sum256(r.Input)
+	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
+	m.Kind, m.Body = message.KindRecord, message.EncodeRecord(r)
+	return m
 }

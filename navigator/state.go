@@ -66,16 +66,17 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 312
+	stateBytes     = 320
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 288
+	snapshotBytes  = 328
 	messageBytes   = 264
-	recordBytes    = 120
-	composedBytes  = 56
-	returnedBytes  = 72
+	recordBytes    = 128
+	composedBytes  = 64
+	returnedBytes  = 80
 	cancelledBytes = 72
+	parentBytes    = 152
 )
 
 // Bytes estimates the memory that the state takes.
@@ -89,12 +90,18 @@ func (s *State) Bytes() int {
 	}
 	if s.Record != nil {
 		n += recordBytes + len(s.Record.Input) + len(s.Record.Key)
+		if s.Record.Parent != nil {
+			n += parentBytes
+		}
 	}
 	if s.cancel != nil {
 		n += cancelledBytes + len(s.cancel.reason)
 	}
 	if s.inner != nil {
 		n += composedBytes + len(s.inner.input)
+		if s.inner.parent != nil {
+			n += parentBytes
+		}
 		for _, r := range s.inner.returns {
 			n += returnedBytes + len(r.scope) + len(r.output) + len(r.err)
 		}
@@ -153,6 +160,8 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		return a.foldCancel(s, m)
 	case message.KindReturn:
 		return a.foldReturn(s, m)
+	case message.KindStart:
+		return a.foldStart(s, m)
 	case message.KindRecord:
 		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("an instance record is for sink, not for %s", a.Name)

@@ -25,7 +25,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		} else if a.Kind == processtable.KindWait {
 			v.Due = at.Until
 		}
-		v.Deadline = at.Deadline
+		v.Deadline, v.Child = at.Deadline, at.Child
 	}
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
@@ -86,9 +86,9 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 }
 
 // Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
-// whose output the call has (R20).
+// or of a subprocess, whose output the call has (R20, R26).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
-	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource {
+	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource || a.Kind == processtable.KindProcess {
 		return behaviour.Result{Output: call.Input, Instance: call.Instance, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)

@@ -42,6 +42,29 @@ func (s site) HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (process
 	return s.pressure.heldBy(b, origin)
 }
 
+// Subprocess finds the process of which an activity here begins an instance: without a version, as a
+// client's start does.
+func (s site) Subprocess(c processtable.Child) (behaviour.Process, error) {
+	id := processtable.ProcessID(c)
+	t := s.thread(id)
+	if c.Version == 0 {
+		t = s.newest(c.Name)
+	}
+	switch {
+	case t == nil:
+		return nil, fmt.Errorf("no table of %s at %s: %supload it with fmqm-define upload, and retry", id, s.name, s.meant(id))
+	case !t.Process().Table().IsStart():
+		return nil, fmt.Errorf("%s may not be started at %s, only at %s: add %s to the `starts` of a new version of %s, and retry",
+			t.ID(), s.name, join(t.Process().Table().Starts), s.name, c.Name)
+	}
+	return t.Process(), nil
+}
+
+// FullFor names a peer that a process needs, and whose transmission queue is at its quota.
+func (s site) FullFor(t *processtable.Table) (processtable.NodeID, bool) {
+	return s.pressure.fullFor(t)
+}
+
 // RefusedTaken tells who answers that refused messages are there no more.
 func (s site) RefusedTaken(numbers []uint64) { s.answers.Settled(numbers) }
 

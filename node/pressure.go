@@ -104,15 +104,23 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 	if p.low.Load() {
 		return api.Errorf(api.CodeRefused, lowRemedy, "the disk of %s is low, so nothing starts here", p.node.name)
 	}
-	for _, peer := range p.node.queue.Peers() {
-		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
-			count, bytes := p.node.queue.Transmission(peer).Size()
-			return api.Errorf(api.CodeRefused, "bring "+string(peer)+" back, or raise limits.transmission",
-				"%s needs %s, and the transmission queue for it is full: %s (%d MiB), which is the quota (limits.transmission)",
-				t.Process, peer, text.Counted(count, "message waits", "messages wait"), bytes>>20)
-		}
+	if peer, full := p.fullFor(t); full {
+		count, bytes := p.node.queue.Transmission(peer).Size()
+		return api.Errorf(api.CodeRefused, "bring "+string(peer)+" back, or raise limits.transmission",
+			"%s needs %s, and the transmission queue for it is full: %s (%d MiB), which is the quota (limits.transmission)",
+			t.Process, peer, text.Counted(count, "message waits", "messages wait"), bytes>>20)
 	}
 	return nil
+}
+
+// fullFor names a peer that a process needs, and whose transmission queue is at its quota.
+func (p *pressure) fullFor(t *processtable.Table) (processtable.NodeID, bool) {
+	for _, peer := range p.node.queue.Peers() {
+		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
+			return peer, true
+		}
+	}
+	return "", false
 }
 
 // heldBy names a peer whose transmission queue is at its quota, and into which an
@@ -131,11 +139,16 @@ func (p *pressure) heldBy(a behaviour.Behaviour, origin processtable.NodeID) (pr
 
 // why says what keeps an activity that could run from running, and what to do about it;
 // nothing if it only waits for its turn.
-func (p *pressure) why(a behaviour.Behaviour, origin processtable.NodeID) string {
+func (p *pressure) why(a behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string {
 	if disk := p.disk(); disk != "" {
 		return disk
 	}
 	peer, held := p.heldBy(a, origin)
+	if !held && row.Child != nil {
+		if child, err := (site{p.node}).Subprocess(*row.Child); err == nil {
+			peer, held = p.fullFor(child.Table())
+		}
+	}
 	if !held {
 		return ""
 	}

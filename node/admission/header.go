@@ -43,7 +43,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin:
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart:
 		return "a message of this kind never leaves its node"
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)

@@ -70,7 +70,7 @@ func (c *Commands) EndFor(ctx context.Context, asker processtable.NodeID, q EndQ
 	body := message.EncodeMarker(message.Marker{Reason: "the instance had ended", Time: c.Scheduler.Now()})
 	switch {
 	case there != nil && there.Origin == c.Self:
-		body = there.Body
+		body = unrelayed(there.Body)
 	case !found || started.Process != id || ended == nil:
 		return api.Errorf(api.CodeRefused, "", "instance %s of %s was not started at %s, or has not ended", q.Instance, id, c.Self)
 	}
@@ -78,6 +78,16 @@ func (c *Commands) EndFor(ctx context.Context, asker processtable.NodeID, q EndQ
 		return api.Errorf(api.CodeUnreachable, "ask again once it takes that", "what waits at %s for %s has no more room (limits.transmission)", c.Self, to)
 	}
 	return c.Site.Commit(ctx, &record.Tx{Put: []message.Message{c.marker(id, q.Instance, to, body)}})
+}
+
+// unrelayed is the body of a marker as it goes to another node: that tells nobody else (N19).
+func unrelayed(body []byte) []byte {
+	m, err := message.DecodeMarker(body)
+	if err != nil || !m.Relay {
+		return body
+	}
+	m.Relay = false
+	return message.EncodeMarker(m)
 }
 
 // waitingFor is how much waits for a peer, in bytes.

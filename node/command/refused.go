@@ -108,7 +108,8 @@ func (c *Commands) misplaced(v *verdict) (string, error) {
 	switch {
 	case v.Message.Queue.Node != c.Self:
 		return fmt.Sprintf("it is for node %s, and this is %s", v.Message.Queue.Node, c.Self), nil
-	case v.Message.Kind == message.KindRecord, v.Message.Kind == message.KindSnapshot, v.Message.Kind == message.KindDue, v.Message.Kind == message.KindBegin: // a process thread sets aside none
+	case v.Message.Kind == message.KindRecord, v.Message.Kind == message.KindSnapshot, v.Message.Kind == message.KindDue, v.Message.Kind == message.KindBegin,
+		v.Message.Kind == message.KindStart: // a process thread sets aside none
 		return "a message of this kind never leaves its node", nil
 	}
 	return "", nil

@@ -35,6 +35,13 @@ func (t *Thread) invoke(e thread.Invoke) {
 		})
 		return
 	}
+	if run.call.Program == behaviour.Subprocess {
+		t.programs.Go(func() {
+			defer cancel()
+			t.beginning(ctx, run)
+		})
+		return
+	}
 	t.shown.begin(run)
 	t.meter.attempts.Add(1)
 	t.meter.running.Add(1)

@@ -9,6 +9,7 @@
 //	thread.go     a process thread: what it is told, and who waits for its answers
 //	read.go       what its machine wants to be read
 //	activity.go   activity threads: programs, and conditions that may take long
+//	child.go      what is to be found before an instance of another process begins for an activity
 //	turn.go       a turn of a process thread: its machine's events, then its effects
 //
 // Each file stands on those above it only.

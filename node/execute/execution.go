@@ -58,6 +58,11 @@ type Site interface {
 	// would send, of an instance of that origin (S3).
 	HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool)
 
+	// Subprocess is the process of which an activity here begins an instance, or why it cannot (N19).
+	Subprocess(processtable.Child) (behaviour.Process, error)
+	// FullFor names a peer that a process needs, and whose transmission queue is at its quota (S3).
+	FullFor(*processtable.Table) (processtable.NodeID, bool)
+
 	// RefusedTaken is told that refused messages were taken out, before the thread is told; Written of
 	// a thread's transaction, after it. Both are on disk, and the committer calls.
 	RefusedTaken(numbers []uint64)
@@ -78,10 +83,14 @@ func New(o Options) *Execution {
 		Judging: task.NewPlaces(o.Scheduler, max(1, runtime.GOMAXPROCS(0)-1)), // a processor is left for everything else
 		cache:   instancetable.NewBudget(o.CacheEntries, o.CacheBytes),
 		slots: newSlots(func(id processtable.ProgramID) int {
-			if id == thread.Routing {
+			switch places := o.Site.Concurrency(id); {
+			case id == thread.Routing:
 				return maxRouting
+			case id == behaviour.Subprocess && places > 0: // none while room on the disk is low
+				return maxSubprocesses
+			default:
+				return places
 			}
-			return o.Site.Concurrency(id)
 		}),
 	}
 }

@@ -250,5 +250,5 @@ func (t *Thread) holds(e thread.Ask) bool {
 		return false
 	}
 	_, held := t.of.Site.HeldBy(a, e.Origin)
-	return held
+	return held || e.Program == behaviour.Subprocess && t.holdsChild(e.Row)
 }

@@ -180,6 +180,8 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindBlock
 	case a.Kind == processtable.KindWait:
 		return api.KindWait
+	case a.Kind == processtable.KindProcess:
+		return api.KindProcess
 	}
 	return ""
 }

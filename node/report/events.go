@@ -115,6 +115,8 @@ var Events = map[record.Event]api.Event{
 	record.EventAnswered:   api.EventAnswered,
 	record.EventCancelled:  api.EventCancelled,
 	record.EventCancelling: api.EventCancelling,
+	record.EventBegun:      api.EventBegun,
+	record.EventReturned:   api.EventReturned,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -151,6 +153,10 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
 		record.EventCancelled, record.EventCancelling:
+	case record.EventBegun, record.EventReturned:
+		if r.Child != nil {
+			e.About = r.Child.Instance.String()
+		}
 	}
 	return e, true
 }

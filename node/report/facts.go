@@ -37,7 +37,7 @@ type Facts struct {
 	Anew    bool   // the store is a new or an older one
 	Disk    string // why the site takes on nothing, where room on its disk is low
 	// Held says what keeps an activity that could run from running, or nothing.
-	Held func(b behaviour.Behaviour, origin processtable.NodeID) string
+	Held func(b behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string
 
 	told picked
 }
@@ -215,7 +215,7 @@ func RosterOf(t *processtable.Table) []api.Place {
 func (f *Facts) instance(r *Report, ended ends) {
 	start, ok := ended[string(processtable.Source)]
 	if ok {
-		r.State, r.Key, r.Started = api.InstanceRunning, start.Reason, start.Time
+		r.State, r.Key, r.Started, r.Parent = api.InstanceRunning, start.Reason, start.Time, ParentOf(&start)
 	}
 	end, over := ended[string(processtable.Sink)]
 	if !ok || !over {
@@ -277,8 +277,9 @@ func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 
 // underWay adds an activity that has not ended, and what it waits for.
 func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
+	child, of := childOf(&l.Child)
 	r.Activities = append(r.Activities, api.Activity{
-		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State,
+		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State, Child: child, Of: of,
 		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output), Due: dueOf(a, l),
 	})
@@ -290,12 +291,30 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	if l.unstarted {
 		w.Held = notStarted(f.table(), l)
 	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
-		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Row()), l.Origin))
+		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Row()), a, l.Origin))
 	}
 	for _, from := range l.Waits {
 		w.For = append(w.For, string(from))
 	}
 	r.Waits = append(r.Waits, w)
+}
+
+// childOf is an instance that was begun for an activity, and of which process; nil: none was.
+func childOf(c *message.Child) (*api.InstanceID, string) {
+	if *c == (message.Child{}) {
+		return nil, ""
+	}
+	id := c.Instance
+	return &id, c.Process.String()
+}
+
+// ParentOf is the activity that has begun an instance, by the record of its start; nil: none has.
+func ParentOf(started *record.AuditRecord) *api.Parent {
+	p := started.Parent
+	if p == nil {
+		return nil
+	}
+	return &api.Parent{Instance: p.Instance, Process: p.Process.String(), Scope: string(p.Scope), Activity: string(p.Activity)}
 }
 
 // dueOf is when an activity under way ends, or goes on, whatever comes; zero: it is not known to.
@@ -372,6 +391,9 @@ func asideOf(asides []Refused, b behaviour.Behaviour, l *live) uint64 {
 
 func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) api.Activity {
 	out := api.Activity{Scope: string(rec.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), Run: shownRun(rec.Run)}
+	if rec.Child != nil {
+		out.Child, out.Of = childOf(rec.Child)
+	}
 	switch rec.Event {
 	case record.EventSkipped:
 		out.State = api.ActivitySkipped

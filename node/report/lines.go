@@ -226,6 +226,7 @@ func (r *reading) add(a api.Activity) {
 		a = r.outdated(a)
 	}
 	switch {
+	case a.Kind == api.KindProcess:
 	case r.flat: // what there is without blocks needs no word for it
 		a.Kind = ""
 	case r.block(a.Activity):

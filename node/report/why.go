@@ -98,13 +98,18 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		}
 	case api.ActivityRunning:
 		out.For = "program " + w.Program + " is running"
-		if a.Kind == api.KindBlock {
+		if a.Child != nil {
+			out.For, out.Child = fmt.Sprintf("instance %s of %s is under way", a.Child, a.Of), a.Child
+		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
 		} else if w.Program == "" && !w.Due.IsZero() {
 			out.For, out.Due = "waits; it goes on", w.Due
 		}
 	case api.ActivityReady:
 		out.For = "waiting for a free place of program " + w.Program
+		if a.Kind == api.KindProcess {
+			out.For = "an instance of its process is about to begin"
+		}
 		if a.Kind == api.KindBlock {
 			out.For = "its next iteration is about to begin"
 		}

@@ -198,6 +198,9 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 		m.setAside(key, d.Messages, reason)
 		return
 	}
+	if end != nil && m.cannotBegin(d, *end) {
+		return
+	}
 	switch {
 	case m.another(end) != "" && marker != nil && marker.Origin == startedAt(d.Messages): // N7: what arrives is absorbed
 		m.drop(key, d.Messages, nil)

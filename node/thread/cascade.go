@@ -72,6 +72,8 @@ func (m *Machine) cascade(s *settlement) {
 		msg := &s.offered[0] // where it lies: each copy would be allocated
 		s.offered = s.offered[1:]
 		switch {
+		case msg.Queue.Process != m.id(): // of an instance that another process's activity has begun
+			s.tx.Put = append(s.tx.Put, *msg)
 		case msg.Queue.Node != m.self:
 			m.passAround(s, *msg)
 		case !m.decide(s, msg):

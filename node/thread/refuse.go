@@ -60,6 +60,29 @@ func (m *Machine) diesTwice(msg *message.Message) bool {
 	return m.process.Table().Format >= processtable.BlockFormat && msg.Control != message.True && msg.Data <= message.DataAbsent
 }
 
+// cannotBegin takes what begins an instance (N19) of which the identifier is another one's, that has come
+// first: its parent is told. What has begun this very one before is let go.
+func (m *Machine) cannotBegin(d record.Delivery, known record.AuditRecord) bool {
+	i := slices.IndexFunc(d.Messages, func(msg message.Message) bool { return msg.Kind == message.KindStart })
+	if i < 0 {
+		return false
+	}
+	keys := make([]message.Key, len(d.Messages))
+	for i := range d.Messages {
+		keys[i] = d.Messages[i].Key()
+	}
+	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: d.Entry, Keys: keys}}}
+	if start, err := message.DecodeStart(d.Messages[i].Body); err == nil && (known.Parent == nil || *known.Parent != start.Parent) {
+		back := start.Parent.Back(message.Child{Instance: d.Entry.Instance, Process: m.id()}, message.Return{
+			Error: fmt.Sprintf("another instance has this identifier, of %s: retry, which takes another one", known.Process),
+		})
+		back.Clock = message.Next(d.Messages[i].Clock)
+		tx.Put = append(tx.Put, back)
+	}
+	m.takeOut(&dropped{key: d.Entry, keys: keys}, tx)
+	return true
+}
+
 // repeats says whether a message resolves a connector as one did that the entry was ended with.
 func repeats(ended record.AuditRecord, m message.Message) bool {
 	return slices.ContainsFunc(ended.Consumed, func(c record.Consumed) bool {

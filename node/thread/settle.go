@@ -91,7 +91,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
-		if e.Key.Activity == processtable.Source && e.Key.Scope != "" {
+		if e.Key.Activity == processtable.Source {
 			m.starts.note(birth{e.Key.Instance, e.Key.Scope})
 		}
 	} else {
@@ -118,6 +118,24 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
 	}
+	for i := range effects.Put {
+		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Number != 0 {
+			s.tx.Audit = append(s.tx.Audit, m.returned(e.Key.Instance, back, effects.Outcome))
+		}
+	}
+}
+
+// returned is the line of an activity's history that an instance which was begun for it has come back
+// (N19), written where that ends.
+func (m *Machine) returned(child message.InstanceID, back *message.Message, end behaviour.Outcome) record.AuditRecord {
+	r := record.AuditRecord{
+		Time: m.now, Clock: back.Clock, Process: back.Queue.Process, Instance: back.Instance, Scope: back.Scope, Activity: back.Activity,
+		Event: record.EventReturned, Started: end.Started, Reason: end.Reason, Child: &message.Child{Instance: child, Process: m.id()},
+	}
+	if p := end.Parent; p != nil {
+		r.Iteration, r.Run, r.Attempt = p.Iteration, p.Run, p.Attempt
+	}
+	return r
 }
 
 // has says whether a timer is among others: one is known by its name and its time (N13).
@@ -152,7 +170,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 	case Done:
 		for _, key := range s.ended {
 			m.forget(key)
-			if key.Activity == processtable.Source && key.Scope != "" {
+			if key.Activity == processtable.Source {
 				m.goesOn(birth{key.Instance, key.Scope})
 			}
 		}
@@ -268,6 +286,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Passed:     record.EventPassed,
 	behaviour.Cancelled:  record.EventCancelled,
 	behaviour.Cancelling: record.EventCancelling,
+	behaviour.Began:      record.EventBegun,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -277,7 +296,10 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent,
+	}
+	if o.Child != (message.Child{}) {
+		r.Child = &o.Child
 	}
 	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {
@@ -298,7 +320,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		}
 	}
 	for i := range effects.Put {
-		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
+		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Instance == key.Instance && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
 			r.Sent = append(r.Sent, sentAs(p))
 		}
 	}
@@ -307,7 +329,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 
 // sentAs is how a record names a message that was put for another entry, so that it can be built
 // again (N16). Notices are not: the sender's state says what they would; nor is the instance's
-// record, which lies where its source does.
+// record, which lies where its source does, nor what is for another instance (N19).
 func sentAs(m *message.Message) record.Sent {
 	s := record.Sent{
 		Kind: m.Kind, Nth: m.Number, Scope: m.Scope, Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane,

@@ -26,7 +26,9 @@ const (
 	EventAnswered   Event = 13 // an operator's word was not carried out, or its answer came here (N15)
 	EventCancelled  Event = 14 // an activity that another one has ended (N25); Reason says which, and why
 	EventCancelling Event = 15 // some of what is inside of an activity was cancelled, before it is ended
-	events          Event = 16
+	EventBegun      Event = 16 // an instance of another process was begun for an activity: Child (N19)
+	EventReturned   Event = 17 // Child has come back, with its output or with Reason
+	events          Event = 18
 )
 
 // Valid says whether it is one that this program knows.
@@ -63,7 +65,12 @@ type AuditRecord struct {
 	Word *Word `json:",omitempty"`
 	// Ending is how an activity that ran has ended: of EventTerminated.
 	message.Ending
-	Stderr string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// Child is the instance that was begun, or has come back: of EventBegun and EventReturned, and of the
+	// end of an activity that has begun one. Parent is
+	// the activity that has begun the record's instance: of its EventStarted and its end.
+	Child  *message.Child  `json:",omitempty"`
+	Parent *message.Parent `json:",omitempty"`
+	Stderr string          `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

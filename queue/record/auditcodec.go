@@ -96,6 +96,19 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		m.Text(1, CutReason(a.Failure))
 		w.B = m.B
 	}
+	if a.Child != nil || a.Parent != nil {
+		w.Key(23)
+		m := cbor.BeginMap(w.B)
+		if a.Child != nil {
+			m.Key(0)
+			m.B = message.AppendChild(m.B, a.Child)
+		}
+		if a.Parent != nil {
+			m.Key(1)
+			m.B = message.AppendParent(m.B, a.Parent)
+		}
+		w.B = m.B
+	}
 	return w.B
 }
 
@@ -204,6 +217,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		a.Word = decodeWord(f.Reader)
 	case 22:
 		decodeEnding(&a.Ending, f.Reader)
+	case 23:
+		decodeFamily(a, f.Reader)
 	default:
 		f.Unknown()
 	}
@@ -299,6 +314,21 @@ func decodeEnding(e *message.Ending, r *cbor.Reader) {
 	}
 }
 
+func decodeFamily(a *AuditRecord, r *cbor.Reader) {
+	for f := r.Map(); f.Next(); {
+		switch f.Key {
+		case 0:
+			child := message.ReadChild(f.Reader)
+			a.Child = &child
+		case 1:
+			parent := message.ReadParent(f.Reader)
+			a.Parent = &parent
+		default:
+			f.Unknown()
+		}
+	}
+}
+
 // EndOf says where an audit record is found by its activity: as the start or end of
 // its instance (which), or as the end of an activity.
 func EndOf(a *AuditRecord) (which byte, ends bool) {
@@ -315,7 +345,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 		return 0, true
 	case EventTerminated, EventSkipped, EventCancelled:
 		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, events:
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned, events:
 		return 0, false
 	}
 	return 0, false

@@ -39,7 +39,7 @@ how many times were MISSED, so that no instance was started for them; and why, f
 those, if the node was there.`,
 		UsageText: "fmqm schedule list\nfmqm schedule list -o json\nfmqm schedule list --to http://127.0.0.1:7412",
 		Flags:     printing(),
-		Action: schedules(func(c *cli.Context, a *api.Client) (api.SchedulesAnswer, error) { return a.Schedules(c.Context) }),
+		Action:    schedules(func(c *cli.Context, a *api.Client) (api.SchedulesAnswer, error) { return a.Schedules(c.Context) }),
 	}
 }
 
