@@ -15,8 +15,6 @@ import (
 	"fmqm/interpret"
 )
 
-const ending = ".results.yaml"
-
 // Each definition is checked without a word, and comes to what the first line of its results says: the
 // state of the instance, and of activities by their paths.
 func TestPatternsRun(t *testing.T) {
@@ -26,7 +24,7 @@ func TestPatternsRun(t *testing.T) {
 			if len(diagnostics) > 0 || len(processes) != 1 {
 				t.Fatal(diagnostics)
 			}
-			results := read(t, strings.TrimSuffix(file, ".yaml")+ending)
+			results := read(t, "results/"+file)
 			first, _, _ := strings.Cut(string(results), "\n")
 			expected, ok := strings.CutPrefix(first, "# expect: ")
 			if !ok {
@@ -101,7 +99,7 @@ func files(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, ending) })
+	return all
 }
 
 func read(t *testing.T, file string) []byte {
