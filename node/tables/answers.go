@@ -50,7 +50,7 @@ type NodeReport struct {
 	Broker   bool     `json:"broker,omitempty"` // it reaches sites that it does not list, as they do
 
 	// Children has, of the processes that were asked for, those of which no instance may be started
-	// there, each with one that was perhaps meant.
+	// there, each with what may be.
 	Children map[string]string `json:"children,omitempty"`
 }
 

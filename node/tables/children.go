@@ -3,8 +3,8 @@ package tables
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"fmqm/container"
 	"fmqm/processtable"
 )
 
@@ -27,7 +27,7 @@ func (t *Tables) ReportNode(q NodeQuestion) NodeReport {
 		if err != nil || slices.ContainsFunc(has, func(p processtable.ProcessID) bool { return isOf(p, id) }) {
 			continue
 		}
-		r.Children[child] = meant(id, has)
+		r.Children[child] = instead(id, has)
 	}
 	return r
 }
@@ -48,24 +48,25 @@ func isOf(p, asked processtable.ProcessID) bool {
 	return p.Name == asked.Name && (asked.Version == 0 || p.Version == asked.Version)
 }
 
-// meant is the process that was perhaps meant: the newest of that name, or of one like it; or nothing.
-func meant(asked processtable.ProcessID, has []processtable.ProcessID) string {
-	newest := map[string]processtable.ProcessID{}
+// mostNamed is how many processes are named that a site has instead of one that it has not.
+const mostNamed = 3
+
+// instead names what there is: the newest of that name, or else some of the others; or nothing.
+func instead(asked processtable.ProcessID, has []processtable.ProcessID) string {
 	var names []string
-	for _, p := range has { // versions rise
-		if newest[p.Name].Version == 0 {
-			names = append(names, p.Name)
+	for i, p := range has { // versions rise
+		switch {
+		case i+1 < len(has) && has[i+1].Name == p.Name:
+		case p.Name == asked.Name:
+			return p.String()
+		default:
+			names = append(names, p.String())
 		}
-		newest[p.Name] = p
 	}
-	name, found := asked.Name, newest[asked.Name].Version != 0
-	if !found {
-		name, found = container.Nearest(asked.Name, names)
+	if more := len(names) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
 	}
-	if !found {
-		return ""
-	}
-	return newest[name].String()
+	return strings.Join(names, ", ")
 }
 
 // childrenOf are the processes of which a table's activities begin instances, and that the upload does not
@@ -89,13 +90,13 @@ func (u *upload) childrenOf(t *processtable.Table) []string {
 // warnChildren names processes of which a node is to begin instances, and that it has not.
 func (u *upload) warnChildren(t *processtable.Table, report NodeReport) {
 	for _, child := range u.childrenOf(t) {
-		near, lacks := report.Children[child]
+		other, lacks := report.Children[child]
 		if !lacks {
 			continue
 		}
-		if near != "" {
-			near = "; it has " + near
+		if other != "" {
+			other = "; it has " + other
 		}
-		u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf("%s: %s has no current %s and none is given: upload it too%s", t.Process, t.Node, child, near))
+		u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf("%s: %s has no current %s and none is given: upload it too%s", t.Process, t.Node, child, other))
 	}
 }

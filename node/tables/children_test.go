@@ -81,10 +81,33 @@ func TestUploadTellsOfSubprocessesThatAreNotThere(t *testing.T) {
 		"order@1: A has no current nowhere and none is given: upload it too",
 		"order@1: B has no current pack-lines and none is given: upload it too; it has pack-line@1",
 		"order@1: B has no current pack-line@2 and none is given: upload it too; it has pack-line@1",
-		"order@1: B has no current elsewhere and none is given: upload it too",
+		"order@1: B has no current elsewhere and none is given: upload it too; it has pack-line@1",
 	}
 	told := slices.DeleteFunc(got.Warnings, func(line string) bool { return !strings.Contains(line, " has no current ") })
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Of many processes only some are named.
+func TestWhatASiteHasInstead(t *testing.T) {
+	id := func(text string) processtable.ProcessID {
+		p, err := processtable.ParseProcessID(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	var has []processtable.ProcessID
+	for _, text := range []string{"a@1", "a@2", "b@1", "c@1", "d@1", "e@7", "e@8"} {
+		has = append(has, id(text))
+	}
+	for asked, want := range map[string]string{"a@3": "a@2", "e@1": "e@8", "x": "a@2, b@1, c@1 and 2 more"} {
+		if got := instead(id(asked), has); got != want {
+			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
+	}
+	if got := instead(id("x"), nil); got != "" {
+		t.Error(got)
 	}
 }
