@@ -33,6 +33,8 @@ import (
 //	refused s x 1        one that does not fit
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	marker 1             the marker of instance 1 comes into the store
+//	born 1               what begins instance 1 for activity c of instance 50 of q@1 comes into the store
+//	returns x 1 2 [REASON]   instance 2, which x of instance 1 has begun, comes back
 //	mail                 the mailbox is read
 //	read WHAT            what was asked for is read, and not answered yet
 //	answer WHAT          it is answered, with what was read, or is read now
@@ -110,6 +112,10 @@ func (s *script) do(d *datadriven.TestData) {
 			r.Event = record.EventStopped
 		}
 		s.store.audits = append(s.store.audits, r)
+	case "born":
+		s.arrive(s.born(identifier(s.number(words[0]))))
+	case "returns":
+		s.arrive(s.returning(s.entry(words[0], words[1]), identifier(s.number(words[2])), strings.Join(words[3:], " ")))
 	case "marker":
 		s.arrive(message.Message{Header: message.Header{
 			Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Instance: identifier(s.number(words[0])), Origin: "A", Kind: message.KindMarker,
@@ -343,7 +349,37 @@ func (s *script) give(token Token, e Event) {
 
 func (s *script) end(token Token) {
 	run := s.asked[token].(Invoke)
-	s.give(token, Ended{token, run.Entry, behaviour.Result{Output: container.New(run.Call.Output), Started: s.now, Ended: s.now}})
+	r := behaviour.Result{Output: container.New(run.Call.Output), Started: s.now, Ended: s.now}
+	if c := run.Call.Child; c != nil { // a child is called by the attempt that has begun it
+		r.Child = message.Child{Process: processtable.ProcessID{Name: c.Name, Version: 1}, Instance: identifier(100*run.Call.Run + run.Call.Attempt)}
+	}
+	s.give(token, Ended{token, run.Entry, r})
+}
+
+// born is what begins an instance for an activity of another process here.
+func (s *script) born(id message.InstanceID) message.Message {
+	input, err := container.EncodeCBOR(container.New(s.process.Table().Input))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return message.Message{Header: message.Header{
+		Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Instance: id, Origin: "A", Activity: processtable.Source, Kind: message.KindStart,
+	}, Body: message.EncodeStart(message.Start{Input: input, Parent: message.Parent{
+		Process: processtable.ProcessID{Name: "q", Version: 1}, Node: "A", Instance: identifier(50), Activity: "c", Iteration: 1, Attempt: 1,
+	}})}
+}
+
+// returning is what an instance that an activity has begun comes back with.
+func (s *script) returning(e message.Entry, child message.InstanceID, reason string) message.Message {
+	r := message.Return{Error: reason}
+	if reason == "" {
+		var err error
+		if r.Output, err = container.EncodeCBOR(container.New(s.process.Table().Activity(e.Row()).Output)); err != nil {
+			s.Fatal(err)
+		}
+	}
+	p := message.Parent{Process: s.machine.id(), Node: "A", Instance: e.Instance, Activity: e.Activity}
+	return p.Back(message.Child{Instance: child, Process: processtable.ProcessID{Name: "line", Version: 1}}, r)
 }
 
 // rest answers all that is asked, at once, and shows nothing but what people are told.
@@ -450,7 +486,16 @@ func txShown(tx *record.Tx) string {
 			parts = append(parts, "answers "+string(m.Queue.Node))
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("puts %s -> %s", m.Source, m.Activity))
+		switch line := fmt.Sprintf("puts %s -> %s", m.Source, m.Activity); {
+		case m.Kind == message.KindStart:
+			parts = append(parts, fmt.Sprintf("starts %d of %s", binary.BigEndian.Uint64(m.Instance[8:]), m.Queue.Process))
+		case m.Kind == message.KindMarker:
+			parts = append(parts, fmt.Sprintf("ends %d of %s at %s", binary.BigEndian.Uint64(m.Instance[8:]), m.Queue.Process, m.Queue.Node))
+		case m.Kind == message.KindReturn && m.Number != 0:
+			parts = append(parts, fmt.Sprintf("returns to %s of %s", m.Activity, m.Queue.Process))
+		default:
+			parts = append(parts, line)
+		}
 	}
 	for _, a := range tx.Audit {
 		name := eventNames[a.Event]

@@ -176,6 +176,9 @@ func (s *modelStore) apply(p *pendingTx) (remote []message.Message) {
 			remote = append(remote, m)
 			continue
 		}
+		if m.Queue.Process != tx.Consume[0].Process { // of another process queue here, which is no concern of this one's
+			continue
+		}
 		p.arrived = append(p.arrived, s.put(m))
 	}
 	for _, t := range tx.Timers {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -13,6 +14,7 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/instancetable"
+	"fmqm/internal/childtest"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -165,6 +167,9 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	}
 	for _, encoded := range compiled.Encoded {
 		table, err := processtable.Decode(encoded)
+		if err == nil && strings.Contains(text, "program: process-") {
+			table, _, err = childtest.Table(encoded)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
