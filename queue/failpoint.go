@@ -79,10 +79,14 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 	}
 	for i := range tx.Put {
 		switch kind := tx.Put[i].Kind; {
+		case kind == message.KindMarker && len(tx.Consume) > 0:
+			kinds = append(kinds, kindOfEnding(&tx.Put[i]))
 		case kind == message.KindMarker:
 			kinds = append(kinds, "terminate")
 		case kind == message.KindBegin: // which its source takes later
 			kinds = append(kinds, "inside")
+		case kind == message.KindStart: // which its source takes later
+			kinds = append(kinds, "child")
 		}
 	}
 	for i := range tx.Timers {
@@ -95,6 +99,14 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		kinds = append(kinds, kindsOfEnd(&tx.Audit[i])...)
 	}
 	return kinds
+}
+
+// kindOfEnding says whether a parent ends a child, or the child's home tells another node of it.
+func kindOfEnding(marker *message.Message) string {
+	if m, err := message.DecodeMarker(marker.Body); err == nil && m.Relay {
+		return "abort"
+	}
+	return "relay"
 }
 
 // kindsOfRefused says what a transaction does with messages that take no effect.
@@ -140,6 +152,8 @@ func rebuildKind(r *record.Rebuild, puts bool) string {
 // kindsOfEnd says what is special about how something has ended.
 func kindsOfEnd(a *record.AuditRecord) (kinds []string) {
 	switch {
+	case a.Event == record.EventStarted && a.Parent != nil:
+		kinds = append(kinds, "born")
 	case a.Event != record.EventTerminated:
 	case a.Scope != "" && a.Activity == processtable.Source:
 		kinds = append(kinds, "inside")
@@ -181,6 +195,9 @@ func kindsOf(e record.Event) []string {
 		return []string{"word"}
 	case record.EventAnswered:
 		return []string{"answer"}
+	case record.EventReturned:
+		return []string{"back"}
+	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 // any moment, and comes back.
 type scenario struct {
 	process  string
+	children []string // the processes of which its activities begin instances
 	input    string
 	play     func(*world, context.Context)
 	expected string         // the process that the interpreter runs; else the same
@@ -108,6 +109,10 @@ func (w *world) begin(ctx context.Context) {
 	w.a.Start()
 	w.b.Start()
 	w.uploadTo(ctx, w.a, w.tables)
+	for _, text := range w.row.scenario.children {
+		_, tables := w.compile(text)
+		w.uploadTo(ctx, w.a, tables)
+	}
 	w.startAll(ctx)
 }
 
@@ -321,6 +326,107 @@ data:
 		w.begin(ctx)
 		w.ended(ctx)
 	},
+}
+
+// family has an activity that is done by an instance of another process, over both sites, and one whose
+// deadline comes before the end of such an instance. The interpreter runs what these do in their place.
+var family = &scenario{
+	process:  parent("process-line", "process-idle"),
+	expected: parent("pass", "sleep"),
+	children: []string{`
+process: line
+version: 1
+structures:
+  Line: {n: int, text: string}
+input: Line
+output: Line
+starts: [A]
+activities:
+  take: {node: A, program: pass, input: Line, output: Line}
+  wrap: {node: B, program: pass, input: Line, output: Line}
+control:
+  - take -> wrap
+data:
+  - source -> take
+  - take -> wrap
+  - wrap -> sink
+`, `
+process: idle
+version: 1
+starts: [A]
+activities:
+  ready: {node: A, program: pass}
+  long: {node: B, program: sleep}
+control:
+  - ready -> long
+`},
+	input:   order,
+	results: `{late: [{timeout: true}]}`,
+	want: []string{
+		"source started 1", "pack begun 1", "pack returned 1", "pack terminated 1", "late begun 1", "late returned 1", "late terminated 1", "sink ended 1",
+	},
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		w.ended(ctx)
+		w.childrenEnd(ctx, map[string]api.InstanceState{"pack": api.InstanceFinished, "late": api.InstanceTerminated})
+	},
+}
+
+// parent is the process with these programs in its activities.
+func parent(pack, late string) string {
+	return `
+process: family
+version: 1
+structures:
+  Order: {n: int, text: string}
+  End: {n: int, text: string, late: bool}
+input: Order
+output: End
+starts: [A]
+activities:
+  pack: {node: A, program: ` + pack + `, input: Order, output: Order}
+  late: {node: A, program: ` + late + `, deadline: {after: 3s}}
+  done: {node: B, program: pass, input: Order, output: Order}
+control:
+  - pack -> done
+data:
+  - source -> pack
+  - pack -> done
+  - done -> sink
+  - late -> sink: {late: _TIMEOUT}
+`
+}
+
+// childrenEnd waits until what activities have begun has ended, as both sites tell.
+func (w *world) childrenEnd(ctx context.Context, want map[string]api.InstanceState) {
+	w.Helper()
+	until(ctx, w.T, "end of what was begun", func() error {
+		s, err := w.a.Client.Status(ctx, w.ids[0])
+		if err != nil {
+			return err
+		}
+		for _, a := range s.Activities {
+			if want[a.Activity] == "" {
+				continue
+			}
+			if a.Child == nil {
+				return notYet("%s has begun nothing: %+v", a.Activity, a)
+			}
+			child, err := w.a.Client.Status(ctx, *a.Child)
+			if err != nil {
+				return err
+			}
+			for _, inside := range child.Activities {
+				if !inside.State.Ended() {
+					return notYet("%s in the instance of %s is %s", inside.Activity, a.Activity, inside.State)
+				}
+			}
+			if child.State != want[a.Activity] || len(child.Activities) == 0 || len(child.Unreachable) > 0 || child.Parent == nil || child.Parent.Instance != w.ids[0] {
+				return notYet("the instance of %s is %+v", a.Activity, child)
+			}
+		}
+		return nil
+	}, api.CodeFailed, api.CodeNotFound)
 }
 
 const pair = `

@@ -193,6 +193,31 @@ var transactions = []transaction{
 		kept: "It has ended as cancelled, its timers are gone, and what leads out of it is FALSE.",
 	},
 	{
+		kind: "child", what: "A subprocess begins: its snapshot is put, and what begins the instance of another process, for its source (N19).", victims: "A", scenario: family,
+		lost: "Nothing has begun. It is found again whether the instance can begin, and it begins with the same identifier.",
+		kept: "What begins the instance is in the queue of its process. The activity waits for what comes back.",
+	},
+	{
+		kind: "born", what: "The instance of a subprocess is started: its source ends, its record and the connectors out of source are put (N19).", victims: "A", scenario: family,
+		lost: "What begins it is still in the entry of its source, which starts it after the start of the node.",
+		kept: "It goes on as any instance. Its record names its parent.",
+	},
+	{
+		kind: "back", what: "The instance of a subprocess ends: its sink ends, and the activity that has begun it gets what it has come to, with a line of its history (N19).", victims: "A", scenario: family,
+		lost: "What led to the sink is still in its entry. The sink is decided again, with the same output.",
+		kept: "What came back is in the activity's entry, in the queue of its process, and is taken there.",
+	},
+	{
+		kind: "abort", what: "A subprocess ends before its instance, here at its deadline: a marker for that is put with its end (N19).", victims: "A", scenario: family,
+		lost: "The message of the timer is in its entry. The activity ends after the start, and its instance with it.",
+		kept: "The activity has ended. The marker is in the store, and every entry of the instance here is ended.",
+	},
+	{
+		kind: "relay", what: "The sink of an instance ends that its parent has ended: the other nodes of its process get their markers with that (N19).", victims: "A", scenario: family,
+		lost: "The sink is still there, and nobody elsewhere was told. The node finds the marker, and ends it again.",
+		kept: "The markers are in the transmission queues.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",
