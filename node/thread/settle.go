@@ -320,7 +320,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		}
 	}
 	for i := range effects.Put {
-		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
+		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Instance == key.Instance && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
 			r.Sent = append(r.Sent, sentAs(p))
 		}
 	}
@@ -329,7 +329,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 
 // sentAs is how a record names a message that was put for another entry, so that it can be built
 // again (N16). Notices are not: the sender's state says what they would; nor is the instance's
-// record, which lies where its source does.
+// record, which lies where its source does, nor what is for another instance (N19).
 func sentAs(m *message.Message) record.Sent {
 	s := record.Sent{
 		Kind: m.Kind, Nth: m.Number, Scope: m.Scope, Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane,

@@ -29,7 +29,8 @@ type prepared struct {
 	expect   *oracle.Expectation
 }
 
-func prepare(p *Process) (*prepared, error) {
+// prepare draws a process, of which an activity may begin instances of those before it.
+func prepare(p *Process, before []*prepared) (*prepared, error) {
 	c := p.drawn()
 	loaded, diagnostics := definition.Load(p.Name+".yaml", []byte(c.Text(p.Name)))
 	if len(loaded) != 1 {
@@ -41,9 +42,14 @@ func prepare(p *Process) (*prepared, error) {
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
-	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), generate.Interpreted(c)); err != nil {
+	programs, err := made.familyOf(before)
+	if err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
+	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), programs); err != nil {
+		return nil, fmt.Errorf("process %s: %w", p.Name, err)
+	}
+	made.withoutChildren()
 	return made, nil
 }
 

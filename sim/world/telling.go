@@ -134,6 +134,8 @@ func kindOf(k message.Key) string {
 		return "the begin of " + string(k.Source)
 	case message.KindReturn:
 		return "the return of " + string(k.Scope)
+	case message.KindStart:
+		return "the start"
 	case message.KindRecord, message.KindMarker, message.KindTable, message.KindAnswer:
 	}
 	return fmt.Sprintf("a message of kind %d", k.Kind)
@@ -145,6 +147,7 @@ func eventOf(e record.Event) string {
 		record.EventStopped: "is stopped", record.EventCancelled: "is cancelled", record.EventCancelling: "cancels what is inside", record.EventIterated: "runs once more", record.EventFailed: "has failed, and is tried again",
 		record.EventInError: "is in error", record.EventRetried: "is retried", record.EventPassed: "is passed",
 		record.EventDropped: "does without a message that was refused", record.EventAsked: "is asked for at its site by an operator", record.EventAnswered: "is what an operator is answered about",
+		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
 	}
 	if text := texts[e]; text != "" {
 		return text

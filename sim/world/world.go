@@ -157,7 +157,7 @@ func (w *World) breaks(invariant, format string, args ...any) {
 // prepare draws the processes and asks the interpreter about the instances.
 func (w *World) prepare() error {
 	for i := range w.plan.Processes {
-		p, err := prepare(&w.plan.Processes[i])
+		p, err := prepare(&w.plan.Processes[i], w.cases)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,93 @@
+package world
+
+import (
+	"testing"
+	"time"
+)
+
+// family are two processes over two sites: whose second activity, in a loop, begins instances of the one before.
+func family(clear time.Duration) Plan {
+	p := given(2, `
+structures: {D: {n: int, text: string}}
+input: D
+output: D
+starts: [A]
+activities:
+  take: {node: A, program: many, input: D, output: D}
+  wrap: {node: B, program: few, input: D, output: D}
+control: [take -> wrap]
+data: [source -> take, take -> wrap, wrap -> sink]
+`, `
+structures: {E: {n: int, text: string}}
+input: E
+output: E
+starts: [A, B]
+activities:
+  check: {node: B, program: many, input: E, output: E}
+  pack: {node: A, program: process-given-0, input: E, output: E}
+  inside:
+    node: A
+    input: E
+    output: E
+    activities:
+      again: {node: A, program: process-given-0, input: E, output: E}
+    data: [source -> again, again -> sink]
+  bill: {node: B, program: one, input: E, output: E}
+control: [check -> pack, pack -> inside, inside -> bill]
+data: [source -> check, check -> pack, pack -> inside, inside -> bill, bill -> sink]
+`)
+	p.Sites, p.Clear = []name{"A", "B"}, clear
+	for i := range p.Processes {
+		p.Processes[i].Sites = p.Sites
+	}
+	return p
+}
+
+// N19: subprocesses come to what the interpreter says, which runs them in one place.
+func TestAFamily(t *testing.T) {
+	t.Parallel()
+	if r := Run(family(time.Minute), Options{}); r.Broken != nil {
+		t.Fatalf("%v\n%s", r.Broken, ShrunkStory(r, 60))
+	}
+}
+
+// So they do wherever a site dies, whether the commit is on disk by then or not.
+func TestAFamilyDiesAtEachCommit(t *testing.T) {
+	t.Parallel()
+	for _, site := range []name{"A", "B"} {
+		for number := 1; ; number++ {
+			met := 0
+			for _, kept := range []bool{false, true} {
+				p := family(time.Minute)
+				p.Events = []Event{{At: 5 * time.Second, Do: CrashAt, Site: site, Number: number, Kept: kept, For: time.Second}}
+				r := Run(p, Options{})
+				if r.Broken != nil {
+					t.Fatalf("%s at commit %d, kept %t: %v\n%s", site, number, kept, r.Broken, ShrunkStory(r, 60))
+				}
+				met += r.Recoveries
+			}
+			if met == 0 { // nothing is committed any more
+				if number < 20 {
+					t.Errorf("%s has died at %d commits only", site, number)
+				}
+				break
+			}
+		}
+	}
+}
+
+// Terminated at any moment, whoever dies beside, nothing of it and of what it has begun is left.
+func TestAFamilyIsTerminated(t *testing.T) {
+	t.Parallel()
+	for n := range 60 {
+		p := family(time.Minute)
+		at := 5*time.Second + time.Duration(n)*11*time.Millisecond
+		p.Events = []Event{
+			{At: at, Do: Terminate, Site: "A", Instance: 2},
+			{At: at, Do: CrashAt, Site: p.Sites[n%2], Number: 1 + n%5, Kept: n%3 == 0, For: time.Second},
+		}
+		if r := Run(p, Options{}); r.Broken != nil {
+			t.Fatalf("terminated after %v: %v\n%s", at, r.Broken, ShrunkStory(r, 60))
+		}
+	}
+}
