@@ -13,7 +13,7 @@ import (
 var listStates = []InstanceState{InstanceRunning, InstanceSuspended, InstanceInError, InstanceFinished, InstanceTerminated, InstanceUnknown}
 
 func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error) {
-	q, err := query(r, "all", "everywhere", "state", "process", "in_error", "since", "after", "next", "limit")
+	q, err := query(r, "all", "everywhere", "state", "process", "in_error", "since", "parent", "after", "next", "limit")
 	if err != nil {
 		return ListAnswer{}, err
 	}
@@ -35,6 +35,11 @@ func (s server) list(_ http.ResponseWriter, r *http.Request) (ListAnswer, error)
 	}
 	if req.Limit, err = pageLimit(q, "next"); err != nil {
 		return ListAnswer{}, err
+	}
+	if v := q.Get("parent"); v != "" {
+		if req.Parent, err = ParseInstance(v); err != nil {
+			return ListAnswer{}, err
+		}
 	}
 	if v := q.Get("after"); v != "" {
 		if req.After, err = ParseInstance(v); err != nil {
@@ -65,6 +70,9 @@ func (c *Client) List(ctx context.Context, r ListRequest) (ListAnswer, error) {
 	}
 	if !r.Since.IsZero() {
 		q.Set("since", r.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if r.Parent != (InstanceID{}) {
+		q.Set("parent", r.Parent.String())
 	}
 	if r.After != (InstanceID{}) {
 		q.Set("after", r.After.String())

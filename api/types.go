@@ -78,6 +78,9 @@ type Status struct {
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+	// Children are the instances that its activities have begun, of fmqm status --tree: who asks a node
+	// asks for each himself.
+	Children []Status `json:"children,omitempty"`
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
@@ -157,6 +160,7 @@ type ListRequest struct {
 	Process    string        // only those of NAME or NAME@VERSION; empty: of any process
 	InError    bool          // only those with an activity in error
 	Since      time.Time     // only those that were started then or later
+	Parent     InstanceID    // only those that activities of this instance have begun; uuid.Nil: all
 	After      InstanceID    // the last one of the page before, started at the node; uuid.Nil: from the beginning
 	Next       string        // instead of After: ListAnswer.Next of the page before
 	Limit      int           // at most so many; 1 to MaxPage
@@ -181,7 +185,8 @@ type TerminateRequest struct {
 type Instance struct {
 	Instance InstanceID    `json:"instance"`
 	Process  string        `json:"process"`
-	Key      string        `json:"key,omitempty"` // that it was started with
+	Key      string        `json:"key,omitempty"`    // that it was started with
+	Parent   *Parent       `json:"parent,omitempty"` // as in Status
 	State    InstanceState `json:"state"`
 	InError  int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
 	Started  time.Time     `json:"started,omitzero"`
@@ -321,6 +326,8 @@ type Wait struct {
 	Since     time.Time     `json:"since,omitzero"`      // when it began to wait
 	Heard     bool          `json:"heard"`               // whether At answered just now
 	LastHeard time.Time     `json:"last_heard,omitzero"` // when At was last heard; zero: never
+	Child     *InstanceID   `json:"child,omitempty"`     // the instance of a subprocess that it waits for
+	Instance  *InstanceID   `json:"instance,omitempty"`  // of a line about such an instance: that
 	Due       time.Time     `json:"due,omitzero"`        // of the next attempt, where For says that it waits for that
 
 	Input  json.RawMessage `json:"input,omitempty"`  // as in Activity; likewise Stderr

@@ -101,6 +101,15 @@ func TestASubprocess(t *testing.T) {
 	if s.State != api.InstanceFinished || string(s.Output) != `{"amount":3,"note":"fragile"}` {
 		t.Errorf("it is %s with %s", s.State, s.Output)
 	}
+	list, err := n.List(t.Context(), api.ListRequest{All: true, Parent: s.Instance, Limit: 10})
+	if err != nil || len(list.Instances) != 1 || list.Instances[0].Instance != *activity(s, "pack").Child || list.Instances[0].Parent.Activity != "pack" {
+		t.Fatalf("listed are %+v, %v", list, err)
+	}
+	child, err := n.Status(t.Context(), list.Instances[0].Instance)
+	want := api.Parent{Instance: s.Instance, Process: "order@1", Activity: "pack"}
+	if err != nil || child.Parent == nil || *child.Parent != want || child.State != api.InstanceFinished {
+		t.Errorf("the child is %+v, %v", child, err)
+	}
 	if got := strings.Join(events(t, n, s.Instance, "pack"), " "); got != "begun returned terminated" {
 		t.Errorf("history of pack: %s", got)
 	}

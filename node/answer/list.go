@@ -21,7 +21,7 @@ import (
 
 // questionOf reads what somebody asks.
 func questionOf(r api.ListRequest) (q ListQuestion, err error) {
-	q = ListQuestion{All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, after: r.After}
+	q = ListQuestion{All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, Parent: r.Parent, after: r.After}
 	if r.Next != "" {
 		if q.Below, err = parsePlace(r.Next); err != nil {
 			return q, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name a place in a list", r.Next)
@@ -30,9 +30,9 @@ func questionOf(r api.ListRequest) (q ListQuestion, err error) {
 	if _, err := q.process(); err != nil {
 		return q, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for every version", "list: %v", err)
 	}
-	if q.State == api.InstanceUnknown && (q.InError || !q.Since.IsZero() || q.after != (message.InstanceID{})) {
-		return q, api.Errorf(api.CodeUsage, "leave out `since`, `in_error` and `after`: `process`, `limit` and `next` narrow it",
-			"state=unknown: what waits for no start has neither a time nor an error")
+	if q.State == api.InstanceUnknown && (q.InError || !q.Since.IsZero() || q.after != (message.InstanceID{}) || q.Parent != (message.InstanceID{})) {
+		return q, api.Errorf(api.CodeUsage, "leave out `since`, `in_error`, `parent` and `after`: `process`, `limit` and `next` narrow it",
+			"state=unknown: what waits for no start has neither a time nor an error, nor a parent")
 	}
 	return q, nil
 }
@@ -108,7 +108,7 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 	r.More = r.More && q.below(r.Next)
 	r.Instances = slices.DeleteFunc(r.Instances, func(i api.Instance) bool {
 		id, err := processtable.ParseProcessID(i.Process)
-		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || q.State != "" && i.State != q.State {
+		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || q.State != "" && i.State != q.State || !q.begunBy(i.Parent) {
 			return true
 		}
 		if i.State == api.InstanceUnknown && a.startedHere(id, i.Instance) {

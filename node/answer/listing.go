@@ -11,6 +11,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/message"
+	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
 	"fmqm/queue/record"
@@ -32,13 +33,14 @@ const (
 // ListQuestion asks a site for the instances that were started there, newest first; in the state unknown,
 // for those that wait for a start there.
 type ListQuestion struct {
-	All     bool              `json:"all,omitempty"`
-	State   api.InstanceState `json:"state,omitempty"`
-	Process string            `json:"process,omitempty"`
-	InError bool              `json:"in_error,omitempty"`
-	Since   time.Time         `json:"since,omitzero"`
-	Below   audit.Place       `json:"below,omitzero"` // only what stands below; the zero one: all
-	Limit   int               `json:"limit"`
+	All     bool               `json:"all,omitempty"`
+	State   api.InstanceState  `json:"state,omitempty"`
+	Process string             `json:"process,omitempty"`
+	InError bool               `json:"in_error,omitempty"`
+	Since   time.Time          `json:"since,omitzero"`
+	Parent  message.InstanceID `json:"parent,omitzero"` // only those that activities of this one have begun
+	Below   audit.Place        `json:"below,omitzero"`  // only what stands below; the zero one: all
+	Limit   int                `json:"limit"`
 
 	after message.InstanceID // instead of Below
 }
@@ -71,6 +73,11 @@ func (q *ListQuestion) below(p audit.Place) bool {
 func (q *ListQuestion) of(id processtable.ProcessID) bool {
 	want, _ := q.process()
 	return want.Name == "" || want.Name == id.Name && (want.Version == 0 || want.Version == id.Version)
+}
+
+// begunBy says whether what an activity has begun, or nobody (nil), is asked for.
+func (q *ListQuestion) begunBy(p *api.Parent) bool {
+	return q.Parent == message.InstanceID{} || p != nil && p.Instance == q.Parent
 }
 
 // ListTo is listHere for a peer: of the processes in which it has a part.
@@ -174,7 +181,7 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 		case !shows(started.Process):
 			at.Instance = uuid.Max
 			continue
-		case ended != nil && !q.ended(), !q.of(started.Process):
+		case ended != nil && !q.ended(), !q.of(started.Process), !q.begunBy(report.ParentOf(&started)):
 			continue
 		}
 		i, err := a.listed(started, ended)
@@ -194,7 +201,7 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) (i api.Instance, err error) {
 	i = api.Instance{
 		Instance: started.Instance, Process: started.Process.String(), Origin: string(a.Self),
-		Key: started.Reason, State: api.InstanceRunning, Started: started.Time,
+		Key: started.Reason, State: api.InstanceRunning, Started: started.Time, Parent: report.ParentOf(&started),
 	}
 	switch {
 	case ended == nil:

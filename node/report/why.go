@@ -99,7 +99,7 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 	case api.ActivityRunning:
 		out.For = "program " + w.Program + " is running"
 		if a.Child != nil {
-			out.For = fmt.Sprintf("instance %s of %s is under way (fmqm why %s)", a.Child, a.Of, a.Child)
+			out.For, out.Child = fmt.Sprintf("instance %s of %s is under way", a.Child, a.Of), a.Child
 		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
 		} else if w.Program == "" && !w.Due.IsZero() {

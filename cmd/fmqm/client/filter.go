@@ -28,6 +28,7 @@ func filterFlags() []cli.Flag {
 		&cli.StringFlag{Name: "process", Usage: "only those of `NAME[@VERSION]`"},
 		&cli.BoolFlag{Name: "in-error", Usage: "only those with an activity in error, also where others go on"},
 		&cli.StringFlag{Name: "since", Usage: "only those started since `TIME|DURATION`, such as 2025-06-01, \"2025-06-01 14:30\", 14:30 or 90m, 2h, 3d ago"},
+		&cli.StringFlag{Name: "parent", Usage: "only those that activities of `INSTANCE` have begun"},
 		&cli.IntFlag{Name: "limit", Usage: "at most `N`, the newest"},
 	}
 }
@@ -36,7 +37,7 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	f.request = api.ListRequest{
 		Everywhere: true, State: api.InstanceState(c.String("state")), Process: c.String("process"), InError: c.Bool("in-error"),
 	}
-	for _, name := range []string{"state", "process", "since"} {
+	for _, name := range []string{"state", "process", "since", "parent"} {
 		if c.IsSet(name) {
 			if c.String(name) == "" { // a script's variable that is not set: it must not mean all
 				return f, common.Usagef("--%s is empty: write which instances are meant, or leave it out", name)
@@ -50,11 +51,16 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	if states := []api.InstanceState{"", api.InstanceRunning, api.InstanceInError, api.InstanceFinished, api.InstanceTerminated, api.InstanceUnknown}; !slices.Contains(states, f.request.State) {
 		return f, common.Usagef("--state %s: write running, in-error, finished, terminated or unknown", f.request.State)
 	}
-	if f.request.State == api.InstanceUnknown && (f.request.InError || c.IsSet("since")) {
-		return f, common.Usagef("--state unknown: what waits for no start has neither a time nor an error: leave out --since and --in-error; --process and --limit narrow it")
+	if f.request.State == api.InstanceUnknown && (f.request.InError || c.IsSet("since") || c.IsSet("parent")) {
+		return f, common.Usagef("--state unknown: what waits for no start has neither a time nor an error, nor a parent: leave out --since, --in-error and --parent; --process and --limit narrow it")
 	}
 	if f.limit = c.Int("limit"); f.limit < 0 || c.IsSet("limit") && f.limit == 0 {
 		return f, common.Usagef("--limit %d: write 1 or more", f.limit)
+	}
+	if c.IsSet("parent") {
+		if f.request.Parent, err = api.ParseInstance(c.String("parent")); err != nil {
+			return f, err
+		}
 	}
 	if c.IsSet("since") {
 		f.request.Since, err = parseSince(c.String("since"), time.Now())

@@ -71,6 +71,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if st.Key != "" {
 		lines = slices.Insert(lines, 2, [2]string{"key", common.OneLine(st.Key)})
 	}
+	if p := st.Parent; p != nil {
+		lines = slices.Insert(lines, 2, [2]string{"parent", fmt.Sprintf("%s of %s, instance %s", api.InScope(p.Scope, p.Activity), p.Process, p.Instance)})
+	}
 	if !st.Ended.IsZero() {
 		lines = append(lines, [2]string{"ended", common.Time(st.Ended)})
 	}
@@ -174,6 +177,8 @@ func eventRow(l *common.List, e api.HistoryEvent) error {
 // reasonOf is why something happened, and by whom, where somebody did it by hand.
 func reasonOf(e api.HistoryEvent) string {
 	switch {
+	case e.Reason == "" && e.About != "":
+		return "instance " + e.About
 	case e.By == "" || strings.Contains(e.Reason, e.By):
 		return told(e.Reason, e.Stderr)
 	case e.Reason == "":
@@ -233,7 +238,8 @@ func whyCommand() *cli.Command {
 		Name: "why", Usage: "show why an instance does not go on", ArgsUsage: "INSTANCE [ACTIVITY]",
 		Description: `Prints one line for each activity that does not go on: why, at which node the cause lies,
 since when, and whether that node is reachable now. Of a block that is under way it prints
-what is inside. With ACTIVITY it prints this one, and what is inside of it.`,
+what is inside, and of a subprocess its instance. With ACTIVITY it prints this one, and what
+is inside of it.`,
 		UsageText: "fmqm why " + example + "\nfmqm why " + example + " documents",
 		Flags: printing(&cli.StringFlag{
 			Name: "process", Usage: "the instance of `NAME@VERSION`, where another site has made up others under its identifier",
@@ -246,11 +252,13 @@ what is inside. With ACTIVITY it prints this one, and what is inside of it.`,
 			warn(c, answer.Unreachable, answer.More)
 			var below []detail
 			list := a.printer.List(false, "ACTIVITY", "NODE", "STATE", "WHY", "AT", "SINCE", "REACHABLE")
-			for _, w := range answer.Waits {
-				if err := list.Row(w, api.InScope(w.Scope, w.Activity), w.Node, string(w.State), whyText(w), w.At, common.Time(w.Since), heard(w)); err != nil {
-					return err
-				}
-				below = append(below, detail{api.InScope(w.Scope, w.Activity), w.Node, w.State, w.Input, w.Stderr})
+			left := maxChildren
+			err = eachWait(c, a, answer.Waits, "", &left, func(name string, w api.Wait) error {
+				below = append(below, detail{name, w.Node, w.State, w.Input, w.Stderr})
+				return list.Row(w, name, w.Node, string(w.State), whyText(w), w.At, common.Time(w.Since), heard(w))
+			})
+			if err != nil {
+				return err
 			}
 			if list.Count() == 0 {
 				text := "nothing waits: the instance is " + string(answer.State)
@@ -268,6 +276,33 @@ what is inside. With ACTIVITY it prints this one, and what is inside of it.`,
 			return details(a.printer, common.From(c).Out, below)
 		}),
 	}
+}
+
+// eachWait gives the waits, and behind each for the instance of a subprocess those of that.
+func eachWait(c *cli.Context, a asked, waits []api.Wait, under string, left *int, row func(name string, w api.Wait) error) error {
+	for _, w := range waits {
+		name := under + api.InScope(w.Scope, w.Activity)
+		if err := row(name, w); err != nil {
+			return err
+		}
+		if w.Child == nil || *left == 0 {
+			continue
+		}
+		*left--
+		inside, err := a.client.WhyOf(c.Context, *w.Child, api.WhyRequest{})
+		if err != nil {
+			common.Talk(c, "instance %s, which %s has begun: %v", w.Child, name, err)
+			continue
+		}
+		warn(c, inside.Unreachable, inside.More)
+		for i := range inside.Waits {
+			inside.Waits[i].Instance = w.Child
+		}
+		if err := eachWait(c, a, inside.Waits, name+" > ", left, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whyText is what an activity waits for, with the time of that in the zone of the reader.

@@ -19,7 +19,8 @@ and when it was last heard. The activities at such a node are unknown.
 
 It shows the top of the instance, a block in one line. With --scope it shows what is inside
 of a block: documents is its newest iteration, documents#2 the second one. With --tree it
-shows all, each block before its iterations. Where it does not show all that there are it
+shows all, each block before its iterations, and then the instances that activities of
+subprocesses have begun. Where it does not show all that there are it
 says so, and with which --after the next ones come.`,
 		UsageText: "fmqm status " + example + "\nfmqm status " + example + " --scope documents#2\nfmqm status " + example + " --tree --state in-error\nfmqm status " + example + " -o json",
 		Flags: printing(
@@ -46,6 +47,12 @@ func status(c *cli.Context, a asked) error {
 	st, err := a.client.StatusOf(c.Context, a.instance, r)
 	if err != nil {
 		return err
+	}
+	if r.Tree {
+		left := maxChildren
+		if err := addChildren(c, a, &st, &left); err != nil {
+			return err
+		}
 	}
 	if err := printStatus(a.printer, st); err != nil {
 		return err
@@ -80,8 +87,46 @@ func printStatus(p *common.Printer, st api.Status) error {
 		if err := p.WriteTree([]string{"ACTIVITY", "NODE", "STATE", "ITERATIONS", "RC", "STARTED", "ENDED", "REASON"}, rows, depth); err != nil {
 			return err
 		}
-		return details(p, w, below)
+		if err := details(p, w, below); err != nil {
+			return err
+		}
+		for _, child := range st.Children {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+			if err := printStatus(p, child); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// maxChildren is of how many instances a tree is shown.
+const maxChildren = 100
+
+// addChildren adds the instances that the activities of a status have begun, each with its own.
+func addChildren(c *cli.Context, a asked, st *api.Status, left *int) error {
+	for _, activity := range st.Activities {
+		if activity.Child == nil {
+			continue
+		}
+		if *left == 0 {
+			common.Talk(c, "there are more instances of subprocesses than %d: fmqm list --parent %s has them", maxChildren, st.Instance)
+			return nil
+		}
+		*left--
+		child, err := a.client.StatusOf(c.Context, *activity.Child, api.StatusRequest{Tree: true})
+		if err != nil {
+			common.Talk(c, "instance %s, which %s has begun: %v", activity.Child, api.InScope(activity.Scope, activity.Activity), err)
+			continue
+		}
+		if err := addChildren(c, a, &child, left); err != nil {
+			return err
+		}
+		st.Children = append(st.Children, child)
+	}
+	return nil
 }
 
 // depthOf is how many blocks are around an activity, other than those around all that are shown.
@@ -99,6 +144,8 @@ func whyEnded(a *api.Activity) string {
 		return "its deadline has come"
 	case a.Error != "":
 		return "goes on after an error: " + a.Error
+	case a.Reason == "" && a.Child != nil && a.State == api.ActivityRunning:
+		return "instance " + a.Child.String() + " of " + a.Of
 	}
 	return a.Reason
 }

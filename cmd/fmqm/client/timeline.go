@@ -190,8 +190,14 @@ func (t *timeline) text(e api.HistoryEvent) string {
 	case api.EventStarted:
 		return t.marks.begun + " started"
 	case api.EventBegun:
+		if e.About != "" {
+			return fmt.Sprintf("%s %s begins instance %s", t.marks.begun, e.Activity, e.About)
+		}
 		return fmt.Sprintf("%s %s iteration %d begun", t.marks.begun, e.Activity, e.Iteration)
 	case api.EventReturned:
+		if e.About != "" {
+			return fmt.Sprintf("%s %s has instance %s back", t.marks.done, e.Activity, e.About)
+		}
 		return fmt.Sprintf("%s %s iteration %d returned", t.marks.done, e.Activity, e.Iteration)
 	case api.EventEnded:
 		return t.marks.begun + " ended"

@@ -1,0 +1,99 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/api/apitest"
+)
+
+// kin is a node that knows an instance with one that an activity of it has begun, and in that another.
+func kin(t *testing.T) (to string, child, grandchild api.InstanceID, listed *api.ListRequest) {
+	t.Helper()
+	parent := uuid.MustParse(id)
+	child, grandchild, listed = uuid.MustParse(strings.Replace(id, "8", "9", 1)), uuid.MustParse(strings.Replace(id, "8", "a", 1)), &api.ListRequest{}
+	of := map[api.InstanceID]api.Activity{
+		parent:     {Activity: "pack", Kind: api.KindProcess, Node: "A", State: api.ActivityRunning, Child: &child, Of: "line@2"},
+		child:      {Activity: "wrap", Kind: api.KindProcess, Node: "A", State: api.ActivityRunning, Child: &grandchild, Of: "label@1"},
+		grandchild: {Activity: "print", Node: "B", State: api.ActivityReady},
+	}
+	to = apitest.Serve(t, &apitest.Backend{
+		OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
+			st := api.Status{Instance: i, Process: "p@1", State: api.InstanceRunning, Activities: []api.Activity{of[i]}}
+			if i == child {
+				st.Parent = &api.Parent{Instance: parent, Process: "p@1", Scope: "block#1", Activity: "pack"}
+			}
+			return st, nil
+		},
+		OnWhy: func(_ context.Context, i api.InstanceID, _ api.WhyRequest) (api.WhyAnswer, error) {
+			a := of[i]
+			return api.WhyAnswer{Instance: i, State: api.InstanceRunning, Waits: []api.Wait{{
+				Activity: a.Activity, Node: a.Node, State: a.State, For: "it goes on", At: a.Node, Heard: true, Child: a.Child,
+			}}}, nil
+		},
+		OnList: func(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
+			*listed = r
+			return api.ListAnswer{}, nil
+		},
+		OnHistory: func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error) {
+			return api.HistoryAnswer{Events: []api.HistoryEvent{
+				{Clock: 1, Node: "A", Activity: "pack", Event: api.EventBegun, Iteration: 1, About: child.String()},
+				{Clock: 2, Node: "A", Activity: "pack", Event: api.EventReturned, Iteration: 1, About: child.String()},
+			}}, nil
+		},
+	})
+	return to, child, grandchild, listed
+}
+
+// N19: the tree of a status goes into the instances that activities have begun; what it shows of one names
+// its parent.
+func TestN19StatusGoesIntoChildren(t *testing.T) {
+	to, child, grandchild, _ := kin(t)
+	r := fmqm(to, "", "status", id, "--tree")
+	for _, line := range []string{"instance " + child.String() + " of line@2", "parent       block#1/pack of p@1, instance " + id, "instance     " + grandchild.String(), "\nprint"} {
+		if r.code != 0 || !strings.Contains(r.out, line) {
+			t.Errorf("exit %d %s, no line %q in\n%s", r.code, r.err, line, r.out)
+		}
+	}
+	if r := fmqm(to, "", "status", id); strings.Contains(r.out, grandchild.String()) {
+		t.Errorf("without --tree it is\n%s", r.out)
+	}
+	var st api.Status
+	if r := fmqm(to, "", "status", id, "--tree", "-o", "json"); json.Unmarshal([]byte(r.out), &st) != nil || len(st.Children) != 1 || len(st.Children[0].Children) != 1 {
+		t.Errorf("%s", r.out)
+	}
+}
+
+// N19: so does why.
+func TestN19WhyGoesIntoChildren(t *testing.T) {
+	to, child, _, _ := kin(t)
+	r := fmqm(to, "", "why", id)
+	for _, line := range []string{"pack ", "pack > wrap ", "pack > wrap > print "} {
+		if r.code != 0 || !strings.Contains(r.out, "\n"+line) {
+			t.Errorf("exit %d %s, no line %q in\n%s", r.code, r.err, line, r.out)
+		}
+	}
+	if r := fmqm(to, "", "why", id, "-o", "jsonl"); !strings.Contains(r.out, `"instance":"`+child.String()+`"`) {
+		t.Errorf("%s", r.out)
+	}
+}
+
+func TestN19HistoryAndListOfChildren(t *testing.T) {
+	to, child, _, listed := kin(t)
+	if r := fmqm(to, "", "history", id); strings.Count(r.out, "instance "+child.String()) != 2 {
+		t.Errorf("%s", r.out)
+	}
+	if r := fmqm(to, "", "list", "--all", "--parent", id); r.code != 0 || listed.Parent.String() != id || !strings.Contains(r.err, "no instance fits --parent "+id) {
+		t.Errorf("exit %d %s, asked for %+v", r.code, r.err, listed)
+	}
+	for _, wrong := range [][]string{{"--parent", "x"}, {"--parent", ""}, {"--parent", id, "--state", "unknown"}} {
+		if r := fmqm(to, "", append([]string{"list"}, wrong...)...); r.code != 2 {
+			t.Errorf("%v: exit %d %s", wrong, r.code, r.err)
+		}
+	}
+}
