@@ -19,6 +19,9 @@
 // where KIND is
 //
 //	table, start, termination, iteration, attempt, error, retry    of a process
+//	inside, return      a block begins an iteration; that has ended
+//	child, born, back   the instance of a subprocess is begun, starts, has ended
+//	abort, relay        a parent ends it; the other nodes are told
 //	terminate, stop     a marker of a terminated instance; an entry of it ends
 //	pass, skip          a dead path passes around a node; that node absorbs its record
 //	accept, trim        of a link's messages; and, of what is accepted,
@@ -34,6 +37,7 @@
 // The others are:
 //
 //	thread.taken           newcomers were taken from the mailbox
+//	thread.born            what begins the instance of a subprocess was among them
 //	thread.browsed         a part of a queue was read again after an open
 //	thread.decided         a transaction is decided, and not submitted
 //	program.begin          an attempt was decided, its program has not begun

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"errors"
+	"slices"
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/task"
@@ -44,6 +45,9 @@ func (t *Thread) Turn() bool {
 	if len(deliveries) > 0 {
 		failpoint.Hit("thread.taken")
 	}
+	if failpoint.Enabled && begins(deliveries) {
+		failpoint.Hit("thread.born")
+	}
 	for i := range deliveries {
 		t.step(thread.Delivered{Delivery: deliveries[i]})
 	}
@@ -67,6 +71,13 @@ func (t *Thread) Turn() bool {
 	t.meter.note(t.machine.Gauges())
 	t.perform()
 	return !t.failed && (len(deliveries) > 0 || len(all) > 0 || t.look)
+}
+
+// begins says whether what begins the instance of a subprocess is among deliveries.
+func begins(deliveries []record.Delivery) bool {
+	return slices.ContainsFunc(deliveries, func(d record.Delivery) bool {
+		return slices.ContainsFunc(d.Messages, func(m message.Message) bool { return m.Kind == message.KindStart })
+	})
 }
 
 // take does what another task has posted.

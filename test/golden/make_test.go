@@ -94,7 +94,8 @@ func begin(t *testing.T, dir string) {
 //   - B, which has some parts of a large message, a word, a due timer and what has returned
 //     to a block that no thread has looked at yet, and has stopped its link to C
 //   - C, which was restored from a backup, has a block under way and one that has just begun,
-//     deadlines, a wait, and has cancelled something of its own and of D
+//     deadlines, a wait, has cancelled something of its own and of D, and has begun an instance of a
+//     subprocess of which no thread has looked at that yet; at B one has ended
 //   - D, whose store was made by a release that reads no words, has an
 //     answer, a word and a table for B; retention has removed instances, and a transaction that
 //     is too large for a commit is on disk, with none of its changes made
@@ -140,7 +141,8 @@ const wordless = "ecdb23d82a679598631bda53b06ac7b9d5d536cc"
 
 type maker struct {
 	*network
-	release string // the directory of its binaries
+	release string      // the directory of its binaries
+	born    *fleet.Hold // at C: of what begins the instance of a subprocess
 }
 
 // define uploads the processes; of late only to A, and of pair another one to B.
@@ -406,7 +408,7 @@ func (m *maker) lose() {
 		m.Fatalf("%v: %s", err, out)
 	}
 	fleet.Must(m.T, c.Binary("fmqmd"), "restore", backup, "--data", c.File("data"))
-	c.StartToDie("commit.written/inside")
+	m.born = c.StartHeldToDie("thread.born", "commit.written/inside")
 	c.Answers()
 	m.halt()
 	for _, name := range []string{"A", "B"} {

@@ -1,6 +1,8 @@
 package golden
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
+	"fmqm/internal/childtest"
 )
 
 // What stands in scopes, and what can be ended by something else, is brought about with processes
@@ -139,6 +143,57 @@ data:
 `
 }
 
+// family are a process at a site, and one of which its activity begins an instance.
+func family(site string) []string {
+	replaced := strings.NewReplacer("SITE", site)
+	return []string{replaced.Replace(`
+process: child_at_SITE
+version: 1
+structures:
+  Order: {n: int, text: string}
+input: Order
+output: Order
+starts: [SITE]
+activities:
+  work: {node: SITE, program: pass, input: Order, output: Order}
+data:
+  - source -> work
+  - work -> sink
+`), replaced.Replace(`
+process: parent_at_SITE
+version: 1
+structures:
+  Order: {n: int, text: string}
+input: Order
+output: Order
+starts: [SITE]
+activities:
+  begin: {node: SITE, program: process-child_at_SITE, input: Order, output: Order}
+data:
+  - source -> begin
+  - begin -> sink
+`)}
+}
+
+// family uploads them to the site.
+func (m *maker) family(site string) {
+	m.Helper()
+	for _, text := range family(site) {
+		r := apitest.Upload(m.T, text)
+		for i := range r.Tables {
+			_, encoded, err := childtest.Table(r.Tables[i].Table)
+			if err != nil {
+				m.Fatal(err)
+			}
+			sum := sha256.Sum256(encoded)
+			r.Tables[i].Table, r.Tables[i].SHA256 = encoded, hex.EncodeToString(sum[:])
+		}
+		if _, err := m.Sites[site].Client.Upload(m.ctx, r); err != nil {
+			m.Fatal(err)
+		}
+	}
+}
+
 // file writes a process.
 func file(t *testing.T, process string) string {
 	t.Helper()
@@ -162,6 +217,9 @@ func (m *maker) inside() {
 	m.until("C", fmt.Sprintf("fmqm status %s", instance(16)), "running", 4) // the instance, both gates, and the wait
 	m.start("B", 17, "crowd", "hold", 0)
 	m.until("B", fmt.Sprintf("fmqm status %s", instance(17)), "finished", 1)
+	m.family("B")
+	m.start("B", 42, "parent_at_B", "go", 0)
+	m.until("B", fmt.Sprintf("fmqm status %s", instance(42)), "finished", 1)
 }
 
 // halt has C cancel something of its own that waits for another activity, and something of D, which is down.
@@ -179,9 +237,14 @@ func (m *maker) returned() {
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(19)), "turns  returned", 1)
 }
 
-// enter has C die when a block has begun, and its source has not looked at that.
+// enter has C die when a block has begun, and its source has not looked at that; nor has the source of
+// an instance that an activity has begun.
 func (m *maker) enter() {
 	m.Helper()
+	m.family("C")
+	m.born.On()
+	m.start("C", 43, "parent_at_C", "go", 0)
+	m.born.Reached(m.ctx)
 	input, err := json.Marshal(map[string]any{"n": 5, "text": strings.Repeat("x", judgedSize)})
 	if err != nil {
 		m.Fatal(err)
