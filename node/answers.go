@@ -110,8 +110,8 @@ func (s site) Anew() bool { return s.rebuilds.Anew() }
 func (s site) DiskLow() string { return s.pressure.disk() }
 
 // Held says what keeps an activity that could run from running.
-func (s site) Held(b behaviour.Behaviour, origin processtable.NodeID) string {
-	return s.pressure.why(b, origin)
+func (s site) Held(b behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string {
+	return s.pressure.why(b, row, origin)
 }
 
 // Broker is the access to the broker, nil where there is none.

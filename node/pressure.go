@@ -139,11 +139,16 @@ func (p *pressure) heldBy(a behaviour.Behaviour, origin processtable.NodeID) (pr
 
 // why says what keeps an activity that could run from running, and what to do about it;
 // nothing if it only waits for its turn.
-func (p *pressure) why(a behaviour.Behaviour, origin processtable.NodeID) string {
+func (p *pressure) why(a behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string {
 	if disk := p.disk(); disk != "" {
 		return disk
 	}
 	peer, held := p.heldBy(a, origin)
+	if !held && row.Child != nil {
+		if child, err := (site{p.node}).Subprocess(*row.Child); err == nil {
+			peer, held = p.fullFor(child.Table())
+		}
+	}
 	if !held {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/internal/childtest"
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/message"
@@ -46,6 +47,14 @@ activities:
   there: {node: B, program: quick}
 control:
   - send -> there
+---
+process: parenting
+version: 1
+activities:
+  gate: {node: A, program: gate}
+  pack: {node: A, program: process-sending}
+control:
+  - gate -> pack
 ---
 process: local
 version: 1
@@ -210,11 +219,17 @@ func (p *pressedNode) install() {
 			if table.Node != "A" {
 				continue
 			}
-			prepared, _, err := p.n.tables.Judge(compiled.Encoded[i])
+			encoded := compiled.Encoded[i]
+			if process.Name == "parenting" {
+				if _, encoded, err = childtest.Table(encoded); err != nil {
+					p.t.Fatal(err)
+				}
+			}
+			prepared, _, err := p.n.tables.Judge(encoded)
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			if err := p.n.commit(p.t.Context(), &record.Tx{Tables: []record.TableRecord{tables.Record(prepared, compiled.Encoded[i])}}); err != nil {
+			if err := p.n.commit(p.t.Context(), &record.Tx{Tables: []record.TableRecord{tables.Record(prepared, encoded)}}); err != nil {
 				p.t.Fatal(err)
 			}
 			p.n.tables.Install(prepared)
@@ -341,8 +356,9 @@ func TestAStartThatCannotBeReadIsNotRefused(t *testing.T) {
 // end is committed, operators are heard, and all of it goes on when there is room.
 func TestLowDisk(t *testing.T) {
 	p := newPressedNode(t, 0)
-	running := p.mustStart("pressed")
+	running, parent := p.mustStart("pressed"), p.mustStart("parenting")
 	p.runs(running)
+	p.runs(parent)
 	condemned := p.mustStart("pressed")
 	p.runs(condemned)
 	p.low(true)
@@ -383,7 +399,10 @@ func TestLowDisk(t *testing.T) {
 	default:
 	}
 
+	p.ends(parent, "gate")
+	p.held(parent, "pack")
 	p.low(false)
+	p.told.await(t, happened(api.EventBegun, parent, "pack"))
 	p.ends(running, "send")
 	if err := <-waiting; err != nil {
 		t.Errorf("links do not accept again: %v", err)
@@ -398,8 +417,9 @@ func TestLowDisk(t *testing.T) {
 // work waits as ready, and nothing else is touched. Three quarters let it go on.
 func TestQuotaOfATransmissionQueue(t *testing.T) {
 	p := newPressedNode(t, 1000)
-	running := p.mustStart("pressed")
+	running, parent := p.mustStart("pressed"), p.mustStart("parenting")
 	p.runs(running)
+	p.runs(parent)
 	to := p.n.queue.Transmission("B")
 	sent := 0
 	for {
@@ -419,10 +439,14 @@ func TestQuotaOfATransmissionQueue(t *testing.T) {
 	p.ends(p.mustStart("local"), "one")
 	p.open()
 	p.ends(running, "gate")
+	p.ends(parent, "gate")
 	p.held(running, "send")
+	p.held(parent, "pack") // its child would need B (N19)
 	count, bytes := to.Size()
-	p.why(running, "send", fmt.Sprintf("the transmission queue for B is full: %d messages wait there (%d bytes), "+
-		"the quota (limits.transmission) is 1000 bytes, and below 750 bytes this goes on: bring B back, or raise limits.transmission", count, bytes))
+	full := fmt.Sprintf("the transmission queue for B is full: %d messages wait there (%d bytes), "+
+		"the quota (limits.transmission) is 1000 bytes, and below 750 bytes this goes on: bring B back, or raise limits.transmission", count, bytes)
+	p.why(running, "send", full)
+	p.why(parent, "pack", full)
 	if h := p.n.Ready(t.Context()); h.State != api.HealthDegraded {
 		t.Errorf("health is %s", h.State)
 	}
@@ -431,6 +455,7 @@ func TestQuotaOfATransmissionQueue(t *testing.T) {
 		to.Trim(lane, to.Last(lane).Number)
 	}
 	p.ends(running, "send")
+	p.told.await(t, happened(api.EventBegun, parent, "pack"))
 	p.ends(p.mustStart("sending"), "send")
 }
 

@@ -108,8 +108,10 @@ func (w *world) Processes() []behaviour.Process {
 func (w *world) Running(message.InstanceID) map[message.Entry]report.Run { return nil }
 func (w *world) Anew() bool                                              { return false }
 func (w *world) DiskLow() string                                         { return "" }
-func (w *world) Held(behaviour.Behaviour, processtable.NodeID) string    { return "" }
-func (w *world) Broker() *api.Broker                                     { return nil }
-func (w *world) Stopping() bool                                          { return false }
-func (w *world) Peers() []processtable.NodeID                            { return nil }
-func (w *world) LinkTo(processtable.NodeID) (link.Status, bool)          { return link.Status{}, false }
+func (w *world) Held(behaviour.Behaviour, *processtable.Activity, processtable.NodeID) string {
+	return ""
+}
+func (w *world) Broker() *api.Broker                            { return nil }
+func (w *world) Stopping() bool                                 { return false }
+func (w *world) Peers() []processtable.NodeID                   { return nil }
+func (w *world) LinkTo(processtable.NodeID) (link.Status, bool) { return link.Status{}, false }
