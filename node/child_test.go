@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,9 @@ import (
 
 	"fmqm/api"
 	"fmqm/internal/childtest"
+	"fmqm/message"
 	"fmqm/node"
+	"fmqm/processtable"
 )
 
 // uploadFamily stores definitions of which some begin instances of others.
@@ -19,6 +22,7 @@ func uploadFamily(t *testing.T, n *node.Node, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		r := compiled(t, text)
+		r.Tables = slices.DeleteFunc(r.Tables, func(table api.Table) bool { return table.Node != "A" })
 		for i := range r.Tables {
 			var err error
 			if _, r.Tables[i].Table, err = childtest.Table(r.Tables[i].Table); err != nil {
@@ -190,5 +194,94 @@ func until(t *testing.T, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("it does not come to that")
 		}
+	}
+}
+
+// What a subprocess cannot begin is a failed attempt, which says what to do; nothing has begun.
+func TestWhatASubprocessCannotBegin(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, packing("echo"), strings.NewReplacer("pack-line", "elsewhere", "input: Line\noutput", "input: Line\nstarts: [B]\noutput").Replace(packing("echo")),
+		strings.NewReplacer("pack-line", "other-shape", "amount: int", "sum: int").Replace(packing("echo")),
+		strings.NewReplacer("pack-line", "choosy", "control:\n", "control:\n  - source -> take: 100 / amount > 1\n").Replace(packing("echo")))
+	for i, tc := range []struct{ program, want string }{
+		{"process-missing", "no table of missing at A: upload it with fmqm-define upload, and retry"},
+		{"process-pack-line-v2", "no table of pack-line@2 at A: A has pack-line@1"},
+		{"process-elsewhere", "elsewhere@1 may not be started at A, only at B: add A to the `starts` of a new version of elsewhere, and retry"},
+		{"process-other-shape", "the input of pack has not the shape of that of other-shape@1: amount is member 1, and there sum is: give both the same members"},
+		{"process-choosy", `start choosy@1: transition condition "100 / amount > 1" to take: `},
+	} {
+		name := "order" + string(rune('a'+i))
+		uploadFamily(t, n, strings.NewReplacer("process: order", "process: "+name, "process-pack-line", tc.program).Replace(order))
+		s := run(t, n, name, `{"amount": 0}`)
+		if pack := activity(s, "pack"); s.State != api.InstanceInError || pack.State != api.ActivityInError || !strings.HasPrefix(pack.Reason, tc.want) || pack.Child != nil {
+			t.Errorf("%s: %s, %+v", tc.program, s.State, pack)
+		}
+	}
+	if list, err := n.List(t.Context(), api.ListRequest{All: true, Limit: 100}); err != nil || len(list.Instances) != 5 {
+		t.Errorf("listed are %+v, %v", list, err)
+	}
+}
+
+// N19: a name alone is the highest version that is there when it begins.
+func TestASubprocessIsOfTheHighestVersion(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, order, packing("echo"))
+	if of := activity(run(t, n, "order", `{}`), "pack").Of; of != "pack-line@1" {
+		t.Errorf("first it is %s", of)
+	}
+	uploadFamily(t, n, strings.Replace(packing("echo"), "version: 1", "version: 3", 1))
+	if of := activity(run(t, n, "order", `{}`), "pack").Of; of != "pack-line@3" {
+		t.Errorf("then it is %s", of)
+	}
+}
+
+// A process that begins itself comes to an end at the limit; and whoever ends the first ends all.
+func TestSubprocessesInsideOfOneAnother(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, "process: again\nversion: 1\nactivities:\n  more: {node: A, program: process-again}\n")
+	root := uuid.Must(uuid.NewV7())
+	if _, err := n.Start(t.Context(), api.StartRequest{Instance: root, Process: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	chain := []api.InstanceID{root}
+	for len(chain) <= message.MaxDepth {
+		chain = append(chain, begun(t, n, chain[len(chain)-1], "more"))
+	}
+	s, err := n.Wait(t.Context(), chain[message.MaxDepth])
+	if err != nil || s.State != api.InstanceInError || !strings.Contains(activity(s, "more").Reason, "inside of 32 others, and that is the limit") {
+		t.Fatalf("the innermost is %s, %v: %+v", s.State, err, s.Activities)
+	}
+	if err := n.Terminate(t.Context(), root, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range chain {
+		until(t, func() bool {
+			s, err := n.Status(t.Context(), id)
+			return err == nil && s.State == api.InstanceTerminated
+		})
+	}
+}
+
+// An identifier that somebody else has taken is no child's: the attempt fails, and another run has another.
+func TestAForeignInstanceUnderTheIdentifierOfAChild(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, order, packing("echo"))
+	id := uuid.Must(uuid.NewV7())
+	parent := message.Parent{Process: processtable.ProcessID{Name: "order", Version: 1}, Node: "A", Instance: id, Activity: "pack", Iteration: 1, Attempt: 1}
+	taken := parent.Child(processtable.ProcessID{Name: "pack-line", Version: 1})
+	for _, r := range []api.StartRequest{{Instance: taken, Process: "pack-line"}, {Instance: id, Process: "order"}} {
+		if _, err := n.Start(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := n.Wait(t.Context(), id)
+	if err != nil || s.State != api.InstanceInError || !strings.Contains(activity(s, "pack").Reason, taken.String()+" of pack-line@1 is here already") {
+		t.Fatalf("it is %s, %v: %+v", s.State, err, activity(s, "pack"))
+	}
+	if _, err := n.Retry(t.Context(), id, api.RetryRequest{Activity: "pack"}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := n.Wait(t.Context(), id); err != nil || s.State != api.InstanceFinished || *activity(s, "pack").Child == taken {
+		t.Errorf("after a retry it is %s, %v: %+v", s.State, err, activity(s, "pack"))
 	}
 }

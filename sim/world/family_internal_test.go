@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// family are two processes over two sites: whose second activity, in a loop, begins instances of the one before.
+// family are processes over two sites: of the second, activities at both sites begin instances of the first, also
+// inside of a block; of the third, one begins the second.
 func family(clear time.Duration) Plan {
 	p := given(2, `
 structures: {D: {n: int, text: string}}
 input: D
 output: D
-starts: [A]
+starts: [A, B]
 activities:
   take: {node: A, program: many, input: D, output: D}
   wrap: {node: B, program: few, input: D, output: D}
@@ -32,9 +33,17 @@ activities:
     activities:
       again: {node: A, program: process-given-0, input: E, output: E}
     data: [source -> again, again -> sink]
-  bill: {node: B, program: one, input: E, output: E}
+  bill: {node: B, program: process-given-0, input: E, output: E}
 control: [check -> pack, pack -> inside, inside -> bill]
 data: [source -> check, check -> pack, pack -> inside, inside -> bill, bill -> sink]
+`, `
+structures: {F: {n: int, text: string}}
+input: F
+output: F
+starts: [B]
+activities:
+  whole: {node: A, program: process-given-1, input: F, output: F}
+data: [source -> whole, whole -> sink]
 `)
 	p.Sites, p.Clear = []name{"A", "B"}, clear
 	for i := range p.Processes {
@@ -83,7 +92,7 @@ func TestAFamilyIsTerminated(t *testing.T) {
 		p := family(time.Minute)
 		at := 5*time.Second + time.Duration(n)*11*time.Millisecond
 		p.Events = []Event{
-			{At: at, Do: Terminate, Site: "A", Instance: 2},
+			{At: at, Do: Terminate, Site: "A", Instance: 2 + 2*(n%2)},
 			{At: at, Do: CrashAt, Site: p.Sites[n%2], Number: 1 + n%5, Kept: n%3 == 0, For: time.Second},
 		}
 		if r := Run(p, Options{}); r.Broken != nil {
