@@ -58,7 +58,8 @@ type Rebuild struct {
 type UnknownInstance struct {
 	Instance InstanceID `json:"instance"`
 	Process  string     `json:"process"`
-	UnderWay bool       `json:"under_way"` // something of it waits or runs at the node that tells
+	UnderWay bool       `json:"under_way"`       // something of it waits or runs at the node that tells
+	Child    bool       `json:"child,omitempty"` // an activity has begun it, which begins it again (N19): nobody else is to start it
 }
 
 // RemovedInstance is an instance that had ended, whose audit was removed at the node that

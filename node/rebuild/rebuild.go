@@ -326,7 +326,7 @@ func (m *Rebuilds) tellUnknown(ctx context.Context, b *api.Rebuild, mark record.
 				if err != nil {
 					return err
 				}
-				b.Unknown = append(b.Unknown, api.UnknownInstance{Instance: o.instance, Process: o.process.String(), UnderWay: open})
+				b.Unknown = append(b.Unknown, api.UnknownInstance{Instance: o.instance, Process: o.process.String(), UnderWay: open, Child: message.DepthOf(o.instance) > 0})
 			case s.planned && o.send:
 				b.Messages += uint64(max(len(o.spoken), 1)) // at least a marker
 				b.Instances++

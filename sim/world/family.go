@@ -115,7 +115,7 @@ func (x *watch) family(r *record.AuditRecord) {
 	}
 	switch id := r.Child.Instance; {
 	case r.Event == record.EventBegun:
-		x.starts[id] = true
+		x.starts[id], x.children[id] = true, true
 		x.world.touched[id] += x.world.touched[r.Instance]
 		x.world.weaker[id] = x.world.weaker[r.Instance]
 	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut:

@@ -100,3 +100,21 @@ func TestAFamilyIsTerminated(t *testing.T) {
 		}
 	}
 }
+
+// S4: a site that loses its store, or goes on from a backup, begins again what it had begun, under the same
+// identifiers; what its peers have of that they send once it is known there.
+func TestAFamilyLosesAStore(t *testing.T) {
+	t.Parallel()
+	for n := range 20 {
+		for _, do := range []Deed{Lose, Restore} {
+			p, site := family(time.Minute), []name{"A", "B"}[n%2]
+			p.Events = []Event{
+				{At: 5100 * time.Millisecond, Do: Backup, Site: site},
+				{At: 5*time.Second + time.Duration(n)*43*time.Millisecond, Do: do, Site: site, For: time.Second},
+			}
+			if r := Run(p, Options{}); r.Broken != nil {
+				t.Fatalf("%s, %s at moment %d: %v\n%s", site, do, n, r.Broken, ShrunkStory(r, 60))
+			}
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (w *World) tend() {
 		switch {
 		case s.copy:
 			w.renew(s)
-		case s.lost && s.rebuilt < rebuilds:
+		case s.lost && s.rebuilt < w.rebuilds():
 			w.rebuild(s)
 		}
 	}

@@ -63,6 +63,9 @@ func (w *World) doubt(s *site) {
 			c.started = false // whoever does not know what became of a start repeats it
 		}
 	}
+	for id := range w.watch.children {
+		w.weaker[id] = true
+	}
 }
 
 // setDisk gives the site another disk.
@@ -132,5 +135,14 @@ func (w *World) rebuild(s *site) {
 	}
 }
 
-// rebuilds is how often operators rebuild a site, until nothing of it is lacking.
-const rebuilds = 2
+// rebuilds is how often operators rebuild a site, until nothing of it is lacking: what its activities have
+// begun is known there once they have begun it again, and then the same of that.
+func (w *World) rebuilds() int {
+	n := 2
+	for _, p := range w.cases {
+		if p.begins() {
+			n += 4
+		}
+	}
+	return n
+}

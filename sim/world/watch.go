@@ -26,9 +26,10 @@ type watch struct {
 	lost    map[name]bool // sites of which a disk was lost
 	cloned  map[name]bool // sites of which a clone ran: nobody saw what that had on disk
 
-	uploads map[processtable.ProcessID]bool // that somebody uploads
-	starts  map[uuid.UUID]bool              // that somebody starts
-	changes changes                         // since something was asked for; nil: nobody wants to know
+	uploads  map[processtable.ProcessID]bool // that somebody uploads
+	starts   map[uuid.UUID]bool              // that somebody starts
+	children map[uuid.UUID]bool              // of them, those that activities have begun
+	changes  changes                         // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
 }
@@ -49,7 +50,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}

@@ -97,3 +97,15 @@ func TestN19HistoryAndListOfChildren(t *testing.T) {
 		}
 	}
 }
+
+// S4: an instance that a subprocess of the lost site had begun is not for an operator to start.
+func TestN19RebuildNamesChildren(t *testing.T) {
+	b := api.Rebuild{Node: "A", Peer: "B", Stage: api.RebuildDone, Store: strings.Repeat("0", 32), Unknown: []api.UnknownInstance{
+		{Instance: uuid.MustParse(id), Process: "p@1"}, {Instance: uuid.MustParse(strings.Replace(id, "8", "9", 1)), Process: "line@2", UnderWay: true, Child: true},
+	}}
+	r := fmqm(apitest.Serve(t, &rebuilder{look: []api.Rebuild{b}}), "", "rebuild", "B")
+	lines := strings.Split(r.out, "\n")
+	if len(lines) < 3 || strings.Contains(lines[1], "subprocess") || !strings.Contains(lines[2], "it runs at A; a subprocess has begun it, and begins it again: do not start it, rebuild once more then") {
+		t.Errorf("exit %d %s\n%s", r.code, r.err, r.out)
+	}
+}

@@ -170,6 +170,9 @@ func rebuildText(a api.RebuildAnswer) string {
 			if u.UnderWay {
 				how = "it runs at " + b.Node
 			}
+			if u.Child {
+				how += "; a subprocess has begun it, and begins it again: do not start it, rebuild once more then"
+			}
 			fmt.Fprintf(&text, "  %s %s: only %s had its record; %s\n", u.Instance, u.Process, b.Peer, how)
 		}
 		if b.More > 0 {
