@@ -142,16 +142,12 @@ func TestASubprocessIsTerminated(t *testing.T) {
 	if _, err := n.Retry(t.Context(), id, api.RetryRequest{Activity: "pack"}); err != nil {
 		t.Fatal(err)
 	}
-	for { // the next one
-		if next := begun(t, n, id, "pack"); next != child {
-			child = next
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := n.Wait(t.Context(), child); err != nil {
-		t.Fatal(err)
-	}
+	first := child
+	until(t, func() bool { // the next one
+		child = begun(t, n, id, "pack")
+		s, err := n.Status(t.Context(), child)
+		return child != first && err == nil && s.State == api.InstanceInError
+	})
 	// The parent's end ends it.
 	if err := n.Terminate(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
@@ -177,7 +173,7 @@ func begun(t *testing.T, n *node.Node, id api.InstanceID, name string) (child ap
 	t.Helper()
 	until(t, func() bool {
 		s, err := n.Status(t.Context(), id)
-		if err != nil {
+		if err != nil && api.CodeOf(err) != api.CodeNotFound { // it may be about to start
 			t.Fatal(err)
 		}
 		if of := activity(s, name).Child; of != nil {
@@ -190,8 +186,12 @@ func begun(t *testing.T, n *node.Node, id api.InstanceID, name string) (child ap
 
 func until(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	look, end := time.NewTicker(time.Millisecond), time.After(time.Minute)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-end:
 			t.Fatal("it does not come to that")
 		}
 	}
