@@ -199,8 +199,9 @@ func TestR26WhatEndsTheChild(t *testing.T) {
 		"terminated": {func(c *Activity, s *State) {
 			fold(t, c, s, own(c, message.KindMarker, message.EncodeMarker(message.Marker{By: "alice at B"})))
 		}, []string{"stopped, ends", ends("instance terminated by alice at B")}},
-		"its deadline": {func(c *Activity, s *State) { comeTime(t, c, s, "deadline", noon.Add(time.Hour)) },
-			[]string{"terminated, ends", "to y at H: TRUE words", ends("the deadline of c has come")}},
+		"its deadline": {func(c *Activity, s *State) {
+			comeTime(t, c, s, "deadline", noon.Add(time.Hour))
+		}, []string{"terminated, ends", "to y at H: TRUE words", ends("the deadline of c has come")}},
 		"a message refused, and a retry": {func(c *Activity, s *State) {
 			kept(t, c, s, c.Refused(s, from(t, c, processtable.Source, T, ""), "it is not", noon))
 			e, err := c.Resume(s, nil, nil, noon)

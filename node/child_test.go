@@ -142,16 +142,12 @@ func TestASubprocessIsTerminated(t *testing.T) {
 	if _, err := n.Retry(t.Context(), id, api.RetryRequest{Activity: "pack"}); err != nil {
 		t.Fatal(err)
 	}
-	for { // the next one
-		if next := begun(t, n, id, "pack"); next != child {
-			child = next
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := n.Wait(t.Context(), child); err != nil {
-		t.Fatal(err)
-	}
+	first := child
+	until(t, func() bool { // the next one
+		child = begun(t, n, id, "pack")
+		s, err := n.Status(t.Context(), child)
+		return child != first && err == nil && s.State == api.InstanceInError
+	})
 	// The parent's end ends it.
 	if err := n.Terminate(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
@@ -177,7 +173,7 @@ func begun(t *testing.T, n *node.Node, id api.InstanceID, name string) (child ap
 	t.Helper()
 	until(t, func() bool {
 		s, err := n.Status(t.Context(), id)
-		if err != nil {
+		if err != nil && api.CodeOf(err) != api.CodeNotFound { // it may be about to start
 			t.Fatal(err)
 		}
 		if of := activity(s, name).Child; of != nil {
@@ -190,8 +186,12 @@ func begun(t *testing.T, n *node.Node, id api.InstanceID, name string) (child ap
 
 func until(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	look, end := time.NewTicker(time.Millisecond), time.After(time.Minute)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-end:
 			t.Fatal("it does not come to that")
 		}
 	}
@@ -207,7 +207,7 @@ func TestWhatASubprocessCannotBegin(t *testing.T) {
 		{"process-missing", "no table of missing at A: upload it with fmqm-define upload, and retry"},
 		{"process-pack-line-v2", "no table of pack-line@2 at A: A has pack-line@1"},
 		{"process-elsewhere", "elsewhere@1 may not be started at A, only at B: add A to the `starts` of a new version of elsewhere, and retry"},
-		{"process-other-shape", "the input of pack has not the shape of that of other-shape@1: amount is member 1, and there sum is: give both the same members"},
+		{"process-other-shape", "the input of pack has not the shape of that of other-shape@1: Order has no member sum: give both the same members"},
 		{"process-choosy", `start choosy@1: transition condition "100 / amount > 1" to take: `},
 	} {
 		name := "order" + string(rune('a'+i))

@@ -66,14 +66,16 @@ func (t *Thread) parentOf(run *invocation) message.Parent {
 // nothing.
 func (t *Thread) misfit(run *invocation, of *processtable.Table) string {
 	row := t.process.Table().Activity(run.entry.Row())
-	what, wrong := "input", container.Misfit(of.Input, row.Input)
+	what := "input"
+	wrong, _ := container.Unlike(of.Input, row.Input)
 	if wrong == "" {
-		what, wrong = "output", container.Misfit(of.Output, row.Output)
+		what = "output"
+		wrong, _ = container.Unlike(of.Output, row.Output)
 	}
 	if wrong == "" {
 		return ""
 	}
-	return fmt.Sprintf("the %s of %s has not the shape of that of %s: %s, and upload a new version, of %s or of %s",
+	return fmt.Sprintf("the %s of %s has not the shape of that of %s: %s: give both the same members, and upload a new version, of %s or of %s",
 		what, run.entry.Activity, of.Process, wrong, t.ID(), of.Process)
 }
 

@@ -454,7 +454,8 @@ func ends(e record.Event) bool {
 	switch e {
 	case record.EventStarted, record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventStopped, record.EventCancelled:
 		return true
-	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling:
+	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling,
+		record.EventBegun, record.EventReturned:
 	}
 	return false
 }

@@ -71,7 +71,7 @@ var mutants = []mutant{
 		{"link/query.go", "	if asked, ok := q.pending[id]; ok {\n", "	for other := range q.pending {\n		id = min(id, other)\n	}\n	if asked, ok := q.pending[id]; ok {\n"},
 	}},
 	{"list-filter", "a list has what ended, of whatever process", "7", []change{
-		{"node/answer/listing.go", "case ended != nil && !q.ended(), !q.of(started.Process):", "case ended != nil && !q.ended():"},
+		{"node/answer/listing.go", "case ended != nil && !q.ended(), !q.of(started.Process), !q.begunBy", "case ended != nil && !q.ended(), !q.begunBy"},
 	}},
 	{"lanes-swapped", "how far one lane of a link is, is told of the other", "7", []change{
 		{"node/answer/peers.go", "api.Lane{Lane: i, Next", "api.Lane{Lane: len(s.Lanes) - 1 - i, Next"},
