@@ -105,7 +105,7 @@ func (a *Activity) Without(of behaviour.State, refused message.Message) (message
 	}}
 	var what []string
 	if _, control := a.inControl[refused.Source]; control {
-		out.Control = message.False
+		out.Control = dead(a.process.table)
 		what = append(what, fmt.Sprintf("the control connector from %s is FALSE", refused.Source))
 	}
 	if _, data := a.inData[refused.Source]; data {

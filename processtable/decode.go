@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2, 4 and 5"
+const knownFormats = "1, 2, 4, 5 and 6"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -382,7 +382,8 @@ func (d *decoder) outData() (c OutData) {
 	return c
 }
 
-var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word"}
+var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word",
+	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append"}
 
 func (d *decoder) mapping() (m Mapping) {
 	step := func() int { return d.number(MaxEncoded) }
@@ -403,6 +404,15 @@ func (d *decoder) mapping() (m Mapping) {
 		case keyWord:
 			d.since(BlockFormat)
 			m.Word = condition.Words(d.Uint(math.MaxUint16))
+		case keyWorked:
+			d.since(EndsFormat)
+			m.Expr = d.conditionAt()
+		case keyOfWord:
+			d.since(EndsFormat)
+			m.OfWords = d.Bool()
+		case keyAppend:
+			d.since(EndsFormat)
+			m.Append = d.Bool()
 		}
 	}
 	return m
@@ -418,7 +428,9 @@ func (d *decoder) logic(depth int) (l condition.Logic) {
 	for key := range d.Named(logicFields) {
 		switch key {
 		case keyOp:
-			l.Op = condition.LogicOp(d.Uint(math.MaxUint8))
+			if l.Op = condition.LogicOp(d.Uint(math.MaxUint8)); condition.LogicRan <= l.Op && l.Op <= condition.LogicFailed {
+				d.since(EndsFormat)
+			}
 		case keyVar:
 			l.Var = d.number(maxConnectors)
 		case keyN:

@@ -86,6 +86,9 @@ const (
 	keySource = 5
 	keyTarget = 6
 	keyWord   = 7 // from format 5 on
+	keyWorked = 8 // from format 6 on, as the next two: index of a condition
+	keyOfWord = 9
+	keyAppend = 10
 )
 
 // Keys of a moment.
@@ -169,6 +172,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < 4 && (a.Behaviour != "" || len(a.Spec)+len(a.Path) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no behaviours and no composites", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < EndsFormat && a.asks() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.flat() && a.FirstMatch {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -418,6 +424,11 @@ func (e *encoder) mappings(of *cbor.Map, key byte, name ActivityID, all []Mappin
 		m.Text(keySource, to.Source)
 		m.Text(keyTarget, to.Target)
 		m.Uint(keyWord, uint64(to.Word))
+		if to.Expr != nil {
+			writeIndex(&m, keyWorked, e.condition(to.Expr))
+		}
+		m.Bool(keyOfWord, to.OfWords)
+		m.Bool(keyAppend, to.Append)
 		return m.B
 	})
 }
