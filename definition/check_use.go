@@ -30,6 +30,7 @@ func (d *draft) checkUse() {
 	d.checkHidden()
 	d.checkEnds()
 	d.checkCancels()
+	d.checkAsked()
 	for _, s := range d.steps {
 		d.checkEffect(s)
 		if s.output.at.Line > 0 && !s.outputRead {

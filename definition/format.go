@@ -9,18 +9,48 @@ import (
 // tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
 // all of the process; 0: none was asked for.
 func tableFormat(p *Process, asked int) (int, error) {
-	needed := needsBlockFormat(&p.Graph)
+	format, needed := processtable.EndsFormat, needsEndsFormat(&p.Graph)
+	if needed == "" {
+		format, needed = processtable.BlockFormat, needsBlockFormat(&p.Graph)
+	}
 	switch {
-	case needed != "" && (asked == 0 || asked == processtable.BlockFormat):
-		return processtable.BlockFormat, nil
-	case needed != "" && 1 <= asked && asked < processtable.BlockFormat:
-		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, processtable.BlockFormat)
+	case needed != "" && (asked == 0 || asked == format):
+		return format, nil
+	case needed != "" && 1 <= asked && asked < format:
+		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needed, format)
 	case asked == 0:
 		return processtable.FlowMarkFormat, nil
 	case asked < 1 || asked > processtable.FlowMarkFormat:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, and %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source", asked, processtable.FlowMarkFormat, processtable.BlockFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d, %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source, and %d for one with mappings that work out or append, or start conditions that ask how activities ended",
+			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.EndsFormat)
 	}
 	return asked, nil
+}
+
+// needsEndsFormat names what a graph has, or a block in it, that only the format from EndsFormat on says;
+// empty: nothing.
+func needsEndsFormat(g *Graph) string {
+	for _, d := range g.Data {
+		for _, m := range d.Mappings {
+			switch {
+			case m.Append:
+				return "mappings that append"
+			case m.Expr != nil:
+				return "expressions in mappings"
+			}
+		}
+	}
+	for _, a := range g.Activities {
+		if a.Start.Asks {
+			return "start conditions that ask how activities ended"
+		}
+		if a.Block != nil {
+			if needed := needsEndsFormat(a.Block); needed != "" {
+				return needed
+			}
+		}
+	}
+	return ""
 }
 
 // needsBlockFormat names what a graph has that no lower format says; empty: nothing.

@@ -71,6 +71,8 @@ const (
 var (
 	expressionKeyBefore = regexp.MustCompile(expressionKeyText + `$`)
 
+	workedSources = regexp.MustCompile(`(?:^\s+|[{,]\s*)["']?(?:append\([^()]*\)|[A-Za-z_][\w.]*)["']?\s*:\s+\(`)
+
 	conditionKeys      = regexp.MustCompile(conditionKeyText)
 	conditionKeyBefore = regexp.MustCompile(conditionKeyText + `$`)
 )
@@ -91,6 +93,11 @@ func (l *loader) conditionsIn(number int) []writtenCondition {
 	var all []writtenCondition
 	for _, key := range conditionKeys.FindAllStringIndex(line, -1) {
 		if c, ok := conditionBehind(line, key[1]); ok {
+			all = append(all, c)
+		}
+	}
+	for _, key := range workedSources.FindAllStringIndex(line, -1) {
+		if c, ok := conditionBehind(line, key[1]-1); ok {
 			all = append(all, c)
 		}
 	}
@@ -189,7 +196,7 @@ func (l *loader) failCondition(n *yaml.Node, code string, problems []condition.P
 func (l *loader) failQuote(at Pos, c writtenCondition) {
 	line := strings.TrimSpace(c.before + quoteYAML(c.text) + c.rest)
 	what := "condition"
-	if expressionKeyBefore.MatchString(c.before) {
+	if expressionKeyBefore.MatchString(c.before) || strings.HasPrefix(c.text, "(") && !conditionKeyBefore.MatchString(c.before) {
 		what = "expression"
 	}
 	l.fail(at, codeQuote, fmt.Sprintf("YAML cannot carry this %s as it is written", what),

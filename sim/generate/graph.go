@@ -98,10 +98,16 @@ func (d *drawing) startCondition(s *step) {
 // expression draws a start expression over the predecessors.
 func (d *drawing) expression(s *step, depth int) string {
 	if depth == 0 {
-		return pick(d, s.before, "name").name
+		name := pick(d, s.before, "name").name
+		if d.in(3, "how it ended") {
+			name = pick(d, []string{"ran", "skipped", "failed"}, "end") + "(" + name + ")"
+		}
+		return name
 	}
 	a := d.expression(s, depth-1)
-	switch d.upTo(4, "operator") {
+	switch d.upTo(5, "operator") {
+	case 5:
+		return fmt.Sprintf("(%s || true)", a)
 	case 0:
 		return a
 	case 1:
@@ -248,6 +254,11 @@ func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
 		from := source.of(to.of)
 		if rc && to.of == "int" {
 			from = append(from, "_RC")
+		}
+		from = append(from, d.worked(source, to.of, rc)...)
+		if elem, list := strings.CutPrefix(to.of, "["); list && d.in(3, "append") {
+			elem = strings.TrimSuffix(elem, "]")
+			from, to.path = append(source.of(elem), d.worked(source, elem, rc)...), "append("+to.path+")"
 		}
 		if len(from) > 0 && d.in(3, "map") {
 			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, from, "from")))
