@@ -189,7 +189,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	for _, table := range []*Table{withDetours(), withBehaviours()} {
+	for _, table := range []*Table{withDetours(), withBehaviours(), worked()} {
 		if b, err = Encode(table); err != nil {
 			f.Fatal(err)
 		}
