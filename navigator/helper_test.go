@@ -394,7 +394,7 @@ func showMessage(p *Process, m message.Message) string {
 	line := fmt.Sprintf("to %s at %s:", m.Activity, m.Queue.Node)
 	switch m.Kind {
 	case message.KindConnector:
-		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data", " words"}[m.Data]
+		line += map[bool]string{true: " "}[m.Control != message.Unresolved] + m.Control.String() + [...]string{"", " no data", " data", " words"}[m.Data]
 		if m.Data == message.DataPresent {
 			line += showValues(p.activities.Get(rowOf(m)), m)
 		}

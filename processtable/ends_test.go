@@ -68,10 +68,10 @@ func TestRefusalsOfWhatIsWorkedOut(t *testing.T) {
 		}, "incoming data connector from try: try does not have the same one to it"},
 		{"a connector that is none", func(t *Table) { t.Activities[join].Start.Args[0].Var = 2 }, "start condition: connector 2 of 2"},
 		{"another behaviour that works out", func(t *Table) {
-			a := t.Activities[try]
+			a, ms := t.Activities[try], t.Activities[try].OutData[0].Mappings[:2]
+			a.Path[0].Catches, t.Activities[1].Continues = false, false // all inside have the same path
 			*a = Activity{Name: a.Name, Behaviour: "count-to", Path: a.Path, Input: a.Input, Output: a.Output, InControl: a.InControl, OutControl: []OutControl{{To: "join", Node: "A"}}, OutData: a.OutData}
-			ms := a.OutData[0].Mappings[:2]
-			a.OutData[0].Mappings, t.Activities[last].InData[0].Mappings, t.Activities[5].CancelledBy = ms, ms, nil
+			a.OutData[0].Mappings, t.Activities[last].InData[0].Mappings, t.Activities[try+1].CancelledBy = ms, ms, nil
 		}, "mappings that work something out are FlowMark's"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -39,7 +39,7 @@ type shadow struct {
 	ended    map[message.Entry]bool
 	started  map[uuid.UUID]bool
 	audited  map[string]string // records of the audit, by key, without the numbers that items get
-	sent     map[lane]uint64 // the number of the newest
+	sent     map[lane]uint64   // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
 	large    large
