@@ -91,13 +91,16 @@ func (l *loader) conditionsIn(number int) []writtenCondition {
 		return nil
 	}
 	var all []writtenCondition
-	for _, key := range conditionKeys.FindAllStringIndex(line, -1) {
-		if c, ok := conditionBehind(line, key[1]); ok {
+	for _, key := range workedSources.FindAllStringIndex(line, -1) {
+		if c, ok := conditionBehind(line, key[1]-1); ok {
 			all = append(all, c)
 		}
 	}
-	for _, key := range workedSources.FindAllStringIndex(line, -1) {
-		if c, ok := conditionBehind(line, key[1]-1); ok {
+	if len(all) > 0 { // what is behind the connector is no condition
+		return all
+	}
+	for _, key := range conditionKeys.FindAllStringIndex(line, -1) {
+		if c, ok := conditionBehind(line, key[1]); ok {
 			all = append(all, c)
 		}
 	}
