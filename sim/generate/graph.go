@@ -83,7 +83,7 @@ func (d *drawing) startCondition(s *step) {
 	if len(s.before) == 0 {
 		return
 	}
-	switch d.upTo(6, "start condition") {
+	switch d.upTo(8, "start condition") {
 	case 3:
 		d.line("start: all")
 	case 4:
@@ -92,6 +92,12 @@ func (d *drawing) startCondition(s *step) {
 		d.line("start: {at_least: %d}", 1+d.upTo(len(s.before)-1, "at least"))
 	case 6:
 		d.line("start: %s", quoted(d.expression(s, 2)))
+	case 7:
+		d.line("start: %s(%s)", pick(d, []string{"skipped", "ran"}, "end"), pick(d, s.before, "name").name)
+	case 8:
+		if d.in(2, "whatever") {
+			d.line("start: true")
+		}
 	}
 }
 

@@ -107,7 +107,7 @@ var mutants = []mutant{
 		{"navigator/process.go", "behaviour.Behaviour { return p.rows.Get(row) }", "behaviour.Behaviour {\n	if row.Name == processtable.Sink {\n		row.Inside = \"\"\n	}\n	return p.rows.Get(row)\n}"},
 	}},
 	{"no-feedback", "the next iteration of a block has the input of the first", "7 ends", []change{
-		{"navigator/snapshot.go", "	for _, m := range a.Feedback {\n", "	for _, m := range a.Feedback {\n		if a.Kind == processtable.KindBlock {\n			break\n		}\n"},
+		{"navigator/snapshot.go", "	if err := assign(input, a.Feedback, j.next); err != nil {\n", "	of := a.Feedback\n	if a.Kind == processtable.KindBlock {\n		of = nil\n	}\n	if err := assign(input, of, j.next); err != nil {\n"},
 	}},
 	{"appended-first", "what is appended to a list comes first in it", "7 ends", []change{
 		{"container/path.go", "append(slices.Clip(list), CloneValue(v))", "append([]Value{CloneValue(v)}, list...)"},
