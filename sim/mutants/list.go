@@ -118,8 +118,8 @@ var mutants = []mutant{
 	{"skipped-ran", "what leads out of an activity on a dead path says that it has run", "7 ends", []change{
 		{"navigator/ends.go", "		return message.FalseSkipped\n", "		return message.False\n"},
 	}},
-	{"dies-asking", "an activity that asks whether the one before was skipped dies with it", "7 ends", []change{
-		{"processtable/lookup.go", "a.Start.Never(condition.ConnectorFalse, condition.ConnectorSkipped, condition.ConnectorFailed)", "a.Start.Never(condition.ConnectorFalse)"},
+	{"worked-defaults", "an expression of a mapping is evaluated over the defaults of the output", "7 ends", []change{
+		{"navigator/mapping.go", "Eval(spent, r.Output, values(r))", "Eval(spent, container.New(r.Output.Type), values(r))"},
 	}},
 	{"refused-start", "a start is refused for its input once it is on disk", "12", []change{
 		{"node/backend.go", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n		_, _ = t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: container.New(t.Process().Table().Input), Now: n.sched.Now()})\n"},
