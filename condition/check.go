@@ -159,7 +159,6 @@ func growing(t *types.Type) bool {
 type vocabulary struct {
 	scope Scope
 	start bool // a start condition: its names are predecessors
-	ends  bool // it may ask how these ended
 	form  form
 	want  *container.Type // what it is to give; nil: that is looked at elsewhere
 }

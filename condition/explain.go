@@ -115,7 +115,7 @@ func (x *explainer) call(e ast.Expr) {
 		x.operator(e, name, op, args)
 		return
 	}
-	if x.words.ends && ends[name] != 0 {
+	if x.words.start && ends[name] != 0 {
 		x.problems = append(x.problems, endProblem(name, x.words.names(), place(x.text, x.ast, e)))
 		return
 	}

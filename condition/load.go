@@ -30,16 +30,21 @@ type Expr struct {
 
 // loaded is what conditions and expressions have in common.
 type loaded struct {
-	form  form
-	text  string
-	words bool                        // it reads some of the engine beside _RC
-	plain *plain                      // nil: its steps are always counted
-	count func() (cel.Program, error) // the program that counts them; of a plain one, made when it is first needed
+	form    form
+	text    string
+	words   bool                        // it reads some of the engine beside _RC
+	ofWords bool                        // it reads some, or _RC, and no member
+	plain   *plain                      // nil: its steps are always counted
+	count   func() (cel.Program, error) // the program that counts them; of a plain one, made when it is first needed
 }
 
 // Long says whether an evaluation can take up to MaxCost whatever the container is. Any
 // other can only where the texts that it reads are long.
 func (l *loaded) Long() bool { return l.plain == nil }
+
+// OfWords says whether it reads words of the engine, or _RC, and no member: then there is something
+// to evaluate it over where an activity has ended without an output.
+func (e *Expr) OfWords() bool { return e.ofWords }
 
 // Load makes a condition ready for evaluation over structures of the scope's type.
 // It needs no parser: 10 to 200 µs. It fails if c is damaged or was not checked
@@ -84,7 +89,8 @@ func prepare(c Checked, v *vocabulary) (_ *loaded, err error) {
 	if err := verify(a, c, v, e.types); err != nil {
 		return nil, err
 	}
-	l := &loaded{form: v.form, text: c.Text, words: c.Reads != 0}
+	l := &loaded{form: v.form, text: c.Text, words: c.Reads != 0, ofWords: c.Reads != 0 || c.ReadsRC}
+	l.ofWords = l.ofWords && !readsMembers(a.NativeRep().Expr(), s)
 	if c.Macros || readsMany(a.NativeRep().Expr(), s) {
 		program, err := e.run.Program(a, options(a, true)...)
 		l.count = func() (cel.Program, error) { return program, nil }
@@ -336,6 +342,14 @@ func readsMany(e ast.Expr, s Scope) bool {
 		}
 		kind := s.Members.Members[i].Type.Kind
 		return kind == container.List || kind == container.Structure
+	})
+}
+
+// readsMembers says whether e reads any member of the scope.
+func readsMembers(e ast.Expr, s Scope) bool {
+	return slices.ContainsFunc(readsOf(e), func(name string) bool {
+		_, is := s.Members.MemberIndex(name)
+		return is
 	})
 }
 

@@ -12,7 +12,7 @@ const (
 	LogicOr      LogicOp = 4 // at least one argument; FALSE without any
 	LogicAtLeast LogicOp = 5 // at least N of the arguments
 	LogicRan     LogicOp = 6 // what the connector with index Var comes from has ended by itself
-	LogicSkipped LogicOp = 7 // it has not run
+	LogicSkipped LogicOp = 7 // it has not run, or was cancelled
 	LogicFailed  LogicOp = 8 // a deadline or an error has ended it
 )
 
@@ -28,12 +28,11 @@ type Logic struct {
 type Connector uint8
 
 const (
-	ConnectorFalse     Connector = iota // FALSE: its activity ran
-	ConnectorTrue                       // TRUE: its activity ran
-	ConnectorSkipped                    // FALSE: its activity did not run
-	ConnectorFailed                     // FALSE: its activity failed
-	ConnectorCaught                     // TRUE: its activity failed, and this is the path for it
-	ConnectorCancelled                  // FALSE: its activity was cancelled, and neither ran nor failed
+	ConnectorFalse   Connector = iota // FALSE: its activity ran
+	ConnectorTrue                     // TRUE: its activity ran
+	ConnectorSkipped                  // FALSE: its activity did not run, or was cancelled
+	ConnectorFailed                   // FALSE: its activity failed
+	ConnectorCaught                   // TRUE: its activity failed, and this is the path for it
 )
 
 // is says whether a leaf of a Logic holds for it.
@@ -66,6 +65,16 @@ func (l Logic) EvalEnds(connectors []Connector) bool {
 // AsksEnds says whether it asks how an activity ended, so that Eval cannot answer.
 func (l Logic) AsksEnds() bool {
 	return l.Op >= LogicRan && l.Op <= LogicFailed || slices.ContainsFunc(l.Args, Logic.AsksEnds)
+}
+
+// Never says whether it holds for none of the states of its only connector.
+func (l Logic) Never(states ...Connector) bool {
+	return !slices.ContainsFunc(states, func(c Connector) bool { return l.EvalEnds([]Connector{c}) })
+}
+
+// Always says whether it holds for all of the states of its only connector.
+func (l Logic) Always(states ...Connector) bool {
+	return !slices.ContainsFunc(states, func(c Connector) bool { return !l.EvalEnds([]Connector{c}) })
 }
 
 func (l *Logic) eval(leaf func(LogicOp, int) bool) bool {

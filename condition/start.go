@@ -17,16 +17,10 @@ import (
 const maxLogic = 10_000
 
 // CheckStart reads a start condition: a boolean expression over the names of an
-// activity's predecessors, with && || ! == != ?: true false and parentheses. The
-// variables of the Logic are indexes into names.
+// activity's predecessors, and how these ended: ran(X), skipped(X), failed(X), with && || ! == !=
+// ?: true false and parentheses. The variables of the Logic are indexes into names.
 func CheckStart(text string, names []string) (Logic, []Problem) {
 	return checkStart(text, &vocabulary{start: true}, names)
-}
-
-// CheckStartEnds is CheckStart of one that may also ask how a predecessor ended: with
-// ran(X), skipped(X) and failed(X).
-func CheckStartEnds(text string, names []string) (Logic, []Problem) {
-	return checkStart(text, &vocabulary{start: true, ends: true}, names)
 }
 
 // ends are the functions that ask how a predecessor ended.
@@ -53,7 +47,7 @@ func checkStart(text string, v *vocabulary, names []string) (Logic, []Problem) {
 	}
 	v.scope.Members = container.NewStructure("", members)
 	e, err := newEnvironment(v.scope)
-	if err == nil && v.ends {
+	if err == nil {
 		err = declareEnds(e)
 	}
 	if err != nil {

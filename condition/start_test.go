@@ -149,13 +149,13 @@ func TestLogicAtLeast(t *testing.T) {
 
 func TestStartConditionsMayAskHowPredecessorsEnded(t *testing.T) {
 	names := []string{"a", "b"}
-	connectors := []Connector{ConnectorFalse, ConnectorTrue, ConnectorSkipped, ConnectorFailed, ConnectorCaught, ConnectorCancelled}
+	connectors := []Connector{ConnectorFalse, ConnectorTrue, ConnectorSkipped, ConnectorFailed, ConnectorCaught}
 	for text, want := range map[string]string{ // for a, with b FALSE and skipped
-		"a": "TRUE caught", "!a": "FALSE skipped failed cancelled", "ran(a)": "FALSE TRUE", "skipped(a)": "skipped", "failed(a)": "failed caught",
-		"failed(a) && !a": "failed", "ran(a) && !a": "FALSE", "ran(a) == ran(b)": "skipped failed caught cancelled", "skipped(b) && a": "TRUE caught",
-		"ran(a) ? a : failed(b) || skipped(a)": "TRUE skipped", "!(ran(a) || skipped(a) || failed(a))": "cancelled", "ran(b)": "",
+		"a": "TRUE caught", "!a": "FALSE skipped failed", "ran(a)": "FALSE TRUE", "skipped(a)": "skipped", "failed(a)": "failed caught",
+		"failed(a) && !a": "failed", "ran(a) && !a": "FALSE", "ran(a) == ran(b)": "skipped failed caught", "skipped(b) && a": "TRUE caught",
+		"ran(a) ? a : failed(b) || skipped(a)": "TRUE skipped", "!(ran(a) || skipped(a) || failed(a))": "", "ran(b)": "",
 	} {
-		l, problems := CheckStartEnds(text, names)
+		l, problems := CheckStart(text, names)
 		if len(problems) > 0 {
 			t.Errorf("%s: %s", text, written(problems))
 			continue
@@ -163,7 +163,7 @@ func TestStartConditionsMayAskHowPredecessorsEnded(t *testing.T) {
 		var holds []string
 		for i, c := range connectors {
 			if l.EvalEnds([]Connector{c, ConnectorSkipped}) {
-				holds = append(holds, []string{"FALSE", "TRUE", "skipped", "failed", "caught", "cancelled"}[i])
+				holds = append(holds, []string{"FALSE", "TRUE", "skipped", "failed", "caught"}[i])
 			}
 		}
 		if got := strings.Join(holds, " "); got != want {
@@ -186,26 +186,23 @@ func TestStartConditionsMayAskHowPredecessorsEnded(t *testing.T) {
 		"ran == skipped":   "0 ran is not a predecessor; predecessors are a, b: use one of them, or add a control connector from it; 7 skipped is not a predecessor; predecessors are a, b: use one of them, or add a control connector from it",
 		"finished(a) && b": "8 there is no function finished: functions are size, contains, startsWith, endsWith, matches, int, double, string, duration, timestamp, all, exists, filter, map",
 	} {
-		if _, problems := CheckStartEnds(text, names); written(problems) != want {
+		if _, problems := CheckStart(text, names); written(problems) != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, written(problems), want)
 		}
 	}
-	if _, problems := CheckStart("ran(a)", names); len(problems) == 0 {
-		t.Error("one that is only about connectors asks how a ended")
-	}
-	if _, problems := CheckStartEnds("ran(true)", nil); written(problems) != "3 ran"+one+"ran(X)" {
+	if _, problems := CheckStart("ran(true)", nil); written(problems) != "3 ran"+one+"ran(X)" {
 		t.Errorf("without predecessors: %s", written(problems))
 	}
 }
 
 // Where nothing asks for more, a connector is TRUE or FALSE.
 func TestEndsMakeNoDifferenceToConnectors(t *testing.T) {
-	l, problems := CheckStartEnds("a && !b || a == b", []string{"a", "b"})
+	l, problems := CheckStart("a && !b || a == b", []string{"a", "b"})
 	if len(problems) > 0 {
 		t.Fatal(written(problems))
 	}
-	for a := ConnectorFalse; a <= ConnectorCancelled; a++ {
-		for b := ConnectorFalse; b <= ConnectorCancelled; b++ {
+	for a := ConnectorFalse; a <= ConnectorCaught; a++ {
+		for b := ConnectorFalse; b <= ConnectorCaught; b++ {
 			if got, want := l.EvalEnds([]Connector{a, b}), l.Eval([]bool{a.is(LogicVar), b.is(LogicVar)}); got != want {
 				t.Errorf("%d, %d: %v", a, b, got)
 			}

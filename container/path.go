@@ -83,6 +83,20 @@ func (s *Struct) Assign(p Path, v Value) {
 	s.assign(p[len(p)-1], v)
 }
 
+// Append adds v, which must be of its elements' type, to the end of the list that p leads to. What is
+// mutable is copied, so v stays the caller's, and so does the list as it was. It fails at MaxList.
+func (s *Struct) Append(p Path, v Value) error {
+	list, _ := s.Get(p).([]Value)
+	if err := checkLength(len(list) + 1); err != nil {
+		return err
+	}
+	for _, m := range p[:len(p)-1] {
+		s = s.Fields[m].(*Struct)
+	}
+	s.Fields[p[len(p)-1]] = append(slices.Clip(list), CloneValue(v))
+	return nil
+}
+
 // assign keeps nested structures in place and so their own *Type, which may be
 // another instance than that of v.
 func (s *Struct) assign(i int, v Value) {

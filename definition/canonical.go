@@ -104,7 +104,7 @@ type canonicalControl struct {
 type canonicalData struct {
 	_              struct{} `cbor:",toarray"`
 	Source, Target string
-	Mappings       []any // canonicalMapping or canonicalWord
+	Mappings       []any // canonicalMapping, canonicalWord (also of an expression's text, which is in parentheses) or canonicalAppend
 }
 
 type canonicalMapping struct {
@@ -117,6 +117,11 @@ type canonicalWord struct {
 	_    struct{} `cbor:",toarray"`
 	Word string
 	To   container.Path
+}
+
+type canonicalAppend struct {
+	_  struct{} `cbor:",toarray"`
+	Of any
 }
 
 // definitionHash gives the hash that name@version is bound to for ever (N3).
@@ -175,15 +180,26 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	for _, d := range g.Data {
 		e := canonicalData{Source: d.Source, Target: d.Target}
 		for _, m := range d.Mappings {
-			if m.Word != 0 {
-				e.Mappings = append(e.Mappings, canonicalWord{Word: m.Word.String(), To: m.To})
-			} else {
-				e.Mappings = append(e.Mappings, canonicalMapping{RC: m.RC, From: m.From, To: m.To})
-			}
+			e.Mappings = append(e.Mappings, canonicalMappingOf(m))
 		}
 		c.Data = append(c.Data, e)
 	}
 	slices.SortStableFunc(c.Data, func(a, b canonicalData) int { return cmp.Compare(a.Target, b.Target) })
+	return c
+}
+
+func canonicalMappingOf(m Mapping) (c any) {
+	switch {
+	case m.Expr != nil:
+		c = canonicalWord{Word: m.Expr.Checked.Text, To: m.To}
+	case m.Word != 0:
+		c = canonicalWord{Word: m.Word.String(), To: m.To}
+	default:
+		c = canonicalMapping{RC: m.RC, From: m.From, To: m.To}
+	}
+	if m.Append {
+		return canonicalAppend{Of: c}
+	}
 	return c
 }
 

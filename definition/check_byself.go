@@ -70,6 +70,10 @@ func (c *comparison) byItself(s *step, source int) int {
 			g.edges[out].excludes = append(g.edges[out].excludes, e)
 		}
 	}
+	if ends, asked := c.ends[s]; asked {
+		aside.excludes = append(aside.excludes, ends.failed)
+		g.edges[ends.failed].excludes = append(g.edges[ends.failed].excludes, e)
+	}
 	aside.alone = rest && c.spend(comparePart*size) && condition.Contradict(holding, others)
 	g.edges = append(g.edges, aside)
 	g.vertices = append(g.vertices, runVertex{in: []int{e}, start: condition.Logic{Op: condition.LogicVar}})

@@ -206,6 +206,7 @@ func (d *draft) startExpression(s *step, n *yaml.Node) {
 	}
 	d.failCondition(n, codeStart, problems)
 	s.expression = logic
+	d.asks(s)
 }
 
 // predecessors gives the sources of the control connectors into s, in file order.

@@ -164,6 +164,8 @@ func (d *draft) mappings(c connector, from, to dataEnd) []Mapping {
 // used notes what a mapping reads and sets.
 func (d *draft) used(from, to dataEnd, m Mapping) {
 	switch s := from.step; {
+	case m.Expr != nil:
+		d.usedBy(m.Expr, from, to)
 	case m.Word != 0 && s != nil && s != to.step:
 		s.reads |= m.Word
 	case m.Word != 0:
@@ -182,6 +184,13 @@ func (d *draft) used(from, to dataEnd, m Mapping) {
 // mapping reads one line of a mapping, which is one or, for a whole container, many.
 func (d *draft) mapping(e entry, from, to dataEnd) []Mapping {
 	source, ok := d.scalar(e.value, "a member of the source")
+	whole, worked := isWhole(e.value, from.members), isWorked(source)
+	key, appends := appended(e.key)
+	if e.key = key; appends && (whole || isWhole(key, to.members)) {
+		d.fail(d.pos(key), codeForm, fmt.Sprintf("append adds one element, and %s is a whole container", wholeContainer),
+			"append a member, such as a structure that the program gives")
+		return nil
+	}
 	switch {
 	case !ok:
 		_, _ = d.target(e.key, to)
@@ -189,18 +198,25 @@ func (d *draft) mapping(e entry, from, to dataEnd) []Mapping {
 	case isWhole(e.key, to.members):
 		d.failWholeTarget(e, from, to)
 		return nil
-	case !d.namesMember(e.key, to.members) || !d.namesMember(e.value, from.members):
+	case !d.namesTarget(e.key, to.members) || !worked && !d.namesMember(e.value, from.members):
 		return nil
-	case isWhole(e.value, from.members):
+	case whole:
 		return d.whole(e, from, to)
 	}
 	m, ok := d.target(e.key, to)
-	if !ok {
+	if !ok || appends && !d.toList(&m) {
 		return nil
 	}
 	m.Source = source
+	if worked {
+		return d.worked(e.value, from, m)
+	}
 	fromType, ok := d.source(e.value, from, &m)
 	if !ok {
+		return nil
+	}
+	if !container.SameType(fromType, m.Type) && m.Append {
+		d.failElement(m, fromType)
 		return nil
 	}
 	if !container.SameType(fromType, m.Type) {
@@ -224,23 +240,21 @@ func (d *draft) namesMember(n *yaml.Node, t *container.Type) bool {
 	case memberPath.MatchString(n.Value) && n.Tag != "!!bool" && n.Tag != "!!null" && (known || !isText):
 		return true
 	case strings.Contains(written, "["):
-		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is an element of a list", written), remedyElement)
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is an element of a list", written), remedyElement(written))
 	case n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool" || isText || strings.ContainsAny(written, "\"'"):
 		if isText {
 			written = quoteYAML(n.Value)
 		}
-		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is a value, and a mapping copies members", written), remedyConstant)
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is a value, and a mapping copies members", written), remedyConstant(written))
 	default:
-		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member: a mapping copies members as they are", n.Value),
-			"name a member of the source; to compute a value, use a program")
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member", n.Value), "name a member of the source; "+remedyWorked(written))
 	}
 	return false
 }
 
-const (
-	remedyElement  = "map the whole list, as {list: list}; a program can take elements out of it, and a condition can read one"
-	remedyConstant = "make the constant the default of the member that it is for, as in n: {type: int, default: 5}, and leave it out here"
-)
+func remedyConstant(written string) string {
+	return "make the constant the default of the member that it is for, as in n: {type: int, default: 5}, and leave it out here; or write (" + written + ")"
+}
 
 // target gives a mapping that has its target.
 func (d *draft) target(n *yaml.Node, to dataEnd) (Mapping, bool) {

@@ -26,9 +26,13 @@ func (d *draft) runGraph() (*runGraph, map[string]int) {
 		g.vertices = append(g.vertices, runVertex{}, runVertex{})
 	}
 	spared := d.spared(g)
+	d.ends = map[*step]endEdges{}
 	for _, s := range d.topology {
 		at[s.Name] = len(g.vertices)
 		v := runVertex{in: s.in, out: s.out, start: s.logic}
+		if s.Start.Asks {
+			v = d.asking(g, at, s, v)
+		}
 		if s.cancelledBy > 0 {
 			v = spared(v)
 		}

@@ -73,7 +73,7 @@ type asked struct {
 
 // setter is the vertex that a mapping is of: at a deadline, and after an error, only words are set.
 func (s *sources) setter(c *Data, m Mapping) int {
-	if v, ok := s.alone[c.Source]; ok && !m.RC && m.Word == 0 {
+	if v, ok := s.alone[c.Source]; ok && !m.RC && m.Word == 0 && !m.OfWords {
 		return v
 	}
 	return s.at[c.Source]
@@ -94,6 +94,9 @@ func (s *sources) ask(i int) {
 	others := map[asked][]int{}
 	var order []asked
 	for _, m := range c.Mappings {
+		if m.Append { // it takes the place of nothing
+			continue
+		}
 		meant := s.meant(c.Target, m.To)
 		s.overlapping(c, m, func(_ []setting, chain int) {
 			if meant == nil {
@@ -145,7 +148,7 @@ func (s *sources) warnOf(about asked, sim *simulation, round int) {
 	c := s.Data[about.connector]
 	ran := sim.ran(round, about.vertex)
 	for _, m := range c.Mappings {
-		if s.meant(c.Target, m.To) != nil || s.setter(c, m) != about.vertex {
+		if m.Append || s.meant(c.Target, m.To) != nil || s.setter(c, m) != about.vertex {
 			continue
 		}
 		var first *Data

@@ -30,6 +30,7 @@ func (d *draft) checkUse() {
 	d.checkHidden()
 	d.checkEnds()
 	d.checkCancels()
+	d.checkAsked()
 	for _, s := range d.steps {
 		d.checkEffect(s)
 		if s.output.at.Line > 0 && !s.outputRead && s.Child == nil { // that of a subprocess is as its process has it

@@ -407,7 +407,10 @@ func (c *compiler) data(g *graph, d *Data) error {
 	}
 	mappings := make([]processtable.Mapping, len(d.Mappings))
 	for i, m := range d.Mappings {
-		mappings[i] = processtable.Mapping{RC: m.RC, Word: m.Word, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
+		mappings[i] = processtable.Mapping{RC: m.RC, Word: m.Word, OfWords: m.OfWords, Append: m.Append, From: m.From, To: m.To, Type: m.Type, Source: m.Source, Target: m.Target}
+		if m.Expr != nil {
+			mappings[i].Expr = &m.Expr.Checked
+		}
 	}
 	if from == to {
 		from.Feedback = mappings

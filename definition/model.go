@@ -67,6 +67,7 @@ type Start struct {
 	Text    string // canonical
 	Written string // as the file has it
 	Pos     Pos
+	Asks    bool // it asks how predecessors ended: ran(X), skipped(X) or failed(X)
 }
 
 // Condition is a checked transition or exit condition, or an expression.
@@ -176,12 +177,16 @@ type Data struct {
 	Mappings       []Mapping
 }
 
-// Mapping assigns one member (or _RC, if RC is set, or a word of the engine) of the source's
-// output container to one member of the target's input container. Type is the type of both.
+// Mapping assigns one member (or _RC, if RC is set, or a word of the engine, or what Expr gives) of the
+// source's output container to one member of the target's input container. Type is the type of both;
+// where it appends, To leads to a list of that, of which it makes one more element.
 type Mapping struct {
 	Pos            Pos
 	RC             bool
 	Word           condition.Words // 0: none
+	Expr           *Condition      // over the output; nil: it copies
+	OfWords        bool            // Expr reads words of the engine, or _RC, and no member
+	Append         bool
 	From, To       container.Path
 	Type           *container.Type
 	Source, Target string // as written

@@ -37,6 +37,7 @@ type runEdge struct {
 	kind     edgeKind
 	excludes []int // edgeFree, edgeAside: others out of the same source that are never TRUE beside it
 	alone    bool  // edgeAside: never TRUE beside the otherwise
+	sure     bool  // edgeAside: TRUE whenever its source runs
 }
 
 type edgeKind uint8

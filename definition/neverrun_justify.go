@@ -74,7 +74,7 @@ func (j *justification) want(l *condition.Logic, value bool, in []int) {
 		if needed = l.N; !value {
 			needed = len(l.Args) - l.N + 1
 		}
-	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // CheckStart gives none
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // see asking
 	}
 	if len(l.Args) == 0 {
 		return

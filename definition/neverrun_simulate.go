@@ -106,7 +106,9 @@ func (s *simulation) leave(v *runVertex, runs uint64) {
 			s.edge[e] = runs &^ others
 			rest = s.edge[e]
 		case edgeAside:
-			if s.edge[e] = runs & s.free[e]; s.edges[e].alone {
+			if s.edges[e].sure {
+				s.edge[e] = runs
+			} else if s.edge[e] = runs & s.free[e]; s.edges[e].alone {
 				s.edge[e] &^= rest
 			}
 		default:
@@ -149,7 +151,7 @@ func (s *simulation) eval(l *condition.Logic, in []int) uint64 {
 			count.add(s.eval(&l.Args[i], in))
 		}
 		return count.atLeast(l.N)
-	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // CheckStart gives none
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // see asking
 	}
 	return 0
 }

@@ -132,6 +132,8 @@ func (f *formula) vertex(v, runs int) {
 		case f.edges[e].kind == edgeOtherwise:
 			f.edge[e] = f.And(others...)
 			rest = f.edge[e]
+		case f.edges[e].sure:
+			f.edge[e] = runs
 		case f.edges[e].kind == edgeAside:
 			f.edge[e] = f.free(runs)
 			f.exclude(e)
@@ -195,7 +197,7 @@ func (f *formula) logic(l *condition.Logic, in []int) int {
 		return f.Or(args...)
 	case condition.LogicAtLeast:
 		return f.atLeast(l.N, args)
-	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // CheckStart gives none
+	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // see asking
 	}
 	return -f.Yes()
 }

@@ -295,7 +295,7 @@ func (l *loader) listElement(number int) bool {
 		return false
 	}
 	l.fail(Pos{l.file, number, utf8.RuneCountInString(line[:at[2]]) + 1}, codeForm,
-		fmt.Sprintf("%s is an element of a list", line[at[2]:at[3]]), remedyElement)
+		fmt.Sprintf("%s is an element of a list", line[at[2]:at[3]]), remedyElement(line[at[2]:at[3]]))
 	return true
 }
 

@@ -73,6 +73,8 @@ var (
 	expressionKeyBefore = regexp.MustCompile(expressionKeyText + `$`)
 	cronKeyBefore       = regexp.MustCompile(cronKeyText + `$`)
 
+	workedSources = regexp.MustCompile(`(?:^\s+|[{,]\s*)["']?(?:append\([^()]*\)|[A-Za-z_][\w.]*)["']?\s*:\s+\(`)
+
 	conditionKeys      = regexp.MustCompile(conditionKeyText)
 	conditionKeyBefore = regexp.MustCompile(conditionKeyText + `$`)
 )
@@ -91,6 +93,14 @@ func (l *loader) conditionsIn(number int) []writtenCondition {
 		return nil
 	}
 	var all []writtenCondition
+	for _, key := range workedSources.FindAllStringIndex(line, -1) {
+		if c, ok := conditionBehind(line, key[1]-1); ok {
+			all = append(all, c)
+		}
+	}
+	if len(all) > 0 { // what is behind the connector is no condition
+		return all
+	}
 	for _, key := range conditionKeys.FindAllStringIndex(line, -1) {
 		if c, ok := conditionBehind(line, key[1]); ok {
 			all = append(all, c)
@@ -192,7 +202,7 @@ func (l *loader) failQuote(at Pos, c writtenCondition) {
 	line := strings.TrimSpace(c.before + quoteYAML(c.text) + c.rest)
 	what := "condition"
 	switch {
-	case expressionKeyBefore.MatchString(c.before):
+	case expressionKeyBefore.MatchString(c.before), strings.HasPrefix(c.text, "(") && !conditionKeyBefore.MatchString(c.before):
 		what = "expression"
 	case cronKeyBefore.MatchString(c.before):
 		what = "cron expression"

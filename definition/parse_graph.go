@@ -30,7 +30,8 @@ type draft struct {
 	topology       []*step           // sources before targets; nil if there is a cycle
 	inputRead      bool
 	outputSet      bool
-	lastWins       []*lastWins // of the output
+	ends           map[*step]endEdges // of the graph that is searched
+	lastWins       []*lastWins        // of the output
 }
 
 // step is an activity with what the checks need besides.

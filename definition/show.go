@@ -286,7 +286,12 @@ func showLogic(l condition.Logic, in []processtable.InControl, inside bool) stri
 		return joined(" || ")
 	case condition.LogicAtLeast:
 		return fmt.Sprintf("at_least %d of (%s)", l.N, joined(", "))
-	case condition.LogicRan, condition.LogicSkipped, condition.LogicFailed: // the compiler writes none
+	case condition.LogicRan:
+		return "ran(" + string(in[l.Var].From) + ")"
+	case condition.LogicSkipped:
+		return "skipped(" + string(in[l.Var].From) + ")"
+	case condition.LogicFailed:
+		return "failed(" + string(in[l.Var].From) + ")"
 	}
 	return ""
 }

@@ -145,6 +145,9 @@ func (g *graph) endEarly(s *step, values condition.Values) {
 // cancels is cancelled once it cannot end by itself.
 func (g *graph) terminate(s *step) {
 	truths, err := s.transitions()
+	if err == nil {
+		err = s.worksAll()
+	}
 	if err != nil {
 		g.fail(s, err)
 		return

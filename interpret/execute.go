@@ -3,6 +3,8 @@ package interpret
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"fmqm/condition"
 	"fmqm/container"
@@ -12,9 +14,13 @@ import (
 // execute runs an activity whose start condition holds, iteration by iteration, until it has
 // ended, is in error, or goes no further.
 func (g *graph) execute(s *step) {
-	input := s.input(s.activity.Input)
+	input, err := s.input(s.activity.Input)
 	s.result.Iterations, s.result.Input = 1, input
-	err := g.begin(s, input)
+	if err != nil {
+		err = fmt.Errorf("input container of %s, of the data that was mapped to it: %w", s.activity.Name, err)
+	} else {
+		err = g.begin(s, input)
+	}
 	for iteration := 1; err == nil; iteration++ {
 		s.result.Iterations, s.result.Input = iteration, input
 		var done bool
@@ -59,7 +65,13 @@ func (s *step) next(iteration int, input *container.Struct) (*container.Struct, 
 		return nil, fmt.Errorf("exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Checked.Text, iteration)
 	}
 	input = input.Clone()
-	s.apply(s.feedback, input)
+	worked, err := s.works(s.feedback, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.apply(s.feedback, worked, input); err != nil {
+		return nil, err
+	}
 	if _, err := container.EncodeCBOR(input); err != nil {
 		return nil, fmt.Errorf("encode the next iteration's input: %w", err)
 	}
@@ -87,8 +99,11 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool
 		return false, nil
 	}
 	s.inside.unbroken()
-	output := s.inside.sink.input(s.activity.Output)
-	if _, err := container.EncodeCBOR(output); err != nil {
+	output, err := s.inside.sink.input(s.activity.Output)
+	if err == nil {
+		_, err = container.EncodeCBOR(output)
+	}
+	if err != nil {
 		return false, fmt.Errorf("encode the block's output: %w", err)
 	}
 	s.gives(output, condition.Values{})
@@ -199,21 +214,37 @@ func (s *step) starts() (bool, error) {
 	return false, fmt.Errorf("start condition of kind %d", s.activity.Start.Kind)
 }
 
-// expression evaluates a start expression as a condition over a structure with a bool
-// for each predecessor: another way than the compiler's, on purpose.
+// endAsked is what a start expression asks of how a predecessor ended.
+var endAsked = regexp.MustCompile(`\b(ran|skipped|failed)\s*\(\s*(\w+)\s*\)`)
+
+// endsAs are the members that say so: longer than any name of an activity.
+var endsAs = map[string]ending{"ran": hasRun, "skipped": wasSkipped, "failed": hasFailed}
+
+func endMember(function, of string) string { return function + strings.Repeat("_", 64) + of }
+
+// expression evaluates a start expression as a condition over a structure with a bool for each
+// predecessor, and one for each way in which that can end: another way than the compiler's, on purpose.
 func (s *step) expression() (bool, error) {
-	members := make([]container.Member, len(s.in))
-	for i, c := range s.in {
-		members[i] = container.Member{Name: c.def.Source, Type: container.Scalar(container.Bool)}
+	var members []container.Member
+	var fields []container.Value
+	add := func(name string, holds bool) {
+		members, fields = append(members, container.Member{Name: name, Type: container.Scalar(container.Bool)}), append(fields, holds)
+	}
+	for _, c := range s.in {
+		add(c.def.Source, c.truth)
+		for _, function := range []string{"ran", "skipped", "failed"} {
+			add(endMember(function, c.def.Source), c.how == endsAs[function])
+		}
 	}
 	states := container.New(container.NewStructure("", members))
-	for i, c := range s.in {
-		states.Fields[i] = c.truth
-	}
+	states.Fields = fields
 	if s.start == nil {
 		scope := condition.Scope{Members: states.Type}
 		text := s.activity.Start.Text
-		checked, problems := condition.Check(text, scope)
+		checked, problems := condition.Check(endAsked.ReplaceAllStringFunc(text, func(asked string) string {
+			at := endAsked.FindStringSubmatch(asked)
+			return endMember(at[1], at[2])
+		}), scope)
 		if len(problems) > 0 {
 			return false, fmt.Errorf("start condition %q: %s", text, problems[0].Message)
 		}

@@ -83,6 +83,7 @@ type step struct {
 	marked     string               // what has come to cancel it
 	start      *condition.Condition // a start expression, once it was needed
 	loaded     map[*definition.Condition]*condition.Condition
+	worked     map[*definition.Condition]*condition.Expr
 	spent      condition.Spent // of the conditions about the last iteration's output
 	result     ActivityResult
 }
@@ -91,11 +92,32 @@ type control struct {
 	def   *definition.Control
 	to    *step
 	truth bool
+	how   ending // of what it leads out of
+}
+
+// ending is how a step has ended, as start conditions can ask.
+type ending uint8
+
+const (
+	wasSkipped ending = iota // or cancelled
+	hasRun
+	hasFailed // its deadline, or an error that was caught, has ended it
+)
+
+func (s *step) ending() ending {
+	switch {
+	case s.ran && s.early:
+		return hasFailed
+	case s.ran:
+		return hasRun
+	}
+	return wasSkipped
 }
 
 type data struct {
 	def      *definition.Data
 	from, to *step
+	values   map[int]container.Value // of its mappings that are worked out
 }
 
 func (in *instance) graph(def *definition.Graph, caught bool) (*graph, error) {
@@ -168,10 +190,13 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 	// Source terminates: its output is the input.
 	g.source.ran, g.source.output, g.source.spent, g.source.values.Instance = true, input, condition.Spent{}, g.opts.Instance
 	truths, err := g.source.transitions()
-	if err != nil {
-		for _, s := range g.steps {
-			g.skip(s)
-		}
+	if err == nil {
+		err = g.source.worksAll()
+	}
+	if err != nil { // in a block what is inside is on a dead path, on which some start conditions may hold
+		g.source.ran, truths = false, make([]bool, len(g.source.out))
+	}
+	if err != nil && scope == "" {
 		return false, err
 	}
 	g.send(g.source, truths)
@@ -182,7 +207,7 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 			g.decide(s)
 		}
 	}
-	return g.sink.ran, nil
+	return g.sink.ran && err == nil, err
 }
 
 // enter makes the graph one of which nothing has begun, in a scope.
@@ -234,7 +259,7 @@ func (g *graph) skip(s *step) {
 // send resolves the connectors out of a step that has ended.
 func (g *graph) send(s *step, truths []bool) {
 	for i, c := range s.out {
-		c.truth = truths[i]
+		c.truth, c.how = truths[i], s.ending()
 		g.arrived(c.to)
 	}
 	for _, d := range s.outData {
@@ -246,31 +271,6 @@ func (g *graph) arrived(s *step) {
 	s.unresolved--
 	if s.unresolved == 0 {
 		g.ready = append(g.ready, s)
-	}
-}
-
-// input gives the defaults of t with the mappings of what ran (N8).
-func (s *step) input(t *container.Type) *container.Struct {
-	input := container.New(t)
-	for _, d := range s.inData {
-		if d.from.ran {
-			d.from.apply(d.def.Mappings, input)
-		}
-	}
-	return input
-}
-
-// apply sets what s has ended with; where it did not end by itself, only the engine's words.
-func (s *step) apply(mappings []definition.Mapping, to *container.Struct) {
-	for _, m := range mappings {
-		switch {
-		case m.RC:
-			to.Assign(m.To, s.values.RC)
-		case m.Word != 0:
-			to.Assign(m.To, s.values.Of(m.Word))
-		case !s.early:
-			to.Assign(m.To, s.output.Get(m.From))
-		}
 	}
 }
 
@@ -290,8 +290,11 @@ func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Resu
 	result := &Result{Process: p, State: InError, Activities: top.results()}
 	switch {
 	case ended:
-		output := top.sink.input(p.Output)
-		if _, err := container.EncodeCBOR(output); err != nil {
+		output, err := top.sink.input(p.Output)
+		if err == nil {
+			_, err = container.EncodeCBOR(output)
+		}
+		if err != nil {
 			result.Error = fmt.Sprintf("encode the process's output: %v", err)
 			return result, nil
 		}

@@ -34,6 +34,11 @@ func returning() message.Message {
 	return m
 }
 
+// least is a connector message with no more than it needs.
+func least() message.Message {
+	return message.Message{Header: message.Header{Queue: full().Queue, Instance: instance, Activity: "credit", Source: "receive", Kind: message.KindConnector, Control: message.False}}
+}
+
 // messages are of every kind, each with a body of every version.
 func messages() map[string]kept {
 	header := func(kind message.Kind) message.Header {
@@ -54,13 +59,15 @@ func messages() map[string]kept {
 	cancelling, words := beginning(), full()
 	cancelling.Kind, cancelling.Activity, cancelling.Body = message.KindCancel, "check", message.EncodeCancel(message.Cancel{Reason: "the deadline of documents has come"})
 	words.Data = message.DataWords
+	skipped, failed, caught := least(), least(), words
+	skipped.Control, failed.Control, caught.Control = message.FalseSkipped, message.FalseFailed, message.TrueFailed
+	caught.OnBehalf, caught.Onward = "", false
 	unreturned := returning()
 	unreturned.Body = message.EncodeReturn(message.Return{Error: "too large"})
 	notice := message.Notice{Error: "no such account", Attempts: 3, Time: at}
 	cleared := message.Notice{Cleared: true, Time: at}
 	marker := message.Marker{Reason: "terminated", Time: at}
 	by := message.Marker{Reason: "terminated by alice at B", Time: at, By: "alice at B"}
-	least := message.Message{Header: message.Header{Queue: full().Queue, Instance: instance, Activity: "credit", Source: "receive", Kind: message.KindConnector, Control: message.False}}
 	begin, back, numbered := full(), full(), full()
 	begin.Scope, begin.SourceScope = "block#2", ""
 	back.Scope, back.SourceScope, back.Number = "", "line[3]#1/pick~1#4", 1<<40
@@ -96,7 +103,10 @@ func messages() map[string]kept {
 		"snapshot 4":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(child)}, child},
 		"marker 3":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(ended)}, ended},
 		"connector":         {full(), nil},
-		"connector, FALSE":  {least, nil},
+		"connector, FALSE":  {least(), nil},
+		"FALSE, skipped":    {skipped, nil},
+		"FALSE, failed":     {failed, nil},
+		"TRUE, failed":      {caught, nil},
 		"into a composite":  {begin, nil},
 		"out of composites": {back, nil},
 		"numbered":          {numbered, nil},

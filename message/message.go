@@ -11,7 +11,7 @@ import (
 
 // FormatVersion is the newest version of the message format that this code reads. Each message
 // is written in the lowest that can say it: see Header.Format.
-const FormatVersion = 3
+const FormatVersion = 4
 
 // InstanceID identifies a process instance: a UUIDv7 made where it is started, or
 // a UUIDv8 derived from a start key (N2).
@@ -94,14 +94,42 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Truth is the state of a control connector. The numbers are part of the format.
+// Truth is the state of a control connector. The numbers are part of the format. In processes whose
+// tables are of processtable.ModelFormat or later it says how the connector's activity has ended: False
+// and True that it ran, and ended by itself.
 type Truth uint8
 
 const (
-	Unresolved Truth = 0 // or: this message has no control part
-	False      Truth = 1
-	True       Truth = 2
+	Unresolved   Truth = 0 // or: this message has no control part
+	False        Truth = 1
+	True         Truth = 2
+	FalseSkipped Truth = 3 // FALSE: it did not run, or was cancelled; from format 4 on, as the next two
+	FalseFailed  Truth = 4 // FALSE: a deadline or an error has ended it
+	TrueFailed   Truth = 5 // TRUE: a deadline or an error has ended it, and the connector is the path for that
 )
+
+// IsTrue says whether the connector is resolved and TRUE.
+func (t Truth) IsTrue() bool { return t == True || t == TrueFailed }
+
+// IsFalse says whether the connector is resolved and FALSE.
+func (t Truth) IsFalse() bool { return t == False || t == FalseSkipped || t == FalseFailed }
+
+// Failed is the same truth of an activity that a deadline or an error has ended.
+func (t Truth) Failed() Truth {
+	if t.IsTrue() {
+		return TrueFailed
+	}
+	return FalseFailed
+}
+
+// String is the word of the API and of dumps; empty: unresolved.
+func (t Truth) String() string {
+	words := [...]string{"", "FALSE", "TRUE", "FALSE, skipped", "FALSE, failed", "TRUE, failed"}
+	if int(t) < len(words) {
+		return words[t]
+	}
+	return ""
+}
 
 // TruthOf gives the resolved state for b.
 func TruthOf(b bool) Truth {
@@ -193,8 +221,11 @@ func (a Arrival) Compare(b Arrival) int {
 
 // Format is the version of the message format that the message is written in. Version 2 has
 // words, answers, timers that are due, numbers, and sources in another scope than the message's,
-// version 3 data that is of words only.
+// version 3 data that is of words only, version 4 control connectors whose activity was skipped or has failed.
 func (h *Header) Format() uint32 {
+	if h.Control > True {
+		return 4
+	}
 	if h.Data == DataWords {
 		return 3
 	}

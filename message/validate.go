@@ -31,7 +31,7 @@ func (h *Header) validate() error {
 		return invalid("scope %.80q of the source is not one", h.SourceScope)
 	case !printable(h.Trace, MaxTrace):
 		return invalid("trace is longer than %d or has more than printable ASCII", MaxTrace)
-	case h.Control > True:
+	case h.Control > TrueFailed:
 		return invalid("state %d of the control connector is unknown", h.Control)
 	case h.Data > DataWords:
 		return invalid("state %d of the data connector is unknown", h.Data)

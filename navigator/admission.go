@@ -170,7 +170,7 @@ func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.
 	switch {
 	case !t.MayResolve(peer, h.Source):
 		return hostedElsewhere(peer, host, t, h)
-	case h.Control == message.True || h.Data > message.DataAbsent:
+	case h.Control != message.Unresolved && h.Control != dead(t) || h.Data > message.DataAbsent:
 		return fmt.Sprintf("activity %s of %s is hosted at %s: %s may only say on its behalf that it was skipped", h.Source, t.Process, host, peer)
 	}
 	return ""

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"fmqm/behaviour"
+	"fmqm/condition"
+	"fmqm/container"
 	"fmqm/message"
 )
 
@@ -43,7 +45,11 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, s.Data), behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String()})
+			r := behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String()}
+			values, err := a.out[t.data].values(&r, s.Data, &condition.Spent{}, s.Target)
+			if err == nil {
+				m.Body, err = container.EncodeValues(values)
+			}
 			return m, err
 		}
 	}

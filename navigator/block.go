@@ -17,7 +17,7 @@ import (
 type composed struct {
 	begun   bool            // of a source: what began it has come
 	input   []byte          // with it
-	parent  *message.Parent // with it: the activity that has begun the instance (R26)
+	parent  *message.Parent // with it: the activity that has begun the instance (R29)
 	returns []returned
 }
 
@@ -36,7 +36,7 @@ func (c *composed) with(r returned) *composed {
 type returned struct {
 	source processtable.ActivityID // sink; source, where the iteration was given up (R24); or what is in error (R22)
 	scope  message.Scope           // of source
-	number uint64                  // of a subprocess's child (R26)
+	number uint64                  // of a subprocess's child (R29)
 	output []byte                  // CBOR container
 	err    string                  // why there is none
 }
@@ -225,7 +225,7 @@ func (a *Activity) hasReturned(s *State) bool {
 }
 
 // release terminates a block's source, which has the iteration's input (R20), or that of an instance
-// which an activity has begun (R26).
+// which an activity has begun (R29).
 func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	if s.inner == nil || !s.inner.begun {
 		return behaviour.Effects{}

@@ -9,7 +9,7 @@ import (
 	"fmqm/processtable"
 )
 
-// comesBack takes what the instance that was begun for a subprocess has come to (R26): its output, or
+// comesBack takes what the instance that was begun for a subprocess has come to (R29): its output, or
 // that it has ended otherwise, which is a failed attempt. What came of another one is none.
 func (a *Activity) comesBack(s *State, now time.Time) behaviour.Effects {
 	at := s.progress()
@@ -26,7 +26,7 @@ func (a *Activity) comesBack(s *State, now time.Time) behaviour.Effects {
 	return a.Conclude(s, *r, now)
 }
 
-// foldChild takes what an instance that was begun for the activity has come to (R26).
+// foldChild takes what an instance that was begun for the activity has come to (R29).
 func (a *Activity) foldChild(s *State, m message.Message) error {
 	if m.Number == 0 || m.Source != processtable.Sink || m.SourceScope != m.Scope {
 		return refuse("%s has begun an instance of %s, and nothing else returns to it", a.Name, a.Child)
@@ -70,7 +70,7 @@ func (a *Activity) returnedChild(s *State, at *message.Snapshot, now time.Time) 
 	return &behaviour.Result{Output: output, Started: at.Started, Ended: now}, nil
 }
 
-// beginChild begins the instance of which the invocation has found that it can be (R26).
+// beginChild begins the instance of which the invocation has found that it can be (R29).
 func (a *Activity) beginChild(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	input, err := a.encodedInput(s)
@@ -99,7 +99,7 @@ func (a *Activity) parentOf(s *State, at *message.Snapshot) message.Parent {
 	}
 }
 
-// abort is the marker that ends the child under way, unless it is independent (R26): its home, which is
+// abort is the marker that ends the child under way, unless it is independent (R29): its home, which is
 // here, tells the other nodes of it when it ends sink.
 func (a *Activity) abort(s *State, reason string, now time.Time) []message.Message {
 	at := s.progress()
@@ -118,7 +118,7 @@ func (a *Activity) abort(s *State, reason string, now time.Time) []message.Messa
 	}}
 }
 
-// foldStart takes that an activity begins the instance, at its source (R26).
+// foldStart takes that an activity begins the instance, at its source (R29).
 func (a *Activity) foldStart(s *State, m message.Message) error {
 	if a.Kind != processtable.KindSource || !a.top() {
 		return refuse("%s starts nothing: only the source of a process does", a.Name)
@@ -133,11 +133,11 @@ func (a *Activity) foldStart(s *State, m message.Message) error {
 }
 
 // begins says whether an activity has begun the instance, and this is its source: it terminates also
-// where the instance was stopped, so that it is known and its end returns (R26).
+// where the instance was stopped, so that it is known and its end returns (R29).
 func (s *State) begins() bool { return s.inner != nil && s.inner.parent != nil }
 
 // toParent is what sink returns to the activity that has begun the instance, and the markers to the other
-// nodes where that has ended it (R26).
+// nodes where that has ended it (R29).
 func (a *Activity) toParent(s *State, r message.Return) (out []message.Message) {
 	if s.Record == nil || s.Record.Parent == nil {
 		return nil
@@ -147,7 +147,7 @@ func (a *Activity) toParent(s *State, r message.Return) (out []message.Message) 
 	return []message.Message{m}
 }
 
-// relayed are the markers to the other nodes, of an instance whose parent has ended it (R26).
+// relayed are the markers to the other nodes, of an instance whose parent has ended it (R29).
 func (a *Activity) relayed(s *State) (out []message.Message) {
 	if s.Relay == nil || s.Origin != a.process.table.Node {
 		return nil

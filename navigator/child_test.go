@@ -68,8 +68,8 @@ func back(t testing.TB, c *Activity, child message.Child, output, reason string)
 
 const two = `{"n":2,"text":"none","list":[],"inner":{"a":7,"b":""}}`
 
-// R26: the whole way of a subprocess: the invocation, the begin, the return, the end.
-func TestR26ASubprocess(t *testing.T) {
+// R29: the whole way of a subprocess: the invocation, the begin, the return, the end.
+func TestR29ASubprocess(t *testing.T) {
 	_, c := parenting(t, nil)
 	s := folded(t, c, from(t, c, processtable.Source, T, `{"n": 2}`))
 	e := c.Decide(s, noon)
@@ -104,8 +104,8 @@ func TestR26ASubprocess(t *testing.T) {
 	}
 }
 
-// R1, R26: whatever the order in which snapshot and return come, and if one comes twice.
-func TestR26AReturnThatComesFirst(t *testing.T) {
+// R1, R29: whatever the order in which snapshot and return come, and if one comes twice.
+func TestR29AReturnThatComesFirst(t *testing.T) {
 	_, c := parenting(t, nil)
 	child := childOf(c, 1, 0, 1)
 	s := folded(t, c, from(t, c, processtable.Source, T, `{"n": 2}`))
@@ -116,8 +116,8 @@ func TestR26AReturnThatComesFirst(t *testing.T) {
 	expect(t, c, c.Decide(early, noon), "terminated, ends", "to y at H: TRUE data 5")
 }
 
-// R26: a return of another child than is under way is none.
-func TestR26AReturnOfAnotherChild(t *testing.T) {
+// R29: a return of another child than is under way is none.
+func TestR29AReturnOfAnotherChild(t *testing.T) {
 	_, c := parenting(t, nil)
 	s := begunWith(t, c, childOf(c, 1, 0, 2))
 	fold(t, c, s, back(t, c, childOf(c, 1, 0, 1), `{"n": 5}`, ""))
@@ -134,8 +134,8 @@ func TestR26AReturnOfAnotherChild(t *testing.T) {
 	}
 }
 
-// R26, R11: a child that has ended otherwise is a failed attempt; the next one begins another.
-func TestR26AChildThatWasTerminated(t *testing.T) {
+// R29, R11: a child that has ended otherwise is a failed attempt; the next one begins another.
+func TestR29AChildThatWasTerminated(t *testing.T) {
 	_, c := parenting(t, func(m *model) {
 		m.set("c", func(row *processtable.Activity) {
 			row.Retry = processtable.Retry{Attempts: 2, Backoff: processtable.Backoff{After: time.Minute, Max: time.Minute}}
@@ -172,8 +172,8 @@ func TestR26AChildThatWasTerminated(t *testing.T) {
 	expect(t, c, c.Decide(s, noon), `invokes iteration 1 attempt 1 run 1: `+two)
 }
 
-// R6, R26: the exit condition and the feedback are those of every activity.
-func TestR26ASubprocessIsRepeated(t *testing.T) {
+// R6, R29: the exit condition and the feedback are those of every activity.
+func TestR29ASubprocessIsRepeated(t *testing.T) {
 	_, c := parenting(t, func(m *model) { m.exit("c", "n > 5").data("c -> c: n = n") })
 	child := childOf(c, 1, 0, 1)
 	s := begunWith(t, c, child)
@@ -184,8 +184,8 @@ func TestR26ASubprocessIsRepeated(t *testing.T) {
 	expect(t, c, c.Decide(s, noon), `invokes iteration 2 attempt 1 run 0: `+strings.Replace(two, "2", "5", 1))
 }
 
-// R26: who ends before its child ends that, unless it is independent.
-func TestR26WhatEndsTheChild(t *testing.T) {
+// R29: who ends before its child ends that, unless it is independent.
+func TestR29WhatEndsTheChild(t *testing.T) {
 	ends := func(reason string) string { return "ends line@4 at H: " + reason + ", relayed" }
 	for name, tc := range map[string]struct {
 		come func(*Activity, *State)
@@ -244,8 +244,8 @@ func TestR26WhatEndsTheChild(t *testing.T) {
 	}
 }
 
-// R26: what has come back needs no end; R21: it has come before the deadline.
-func TestR26AReturnComesBeforeTheDeadline(t *testing.T) {
+// R29: what has come back needs no end; R21: it has come before the deadline.
+func TestR29AReturnComesBeforeTheDeadline(t *testing.T) {
 	_, c := parenting(t, func(m *model) {
 		m.set("c", func(row *processtable.Activity) { row.Deadline = until(m, time.Hour) })
 	})
@@ -279,9 +279,9 @@ func born(t testing.TB) (*Process, *State, message.Parent) {
 	return p, s, parent
 }
 
-// R15, R26: the child's source terminates as a start does; the record names the parent. So it does where
+// R15, R29: the child's source terminates as a start does; the record names the parent. So it does where
 // the instance was terminated before: else nobody would know of it.
-func TestR26TheSourceOfAChild(t *testing.T) {
+func TestR29TheSourceOfAChild(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		p, s, parent := born(t)
 		source := p.activities.Get(processtable.RowID{Name: processtable.Source})
@@ -305,8 +305,8 @@ func TestR26TheSourceOfAChild(t *testing.T) {
 	}
 }
 
-// R26: only the source of a process is begun so, and only by what can be read.
-func TestR26WhatStartsNothing(t *testing.T) {
+// R29: only the source of a process is begun so, and only by what can be read.
+func TestR29WhatStartsNothing(t *testing.T) {
 	p, c := parenting(t, nil)
 	if err := c.Fold(&State{}, own(c, message.KindStart, nil)); err == nil || !strings.Contains(err.Error(), "c starts nothing: only the source of a process does") {
 		t.Errorf("at an activity: %v", err)
@@ -317,9 +317,9 @@ func TestR26WhatStartsNothing(t *testing.T) {
 	}
 }
 
-// R26: the child's sink returns its input; where the instance was terminated, why. If its parent has ended
+// R29: the child's sink returns its input; where the instance was terminated, why. If its parent has ended
 // it, that is told to the other nodes.
-func TestR26TheSinkOfAChild(t *testing.T) {
+func TestR29TheSinkOfAChild(t *testing.T) {
 	for name, tc := range map[string]struct {
 		marker *message.Marker
 		want   []string

@@ -36,7 +36,7 @@ func TestR24SourceChooses(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, source, e, want...)
-		start.Judged = &judged{done: true, truths: []message.Truth{F, F, F}} // it is not made once more
+		start.Judged = &judged{done: true, truths: []message.Truth{F, F, F}, data: source.judge(behaviour.Result{Output: start.Input}).data} // it is not made once more
 		if e, err = p.Start(start); err != nil || !strings.Contains(show(p, e), "to c at H: FALSE") {
 			t.Errorf("with another judgement: %s, %v", show(p, e), err)
 		}

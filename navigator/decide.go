@@ -78,7 +78,7 @@ func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviou
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
 	}
-	if a.Kind == processtable.KindProcess { // R26
+	if a.Kind == processtable.KindProcess { // R29
 		call.Program, call.Child = behaviour.Subprocess, a.Child
 	}
 	return behaviour.Effects{Invoke: &call}
@@ -162,9 +162,12 @@ func (a *Activity) judgement(r behaviour.Result) *judged {
 
 // judged is a Judgement of this behaviour's.
 type judged struct {
-	done   bool            // the exit condition is TRUE
-	truths []message.Truth // of the outgoing control connectors, where done
-	reason string          // a condition failed (R12)
+	done    bool                // the exit condition is TRUE
+	truths  []message.Truth     // of the outgoing control connectors, where done
+	data    [][]container.Value // of the outgoing data connectors, where done
+	reason  string              // one of these, or the exit condition, failed (R12)
+	next    []container.Value   // of the feedback, where not done
+	nextErr error               // why there is none
 }
 
 func (a *Activity) judge(r behaviour.Result) *judged {
@@ -177,12 +180,29 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 			return j
 		}
 	}
-	if j.done {
-		if j.truths, err = a.transitions(r, &spent); err != nil {
-			j.reason = err.Error()
-		}
+	if !j.done {
+		j.next, j.nextErr = a.fed.values(&r, message.DataPresent, &spent, a.Name)
+		return j
+	}
+	if j.truths, err = a.transitions(r, &spent); err == nil {
+		j.data, err = a.sends(r, &spent)
+	}
+	if err != nil {
+		j.reason = err.Error()
 	}
 	return j
+}
+
+// sends gives the values that each data connector out of the activity carries (R26).
+func (a *Activity) sends(r behaviour.Result, spent *condition.Spent) ([][]container.Value, error) {
+	all := make([][]container.Value, len(a.OutData))
+	for i, d := range a.OutData {
+		var err error
+		if all[i], err = a.out[i].values(&r, dataOf(&r), spent, d.To); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // evaluate takes an output container through the exit and transition conditions.
@@ -192,10 +212,10 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 	case j.reason != "":
 		return a.failEvaluated(s, r, j.reason, now)
 	case !j.done:
-		return a.again(s, r, now)
+		return a.again(s, r, j, now)
 	}
 	at := s.progress()
-	return a.terminate(s, r, j.truths, behaviour.Outcome{
+	return a.terminate(s, r, j, behaviour.Outcome{
 		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, Ending: r.Ending,
 	})
 }
@@ -218,16 +238,16 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 			}
 		}
 		taken = taken || holds && (cond != nil || a.Kind != processtable.KindSource)
-		truths[i] = message.TruthOf(holds)
+		truths[i] = a.truth(holds, &r)
 	}
 	if otherwise >= 0 {
-		truths[otherwise] = message.TruthOf(!taken)
+		truths[otherwise] = a.truth(!taken, &r)
 	}
 	return truths, nil
 }
 
 // terminate ends an entry that ran, with one message for each target (R9).
-func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Truth, o behaviour.Outcome) behaviour.Effects {
+func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviour.Outcome) behaviour.Effects {
 	encoded, err := container.EncodeCBOR(r.Output)
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
@@ -237,14 +257,11 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 	for _, t := range a.targets {
 		m := a.onward(s, t)
 		if t.control >= 0 {
-			m.Control = truths[t.control]
+			m.Control = j.truths[t.control]
 		}
 		if t.data >= 0 {
-			m.Data, m.Lane = message.DataPresent, message.LaneData
-			if !byItself(&r) {
-				m.Data = message.DataWords
-			}
-			m.Body, err = mapped(sent(a.OutData[t.data].Mappings, m.Data), r)
+			m.Data, m.Lane = dataOf(&r), message.LaneData
+			m.Body, err = container.EncodeValues(j.data[t.data])
 			if n := len(m.Body); err == nil && n > message.MaxBody { // each value is within its limit; together they need not be
 				err = fmt.Errorf("its mappings bring %d bytes together, and a message carries at most %d", n, message.MaxBody)
 			}
@@ -260,40 +277,6 @@ func (a *Activity) terminate(s *State, r behaviour.Result, truths []message.Trut
 		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent}))
 	}
 	return e
-}
-
-// sent are the mappings of which a data connector carries the values: all, or those of the engine's
-// words.
-func sent(mappings []processtable.Mapping, data message.Data) []processtable.Mapping {
-	if data != message.DataWords {
-		return mappings
-	}
-	var words []processtable.Mapping
-	for _, m := range mappings {
-		if m.RC || m.Word != 0 {
-			words = append(words, m)
-		}
-	}
-	return words
-}
-
-// mapped encodes what a data connector carries: its sources' values, in order.
-func mapped(mappings []processtable.Mapping, r behaviour.Result) ([]byte, error) {
-	values := make([]container.Value, len(mappings))
-	for i, m := range mappings {
-		values[i] = sourceValue(m, r)
-	}
-	return container.EncodeValues(values)
-}
-
-func sourceValue(m processtable.Mapping, r behaviour.Result) container.Value {
-	switch {
-	case m.RC:
-		return r.RC
-	case m.Word != 0:
-		return values(&r).Of(m.Word)
-	}
-	return r.Output.Get(m.From)
 }
 
 // skip ends an entry on a dead path (R3, R8); what leads out of it may have been
@@ -312,7 +295,7 @@ func (a *Activity) dead(s *State) []message.Message {
 	for _, t := range a.targets {
 		m := a.onward(s, t)
 		if t.control >= 0 {
-			m.Control = message.False
+			m.Control = dead(a.process.table)
 		}
 		if t.data >= 0 {
 			m.Data = message.DataAbsent

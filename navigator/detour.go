@@ -30,7 +30,7 @@ func (p *Process) prepareDetours() {
 // same transaction. To put m as it is is always right too: then its host does this.
 func (p *Process) PassAround(m message.Message) (record message.Message, e behaviour.Effects, ok bool) {
 	a := p.detours[m.Activity]
-	if a == nil || m.Kind != message.KindConnector || m.Control != message.False || m.Onward {
+	if a == nil || m.Kind != message.KindConnector || !m.Control.IsFalse() || m.Onward {
 		return m, behaviour.Effects{}, false
 	}
 	s := &State{Basis: behaviour.Basis{Entry: m.Entry(), Origin: m.Origin, Trace: m.Trace, Clock: m.Clock}}
@@ -55,7 +55,7 @@ func (s *State) die(a *Activity, m message.Message) {
 	switch {
 	case m.Onward:
 		s.passed, s.dead = true, nil
-	case a.diesAlone && m.Control == message.False && !s.passed:
+	case a.diesAlone && m.Control.IsFalse() && !s.passed:
 		dead := m // not m itself: every message would be on the heap
 		s.dead = &dead
 	}

@@ -87,7 +87,19 @@
 //	     block is in error; a retry begins anew. (language)
 //	R25  Where an activity takes the first match, its control connectors are evaluated in the
 //	     order of the table up to the first that is TRUE: it alone is. (language)
-//	R26  A subprocess whose start condition is TRUE begins an instance of another process, once
+//	R26  What a mapping works out is evaluated once, over the output that an activity ends with:
+//	     after its transition conditions, in the order of the table; that of a feedback where
+//	     the exit condition is FALSE. One that fails puts the activity in error as R12 has it, and
+//	     refuses or gives up as R24 has it. After such an end as of R22 those are evaluated that
+//	     read the engine's words and no member, and no other is. (language, N22)
+//	R27  A mapping that appends makes one more element at the end of its list, in the place that
+//	     R5 gives it among the mappings, whatever came first. Above the limit of a list the
+//	     receiver is in error, as for an input that is too large. (N8)
+//	R28  Where the table is of format 6, a control connector says how its activity has ended: by
+//	     itself, by a deadline or an error (R21, R22), or not at all, which a dead path and what
+//	     is cancelled have in common, since both may be told of one activity (R18, R23). A start
+//	     condition may ask for it, when R2 holds. (language)
+//	R29  A subprocess whose start condition is TRUE begins an instance of another process, once
 //	     an invocation has found that it can: its snapshot, which names the child, and a
 //	     message for the child's source, which has the input. Source terminates with that, as a
 //	     start does, and the instance's record names the parent. When the child's sink has

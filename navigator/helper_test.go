@@ -279,11 +279,14 @@ func from(t testing.TB, a *Activity, source processtable.ActivityID, truth messa
 		m.Data = message.DataAbsent
 		if truth != message.Unresolved {
 			m.Data = message.DataPresent
-			body, err := mapped(a.InData[i].Mappings, behaviour.Result{Output: value(t, output), RC: 3})
+			copied := mappings{a.InData[i].Mappings, make([]*condition.Expr, len(a.InData[i].Mappings))}
+			values, err := copied.values(&behaviour.Result{Output: value(t, output), RC: 3}, m.Data, nil, a.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Body = body
+			if m.Body, err = container.EncodeValues(values); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return m
@@ -391,7 +394,7 @@ func showMessage(p *Process, m message.Message) string {
 	line := fmt.Sprintf("to %s at %s:", m.Activity, m.Queue.Node)
 	switch m.Kind {
 	case message.KindConnector:
-		line += [...]string{"", " FALSE", " TRUE"}[m.Control] + [...]string{"", " no data", " data", " words"}[m.Data]
+		line += map[bool]string{true: " "}[m.Control != message.Unresolved] + m.Control.String() + [...]string{"", " no data", " data", " words"}[m.Data]
 		if m.Data == message.DataPresent {
 			line += showValues(p.activities.Get(rowOf(m)), m)
 		}

@@ -34,7 +34,9 @@ type Activity struct {
 	due, over moment   // of Deadline and Wait
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
-	asks      int                    // bytes of the texts of exit and outgoing
+	out       []mappings             // of each OutData
+	fed       mappings               // of Feedback
+	asks      int                    // bytes of the texts of exit, outgoing, out and fed
 	long      bool                   // one of them can take long
 	echo      []echoed
 }
@@ -113,11 +115,12 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		if c == nil {
 			return nil, nil
 		}
-		key := loadKey{c, row.Output, row.Words()}
+		scope := a.scope()
+		key := loadKey{c, row.Output, scope.Words}
 		cond := loaded[key]
 		if cond == nil {
 			var err error
-			if cond, err = condition.Load(*c, condition.Scope{Members: row.Output, RC: row.Kind != processtable.KindSource, Words: key.words}); err != nil {
+			if cond, err = condition.Load(*c, scope); err != nil {
 				return nil, fmt.Errorf("condition %q: %w", c.Text, err)
 			}
 			loaded[key] = cond
@@ -134,6 +137,15 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		if a.outgoing[i], err = load(c.Condition); err != nil {
 			return nil, err
 		}
+	}
+	a.out = make([]mappings, len(row.OutData))
+	for i, d := range row.OutData {
+		if a.out[i], err = a.prepareMappings(d.Mappings); err != nil {
+			return nil, fmt.Errorf("data connector to %s: %w", d.To, err)
+		}
+	}
+	if a.fed, err = a.prepareMappings(row.Feedback); err != nil {
+		return nil, fmt.Errorf("feedback: %w", err)
 	}
 	if a.due, err = prepareMoment(row.Deadline, row.Input); err != nil {
 		return nil, err
@@ -211,7 +223,7 @@ func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour { return 
 
 // MayEnd is not so where the message makes the activity's program run (N5).
 func (a *Activity) MayEnd(m *message.Message) bool {
-	return !a.runsAlone || m.Kind != message.KindConnector || m.Control != message.True
+	return !a.runsAlone || m.Kind != message.KindConnector || !m.Control.IsTrue()
 }
 
 // Follows says whether a connector leads from an activity to this one.

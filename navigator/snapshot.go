@@ -16,13 +16,13 @@ import (
 const quickIterations = 3
 
 // again starts the next iteration (R6, R13).
-func (a *Activity) again(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+func (a *Activity) again(s *State, r behaviour.Result, j *judged, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Iteration >= a.MaxIterations {
 		return a.failEvaluated(s, r, fmt.Sprintf(
 			"exit condition %q still FALSE after %d iterations (max_iterations)", a.Exit.Text, at.Iteration), now)
 	}
-	next, err := a.feedback(s, r)
+	next, err := a.feedback(s, j)
 	if err != nil {
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
@@ -44,13 +44,16 @@ func (a *Activity) again(s *State, r behaviour.Result, now time.Time) behaviour.
 
 // feedback gives the next iteration's input: this one's, with the feedback mappings
 // applied in order.
-func (a *Activity) feedback(s *State, r behaviour.Result) ([]byte, error) {
+func (a *Activity) feedback(s *State, j *judged) ([]byte, error) {
+	if j.nextErr != nil {
+		return nil, j.nextErr
+	}
 	input, err := a.InputOf(s)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range a.Feedback {
-		input.Assign(m.To, sourceValue(m, r))
+	if err := assign(input, a.Feedback, j.next); err != nil {
+		return nil, err
 	}
 	encoded, err := container.EncodeCBOR(input)
 	if err != nil {

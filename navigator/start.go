@@ -32,7 +32,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	if judged.reason != "" { // R24
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, judged.reason)
 	}
-	e := source.terminate(s, r, judged.truths, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
+	e := source.terminate(s, r, judged, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
 	if !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}

@@ -221,8 +221,11 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if hasData != (m.Data != message.DataNone) {
 		return refuse("data connector from %s to %s: the table and the message differ on whether there is one", m.Source, a.Name)
 	}
-	if m.Onward && (!a.diesAlone || m.Control != message.False || m.OnBehalf != a.process.table.Node) {
+	if m.Onward && (!a.diesAlone || !m.Control.IsFalse() || m.OnBehalf != a.process.table.Node) {
 		return refuse("message from %s says that %s was skipped on behalf of %s, which the table does not allow", m.Source, a.Name, m.OnBehalf)
+	}
+	if reason := a.process.contradicts(&m); reason != "" {
+		return refuse("message from %s to %s: %s", m.Source, a.Name, reason)
 	}
 	var values []container.Value
 	if hasData {
@@ -272,15 +275,6 @@ func (a *Activity) values(connector int, m message.Message) ([]container.Value, 
 	return nil, nil
 }
 
-// starts evaluates the start condition (R2 holds already).
-func (a *Activity) starts(s *State) bool {
-	states := make([]bool, len(a.InControl))
-	for i := range states {
-		states[i] = s.control != nil && s.control[i] == message.True
-	}
-	return a.Start.Eval(states)
-}
-
 // InputOf builds the input container of the current iteration (R5, R6), once all connectors
 // are resolved. Each source is
 // within the limit of a container; mapped together they need not be. That is looked at
@@ -314,8 +308,8 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 		if s.data == nil || s.values[i] == nil {
 			continue
 		}
-		for j, m := range sent(d.Mappings, s.data[i]) {
-			in.Assign(m.To, s.values[i][j])
+		if err := assign(in, sent(d.Mappings, s.data[i]), s.values[i]); err != nil {
+			return nil, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err)
 		}
 	}
 	return in, nil

@@ -86,7 +86,7 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 }
 
 // Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
-// or of a subprocess, whose output the call has (R20, R26).
+// or of a subprocess, whose output the call has (R20, R29).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
 	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource || a.Kind == processtable.KindProcess {
 		return behaviour.Result{Output: call.Input, Instance: call.Instance, Started: started, Ended: started}
@@ -105,7 +105,7 @@ func (a *Activity) Without(of behaviour.State, refused message.Message) (message
 	}}
 	var what []string
 	if _, control := a.inControl[refused.Source]; control {
-		out.Control = message.False
+		out.Control = dead(a.process.table)
 		what = append(what, fmt.Sprintf("the control connector from %s is FALSE", refused.Source))
 	}
 	if _, data := a.inData[refused.Source]; data {

@@ -86,7 +86,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		{"unknown key of a connector", func(m map[any]any) { first(activity(m, 1)[key(keyOutControl)])[key(9)] = 1 }, "activities[1]: receive: outgoing control connectors[0]: byte 438: unknown field 9"},
 		{"unknown key of incoming data", func(m map[any]any) { first(activity(m, 1)[key(keyInData)])[key(9)] = 1 }, "incoming data connectors[0]: byte 484: unknown field 9"},
 		{"unknown key of outgoing data", func(m map[any]any) { first(activity(m, 1)[key(keyOutData)])[key(9)] = 1 }, "outgoing data connectors[0]: byte 532: unknown field 9"},
-		{"unknown key of a mapping", func(m map[any]any) { first(activity(m, 2)[key(keyFeedback)])[key(9)] = 1 }, "feedback[0]: byte 795: unknown field 9"},
+		{"unknown key of a mapping", func(m map[any]any) { first(activity(m, 2)[key(keyFeedback)])[key(11)] = 1 }, "feedback[0]: byte 795: unknown field 11"},
 		{"unknown key of a start condition", func(m map[any]any) { activity(m, 1)[key(keyStart)].(map[any]any)[key(9)] = 1 }, "start condition: byte 422: unknown field 9"},
 		{"again of one", func(m map[any]any) { activity(m, 1)[key(keyAgain)] = []any{1} }, "again: byte 537: array of 1 items, expected 2"},
 		{"retry of four", func(m map[any]any) { activity(m, 1)[key(keyRetry)] = []any{1, 2, 3, 4} }, "retry: byte 553: array of 4 items, expected 3"},

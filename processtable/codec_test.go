@@ -190,7 +190,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b)
-	for _, table := range []*Table{withDetours(), withBehaviours(), withSchedules(), withChildren()} {
+	for _, table := range []*Table{withDetours(), withBehaviours(), withSchedules(), withChildren(), worked()} {
 		if b, err = Encode(table); err != nil {
 			f.Fatal(err)
 		}

@@ -396,7 +396,8 @@ func (d *decoder) outData() (c OutData) {
 	return c
 }
 
-var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word"}
+var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word",
+	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append"}
 
 func (d *decoder) mapping() (m Mapping) {
 	step := func() int { return d.number(MaxEncoded) }
@@ -417,6 +418,15 @@ func (d *decoder) mapping() (m Mapping) {
 		case keyWord:
 			d.since(BlockFormat)
 			m.Word = condition.Words(d.Uint(math.MaxUint16))
+		case keyWorked:
+			d.since(ModelFormat)
+			m.Expr = d.conditionAt()
+		case keyOfWord:
+			d.since(ModelFormat)
+			m.OfWords = d.Bool()
+		case keyAppend:
+			d.since(ModelFormat)
+			m.Append = d.Bool()
 		}
 	}
 	return m
@@ -432,7 +442,9 @@ func (d *decoder) logic(depth int) (l condition.Logic) {
 	for key := range d.Named(logicFields) {
 		switch key {
 		case keyOp:
-			l.Op = condition.LogicOp(d.Uint(math.MaxUint8))
+			if l.Op = condition.LogicOp(d.Uint(math.MaxUint8)); condition.LogicRan <= l.Op && l.Op <= condition.LogicFailed {
+				d.since(ModelFormat)
+			}
 		case keyVar:
 			l.Var = d.number(maxConnectors)
 		case keyN:

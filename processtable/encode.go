@@ -89,6 +89,9 @@ const (
 	keySource = 5
 	keyTarget = 6
 	keyWord   = 7 // from format 5 on
+	keyWorked = 8 // from format 6 on, as the next two: index of a condition
+	keyOfWord = 9
+	keyAppend = 10
 )
 
 // Keys of a moment.
@@ -175,6 +178,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < ModelFormat && (a.Child != nil || a.Independent) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no subprocesses", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < ModelFormat && a.asks() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.flat() && a.FirstMatch {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -432,6 +438,11 @@ func (e *encoder) mappings(of *cbor.Map, key byte, name ActivityID, all []Mappin
 		m.Text(keySource, to.Source)
 		m.Text(keyTarget, to.Target)
 		m.Uint(keyWord, uint64(to.Word))
+		if to.Expr != nil {
+			writeIndex(&m, keyWorked, e.condition(to.Expr))
+		}
+		m.Bool(keyOfWord, to.OfWords)
+		m.Bool(keyAppend, to.Append)
 		return m.B
 	})
 }

@@ -1,6 +1,10 @@
 package processtable
 
-import "slices"
+import (
+	"slices"
+
+	"fmqm/condition"
+)
 
 // index makes look-ups in a table independent of its size. Decode builds it; a table
 // that was put together by hand has none and is searched.
@@ -162,18 +166,27 @@ func (t *Table) MayResolve(node NodeID, activity ActivityID) bool {
 // into it is FALSE: then whoever resolves that connector may resolve those out of it (N6).
 func (a *Activity) DiesAlone() bool {
 	return !a.Added() && a.Behaviour == "" && len(a.InControl) == 1 &&
-		a.InControl[0].From != Source && !a.Start.Eval([]bool{false})
+		a.InControl[0].From != Source && a.Start.Never(condition.ConnectorFalse, condition.ConnectorSkipped, condition.ConnectorFailed)
 }
 
 // RunsAlone says whether the activity's program runs as soon as the only control connector
 // into it is TRUE, whatever else comes: what makes it so ends nothing by itself (N5).
 func (a *Activity) RunsAlone() bool {
-	return a.Kind == KindProgram && a.Behaviour == "" && len(a.InControl) == 1 && a.Start.Eval([]bool{true})
+	return a.Kind == KindProgram && a.Behaviour == "" && len(a.InControl) == 1 &&
+		a.Start.Always(condition.ConnectorTrue, condition.ConnectorCaught)
 }
 
 // more says whether a row has keyMore.
 func (a *Activity) more() bool {
 	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0 || a.Child != nil || a.Independent
+}
+
+// asks says whether a row has something of FlowMark's that only formats from 6 on have.
+func (a *Activity) asks() bool {
+	worked := func(m Mapping) bool { return m.Expr != nil || m.OfWords || m.Append }
+	return a.Start.AsksEnds() || slices.ContainsFunc(a.Feedback, worked) ||
+		slices.ContainsFunc(a.InData, func(d InData) bool { return slices.ContainsFunc(d.Mappings, worked) }) ||
+		slices.ContainsFunc(a.OutData, func(d OutData) bool { return slices.ContainsFunc(d.Mappings, worked) })
 }
 
 // whole says whether a row has something of FlowMark's that only formats from 5 on have.

@@ -13,13 +13,15 @@ import (
 // all versions from 1 on (L6): version 2 added Detours and Resolvers (N6), version 4 rows with
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
 // is inside of them in the roster, choices of the first match, and conditions out of source, version 6
-// subprocesses (N19) and schedules (N23). There is no version 3: links have that number for tables in an
-// envelope (EnvelopeFormat).
+// subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
+// start conditions that ask how activities ended. There is no version 3: links have that number for tables
+// in an envelope (EnvelopeFormat).
 const FormatVersion = 6
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
 // ModelFormat of one with what only version 6 has: the compiler writes the lowest that will do.
+// From ModelFormat on a control connector's message says how its activity has ended.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
@@ -323,16 +325,22 @@ type OutData struct {
 }
 
 // Mapping assigns one member of a source container (or _RC) to one member of a
-// target container. Type is the type of both ends. Where the path leads to a
-// structure all its leaves are assigned.
+// target container. Type is the type of both ends; where it appends, To leads to a list of
+// that. Where the path leads to a structure all its leaves are assigned.
 type Mapping struct {
-	RC     bool            // the source is _RC and From is empty
-	Word   condition.Words // the source is this word of the engine, and From is empty; from format 5 on
-	From   container.Path
-	To     container.Path
-	Type   *container.Type
-	Source string // both ends as written, for people
-	Target string
+	RC   bool            // the source is _RC and From is empty
+	Word condition.Words // the source is this word of the engine, and From is empty; from format 5 on
+	// Expr is worked out over the source container, and From is empty; from format 6 on, as the next two.
+	Expr *condition.Checked
+	// OfWords: Expr reads words of the engine and no member, so that it is sent like these where the
+	// activity did not end by itself.
+	OfWords bool
+	Append  bool // what is assigned is one more element at the end of the list that To leads to
+	From    container.Path
+	To      container.Path
+	Type    *container.Type
+	Source  string // both ends as written, for people
+	Target  string
 }
 
 // Pause is the n-th wait, counting from 0: After, doubled n times, at most Max.

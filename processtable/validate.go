@@ -244,6 +244,11 @@ func other(a *Activity) error {
 		a.Again != Backoff{} || a.Retry != Retry{} || a.RCIsData || a.RCContinue || a.FirstMatch || a.whole():
 		return fmt.Errorf("behaviour %s: kind, start and exit condition, feedback, repetition, retry and choice are FlowMark's: what it needs stands in its spec", a.Behaviour)
 	}
+	for _, d := range a.OutData {
+		if slices.ContainsFunc(d.Mappings, func(m Mapping) bool { return m.Expr != nil }) {
+			return fmt.Errorf("behaviour %s: outgoing data connector to %s: mappings that work something out are FlowMark's", a.Behaviour, d.To)
+		}
+	}
 	for _, c := range a.OutControl {
 		if c.Condition != nil || c.Otherwise {
 			return fmt.Errorf("behaviour %s: outgoing control connector to %s: transition conditions are FlowMark's", a.Behaviour, c.To)

@@ -82,7 +82,7 @@ func (v *validator) outgoing(kind string, a *Activity, to ActivityID, node NodeI
 // checkLogic says whether a start condition can be evaluated over n connectors.
 func checkLogic(l condition.Logic, n int) error {
 	switch l.Op {
-	case condition.LogicVar:
+	case condition.LogicVar, condition.LogicRan, condition.LogicSkipped, condition.LogicFailed:
 		if l.Var >= n || l.N != 0 || len(l.Args) != 0 {
 			return fmt.Errorf("connector %d of %d", l.Var, n)
 		}
@@ -189,7 +189,13 @@ func checkMapping(m Mapping, source, target *container.Type, from ActivityID) er
 	if m.Type == nil {
 		return errors.New("the type is missing")
 	}
-	if m.Word != 0 {
+	if m.Expr != nil {
+		if len(m.From) != 0 || m.RC || m.Word != 0 {
+			return errors.New("an expression is worked out, and copies neither a member nor a word")
+		}
+	} else if m.OfWords {
+		return errors.New("only an expression can be of words")
+	} else if m.Word != 0 {
 		if len(m.From) != 0 || m.RC || !m.Word.Single() || !container.SameType(m.Type, (condition.Scope{}).TypeOf(m.Word)) {
 			return errors.New("a word of the engine is of its own type, without members")
 		}
@@ -197,16 +203,17 @@ func checkMapping(m Mapping, source, target *container.Type, from ActivityID) er
 		if from == Source || len(m.From) != 0 || m.Type.Kind != container.Int {
 			return errors.New("_RC is an int, of an activity, without members")
 		}
-	} else if err := checkEnd(source, m.From, m.Type); err != nil {
+	} else if err := checkEnd(source, m.From, m.Type, false); err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
-	if err := checkEnd(target, m.To, m.Type); err != nil {
+	if err := checkEnd(target, m.To, m.Type, m.Append); err != nil {
 		return fmt.Errorf("to: %w", err)
 	}
 	return nil
 }
 
-func checkEnd(t *container.Type, p container.Path, want *container.Type) error {
+// checkEnd: appended says that the path leads to a list of what is wanted.
+func checkEnd(t *container.Type, p container.Path, want *container.Type, appended bool) error {
 	if len(p) == 0 {
 		return errors.New("the path is empty")
 	}
@@ -214,6 +221,12 @@ func checkEnd(t *container.Type, p container.Path, want *container.Type) error {
 		return nil
 	}
 	got, err := t.TypeAt(p)
+	if err == nil && appended {
+		if got.Kind != container.List {
+			return fmt.Errorf("path %v of %s leads to %s, to which nothing can be appended", []int(p), t, got)
+		}
+		got = got.Elem
+	}
 	if err == nil && got != want {
 		err = fmt.Errorf("path %v of %s leads to %s, not %s", []int(p), t, got, want)
 	}
@@ -222,6 +235,6 @@ func checkEnd(t *container.Type, p container.Path, want *container.Type) error {
 
 func sameMappings(a, b []Mapping) bool {
 	return slices.EqualFunc(a, b, func(m, n Mapping) bool {
-		return m.RC == n.RC && m.Word == n.Word && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
+		return m.RC == n.RC && m.Word == n.Word && m.Expr == n.Expr && m.OfWords == n.OfWords && m.Append == n.Append && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
 	})
 }

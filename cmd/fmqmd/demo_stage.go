@@ -152,17 +152,12 @@ func (s *stage) record(site string, r record.AuditRecord) {
 
 // sent shows one message.
 func (s *stage) sent(site, from string, m record.Sent) {
-	if m.Target == processtable.Sink && m.Control == message.False {
+	if m.Target == processtable.Sink && m.Control.IsFalse() {
 		return // of a dead end: sink waits for all, and this says nothing to see
 	}
 	s.counts.messages++
-	what := ""
-	switch m.Control {
-	case message.True:
-		what = "TRUE"
-	case message.False:
-		what = "FALSE"
-	case message.Unresolved:
+	what := m.Control.String()
+	if m.Control == message.Unresolved {
 		what = "data"
 	}
 	if m.Data == message.DataPresent && m.Control != message.Unresolved {
@@ -174,7 +169,7 @@ func (s *stage) sent(site, from string, m record.Sent) {
 		return
 	}
 	paint := s.style.Good
-	if m.Control == message.False {
+	if m.Control.IsFalse() {
 		paint = s.style.Faint
 	}
 	s.print("%s", s.arrow(slices.Index(demoSites, site), slices.Index(demoSites, to), paint)+paint(fmt.Sprintf(" %s: %s", m.Target, what)))

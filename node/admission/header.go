@@ -55,7 +55,7 @@ func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 		return noOrigin
 	case h.Activity == processtable.Sink && h.Scope == "" && h.Origin != self:
 		return fmt.Sprintf("sink of an instance started at %s is not at %s", h.Origin, self)
-	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || h.Control != message.False):
+	case h.OnBehalf != "" && !h.Onward, h.Onward && (h.OnBehalf != self || !h.Control.IsFalse()):
 		return fmt.Sprintf("it says that it acts on behalf of %s: only the record of a dead path may say that, and only to that node", h.OnBehalf)
 	}
 	return ""

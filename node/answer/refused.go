@@ -77,7 +77,7 @@ func (a *Answers) RefusedMessage(s *record.Refused) api.RefusedMessage {
 	}
 	out.Node, out.Origin, out.Scope, out.OnBehalf = string(m.Queue.Node), string(m.Origin), string(m.Scope), string(m.OnBehalf)
 	out.Definition, out.Lane, out.Clock, out.Trace = m.Definition.String(), int(m.Lane), m.Clock, m.Trace
-	out.Control = [...]string{"", "FALSE", "TRUE"}[min(int(m.Control), 2)]
+	out.Control = m.Control.String()
 	out.Data = [...]string{"", "absent", "present"}[min(int(m.Data), 2)]
 	out.BodyBytes = len(m.Body)
 	if out.Body, err = a.body(m); (err != nil || out.Body == nil) && len(m.Body) > 0 {

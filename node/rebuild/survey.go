@@ -127,7 +127,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
 				Control: sent.Control, Data: sent.Data, Lane: sent.Lane,
-				Onward: sent.Control == message.False && passed[target],
+				Onward: sent.Control.IsFalse() && passed[target],
 			})
 		}
 	}

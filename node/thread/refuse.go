@@ -57,7 +57,7 @@ func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []m
 // diesTwice says whether a message may come twice although no store was lost: of an activity that was
 // cancelled its host says that it is dead, and so may whoever resolves the connector into it (N6, N25).
 func (m *Machine) diesTwice(msg *message.Message) bool {
-	return m.process.Table().Format >= processtable.BlockFormat && msg.Control != message.True && msg.Data <= message.DataAbsent
+	return m.process.Table().Format >= processtable.BlockFormat && !msg.Control.IsTrue() && msg.Data <= message.DataAbsent
 }
 
 // cannotBegin takes what begins an instance (N19) of which the identifier is another one's, that has come

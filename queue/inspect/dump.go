@@ -178,6 +178,6 @@ func (d *Dumped) message(m *message.Message) {
 		d.From = cmp.Or(string(m.SourceScope), "/")
 	}
 	d.Message = m.Kind.String()
-	d.Control = [...]string{"", "FALSE", "TRUE"}[min(int(m.Control), 2)]
+	d.Control = m.Control.String()
 	d.Data = [...]string{"", "absent", "present"}[min(int(m.Data), 2)]
 }

@@ -83,7 +83,7 @@ func (d *drawing) startCondition(s *step) {
 	if len(s.before) == 0 {
 		return
 	}
-	switch d.upTo(6, "start condition") {
+	switch d.upTo(8, "start condition") {
 	case 3:
 		d.line("start: all")
 	case 4:
@@ -92,16 +92,28 @@ func (d *drawing) startCondition(s *step) {
 		d.line("start: {at_least: %d}", 1+d.upTo(len(s.before)-1, "at least"))
 	case 6:
 		d.line("start: %s", quoted(d.expression(s, 2)))
+	case 7:
+		d.line("start: %s(%s)", pick(d, []string{"skipped", "ran"}, "end"), pick(d, s.before, "name").name)
+	case 8:
+		if d.in(2, "whatever") {
+			d.line("start: true")
+		}
 	}
 }
 
 // expression draws a start expression over the predecessors.
 func (d *drawing) expression(s *step, depth int) string {
 	if depth == 0 {
-		return pick(d, s.before, "name").name
+		name := pick(d, s.before, "name").name
+		if d.in(3, "how it ended") {
+			name = pick(d, []string{"ran", "skipped", "failed"}, "end") + "(" + name + ")"
+		}
+		return name
 	}
 	a := d.expression(s, depth-1)
-	switch d.upTo(4, "operator") {
+	switch d.upTo(5, "operator") {
+	case 5:
+		return fmt.Sprintf("(%s || true)", a)
 	case 0:
 		return a
 	case 1:
@@ -204,39 +216,43 @@ func (d *drawing) list(key string, lines []string) {
 // the same activity where it loops.
 func (d *drawing) data(g *graph) {
 	var lines []string
-	add := func(from, to string, source, target *structure, rc bool) {
-		if m, ok := d.mapping(source, target, rc); ok {
+	input := theProcess
+	if g.of != nil {
+		input = aBlock
+	}
+	add := func(from, to string, source, target *structure, of giver) {
+		if m, ok := d.mapping(source, target, of); ok {
 			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", from, to, m))
 		}
 	}
 	for _, s := range g.steps {
 		if d.in(2, "from source") {
-			add("source", s.name, g.input, s.input, false)
+			add("source", s.name, g.input, s.input, input)
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
-				add(p.name, s.name, p.output, s.input, true)
+				add(p.name, s.name, p.output, s.input, anActivity)
 			}
 		}
 		if s.exit && !d.in(3, "no feedback") {
-			add(s.name, s.name, s.output, s.input, true)
+			add(s.name, s.name, s.output, s.input, anActivity)
 		}
 		switch {
 		case g.counts(s):
 			lines = append(lines, fmt.Sprintf("  - %s -> sink", s.name))
 		case g.of != nil && g.of.exit && d.steady: // it would hide what counts
 		case d.in(3, "to sink"):
-			add(s.name, "sink", s.output, g.output, true)
+			add(s.name, "sink", s.output, g.output, anActivity)
 		}
 	}
 	if d.in(6, "through") {
-		add("source", "sink", g.input, g.output, false)
+		add("source", "sink", g.input, g.output, input)
 	}
 	d.list("data", lines)
 }
 
 // mapping draws the default mapping, or members one by one; false if nothing fits.
-func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
+func (d *drawing) mapping(source, target *structure, of giver) (string, bool) {
 	if target == nil {
 		return "", false
 	}
@@ -246,8 +262,13 @@ func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
 	var pairs []string
 	for _, to := range target.leaves() {
 		from := source.of(to.of)
-		if rc && to.of == "int" {
+		if of == anActivity && to.of == "int" {
 			from = append(from, "_RC")
+		}
+		from = append(from, d.worked(source, to.of, of)...)
+		if elem, list := strings.CutPrefix(to.of, "["); list && d.in(3, "append") {
+			elem = strings.TrimSuffix(elem, "]")
+			from, to.path = append(source.of(elem), d.worked(source, elem, of)...), "append("+to.path+")"
 		}
 		if len(from) > 0 && d.in(3, "map") {
 			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, from, "from")))

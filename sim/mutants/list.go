@@ -107,7 +107,19 @@ var mutants = []mutant{
 		{"navigator/process.go", "behaviour.Behaviour { return p.rows.Get(row) }", "behaviour.Behaviour {\n	if row.Name == processtable.Sink {\n		row.Inside = \"\"\n	}\n	return p.rows.Get(row)\n}"},
 	}},
 	{"no-feedback", "the next iteration of a block has the input of the first", "7 ends", []change{
-		{"navigator/snapshot.go", "	for _, m := range a.Feedback {\n", "	for _, m := range a.Feedback {\n		if a.Kind == processtable.KindBlock {\n			break\n		}\n"},
+		{"navigator/snapshot.go", "	if err := assign(input, a.Feedback, j.next); err != nil {\n", "	of := a.Feedback\n	if a.Kind == processtable.KindBlock {\n		of = nil\n	}\n	if err := assign(input, of, j.next); err != nil {\n"},
+	}},
+	{"appended-first", "what is appended to a list comes first in it", "7 ends", []change{
+		{"container/path.go", "append(slices.Clip(list), CloneValue(v))", "append([]Value{CloneValue(v)}, list...)"},
+	}},
+	{"worked-zero", "an expression of a mapping that cannot be evaluated gives the zero of its type", "7 ends", []change{
+		{"navigator/mapping.go", "				return nil, fmt.Errorf(\"mapping of %s onto %s of %s: %w\", m.Source, m.Target, to, err)\n", "				v = container.Zero(m.Type)\n"},
+	}},
+	{"skipped-ran", "what leads out of an activity on a dead path says that it has run", "7 ends", []change{
+		{"navigator/ends.go", "		return message.FalseSkipped\n", "		return message.False\n"},
+	}},
+	{"worked-defaults", "an expression of a mapping is evaluated over the defaults of the output", "7 ends", []change{
+		{"navigator/mapping.go", "Eval(spent, r.Output, values(r))", "Eval(spent, container.New(r.Output.Type), values(r))"},
 	}},
 	{"refused-start", "a start is refused for its input once it is on disk", "12", []change{
 		{"node/backend.go", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n		_, _ = t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: container.New(t.Process().Table().Input), Now: n.sched.Now()})\n"},

@@ -104,7 +104,7 @@ func showMessage(key, value []byte) string {
 		text += fmt.Sprintf(" number %d", m.Number)
 	}
 	if m.Control != message.Unresolved {
-		text += fmt.Sprintf(", %t", m.Control == message.True)
+		text += ", " + m.Control.String()
 	}
 	if m.Data != message.DataNone {
 		text += map[message.Data]string{message.DataAbsent: ", no data", message.DataPresent: ", data"}[m.Data]

@@ -39,7 +39,8 @@ type shadow struct {
 	messages map[message.Entry]map[message.Key]bool // in process queues
 	ended    map[message.Entry]bool
 	started  map[uuid.UUID]bool
-	sent     map[lane]uint64 // the number of the newest
+	audited  map[string]string // records of the audit, by key, without the numbers that items get
+	sent     map[lane]uint64   // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
 	large    large
@@ -59,7 +60,7 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, started: map[uuid.UUID]bool{}, audited: map[string]string{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		large: large{pieces: map[string][]byte{}},
 	}
@@ -72,7 +73,7 @@ func (d *shadow) clone() *shadow {
 	for e, keys := range d.messages {
 		c.messages[e] = maps.Clone(keys)
 	}
-	c.ended, c.started = maps.Clone(d.ended), maps.Clone(d.started)
+	c.ended, c.started, c.audited = maps.Clone(d.ended), maps.Clone(d.started), maps.Clone(d.audited)
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
 	return &c
