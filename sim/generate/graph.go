@@ -64,6 +64,8 @@ func (d *drawing) activity(g *graph, s *step) {
 	d.loop(s)
 	switch {
 	case s.block:
+		d.early(s)
+		d.cancels(g, s)
 		inside := &graph{of: s, input: s.input, output: s.output, loops: g.loops}
 		if s.exit {
 			inside.loops++
@@ -71,8 +73,14 @@ func (d *drawing) activity(g *graph, s *step) {
 		d.graph(inside)
 		return
 	case d.in(6, "empty") && !g.counts(s):
+		d.cancels(g, s)
+		if d.waits(s) {
+			return
+		}
 		d.line("empty: true")
 	default:
+		d.early(s)
+		d.cancels(g, s)
 		d.line("program: %s", pick(d, Programs, "program"))
 	}
 	d.repeats(s)
@@ -148,7 +156,7 @@ func (d *drawing) loop(s *step) {
 
 // repeats draws what becomes of an attempt that fails.
 func (d *drawing) repeats(s *step) {
-	if least := d.leastAttempts(); d.in(2, "retry") || least > 1 {
+	if least := d.leastAttempts(s); d.in(2, "retry") || least > 1 {
 		d.line("retry: {attempts: %d, backoff: 1ms, max_backoff: 2ms}", least+d.upTo(3, "attempts"))
 	}
 	switch d.upTo(9, "on_rc") {
@@ -160,8 +168,8 @@ func (d *drawing) repeats(s *step) {
 }
 
 // leastAttempts is how many there are to be, at least.
-func (d *drawing) leastAttempts() int {
-	if d.steady && !d.in(12, "impatient") {
+func (d *drawing) leastAttempts(s *step) int {
+	if d.steady && !s.continues && !d.in(12, "impatient") {
 		return 5
 	}
 	return 1
@@ -179,6 +187,10 @@ func (d *drawing) control(g *graph) {
 }
 
 func (d *drawing) transition(p *step) string {
+	if p.late && !p.read { // somebody has to take the path
+		p.read = true
+		return ": " + quoted(d.atDeadline(p))
+	}
 	switch n := d.upTo(9, "transition"); {
 	case n < 4:
 		return ""
@@ -204,39 +216,39 @@ func (d *drawing) list(key string, lines []string) {
 // the same activity where it loops.
 func (d *drawing) data(g *graph) {
 	var lines []string
-	add := func(from, to string, source, target *structure, rc bool) {
-		if m, ok := d.mapping(source, target, rc); ok {
+	add := func(from, to string, source, target *structure, of *step) {
+		if m, ok := d.mapping(source, target, of); ok {
 			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", from, to, m))
 		}
 	}
 	for _, s := range g.steps {
 		if d.in(2, "from source") {
-			add("source", s.name, g.input, s.input, false)
+			add("source", s.name, g.input, s.input, nil)
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
-				add(p.name, s.name, p.output, s.input, true)
+				add(p.name, s.name, p.output, s.input, p)
 			}
 		}
 		if s.exit && !d.in(3, "no feedback") {
-			add(s.name, s.name, s.output, s.input, true)
+			add(s.name, s.name, s.output, s.input, s)
 		}
 		switch {
 		case g.counts(s):
 			lines = append(lines, fmt.Sprintf("  - %s -> sink", s.name))
 		case g.of != nil && g.of.exit && d.steady: // it would hide what counts
 		case d.in(3, "to sink"):
-			add(s.name, "sink", s.output, g.output, true)
+			add(s.name, "sink", s.output, g.output, s)
 		}
 	}
 	if d.in(6, "through") {
-		add("source", "sink", g.input, g.output, false)
+		add("source", "sink", g.input, g.output, nil)
 	}
 	d.list("data", lines)
 }
 
-// mapping draws the default mapping, or members one by one; false if nothing fits.
-func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
+// mapping draws the default mapping, or members one by one, of what a step gives; false if nothing fits.
+func (d *drawing) mapping(source, target *structure, of *step) (string, bool) {
 	if target == nil {
 		return "", false
 	}
@@ -245,10 +257,7 @@ func (d *drawing) mapping(source, target *structure, rc bool) (string, bool) {
 	}
 	var pairs []string
 	for _, to := range target.leaves() {
-		from := source.of(to.of)
-		if rc && to.of == "int" {
-			from = append(from, "_RC")
-		}
+		from := append(source.of(to.of), of.words(to.of)...)
 		if len(from) > 0 && d.in(3, "map") {
 			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, from, "from")))
 		}
