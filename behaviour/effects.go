@@ -87,7 +87,7 @@ type Outcome struct {
 	Reason         string
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output         []byte // CBOR
-	message.Ending        // of Terminated
+	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other

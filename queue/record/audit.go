@@ -61,7 +61,8 @@ type AuditRecord struct {
 	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
 	// EventRetried; nil: of none.
 	Word *Word `json:",omitempty"`
-	// Ending is how an activity that ran has ended: of EventTerminated.
+	// Ending is how an activity that ran has ended: of EventTerminated, and of EventInError where what
+	// follows from such an end has failed.
 	message.Ending
 	Stderr string `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is

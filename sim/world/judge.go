@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/interpret"
 	"fmqm/node"
 	"fmqm/sim/oracle"
 )
@@ -20,9 +19,7 @@ func (w *World) finish() {
 	if !w.await("not every instance ends", w.allEnded) || !w.await("not every process is uploaded", w.allUploaded) {
 		return
 	}
-	for _, c := range w.clients {
-		w.compare(c)
-	}
+	w.judgeRaces()
 	for _, c := range w.clients {
 		w.conclude(c)
 	}
@@ -141,8 +138,9 @@ func (c *client) waitsFor() string {
 	if err != nil {
 		return err.Error()
 	}
-	if c.world.touched[c.instance.ID] > 0 {
-		if status.State == api.InstanceRunning && c.world.weaker[c.instance.ID] {
+	c.state = status.State
+	if c.world.touched[c.instance.ID] > 0 || c.world.weaker[c.instance.ID] && c.of.races {
+		if status.State == api.InstanceRunning && c.world.touched[c.instance.ID] > 0 && c.world.weaker[c.instance.ID] {
 			_ = c.terminate(c.of.origin) // that it was terminated may be lost: an operator does it once more
 		}
 		if status.State == api.InstanceRunning || len(status.Unreachable) > 0 {
@@ -153,7 +151,15 @@ func (c *client) waitsFor() string {
 	if c.world.weaker[c.instance.ID] {
 		return c.differsInTheEnd(status)
 	}
-	return strings.Join(oracle.Differences(status, c.of.expect.Result), "; ")
+	expected, err := c.expected()
+	if err != nil {
+		return err.Error()
+	}
+	if differ := oracle.Differences(status, expected.Result); len(differ) > 0 {
+		return strings.Join(differ, "; ")
+	}
+	c.compare(expected) // in the moment in which it is so: a deadline may end what is in error
+	return ""
 }
 
 // differsInTheEnd compares what came of an instance of which a site may have lost something:
@@ -202,18 +208,16 @@ func (c *client) statusAt(at name, r api.StatusRequest) (status api.Status, err 
 
 // compare holds the attempts that were made against those that the interpreter made. Where
 // nothing has gone wrong, none came again.
-func (w *World) compare(c *client) {
-	if w.touched[c.instance.ID] > 0 || w.weaker[c.instance.ID] {
-		return
-	}
-	if wrong := c.of.expect.AttemptDifferences(w.play.attempts[c.id()], len(w.plan.Events) > 0); len(wrong) > 0 {
+func (c *client) compare(expected *oracle.Expectation) {
+	w := c.world
+	if wrong := expected.AttemptDifferences(w.play.attempts[c.id()], len(w.plan.Events) > 0); len(wrong) > 0 {
 		w.breaks("7", "%s: %s", c.id(), strings.Join(wrong, "\n"))
 	}
 }
 
 // conclude ends an instance that stands in error, as an operator does.
 func (w *World) conclude(c *client) {
-	if w.touched[c.instance.ID] == 0 && c.of.expect.Result.State != interpret.InError {
+	if w.touched[c.instance.ID] == 0 && c.state != api.InstanceInError {
 		return
 	}
 	w.touched[c.instance.ID]++

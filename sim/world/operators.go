@@ -26,7 +26,8 @@ type prepared struct {
 	upload   api.UploadRequest
 	origin   name // where its instances are started
 	uploaded bool
-	expect   *oracle.Expectation
+	races    bool                // how activities end is for a run to say
+	expect   *oracle.Expectation // where it is not
 }
 
 func prepare(p *Process) (*prepared, error) {
@@ -40,6 +41,9 @@ func prepare(p *Process) (*prepared, error) {
 	var err error
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
+	}
+	if made.races = hasRaces(made.process); made.races {
+		return made, nil
 	}
 	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), generate.Interpreted(c)); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
@@ -90,8 +94,9 @@ type client struct {
 	world    *World
 	instance *Instance
 	of       *prepared
-	started  bool // somebody was told so
-	ended    bool // all that comes of it has come
+	started  bool              // somebody was told so
+	ended    bool              // all that comes of it has come
+	state    api.InstanceState // by then
 }
 
 func (c *client) id() string { return c.instance.ID.String() }
