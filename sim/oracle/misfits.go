@@ -44,7 +44,7 @@ type misfits struct {
 	api.Status
 	places map[string]Place
 	states map[string]map[string]api.ActivityState // by scope and name
-	early  map[string]bool                             // by path: it has not ended by itself
+	early  map[string]bool                         // by path: it has not ended by itself
 	all    []string
 }
 

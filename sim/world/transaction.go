@@ -63,6 +63,9 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	if err != nil {
 		return err
 	}
+	if x.numbered(s, op.Key, r) {
+		return nil
+	}
 	t.records = append(t.records, r)
 	x.recorded(s.name, &r)
 	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
@@ -73,6 +76,21 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 		d.started[r.Instance] = true
 	}
 	return nil
+}
+
+// numbered: the record was there, and gets the numbers of what waited apart for a peer (L6); nothing else of
+// it changes.
+func (x *watch) numbered(s *site, key []byte, r record.AuditRecord) bool {
+	r.Sent = slices.Clone(r.Sent)
+	for i := range r.Sent {
+		r.Sent[i].Number = 0
+	}
+	d, says := x.shadows[s.name], digest(record.AppendAudit(nil, &r, false))
+	before, there := d.audit[string(key)]
+	if d.audit[string(key)] = says; there && before != says {
+		x.world.breaks("8", "%s writes another record in the place of that of %s", s.name, shown(entryOf(&r)))
+	}
+	return there
 }
 
 func entryOf(r *record.AuditRecord) message.Entry {

@@ -44,6 +44,7 @@ type shadow struct {
 	sent     map[lane]uint64 // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
+	audit    map[string]uint64 // what each record says
 	large    large
 	filled   bool // from a backup: what happened once is put, and does not happen
 }
@@ -63,7 +64,7 @@ func newShadow() *shadow {
 	return &shadow{
 		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, started: map[uuid.UUID]bool{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
-		large: large{pieces: map[string][]byte{}},
+		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
 	}
 }
 
@@ -76,6 +77,7 @@ func (d *shadow) clone() *shadow {
 	}
 	c.ended, c.early, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.started)
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
+	c.audit = maps.Clone(d.audit)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
 	return &c
 }
