@@ -44,6 +44,9 @@ func (t *Thread) Turn() bool {
 	if len(deliveries) > 0 {
 		failpoint.Hit("thread.taken")
 	}
+	if len(deliveries) > 1 {
+		t.step(thread.Coming{Deliveries: deliveries})
+	}
 	for i := range deliveries {
 		t.step(thread.Delivered{Delivery: deliveries[i]})
 	}

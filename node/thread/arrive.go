@@ -11,8 +11,20 @@ import (
 	"fmqm/queue/record"
 )
 
+// comes notes which entries have newcomers, of those that are to be delivered now, with which a race may be
+// decided. A cascade that comes before leaves these alone: what it would decide is theirs to win, for they came
+// first (N14). Of connectors an entry that lacks one is not decided in any case.
+func (m *Machine) comes(all []record.Delivery) {
+	for i := range all {
+		if slices.ContainsFunc(all[i].Messages, func(m message.Message) bool { return m.Kind != message.KindConnector }) {
+			m.coming[all[i].Entry] = true
+		}
+	}
+}
+
 // deliver takes newcomers of one entry.
 func (m *Machine) deliver(d record.Delivery) {
+	delete(m.coming, d.Entry)
 	for i := range d.Messages {
 		if d.Messages[i].Kind == message.KindMarker {
 			m.stopInstance(d.Messages[i])

@@ -167,6 +167,9 @@ func (m *Machine) tentative(s *settlement, key message.Entry) *tentative {
 }
 
 func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
+	if m.coming[key] {
+		return nil
+	}
 	if e := m.table.Get(key); e != nil {
 		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped {
 			return nil
