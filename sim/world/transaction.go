@@ -173,7 +173,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
 	how, early := d.early[e]
 	switch {
-	case k.Kind == message.KindDue, k.Kind == message.KindCancel:
+	case k.Kind == message.KindDue, k.Kind == message.KindCancel, k.Kind == message.KindNotice: // that an error is over may come with the end of all
 		return true
 	case k.Kind == message.KindReturn && k.Source != processtable.Sink && k.Source != processtable.Source: // an error, which has come to an end as well
 		return true
