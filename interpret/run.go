@@ -306,9 +306,10 @@ func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Resu
 	return result, nil
 }
 
-// undecided is the state of an activity that still waits for a connector.
+// undecided is the state of an activity that still waits for a connector. What cancels it has come to it
+// as well.
 func (s *step) undecided() State {
-	if s.unresolved < len(s.in)+len(s.inData) {
+	if s.marked != "" || s.unresolved < len(s.in)+len(s.inData) {
 		return Waiting
 	}
 	return Inactive

@@ -91,7 +91,7 @@ type State string
 // States that an activity can be in when nothing more can go on.
 const (
 	Inactive   State = "inactive"   // nothing has arrived
-	Waiting    State = "waiting"    // some connectors are resolved
+	Waiting    State = "waiting"    // some connectors are resolved, or it is to be cancelled once all are
 	Running    State = "running"    // a block with something inside that does not go on
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran

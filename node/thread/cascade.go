@@ -84,7 +84,7 @@ func (m *Machine) cascade(s *settlement) {
 // the message is to go through the queue, and is refused there if it does not fit.
 func (m *Machine) decide(s *settlement, msg *message.Message) bool {
 	key := msg.Entry()
-	if a := m.process.Activity(key.Row()); a != nil && !a.MayEnd(msg) {
+	if a := m.process.Activity(key.Row()); a != nil && !a.MayEnd(msg) || m.leads(key, msg) {
 		return false
 	}
 	t := m.tentative(s, key)
@@ -167,9 +167,6 @@ func (m *Machine) tentative(s *settlement, key message.Entry) *tentative {
 }
 
 func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
-	if m.coming[key] {
-		return nil
-	}
 	if e := m.table.Get(key); e != nil {
 		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped {
 			return nil

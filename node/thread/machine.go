@@ -47,7 +47,7 @@ type Machine struct {
 	dropping map[message.Entry]int        // transactions under way that take messages from an entry in no decision of its own
 	gathers  map[message.Entry]*gathering // facts that a settlement lacks, by its primary entry
 	running  map[message.Entry]attempt
-	coming   map[message.Entry]bool // newcomers that can lose or win a race are about to be delivered
+	coming   map[message.Entry]bool // newcomers are about to be delivered: true: a race may be decided with them
 	places   places
 
 	undropped  []dropped                        // to drop again, once the mail was read
