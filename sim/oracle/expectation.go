@@ -41,8 +41,12 @@ func ExpectOf(p *definition.Process, input json.RawMessage, programs interpret.P
 	}
 	e.outcomes = o
 	for a := range e.Result.All() {
-		if c := o.of[a.Path()]; c.endedEarly() { // which of two it was nobody knows but who was there
-			a.Attempts = c.end.Attempt
+		c := o.of[a.Path()]
+		if c == nil || c.inError != nil {
+			continue
+		}
+		if r := c.endedEarly(); r != nil { // whether an attempt had begun nobody knows but who was there
+			a.Attempts = r.Attempt
 		}
 	}
 	return e, nil
@@ -99,11 +103,15 @@ func (e *Expectation) AttemptDifferences(got []Attempt, repeated bool) []string 
 
 // concluded leaves out the attempt under way that something else has ended, if it had begun.
 func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
-	if e.outcomes == nil || !e.outcomes.of[path].endedEarly() || len(attempts) == 0 {
+	if e.outcomes == nil || e.outcomes.of[path] == nil || len(attempts) == 0 {
 		return attempts
 	}
 	c := e.outcomes.of[path]
-	iteration := max(1, c.end.Iteration)
+	r := c.endedEarly()
+	if r == nil {
+		return attempts
+	}
+	iteration := max(1, r.Iteration)
 	if last := attempts[len(attempts)-1]; last.Iteration == iteration && last.Attempt == c.failed[iteration]+1 {
 		return attempts[:len(attempts)-1]
 	}

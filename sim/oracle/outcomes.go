@@ -82,8 +82,7 @@ func (c *course) race(a *definition.Activity, at interpret.At) (race interpret.R
 			race.Caught = r.Failure
 		}
 	}
-	early := c.inError != nil && c.inError.Ending != message.Ending{} // what follows from that end has failed
-	if early {
+	if c.hasFailedLate() {
 		ended(c.inError, false)
 	}
 	if c.end != nil && race == (interpret.Race{}) {
@@ -113,9 +112,22 @@ func (c *course) tells(r *record.AuditRecord) bool {
 	return c.passed
 }
 
-// endedEarly: something else has ended the execution while it was not in error.
-func (c *course) endedEarly() bool {
-	return c != nil && c.inError == nil && c.end != nil && (c.end.TimedOut || c.end.Event == record.EventCancelled)
+// hasFailedLate: the execution was ended, and what follows from that end has failed.
+func (c *course) hasFailedLate() bool {
+	return c.inError != nil && c.inError.Ending != message.Ending{}
+}
+
+// endedEarly is the record of what has ended the execution while it was not in error; nil: it has come to
+// its end by itself, or to none.
+func (c *course) endedEarly() *record.AuditRecord {
+	r := c.end
+	if c.hasFailedLate() {
+		r = c.inError
+	}
+	if r == nil || c.inError != nil && r != c.inError || !r.TimedOut && r.Event != record.EventCancelled {
+		return nil
+	}
+	return r
 }
 
 // isOwn: source and sink are the engine's.
