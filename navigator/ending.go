@@ -48,8 +48,12 @@ func (a *Activity) tried(s *State, e *behaviour.Effects, started time.Time) {
 		return
 	}
 	at := s.progress()
-	if e.Outcome.Attempt, e.Outcome.Started = at.Attempt, at.Started; !started.IsZero() {
+	e.Outcome.Attempt, e.Outcome.Started = at.Attempt, at.Started
+	switch {
+	case !started.IsZero():
 		e.Outcome.Attempt, e.Outcome.Started = at.Attempt+1, started
+	case at.HasOutput: // it had ended, and what follows from it was in error
+		e.Outcome.Attempt++
 	}
 }
 
