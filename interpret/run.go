@@ -31,7 +31,7 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	}
 	in := &instance{programs: programs, opts: opts}
 	in.races, _ = programs.(Races)
-	top, err := in.graph(&p.Graph, false)
+	top, err := in.graph(&p.Graph, nil)
 	if err != nil {
 		return nil, fmt.Errorf("run %s@%d: %w", p.Name, p.Version, err)
 	}
@@ -59,12 +59,12 @@ type instance struct {
 // that of a block, whose iterations use it one after the other.
 type graph struct {
 	*instance
-	scope  Scope
-	caught bool // errors are, by a block around
-	source *step
-	sink   *step
-	steps  []*step // in file order
-	ready  []*step // every incoming connector is resolved, in the order in which that came about
+	scope   Scope
+	catcher *step // the nearest block around that catches errors; nil: there is none
+	source  *step
+	sink    *step
+	steps   []*step // in file order
+	ready   []*step // every incoming connector is resolved, in the order in which that came about
 }
 
 // step is an activity with its connectors, each list in file order.
@@ -85,6 +85,7 @@ type step struct {
 	at         At                   // how far it has come
 	held       bool                 // until what cancels it has come
 	marked     string               // what has come to cancel it
+	thrown     []string             // of a block that catches errors: who was in error inside, in this iteration
 	start      *condition.Condition // a start expression, once it was needed
 	loaded     map[*definition.Condition]*condition.Condition
 	spent      condition.Spent // of the conditions about the last iteration's output
@@ -102,17 +103,21 @@ type data struct {
 	from, to *step
 }
 
-func (in *instance) graph(def *definition.Graph, caught bool) (*graph, error) {
+func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) {
 	if len(def.Activities) == 0 {
 		return nil, errors.New("there are no activities")
 	}
-	g := &graph{instance: in, caught: caught, source: &step{}, sink: &step{}}
+	g := &graph{instance: in, catcher: catcher, source: &step{}, sink: &step{}}
 	byName := map[string]*step{source: g.source, sink: g.sink}
 	for _, a := range def.Activities {
 		s := &step{activity: a}
 		if a.Block != nil {
+			inside := catcher
+			if a.Continues {
+				inside = s
+			}
 			var err error
-			if s.inside, err = in.graph(a.Block, caught || a.Continues); err != nil {
+			if s.inside, err = in.graph(a.Block, inside); err != nil {
 				return nil, fmt.Errorf("block %s: %w", a.Name, err)
 			}
 		}

@@ -48,6 +48,14 @@ func (x *watch) note(t *transaction) {
 	}
 	for i := range t.records {
 		r := &t.records[i]
+		switch {
+		case r.TimedOut:
+			x.world.journal.met("timed out")
+		case r.Event == record.EventCancelled:
+			x.world.journal.met("cancelled")
+		case r.Failure != "" && r.Event == record.EventTerminated:
+			x.world.journal.met("error passed")
+		}
 		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{Record: r})
 	}
 }
