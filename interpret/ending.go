@@ -44,7 +44,8 @@ func (in *instance) ask(s *step, at At) Race {
 // loses says whether something else comes before what the execution would do next. Then that
 // ends it; or it is held until what cancels it has come.
 func (g *graph) loses(s *step, at At) bool {
-	switch g.ask(s, at).First {
+	race := g.ask(s, at)
+	switch race.First {
 	case Deadline:
 		if !s.timed {
 			if !at.InError { // else the error came before it was set
@@ -55,7 +56,10 @@ func (g *graph) loses(s *step, at At) bool {
 		g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
 		return true
 	case Canceller, Around:
-		s.held = true
+		if s.held = true; race.Dead {
+			s.dead = true
+			g.send(s, make([]bool, len(s.out)))
+		}
 		return true
 	default:
 		return false
@@ -174,8 +178,9 @@ func (g *graph) interrupt() bool {
 			}
 			first := g.ask(s, s.at).First
 			if first == Canceller || forced && g.catcher == nil && first != Around {
-				s.stop(s.marked)
-				g.send(s, make([]bool, len(s.out)))
+				if s.stop(s.marked); !s.dead {
+					g.send(s, make([]bool, len(s.out)))
+				}
 				return true
 			}
 		}

@@ -84,6 +84,7 @@ type step struct {
 	timed      bool                 // its deadline is set
 	at         At                   // how far it has come
 	held       bool                 // until what cancels it has come
+	dead       bool                 // what leads out of it was resolved before that
 	marked     string               // what has come to cancel it
 	thrown     []string             // of a block that catches errors: who was in error inside, in this iteration
 	start      *condition.Condition // a start expression, once it was needed
@@ -199,7 +200,7 @@ func (g *graph) enter(scope Scope) {
 	g.scope = scope
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
-		s.early, s.timed, s.held, s.marked, s.at = false, false, false, "", At{Scope: scope}
+		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		if a := s.activity; a != nil {
 			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
 		}

@@ -73,6 +73,9 @@ type Race struct {
 	// Caught is what a block that goes on after errors has caught, "check: no paper"; empty: of
 	// what is in error inside of it the first in file order.
 	Caught string
+	// Dead says of an activity that is cancelled before it was decided that what leads out of it had been
+	// resolved by then, on a dead path.
+	Dead bool
 }
 
 // Options of a run. The zero value will do.

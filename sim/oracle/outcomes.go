@@ -74,7 +74,9 @@ func (c *course) race(a *definition.Activity, at interpret.At) (race interpret.R
 		case r == nil || !c.isAt(r, inError, at):
 		case r.TimedOut:
 			race.First = interpret.Deadline
-		case r.Event == record.EventCancelled && c.tells(r):
+		case r.Event == record.EventCancelled && c.passed:
+			race.First, race.Dead = interpret.Canceller, true
+		case r.Event == record.EventCancelled && tells(r):
 			race.First = interpret.Canceller
 		case r.Event == record.EventCancelled:
 			race.First = interpret.Around
@@ -103,13 +105,13 @@ func (c *course) isAt(r *record.AuditRecord, inError bool, at interpret.At) bool
 }
 
 // tells: who was cancelled has resolved what leads out of it, so not all that is around was cancelled.
-func (c *course) tells(r *record.AuditRecord) bool {
+func tells(r *record.AuditRecord) bool {
 	for i := range r.Sent {
 		if r.Sent[i].Kind == 0 {
 			return true
 		}
 	}
-	return c.passed
+	return false
 }
 
 // hasFailedLate: the execution was ended, and what follows from that end has failed.
