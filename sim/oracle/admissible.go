@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"fmqm/definition"
 	"fmqm/message"
@@ -102,7 +103,7 @@ func (j *judge) take(r *record.AuditRecord) {
 		if r.Failure != "" {
 			j.failed(path, place, r)
 		}
-		if r.Event == record.EventCancelled && !j.ended(r) {
+		if r.Event == record.EventCancelled {
 			j.attempted(path, r)
 		}
 	}
@@ -135,12 +136,9 @@ func (j *judge) find(path string, is func(*record.AuditRecord) bool) *record.Aud
 	return nil
 }
 
-func isError(r *record.AuditRecord) bool { return r.Event == record.EventInError }
+func hasRun(r *record.AuditRecord) bool { return r.Event == record.EventTerminated }
 
-// wasEarly: the execution had ended otherwise than by itself before, and what follows from that failed.
-func (j *judge) wasEarly(path string) bool {
-	return j.find(path, func(r *record.AuditRecord) bool { return isError(r) && r.Ending != message.Ending{} }) != nil
-}
+func isError(r *record.AuditRecord) bool { return r.Event == record.EventInError }
 
 // timedOut: its own deadline has come, and nothing has come back of a block's iteration before.
 func (j *judge) timedOut(path string, place Place, r *record.AuditRecord) {
@@ -150,12 +148,8 @@ func (j *judge) timedOut(path string, place Place, r *record.AuditRecord) {
 	if r.RC != -1 {
 		j.add("%s has timed out, and has the return code %d", path, r.RC)
 	}
-	if place.Block != nil && j.find(path, isError) == nil {
-		for _, own := range []processtable.ActivityID{processtable.Sink} {
-			if back := j.find(inside(r).Path(own), func(r *record.AuditRecord) bool { return r.Event == record.EventTerminated }); back != nil {
-				j.add("%s has timed out, and its iteration %d had returned", path, r.Iteration)
-			}
-		}
+	if place.Block != nil && j.find(path, isError) == nil && j.find(inside(r).Path(processtable.Sink), hasRun) != nil {
+		j.add("%s has timed out, and its iteration %d had returned", path, r.Iteration)
 	}
 	j.attempted(path, r)
 }
@@ -187,9 +181,9 @@ func (j *judge) failed(path string, place Place, r *record.AuditRecord) {
 		return
 	}
 	within := inside(r)
-	for inner, records := range j.of {
+	for _, records := range j.of {
 		for _, e := range records {
-			if isError(e) && e.Scope.Within(within) && e.Clock < r.Clock && strings.HasPrefix(r.Failure, fmt.Sprintf("%s: ", e.Activity)) && cutTo(r.Failure, inner, e) {
+			if isError(e) && e.Scope.Within(within) && e.Clock < r.Clock && saysOf(r.Failure, e) {
 				return
 			}
 		}
@@ -197,10 +191,10 @@ func (j *judge) failed(path string, place Place, r *record.AuditRecord) {
 	j.add("%s has caught %q, and nothing inside of it was in error so", path, r.Failure)
 }
 
-// cutTo says whether what was caught is what an activity was in error for, as far as records have it.
-func cutTo(caught, _ string, e *record.AuditRecord) bool {
+// saysOf: what was caught is what an activity was in error for, as far as a record has room for it.
+func saysOf(caught string, e *record.AuditRecord) bool {
 	whole := fmt.Sprintf("%s: %s", e.Activity, e.Reason)
-	return whole == caught || strings.HasPrefix(whole, caught) || strings.HasPrefix(caught, whole)
+	return strings.HasPrefix(whole, caught) || strings.HasPrefix(caught, whole) && len(e.Reason) >= record.MaxReason-utf8.UTFMax
 }
 
 // cancelled: another one that cancels it has run, or something around it has ended early; and what leads
@@ -222,7 +216,7 @@ func (j *judge) byAnother(r *record.AuditRecord) bool {
 		if !slices.Contains(other.Cancels, string(r.Activity)) {
 			continue
 		}
-		if j.find(r.Scope.Path(processtable.ActivityID(name)), func(o *record.AuditRecord) bool { return o.Event == record.EventTerminated && o.Clock < r.Clock }) != nil {
+		if j.find(r.Scope.Path(processtable.ActivityID(name)), func(o *record.AuditRecord) bool { return hasRun(o) && o.Clock < r.Clock }) != nil {
 			return true
 		}
 	}
@@ -233,7 +227,7 @@ func (j *judge) byAnother(r *record.AuditRecord) bool {
 func (j *judge) byAround(r *record.AuditRecord) bool {
 	for scope := r.Scope; scope != ""; scope = scope.Leave() {
 		block := scope.Leave().Path(scope.Inside())
-		if j.find(block, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && inside(o) == scope && j.endsEarly(o) }) != nil {
+		if j.find(block, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && inside(o) == scope && endsEarly(o) }) != nil {
 			return true
 		}
 	}
@@ -241,12 +235,9 @@ func (j *judge) byAround(r *record.AuditRecord) bool {
 }
 
 // endsEarly: with that, what is inside of a block is cancelled.
-func (j *judge) endsEarly(r *record.AuditRecord) bool {
+func endsEarly(r *record.AuditRecord) bool {
 	return r.Event == record.EventCancelled || r.Event == record.EventCancelling || r.Ending != message.Ending{}
 }
-
-// ended: nothing.
-func (j *judge) ended(*record.AuditRecord) bool { return false }
 
 // nothingLeft: all activities have ended, in each iteration that has begun.
 func (j *judge) nothingLeft(g *definition.Graph, scope message.Scope) {
