@@ -142,7 +142,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	}
 	var gone, late []string
 	for e, keys := range t.removed {
-		if ended[e] || x.touched(e) || x.repeated(e) && d.ended[e] {
+		if ended[e] || x.touched(e) || x.repeated(e) && (d.ended[e] || d.isOver(e)) {
 			continue
 		}
 		if d.ended[e] && !slices.ContainsFunc(keys, func(k message.Key) bool { return !d.absorbs(e, k) }) {
@@ -166,6 +166,16 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	if len(late) > 0 {
 		x.world.breaks("5", "%s has ended at %s, and a message of it is taken", slices.Min(late), s.name)
 	}
+}
+
+// isOver: a block around the activity has ended, so that an iteration that has not begun never does.
+func (d *shadow) isOver(e message.Entry) bool {
+	for scope := e.Scope; scope != ""; scope = scope.Leave() {
+		if d.ended[message.Entry{Instance: e.Instance, Scope: scope.Leave(), Activity: scope.Inside()}] {
+			return true
+		}
+	}
+	return false
 }
 
 // absorbs: an activity that has ended lets go of a message that has lost its race with that (N14): whatever
