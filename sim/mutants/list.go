@@ -117,7 +117,7 @@ var mutants = []mutant{
 		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut && func() bool {\n		for _, k := range s.Keys {\n			if k.Kind == message.KindDue {\n				return true\n			}\n		}\n		return false\n	}()"},
 	}},
 	{"timeout-undue", "a deadline ends an activity before it has come", "races", []change{
-		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut && at.Attempt > 0"},
+		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut"},
 	}},
 	{"deadline-anew", "a deadline is counted anew in each iteration", "races", []change{
 		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline}", "Run: at.Run, Input: next}"},
