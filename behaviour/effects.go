@@ -94,7 +94,7 @@ type Outcome struct {
 	Reason         string
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output         []byte // CBOR
-	message.Ending        // of Terminated
+	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 	// Child is the instance that was begun, of Began, or was begun last, of an end. Parent is who has begun the one that source
 	// or sink are of; nil: nobody has (N19).
 	Child  message.Child

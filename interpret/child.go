@@ -87,7 +87,7 @@ func (in *instance) begins(a *definition.Activity, call Call, p *definition.Proc
 
 // run runs one instance of p.
 func (in *instance) run(p *definition.Process, input *container.Struct) (*Result, error) {
-	top, err := in.graph(&p.Graph, false)
+	top, err := in.graph(&p.Graph, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func (in *instance) ask(s *step, at At) Race {
 // loses says whether something else comes before what the execution would do next. Then that
 // ends it; or it is held until what cancels it has come.
 func (g *graph) loses(s *step, at At) bool {
-	switch g.ask(s, at).First {
+	race := g.ask(s, at)
+	switch race.First {
 	case Deadline:
 		if !s.timed {
 			if !at.InError { // else the error came before it was set
@@ -55,7 +56,10 @@ func (g *graph) loses(s *step, at At) bool {
 		g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
 		return true
 	case Canceller, Around:
-		s.held = true
+		if s.held = true; race.Dead {
+			s.dead = true
+			g.send(s, make([]bool, len(s.out)))
+		}
 		return true
 	default:
 		return false
@@ -70,6 +74,9 @@ func (in *instance) cannot(s *step, format string, args ...any) {
 // fail puts an activity in error. Nothing of it is sent.
 func (g *graph) fail(s *step, err error) {
 	s.result.State, s.result.Error, g.failed = InError, err.Error(), true
+	if g.catcher != nil {
+		g.catcher.thrown = append(g.catcher.thrown, s.activity.Name)
+	}
 	at := At{Scope: g.scope, Iteration: s.result.Iterations, Attempt: max(1, s.result.Attempts) + 1, InError: true}
 	if s.result.TimedOut { // it ends once
 		s.at = at
@@ -88,23 +95,22 @@ func (g *graph) carryOn(s *step, failure string) {
 }
 
 // catch terminates a block that goes on after errors, if something inside of it is in error (N22),
-// and says whether it was so. Of one whose iteration has come to its end only the race can say it.
+// and says whether it was so. Of one whose iteration has come to its end only the race can say it. What was
+// caught need not be in error any more: until it hears of that its own deadline may end it, say.
 func (g *graph) catch(s *step, ended bool) bool {
 	caught := g.ask(s, s.at).Caught
 	if !s.activity.Continues || ended && caught == "" {
 		return false
 	}
-	var names, reasons []string
-	s.inside.inError(func(inner *step) {
-		names, reasons = append(names, inner.activity.Name), append(reasons, inner.activity.Name+": "+inner.result.Error)
-	})
+	var reasons []string
+	s.inside.inError(func(inner *step) { reasons = append(reasons, inner.activity.Name+": "+inner.result.Error) })
 	name, _, _ := strings.Cut(caught, ":")
 	switch {
 	case caught == "" && len(reasons) == 0:
 		return false
 	case caught == "":
 		caught = reasons[0]
-	case !slices.Contains(names, name):
+	case !slices.Contains(s.thrown, name):
 		g.cannot(s, "it cannot have caught %q: in error inside of it is %s", caught, cmp.Or(strings.Join(reasons, "; "), "nothing"))
 		return false
 	}
@@ -176,9 +182,10 @@ func (g *graph) interrupt() bool {
 				continue
 			}
 			first := g.ask(s, s.at).First
-			if first == Canceller || forced && !g.caught && first != Around {
-				s.stop(s.marked)
-				g.send(s, make([]bool, len(s.out)))
+			if first == Canceller || forced && g.catcher == nil && first != Around {
+				if s.stop(s.marked); !s.dead {
+					g.send(s, make([]bool, len(s.out)))
+				}
 				return true
 			}
 		}

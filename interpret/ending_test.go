@@ -251,7 +251,7 @@ func TestHowExecutionsEnd(t *testing.T) {
 		},
 		{
 			"N25: and not before, since the instance could end while what comes before it runs", rivals, nil, "c: cancels b",
-			`{a: [{error: x}]}`, `in-error a:in-error b:inactive after:waiting`,
+			`{a: [{error: x}]}`, `in-error a:in-error b:waiting after:waiting`,
 		},
 		{
 			"N25: what cannot end by itself is cancelled without an entry", rivals, nil, "c: cancels a, b",

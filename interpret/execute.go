@@ -85,6 +85,7 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool
 	if s.inside == nil {
 		return g.attempts(s, iteration, input)
 	}
+	s.thrown = nil
 	scope := g.scope.iteration(s.activity.Name, iteration)
 	ended, err := s.inside.play(scope, input)
 	if g.opts.LastIterations {

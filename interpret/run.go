@@ -55,12 +55,12 @@ type instance struct {
 // that of a block, whose iterations use it one after the other.
 type graph struct {
 	*instance
-	scope  Scope
-	caught bool // errors are, by a block around
-	source *step
-	sink   *step
-	steps  []*step // in file order
-	ready  []*step // every incoming connector is resolved, in the order in which that came about
+	scope   Scope
+	catcher *step // the nearest block around that catches errors; nil: there is none
+	source  *step
+	sink    *step
+	steps   []*step // in file order
+	ready   []*step // every incoming connector is resolved, in the order in which that came about
 }
 
 // step is an activity with its connectors, each list in file order.
@@ -80,7 +80,9 @@ type step struct {
 	timed      bool                 // its deadline is set
 	at         At                   // how far it has come
 	held       bool                 // until what cancels it has come
+	dead       bool                 // what leads out of it was resolved before that
 	marked     string               // what has come to cancel it
+	thrown     []string             // of a block that catches errors: who was in error inside, in this iteration
 	start      *condition.Condition // a start expression, once it was needed
 	loaded     map[*definition.Condition]*condition.Condition
 	worked     map[*definition.Condition]*condition.Expr
@@ -120,17 +122,21 @@ type data struct {
 	values   map[int]container.Value // of its mappings that are worked out
 }
 
-func (in *instance) graph(def *definition.Graph, caught bool) (*graph, error) {
+func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) {
 	if len(def.Activities) == 0 {
 		return nil, errors.New("there are no activities")
 	}
-	g := &graph{instance: in, caught: caught, source: &step{}, sink: &step{}}
+	g := &graph{instance: in, catcher: catcher, source: &step{}, sink: &step{}}
 	byName := map[string]*step{source: g.source, sink: g.sink}
 	for _, a := range def.Activities {
 		s := &step{activity: a}
 		if a.Block != nil {
+			inside := catcher
+			if a.Continues {
+				inside = s
+			}
 			var err error
-			if s.inside, err = in.graph(a.Block, caught || a.Continues); err != nil {
+			if s.inside, err = in.graph(a.Block, inside); err != nil {
 				return nil, fmt.Errorf("block %s: %w", a.Name, err)
 			}
 		}
@@ -215,7 +221,7 @@ func (g *graph) enter(scope Scope) {
 	g.scope = scope
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
-		s.early, s.timed, s.held, s.marked, s.at = false, false, false, "", At{Scope: scope}
+		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		if a := s.activity; a != nil {
 			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
 		}
@@ -305,9 +311,10 @@ func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Resu
 	return result, nil
 }
 
-// undecided is the state of an activity that still waits for a connector.
+// undecided is the state of an activity that still waits for a connector. What cancels it has come to it
+// as well.
 func (s *step) undecided() State {
-	if s.unresolved < len(s.in)+len(s.inData) {
+	if s.marked != "" || s.unresolved < len(s.in)+len(s.inData) {
 		return Waiting
 	}
 	return Inactive

@@ -74,6 +74,9 @@ type Race struct {
 	// Caught is what a block that goes on after errors has caught, "check: no paper"; empty: of
 	// what is in error inside of it the first in file order.
 	Caught string
+	// Dead says of an activity that is cancelled before it was decided that what leads out of it had been
+	// resolved by then, on a dead path.
+	Dead bool
 }
 
 // Options of a run. The zero value will do.
@@ -96,7 +99,7 @@ type State string
 // States that an activity can be in when nothing more can go on.
 const (
 	Inactive   State = "inactive"   // nothing has arrived
-	Waiting    State = "waiting"    // some connectors are resolved
+	Waiting    State = "waiting"    // some connectors are resolved, or it is to be cancelled once all are
 	Running    State = "running"    // a block or subprocess with something inside that does not go on
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran

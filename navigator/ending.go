@@ -48,8 +48,12 @@ func (a *Activity) tried(s *State, e *behaviour.Effects, started time.Time) {
 		return
 	}
 	at := s.progress()
-	if e.Outcome.Attempt, e.Outcome.Started = at.Attempt, at.Started; !started.IsZero() {
+	e.Outcome.Attempt, e.Outcome.Started = at.Attempt, at.Started
+	switch {
+	case !started.IsZero():
 		e.Outcome.Attempt, e.Outcome.Started = at.Attempt+1, started
+	case at.HasOutput: // it had ended, and what follows from it was in error
+		e.Outcome.Attempt++
 	}
 }
 
@@ -170,7 +174,8 @@ type cancelled struct {
 }
 
 // foldCancel takes that the activity is cancelled (R23). Of several who say so one counts for the
-// reason; and as long as one is of the same scope, what leads out of it is resolved.
+// reason. Where one is around it, all others there are cancelled as well: what leads into it may never be
+// resolved, and nobody needs to be told.
 func (a *Activity) foldCancel(s *State, m message.Message) error {
 	c, err := message.DecodeCancel(m.Body)
 	if err != nil {
@@ -178,7 +183,7 @@ func (a *Activity) foldCancel(s *State, m message.Message) error {
 	}
 	next := cancelled{reason: c.Reason, by: m.Key(), around: m.SourceScope != m.Scope}
 	if s.cancel != nil {
-		next.around = next.around && s.cancel.around
+		next.around = next.around || s.cancel.around
 		if before := s.cancel; before.by.Source <= next.by.Source && (before.by.Source < next.by.Source || before.by.Scope <= next.by.Scope) {
 			next.reason, next.by = before.reason, before.by
 		}

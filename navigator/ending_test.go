@@ -396,9 +396,10 @@ func TestR23CancelledFromAround(t *testing.T) {
 	for _, order := range [][]message.Message{{around, sibling}, {sibling, around}} {
 		s := &State{Basis: behaviour.Basis{Entry: s.Entry, Origin: origin}}
 		fold(t, c, s, order...)
-		if s.cancel.around || s.cancel.by.Source != "b" {
+		if s.cancel.by.Source != "b" {
 			t.Errorf("of two who cancel it %+v is known", s.cancel)
 		}
+		expect(t, c, c.Decide(s, noon), "cancelled, ends") // what leads into it is cancelled as well, and tells nobody
 	}
 }
 

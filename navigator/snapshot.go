@@ -106,7 +106,7 @@ func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reas
 		at.Source = ""
 	}
 	e := a.keep(s, at, behaviour.Outcome{
-		What: behaviour.InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason,
+		What: behaviour.InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason, Ending: at.Ending,
 	})
 	if m, caught := a.throw(s, reason); caught {
 		e.Put = append(e.Put, m)

@@ -48,6 +48,9 @@ func (t *Thread) Turn() bool {
 	if failpoint.Enabled && begins(deliveries) {
 		failpoint.Hit("thread.born")
 	}
+	if len(deliveries) > 1 {
+		t.step(thread.Coming{Deliveries: deliveries})
+	}
 	for i := range deliveries {
 		t.step(thread.Delivered{Delivery: deliveries[i]})
 	}

@@ -21,7 +21,8 @@ import (
 //   - every activity has ended once sink has (N1): sink waits for those without
 //     successors, each of these for its predecessors;
 //   - what is inside of a block has ended, likewise, once that has begun its next
-//     iteration, or has ended (N18).
+//     iteration, or has ended (N18); but where the block was ended early, what is inside goes on until
+//     its node hears of that, and nobody waits for it (N25).
 //
 // A node that says otherwise is behind. It is asked again, a few times; what it then still
 // lacks is not known, and the answer says up to which clock the node's report goes. This
@@ -35,7 +36,7 @@ func (r *reading) past(a *api.Activity) bool {
 	switch {
 	case !answered, a.State.Ended(), a.State == api.ActivityUnknown:
 	case !report.Removed.IsZero(), report.nowhere(*a), nowhere(a.Scope):
-	case !r.over && r.heard[name] == "" && r.returned(a.Scope) == "":
+	case r.heard[name] == "" && r.returned(a.Scope) == "" && (!r.over || r.givenUp(a.Scope)):
 	case a.State == api.ActivityInError && r.waits[name].Aside > 0: // on a dead path, where it holds up nobody
 	case report.Anew && a.State != api.ActivityInactive: // it was sent again what it had lost, and goes through it again
 	default:
@@ -50,13 +51,31 @@ func (r *reading) returned(scope string) string {
 	around := message.Scope("")
 	for _, f := range frames {
 		block, told := r.told[api.InScope(string(around), string(f.Composite))]
-		ended := block.State == api.ActivitySkipped || block.State == api.ActivityCancelled || block.State == api.ActivityTerminated && block.RC != nil // not by an operator's terminate
+		ended := block.State == api.ActivitySkipped || block.State == api.ActivityTerminated && block.RC != nil && !endedEarly(block) // not by an operator's terminate
 		if told && (ended || block.Iterations > f.Iteration) {
 			return block.Node
 		}
 		around = around.Enter(f)
 	}
 	return ""
+}
+
+// givenUp says whether a block that a scope is in was ended early, so that what is inside may go on for a while.
+func (r *reading) givenUp(scope string) bool {
+	frames, _ := message.Scope(scope).Frames()
+	around := message.Scope("")
+	for _, f := range frames {
+		if endedEarly(r.told[api.InScope(string(around), string(f.Composite))]) {
+			return true
+		}
+		around = around.Enter(f)
+	}
+	return false
+}
+
+// endedEarly: the activity was cancelled, or has ended at its deadline or after an error.
+func endedEarly(a api.Activity) bool {
+	return a.State == api.ActivityCancelled || a.Timeout || a.Error != ""
 }
 
 // nowhere: the activity is inside of a composite, and this says that there is nothing of it.

@@ -208,10 +208,12 @@ func (r *reading) at(scope message.Scope, activity string) api.Activity {
 
 // neverBegan is the state of what is inside of a block that has begun nothing.
 func neverBegan(block api.ActivityState) api.ActivityState {
-	if block == api.ActivitySkipped || block == api.ActivityUnknown {
+	switch block {
+	case api.ActivitySkipped, api.ActivityCancelled, api.ActivityUnknown:
 		return block
+	default:
+		return api.ActivityInactive
 	}
-	return api.ActivityInactive
 }
 
 // add has a line, if it is of the page.

@@ -11,8 +11,25 @@ import (
 	"fmqm/queue/record"
 )
 
+// comes notes which entries have newcomers, of those that are to be delivered now, and whether a race may be
+// decided with them.
+func (m *Machine) comes(all []record.Delivery) {
+	for i := range all {
+		m.coming[all[i].Entry] = slices.ContainsFunc(all[i].Messages, func(m message.Message) bool { return m.Kind != message.KindConnector })
+	}
+}
+
+// leads says whether what is about to be delivered for an entry comes before msg in what is decided of it:
+// it came first (N14). Of connectors that is so where it is cancelled; else an entry that lacks one is not
+// decided in any case.
+func (m *Machine) leads(key message.Entry, msg *message.Message) bool {
+	races, comes := m.coming[key]
+	return comes && (races || msg.Kind == message.KindCancel)
+}
+
 // deliver takes newcomers of one entry.
 func (m *Machine) deliver(d record.Delivery) {
+	delete(m.coming, d.Entry)
 	for i := range d.Messages {
 		if d.Messages[i].Kind == message.KindMarker {
 			m.stopInstance(d.Messages[i])

@@ -86,7 +86,7 @@ func (m *Machine) cascade(s *settlement) {
 // the message is to go through the queue, and is refused there if it does not fit.
 func (m *Machine) decide(s *settlement, msg *message.Message) bool {
 	key := msg.Entry()
-	if a := m.process.Activity(key.Row()); a != nil && !a.MayEnd(msg) {
+	if a := m.process.Activity(key.Row()); a != nil && !a.MayEnd(msg) || m.leads(key, msg) {
 		return false
 	}
 	t := m.tentative(s, key)

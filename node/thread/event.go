@@ -18,6 +18,10 @@ type Event interface{ event() }
 // Delivered is what the mailbox gives: newcomers of one entry, or a timer that is due.
 type Delivered struct{ record.Delivery }
 
+// Coming is what the mailbox gives at once, before it is given one by one: the store takes it for
+// known, so nothing may be decided of these entries without it.
+type Coming struct{ Deliveries []record.Delivery }
+
 // MailRead: what the mailbox had was given, perhaps nothing. What was refused as stale is
 // decided again with it.
 type MailRead struct{}
@@ -122,6 +126,7 @@ type Judge struct {
 }
 
 func (Delivered) event() {}
+func (Coming) event()    {}
 func (MailRead) event()  {}
 func (Browsed) event()   {}
 func (Loaded) event()    {}

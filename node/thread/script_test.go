@@ -30,6 +30,7 @@ import (
 //	restart              the machine begins anew over the store
 //	start 1              instance 1 is to be started
 //	arrive s x 1 [FALSE] [@SCOPE]   a message from s for x of instance 1 comes into the store
+//	cancel s x 1 [@SCOPE]   s cancels x of instance 1: that comes into the store
 //	refused s x 1        one that does not fit
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	marker 1             the marker of instance 1 comes into the store
@@ -103,6 +104,10 @@ func (s *script) do(d *datadriven.TestData) {
 		}})
 	case "arrive", "refused":
 		s.arrive(s.message(words, d.Cmd == "refused"))
+	case "cancel":
+		m := s.message(words, false)
+		m.Kind, m.Control, m.Body = message.KindCancel, message.Unresolved, message.EncodeCancel(message.Cancel{Reason: words[0] + " cancels it"})
+		s.arrive(m)
 	case "ended":
 		r := record.AuditRecord{
 			Process: processtable.ProcessID{Name: "q", Version: 1}, Event: record.EventTerminated,
@@ -121,7 +126,9 @@ func (s *script) do(d *datadriven.TestData) {
 			Queue: message.Queue{Process: s.machine.id(), Node: "A"}, Instance: identifier(s.number(words[0])), Origin: "A", Kind: message.KindMarker,
 		}})
 	case "mail":
-		for _, d := range s.store.take(100) {
+		all := s.store.take(100)
+		s.step(Coming{all})
+		for _, d := range all {
 			s.step(Delivered{d})
 		}
 		s.step(MailRead{})

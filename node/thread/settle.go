@@ -173,6 +173,9 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			if key.Activity == processtable.Source {
 				m.goesOn(birth{key.Instance, key.Scope})
 			}
+			if a := m.process.Table().Activity(key.Row()); a != nil && a.Kind == processtable.KindBlock && m.starts.over(key) {
+				m.list(key.Instance, &roll{})
+			}
 		}
 		if s.kept != nil {
 			s.kept.Known.Forget(s.taken)

@@ -18,7 +18,10 @@ import (
 // their starts are repeated (N2, S4). Until then an operator may end it: what waits is taken out.
 //
 // So it is with a block that lives here: an iteration has begun when its source has terminated (N18).
-// Else a peer could have what is behind its own activities done for each iteration that there may be.
+// Else a peer could have what is behind its own activities done for each iteration that there may be. Once a
+// block around has ended no iteration of it begins any more: what has waited for one is taken out. So it comes
+// where a site has lost its store: peers send again what was inside, and the block is cancelled before it has
+// begun anew.
 
 // birth is what something belongs to that has begun here: an instance, or an iteration of a block.
 type birth struct {
@@ -41,6 +44,27 @@ func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, boo
 		}
 	}
 	return birth{instance: e.Instance}, origin == m.self
+}
+
+// blocks are those around that live here, whose end says that it never begins.
+func (b birth) blocks(m *Machine) (all []message.Entry) {
+	for scope := b.scope; scope != ""; scope = scope.Leave() {
+		block := message.Entry{Instance: b.instance, Scope: scope.Leave(), Activity: scope.Inside()}
+		if home, known := m.process.Table().NodeOf(block.Row()); known && home == m.self {
+			all = append(all, block)
+		}
+	}
+	return all
+}
+
+// within says whether a block is around it.
+func (b birth) within(block message.Entry) bool {
+	for scope := b.scope; scope != "" && b.instance == block.Instance; scope = scope.Leave() {
+		if scope.Leave() == block.Scope && scope.Inside() == block.Activity {
+			return true
+		}
+	}
+	return false
 }
 
 // Bounds of what a process thread remembers of starts; what it does not, the store says.
@@ -107,6 +131,18 @@ func (s *starts) begun(id birth) {
 	if q := s.asked[id]; q != nil {
 		q.begun = true
 	}
+}
+
+// over: a block has ended. What waits for one of its iterations is to be asked about once more, if anything does.
+func (s *starts) over(block message.Entry) (waits bool) {
+	waits = s.many
+	for id := range s.unstarted {
+		if id.within(block) {
+			delete(s.unstarted, id)
+			waits = true
+		}
+	}
+	return waits
 }
 
 // browse: all that waits is found again.
@@ -177,7 +213,8 @@ type startQuestion struct {
 type undecided struct {
 	key     message.Entry
 	refused []behaviour.Refuse
-	stopped []message.Key // that it has, if an operator has ended it
+	keys    []message.Key // of all that it has
+	stopped bool          // an operator has ended it
 }
 
 // awaitAnswer lets an entry wait until it is known whether its instance was started.
@@ -187,13 +224,9 @@ func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse
 	if q == nil {
 		q = &startQuestion{of: id}
 		m.starts.asked[id] = q
-		m.load(q, HowEnded, id.source())
+		m.load(q, HowEnded, append([]message.Entry{id.source()}, id.blocks(m)...)...)
 	}
-	u := undecided{key: e.Key, refused: refused}
-	if e.Known.Stopped {
-		u.stopped = keysOf(e, refused)
-	}
-	q.waiting = append(q.waiting, u)
+	q.waiting = append(q.waiting, undecided{e.Key, refused, keysOf(e, refused), e.Known.Stopped})
 }
 
 func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.of) }
@@ -202,19 +235,21 @@ func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.o
 // again.
 func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 	delete(m.starts.asked, q.of)
-	end := facts[0].End
-	found := q.begun || end != nil && end.Process == m.id() // under its identifier one of another process may have been
-	if found {
+	ended := func(f Facts) bool { return f.End != nil && f.End.Process == m.id() } // under its identifier one of another process may have been
+	found := q.begun || ended(facts[0])
+	over := !found && slices.ContainsFunc(facts[1:], ended)
+	switch {
+	case found:
 		m.starts.note(q.of)
-	} else {
+	case !over:
 		m.starts.await(q.of)
 	}
 	for _, u := range q.waiting {
 		e := m.table.Get(u.key)
 		switch {
-		case e == nil && !found && u.stopped != nil:
+		case e == nil && !found && (u.stopped || over):
 			if m.dropping[u.key] == 0 {
-				m.dropKeys(u.key, u.stopped, nil)
+				m.dropKeys(u.key, u.keys, nil)
 			}
 		case e == nil:
 			if found || len(u.refused) > 0 {
@@ -224,6 +259,9 @@ func (q *startQuestion) loaded(m *Machine, facts []Facts) {
 			for i := range u.refused {
 				e.Newcomers = append(e.Newcomers, u.refused[i].Message)
 			}
+		case over:
+			m.table.Remove(e.Key)
+			m.dropKeys(e.Key, keysOf(e, u.refused), nil)
 		default:
 			e.Started = found
 			switch {

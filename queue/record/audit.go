@@ -63,7 +63,8 @@ type AuditRecord struct {
 	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
 	// EventRetried; nil: of none.
 	Word *Word `json:",omitempty"`
-	// Ending is how an activity that ran has ended: of EventTerminated.
+	// Ending is how an activity that ran has ended: of EventTerminated, and of EventInError where what
+	// follows from such an end has failed.
 	message.Ending
 	// Child is the instance that was begun, or has come back: of EventBegun and EventReturned, and of the
 	// end of an activity that has begun one. Parent is

@@ -12,12 +12,13 @@ const (
 	maxActivities = 12
 	maxBeside     = 5
 	maxInside     = 3
+	maxRacing     = 5 // inside
 	maxBlocks     = 4 // of a process
 )
 
 // nesting draws how deep blocks are inside one another; most processes have none.
 func (d *drawing) nesting() {
-	if d.in(3, "blocks") {
+	if d.in(3, "blocks") || d.races && d.in(2, "more blocks") {
 		d.deepest, d.blocks = pick(d, []int{1, 1, 1, 1, 2, 2, 4}, "nesting"), maxBlocks
 	}
 }
@@ -34,7 +35,11 @@ func (d *drawing) names(g *graph) []string {
 		return names[:1+d.upTo(most-1, "activities")]
 	}
 	var names []string
-	for i := range 1 + d.upTo(maxInside-1, "activities inside") {
+	most := maxInside
+	if d.races { // some are beside others that end early
+		most = maxRacing
+	}
+	for i := range 1 + d.upTo(most-1, "activities inside") {
 		names = append(names, fmt.Sprintf("%s%d", g.of.name, i+1))
 	}
 	return names

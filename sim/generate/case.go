@@ -45,7 +45,7 @@ func Given(body string) *Case { return &Case{body: body, Seed: 7} }
 func Cases() *rapid.Generator[*Case] { return CasesAt(Nodes) }
 
 // CasesAt is Cases with other sites.
-func CasesAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, false) }
+func CasesAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, (*drawing).process) }
 
 // Steady draws processes of which nine in ten finish: attempts fail as often, and are
 // repeated until one does not; loops end; few conditions can fail. They run for longer
@@ -53,12 +53,17 @@ func CasesAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, false
 func Steady() *rapid.Generator[*Case] { return SteadyAt(Nodes) }
 
 // SteadyAt is Steady with other sites.
-func SteadyAt(nodes []string) *rapid.Generator[*Case] { return cases(nodes, true) }
-
-func cases(nodes []string, steady bool) *rapid.Generator[*Case] {
-	return rapid.Custom(func(t *rapid.T) *Case {
-		d := &drawing{T: t, nodes: nodes, steady: steady}
+func SteadyAt(nodes []string) *rapid.Generator[*Case] {
+	return cases(nodes, func(d *drawing) {
+		d.steady = true
 		d.process()
+	})
+}
+
+func cases(nodes []string, process func(*drawing)) *rapid.Generator[*Case] {
+	return rapid.Custom(func(t *rapid.T) *Case {
+		d := &drawing{T: t, nodes: nodes}
+		process(d)
 		return &Case{
 			body:    d.text.String(),
 			Input:   d.processInput(),
@@ -92,6 +97,7 @@ type drawing struct {
 	*rapid.T
 	nodes      []string
 	steady     bool // see Steady
+	races      bool // see Racing
 	text       strings.Builder
 	structures []*structure
 	input      *structure // of the process; nil: none
@@ -118,6 +124,9 @@ type step struct {
 	out           int // control connectors out of it
 	otherwise     bool
 	exit          bool
+	late          bool // it has a deadline
+	read          bool // a connector out of it asks for that
+	continues     bool // it goes on after errors
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }

@@ -21,6 +21,9 @@ func (d *drawing) condition(s *step) string {
 
 // term draws one comparison.
 func (d *drawing) term(s *step) string {
+	if word := d.word(s); word != "" {
+		return word
+	}
 	if s.output == nil || d.in(6, "return code") {
 		return d.form([]string{"_RC == 0", "_RC != 0", "_RC < 2", "_RC > 3", "(_RC + 1) * 2 >= 4", "10 / _RC > 1"}, "rc")
 	}

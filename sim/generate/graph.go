@@ -64,6 +64,8 @@ func (d *drawing) activity(g *graph, s *step) {
 	d.loop(s)
 	switch {
 	case s.block:
+		d.early(s)
+		d.cancels(g, s)
 		inside := &graph{of: s, input: s.input, output: s.output, loops: g.loops}
 		if s.exit {
 			inside.loops++
@@ -71,8 +73,14 @@ func (d *drawing) activity(g *graph, s *step) {
 		d.graph(inside)
 		return
 	case d.in(6, "empty") && !g.counts(s):
+		d.cancels(g, s)
+		if d.waits(s) {
+			return
+		}
 		d.line("empty: true")
 	default:
+		d.early(s)
+		d.cancels(g, s)
 		d.line("program: %s", pick(d, Programs, "program"))
 	}
 	d.repeats(s)
@@ -160,7 +168,7 @@ func (d *drawing) loop(s *step) {
 
 // repeats draws what becomes of an attempt that fails.
 func (d *drawing) repeats(s *step) {
-	if least := d.leastAttempts(); d.in(2, "retry") || least > 1 {
+	if least := d.leastAttempts(s); d.in(2, "retry") || least > 1 {
 		d.line("retry: {attempts: %d, backoff: 1ms, max_backoff: 2ms}", least+d.upTo(3, "attempts"))
 	}
 	switch d.upTo(9, "on_rc") {
@@ -172,8 +180,8 @@ func (d *drawing) repeats(s *step) {
 }
 
 // leastAttempts is how many there are to be, at least.
-func (d *drawing) leastAttempts() int {
-	if d.steady && !d.in(12, "impatient") {
+func (d *drawing) leastAttempts(s *step) int {
+	if d.steady && !s.continues && !d.in(12, "impatient") {
 		return 5
 	}
 	return 1
@@ -191,6 +199,10 @@ func (d *drawing) control(g *graph) {
 }
 
 func (d *drawing) transition(p *step) string {
+	if p.late && !p.read { // somebody has to take the path
+		p.read = true
+		return ": " + quoted(d.atDeadline(p))
+	}
 	switch n := d.upTo(9, "transition"); {
 	case n < 4:
 		return ""
@@ -220,39 +232,39 @@ func (d *drawing) data(g *graph) {
 	if g.of != nil {
 		input = aBlock
 	}
-	add := func(from, to string, source, target *structure, of giver) {
-		if m, ok := d.mapping(source, target, of); ok {
+	add := func(from, to string, source, target *structure, of giver, by *step) {
+		if m, ok := d.mapping(source, target, of, by); ok {
 			lines = append(lines, fmt.Sprintf("  - %s -> %s%s", from, to, m))
 		}
 	}
 	for _, s := range g.steps {
 		if d.in(2, "from source") {
-			add("source", s.name, g.input, s.input, input)
+			add("source", s.name, g.input, s.input, input, nil)
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
-				add(p.name, s.name, p.output, s.input, anActivity)
+				add(p.name, s.name, p.output, s.input, anActivity, p)
 			}
 		}
 		if s.exit && !d.in(3, "no feedback") {
-			add(s.name, s.name, s.output, s.input, anActivity)
+			add(s.name, s.name, s.output, s.input, anActivity, s)
 		}
 		switch {
 		case g.counts(s):
 			lines = append(lines, fmt.Sprintf("  - %s -> sink", s.name))
 		case g.of != nil && g.of.exit && d.steady: // it would hide what counts
 		case d.in(3, "to sink"):
-			add(s.name, "sink", s.output, g.output, anActivity)
+			add(s.name, "sink", s.output, g.output, anActivity, s)
 		}
 	}
 	if d.in(6, "through") {
-		add("source", "sink", g.input, g.output, input)
+		add("source", "sink", g.input, g.output, input, nil)
 	}
 	d.list("data", lines)
 }
 
-// mapping draws the default mapping, or members one by one; false if nothing fits.
-func (d *drawing) mapping(source, target *structure, of giver) (string, bool) {
+// mapping draws the default mapping, or members one by one, of what a step gives; false if nothing fits.
+func (d *drawing) mapping(source, target *structure, of giver, by *step) (string, bool) {
 	if target == nil {
 		return "", false
 	}
@@ -261,10 +273,7 @@ func (d *drawing) mapping(source, target *structure, of giver) (string, bool) {
 	}
 	var pairs []string
 	for _, to := range target.leaves() {
-		from := source.of(to.of)
-		if of == anActivity && to.of == "int" {
-			from = append(from, "_RC")
-		}
+		from := append(source.of(to.of), by.words(to.of)...)
 		from = append(from, d.worked(source, to.of, of)...)
 		if elem, list := strings.CutPrefix(to.of, "["); list && d.in(3, "append") {
 			elem = strings.TrimSuffix(elem, "]")

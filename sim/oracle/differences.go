@@ -50,6 +50,8 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		differ(path+": iterations", g.Iterations, w.Iterations)
 		differ(path+": attempts", g.Attempts, attempts(w))
 		differ(path+": rc", show(g.RC), show(w.RC))
+		differ(path+": timeout", g.Timeout, w.TimedOut && w.State == interpret.Terminated)
+		differ(path+": error", g.Error, failure(w))
 		differ(path+": output", string(g.Output), written(w.Output))
 	}
 	differ("instance: activities", len(lines), executions)
@@ -70,6 +72,14 @@ func attempts(a *interpret.ActivityResult) int {
 		return a.Attempts
 	}
 	return 0
+}
+
+// failure is told of what has gone on after an error.
+func failure(a *interpret.ActivityResult) string {
+	if a.State != interpret.Terminated {
+		return ""
+	}
+	return a.Failure
 }
 
 func show(rc *int64) string {

@@ -25,10 +25,34 @@ type Attempt struct {
 type Expectation struct {
 	Result   *interpret.Result
 	Attempts []Attempt
+	outcomes *Outcomes // nil: of no run
 }
 
 // Expect runs the interpreter.
 func Expect(p *definition.Process, input json.RawMessage, programs interpret.Programs) (*Expectation, error) {
+	return expect(p, input, programs)
+}
+
+// ExpectOf runs the interpreter, given how the races of a run came out.
+func ExpectOf(p *definition.Process, input json.RawMessage, programs interpret.Programs, o *Outcomes) (*Expectation, error) {
+	e, err := expect(p, input, o.Races(programs))
+	if err != nil {
+		return nil, err
+	}
+	e.outcomes = o
+	for a := range e.Result.All() {
+		c := o.of[a.Path()]
+		if c == nil || c.inError != nil {
+			continue
+		}
+		if r := c.endedEarly(); r != nil { // whether an attempt had begun nobody knows but who was there
+			a.Attempts = r.Attempt
+		}
+	}
+	return e, nil
+}
+
+func expect(p *definition.Process, input json.RawMessage, programs interpret.Programs) (*Expectation, error) {
 	in := container.New(p.Input)
 	if len(input) > 0 {
 		var err error
@@ -66,6 +90,7 @@ func (e *Expectation) AttemptDifferences(got []Attempt, repeated bool) []string 
 		if repeated {
 			g = slices.Compact(g)
 		}
+		g = e.concluded(a.Path(), g)
 		if !slices.Equal(g, w) {
 			all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    the interpreter made\n      %s", a.Path(), lines(g), lines(w)))
 		}
@@ -74,6 +99,23 @@ func (e *Expectation) AttemptDifferences(got []Attempt, repeated bool) []string 
 		all = append(all, fmt.Sprintf("%s: attempts were\n      %s\n    and the interpreter never came there", path, lines(gotOf[path])))
 	}
 	return all
+}
+
+// concluded leaves out the attempt under way that something else has ended, if it had begun.
+func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
+	if e.outcomes == nil || e.outcomes.of[path] == nil || len(attempts) == 0 {
+		return attempts
+	}
+	c := e.outcomes.of[path]
+	r := c.endedEarly()
+	if r == nil {
+		return attempts
+	}
+	iteration := max(1, r.Iteration)
+	if last := attempts[len(attempts)-1]; last.Iteration == iteration && last.Attempt == c.failed[iteration]+1 {
+		return attempts[:len(attempts)-1]
+	}
+	return attempts
 }
 
 func byPath(all []Attempt) map[string][]Attempt {

@@ -12,9 +12,15 @@ import (
 // Misfits says what in an answer about an instance cannot be, whenever it was given: an
 // activity that has ended, and one before it, or inside of it, that has not; one that has not, in an
 // instance that has finished; an iteration of a block that has begun, and one before that goes on; one
-// that is unknown, and nothing says why.
+// that is unknown, and nothing says why. What is inside of a block that has ended early may go on: nobody
+// waits for it (N25).
 func Misfits(got api.Status, p *definition.Process) []string {
-	m := &misfits{Status: got, places: Places(p), states: map[string]map[string]api.ActivityState{}}
+	m := &misfits{Status: got, places: Places(p), states: map[string]map[string]api.ActivityState{}, early: map[string]bool{}}
+	for i := range got.Activities {
+		if a := &got.Activities[i]; a.State == api.ActivityCancelled || a.Timeout || a.Error != "" {
+			m.early[api.InScope(a.Scope, a.Activity)] = true
+		}
+	}
 	for i := range got.Activities {
 		m.look(&got.Activities[i])
 	}
@@ -38,6 +44,7 @@ type misfits struct {
 	api.Status
 	places map[string]Place
 	states map[string]map[string]api.ActivityState // by scope and name
+	early  map[string]bool                         // by path: it has not ended by itself
 	all    []string
 }
 
@@ -62,9 +69,19 @@ func (m *misfits) look(a *api.Activity) {
 		if !slices.ContainsFunc(m.Unreachable, silent) && a.Reason == "" {
 			m.add("%s at %s is unknown, and nothing says why", path, a.Node)
 		}
-	case m.State == api.InstanceFinished:
+	case m.State == api.InstanceFinished && !m.givenUp(message.Scope(a.Scope)):
 		m.add("%s is %s, and the instance %s", path, a.State, m.State)
 	}
+}
+
+// givenUp: a block around has ended early.
+func (m *misfits) givenUp(scope message.Scope) bool {
+	for ; scope != ""; scope = scope.Leave() {
+		if m.early[api.InScope(string(scope.Leave()), string(scope.Inside()))] {
+			return true
+		}
+	}
+	return false
 }
 
 // nowhere: it is inside of a block of which no iteration is known. What that means for it, the block says.
@@ -85,7 +102,7 @@ func (m *misfits) inside(scope message.Scope) {
 			continue
 		}
 		path := api.InScope(string(scope), name)
-		if ended(state) {
+		if ended(state) && !m.givenUp(scope) {
 			m.add("%s is %s, and %s around it %s", path, inner, api.InScope(around, block), state)
 		}
 		if next := following(scope); m.states[next] != nil {
@@ -111,7 +128,7 @@ func (m *misfits) control(g *definition.Graph, scope string) {
 	for _, c := range g.Control {
 		before, known := states[c.Source]
 		around := (states[c.Target] == api.ActivitySkipped || startsOnFalse(g, c.Target)) && m.passedAround(scope, c.Source)
-		if known && ended(states[c.Target]) && !ended(before) && before != api.ActivityUnknown && !around {
+		if known && ended(states[c.Target]) && states[c.Target] != api.ActivityCancelled && !ended(before) && before != api.ActivityUnknown && !around {
 			m.add("%s is %s, and %s before it %s", api.InScope(scope, c.Target), states[c.Target], c.Source, before)
 		}
 	}
@@ -167,5 +184,5 @@ func sourcesOf(g *definition.Graph, name string) (all []string) {
 }
 
 func ended(s api.ActivityState) bool {
-	return s == api.ActivityTerminated || s == api.ActivitySkipped
+	return s == api.ActivityTerminated || s == api.ActivitySkipped || s == api.ActivityCancelled
 }

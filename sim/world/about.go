@@ -54,7 +54,7 @@ func toldAs(at name, r *record.AuditRecord) (h happening, tells bool) {
 			h.event = api.EventBegun
 		}
 		h.scope, h.activity = string(r.Scope.Leave()), string(r.Scope.Inside())
-	case engines && (r.Event == record.EventStopped || r.Event == record.EventSkipped):
+	case engines && (r.Event == record.EventStopped || r.Event == record.EventSkipped || r.Event == record.EventCancelled):
 		return h, false
 	}
 	return h, h.event != ""

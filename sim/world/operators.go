@@ -26,7 +26,8 @@ type prepared struct {
 	upload   api.UploadRequest
 	origin   name // where its instances are started
 	uploaded bool
-	expect   *oracle.Expectation
+	races    bool                // how activities end is for a run to say
+	expect   *oracle.Expectation // where it is not
 }
 
 // prepare draws a process, of which an activity may begin instances of those before it.
@@ -41,6 +42,9 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	var err error
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
+	}
+	if made.races = hasRaces(made.process); made.races {
+		return made, nil
 	}
 	programs, err := made.familyOf(before)
 	if err != nil {
@@ -96,8 +100,9 @@ type client struct {
 	world    *World
 	instance *Instance
 	of       *prepared
-	started  bool // somebody was told so
-	ended    bool // all that comes of it has come
+	started  bool              // somebody was told so
+	ended    bool              // all that comes of it has come
+	state    api.InstanceState // by then
 }
 
 func (c *client) id() string { return c.instance.ID.String() }

@@ -55,6 +55,7 @@ const (
 	Steady   Kind = "steady"
 	DeadWood Kind = "deadwood"
 	Joins    Kind = "joins"
+	Racing   Kind = "racing"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -157,6 +158,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.SteadyAt(names(p.Sites)).Example(p.Number)
 	case DeadWood:
 		return generate.DeadWoodAt(names(p.Sites)).Example(p.Number)
+	case Racing:
+		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn:

@@ -8,6 +8,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // transaction is what one commit did to process queues, and what it says that has happened.
@@ -15,6 +16,7 @@ import (
 type transaction struct {
 	put, removed map[message.Entry][]message.Key
 	records      []record.AuditRecord
+	set, came    []oracle.Due  // timers
 	items        map[name]int  // put for a peer
 	taken        map[name]bool // what it sent
 }
@@ -46,6 +48,9 @@ func (d *shadow) message(t *transaction, op *store.Op) error {
 	}
 	d.messages[e][m] = true
 	t.put[e] = append(t.put[e], m)
+	if m.Kind == message.KindDue {
+		t.came = append(t.came, oracle.Due{Entry: e, Key: m})
+	}
 	return nil
 }
 
@@ -58,7 +63,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	if err != nil {
 		return err
 	}
-	if x.shadows[s.name].numbered(op.Key, &r) {
+	if x.numbered(s, op.Key, r) {
 		return nil
 	}
 	t.records = append(t.records, r)
@@ -74,22 +79,19 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	return nil
 }
 
-// numbered says whether a record that is there already is put once more with numbers that what waited
-// apart has got, and with nothing else that is new (L6).
-func (d *shadow) numbered(key []byte, r *record.AuditRecord) bool {
-	plain := *r
-	plain.Sent = slices.Clone(r.Sent)
-	numbers := 0
-	for i := range plain.Sent {
-		if plain.Sent[i].Number > 0 {
-			numbers++
-		}
-		plain.Sent[i].Number = 0
+// numbered: the record was there, and gets the numbers of what waited apart for a peer (L6); nothing else of
+// it changes.
+func (x *watch) numbered(s *site, key []byte, r record.AuditRecord) bool {
+	r.Sent = slices.Clone(r.Sent)
+	for i := range r.Sent {
+		r.Sent[i].Number = 0
 	}
-	text := fmt.Sprintf("%+v", plain)
-	before, again := d.audited[string(key)]
-	d.audited[string(key)] = text
-	return again && before == text && numbers > 0
+	d, says := x.shadows[s.name], digest(record.AppendAudit(nil, &r, false))
+	before, there := d.audit[string(key)]
+	if d.audit[string(key)] = says; there && before != says {
+		x.world.breaks("8", "%s writes another record in the place of that of %s", s.name, shown(entryOf(&r)))
+	}
+	return there
 }
 
 func entryOf(r *record.AuditRecord) message.Entry {
@@ -134,11 +136,17 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 			x.world.breaks("4", "%s ends twice at %s", shown(e), s.name)
 		}
 		d.ended[e], ended[e] = true, true
+		if r.Event == record.EventCancelled || r.Ending != (message.Ending{}) {
+			d.early[e] = r.Event
+		}
 		x.exact(s, d, t, r)
 	}
 	var gone, late []string
 	for e, keys := range t.removed {
-		if ended[e] || x.touched(e) || x.repeated(e) && d.ended[e] {
+		if ended[e] || x.touched(e) || x.repeated(e) && (d.ended[e] || d.isOver(e)) {
+			continue
+		}
+		if d.ended[e] && !slices.ContainsFunc(keys, func(k message.Key) bool { return !d.absorbs(e, k) }) {
 			continue
 		}
 		if slices.ContainsFunc(keys, isConnector) || slices.ContainsFunc(keys, isWork) && !t.recorded(e) {
@@ -147,7 +155,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	}
 	for e, keys := range t.put {
 		if d.ended[e] && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool {
-			return k.Kind != message.KindNotice && k.Kind != message.KindWord && d.messages[e][k]
+			return k.Kind != message.KindNotice && k.Kind != message.KindWord && d.messages[e][k] && !d.absorbs(e, k)
 		}) {
 			late = append(late, shown(e))
 		}
@@ -159,6 +167,31 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	if len(late) > 0 {
 		x.world.breaks("5", "%s has ended at %s, and a message of it is taken", slices.Min(late), s.name)
 	}
+}
+
+// isOver: a block around the activity has ended, so that an iteration that has not begun never does.
+func (d *shadow) isOver(e message.Entry) bool {
+	for scope := e.Scope; scope != ""; scope = scope.Leave() {
+		if d.ended[message.Entry{Instance: e.Instance, Scope: scope.Leave(), Activity: scope.Inside()}] {
+			return true
+		}
+	}
+	return false
+}
+
+// absorbs: an activity that has ended lets go of a message that has lost its race with that (N14): whatever
+// comes to one that was cancelled; to others a timer, that they are cancelled, or what they had begun.
+func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
+	how, early := d.early[e]
+	switch {
+	case k.Kind == message.KindDue, k.Kind == message.KindCancel, k.Kind == message.KindNotice: // that an error is over may come with the end of all
+		return true
+	case k.Kind == message.KindReturn && k.Source != processtable.Sink && k.Source != processtable.Source: // an error, which has come to an end as well
+		return true
+	case k.Kind == message.KindReturn:
+		return early
+	}
+	return how == record.EventCancelled
 }
 
 func isConnector(k message.Key) bool { return k.Kind == message.KindConnector }
@@ -173,7 +206,7 @@ func (x *watch) exact(s *site, d *shadow, t *transaction, r *record.AuditRecord)
 		if k.Kind == message.KindWord {
 			continue
 		}
-		if !x.touched(e) && !x.repeated(e) || !slices.Contains(t.put[e], k) {
+		if !x.touched(e) && !x.repeated(e) && !d.absorbs(e, k) || !slices.Contains(t.put[e], k) {
 			stay = append(stay, string(k.Source))
 		}
 	}
@@ -218,7 +251,7 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 			}
 		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
 		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
-		case isWork(message.Key{Kind: to.Kind}) && t.recorded(target): // it goes on with that in this very transaction
+		case (isWork(message.Key{Kind: to.Kind}) || to.Kind == message.KindCancel) && t.recorded(target): // it goes on with that in this very transaction
 		default:
 			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)
 		}

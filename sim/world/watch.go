@@ -13,6 +13,7 @@ import (
 	"fmqm/queue/inspect"
 	"fmqm/queue/read"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // watch sees every commit of every site in the moment in which it is on disk, and holds it to
@@ -32,17 +33,19 @@ type watch struct {
 	changes  changes                         // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
+	facts    map[uuid.UUID][]oracle.Fact      // by which races are judged (N14)
 }
 
 // shadow is what is known of a site's store.
 type shadow struct {
 	messages map[message.Entry]map[message.Key]bool // in process queues
 	ended    map[message.Entry]bool
+	early    map[message.Entry]record.Event // how those have ended that have not by themselves
 	started  map[uuid.UUID]bool
-	audited  map[string]string // records of the audit, by key, without the numbers that items get
-	sent     map[lane]uint64   // the number of the newest
+	sent     map[lane]uint64 // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
+	audit    map[string]uint64 // what each record says
 	large    large
 	filled   bool // from a backup: what happened once is put, and does not happen
 }
@@ -51,7 +54,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
@@ -60,9 +63,9 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, started: map[uuid.UUID]bool{}, audited: map[string]string{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, started: map[uuid.UUID]bool{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
-		large: large{pieces: map[string][]byte{}},
+		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
 	}
 }
 
@@ -73,8 +76,9 @@ func (d *shadow) clone() *shadow {
 	for e, keys := range d.messages {
 		c.messages[e] = maps.Clone(keys)
 	}
-	c.ended, c.started, c.audited = maps.Clone(d.ended), maps.Clone(d.started), maps.Clone(d.audited)
+	c.ended, c.early, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.started)
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
+	c.audit = maps.Clone(d.audit)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
 	return &c
 }
@@ -176,6 +180,8 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 			err = d.message(t, op)
 		case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 			err = x.audited(s, t, op)
+		case record.ClassTimer:
+			err = x.timer(t, op)
 		case record.ClassTransmission:
 			err = x.item(s, t, op)
 		case record.ClassApart:
@@ -189,6 +195,7 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 			return err
 		}
 	}
+	x.note(t)
 	x.tell(s, t)
 	x.judge(s, d, t)
 	return nil

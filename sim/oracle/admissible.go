@@ -1,0 +1,260 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// The interpreter is told how races came out, and would take any outcome that can be for any that was.
+// So a second judge looks at the history alone (N14): each outcome has one cause, which came before it.
+
+// Due is a timer of an entry: its name and time are the key of the message that says that it has come.
+type Due struct {
+	Entry message.Entry
+	Key   message.Key
+}
+
+// Fact is one thing that a site has on disk of an instance; exactly one of these is set.
+type Fact struct {
+	Set    *Due // a timer is set
+	Came   *Due // its time has come
+	Record *record.AuditRecord
+}
+
+// Admissible says what in the history of an instance cannot be: facts are in the order in which they
+// came to the disks of all sites. Of one that has finished nothing may go on.
+func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
+	j := &judge{places: Places(p), timers: map[string]*timer{}, of: map[string][]*record.AuditRecord{}}
+	for i := range facts {
+		f := &facts[i]
+		switch {
+		case f.Set != nil:
+			j.set(f.Set)
+		case f.Came != nil:
+			j.came(f.Came)
+		default:
+			j.take(f.Record)
+		}
+	}
+	if finished {
+		j.nothingLeft(&p.Graph, "")
+	}
+	return j.all
+}
+
+// judge judges a history.
+type judge struct {
+	places map[string]Place
+	timers map[string]*timer
+	of     map[string][]*record.AuditRecord // by path, what has happened so far
+	all    []string
+}
+
+// timer is what is known of an activity's deadline.
+type timer struct {
+	set  message.Key
+	came bool
+}
+
+func (j *judge) add(format string, args ...any) {
+	j.all = append(j.all, fmt.Sprintf(format, args...))
+}
+
+const deadline = "deadline"
+
+// set: a deadline is counted once for an activation, whatever comes.
+func (j *judge) set(d *Due) {
+	if d.Key.Source != deadline {
+		return
+	}
+	path := d.Entry.Scope.Path(d.Entry.Activity)
+	if before := j.timers[path]; before == nil {
+		j.timers[path] = &timer{set: d.Key}
+	} else if before.set != d.Key {
+		j.add("%s has a deadline at %d, and before it had one at %d", path, d.Key.Number, before.set.Number)
+	}
+}
+
+func (j *judge) came(d *Due) {
+	if d.Key.Source != deadline {
+		return
+	}
+	path := d.Entry.Scope.Path(d.Entry.Activity)
+	if t := j.timers[path]; t != nil && t.set == d.Key {
+		t.came = true
+	}
+}
+
+// take takes what is recorded, and looks for the cause of each outcome among what came before.
+func (j *judge) take(r *record.AuditRecord) {
+	path := r.Scope.Path(r.Activity)
+	place, known := j.places[string(r.Activity)]
+	if known && !isOwn(r.Activity) {
+		if r.TimedOut {
+			j.timedOut(path, place, r)
+		}
+		if r.Failure != "" {
+			j.failed(path, place, r)
+		}
+		if r.Event == record.EventCancelled {
+			j.attempted(path, r)
+		}
+	}
+	if r.Event == record.EventCancelled {
+		j.cancelled(path, r)
+	}
+	if isEnd(r) {
+		if j.find(path, isEnd) != nil {
+			j.add("%s ends twice", path)
+		}
+	}
+	j.of[path] = append(j.of[path], r)
+}
+
+// isEnd: nothing more becomes of the execution.
+func isEnd(r *record.AuditRecord) bool {
+	switch r.Event {
+	case record.EventTerminated, record.EventSkipped, record.EventCancelled, record.EventStopped, record.EventStarted, record.EventEnded:
+		return true
+	default:
+		return false
+	}
+}
+
+// find gives what is recorded of an execution and fulfils a condition; nil: nothing does.
+func (j *judge) find(path string, is func(*record.AuditRecord) bool) *record.AuditRecord {
+	if i := slices.IndexFunc(j.of[path], is); i >= 0 {
+		return j.of[path][i]
+	}
+	return nil
+}
+
+func hasRun(r *record.AuditRecord) bool { return r.Event == record.EventTerminated }
+
+func isError(r *record.AuditRecord) bool { return r.Event == record.EventInError }
+
+// timedOut: its own deadline has come, and nothing has come back of a block's iteration before.
+func (j *judge) timedOut(path string, place Place, r *record.AuditRecord) {
+	if t := j.timers[path]; place.Deadline == nil || t == nil || !t.came {
+		j.add("%s has timed out, and its deadline has not come", path)
+	}
+	if r.RC != -1 {
+		j.add("%s has timed out, and has the return code %d", path, r.RC)
+	}
+	if place.Block != nil && j.find(path, isError) == nil && j.find(inside(r).Path(processtable.Sink), hasRun) != nil {
+		j.add("%s has timed out, and its iteration %d had returned", path, r.Iteration)
+	}
+	j.attempted(path, r)
+}
+
+// inside is the scope of a block's iteration that a record tells of.
+func inside(r *record.AuditRecord) message.Scope {
+	return r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
+}
+
+// attempted: of attempts an end counts those that have failed, and the one under way, if there was one.
+func (j *judge) attempted(path string, r *record.AuditRecord) {
+	n := 0
+	for _, before := range j.of[path] {
+		if before.Event == record.EventFailed && before.Iteration == r.Iteration {
+			n++
+		}
+	}
+	if j.find(path, isError) == nil && r.Attempt != n && r.Attempt != n+1 {
+		j.add("%s has ended in attempt %d, and %d have failed", path, r.Attempt, n)
+	}
+}
+
+// failed: it goes on after errors, and there was one.
+func (j *judge) failed(path string, place Place, r *record.AuditRecord) {
+	if !place.Continues {
+		j.add("%s goes on after an error, and is not to", path)
+	}
+	if place.Block == nil {
+		return
+	}
+	within := inside(r)
+	for _, records := range j.of {
+		for _, e := range records {
+			if isError(e) && e.Scope.Within(within) && e.Clock < r.Clock && saysOf(r.Failure, e) {
+				return
+			}
+		}
+	}
+	j.add("%s has caught %q, and nothing inside of it was in error so", path, r.Failure)
+}
+
+// saysOf: what was caught is what an activity was in error for, as far as a record has room for it.
+func saysOf(caught string, e *record.AuditRecord) bool {
+	whole := fmt.Sprintf("%s: %s", e.Activity, e.Reason)
+	return strings.HasPrefix(whole, caught) || strings.HasPrefix(caught, whole) && len(e.Reason) >= record.MaxReason-utf8.UTFMax
+}
+
+// cancelled: another one that cancels it has run, or something around it has ended early; and what leads
+// out of it is dead.
+func (j *judge) cancelled(path string, r *record.AuditRecord) {
+	for i := range r.Sent {
+		if s := &r.Sent[i]; s.Control == message.True || s.Data > message.DataAbsent {
+			j.add("%s is cancelled, and sends to %s what is not dead", path, s.Target)
+		}
+	}
+	if !j.byAnother(r) && !j.byAround(r) {
+		j.add("%s is cancelled, and nothing that cancels it came before", path)
+	}
+}
+
+// byAnother: an activity of the same scope that cancels it has run before.
+func (j *judge) byAnother(r *record.AuditRecord) bool {
+	for name, other := range j.places {
+		if !slices.Contains(other.Cancels, string(r.Activity)) {
+			continue
+		}
+		if j.find(r.Scope.Path(processtable.ActivityID(name)), func(o *record.AuditRecord) bool { return hasRun(o) && o.Clock < r.Clock }) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// byAround: a block around it, in the iteration in which it is, has ended early before.
+func (j *judge) byAround(r *record.AuditRecord) bool {
+	for scope := r.Scope; scope != ""; scope = scope.Leave() {
+		block := scope.Leave().Path(scope.Inside())
+		if j.find(block, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && inside(o) == scope && endsEarly(o) }) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// endsEarly: with that, what is inside of a block is cancelled.
+func endsEarly(r *record.AuditRecord) bool {
+	return r.Event == record.EventCancelled || r.Event == record.EventCancelling || r.Ending != message.Ending{}
+}
+
+// nothingLeft: all activities have ended, in each iteration that has begun.
+func (j *judge) nothingLeft(g *definition.Graph, scope message.Scope) {
+	for _, a := range g.Activities {
+		path := scope.Path(processtable.ActivityID(a.Name))
+		if j.find(path, isEnd) == nil {
+			j.add("%s has not ended, and the instance has", path)
+		}
+		for i := 1; a.Block != nil && i <= max(1, a.MaxIterations); i++ {
+			within := scope.Enter(message.Frame{Composite: processtable.ActivityID(a.Name), Iteration: i, Element: -1})
+			if j.find(within.Path(processtable.Source), isEnd) == nil {
+				break
+			}
+			if j.find(within.Path(processtable.Sink), isEnd) == nil {
+				j.add("%s has begun, and has neither returned nor was it cancelled", within)
+			}
+			j.nothingLeft(a.Block, within)
+		}
+	}
+}

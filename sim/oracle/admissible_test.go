@@ -1,0 +1,153 @@
+package oracle_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/definition"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+	"fmqm/sim/oracle"
+)
+
+const raced = `
+process: p
+version: 1
+activities:
+  a: {node: A, program: x, deadline: {after: 1s}, retry: {attempts: 3}}
+  c: {node: B, program: x, cancels: [d]}
+  d: {node: A, program: x}
+  b:
+    node: A
+    deadline: {after: 1s}
+    on_error: continue
+    activities:
+      i: {node: B, program: x}
+      j: {node: A, program: x}
+    control: [i -> j]
+  z: {node: A, program: x, start: any}
+control: [{a -> z: _TIMEOUT}, {b -> z: _TIMEOUT}, c -> z, d -> z]
+`
+
+// told are facts of an instance, one a line:
+//
+//	set PATH N, due PATH N                           its deadline, in N seconds
+//	CLOCK PATH ran|skipped|cancelled|failed|in-error|timed-out|caught [reason] [iteration=N attempt=N]
+//	... TRUE                                         it sends that on
+func told(t *testing.T, history string) (all []oracle.Fact) {
+	t.Helper()
+	for line := range strings.Lines(strings.TrimSpace(history)) {
+		words := strings.Fields(line)
+		place := func(path string) (e message.Entry) {
+			at := strings.LastIndexByte(path, '/')
+			if e.Activity = processtable.ActivityID(path[at+1:]); at > 0 {
+				e.Scope = message.Scope(path[:at])
+			}
+			return e
+		}
+		number := func(text string) (n int) {
+			for _, digit := range text {
+				n = 10*n + int(digit-'0')
+			}
+			return n
+		}
+		if words[0] == "set" || words[0] == "due" {
+			e := place(words[1])
+			d := &oracle.Due{Entry: e, Key: message.DueKey(&e, "deadline", time.Unix(int64(number(words[2])), 0))}
+			if words[0] == "set" {
+				all = append(all, oracle.Fact{Set: d})
+			} else {
+				all = append(all, oracle.Fact{Came: d})
+			}
+			continue
+		}
+		e := place(words[1])
+		r := &record.AuditRecord{Scope: e.Scope, Activity: e.Activity, Clock: uint64(number(words[0])), Iteration: 1, Attempt: 1}
+		switch words[2] {
+		case "ran":
+			r.Event = record.EventTerminated
+		case "skipped":
+			r.Event, r.Iteration = record.EventSkipped, 0
+		case "cancelled":
+			r.Event = record.EventCancelled
+		case "failed":
+			r.Event = record.EventFailed
+		case "in-error":
+			r.Event, r.Reason = record.EventInError, "broken"
+		case "timed-out":
+			r.Event, r.TimedOut, r.RC = record.EventTerminated, true, -1
+		case "caught":
+			r.Event, r.Failure, r.RC = record.EventTerminated, strings.ReplaceAll(words[3], "_", " "), -1
+		default:
+			t.Fatal(line)
+		}
+		for _, w := range words[3:] {
+			if n, is := strings.CutPrefix(w, "attempt="); is {
+				r.Attempt = number(n)
+			}
+			if w == "TRUE" {
+				r.Sent = []record.Sent{{Target: "z", Control: message.True}}
+			}
+		}
+		all = append(all, oracle.Fact{Record: r})
+	}
+	return all
+}
+
+// N14: each outcome has one cause, which came before it; what has none is named.
+func TestN14WhatAHistoryCanBe(t *testing.T) {
+	processes, wrong := definition.Load("p.yaml", []byte(raced))
+	if len(processes) != 1 {
+		t.Fatal(wrong)
+	}
+	const inside = "\n3 b#1/source ran"
+	for _, tc := range []struct {
+		name, history string
+		finished      bool
+		want          string // the beginning of what is wrong; empty: nothing
+	}{
+		{"a deadline comes", "set a 5\ndue a 5\n4 a timed-out", false, ""},
+		{"after failed attempts", "set a 5\n2 a failed\ndue a 5\n4 a timed-out attempt=2", false, ""},
+		{"no deadline comes", "set a 5\n4 a timed-out", false, "a has timed out, and its deadline has not come"},
+		{"that of another activation comes", "set a 5\ndue a 4\n4 a timed-out", false, "a has timed out, and its deadline has not come"},
+		{"it comes afterwards", "set a 5\n4 a timed-out\ndue a 5", false, "a has timed out, and its deadline has not come"},
+		{"it is counted anew", "set a 5\nset a 7", false, "a has a deadline at 7"},
+		{"what has no deadline times out", "4 d timed-out", false, "d has timed out, and its deadline has not come"},
+		{"attempts that nobody made", "set a 5\ndue a 5\n4 a timed-out attempt=3", false, "a has ended in attempt 3, and 0 have failed"},
+
+		{"a block times out", "set b 5" + inside + "\ndue b 5\n4 b timed-out\n6 b#1/i cancelled", false, ""},
+		{"a block that has returned times out", "set b 5" + inside + "\n4 b#1/sink ran\ndue b 5\n5 b timed-out", false, "b has timed out, and its iteration 1 had returned"},
+		{"a block that stands in error times out", "set b 5" + inside + "\n4 b#1/sink ran\n5 b in-error\ndue b 5\n6 b timed-out", false, ""},
+
+		{"another cancels", "2 c ran\n4 d cancelled", false, ""},
+		{"another does not run", "2 c skipped\n4 d cancelled", false, "d is cancelled, and nothing that cancels it came before"},
+		{"another cancels later", "4 c ran\n4 d cancelled", false, "d is cancelled, and nothing that cancels it came before"},
+		{"one that does not cancel it", "2 d ran\n4 c cancelled", false, "c is cancelled, and nothing that cancels it came before"},
+		{"what is inside is not cancelled by another", "2 c ran\n4 b#1/i cancelled", false, "b#1/i is cancelled, and nothing"},
+		{"what is cancelled sends TRUE", "2 c ran\n4 d cancelled TRUE", false, "d is cancelled, and sends to z"},
+		{"the end of another iteration", "set b 5\ndue b 5\n4 b timed-out\n6 b#2/i cancelled", false, "b#2/i is cancelled, and nothing"},
+		{"what was cancelled ends once more", "2 c ran\n4 d cancelled\n6 d ran", false, "d ends twice"},
+
+		{"an error is caught", "2 b#1/i in-error\n4 b caught i:_broken", false, ""},
+		{"none was there", "4 b caught i:_broken", false, `b has caught "i: broken", and nothing inside of it was in error so`},
+		{"another one", "2 b#1/i in-error\n4 b caught i:_lost", false, `b has caught "i: lost"`},
+		{"of another activity", "2 b#1/j in-error\n4 b caught i:_broken", false, `b has caught "i: broken"`},
+		{"of outside", "2 d in-error\n4 b caught d:_broken", false, `b has caught "d: broken"`},
+		{"what is not to go on", "4 d caught x", false, "d goes on after an error, and is not to"},
+
+		{"all has ended", "1 a ran\n1 c ran\n1 d ran\n1 b skipped\n1 z ran", true, ""},
+		{"something has not", "1 a ran\n1 c ran\n1 d ran\n1 b skipped", true, "z has not ended, and the instance has"},
+		{"an iteration has returned", "1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran\n4 b#1/sink ran\n5 b ran", true, ""},
+		{"it has not", "1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran\n5 b ran", true, "b#1 has begun, and has neither returned nor was it cancelled"},
+		{"something inside is left", "set b 5\n1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\ndue b 5\n4 b timed-out\n5 b#1/sink cancelled\n6 b#1/i cancelled", true, "b#1/j has not ended"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := oracle.Admissible(processes[0], told(t, tc.history), tc.finished)
+			if tc.want == "" && len(got) > 0 || tc.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], tc.want)) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package oracle
+
+import (
+	"fmqm/definition"
+	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// Outcomes are how the races of a run came out (N14), as its audit says. They are given to the
+// interpreter, which refuses what cannot be; whether each had a cause is for Admissible.
+type Outcomes struct{ of map[string]*course }
+
+// course is what is recorded of an execution.
+type course struct {
+	activity string
+	failed   map[int]int         // by iteration: attempts that were to be repeated
+	inError  *record.AuditRecord // nil: it never was
+	end      *record.AuditRecord // nil: it has not ended
+	passed   bool                // what leads out of it was resolved before it ended (N6)
+}
+
+// OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
+// which they came.
+func OutcomesOf(records []record.AuditRecord) *Outcomes {
+	o := &Outcomes{of: map[string]*course{}}
+	for i := range records {
+		r := &records[i]
+		path := r.Scope.Path(r.Activity)
+		c := o.of[path]
+		if c == nil {
+			c = &course{activity: string(r.Activity), failed: map[int]int{}}
+			o.of[path] = c
+		}
+		switch r.Event {
+		case record.EventFailed:
+			c.failed[r.Iteration]++
+		case record.EventInError:
+			c.inError = r
+		case record.EventPassed:
+			c.passed = true
+		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
+			c.end = r
+		default:
+		}
+	}
+	return o
+}
+
+// Races has programs say how races came out as well.
+func (o *Outcomes) Races(programs interpret.Programs) interpret.Programs {
+	return racing{programs, o}
+}
+
+type racing struct {
+	interpret.Programs
+	outcomes *Outcomes
+}
+
+// Race implements interpret.Races.
+func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
+	c := r.outcomes.of[at.Scope.Path(a.Name)]
+	if c == nil {
+		return interpret.Race{}
+	}
+	return c.race(a, at)
+}
+
+// race says what came first, at a place in the course.
+func (c *course) race(a *definition.Activity, at interpret.At) (race interpret.Race) {
+	ended := func(r *record.AuditRecord, inError bool) {
+		switch {
+		case r == nil || !c.isAt(r, inError, at):
+		case r.TimedOut:
+			race.First = interpret.Deadline
+		case r.Event == record.EventCancelled && c.passed:
+			race.First, race.Dead = interpret.Canceller, true
+		case r.Event == record.EventCancelled && tells(r):
+			race.First = interpret.Canceller
+		case r.Event == record.EventCancelled:
+			race.First = interpret.Around
+		case a.Block != nil:
+			race.Caught = r.Failure
+		}
+	}
+	if c.hasFailedLate() {
+		ended(c.inError, false)
+	}
+	if c.end != nil && race == (interpret.Race{}) {
+		ended(c.end, c.inError != nil)
+	}
+	return race
+}
+
+// isAt says whether the end that r tells of came where the execution is.
+func (c *course) isAt(r *record.AuditRecord, inError bool, at interpret.At) bool {
+	switch {
+	case inError || at.InError:
+		return inError && at.InError
+	case r.Iteration == 0 || at.Iteration == 0:
+		return r.Iteration == at.Iteration
+	}
+	return r.Iteration == at.Iteration && at.Attempt == c.failed[r.Iteration]+1
+}
+
+// tells: who was cancelled has resolved what leads out of it, so not all that is around was cancelled.
+func tells(r *record.AuditRecord) bool {
+	for i := range r.Sent {
+		if r.Sent[i].Kind == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasFailedLate: the execution was ended, and what follows from that end has failed.
+func (c *course) hasFailedLate() bool {
+	return c.inError != nil && c.inError.Ending != message.Ending{}
+}
+
+// endedEarly is the record of what has ended the execution while it was not in error; nil: it has come to
+// its end by itself, or to none.
+func (c *course) endedEarly() *record.AuditRecord {
+	r := c.end
+	if c.hasFailedLate() {
+		r = c.inError
+	}
+	if r == nil || c.inError != nil && r != c.inError || !r.TimedOut && r.Event != record.EventCancelled {
+		return nil
+	}
+	return r
+}
+
+// isOwn: source and sink are the engine's.
+func isOwn(a processtable.ActivityID) bool { return a == processtable.Source || a == processtable.Sink }
