@@ -153,10 +153,10 @@ var mutants = []mutant{
 		{"navigator/ending.go", "	e.Put = append(cancels, e.Put...)\n", "	e.Put = append(cancels[:max(0, len(cancels)-1)], e.Put...)\n"},
 	}},
 	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", []change{
-		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
+		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
 	}},
 	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "7 ends", []change{
-		{"navigator/decide.go", "				m.Data = message.DataWords\n", "				m.Data = message.DataPresent\n"},
+		{"navigator/mapping.go", "	return message.DataWords\n", "	return message.DataPresent\n"},
 	}},
 	{"all-matches", "where the first match is taken the others are as well", "7 ends", []change{
 		{"navigator/decide.go", "holds, cond := !taken || !a.FirstMatch, a.outgoing[i]", "holds, cond := !taken || a.FirstMatch || true, a.outgoing[i]"},
