@@ -194,6 +194,15 @@ func (m *maker) family(site string) {
 	}
 }
 
+// leap is a process that C would start on the next 29 February: how far it has come with that is noted.
+const leap = `
+process: leap
+version: 1
+schedule: {node: C, cron: 0 0 29 2 *, missed: skip}
+activities:
+  look: {node: C, program: pass}
+`
+
 // file writes a process.
 func file(t *testing.T, process string) string {
 	t.Helper()
@@ -208,7 +217,7 @@ func file(t *testing.T, process string) string {
 func (m *maker) inside() {
 	m.Helper()
 	for _, p := range []struct{ at, process string }{
-		{"B", crowd()}, {"B", judged("judged", "B")}, {"C", inside}, {"C", judged("entered", "C")},
+		{"B", crowd()}, {"B", judged("judged", "B")}, {"C", leap}, {"C", inside}, {"C", judged("entered", "C")},
 	} {
 		m.command(p.at, "fmqm-define", "upload", file(m.T, p.process))
 	}
