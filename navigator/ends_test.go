@@ -141,8 +141,12 @@ func TestR28StartConditionsAskHowActivitiesEnded(t *testing.T) {
 		start string
 		holds []message.Truth
 	}{
-		{"ran(a)", []message.Truth{F, T}}, {"skipped(a)", []message.Truth{Skipped}}, {"failed(a)", []message.Truth{Failed, Caught}},
-		{"a", []message.Truth{T, Caught}}, {"!a && failed(a)", []message.Truth{Failed}}, {"ran(a) || skipped(a) || failed(a)", []message.Truth{F, T, Skipped, Failed, Caught}},
+		{"ran(a)", []message.Truth{F, T}},
+		{"skipped(a)", []message.Truth{Skipped}},
+		{"failed(a)", []message.Truth{Failed, Caught}},
+		{"a", []message.Truth{T, Caught}},
+		{"!a && failed(a)", []message.Truth{Failed}},
+		{"ran(a) || skipped(a) || failed(a)", []message.Truth{F, T, Skipped, Failed, Caught}},
 	} {
 		m := newModel(t, "a", "b", "c").control("a -> c", "b -> c").start("c", "("+tc.start+") && (b || !b)")
 		m.table.Format = processtable.ModelFormat

@@ -1,12 +1,18 @@
 package node_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"fmqm/api"
+	"fmqm/internal/store/badger"
+	"fmqm/message"
 	"fmqm/node"
+	"fmqm/queue/record"
 )
 
 const ticking = `
@@ -25,64 +31,74 @@ data:
   - show -> sink
 `
 
-// started waits until a schedule has started something, and gives how it ended.
-func started(t *testing.T, n *node.Node) (api.Schedule, api.Status) {
+// tickingNode opens a node on a store; each instance that ends there is told.
+func tickingNode(t *testing.T, dir string) (*node.Node, <-chan message.InstanceID) {
 	t.Helper()
-	for {
-		a, err := n.Schedules(t.Context())
-		if err != nil || len(a.Schedules) != 2 {
-			t.Fatal(a, err)
-		}
-		if a.Schedules[0].Instance == nil {
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		s, err := n.Wait(t.Context(), *a.Schedules[0].Instance)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.Schedules[0], s
+	engine, err := badger.Open(badger.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
 	}
+	registry, ended := builtins(t), make(chan message.InstanceID, 1000)
+	n, err := node.Open(node.Options{
+		Name: "A", Engine: engine, Registry: registry, Log: zerolog.Nop(),
+		Observe: func(r record.AuditRecord) {
+			if r.Event == record.EventEnded {
+				ended <- r.Instance
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Launch()
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		registry.Close()
+	})
+	return n, ended
 }
 
 // N23: a node starts what is due, with the time for which it is, also after a restart; what is
 // suspended starts nothing until it is resumed, whatever happens to the daemon.
 func TestANodeStartsWhatIsDue(t *testing.T) {
 	dir := t.TempDir()
-	n := openNode(t, "A", dir)
+	n, ended := tickingNode(t, dir)
 	upload(t, n, ticking)
-	entry, s := started(t, n)
-	want := `{"due":"` + entry.Last.Format(time.RFC3339) + `","kind":"full"}`
-	if s.State != api.InstanceFinished || string(s.Output) != want || s.Key != "schedule A "+entry.Last.Format(time.RFC3339) {
+	s, err := n.Status(t.Context(), <-ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, named := strings.CutPrefix(s.Key, "schedule A ")
+	if want := `{"due":"` + due + `","kind":"full"}`; !named || s.State != api.InstanceFinished || string(s.Output) != want {
 		t.Errorf("%s %s %s, want %s", s.State, s.Output, s.Key, want)
 	}
 	a, err := n.SaySchedule(t.Context(), "tick", api.ScheduleSuspend)
 	if err != nil || a.Schedules[1].State != api.ScheduleSuspended || !strings.HasSuffix(a.Schedules[1].By, "at A") {
 		t.Fatal(a, err)
 	}
+	last := a.Schedules[0].Last
 	if err := n.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	n = openNode(t, "A", dir)
+	n, ended = tickingNode(t, dir)
 	a, err = n.Schedules(t.Context())
-	if err != nil || a.Schedules[0].State != api.ScheduleSuspended || a.Schedules[0].Last.Before(entry.Last) {
+	if err != nil || a.Schedules[0].State != api.ScheduleSuspended || !a.Schedules[0].Last.Equal(last) {
 		t.Fatal(a, err)
 	}
-	before := a.Schedules[0].Last
 	if _, err := n.SaySchedule(t.Context(), "tick", api.ScheduleResume); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		entry, s := started(t, n)
-		if !entry.Last.After(before) {
-			time.Sleep(10 * time.Millisecond)
-			continue
+	for after := last.Format(time.RFC3339); ; {
+		s, err := n.Status(t.Context(), <-ended)
+		if err != nil || s.State != api.InstanceFinished {
+			t.Fatal(s, err)
 		}
-		if s.State != api.InstanceFinished {
-			t.Errorf("after the restart: %+v", s)
+		if strings.TrimPrefix(s.Key, "schedule A ") > after {
+			return
 		}
-		return
 	}
 }
 

@@ -396,8 +396,10 @@ func (d *decoder) outData() (c OutData) {
 	return c
 }
 
-var mappingFields = []string{keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word",
-	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append"}
+var mappingFields = []string{
+	keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word",
+	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append",
+}
 
 func (d *decoder) mapping() (m Mapping) {
 	step := func() int { return d.number(MaxEncoded) }

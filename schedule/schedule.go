@@ -70,8 +70,10 @@ func location(name string) (*time.Location, *Problem) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" || len(name) > MaxText {
-		return nil, &Problem{Zone: true, What: fmt.Sprintf("there is no time zone %s", strconv.Quote(name)),
-			Remedy: "write a name of the IANA list, such as Europe/Berlin, or leave zone out for UTC"}
+		return nil, &Problem{
+			Zone: true, What: fmt.Sprintf("there is no time zone %s", strconv.Quote(name)),
+			Remedy: "write a name of the IANA list, such as Europe/Berlin, or leave zone out for UTC",
+		}
 	}
 	return zone, nil
 }

@@ -143,6 +143,9 @@ func (s *stage) record(site string, r record.AuditRecord) {
 		s.at(site, s.style.Busy("↻"), fmt.Sprintf("%s: exit condition FALSE (_RC %d), once more", activity, r.RC))
 	case record.EventFailed, record.EventInError, record.EventRetried, record.EventStopped, record.EventDropped, record.EventCancelled, record.EventCancelling:
 		s.at(site, s.style.Bad("!"), activity+": "+r.Reason)
+	case record.EventBegun:
+		s.at(site, s.style.Busy("▶"), s.style.Strong(activity)+" begins")
+	case record.EventReturned: // its end is shown
 	case record.EventAsked, record.EventAnswered: // the demo asks nothing
 	}
 	for _, sent := range r.Sent {
