@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/internal/childtest"
 	"fmqm/message"
 	"fmqm/node"
 	"fmqm/processtable"
@@ -23,12 +22,6 @@ func uploadFamily(t *testing.T, n *node.Node, texts ...string) {
 	for _, text := range texts {
 		r := compiled(t, text)
 		r.Tables = slices.DeleteFunc(r.Tables, func(table api.Table) bool { return table.Node != "A" })
-		for i := range r.Tables {
-			var err error
-			if _, r.Tables[i].Table, err = childtest.Table(r.Tables[i].Table); err != nil {
-				t.Fatal(err)
-			}
-		}
 		answer, err := n.Upload(context.Background(), r)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +43,7 @@ input: Order
 output: Order
 activities:
   check: {node: A, program: echo, input: Order, output: Order}
-  pack: {node: A, program: process-pack-line, input: Order, output: Order}
+  pack: {node: A, process: pack-line, input: Order, output: Order}
   bill: {node: A, program: echo, input: Order, output: Order}
 control:
   - check -> pack
@@ -203,18 +196,18 @@ func TestWhatASubprocessCannotBegin(t *testing.T) {
 	uploadFamily(t, n, packing("echo"), strings.NewReplacer("pack-line", "elsewhere", "input: Line\noutput", "input: Line\nstarts: [B]\noutput").Replace(packing("echo")),
 		strings.NewReplacer("pack-line", "other-shape", "amount: int", "sum: int").Replace(packing("echo")),
 		strings.NewReplacer("pack-line", "choosy", "control:\n", "control:\n  - source -> take: 100 / amount > 1\n").Replace(packing("echo")))
-	for i, tc := range []struct{ program, want string }{
-		{"process-missing", "no table of missing at A: upload it with fmqm-define upload, and retry"},
-		{"process-pack-line-v2", "no table of pack-line@2 at A: A has pack-line@1"},
-		{"process-elsewhere", "elsewhere@1 may not be started at A, only at B: add A to the `starts` of a new version of elsewhere, and retry"},
-		{"process-other-shape", "the input of pack has not the shape of that of other-shape@1: Order has no member sum: give both the same members"},
-		{"process-choosy", `start choosy@1: transition condition "100 / amount > 1" to take: `},
+	for i, tc := range []struct{ process, want string }{
+		{"missing", "no table of missing at A: upload it with fmqm-define upload, and retry"},
+		{"pack-line@2", "no table of pack-line@2 at A: A has pack-line@1"},
+		{"elsewhere", "elsewhere@1 may not be started at A, only at B: add A to the `starts` of a new version of elsewhere, and retry"},
+		{"other-shape", "the input of pack has not the shape of that of other-shape@1: Order has no member sum: give both the same members"},
+		{"choosy", `start choosy@1: transition condition "100 / amount > 1" to take: `},
 	} {
 		name := "order" + string(rune('a'+i))
-		uploadFamily(t, n, strings.NewReplacer("process: order", "process: "+name, "process-pack-line", tc.program).Replace(order))
+		uploadFamily(t, n, strings.NewReplacer("process: order", "process: "+name, "process: pack-line", "process: "+tc.process).Replace(order))
 		s := run(t, n, name, `{"amount": 0}`)
 		if pack := activity(s, "pack"); s.State != api.InstanceInError || pack.State != api.ActivityInError || !strings.HasPrefix(pack.Reason, tc.want) || pack.Child != nil {
-			t.Errorf("%s: %s, %+v", tc.program, s.State, pack)
+			t.Errorf("%s: %s, %+v", tc.process, s.State, pack)
 		}
 	}
 	if list, err := n.List(t.Context(), api.ListRequest{All: true, Limit: 100}); err != nil || len(list.Instances) != 5 {
@@ -238,7 +231,7 @@ func TestASubprocessIsOfTheHighestVersion(t *testing.T) {
 // A process that begins itself comes to an end at the limit; and whoever ends the first ends all.
 func TestSubprocessesInsideOfOneAnother(t *testing.T) {
 	n := openNode(t, "A", "")
-	uploadFamily(t, n, "process: again\nversion: 1\nactivities:\n  more: {node: A, program: process-again}\n")
+	uploadFamily(t, n, "process: again\nversion: 1\nactivities:\n  more: {node: A, process: again}\n")
 	root := uuid.Must(uuid.NewV7())
 	if _, err := n.Start(t.Context(), api.StartRequest{Instance: root, Process: "again"}); err != nil {
 		t.Fatal(err)

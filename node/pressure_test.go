@@ -18,7 +18,6 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
-	"fmqm/internal/childtest"
 	"fmqm/internal/store"
 	"fmqm/internal/task"
 	"fmqm/message"
@@ -52,7 +51,7 @@ process: parenting
 version: 1
 activities:
   gate: {node: A, program: gate}
-  pack: {node: A, program: process-sending}
+  pack: {node: A, process: sending}
 control:
   - gate -> pack
 ---
@@ -220,11 +219,6 @@ func (p *pressedNode) install() {
 				continue
 			}
 			encoded := compiled.Encoded[i]
-			if process.Name == "parenting" {
-				if _, encoded, err = childtest.Table(encoded); err != nil {
-					p.t.Fatal(err)
-				}
-			}
 			prepared, _, err := p.n.tables.Judge(encoded)
 			if err != nil {
 				p.t.Fatal(err)

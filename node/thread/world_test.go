@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -14,7 +13,6 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/instancetable"
-	"fmqm/internal/childtest"
 	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
@@ -167,9 +165,6 @@ func openWorld(t rapid.TB, text string, seed uint64) *world {
 	}
 	for _, encoded := range compiled.Encoded {
 		table, err := processtable.Decode(encoded)
-		if err == nil && strings.Contains(text, "program: process-") {
-			table, _, err = childtest.Table(encoded)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}

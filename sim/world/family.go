@@ -1,59 +1,43 @@
 package world
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"fmqm/container"
 	"fmqm/definition"
-	"fmqm/internal/childtest"
 	"fmqm/interpret"
 	"fmqm/queue/record"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
 )
 
-// A family are processes of which some begin instances of others (N19): an activity with a program called
-// process-NAME begins one of NAME, which stands before it in the plan.
+// A family are processes of which some begin instances of others (N19), which stand before them in the plan.
 
-const beginsA = "process-"
-
-// familyOf gives the tables of a process, and what the interpreter says of it where an instance that an
-// activity begins is run in one place as well.
-func (p *prepared) familyOf(before []*prepared) (interpret.Programs, error) {
+// familyOf gives what the programs of a process do, where an instance that an activity begins is run in one
+// place as well.
+func (p *prepared) familyOf(before []*prepared) interpret.Programs {
 	own := generate.Interpreted(p.drawn)
 	if !p.begins() {
-		return own, nil
-	}
-	for i := range p.upload.Tables {
-		_, encoded, err := childtest.Table(p.upload.Tables[i].Table)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(encoded)
-		p.upload.Tables[i].Table, p.upload.Tables[i].SHA256 = encoded, hex.EncodeToString(sum[:])
+		return own
 	}
 	return interpret.ProgramFunc(func(a *definition.Activity, call interpret.Call) interpret.Outcome {
-		name, begins := strings.CutPrefix(a.Program, beginsA)
-		if !begins {
+		if a.Child == nil {
 			return own.Run(a, call)
 		}
 		for _, child := range before {
-			if child.process.Name == name {
+			if child.process.Name == a.Child.Name {
 				return child.instead(a, call, before)
 			}
 		}
-		return interpret.Outcome{Err: fmt.Sprintf("there is no process %s before it", name)}
-	}), nil
+		return interpret.Outcome{Err: fmt.Sprintf("there is no process %s before it", a.Child.Name)}
+	})
 }
 
 // begins says whether an activity of the process begins instances of others.
 func (p *prepared) begins() bool {
 	for _, a := range p.process.All() {
-		if strings.HasPrefix(a.Program, beginsA) {
+		if a.Child != nil {
 			return true
 		}
 	}
@@ -68,11 +52,7 @@ func (p *prepared) instead(a *definition.Activity, call interpret.Call, before [
 	if err != nil {
 		return fail(err)
 	}
-	programs, err := p.familyOf(before)
-	if err != nil {
-		return fail(err)
-	}
-	r, err := interpret.Run(p.process, input, programs, interpret.Options{})
+	r, err := interpret.Run(p.process, input, p.familyOf(before), interpret.Options{})
 	if err != nil {
 		return fail(err)
 	}
@@ -103,7 +83,7 @@ func as(t *container.Type, c *container.Struct) (*container.Struct, error) {
 func (p *prepared) withoutChildren() {
 	begins := map[string]bool{}
 	for _, a := range p.process.All() {
-		begins[a.Name] = strings.HasPrefix(a.Program, beginsA)
+		begins[a.Name] = a.Child != nil
 	}
 	p.expect.Attempts = slices.DeleteFunc(p.expect.Attempts, func(a oracle.Attempt) bool { return begins[a.Activity] })
 }

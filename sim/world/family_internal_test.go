@@ -25,15 +25,15 @@ output: E
 starts: [A, B]
 activities:
   check: {node: B, program: many, input: E, output: E}
-  pack: {node: A, program: process-given-0, input: E, output: E}
+  pack: {node: A, process: given-0, input: E, output: E}
   inside:
     node: A
     input: E
     output: E
     activities:
-      again: {node: A, program: process-given-0, input: E, output: E}
+      again: {node: A, process: given-0, input: E, output: E}
     data: [source -> again, again -> sink]
-  bill: {node: B, program: process-given-0, input: E, output: E}
+  bill: {node: B, process: given-0, input: E, output: E}
 control: [check -> pack, pack -> inside, inside -> bill]
 data: [source -> check, check -> pack, pack -> inside, inside -> bill, bill -> sink]
 `, `
@@ -42,7 +42,7 @@ input: F
 output: F
 starts: [B]
 activities:
-  whole: {node: A, program: process-given-1, input: F, output: F}
+  whole: {node: A, process: given-1, input: F, output: F}
 data: [source -> whole, whole -> sink]
 `)
 	p.Sites, p.Clear = []name{"A", "B"}, clear

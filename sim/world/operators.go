@@ -46,11 +46,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	if made.races = hasRaces(made.process); made.races {
 		return made, nil
 	}
-	programs, err := made.familyOf(before)
-	if err != nil {
-		return nil, fmt.Errorf("process %s: %w", p.Name, err)
-	}
-	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), programs); err != nil {
+	if made.expect, err = oracle.Expect(made.process, json.RawMessage(c.Input), made.familyOf(before)); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
 	made.withoutChildren()

@@ -10,7 +10,6 @@ import (
 	"fmqm/api"
 	"fmqm/definer"
 	"fmqm/definition"
-	"fmqm/internal/childtest"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -24,7 +23,7 @@ input: Note
 output: Note
 starts: [A]
 activities:
-  pack: {node: A, program: process-goods, input: Note, output: Note}
+  pack: {node: A, process: goods, input: Note, output: Note}
   side: {node: M, program: mark}
 data: [source -> pack, pack -> sink]
 `
@@ -63,10 +62,8 @@ func (i *intruder) defineFamily(texts ...string) {
 		}
 		var r api.UploadRequest
 		for n := range compiled.Encoded {
-			t, encoded, err := childtest.Table(compiled.Encoded[n])
-			if err == nil {
-				encoded, err = processtable.Sign(encoded, key)
-			}
+			t := compiled.Tables[n]
+			encoded, err := processtable.Sign(compiled.Encoded[n], key)
 			if err != nil {
 				i.t.Fatal(err)
 			}

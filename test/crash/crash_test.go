@@ -23,7 +23,6 @@ import (
 	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
-	"fmqm/internal/childtest"
 	"fmqm/internal/store"
 	"fmqm/interpret"
 	"fmqm/queue/inspect"
@@ -102,11 +101,6 @@ func (w *world) compile(text string) (*definition.Process, []api.Table) {
 			return d, err
 		}
 		for i, t := range tables.Tables {
-			if strings.Contains(text, "process: family") {
-				if _, tables.Encoded[i], err = childtest.Table(tables.Encoded[i]); err != nil {
-					return d, err
-				}
-			}
 			d.tables = append(d.tables, tableOf(api.Table{Node: string(t.Node), Process: t.Process.String(), Definition: t.Definition.String()}, tables.Encoded[i]))
 		}
 		return d, nil

@@ -331,8 +331,8 @@ data:
 // family has an activity that is done by an instance of another process, over both sites, and one whose
 // deadline comes before the end of such an instance. The interpreter runs what these do in their place.
 var family = &scenario{
-	process:  parent("process-line", "process-idle"),
-	expected: parent("pass", "sleep"),
+	process:  parent("process: line", "process: idle"),
+	expected: parent("program: pass", "program: sleep"),
 	children: []string{`
 process: line
 version: 1
@@ -384,8 +384,8 @@ input: Order
 output: End
 starts: [A]
 activities:
-  pack: {node: A, program: ` + pack + `, input: Order, output: Order}
-  late: {node: A, program: ` + late + `, deadline: {after: 3s}}
+  pack: {node: A, ` + pack + `, input: Order, output: Order}
+  late: {node: A, ` + late + `, deadline: {after: 3s}}
   done: {node: B, program: pass, input: Order, output: Order}
 control:
   - pack -> done
