@@ -191,6 +191,7 @@ type compiler struct {
 	places    map[processtable.RowID]processtable.NodeID
 	starts    []processtable.NodeID
 	resolving map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
+	children  int                                               // activities that begin instances
 }
 
 // graph is one of activities and connectors, with the source and the sink that the compiler adds.
@@ -237,6 +238,9 @@ func (c *compiler) graph(of *Graph, input, output *container.Type, path []proces
 		row.Path = path
 		c.add(row, host)
 		c.byName[row.Name] = row.Row()
+		if a.Child != nil {
+			c.children++
+		}
 		c.roster = append(c.roster, processtable.Place{Activity: row.Name, Node: host, Inside: g.inside})
 		if a.Block != nil {
 			c.graph(a.Block, a.Input, a.Output, slices.Concat(path, []processtable.Composite{row.Inner()}), host)
@@ -462,6 +466,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
+	t.Children = c.children
 	for _, s := range c.p.Schedules {
 		if processtable.NodeID(s.Node) == node {
 			t.Schedules = append(t.Schedules, s.inTable())

@@ -59,8 +59,9 @@ func (g *graph) subprocess(s *step, call Call, p *definition.Process) (o Outcome
 
 // begins runs an instance of p, if there can be one.
 func (in *instance) begins(a *definition.Activity, call Call, p *definition.Process) (*Result, error) {
-	if in.depth >= maxDepth {
-		return nil, fmt.Errorf("it would begin an instance of %s@%d inside of %d others, and that is the limit: does a process begin itself, with no condition that ends this?", p.Name, p.Version, maxDepth)
+	depth := in.deeper()
+	if depth > maxDepth {
+		return nil, fmt.Errorf("it would begin an instance of %s@%d too deep inside of others: does a process begin itself, with no condition that ends this? %d are the limit, and fewer where processes have several subprocesses", p.Name, p.Version, maxDepth)
 	}
 	if in.family.begun++; in.family.begun > maxInstances {
 		return nil, fmt.Errorf("this run has begun %d instances, and that is the limit: does a process begin itself, with no condition that ends this?", maxInstances)
@@ -73,7 +74,7 @@ func (in *instance) begins(a *definition.Activity, call Call, p *definition.Proc
 			return nil, fmt.Errorf("the %s of %s has not the shape of that of %s@%d: %s", c.key, a.Name, p.Name, p.Version, wrong)
 		}
 	}
-	inner := &instance{programs: in.programs, opts: in.opts, family: in.family, depth: in.depth + 1}
+	inner := &instance{programs: in.programs, opts: in.opts, family: in.family, depth: depth}
 	if f, ok := in.programs.(Families); ok {
 		inner.programs = f.Child(a, call, p)
 	}
@@ -85,8 +86,23 @@ func (in *instance) begins(a *definition.Activity, call Call, p *definition.Proc
 	return inner.run(p, container.Reshape(call.Input, p.Input))
 }
 
+// deeper is the depth of an instance that one of the process's subprocesses begins: each costs 1, and 2
+// more whenever twice as many are in one process (N19).
+func (in *instance) deeper() int {
+	depth := in.depth + 1
+	for fit := 1; fit < in.children; fit *= 2 {
+		depth += 2
+	}
+	return depth
+}
+
 // run runs one instance of p.
 func (in *instance) run(p *definition.Process, input *container.Struct) (*Result, error) {
+	for _, a := range p.All() {
+		if a.Child != nil {
+			in.children++
+		}
+	}
 	top, err := in.graph(&p.Graph, nil)
 	if err != nil {
 		return nil, err

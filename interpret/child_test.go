@@ -222,14 +222,51 @@ func TestRecursion(t *testing.T) {
 		}
 		deep = max(deep, strings.Count(a.Path(), "/"))
 	}
-	if deep != maxDepth || last == nil || !strings.Contains(last.Error, "inside of 32 others, and that is the limit") {
+	if deep != maxDepth || last == nil || !strings.Contains(last.Error, "too deep inside of others: does a process begin itself, with no condition that ends this? 32 are the limit") {
 		t.Errorf("%d deep, %+v", deep, last)
 	}
 }
 
-// A run ends also where each instance begins two.
+// N19: where each instance begins several, they are fewer deep: so there are never too many.
+func TestAProcessThatBeginsItselfTwice(t *testing.T) {
+	for several, want := range map[int]int{1: 32, 2: 1<<11 - 2, 3: 3 + 9 + 27 + 81 + 243 + 729, 9: 9 + 81 + 729} {
+		text := "process: p\nversion: 1\nactivities:\n"
+		for i := range several {
+			text += fmt.Sprintf("  a%d: {node: A, process: p}\n", i)
+		}
+		f := families(t, text)
+		r, err := Run(f[0], nil, EchoAll, Options{Processes: f, LastIterations: true})
+		if err != nil || r.State != InError {
+			t.Fatal(err, r)
+		}
+		begun, told := 0, false
+		for a := range r.Family() {
+			if told = told || strings.Contains(a.Error, "too deep inside of others"); a.State == Running {
+				begun++
+			}
+		}
+		if begun != want || !told {
+			t.Errorf("of %d each, %d are begun, and not %d; said: %t", several, begun, want, told)
+		}
+	}
+}
+
+// A run ends, however often it begins an instance.
 func TestARunEnds(t *testing.T) {
-	f := families(t, "process: p\nversion: 1\nactivities:\n  a: {node: A, process: p}\n  b: {node: A, process: p}\n")
+	f := families(t, `
+process: p
+version: 1
+structures: {N: {n: int}}
+activities:
+  a: {node: A, process: q, output: N, exit: n > 0, max_iterations: 20000}
+---
+process: q
+version: 1
+structures: {N: {n: int}}
+output: N
+activities:
+  b: {node: A, empty: true}
+`)
 	r, err := Run(f[0], nil, EchoAll, Options{Processes: f, LastIterations: true})
 	if err != nil || r.State != InError {
 		t.Fatal(err, r)

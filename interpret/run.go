@@ -48,7 +48,8 @@ type instance struct {
 	opts     Options
 	failed   bool // an activity is in error, or was; here, or in an instance that this has begun
 	family   *family
-	depth    int // of how many instances it is inside
+	depth    int // how deep it is inside of others
+	children int // subprocesses that its process has
 }
 
 // graph is a graph under way, its activities joined by connectors: that of the process, or

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/google/uuid"
 
@@ -12,8 +13,14 @@ import (
 	"fmqm/processtable"
 )
 
-// MaxDepth is how deep subprocesses may be inside of one another (N19).
+// MaxDepth is how deep subprocesses may be inside of one another (N19), as Deeper counts it.
 const MaxDepth = 32
+
+// Deeper is the depth of an instance that one of several activities of a process begins, in an instance of
+// that depth. Of one activity it is one more. Where a process has several, each of them costs more: so all
+// instances under way at a time that come of one are about 2 to the power of half of MaxDepth at most,
+// whatever begins itself, and nobody has to count them.
+func Deeper(depth, several int) int { return depth + 1 + 2*bits.Len(uint(max(0, several-1))) }
 
 // Child is an instance that an activity has begun (N19). The zero one is none.
 type Child struct {
@@ -53,9 +60,9 @@ func (p *Parent) Back(c Child, r Return) Message {
 }
 
 // Child derives the identifier of the instance of a process that the execution begins: a repeat has
-// the same one. It is a UUIDv8 which says how deep the instance is inside of others, and has the time
-// of the outermost one.
-func (p *Parent) Child(of processtable.ProcessID) InstanceID {
+// the same one. It is a UUIDv8 which says how deep the instance is inside of others (Deeper), and has the
+// time of the outermost one. Several is how many activities of the parent's process begin instances.
+func (p *Parent) Child(of processtable.ProcessID, several int) InstanceID {
 	h := sha256.New()
 	h.Write([]byte("fmqm child 1"))
 	for _, s := range []string{p.Process.String(), p.Instance.String(), string(p.Scope), string(p.Activity), of.String()} {
@@ -69,7 +76,7 @@ func (p *Parent) Child(of processtable.ProcessID) InstanceID {
 	copy(id[8:], h.Sum(nil))
 	copy(id[:6], p.Instance[:6])
 	id[8] = id[8]&0x3f | 0x80
-	depth := min(DepthOf(p.Instance), MaxDepth-1) // 5 bits, from 0 on
+	depth := min(Deeper(DepthOf(p.Instance), several), MaxDepth) - 1 // 5 bits, from 0 on
 	id[6], id[7] = 0x80|byte(depth>>1), byte(depth<<7)
 	sum := depthSum(id)
 	id[7] |= sum[0] & 0x7f
@@ -77,8 +84,8 @@ func (p *Parent) Child(of processtable.ProcessID) InstanceID {
 	return id
 }
 
-// DepthOf says how many instances the instance is inside of, as its identifier has it: of one that
-// no activity has begun, 0.
+// DepthOf says how deep an instance is inside of others, as its identifier has it: one that no activity
+// has begun, 0.
 func DepthOf(id InstanceID) int {
 	sum := depthSum(id)
 	if id.Version() != 8 || id.Variant() != uuid.RFC4122 || id[7]&0x7f != sum[0]&0x7f || id[15] != sum[1] {

@@ -25,7 +25,7 @@ var label = processtable.ProcessID{Name: "label", Version: 4}
 func starting() message.Message {
 	p := parent()
 	return message.Message{Header: message.Header{
-		Queue: message.Queue{Process: label, Node: "A"}, Instance: p.Child(label), Origin: "A", Activity: "source", Kind: message.KindStart,
+		Queue: message.Queue{Process: label, Node: "A"}, Instance: p.Child(label, 1), Origin: "A", Activity: "source", Kind: message.KindStart,
 		Clock: 9, Trace: full().Trace,
 	}, Body: message.EncodeStart(message.Start{Parent: p, Input: []byte{0x81, 3}})}
 }
@@ -33,7 +33,7 @@ func starting() message.Message {
 // ofChild is the message with which that comes back.
 func ofChild() message.Message {
 	p := parent()
-	child := message.Child{Instance: p.Child(label), Process: label}
+	child := message.Child{Instance: p.Child(label, 1), Process: label}
 	return message.Message{Header: message.Header{
 		Queue: message.Queue{Process: p.Process, Node: p.Node}, Instance: p.Instance, Origin: "A", Scope: p.Scope, Activity: p.Activity,
 		SourceScope: p.Scope, Source: "sink", Kind: message.KindReturn, Number: child.Number(), Clock: 20,
@@ -44,8 +44,8 @@ func ofChild() message.Message {
 // it keeps the time of the outermost instance, and says how deep it is.
 func TestTheIdentifierOfAChild(t *testing.T) {
 	p := parent()
-	first := p.Child(label)
-	if again := p.Child(label); again != first {
+	first := p.Child(label, 1)
+	if again := p.Child(label, 1); again != first {
 		t.Errorf("%s, and once more %s", first, again)
 	}
 	seen := map[message.InstanceID]string{first: "the first"}
@@ -62,7 +62,7 @@ func TestTheIdentifierOfAChild(t *testing.T) {
 	} {
 		p, of := parent(), label
 		change(&p, &of)
-		id := p.Child(of)
+		id := p.Child(of, 1)
 		if other, double := seen[id]; double {
 			t.Errorf("with another %s it is that of %s", what, other)
 		}
@@ -84,7 +84,7 @@ func TestHowDeepAnInstanceIs(t *testing.T) {
 			if got := message.DepthOf(p.Instance); got != depth {
 				t.Fatalf("%s is %d deep, want %d", p.Instance, got, depth)
 			}
-			p.Instance = p.Child(label)
+			p.Instance = p.Child(label, 1)
 		}
 		if got := message.DepthOf(p.Instance); got != message.MaxDepth {
 			t.Errorf("%s is %d deep, want %d", p.Instance, got, message.MaxDepth)
@@ -93,6 +93,25 @@ func TestHowDeepAnInstanceIs(t *testing.T) {
 		changed[10] ^= 1
 		if got := message.DepthOf(changed); got != 0 {
 			t.Errorf("%s, which nothing has begun, is %d deep", changed, got)
+		}
+	}
+}
+
+// N19: each of several counts as more than one, so that all of them together have a limit.
+func TestSeveralSubprocessesGoLessDeep(t *testing.T) {
+	p := parent()
+	for several, want := range map[int]int{0: 1, 1: 1, 2: 3, 3: 5, 4: 5, 5: 7, 8: 7, 9: 9, 10_000: 29} {
+		if got := message.DepthOf(p.Child(label, several)); got != want || message.Deeper(0, several) != want {
+			t.Errorf("one of %d is %d deep, and counts as %d, want %d", several, got, message.Deeper(0, several), want)
+		}
+	}
+	for several := 1; several < 100; several++ {
+		under, depth := 1, 0
+		for depth = message.Deeper(depth, several); depth <= message.MaxDepth; depth = message.Deeper(depth, several) {
+			under *= several
+		}
+		if under > 1<<16 {
+			t.Errorf("of %d each there are %d under way", several, under)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func messages() map[string]kept {
 	subprocess, ended := record, message.Marker{Reason: "its parent was cancelled", Time: at, By: "its parent", Relay: true}
 	of := parent()
 	subprocess.Parent = &of
-	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label), Process: label}}
+	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
 	return map[string]kept{
 		"start":             {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
 		"return of a child": {ofChild(), message.Return{Output: []byte{0x81, 4}}},

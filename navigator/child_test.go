@@ -34,7 +34,7 @@ func childOf(c *Activity, iteration, run, attempt int) message.Child {
 	p := message.Parent{
 		Process: c.process.table.Process, Node: here, Instance: instance, Activity: c.Name, Iteration: iteration, Run: run, Attempt: attempt,
 	}
-	return message.Child{Instance: p.Child(line), Process: line}
+	return message.Child{Instance: p.Child(line, 1), Process: line}
 }
 
 // found is what an invocation has found that can begin.
@@ -85,7 +85,7 @@ func TestR29ASubprocess(t *testing.T) {
 		t.Errorf("%v: %+v, %+v", err, start, e.Outcome)
 	}
 	body, err := message.DecodeStart(start.Body)
-	if err != nil || body.Parent.Child(line) != child.Instance {
+	if err != nil || body.Parent.Child(line, 1) != child.Instance {
 		t.Errorf("%v: the parent is %+v", err, body.Parent)
 	}
 	at := kept(t, c, s, e)
@@ -271,7 +271,7 @@ func born(t testing.TB) (*Process, *State, message.Parent) {
 	}
 	source := p.activities.Get(processtable.RowID{Name: processtable.Source})
 	start := message.Message{Header: message.Header{
-		Queue: message.Queue{Process: line, Node: here}, Instance: parent.Child(line), Origin: here, Activity: processtable.Source,
+		Queue: message.Queue{Process: line, Node: here}, Instance: parent.Child(line, 1), Origin: here, Activity: processtable.Source,
 		Kind: message.KindStart, Clock: 6, Trace: "00-trace",
 	}, Body: message.EncodeStart(message.Start{Parent: parent, Input: input})}
 	s := &State{Basis: behaviour.Basis{Entry: start.Entry()}}

@@ -241,7 +241,7 @@ func TestSubprocessesInsideOfOneAnother(t *testing.T) {
 		chain = append(chain, begun(t, n, chain[len(chain)-1], "more"))
 	}
 	s, err := n.Wait(t.Context(), chain[message.MaxDepth])
-	if err != nil || s.State != api.InstanceInError || !strings.Contains(activity(s, "more").Reason, "inside of 32 others, and that is the limit") {
+	if err != nil || s.State != api.InstanceInError || !strings.Contains(activity(s, "more").Reason, "too deep inside of others: does a process begin itself, with no condition that ends this? 32 are the limit") {
 		t.Fatalf("the innermost is %s, %v: %+v", s.State, err, s.Activities)
 	}
 	if err := n.Terminate(t.Context(), root, ""); err != nil {
@@ -261,7 +261,7 @@ func TestAForeignInstanceUnderTheIdentifierOfAChild(t *testing.T) {
 	uploadFamily(t, n, order, packing("echo"))
 	id := uuid.Must(uuid.NewV7())
 	parent := message.Parent{Process: processtable.ProcessID{Name: "order", Version: 1}, Node: "A", Instance: id, Activity: "pack", Iteration: 1, Attempt: 1}
-	taken := parent.Child(processtable.ProcessID{Name: "pack-line", Version: 1})
+	taken := parent.Child(processtable.ProcessID{Name: "pack-line", Version: 1}, 1)
 	for _, r := range []api.StartRequest{{Instance: taken, Process: "pack-line"}, {Instance: id, Process: "order"}} {
 		if _, err := n.Start(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func withChildren() *Table {
 	return &Table{
 		Format: ModelFormat, Process: ProcessID{Name: "order", Version: 1}, Node: "A", Definition: DefinitionHash{7},
 		Roster: []Place{{Activity: "pack", Node: "A"}, {Activity: "block", Node: "A"}, {Activity: "print", Node: "A", Inside: "block"}},
-		Starts: []NodeID{"A"}, Input: empty, Output: empty,
+		Starts: []NodeID{"A"}, Input: empty, Output: empty, Children: 2,
 		Activities: []*Activity{
 			row(Activity{Name: Source, Kind: KindSource, OutControl: []OutControl{{To: "pack", Node: "A"}}}),
 			row(Activity{

@@ -94,7 +94,7 @@ var tableFields = []string{
 	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
-	keySchedules: "schedules",
+	keySchedules: "schedules", keyChildren: "subprocesses",
 }
 
 func (d *decoder) tableField(key int) {
@@ -138,6 +138,9 @@ func (d *decoder) tableField(key int) {
 	case keySchedules:
 		d.since(ModelFormat)
 		t.Schedules = items(d, MaxSchedules, d.schedule)
+	case keyChildren:
+		d.since(ModelFormat)
+		t.Children = d.number(maxActivities)
 	}
 }
 

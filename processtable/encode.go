@@ -31,6 +31,7 @@ const (
 	keyDetours    = 13 // from format 2 on: list of [place, places, places]
 	keyResolvers  = 14 // from format 2 on: list of [node, places]
 	keySchedules  = 15 // from format 6 on
+	keyChildren   = 16 // from format 6 on
 )
 
 // Keys of an activity.
@@ -213,6 +214,10 @@ func encode(t *Table) ([]byte, error) {
 	if err := writeSchedules(&m, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
+	if t.Children != 0 && t.Format < ModelFormat {
+		return nil, fmt.Errorf("%s: format %d has no subprocesses", QueueName(t.Process, t.Node), t.Format)
+	}
+	m.Uint(keyChildren, uint64(t.Children))
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}

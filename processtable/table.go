@@ -112,6 +112,7 @@ type Table struct {
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
 	Schedules  []Schedule  // by which instances are started at this node, in file order; from format 6 on
+	Children   int         // activities of the process that begin instances, at all nodes; from format 6 on
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.

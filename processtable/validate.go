@@ -25,6 +25,9 @@ func validate(t *Table) error {
 			return fmt.Errorf("%s: activity %s: %w", QueueName(t.Process, t.Node), a.Name, err)
 		}
 	}
+	if here := v.children(); here > t.Children || t.Children > len(t.Roster) {
+		return fmt.Errorf("%s: it has %d activities that begin instances, and counts %d", QueueName(t.Process, t.Node), here, t.Children)
+	}
 	if err := v.schedules(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
@@ -32,6 +35,16 @@ func validate(t *Table) error {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
 	return nil
+}
+
+// children is how many activities here begin instances.
+func (v *validator) children() (n int) {
+	for _, a := range v.t.Activities {
+		if a.Kind == KindProcess {
+			n++
+		}
+	}
+	return n
 }
 
 type validator struct {

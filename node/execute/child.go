@@ -40,9 +40,10 @@ func (t *Thread) child(ctx context.Context, run *invocation) (message.Child, err
 		return message.Child{}, err
 	}
 	parent := t.parentOf(run)
-	child := message.Child{Process: p.Table().Process, Instance: parent.Child(p.Table().Process)}
-	if message.DepthOf(run.entry.Instance) >= message.MaxDepth {
-		return child, fmt.Errorf("it would begin an instance of %s inside of %d others, and that is the limit: does a process begin itself, with no condition that ends this?", child.Process, message.MaxDepth)
+	several := t.process.Table().Children
+	child := message.Child{Process: p.Table().Process, Instance: parent.Child(p.Table().Process, several)}
+	if message.Deeper(message.DepthOf(run.entry.Instance), several) > message.MaxDepth {
+		return child, fmt.Errorf("it would begin an instance of %s too deep inside of others: does a process begin itself, with no condition that ends this? %d are the limit, and fewer where processes have several subprocesses", child.Process, message.MaxDepth)
 	}
 	if wrong := t.misfit(run, p.Table()); wrong != "" {
 		return child, errors.New(wrong)

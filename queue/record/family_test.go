@@ -18,7 +18,7 @@ func TestRecordsOfSubprocessesComeBack(t *testing.T) {
 		Process: processtable.ProcessID{Name: "order", Version: 1}, Node: "A", Instance: id, Scope: "documents#2", Activity: "pack", Iteration: 1, Attempt: 2,
 	}
 	line := processtable.ProcessID{Name: "line", Version: 3}
-	child := message.Child{Instance: parent.Child(line), Process: line}
+	child := message.Child{Instance: parent.Child(line, 1), Process: line}
 	for _, want := range []record.AuditRecord{
 		{Clock: 4, Process: parent.Process, Instance: id, Scope: parent.Scope, Activity: "pack", Event: record.EventBegun, Iteration: 1, Attempt: 2, Child: &child},
 		{Clock: 9, Process: parent.Process, Instance: id, Scope: parent.Scope, Activity: "pack", Event: record.EventReturned, Iteration: 1, Attempt: 2, Child: &child},

@@ -112,7 +112,7 @@ func TestWhatASiteTriesWithSubprocesses(t *testing.T) {
 		i.sends(m, refused)
 	}
 	p := message.Parent{Process: i.tables["kin"].Process, Node: "A", Instance: id, Activity: "pack", Iteration: 1, Attempt: 2}
-	says("goods", p.Child(i.tables["goods"].Process), "never leaves its node", func(m *message.Message) {
+	says("goods", p.Child(i.tables["goods"].Process, 1), "never leaves its node", func(m *message.Message) {
 		m.Kind, m.Activity, m.Body = message.KindStart, processtable.Source, message.EncodeStart(message.Start{Parent: p})
 	})
 	back := p.Back(message.Child{Instance: child, Process: i.tables["goods"].Process}, message.Return{Error: "all is lost"})
