@@ -28,23 +28,23 @@ schedule: {node: office, cron: "0,20 * * * *", zone: Europe/Berlin, missed: all}
 activities:
   plan: {node: office, program: plan}
 `)
-		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 4).Draw(rt, "step") {
 			case 0:
 				s.site.Kill()
-				s.pass(time.Duration(rapid.IntRange(0, 200).Draw(rt, "away")) * time.Minute)
+				s.pass(time.Duration(rapid.IntRange(0, 100).Draw(rt, "away")) * time.Minute)
 				s.dies = ""
 				s.start()
 			case 1:
 				s.dies = rapid.SampledFrom([]string{"start", "record"}).Draw(rt, "dies at")
-				s.pass(time.Hour)
+				s.pass(25 * time.Minute)
 				s.site.Kill()
 				s.dies = ""
 				s.start()
 			case 2:
 				s.held = !s.held
 			default:
-				s.pass(time.Duration(rapid.IntRange(1, 2000).Draw(rt, "passes")) * time.Second)
+				s.pass(time.Duration(rapid.IntRange(1, 1500).Draw(rt, "passes")) * time.Second)
 			}
 		}
 		s.held = false
