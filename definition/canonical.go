@@ -32,6 +32,7 @@ type canonicalProcess struct {
 	Control    []canonicalControl   `cbor:"9,keyasint"`  // sorted by target and source
 	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
 	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
+	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -157,7 +158,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Input:      p.Input.String(), Output: p.Output.String(),
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
-		Schedules: schedules,
+		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline),
 	}, nil
 }
 

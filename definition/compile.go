@@ -213,6 +213,7 @@ func newCompiler(p *Process) *compiler {
 		c.starts = append(c.starts, processtable.NodeID(n))
 	}
 	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin)
+	c.graphs[0].sink.Deadline = p.Deadline.inTable()
 	return c
 }
 

@@ -22,7 +22,7 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case needs != "" && 1 <= asked && asked < lowest:
 		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needs, lowest)
 	case asked < 1 || asked > lowest:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; and %d for one with subprocesses, schedules, mappings that work out or append, or start conditions that ask how activities ended",
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; and %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended",
 			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat)
 	}
 	return asked, nil
@@ -35,6 +35,8 @@ func needsModelFormat(p *Process) string {
 		return "subprocesses"
 	case len(p.Schedules) > 0:
 		return "schedules"
+	case p.Deadline != nil:
+		return "deadline of a process"
 	}
 	return needsEndsFormat(&p.Graph)
 }

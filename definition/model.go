@@ -28,6 +28,7 @@ type Process struct {
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
 	Schedules   []*Schedule
+	Deadline    *Moment // of an instance, from its start; nil: none
 	Graph
 }
 

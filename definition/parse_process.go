@@ -16,7 +16,7 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "starts", "schedule", "activities", "control", "data", "last_wins",
+		"process", "version", "description", "structures", "input", "output", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins",
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
@@ -70,6 +70,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	}
 	p.defaultStarts(f["starts"])
 	p.schedules(f["schedule"])
+	p.result.Deadline = p.top.moment(&step{Activity: &Activity{}, block: p.top, input: p.top.input}, f["deadline"], deadlineForm)
 	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong
 		for _, d := range p.graphs {
 			d.checkUse()

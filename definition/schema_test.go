@@ -59,6 +59,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		keys   []string
 	}{
 		{"process", s, processKeys},
+		{"deadline of a process", at(t, s, "properties", "deadline"), deadlineForm.keys()},
 		{"member", at(t, s, "$defs", "member"), memberKeys},
 		{"schedule", at(t, s, "$defs", "schedule"), scheduleKeys},
 		{"activity", activity, activityKeys},

@@ -25,6 +25,8 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return a.expire(s, time.Time{}, now)
 	case s.InError():
 		return behaviour.Effects{}
+	case s.Waiting(a) > 0 && a.limits(): // R30
+		return a.limit(s, now)
 	case s.Waiting(a) > 0 && s.dead != nil: // R18
 		return a.passOn(s)
 	case s.Waiting(a) > 0: // R2

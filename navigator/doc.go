@@ -108,4 +108,8 @@
 //	     of another one than is under way is none. Where the activity ends before its child, or
 //	     begins anew, a marker ends the child, unless it is independent; sink tells the other
 //	     nodes of it. (N19)
+//	R30  The deadline of a process is sink's: it is reckoned over the input, from the start, once
+//	     sink has the instance's record. Where it has come before sink is decided, a marker is
+//	     put at the origin, as an operator's is, and sink tells the other nodes of it (R16,
+//	     R29). An instance for which it cannot be reckoned is not started. (N23)
 package navigator

@@ -28,7 +28,7 @@ func (a *Activity) ended(s *State, how message.Ending, rc int64, now time.Time) 
 
 // isExpired says whether the deadline ends the activity (R21).
 func (a *Activity) isExpired(s *State) bool {
-	return s.expired() && (s.InError() || !a.hasReturned(s))
+	return s.expired() && !a.limits() && (s.InError() || !a.hasReturned(s))
 }
 
 // expire terminates an activity whose deadline has come, in an attempt that has begun at started, if

@@ -147,7 +147,11 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	if a.fed, err = a.prepareMappings(row.Feedback); err != nil {
 		return nil, fmt.Errorf("feedback: %w", err)
 	}
-	if a.due, err = prepareMoment(row.Deadline, row.Input); err != nil {
+	over := row.Input
+	if a.limits() {
+		over = p.table.Input
+	}
+	if a.due, err = prepareMoment(row.Deadline, over); err != nil {
 		return nil, err
 	}
 	if a.over, err = prepareMoment(row.Wait, row.Input); err != nil {

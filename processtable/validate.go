@@ -37,6 +37,11 @@ func validate(t *Table) error {
 	return nil
 }
 
+// limits: a row holds the deadline of the process.
+func (v *validator) limits(a *Activity) bool {
+	return a.Kind == KindSink && len(a.Path) == 0 && v.t.Format >= ModelFormat
+}
+
 // children is how many activities here begin instances.
 func (v *validator) children() (n int) {
 	for _, a := range v.t.Activities {
@@ -328,7 +333,7 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("a subprocess, and nothing else, names a process; that alone may be independent")
 	case a.Child != nil && !ValidProcess(a.Child.Name):
 		return fmt.Errorf("process %q is not a name", a.Child.Name)
-	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock && a.Kind != KindProcess, a.Deadline != nil && (added || a.Kind == KindEmpty):
+	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock && a.Kind != KindProcess, a.Deadline != nil && (added && !v.limits(a) || a.Kind == KindEmpty):
 		return fmt.Errorf("kind %d has no such deadline, and no errors to go on after", a.Kind)
 	case added && len(a.Cancels)+len(a.CancelledBy) > 0:
 		return errors.New("source and sink cancel nothing, and are not cancelled")
