@@ -16,6 +16,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/definition"
+	"fmqm/processtable"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
 )
@@ -26,7 +27,8 @@ type Work struct {
 	// Steady work is of processes of which nine in ten finish (generate.Steady), and not
 	// of such as fail in every way. It is set before Define.
 	Steady bool
-	// Flat work has no blocks: sites of a release before read none. It is set before Define.
+	// Flat work has tables that sites of a release before read, so no blocks and nothing that came
+	// later. It is set before Define.
 	Flat bool
 	// Waits says whether a start that a site refused is asked for again; nil: none is.
 	Waits func(at *Site, err error) bool
@@ -113,7 +115,7 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 	if len(loaded) != 1 {
 		w.t.Fatal(diagnostics)
 	}
-	if w.Flat && hasBlocks(loaded[0]) {
+	if w.Flat && !w.isFlat(loaded[0]) {
 		return "", nil
 	}
 	expect, err := oracle.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))
@@ -124,6 +126,16 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 		w.Plays = append(w.Plays, &Play{ID: uuid.Must(uuid.NewV7()), Drawn: drawn, Process: loaded[0], Expect: expect})
 	}
 	return text + "---\n", w.Home(w.Plays[len(w.Plays)-1])
+}
+
+// isFlat: the tables of a process have the format that says no more than FlowMark's.
+func (w *Work) isFlat(p *definition.Process) bool {
+	w.t.Helper()
+	compiled, err := definition.Compile(p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return compiled.Manifest.Format == processtable.FlowMarkFormat
 }
 
 // upload writes processes into a file, and uploads them through a site.
