@@ -203,6 +203,8 @@ func TestStartWait(t *testing.T) {
 	inError, terminated := fullStatus(), fullStatus()
 	inError.State, inError.Reason = api.InstanceInError, "credit at B is in error"
 	terminated.State, terminated.Activities = api.InstanceTerminated, nil
+	late := terminated
+	late.Reason = "terminated by its deadline"
 	for _, tc := range []struct {
 		name string
 		last api.Status
@@ -216,6 +218,7 @@ func TestStartWait(t *testing.T) {
 			"fmqm: instance " + id + " is in error: credit at B is in error\n  credit at B: return code 3\n  remove the cause, then: fmqm retry " + id + " credit\n",
 		},
 		{"terminated", terminated, 1, "instance     " + id, "fmqm: instance " + id + " was terminated by an operator\n"},
+		{"at its deadline", late, 1, "instance     " + id, "fmqm: instance " + id + " was terminated by its deadline\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var waits atomic.Int64

@@ -158,8 +158,12 @@ func outcome(st api.Status) error {
 		return nil
 	}
 	text := fmt.Sprintf("instance %s %s", st.Instance, ended(st.State))
-	if st.Reason != "" {
-		text += ": " + common.OneLine(st.Reason) // it may be a peer's, and must not look like a line of ours
+	reason := common.OneLine(st.Reason) // it may be a peer's, and must not look like a line of ours
+	switch by, terminated := strings.CutPrefix(reason, "terminated by "); {
+	case terminated:
+		text = fmt.Sprintf("instance %s was terminated by %s", st.Instance, by)
+	case reason != "":
+		text += ": " + reason
 	}
 	var bad []string
 	for _, a := range st.Activities {
