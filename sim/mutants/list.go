@@ -135,7 +135,7 @@ var mutants = []mutant{
 		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline}", "Run: at.Run, Input: next}"},
 	}},
 	{"returned-late", "a block that has returned times out afterwards", "races", []change{
-		{"navigator/ending.go", "return s.expired() && (s.InError() || !a.hasReturned(s))", "return s.expired()"},
+		{"navigator/ending.go", "return s.expired() && !a.limits() && (s.InError() || !a.hasReturned(s))", "return s.expired() && !a.limits()"},
 	}},
 	{"next-iteration", "what cancels an activity cancels the one in the next iteration", "races 3 5 7 ends", []change{
 		{"navigator/ending.go", "		m.Kind = message.KindCancel\n		m.Body", "		m.Kind = message.KindCancel\n		if frames, err := m.Scope.Frames(); err == nil && len(frames) > 0 {\n			frames[len(frames)-1].Iteration++\n			m.Scope = m.Scope.Leave().Enter(frames[len(frames)-1])\n		}\n		m.Body"},
