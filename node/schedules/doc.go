@@ -1,5 +1,5 @@
 // Package schedules starts instances at this node when the schedules of its processes are due
-// (N23). schedules.go has the loop and what people ask for, due.go what is to be started.
+// (N23). schedules.go has the loop, due.go what is to be started, words.go what people ask for.
 //
 // What it guarantees:
 //
