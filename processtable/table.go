@@ -14,18 +14,19 @@ import (
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
 // is inside of them in the roster, choices of the first match, and conditions out of source, version 6
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
-// start conditions that ask how activities ended. There is no version 3: links have that number for tables
-// in an envelope (EnvelopeFormat).
-const FormatVersion = 6
+// start conditions that ask how activities ended, version 7 bundles and calls (N20, N21). There is no version 3:
+// links have that number for tables in an envelope (EnvelopeFormat).
+const FormatVersion = 7
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
-// ModelFormat of one with what only version 6 has: the compiler writes the lowest that will do.
-// From ModelFormat on a control connector's message says how its activity has ended.
+// ModelFormat of one with what only version 6 has, BundleFormat the same of version 7: the compiler writes the
+// lowest that will do. From ModelFormat on a control connector's message says how its activity has ended.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
 	ModelFormat    = 6
+	BundleFormat   = 7
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -164,6 +165,9 @@ const (
 	KindWait    Kind = 6 // terminates when its time has come, as an empty one (N23); from format 5 on
 
 	KindProcess Kind = 7 // its work is done by an instance of another process (N19); from format 6 on
+
+	KindBundle Kind = 8 // its work is done by one execution for each element of a list (N21); from format 7 on
+	KindCall   Kind = 9 // its work is done at a node that its input names (N20); from format 7 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -215,9 +219,38 @@ type Activity struct {
 	// the activity early does not end that (N19); from format 6 on.
 	Child       *Child
 	Independent bool
+	// Bundle is what one of KindBundle has of its elements, Call where what one of KindCall has begun is
+	// done; from format 7 on.
+	Bundle *Bundle
+	Call   *Call
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
+}
+
+// Bundle is what an activity with a list of elements has beside other activities (N21). The row of one
+// execution is another one, of the same name and inside of it: it has no connectors, its input is
+// that of one element, and what is done, repeated and limited is its own.
+//
+// The bundle's own Input is that of one execution with Member as a list of its type, or the one
+// member _STRUCT, a list of whole inputs. Its Output has those of the members _RESULTS (the outputs), _ERRORS
+// (texts), _RCS, _COUNT, _DONE and _FAILED (numbers) that anything reads.
+type Bundle struct {
+	Member   string             // of one execution's input; empty: each element is a whole input
+	Parallel int                // elements that are under way at once, at most; 1 to MaxParallel
+	Until    *condition.Checked // over _COUNT, _DONE and _FAILED: TRUE ends it early; nil: it does not end early
+	Failed   *condition.Checked // over one execution's output and _RC: TRUE counts it as failed; nil: nothing more does
+}
+
+// MaxParallel is how many elements of a bundle may be under way at once.
+const MaxParallel = 1000
+
+// Call says where the work of an activity is done (N20): what does it there is another row, of the same
+// name and inside of it, in the table of each node of Of. It has its exit condition, feedback and retries;
+// the call has the connectors, the deadline, and what goes on after errors.
+type Call struct {
+	Node *condition.Checked // over the input, a text: one of Of, else the activity is in error
+	Of   []NodeID           // in file order; they may include the call's own node
 }
 
 // Child says of which process an instance is begun: of the version, or, where that is 0, of the
@@ -251,6 +284,10 @@ type Moment struct {
 
 // Row names the row.
 func (a *Activity) Row() RowID { return RowID{a.Name, a.Inside()} }
+
+// Begun says whether the row is one execution of a bundle, or what a call has done: such a one has no
+// connectors, and begins with a message of the row around it, which has its name.
+func (a *Activity) Begun() bool { return a.Inside() == a.Name }
 
 // Inside is the innermost composite around the activity; empty: none.
 func (a *Activity) Inside() ActivityID {
