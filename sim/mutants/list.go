@@ -155,7 +155,7 @@ var mutants = []mutant{
 	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", []change{
 		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
 	}},
-	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "7 ends", []change{
+	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "3 7 ends", []change{
 		{"navigator/mapping.go", "	return message.DataWords\n", "	return message.DataPresent\n"},
 	}},
 	{"all-matches", "where the first match is taken the others are as well", "7 ends", []change{

@@ -14,6 +14,18 @@ import (
 
 // A family are processes of which some begin instances of others (N19), which stand before them in the plan.
 
+// parentOf draws a process that begins instances of the one before it; where these do not finish, or how they end is for
+// a run to say, it is one like others.
+func (p *Process) parentOf(before []*prepared) *generate.Case {
+	if len(before) > 0 {
+		child := before[len(before)-1]
+		if child.expect != nil && child.expect.Result.State == interpret.Finished {
+			return child.drawn.ParentOf(child.process.Name, child.process.Starts, names(p.Sites), p.Number)
+		}
+	}
+	return generate.SteadyAt(names(p.Sites)).Example(p.Number)
+}
+
 // familyOf gives what the programs of a process do, where an instance that an activity begins is run in one
 // place as well.
 func (p *prepared) familyOf(before []*prepared) interpret.Programs {

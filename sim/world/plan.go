@@ -56,6 +56,7 @@ const (
 	DeadWood Kind = "deadwood"
 	Joins    Kind = "joins"
 	Racing   Kind = "racing"
+	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
 )
 
 // Instance is one that a client starts, and starts again.
@@ -143,9 +144,12 @@ func names(sites []name) []string {
 	return all
 }
 
-// drawn gives the case of a process.
-func (p *Process) drawn() *generate.Case {
+// drawn gives the case of a process, which may begin instances of those before it.
+func (p *Process) drawn(before []*prepared) *generate.Case {
 	c := p.ofKind()
+	if p.Kind == Parent {
+		c = p.parentOf(before)
+	}
 	c.Large = p.Large
 	return c
 }
