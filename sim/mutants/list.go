@@ -164,4 +164,14 @@ var mutants = []mutant{
 	{"overtaken", "a cascade decides what has lost a race to what is about to be delivered", "3 races 7", []change{
 		{"node/thread/arrive.go", "return comes && (races || msg.Kind == message.KindCancel)", "return comes && races && msg.Kind == 0"},
 	}},
+	// What activities begin instances of (N19).
+	{"one-child", "two activities of an instance begin one and the same instance", "3 5 7 ends", []change{
+		{"message/child.go", "string(p.Scope), string(p.Activity), of.String()}", "of.String()}"},
+	}},
+	{"orphan", "who ends an activity early leaves the instance that it has begun", "7 12 ends", []change{
+		{"navigator/child.go", "a.Independent || !at.Begun || s.backFrom(&at) != nil", "a.Kind == processtable.KindProcess"},
+	}},
+	{"returns-apart", "what an instance has come to returns to the wrong activity of its parent", "3 5 7 ends", []change{
+		{"message/child.go", "Instance: p.Instance, Scope: p.Scope, Activity: p.Activity,\n			SourceScope", "Instance: p.Instance, Scope: \"\", Activity: p.Activity,\n			SourceScope"},
+	}},
 }

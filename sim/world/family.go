@@ -7,6 +7,8 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
@@ -100,8 +102,12 @@ func (p *prepared) withoutChildren() {
 	p.expect.Attempts = slices.DeleteFunc(p.expect.Attempts, func(a oracle.Attempt) bool { return begins[a.Activity] })
 }
 
-// family notes what activities begin, and end before its time: that is as if an operator had done it.
-func (x *watch) family(r *record.AuditRecord) {
+// family notes what activities begin, and end before its time: that is as if an operator had done it, and
+// ends what was begun as well, unless that is independent (N19).
+func (x *watch) family(s *site, r *record.AuditRecord) {
+	if r.Event == record.EventEnded && x.left[r.Instance] && !x.lost[s.name] && !x.cloned[s.name] {
+		x.world.breaks("ends", "%s goes on to its end at %s, and the activity that has begun it was ended before", r.Instance, s.name)
+	}
 	if r.Child == nil {
 		return
 	}
@@ -112,5 +118,18 @@ func (x *watch) family(r *record.AuditRecord) {
 		x.world.weaker[id] = x.world.weaker[r.Instance]
 	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut:
 		x.world.touched[id]++
+		x.left[id] = !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}]
 	}
+}
+
+// independent says whether what an activity begins goes on where that is ended.
+func (w *World) independent(r *record.AuditRecord) bool {
+	for _, p := range w.cases {
+		for _, a := range p.process.All() {
+			if p.id == r.Process.String() && a.Name == string(r.Activity) {
+				return a.Independent
+			}
+		}
+	}
+	return true
 }
