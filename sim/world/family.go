@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/container"
 	"fmqm/definition"
@@ -102,10 +103,13 @@ func (p *prepared) withoutChildren() {
 	p.expect.Attempts = slices.DeleteFunc(p.expect.Attempts, func(a oracle.Attempt) bool { return begins[a.Activity] })
 }
 
+// underWay is how long the end of an instance may be under way to the disk when it is to be ended.
+const underWay = time.Minute
+
 // family notes what activities begin, and end before its time: that is as if an operator had done it, and
 // ends what was begun as well, unless that is independent (N19).
 func (x *watch) family(s *site, r *record.AuditRecord) {
-	if r.Event == record.EventEnded && x.left[r.Instance] && !x.lost[s.name] && !x.cloned[s.name] {
+	if at, left := x.left[r.Instance]; left && r.Event == record.EventEnded && x.world.tasks.Elapsed()-at > underWay && !x.lost[s.name] && !x.cloned[s.name] {
 		x.world.breaks("ends", "%s goes on to its end at %s, and the activity that has begun it was ended before", r.Instance, s.name)
 	}
 	if r.Child == nil {
@@ -118,7 +122,9 @@ func (x *watch) family(s *site, r *record.AuditRecord) {
 		x.world.weaker[id] = x.world.weaker[r.Instance]
 	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut:
 		x.world.touched[id]++
-		x.left[id] = !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}]
+		if !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}] {
+			x.left[id] = x.world.tasks.Elapsed()
+		}
 	}
 }
 

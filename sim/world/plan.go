@@ -166,7 +166,7 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
-	case Drawn:
+	case Drawn, Parent:
 	}
 	return generate.CasesAt(names(p.Sites)).Example(p.Number)
 }
