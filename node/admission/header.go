@@ -41,9 +41,9 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleMarker(h)
 	case message.KindWord, message.KindAnswer:
 		return impossibleWord(h)
-	case message.KindReturn, message.KindCancel:
+	case message.KindBegin, message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart:
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindStart, message.KindChunk:
 		return "a message of this kind never leaves its node"
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
