@@ -286,11 +286,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(21)
 		w.B = AppendChild(w.B, &s.Child)
 	}
-	if s.Gathered != nil {
+	if s.Gathered != nil || s.At != "" {
 		w.Key(22)
-		w.B = appendGathered(w.B, s.Gathered)
+		w.B = appendBegun(w.B, &s)
 	}
-	w.Text(23, string(s.At))
 	return w.B
 }
 
@@ -343,9 +342,7 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 		case 21:
 			s.Child = ReadChild(f.Reader)
 		case 22:
-			s.Gathered = readGathered(f.Reader)
-		case 23:
-			s.At = processtable.NodeID(f.Text(processtable.MaxName))
+			readBegun(f.Reader, &s)
 		default:
 			f.Unknown()
 		}

@@ -87,8 +87,14 @@ func DecodeChunk(data []byte) (c Chunk, err error) {
 	return c, err
 }
 
-func appendGathered(b []byte, g *Gathered) []byte {
+// appendBegun appends what a snapshot says of what a bundle has begun, or a call: not of both.
+func appendBegun(b []byte, s *Snapshot) []byte {
 	w := cbor.BeginMap(b)
+	if s.At != "" {
+		w.Text(9, string(s.At))
+		return w.B
+	}
+	g := s.Gathered
 	w.Uint(0, uint64(g.Next))
 	w.Array(1, len(g.Open))
 	for _, n := range g.Open {
@@ -107,7 +113,7 @@ func appendGathered(b []byte, g *Gathered) []byte {
 	return w.B
 }
 
-func readGathered(r *cbor.Reader) *Gathered {
+func readBegun(r *cbor.Reader, s *Snapshot) {
 	g := &Gathered{}
 	for f := r.Map(); f.Next(); {
 		switch f.Key {
@@ -120,7 +126,7 @@ func readGathered(r *cbor.Reader) *Gathered {
 					f.Fail("element %d is not in order, or was not begun", n)
 				}
 				if f.Err() != nil {
-					return g
+					return
 				}
 				g.Open = append(g.Open, n)
 			}
@@ -139,7 +145,7 @@ func readGathered(r *cbor.Reader) *Gathered {
 					f.Fail("chunk %d is not in order", n)
 				}
 				if f.Err() != nil {
-					return g
+					return
 				}
 				g.Chunks = append(g.Chunks, n)
 			}
@@ -147,14 +153,22 @@ func readGathered(r *cbor.Reader) *Gathered {
 			g.Closed = f.Bool()
 		case 8:
 			g.Told = int(f.Uint(MaxElement + 1))
+		case 9:
+			s.At = processtable.NodeID(f.Text(processtable.MaxName))
 		default:
 			f.Unknown()
 		}
 	}
+	if s.At != "" {
+		if r.Err() == nil && (g.Next != 0 || g.Done != 0 || g.Bytes != 0 || g.Chunk != 0 || g.Closed || g.Told != 0) {
+			r.Fail("it is of a call at %s, and of a bundle", s.At)
+		}
+		return
+	}
+	s.Gathered = g
 	if r.Err() == nil && (g.Failed > g.Done || g.Done+len(g.Open) > g.Next) {
 		r.Fail("of %d elements that were begun %d are open, %d done and %d failed", g.Next, len(g.Open), g.Done, g.Failed)
 	}
-	return g
 }
 
 // ChunkKey is the key of a chunk of the bundle with this entry.

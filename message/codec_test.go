@@ -346,7 +346,7 @@ func TestMalformedBodies(t *testing.T) {
 			{"one item", "\x81\x01", "expected array of version and fields"},
 			{"later version", "\x82\x06\xa0", "version 6: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
-			{"unknown field", "\x82\x01\xa1\x18\x63\x01", "unknown field 99"},
+			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},
 			{"something behind", "\x82\x01\xa0\x00", "the data should end here"},
 		} {
