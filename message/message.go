@@ -33,7 +33,7 @@ type Entry struct {
 
 // Row is the activity's row in its process's tables.
 func (e *Entry) Row() processtable.RowID {
-	return processtable.RowID{Name: e.Activity, Inside: e.Scope.Inside()}
+	return e.Scope.Row(e.Activity)
 }
 
 // Kind says what a message is. The numbers are part of the format.
@@ -251,7 +251,7 @@ type Key struct {
 
 // SourceRow is the row of the source in its process's tables.
 func (h *Header) SourceRow() processtable.RowID {
-	return processtable.RowID{Name: h.Source, Inside: h.SourceScope.Inside()}
+	return h.SourceScope.Row(h.Source)
 }
 
 // Key identifies the message within its Entry.
