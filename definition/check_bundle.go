@@ -10,6 +10,7 @@ import (
 
 	"fmqm/condition"
 	"fmqm/container"
+	"fmqm/processtable"
 )
 
 // Outside of a bundle there are its words, and nothing of one execution (N21).
@@ -133,6 +134,11 @@ func (s *step) failuresRead() bool {
 	return s.reads&(condition.WordFailed|condition.WordErrors) != 0
 }
 
+// reads says whether a condition over t reads one of its members.
+func (c *Condition) reads(member string, t *container.Type) bool {
+	return slices.Contains(condition.ReadsOf(c.Written, condition.Scope{Members: t}), member)
+}
+
 // checkBundle warns of what has no effect, and of a list that nothing gives.
 func (d *draft) checkBundle(s *step) {
 	if s.Bundle == nil {
@@ -146,7 +152,7 @@ func (d *draft) checkBundle(s *step) {
 		d.warn(s.Bundle.Pos, codeUnset, fmt.Sprintf("nothing gives the list %s of %s, so it has no elements", member, s.Name),
 			fmt.Sprintf("add `- source -> %s: {%s: LIST}`, or from an activity before it", s.Name, member))
 	}
-	if s.Bundle.Failed != nil && !s.failuresRead() && (s.Bundle.Until == nil || s.Bundle.Until.Checked.Reads&condition.WordFailed == 0) && !d.hasOtherwise(s) {
+	if s.Bundle.Failed != nil && !s.failuresRead() && (s.Bundle.Until == nil || !s.Bundle.Until.reads(processtable.MemberFailed, processtable.Counts)) && !d.hasOtherwise(s) {
 		d.warn(s.Bundle.Failed.Pos, codeNoEffect, fmt.Sprintf("failed of %s has no effect: nothing reads _FAILED", s.Name),
 			fmt.Sprintf("add `- %s -> ACTIVITY: _FAILED > 0`, or `until: _FAILED > 0`, or leave it out", s.Name))
 	}

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -21,9 +22,6 @@ var bundleKeys = []string{"parallel", "until", "failed"}
 var bundleWords = []condition.Words{
 	condition.WordResults, condition.WordErrors, condition.WordRCs, condition.WordCount, condition.WordDone, condition.WordFailed,
 }
-
-// untilWords are those of them that are known before all has ended.
-const untilWords = condition.WordCount | condition.WordDone | condition.WordFailed
 
 // bundleEnds are the containers of a bundle as others see them.
 type bundleEnds struct {
@@ -153,16 +151,15 @@ func (d *draft) until(s *step, n *yaml.Node) *Condition {
 	if !ok {
 		return nil
 	}
-	c := d.check(text, condition.Scope{Members: container.Empty, Words: untilWords})
-	problems := c.problems
+	c := d.check(text, condition.Scope{Members: processtable.Counts})
+	problems := slices.Clone(c.problems)
 	for i, p := range problems {
 		name := firstName.FindString(text[min(p.Offset, len(text)):])
-		_, word := condition.WordNamed(name)
-		if name == "" || word || name != condition.RC && !strings.HasPrefix(p.Message, "there is no member") {
+		if _, word := condition.WordNamed(name); name == "" || word || name != condition.RC && !strings.HasPrefix(p.Message, "there is no member") {
 			continue
 		}
 		problems[i].Message = fmt.Sprintf("%s is of one execution of %s, and until is over _COUNT, _DONE and _FAILED", name, s.Name)
-		problems[i].Remedy = fmt.Sprintf("write what counts as failed under `failed`, over one execution's output, and `until: _FAILED > 0`")
+		problems[i].Remedy = "write what counts as failed under `failed`, over one execution's output, and `until: _FAILED > 0`"
 	}
 	d.failCondition(n, codeCondition, problems)
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
