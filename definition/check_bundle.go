@@ -35,17 +35,21 @@ func (s *step) wordsOutside() string {
 	return strings.Join(s.outside.output.members.MemberNames(), ", ")
 }
 
-// ofElements are the problems of a condition or expression outside of a bundle, where it reads what is of one
-// execution.
-func (s *step) ofElements(text string, problems []condition.Problem) []condition.Problem {
-	mended := slices.Clone(problems)
-	for i, p := range mended {
+// failOutside reports the problems of a condition or expression outside of a bundle, and gives those that are not
+// because it reads what is of one execution.
+func (d *draft) failOutside(n *yaml.Node, text string, s *step, problems []condition.Problem) (others []condition.Problem) {
+	var inside []condition.Problem
+	for _, p := range problems {
 		name := aName.FindString(text[min(p.Offset, len(text)):])
 		if what, remedy, ok := s.onlyInside(name, text); ok {
-			mended[i].Message, mended[i].Remedy = what, remedy
+			p.Message, p.Remedy = what, remedy
+			inside = append(inside, p)
+			continue
 		}
+		others = append(others, p)
 	}
-	return mended
+	d.failCondition(n, codeUnknownName, inside)
+	return others
 }
 
 // onlyInside says of a name that outside of the bundle it means nothing, if it means something of one
@@ -110,18 +114,18 @@ func (d *draft) oneElement(at Pos, to dataEnd, m Mapping, found *container.Type)
 // mapsWords reports a connector out of a bundle without a mapping: the names of its words are no
 // members of anything.
 func (d *draft) mapsWords(c connector, from, to dataEnd) bool {
+	if len(to.members.Members) == 0 {
+		return false
+	}
 	for _, name := range from.members.MemberNames() {
 		if _, ok := to.members.MemberIndex(name); ok {
 			return false
 		}
 	}
-	member := "results"
-	if len(to.members.Members) > 0 {
-		member = to.members.Members[0].Name
-		for _, m := range to.members.Members {
-			if m.Type.Kind == container.List && container.SameType(m.Type.Elem, from.step.output.members) {
-				member = m.Name
-			}
+	member := to.members.Members[0].Name
+	for _, m := range to.members.Members {
+		if m.Type.Kind == container.List && container.SameType(m.Type.Elem, from.step.output.members) {
+			member = m.Name
 		}
 	}
 	d.fail(c.at, codeMapsNothing, fmt.Sprintf("the connector maps nothing: outside of %s are %s", from.owner, from.step.wordsOutside()),

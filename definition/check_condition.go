@@ -51,7 +51,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 		return nil
 	}
 	if s.outside != nil {
-		d.failCondition(n, codeCondition, s.ofElements(text, c.problems))
+		d.failCondition(n, codeCondition, d.failOutside(n, text, s, c.problems))
 		s.readOutside(condition.ReadsOf(text, scope)...)
 		return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 	}

@@ -38,7 +38,7 @@ func (d *draft) worked(n *yaml.Node, from dataEnd, m Mapping) []Mapping {
 			code = codeMismatch
 		}
 		if from.outside {
-			problems = from.step.ofElements(n.Value, problems)
+			problems = d.failOutside(n, n.Value, from.step, problems)
 		}
 		d.failCondition(n, code, d.ofEnd(n.Value, from, problems))
 		return nil

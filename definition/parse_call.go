@@ -38,7 +38,10 @@ func (d *draft) call(s *step, n *yaml.Node) {
 	}
 	f := d.fields(n, "at", callKeys)
 	if of := f["of"]; of != nil {
-		s.Call.Of = d.nodesMeant(of, "at", maxStarts, "at has no node at which it may be done", "name one, or leave `at` out")
+		s.Call.Of = d.nodesMeant(of, nodeList{
+			maxSet, fmt.Sprintf("there is no node at which %s may be done", s.Name), "name one, or leave `at` out",
+			"at of " + s.Name + " has %d nodes", "use at most %d",
+		})
 	} else {
 		d.fail(d.pos(n), codeMissingKey, "at without of", "write the nodes that may come up, `of: [B, C]`: each gets a table")
 	}
@@ -77,20 +80,22 @@ func (d *draft) calledNode(s *step, n *yaml.Node) {
 		d.fail(d.pos(n), codeForm, "at has no node", "write `node: EXPRESSION`, over the input: the name of the node, a string")
 		return
 	}
-	s.Call.Node = d.expressionMeant(s, n, text, container.Scalar(container.String), func(problems []condition.Problem) []condition.Problem {
-		mended := slices.Clone(problems)
-		for i, p := range mended {
+	s.Call.Node = d.expressionMeant(s, n, text, container.Scalar(container.String), func(problems []condition.Problem) (others []condition.Problem) {
+		var nodes []condition.Problem
+		for _, p := range problems {
 			name := nodeInText.FindString(text[min(p.Offset, len(text)):])
 			if name == "" || p.Want != nil || !d.isNode(name) {
+				others = append(others, p)
 				continue
 			}
-			mended[i].Message = fmt.Sprintf("%s is no member of %s", name, s.input.members)
-			mended[i].Remedy = fmt.Sprintf("a site that is always the same is `node: %s`", name)
-			if text != name {
-				mended[i].Remedy = fmt.Sprintf("a text stands in quotes: %q", name)
+			p.Message, p.Remedy = fmt.Sprintf("%s is no member of %s", name, s.input.members), fmt.Sprintf("a text stands in quotes: %q", name)
+			if text == name {
+				p.Remedy = fmt.Sprintf("a site that is always the same is `node: %s`", name)
 			}
+			nodes = append(nodes, p)
 		}
-		return mended
+		d.failCondition(n, codeUnknownName, nodes)
+		return others
 	})
 	if constant, err := strconv.Unquote(text); err == nil && len(s.Call.Of) > 0 && !slices.Contains(s.Call.Of, constant) {
 		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("the node is always %s, which is not in `of`", text), "name one of "+strings.Join(s.Call.Of[:min(len(s.Call.Of), 20)], ", ")+", or add it there")

@@ -142,7 +142,10 @@ func (l *loader) required(owner *yaml.Node, f map[string]*yaml.Node, key, what, 
 // starts reads the nodes where instances may be started.
 func (p *processDraft) starts(n *yaml.Node) {
 	if n != nil {
-		p.result.Starts = p.nodesMeant(n, "starts", maxStarts, "no node may start this process", "name a node, or leave `starts` out")
+		p.result.Starts = p.nodesMeant(n, nodeList{
+			maxStarts, "no node may start this process", "name a node, or leave `starts` out",
+			"%d nodes may start this process", "use at most %d: let nodes start it through a node near them",
+		})
 	}
 }
 

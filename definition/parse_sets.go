@@ -27,6 +27,13 @@ type nodeSet struct {
 	used  bool
 }
 
+// nodeList is what is said of a list of nodes.
+type nodeList struct {
+	most             int
+	none, noneRemedy string // there are none
+	over, overRemedy string // there are so many
+}
+
 // nodeSets reads the sets of the process.
 func (p *processDraft) nodeSets(n *yaml.Node) {
 	remedy := "write NAME: [A, B]"
@@ -43,7 +50,8 @@ func (p *processDraft) nodeSets(n *yaml.Node) {
 	}
 	for i, e := range entries {
 		s := p.sets[i]
-		s.nodes = p.listOfNodes(e.value, maxSet, fmt.Sprintf("the set %s has no nodes", s.name), "name one, or leave it out", func(c *yaml.Node, name string) []string {
+		list := nodeList{maxSet, fmt.Sprintf("the set %s has no nodes", s.name), "name one, or leave it out", "the set " + s.name + " has %d nodes", "use at most %d"}
+		s.nodes = p.listOfNodes(e.value, list, func(c *yaml.Node, name string) []string {
 			if p.set(name) == nil {
 				return []string{name}
 			}
@@ -67,14 +75,14 @@ func (p *processDraft) set(name string) *nodeSet {
 }
 
 // nodesMeant reads nodes as a list of them and of sets, or a set alone, and writes sets out.
-func (p *processDraft) nodesMeant(n *yaml.Node, key string, most int, none, remedy string) []string {
+func (p *processDraft) nodesMeant(n *yaml.Node, list nodeList) []string {
 	if n.Kind == yaml.ScalarNode {
 		if s := p.set(n.Value); s != nil {
 			s.used = true
 			return slices.Clone(s.nodes)
 		}
 	}
-	return p.listOfNodes(n, most, none, remedy, func(c *yaml.Node, name string) []string {
+	return p.listOfNodes(n, list, func(c *yaml.Node, name string) []string {
 		s := p.set(name)
 		if s == nil {
 			return []string{name}
@@ -85,7 +93,7 @@ func (p *processDraft) nodesMeant(n *yaml.Node, key string, most int, none, reme
 }
 
 // listOfNodes reads a list; each gives the nodes that one of its names stands for.
-func (p *processDraft) listOfNodes(n *yaml.Node, most int, none, remedy string, each func(n *yaml.Node, name string) []string) []string {
+func (p *processDraft) listOfNodes(n *yaml.Node, list nodeList, each func(n *yaml.Node, name string) []string) []string {
 	form := "write it as [A, B]"
 	if len(p.sets) > 0 {
 		form += ", or name a set of `nodes`"
@@ -100,9 +108,10 @@ func (p *processDraft) listOfNodes(n *yaml.Node, most int, none, remedy string, 
 		return nil
 	}
 	if len(n.Content) == 0 {
-		p.fail(p.pos(n), codeValue, none, remedy)
+		p.fail(p.pos(n), codeValue, list.none, list.noneRemedy)
 	}
 	var all []string
+	var over Pos // of the first that is one too many
 	named := map[string]bool{}
 	for _, c := range n.Content {
 		name, ok := p.name(c, nodeName)
@@ -113,14 +122,18 @@ func (p *processDraft) listOfNodes(n *yaml.Node, most int, none, remedy string, 
 			switch {
 			case named[node]:
 				p.fail(p.pos(c), codeDuplicateName, fmt.Sprintf("node %s is named twice", node), "remove one of the two")
-			case len(all) == most:
-				p.fail(p.pos(c), codeLimit, fmt.Sprintf("there are more than %d nodes", most), fmt.Sprintf("use at most %d", most))
-				return all
 			default:
+				if len(all) == list.most {
+					over = p.pos(c)
+				}
 				named[node] = true
 				all = append(all, node)
 			}
 		}
+	}
+	if len(all) > list.most {
+		p.fail(over, codeLimit, fmt.Sprintf(list.over, len(all)), fmt.Sprintf(list.overRemedy, list.most))
+		return all[:list.most]
 	}
 	return all
 }

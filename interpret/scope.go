@@ -45,6 +45,14 @@ func (s Scope) element(bundle string, number int) Scope {
 	return Scope(s.Path(bundle) + "[" + strconv.Itoa(number) + "]")
 }
 
+// listing is the scope of which the executions in s are shown together: the elements of a bundle are.
+func (s Scope) listing(activity string) Scope {
+	if s.isElementOf(activity) {
+		return s[:strings.LastIndexByte(string(s), '[')]
+	}
+	return s
+}
+
 // level is where an execution is in one of the activities around it, or, of a bundle, in itself.
 type level struct {
 	element   int // from 0; -1: none, or in a list of results any
@@ -218,8 +226,10 @@ func (p place) from(path []part) ([]level, error) {
 	for i, around := range p.around {
 		for _, o := range outer {
 			if o.name == around.Name {
-				levels[i].element = o.element
-				levels[i].iteration = max(1, o.number)
+				levels[i] = level{o.element, max(1, o.number)}
+				if around.Bundle == nil { // then an iteration is meant
+					levels[i] = level{-1, max(1, o.number, o.element)}
+				}
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		Process:     fmt.Sprintf("%s@%d", r.Process.Name, r.Process.Version),
 		State:       r.State,
 		Reason:      r.Error,
-		Scope:       shown[0].Scope,
+		Scope:       ScopeOf(shown),
 		Activities:  []activityStatus{},
 		Unreachable: []struct{}{},
 	}
@@ -81,6 +81,9 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	}
 	return json.Marshal(s)
 }
+
+// ScopeOf is the scope that what is shown is in: that of a bundle, where its elements are.
+func ScopeOf(shown []*ActivityResult) Scope { return shown[0].Scope.listing(shown[0].Activity) }
 
 func kindOf(a *definition.Activity) string {
 	switch {
