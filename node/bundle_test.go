@@ -51,3 +51,53 @@ func TestABundleOfPrograms(t *testing.T) {
 		}
 	}
 }
+
+// kinds has bundles of everything that an execution can be.
+const kinds = `
+process: kinds
+version: 1
+structures:
+  N: {n: int}
+  Line: {amount: int, note: string}
+  In: {ns: [int], lines: [Line]}
+  Out: {blocks: [N], waits: [N], empties: [N], packed: [Line]}
+input: In
+output: Out
+activities:
+  block:
+    input: N
+    output: N
+    node: A
+    for_each: n
+    exit: n > 12
+    activities:
+      inside: {node: A, program: echo, input: N, output: N}
+    data:
+      - source -> inside
+      - inside -> sink: {n: (n + 10)}
+  rest: {node: A, wait: {for: 1ms}, input: N, output: N, for_each: n}
+  pass: {node: A, empty: true, input: N, output: N, for_each: n}
+  pack: {node: A, process: pack-line, input: Line, output: Line, for_each: _STRUCT, parallel: 2}
+data:
+  - source -> block: {n: ns}
+  - block -> block: {n: n}
+  - source -> rest: {n: ns}
+  - source -> pass: {n: ns}
+  - source -> pack: {_STRUCT: lines}
+  - block -> sink: {blocks: _RESULTS}
+  - rest -> sink: {waits: _RESULTS}
+  - pass -> sink: {empties: _RESULTS}
+  - pack -> sink: {packed: _RESULTS}
+`
+
+// R31: an execution is a program, a block with its iterations, a subprocess, a wait or an empty one.
+func TestKindsOfBundles(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, kinds, packing("echo"))
+	s := run(t, n, "kinds", `{"ns":[1,2,3],"lines":[{"amount":1,"note":"a"},{"amount":2,"note":"b"},{"amount":3,"note":"c"}]}`)
+	const want = `{"blocks":[{"n":21},{"n":22},{"n":13}],"waits":[{"n":1},{"n":2},{"n":3}],"empties":[{"n":1},{"n":2},{"n":3}],` +
+		`"packed":[{"amount":1,"note":"a"},{"amount":2,"note":"b"},{"amount":3,"note":"c"}]}`
+	if s.State != api.InstanceFinished || string(s.Output) != want {
+		t.Errorf("it is %s with %s, want %s", s.State, s.Output, want)
+	}
+}
