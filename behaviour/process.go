@@ -70,7 +70,7 @@ type Spoken struct {
 
 // Row is the row of the source.
 func (s *Spoken) Row() processtable.RowID {
-	return processtable.RowID{Name: s.Source, Inside: s.Scope.Inside()}
+	return s.Scope.Row(s.Source)
 }
 
 // Message is the message without what it has of the source's output. It is of the process of

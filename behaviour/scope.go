@@ -12,7 +12,7 @@ import (
 // Misplaced says that a scope is none that an activity of the table can be in, or nothing
 // (N10): a message with such a one would make an entry that nothing belongs to.
 func Misplaced(t *processtable.Table, activity processtable.ActivityID, scope message.Scope) string {
-	row := t.Activity(processtable.RowID{Name: activity, Inside: scope.Inside()})
+	row := t.Activity(scope.Row(activity))
 	if of, known := t.Of(activity); row == nil && known {
 		row = t.Activity(of)
 	}

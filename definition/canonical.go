@@ -79,6 +79,22 @@ type canonicalActivity struct {
 
 	Child       string `cbor:"25,keyasint,omitempty"` // name, or name@version
 	Independent bool   `cbor:"26,keyasint,omitempty"`
+
+	Bundle *canonicalBundle `cbor:"27,keyasint,omitempty"`
+	Call   *canonicalCall   `cbor:"28,keyasint,omitempty"`
+}
+
+type canonicalBundle struct {
+	_             struct{} `cbor:",toarray"`
+	Member        string
+	Parallel      int
+	Until, Failed string // empty: none
+}
+
+type canonicalCall struct {
+	_    struct{} `cbor:",toarray"`
+	Node string
+	Of   []string // sorted
 }
 
 type canonicalMoment struct {
@@ -164,8 +180,10 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 
 func canonicalGraphOf(g *Graph) *canonicalGraph {
 	c := &canonicalGraph{}
+	bundles := map[string]bool{}
 	for _, a := range g.Activities {
 		c.Activities = append(c.Activities, canonicalActivityOf(g, a))
+		bundles[a.Name] = a.Bundle != nil
 	}
 	slices.SortFunc(c.Activities, func(a, b canonicalActivity) int { return cmp.Compare(a.Name, b.Name) })
 	for _, k := range g.Control {
@@ -181,7 +199,7 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	for _, d := range g.Data {
 		e := canonicalData{Source: d.Source, Target: d.Target}
 		for _, m := range d.Mappings {
-			e.Mappings = append(e.Mappings, canonicalMappingOf(m))
+			e.Mappings = append(e.Mappings, canonicalMappingOf(m, bundles[d.Source] && d.Source != d.Target))
 		}
 		c.Data = append(c.Data, e)
 	}
@@ -189,8 +207,11 @@ func canonicalGraphOf(g *Graph) *canonicalGraph {
 	return c
 }
 
-func canonicalMappingOf(m Mapping) (c any) {
+// canonicalMappingOf writes a mapping; out of a bundle it names a word, whatever else of the bundle is read.
+func canonicalMappingOf(m Mapping, ofBundle bool) (c any) {
 	switch {
+	case ofBundle && m.Expr == nil:
+		c = canonicalWord{Word: m.Source, To: m.To}
 	case m.Expr != nil:
 		c = canonicalWord{Word: m.Expr.Checked.Text, To: m.To}
 	case m.Word != 0:
@@ -232,6 +253,12 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 	if a.Child != nil {
 		c.Child, c.Independent = a.Child.String(), a.Independent
 	}
+	if b := a.Bundle; b != nil {
+		c.Bundle = &canonicalBundle{Member: b.Member, Parallel: b.Parallel, Until: b.Until.text(), Failed: b.Failed.text()}
+	}
+	if a.Call != nil {
+		c.Call = &canonicalCall{Node: a.Call.Node.text(), Of: slices.Sorted(slices.Values(a.Call.Of))}
+	}
 	if a.FirstMatch {
 		for _, k := range g.Control {
 			if k.Source == a.Name {
@@ -240,6 +267,14 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		}
 	}
 	return c
+}
+
+// text is the condition's text; empty: there is none.
+func (c *Condition) text() string {
+	if c == nil {
+		return ""
+	}
+	return c.Checked.Text
 }
 
 func canonicalMomentOf(m *Moment) *canonicalMoment {
@@ -323,6 +358,16 @@ func (g *Graph) asWritten() Graph {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
 		w.Wait, w.Deadline = a.Wait.asWritten(written), a.Deadline.asWritten(written)
+		if a.Bundle != nil {
+			b := *a.Bundle
+			b.Until, b.Failed = written(b.Until), written(b.Failed)
+			w.Bundle = &b
+		}
+		if a.Call != nil {
+			call := *a.Call
+			call.Node = written(call.Node)
+			w.Call = &call
+		}
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block

@@ -21,7 +21,7 @@ func endsAsked(l *condition.Logic, each func(op condition.LogicOp, connector int
 }
 
 // canFail says whether something else than its own end can end an activity with a path of its own.
-func (a *Activity) canFail() bool { return a.Deadline != nil || a.Continues }
+func (a *Activity) canFail() bool { return a.Bundle == nil && (a.Deadline != nil || a.Continues) }
 
 // asks notes what a start condition asks: whoever asks whether an activity has failed takes the path
 // of its deadline and its errors.
@@ -29,7 +29,7 @@ func (d *draft) asks(s *step) {
 	endsAsked(&s.expression, func(op condition.LogicOp, connector int) {
 		s.Start.Asks = true
 		if of := d.stepOf(d.Control[s.in[connector]].Source); op != condition.LogicSkipped {
-			of.reads |= of.Words()
+			of.reads |= of.Outside()
 		}
 	})
 }
@@ -48,6 +48,8 @@ func (d *draft) checkAsked() {
 			case of == d.head:
 				text = map[condition.LogicOp]string{condition.LogicSkipped: "skipped", condition.LogicFailed: "failed"}[op] + "(source)"
 				why, remedy = "source always runs", "leave it out"
+			case of.Bundle != nil:
+				why, remedy = fmt.Sprintf("%s has for_each, and ends by itself whatever becomes of its elements", of.Name), fmt.Sprintf("read _FAILED in a condition out of %s, or leave this out", of.Name)
 			}
 			if !slices.Contains(warned, text) {
 				warned = append(warned, text)

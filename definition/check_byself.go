@@ -35,7 +35,7 @@ func (c *comparison) byThemselves(at map[string]int) map[string]int {
 	alone := map[string]int{}
 	for _, k := range c.Data {
 		s := c.byName[k.Source]
-		if _, known := alone[k.Source]; known || s == nil || s.Words() == 0 {
+		if _, known := alone[k.Source]; known || s == nil || s.Outside() == 0 {
 			continue
 		}
 		if len(alone) == 0 {

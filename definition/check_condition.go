@@ -25,7 +25,7 @@ type checkedCondition struct {
 func (d *draft) allConditions() {
 	for _, s := range d.steps {
 		if s.exitNode != nil {
-			s.Exit = d.condition(s, s.exitNode, "exit")
+			s.Exit = d.exit(s, s.exitNode)
 		}
 	}
 	for i, n := range d.transition {
@@ -42,32 +42,56 @@ func (d *draft) allConditions() {
 // condition checks a condition over the output of s; of source, over the input.
 func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 	text, ok := d.conditionText(n, key, "a condition")
-	if !ok || s.output.unknown() {
+	if !ok || s.gives().unknown() {
 		return nil
 	}
-	c := d.check(text, d.scope(s))
-	if len(c.problems) > 0 && key != "exit" && d.otherwiseMeant(n, s) {
+	scope := d.scope(s)
+	c := d.check(text, scope)
+	if len(c.problems) > 0 && d.otherwiseMeant(n, s) {
 		return nil
+	}
+	if s.outside != nil {
+		d.failCondition(n, codeCondition, d.failOutside(n, text, s, c.problems))
+		s.readOutside(condition.ReadsOf(text, scope)...)
+		return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 	}
 	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
 	d.inputRead = d.inputRead || s == d.head && c.reads
+	s.reads |= c.Reads
+	return s.condition(d, n, text, c)
+}
+
+// exit checks the exit condition of s, which is over the output of one execution.
+func (d *draft) exit(s *step, n *yaml.Node) *Condition {
+	text, ok := d.conditionText(n, "exit", "a condition")
+	if !ok || s.output.unknown() {
+		return nil
+	}
+	c := d.check(text, s.scope())
+	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
+	return s.condition(d, n, text, c)
+}
+
+// condition notes what a condition over the output of s reads.
+func (s *step) condition(d *draft, n *yaml.Node, text string, c checkedCondition) *Condition {
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC
-	if key != "exit" {
-		s.reads |= c.Reads
-	}
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
-// scope is what conditions of a step can see: those out of source the input, and no words.
+// scope is what conditions out of a step can see: those out of source the input, and no words; those out of
+// a bundle what its elements have come to.
 func (d *draft) scope(s *step) condition.Scope {
-	if s == d.head {
+	switch {
+	case s == d.head:
 		return condition.Scope{Members: s.Output}
+	case s.outside != nil:
+		return s.outside.output.scope()
 	}
 	return s.scope()
 }
 
-// scope is what conditions of an activity can see.
+// scope is what conditions over one execution of an activity can see.
 func (a *Activity) scope() condition.Scope {
 	return condition.Scope{Members: a.Output, RC: true, Words: a.Words()}
 }

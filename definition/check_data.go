@@ -19,7 +19,8 @@ type dataEnd struct {
 	owner   string
 	key     string // where the container is named: input or output
 	members *container.Type
-	at      Pos // where its structure is named; no line: nowhere
+	at      Pos  // where its structure is named; no line: nowhere
+	outside bool // it is of a bundle, and not of one execution
 }
 
 // unknown says whether the structure is named but could not be resolved, which was reported.
@@ -31,6 +32,9 @@ func (d *draft) data(n *yaml.Node) {
 	for _, c := range d.connectors(n, "data", "a -> b: {target: source}") {
 		from, okFrom := d.dataSource(c)
 		to, okTo := d.dataTarget(c)
+		if from.step != nil && from.step == to.step { // what is fed back is of one execution
+			from, to = from.step.output, to.step.input
+		}
 		if !okFrom || !okTo ||
 			!d.unique(seen, c, "data", "write all its members in one mapping") || d.overLimit(c.at) {
 			continue
@@ -62,7 +66,7 @@ func (d *draft) dataSource(c connector) (dataEnd, bool) {
 	if s == nil {
 		return dataEnd{}, false
 	}
-	return s.output, true
+	return s.gives(), true
 }
 
 func (d *draft) dataTarget(c connector) (dataEnd, bool) {
@@ -77,7 +81,7 @@ func (d *draft) dataTarget(c connector) (dataEnd, bool) {
 	if s == nil {
 		return dataEnd{}, false
 	}
-	return s.input, true
+	return s.takes(), true
 }
 
 // follows checks that data goes where control goes: a control path leads from the
@@ -166,6 +170,8 @@ func (d *draft) used(from, to dataEnd, m Mapping) {
 	switch s := from.step; {
 	case m.Expr != nil:
 		d.usedBy(m.Expr, from, to)
+	case from.outside:
+		s.readOutside(m.Source)
 	case m.Word != 0 && s != nil && s != to.step:
 		s.reads |= m.Word
 	case m.Word != 0:
@@ -178,6 +184,8 @@ func (d *draft) used(from, to dataEnd, m Mapping) {
 	}
 	if to.step == nil {
 		d.outputSet = true
+	} else if to.outside {
+		to.step.outside.given = to.step.outside.given || to.step.Bundle.isList(m)
 	}
 }
 
@@ -217,6 +225,9 @@ func (d *draft) mapping(e entry, from, to dataEnd) []Mapping {
 	}
 	if !container.SameType(fromType, m.Type) && m.Append {
 		d.failElement(m, fromType)
+		return nil
+	}
+	if !container.SameType(fromType, m.Type) && d.oneElement(m.Pos, to, m, fromType) {
 		return nil
 	}
 	if !container.SameType(fromType, m.Type) {
@@ -288,6 +299,9 @@ func (d *draft) source(n *yaml.Node, from dataEnd, m *Mapping) (*container.Type,
 		}
 		return from.scope().TypeOf(word), true
 	}
+	if from.outside && d.notOutside(n, from.step) {
+		return nil, false
+	}
 	if n.Value != condition.RC {
 		path, t, ok := d.resolve(n, from)
 		m.From = path
@@ -329,6 +343,9 @@ func (d *draft) resolve(n *yaml.Node, end dataEnd) (container.Path, *container.T
 // sameNames maps the members that have the same name and type. A member of the same
 // name and another type is an error: left at its default it would surprise.
 func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
+	if from.outside && d.mapsWords(c, from, to) {
+		return nil
+	}
 	for _, end := range []dataEnd{from, to} {
 		if len(end.members.Members) == 0 {
 			d.fail(c.at, codeMapsNothing, fmt.Sprintf("the connector maps nothing: %s declares no %s container", end.owner, end.key),
@@ -344,7 +361,11 @@ func (d *draft) sameNames(c connector, from, to dataEnd) []Mapping {
 			continue
 		}
 		shared = true
-		if t := from.members.Members[j].Type; !container.SameType(t, m.Type) {
+		t := from.members.Members[j].Type
+		if !container.SameType(t, m.Type) && d.oneElement(c.at, to, Mapping{Target: m.Name, Source: m.Name, To: container.Path{i}, Type: m.Type}, t) {
+			continue
+		}
+		if !container.SameType(t, m.Type) {
 			d.fail(c.at, codeMismatch, fmt.Sprintf("%s of %s is %s, but %s of %s is %s", m.Name, to.members, article(m.Type), m.Name, from.members, article(t)),
 				"list the members to map, as {target: source}, or declare both with the same type")
 			continue

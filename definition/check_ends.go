@@ -15,12 +15,24 @@ import (
 // deadlinesRead reports deadlines of which nothing that follows knows.
 func (d *draft) deadlinesRead() {
 	for _, s := range d.steps {
-		if s.Deadline == nil || s.Wait != nil || s.Empty || s.reads&condition.WordTimeout != 0 || d.hasOtherwise(s) || s.outUnsure || s.outUnknown {
+		if s.Deadline == nil || s.Wait != nil || s.Empty || s.pathRead(condition.WordTimeout) || d.hasOtherwise(s) || s.outUnsure || s.outUnknown {
 			continue
 		}
-		d.fail(s.Deadline.Pos, codeDeadlineUnread, fmt.Sprintf("who takes the path at the deadline of %s?", s.Name),
-			fmt.Sprintf("Add `- %s -> ACTIVITY: _TIMEOUT`, or an otherwise", s.Name))
+		of, reads := s.Name, "_TIMEOUT"
+		if s.Bundle != nil {
+			of, reads = "an element of "+s.Name, "_FAILED > 0"
+		}
+		d.fail(s.Deadline.Pos, codeDeadlineUnread, fmt.Sprintf("who takes the path at the deadline of %s?", of),
+			fmt.Sprintf("Add `- %s -> ACTIVITY: %s`, or an otherwise", s.Name, reads))
 	}
+}
+
+// pathRead says whether anything takes the path of what ends s otherwise than by itself.
+func (s *step) pathRead(word condition.Words) bool {
+	if s.Bundle != nil {
+		return s.failuresRead()
+	}
+	return s.reads&word != 0
 }
 
 // hasOtherwise says whether a connector out of s is taken where no other is: an otherwise or, where the
@@ -33,12 +45,18 @@ func (d *draft) hasOtherwise(s *step) bool {
 // checkEnds warns of errors that nothing reads, and of conditions that are TRUE over the defaults.
 func (d *draft) checkEnds() {
 	for _, s := range d.steps {
-		if s.Continues && s.reads&condition.WordError == 0 && !s.readsRC && !d.hasOtherwise(s) {
+		if s.Continues && !s.pathRead(condition.WordError) && !s.readsRC && !d.hasOtherwise(s) {
+			word, reads := "_ERROR", `_ERROR != ""`
+			if s.Bundle != nil {
+				word, reads = "_FAILED or _ERRORS", "_FAILED > 0"
+			}
 			d.warn(s.onErrorAt, codeOnErrorUnread,
-				fmt.Sprintf("nothing reads _ERROR of %s, and no otherwise leads out of it, so its errors go unseen", s.Name),
-				fmt.Sprintf("add `- %s -> ACTIVITY: _ERROR != \"\"`, or an otherwise", s.Name))
+				fmt.Sprintf("nothing reads %s of %s, and no otherwise leads out of it, so its errors go unseen", word, s.Name),
+				fmt.Sprintf("add `- %s -> ACTIVITY: %s`, or an otherwise", s.Name, reads))
 		}
-		d.checkDefaults(s)
+		if s.Bundle == nil { // what its conditions read is not one output
+			d.checkDefaults(s)
+		}
 	}
 }
 

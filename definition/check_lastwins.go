@@ -29,11 +29,11 @@ type declaredLast struct {
 func (d *draft) declareLastWins() {
 	for _, s := range d.steps {
 		switch at := s.keys["last_wins"]; {
-		case at == nil || s.input.unknown():
+		case at == nil || s.takes().unknown():
 		case s.block == nil:
-			s.lastWins = d.membersMeant(at, s.input)[0]
+			s.lastWins = d.membersMeant(at, s.takes())[0]
 		case !s.output.unknown():
-			both := d.membersMeant(at, s.input, s.output)
+			both := d.membersMeant(at, s.takes(), s.output)
 			s.lastWins, s.block.lastWins = both[0], both[1]
 		}
 	}

@@ -64,13 +64,18 @@ func misfits(a *Activity, child *Process) []Diagnostic {
 
 // notStarted says that an activity's node is none where its process may be started.
 func notStarted(a *Activity, child *Process) []Diagnostic {
-	if slices.Contains(child.Starts, a.Node) {
+	nodes, which, some := []string{a.Node}, "the node of "+a.Name, "one"
+	if a.Call != nil {
+		nodes, which, some = a.Call.Of, "one of the nodes of "+a.Name, "some"
+	}
+	i := slices.IndexFunc(nodes, func(node string) bool { return !slices.Contains(child.Starts, node) })
+	if i < 0 {
 		return nil
 	}
 	return []Diagnostic{{
 		File: a.Child.Pos.File, Line: a.Child.Pos.Line, Column: a.Child.Pos.Column, Severity: Error, Code: codeChildStarts,
-		Message: fmt.Sprintf("%s@%d cannot be started at %s, the node of %s", child.Name, child.Version, a.Node, a.Name),
-		Remedy:  clip(fmt.Sprintf("add %s to its `starts`, or give %s one of its nodes: %s", a.Node, a.Name, strings.Join(child.Starts, ", "))),
+		Message: fmt.Sprintf("%s@%d cannot be started at %s, %s", child.Name, child.Version, nodes[i], which),
+		Remedy:  clip(fmt.Sprintf("add %s to its `starts`, or give %s %s of its nodes: %s", nodes[i], a.Name, some, strings.Join(child.Starts, ", "))),
 	}}
 }
 

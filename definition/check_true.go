@@ -46,7 +46,7 @@ func (c *comparison) neverTrue(s *step, claims []*condition.Claim) {
 	}
 	var premises []premise
 	var exit *condition.Claim
-	if s.Words() == 0 { // else it may end without these
+	if s.Words() == 0 && s.Bundle == nil { // else it may end without these
 		premises, exit = c.premises(s), c.claim(s, s.Exit)
 	}
 	if exit != nil {

@@ -33,6 +33,7 @@ func (d *draft) checkUse() {
 	d.checkAsked()
 	for _, s := range d.steps {
 		d.checkEffect(s)
+		d.checkBundle(s)
 		if s.output.at.Line > 0 && !s.outputRead && s.Child == nil { // that of a subprocess is as its process has it
 			remedy := "map it, or leave `output` out: then what the program prints goes to the log"
 			if s.Block != nil {

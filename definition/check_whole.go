@@ -27,6 +27,10 @@ func (d *draft) whole(e entry, from, to dataEnd) []Mapping {
 	if !ok {
 		return nil
 	}
+	if from.outside {
+		d.fail(d.pos(e.value), codeUnknownName, fmt.Sprintf("%s is one container, and %s has one for each element", wholeContainer, from.owner), "map _RESULTS, the list of them, onto a list")
+		return nil
+	}
 	if len(from.members.Members) == 0 {
 		d.fail(d.pos(e.value), codeUnknownName, fmt.Sprintf("%s declares no %s container", from.owner, from.key),
 			fmt.Sprintf("write `%s: STRUCTURE` at %s", from.key, from.owner))

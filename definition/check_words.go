@@ -10,6 +10,9 @@ import (
 
 // scope is what conditions at this end, or expressions over it, can see besides.
 func (e dataEnd) scope() condition.Scope {
+	if e.outside {
+		return condition.Scope{Members: e.members}
+	}
 	if e.step != nil && e.key == "output" {
 		return e.step.scope()
 	}
@@ -33,6 +36,9 @@ func (d *draft) word(n *yaml.Node, from dataEnd) (condition.Words, bool) {
 	if scope.Words&word != 0 {
 		return word, true
 	}
+	if from.outside { // which says what it is of
+		return 0, false
+	}
 	_, problems := condition.Check(n.Value, scope)
 	for _, p := range problems {
 		d.fail(d.pos(n), codeUnknownName, p.Message, p.Remedy)
@@ -55,7 +61,7 @@ func (d *draft) checkHidden() {
 	d.hidden(d.input)
 	for _, s := range d.steps {
 		d.hidden(s.output)
-		if s.Deadline != nil && s.Deadline.Expr != nil || s.Wait != nil && s.Wait.Expr != nil {
+		if s.Deadline != nil && s.Deadline.Expr != nil || s.Wait != nil && s.Wait.Expr != nil || s.Call != nil && s.Call.Node != nil {
 			d.hidden(s.input)
 		}
 	}

@@ -37,6 +37,9 @@ func (d *draft) worked(n *yaml.Node, from dataEnd, m Mapping) []Mapping {
 		if problems[0].Want != nil {
 			code = codeMismatch
 		}
+		if from.outside {
+			problems = d.failOutside(n, n.Value, from.step, problems)
+		}
 		d.failCondition(n, code, d.ofEnd(n.Value, from, problems))
 		return nil
 	}
@@ -91,6 +94,10 @@ func remedyWorked(written string) string {
 
 // usedBy notes what an expression of a mapping reads.
 func (d *draft) usedBy(e *Condition, from, to dataEnd) {
+	if from.outside {
+		from.step.readOutside(condition.ReadsOf(e.Written, from.scope())...)
+		return
+	}
 	member := len(condition.ReadsOf(e.Written, from.scope())) > 0
 	if from.step == nil {
 		d.inputRead = d.inputRead || member

@@ -112,8 +112,8 @@ func compileWithin(p *Process, o CompileOptions, most bounds, each func(t *proce
 	}
 	c := newCompiler(p)
 	for _, g := range c.graphs {
-		if n := processtable.ScopeSize(g.source.Path); n > processtable.MaxScope {
-			return Manifest{}, &scopeTooLong{g.inside, n}
+		if inside, n := c.longestScope(g); n > processtable.MaxScope {
+			return Manifest{}, &scopeTooLong{inside, n}
 		}
 		if err := c.connect(g); err != nil {
 			return Manifest{}, err
@@ -186,12 +186,14 @@ type compiler struct {
 	p         *Process
 	graphs    []*graph // the process's, then those of its blocks
 	rows      map[processtable.RowID]*processtable.Activity
+	begun     map[processtable.ActivityID]*begun // of bundles and calls
+	workers   []processtable.Worker
 	roster    []processtable.Place
 	byName    map[processtable.ActivityID]processtable.RowID // of the roster
 	places    map[processtable.RowID]processtable.NodeID
 	starts    []processtable.NodeID
 	resolving map[processtable.ActivityID][]processtable.NodeID // by activity, those that may resolve what leads out of it
-	children  int                                               // activities that begin instances
+	children  int                                               // instances that may be under way at once
 }
 
 // graph is one of activities and connectors, with the source and the sink that the compiler adds.
@@ -205,6 +207,7 @@ func newCompiler(p *Process) *compiler {
 	c := &compiler{
 		p:         p,
 		rows:      map[processtable.RowID]*processtable.Activity{},
+		begun:     map[processtable.ActivityID]*begun{},
 		byName:    map[processtable.ActivityID]processtable.RowID{},
 		places:    map[processtable.RowID]processtable.NodeID{},
 		resolving: map[processtable.ActivityID][]processtable.NodeID{},
@@ -212,13 +215,14 @@ func newCompiler(p *Process) *compiler {
 	for _, n := range p.Starts {
 		c.starts = append(c.starts, processtable.NodeID(n))
 	}
-	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin)
+	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin, 1)
 	c.graphs[0].sink.Deadline = p.Deadline.inTable()
 	return c
 }
 
-// graph adds the rows of a graph, and of the blocks in it. Node is where its source and sink live.
-func (c *compiler) graph(of *Graph, input, output *container.Type, path []processtable.Composite, node processtable.NodeID) {
+// graph adds the rows of a graph, and of the blocks in it. Node is where its source and sink live, parallel
+// how often the graph may be under way at once.
+func (c *compiler) graph(of *Graph, input, output *container.Type, path []processtable.Composite, node processtable.NodeID, parallel int) {
 	g := &graph{
 		Graph: of,
 		source: &processtable.Activity{
@@ -235,16 +239,19 @@ func (c *compiler) graph(of *Graph, input, output *container.Type, path []proces
 	c.add(g.source, node)
 	c.add(g.sink, node)
 	for _, a := range of.Activities {
-		row, host := entryOf(a), processtable.NodeID(a.Node)
-		row.Path = path
+		host, each := processtable.NodeID(a.Node), parallel
+		row, last := c.rowsOf(a, path)
 		c.add(row, host)
 		c.byName[row.Name] = row.Row()
+		if a.Bundle != nil {
+			each = min(each*a.Bundle.Parallel, processtable.MaxChildren)
+		}
 		if a.Child != nil {
-			c.children++
+			c.children = min(c.children+each, processtable.MaxChildren)
 		}
 		c.roster = append(c.roster, processtable.Place{Activity: row.Name, Node: host, Inside: g.inside})
 		if a.Block != nil {
-			c.graph(a.Block, a.Input, a.Output, slices.Concat(path, []processtable.Composite{row.Inner()}), host)
+			c.graph(a.Block, a.Input, a.Output, slices.Concat(last.Path, []processtable.Composite{last.Inner()}), host, each)
 		}
 	}
 }
@@ -418,7 +425,7 @@ func (c *compiler) data(g *graph, d *Data) error {
 		}
 	}
 	if from == to {
-		from.Feedback = mappings
+		c.done(from).Feedback = mappings
 		return nil
 	}
 	from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Node: c.places[to.Row()], Mappings: mappings})
@@ -431,6 +438,9 @@ func (c *compiler) nodes() []processtable.NodeID {
 	nodes := slices.Clone(c.starts)
 	for _, place := range c.roster {
 		nodes = append(nodes, place.Node)
+	}
+	for _, w := range c.workers {
+		nodes = append(nodes, w.Nodes...)
 	}
 	slices.SortFunc(nodes, cmp.Compare[processtable.NodeID])
 	return slices.Compact(nodes)
@@ -453,12 +463,14 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 		t.Activities = append(t.Activities, c.graphs[0].source)
 	}
 	for _, place := range c.roster {
+		begun := c.begun[place.Activity]
 		if place.Node != node {
+			t.Activities = append(t.Activities, begun.workAt(node)...)
 			continue
 		}
 		row := c.rows[c.byName[place.Activity]]
-		t.Activities = append(t.Activities, row)
-		if row.Kind == processtable.KindBlock {
+		t.Activities = append(append(append(t.Activities, row), begun.atHome()...), begun.workAt(node)...)
+		if c.done(row).Kind == processtable.KindBlock {
 			for _, added := range []processtable.ActivityID{processtable.Source, processtable.Sink} {
 				t.Activities = append(t.Activities, c.rows[processtable.RowID{Name: added, Inside: row.Name}])
 			}
@@ -467,7 +479,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
-	t.Children = c.children
+	t.Children, t.Workers = c.children, c.workers
 	for _, s := range c.p.Schedules {
 		if processtable.NodeID(s.Node) == node {
 			t.Schedules = append(t.Schedules, s.inTable())

@@ -63,6 +63,18 @@ func activityLabel(a *Activity, connectors int, separator string) string {
 // moreOf says what ends an activity beside its program, what it ends, and how it chooses.
 func moreOf(a *Activity) []string {
 	var all []string
+	if b := a.Bundle; b != nil {
+		all = append(all, fmt.Sprintf("for each %s, ×%d parallel", forEach(b.Member), b.Parallel))
+		if b.Until != nil {
+			all = append(all, "ends when "+text.Line(b.Until.Checked.Text))
+		}
+		if b.Failed != nil {
+			all = append(all, "failed: "+text.Line(b.Failed.Checked.Text))
+		}
+	}
+	if c := a.Call; c != nil {
+		all = append(all, fmt.Sprintf("at %s of %s", text.Line(c.Node.Checked.Text), fewNodes(c.Of)))
+	}
 	if a.Independent {
 		all = append(all, "autonomy: independent")
 	}

@@ -160,7 +160,7 @@ func (c *comparison) exclusive(s *step, a, b *condition.Claim) bool {
 	if s.FirstMatch {
 		return c.spend(comparePart)
 	}
-	if s.Words() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
+	if s.Outside() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
 		if always := c.claim(s, &Condition{Written: `!_TIMEOUT || _ERROR == ""`}); always != nil {
 			return c.spend(comparePart*(a.Size()+b.Size()+always.Size())) && condition.Contradict([]condition.Claim{*a, *b, *always}, nil)
 		}

@@ -32,6 +32,27 @@ type Process struct {
 	Graph
 }
 
+// Bundle makes an activity one execution for each element of a list (N21). All else of the activity is
+// of one execution, but for its start condition, its connectors, and whom it cancels.
+type Bundle struct {
+	Pos      Pos
+	Member   string     // of the activity's input, which takes one element; empty: each element is a whole input
+	Parallel int        // elements that are under way at once, at most
+	Until    *Condition // over _COUNT, _DONE and _FAILED; nil: it does not end before all have returned
+	Failed   *Condition // over one execution's output and _RC; nil: nothing more counts as failed
+	// Input is what connectors from outside lead to: that of one execution with Member as a list, or the one
+	// member _STRUCT. Output has those of _RESULTS, _ERRORS, _RCS, _COUNT, _DONE and _FAILED that anything
+	// outside reads.
+	Input, Output *container.Type
+}
+
+// Call says at which of several nodes an activity is done (N20).
+type Call struct {
+	Pos  Pos
+	Node *Condition // over the input: a string, one of Of
+	Of   []string   // in file order, sets written out
+}
+
 // Schedule says when a node starts instances of the process by itself (N23).
 type Schedule struct {
 	Pos         Pos
@@ -94,6 +115,7 @@ const (
 	DefaultAgainMax      = time.Minute
 	DefaultRetryBackoff  = time.Second
 	DefaultRetryMax      = time.Minute
+	DefaultParallel      = 100
 )
 
 // Moment is a time at which something is over (N23).
@@ -127,6 +149,8 @@ type Activity struct {
 	Block         *Graph          // done by these, once more until Exit is TRUE (N18)
 	Wait          *Moment         // then it does as an empty one (N23)
 	Child         *Child          // done by an instance of this process (N19)
+	Bundle        *Bundle         // nil: it is done once
+	Call          *Call           // nil: it is done at Node
 	Independent   bool            // what ends the activity early does not end that
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
@@ -157,6 +181,31 @@ func (a *Activity) Words() condition.Words {
 		words |= condition.WordError
 	}
 	return words
+}
+
+// Takes is the container that connectors from others lead to, Gives the one that they come from: of a bundle
+// other ones than those of one execution.
+func (a *Activity) Takes() *container.Type {
+	if a.Bundle != nil {
+		return a.Bundle.Input
+	}
+	return a.Input
+}
+
+// Gives is described at Takes.
+func (a *Activity) Gives() *container.Type {
+	if a.Bundle != nil {
+		return a.Bundle.Output
+	}
+	return a.Output
+}
+
+// Outside are the words of the engine that conditions and mappings of connectors to others can read.
+func (a *Activity) Outside() condition.Words {
+	if a.Bundle != nil { // its words are members of what it gives
+		return 0
+	}
+	return a.Words()
 }
 
 // Control is a control connector. With neither Condition nor Otherwise it is TRUE

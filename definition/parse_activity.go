@@ -48,6 +48,7 @@ func (d *draft) activity(e entry) {
 	f := d.fields(e.value, "an activity", activityKeys)
 	s.keys = f
 	d.containers(s, f)
+	d.bundle(s, f)
 	d.whatItIs(s, f)
 	s.startNode, s.exitNode = f["start"], f["exit"]
 	if n := f["description"]; n != nil {
@@ -63,6 +64,8 @@ func (d *draft) activity(e entry) {
 	d.onRC(s, f["on_rc"])
 	d.onError(s, f["on_error"])
 	d.autonomy(s, f["autonomy"])
+	d.call(s, f["at"])
+	d.frames(s)
 	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
 	d.choice(s, f["choice"])
 }
@@ -90,6 +93,7 @@ var whatKeys = []string{"program", "empty", "activities", "process", "wait"}
 func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	if n := f["node"]; n != nil {
 		s.Node, _ = d.name(n, nodeName)
+		d.oneNode(s, n)
 	} else {
 		d.fail(s.Pos, codeNoNode, fmt.Sprintf("activity %s has no node", s.Name), "write `node: NAME`: the site where it runs")
 	}

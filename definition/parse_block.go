@@ -10,7 +10,7 @@ import (
 
 // A block is read as a process is: a graph whose source and sink are the block's containers (N18).
 
-// maxNested is how many blocks may be inside one another: what is inside has a frame of its
+// maxNested is how many blocks, bundles and calls may be inside one another: what is inside has a frame of its
 // scope for each (N10).
 const maxNested = processtable.MaxPath
 
@@ -19,13 +19,37 @@ func (d *draft) block(s *step, f map[string]*yaml.Node) {
 	s.Block = &Graph{}
 	inner := d.graph(s.Block, "the block "+s.Name, s.input, s.output, f)
 	inner.of, inner.outer, inner.depth = s, d, d.depth+1
+	if s.Bundle != nil {
+		inner.depth++
+	}
 	s.block = inner
 	if inner.depth > maxNested {
-		d.fail(s.Pos, codeLimit, fmt.Sprintf("%s is nested %d blocks deep", inner.owner, inner.depth),
-			fmt.Sprintf("use at most %d blocks inside one another: make the inner ones a process of their own, or join some", maxNested))
+		d.tooDeep(s, inner.depth)
 		return
 	}
 	inner.activities(f["activities"])
+}
+
+// frames holds what is done for each element, or elsewhere, to the same limit: each of the two is one more.
+func (d *draft) frames(s *step) {
+	depth := d.depth
+	for _, is := range []bool{s.Bundle != nil, s.Call != nil} {
+		if is {
+			depth++
+		}
+	}
+	if s.Block == nil && depth > maxNested {
+		d.tooDeep(s, depth)
+	}
+}
+
+func (d *draft) tooDeep(s *step, depth int) {
+	what := "the block " + s.Name
+	if s.Block == nil {
+		what = s.Name
+	}
+	d.fail(s.Pos, codeLimit, fmt.Sprintf("%s is nested %d deep", what, depth),
+		fmt.Sprintf("use at most %d blocks, `for_each` and `at` inside one another: make the inner ones a process of their own, or join some", maxNested))
 }
 
 // blockIn gives the block of an outer graph that d is inside of; nil if it is not.

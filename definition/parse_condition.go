@@ -21,7 +21,7 @@ import (
 
 // beforeBang matches what stands before the "!" of a condition: the key of a
 // transition condition, `exit:` or `start:`.
-var beforeBang = regexp.MustCompile(`((?:\b(?:exit|start)|->[^:\r\n]*)["']?[ \t]*:\s+)!`)
+var beforeBang = regexp.MustCompile(`((?:\b(?:exit|start|until|failed)|->[^:\r\n]*)["']?[ \t]*:\s+)!`)
 
 func (l *loader) hideBangs(text []byte) []byte {
 	if !bytes.ContainsRune(text, '!') {
@@ -64,9 +64,9 @@ type writtenCondition struct {
 
 // The key of a condition, or of an expression: anywhere in a line, and just before a place.
 const (
-	expressionKeyText = `(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+`
+	expressionKeyText = `(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+|\bat["']?\s*:\s*\{\s*(?:["']?of["']?\s*:[^{}]*,\s*)?["']?node["']?\s*:\s+`
 	cronKeyText       = `\bcron["']?\s*:\s+`
-	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
+	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start|until|failed)|->\s*[^\s:]+)["']?\s*:\s+)`
 )
 
 var (

@@ -39,7 +39,8 @@ type step struct {
 	*Activity
 	block                 *draft // nil: it is none
 	index                 int
-	input, output         dataEnd
+	input, output         dataEnd               // of one execution
+	outside               *bundleEnds           // nil: it is no bundle
 	onRCAt, onErrorAt     Pos                   // no line: not in the file
 	keys                  map[string]*yaml.Node // of the activity in the file
 	startNode, exitNode   *yaml.Node
@@ -146,4 +147,5 @@ func (d *draft) connect() {
 	d.fanLimits()
 	d.deadlinesRead()
 	d.resolveRC()
+	d.collect()
 }

@@ -117,6 +117,11 @@ func (d *draft) fixedTime(n *yaml.Node, m *Moment, key, text string) {
 
 // expression checks an expression over the input of s.
 func (d *draft) expression(s *step, n *yaml.Node, text string, want *container.Type) *Condition {
+	return d.expressionMeant(s, n, text, want, func(problems []condition.Problem) []condition.Problem { return problems })
+}
+
+// expressionMeant is expression, where others may be reported before; it gives those that are left.
+func (d *draft) expressionMeant(s *step, n *yaml.Node, text string, want *container.Type, others func([]condition.Problem) []condition.Problem) *Condition {
 	e := &Condition{Written: text, Pos: d.pos(n)}
 	if len(text) > condition.MaxText {
 		d.fail(e.Pos, codeLimit, fmt.Sprintf("the expression has %d bytes", len(text)), fmt.Sprintf("use at most %d: let a program work it out", condition.MaxText))
@@ -133,7 +138,7 @@ func (d *draft) expression(s *step, n *yaml.Node, text string, want *container.T
 	if len(problems) > 0 && problems[0].Want != nil {
 		code = codeMismatch
 	}
-	d.failCondition(n, code, problems)
+	d.failCondition(n, code, others(problems))
 	if s.block != nil && len(condition.ReadsOf(text, scope)) > 0 {
 		s.block.inputRead = true
 	}

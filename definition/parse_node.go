@@ -209,6 +209,7 @@ type nameKind struct {
 var (
 	processName   = nameKind{what: "a process", dash: true}
 	nodeName      = nameKind{what: "a node", dash: true}
+	setName       = nameKind{what: "a set of nodes", dash: true}
 	programName   = nameKind{what: "a program", dash: true}
 	structureName = nameKind{what: "a structure", reserved: []string{
 		"bool", "int", "double", "string", "bytes", "timestamp", "duration",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -16,15 +15,16 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins",
+		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins",
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
+		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
 	retryKeys = []string{"attempts", "backoff", "max_backoff"}
+	callKeys  = []string{"node", "of"}
 )
 
 // processDraft is a process on its way from YAML to a *Process: what its graphs share.
@@ -33,6 +33,7 @@ type processDraft struct {
 	result     *Process
 	types      map[string]*container.Type // nil: declared with errors
 	typeNames  []string
+	sets       []*nodeSet
 	top        *draft
 	graphs     []*draft          // top, and those of blocks, each behind the one that it is inside of
 	home       map[string]*draft // the graph of each activity
@@ -61,6 +62,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.header(root, f)
 	p.structures(f["structures"])
 	p.ends(f)
+	p.nodeSets(f["nodes"])
 	if p.required(root, f, "activities", "a process", remedyActivities) {
 		p.top.activities(f["activities"])
 	}
@@ -77,6 +79,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 			d.checkRuns()
 		}
 		p.checkLastWins()
+		p.checkSets()
 		p.checkTables()
 	}
 	return p.result
@@ -138,32 +141,11 @@ func (l *loader) required(owner *yaml.Node, f map[string]*yaml.Node, key, what, 
 
 // starts reads the nodes where instances may be started.
 func (p *processDraft) starts(n *yaml.Node) {
-	remedy := "write it as [A, B]"
-	if n != nil && n.Kind == yaml.ScalarNode && condition.ValidName(strings.ReplaceAll(n.Value, "-", "_")) {
-		remedy = fmt.Sprintf("write it as [%s]", n.Value)
-	}
-	if n == nil || !p.is(n, yaml.SequenceNode, "a list of nodes", remedy) {
-		return
-	}
-	switch {
-	case len(n.Content) == 0:
-		p.fail(p.pos(n), codeValue, "no node may start this process", "name a node, or leave `starts` out")
-	case len(n.Content) > maxStarts:
-		p.fail(p.pos(n.Content[maxStarts]), codeLimit, fmt.Sprintf("%d nodes may start this process", len(n.Content)),
-			fmt.Sprintf("use at most %d: let nodes start it through a node near them", maxStarts))
-		return
-	}
-	named := map[string]bool{}
-	for _, c := range n.Content {
-		name, ok := p.name(c, nodeName)
-		switch {
-		case !ok:
-		case named[name]:
-			p.fail(p.pos(c), codeDuplicateName, fmt.Sprintf("node %s is named twice", name), "remove one of the two")
-		default:
-			named[name] = true
-			p.result.Starts = append(p.result.Starts, name)
-		}
+	if n != nil {
+		p.result.Starts = p.nodesMeant(n, nodeList{
+			maxStarts, "no node may start this process", "name a node, or leave `starts` out",
+			"%d nodes may start this process", "use at most %d: let nodes start it through a node near them",
+		})
 	}
 }
 

@@ -68,6 +68,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"retry", at(t, activity, "properties", "retry"), retryKeys},
 		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
 		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
+		{"at", at(t, activity, "properties", "at"), callKeys},
 	} {
 		want := slices.Sorted(slices.Values(test.keys))
 		got := slices.Sorted(maps.Keys(at(t, test.schema, "properties")))
@@ -152,6 +153,18 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, cancels: b}, b: {node: A, program: p}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, cancels: [b, b]}, b: {node: A, program: p}}",
 		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, retry: {attempts: 2, backoff: 1h2d}}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, parallel: 2}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, until: _DONE > 1}}",
+		"process: p\nversion: 1\nactivities: {a: {node: A, program: p, for_each: [x]}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, for_each: x, parallel: 0}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, for_each: x, parallel: 1001}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, at: {node: x}}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, at: {of: [A]}}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, at: x}}",
+		"process: p\nversion: 1\nstructures: {S: {x: string}}\nactivities: {a: {node: A, program: p, input: S, at: {node: x, of: []}}}",
+		"process: p\nversion: 1\nnodes: {}\nactivities: {a: {node: A, program: p}}",
+		"process: p\nversion: 1\nnodes: {s: A}\nactivities: {a: {node: A, program: p}}",
+		"process: p\nversion: 1\nnodes: {s: [A, A]}\nactivities: {a: {node: A, program: p}}",
 	} {
 		if _, diagnostics := Load("bad.yaml", []byte(bad)); !HasErrors(diagnostics) {
 			t.Errorf("Load takes\n%s", bad)
@@ -167,7 +180,7 @@ func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
 	kinds := map[kinds]string{kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}"}
 	values := map[string]string{
-		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent",
+		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent", "at": "{node: x, of: [A]}",
 	}
 	for _, not := range notHere {
 		for kind, what := range kinds {
@@ -318,6 +331,14 @@ func (v validator) wordOfObject(s object, word string, arg any, value object) er
 		for _, key := range arg.([]any) {
 			_, ok := value[key.(string)]
 			holds = holds && ok
+		}
+	case "dependentRequired":
+		for key, needed := range arg.(object) {
+			for _, other := range needed.([]any) {
+				_, ok := value[key]
+				_, has := value[other.(string)]
+				holds = holds && (!ok || has)
+			}
 		}
 	case "propertyNames":
 		for key := range value {

@@ -2,7 +2,6 @@ package definition
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"fmqm/condition"
@@ -61,6 +60,9 @@ type ShownActivity struct {
 	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
 	OnError    string           `json:"on_error,omitempty"` // continue
 	Cancels    []string         `json:"cancels,omitempty"`
+	Bundle     *ShownBundle     `json:"bundle,omitempty"`
+	Call       *ShownCall       `json:"at,omitempty"`
+	Role       string           `json:"begun,omitempty"` // of a row that another of its name begins: each (of a bundle), or work (of a call)
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -126,9 +128,11 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 		Input:      a.Input.Name,
 		Output:     a.Output.Name,
 	}
-	for _, c := range a.Path {
-		s.Inside = append(s.Inside, string(c.Activity))
+	s.Inside, s.Role = around(a), roleOf(a)
+	if s.Role != "" {
+		s.Start = "begun"
 	}
+	s.Bundle, s.Call = showBundle(a.Bundle), showCall(a.Call)
 	for _, c := range a.InControl {
 		s.InControl = append(s.InControl, string(c.From))
 	}
@@ -365,7 +369,7 @@ func grid(t ShownTable) [][][]string {
 		}
 		rows = append(rows, [][]string{
 			{fmt.Sprint(t.Number)},
-			{strings.Join(slices.Concat(a.Inside, []string{a.Activity}), "/")},
+			{a.label()},
 			a.InControl,
 			{text.Line(a.Start)},
 			out,
@@ -382,7 +386,7 @@ func grid(t ShownTable) [][][]string {
 // writeEnds says, below a table, what else ends its activities, or what they end.
 func writeEnds(b *strings.Builder, t ShownTable) {
 	for _, a := range t.Activities {
-		var all []string
+		all := a.begins()
 		if a.Child != "" {
 			of := "is an instance of " + a.Child
 			if a.Autonomy != "" {
@@ -403,9 +407,16 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 			all = append(all, "cancels "+strings.Join(a.Cancels, ", "))
 		}
 		if len(all) > 0 {
-			fmt.Fprintf(b, "%s %s\n", a.Activity, strings.Join(all, "; "))
+			fmt.Fprintf(b, "%s %s\n", a.name(), strings.Join(all, "; "))
 		}
 	}
+}
+
+// name is the label without what it is inside of.
+func (a *ShownActivity) name() string {
+	alone := *a
+	alone.Inside = nil
+	return alone.label()
 }
 
 // writeDetours says, below a table, where dead paths pass around nodes.

@@ -30,6 +30,9 @@ func showStructures(t *processtable.Table) []ShownStructure {
 	var all []ShownStructure
 	seen := map[string]bool{"": true}
 	for _, a := range t.Activities {
+		if a.Kind == processtable.KindBundle { // what one execution has is shown
+			continue
+		}
 		for _, c := range []*container.Type{a.Input, a.Output} {
 			all = addStructure(all, seen, c)
 		}

@@ -36,11 +36,13 @@ var foreignKeys = map[string]map[string]foreign{
 	"a process": words(map[string]foreign{
 		"name id workflow": {key: "process"},
 		"title summary label comment doc documentation":            {key: "description"},
-		"tasks steps jobs states nodes stages actions":             {key: "activities"},
+		"tasks steps jobs states stages actions":                   {key: "activities"},
 		"edges transitions flow flows sequence links dependencies": {key: "control"},
 		"types schemas schema models definitions structs records":  {key: "structures"},
 		"mappings mapping dataflow":                                {key: "data"},
 		"on sites start_at startat":                                {key: "starts"},
+		"node host site":                                           {remedy: "each activity has a node of its own: write `node: A` there; `nodes` are sets of them"},
+		"sets node_sets groups":                                    {key: "nodes"},
 		"programs commands services timeout":                       {remedy: remedyPrograms},
 		"cron schedules schedule_interval timetable":               {key: "schedule", remedy: remedySchedule},
 	}),
@@ -62,7 +64,10 @@ var foreignKeys = map[string]map[string]foreign{
 		"result results returns":                                                                         {key: "output"},
 		"depends_on depends needs after before next then goto successors predecessors upstream requires": {remedy: remedyControl},
 		"if when condition conditions guard":                                                             {remedy: remedyWhen},
-		"until while loop repeat for_each foreach":                                                       {remedy: remedyLoop},
+		"while loop repeat":                                                                              {remedy: remedyLoop},
+		"foreach for-each map each with_items items iterate multi_instance":                              {key: "for_each"},
+		"concurrency max_concurrency max_parallel max_parallelism":                                       {key: "parallel"},
+		"at_node called_at run_at":                                                                       {key: "at"},
 		"retries attempts max_attempts max_retries backoff retry_policy":                                 {key: "retry", remedy: remedyRetry},
 		"on_failure catch rescue ignore_errors continue_on_error continue-on-error":                      {key: "on_error", remedy: "write `on_error: continue` if errors take a path; `on_rc: continue` if a return code other than 0 is data"},
 		"cancel abort kill stops":                                                                        {key: "cancels"},
@@ -82,6 +87,10 @@ var foreignKeys = map[string]map[string]foreign{
 	"wait": words(map[string]foreign{
 		"after in duration": {key: "for"},
 		"at to when time":   {key: "until"},
+	}),
+	"at": words(map[string]foreign{
+		"site host location":               {key: "node"},
+		"nodes sites one_of among in from": {key: "of"},
 	}),
 	"retry": words(map[string]foreign{
 		"max limit times count tries retries": {key: "attempts"},

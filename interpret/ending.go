@@ -23,13 +23,18 @@ func (in *instance) moment(m *definition.Moment, input *container.Struct) error 
 	if m.At {
 		want = container.Timestamp
 	}
-	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
-	e, err := condition.LoadExpr(m.Expr.Checked, scope, container.Scalar(want))
-	if err != nil {
-		return err
-	}
-	_, err = e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
+	_, err := in.eval(m.Expr, input, want)
 	return err
+}
+
+// eval evaluates an expression over an input.
+func (in *instance) eval(c *definition.Condition, input *container.Struct, want container.Kind) (container.Value, error) {
+	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
+	e, err := condition.LoadExpr(c.Checked, scope, container.Scalar(want))
+	if err != nil {
+		return nil, err
+	}
+	return e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
 }
 
 // ask asks how an execution's race came out, where it has come so far.
@@ -128,6 +133,9 @@ func (g *graph) inError(found func(*step)) {
 			if s.inside != nil { // a subprocess waits by itself
 				s.inside.inError(found)
 			}
+			for _, e := range s.elements() {
+				e.graph.inError(found)
+			}
 		default:
 		}
 	}
@@ -204,6 +212,10 @@ func (s *step) stop(reason string) {
 
 // stopInside stops what is inside of a block. Of one that has not begun all is in no iteration.
 func (s *step) stopInside(reason string) {
+	if s.bundle != nil {
+		s.bundle.stop(reason)
+		s.bundle.tell(s)
+	}
 	if s.inside == nil {
 		return
 	}
@@ -226,6 +238,10 @@ func (g *graph) unbroken() {
 			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
 		case s.result.State == Running && s.inside != nil:
 			s.inside.unbroken()
+		case s.result.State == Running:
+			for _, e := range s.elements() {
+				e.graph.unbroken()
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fmqm/condition"
@@ -14,7 +15,14 @@ import (
 // execute runs an activity whose start condition holds, iteration by iteration, until it has
 // ended, is in error, or goes no further.
 func (g *graph) execute(s *step) {
-	input, err := s.input(s.activity.Input)
+	input, err := s.given, error(nil)
+	switch {
+	case s.activity.Bundle != nil:
+		g.executeEach(s)
+		return
+	case input == nil:
+		input, err = s.input(s.activity.Input)
+	}
 	s.result.Iterations, s.result.Input = 1, input
 	if err != nil {
 		err = fmt.Errorf("input container of %s, of the data that was mapped to it: %w", s.activity.Name, err)
@@ -55,6 +63,25 @@ func (g *graph) begin(s *step, input *container.Struct) error {
 		return fmt.Errorf("deadline: %w", err)
 	}
 	s.timed = a.Deadline != nil
+	return g.place(s, input)
+}
+
+// place finds out where an activity is done (N20).
+func (g *graph) place(s *step, input *container.Struct) error {
+	s.node = s.activity.Node
+	call := s.activity.Call
+	if call == nil {
+		return nil
+	}
+	v, err := g.eval(call.Node, input, container.String)
+	if err != nil {
+		return fmt.Errorf("at: %w", err)
+	}
+	node, _ := v.(string)
+	if !slices.Contains(call.Of, node) {
+		return fmt.Errorf("at: %q is none of the nodes at which %s may be done: %s", node, s.activity.Name, strings.Join(call.Of, ", "))
+	}
+	s.node, s.result.At = node, node
 	return nil
 }
 
@@ -126,7 +153,7 @@ func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done 
 		if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: attempt}) {
 			return false, nil
 		}
-		call := Call{Scope: g.scope, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
+		call := Call{Scope: g.scope, Node: s.node, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
 		outcome, ended := g.invoke(s, call)
 		if !ended {
 			s.result.State, s.result.RC = Running, nil
@@ -304,6 +331,9 @@ func (s *step) transitions() ([]bool, error) {
 func (s *step) conditions() condition.Scope {
 	if s.activity == nil {
 		return condition.Scope{Members: s.output.Type}
+	}
+	if s.activity.Bundle != nil {
+		return condition.Scope{Members: s.activity.Bundle.Output}
 	}
 	return condition.Scope{Members: s.activity.Output, RC: true, Words: s.activity.Words()}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -26,7 +25,8 @@ const MaxResults = 8 << 20
 // activity that neither fails nor is repeated takes one for each iteration. After the
 // last entry the last one repeats. In another iteration of a block around it the list
 // starts anew; documents#2/check names the list of check from the second iteration of
-// the block documents on, until a later one has another. A missing rc is 0, a missing
+// the block documents on, until a later one has another. Of a bundle count[3] names the list of one
+// element, and count that of all others. A missing rc is 0, a missing
 // output is the input's members of the same name and type, as echo gives them;
 // {error: text} is a failed attempt. An activity without a list behaves as echo.
 //
@@ -54,34 +54,34 @@ func ParseResultsOver(p *definition.Process, file []byte, others Programs, given
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	r := &resultsReader{places: placesIn(p, given), lists: map[string][]*list{}, begun: map[string]*yaml.Node{}}
+	r := &resultsReader{places: placesIn(p, given), lists: map[string]*lists{}, begun: map[string]*yaml.Node{}}
 	if root != nil {
 		r.fields(root, "a mapping from activities to lists of results", r.list)
 	}
 	if len(r.problems) > 0 {
 		return nil, fmt.Errorf("results: %w", errors.Join(r.problems...))
 	}
-	for _, lists := range r.lists {
-		slices.SortFunc(lists, func(a, b *list) int { return slices.Compare(a.from, b.from) })
+	for _, l := range r.lists {
+		l.sort()
 	}
 	return &results{lists: r.lists, playing: map[string]*list{}, others: others}, nil
 }
 
 // results plays the entries of each activity.
 type results struct {
-	lists   map[string][]*list // by activity, in the order of the iterations from which on they apply
-	playing map[string]*list   // by activity: of its execution under way; nil: it has none
+	lists   map[string]*lists // by activity
+	playing map[string]*list  // by activity: of its execution under way; nil: it has none
 
 	others Programs // of activities without entries
 
-	chain string // the subprocesses around the instance: "pack/", and in lists before the activity
-	at    []int  // the iterations around it
+	chain string  // the subprocesses around the instance: "pack/", and in lists before the activity
+	at    []level // where that is
 }
 
 // Child gives the results of what is in an instance that a subprocess begins.
 func (r *results) Child(a *definition.Activity, call Call, p *definition.Process) Programs {
 	inner := *r
-	inner.chain, inner.at = r.chain+a.Name+"/", slices.Concat(r.at, call.Scope.iterations(), []int{call.Iteration})
+	inner.chain, inner.at = r.chain+a.Name+"/", slices.Concat(r.at, call.Scope.iteration(a.Name, call.Iteration).levels())
 	if f, ok := r.others.(Families); ok {
 		inner.others = f.Child(a, call, p)
 	}
@@ -90,7 +90,7 @@ func (r *results) Child(a *definition.Activity, call Call, p *definition.Process
 
 // list is what an activity gives in one execution.
 type list struct {
-	from    []int // the iteration of each block around it from which on this is its list
+	from    []level // where it begins: in which iteration of each block around it, and for which elements
 	entries []entry
 	next    int // the entry that the next attempt takes
 
@@ -132,8 +132,14 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 		return Race{}
 	}
 	l := r.playing[r.chain+a.Name]
+	if a.Bundle != nil { // as a whole it is cancelled if its elements are
+		l = r.begin(a.Name, Scope(at.Scope.Path(a.Name)))
+	}
 	if l == nil {
 		return Race{}
+	}
+	if a.Bundle != nil {
+		return Race{First: l.entries[0].whole()}
 	}
 	if !l.attempts {
 		l.next = at.Iteration + at.Attempt - 2
@@ -141,28 +147,21 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 	return Race{First: l.entries[min(l.next, len(l.entries)-1)].first}
 }
 
-// begin gives the activity's list in a scope: the last one that begins in none of the
-// blocks later. The outermost block counts first.
-func (r *results) begin(activity string, scope Scope) *list {
-	lists, at := r.lists[r.chain+activity], slices.Concat(r.at, scope.iterations())
-	n := sort.Search(len(lists), func(i int) bool { return slices.Compare(lists[i].from, at) > 0 })
-	for n--; n >= 0; n-- {
-		if l := lists[n]; !later(l.from, at) {
-			l.next = 0
-			return l
-		}
+// whole is what an entry of the elements of a bundle says of the bundle.
+func (e entry) whole() First {
+	if e.first == Canceller {
+		return Canceller
 	}
-	return nil
+	return Itself
 }
 
-// later says whether in one of the blocks from is a later iteration than at.
-func later(from, at []int) bool {
-	for i := range from {
-		if from[i] > at[i] {
-			return true
-		}
+// begin gives the activity's list in a scope.
+func (r *results) begin(activity string, scope Scope) *list {
+	l := r.lists[r.chain+activity].of(slices.Concat(r.at, scope.levels()))
+	if l != nil {
+		l.next = 0
 	}
-	return false
+	return l
 }
 
 // document gives the root of the only YAML document, or nil if there is nothing in it.
@@ -190,7 +189,7 @@ func document(file []byte) (*yaml.Node, error) {
 // resultsReader gathers what is wrong.
 type resultsReader struct {
 	places   *places
-	lists    map[string][]*list    // by activity
+	lists    map[string]*lists     // by activity
 	begun    map[string]*yaml.Node // by path: the key of the list that begins there
 	problems []error
 }
@@ -259,7 +258,10 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 	for i, n := range value.Content {
 		l.entries[i] = r.entry(found, attempts, n)
 	}
-	r.lists[found.chain+a.Name] = append(r.lists[found.chain+a.Name], l)
+	if r.lists[found.chain+a.Name] == nil {
+		r.lists[found.chain+a.Name] = &lists{}
+	}
+	r.lists[found.chain+a.Name].add(l)
 	return len(r.problems) == before
 }
 

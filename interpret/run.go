@@ -68,6 +68,8 @@ type graph struct {
 type step struct {
 	activity   *definition.Activity // nil: source or sink
 	inside     *graph               // of a block
+	bundle     *bundle              // of a bundle that was decided
+	given      *container.Struct    // the input of one execution of a bundle
 	in, out    []*control
 	inData     []*data
 	outData    []*data
@@ -75,6 +77,7 @@ type step struct {
 	cancels    []*step
 	unresolved int // of in and inData
 	ran        bool
+	node       string               // where it is done
 	output     *container.Struct    // if it ran
 	values     condition.Values     // with it
 	early      bool                 // it did not end by itself, and gives the engine's words only
@@ -131,7 +134,11 @@ func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) 
 	byName := map[string]*step{source: g.source, sink: g.sink}
 	for _, a := range def.Activities {
 		s := &step{activity: a}
-		if a.Block != nil {
+		if a.Bundle != nil && a.Block != nil { // each element has its own
+			if _, err := in.graph(a.Block, catcher); err != nil {
+				return nil, fmt.Errorf("block %s: %w", a.Name, err)
+			}
+		} else if a.Block != nil {
 			inside := catcher
 			if a.Continues {
 				inside = s
@@ -222,6 +229,7 @@ func (g *graph) enter(scope Scope) {
 	g.scope = scope
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
+		s.bundle, s.given = nil, nil
 		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		if a := s.activity; a != nil {
 			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}

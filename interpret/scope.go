@@ -2,6 +2,7 @@ package interpret
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,18 +11,28 @@ import (
 	"fmqm/definition"
 )
 
-// Scope says where inside an instance an activity is: the blocks around it, outermost
-// first, each with its iteration, counted from 1: "documents#2", "a#1/b#3" (N10). It is
-// empty at the top. What is inside a block that was skipped is in no iteration: "documents".
+// Scope says where inside an instance an activity is: the blocks and bundles around it, outermost
+// first, each with its element, counted from 0, and its iteration, counted from 1: "documents#2", "a#1/b#3",
+// "line[3]#2" (N10). It is empty at the top; that of one execution of a bundle is its element, "count[3]". What is
+// inside a block that was skipped is in no iteration: "documents".
 type Scope string
 
-// Path names an activity in the scope as people read it: "documents#2/check". No two
+// Path names an activity in the scope as people read it: "documents#2/check", "count[3]". No two
 // executions of an instance have the same path.
 func (s Scope) Path(activity string) string {
-	if s == "" {
+	switch {
+	case s == "":
 		return activity
+	case s.isElementOf(activity):
+		return string(s)
 	}
 	return string(s) + "/" + activity
+}
+
+// isElementOf says whether the scope is an element of a bundle.
+func (s Scope) isElementOf(bundle string) bool {
+	last := string(s[strings.LastIndexByte(string(s), '/')+1:])
+	return strings.HasPrefix(last, bundle+"[") && strings.HasSuffix(last, "]")
 }
 
 // iteration is the scope inside a block of s.
@@ -29,28 +40,47 @@ func (s Scope) iteration(block string, number int) Scope {
 	return Scope(s.Path(block) + "#" + strconv.Itoa(number))
 }
 
-// iterations gives the iteration of each block of a scope that has begun.
-func (s Scope) iterations() []int {
+// element is the scope of one execution of a bundle of s.
+func (s Scope) element(bundle string, number int) Scope {
+	return Scope(s.Path(bundle) + "[" + strconv.Itoa(number) + "]")
+}
+
+// listing is the scope of which the executions in s are shown together: the elements of a bundle are.
+func (s Scope) listing(activity string) Scope {
+	if s.isElementOf(activity) {
+		return s[:strings.LastIndexByte(string(s), '[')]
+	}
+	return s
+}
+
+// level is where an execution is in one of the activities around it, or, of a bundle, in itself.
+type level struct {
+	element   int // from 0; -1: none, or in a list of results any
+	iteration int // from 1; 0: none
+}
+
+// levels gives one for each activity of a scope.
+func (s Scope) levels() []level {
 	if s == "" {
 		return nil
 	}
-	parts := strings.Split(string(s), "/")
-	numbers := make([]int, len(parts))
-	for i, part := range parts {
-		numbers[i] = partOf(part).number
+	parts := partsOf(string(s))
+	levels := make([]level, len(parts))
+	for i, p := range parts {
+		levels[i] = level{p.element, p.number}
 	}
-	return numbers
+	return levels
 }
 
 // part is an activity in a path, as somebody wrote it.
 type part struct {
-	name   string
-	mark   byte // what stands behind the name: # of an iteration, [ of an element, or nothing
-	number int  // behind the mark; 0: none, or not one from 1 on
+	name    string
+	element int  // -1: none
+	number  int  // of the iteration; 0: none
+	odd     bool // what stands behind the name is neither
 }
 
-func (p part) plain() bool    { return p.mark == 0 }
-func (p part) iterates() bool { return p.mark == '#' && p.number > 0 }
+func (p part) plain() bool { return !p.odd && p.element < 0 && p.number == 0 }
 
 func partsOf(path string) []part {
 	var parts []part
@@ -60,18 +90,18 @@ func partsOf(path string) []part {
 	return parts
 }
 
+var pathPart = regexp.MustCompile(`^([^#\[]*)(?:\[(0|[1-9][0-9]{0,8})\])?(?:#([1-9][0-9]{0,8}))?$`)
+
 func partOf(text string) part {
-	at := strings.IndexAny(text, "#[")
-	if at < 0 {
-		return part{name: text}
+	found := pathPart.FindStringSubmatch(text)
+	if found == nil {
+		return part{name: text[:strings.IndexAny(text, "#[")], element: -1, odd: true}
 	}
-	p, digits := part{name: text[:at], mark: text[at]}, text[at+1:]
-	if p.mark == '[' {
-		digits = strings.TrimSuffix(digits, "]")
+	p := part{name: found[1], element: -1}
+	if found[2] != "" {
+		p.element, _ = strconv.Atoi(found[2])
 	}
-	if n, err := strconv.Atoi(digits); err == nil && n > 0 && strconv.Itoa(n) == digits {
-		p.number = n
-	}
+	p.number, _ = strconv.Atoi(found[3])
 	return p
 }
 
@@ -108,16 +138,19 @@ func placesInside(p *definition.Process, given definition.Children, outer []*def
 			named[name] = true
 		}
 	}
-	early := func(block *definition.Activity) bool {
-		return named[block.Name] || block.Deadline != nil || block.Continues
+	early := func(around *definition.Activity) bool {
+		return named[around.Name] || around.Deadline != nil || around.Continues || ends(around)
 	}
 	all := &places{process: p, byName: map[string]place{}, given: given, depth: depth, inside: map[string]*places{}}
 	for around, a := range p.All() {
 		all.names = append(all.names, a.Name)
-		all.byName[a.Name] = place{a, slices.Concat(outer, around), chain, named[a.Name] || slices.ContainsFunc(around, early)}
+		all.byName[a.Name] = place{a, slices.Concat(outer, around), chain, named[a.Name] || ends(a) || slices.ContainsFunc(around, early)}
 	}
 	return all
 }
+
+// ends says whether an activity is a bundle that may end before its elements.
+func ends(a *definition.Activity) bool { return a.Bundle != nil && a.Bundle.Until != nil }
 
 // runs says whether an activity is a subprocess that is run, and so takes no results.
 func (p *places) runs(a *definition.Activity) bool { return a.Child != nil && p.given.Of(a) != nil }
@@ -185,38 +218,69 @@ func (p *places) find(name string) (place, error) {
 	return place{}, fmt.Errorf("unknown activity %s: the process has %s", name, strings.Join(p.names, ", "))
 }
 
-// from gives the iterations from which on a path means the activity: of a name alone the
-// first of each block.
-func (p place) from(path []part) ([]int, error) {
+// from gives where a path means the activity from then on: of a name alone the first iteration of each block, and
+// every element of each bundle.
+func (p place) from(path []part) ([]level, error) {
 	own, outer := path[len(path)-1], path[:len(path)-1]
-	numbers := make([]int, len(p.around))
-	for i, block := range p.around {
-		numbers[i] = 1
+	levels := p.first()
+	for i, around := range p.around {
 		for _, o := range outer {
-			if o.name == block.Name && o.number > 0 {
-				numbers[i] = o.number
+			if o.name == around.Name {
+				levels[i] = level{o.element, max(1, o.number)}
+				if around.Bundle == nil { // then an iteration is meant
+					levels[i] = level{-1, max(1, o.number, o.element)}
+				}
 			}
 		}
 	}
 	exact := p.inside(outer)
-	for i, o := range outer { // a subprocess is mostly once what it is
-		exact = exact && (o.iterates() || o.plain() && p.around[i].Child != nil)
+	for i, o := range outer {
+		exact = exact && o.within(p.around[i])
 	}
-	if own.plain() && (exact || len(outer) == 0) {
-		return numbers, p.limits(numbers)
-	}
-	if len(p.around) == 0 {
+	isBundle := p.activity.Bundle != nil
+	switch {
+	case (exact || len(outer) == 0) && !own.odd && own.number == 0 && (own.element < 0 || isBundle):
+		if isBundle {
+			levels[len(levels)-1].element = own.element
+		}
+		return levels, p.limits(levels)
+	case own.element >= 0 && !isBundle && len(p.around) == 0:
+		return nil, fmt.Errorf("%s has no for_each, and so no elements: write %s, whose list has an entry for each iteration", own.name, own.name)
+	case isBundle && own.number > 0 && p.activity.Block == nil:
+		return nil, fmt.Errorf("%s has elements, which count from 0: write %s", own.name, Scope(p.scope(levels)).element(own.name, own.number))
+	case len(p.around) == 0:
 		return nil, fmt.Errorf("%s is %s: write %s, whose list has an entry for each iteration", own.name, p.where(), own.name)
 	}
-	if own.number > 0 {
-		numbers[len(numbers)-1] = own.number
+	if at := &levels[len(p.around)-1]; own.number > 0 {
+		at.iteration = own.number
+	} else if own.element > 0 && !isBundle {
+		at.iteration = own.element
 	}
-	return nil, fmt.Errorf("%s is %s, which has iterations: write %s", own.name, p.where(), p.written(numbers))
+	return nil, fmt.Errorf("%s is %s, which has iterations: write %s", own.name, p.where(), p.written(levels))
 }
 
-// inside says whether these are the blocks around the place, whatever their iterations.
+// first are the levels of the activity in the first iteration of each block, and any element.
+func (p place) first() []level {
+	levels := make([]level, len(p.around), len(p.around)+1)
+	for i := range levels {
+		levels[i] = level{-1, 1}
+	}
+	if p.activity.Bundle != nil {
+		levels = append(levels, level{-1, 0})
+	}
+	return levels
+}
+
+// within says whether a part of a path names one iteration of what is around: of a subprocess, which is mostly
+// once what it is, and of an element that is not repeated, none has to be named.
+func (p part) within(around *definition.Activity) bool {
+	once := around.Child != nil || p.element >= 0 && around.Exit == nil
+	return !p.odd && (p.element < 0 || around.Bundle != nil) && (p.number > 0 || once)
+}
+
+// inside says whether these are what is around the place, whatever their iterations.
 func (p place) inside(outer []part) bool {
-	return slices.EqualFunc(outer, p.around, func(o part, block *definition.Activity) bool { return o.name == block.Name })
+	return slices.EqualFunc(outer, p.around, func(o part, around *definition.Activity) bool { return o.name == around.Name })
 }
 
 func (p place) where() string {
@@ -229,22 +293,42 @@ func (p place) where() string {
 	return "in the block " + p.around[len(p.around)-1].Name
 }
 
-// written is the path of the place in these iterations, or of all.
-func (p place) written(numbers []int) string {
-	var scope Scope
-	for i, block := range p.around {
-		if scope = Scope(scope.Path(block.Name)); numbers != nil {
-			scope += Scope("#" + strconv.Itoa(numbers[i]))
-		}
+// written is the path of the place there, or of all.
+func (p place) written(levels []level) string {
+	path := Scope(p.scope(levels)).Path(p.activity.Name)
+	if n := len(p.around); n < len(levels) && levels[n].element >= 0 {
+		path += "[" + strconv.Itoa(levels[n].element) + "]"
 	}
-	return scope.Path(p.activity.Name)
+	return path
 }
 
-// limits says which of the numbers is above what its block can come to.
-func (p place) limits(numbers []int) error {
-	for i, block := range p.around {
-		if err := limit(block, numbers[i]); err != nil {
-			return err
+// scope is that of the place there.
+func (p place) scope(levels []level) string {
+	var scope Scope
+	for i, around := range p.around {
+		if scope = Scope(scope.Path(around.Name)); levels == nil {
+			continue
+		}
+		if levels[i].element >= 0 {
+			scope += Scope("[" + strconv.Itoa(levels[i].element) + "]")
+		}
+		scope += Scope("#" + strconv.Itoa(levels[i].iteration))
+	}
+	return string(scope)
+}
+
+// limits says which of the numbers is above what there can be.
+func (p place) limits(levels []level) error {
+	for i, l := range levels {
+		of := p.activity
+		if i < len(p.around) {
+			of = p.around[i]
+			if err := limit(of, l.iteration); err != nil {
+				return err
+			}
+		}
+		if l.element >= container.MaxList {
+			return fmt.Errorf("%s[%d]: a list has at most %d elements, which count from 0", of.Name, l.element, container.MaxList)
 		}
 	}
 	return nil

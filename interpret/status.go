@@ -27,6 +27,7 @@ type activityStatus struct {
 	Scope      Scope           `json:"scope,omitempty"`
 	Kind       string          `json:"kind,omitempty"` // in a process that has more than programs and empty ones
 	Node       string          `json:"node"`
+	At         string          `json:"at,omitempty"` // of a call: where it is done
 	State      State           `json:"state"`
 	Iterations int             `json:"iterations,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"`      // where there was more than one
@@ -36,10 +37,11 @@ type activityStatus struct {
 	Failure    string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
+	Elements   *Counts         `json:"elements,omitempty"` // of a bundle
 }
 
 // StatusJSON writes a result in the shape of an instance's status, so that the two can
-// be compared line by line: what is at the top, with one line for each block. It leaves
+// be compared line by line: what is at the top, with one line for each block and bundle. It leaves
 // out the instance and all times. As there, what is not terminated shows neither return
 // code nor output.
 func StatusJSON(r *Result) ([]byte, error) { return StatusJSONOf(r, pointers(r.Activities)) }
@@ -51,7 +53,7 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		Process:     fmt.Sprintf("%s@%d", r.Process.Name, r.Process.Version),
 		State:       r.State,
 		Reason:      r.Error,
-		Scope:       shown[0].Scope,
+		Scope:       ScopeOf(shown),
 		Activities:  []activityStatus{},
 		Unreachable: []struct{}{},
 	}
@@ -60,7 +62,7 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
 	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool {
-		return a.Definition.Block != nil || a.Definition.Wait != nil || a.Definition.Child != nil
+		return a.Definition.Bundle != nil || a.Definition.Block != nil || a.Definition.Wait != nil || a.Definition.Child != nil
 	})
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
@@ -80,8 +82,13 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	return json.Marshal(s)
 }
 
+// ScopeOf is the scope that what is shown is in: that of a bundle, where its elements are.
+func ScopeOf(shown []*ActivityResult) Scope { return shown[0].Scope.listing(shown[0].Activity) }
+
 func kindOf(a *definition.Activity) string {
 	switch {
+	case a.Bundle != nil:
+		return "bundle"
 	case a.Block != nil:
 		return "block"
 	case a.Wait != nil:
@@ -96,6 +103,11 @@ func kindOf(a *definition.Activity) string {
 
 func activityStatusOf(a *ActivityResult) (activityStatus, error) {
 	s := activityStatus{Activity: a.Activity, Scope: a.Scope, Node: a.Node, State: a.State, Iterations: a.Iterations, Reason: a.Error}
+	s.At, s.Elements = a.At, a.Counts
+	if a.Definition.Bundle != nil { // it is done once for each element
+		s.Iterations = 0
+		return s, nil
+	}
 	if a.Attempts > 1 {
 		s.Attempts = a.Attempts
 	}

@@ -20,7 +20,8 @@ func (f ProgramFunc) Run(activity *definition.Activity, call Call) Outcome { ret
 
 // Call is one attempt. Iteration counts from 1 in a scope, Attempt from 1 in an iteration.
 type Call struct {
-	Scope     Scope // where the activity is
+	Scope     Scope  // where the activity is; of one execution of a bundle its element, "count[3]"
+	Node      string // where it is done
 	Iteration int
 	Attempt   int
 	Input     *container.Struct
@@ -47,6 +48,19 @@ type Races interface {
 	// the execution is decided, before each attempt, when nothing inside of a block goes on,
 	// and when it is in error; perhaps more than once.
 	Race(activity *definition.Activity, at At) Race
+}
+
+// Bundles are Races that know how far bundles came. Without them elements return in the order of the list, and
+// `until` is asked after each.
+type Bundles interface {
+	// Bundle says it of a bundle that was decided; known is false where nobody says it.
+	Bundle(activity *definition.Activity, scope Scope) (came Came, known bool)
+}
+
+// Came is how far a bundle came.
+type Came struct {
+	Begun    int   // the first so many of its elements
+	Returned []int // those of them that had returned before until held, or what else has ended the bundle, in any order
 }
 
 // At is how far an execution has come.
@@ -125,6 +139,7 @@ type ActivityResult struct {
 	Scope      Scope
 	Activity   string
 	Node       string
+	At         string // of a call that was begun: the node at which it was done
 	State      State
 	Iterations int    // begun; 0 if it never ran
 	Attempts   int    // of the last iteration's program
@@ -141,11 +156,24 @@ type ActivityResult struct {
 	// iteration, or of the last one ([Options].LastIterations). A skipped block has them
 	// once, all skipped, in no iteration; so has one that was cancelled before it began.
 	Inside [][]ActivityResult
+	// Counts and Each are of a bundle that was decided: how many elements came to what, and those that were begun,
+	// in the list's order.
+	Counts *Counts
+	Each   []ActivityResult
 	// Children are, of a subprocess whose definition is given, the instances that it has begun: of each
 	// attempt, or the last one ([Options].LastIterations).
 	Children []Child
 }
 
-// Path names the execution as people read it: "documents#2/check". It is the key by which
+// Counts are how many elements of a bundle came to what.
+type Counts struct {
+	Count     int `json:"count"`
+	Done      int `json:"done"`   // have returned
+	Failed    int `json:"failed"` // of these
+	Cancelled int `json:"cancelled"`
+	InError   int `json:"in_error"` // wait for an operator, or something inside of them does
+}
+
+// Path names the execution as people read it: "documents#2/check", "count[3]". It is the key by which
 // runs are compared.
 func (a *ActivityResult) Path() string { return a.Scope.Path(a.Activity) }

@@ -8,8 +8,8 @@ import (
 	"fmqm/definition"
 )
 
-// All gives every execution that was kept: in file order, a block before what is inside
-// it, its iterations one after the other. Their paths are all different.
+// All gives every execution that was kept: in file order, a bundle before its elements and a block before what is
+// inside it, its iterations one after the other. Their paths are all different.
 func (r *Result) All() iter.Seq[*ActivityResult] {
 	return func(yield func(*ActivityResult) bool) { all(r.Activities, yield) }
 }
@@ -17,7 +17,7 @@ func (r *Result) All() iter.Seq[*ActivityResult] {
 func all(activities []ActivityResult, yield func(*ActivityResult) bool) bool {
 	for i := range activities {
 		a := &activities[i]
-		if !yield(a) {
+		if !yield(a) || !all(a.Each, yield) {
 			return false
 		}
 		for _, inside := range a.Inside {
@@ -30,8 +30,8 @@ func all(activities []ActivityResult, yield func(*ActivityResult) bool) bool {
 }
 
 // In gives what is in the scope that a path names: "documents#2"; "documents" is the last
-// iteration of that block, and "" the top. It fails if there is no such scope, saying how
-// far the block came.
+// iteration of that block, "count" the elements of that bundle, and "" the top. It fails if there is no such
+// scope, saying how far the block or bundle came.
 func (r *Result) In(path string) ([]*ActivityResult, error) {
 	activities := r.Activities
 	if path == "" {
@@ -40,24 +40,46 @@ func (r *Result) In(path string) ([]*ActivityResult, error) {
 	if err := CheckScope(r.Process, path); err != nil {
 		return nil, err
 	}
-	for _, part := range partsOf(path) {
-		i := slices.IndexFunc(activities, func(a ActivityResult) bool { return a.Activity == part.name })
-		block := &activities[i]
-		at := len(block.Inside) - 1
-		if part.number > 0 {
-			want := block.Scope.iteration(part.name, part.number)
-			at = slices.IndexFunc(block.Inside, func(inside []ActivityResult) bool { return inside[0].Scope == want })
-		}
-		switch {
-		case at >= 0:
-			activities = block.Inside[at]
-		case len(block.Inside) == 0 || block.Iterations == 0:
-			return nil, fmt.Errorf("%s is %s: nothing has begun inside it", block.Path(), block.State)
-		default:
-			return nil, fmt.Errorf("%s has come to iteration %d: write %s", block.Path(), block.Iterations, block.Scope.iteration(part.name, block.Iterations))
+	for _, p := range partsOf(path) {
+		i := slices.IndexFunc(activities, func(a ActivityResult) bool { return a.Activity == p.name })
+		var err error
+		if activities, err = activities[i].in(p); err != nil {
+			return nil, err
 		}
 	}
 	return pointers(activities), nil
+}
+
+// in gives what is inside of an execution, of that element and in that iteration.
+func (a *ActivityResult) in(p part) ([]ActivityResult, error) {
+	nothing := fmt.Errorf("%s is %s: nothing has begun inside it", a.Path(), a.State)
+	if a.Definition.Bundle != nil {
+		switch {
+		case len(a.Each) == 0:
+			return nil, nothing
+		case p.element < 0:
+			return a.Each, nil
+		case p.element >= len(a.Each) && a.Counts.Count > len(a.Each):
+			return nil, fmt.Errorf("of %s %d elements have begun, the last is %s", a.Path(), len(a.Each), a.Each[len(a.Each)-1].Path())
+		case p.element >= len(a.Each):
+			return nil, fmt.Errorf("%s has %d elements, the last is %s", a.Path(), len(a.Each), a.Each[len(a.Each)-1].Path())
+		case a.Definition.Block == nil:
+			return a.Each[p.element : p.element+1], nil
+		}
+		return a.Each[p.element].in(part{name: p.name, element: -1, number: p.number})
+	}
+	at := len(a.Inside) - 1
+	if p.number > 0 {
+		want := a.Scope.iteration(p.name, p.number)
+		at = slices.IndexFunc(a.Inside, func(inside []ActivityResult) bool { return inside[0].Scope == want })
+	}
+	switch {
+	case at >= 0:
+		return a.Inside[at], nil
+	case len(a.Inside) == 0 || a.Iterations == 0:
+		return nil, nothing
+	}
+	return nil, fmt.Errorf("%s has come to iteration %d: write %s", a.Path(), a.Iterations, a.Scope.iteration(p.name, a.Iterations))
 }
 
 func pointers(activities []ActivityResult) []*ActivityResult {
@@ -76,20 +98,30 @@ func CheckScope(p *definition.Process, path string) error {
 	switch {
 	case err != nil:
 		return err
-	case found.activity.Child != nil:
+	case found.activity.Child != nil && found.activity.Bundle == nil:
 		return fmt.Errorf("%s is a subprocess, and what is in its instance is none of this one: --tree shows both", last)
-	case found.activity.Block == nil:
+	case found.activity.Block == nil && found.activity.Bundle == nil:
 		return fmt.Errorf("%s is no block, so nothing is inside it", last)
 	case !found.inside(parts[:len(parts)-1]):
 		return fmt.Errorf("%s is %s: write %s", last, found.where(), found.written(nil))
 	}
-	for i, block := range append(slices.Clip(found.around), found.activity) {
-		if !parts[i].plain() && !parts[i].iterates() {
-			return fmt.Errorf("%s: a block has iterations, which count from 1: write %s#1, or %s for the last", path, block.Name, block.Name)
-		}
-		if err := limit(block, parts[i].number); err != nil {
+	for i, around := range append(slices.Clip(found.around), found.activity) {
+		if err := parts[i].names(path, around, i == len(parts)-1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// names says why a part of a path can name nothing of what is around, or nothing.
+func (p part) names(path string, around *definition.Activity, last bool) error {
+	switch {
+	case around.Bundle == nil && (p.odd || p.element >= 0):
+		return fmt.Errorf("%s: a block has iterations, which count from 1: write %s#1, or %s for the last", path, around.Name, around.Name)
+	case around.Bundle != nil && (p.odd || p.element < 0 && (p.number > 0 || !last)):
+		return fmt.Errorf("%s: a bundle has elements, which count from 0: write %s[0]", path, around.Name)
+	case p.number > 0 && around.Block == nil:
+		return fmt.Errorf("%s: %s is no block, and shows no iterations: write %s", path, around.Name, Scope("").element(around.Name, p.element))
+	}
+	return limit(around, p.number)
 }

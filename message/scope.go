@@ -68,6 +68,15 @@ func (s Scope) Inside() processtable.ActivityID {
 	return processtable.ActivityID(last)
 }
 
+// Row is the row, in the tables of its process, of an activity in the scope.
+func (s Scope) Row(activity processtable.ActivityID) processtable.RowID {
+	row := processtable.RowID{Name: activity, Inside: s.Inside()}
+	for ; s != "" && s.Inside() == activity && row.Begun < MaxNesting; s = s.Leave() {
+		row.Begun++
+	}
+	return row
+}
+
 // Enter is the scope of what is inside of a composite that is in s.
 func (s Scope) Enter(f Frame) Scope {
 	if s == "" {

@@ -30,7 +30,7 @@ func TestRowsOfOtherBehavioursComeBack(t *testing.T) {
 	if d := diff(withBehaviours(), got); d != "" {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
-	if ship := got.Activity(RowID{"ship", "line"}); !ship.Follows("credit") || !ship.Follows("receive") || ship.Follows("file") || ship.DiesAlone() {
+	if ship := got.Activity(RowID{Name: "ship", Inside: "line"}); !ship.Follows("credit") || !ship.Follows("receive") || ship.Follows("file") || ship.DiesAlone() {
 		t.Error("the ports of ship are other ones")
 	}
 	// L6: a site that reads no format 4 is not sent it, also in an envelope of which only the

@@ -107,7 +107,7 @@ func TestTimesAndCancellingComeBack(t *testing.T) {
 	if d := diff(withTimes(), got); d != "" {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
-	if w := got.Activity(RowID{"try", "block"}).Words(); w != condition.WordTimeout|condition.WordError {
+	if w := got.Activity(RowID{Name: "try", Inside: "block"}).Words(); w != condition.WordTimeout|condition.WordError {
 		t.Errorf("its words are %v", w)
 	}
 }
@@ -122,15 +122,15 @@ func TestABlockHasASourceAndASinkOfItsOwn(t *testing.T) {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
 	for _, table := range []*Table{got, withBlock()} {
-		if a := table.Activity(RowID{Source, "round"}); a == nil || len(a.OutControl) != 1 || a.OutControl[0].To != "check" {
+		if a := table.Activity(RowID{Name: Source, Inside: "round"}); a == nil || len(a.OutControl) != 1 || a.OutControl[0].To != "check" {
 			t.Errorf("the source of round is %+v", a)
 		}
 		if a := table.Activity(RowID{Name: Source}); a == nil || a.OutControl[0].To != "round" {
 			t.Errorf("the source of the process is %+v", a)
 		}
 		for row, want := range map[RowID]NodeID{
-			{Sink, "round"}: "A", {Name: Sink}: Origin, {"ask", "round"}: "B", {Name: "round"}: "A",
-			{Name: "ask"}: "", {"round", "round"}: "", {Sink, "check"}: "A", {Sink, "nothing"}: "",
+			{Name: Sink, Inside: "round"}: "A", {Name: Sink}: Origin, {Name: "ask", Inside: "round"}: "B", {Name: "round"}: "A",
+			{Name: "ask"}: "", {Name: "round", Inside: "round"}: "", {Name: Sink, Inside: "check"}: "A", {Name: Sink, Inside: "nothing"}: "",
 		} {
 			if n, _ := table.NodeOf(row); n != want {
 				t.Errorf("NodeOf(%v) = %q, want %q", row, n, want)

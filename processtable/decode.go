@@ -94,7 +94,7 @@ var tableFields = []string{
 	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
-	keySchedules: "schedules", keyChildren: "subprocesses",
+	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers",
 }
 
 func (d *decoder) tableField(key int) {
@@ -128,7 +128,7 @@ func (d *decoder) tableField(key int) {
 	case keyOutput:
 		t.Output = d.structureAt()
 	case keyActivities:
-		t.Activities = items(d, 3*maxActivities+2, d.activity)
+		t.Activities = items(d, 5*maxActivities+2, d.activity)
 	case keyDetours:
 		d.since(2)
 		t.Detours = items(d, maxActivities, d.detour)
@@ -140,7 +140,10 @@ func (d *decoder) tableField(key int) {
 		t.Schedules = items(d, MaxSchedules, d.schedule)
 	case keyChildren:
 		d.since(ModelFormat)
-		t.Children = d.number(maxActivities)
+		t.Children = d.number(MaxChildren)
+	case keyWorkers:
+		d.since(BundleFormat)
+		t.Workers = items(d, maxActivities, d.worker)
 	}
 }
 
@@ -227,6 +230,7 @@ var activityFields = []string{
 var moreFields = []string{
 	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
 	keyChild: "process", keyIndependent: "independent",
+	keyMember: "for_each", keyParallel: "parallel", keyUntil: "until", keyFailed: "failed", keyCallNode: "at", keyCallOf: "nodes of at",
 }
 
 func (d *decoder) activity() *Activity {
@@ -320,6 +324,9 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyIndependent:
 		d.since(ModelFormat)
 		a.Independent = d.Bool()
+	case keyMember, keyParallel, keyUntil, keyFailed, keyCallNode, keyCallOf:
+		d.since(BundleFormat)
+		d.begins(a, key)
 	}
 }
 

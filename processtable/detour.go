@@ -198,10 +198,10 @@ func (v *validator) sameEnds(kind string, inside ActivityID, in, out []ActivityI
 		}
 	}
 	for _, to := range out {
-		if _, known := v.t.NodeOf(RowID{to, inside}); !known {
+		if _, known := v.t.NodeOf(RowID{Name: to, Inside: inside}); !known {
 			return fmt.Errorf("a %s connector leads to %s, which is not inside of the same block", kind, to)
 		}
-		if v.isLocal(RowID{to, inside}) && !slices.Contains(in, to) {
+		if v.isLocal(RowID{Name: to, Inside: inside}) && !slices.Contains(in, to) {
 			return fmt.Errorf("a %[1]s connector leads to %[2]s, but %[2]s has none from it", kind, to)
 		}
 	}

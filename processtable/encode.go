@@ -32,6 +32,7 @@ const (
 	keyResolvers  = 14 // from format 2 on: list of [node, places]
 	keySchedules  = 15 // from format 6 on
 	keyChildren   = 16 // from format 6 on
+	keyWorkers    = 17 // from format 7 on: list of [place, each, nodes]
 )
 
 // Keys of an activity.
@@ -70,6 +71,12 @@ const (
 	keyCancelledBy = 5
 	keyChild       = 6 // from format 6 on, as the next: [process, version]
 	keyIndependent = 7
+	keyMember      = 8 // from format 7 on, as all to 13; the first four are of a bundle
+	keyParallel    = 9
+	keyUntil       = 10 // index of a condition, as the next
+	keyFailed      = 11
+	keyCallNode    = 12 // index of a condition; with the next, of a call
+	keyCallOf      = 13 // list of nodes
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -180,6 +187,9 @@ func encode(t *Table) ([]byte, error) {
 		if t.Format < ModelFormat && (a.Child != nil || a.Independent) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no subprocesses", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
+		if t.Format < BundleFormat && (a.Bundle != nil || a.Call != nil) {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no bundles and no calls", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
@@ -218,6 +228,9 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: format %d has no subprocesses", QueueName(t.Process, t.Node), t.Format)
 	}
 	m.Uint(keyChildren, uint64(t.Children))
+	if err := writeWorkers(&m, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}
@@ -400,6 +413,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 		m.B = cbor.AppendUint(appendName(cbor.AppendArray(m.B, 2), a.Child.Name), uint64(a.Child.Version))
 	}
 	m.Bool(keyIndependent, a.Independent)
+	e.begins(&m, a)
 	return m.B
 }
 

@@ -12,7 +12,9 @@ type index struct {
 	activities Rows[*Activity]
 	places     map[ActivityID]Place
 	nodes      map[NodeID]bool // of the process; true: an instance may be started there
+	hosting    map[NodeID]bool // an activity, or the work of one
 	resolvers  map[resolution]bool
+	workers    map[ActivityID]*Worker
 }
 
 // flat says that names alone are looked up: before format 5 no two rows have the same one, and a
@@ -59,6 +61,7 @@ func newIndex(t *Table) *index {
 		activities: NewRows[*Activity](t),
 		places:     make(map[ActivityID]Place, len(t.Roster)),
 		nodes:      make(map[NodeID]bool, len(t.Starts)),
+		hosting:    map[NodeID]bool{},
 	}
 	for _, a := range t.Activities {
 		x.activities.Put(a.Row(), a)
@@ -66,6 +69,18 @@ func newIndex(t *Table) *index {
 	for _, p := range t.Roster {
 		x.places[p.Activity] = p
 		x.nodes[p.Node] = false
+		x.hosting[p.Node] = true
+	}
+	for i := range t.Workers {
+		w := &t.Workers[i]
+		if x.workers == nil {
+			x.workers = make(map[ActivityID]*Worker, len(t.Workers))
+		}
+		x.workers[w.Activity] = w
+		for _, n := range w.Nodes {
+			x.nodes[n] = false
+			x.hosting[n] = true
+		}
 	}
 	for _, n := range t.Starts {
 		x.nodes[n] = true
@@ -87,7 +102,7 @@ func (t *Table) Activity(row RowID) *Activity {
 		return t.index.activities.Get(row)
 	}
 	for _, a := range t.Activities {
-		if a.Name == row.Name && (a.Inside() == row.Inside || t.flat()) {
+		if a.Row() == row || a.Name == row.Name && t.flat() {
 			return a
 		}
 	}
@@ -95,7 +110,8 @@ func (t *Table) Activity(row RowID) *Activity {
 }
 
 // NodeOf says where an activity lives, from the roster: Source and Sink of a block where the block
-// does, those of the process at Origin. It is false for what the process does not have.
+// does, those of the process at Origin, one execution of a bundle where the bundle does. It is false for
+// what the process does not have, and for the work of a call, which has several places (Hosts).
 func (t *Table) NodeOf(row RowID) (NodeID, bool) {
 	name := row.Name
 	if name == Source || name == Sink {
@@ -103,6 +119,10 @@ func (t *Table) NodeOf(row RowID) (NodeID, bool) {
 			return Origin, true
 		}
 		name = row.Inside
+	}
+	if row.Begun > 0 {
+		p, ok := t.place(name)
+		return p.Node, ok && t.Format >= BundleFormat && row.Inside == name && !t.isWork(row)
 	}
 	p, ok := t.place(name)
 	if ok && name == row.Name && p.Inside != row.Inside && !t.flat() {
@@ -127,7 +147,70 @@ func (t *Table) place(name ActivityID) (Place, bool) {
 // Of gives the row of an activity of the roster, by its name alone.
 func (t *Table) Of(name ActivityID) (RowID, bool) {
 	p, ok := t.place(name)
-	return RowID{name, p.Inside}, ok
+	return RowID{Name: name, Inside: p.Inside}, ok
+}
+
+// Hosts says whether a node has the row of an activity.
+func (t *Table) Hosts(row RowID, node NodeID) bool {
+	if t.isWork(row) {
+		return slices.Contains(t.WorkersOf(row.Name).Nodes, node)
+	}
+	n, ok := t.NodeOf(row)
+	return ok && n == node
+}
+
+// WorkersOf says where the work of an activity is done; nil: it is no call.
+func (t *Table) WorkersOf(name ActivityID) *Worker {
+	if t.index != nil {
+		return t.index.workers[name]
+	}
+	for i := range t.Workers {
+		if t.Workers[i].Activity == name {
+			return &t.Workers[i]
+		}
+	}
+	return nil
+}
+
+// isWork says whether a row is what does the work of a call.
+func (t *Table) isWork(row RowID) bool {
+	if row.Begun == 0 {
+		return false
+	}
+	w := t.WorkersOf(row.Name)
+	return w != nil && row == w.row()
+}
+
+// row is what does the work.
+func (w *Worker) row() RowID {
+	row := RowID{Name: w.Activity, Inside: w.Activity, Begun: 1}
+	if w.Each {
+		row.Begun++
+	}
+	return row
+}
+
+// Hosting says whether a node hosts an activity of the process, or may do the work of one. Others that have a
+// part in it only start instances.
+func (t *Table) Hosting(node NodeID) bool {
+	if t.index != nil {
+		return t.index.hosting[node]
+	}
+	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node }) ||
+		slices.ContainsFunc(t.Workers, func(w Worker) bool { return slices.Contains(w.Nodes, node) })
+}
+
+// Nodes are all that have a part in the process, sorted.
+func (t *Table) Nodes() []NodeID {
+	all := slices.Clone(t.Starts)
+	for _, p := range t.Roster {
+		all = append(all, p.Node)
+	}
+	for _, w := range t.Workers {
+		all = append(all, w.Nodes...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // IsStart says whether instances may be started at this table's node (N1).
@@ -148,7 +231,7 @@ func (t *Table) HasPart(node NodeID) bool {
 		_, has := t.index.nodes[node]
 		return has
 	}
-	return t.MayStart(node) || slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node })
+	return slices.Contains(t.Nodes(), node)
 }
 
 // MayResolve says whether a node may resolve, on the behalf of its host, the connectors
@@ -178,7 +261,7 @@ func (a *Activity) RunsAlone() bool {
 
 // more says whether a row has keyMore.
 func (a *Activity) more() bool {
-	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0 || a.Child != nil || a.Independent
+	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0 || a.Child != nil || a.Independent || a.Bundle != nil || a.Call != nil
 }
 
 // asks says whether a row has something of FlowMark's that only formats from 6 on have.

@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 		{"no source", func(t *Table) { t.Starts = []NodeID{"C"} }, "it has 5 activities, but the roster calls for 3"},
 		{"nil activity", func(t *Table) { t.Activities[1] = nil }, "activity 1 is nil"},
 
-		{"kind", func(t *Table) { t.Activities[receive].Kind = 9 }, "activity receive: kind 9 is unknown"},
+		{"kind", func(t *Table) { t.Activities[receive].Kind = 99 }, "activity receive: kind 99 is unknown"},
 		{"kind of source", func(t *Table) { t.Activities[0].Kind = KindEmpty }, "activity source: kind 2 does not fit the name"},
 		{"kind of an activity", func(t *Table) { t.Activities[file].Kind = KindSink }, "activity file: kind 4 does not fit the name"},
 		{"program missing", func(t *Table) { t.Activities[receive].Program = "" }, `activity receive: program "" is not a name`},

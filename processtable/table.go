@@ -2,6 +2,7 @@ package processtable
 
 import (
 	"crypto/ed25519"
+	"slices"
 	"strconv"
 	"time"
 
@@ -113,7 +114,8 @@ type Table struct {
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
 	Schedules  []Schedule  // by which instances are started at this node, in file order; from format 6 on
-	Children   int         // activities of the process that begin instances, at all nodes; from format 6 on
+	Children   int         // instances that activities of the process may have begun at once, at all nodes: of each subprocess one, times Parallel of the bundles around it; from format 6 on
+	Workers    []Worker    // of the calls of the process, at all nodes, in the roster's order; from format 7 on
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.
@@ -139,6 +141,13 @@ type Resolver struct {
 	Activities []ActivityID // in the roster's order
 }
 
+// Worker says where the work of a call is done (N20): each of the nodes has a row for it, of the same name.
+type Worker struct {
+	Activity ActivityID
+	Each     bool     // it is done for each element of a bundle, which has the same name
+	Nodes    []NodeID // as in Call.Of
+}
+
 // Place says where an activity lives.
 type Place struct {
 	Activity ActivityID
@@ -151,6 +160,24 @@ type Place struct {
 type RowID struct {
 	Name   ActivityID
 	Inside ActivityID // the innermost composite around it; empty: none
+	// Begun tells the rows of one name apart, of which each is begun by the one before: how many composites around
+	// it, innermost first, have its name. 0: nothing of its name is around it.
+	Begun uint8
+}
+
+// RowAt names the row of an activity with this static path.
+func RowAt(name ActivityID, path []Composite) RowID {
+	row := RowID{Name: name}
+	for i, c := range slices.Backward(path) {
+		if i == len(path)-1 {
+			row.Inside = c.Activity
+		}
+		if c.Activity != name {
+			break
+		}
+		row.Begun++
+	}
+	return row
 }
 
 // Kind is what sort of step an activity of FlowMark is. The numbers are part of the stored format.
@@ -283,7 +310,7 @@ type Moment struct {
 }
 
 // Row names the row.
-func (a *Activity) Row() RowID { return RowID{a.Name, a.Inside()} }
+func (a *Activity) Row() RowID { return RowAt(a.Name, a.Path) }
 
 // Begun says whether the row is one execution of a bundle, or what a call has done: such a one has no
 // connectors, and begins with a message of the row around it, which has its name.
@@ -297,8 +324,15 @@ func (a *Activity) Inside() ActivityID {
 	return ""
 }
 
-// Inner is the step of the static path to what is inside of a block.
+// Inner is the step of the static path to what is inside of a block, or of a bundle or a call to what that
+// begins.
 func (a *Activity) Inner() Composite {
+	switch a.Kind {
+	case KindBundle:
+		return Composite{Activity: a.Name, Elements: true}
+	case KindCall:
+		return Composite{Activity: a.Name, Iterations: 1}
+	}
 	c := Composite{Activity: a.Name, Iterations: 1, Catches: a.Continues}
 	if a.Exit != nil {
 		c.Iterations = a.MaxIterations
@@ -312,10 +346,10 @@ func (a *Activity) Words() condition.Words {
 	if a.Kind == KindSource {
 		words |= condition.WordInstance
 	}
-	if a.Deadline != nil {
+	if a.Deadline != nil || a.Begun() { // a call has the deadline of its work, which ends without that word
 		words |= condition.WordTimeout
 	}
-	if a.Continues {
+	if a.Continues || a.Begun() {
 		words |= condition.WordError
 	}
 	return words

@@ -25,7 +25,10 @@ func validate(t *Table) error {
 			return fmt.Errorf("%s: activity %s: %w", QueueName(t.Process, t.Node), a.Name, err)
 		}
 	}
-	if here := v.children(); here > t.Children || t.Children > len(t.Roster) {
+	if err := v.workers(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
+	if here := v.children(); here > t.Children || t.Children > len(t.Roster) && t.Format < BundleFormat {
 		return fmt.Errorf("%s: it has %d activities that begin instances, and counts %d", QueueName(t.Process, t.Node), here, t.Children)
 	}
 	if err := v.schedules(); err != nil {
@@ -76,26 +79,26 @@ func (v *validator) findLocal() {
 	for _, a := range v.t.Activities {
 		within := v.inside(a)
 		for _, c := range a.OutControl {
-			if v.isLocal(RowID{c.To, within}) {
+			if v.isLocal(RowID{Name: c.To, Inside: within}) {
 				v.outControl[ends{within, a.Name, c.To}] = true
 			}
 		}
 		for _, c := range a.InControl {
 			v.leads[c.From] = true
-			if from := (RowID{c.From, within}); v.isLocal(from) {
+			if from := (RowID{Name: c.From, Inside: within}); v.isLocal(from) {
 				v.inControl[ends{within, c.From, a.Name}] = true
 			} else {
 				v.remoteControl[from] = append(v.remoteControl[from], a.Name)
 			}
 		}
 		for _, c := range a.OutData {
-			if v.isLocal(RowID{c.To, within}) {
+			if v.isLocal(RowID{Name: c.To, Inside: within}) {
 				v.outData[ends{within, a.Name, c.To}] = c.Mappings
 			}
 		}
 		for _, c := range a.InData {
 			v.leads[c.From] = true
-			if from := (RowID{c.From, within}); v.isLocal(from) {
+			if from := (RowID{Name: c.From, Inside: within}); v.isLocal(from) {
 				v.inData[ends{within, c.From, a.Name}] = c.Mappings
 			} else {
 				v.remoteData[from] = append(v.remoteData[from], a.Name)
@@ -164,11 +167,16 @@ func (v *validator) hosted() error {
 		}
 		seen[p.Activity] = true
 		if p.Node != v.t.Node {
+			want = v.work(want, p)
 			continue
 		}
-		want = append(want, RowID{p.Activity, p.Inside})
+		want = append(want, RowID{Name: p.Activity, Inside: p.Inside})
+		if a := v.t.Activity(RowID{Name: p.Activity, Inside: p.Inside}); a != nil && a.Bundle != nil {
+			want = append(want, RowID{Name: p.Activity, Inside: p.Activity, Begun: 1})
+		}
+		want = v.work(want, p)
 		if v.composites[p.Activity] {
-			want = append(want, RowID{Source, p.Activity}, RowID{Sink, p.Activity})
+			want = append(want, RowID{Name: Source, Inside: p.Activity}, RowID{Name: Sink, Inside: p.Activity})
 		}
 	}
 	if v.t.IsStart() {
@@ -178,7 +186,7 @@ func (v *validator) hosted() error {
 		return fmt.Errorf("it has %d activities, but the roster calls for %d", len(v.t.Activities), len(want))
 	}
 	for i, a := range v.t.Activities {
-		if a.Name != want[i].Name || v.inside(a) != want[i].Inside {
+		if row := a.Row(); row != want[i] && (!v.t.flat() || a.Name != want[i].Name) {
 			return fmt.Errorf("activity %d is %q, but the roster calls for %s", i, a.Name, want[i].Name)
 		}
 	}
@@ -233,16 +241,16 @@ func (v *validator) meaning(a *Activity) error {
 // cancels checks whom an activity cancels, and who may cancel it: others of the same graph.
 func (v *validator) cancels(a *Activity) error {
 	for _, p := range a.Cancels {
-		node, known := v.t.NodeOf(RowID{p.Activity, v.inside(a)})
+		node, known := v.t.NodeOf(RowID{Name: p.Activity, Inside: v.inside(a)})
 		if !known || p.Activity == a.Name || p.Activity == Source || p.Activity == Sink || node != p.Node {
 			return fmt.Errorf("it cancels %q at %q: that is no other activity there, of the same graph", p.Activity, p.Node)
 		}
-		if to := v.t.Activity(RowID{p.Activity, v.inside(a)}); to != nil && !slices.Contains(to.CancelledBy, a.Name) {
+		if to := v.t.Activity(RowID{Name: p.Activity, Inside: v.inside(a)}); to != nil && !slices.Contains(to.CancelledBy, a.Name) {
 			return fmt.Errorf("it cancels %s, which does not know of that", p.Activity)
 		}
 	}
 	for _, by := range a.CancelledBy {
-		if _, known := v.t.NodeOf(RowID{by, v.inside(a)}); !known || by == a.Name || by == Source || by == Sink {
+		if _, known := v.t.NodeOf(RowID{Name: by, Inside: v.inside(a)}); !known || by == a.Name || by == Source || by == Sink {
 			return fmt.Errorf("it is cancelled by %q: that is no other activity of the same graph", by)
 		}
 	}
@@ -283,12 +291,12 @@ func (v *validator) path(a *Activity) error {
 	if n := ScopeSize(a.Path); n > MaxScope {
 		return fmt.Errorf("path: a scope of it may have %d bytes, above the limit of %d", n, MaxScope)
 	}
-	seen := map[ActivityID]bool{a.Name: true}
+	seen, inner := map[ActivityID]bool{a.Name: true}, a.Name
 	for i, c := range slices.Backward(a.Path) {
-		if !ValidActivity(string(c.Activity)) || c.Activity == Source || c.Activity == Sink || seen[c.Activity] {
+		if !ValidActivity(string(c.Activity)) || c.Activity == Source || c.Activity == Sink || seen[c.Activity] && (inner != c.Activity || v.t.Format < BundleFormat) {
 			return fmt.Errorf("path: %q cannot name a composite around it, or occurs twice", c.Activity)
 		}
-		seen[c.Activity] = true
+		seen[c.Activity], inner = true, c.Activity
 		if c.Iterations == 0 && !c.Elements {
 			return fmt.Errorf("path: %s has neither iterations nor elements: then nothing is inside of it", c.Activity)
 		}
@@ -299,10 +307,15 @@ func (v *validator) path(a *Activity) error {
 		if i > 0 {
 			around = a.Path[i-1].Activity
 		}
-		if place, known := v.index.places[c.Activity]; !known || place.Inside != around {
+		place, known := v.index.places[c.Activity]
+		if around == c.Activity { // each element of a bundle is a composite
+			known, around = known && a.Path[i-1].Elements && !c.Elements, place.Inside
+		}
+		if !known || place.Inside != around {
 			return fmt.Errorf("path: the roster does not have %s inside of %q", c.Activity, around)
 		}
-		if block := v.t.Activity(RowID{c.Activity, around}); block != nil && c != block.Inner() {
+		block := v.t.Activity(RowAt(c.Activity, a.Path[:i]))
+		if block == nil && place.Node == v.t.Node || block != nil && c != block.Inner() {
 			return fmt.Errorf("path: %s has other numbers there than it has itself", c.Activity)
 		}
 	}
@@ -313,9 +326,9 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindProcess:
+	case a.Kind < KindProgram || a.Kind > KindCall:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
-	case a.Kind == KindBlock != v.composites[a.Name]:
+	case a.Kind == KindBlock != v.composites[a.Name] && a.Kind != KindBundle:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)
 	case (a.Kind == KindSource) != (a.Name == Source), (a.Kind == KindSink) != (a.Name == Sink):
 		return fmt.Errorf("kind %d does not fit the name", a.Kind)
@@ -333,7 +346,7 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("a subprocess, and nothing else, names a process; that alone may be independent")
 	case a.Child != nil && !ValidProcess(a.Child.Name):
 		return fmt.Errorf("process %q is not a name", a.Child.Name)
-	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock && a.Kind != KindProcess, a.Deadline != nil && (added && !v.limits(a) || a.Kind == KindEmpty):
+	case a.Continues && a.Kind != KindProgram && a.Kind != KindBlock && a.Kind != KindProcess && a.Kind != KindCall, a.Deadline != nil && (added && !v.limits(a) || a.Kind == KindEmpty):
 		return fmt.Errorf("kind %d has no such deadline, and no errors to go on after", a.Kind)
 	case added && len(a.Cancels)+len(a.CancelledBy) > 0:
 		return errors.New("source and sink cancel nothing, and are not cancelled")
@@ -341,6 +354,11 @@ func (v *validator) kind(a *Activity) error {
 		return errors.New("it runs no program and has no exit condition, repetition, retry or choice")
 	case added:
 		return nil
+	}
+	if err := v.begins(a); err != nil || a.Kind == KindBundle || a.Kind == KindCall {
+		return err
+	}
+	switch {
 	case a.MaxIterations < 1:
 		return errors.New("max_iterations is below 1")
 	case a.Retry.Attempts < 1:
@@ -375,8 +393,7 @@ func (v *validator) outputAround(a *Activity) *container.Type {
 }
 
 func (v *validator) around(a *Activity) *Activity {
-	row, _ := v.t.Of(a.Inside())
-	return v.t.Activity(row)
+	return v.t.Activity(RowAt(a.Inside(), a.Path[:len(a.Path)-1]))
 }
 
 func (b Backoff) valid() bool { return 0 <= b.After && b.After <= b.Max }

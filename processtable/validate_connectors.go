@@ -18,7 +18,7 @@ func (v *validator) control(a *Activity) error {
 		if err := v.incoming("control", a, c.From, from); err != nil {
 			return err
 		}
-		if v.isLocal(RowID{c.From, v.inside(a)}) && !v.outControl[ends{v.inside(a), c.From, a.Name}] {
+		if v.isLocal(RowID{Name: c.From, Inside: v.inside(a)}) && !v.outControl[ends{v.inside(a), c.From, a.Name}] {
 			return fmt.Errorf("incoming control connector from %s: %s has none to it", c.From, c.From)
 		}
 	}
@@ -40,7 +40,7 @@ func (v *validator) control(a *Activity) error {
 		case c.Condition != nil || a.Name != Source:
 			beside++
 		}
-		if v.isLocal(RowID{c.To, v.inside(a)}) && !v.inControl[ends{v.inside(a), a.Name, c.To}] {
+		if v.isLocal(RowID{Name: c.To, Inside: v.inside(a)}) && !v.inControl[ends{v.inside(a), a.Name, c.To}] {
 			return fmt.Errorf("outgoing control connector to %s: %s has none from it", c.To, c.To)
 		}
 	}
@@ -54,7 +54,7 @@ func (v *validator) control(a *Activity) error {
 }
 
 func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map[ActivityID]bool) error {
-	_, known := v.t.NodeOf(RowID{from, v.inside(a)})
+	_, known := v.t.NodeOf(RowID{Name: from, Inside: v.inside(a)})
 	switch {
 	case !known, from == Sink, from == a.Name:
 		return fmt.Errorf("incoming %s connector from %q: it is not another activity of the process, or of the same block", kind, from)
@@ -66,7 +66,7 @@ func (v *validator) incoming(kind string, a *Activity, from ActivityID, seen map
 }
 
 func (v *validator) outgoing(kind string, a *Activity, to ActivityID, node NodeID, seen map[ActivityID]bool) error {
-	place, known := v.t.NodeOf(RowID{to, v.inside(a)})
+	place, known := v.t.NodeOf(RowID{Name: to, Inside: v.inside(a)})
 	switch {
 	case !known, to == Source, to == a.Name:
 		return fmt.Errorf("outgoing %s connector to %q: it is not another activity of the process, or of the same block", kind, to)
@@ -122,10 +122,10 @@ func (v *validator) data(a *Activity) error {
 		if err := v.incoming("data", a, c.From, from); err != nil {
 			return err
 		}
-		if err := v.mappings(c.Mappings, v.outputOf(RowID{c.From, v.inside(a)}), a.Input, c.From); err != nil {
+		if err := v.mappings(c.Mappings, v.outputOf(RowID{Name: c.From, Inside: v.inside(a)}), a.Input, c.From); err != nil {
 			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
 		}
-		if v.isLocal(RowID{c.From, v.inside(a)}) && !sameMappings(v.outData[ends{v.inside(a), c.From, a.Name}], c.Mappings) {
+		if v.isLocal(RowID{Name: c.From, Inside: v.inside(a)}) && !sameMappings(v.outData[ends{v.inside(a), c.From, a.Name}], c.Mappings) {
 			return fmt.Errorf("incoming data connector from %s: %s does not have the same one to it", c.From, c.From)
 		}
 	}
@@ -134,10 +134,10 @@ func (v *validator) data(a *Activity) error {
 		if err := v.outgoing("data", a, c.To, c.Node, to); err != nil {
 			return err
 		}
-		if err := v.mappings(c.Mappings, a.Output, v.inputOf(RowID{c.To, v.inside(a)}), a.Name); err != nil {
+		if err := v.mappings(c.Mappings, a.Output, v.inputOf(RowID{Name: c.To, Inside: v.inside(a)}), a.Name); err != nil {
 			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
 		}
-		if v.isLocal(RowID{c.To, v.inside(a)}) && !sameMappings(v.inData[ends{v.inside(a), a.Name, c.To}], c.Mappings) {
+		if v.isLocal(RowID{Name: c.To, Inside: v.inside(a)}) && !sameMappings(v.inData[ends{v.inside(a), a.Name, c.To}], c.Mappings) {
 			return fmt.Errorf("outgoing data connector to %s: %s does not have the same one from it", c.To, c.To)
 		}
 	}

@@ -230,7 +230,7 @@ func printResult(p *shared.Printer, r *interpret.Result, v view) error {
 		return err
 	}
 	return p.Object(json.RawMessage(status), func(w io.Writer) error {
-		if err := printHead(w, p, r, shown[0].Scope); err != nil {
+		if err := printHead(w, p, r, interpret.ScopeOf(shown)); err != nil {
 			return err
 		}
 		rows, err := rowsOf(shown, v)
@@ -267,9 +267,17 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 			row[5] = "the deadline has come"
 		}
 		if v.tree {
-			row[0] = strings.Repeat("  ", strings.Count(a.Path(), "/")) + a.Path()
+			row[0] = strings.Repeat("  ", strings.Count(a.Path(), "/")+strings.Count(a.Path(), "[")) + a.Path()
+		} else if a.Scope != "" {
+			row[0] = element(a)
 		}
-		if a.Iterations > 0 {
+		if a.At != "" {
+			row[1] += ", at " + a.At
+		}
+		if c := a.Counts; c != nil && row[5] == "" {
+			row[5] = fmt.Sprintf("%d elements: %d done, %d failed, %d cancelled, %d in error", c.Count, c.Done, c.Failed, c.Cancelled, c.InError)
+		}
+		if a.Iterations > 0 && a.Counts == nil {
 			row[3] = strconv.Itoa(a.Iterations)
 		}
 		if a.RC != nil {
@@ -285,6 +293,14 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 		rows[i] = row
 	}
 	return rows, nil
+}
+
+// element names an execution by its element, where it is one of a bundle.
+func element(a *interpret.ActivityResult) string {
+	if path := a.Path(); path == string(a.Scope) {
+		return path
+	}
+	return a.Activity
 }
 
 // reasons says why activities are in error.

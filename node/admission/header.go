@@ -22,7 +22,8 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return fmt.Sprintf("it came in lane %d and belongs in lane %d", lane, h.Lane)
 	case h.Clock > message.MaxClock:
 		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
-	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer:
+	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer &&
+		(h.Kind != message.KindReturn || h.Source != h.Activity): // of a call, whose work says its node (N20)
 		return fmt.Sprintf("it has the number %d, and a message of this kind is the only one from its source", h.Number)
 	}
 	for _, scope := range []message.Scope{h.Scope, h.SourceScope} {
@@ -43,11 +44,18 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart:
-		return "a message of this kind never leaves its node"
+	case message.KindBegin:
+		if h.Activity == h.Source { // of a call (N20)
+			return impossibleInner(h)
+		}
+		return ownKind
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindStart, message.KindChunk:
+		return ownKind
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
 }
+
+const ownKind = "a message of this kind never leaves its node"
 
 func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 	switch {
@@ -73,8 +81,9 @@ func impossibleInner(h *message.Header) string {
 }
 
 func impossibleNotice(self processtable.NodeID, h *message.Header) string {
+	toBundle := h.Activity != processtable.Sink && h.SourceScope != h.Scope && h.SourceScope.Within(h.Scope) // N21
 	switch {
-	case h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self:
+	case !toBundle && (h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self):
 		return fmt.Sprintf("a notice goes to sink at the node where the instance was started, and this one is for %s of an instance started at %q", h.Activity, h.Origin)
 	case h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a notice resolves no connector"

@@ -164,7 +164,7 @@ func rowOf(t *processtable.Table, scope message.Scope, activity processtable.Act
 	if row, known := t.Of(activity); known {
 		return row
 	}
-	return processtable.RowID{Name: activity, Inside: scope.Inside()}
+	return scope.Row(activity)
 }
 
 // AskRetry is an operator's retry at the node that hosts the activity, where that is of the version

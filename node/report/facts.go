@@ -241,7 +241,7 @@ func (f *Facts) instance(r *Report, ended ends) {
 func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 	current, known := map[string]live{}, scopes{}
 	for _, rec := range ended {
-		known.add(processtable.RowID{Name: rec.Activity, Inside: rec.Scope.Inside()}, rec.Scope)
+		known.add(rec.Scope.Row(rec.Activity), rec.Scope)
 	}
 	for _, l := range lives {
 		current[l.name()] = l

@@ -103,7 +103,7 @@ func (l *live) run(run Run) {
 
 // row is that of the activity.
 func (l *live) row() processtable.RowID {
-	return processtable.RowID{Name: l.Activity, Inside: l.Scope.Inside()}
+	return l.Scope.Row(l.Activity)
 }
 
 // name is the activity where it is.
@@ -124,7 +124,7 @@ func (l *live) awaitStart(self processtable.NodeID, ended ends) {
 func notStarted(t *processtable.Table, l *live) string {
 	var from []string
 	for _, source := range l.Has {
-		node, _ := t.NodeOf(processtable.RowID{Name: source, Inside: l.Scope.Inside()})
+		node, _ := t.NodeOf(l.Scope.Row(source))
 		from = append(from, fmt.Sprintf("%s (%s)", node, source))
 	}
 	return fmt.Sprintf("waiting for its instance to be started: %s says that it was started at %s, which does not know it as one of %s. "+

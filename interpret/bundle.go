@@ -1,0 +1,290 @@
+package interpret
+
+import (
+	"fmt"
+
+	"fmqm/condition"
+	"fmqm/container"
+	"fmqm/definition"
+)
+
+// bundle is one under way: an activity that is done for each element of a list (N21).
+type bundle struct {
+	of       *definition.Bundle
+	count    int
+	elements []*element // that were begun, in the list's order
+	done     int        // elements that have returned
+	failed   int        // of these
+	over     bool       // what has not returned is cancelled
+	until    *condition.Condition
+	failing  *condition.Condition
+}
+
+// element is one execution of a bundle: a graph of its own, of one activity.
+type element struct {
+	number   int
+	graph    *graph
+	step     *step
+	returned bool
+}
+
+func (s *step) elements() []*element {
+	if s.bundle == nil {
+		return nil
+	}
+	return s.bundle.elements
+}
+
+// executeEach runs a bundle whose start condition holds.
+func (g *graph) executeEach(s *step) {
+	input, err := s.input(s.activity.Bundle.Input)
+	s.result.Iterations, s.result.Input = 1, input
+	if err == nil {
+		_, err = container.EncodeCBOR(input)
+	}
+	if err != nil {
+		g.fail(s, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", s.activity.Name, err))
+		return
+	}
+	b, err := newBundle(s.activity)
+	if err == nil {
+		s.bundle = b
+		err = b.run(g, s, elementsOf(s.activity, input))
+	}
+	s.result.State = Running
+	b.tell(s)
+	switch {
+	case g.loses(s, At{Scope: g.scope, Iteration: 1, Attempt: 1}):
+		return
+	case err == nil && !b.hasEnded():
+		return
+	case err == nil:
+		b.stop(fmt.Sprintf("until of %s holds", s.activity.Name))
+		b.tell(s)
+		if err = b.give(s); err == nil {
+			g.terminate(s)
+			return
+		}
+	}
+	g.fail(s, err)
+}
+
+func newBundle(a *definition.Activity) (*bundle, error) {
+	b := &bundle{of: a.Bundle}
+	var err error
+	if c := a.Bundle.Until; c != nil {
+		if b.until, err = condition.Load(c.Checked, condition.Scope{Members: counts}); err != nil {
+			return b, err
+		}
+	}
+	if c := a.Bundle.Failed; c != nil {
+		b.failing, err = condition.Load(c.Checked, condition.Scope{Members: a.Output, RC: true})
+	}
+	return b, err
+}
+
+// counts are what until is over.
+var counts = container.NewStructure("", []container.Member{
+	{Name: "_COUNT", Type: container.Scalar(container.Int)},
+	{Name: "_DONE", Type: container.Scalar(container.Int)},
+	{Name: "_FAILED", Type: container.Scalar(container.Int)},
+})
+
+// elementsOf gives the input of each execution.
+func elementsOf(a *definition.Activity, input *container.Struct) []*container.Struct {
+	member := a.Bundle.Member
+	whole := member == ""
+	if whole {
+		member = "_STRUCT"
+	}
+	at, _ := a.Bundle.Input.MemberIndex(member)
+	list, _ := input.Fields[at].([]container.Value)
+	inputs := make([]*container.Struct, len(list))
+	for i, v := range list {
+		if one, ok := v.(*container.Struct); ok && whole {
+			inputs[i] = one.Clone()
+			continue
+		}
+		one := container.New(a.Input)
+		for j := range one.Fields {
+			one.Fields[j] = container.CloneValue(input.Fields[j])
+			if j == at {
+				one.Fields[j] = container.CloneValue(v)
+			}
+		}
+		inputs[i] = one
+	}
+	return inputs
+}
+
+// run begins elements while there is room for them. One that waits takes its place.
+func (b *bundle) run(g *graph, s *step, inputs []*container.Struct) error {
+	b.count = len(inputs)
+	came, known := g.came(s)
+	begun, waiting := b.count, 0
+	if known {
+		begun = min(begun, came.Begun)
+	}
+	for i := 0; i < begun && waiting < b.of.Parallel && !b.over; i++ {
+		e, err := b.begin(g, s, i, inputs[i])
+		switch {
+		case err != nil:
+			return err
+		case e.step.result.State != Terminated:
+			waiting++
+		case !known:
+			if err := b.returns(e); err != nil {
+				return err
+			}
+		}
+	}
+	if !known {
+		return nil
+	}
+	return b.returnedAs(g, s, came)
+}
+
+// came asks how far a bundle came.
+func (in *instance) came(s *step) (Came, bool) {
+	if known, ok := in.races.(Bundles); ok {
+		return known.Bundle(s.activity, s.result.Scope)
+	}
+	return Came{}, false
+}
+
+// returnedAs takes those elements as returned of which it is known. Whether until held is asked after the last of
+// them: it was not TRUE before, or the others had not returned.
+func (b *bundle) returnedAs(g *graph, s *step, came Came) error {
+	if len(b.elements) < came.Begun {
+		g.cannot(s, "%d of its elements cannot have begun: it has %d, and room for %d at once", came.Begun, b.count, b.of.Parallel)
+	}
+	until := b.until
+	b.until = nil
+	for i, number := range came.Returned {
+		if number >= len(b.elements) || b.elements[number].step.result.State != Terminated || b.elements[number].returned {
+			g.cannot(s, "its element %d cannot have returned", number)
+			continue
+		}
+		if i == len(came.Returned)-1 {
+			b.until = until
+		}
+		if err := b.returns(b.elements[number]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin runs one element, as far as it goes.
+func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (*element, error) {
+	one := *s.activity
+	one.Bundle, one.Cancels, one.FirstMatch = nil, nil, false
+	of, err := g.graph(&definition.Graph{Activities: []*definition.Activity{&one}}, g.catcher)
+	if err != nil {
+		return nil, err
+	}
+	of.enter(g.scope.element(one.Name, number))
+	e := &element{number: number, graph: of, step: of.steps[0]}
+	b.elements = append(b.elements, e)
+	e.step.given = input
+	if !of.loses(e.step, e.step.at) {
+		of.execute(e.step)
+	}
+	if e.step.result.State == "" { // it is held
+		e.step.result.State = Inactive
+	}
+	return e, nil
+}
+
+// returns counts an element that has ended, and asks whether that ends the bundle.
+func (b *bundle) returns(e *element) error {
+	e.returned = true
+	b.done++
+	failed := e.step.early
+	if b.failing != nil && !failed {
+		var err error
+		if failed, err = b.failing.Eval(e.step.output, e.step.values.RC); err != nil {
+			return fmt.Errorf("failed condition %q, of element %d: %w", b.of.Failed.Checked.Text, e.number, err)
+		}
+	}
+	if failed {
+		b.failed++
+	}
+	if b.until == nil {
+		return nil
+	}
+	now := container.New(counts)
+	now.Fields = []container.Value{int64(b.count), int64(b.done), int64(b.failed)}
+	var err error
+	if b.over, err = b.until.Eval(now, 0); err != nil {
+		return fmt.Errorf("until condition %q: %w", b.of.Until.Checked.Text, err)
+	}
+	return nil
+}
+
+func (b *bundle) hasEnded() bool { return b.over || b.done == b.count }
+
+// stop cancels what has not ended.
+func (b *bundle) stop(reason string) {
+	b.over = true
+	for _, e := range b.elements {
+		e.step.stop(reason)
+	}
+}
+
+// tell notes what became of the elements.
+func (b *bundle) tell(s *step) {
+	c := &Counts{Count: b.count, Done: b.done, Failed: b.failed}
+	if b.over {
+		c.Cancelled = b.count - b.done
+	}
+	s.result.Each = make([]ActivityResult, len(b.elements))
+	for i, e := range b.elements {
+		s.result.Each[i] = e.graph.results()[0]
+		inError := false
+		e.graph.inError(func(*step) { inError = true })
+		if inError {
+			c.InError++
+		}
+	}
+	s.result.Counts = c
+}
+
+// give makes the bundle's output of what the elements have ended with, in the list's order.
+func (b *bundle) give(s *step) error {
+	results, errors, codes := make([]container.Value, b.count), make([]container.Value, b.count), make([]container.Value, b.count)
+	for i := range b.count {
+		var none container.Value = container.New(s.activity.Output)
+		results[i], errors[i], codes[i] = none, "cancelled", int64(noCode)
+		if i >= len(b.elements) || !b.elements[i].returned {
+			continue
+		}
+		of := b.elements[i].step
+		results[i], errors[i], codes[i] = of.output, of.values.Error, of.values.RC
+		if of.values.Timeout {
+			errors[i] = "deadline"
+		}
+	}
+	output := container.New(s.activity.Bundle.Output)
+	for i, m := range output.Type.Members {
+		switch m.Name {
+		case "_RESULTS":
+			output.Fields[i] = results
+		case "_ERRORS":
+			output.Fields[i] = errors
+		case "_RCS":
+			output.Fields[i] = codes
+		case "_COUNT":
+			output.Fields[i] = int64(b.count)
+		case "_DONE":
+			output.Fields[i] = int64(b.done)
+		case "_FAILED":
+			output.Fields[i] = int64(b.failed)
+		}
+	}
+	if _, err := container.EncodeCBOR(output); err != nil {
+		return fmt.Errorf("encode what the elements of %s have given: %w", s.activity.Name, err)
+	}
+	s.output, s.values, s.spent = output, condition.Values{}, condition.Spent{}
+	return nil
+}
