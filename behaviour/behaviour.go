@@ -131,7 +131,7 @@ func (b *Basis) Note(m message.Message) {
 	}
 	b.Trace = max(b.Trace, m.Trace) // some have none
 	b.Clock = max(b.Clock, m.Clock)
-	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord || m.Kind == message.KindBegin || m.Kind == message.KindStart
+	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord || m.Kind == message.KindBegin || m.Kind == message.KindStart || m.Kind == message.KindChunk
 }
 
 // Stop notes the marker of the entry's instance (N7). One that names another origin is not

@@ -54,6 +54,9 @@ type Invoke struct {
 	Run       int
 	Input     *container.Struct
 	Instance  string // of a source: the word _INSTANCE
+	// RC and Ending are what Compute gives, of what comes back from elsewhere (N20).
+	RC int64
+	message.Ending
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
@@ -93,7 +96,7 @@ type Outcome struct {
 	Started        time.Time
 	Reason         string
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
-	Output         []byte // CBOR
+	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 	// Child is the instance that was begun, of Began, or was begun last, of an end. Parent is who has begun the one that source
 	// or sink are of; nil: nobody has (N19).

@@ -58,6 +58,9 @@ type Snapshot struct {
 	Ending              // with HasOutput: how it had ended
 	Child     Child     // of a subprocess: the instance that was begun last (N19)
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
+	Gathered  *Gathered // of a bundle that has begun (N21)
+	// At is where the work of a call was begun last (N20).
+	At processtable.NodeID
 }
 
 // Cancel is the body of a KindCancel message.
@@ -70,10 +73,25 @@ type Begin struct {
 	Input []byte // CBOR container
 }
 
-// Return is the body of a KindReturn message. With Error there is no output.
+// Return is the body of a KindReturn message. With Error there is no output. The rest is of what a bundle or
+// a call has begun.
 type Return struct {
 	Output []byte // CBOR container
 	Error  string
+	RC     int64
+	Ending
+	Failed bool // it counts as failed (N21)
+}
+
+// returnVersion is that of a return of what a bundle or a call has begun; others are written in version 1.
+const returnVersion = 2
+
+// version is the lowest that can say r.
+func (r *Return) version() uint64 {
+	if r.RC != 0 || r.Failed || r.Ending != (Ending{}) {
+		return returnVersion
+	}
+	return 1
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -110,16 +128,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a subprocess; version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of a snapshot of a bundle or a call; version 4 is that of one of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Child != Child{}:
+	case s.Gathered != nil || s.At != "":
 		return snapshotVersion
+	case s.Child != Child{}:
+		return 4
 	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
 		return 3
 	case s.Cause != CauseUnknown:
@@ -266,6 +286,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(21)
 		w.B = AppendChild(w.B, &s.Child)
 	}
+	if s.Gathered != nil || s.At != "" {
+		w.Key(22)
+		w.B = appendBegun(w.B, &s)
+	}
 	return w.B
 }
 
@@ -317,6 +341,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Failure = f.Text(MaxText)
 		case 21:
 			s.Child = ReadChild(f.Reader)
+		case 22:
+			readBegun(f.Reader, &s)
 		default:
 			f.Unknown()
 		}
@@ -353,25 +379,41 @@ func DecodeBegin(data []byte) (b Begin, err error) {
 
 // EncodeReturn gives the body of a KindReturn message.
 func EncodeReturn(r Return) []byte {
-	w := beginBody(1, len(r.Output)+len(r.Error))
+	w := beginBody(r.version(), len(r.Output)+len(r.Error)+len(r.Failure))
 	w.Bytes(0, r.Output)
 	w.Text(1, cut(r.Error))
+	w.Int(2, r.RC)
+	w.Bool(3, r.TimedOut)
+	w.Text(4, cut(r.Failure))
+	w.Bool(5, r.Failed)
 	return w.B
 }
 
 // DecodeReturn reads the body of a KindReturn message. Output is a part of data.
 func DecodeReturn(data []byte) (r Return, err error) {
-	_, err = decodeBody("return", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("return", returnVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			r.Output = f.Bytes(container.MaxEncoded)
 		case 1:
 			r.Error = f.Text(MaxText)
+		case 2:
+			r.RC = f.Int()
+		case 3:
+			r.TimedOut = f.Bool()
+		case 4:
+			r.Failure = f.Text(MaxText)
+		case 5:
+			r.Failed = f.Bool()
 		default:
 			f.Unknown()
 		}
 	})
-	if err == nil && r.Error != "" && r.Output != nil {
+	switch {
+	case err != nil:
+	case version != r.version():
+		err = fmt.Errorf("%w: return: it would be written in version %d, and not %d", ErrFormat, r.version(), version)
+	case r.Error != "" && r.Output != nil:
 		err = fmt.Errorf("%w: return: an output beside an error", ErrFormat)
 	}
 	return r, err

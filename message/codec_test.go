@@ -158,7 +158,7 @@ func TestRefusedMessages(t *testing.T) {
 		{"data", func(m *message.Message) { m.Data = 4 }, "state 4 of the data connector is unknown"},
 		{"lane", func(m *message.Message) { m.Lane = 2 }, "lane 2 is unknown"},
 		{"onward", func(m *message.Message) { m.OnBehalf = "" }, "onward without on behalf"},
-		{"kind", func(m *message.Message) { m.Kind = 14 }, "kind 14 is unknown"},
+		{"kind", func(m *message.Message) { m.Kind = 23 }, "kind 23 is unknown"},
 		{"begin with a connector", func(m *message.Message) {
 			*m = beginning()
 			m.Control = message.True
@@ -233,7 +233,7 @@ func TestMalformed(t *testing.T) {
 		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},
 		{"unknown field", replace("\x83\x01\xb1", "\x83\x01\xb2") + "", ""},
 		{"something behind", string(good) + "x", "the data should end here"},
-		{"unknown kind", replace("\x09\x01", "\x09\x0e"), "kind 14 is unknown"},
+		{"unknown kind", replace("\x09\x01", "\x09\x17"), "kind 23 is unknown"},
 		{"instance of zeros", replace(string(instance[:]), strings.Repeat("\x00", 16)), "the instance is present although it is zero"},
 		{"definition of zeros", replace("\x01\x02\x03\x04\x05\x06\x07\x08", strings.Repeat("\x00", 8)), "the definition is present although it is zero"},
 		{"name with a zero byte", replace("credit", "cre\x00it"), `activity "cre\x00it" is not a name`},
@@ -344,7 +344,7 @@ func TestMalformedBodies(t *testing.T) {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "expected array of version and fields"},
-			{"later version", "\x82\x05\xa0", "version 5: this node reads version"},
+			{"later version", "\x82\x06\xa0", "version 6: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},

@@ -46,6 +46,8 @@ func FuzzSnapshot(f *testing.F) {
 func FuzzNotice(f *testing.F) { fuzzBody(f, "notice", message.DecodeNotice, message.EncodeNotice) }
 
 func FuzzMarker(f *testing.F) { fuzzBody(f, "marker", message.DecodeMarker, message.EncodeMarker) }
+func FuzzReturn(f *testing.F) { fuzzBody(f, "return", message.DecodeReturn, message.EncodeReturn) }
+func FuzzChunk(f *testing.F)  { fuzzBody(f, "chunk", message.DecodeChunk, message.EncodeChunk) }
 func FuzzStart(f *testing.F)  { fuzzBody(f, "start", message.DecodeStart, message.EncodeStart) }
 func FuzzWord(f *testing.F)   { fuzzBody(f, "word", message.DecodeWord, message.EncodeWord) }
 func FuzzAnswer(f *testing.F) { fuzzBody(f, "answer", message.DecodeAnswer, message.EncodeAnswer) }

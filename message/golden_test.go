@@ -96,41 +96,57 @@ func messages() map[string]kept {
 	of := parent()
 	subprocess.Parent = &of
 	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
+	element, worked, chunk := returning(), returning(), header(message.KindChunk)
+	element.Activity, element.Source, element.SourceScope = "count", "count", "count[7]"
+	late := message.Return{Output: []byte{0x81, 4}, RC: -1, Ending: message.Ending{TimedOut: true}, Failed: true}
+	element.Body = message.EncodeReturn(late)
+	worked.Activity, worked.Scope, worked.Source, worked.SourceScope, worked.Number = "count", "count[7]", "count", "count[7]/count#1", 2
+	chunk.Source, chunk.Control, chunk.Data, chunk.OnBehalf, chunk.Onward, chunk.Number = "", 0, 0, "", false, 3
+	outcomes := message.Chunk{Level: 1, Outcomes: []message.Outcome{{Element: 4, Output: []byte{0x81, 4}}, {Element: 2, Error: "deadline", RC: -1}}}
+	gathered := message.Snapshot{Iteration: 1, Started: at, Begun: true, Gathered: &message.Gathered{
+		Next: 9, Open: []int{3, 7, 8}, Done: 6, Failed: 2, Bytes: 80, Chunk: 3, Chunks: []uint64{1, 3}, Closed: true, Told: 1,
+	}}
+	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
 	return map[string]kept{
-		"start":             {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
-		"return of a child": {ofChild(), message.Return{Output: []byte{0x81, 4}}},
-		"record 2":          {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(subprocess)}, subprocess},
-		"snapshot 4":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(child)}, child},
-		"marker 3":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(ended)}, ended},
-		"connector":         {full(), nil},
-		"connector, FALSE":  {least(), nil},
-		"FALSE, skipped":    {skipped, nil},
-		"FALSE, failed":     {failed, nil},
-		"TRUE, failed":      {caught, nil},
-		"into a composite":  {begin, nil},
-		"out of composites": {back, nil},
-		"numbered":          {numbered, nil},
-		"due":               {due, nil},
-		"record":            {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(record)}, record},
-		"snapshot 1":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(snapshot)}, snapshot},
-		"snapshot 2":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(caused)}, caused},
-		"snapshot 3":        {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(begun)}, begun},
-		"begin":             {beginning(), message.Begin{Input: []byte{0x81, 3}}},
-		"return":            {returning(), message.Return{Output: []byte{0x81, 4}}},
-		"snapshot 3, times": {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(timed)}, timed},
-		"cancel":            {cancelling, message.Cancel{Reason: "the deadline of documents has come"}},
-		"connector, words":  {words, nil},
-		"return, error":     {unreturned, message.Return{Error: "too large"}},
-		"notice":            {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
-		"notice, cleared":   {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
-		"marker 1":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
-		"marker 2":          {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
-		"word":              {message.Message{Header: ordered, Body: message.EncodeWord(word)}, word},
-		"word, blind":       {message.Message{Header: ordered, Body: message.EncodeWord(blind)}, blind},
-		"answer":            {ordered.Reply("B", answer), answer},
-		"answer, remedy":    {ordered.Reply("B", remedied), remedied},
-		"answer, output":    {ordered.Reply("B", wrong), wrong},
-		"table":             {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
+		"return of an element": {element, late},
+		"return of a call":     {worked, message.Return{Output: []byte{0x81, 4}}},
+		"chunk":                {message.Message{Header: chunk, Body: message.EncodeChunk(outcomes)}, outcomes},
+		"snapshot 5":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(gathered)}, gathered},
+		"snapshot 5, call":     {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(called)}, called},
+		"start":                {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
+		"return of a child":    {ofChild(), message.Return{Output: []byte{0x81, 4}}},
+		"record 2":             {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(subprocess)}, subprocess},
+		"snapshot 4":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(child)}, child},
+		"marker 3":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(ended)}, ended},
+		"connector":            {full(), nil},
+		"connector, FALSE":     {least(), nil},
+		"FALSE, skipped":       {skipped, nil},
+		"FALSE, failed":        {failed, nil},
+		"TRUE, failed":         {caught, nil},
+		"into a composite":     {begin, nil},
+		"out of composites":    {back, nil},
+		"numbered":             {numbered, nil},
+		"due":                  {due, nil},
+		"record":               {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(record)}, record},
+		"snapshot 1":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(snapshot)}, snapshot},
+		"snapshot 2":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(caused)}, caused},
+		"snapshot 3":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(begun)}, begun},
+		"begin":                {beginning(), message.Begin{Input: []byte{0x81, 3}}},
+		"return":               {returning(), message.Return{Output: []byte{0x81, 4}}},
+		"snapshot 3, times":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(timed)}, timed},
+		"cancel":               {cancelling, message.Cancel{Reason: "the deadline of documents has come"}},
+		"connector, words":     {words, nil},
+		"return, error":        {unreturned, message.Return{Error: "too large"}},
+		"notice":               {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
+		"notice, cleared":      {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
+		"marker 1":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
+		"marker 2":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
+		"word":                 {message.Message{Header: ordered, Body: message.EncodeWord(word)}, word},
+		"word, blind":          {message.Message{Header: ordered, Body: message.EncodeWord(blind)}, blind},
+		"answer":               {ordered.Reply("B", answer), answer},
+		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
+		"answer, output":       {ordered.Reply("B", wrong), wrong},
+		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
 }
 
@@ -173,6 +189,8 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeReturn(m.Body)
 	case message.KindStart:
 		return message.DecodeStart(m.Body)
+	case message.KindChunk:
+		return message.DecodeChunk(m.Body)
 	default:
 		return nil, nil
 	}

@@ -47,7 +47,7 @@ const (
 	// KindSnapshot is an activity's own memory: iteration, failed attempts, error (N4, N9).
 	// There is at most one for an entry; each replaces the one before. Body: Snapshot.
 	KindSnapshot Kind = 3
-	// KindNotice tells sink that an activity went in error, or left it (N4). Body: Notice.
+	// KindNotice tells sink, or the bundle around, that an activity went in error, or left it (N4, N21). Body: Notice.
 	KindNotice Kind = 4
 	// KindMarker ends an instance at a node: an operator terminated it (N7). Body: Marker.
 	KindMarker Kind = 5
@@ -61,12 +61,13 @@ const (
 	KindWord Kind = 8
 	// KindAnswer tells the node that was asked what has come of a word (N15). Body: Answer.
 	KindAnswer Kind = 9
-	// KindBegin is a composite's, for the source of what it begins (N12, N18): the source's scope is
-	// the composite's, with a frame for what was begun. Body: Begin.
+	// KindBegin is a composite's, for the source of what it begins (N12, N18), or, of a bundle and a call, for the
+	// row of its name (N20, N21): the message's scope is the composite's, with a frame for what was begun. Body: Begin.
 	KindBegin Kind = 10
 	// KindReturn is what a composite has begun, for the composite (N12): its source is the sink of
 	// that, or the source where that has failed, in the scope that was begun. Of a subprocess it is the
-	// child's sink, as in the activity's own scope, with the child's number (N19). Body: Return.
+	// child's sink, as in the activity's own scope, with the child's number (N19). Of a bundle and a call it is
+	// the row of its name, in the scope that was begun; of a call with a number that says the node (Work). Body: Return.
 	KindReturn Kind = 11
 	// KindCancel ends an activity that has not ended (N25): its source is the composite around it, in
 	// whose scope that is, or another activity of its scope. Body: Cancel.
@@ -74,6 +75,9 @@ const (
 	// KindStart begins an instance whose parent is an activity of the same node (N19): it lies in the
 	// entry of its source, and never leaves the node. Body: Start.
 	KindStart Kind = 13
+	// KindChunk has outcomes of a bundle, which lie in its entry in place of what had returned (N21). It is
+	// the entry's own, and written once. Body: Chunk.
+	KindChunk Kind = 14
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -83,7 +87,7 @@ var kindNames = [...]string{
 	KindConnector: "connector", KindRecord: "record", KindSnapshot: "snapshot", KindNotice: "notice", KindMarker: "marker",
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
-	KindStart: "start",
+	KindStart: "start", KindChunk: "chunk",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

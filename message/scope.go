@@ -71,7 +71,7 @@ func (s Scope) Inside() processtable.ActivityID {
 // Row is the row, in the tables of its process, of an activity in the scope.
 func (s Scope) Row(activity processtable.ActivityID) processtable.RowID {
 	row := processtable.RowID{Name: activity, Inside: s.Inside()}
-	for ; s != "" && s.Inside() == activity; s = s.Leave() {
+	for ; s != "" && s.Inside() == activity && row.Begun < MaxNesting; s = s.Leave() {
 		row.Begun++
 	}
 	return row

@@ -58,7 +58,8 @@ func (h *Header) validateKind() error {
 		needsSource = true
 		child := h.Source == processtable.Sink && h.SourceScope == h.Scope && h.Number != 0 // N19
 		inner := h.SourceScope != h.Scope && h.SourceScope.Within(h.Scope) && h.Number == 0
-		if !child && !inner || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+		work := h.Source == h.Activity && h.SourceScope != "" && h.SourceScope.Leave() == h.Scope // N20
+		if !child && !inner && !work || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("what returns leads out of a composite, or has the number of a child whose sink it is of, and has no connector")
 		}
 	case KindStart:
@@ -71,6 +72,10 @@ func (h *Header) validateKind() error {
 		if to, from := h.Scope, h.SourceScope; to.Leave() != from || to == from ||
 			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("what begins leads into a composite, and has no connector")
+		}
+	case KindChunk:
+		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("a chunk is its entry's own, has a number, and no connector")
 		}
 	case KindCancel:
 		needsSource = true

@@ -25,26 +25,34 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 			return fmt.Sprintf("%s has no part in %s", peer, t.Process)
 		}
 	case message.KindNotice:
-		return refusesNotice(peer, t, h)
+		return p.refusesNotice(peer, h)
 	case message.KindConnector:
 		return p.refusesConnector(peer, h)
+	case message.KindBegin:
+		return p.refusesBegin(peer, h)
 	case message.KindReturn, message.KindCancel:
 		return p.refusesInner(peer, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindBegin, message.KindStart: // none is of a process's work between sites
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindStart, message.KindChunk: // none is of a process's work between sites
 	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
 	}
 	return ""
 }
 
 // refusesNotice: only the host of an activity tells of its error. It may do so under another
-// definition: that may be the error.
-func refusesNotice(peer processtable.NodeID, t *processtable.Table, h *message.Header) string {
-	host, reason := hostOf(t, h)
-	switch {
-	case reason != "":
+// definition: that may be the error. Other than sink only a bundle around is told (R32).
+func (p *Process) refusesNotice(peer processtable.NodeID, h *message.Header) string {
+	t := p.table
+	if reason := refusesSource(peer, t, h); reason != "" {
 		return reason
-	case host != peer:
-		return hostedElsewhere(peer, host, t, h)
+	}
+	switch {
+	case h.Activity != processtable.Sink:
+		entry := h.Entry()
+		bundle := p.activities.Get(entry.Row())
+		if bundle == nil || !bundle.isBundle() {
+			return fmt.Sprintf("it is a notice for %s, which is no bundle at %s", h.Activity, t.Node)
+		}
+		return refusesInside(t, bundle, h)
 	case t.Format <= processtable.FlowMarkFormat && h.SourceScope != "":
 		return fmt.Sprintf("it is from scope %q, and no activity of %s is inside of a composite", h.SourceScope, t.Process)
 	}
@@ -88,11 +96,13 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 	if target == nil {
 		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
 	}
-	switch host, reason := hostOf(t, h); {
-	case reason != "":
+	if target.Kind == processtable.KindCall && h.Kind == message.KindReturn {
+		return refusesCalled(peer, t, target, h)
+	}
+	if reason := refusesSource(peer, t, h); reason != "" {
 		return reason
-	case host != peer:
-		return hostedElsewhere(peer, host, t, h)
+	}
+	switch {
 	case h.Kind == message.KindReturn:
 		return refusesError(t, target, h)
 	case h.Kind == message.KindCancel && h.SourceScope == h.Scope && !slices.Contains(target.CancelledBy, h.Source):
@@ -106,11 +116,20 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 // refusesError checks that a block here catches errors, and that what tells it of one is inside of it, in
 // an iteration that it can have (N10).
 func refusesError(t *processtable.Table, block *Activity, h *message.Header) string {
-	iteration, found := inside(h.SourceScope, h.Scope)
-	if !found || iteration.Inside() != block.Name || !block.Continues {
+	if _, found := inside(h.SourceScope, h.Scope); !found || block.Kind != processtable.KindBlock || !block.Continues {
 		return fmt.Sprintf("it tells %s of an error in the scope %q, and the table of %s here has %s catch none there", h.Activity, h.SourceScope, t.Process, h.Activity)
 	}
-	if err := iteration.Fits(append(slices.Clone(block.Path), block.Inner())); err != nil {
+	return refusesInside(t, block, h)
+}
+
+// refusesInside checks that what something is told of is inside of a composite here, in an execution of that
+// which there can be (N10).
+func refusesInside(t *processtable.Table, composite *Activity, h *message.Header) string {
+	within, found := inside(h.SourceScope, h.Scope)
+	if !found || within.Inside() != composite.Name {
+		return fmt.Sprintf("the scope %q is not inside of %s", h.SourceScope, h.Activity)
+	}
+	if err := within.Fits(append(slices.Clone(composite.Path), composite.Inner())); err != nil {
 		return fmt.Sprintf("activity %s of %s: %v", h.Source, t.Process, err)
 	}
 	return ""
@@ -154,9 +173,22 @@ func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID,
 // hosts something in another block could speak for this one. Their numbers are for whoever hosts them
 // to judge. Before format 5 a table does not say what is inside of what.
 func placed(t *processtable.Table, scope message.Scope) bool {
-	for ; scope != "" && t.Format >= processtable.BlockFormat; scope = scope.Leave() {
-		block, known := t.Of(scope.Inside())
-		if !known || block.Inside != scope.Leave().Inside() {
+	if t.Format < processtable.BlockFormat {
+		return true
+	}
+	frames, err := scope.Frames()
+	if err != nil {
+		return false
+	}
+	for i := len(frames) - 1; i >= 0; i-- {
+		f, around := frames[i], processtable.ActivityID("")
+		if i > 0 && frames[i-1].Composite == f.Composite && frames[i-1].Element >= 0 && f.Element < 0 {
+			i-- // one element of a bundle, which is a composite itself
+		}
+		if i > 0 {
+			around = frames[i-1].Composite
+		}
+		if block, known := t.Of(f.Composite); !known || block.Inside != around {
 			return false
 		}
 	}
@@ -178,4 +210,40 @@ func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.
 
 func hostedElsewhere(peer, host processtable.NodeID, t *processtable.Table, h *message.Header) string {
 	return fmt.Sprintf("activity %s of %s is hosted at %s, and the message came from %s", h.Source, t.Process, host, peer)
+}
+
+// refusesSource says why peer may not speak for the source of a message, or nothing.
+func refusesSource(peer processtable.NodeID, t *processtable.Table, h *message.Header) string {
+	if row := h.SourceRow(); row.Begun > 0 && t.Hosts(row, peer) && placed(t, h.SourceScope) {
+		return ""
+	}
+	switch host, reason := hostOf(t, h); {
+	case reason != "":
+		return reason
+	case host != peer:
+		return hostedElsewhere(peer, host, t, h)
+	}
+	return ""
+}
+
+// refusesBegin checks that what begins here does the work of a call, and that the call's home begins it (R33).
+func (p *Process) refusesBegin(peer processtable.NodeID, h *message.Header) string {
+	t, entry := p.table, h.Entry()
+	work := p.activities.Get(entry.Row())
+	if work == nil || !work.isWork() || h.Source != h.Activity || h.SourceScope != h.Scope.Leave() {
+		return fmt.Sprintf("it begins %s in the scope %q, and no call of %s has that done at %s", h.Activity, h.Scope, t.Process, t.Node)
+	}
+	return refusesSource(peer, t, h)
+}
+
+// refusesCalled checks that what returns to a call here is from a node that may do its work, and says which
+// (R33): so no node can return in the place of another.
+func refusesCalled(peer processtable.NodeID, t *processtable.Table, call *Activity, h *message.Header) string {
+	if h.Source != call.Name || h.SourceScope.Leave() != h.Scope {
+		return fmt.Sprintf("%s in the scope %q is not what does the work of %s", h.Source, h.SourceScope, h.Activity)
+	}
+	if number := message.Work(call.Call.Of, peer); number == 0 || number != h.Number {
+		return fmt.Sprintf("the work of %s of %s is done at one of %v, and the message, with the number %d, came from %s", h.Activity, t.Process, call.Call.Of, h.Number, peer)
+	}
+	return refusesInside(t, call, h)
 }

@@ -30,7 +30,7 @@ func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
 // Again builds a message once more that the activity has sent.
 func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	m := s.Message(a.process.table)
-	if m.Kind == message.KindCancel || m.Kind == message.KindReturn {
+	if m.Kind == message.KindCancel || m.Kind == message.KindReturn || m.Kind == message.KindBegin {
 		return a.saidAgain(m, s)
 	}
 	if m.Kind != message.KindConnector {
@@ -56,11 +56,16 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	return m, errors.New("the table has no data connector between them")
 }
 
-// saidAgain builds once more what cancels, or tells a block of an error.
+// saidAgain builds once more what cancels, tells a block of an error, begins the work of a call, or returns from that.
 func (a *Activity) saidAgain(m message.Message, s behaviour.Spoken) (message.Message, error) {
-	if m.Kind == message.KindCancel {
+	switch {
+	case m.Kind == message.KindCancel:
 		m.Body = message.EncodeCancel(message.Cancel{Reason: s.Reason})
-	} else {
+	case m.Kind == message.KindBegin:
+		m.Body = message.EncodeBegin(message.Begin{Input: s.Output})
+	case a.isWork() && s.Number != 0:
+		m.Body = message.EncodeReturn(message.Return{Output: s.Output, RC: s.RC, Ending: s.Ending})
+	default:
 		m.Body = message.EncodeReturn(message.Return{Error: s.Reason})
 	}
 	return m, nil

@@ -29,7 +29,12 @@ func (c *composed) with(r returned) *composed {
 			return o.scope == r.scope && o.source == r.source && o.number == r.number
 		})
 	}
-	return &composed{returns: append(all, r)}
+	next := composed{}
+	if c != nil {
+		next = *c
+	}
+	next.returns = append(all, r)
+	return &next
 }
 
 // returned is what has come back of an iteration.
@@ -39,18 +44,24 @@ type returned struct {
 	number uint64                  // of a subprocess's child (R29)
 	output []byte                  // CBOR container
 	err    string                  // why there is none
+	rc     int64                   // of the work of a call (R33), as the next
+	ending message.Ending
 }
 
 // foldBegin takes what begins a block's iteration, at the block's source (R20).
 func (a *Activity) foldBegin(s *State, m message.Message) error {
-	if a.Kind != processtable.KindSource || len(a.Path) == 0 {
-		return refuse("%s begins nothing: only the source of a block does", a.Name)
+	if (a.Kind != processtable.KindSource || len(a.Path) == 0) && !a.Begun() {
+		return refuse("%s begins nothing: only the source of a block does, and what a bundle or a call has done", a.Name)
 	}
 	begin, err := message.DecodeBegin(m.Body)
 	if err != nil {
 		return refuse("begin of %s: %v", m.Scope, err)
 	}
-	s.inner = &composed{begun: true, input: begin.Input}
+	next := composed{begun: true, input: begin.Input}
+	if s.inner != nil {
+		next.returns = s.inner.returns
+	}
+	s.inner = &next
 	s.seen(m)
 	return nil
 }
@@ -58,8 +69,13 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 // foldReturn takes what an iteration of a block has come to (R20), or that something inside of it
 // would wait for an operator (R22).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
-	if a.Kind == processtable.KindProcess {
+	switch a.Kind {
+	case processtable.KindProcess:
 		return a.foldChild(s, m)
+	case processtable.KindBundle:
+		return a.foldElement(s, m)
+	case processtable.KindCall:
+		return a.foldCalled(s, m)
 	}
 	ends := (m.Source == processtable.Sink || m.Source == processtable.Source) && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
 	if a.Kind != processtable.KindBlock || m.Number != 0 || !ends && !a.Continues {
@@ -83,9 +99,12 @@ func (s *State) dropReturns() {
 	if s.inner == nil || s.Snapshot == nil || len(s.inner.returns) == 0 {
 		return
 	}
-	s.inner = &composed{returns: slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool {
-		return s.over(r.scope, s.Snapshot) || r.number != 0 && (!s.Snapshot.Begun || r.number != s.Snapshot.Child.Number())
-	})}
+	next := *s.inner
+	next.returns = slices.DeleteFunc(slices.Clone(s.inner.returns), func(r returned) bool {
+		ofChild := r.number != 0 && r.scope == s.Entry.Scope
+		return s.over(r.scope, s.Snapshot) || ofChild && (!s.Snapshot.Begun || r.number != s.Snapshot.Child.Number())
+	})
+	s.inner = &next
 }
 
 // over says whether an iteration, by the scope of something inside, came before the one that the
@@ -107,6 +126,9 @@ func (s *State) over(inside message.Scope, at *message.Snapshot) bool {
 // timers that came, and returns of all that it has begun. To a site that has lost its store
 // peers send again what was inside: it may come back before the block begins that iteration anew.
 func (a *Activity) passing(s *State) []message.Key {
+	if a.Kind == processtable.KindBundle {
+		return slices.DeleteFunc(s.Passing(), func(k message.Key) bool { return k.Kind == message.KindReturn })
+	}
 	if a.Kind == processtable.KindProcess { // what was begun, and what comes back of it, are in one store
 		return s.Passing()
 	}
@@ -212,8 +234,11 @@ func (a *Activity) catches(s *State, at *message.Snapshot) (reason string, caugh
 // hasReturned says whether the iteration under way has come back.
 func (a *Activity) hasReturned(s *State) bool {
 	at := s.progress()
-	if a.Kind == processtable.KindProcess {
+	switch a.Kind {
+	case processtable.KindProcess:
 		return s.backFrom(&at) != nil
+	case processtable.KindCall:
+		return s.backFromCall(a, &at) != nil
 	}
 	if a.Kind != processtable.KindBlock || s.inner == nil {
 		return false
@@ -307,6 +332,9 @@ func (a *Activity) unsentReturn(s *State, r *behaviour.Result, now time.Time) *b
 	at := s.progress()
 	switch {
 	case r != nil:
+		return r
+	case a.Kind == processtable.KindCall:
+		r, _ = a.called(s, &at, now) // as the next two
 		return r
 	case a.Kind == processtable.KindProcess:
 		r, _ = a.returnedChild(s, &at, now) // what cannot be read is told of by comesBack

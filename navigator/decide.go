@@ -33,6 +33,8 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return behaviour.Effects{}
 	}
 	switch {
+	case a.awaitsBegin(s):
+		return behaviour.Effects{}
 	case a.Kind == processtable.KindSink && a.top():
 		return a.end(s)
 	case a.Kind == processtable.KindSink:
@@ -46,8 +48,13 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	if s.pausing() { // R19
 		return behaviour.Effects{}
 	}
-	if a.Kind == processtable.KindBlock {
+	switch a.Kind {
+	case processtable.KindBlock:
 		return a.goInside(s, now)
+	case processtable.KindBundle:
+		return a.bundle(s, now)
+	case processtable.KindCall:
+		return a.call(s, now)
 	}
 	if a.Kind == processtable.KindProcess && s.progress().Begun {
 		return a.comesBack(s, now)
@@ -61,7 +68,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return a.echoes(s, input, now)
 	case processtable.KindWait:
 		return a.wait(s, input, now)
-	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock: // the last three were seen to
+	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock, processtable.KindBundle, processtable.KindCall: // all but the first two were seen to
 	}
 	at := s.progress()
 	if a.Deadline != nil && at.Deadline.IsZero() {
@@ -130,7 +137,9 @@ func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Tim
 }
 
 // hasEnded: a return code is 0, or data (R10).
-func (a *Activity) hasEnded(r behaviour.Result) bool { return r.RC == 0 || a.RCIsData }
+func (a *Activity) hasEnded(r behaviour.Result) bool {
+	return r.RC == 0 || a.RCIsData || a.Kind == processtable.KindCall // whose work has ended so
+}
 
 // Bounds of what is evaluated where it is decided.
 const (
@@ -170,6 +179,7 @@ type judged struct {
 	reason  string              // one of these, or the exit condition, failed (R12)
 	next    []container.Value   // of the feedback, where not done
 	nextErr error               // why there is none
+	failed  bool                // of an element of a bundle: it counts as failed (R31)
 }
 
 func (a *Activity) judge(r behaviour.Result) *judged {
@@ -188,6 +198,11 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 	}
 	if j.truths, err = a.transitions(r, &spent); err == nil {
 		j.data, err = a.sends(r, &spent)
+	}
+	if err == nil && a.failed != nil && byItself(&r) {
+		if j.failed, err = a.failed.EvalWithin(&spent, r.Output, values(&r)); err != nil {
+			err = fmt.Errorf("failed: %w", err)
+		}
 	}
 	if err != nil {
 		j.reason = err.Error()
@@ -272,6 +287,9 @@ func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviou
 			}
 		}
 		e.Put = append(e.Put, m)
+	}
+	if a.Begun() {
+		e.Put = append(e.Put, a.returns(s, message.Return{Output: encoded, RC: r.RC, Ending: r.Ending, Failed: j.failed}))
 	}
 	e.Put = append(e.Put, a.cancels(s)...)
 	if s.begins() {

@@ -102,7 +102,8 @@ func (a *Activity) giveUp(s *State, started, now time.Time) behaviour.Effects {
 
 // healed tells the origin that an activity that was in error has ended.
 func (a *Activity) healed(s *State, e behaviour.Effects, now time.Time) behaviour.Effects {
-	if !s.InError() || !e.Ends {
+	told := s.Snapshot != nil && s.Snapshot.Gathered != nil && s.Snapshot.Gathered.Told > 0
+	if !s.InError() && !told || !e.Ends {
 		return e
 	}
 	return a.tell(s, e, message.Notice{Cleared: true, Time: now})
@@ -114,35 +115,42 @@ const (
 	cancelNames = 512 << 10
 )
 
-// firstOf are those of the activities inside of a block, in a scope, that one transaction cancels.
-func firstOf(all []target, within message.Scope) []target {
+// firstOf are those of the activities inside of a composite that one transaction cancels.
+func firstOf(all []addressee) []addressee {
 	size := 0
 	for i, t := range all {
-		if size += len(t.activity) + len(t.node) + len(within); i == cancelBatch || size > cancelNames {
+		if size += len(t.activity) + len(t.node) + len(t.scope); i == cancelBatch || size > cancelNames {
 			return all[:i]
 		}
 	}
 	return all
 }
 
+// cancelsOf are the messages that cancel activities inside of a composite.
+func (a *Activity) cancelsOf(s *State, all []addressee, reason string) []message.Message {
+	body := message.EncodeCancel(message.Cancel{Reason: reason})
+	cancels := make([]message.Message, len(all))
+	for i, t := range all {
+		m := a.onward(s, t.target)
+		m.Kind, m.Scope, m.Body = message.KindCancel, t.scope, body
+		cancels[i] = m
+	}
+	return cancels
+}
+
 // without is what follows once all that is inside of a block was cancelled: that is told to each
 // activity there, in as many transactions as it takes, and nobody is waited for (R23).
 func (a *Activity) without(s *State, reason string, now time.Time, then func() behaviour.Effects) behaviour.Effects {
 	at := s.progress()
-	if !at.Begun || a.inside == nil {
+	all := a.underWay(s, &at)
+	if len(all) == 0 {
 		e := then()
 		e.Put = append(e.Put, a.abort(s, reason, now)...)
 		return e
 	}
-	within, left := a.within(s, &at), a.inside[min(at.Cancelled, len(a.inside)):]
-	batch := firstOf(left, within)
-	body := message.EncodeCancel(message.Cancel{Reason: reason})
-	cancels := make([]message.Message, len(batch))
-	for i, t := range batch {
-		m := a.onward(s, t)
-		m.Kind, m.Scope, m.Body = message.KindCancel, within, body
-		cancels[i] = m
-	}
+	left := all[min(at.Cancelled, len(all)):]
+	batch := firstOf(left)
+	cancels := a.cancelsOf(s, batch, reason)
 	var e behaviour.Effects
 	if len(batch) < len(left) {
 		at.Cancelled += len(batch)

@@ -30,8 +30,12 @@ type Activity struct {
 	runsAlone bool                // N5
 	dataTypes [][]*container.Type // of each InData's values
 	targets   []target
-	inside    []target // all that is inside of a block, with its source and sink
-	due, over moment   // of Deadline and Wait
+	inside    []target               // all that is inside of a block, with its source and sink
+	one       *processtable.Activity // of a bundle: the row of one execution
+	until     *condition.Condition   // of a bundle; nil: all of it is done
+	failed    *condition.Condition   // of one execution of a bundle; nil: nothing more counts as failed
+	node      *condition.Expr        // of a call: where its work is done
+	due, over moment                 // of Deadline and Wait
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -157,6 +161,9 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	if a.over, err = prepareMoment(row.Wait, row.Input); err != nil {
 		return nil, err
 	}
+	if err := a.prepareBegun(p.table, load); err != nil {
+		return nil, err
+	}
 	a.targets = targetsOf(row)
 	a.echo = echoOf(row.Input, row.Output)
 	if row.Kind == processtable.KindBlock {
@@ -227,6 +234,12 @@ func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour { return 
 
 // MayEnd is not so where the message makes the activity's program run (N5).
 func (a *Activity) MayEnd(m *message.Message) bool {
+	switch {
+	case a.isBundle(): // it may have a thousand returns, and is not copied for each
+		return m.Kind != message.KindReturn
+	case m.Kind == message.KindBegin:
+		return a.Kind == processtable.KindSource || a.Kind == processtable.KindEmpty
+	}
 	return !a.runsAlone || m.Kind != message.KindConnector || !m.Control.IsTrue()
 }
 

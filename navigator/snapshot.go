@@ -123,11 +123,7 @@ func (a *Activity) throw(s *State, reason string) (m message.Message, caught boo
 		if !c.Catches {
 			continue
 		}
-		within := processtable.RowID{Name: c.Activity}
-		if i > 0 {
-			within.Inside = a.Path[i-1].Activity
-		}
-		node, _ := a.process.table.NodeOf(within)
+		node, _ := a.process.table.NodeOf(processtable.RowAt(c.Activity, a.Path[:i]))
 		m := a.onward(s, target{activity: c.Activity, node: node})
 		m.Kind, m.Lane, m.Scope = message.KindReturn, message.LaneData, scope
 		m.Body = message.EncodeReturn(message.Return{Error: reason})
@@ -240,9 +236,11 @@ func (a *Activity) usedUp(at message.Snapshot, j *judged) bool {
 
 // restart runs the program again, under a new run number (P1).
 func (a *Activity) restart(healed *State, at message.Snapshot, now time.Time) behaviour.Effects {
-	aborted := a.abort(healed, fmt.Sprintf("%s begins another instance, after a retry", a.Name), now)
+	aborted := append(a.abort(healed, fmt.Sprintf("%s begins another instance, after a retry", a.Name), now),
+		a.reopen(healed, fmt.Sprintf("%s begins anew, after a retry", a.Name))...)
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
 	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending = false, nil, 0, false, message.Ending{}
+	at.Gathered, at.At = nil, ""
 	e := a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 	e.Put = append(e.Put, aborted...)
 	return e
@@ -265,7 +263,7 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	m.Body = message.EncodeSnapshot(snapshot)
 	e := behaviour.Effects{Put: []message.Message{m}, Outcome: o}
 	all := times(&snapshot)
-	for _, k := range a.passing(s) {
+	for _, k := range append(a.passing(s), s.passes(&snapshot)...) {
 		if !slices.ContainsFunc(all, func(t behaviour.Timer) bool { return t.Name != "" && k == message.DueKey(&s.Entry, t.Name, t.Due) }) {
 			e.Takes = append(e.Takes, k) // a deadline that has come is looked at until the end
 		}
@@ -281,14 +279,18 @@ func (a *Activity) keep(s *State, snapshot message.Snapshot, o behaviour.Outcome
 	return e
 }
 
-// tell adds the message that tells sink, at the origin, of an error (N4). The process's sink's own
+// tell adds the message that tells sink, at the origin, or the bundle around (R32), of an error (N4). The process's sink's own
 // needs none, and that of an entry whose origin is not known can go nowhere.
 func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behaviour.Effects {
 	if a.Kind == processtable.KindSink && a.top() || s.Origin == "" {
 		return e
 	}
-	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
-	m.Kind, m.Scope = message.KindNotice, "" // it is the instance's, wherever the activity is (N10)
+	to := addressee{target{activity: processtable.Sink, node: processtable.Origin}, ""} // it is the instance's, wherever the activity is (N10)
+	if around, found := a.bundleAround(s.Entry.Scope); found {
+		to = around
+	}
+	m := a.onward(s, to.target)
+	m.Kind, m.Scope = message.KindNotice, to.scope
 	m.Body = message.EncodeNotice(n)
 	e.Put = append(e.Put, m)
 	return e

@@ -24,7 +24,9 @@ type State struct {
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
-	inner      *composed  // of a block, or its source; nil: nothing has come
+	inner      *composed  // of a block, or its source, of a call, or of what is begun; nil: nothing has come
+	elements   *gathering // of a bundle; nil: nothing has come
+	list       *listed    // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
 	cancel     *cancelled // nil: it is not
 	bytes      int        // of values, in memory
 	encoded    int        // of values, as they came
@@ -47,6 +49,7 @@ func (s *State) clone() *State {
 	c.control = slices.Clone(s.control)
 	c.data = slices.Clone(s.data)
 	c.values = slices.Clone(s.values)
+	c.elements = s.elements.clone()
 	return &c
 }
 
@@ -66,17 +69,19 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 320
+	stateBytes     = 336
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 328
+	snapshotBytes  = 352
 	messageBytes   = 264
 	recordBytes    = 128
 	composedBytes  = 64
-	returnedBytes  = 80
+	returnedBytes  = 112
 	cancelledBytes = 72
 	parentBytes    = 152
+	elementBytes   = 240
+	gatheredBytes  = 120
 )
 
 // Bytes estimates the memory that the state takes.
@@ -103,8 +108,17 @@ func (s *State) Bytes() int {
 			n += parentBytes
 		}
 		for _, r := range s.inner.returns {
-			n += returnedBytes + len(r.scope) + len(r.output) + len(r.err)
+			n += returnedBytes + len(r.scope) + len(r.output) + len(r.err) + len(r.ending.Failure)
 		}
+	}
+	if s.elements != nil {
+		n += s.elements.bytes
+	}
+	if s.list != nil {
+		n += s.list.bytes
+	}
+	if s.Snapshot != nil && s.Snapshot.Gathered != nil {
+		n += gatheredBytes + 8*(len(s.Snapshot.Gathered.Open)+len(s.Snapshot.Gathered.Chunks))
 	}
 	return n
 }
@@ -153,6 +167,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 			s.dropReturns()
+			s.dropElements()
 		}
 	case message.KindBegin:
 		return a.foldBegin(s, m)
@@ -172,12 +187,20 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		}
 		s.Record = &record
 	case message.KindNotice:
+		if a.isBundle() {
+			return a.foldNotice(s, m)
+		}
 		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("a notice is for sink, not for %s", a.Name)
 		}
 	case message.KindMarker:
 		s.Stop(m)
 		return nil // the marker is the instance's, and stays (N7)
+	case message.KindChunk:
+		if !a.isBundle() {
+			return refuse("%s is no bundle, and has no chunks", a.Name)
+		}
+		return a.foldChunk(s, m)
 	case message.KindDue: // R19
 	case message.KindTable:
 		return refuse("a process table is not for an activity")
@@ -302,6 +325,9 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 			return nil, fmt.Errorf("input of iteration %d is no structure", s.Snapshot.Iteration)
 		}
 		return input, nil
+	}
+	if a.Begun() {
+		return a.given(s)
 	}
 	in := container.New(a.Input)
 	for i, d := range a.InData {

@@ -118,7 +118,7 @@ func (t *Table) NodeOf(row RowID) (NodeID, bool) {
 	}
 	if row.Begun > 0 {
 		p, ok := t.place(name)
-		return p.Node, ok && row.Inside == name && !t.isWork(row)
+		return p.Node, ok && t.Format >= BundleFormat && row.Inside == name && !t.isWork(row)
 	}
 	p, ok := t.place(name)
 	if ok && name == row.Name && p.Inside != row.Inside && !t.flat() {

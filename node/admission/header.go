@@ -43,11 +43,18 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart:
-		return "a message of this kind never leaves its node"
+	case message.KindBegin:
+		if h.Activity == h.Source { // of a call (N20)
+			return impossibleInner(h)
+		}
+		return ownKind
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindStart, message.KindChunk:
+		return ownKind
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
 }
+
+const ownKind = "a message of this kind never leaves its node"
 
 func impossibleConnector(self processtable.NodeID, h *message.Header) string {
 	switch {
@@ -73,8 +80,9 @@ func impossibleInner(h *message.Header) string {
 }
 
 func impossibleNotice(self processtable.NodeID, h *message.Header) string {
+	toBundle := h.Activity != processtable.Sink && h.SourceScope != h.Scope && h.SourceScope.Within(h.Scope) // N21
 	switch {
-	case h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self:
+	case !toBundle && (h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self):
 		return fmt.Sprintf("a notice goes to sink at the node where the instance was started, and this one is for %s of an instance started at %q", h.Activity, h.Origin)
 	case h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a notice resolves no connector"

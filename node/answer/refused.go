@@ -107,7 +107,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		return json.Marshal(shown)
 	case message.KindConnector:
 		return a.values(m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart:
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk:
 	}
 	return nil, nil
 }

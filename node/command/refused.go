@@ -109,7 +109,7 @@ func (c *Commands) misplaced(v *verdict) (string, error) {
 	case v.Message.Queue.Node != c.Self:
 		return fmt.Sprintf("it is for node %s, and this is %s", v.Message.Queue.Node, c.Self), nil
 	case v.Message.Kind == message.KindRecord, v.Message.Kind == message.KindSnapshot, v.Message.Kind == message.KindDue, v.Message.Kind == message.KindBegin,
-		v.Message.Kind == message.KindStart: // a process thread sets aside none
+		v.Message.Kind == message.KindStart, v.Message.Kind == message.KindChunk: // a process thread sets aside none
 		return "a message of this kind never leaves its node", nil
 	}
 	return "", nil

@@ -119,7 +119,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
 	}
 	for i := range effects.Put {
-		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Number != 0 {
+		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Instance != e.Key.Instance {
 			s.tx.Audit = append(s.tx.Audit, m.returned(e.Key.Instance, back, effects.Outcome))
 		}
 	}
@@ -173,7 +173,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			if key.Activity == processtable.Source {
 				m.goesOn(birth{key.Instance, key.Scope})
 			}
-			if a := m.process.Table().Activity(key.Row()); a != nil && a.Kind == processtable.KindBlock && m.starts.over(key) {
+			if a := m.process.Table().Activity(key.Row()); a != nil && (a.Kind == processtable.KindBlock || a.Kind == processtable.KindBundle) && m.starts.over(key) {
 				m.list(key.Instance, &roll{})
 			}
 		}

@@ -37,7 +37,11 @@ func (b birth) source() message.Entry {
 // birth is the innermost that an entry belongs to of those that begin at this node; false: none does,
 // as far as is known.
 func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, bool) {
-	for scope := e.Scope; scope != ""; scope = scope.Leave() {
+	scope := e.Scope
+	for range e.Row().Begun { // what a bundle or a call begins has its begin itself (N20, N21)
+		scope = scope.Leave()
+	}
+	for ; scope != ""; scope = scope.Leave() {
 		block := scope.Leave().Row(scope.Inside())
 		if home, known := m.process.Table().NodeOf(block); known && home == m.self {
 			return birth{e.Instance, scope}, true

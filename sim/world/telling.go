@@ -136,6 +136,8 @@ func kindOf(k message.Key) string {
 		return "the return of " + string(k.Scope)
 	case message.KindStart:
 		return "the start"
+	case message.KindChunk:
+		return "a chunk"
 	case message.KindRecord, message.KindMarker, message.KindTable, message.KindAnswer:
 	}
 	return fmt.Sprintf("a message of kind %d", k.Kind)
