@@ -156,13 +156,13 @@ func (a *Activity) relayed(s *State) (out []message.Message) {
 	marker.Relay = false
 	body := message.EncodeMarker(marker)
 	told := map[processtable.NodeID]bool{a.process.table.Node: true}
-	for _, p := range a.process.table.Roster {
-		if told[p.Node] {
+	for _, node := range a.process.table.Nodes() {
+		if told[node] || !a.process.table.Hosting(node) {
 			continue
 		}
-		told[p.Node] = true
+		told[node] = true
 		out = append(out, message.Message{Header: message.Header{
-			Queue: message.Queue{Process: a.process.table.Process, Node: p.Node}, Instance: s.Entry.Instance, Origin: s.Origin,
+			Queue: message.Queue{Process: a.process.table.Process, Node: node}, Instance: s.Entry.Instance, Origin: s.Origin,
 			Kind: message.KindMarker, Lane: message.LaneControl,
 		}, Body: body})
 	}

@@ -116,7 +116,7 @@ func (p *pressure) refuse(t *processtable.Table) *api.Error {
 // fullFor names a peer that a process needs, and whose transmission queue is at its quota.
 func (p *pressure) fullFor(t *processtable.Table) (processtable.NodeID, bool) {
 	for _, peer := range p.node.queue.Peers() {
-		if p.over(peer) && slices.ContainsFunc(t.Roster, func(place processtable.Place) bool { return place.Node == peer }) {
+		if p.over(peer) && t.Hosting(peer) {
 			return peer, true
 		}
 	}

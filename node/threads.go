@@ -99,11 +99,8 @@ func (n *Node) reachOf(p behaviour.Process) thread.Reach {
 			r.Nodes = append(r.Nodes, node)
 		}
 	}
-	for _, place := range p.Table().Roster {
-		add(place.Node)
-	}
-	for _, origin := range p.Table().Starts {
-		add(origin)
+	for _, node := range p.Table().Nodes() {
+		add(node)
 	}
 	return r
 }

@@ -49,11 +49,8 @@ func (n *Node) meetAll() {
 
 // meetOf meets the sites of a process; n.mu is held.
 func (n *Node) meetOf(p behaviour.Process) {
-	for _, a := range p.Table().Roster {
-		n.meet(a.Node)
-	}
-	for _, origin := range p.Table().Starts {
-		n.meet(origin)
+	for _, node := range p.Table().Nodes() {
+		n.meet(node)
 	}
 }
 

@@ -12,6 +12,7 @@ type index struct {
 	activities Rows[*Activity]
 	places     map[ActivityID]Place
 	nodes      map[NodeID]bool // of the process; true: an instance may be started there
+	hosting    map[NodeID]bool // an activity, or the work of one
 	resolvers  map[resolution]bool
 	workers    map[ActivityID]*Worker
 }
@@ -60,6 +61,7 @@ func newIndex(t *Table) *index {
 		activities: NewRows[*Activity](t),
 		places:     make(map[ActivityID]Place, len(t.Roster)),
 		nodes:      make(map[NodeID]bool, len(t.Starts)),
+		hosting:    map[NodeID]bool{},
 	}
 	for _, a := range t.Activities {
 		x.activities.Put(a.Row(), a)
@@ -67,6 +69,7 @@ func newIndex(t *Table) *index {
 	for _, p := range t.Roster {
 		x.places[p.Activity] = p
 		x.nodes[p.Node] = false
+		x.hosting[p.Node] = true
 	}
 	for i := range t.Workers {
 		w := &t.Workers[i]
@@ -76,6 +79,7 @@ func newIndex(t *Table) *index {
 		x.workers[w.Activity] = w
 		for _, n := range w.Nodes {
 			x.nodes[n] = false
+			x.hosting[n] = true
 		}
 	}
 	for _, n := range t.Starts {
@@ -184,6 +188,16 @@ func (w *Worker) row() RowID {
 		row.Begun++
 	}
 	return row
+}
+
+// Hosting says whether a node hosts an activity of the process, or may do the work of one. Others that have a
+// part in it only start instances.
+func (t *Table) Hosting(node NodeID) bool {
+	if t.index != nil {
+		return t.index.hosting[node]
+	}
+	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node }) ||
+		slices.ContainsFunc(t.Workers, func(w Worker) bool { return slices.Contains(w.Nodes, node) })
 }
 
 // Nodes are all that have a part in the process, sorted.

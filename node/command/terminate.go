@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"fmqm/api"
 	"fmqm/link"
@@ -130,11 +129,10 @@ func (c *Commands) mark(ctx context.Context, id processtable.ProcessID, i messag
 // nodesOf gives the nodes that host activities of a process, and at last this one.
 func (c *Commands) nodesOf(t *processtable.Table) []processtable.NodeID {
 	var others []processtable.NodeID
-	for _, p := range t.Roster {
-		if p.Node != "" && p.Node != c.Self {
-			others = append(others, p.Node)
+	for _, n := range t.Nodes() {
+		if n != "" && n != c.Self && t.Hosting(n) {
+			others = append(others, n)
 		}
 	}
-	slices.Sort(others)
-	return append(slices.Compact(others), c.Self)
+	return append(others, c.Self)
 }
