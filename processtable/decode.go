@@ -227,6 +227,7 @@ var activityFields = []string{
 var moreFields = []string{
 	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
 	keyChild: "process", keyIndependent: "independent",
+	keyReceive: "receive", keySend: "send",
 }
 
 func (d *decoder) activity() *Activity {
@@ -320,6 +321,10 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyIndependent:
 		d.since(ModelFormat)
 		a.Independent = d.Bool()
+	case keyReceive:
+		a.Receive = d.receive()
+	case keySend:
+		a.Send = d.send()
 	}
 }
 

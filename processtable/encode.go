@@ -70,6 +70,9 @@ const (
 	keyCancelledBy = 5
 	keyChild       = 6 // from format 6 on, as the next: [process, version]
 	keyIndependent = 7
+
+	keyReceive = 18 // from format 7 on, as the next: a map
+	keySend    = 19
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -182,6 +185,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < BundleFormat && a.events() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no events", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.flat() && a.FirstMatch {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -400,6 +406,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 		m.B = cbor.AppendUint(appendName(cbor.AppendArray(m.B, 2), a.Child.Name), uint64(a.Child.Version))
 	}
 	m.Bool(keyIndependent, a.Independent)
+	e.events(&m, a)
 	return m.B
 }
 

@@ -213,6 +213,9 @@ func (v *validator) meaning(a *Activity) error {
 	if err := v.kind(a); err != nil {
 		return err
 	}
+	if err := v.events(a); err != nil {
+		return err
+	}
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
@@ -313,7 +316,7 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindProcess:
+	case (a.Kind < KindProgram || a.Kind > KindProcess) && a.Kind != KindReceive && a.Kind != KindSend:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case a.Kind == KindBlock != v.composites[a.Name]:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)
