@@ -22,6 +22,9 @@ type Effects struct {
 	// that are removed although the entry does not end.
 	Timers []Timer
 	Takes  []message.Key
+	// Untimed are timers that are taken although no State names them: they were set with a message that
+	// others have put.
+	Untimed []Timer
 	// Ends: the entry's messages, all those of its State.Keys, are removed.
 	Ends bool
 	// Outcome is what the audit records; zero: nothing.
@@ -38,7 +41,7 @@ type Timer struct {
 // Waits reports that there is nothing to do until something arrives. All that a behaviour may
 // set counts: what does not would be dropped without a word.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes) == 0 && e.Outcome.What == Nothing
+	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed) == 0 && e.Outcome.What == Nothing
 }
 
 // Subprocess is the program of what is done by an instance of another process (N19): no configuration

@@ -88,6 +88,9 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 			consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
 		}
 	}
+	for _, t := range effects.Untimed {
+		consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
+	}
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
