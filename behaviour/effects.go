@@ -56,7 +56,8 @@ type Invoke struct {
 	Attempt   int
 	Run       int
 	Input     *container.Struct
-	Instance  string // of a source: the word _INSTANCE
+	Instance  string            // of a source: the word _INSTANCE
+	Event     *message.EventRef // of a receive: with which it ends
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
@@ -102,6 +103,9 @@ type Outcome struct {
 	// or sink are of; nil: nobody has (N19).
 	Child  message.Child
 	Parent *message.Parent
+	// About is the event that a receive has taken (N24): of Terminated, Iterated, and of InError where what follows
+	// from it has failed.
+	About *message.EventRef
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other
@@ -114,10 +118,20 @@ type Result struct {
 	Started time.Time
 	Ended   time.Time
 	message.Ending
-	Instance string        // of a source: the word _INSTANCE; empty: nothing may read it
-	Said     string        // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Child    message.Child // of Subprocess: the instance that is to begin; with it, Output means nothing
-	Judged   Judgement     // of this very result, made beforehand; nil: Conclude makes it
+	Instance string            // of a source: the word _INSTANCE; empty: nothing may read it
+	Event    *message.EventRef // that a receive has taken; nil: none
+	Given    bool              // somebody has given the output by hand
+	Said     string            // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Child    message.Child     // of Subprocess: the instance that is to begin; with it, Output means nothing
+	Judged   Judgement         // of this very result, made beforehand; nil: Conclude makes it
+}
+
+// EventName is the word _EVENT.
+func (r *Result) EventName() string {
+	if r.Event == nil {
+		return ""
+	}
+	return string(r.Event.Name)
 }
 
 // Judgement is what a behaviour makes of a result beforehand: all that may take long in

@@ -146,6 +146,68 @@ func (e *Event) Message(to processtable.NodeID) Message {
 // OfEvents says whether the message is of an EventQueue.
 func (h *Header) OfEvents() bool { return h.Queue.Process == processtable.EventQueue }
 
+// EventRef names an event, in history and wherever one is spoken of.
+type EventRef struct {
+	Token processtable.ActivityID // empty where it is not known any more
+	Name  processtable.EventID
+	Key   string              `json:",omitempty"`
+	Node  processtable.NodeID // that has sent it
+	ID    string              `json:",omitempty"` // that was given from outside
+}
+
+// Ref names the event.
+func (e *Event) Ref() EventRef {
+	return EventRef{Token: e.Token(), Name: e.Name, Key: e.Key, Node: e.Node, ID: e.ID}
+}
+
+// AppendEventRef appends the encoded form, a map.
+func AppendEventRef(b []byte, r *EventRef) []byte {
+	w := cbor.BeginMap(b)
+	w.Text(0, string(r.Token))
+	w.Text(1, string(r.Name))
+	w.Text(2, r.Key)
+	w.Text(3, string(r.Node))
+	w.Text(4, r.ID)
+	return w.B
+}
+
+// ReadEventRef reads what AppendEventRef has written.
+func ReadEventRef(r *cbor.Reader) (e EventRef) {
+	const name = processtable.MaxName
+	for f := r.Map(); f.Next(); {
+		switch f.Key {
+		case 0:
+			e.Token = processtable.ActivityID(f.Text(name))
+		case 1:
+			e.Name = processtable.EventID(f.Text(name))
+		case 2:
+			e.Key = f.Text(processtable.MaxEventKey)
+		case 3:
+			e.Node = processtable.NodeID(f.Text(name))
+		case 4:
+			e.ID = f.Text(MaxEventID)
+		default:
+			f.Unknown()
+		}
+	}
+	return e
+}
+
+// EventNamed is an event of which only the name is known; nil: none.
+func EventNamed(name string) *EventRef {
+	if name == "" {
+		return nil
+	}
+	return &EventRef{Name: processtable.EventID(name)}
+}
+
+// Back is the event on its way back to its place in the queue of its node, of a receive that has not taken it.
+func (e *Event) Back(node processtable.NodeID) Message {
+	back := *e
+	back.Taker = nil
+	return back.Message(node)
+}
+
 // Keys of an event's body.
 const (
 	eventName = iota
