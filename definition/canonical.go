@@ -79,6 +79,9 @@ type canonicalActivity struct {
 
 	Child       string `cbor:"25,keyasint,omitempty"` // name, or name@version
 	Independent bool   `cbor:"26,keyasint,omitempty"`
+
+	Receive *canonicalReceive `cbor:"40,keyasint,omitempty"`
+	Send    *canonicalSend    `cbor:"41,keyasint,omitempty"`
 }
 
 type canonicalMoment struct {
@@ -215,6 +218,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
+		Receive: canonicalReceiveOf(a.Receive), Send: canonicalSendOf(a.Send),
 	}
 	switch a.Start.Kind {
 	case StartAtLeast:
@@ -278,6 +282,9 @@ func canonicalStructures(p *Process) ([]canonicalStructure, error) {
 		use(a.Input)
 		use(a.Output)
 	}
+	for _, e := range eventsOf(p) {
+		use(e.Type)
+	}
 	var all []canonicalStructure
 	for _, t := range used {
 		s := canonicalStructure{Name: t.Name}
@@ -323,6 +330,7 @@ func (g *Graph) asWritten() Graph {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
 		w.Wait, w.Deadline = a.Wait.asWritten(written), a.Deadline.asWritten(written)
+		w.Receive, w.Send = a.Receive.asWritten(written), a.Send.asWritten(written)
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block

@@ -50,6 +50,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 		return nil
 	}
 	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
+	d.neverReceived(s, n, text)
 	d.inputRead = d.inputRead || s == d.head && c.reads
 	s.outputRead = s.outputRead || c.reads
 	s.readsRC = s.readsRC || c.ReadsRC

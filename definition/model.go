@@ -28,7 +28,8 @@ type Process struct {
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
 	Schedules   []*Schedule
-	Deadline    *Moment // of an instance, from its start; nil: none
+	Deadline    *Moment  // of an instance, from its start; nil: none
+	Events      []*Event // that it declares, in file order
 	Graph
 }
 
@@ -115,7 +116,7 @@ func (c *Child) String() string {
 	return processtable.ProcessID{Name: c.Name, Version: c.Version}.String()
 }
 
-// Activity is one step. Exactly one of Program, Empty, Block, Child and Wait is set. Its name is unique in the
+// Activity is one step. Exactly one of Program, Empty, Block, Child, Wait, Receive and Send is set. Its name is unique in the
 // process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
@@ -128,6 +129,8 @@ type Activity struct {
 	Wait          *Moment         // then it does as an empty one (N23)
 	Child         *Child          // done by an instance of this process (N19)
 	Independent   bool            // what ends the activity early does not end that
+	Receive       *Receive        // it waits for an event (N24)
+	Send          *Send           // then it does as an empty one (N24)
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start
@@ -155,6 +158,9 @@ func (a *Activity) Words() condition.Words {
 	}
 	if a.Continues {
 		words |= condition.WordError
+	}
+	if a.Receive != nil {
+		words |= condition.WordEvent
 	}
 	return words
 }

@@ -143,6 +143,7 @@ func (d *draft) connect() {
 	d.data(d.keys["data"])
 	d.declareLastWins()
 	d.cancels()
+	d.memberAsNode()
 	d.fanLimits()
 	d.deadlinesRead()
 	d.resolveRC()

@@ -210,6 +210,7 @@ var (
 	processName   = nameKind{what: "a process", dash: true}
 	nodeName      = nameKind{what: "a node", dash: true}
 	programName   = nameKind{what: "a program", dash: true}
+	eventName     = nameKind{what: "an event", dash: true}
 	structureName = nameKind{what: "a structure", reserved: []string{
 		"bool", "int", "double", "string", "bytes", "timestamp", "duration",
 	}}

@@ -16,11 +16,11 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins",
+		"process", "version", "description", "structures", "input", "output", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins", "events",
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
+		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins", "receive", "send",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
@@ -30,17 +30,18 @@ var (
 // processDraft is a process on its way from YAML to a *Process: what its graphs share.
 type processDraft struct {
 	*loader
-	result     *Process
-	types      map[string]*container.Type // nil: declared with errors
-	typeNames  []string
-	top        *draft
-	graphs     []*draft          // top, and those of blocks, each behind the one that it is inside of
-	home       map[string]*draft // the graph of each activity
-	names      []string          // of all activities
-	found      int               // activities
-	joined     int               // connectors of all graphs
-	full       bool              // more of them were reported as too many
-	declared   []*declaredLast
+	result    *Process
+	types     map[string]*container.Type // nil: declared with errors
+	typeNames []string
+	top       *draft
+	graphs    []*draft          // top, and those of blocks, each behind the one that it is inside of
+	home      map[string]*draft // the graph of each activity
+	names     []string          // of all activities
+	found     int               // activities
+	joined    int               // connectors of all graphs
+	full      bool              // more of them were reported as too many
+	declared  []*declaredLast
+	eventsDraft
 	left       efforts
 	claimed    map[conditionKey]*condition.Claim // nil: it makes none
 	saidPartly bool                              // that not all conditions are compared
@@ -61,6 +62,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.header(root, f)
 	p.structures(f["structures"])
 	p.ends(f)
+	p.events(f["events"])
 	if p.required(root, f, "activities", "a process", remedyActivities) {
 		p.top.activities(f["activities"])
 	}
@@ -77,6 +79,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 			d.checkRuns()
 		}
 		p.checkLastWins()
+		p.checkEvents()
 		p.checkTables()
 	}
 	return p.result

@@ -61,6 +61,8 @@ type ShownActivity struct {
 	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
 	OnError    string           `json:"on_error,omitempty"` // continue
 	Cancels    []string         `json:"cancels,omitempty"`
+	Receive    string           `json:"receive,omitempty"` // what it waits for: "paid or called_off, key order"
+	Send       string           `json:"send,omitempty"`    // what it sends: "paid, key order, to office"
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -165,6 +167,12 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Deadline != nil {
 		s.Deadline = deadlineForm.written(a.Deadline)
+	}
+	if a.Receive != nil {
+		s.Receive = receives(a.Receive)
+	}
+	if a.Send != nil {
+		s.Send = sends(a.Send)
 	}
 	if a.Continues {
 		s.OnError = "continue"
@@ -392,6 +400,12 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Wait != "" {
 			all = append(all, "waits "+text.Line(a.Wait))
+		}
+		if a.Receive != "" {
+			all = append(all, "receives "+text.Line(a.Receive))
+		}
+		if a.Send != "" {
+			all = append(all, "sends "+text.Line(a.Send))
 		}
 		if a.Deadline != "" {
 			all = append(all, "has its deadline "+text.Line(a.Deadline))
