@@ -57,6 +57,7 @@ type Snapshot struct {
 	Until     time.Time // of a wait: it goes on then
 	Ending              // with HasOutput: how it had ended
 	Child     Child     // of a subprocess: the instance that was begun last (N19)
+	Event     string    // of a receive, with HasOutput: the event that it had taken (N24)
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
 }
 
@@ -110,16 +111,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a subprocess; version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of a snapshot of a receive that is in error with its event; version 4 is that of a subprocess's, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Child != Child{}:
+	case s.Event != "":
 		return snapshotVersion
+	case s.Child != Child{}:
+		return 4
 	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
 		return 3
 	case s.Cause != CauseUnknown:
@@ -266,6 +269,7 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(21)
 		w.B = AppendChild(w.B, &s.Child)
 	}
+	w.Text(32, s.Event)
 	return w.B
 }
 
@@ -317,6 +321,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Failure = f.Text(MaxText)
 		case 21:
 			s.Child = ReadChild(f.Reader)
+		case 32:
+			s.Event = f.Text(processtable.MaxName)
 		default:
 			f.Unknown()
 		}

@@ -74,6 +74,18 @@ const (
 	// KindStart begins an instance whose parent is an activity of the same node (N19): it lies in the
 	// entry of its source, and never leaves the node. Body: Start.
 	KindStart Kind = 13
+	// KindEvent is an event (N24): on its way to an event queue and in it, or in the entry of the receive
+	// that takes it. Source is its token. Body: Event.
+	KindEvent Kind = 16
+	// KindWait lies in an event queue while a receive of the node waits for an event, and never leaves it.
+	// Source is its token. Body: Wait.
+	KindWait Kind = 17
+	// KindPast lies in an event queue: an event that no receive takes any more, and never leaves it. Source is
+	// the event's token. Body: Past.
+	KindPast Kind = 18
+	// KindOver takes something out of an event queue: a receive waits no more, or an operator drops an
+	// event. It never leaves its node. Source is the token of that.
+	KindOver Kind = 19
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -84,6 +96,7 @@ var kindNames = [...]string{
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 	KindStart: "start",
+	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

@@ -215,6 +215,9 @@ func (a *Activity) hasReturned(s *State) bool {
 	if a.Kind == processtable.KindProcess {
 		return s.backFrom(&at) != nil
 	}
+	if a.Kind == processtable.KindReceive {
+		return s.first(&at) != nil
+	}
 	if a.Kind != processtable.KindBlock || s.inner == nil {
 		return false
 	}

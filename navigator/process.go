@@ -32,6 +32,7 @@ type Activity struct {
 	targets   []target
 	inside    []target // all that is inside of a block, with its source and sink
 	due, over moment   // of Deadline and Wait
+	signal    *signal  // of what receives or sends events
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -156,6 +157,11 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	}
 	if a.over, err = prepareMoment(row.Wait, row.Input); err != nil {
 		return nil, err
+	}
+	if row.Receive != nil || row.Send != nil {
+		if a.signal, err = prepareSignal(row); err != nil {
+			return nil, err
+		}
 	}
 	a.targets = targetsOf(row)
 	a.echo = echoOf(row.Input, row.Output)

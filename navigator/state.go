@@ -26,6 +26,7 @@ type State struct {
 	values     [][]container.Value
 	inner      *composed  // of a block, or its source; nil: nothing has come
 	cancel     *cancelled // nil: it is not
+	events     []received // that were given to a receive
 	bytes      int        // of values, in memory
 	encoded    int        // of values, as they came
 }
@@ -77,6 +78,7 @@ const (
 	returnedBytes  = 80
 	cancelledBytes = 72
 	parentBytes    = 152
+	receivedBytes  = 720 // with what it names
 )
 
 // Bytes estimates the memory that the state takes.
@@ -96,6 +98,9 @@ func (s *State) Bytes() int {
 	}
 	if s.cancel != nil {
 		n += cancelledBytes + len(s.cancel.reason)
+	}
+	for i := range s.events {
+		n += receivedBytes + len(s.events[i].event.Data)
 	}
 	if s.inner != nil {
 		n += composedBytes + len(s.inner.input)
@@ -162,6 +167,8 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		return a.foldReturn(s, m)
 	case message.KindStart:
 		return a.foldStart(s, m)
+	case message.KindEvent:
+		return a.foldEvent(s, m)
 	case message.KindRecord:
 		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("an instance record is for sink, not for %s", a.Name)

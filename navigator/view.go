@@ -49,6 +49,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 			v.Progress = behaviour.Deciding
 		}
 	}
+	v.Events, v.Key = a.awaits(s)
 	if v.Progress == behaviour.Erring && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
 		v.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
 	}
@@ -63,6 +64,9 @@ func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
 		if out[i] = t.node; t.node == processtable.Origin {
 			out[i] = origin
 		}
+	}
+	if a.Send != nil {
+		out = append(out, a.Send.Targets()...)
 	}
 	return out
 }
@@ -88,8 +92,8 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 // Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
 // or of a subprocess, whose output the call has (R20, R29).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
-	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource || a.Kind == processtable.KindProcess {
-		return behaviour.Result{Output: call.Input, Instance: call.Instance, Started: started, Ended: started}
+	if a.Kind == processtable.KindBlock || a.Kind == processtable.KindSource || a.Kind == processtable.KindProcess || a.Kind == processtable.KindReceive {
+		return behaviour.Result{Output: call.Input, Instance: call.Instance, Event: call.Event, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)
 }

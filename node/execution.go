@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/container"
@@ -77,6 +78,9 @@ func (s site) Written(tx *record.Tx, of message.InstanceID) {
 
 // Answered tells who waits for a word how it was answered.
 func (s site) Answered(e message.Entry, a message.Answer) { s.commands.Answered(e, a) }
+
+// KeepEvents is how long events are kept here.
+func (s site) KeepEvents() time.Duration { return s.limits.Load().keepEvents() }
 
 // Fatal ends the node's work.
 func (s site) Fatal(err error) { s.fatal(err) }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,21 @@ type Limits struct {
 	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
 	Audit retention.Policy
+	// KeepEvents is how long events are kept here unless who sends one says so (N24); 0: EventsKept. Events is how
+	// many may be; 0: EventsLimit.
+	KeepEvents time.Duration
+	Events     int
 	// NoSchedules: nothing is started by a schedule.
 	NoSchedules bool
 }
+
+// How long events are kept, and how many at a node, unless the configuration says otherwise.
+const (
+	EventsKept  = 7 * 24 * time.Hour
+	EventsLimit = 100_000
+)
+
+func (l *Limits) keepEvents() time.Duration { return cmp.Or(l.KeepEvents, EventsKept) }
 
 // Peer is how a site is reached: over the best of its routes that works. Without any
 // the peer calls. A route whose address stays is left alone when the configuration is
@@ -123,6 +136,7 @@ type Node struct {
 
 	mu        sync.Mutex // held while nothing is read and nothing is waited for: the committer takes it
 	processes map[processtable.ProcessID]*execute.Thread
+	events    *execute.Thread // of the event queue; of no process, so not among them
 	links     map[processtable.NodeID]*link.Link
 	started   bool
 	stopped   bool
@@ -225,6 +239,7 @@ func (n *Node) Launch() {
 	for _, t := range n.sortedThreads() {
 		n.launch(t)
 	}
+	n.sched.Go(n.events.Run)
 	n.addLinks()
 	processes, peers := len(n.processes), len(n.links)
 	n.mu.Unlock()
