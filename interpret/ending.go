@@ -23,13 +23,18 @@ func (in *instance) moment(m *definition.Moment, input *container.Struct) error 
 	if m.At {
 		want = container.Timestamp
 	}
-	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
-	e, err := condition.LoadExpr(m.Expr.Checked, scope, container.Scalar(want))
-	if err != nil {
-		return err
-	}
-	_, err = e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
+	_, err := in.value(m.Expr, input, want)
 	return err
+}
+
+// value evaluates an expression over an input.
+func (in *instance) value(c *definition.Condition, input *container.Struct, want container.Kind) (container.Value, error) {
+	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
+	e, err := condition.LoadExpr(c.Checked, scope, container.Scalar(want))
+	if err != nil {
+		return nil, err
+	}
+	return e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
 }
 
 // ask asks how an execution's race came out, where it has come so far.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"fmqm/condition"
 	"fmqm/container"
@@ -134,12 +135,27 @@ func (g *graph) sends(s *step, input *container.Struct) error {
 			return fmt.Errorf("to: %q is none of %s", to, strings.Join(def.Of, ", "))
 		}
 	}
-	if err := g.moment(def.Keep, input); err != nil {
+	if err := g.kept(def.Keep, input); err != nil {
 		return fmt.Errorf("keep: %w", err)
 	}
 	g.family.events.put(&sent{
 		event: def.Event, node: to, key: key, data: Echo(input, def.Event.Type).Output, by: g.instance, from: s.result.Path(),
 	})
+	return nil
+}
+
+// kept works out how long an event is kept, which nobody waits for here.
+func (in *instance) kept(m *definition.Moment, input *container.Struct) error {
+	if m == nil || m.Expr == nil {
+		return nil
+	}
+	v, err := in.value(m.Expr, input, container.Duration)
+	if err != nil {
+		return err
+	}
+	if keep, _ := v.(time.Duration); keep <= 0 || keep > processtable.MaxKeep {
+		return fmt.Errorf("%s is not above 0, and at most %s", keep, processtable.MaxKeep)
+	}
 	return nil
 }
 
@@ -162,11 +178,7 @@ func (in *instance) eventKey(c *definition.Condition, input *container.Struct) (
 
 // text evaluates an expression over an input that gives a text.
 func (in *instance) text(c *definition.Condition, input *container.Struct) (string, error) {
-	e, err := condition.LoadExpr(c.Checked, condition.Scope{Members: input.Type, Words: condition.WordInstance}, container.Scalar(container.String))
-	if err != nil {
-		return "", err
-	}
-	v, err := e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
+	v, err := in.value(c, input, container.String)
 	text, _ := v.(string)
 	return text, err
 }
