@@ -21,6 +21,7 @@ import (
 	"fmqm/node/admission"
 	"fmqm/node/answer"
 	"fmqm/node/command"
+	"fmqm/node/events"
 	"fmqm/node/execute"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
@@ -83,6 +84,7 @@ type Limits struct {
 	// many may be; 0: EventsLimit.
 	KeepEvents time.Duration
 	Events     int
+	EventsOf   []processtable.NodeID // peers whose events are taken; nil: all peers'
 	// NoSchedules: nothing is started by a schedule.
 	NoSchedules bool
 }
@@ -150,6 +152,7 @@ type Node struct {
 	rebuilds  *rebuild.Rebuilds
 	retain    *retention.Retention
 	schedules *schedules.Schedules
+	postbox   *events.Events
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
@@ -196,7 +199,7 @@ func Open(o Options) (*Node, error) {
 		Failed: n.failed.Given(), Remote: o.Remote, Random: o.Random,
 	})
 	n.admission = admission.New(admission.Options{
-		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Events: postbox{site{n}}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
 	})
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
@@ -205,7 +208,7 @@ func Open(o Options) (*Node, error) {
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
 	n.cleanUps.add(manager.Close)
-	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules} { // each needs those before
+	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))
 		}

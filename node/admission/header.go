@@ -43,7 +43,12 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart:
+	case message.KindEvent:
+		if !h.OfEvents() {
+			return "an event goes into the event queue of a node: only that gives it to a receive"
+		}
+		return ""
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindBegin, message.KindStart, message.KindWait, message.KindPast, message.KindOver:
 		return "a message of this kind never leaves its node"
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)
