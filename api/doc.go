@@ -26,6 +26,10 @@
 //	POST /v1/schedules/{process}/suspend {}                -> SchedulesAnswer
 //	POST /v1/schedules/{process}/resume  {}                -> SchedulesAnswer
 //	POST /v1/schedules/{process}/run     {}                -> SchedulesAnswer
+//	POST /v1/events                      EventRequest      -> EventAnswer
+//	GET  /v1/events                      ?name ?key ?waiting ?after ?limit -> EventsAnswer
+//	GET  /v1/events/{id}                                    -> KeptEvent
+//	POST /v1/events/{id}/drop            {}                -> KeptEvent
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):

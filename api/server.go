@@ -58,6 +58,10 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("POST /v1/schedules/{process}/suspend", schedulesHandler(b, ScheduleSuspend))
 	mux.HandleFunc("POST /v1/schedules/{process}/resume", schedulesHandler(b, ScheduleResume))
 	mux.HandleFunc("POST /v1/schedules/{process}/run", schedulesHandler(b, ScheduleRun))
+	mux.HandleFunc("POST /v1/events", answer(s.sendEvent))
+	mux.HandleFunc("GET /v1/events", answer(s.events))
+	mux.HandleFunc("GET /v1/events/{id}", answer(s.event))
+	mux.HandleFunc("POST /v1/events/{id}/drop", answer(s.dropEvent))
 	mux.HandleFunc("POST /v1/upload", answer(s.upload))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, Errorf(CodeUsage, "see the documentation of the API; the node may be of another version than its caller",

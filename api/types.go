@@ -46,6 +46,8 @@ const (
 	KindBlock   = "block"
 	KindWait    = "wait"
 	KindProcess = "process"
+	KindReceive = "receive"
+	KindSend    = "send"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -136,6 +138,7 @@ type Activity struct {
 	Due        time.Time       `json:"due,omitzero"`      // of what has not ended: its deadline, or of a wait the time at which it goes on
 	Timeout    bool            `json:"timeout,omitempty"` // its deadline has ended it
 	Error      string          `json:"error,omitempty"`   // why its last attempt failed, where it went on after that
+	Waits      *EventWait      `json:"waits,omitempty"`   // of a receive that waits: for what
 	Output     json.RawMessage `json:"output,omitempty"`
 	More       bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
 	// Input is what its program gets, of one that has not ended; over 64 KiB it is left out.
@@ -143,6 +146,12 @@ type Activity struct {
 	// Stderr has the last lines of its program's standard error, up to 2 KiB: of an attempt
 	// that runs, or of the last one that failed.
 	Stderr string `json:"stderr,omitempty"`
+}
+
+// EventWait says for which events a receive waits: the first that comes, of those with the key.
+type EventWait struct {
+	Events []string `json:"events"`
+	Key    string   `json:"key,omitempty"` // missing: those without one
 }
 
 // Unreachable is a node that did not answer in time.
@@ -235,6 +244,9 @@ const (
 	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
 	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
 	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
+	EventSent       Event = "sent"     // an activity has sent an event
+	EventReceived   Event = "received" // a receive has taken an event
+	EventPutBack    Event = "put-back" // an event came for a receive that was over, or beside the one that it took: it is back in its place
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
@@ -251,7 +263,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance
+	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance; of sent, received and put-back: the event, NAME or NAME KEY
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }

@@ -22,6 +22,9 @@ type Effects struct {
 	// that are removed although the entry does not end.
 	Timers []Timer
 	Takes  []message.Key
+	// Untimed are timers that are taken although no State names them: they were set with a message that
+	// others have put.
+	Untimed []Timer
 	// Ends: the entry's messages, all those of its State.Keys, are removed.
 	Ends bool
 	// Outcome is what the audit records; zero: nothing.
@@ -38,7 +41,7 @@ type Timer struct {
 // Waits reports that there is nothing to do until something arrives. All that a behaviour may
 // set counts: what does not would be dropped without a word.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes) == 0 && e.Outcome.What == Nothing
+	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed) == 0 && e.Outcome.What == Nothing
 }
 
 // Subprocess is the program of what is done by an instance of another process (N19): no configuration
@@ -57,6 +60,7 @@ type Invoke struct {
 	// RC and Ending are what Compute gives, of what comes back from elsewhere (N20).
 	RC int64
 	message.Ending
+	Event *message.EventRef // of a receive: with which it ends
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
@@ -102,6 +106,9 @@ type Outcome struct {
 	// or sink are of; nil: nobody has (N19).
 	Child  message.Child
 	Parent *message.Parent
+	// About is the event that a receive has taken (N24): of Terminated, Iterated, and of InError where what follows
+	// from it has failed.
+	About *message.EventRef
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other
@@ -114,10 +121,20 @@ type Result struct {
 	Started time.Time
 	Ended   time.Time
 	message.Ending
-	Instance string        // of a source: the word _INSTANCE; empty: nothing may read it
-	Said     string        // what the program wrote last to its standard error; for the history, nothing is decided by it
-	Child    message.Child // of Subprocess: the instance that is to begin; with it, Output means nothing
-	Judged   Judgement     // of this very result, made beforehand; nil: Conclude makes it
+	Instance string            // of a source: the word _INSTANCE; empty: nothing may read it
+	Event    *message.EventRef // that a receive has taken; nil: none
+	Given    bool              // somebody has given the output by hand
+	Said     string            // what the program wrote last to its standard error; for the history, nothing is decided by it
+	Child    message.Child     // of Subprocess: the instance that is to begin; with it, Output means nothing
+	Judged   Judgement         // of this very result, made beforehand; nil: Conclude makes it
+}
+
+// EventName is the word _EVENT.
+func (r *Result) EventName() string {
+	if r.Event == nil {
+		return ""
+	}
+	return string(r.Event.Name)
 }
 
 // Judgement is what a behaviour makes of a result beforehand: all that may take long in

@@ -14,7 +14,7 @@ func TestOnlyTheZeroEffectsWait(t *testing.T) {
 		t.Error("the zero effects do not wait")
 	}
 	one := Effects{
-		Invoke: &Invoke{}, Put: []message.Message{{}}, Timers: []Timer{{}}, Takes: []message.Key{{}},
+		Invoke: &Invoke{}, Put: []message.Message{{}}, Timers: []Timer{{}}, Takes: []message.Key{{}}, Untimed: []Timer{{}},
 		Ends: true, Outcome: Outcome{What: Failed},
 	}
 	of := reflect.ValueOf(one)

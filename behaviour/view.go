@@ -35,6 +35,8 @@ type View struct {
 	Iterations int                       // under way, or next; 0: none began
 	Attempts   int                       // that failed, and the last one where the program had ended
 	Started    time.Time                 // of the last attempt that has ended; of a composite, of the iteration under way
+	Events     []processtable.EventID    // of a receive: it waits for one of these
+	Key        string                    // and with this key; empty: without one
 	Child      message.Child             // the instance that was begun for it last (N19)
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output

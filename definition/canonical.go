@@ -82,6 +82,9 @@ type canonicalActivity struct {
 
 	Bundle *canonicalBundle `cbor:"27,keyasint,omitempty"`
 	Call   *canonicalCall   `cbor:"28,keyasint,omitempty"`
+
+	Receive *canonicalReceive `cbor:"40,keyasint,omitempty"`
+	Send    *canonicalSend    `cbor:"41,keyasint,omitempty"`
 }
 
 type canonicalBundle struct {
@@ -236,6 +239,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
+		Receive: canonicalReceiveOf(a.Receive), Send: canonicalSendOf(a.Send),
 	}
 	switch a.Start.Kind {
 	case StartAtLeast:
@@ -313,6 +317,9 @@ func canonicalStructures(p *Process) ([]canonicalStructure, error) {
 		use(a.Input)
 		use(a.Output)
 	}
+	for _, e := range eventsOf(p) {
+		use(e.Type)
+	}
 	var all []canonicalStructure
 	for _, t := range used {
 		s := canonicalStructure{Name: t.Name}
@@ -368,6 +375,7 @@ func (g *Graph) asWritten() Graph {
 			call.Node = written(call.Node)
 			w.Call = &call
 		}
+		w.Receive, w.Send = a.Receive.asWritten(written), a.Send.asWritten(written)
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block

@@ -35,7 +35,7 @@ func (c *comparison) byThemselves(at map[string]int) map[string]int {
 	alone := map[string]int{}
 	for _, k := range c.Data {
 		s := c.byName[k.Source]
-		if _, known := alone[k.Source]; known || s == nil || s.Outside() == 0 {
+		if _, known := alone[k.Source]; known || s == nil || !s.canFail() {
 			continue
 		}
 		if len(alone) == 0 {
@@ -96,6 +96,9 @@ func (c *comparison) holding(s *step) (all []condition.Claim, size int) {
 		}
 	}
 	for _, p := range c.premises(s) {
+		add(p.claim)
+	}
+	for _, p := range c.eventPremise(s) {
 		add(p.claim)
 	}
 	add(c.claim(s, s.Exit))

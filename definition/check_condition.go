@@ -56,6 +56,7 @@ func (d *draft) condition(s *step, n *yaml.Node, key string) *Condition {
 		return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 	}
 	d.failCondition(n, codeCondition, d.withoutOwner(text, s, c.problems))
+	d.neverReceived(s, n, text)
 	d.inputRead = d.inputRead || s == d.head && c.reads
 	s.reads |= c.Reads
 	return s.condition(d, n, text, c)

@@ -15,7 +15,7 @@ import (
 // deadlinesRead reports deadlines of which nothing that follows knows.
 func (d *draft) deadlinesRead() {
 	for _, s := range d.steps {
-		if s.Deadline == nil || s.Wait != nil || s.Empty || s.pathRead(condition.WordTimeout) || d.hasOtherwise(s) || s.outUnsure || s.outUnknown {
+		if s.Deadline == nil || s.Wait != nil || s.Empty || s.Send != nil || s.pathRead(condition.WordTimeout) || d.hasOtherwise(s) || s.outUnsure || s.outUnknown || d.asksTimeAnywhere(s) {
 			continue
 		}
 		of, reads := s.Name, "_TIMEOUT"
@@ -72,7 +72,7 @@ func (d *draft) checkDefaults(s *step) {
 		if c == nil || !late && !failed {
 			continue
 		}
-		asks := c.Checked.Reads&s.Words() != 0
+		asks := c.Checked.Reads&s.Words()&^condition.WordEvent != 0 || d.asksTime(s, c)
 		if !asks {
 			d.checkDefault(s, c, late, failed && !c.Checked.ReadsRC)
 		}

@@ -17,7 +17,8 @@ func Together(processes []*Process) []Diagnostic {
 	return shapes(processes, func(a, b *Process) bool { return a.Pos.File != b.Pos.File })
 }
 
-// shapes compares each subprocess with its process, where the two processes are among those compared.
+// shapes compares each subprocess with its process, and events with who receives them, where the two processes are
+// among those compared.
 func shapes(processes []*Process, compared func(parent, child *Process) bool) []Diagnostic {
 	all := ChildrenOf(processes)
 	var found []Diagnostic
@@ -31,6 +32,7 @@ func shapes(processes []*Process, compared func(parent, child *Process) bool) []
 			}
 		}
 	}
+	found = append(found, eventShapes(processes, compared)...)
 	Sort(found)
 	return found
 }

@@ -23,6 +23,8 @@ func (c *comparison) premises(s *step) []premise {
 		p.why = fmt.Sprintf("%s is a wait, so its _RC is 0", s.Name)
 	case s.Block != nil:
 		p.why = fmt.Sprintf("%s is a block, so its _RC is 0", s.Name)
+	case s.Receive != nil, s.Send != nil:
+		p.why = fmt.Sprintf("%s runs no program, so its _RC is 0", s.Name)
 	case s.Child != nil:
 		p.why = fmt.Sprintf("%s is a subprocess, so its _RC is 0", s.Name)
 	case s.OnRC == OnRCError:
@@ -44,10 +46,10 @@ func (c *comparison) neverTrue(s *step, claims []*condition.Claim) {
 	if s.Exit == nil && len(s.out) == 0 {
 		return
 	}
-	var premises []premise
+	premises := c.eventPremise(s)
 	var exit *condition.Claim
-	if s.Words() == 0 && s.Bundle == nil { // else it may end without these
-		premises, exit = c.premises(s), c.claim(s, s.Exit)
+	if !s.canFail() && s.Bundle == nil { // else it may end without these
+		premises, exit = append(premises, c.premises(s)...), c.claim(s, s.Exit)
 	}
 	if exit != nil {
 		if why, remedy, never := c.excluded(s, exit, premises); never {

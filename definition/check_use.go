@@ -34,9 +34,13 @@ func (d *draft) checkUse() {
 	for _, s := range d.steps {
 		d.checkEffect(s)
 		d.checkBundle(s)
+		d.checkEventData(s)
 		if s.output.at.Line > 0 && !s.outputRead && s.Child == nil { // that of a subprocess is as its process has it
 			remedy := "map it, or leave `output` out: then what the program prints goes to the log"
-			if s.Block != nil {
+			switch {
+			case s.Receive != nil || s.Send != nil:
+				remedy = "map it, or leave `output` out"
+			case s.Block != nil:
 				remedy = "map it, or leave `output` out, with what is mapped to sink inside"
 			}
 			d.warn(s.output.at, codeUnread, fmt.Sprintf("no condition or data connector reads the output of %s", s.Name), remedy)

@@ -54,6 +54,7 @@ var wordsMean = []struct {
 	{condition.WordTimeout, "whether the deadline has ended it"},
 	{condition.WordError, "why its last attempt failed"},
 	{condition.WordInstance, "the instance"},
+	{condition.WordEvent, "the event that came"},
 }
 
 // checkHidden warns of members that hide words where those could be read.
@@ -61,7 +62,7 @@ func (d *draft) checkHidden() {
 	d.hidden(d.input)
 	for _, s := range d.steps {
 		d.hidden(s.output)
-		if s.Deadline != nil && s.Deadline.Expr != nil || s.Wait != nil && s.Wait.Expr != nil || s.Call != nil && s.Call.Node != nil {
+		if s.Deadline != nil && s.Deadline.Expr != nil || s.Wait != nil && s.Wait.Expr != nil || s.Call != nil && s.Call.Node != nil || s.readsForEvents() {
 			d.hidden(s.input)
 		}
 	}

@@ -43,6 +43,7 @@ func (d *draft) worked(n *yaml.Node, from dataEnd, m Mapping) []Mapping {
 		d.failCondition(n, code, d.ofEnd(n.Value, from, problems))
 		return nil
 	}
+	d.neverReceived(from.step, n, n.Value)
 	e.Checked.Text = condition.Canonical(text)
 	m.Expr, m.Source = e, e.Checked.Text
 	m.OfWords = (e.Checked.ReadsRC || e.Checked.Reads != 0) && len(condition.ReadsOf(text, scope)) == 0

@@ -286,6 +286,7 @@ func entryOf(a *Activity) *processtable.Activity {
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
 		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
 		Child: a.Child.inTable(), Independent: a.Independent,
+		Receive: a.Receive.inTable(), Send: a.Send.inTable(),
 		FirstMatch: a.FirstMatch,
 	}
 	switch a.kind() {
@@ -297,6 +298,10 @@ func entryOf(a *Activity) *processtable.Activity {
 		e.Kind = processtable.KindWait
 	case kindProcess:
 		e.Kind = processtable.KindProcess
+	case kindReceive:
+		e.Kind = processtable.KindReceive
+	case kindSend:
+		e.Kind = processtable.KindSend
 	case kindProgram: // as it is
 	}
 	if a.Exit != nil {

@@ -60,6 +60,8 @@ const (
 	codeDefaultTaken   = "default-taken"         // warning
 	codeCancelsNothing = "cancels-nothing"       // warning
 	codeHidesWord      = "hides-word"            // warning
+	codeEventUnset     = "event-unset"           // warning
+	codeEventKey       = "event-key"             // warning
 	codeNoEffect       = "no-effect"             // warning
 	codeMore           = "more"                  // there is more than is shown; see First
 	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read

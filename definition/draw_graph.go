@@ -84,6 +84,12 @@ func moreOf(a *Activity) []string {
 	if a.Wait != nil {
 		all = append(all, "wait "+text.Line(waitForm.written(a.Wait.inTable())))
 	}
+	if a.Receive != nil {
+		all = append(all, "receive "+text.Line(receives(a.Receive.inTable())))
+	}
+	if a.Send != nil {
+		all = append(all, "send "+text.Line(sends(a.Send.inTable())))
+	}
 	if a.Deadline != nil {
 		all = append(all, "deadline "+text.Line(deadlineForm.written(a.Deadline.inTable())))
 	}

@@ -155,13 +155,13 @@ func (c *comparison) reach() {
 }
 
 // exclusive says that two connectors out of s are never both TRUE: also because the first match is taken,
-// and because what a deadline has ended has not ended with an error.
+// because what a deadline has ended has not ended with an error, and because of what a receive may get.
 func (c *comparison) exclusive(s *step, a, b *condition.Claim) bool {
 	if s.FirstMatch {
 		return c.spend(comparePart)
 	}
-	if s.Outside() == condition.WordTimeout|condition.WordError && !s.output.hides(condition.WordTimeout) && !s.output.hides(condition.WordError) {
-		if always := c.claim(s, &Condition{Written: `!_TIMEOUT || _ERROR == ""`}); always != nil {
+	if holds := s.wordsHold(); holds != "" {
+		if always := c.claim(s, &Condition{Written: holds}); always != nil {
 			return c.spend(comparePart*(a.Size()+b.Size()+always.Size())) && condition.Contradict([]condition.Claim{*a, *b, *always}, nil)
 		}
 	}

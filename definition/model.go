@@ -28,7 +28,8 @@ type Process struct {
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
 	Schedules   []*Schedule
-	Deadline    *Moment // of an instance, from its start; nil: none
+	Deadline    *Moment  // of an instance, from its start; nil: none
+	Events      []*Event // that it declares, in file order
 	Graph
 }
 
@@ -137,7 +138,7 @@ func (c *Child) String() string {
 	return processtable.ProcessID{Name: c.Name, Version: c.Version}.String()
 }
 
-// Activity is one step. Exactly one of Program, Empty, Block, Child and Wait is set. Its name is unique in the
+// Activity is one step. Exactly one of Program, Empty, Block, Child, Wait, Receive and Send is set. Its name is unique in the
 // process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
@@ -152,6 +153,8 @@ type Activity struct {
 	Bundle        *Bundle         // nil: it is done once
 	Call          *Call           // nil: it is done at Node
 	Independent   bool            // what ends the activity early does not end that
+	Receive       *Receive        // it waits for an event (N24)
+	Send          *Send           // then it does as an empty one (N24)
 	Input, Output *container.Type // never nil
 	NoOutput      bool            // the file names no output
 	Start         Start
@@ -179,6 +182,9 @@ func (a *Activity) Words() condition.Words {
 	}
 	if a.Continues {
 		words |= condition.WordError
+	}
+	if a.Receive != nil {
+		words |= condition.WordEvent
 	}
 	return words
 }

@@ -87,7 +87,7 @@ func (d *draft) oneHome(s *step) {
 }
 
 // whatKeys are the keys of which exactly one says what an activity is.
-var whatKeys = []string{"program", "empty", "activities", "process", "wait"}
+var whatKeys = []string{"program", "empty", "activities", "process", "wait", "receive", "send"}
 
 // whatItIs reads where the activity is at home, and what it is.
 func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
@@ -119,10 +119,12 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 		d.child(s, n)
 	}
 	s.Wait = d.moment(s, f["wait"], waitForm)
+	s.Receive = d.receive(s, f["receive"])
+	s.Send = d.send(s, f["send"])
 	switch len(is) {
 	case 0:
-		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities`, `process` and `wait`", s.Name),
-			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `process: NAME` for a subprocess, or `wait: {for: 2h}`")
+		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities`, `process`, `wait`, `receive` and `send`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `process: NAME` for a subprocess, or `wait: {for: 2h}`, or `receive: {event: NAME}`, or `send: {event: NAME}`")
 	case 1:
 		d.keysHere(s, f)
 	default:

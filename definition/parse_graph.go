@@ -144,6 +144,7 @@ func (d *draft) connect() {
 	d.data(d.keys["data"])
 	d.declareLastWins()
 	d.cancels()
+	d.memberAsNode()
 	d.fanLimits()
 	d.deadlinesRead()
 	d.resolveRC()

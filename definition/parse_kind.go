@@ -15,6 +15,8 @@ const (
 	kindBlock
 	kindWait
 	kindProcess
+	kindReceive
+	kindSend
 )
 
 func (a *Activity) kind() kinds {
@@ -25,6 +27,10 @@ func (a *Activity) kind() kinds {
 		return kindWait
 	case a.Child != nil:
 		return kindProcess
+	case a.Receive != nil:
+		return kindReceive
+	case a.Send != nil:
+		return kindSend
 	case a.Empty:
 		return kindEmpty
 	}
@@ -51,9 +57,17 @@ var notHere = []struct {
 	{"at", kindBlock, "at is of programs and subprocesses", "give it to those inside, or make the block a process"},
 	{"at", kindEmpty, "at is of programs and subprocesses, and an empty activity does nothing at any site", "leave it out"},
 	{"at", kindWait, "at is of programs and subprocesses, and a wait does nothing at any site", "leave it out"},
-	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
+	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait | kindReceive | kindSend, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
 	{"deadline", kindEmpty, "an empty activity ends at once, and has no deadline", "give it to what takes time, or write `wait` instead of `empty`"},
 	{"deadline", kindWait, "a wait ends when its time has come, and has no deadline", "leave it out; to end it before, let another activity have `cancels`"},
+	{"retry", kindReceive | kindSend, "retry is of programs and subprocesses, and events do not fail", "leave it out"},
+	{"on_rc", kindReceive | kindSend, "on_rc is of programs, and the _RC of what receives or sends is 0", "leave it out"},
+	{"on_error", kindReceive | kindSend, "on_error is of programs, subprocesses and blocks: nothing else fails", "leave it out"},
+	{"again", kindReceive, "again is of activities with an _RC, and that of a receive is 0", "leave it out"},
+	{"again", kindSend, "again is of activities with an exit condition, and a send has none", "leave it out"},
+	{"exit", kindSend, "a send ends at once, and has no exit condition", "leave it out; to repeat it, put it into a block with `exit`"},
+	{"max_iterations", kindSend, "max_iterations is of activities with an exit condition, and a send has none", "leave it out"},
+	{"deadline", kindSend, "a send ends at once, and has no deadline", "leave it out; how long the event is kept says `keep`"},
 }
 
 // keysHere reports keys that the kind of activity does not have.

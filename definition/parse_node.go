@@ -211,6 +211,7 @@ var (
 	nodeName      = nameKind{what: "a node", dash: true}
 	setName       = nameKind{what: "a set of nodes", dash: true}
 	programName   = nameKind{what: "a program", dash: true}
+	eventName     = nameKind{what: "an event", dash: true}
 	structureName = nameKind{what: "a structure", reserved: []string{
 		"bool", "int", "double", "string", "bytes", "timestamp", "duration",
 	}}

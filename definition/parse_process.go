@@ -15,11 +15,11 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins",
+		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "activities", "control", "data", "last_wins", "events",
 	}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at",
+		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at", "receive", "send",
 	}
 	startKeys = []string{"at_least"}
 	againKeys = []string{"after", "max"}
@@ -30,18 +30,19 @@ var (
 // processDraft is a process on its way from YAML to a *Process: what its graphs share.
 type processDraft struct {
 	*loader
-	result     *Process
-	types      map[string]*container.Type // nil: declared with errors
-	typeNames  []string
-	sets       []*nodeSet
-	top        *draft
-	graphs     []*draft          // top, and those of blocks, each behind the one that it is inside of
-	home       map[string]*draft // the graph of each activity
-	names      []string          // of all activities
-	found      int               // activities
-	joined     int               // connectors of all graphs
-	full       bool              // more of them were reported as too many
-	declared   []*declaredLast
+	result    *Process
+	types     map[string]*container.Type // nil: declared with errors
+	typeNames []string
+	sets      []*nodeSet
+	top       *draft
+	graphs    []*draft          // top, and those of blocks, each behind the one that it is inside of
+	home      map[string]*draft // the graph of each activity
+	names     []string          // of all activities
+	found     int               // activities
+	joined    int               // connectors of all graphs
+	full      bool              // more of them were reported as too many
+	declared  []*declaredLast
+	eventsDraft
 	left       efforts
 	claimed    map[conditionKey]*condition.Claim // nil: it makes none
 	saidPartly bool                              // that not all conditions are compared
@@ -63,6 +64,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.structures(f["structures"])
 	p.ends(f)
 	p.nodeSets(f["nodes"])
+	p.events(f["events"])
 	if p.required(root, f, "activities", "a process", remedyActivities) {
 		p.top.activities(f["activities"])
 	}
@@ -80,6 +82,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 		}
 		p.checkLastWins()
 		p.checkSets()
+		p.checkEvents()
 		p.checkTables()
 	}
 	return p.result

@@ -69,6 +69,8 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
 		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
 		{"at", at(t, activity, "properties", "at"), callKeys},
+		{"receive", at(t, activity, "properties", "receive"), receiveKeys},
+		{"send", at(t, activity, "properties", "send"), sendKeys},
 	} {
 		want := slices.Sorted(slices.Values(test.keys))
 		got := slices.Sorted(maps.Keys(at(t, test.schema, "properties")))
@@ -165,6 +167,16 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"process: p\nversion: 1\nnodes: {}\nactivities: {a: {node: A, program: p}}",
 		"process: p\nversion: 1\nnodes: {s: A}\nactivities: {a: {node: A, program: p}}",
 		"process: p\nversion: 1\nnodes: {s: [A, A]}\nactivities: {a: {node: A, program: p}}",
+		"process: p\nversion: 1\nevents: {e: int}\nactivities: {a: {node: A, receive: e}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, receive: {event: e, one_of: [e]}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, receive: {one_of: [e, e]}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, receive: {}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, send: {event: e, to: [B]}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, send: {event: e, to: {node: n}}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, send: {}}}",
+		"process: p\nversion: 1\nevents: {e: {}}\nactivities: {a: {node: A, send: {event: e}, program: p}}",
+		"process: p\nversion: 1\nevents: [e]\nactivities: {a: {node: A, send: {event: e}}}",
+		"process: p\nversion: 1\nevents: {e: {n: int}}\nactivities: {a: {node: A, send: {event: e}}}",
 	} {
 		if _, diagnostics := Load("bad.yaml", []byte(bad)); !HasErrors(diagnostics) {
 			t.Errorf("Load takes\n%s", bad)
@@ -178,7 +190,8 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 // A key that a kind of activity does not have is refused there by the parser and by the schema.
 func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
-	kinds := map[kinds]string{kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}"}
+	kinds := map[kinds]string{kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}",
+		kindReceive: "receive: {event: e}", kindSend: "send: {event: e}"}
 	values := map[string]string{
 		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent", "at": "{node: x, of: [A]}",
 	}

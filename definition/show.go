@@ -62,7 +62,9 @@ type ShownActivity struct {
 	Cancels    []string         `json:"cancels,omitempty"`
 	Bundle     *ShownBundle     `json:"bundle,omitempty"`
 	Call       *ShownCall       `json:"at,omitempty"`
-	Role       string           `json:"begun,omitempty"` // of a row that another of its name begins: each (of a bundle), or work (of a call)
+	Role       string           `json:"begun,omitempty"`   // of a row that another of its name begins: each (of a bundle), or work (of a call)
+	Receive    string           `json:"receive,omitempty"` // what it waits for: "paid or called_off, key order"
+	Send       string           `json:"send,omitempty"`    // what it sends: "paid, key order, to office"
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -169,6 +171,12 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Deadline != nil {
 		s.Deadline = deadlineForm.written(a.Deadline)
+	}
+	if a.Receive != nil {
+		s.Receive = receives(a.Receive)
+	}
+	if a.Send != nil {
+		s.Send = sends(a.Send)
 	}
 	if a.Continues {
 		s.OnError = "continue"
@@ -396,6 +404,12 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Wait != "" {
 			all = append(all, "waits "+text.Line(a.Wait))
+		}
+		if a.Receive != "" {
+			all = append(all, "receives "+text.Line(a.Receive))
+		}
+		if a.Send != "" {
+			all = append(all, "sends "+text.Line(a.Send))
 		}
 		if a.Deadline != "" {
 			all = append(all, "has its deadline "+text.Line(a.Deadline))

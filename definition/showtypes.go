@@ -24,7 +24,7 @@ type ShownMember struct {
 	Default json.RawMessage `json:"default,omitempty"`
 }
 
-// showStructures gives the structures that the containers of a table are made of, in the
+// showStructures gives the structures that the containers and events of a table are made of, in the
 // order of their first use.
 func showStructures(t *processtable.Table) []ShownStructure {
 	var all []ShownStructure
@@ -35,6 +35,14 @@ func showStructures(t *processtable.Table) []ShownStructure {
 		}
 		for _, c := range []*container.Type{a.Input, a.Output} {
 			all = addStructure(all, seen, c)
+		}
+		if a.Receive != nil {
+			for _, e := range a.Receive.Events {
+				all = addStructure(all, seen, e.Type)
+			}
+		}
+		if a.Send != nil {
+			all = addStructure(all, seen, a.Send.Type)
 		}
 	}
 	return all

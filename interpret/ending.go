@@ -148,6 +148,7 @@ func (g *graph) endEarly(s *step, values condition.Values) {
 	if values.Timeout {
 		reason = fmt.Sprintf("the deadline of %s has come", s.activity.Name)
 	}
+	g.family.events.leave(s)
 	s.stopInside(reason)
 	s.early, s.result.TimedOut, s.result.Failure = true, values.Timeout, values.Error
 	s.gives(container.New(s.activity.Output), values)
@@ -207,6 +208,9 @@ func (s *step) stop(reason string) {
 		return
 	}
 	s.stopInside(reason)
+	if s.waits != nil {
+		s.of.family.events.leave(s)
+	}
 	s.held, s.result.State, s.result.Error, s.result.RC, s.result.Output = false, Cancelled, reason, nil, nil
 }
 
@@ -215,6 +219,10 @@ func (s *step) stopInside(reason string) {
 	if s.bundle != nil {
 		s.bundle.stop(reason)
 		s.bundle.tell(s)
+	}
+	if s.child != nil {
+		s.child.top.leave()
+		s.child = nil
 	}
 	if s.inside == nil {
 		return
@@ -238,6 +246,8 @@ func (g *graph) unbroken() {
 			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
 		case s.result.State == Running && s.inside != nil:
 			s.inside.unbroken()
+		case s.result.State == Running && s.child != nil && s.child.top.waits():
+			s.child.top.unbroken()
 		case s.result.State == Running:
 			for _, e := range s.elements() {
 				e.graph.unbroken()

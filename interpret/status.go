@@ -38,6 +38,12 @@ type activityStatus struct {
 	Reason     string          `json:"reason,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Elements   *Counts         `json:"elements,omitempty"` // of a bundle
+	Waits      *awaitedStatus  `json:"waits,omitempty"`    // of a receive that waits
+}
+
+type awaitedStatus struct {
+	Events []string `json:"events"`
+	Key    string   `json:"key,omitempty"`
 }
 
 // StatusJSON writes a result in the shape of an instance's status, so that the two can
@@ -62,7 +68,8 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
 	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool {
-		return a.Definition.Bundle != nil || a.Definition.Block != nil || a.Definition.Wait != nil || a.Definition.Child != nil
+		of := a.Definition
+		return of.Bundle != nil || of.Block != nil || of.Wait != nil || of.Child != nil || of.Receive != nil || of.Send != nil
 	})
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
@@ -95,6 +102,10 @@ func kindOf(a *definition.Activity) string {
 		return "wait"
 	case a.Child != nil:
 		return "process"
+	case a.Receive != nil:
+		return "receive"
+	case a.Send != nil:
+		return "send"
 	case a.Empty:
 		return "empty"
 	}
@@ -114,6 +125,9 @@ func activityStatusOf(a *ActivityResult) (activityStatus, error) {
 	if n := len(a.Children); n > 0 {
 		of := a.Children[n-1].Result.Process
 		s.Process = fmt.Sprintf("%s@%d", of.Name, of.Version)
+	}
+	if w := a.Waits; w != nil {
+		s.Waits = &awaitedStatus{w.Events, w.Key}
 	}
 	if a.State != Terminated {
 		return s, nil

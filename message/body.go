@@ -57,6 +57,7 @@ type Snapshot struct {
 	Until     time.Time // of a wait: it goes on then
 	Ending              // with HasOutput: how it had ended
 	Child     Child     // of a subprocess: the instance that was begun last (N19)
+	Event     string    // of a receive, with HasOutput: the event that it had taken (N24)
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
 	Gathered  *Gathered // of a bundle that has begun (N21)
 	// At is where the work of a call was begun last (N20).
@@ -128,7 +129,7 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a bundle or a call; version 4 is that of one of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of a snapshot of a bundle, a call, or a receive that is in error with its event; version 4 is that of one of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
 const snapshotVersion = 5
@@ -136,7 +137,7 @@ const snapshotVersion = 5
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Gathered != nil || s.At != "":
+	case s.Gathered != nil || s.At != "" || s.Event != "":
 		return snapshotVersion
 	case s.Child != Child{}:
 		return 4
@@ -290,6 +291,7 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(22)
 		w.B = appendBegun(w.B, &s)
 	}
+	w.Text(32, s.Event)
 	return w.B
 }
 
@@ -343,6 +345,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Child = ReadChild(f.Reader)
 		case 22:
 			readBegun(f.Reader, &s)
+		case 32:
+			s.Event = f.Text(processtable.MaxName)
 		default:
 			f.Unknown()
 		}

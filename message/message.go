@@ -78,6 +78,18 @@ const (
 	// KindChunk has outcomes of a bundle, which lie in its entry in place of what had returned (N21). It is
 	// the entry's own, and written once. Body: Chunk.
 	KindChunk Kind = 14
+	// KindEvent is an event (N24): on its way to an event queue and in it, or in the entry of the receive
+	// that takes it. Source is its token. Body: Event.
+	KindEvent Kind = 16
+	// KindWait lies in an event queue while a receive of the node waits for an event, and never leaves it.
+	// Source is its token. Body: Wait.
+	KindWait Kind = 17
+	// KindPast lies in an event queue: an event that no receive takes any more, and never leaves it. Source is
+	// the event's token. Body: Past.
+	KindPast Kind = 18
+	// KindOver takes something out of an event queue: a receive waits no more, or an operator drops an
+	// event. It never leaves its node. Source is the token of that.
+	KindOver Kind = 19
 )
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
@@ -88,6 +100,7 @@ var kindNames = [...]string{
 	KindTable: "table", KindDue: "due", KindWord: "word", KindAnswer: "answer",
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 	KindStart: "start", KindChunk: "chunk",
+	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

@@ -11,7 +11,7 @@ import (
 // validate says what of a header no message can have, whatever its process.
 func (h *Header) validate() error {
 	switch {
-	case !processtable.ValidProcess(h.Queue.Process.Name):
+	case !h.validQueue():
 		return invalid("process %.80q is not a name", h.Queue.Process.Name)
 	case h.Queue.Process.Version < 1 || h.Queue.Process.Version > processtable.MaxVersion:
 		return invalid("version %d of the process is not between 1 and %d", h.Queue.Process.Version, processtable.MaxVersion)
@@ -86,6 +86,11 @@ func (h *Header) validateKind() error {
 		if h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a timer that is due is its entry's own, and has no connector")
 		}
+	case KindEvent, KindWait, KindPast, KindOver:
+		needsSource = true
+		if reason := h.invalidEvent(); reason != "" {
+			return invalid("%s", reason)
+		}
 	case KindMarker:
 		needsActivity = false
 	case KindTable:
@@ -102,6 +107,30 @@ func (h *Header) validateKind() error {
 		return invalid("no source")
 	}
 	return nil
+}
+
+// validQueue says whether the message's queue can be one: of a process, or, for what is of events, the one
+// of those.
+func (h *Header) validQueue() bool {
+	if h.OfEvents() {
+		return KindEvent <= h.Kind && h.Kind <= KindOver || h.Kind == KindDue && h.Activity == processtable.EventMeets
+	}
+	return processtable.ValidProcess(h.Queue.Process.Name)
+}
+
+// invalidEvent says why a message about events cannot be one, or nothing.
+func (h *Header) invalidEvent() string {
+	switch {
+	case h.SourceScope != h.Scope || h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "":
+		return "what is about an event has no connector, and no number"
+	case !h.OfEvents() && (h.Kind != KindEvent || !isEvent(h.Source)):
+		return "a receive is given events, each under its token"
+	case h.OfEvents() && (h.Activity != processtable.EventMeets || h.Scope != "" || h.Origin != ""):
+		return "an event meets receives in an entry of its own, of no instance"
+	case h.Kind == KindWait && !IsWaitToken(h.Source), h.Kind == KindPast && !isEvent(h.Source), !IsToken(h.Source), h.OfEvents() && h.Kind == KindEvent && !isEvent(h.Source):
+		return "what is about an event, or a receive that waits, comes under its token"
+	}
+	return ""
 }
 
 func validScope(s Scope) bool {

@@ -240,6 +240,9 @@ func (a *Activity) hasReturned(s *State) bool {
 	case processtable.KindCall:
 		return s.backFromCall(a, &at) != nil
 	}
+	if a.Kind == processtable.KindReceive {
+		return s.first(&at) != nil
+	}
 	if a.Kind != processtable.KindBlock || s.inner == nil {
 		return false
 	}

@@ -16,6 +16,10 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	return a.tidy(s, a.decide(s, now))
+}
+
+func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
@@ -68,6 +72,10 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return a.echoes(s, input, now)
 	case processtable.KindWait:
 		return a.wait(s, input, now)
+	case processtable.KindReceive:
+		return a.receive(s, input, now)
+	case processtable.KindSend:
+		return a.send(s, input, now)
 	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock, processtable.KindBundle, processtable.KindCall: // all but the first two were seen to
 	}
 	at := s.progress()
@@ -96,7 +104,7 @@ func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviou
 // echoes terminates an activity that runs no program, at once unless its conditions are slow (R14).
 func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) behaviour.Effects {
 	if r := a.Echo(input, now); !a.Slow(r) {
-		return a.Conclude(s, r, now)
+		return a.conclude(s, r, now)
 	}
 	return a.invoke(s.progress(), input)
 }
@@ -115,6 +123,10 @@ func (s *State) progress() message.Snapshot {
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	return a.tidy(s, a.conclude(s, r, now))
+}
+
+func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
@@ -233,7 +245,7 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 	}
 	at := s.progress()
 	return a.terminate(s, r, j, behaviour.Outcome{
-		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, Ending: r.Ending,
+		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, Ending: r.Ending, About: r.Event,
 	})
 }
 
@@ -292,6 +304,11 @@ func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviou
 		e.Put = append(e.Put, a.returns(s, message.Return{Output: encoded, RC: r.RC, Ending: r.Ending, Failed: j.failed}))
 	}
 	e.Put = append(e.Put, a.cancels(s)...)
+	events, err := a.sent(s, &r)
+	if err != nil {
+		return a.failEvaluated(s, r, err.Error(), r.Ended)
+	}
+	e.Put = append(e.Put, events...)
 	if s.begins() {
 		e.Outcome.Parent = s.inner.parent
 		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent}))

@@ -36,6 +36,7 @@ type Activity struct {
 	failed    *condition.Condition   // of one execution of a bundle; nil: nothing more counts as failed
 	node      *condition.Expr        // of a call: where its work is done
 	due, over moment                 // of Deadline and Wait
+	signal    *signal                // of what receives or sends events
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -163,6 +164,11 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	}
 	if err := a.prepareBegun(p.table, load); err != nil {
 		return nil, err
+	}
+	if row.Receive != nil || row.Send != nil {
+		if a.signal, err = prepareSignal(row); err != nil {
+			return nil, err
+		}
 	}
 	a.targets = targetsOf(row)
 	a.echo = echoOf(row.Input, row.Output)

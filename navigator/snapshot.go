@@ -28,7 +28,7 @@ func (a *Activity) again(s *State, r behaviour.Result, j *judged, now time.Time)
 	}
 	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline}
 	iterated := behaviour.Outcome{
-		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started,
+		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, About: r.Event,
 	}
 	if a.Kind == processtable.KindBlock {
 		return a.begin(s, snapshot, next, iterated, now)
@@ -90,13 +90,16 @@ func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, no
 	}
 	at := s.progress()
 	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
-	if a.Kind == processtable.KindProcess {
+	if a.Kind == processtable.KindProcess || a.Kind == processtable.KindReceive {
 		at.Begun = false
 	}
+	at.Event = r.EventName()
 	if encoded, err := container.EncodeCBOR(r.Output); err == nil {
 		at.HasOutput, at.Output = true, encoded
 	}
-	return a.fail(s, at, message.CauseResult, reason, now)
+	e := a.fail(s, at, message.CauseResult, reason, now)
+	e.Outcome.About = r.Event
+	return e
 }
 
 // fail puts the entry in error, durably, and tells the origin (R11, R12; N4).
@@ -172,7 +175,7 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	case (s.passed || s.dead != nil) && output != nil:
 		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
 	case output != nil:
-		return &behaviour.Result{Output: output, Started: now, Ended: now}, nil
+		return &behaviour.Result{Output: output, Started: now, Ended: now, Given: true}, nil
 	case !s.Snapshot.HasOutput:
 		return nil, nil
 	}
@@ -180,7 +183,7 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	if err != nil {
 		return nil, err
 	}
-	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Ending: s.Snapshot.Ending, Started: s.Snapshot.Started, Ended: now}, nil
+	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Ending: s.Snapshot.Ending, Started: s.Snapshot.Started, Ended: now, Event: message.EventNamed(s.Snapshot.Event)}, nil
 }
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
@@ -239,7 +242,7 @@ func (a *Activity) restart(healed *State, at message.Snapshot, now time.Time) be
 	aborted := append(a.abort(healed, fmt.Sprintf("%s begins another instance, after a retry", a.Name), now),
 		a.reopen(healed, fmt.Sprintf("%s begins anew, after a retry", a.Name))...)
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
-	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending = false, nil, 0, false, message.Ending{}
+	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending, at.Event = false, nil, 0, false, message.Ending{}, ""
 	at.Gathered, at.At = nil, ""
 	e := a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 	e.Put = append(e.Put, aborted...)

@@ -28,6 +28,7 @@ type State struct {
 	elements   *gathering // of a bundle; nil: nothing has come
 	list       *listed    // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
 	cancel     *cancelled // nil: it is not
+	events     []received // that were given to a receive
 	bytes      int        // of values, in memory
 	encoded    int        // of values, as they came
 }
@@ -69,11 +70,11 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 336
+	stateBytes     = 360
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 352
+	snapshotBytes  = 368
 	messageBytes   = 264
 	recordBytes    = 128
 	composedBytes  = 64
@@ -82,6 +83,7 @@ const (
 	parentBytes    = 152
 	elementBytes   = 240
 	gatheredBytes  = 120
+	receivedBytes  = 720 // with what it names
 )
 
 // Bytes estimates the memory that the state takes.
@@ -101,6 +103,9 @@ func (s *State) Bytes() int {
 	}
 	if s.cancel != nil {
 		n += cancelledBytes + len(s.cancel.reason)
+	}
+	for i := range s.events {
+		n += receivedBytes + len(s.events[i].event.Data)
 	}
 	if s.inner != nil {
 		n += composedBytes + len(s.inner.input)
@@ -177,6 +182,8 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		return a.foldReturn(s, m)
 	case message.KindStart:
 		return a.foldStart(s, m)
+	case message.KindEvent:
+		return a.foldEvent(s, m)
 	case message.KindRecord:
 		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("an instance record is for sink, not for %s", a.Name)

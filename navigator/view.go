@@ -49,6 +49,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 			v.Progress = behaviour.Deciding
 		}
 	}
+	v.Events, v.Key = a.awaits(s)
 	if v.Progress == behaviour.Erring && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
 		v.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
 	}
@@ -63,6 +64,9 @@ func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
 		if out[i] = t.node; t.node == processtable.Origin {
 			out[i] = origin
 		}
+	}
+	if a.Send != nil {
+		out = append(out, a.Send.Targets()...)
 	}
 	return out
 }
@@ -89,8 +93,8 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 // or of a subprocess, whose output the call has (R20, R29).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
 	switch a.Kind {
-	case processtable.KindBlock, processtable.KindSource, processtable.KindProcess, processtable.KindBundle, processtable.KindCall:
-		return behaviour.Result{Output: call.Input, RC: call.RC, Ending: call.Ending, Instance: call.Instance, Started: started, Ended: started}
+	case processtable.KindBlock, processtable.KindSource, processtable.KindProcess, processtable.KindBundle, processtable.KindCall, processtable.KindReceive:
+		return behaviour.Result{Output: call.Input, RC: call.RC, Ending: call.Ending, Instance: call.Instance, Event: call.Event, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)
 }

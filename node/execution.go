@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/container"
@@ -71,12 +72,16 @@ func (s site) RefusedTaken(numbers []uint64) { s.answers.Settled(numbers) }
 // Written counts what a thread's transaction has put on disk, and tells who observes or waits.
 func (s site) Written(tx *record.Tx, of message.InstanceID) {
 	s.setAside.Add(uint64(len(tx.Refuse)))
+	s.postbox.Written(tx)
 	s.observe(tx)
 	s.answers.Changed(of, decisive(tx))
 }
 
 // Answered tells who waits for a word how it was answered.
 func (s site) Answered(e message.Entry, a message.Answer) { s.commands.Answered(e, a) }
+
+// KeepEvents is how long events are kept here.
+func (s site) KeepEvents() time.Duration { return s.limits.Load().keepEvents() }
 
 // Fatal ends the node's work.
 func (s site) Fatal(err error) { s.fatal(err) }

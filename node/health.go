@@ -28,7 +28,7 @@ func (n *Node) Live(ctx context.Context) api.Health {
 		h.Add("committer", api.HealthOK, "")
 	}
 	dead := 0
-	threads := n.threads()
+	threads := n.allThreads()
 	for _, t := range threads {
 		if _, err := t.Gauges(ctx); err != nil {
 			dead++

@@ -66,7 +66,7 @@ func (n *Node) drain(ctx context.Context) error {
 	}
 	ctx, cancel := n.sched.WithTimeout(ctx, n.options.Grace)
 	defer cancel()
-	threads := n.threads()
+	threads := n.allThreads()
 	for _, t := range threads {
 		if t.Close(ctx) != nil {
 			return nil // the grace is over
@@ -88,7 +88,7 @@ func (n *Node) endTasks(context.Context) error {
 
 func (n *Node) endThreads(context.Context) error {
 	var errs []error
-	for _, t := range n.threads() {
+	for _, t := range n.allThreads() {
 		errs = append(errs, t.End(n.started))
 	}
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"fmqm/node/admission"
 	"fmqm/node/answer"
 	"fmqm/node/command"
+	"fmqm/node/events"
 	"fmqm/node/execute"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
@@ -78,9 +80,22 @@ type Limits struct {
 	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
 	Audit retention.Policy
+	// KeepEvents is how long events are kept here unless who sends one says so (N24); 0: EventsKept. Events is how
+	// many may be; 0: EventsLimit.
+	KeepEvents time.Duration
+	Events     int
+	EventsOf   []processtable.NodeID // peers whose events are taken; nil: all peers'
 	// NoSchedules: nothing is started by a schedule.
 	NoSchedules bool
 }
+
+// How long events are kept, and how many at a node, unless the configuration says otherwise.
+const (
+	EventsKept  = 7 * 24 * time.Hour
+	EventsLimit = 100_000
+)
+
+func (l *Limits) keepEvents() time.Duration { return cmp.Or(l.KeepEvents, EventsKept) }
 
 // Peer is how a site is reached: over the best of its routes that works. Without any
 // the peer calls. A route whose address stays is left alone when the configuration is
@@ -123,6 +138,7 @@ type Node struct {
 
 	mu        sync.Mutex // held while nothing is read and nothing is waited for: the committer takes it
 	processes map[processtable.ProcessID]*execute.Thread
+	events    *execute.Thread // of the event queue; of no process, so not among them
 	links     map[processtable.NodeID]*link.Link
 	started   bool
 	stopped   bool
@@ -136,6 +152,7 @@ type Node struct {
 	rebuilds  *rebuild.Rebuilds
 	retain    *retention.Retention
 	schedules *schedules.Schedules
+	postbox   *events.Events
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
@@ -182,7 +199,7 @@ func Open(o Options) (*Node, error) {
 		Failed: n.failed.Given(), Remote: o.Remote, Random: o.Random,
 	})
 	n.admission = admission.New(admission.Options{
-		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Events: postbox{site{n}}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
 	})
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
@@ -191,7 +208,7 @@ func Open(o Options) (*Node, error) {
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
 	n.cleanUps.add(manager.Close)
-	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules} { // each needs those before
+	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))
 		}
@@ -225,6 +242,7 @@ func (n *Node) Launch() {
 	for _, t := range n.sortedThreads() {
 		n.launch(t)
 	}
+	n.sched.Go(n.events.Run)
 	n.addLinks()
 	processes, peers := len(n.processes), len(n.links)
 	n.mu.Unlock()

@@ -141,6 +141,7 @@ func (s site) PeerQuota() int64 { return s.limits.Load().Peer }
 // Taken counts, and tells who observes or waits, what peers have brought; it is on disk.
 func (s site) Taken(tx *record.Tx) {
 	s.setAside.Add(uint64(len(tx.Refuse)))
+	s.postbox.Written(tx)
 	s.observe(tx)
 	for i := range tx.Audit {
 		s.answers.Changed(tx.Audit[i].Instance, false)

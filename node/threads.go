@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fmqm/behaviour"
+	"fmqm/event"
 	"fmqm/node/execute"
 	"fmqm/node/thread"
 	"fmqm/processtable"
@@ -17,6 +18,7 @@ func (n *Node) loadThreads() error {
 	if err != nil {
 		return fmt.Errorf("open node %s: %w", n.name, err)
 	}
+	n.events = n.execution.NewThread(event.NewQueue(n.name), thread.Reach{}, n.lossesNow())
 	for _, p := range all {
 		n.processes[p.Table().Process] = n.newThread(p)
 	}
@@ -85,6 +87,9 @@ func (n *Node) threads() []*execute.Thread {
 	defer n.mu.Unlock()
 	return n.sortedThreads()
 }
+
+// allThreads are threads, and that of the event queue.
+func (n *Node) allThreads() []*execute.Thread { return append(n.threads(), n.events) }
 
 // sortedThreads is threads; n.mu is held.
 func (n *Node) sortedThreads() []*execute.Thread {

@@ -231,6 +231,7 @@ var moreFields = []string{
 	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
 	keyChild: "process", keyIndependent: "independent",
 	keyMember: "for_each", keyParallel: "parallel", keyUntil: "until", keyFailed: "failed", keyCallNode: "at", keyCallOf: "nodes of at",
+	keyReceive: "receive", keySend: "send",
 }
 
 func (d *decoder) activity() *Activity {
@@ -327,6 +328,10 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyMember, keyParallel, keyUntil, keyFailed, keyCallNode, keyCallOf:
 		d.since(BundleFormat)
 		d.begins(a, key)
+	case keyReceive:
+		a.Receive = d.receive()
+	case keySend:
+		a.Send = d.send()
 	}
 }
 

@@ -77,6 +77,9 @@ const (
 	keyFailed      = 11
 	keyCallNode    = 12 // index of a condition; with the next, of a call
 	keyCallOf      = 13 // list of nodes
+
+	keyReceive = 18 // from format 7 on, as the next: a map
+	keySend    = 19
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -192,6 +195,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < BundleFormat && a.events() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no events", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.flat() && a.FirstMatch {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no choice of the first match", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -414,6 +420,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 	}
 	m.Bool(keyIndependent, a.Independent)
 	e.begins(&m, a)
+	e.events(&m, a)
 	return m.B
 }
 

@@ -15,7 +15,7 @@ import (
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
 // is inside of them in the roster, choices of the first match, and conditions out of source, version 6
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
-// start conditions that ask how activities ended, version 7 bundles and calls (N20, N21). There is no version 3:
+// start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), and events (N24). There is no version 3:
 // links have that number for tables in an envelope (EnvelopeFormat).
 const FormatVersion = 7
 
@@ -195,6 +195,9 @@ const (
 
 	KindBundle Kind = 8 // its work is done by one execution for each element of a list (N21); from format 7 on
 	KindCall   Kind = 9 // its work is done at a node that its input names (N20); from format 7 on
+
+	KindReceive Kind = 10 // terminates with an event that it takes (N24); from format 7 on
+	KindSend    Kind = 11 // terminates at once, as an empty one, and sends an event (N24); from format 7 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -250,6 +253,9 @@ type Activity struct {
 	// done; from format 7 on.
 	Bundle *Bundle
 	Call   *Call
+	// Receive is what one of KindReceive waits for, Send what one of KindSend sends; from format 7 on.
+	Receive *Receive
+	Send    *Send
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
@@ -351,6 +357,9 @@ func (a *Activity) Words() condition.Words {
 	}
 	if a.Continues || a.Begun() {
 		words |= condition.WordError
+	}
+	if a.Kind == KindReceive {
+		words |= condition.WordEvent
 	}
 	return words
 }

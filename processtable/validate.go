@@ -221,6 +221,9 @@ func (v *validator) meaning(a *Activity) error {
 	if err := v.kind(a); err != nil {
 		return err
 	}
+	if err := v.events(a); err != nil {
+		return err
+	}
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
@@ -326,7 +329,7 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindCall:
+	case a.Kind < KindProgram || a.Kind > KindSend:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case a.Kind == KindBlock != v.composites[a.Name] && a.Kind != KindBundle:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)

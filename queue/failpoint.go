@@ -200,6 +200,11 @@ func kindsOf(e record.Event) []string {
 		return []string{"answer"}
 	case record.EventReturned:
 		return []string{"back"}
+	case record.EventSent:
+		return []string{"event"}
+	case record.EventPutBack:
+		return []string{"event.back"}
+	case record.EventReceived: // its end says so
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

@@ -42,7 +42,7 @@ const maxOldParked = 100
 func (m *Manager) ParkOld() error {
 	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
 		err := m.read.EachProcess(class, func(id processtable.ProcessID) error {
-			if _, tabled := m.Bound(id); tabled {
+			if _, tabled := m.Bound(id); tabled || id == processtable.EventQueue { // which has no table (N24)
 				return nil
 			}
 			for {

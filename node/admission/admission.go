@@ -27,6 +27,7 @@ type Options struct {
 	Site      Site
 	Tables    Tables
 	Commands  Commands
+	Events    Events
 	Queue     *queue.Manager
 	Scheduler task.Scheduler
 	Log       zerolog.Logger
@@ -67,6 +68,15 @@ type Commands interface {
 	Takes(peer processtable.NodeID, operator string) bool
 	// Rule says what becomes of a word, or of the answer to one, that a peer has brought.
 	Rule(peer processtable.NodeID, m *message.Message, beside int, claim func() (again bool, err error)) (command.Ruling, error)
+}
+
+// Events are what the site does with events. *events.Events are.
+type Events interface {
+	// JudgeEvent says what becomes of an event that a peer has brought: the message that is put, with its timer; or why it
+	// is not taken. With neither it is a repeat.
+	JudgeEvent(peer processtable.NodeID, m message.Message) (kept *message.Message, timer record.Timer, reason string, err error)
+	// EventsFull says whether as many events are kept here as may be.
+	EventsFull() bool
 }
 
 // New makes an Admission.

@@ -44,12 +44,17 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
+	case message.KindEvent:
+		if !h.OfEvents() {
+			return "an event goes into the event queue of a node: only that gives it to a receive"
+		}
+		return ""
 	case message.KindBegin:
 		if h.Activity == h.Source { // of a call (N20)
 			return impossibleInner(h)
 		}
 		return ownKind
-	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindStart, message.KindChunk:
+	case message.KindRecord, message.KindSnapshot, message.KindDue, message.KindStart, message.KindChunk, message.KindWait, message.KindPast, message.KindOver:
 		return ownKind
 	}
 	return fmt.Sprintf("its kind %d is unknown", h.Kind)

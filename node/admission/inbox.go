@@ -89,6 +89,10 @@ func (i *inbox) accept(b link.Batch, done func(error), pause time.Duration) {
 		}
 		a.end()
 		var other *underWay
+		if errors.Is(err, errEventsFull) {
+			i.whenRoom(b, done, pause)
+			return
+		}
 		if !errors.As(err, &other) {
 			done(fmt.Errorf("accept from %s: %w", i.peer, err))
 			return
@@ -125,6 +129,29 @@ func (i *inbox) again(b link.Batch, done func(error), pause time.Duration) {
 	} else {
 		i.Scheduler.AfterFunc(pause, judge)
 	}
+}
+
+// errEventsFull: a batch brings an event, and as many are kept here as may be.
+var errEventsFull = errors.New("as many events are kept as may be")
+
+// eventsPause is how long a batch waits that brings an event while as many are kept here as may be.
+const eventsPause = time.Second
+
+// whenRoom judges a batch once more, after a pause: so the link's lane waits, and with it the peer keeps what follows.
+// Where the node has stopped, the end of the queue ends this.
+func (i *inbox) whenRoom(b link.Batch, done func(error), pause time.Duration) {
+	if pause < eventsPause {
+		i.Log.Warn().Str("peer", string(i.peer)).Msg("as many events are kept here as may be (events.limit): what the peer sends waits there; see fmqm event list")
+	}
+	i.Scheduler.AfterFunc(eventsPause, func() {
+		i.Queue.Submit(&record.Tx{Done: func(err error) {
+			if err != nil {
+				done(err)
+				return
+			}
+			i.Scheduler.Go(func() { i.accept(b, done, eventsPause) })
+		}})
+	})
 }
 
 // acceptance is one transaction of accepted items being built.
@@ -208,6 +235,8 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 	case m.Kind == message.KindTable:
 		a.table(m, encoded)
 		return nil
+	case m.Kind == message.KindEvent:
+		return a.event(m, encoded)
 	}
 	p := a.Site.Process(m.Queue.Process) // once: it may come at any moment
 	if p == nil {
@@ -251,6 +280,27 @@ func (a *acceptance) word(m message.Message, encoded []byte) error {
 	}
 	if r.Stored != nil {
 		a.stored = append(a.stored, r.Stored)
+	}
+	return nil
+}
+
+// event takes an event, sets it aside, or lets a repeat go (N24).
+func (a *acceptance) event(m message.Message, encoded []byte) error {
+	put, again, err := a.claim(arrivalOf(&m))
+	if err != nil || put != nil || again {
+		return err
+	}
+	if a.Events.EventsFull() {
+		return errEventsFull
+	}
+	kept, timer, reason, err := a.Events.JudgeEvent(a.peer, m)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		a.aside(encoded, reason)
+	case kept != nil:
+		a.tx.Put, a.tx.Timers = append(a.tx.Put, *kept), append(a.tx.Timers, timer)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -69,6 +70,8 @@ type Site interface {
 	Written(tx *record.Tx, of message.InstanceID)
 	// Answered is told how a word that lay in an entry was answered, once that is on disk.
 	Answered(message.Entry, message.Answer)
+	// KeepEvents is how long events are kept here, unless who sends one says so (N24).
+	KeepEvents() time.Duration
 	// Fatal is told of an error that ends the node's work.
 	Fatal(error)
 }

@@ -169,6 +169,11 @@ func (t *Thread) perform() {
 // commit submits a transaction.
 func (t *Thread) commit(e thread.Commit) {
 	tx, instance := e.Tx, e.Tx.Consume[0].Entry.Instance
+	if err := t.keepEvents(tx); err != nil {
+		t.failed = true
+		t.of.Site.Fatal(err)
+		return
+	}
 	tx.Done = func(err error) {
 		if err != nil {
 			t.Tell(thread.Committed{Token: e.Token, End: endOf(err), Text: err.Error()})

@@ -182,6 +182,10 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindWait
 	case a.Kind == processtable.KindProcess:
 		return api.KindProcess
+	case a.Kind == processtable.KindReceive:
+		return api.KindReceive
+	case a.Kind == processtable.KindSend:
+		return api.KindSend
 	}
 	return ""
 }

@@ -48,7 +48,8 @@ func rank(e api.Event) int {
 		return 1
 	case api.EventRetried, api.EventDropped, api.EventAnswered:
 		return 2
-	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling:
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
+		api.EventSent, api.EventReceived, api.EventPutBack:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -117,6 +118,9 @@ var Events = map[record.Event]api.Event{
 	record.EventCancelling: api.EventCancelling,
 	record.EventBegun:      api.EventBegun,
 	record.EventReturned:   api.EventReturned,
+	record.EventSent:       api.EventSent,
+	record.EventReceived:   api.EventReceived,
+	record.EventPutBack:    api.EventPutBack,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -157,8 +161,20 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()
 		}
+	case record.EventSent, record.EventReceived, record.EventPutBack:
+		if r.About != nil {
+			e.About = aboutEvent(r.About)
+		}
 	}
 	return e, true
+}
+
+// aboutEvent names an event: NAME, or NAME KEY.
+func aboutEvent(e *message.EventRef) string {
+	if e.Key == "" {
+		return string(e.Name)
+	}
+	return string(e.Name) + " " + e.Key
 }
 
 // blockEvent says of a block what the end of its source or sink in a scope means for it.

@@ -281,7 +281,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	r.Activities = append(r.Activities, api.Activity{
 		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State, Child: child, Of: of,
 		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
-		Output: shownOutput(a, l.Output), Due: dueOf(a, l),
+		Output: shownOutput(a, l.Output), Due: dueOf(a, l), Waits: waitOf(l),
 	})
 	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
 	if l.State == api.ActivitySkipped && aside == 0 {
@@ -306,6 +306,18 @@ func childOf(c *message.Child) (*api.InstanceID, string) {
 	}
 	id := c.Instance
 	return &id, c.Process.String()
+}
+
+// waitOf is what a receive waits for; nil: it does not.
+func waitOf(l *live) *api.EventWait {
+	if len(l.Events) == 0 || l.State != api.ActivityRunning {
+		return nil
+	}
+	w := &api.EventWait{Key: l.Key}
+	for _, name := range l.Events {
+		w.Events = append(w.Events, string(name))
+	}
+	return w
 }
 
 // ParentOf is the activity that has begun an instance, by the record of its start; nil: none has.

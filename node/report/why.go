@@ -102,6 +102,8 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 			out.For, out.Child = fmt.Sprintf("instance %s of %s is under way", a.Child, a.Of), a.Child
 		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
+		} else if a.Waits != nil {
+			out.For, out.Due = waitingFor(a.Waits), a.Due
 		} else if w.Program == "" && !w.Due.IsZero() {
 			out.For, out.Due = "waits; it goes on", w.Due
 		}
@@ -138,6 +140,15 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 	}
 	out.Heard, out.LastHeard = heard(out.At)
 	return out, true
+}
+
+// waitingFor names the events that a receive waits for, and their key.
+func waitingFor(w *api.EventWait) string {
+	what := "waiting for event " + strings.Join(w.Events, " or ")
+	if w.Key == "" {
+		return what + ", without a key"
+	}
+	return what + ", key " + w.Key
 }
 
 // toDecide: the node refused a message that the activity needs.

@@ -277,7 +277,7 @@ func (m *Machine) mailRead() {
 		}
 	}
 	for _, d := range undropped {
-		m.dropKeys(d.key, d.keys, d.asides)
+		m.dropAll(d)
 	}
 	for _, w := range postponed {
 		m.hearAgain(w)

@@ -117,7 +117,9 @@ func (m *Machine) setRefusedAside(key message.Entry, refused []behaviour.Refuse)
 type dropped struct {
 	key    message.Entry
 	keys   []message.Key
-	asides []record.Refused // that are kept of them
+	asides []record.Refused     // that are kept of them
+	back   []message.Message    // events among them, which go back
+	lines  []record.AuditRecord // about these
 	word   *word
 	answer message.Answer
 }
@@ -129,12 +131,18 @@ func (m *Machine) drop(key message.Entry, messages []message.Message, asides []r
 	for i := range messages {
 		keys[i] = messages[i].Key()
 	}
-	m.dropKeys(key, keys, asides)
+	back, lines := m.putBack(key, messages)
+	m.dropAll(dropped{key: key, keys: keys, asides: asides, back: back, lines: lines})
 }
 
 func (m *Machine) dropKeys(key message.Entry, keys []message.Key, asides []record.Refused) {
-	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key, Keys: keys}}, Refuse: asides}
-	m.takeOut(&dropped{key: key, keys: keys, asides: asides}, tx)
+	m.dropAll(dropped{key: key, keys: keys, asides: asides})
+}
+
+func (m *Machine) dropAll(d dropped) {
+	m.takeOut(&d, &record.Tx{
+		Consume: []record.Consume{{Process: m.id(), Entry: d.key, Keys: d.keys}}, Refuse: d.asides, Put: d.back, Audit: d.lines,
+	})
 }
 
 // takeOut commits what takes messages out.

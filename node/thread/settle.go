@@ -88,6 +88,9 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 			consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
 		}
 	}
+	for _, t := range effects.Untimed {
+		consume.Timers = append(consume.Timers, record.Timer{Name: t.Name, Due: t.Due})
+	}
 	if effects.Ends {
 		consume.Keys = keys
 		s.ended = append(s.ended, e.Key)
@@ -115,6 +118,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		s.route(msg)
 	}
 	s.tx.Consume = append(s.tx.Consume, consume)
+	s.tx.Audit = append(s.tx.Audit, m.signals(e.Key, known, &effects)...)
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
 	}
@@ -299,7 +303,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About,
 	}
 	if o.Child != (message.Child{}) {
 		r.Child = &o.Child

@@ -89,6 +89,9 @@ func (b *builder) linkSent(i int) {
 }
 
 func sentAs(a *record.AuditRecord, s *record.Sent, h *message.Header) bool {
+	if s.Kind == message.KindEvent {
+		return h.Kind == message.KindEvent && a.About != nil && h.Source == a.About.Token && h.Queue.Node == s.Node
+	}
 	return h.Activity == s.Target && h.Scope == s.Scope && h.Source == a.Activity && h.SourceScope == a.Scope && h.Queue.Node == s.Node &&
 		h.Instance == a.Instance && h.Number == s.Nth && h.Kind == cmp.Or(s.Kind, message.KindConnector) && h.Lane == s.Lane
 }

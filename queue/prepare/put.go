@@ -138,7 +138,7 @@ func Counts(k message.Kind) bool { return k != message.KindMarker }
 func (b *builder) count(m *message.Message, entry message.Entry) Local {
 	put := Local{Message: m, Adds: Counts(m.Kind)}
 	put.Sure = !put.Adds || m.Kind == message.KindConnector || m.Kind == message.KindRecord || m.Kind == message.KindDue ||
-		m.Kind == message.KindBegin || m.Kind == message.KindReturn || m.Kind == message.KindStart || m.Kind == message.KindChunk
+		m.Kind == message.KindBegin || m.Kind == message.KindReturn || m.Kind == message.KindStart || m.Kind == message.KindChunk || m.Kind == message.KindWait
 	if put.Sure {
 		return put
 	}

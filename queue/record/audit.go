@@ -28,11 +28,16 @@ const (
 	EventCancelling Event = 15 // some of what is inside of an activity was cancelled, before it is ended
 	EventBegun      Event = 16 // an instance of another process was begun for an activity: Child (N19)
 	EventReturned   Event = 17 // Child has come back, with its output or with Reason
-	events          Event = 18
+	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24)
+	EventReceived   Event = 27 // a receive has taken the event About
+	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
+	events          Event = 29
 )
 
 // Valid says whether it is one that this program knows.
-func (e Event) Valid() bool { return EventStarted <= e && e < events }
+func (e Event) Valid() bool {
+	return EventStarted <= e && e <= EventReturned || EventSent <= e && e < events
+}
 
 // MaxStderr is how many bytes of what a program said last are kept.
 const MaxStderr = 2 << 10
@@ -71,7 +76,10 @@ type AuditRecord struct {
 	// the activity that has begun the record's instance: of its EventStarted and its end.
 	Child  *message.Child  `json:",omitempty"`
 	Parent *message.Parent `json:",omitempty"`
-	Stderr string          `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// About is the event that the record is about: of EventSent, EventReceived and EventPutBack, and of the end of a round of
+	// a receive that has taken it.
+	About  *message.EventRef `json:",omitempty"`
+	Stderr string            `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

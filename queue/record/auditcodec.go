@@ -109,6 +109,10 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		}
 		w.B = m.B
 	}
+	if a.About != nil {
+		w.Key(26)
+		w.B = message.AppendEventRef(w.B, a.About)
+	}
 	return w.B
 }
 
@@ -219,6 +223,9 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		decodeEnding(&a.Ending, f.Reader)
 	case 23:
 		decodeFamily(a, f.Reader)
+	case 26:
+		about := message.ReadEventRef(f.Reader)
+		a.About = &about
 	default:
 		f.Unknown()
 	}
@@ -345,7 +352,8 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 		return 0, true
 	case EventTerminated, EventSkipped, EventCancelled:
 		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned, events:
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
+		EventSent, EventReceived, EventPutBack, events:
 		return 0, false
 	}
 	return 0, false

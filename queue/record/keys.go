@@ -114,7 +114,8 @@ func classOf(k message.Kind) byte {
 	case message.KindMarker:
 		return ClassMarker
 	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
-		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk:
+		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,
+		message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
 		return ClassMessage
 	}
 	return ClassMessage

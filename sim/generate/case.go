@@ -99,6 +99,8 @@ type drawing struct {
 	steady     bool // see Steady
 	races      bool // see Racing
 	bundling   bool // see Bundling
+	signals    bool // see SignalsAt
+	events     []event
 	text       strings.Builder
 	structures []*structure
 	input      *structure // of the process; nil: none
@@ -130,6 +132,8 @@ type step struct {
 	read          bool // a connector out of it asks for that
 	continues     bool // it goes on after errors
 	bundle        *bundled
+	receives      []string // names of events
+	sends         bool
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }
@@ -151,6 +155,7 @@ func (d *drawing) process() {
 	g := &graph{input: d.maybeStructure("input"), output: d.maybeStructure("output")}
 	d.input = g.input
 	d.containers(g.input, g.output)
+	d.declare()
 	if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}

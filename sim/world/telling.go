@@ -138,6 +138,8 @@ func kindOf(k message.Key) string {
 		return "the start"
 	case message.KindChunk:
 		return "a chunk"
+	case message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
+		return "a message about an event"
 	case message.KindRecord, message.KindMarker, message.KindTable, message.KindAnswer:
 	}
 	return fmt.Sprintf("a message of kind %d", k.Kind)
@@ -150,6 +152,7 @@ func eventOf(e record.Event) string {
 		record.EventInError: "is in error", record.EventRetried: "is retried", record.EventPassed: "is passed",
 		record.EventDropped: "does without a message that was refused", record.EventAsked: "is asked for at its site by an operator", record.EventAnswered: "is what an operator is answered about",
 		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
+		record.EventSent: "sends an event", record.EventReceived: "receives an event", record.EventPutBack: "puts an event back",
 	}
 	if text := texts[e]; text != "" {
 		return text

@@ -199,6 +199,12 @@ func (t *timeline) text(e api.HistoryEvent) string {
 			return fmt.Sprintf("%s %s has instance %s back", t.marks.done, e.Activity, e.About)
 		}
 		return fmt.Sprintf("%s %s iteration %d returned", t.marks.done, e.Activity, e.Iteration)
+	case api.EventSent:
+		return t.marks.other + " " + e.Activity + " sends " + e.About
+	case api.EventReceived:
+		return t.marks.begun + " " + e.Activity + " has " + e.About
+	case api.EventPutBack:
+		return t.marks.other + " " + e.Activity + " puts " + e.About + " back"
 	case api.EventEnded:
 		return t.marks.begun + " ended"
 	case api.EventTerminated:
@@ -242,7 +248,8 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered:
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered,
+		api.EventSent, api.EventReceived, api.EventPutBack:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)
