@@ -123,7 +123,7 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool
 	case s.activity.Receive != nil:
 		return g.receive(s, iteration, input)
 	case s.inside == nil:
-		return g.attempts(s, Call{Scope: g.scope, Iteration: iteration, Attempt: 1, Input: input})
+		return g.attempts(s, Call{Scope: g.scope, Node: s.node, Iteration: iteration, Attempt: 1, Input: input})
 	}
 	s.thrown = nil
 	scope := g.scope.iteration(s.activity.Name, iteration)
