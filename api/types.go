@@ -235,6 +235,8 @@ const (
 	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
 	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
 	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
+	EventDecided    Event = "decided"  // with the first control connectors into it: about says of which activities they are
+	EventRaced      Event = "raced"    // a connector into it came too late: about says what had won
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
@@ -251,7 +253,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance
+	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance; of decided and raced: the activities whose connectors counted
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }

@@ -80,6 +80,7 @@ const (
 	Cancelled       // by another activity (N25)
 	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
 	Began           // an instance of another process was begun for it (N19)
+	Decided         // with the first connectors into it: those Counted (N14)
 )
 
 // Outcome is the line of history that a transaction writes.
@@ -95,6 +96,9 @@ type Outcome struct {
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output         []byte // CBOR
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
+	// Counted are the activities whose connectors counted, of what is decided with the first of them: of Decided,
+	// and of every end after that. Raced are those whose connectors came too late (N14).
+	Counted, Raced []processtable.ActivityID
 	// Child is the instance that was begun, of Began, or was begun last, of an end. Parent is who has begun the one that source
 	// or sink are of; nil: nobody has (N19).
 	Child  message.Child

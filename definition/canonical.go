@@ -217,7 +217,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 	}
 	switch a.Start.Kind {
-	case StartAtLeast:
+	case StartAtLeast, StartFirst:
 		c.StartN = a.Start.N
 	case StartExpression:
 		c.StartText = a.Start.Text

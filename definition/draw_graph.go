@@ -28,6 +28,8 @@ func startOf(a *Activity, connectors int) string {
 		return "any"
 	case StartAtLeast:
 		return fmt.Sprintf("at_least %d of %d", a.Start.N, connectors)
+	case StartFirst:
+		return showFirst(a.Start.N, connectors)
 	case StartExpression:
 		return text.Line(a.Start.Text)
 	case StartAll:

@@ -9,7 +9,10 @@ import (
 // tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
 // all of the process; 0: none was asked for.
 func tableFormat(p *Process, asked int) (int, error) {
-	lowest, needs := processtable.ModelFormat, needsModelFormat(p)
+	lowest, needs := processtable.BundleFormat, needsBundleFormat(p)
+	if needs == "" {
+		lowest, needs = processtable.ModelFormat, needsModelFormat(p)
+	}
 	if needs == "" {
 		lowest, needs = processtable.BlockFormat, needsBlockFormat(&p.Graph)
 	}
@@ -22,13 +25,23 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case needs != "" && 1 <= asked && asked < lowest:
 		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needs, lowest)
 	case asked < 1 || asked > lowest:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; and %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended",
-			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended; and %d for one with `start: first`",
+			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat, processtable.BundleFormat)
 	}
 	return asked, nil
 }
 
-// needsModelFormat names what a process has that only the newest format says; empty: nothing.
+// needsBundleFormat names what a process has that only the newest format says; empty: nothing.
+func needsBundleFormat(p *Process) string {
+	for _, a := range p.All() {
+		if a.Start.Kind == StartFirst {
+			return "start: first"
+		}
+	}
+	return ""
+}
+
+// needsModelFormat names what a process has that no lower format than the one before says; empty: nothing.
 func needsModelFormat(p *Process) string {
 	switch {
 	case hasChildren(p):

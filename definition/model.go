@@ -59,9 +59,11 @@ const (
 	StartAny                             // at least one
 	StartAtLeast                         // at least N
 	StartExpression                      // Text over the names of the predecessors
+	StartFirst                           // the first N that are TRUE, without waiting for the others
 )
 
-// Start is a start condition, evaluated once, when every incoming connector is resolved.
+// Start is a start condition, evaluated once, when every incoming connector is resolved; of StartFirst
+// as soon as that is decided.
 type Start struct {
 	Kind    StartKind
 	N       int

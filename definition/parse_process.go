@@ -22,7 +22,7 @@ var (
 	activityKeys = []string{
 		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "cancels", "description", "last_wins",
 	}
-	startKeys = []string{"at_least"}
+	startKeys = []string{"at_least", startFirst}
 	againKeys = []string{"after", "max"}
 	retryKeys = []string{"attempts", "backoff", "max_backoff"}
 )

@@ -230,6 +230,9 @@ func showStart(a *processtable.Activity) string {
 	if a.Kind == processtable.KindSink {
 		return "at the end"
 	}
+	if a.First > 0 {
+		return showFirst(a.First, 0)
+	}
 	if overAll(a.Start, len(a.InControl)) {
 		switch a.Start.Op {
 		case condition.LogicAnd:
@@ -242,6 +245,17 @@ func showStart(a *processtable.Activity) string {
 		}
 	}
 	return showLogic(a.Start, a.InControl, false)
+}
+
+// showFirst writes a start with the first k connectors, of so many; 0: of how many is seen otherwise.
+func showFirst(k, connectors int) string {
+	switch {
+	case k == 1:
+		return startFirst
+	case connectors == 0:
+		return fmt.Sprintf("first %d", k)
+	}
+	return fmt.Sprintf("first %d of %d", k, connectors)
 }
 
 // overAll says whether the arguments of l are just the n connectors, in their order.

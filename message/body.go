@@ -58,6 +58,10 @@ type Snapshot struct {
 	Ending              // with HasOutput: how it had ended
 	Child     Child     // of a subprocess: the instance that was begun last (N19)
 	Cancelled int       // of a composite: how many of the activities inside were told that they are cancelled (N25)
+
+	// Counted are, of an activity that is decided with the first connectors, those whose connectors
+	// counted, in the order in which they came; Came all others whose connectors were resolved by then (N14).
+	Counted, Came []processtable.ActivityID
 }
 
 // Cancel is the body of a KindCancel message.
@@ -110,16 +114,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a subprocess; version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of a snapshot with what table format 7 brought; version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Child != Child{}:
+	case len(s.Counted)+len(s.Came) > 0:
 		return snapshotVersion
+	case s.Child != Child{}:
+		return 4
 	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
 		return 3
 	case s.Cause != CauseUnknown:
@@ -266,6 +272,8 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(21)
 		w.B = AppendChild(w.B, &s.Child)
 	}
+	activities(&w, 28, s.Counted)
+	activities(&w, 29, s.Came)
 	return w.B
 }
 
@@ -317,6 +325,10 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Failure = f.Text(MaxText)
 		case 21:
 			s.Child = ReadChild(f.Reader)
+		case 28:
+			s.Counted = readActivities(f)
+		case 29:
+			s.Came = readActivities(f)
 		default:
 			f.Unknown()
 		}

@@ -16,6 +16,11 @@ var (
 // Command says what follows from a word about an entry.
 func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	s := of.(*State)
+	e, err := a.command(s, c, now)
+	return a.withRace(s, e), err
+}
+
+func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	switch c := c.(type) {
 	case behaviour.Retry:
 		return a.Resume(s, c.Output, c.Reviewed, now)

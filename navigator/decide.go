@@ -16,6 +16,10 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	return a.withRace(s, a.decide(s, now))
+}
+
+func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
@@ -42,6 +46,9 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	}
 	if !a.starts(s) { // R3
 		return a.skip(s)
+	}
+	if a.First > 0 && len(s.progress().Counted) == 0 { // R35
+		return a.decideFirst(s, now)
 	}
 	if s.pausing() { // R19
 		return behaviour.Effects{}
@@ -108,6 +115,10 @@ func (s *State) progress() message.Snapshot {
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	return a.withRace(s, a.conclude(s, r, now))
+}
+
+func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
@@ -230,6 +241,10 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 	for i, c := range a.OutControl {
 		if c.Otherwise {
 			otherwise = i
+			continue
+		}
+		if c.To == processtable.Sink && a.outgoing[i] == nil { // which waits for what nothing else waits for, and is no choice (R35)
+			truths[i] = a.truth(true, &r)
 			continue
 		}
 		holds, cond := !taken || !a.FirstMatch, a.outgoing[i]

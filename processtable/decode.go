@@ -226,7 +226,7 @@ var activityFields = []string{
 
 var moreFields = []string{
 	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
-	keyChild: "process", keyIndependent: "independent",
+	keyChild: "process", keyIndependent: "independent", keyFirst: "first",
 }
 
 func (d *decoder) activity() *Activity {
@@ -320,6 +320,9 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyIndependent:
 		d.since(ModelFormat)
 		a.Independent = d.Bool()
+	case keyFirst:
+		d.since(BundleFormat)
+		a.First = d.number(maxConnectors)
 	}
 }
 

@@ -70,6 +70,8 @@ const (
 	keyCancelledBy = 5
 	keyChild       = 6 // from format 6 on, as the next: [process, version]
 	keyIndependent = 7
+
+	keyFirst = 14 // from format 7 on
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -179,6 +181,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < ModelFormat && (a.Child != nil || a.Independent) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no subprocesses", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < BundleFormat && a.First != 0 {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no start with the first connectors", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -400,6 +405,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 		m.B = cbor.AppendUint(appendName(cbor.AppendArray(m.B, 2), a.Child.Name), uint64(a.Child.Version))
 	}
 	m.Bool(keyIndependent, a.Independent)
+	m.Int(keyFirst, int64(a.First))
 	return m.B
 }
 

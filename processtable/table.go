@@ -223,6 +223,9 @@ type Activity struct {
 	// done; from format 7 on.
 	Bundle *Bundle
 	Call   *Call
+	// First: it is decided TRUE with this many of the incoming control connectors TRUE, without the others,
+	// and FALSE once so many cannot be; Start says the same of them all. 0: all are waited for (N14). From format 7 on.
+	First int
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool

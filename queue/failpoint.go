@@ -200,6 +200,10 @@ func kindsOf(e record.Event) []string {
 		return []string{"answer"}
 	case record.EventReturned:
 		return []string{"back"}
+	case record.EventDecided:
+		return []string{"decision"}
+	case record.EventRaced:
+		return []string{"race"}
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

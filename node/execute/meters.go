@@ -40,7 +40,7 @@ type ProgramStats struct {
 
 // processMeter counts for one process thread. Its methods are safe for concurrent use.
 type processMeter struct {
-	events     [record.EventReturned + 1]atomic.Uint64
+	events     [record.EventRaced + 1]atomic.Uint64
 	terminated atomic.Uint64
 	attempts   atomic.Uint64
 	running    atomic.Int64
@@ -142,7 +142,7 @@ func (p *processMeter) stats(id processtable.ProcessID) ProcessStats {
 		Entries: int(p.entries.Load()), Ready: int(p.ready.Load()), Running: int(p.running.Load()),
 		Waiting: int(p.waiting.Load()), InError: int(p.inError.Load()), Absorbed: p.absorbed.Load(),
 	}
-	for e := record.EventStarted; e <= record.EventReturned; e++ {
+	for _, e := range record.Events() {
 		s.Events[e] = p.events[e].Load()
 	}
 	return s

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"fmqm/api"
 	"fmqm/message"
@@ -46,9 +47,9 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventDropped, api.EventAnswered:
+	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided:
 		return 2
-	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling:
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling, api.EventRaced:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -117,6 +118,8 @@ var Events = map[record.Event]api.Event{
 	record.EventCancelling: api.EventCancelling,
 	record.EventBegun:      api.EventBegun,
 	record.EventReturned:   api.EventReturned,
+	record.EventDecided:    api.EventDecided,
+	record.EventRaced:      api.EventRaced,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -157,8 +160,19 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()
 		}
+	case record.EventDecided, record.EventRaced:
+		e.About = joined(r.Counted)
 	}
 	return e, true
+}
+
+// joined are the names of activities, for people.
+func joined(names []processtable.ActivityID) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = string(name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // blockEvent says of a block what the end of its source or sink in a scope means for it.

@@ -117,6 +117,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	s.tx.Consume = append(s.tx.Consume, consume)
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
+		s.tx.Audit = append(s.tx.Audit, m.raced(e.Key, known, effects.Outcome)...)
 	}
 	for i := range effects.Put {
 		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Number != 0 {
@@ -290,6 +291,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Cancelled:  record.EventCancelled,
 	behaviour.Cancelling: record.EventCancelling,
 	behaviour.Began:      record.EventBegun,
+	behaviour.Decided:    record.EventDecided,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -299,7 +301,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, Counted: o.Counted,
 	}
 	if o.Child != (message.Child{}) {
 		r.Child = &o.Child

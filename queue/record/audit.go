@@ -28,11 +28,25 @@ const (
 	EventCancelling Event = 15 // some of what is inside of an activity was cancelled, before it is ended
 	EventBegun      Event = 16 // an instance of another process was begun for an activity: Child (N19)
 	EventReturned   Event = 17 // Child has come back, with its output or with Reason
-	events          Event = 18
+	EventDecided    Event = 20 // an activity that is decided with the first connectors: Counted
+	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
+	events          Event = 22
 )
 
 // Valid says whether it is one that this program knows.
-func (e Event) Valid() bool { return EventStarted <= e && e < events }
+func (e Event) Valid() bool {
+	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e < events
+}
+
+// Events gives all events.
+func Events() (all []Event) {
+	for e := EventStarted; e < events; e++ {
+		if e.Valid() {
+			all = append(all, e)
+		}
+	}
+	return all
+}
 
 // MaxStderr is how many bytes of what a program said last are kept.
 const MaxStderr = 2 << 10
@@ -71,7 +85,10 @@ type AuditRecord struct {
 	// the activity that has begun the record's instance: of its EventStarted and its end.
 	Child  *message.Child  `json:",omitempty"`
 	Parent *message.Parent `json:",omitempty"`
-	Stderr string          `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// Counted are the activities whose connectors counted, of one that is decided with the first of them, in
+	// the order in which these came: of EventDecided and of the activity's end (N14).
+	Counted []processtable.ActivityID `json:",omitempty"`
+	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

@@ -199,6 +199,10 @@ func (t *timeline) text(e api.HistoryEvent) string {
 			return fmt.Sprintf("%s %s has instance %s back", t.marks.done, e.Activity, e.About)
 		}
 		return fmt.Sprintf("%s %s iteration %d returned", t.marks.done, e.Activity, e.Iteration)
+	case api.EventDecided:
+		return fmt.Sprintf("%s %s begins with %s", t.marks.other, e.Activity, e.About)
+	case api.EventRaced:
+		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventEnded:
 		return t.marks.begun + " ended"
 	case api.EventTerminated:
@@ -240,9 +244,9 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Strong(text)
 	case api.EventEnded, api.EventTerminated, api.EventReturned:
 		return t.style.Good(text)
-	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling:
+	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered:
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered, api.EventDecided:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)
