@@ -30,6 +30,9 @@
 //   - The conditions out of source are over the input; what source begins without one is not
 //     beside its otherwise. One that fails refuses the start; of a block it skips everything
 //     inside, and puts the block in error.
+//   - An activity that begins with the first connectors is decided as soon as so many are TRUE, or cannot be: in the
+//     order in which their sources end in this run, or as [Races] say. What did not count by then is none of its input. Sink
+//     waits for what leads to such activities only.
 //   - What ends an activity otherwise than by itself is the outcome of a race (N14), and said
 //     by who runs the process ([Races]). Where nobody says it, a deadline comes too late, and so
 //     does what cancels, but for what cannot end without it.

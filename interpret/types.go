@@ -77,6 +77,9 @@ type Race struct {
 	// Dead says of an activity that is cancelled before it was decided that what leads out of it had been
 	// resolved by then, on a dead path.
 	Dead bool
+	// Counted are, of an activity that begins with the first connectors and is not decided yet, the sources of those
+	// that counted, in the order in which they came, with those of data that had come; nil: as the run has it.
+	Counted []string
 }
 
 // Options of a run. The zero value will do.

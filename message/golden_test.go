@@ -9,6 +9,7 @@ import (
 
 	"fmqm/internal/goldentest"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // kept is a message whose bytes are kept, with what its body says; nil: it is not read
@@ -96,7 +97,9 @@ func messages() map[string]kept {
 	of := parent()
 	subprocess.Parent = &of
 	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
+	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	return map[string]kept{
+		"snapshot 5, first": {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
 		"start":             {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
 		"return of a child": {ofChild(), message.Return{Output: []byte{0x81, 4}}},
 		"record 2":          {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(subprocess)}, subprocess},

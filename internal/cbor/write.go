@@ -29,8 +29,11 @@ const (
 	simpleDouble = 7<<5 | 27
 )
 
-// maxKey is the highest key of a map: one that takes a single byte.
-const maxKey = 23
+// maxKey is the highest key of a map: more than the fields of any, and one bit each in a word.
+const maxKey = 63
+
+// inHead is the highest number that the first byte of a head has in itself.
+const inHead = 23
 
 func appendHead(b []byte, major byte, n uint64) []byte {
 	switch {
@@ -79,22 +82,26 @@ func AppendDouble(b []byte, v float64) []byte {
 // AppendArray begins an array of n items, which the caller appends.
 func AppendArray(b []byte, n int) []byte { return appendHead(b, majorArray, uint64(n)) }
 
-// AppendKey appends the key of the next field, 0 to 23, to the map that begins at b[head],
-// and counts it there. It panics if the key is over 23.
+// AppendKey appends the key of the next field, 0 to 63, to the map that begins at b[head],
+// and counts it there. It panics if the key is over 63.
 func AppendKey(b []byte, head int, k byte) []byte {
 	if k > maxKey {
 		panic(fmt.Sprintf("cbor: key %d of at most %d", k, maxKey))
 	}
-	if b[head] == majorMap|maxKey { // the next count is the first that takes a byte of its own
-		b[head] = majorMap | 24
-		return append(slices.Insert(b, head+1, maxKey+1), k)
+	switch b[head] {
+	case majorMap | inHead: // the next count is the first that takes a byte of its own
+		b[head] = majorMap | inHead + 1
+		b = slices.Insert(b, head+1, inHead+1)
+	case majorMap | inHead + 1:
+		b[head+1]++
+	default:
+		b[head]++
 	}
-	b[head]++
-	return append(b, k)
+	return AppendUint(b, uint64(k))
 }
 
 // Map writes one map. The fields have to come in ascending order of their keys, 0 to
-// 23, or it panics; those with zero values are left out.
+// 63, or it panics; those with zero values are left out.
 type Map struct {
 	B    []byte // what was written so far, with everything before the map
 	head int
