@@ -18,6 +18,7 @@ type course struct {
 	failed   map[int]int         // by iteration: attempts that were to be repeated
 	inError  *record.AuditRecord // nil: it never was
 	end      *record.AuditRecord // nil: it has not ended
+	counted  []string            // which connectors it began with, if it does not wait for all
 	passed   bool                // what leads out of it was resolved before it ended (N6)
 }
 
@@ -38,6 +39,11 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 			c.failed[r.Iteration]++
 		case record.EventInError:
 			c.inError = r
+		case record.EventDecided:
+			c.counted = nil
+			for _, source := range r.Counted {
+				c.counted = append(c.counted, string(source))
+			}
 		case record.EventPassed:
 			c.passed = true
 		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
@@ -87,8 +93,11 @@ func (c *course) race(a *definition.Activity, at interpret.At) (race interpret.R
 	if c.hasFailedLate() {
 		ended(c.inError, false)
 	}
-	if c.end != nil && race == (interpret.Race{}) {
+	if c.end != nil && race.First == interpret.Itself && race.Caught == "" {
 		ended(c.end, c.inError != nil)
+	}
+	if at.Iteration == 0 {
+		race.Counted = c.counted
 	}
 	return race
 }
