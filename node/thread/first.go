@@ -40,8 +40,13 @@ func (m *Machine) race(key message.Entry, origin processtable.NodeID, clock uint
 // comesTooLate says whether a message lost a race: its activity is decided with the first connectors, and has
 // ended without it. Then it is what was to be expected, and no cause for alarm.
 func (m *Machine) comesTooLate(key message.Entry, msg *message.Message) bool {
+	return m.beginsFirst(key) && msg.Kind == message.KindConnector && m.process.Table().Activity(key.Row()).Follows(msg.Source)
+}
+
+// beginsFirst says whether an entry's activity is decided with the first connectors.
+func (m *Machine) beginsFirst(key message.Entry) bool {
 	a := m.process.Table().Activity(key.Row())
-	return a != nil && a.First > 0 && msg.Kind == message.KindConnector && a.Follows(msg.Source)
+	return a != nil && a.First > 0
 }
 
 // lost takes connectors out that lost a race against what had ended their activity, and says so in its

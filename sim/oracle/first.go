@@ -13,7 +13,7 @@ import (
 // are the first that were TRUE, in the order in which they came; it ends as it was decided; and it is skipped
 // only where so many were FALSE that it could not begin.
 func (j *judge) first(path string, place Place, r *record.AuditRecord) {
-	k, n, falses := place.Start.N, 0, 0
+	k, n, falses := place.Start.N, 0, 0 // what ends with its activity in one transaction does not come to a queue
 	var trues []processtable.ActivityID
 	for _, c := range place.In.Control {
 		if c.Target == place.Name {
@@ -21,11 +21,12 @@ func (j *judge) first(path string, place Place, r *record.AuditRecord) {
 		}
 	}
 	for _, a := range j.arrived[path] {
-		switch {
-		case a.Control == message.Unresolved:
-		case a.Control.IsTrue():
+		if a.Control.IsTrue() {
 			trues = append(trues, a.Source)
-		default:
+		}
+	}
+	for i := range r.Consumed {
+		if c := &r.Consumed[i]; c.Control != message.Unresolved && !c.Control.IsTrue() {
 			falses++
 		}
 	}
