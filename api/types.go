@@ -237,6 +237,7 @@ const (
 	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
 	EventDecided    Event = "decided"  // with the first control connectors into it: about says of which activities they are
 	EventRaced      Event = "raced"    // a connector into it came too late: about says what had won
+	EventNotified   Event = "notified" // a program of notify has run: the reason says which, and why it failed, if it did
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 

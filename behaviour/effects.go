@@ -57,6 +57,8 @@ type Invoke struct {
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
+	Deadline time.Time // of the activity; zero: it has none
+
 	// What the program is to give: its output's type, and whether there is none; whether a
 	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
 	Output               *container.Type
@@ -81,6 +83,7 @@ const (
 	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
 	Began           // an instance of another process was begun for it (N19)
 	Decided         // with the first connectors into it: those Counted (N14)
+	Notified        // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
 )
 
 // Outcome is the line of history that a transaction writes.

@@ -33,6 +33,7 @@ type canonicalProcess struct {
 	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
 	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
 	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
+	Notify     []canonicalNotice    `cbor:"20,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -79,6 +80,15 @@ type canonicalActivity struct {
 
 	Child       string `cbor:"25,keyasint,omitempty"` // name, or name@version
 	Independent bool   `cbor:"26,keyasint,omitempty"`
+
+	Notify []canonicalNotice `cbor:"40,keyasint,omitempty"` // in file order: their numbers are in what is stored
+}
+
+type canonicalNotice struct {
+	_       struct{} `cbor:",toarray"`
+	Program string
+	First   *canonicalMoment
+	Every   *canonicalMoment
 }
 
 type canonicalMoment struct {
@@ -158,7 +168,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Input:      p.Input.String(), Output: p.Output.String(),
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
-		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline),
+		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify),
 	}, nil
 }
 
@@ -213,7 +223,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		AgainAfter:    a.AgainAfter, AgainMax: a.AgainMax,
 		RetryAttempts: a.RetryAttempts, RetryBackoff: a.RetryBackoff, RetryMax: a.RetryMax,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
-		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
+		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline), Notify: canonicalNoticesOf(a.Notify),
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 	}
 	switch a.Start.Kind {
@@ -323,6 +333,10 @@ func (g *Graph) asWritten() Graph {
 		w := *a
 		w.Exit, w.Start.Text = written(a.Exit), a.Start.Written
 		w.Wait, w.Deadline = a.Wait.asWritten(written), a.Deadline.asWritten(written)
+		w.Notify = slices.Clone(a.Notify)
+		for j, n := range w.Notify {
+			w.Notify[j].First, w.Notify[j].Every = n.First.asWritten(written), n.Every.asWritten(written)
+		}
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block
@@ -337,6 +351,13 @@ func (g *Graph) asWritten() Graph {
 		of.Control[i] = &w
 	}
 	return of
+}
+
+func canonicalNoticesOf(all []Notice) (out []canonicalNotice) {
+	for _, n := range all {
+		out = append(out, canonicalNotice{Program: n.Program, First: canonicalMomentOf(n.First), Every: canonicalMomentOf(n.Every)})
+	}
+	return out
 }
 
 func (m *Moment) asWritten(written func(*Condition) *Condition) *Moment {

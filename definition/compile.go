@@ -213,7 +213,7 @@ func newCompiler(p *Process) *compiler {
 		c.starts = append(c.starts, processtable.NodeID(n))
 	}
 	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin)
-	c.graphs[0].sink.Deadline = p.Deadline.inTable()
+	c.graphs[0].sink.Deadline, c.graphs[0].sink.Notify = p.Deadline.inTable(), noticesInTable(p.Notify)
 	return c
 }
 
@@ -277,7 +277,7 @@ func entryOf(a *Activity) *processtable.Activity {
 			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
-		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
+		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues, Notify: noticesInTable(a.Notify),
 		Child: a.Child.inTable(), Independent: a.Independent,
 		FirstMatch: a.FirstMatch,
 	}

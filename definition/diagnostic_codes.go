@@ -61,6 +61,7 @@ const (
 	codeCancelsNothing = "cancels-nothing"       // warning
 	codeHidesWord      = "hides-word"            // warning
 	codeNoEffect       = "no-effect"             // warning
+	codeNotifyLate     = "notify-late"           // warning
 	codeMore           = "more"                  // there is more than is shown; see First
 	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read
 )

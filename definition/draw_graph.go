@@ -77,6 +77,9 @@ func moreOf(a *Activity) []string {
 	if a.Deadline != nil {
 		all = append(all, "deadline "+text.Line(deadlineForm.written(a.Deadline.inTable())))
 	}
+	if len(a.Notify) > 0 {
+		all = append(all, "notify "+text.Line(showNotices(noticesInTable(a.Notify))))
+	}
 	if a.Continues {
 		all = append(all, "on error: continue")
 	}

@@ -28,7 +28,8 @@ type Process struct {
 	Output      *container.Type
 	Starts      []string // in file order, or the nodes of activities without predecessors
 	Schedules   []*Schedule
-	Deadline    *Moment // of an instance, from its start; nil: none
+	Deadline    *Moment  // of an instance, from its start; nil: none
+	Notify      []Notice // at the origin, over the input
 	Graph
 }
 
@@ -144,6 +145,7 @@ type Activity struct {
 	OnRC          OnRC
 	RCIsData      bool     // OnRC, resolved
 	Deadline      *Moment  // nil: none (N23)
+	Notify        []Notice // programs beside the work, at home, over the input (N23)
 	Continues     bool     // with _ERROR after the last attempt; else it waits for an operator (N22)
 	Cancels       []string // others of the same graph, when it has run (N25)
 }

@@ -64,6 +64,8 @@ func (d *draft) activity(e entry) {
 	d.onError(s, f["on_error"])
 	d.autonomy(s, f["autonomy"])
 	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
+	s.Notify = d.notify(s, f["notify"])
+	d.noticesLate(s.Notify, s.Deadline)
 	d.choice(s, f["choice"])
 }
 

@@ -64,7 +64,7 @@ type writtenCondition struct {
 
 // The key of a condition, or of an expression: anywhere in a line, and just before a place.
 const (
-	expressionKeyText = `(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+`
+	expressionKeyText = `(?:^\s*(?:-\s+)?(?:\{\s*)?|\b(?:deadline|wait)["']?\s*:\s*\{\s*|\bnotify["']?\s*:\s*\[\s*\{\s*)["']?(?:after|at|for|until|every)["']?\s*:\s+`
 	cronKeyText       = `\bcron["']?\s*:\s+`
 	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start)|->\s*[^\s:]+)["']?\s*:\s+)`
 )

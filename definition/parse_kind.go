@@ -49,6 +49,8 @@ var notHere = []struct {
 	{"max_iterations", kindWait, "max_iterations is of activities with an exit condition, and a wait has none", "leave it out"},
 	{"on_error", kindEmpty | kindWait, "on_error is of programs, subprocesses and blocks: nothing else fails", "leave it out"},
 	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
+	{"notify", kindEmpty, "an empty activity ends at once, and has nobody to notify", "give it to what takes time"},
+	{"notify", kindWait, "a wait does no work of which to notify anybody", "write an activity behind another wait"},
 	{"deadline", kindEmpty, "an empty activity ends at once, and has no deadline", "give it to what takes time, or write `wait` instead of `empty`"},
 	{"deadline", kindWait, "a wait ends when its time has come, and has no deadline", "leave it out; to end it before, let another activity have `cancels`"},
 }

@@ -67,6 +67,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"again", at(t, activity, "properties", "again"), againKeys},
 		{"retry", at(t, activity, "properties", "retry"), retryKeys},
 		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
+		{"notice", at(t, s, "$defs", "notice"), noticeKeys},
 		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
 	} {
 		want := slices.Sorted(slices.Values(test.keys))

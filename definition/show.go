@@ -59,6 +59,7 @@ type ShownActivity struct {
 	Choice     string           `json:"choice,omitempty"`   // first_match
 	Wait       string           `json:"wait,omitempty"`     // for 2h, or until a time
 	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
+	Notify     string           `json:"notify,omitempty"`   // after 1h remind, every 30m; ...
 	OnError    string           `json:"on_error,omitempty"` // continue
 	Cancels    []string         `json:"cancels,omitempty"`
 }
@@ -166,6 +167,7 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	if a.Deadline != nil {
 		s.Deadline = deadlineForm.written(a.Deadline)
 	}
+	s.Notify = showNotices(a.Notify)
 	if a.Continues {
 		s.OnError = "continue"
 	}
@@ -409,6 +411,9 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Deadline != "" {
 			all = append(all, "has its deadline "+text.Line(a.Deadline))
+		}
+		if a.Notify != "" {
+			all = append(all, "notifies "+text.Line(a.Notify))
 		}
 		if a.OnError != "" {
 			all = append(all, "goes on after errors")

@@ -62,6 +62,9 @@ type Snapshot struct {
 	// Counted are, of an activity that is decided with the first connectors, those whose connectors
 	// counted, in the order in which they came; Came all others whose connectors were resolved by then (N14).
 	Counted, Came []processtable.ActivityID
+
+	Notices bool          // of an activity: its notices were begun; of a notice: its timer is set (N23)
+	Every   time.Duration // of a notice: it is repeated; 0: it is not
 }
 
 // Cancel is the body of a KindCancel message.
@@ -122,7 +125,7 @@ const snapshotVersion = 5
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case len(s.Counted)+len(s.Came) > 0:
+	case len(s.Counted)+len(s.Came) > 0, s.Notices, s.Every != 0:
 		return snapshotVersion
 	case s.Child != Child{}:
 		return 4
@@ -274,6 +277,8 @@ func EncodeSnapshot(s Snapshot) []byte {
 	}
 	activities(&w, 28, s.Counted)
 	activities(&w, 29, s.Came)
+	w.Bool(30, s.Notices)
+	w.Int(31, int64(s.Every))
 	return w.B
 }
 
@@ -329,6 +334,10 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Counted = readActivities(f)
 		case 29:
 			s.Came = readActivities(f)
+		case 30:
+			s.Notices = f.Bool()
+		case 31:
+			s.Every = time.Duration(f.Int())
 		default:
 			f.Unknown()
 		}

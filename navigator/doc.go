@@ -119,4 +119,8 @@
 //	     are no part of that. What source sends without beginning it is waited for. What comes later is
 //	     absorbed, also when its entry is gone, and history says what had won. Sink waits for what leads
 //	     to such activities only. (N11, N14)
+//	R36  A notice of an activity is an entry of its own, in a frame of source, which no activity is inside of.
+//	     The transaction that decides the activity TRUE puts its snapshot, with its time and the input; those of
+//	     the process are sink's, once it has the instance's record. When its time has come its program runs, and again every
+//	     so often; nobody waits for it, and what fails is told in history. The end of its activity cancels it. (N23)
 package navigator

@@ -16,6 +16,7 @@ type Process struct {
 	table      *processtable.Table
 	rows       processtable.Rows[behaviour.Behaviour]
 	activities processtable.Rows[*Activity]          // those of rows that are FlowMark's
+	notices    map[processtable.ActivityID]*notice   // of activities here (R36)
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
 }
 
@@ -32,6 +33,7 @@ type Activity struct {
 	targets   []target
 	inside    []target // all that is inside of a block, with its source and sink
 	due, over moment   // of Deadline and Wait
+	notices   []noticeTimes
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -61,6 +63,7 @@ func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error)
 		table:      t,
 		rows:       processtable.NewRows[behaviour.Behaviour](t),
 		activities: processtable.NewRows[*Activity](t),
+		notices:    map[processtable.ActivityID]*notice{},
 	}
 	if reason := behaviour.Crossing(t); reason != "" {
 		return nil, fmt.Errorf("prepare %s at %s: %s", t.Process, t.Node, reason)
@@ -84,6 +87,9 @@ func (p *Process) add(row *processtable.Activity, others behaviour.Registry, loa
 	a, err := p.prepare(row, loaded)
 	p.rows.Put(row.Row(), a)
 	p.activities.Put(row.Row(), a)
+	if err == nil && len(row.Notify) > 0 {
+		p.notices[row.Name] = &notice{a}
+	}
 	return err
 }
 
@@ -147,14 +153,14 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	if a.fed, err = a.prepareMappings(row.Feedback); err != nil {
 		return nil, fmt.Errorf("feedback: %w", err)
 	}
-	over := row.Input
-	if a.limits() {
-		over = p.table.Input
-	}
+	over := a.noticeInput()
 	if a.due, err = prepareMoment(row.Deadline, over); err != nil {
 		return nil, err
 	}
 	if a.over, err = prepareMoment(row.Wait, row.Input); err != nil {
+		return nil, err
+	}
+	if err := a.prepareNotices(over); err != nil {
 		return nil, err
 	}
 	a.targets = targetsOf(row)
@@ -223,7 +229,15 @@ func echoOf(input, output *container.Type) []echoed {
 func (p *Process) Table() *processtable.Table { return p.table }
 
 // Activity gives the prepared activity, or nil if this node does not host it.
-func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour { return p.rows.Get(row) }
+func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour {
+	if row.Inside == processtable.Noticing {
+		if n := p.notices[row.Name]; n != nil {
+			return n
+		}
+		return nil
+	}
+	return p.rows.Get(row)
+}
 
 // MayEnd is not so where the message makes the activity's program run (N5).
 func (a *Activity) MayEnd(m *message.Message) bool {

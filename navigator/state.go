@@ -72,7 +72,7 @@ const (
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 376
+	snapshotBytes  = 392
 	messageBytes   = 264
 	recordBytes    = 128
 	composedBytes  = 64

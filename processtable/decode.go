@@ -226,7 +226,7 @@ var activityFields = []string{
 
 var moreFields = []string{
 	keyDeadline: "deadline", keyWait: "wait", keyContinues: "on_error continue", keyCancels: "cancels", keyCancelledBy: "cancelled by",
-	keyChild: "process", keyIndependent: "independent", keyFirst: "first",
+	keyChild: "process", keyIndependent: "independent", keyFirst: "first", keyNotify: "notices",
 }
 
 func (d *decoder) activity() *Activity {
@@ -323,6 +323,9 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyFirst:
 		d.since(BundleFormat)
 		a.First = d.number(maxConnectors)
+	case keyNotify:
+		d.since(BundleFormat)
+		a.Notify = items(d, MaxNotices, d.notice)
 	}
 }
 

@@ -71,7 +71,8 @@ const (
 	keyChild       = 6 // from format 6 on, as the next: [process, version]
 	keyIndependent = 7
 
-	keyFirst = 14 // from format 7 on
+	keyFirst  = 14 // from format 7 on
+	keyNotify = 16 // from format 7 on: list of notices
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -182,8 +183,8 @@ func encode(t *Table) ([]byte, error) {
 		if t.Format < ModelFormat && (a.Child != nil || a.Independent) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no subprocesses", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
-		if t.Format < BundleFormat && a.First != 0 {
-			return nil, fmt.Errorf("%s: activity %s: format %d has no start with the first connectors", QueueName(t.Process, t.Node), a.Name, t.Format)
+		if t.Format < BundleFormat && (a.First != 0 || len(a.Notify) > 0) {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no start with the first connectors, and no notices", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -406,6 +407,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 	}
 	m.Bool(keyIndependent, a.Independent)
 	m.Int(keyFirst, int64(a.First))
+	list(&m, keyNotify, a.Notify, e.notice)
 	return m.B
 }
 

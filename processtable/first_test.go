@@ -58,7 +58,7 @@ func TestRefusalsOfFirst(t *testing.T) {
 		change func(*Table)
 		want   string
 	}{
-		{"of format 6", func(t *Table) { t.Format = ModelFormat }, "format 6 has no start with the first connectors"},
+		{"of format 6", func(t *Table) { t.Format = ModelFormat }, "format 6 has no start with the first connectors, and no notices"},
 		{"of another number", func(t *Table) { t.Activities[order].First = 1 }, says},
 		{"of another condition", func(t *Table) { t.Activities[order].Start.Op, t.Activities[order].Start.N = condition.LogicOr, 0 }, says},
 		{"of some connectors", func(t *Table) { t.Activities[order].Start.Args[2] = variable(1) }, says},

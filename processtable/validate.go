@@ -219,6 +219,9 @@ func (v *validator) meaning(a *Activity) error {
 	if err := checkFirst(a); err != nil {
 		return err
 	}
+	if err := v.checkNotices(a); err != nil {
+		return err
+	}
 	if err := v.cancels(a); err != nil {
 		return err
 	}

@@ -204,6 +204,8 @@ func kindsOf(e record.Event) []string {
 		return []string{"decision"}
 	case record.EventRaced:
 		return []string{"race"}
+	case record.EventNotified:
+		return []string{"notice"}
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

@@ -49,7 +49,7 @@ func rank(e api.Event) int {
 		return 1
 	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided:
 		return 2
-	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling, api.EventRaced:
+	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling, api.EventRaced, api.EventNotified:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -120,6 +120,7 @@ var Events = map[record.Event]api.Event{
 	record.EventReturned:   api.EventReturned,
 	record.EventDecided:    api.EventDecided,
 	record.EventRaced:      api.EventRaced,
+	record.EventNotified:   api.EventNotified,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -140,6 +141,10 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	switch r.Event {
 	case record.EventFailed, record.EventInError:
 		if r.RC != 0 { // else most had none: a program that was killed, or could not be started
+			e.RC = &r.RC
+		}
+	case record.EventNotified:
+		if r.RC != 0 {
 			e.RC = &r.RC
 		}
 	case record.EventTerminated, record.EventIterated:

@@ -292,6 +292,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Cancelling: record.EventCancelling,
 	behaviour.Began:      record.EventBegun,
 	behaviour.Decided:    record.EventDecided,
+	behaviour.Notified:   record.EventNotified,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -314,7 +315,10 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 			r.Event = record.EventEnded
 		}
 	}
-	if r.Event == record.EventFailed || r.Event == record.EventInError {
+	if _, notice := key.Scope.OfNotice(); notice { // it is a line of the activity's history
+		r.Scope = key.Scope.Leave()
+	}
+	if r.Event == record.EventFailed || r.Event == record.EventInError || r.Event == record.EventNotified && r.Failure != "" {
 		if e := m.table.Get(key); e != nil && e.Result != nil {
 			r.Stderr = e.Result.Said
 		}

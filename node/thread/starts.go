@@ -38,6 +38,9 @@ func (b birth) source() message.Entry {
 // as far as is known.
 func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, bool) {
 	for scope := e.Scope; scope != ""; scope = scope.Leave() {
+		if _, notice := scope.OfNotice(); notice { // it begins with its activity
+			continue
+		}
 		block := processtable.RowID{Name: scope.Inside(), Inside: scope.Leave().Inside()}
 		if home, known := m.process.Table().NodeOf(block); known && home == m.self {
 			return birth{e.Instance, scope}, true

@@ -30,7 +30,8 @@ const (
 	EventReturned   Event = 17 // Child has come back, with its output or with Reason
 	EventDecided    Event = 20 // an activity that is decided with the first connectors: Counted
 	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
-	events          Event = 22
+	EventNotified   Event = 22 // a program has run beside the activity's work: Reason says which, and why it failed, if it did (N23)
+	events          Event = 23
 )
 
 // Valid says whether it is one that this program knows.

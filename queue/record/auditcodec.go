@@ -353,7 +353,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 		return 0, true
 	case EventTerminated, EventSkipped, EventCancelled:
 		return 0, true
-	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned, EventDecided, EventRaced, events:
+	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned, EventDecided, EventRaced, EventNotified, events:
 		return 0, false
 	}
 	return 0, false

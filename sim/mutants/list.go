@@ -134,13 +134,16 @@ var mutants = []mutant{
 	{"deadline-anew", "a deadline is counted anew in each iteration", "races", []change{
 		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline, Counted", "Run: at.Run, Input: next, Counted"},
 	}},
-	{"first-unordered", "the first connectors are those that are read first, and not those that came first", "races 7 ends", []change{
-		{"navigator/first.go", "	s.came = slices.Insert(s.came, i, arrived{m.Source, m.Arrival})", "	s.came = append(s.came, arrived{m.Source, m.Arrival})"},
+	{"first-false", "a connector that is FALSE counts among the first", "races 7 ends", []change{
+		{"navigator/first.go", "case !s.control[i].IsTrue():", "case s.control[i] == message.Unresolved:"},
+	}},
+	{"first-anew", "which connectors counted is forgotten with the next iteration", "races 3", []change{
+		{"navigator/snapshot.go", "Counted: at.Counted, Came: at.Came, ", ""},
 	}},
 	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", []change{
 		{"node/thread/arrive.go", "m.beginsFirst(all[i].Entry) || slices", "slices"},
 	}},
-	{"first-late-data", "data of a connector that did not count are part of the input", "7 ends", []change{
+	{"first-late-data", "data of a connector that did not count are part of the input", "7 ends input", []change{
 		{"navigator/state.go", "s.values[i] == nil || !a.counts(&first, d.From)", "s.values[i] == nil || false && !a.counts(&first, d.From)"},
 	}},
 	{"first-late-aside", "a connector that came too late is set aside as refused", "ends", []change{

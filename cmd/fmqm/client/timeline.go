@@ -201,6 +201,8 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return fmt.Sprintf("%s %s iteration %d returned", t.marks.done, e.Activity, e.Iteration)
 	case api.EventDecided:
 		return fmt.Sprintf("%s %s begins with %s", t.marks.other, e.Activity, e.About)
+	case api.EventNotified:
+		return fmt.Sprintf("%s %s notifies: %s", t.marks.other, e.Activity, e.Reason)
 	case api.EventRaced:
 		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventEnded:
@@ -246,7 +248,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered, api.EventDecided:
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered, api.EventDecided, api.EventNotified:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)
