@@ -247,6 +247,9 @@ const (
 	EventSent       Event = "sent"     // an activity has sent an event
 	EventReceived   Event = "received" // a receive has taken an event
 	EventPutBack    Event = "put-back" // an event came for a receive that was over, or beside the one that it took: it is back in its place
+	EventDecided    Event = "decided"  // with the first control connectors into it: about says of which activities they are
+	EventRaced      Event = "raced"    // a connector into it came too late: about says what had won
+	EventNotified   Event = "notified" // a program of notify has run: the reason says which, and why it failed, if it did
 	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
@@ -263,7 +266,7 @@ type HistoryEvent struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	RC        *int64    `json:"rc,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance; of sent, received and put-back: the event, NAME or NAME KEY
+	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance; of sent, received and put-back: the event, NAME or NAME KEY; of decided and raced: the activities whose connectors counted
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }

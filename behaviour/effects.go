@@ -64,6 +64,8 @@ type Invoke struct {
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
+	Deadline time.Time // of the activity; zero: it has none
+
 	// What the program is to give: its output's type, and whether there is none; whether a
 	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
 	Output               *container.Type
@@ -87,6 +89,8 @@ const (
 	Cancelled       // by another activity (N25)
 	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
 	Began           // an instance of another process was begun for it (N19)
+	Decided         // with the first connectors into it: those Counted (N14)
+	Notified        // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
 )
 
 // Outcome is the line of history that a transaction writes.
@@ -102,6 +106,9 @@ type Outcome struct {
 	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
 	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
+	// Counted are the activities whose connectors counted, of what is decided with the first of them: of Decided,
+	// and of every end after that. Raced are those whose connectors came too late (N14).
+	Counted, Raced []processtable.ActivityID
 	// Child is the instance that was begun, of Began, or was begun last, of an end. Parent is who has begun the one that source
 	// or sink are of; nil: nobody has (N19).
 	Child  message.Child

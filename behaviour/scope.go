@@ -12,6 +12,9 @@ import (
 // Misplaced says that a scope is none that an activity of the table can be in, or nothing
 // (N10): a message with such a one would make an entry that nothing belongs to.
 func Misplaced(t *processtable.Table, activity processtable.ActivityID, scope message.Scope) string {
+	if number, is := scope.OfNotice(); is {
+		return misplacedNotice(t, activity, scope, number)
+	}
 	row := t.Activity(scope.Row(activity))
 	if of, known := t.Of(activity); row == nil && known {
 		row = t.Activity(of)
@@ -22,6 +25,18 @@ func Misplaced(t *processtable.Table, activity processtable.ActivityID, scope me
 	var path []processtable.Composite
 	if row != nil {
 		path = row.Path
+	}
+	if err := scope.Fits(path); err != nil {
+		return fmt.Sprintf("activity %s of %s: %v", activity, t.Process, err)
+	}
+	return ""
+}
+
+// misplacedNotice is Misplaced of a notice of an activity (N23).
+func misplacedNotice(t *processtable.Table, activity processtable.ActivityID, scope message.Scope, number int) string {
+	path, n, has := t.NoticePath(activity)
+	if !has || number >= n {
+		return fmt.Sprintf("activity %s of %s has no notice %d here", activity, t.Process, number)
 	}
 	if err := scope.Fits(path); err != nil {
 		return fmt.Sprintf("activity %s of %s: %v", activity, t.Process, err)

@@ -33,6 +33,7 @@ type canonicalProcess struct {
 	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
 	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
 	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
+	Notify     []canonicalNotice    `cbor:"20,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -85,6 +86,8 @@ type canonicalActivity struct {
 
 	Receive *canonicalReceive `cbor:"40,keyasint,omitempty"`
 	Send    *canonicalSend    `cbor:"41,keyasint,omitempty"`
+
+	Notify []canonicalNotice `cbor:"42,keyasint,omitempty"` // in file order: their numbers are in what is stored
 }
 
 type canonicalBundle struct {
@@ -98,6 +101,13 @@ type canonicalCall struct {
 	_    struct{} `cbor:",toarray"`
 	Node string
 	Of   []string // sorted
+}
+
+type canonicalNotice struct {
+	_       struct{} `cbor:",toarray"`
+	Program string
+	First   *canonicalMoment
+	Every   *canonicalMoment
 }
 
 type canonicalMoment struct {
@@ -177,7 +187,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Input:      p.Input.String(), Output: p.Output.String(),
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
-		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline),
+		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify),
 	}, nil
 }
 
@@ -237,12 +247,12 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		AgainAfter:    a.AgainAfter, AgainMax: a.AgainMax,
 		RetryAttempts: a.RetryAttempts, RetryBackoff: a.RetryBackoff, RetryMax: a.RetryMax,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
-		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline),
+		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline), Notify: canonicalNoticesOf(a.Notify),
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 		Receive: canonicalReceiveOf(a.Receive), Send: canonicalSendOf(a.Send),
 	}
 	switch a.Start.Kind {
-	case StartAtLeast:
+	case StartAtLeast, StartFirst:
 		c.StartN = a.Start.N
 	case StartExpression:
 		c.StartText = a.Start.Text
@@ -376,6 +386,10 @@ func (g *Graph) asWritten() Graph {
 			w.Call = &call
 		}
 		w.Receive, w.Send = a.Receive.asWritten(written), a.Send.asWritten(written)
+		w.Notify = slices.Clone(a.Notify)
+		for j, n := range w.Notify {
+			w.Notify[j].First, w.Notify[j].Every = n.First.asWritten(written), n.Every.asWritten(written)
+		}
 		if a.Block != nil {
 			block := a.Block.asWritten()
 			w.Block = &block
@@ -390,6 +404,13 @@ func (g *Graph) asWritten() Graph {
 		of.Control[i] = &w
 	}
 	return of
+}
+
+func canonicalNoticesOf(all []Notice) (out []canonicalNotice) {
+	for _, n := range all {
+		out = append(out, canonicalNotice{Program: n.Program, First: canonicalMomentOf(n.First), Every: canonicalMomentOf(n.Every)})
+	}
+	return out
 }
 
 func (m *Moment) asWritten(written func(*Condition) *Condition) *Moment {

@@ -86,11 +86,11 @@ func (d *draft) leadsTo(s, t *step) *Control {
 }
 
 // checkCancels warns of what has always ended when it would be cancelled: an activity is decided
-// once all that leads to it is resolved, so what is before it has ended.
+// once all that leads to it is resolved, so what is before it has ended, unless it begins with the first.
 func (d *draft) checkCancels() {
 	for _, s := range d.steps {
 		for i, name := range s.Cancels {
-			if d.above(s).has(d.byName[name].index) {
+			if t := d.byName[name]; d.above(s).has(t.index) && d.waitsFor(s, t, map[*step]bool{}) {
 				d.warn(d.pos(s.keys["cancels"].Content[i]), codeCancelsNothing, fmt.Sprintf("%s always ends before %s begins", name, s.Name), "remove it")
 			}
 		}

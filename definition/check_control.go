@@ -159,15 +159,16 @@ func (d *draft) startCondition(s *step, n *yaml.Node) {
 		return
 	}
 	switch {
+	case n.Kind == yaml.MappingNode && d.hasKey(n, startFirst):
+		d.startFirstOf(s, n)
 	case n.Kind == yaml.MappingNode:
 		d.startAtLeast(s, n)
 	case n.Kind == yaml.ScalarNode && n.Value == "all":
 		s.Start.Kind = StartAll
 	case n.Kind == yaml.ScalarNode && n.Value == "any":
 		s.Start.Kind = StartAny
-	case n.Kind == yaml.ScalarNode && n.Value == "first":
-		d.fail(d.pos(n), codeStart, "`first` is reserved",
-			"write `any`: it starts when every incoming connector is resolved and one of them is TRUE")
+	case n.Kind == yaml.ScalarNode && n.Value == startFirst:
+		d.startsFirst(s, n, 1)
 	default:
 		d.startExpression(s, n)
 	}
@@ -191,7 +192,7 @@ func (d *draft) startAtLeast(s *step, n *yaml.Node) {
 }
 
 func (d *draft) startExpression(s *step, n *yaml.Node) {
-	text, ok := d.conditionText(n, "start", "all, any, {at_least: 2} or an expression over the predecessors' names")
+	text, ok := d.conditionText(n, "start", "all, any, first, {at_least: 2}, {first: 2} or an expression over the predecessors' names")
 	if !ok {
 		return
 	}
@@ -229,7 +230,7 @@ func (s *step) combine() condition.Logic {
 		return s.expression
 	case StartAny:
 		return condition.Logic{Op: condition.LogicOr, Args: vars}
-	case StartAtLeast:
+	case StartAtLeast, StartFirst: // when it is decided changes nothing about what is
 		return condition.Logic{Op: condition.LogicAtLeast, N: s.Start.N, Args: vars}
 	case StartAll:
 	}

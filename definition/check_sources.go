@@ -38,8 +38,12 @@ func (d *draft) checkSources(decided *decision, at, alone map[string]int, compar
 	}
 }
 
-// memberOf is a member of a target's container, by its path.
-type memberOf struct{ target, path string }
+// memberOf is a member of a target's container, by its path. Beside is of a target that begins with one
+// connector: then it is what is set beside that, by sources that lead to it with data only.
+type memberOf struct {
+	target, path string
+	beside       bool
+}
 
 // setters are the data connectors so far that set a member, or something inside it,
 // with the ends of their chains.
@@ -79,8 +83,8 @@ func (s *sources) setter(c *Data, m Mapping) int {
 	return s.at[c.Source]
 }
 
-func (s *sources) setters(target string, path container.Path) *setters {
-	key := memberOf{target, fmt.Sprint(path)}
+func (s *sources) setters(target string, path container.Path, beside bool) *setters {
+	key := memberOf{target, fmt.Sprint(path), beside}
 	if s.of[key] == nil {
 		s.of[key] = &setters{wholeChain: -1, insideChain: -1}
 	}
@@ -114,14 +118,21 @@ func (s *sources) ask(i int) {
 		s.asked = append(s.asked, about)
 	}
 	for _, m := range c.Mappings {
-		set := setting{i, s.setter(c, m)}
-		for n := 1; n < len(m.To); n++ {
-			outer := s.setters(c.Target, m.To[:n])
-			s.extend(&outer.inside, &outer.insideChain, set)
+		s.set(c.Target, m.To, setting{i, s.setter(c, m)}, false)
+		if s.oneCounts(c.Target) && !s.leads(c.Source, c.Target) {
+			s.set(c.Target, m.To, setting{i, s.setter(c, m)}, true)
 		}
-		self := s.setters(c.Target, m.To)
-		s.extend(&self.whole, &self.wholeChain, set)
 	}
+}
+
+// set adds that a connector sets a member.
+func (s *sources) set(target string, to container.Path, set setting, beside bool) {
+	for n := 1; n < len(to); n++ {
+		outer := s.setters(target, to[:n], beside)
+		s.extend(&outer.inside, &outer.insideChain, set)
+	}
+	self := s.setters(target, to, beside)
+	s.extend(&self.whole, &self.wholeChain, set)
 }
 
 func (s *sources) extend(all *[]setting, chain *int, set setting) {
@@ -133,12 +144,13 @@ func (s *sources) extend(all *[]setting, chain *int, set setting) {
 // overlapping gives the lists of earlier connectors that set what m sets: the member
 // itself, what it is inside of, or what is inside of it.
 func (s *sources) overlapping(c *Data, m Mapping, yield func(all []setting, chain int)) {
+	beside := s.oneCounts(c.Target) && s.leads(c.Source, c.Target)
 	for n := 1; n <= len(m.To); n++ {
-		if outer := s.setters(c.Target, m.To[:n]); outer.wholeChain >= 0 {
+		if outer := s.setters(c.Target, m.To[:n], beside); outer.wholeChain >= 0 {
 			yield(outer.whole, outer.wholeChain)
 		}
 	}
-	if self := s.setters(c.Target, m.To); self.insideChain >= 0 {
+	if self := s.setters(c.Target, m.To, beside); self.insideChain >= 0 {
 		yield(self.inside, self.insideChain)
 	}
 }

@@ -216,7 +216,7 @@ func newCompiler(p *Process) *compiler {
 		c.starts = append(c.starts, processtable.NodeID(n))
 	}
 	c.graph(&p.Graph, p.Input, p.Output, nil, processtable.Origin, 1)
-	c.graphs[0].sink.Deadline = p.Deadline.inTable()
+	c.graphs[0].sink.Deadline, c.graphs[0].sink.Notify = p.Deadline.inTable(), noticesInTable(p.Notify)
 	return c
 }
 
@@ -284,7 +284,7 @@ func entryOf(a *Activity) *processtable.Activity {
 			Backoff:  processtable.Backoff{After: a.RetryBackoff, Max: a.RetryMax},
 		},
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == OnRCContinue,
-		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues,
+		Wait: a.Wait.inTable(), Deadline: a.Deadline.inTable(), Continues: a.Continues, Notify: noticesInTable(a.Notify),
 		Child: a.Child.inTable(), Independent: a.Independent,
 		Receive: a.Receive.inTable(), Send: a.Send.inTable(),
 		FirstMatch: a.FirstMatch,
@@ -357,8 +357,12 @@ func (c *compiler) control(g *graph, source, target string, out processtable.Out
 	return nil
 }
 
-// bound joins source to what nothing leads to, and sink to what has no successors (N1).
+// bound joins source to what nothing leads to, and sink to what has no successors (N1), or none that wait for
+// it: what is decided with the first connectors may be over when the others come, and sink still ends last.
+// Considered instead: that who is decided so tells sink once all its connectors have come. That keeps its entry, and
+// with it a message of each connector, although nothing is to be done there any more.
 func (c *compiler) bound(g *graph) error {
+	awaited := c.awaited(g)
 	for _, a := range g.Activities {
 		e := c.row(g, a.Name)
 		if len(e.InControl) == 0 {
@@ -366,13 +370,25 @@ func (c *compiler) bound(g *graph) error {
 				return err
 			}
 		}
-		if len(e.OutControl) == 0 {
+		if !awaited[a.Name] {
 			if err := c.control(g, a.Name, string(processtable.Sink), processtable.OutControl{}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// awaited are the activities of a graph for which another one waits.
+func (c *compiler) awaited(g *graph) map[string]bool {
+	first, all := map[string]bool{}, map[string]bool{}
+	for _, a := range g.Activities {
+		first[a.Name] = a.Start.Kind == StartFirst
+	}
+	for _, k := range g.Control {
+		all[k.Source] = all[k.Source] || !first[k.Target]
+	}
+	return all
 }
 
 // cancels adds what an activity cancels to its row and to theirs (N25).
@@ -405,6 +421,8 @@ func (c *compiler) start(g *graph, a *Activity) error {
 		e.Start = condition.Logic{Op: condition.LogicOr, Args: vars}
 	case StartAtLeast:
 		e.Start = condition.Logic{Op: condition.LogicAtLeast, N: a.Start.N, Args: vars}
+	case StartFirst:
+		e.Start, e.First = condition.Logic{Op: condition.LogicAtLeast, N: a.Start.N, Args: vars}, a.Start.N
 	case StartExpression:
 		logic, problems := condition.CheckStart(a.Start.Text, names)
 		if len(problems) > 0 {

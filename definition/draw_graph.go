@@ -28,6 +28,8 @@ func startOf(a *Activity, connectors int) string {
 		return "any"
 	case StartAtLeast:
 		return fmt.Sprintf("at_least %d of %d", a.Start.N, connectors)
+	case StartFirst:
+		return showFirst(a.Start.N, connectors)
 	case StartExpression:
 		return text.Line(a.Start.Text)
 	case StartAll:
@@ -92,6 +94,9 @@ func moreOf(a *Activity) []string {
 	}
 	if a.Deadline != nil {
 		all = append(all, "deadline "+text.Line(deadlineForm.written(a.Deadline.inTable())))
+	}
+	if len(a.Notify) > 0 {
+		all = append(all, "notify "+text.Line(showNotices(noticesInTable(a.Notify))))
 	}
 	if a.Continues {
 		all = append(all, "on error: continue")

@@ -179,8 +179,14 @@ func startMeant(text string) (string, bool) {
 	if m := atLeastMeant.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write start: {at_least: %s}", m[1]), true
 	}
-	if lower := strings.ToLower(text); lower == "all" || lower == "any" {
+	if m := firstMeant.FindStringSubmatch(strings.ToLower(text)); m != nil {
+		return fmt.Sprintf("write start: {first: %s}", m[1]), true
+	}
+	if lower := strings.ToLower(text); lower == "all" || lower == "any" || lower == startFirst {
 		return "write start: " + lower, true
+	}
+	if firstWord.MatchString(text) {
+		return "write `start: first` or {first: 2} alone: it counts the connectors that are TRUE, and asks nothing else", true
 	}
 	return "", false
 }

@@ -30,6 +30,7 @@ type Process struct {
 	Schedules   []*Schedule
 	Deadline    *Moment  // of an instance, from its start; nil: none
 	Events      []*Event // that it declares, in file order
+	Notify      []Notice // at the origin, over the input
 	Graph
 }
 
@@ -81,9 +82,11 @@ const (
 	StartAny                             // at least one
 	StartAtLeast                         // at least N
 	StartExpression                      // Text over the names of the predecessors
+	StartFirst                           // the first N that are TRUE, without waiting for the others
 )
 
-// Start is a start condition, evaluated once, when every incoming connector is resolved.
+// Start is a start condition, evaluated once, when every incoming connector is resolved; of StartFirst
+// as soon as that is decided.
 type Start struct {
 	Kind    StartKind
 	N       int
@@ -169,6 +172,7 @@ type Activity struct {
 	OnRC          OnRC
 	RCIsData      bool     // OnRC, resolved
 	Deadline      *Moment  // nil: none (N23)
+	Notify        []Notice // programs beside the work, at home, over the input (N23)
 	Continues     bool     // with _ERROR after the last attempt; else it waits for an operator (N22)
 	Cancels       []string // others of the same graph, when it has run (N25)
 }

@@ -67,6 +67,8 @@ func (d *draft) activity(e entry) {
 	d.call(s, f["at"])
 	d.frames(s)
 	s.Deadline = d.moment(s, f["deadline"], deadlineForm)
+	s.Notify = d.notify(s, f["notify"])
+	d.noticesLate(s.Notify, s.Deadline)
 	d.choice(s, f["choice"])
 }
 

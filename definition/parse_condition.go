@@ -64,7 +64,7 @@ type writtenCondition struct {
 
 // The key of a condition, or of an expression: anywhere in a line, and just before a place.
 const (
-	expressionKeyText = `(?:(?:^\s*|\b(?:deadline|wait)["']?\s*:\s*\{\s*)["']?(?:after|at|for|until)["']?\s*:\s+|\bat["']?\s*:\s*\{\s*(?:["']?of["']?\s*:[^{}]*,\s*)?["']?node["']?\s*:\s+|` + eventKeyText + `)`
+	expressionKeyText = `(?:(?:^\s*(?:-\s+)?(?:\{\s*)?|\b(?:deadline|wait)["']?\s*:\s*\{\s*|\bnotify["']?\s*:\s*\[\s*\{\s*)["']?(?:after|at|for|until|every)["']?\s*:\s+|\bat["']?\s*:\s*\{\s*(?:["']?of["']?\s*:[^{}]*,\s*)?["']?node["']?\s*:\s+|` + eventKeyText + `)`
 	eventKeyText      = `(?:^\s*|\b(?:receive|send)["']?\s*:\s*\{(?:[^{}]*[\s,])?)["']?(?:key|keep)["']?\s*:\s+|\bto["']?\s*:\s*\{\s*["']?node["']?\s*:\s+`
 	cronKeyText       = `\bcron["']?\s*:\s+`
 	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start|until|failed)|->\s*[^\s:]+)["']?\s*:\s+)`

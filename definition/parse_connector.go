@@ -87,6 +87,10 @@ func (d *draft) end(name string, at Pos, end string) *step {
 	case d.home[name] != nil:
 		d.border(name, at, end)
 	case !d.stepsUnknown:
+		if d.isNoticed(name) {
+			d.fail(at, codeUnknownName, fmt.Sprintf("%s is a program of notify, and a notice has no connectors", name), "make it an activity, or use deadline for a path")
+			break
+		}
 		d.fail(at, codeUnknownName, fmt.Sprintf("unknown activity %s", name), d.oneOfSteps(name))
 	}
 	return s

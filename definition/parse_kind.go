@@ -58,6 +58,8 @@ var notHere = []struct {
 	{"at", kindEmpty, "at is of programs and subprocesses, and an empty activity does nothing at any site", "leave it out"},
 	{"at", kindWait, "at is of programs and subprocesses, and a wait does nothing at any site", "leave it out"},
 	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait | kindReceive | kindSend, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
+	{"notify", kindEmpty, "an empty activity ends at once, and has nobody to notify", "give it to what takes time"},
+	{"notify", kindWait, "a wait does no work of which to notify anybody", "write an activity behind another wait"},
 	{"deadline", kindEmpty, "an empty activity ends at once, and has no deadline", "give it to what takes time, or write `wait` instead of `empty`"},
 	{"deadline", kindWait, "a wait ends when its time has come, and has no deadline", "leave it out; to end it before, let another activity have `cancels`"},
 	{"retry", kindReceive | kindSend, "retry is of programs and subprocesses, and events do not fail", "leave it out"},

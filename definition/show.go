@@ -58,6 +58,7 @@ type ShownActivity struct {
 	Choice     string           `json:"choice,omitempty"`   // first_match
 	Wait       string           `json:"wait,omitempty"`     // for 2h, or until a time
 	Deadline   string           `json:"deadline,omitempty"` // after 2h, or at a time
+	Notify     string           `json:"notify,omitempty"`   // after 1h remind, every 30m; ...
 	OnError    string           `json:"on_error,omitempty"` // continue
 	Cancels    []string         `json:"cancels,omitempty"`
 	Bundle     *ShownBundle     `json:"bundle,omitempty"`
@@ -178,6 +179,7 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	if a.Send != nil {
 		s.Send = sends(a.Send)
 	}
+	s.Notify = showNotices(a.Notify)
 	if a.Continues {
 		s.OnError = "continue"
 	}
@@ -242,6 +244,9 @@ func showStart(a *processtable.Activity) string {
 	if a.Kind == processtable.KindSink {
 		return "at the end"
 	}
+	if a.First > 0 {
+		return showFirst(a.First, 0)
+	}
 	if overAll(a.Start, len(a.InControl)) {
 		switch a.Start.Op {
 		case condition.LogicAnd:
@@ -254,6 +259,17 @@ func showStart(a *processtable.Activity) string {
 		}
 	}
 	return showLogic(a.Start, a.InControl, false)
+}
+
+// showFirst writes a start with the first k connectors, of so many; 0: of how many is seen otherwise.
+func showFirst(k, connectors int) string {
+	switch {
+	case k == 1:
+		return startFirst
+	case connectors == 0:
+		return fmt.Sprintf("first %d", k)
+	}
+	return fmt.Sprintf("first %d of %d", k, connectors)
 }
 
 // overAll says whether the arguments of l are just the n connectors, in their order.
@@ -413,6 +429,9 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Deadline != "" {
 			all = append(all, "has its deadline "+text.Line(a.Deadline))
+		}
+		if a.Notify != "" {
+			all = append(all, "notifies "+text.Line(a.Notify))
 		}
 		if a.OnError != "" {
 			all = append(all, "goes on after errors")

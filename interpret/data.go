@@ -62,7 +62,7 @@ func (s *step) worksAll() error {
 func (s *step) input(t *container.Type) (*container.Struct, error) {
 	input := container.New(t)
 	for _, d := range s.inData {
-		if !d.from.ran {
+		if !d.from.ran || s.beginsFirst() && !slices.Contains(s.race.counted, d.from) {
 			continue
 		}
 		if err := d.from.apply(d.def.Mappings, d.values, input); err != nil {

@@ -34,6 +34,9 @@
 //     its node and that no other has taken, whoever has waited longest, and waits for it where it is not
 //     there. What it gets may be an outcome, too ([Got]): then it comes from outside, or from one send. Where nothing of
 //     the run goes on, deadlines come, in file order: of what waits, or of what is around it.
+//   - An activity that begins with the first connectors is decided as soon as so many are TRUE, or cannot be: in the
+//     order in which their sources end in this run, or as [Races] say. What did not count by then is none of its input. Sink
+//     waits for what leads to such activities only.
 //   - What ends an activity otherwise than by itself is the outcome of a race (N14), and said
 //     by who runs the process ([Races]). Where nobody says it, a deadline comes too late, and so
 //     does what cancels, but for what cannot end without it.

@@ -187,7 +187,7 @@ func (s *step) hasEnded() bool {
 func (g *graph) interrupt() bool {
 	for _, forced := range []bool{false, true} {
 		for _, s := range g.steps {
-			if s.marked == "" || s.hasEnded() || s.unresolved > 0 {
+			if s.marked == "" || s.hasEnded() || !s.resolved() {
 				continue
 			}
 			first := g.ask(s, s.at).First

@@ -269,6 +269,8 @@ func (s *step) starts() (bool, error) {
 		return n > 0, nil
 	case definition.StartAtLeast:
 		return n >= s.activity.Start.N, nil
+	case definition.StartFirst:
+		return len(s.race.counted) > 0, nil
 	case definition.StartExpression:
 		return s.expression()
 	}
@@ -338,6 +340,9 @@ func (s *step) transitions() ([]bool, error) {
 		switch {
 		case c.def != nil && c.def.Otherwise:
 			otherwise = i
+			continue
+		case s.activity != nil && c.def == nil: // sink is no choice
+			truths[i] = true
 			continue
 		case taken && s.activity != nil && s.activity.FirstMatch:
 			continue

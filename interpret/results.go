@@ -33,7 +33,8 @@ const MaxResults = 8 << 20
 // {timeout: true} and {cancelled: true} say that the deadline, or what cancels the activity,
 // has come first (N14): in the place of an attempt, of an iteration of a block, or, behind the
 // last failed attempt, while the activity is in error. What is inside of a block has by then
-// come as far as its own entries say. {} is an iteration that ends by itself.
+// come as far as its own entries say. In the first entry {first: [credit, stock]} says with which connectors an
+// activity began that does not wait for all; without it, with those whose sources come first in this run. {} is an iteration that ends by itself.
 //
 // {event: paid, output: {...}} is what a receive gets from outside, in an iteration; a missing output has the
 // defaults. One without a list, or whose entry is {}, takes what an activity of the run sends to it.
@@ -101,11 +102,12 @@ type list struct {
 }
 
 type entry struct {
-	first  First
-	got    *Got // of a receive
-	rc     int64
-	output *container.Struct // nil: echo
-	err    string
+	first   First
+	got     *Got     // of a receive
+	counted []string // with which connectors it began; nil: as the run has it
+	rc      int64
+	output  *container.Struct // nil: echo
+	err     string
 }
 
 // Run gives the activity's next entry. The first attempt in a scope starts its list anew.
@@ -129,11 +131,14 @@ func (r *results) Run(a *definition.Activity, call Call) Outcome {
 }
 
 // Race gives what the activity's next entry says. Before it is decided its list starts anew,
-// and no entry is about that.
+// and the first entry may say with what it begins.
 func (r *results) Race(a *definition.Activity, at At) Race {
 	if at.Iteration == 0 {
-		r.playing[r.chain+a.Name] = r.begin(a.Name, at.Scope)
-		return Race{}
+		l := r.begin(a.Name, at.Scope)
+		if r.playing[r.chain+a.Name] = l; l == nil {
+			return Race{}
+		}
+		return Race{Counted: l.entries[0].counted}
 	}
 	l := r.playing[r.chain+a.Name]
 	if a.Bundle != nil { // as a whole it is cancelled if its elements are
@@ -244,7 +249,7 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 	from, err := found.from(path)
 	begins := found.written(from)
 	switch before := r.begun[begins]; {
-	case !attempts && a.Deadline == nil && !found.cancelled && a.Receive == nil:
+	case !attempts && a.Deadline == nil && !found.cancelled && a.Receive == nil && a.Start.Kind != definition.StartFirst:
 		r.fail(key, "%s", runsNone(a))
 		return false
 	case err != nil:
@@ -261,7 +266,10 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 	l := &list{from: from, entries: make([]entry, len(value.Content)), attempts: attempts}
 	before := len(r.problems)
 	for i, n := range value.Content {
-		l.entries[i] = r.entry(found, attempts, n)
+		l.entries[i] = r.entry(found, home, attempts, n)
+		if i > 0 && l.entries[i].counted != nil {
+			r.fail(n, "%s: it begins once, as its first entry says: move `first` there", a.Name)
+		}
 	}
 	if r.lists[found.chain+a.Name] == nil {
 		r.lists[found.chain+a.Name] = &lists{}
@@ -292,7 +300,7 @@ func runsNone(a *definition.Activity) string {
 	return fmt.Sprintf("activity %s is empty and runs no program: remove it here", a.Name)
 }
 
-func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
+func (r *resultsReader) entry(p place, home *places, attempts bool, n *yaml.Node) entry {
 	a := p.activity
 	var e entry
 	var keys []string
@@ -323,6 +331,12 @@ func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 			if value.Kind != yaml.ScalarNode || e.err == "" {
 				r.fail(value, "%s: error: expected a text that says why", a.Name)
 			}
+		case "first":
+			if err := value.Decode(&e.counted); err != nil || len(e.counted) == 0 {
+				r.fail(value, "%s: first: expected the activities with which it begins, such as [credit]", a.Name)
+			} else if why := falseFirst(home.process, a, e.counted); why != "" {
+				r.fail(key, "%s", why)
+			}
 		case "timeout":
 			e.first = Deadline
 			r.race(key, value, a.Deadline != nil, fmt.Sprintf("%s has no deadline: write `deadline: {after: 5d}` at it, or remove this", a.Name))
@@ -330,7 +344,7 @@ func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 			e.first = Canceller
 			r.race(key, value, p.cancelled, fmt.Sprintf("nothing cancels %s: name it under `cancels` of another activity, or remove this", a.Name))
 		default:
-			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled; of a receive, event and output", a.Name, key.Value)
+			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled, and may have first; of a receive, event and output", a.Name, key.Value)
 		}
 	})
 	if a.Receive != nil && slices.Contains(keys, "output") && !slices.Contains(keys, "event") {
@@ -367,6 +381,7 @@ func (r *resultsReader) race(key, value *yaml.Node, can bool, why string) {
 
 // apart checks that what a result says goes together.
 func (r *resultsReader) apart(a *definition.Activity, n *yaml.Node, keys []string) {
+	keys = slices.DeleteFunc(keys, func(key string) bool { return key == "first" })
 	for _, alone := range []struct{ key, what string }{
 		{"error", "a failed attempt has neither rc nor output"},
 		{"timeout", "what the deadline has ended has no result"},

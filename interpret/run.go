@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fmqm/condition"
 	"fmqm/container"
@@ -71,7 +72,7 @@ type graph struct {
 	source  *step
 	sink    *step
 	steps   []*step // in file order
-	ready   []*step // every incoming connector is resolved, in the order in which that came about
+	ready   []*step // decided, in the order in which that came about
 }
 
 // step is an activity with its connectors, each list in file order.
@@ -86,6 +87,7 @@ type step struct {
 	feedback   []definition.Mapping
 	cancels    []*step
 	unresolved int // of in and inData
+	race       firstRace
 	ran        bool
 	node       string               // where it is done
 	output     *container.Struct    // if it ran
@@ -113,10 +115,12 @@ type step struct {
 }
 
 type control struct {
-	def   *definition.Control
+	def   *definition.Control // nil: the engine's, to sink or from source
+	from  *step
 	to    *step
 	truth bool
 	how   ending // of what it leads out of
+	came  bool
 }
 
 // ending is how a step has ended, as start conditions can ask.
@@ -142,6 +146,7 @@ type data struct {
 	def      *definition.Data
 	from, to *step
 	values   map[int]container.Value // of its mappings that are worked out
+	came     bool
 }
 
 func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) {
@@ -182,7 +187,7 @@ func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) 
 		if from == nil || to == nil {
 			return nil, fmt.Errorf("control connector %s -> %s: there is no such activity", def.Source, def.Target)
 		}
-		c := &control{def: def, to: to}
+		c := &control{def: def, from: from, to: to}
 		from.out, to.in = append(from.out, c), append(to.in, c)
 	}
 	for _, def := range def.Data {
@@ -201,15 +206,15 @@ func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) 
 	return g, nil
 }
 
-// bound joins source to what has no predecessors and what has no successors to sink (N1).
+// bound joins source to what has no predecessors and to sink what has no successors, or none that wait for it (N1).
 func (g *graph) bound() {
 	for _, s := range g.steps {
 		if len(s.in) == 0 {
-			c := &control{to: s}
+			c := &control{from: g.source, to: s}
 			g.source.out, s.in = append(g.source.out, c), append(s.in, c)
 		}
-		if len(s.out) == 0 {
-			c := &control{to: g.sink}
+		if !slices.ContainsFunc(s.out, func(c *control) bool { return !c.to.beginsFirst() }) {
+			c := &control{from: s, to: g.sink}
 			s.out, g.sink.in = append(s.out, c), append(g.sink.in, c)
 		}
 	}
@@ -244,6 +249,7 @@ func (g *graph) goOn() bool {
 			g.decide(s)
 		}
 	}
+	g.unbegun()
 	return g.sink.ran
 }
 
@@ -253,6 +259,7 @@ func (g *graph) enter(scope Scope) {
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
 		s.bundle, s.given = nil, nil
+		s.forgetFirst()
 		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		s.child, s.waits, s.wants, s.stays, s.got = nil, nil, "", false, nil
 		if a := s.activity; a != nil {
@@ -304,11 +311,12 @@ func (g *graph) send(s *step, truths []bool) {
 	for _, d := range s.outData {
 		g.arrived(d.to)
 	}
+	g.firsts(s)
 }
 
 func (g *graph) arrived(s *step) {
 	s.unresolved--
-	if s.unresolved == 0 {
+	if s.unresolved == 0 && !s.beginsFirst() { // else what comes of one step comes at once: see firsts
 		g.ready = append(g.ready, s)
 	}
 }
@@ -364,6 +372,9 @@ func (r *Result) inError() bool {
 // undecided is the state of an activity that still waits for a connector. What cancels it has come to it
 // as well.
 func (s *step) undecided() State {
+	if s.beginsFirst() && s.unresolved == 0 { // its outcome names what never came
+		return Waiting
+	}
 	if s.marked != "" || s.unresolved < len(s.in)+len(s.inData) {
 		return Waiting
 	}

@@ -95,6 +95,9 @@ type Race struct {
 	// the run does not have.
 	Got   *Got
 	Stays bool
+	// Counted are, of an activity that begins with the first connectors and is not decided yet, the sources of those
+	// that counted, in the order in which they came, with those of data that had come; nil: as the run has it.
+	Counted []string
 }
 
 // Options of a run. The zero value will do.

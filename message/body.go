@@ -62,6 +62,13 @@ type Snapshot struct {
 	Gathered  *Gathered // of a bundle that has begun (N21)
 	// At is where the work of a call was begun last (N20).
 	At processtable.NodeID
+
+	// Counted are, of an activity that is decided with the first connectors, those whose connectors
+	// counted, in the order in which they came; Came all others whose connectors were resolved by then (N14).
+	Counted, Came []processtable.ActivityID
+
+	Notices bool          // of an activity: its notices were begun; of a notice: its timer is set (N23)
+	Every   time.Duration // of a notice: it is repeated; 0: it is not
 }
 
 // Cancel is the body of a KindCancel message.
@@ -129,7 +136,7 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot of a bundle, a call, or a receive that is in error with its event; version 4 is that of one of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of a snapshot with what table format 7 brought; version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
 const snapshotVersion = 5
@@ -137,7 +144,7 @@ const snapshotVersion = 5
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Gathered != nil || s.At != "" || s.Event != "":
+	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
 		return snapshotVersion
 	case s.Child != Child{}:
 		return 4
@@ -292,6 +299,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.B = appendBegun(w.B, &s)
 	}
 	w.Text(32, s.Event)
+	activities(&w, 28, s.Counted)
+	activities(&w, 29, s.Came)
+	w.Bool(30, s.Notices)
+	w.Int(31, int64(s.Every))
 	return w.B
 }
 
@@ -347,6 +358,14 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			readBegun(f.Reader, &s)
 		case 32:
 			s.Event = f.Text(processtable.MaxName)
+		case 28:
+			s.Counted = readActivities(f)
+		case 29:
+			s.Came = readActivities(f)
+		case 30:
+			s.Notices = f.Bool()
+		case 31:
+			s.Every = time.Duration(f.Int())
 		default:
 			f.Unknown()
 		}

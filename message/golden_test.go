@@ -9,6 +9,7 @@ import (
 
 	"fmqm/internal/goldentest"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // kept is a message whose bytes are kept, with what its body says; nil: it is not read
@@ -107,7 +108,11 @@ func messages() map[string]kept {
 		Next: 9, Open: []int{3, 7, 8}, Done: 6, Failed: 2, Bytes: 80, Chunk: 3, Chunks: []uint64{1, 3}, Closed: true, Told: 1,
 	}}
 	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
+	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
+	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
 	return map[string]kept{
+		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
+		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
 		"return of an element": {element, late},
 		"return of a call":     {worked, message.Return{Output: []byte{0x81, 4}}},
 		"chunk":                {message.Message{Header: chunk, Body: message.EncodeChunk(outcomes)}, outcomes},

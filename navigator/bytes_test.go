@@ -8,6 +8,7 @@ import (
 	"fmqm/container"
 	"fmqm/internal/skip"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // The bound of the cache of entries is in bytes. What a state is reckoned at is what it takes,
@@ -30,6 +31,8 @@ func TestSizesAreThoseOfTheTypes(t *testing.T) {
 		{"message.Record", unsafe.Sizeof(message.Record{}), recordBytes},
 		{"composed", unsafe.Sizeof(composed{}), composedBytes},
 		{"cancelled", unsafe.Sizeof(cancelled{}), cancelledBytes},
+		{"arrived", unsafe.Sizeof(arrived{}), arrivedBytes},
+		{"processtable.ActivityID", unsafe.Sizeof(processtable.ActivityID("")), nameBytes},
 		{"returned", unsafe.Sizeof(returned{}), returnedBytes},
 		{"message.Truth, which is counted as one byte", unsafe.Sizeof(message.True), 1},
 		{"message.Data, which is counted as one byte", unsafe.Sizeof(message.DataNone), 1},

@@ -16,7 +16,12 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	return a.tidy(s, a.decide(s, now))
+	return a.whole(s, a.decide(s, now))
+}
+
+// whole adds to what follows for the entry what is the same whatever it is that follows.
+func (a *Activity) whole(s *State, e behaviour.Effects) behaviour.Effects {
+	return a.tidy(s, a.withNotices(s, a.withRace(s, e)))
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
@@ -29,6 +34,8 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.expire(s, time.Time{}, now)
 	case s.InError():
 		return behaviour.Effects{}
+	case s.Waiting(a) > 0 && a.notifiesProcess(s): // R36
+		return a.beginProcessNotices(s, now)
 	case s.Waiting(a) > 0 && a.limits(): // R30
 		return a.limit(s, now)
 	case s.Waiting(a) > 0 && s.dead != nil: // R18
@@ -48,6 +55,12 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	}
 	if !a.starts(s) { // R3
 		return a.skip(s)
+	}
+	if a.First > 0 && len(s.progress().Counted) == 0 { // R35
+		return a.decideFirst(s, now)
+	}
+	if len(a.notices) > 0 && !s.progress().Notices { // R36
+		return a.beginNotices(s, now)
 	}
 	if s.pausing() { // R19
 		return behaviour.Effects{}
@@ -93,7 +106,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviour.Effects {
 	call := behaviour.Invoke{
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
-		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue,
+		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue, Deadline: at.Deadline,
 	}
 	if a.Kind == processtable.KindProcess { // R29
 		call.Program, call.Child = behaviour.Subprocess, a.Child
@@ -123,7 +136,7 @@ func (s *State) progress() message.Snapshot {
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	return a.tidy(s, a.conclude(s, r, now))
+	return a.whole(s, a.conclude(s, r, now))
 }
 
 func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
@@ -257,6 +270,10 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 	for i, c := range a.OutControl {
 		if c.Otherwise {
 			otherwise = i
+			continue
+		}
+		if c.To == processtable.Sink && a.outgoing[i] == nil { // which waits for what nothing else waits for, and is no choice (R35)
+			truths[i] = a.truth(true, &r)
 			continue
 		}
 		holds, cond := !taken || !a.FirstMatch, a.outgoing[i]

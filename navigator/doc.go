@@ -112,4 +112,15 @@
 //	     sink has the instance's record. Where it has come before sink is decided, a marker is
 //	     put at the origin, as an operator's is, and sink tells the other nodes of it (R16,
 //	     R29). An instance for which it cannot be reckoned is not started. (N23)
+//	R35  An activity that is decided with the first k connectors is decided TRUE once k control
+//	     connectors into it are TRUE, by the order in which the store numbered them, and FALSE once
+//	     so many are FALSE that k cannot be. Its snapshot keeps, before anything runs, which counted
+//	     and the input of what had come by then; data of a source whose control connector did not count
+//	     are no part of that. What source sends without beginning it is waited for. What comes later is
+//	     absorbed, also when its entry is gone, and history says what had won. Sink waits for what leads
+//	     to such activities only. (N11, N14)
+//	R36  A notice of an activity is an entry of its own, in a frame of source, which no activity is inside of.
+//	     The transaction that decides the activity TRUE puts its snapshot, with its time and the input; those of
+//	     the process are sink's, once it has the instance's record. When its time has come its program runs, and again every
+//	     so often; nobody waits for it, and what fails is told in history. The end of its activity cancels it. (N23)
 package navigator

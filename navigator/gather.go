@@ -14,7 +14,7 @@ import (
 // however many elements there are.
 type gathering struct {
 	returns map[execution]*element
-	notices map[message.Key]notice // of what was in error inside of elements
+	notices map[message.Key]toldOf // of what was in error inside of elements
 	chunks  map[uint64]chunk
 	bytes   int
 }
@@ -45,8 +45,8 @@ func (o *element) reason() string {
 	return cmp.Or(o.err, o.ending.Failure)
 }
 
-// notice is what an activity inside of an element has told last.
-type notice struct {
+// toldOf is what an activity inside of an element has told last.
+type toldOf struct {
 	execution
 	clock   uint64
 	cleared bool
@@ -62,7 +62,7 @@ type chunk struct {
 // gathering gives what the entry has, to be added to.
 func (s *State) gathering() *gathering {
 	if s.elements == nil {
-		s.elements = &gathering{returns: map[execution]*element{}, notices: map[message.Key]notice{}, chunks: map[uint64]chunk{}}
+		s.elements = &gathering{returns: map[execution]*element{}, notices: map[message.Key]toldOf{}, chunks: map[uint64]chunk{}}
 	}
 	return s.elements
 }
@@ -132,7 +132,7 @@ func (a *Activity) foldNotice(s *State, m message.Message) error {
 	if before, known := g.notices[m.Key()]; known && before.clock > m.Clock {
 		return nil
 	}
-	said := notice{execution: of, clock: m.Clock, cleared: n.Cleared}
+	said := toldOf{execution: of, clock: m.Clock, cleared: n.Cleared}
 	if !n.Cleared {
 		said.reason = fmt.Sprintf("%s: %s", m.SourceScope.Path(m.Source), n.Error)
 	}
@@ -181,7 +181,7 @@ func (s *State) dropElements() {
 	maps.DeleteFunc(g.returns, func(of execution, o *element) bool {
 		return of.over(at) && g.less(elementBytes+len(o.output))
 	})
-	maps.DeleteFunc(g.notices, func(_ message.Key, n notice) bool { return n.over(at) && g.less(elementBytes+len(n.reason)) })
+	maps.DeleteFunc(g.notices, func(_ message.Key, n toldOf) bool { return n.over(at) && g.less(elementBytes+len(n.reason)) })
 	if at.Gathered == nil {
 		return
 	}

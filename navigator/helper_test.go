@@ -353,7 +353,7 @@ func failed(text string) behaviour.Result {
 var whats = map[behaviour.What]string{
 	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
 	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
-	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling", behaviour.Began: "begun",
+	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling", behaviour.Began: "begun", behaviour.Decided: "decided", behaviour.Notified: "notified",
 }
 
 // show writes effects as rules speak of them, a line for each.

@@ -48,14 +48,17 @@ func (a *Activity) limit(s *State, now time.Time) behaviour.Effects {
 	return e
 }
 
-// checkLimit says whether the process's deadline can be reckoned over the input of an instance: if not, it is
-// not started (R30).
+// checkLimit says whether the process's deadline, and the times of its notices, can be reckoned over the input of an
+// instance: if not, it is not started (R30, R36).
 func (p *Process) checkLimit(s *State, input *container.Struct, now time.Time) error {
 	sink := p.activities.Get(processtable.RowID{Name: processtable.Sink})
-	if sink == nil || !sink.limits() {
+	if sink == nil || !sink.limits() && len(sink.notices) == 0 {
 		return nil
 	}
 	at := s.progress()
 	_, err := sink.decided(s, &at, input, now)
+	if err == nil {
+		_, err = sink.notifies(s, &at, input, now)
+	}
 	return err
 }

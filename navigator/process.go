@@ -16,6 +16,7 @@ type Process struct {
 	table      *processtable.Table
 	rows       processtable.Rows[behaviour.Behaviour]
 	activities processtable.Rows[*Activity]          // those of rows that are FlowMark's
+	notices    map[processtable.ActivityID]*notice   // of activities here (R36)
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
 }
 
@@ -37,6 +38,7 @@ type Activity struct {
 	node      *condition.Expr        // of a call: where its work is done
 	due, over moment                 // of Deadline and Wait
 	signal    *signal                // of what receives or sends events
+	notices   []noticeTimes
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -66,6 +68,7 @@ func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error)
 		table:      t,
 		rows:       processtable.NewRows[behaviour.Behaviour](t),
 		activities: processtable.NewRows[*Activity](t),
+		notices:    map[processtable.ActivityID]*notice{},
 	}
 	if reason := behaviour.Crossing(t); reason != "" {
 		return nil, fmt.Errorf("prepare %s at %s: %s", t.Process, t.Node, reason)
@@ -89,6 +92,9 @@ func (p *Process) add(row *processtable.Activity, others behaviour.Registry, loa
 	a, err := p.prepare(row, loaded)
 	p.rows.Put(row.Row(), a)
 	p.activities.Put(row.Row(), a)
+	if err == nil && len(row.Notify) > 0 {
+		p.notices[row.Name] = &notice{a}
+	}
 	return err
 }
 
@@ -152,10 +158,7 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 	if a.fed, err = a.prepareMappings(row.Feedback); err != nil {
 		return nil, fmt.Errorf("feedback: %w", err)
 	}
-	over := row.Input
-	if a.limits() {
-		over = p.table.Input
-	}
+	over := a.noticeInput()
 	if a.due, err = prepareMoment(row.Deadline, over); err != nil {
 		return nil, err
 	}
@@ -169,6 +172,9 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		if a.signal, err = prepareSignal(row); err != nil {
 			return nil, err
 		}
+	}
+	if err := a.prepareNotices(over); err != nil {
+		return nil, err
 	}
 	a.targets = targetsOf(row)
 	a.echo = echoOf(row.Input, row.Output)
@@ -236,7 +242,15 @@ func echoOf(input, output *container.Type) []echoed {
 func (p *Process) Table() *processtable.Table { return p.table }
 
 // Activity gives the prepared activity, or nil if this node does not host it.
-func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour { return p.rows.Get(row) }
+func (p *Process) Activity(row processtable.RowID) behaviour.Behaviour {
+	if row.Inside == processtable.Noticing {
+		if n := p.notices[row.Name]; n != nil {
+			return n
+		}
+		return nil
+	}
+	return p.rows.Get(row)
+}
 
 // MayEnd is not so where the message makes the activity's program run (N5).
 func (a *Activity) MayEnd(m *message.Message) bool {

@@ -67,6 +67,9 @@ func drawActivity(t *rapid.T, tb testing.TB) *drawn {
 	if rapid.Bool().Draw(t, "any") {
 		m.start(target, strings.Join(predecessors(m.rows[target]), " || "))
 	}
+	if n := len(m.rows["x"].InControl); target == "x" && n > 1 && rapid.Bool().Draw(t, "first") {
+		m.first("x", rapid.IntRange(1, n).Draw(t, "k"))
+	}
 	a := m.activity(target)
 	return &drawn{a: a, messages: drawMessages(t, tb, a)}
 }
@@ -94,6 +97,7 @@ func drawMessages(t *rapid.T, tb testing.TB, a *Activity) []message.Message {
 		if control || data {
 			m := from(tb, a, p.Name, rapid.SampledFrom([]message.Truth{T, F, skippedSource}).Draw(t, "truth"), drawOutput(t))
 			m.Clock = rapid.Uint64Range(1, 9).Draw(t, "clock")
+			m.Arrival.Commit = uint64(len(out) + 1)
 			out = append(out, m)
 		}
 	}
@@ -133,7 +137,7 @@ func canonical(s *State) *State {
 	return c
 }
 
-var whole = cmp.AllowUnexported(State{})
+var whole = cmp.AllowUnexported(State{}, arrived{})
 
 // R1: any order, and any repeat, of an entry's messages gives the same state, and what
 // follows from it is the same.

@@ -26,7 +26,7 @@ func (a *Activity) again(s *State, r behaviour.Result, j *judged, now time.Time)
 	if err != nil {
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
-	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline}
+	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline, Counted: at.Counted, Came: at.Came, Notices: at.Notices}
 	iterated := behaviour.Outcome{
 		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, About: r.Event,
 	}
@@ -150,7 +150,8 @@ func (a *Activity) Refused(s *State, m message.Message, reason string, now time.
 // message from the same source was refused. Who waits for connectors has no other cause,
 // so of a snapshot without one (version 1) any refused message of theirs may have been it.
 func (a *Activity) BrokenBy(s *State, m message.Message) bool {
-	if !s.InError() || s.Snapshot.HasOutput || s.Waiting(a) == 0 {
+	open := s.Waiting(a) > 0 || a.First > 0 && len(s.Snapshot.Counted) == 0
+	if !s.InError() || s.Snapshot.HasOutput || !open {
 		return false
 	}
 	switch s.Snapshot.Cause {

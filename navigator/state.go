@@ -24,6 +24,7 @@ type State struct {
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
+	came       []arrived  // where it is decided with the first connectors: in the order of arrival (R35)
 	inner      *composed  // of a block, or its source, of a call, or of what is begun; nil: nothing has come
 	elements   *gathering // of a bundle; nil: nothing has come
 	list       *listed    // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
@@ -51,6 +52,7 @@ func (s *State) clone() *State {
 	c.data = slices.Clone(s.data)
 	c.values = slices.Clone(s.values)
 	c.elements = s.elements.clone()
+	c.came = slices.Clone(s.came)
 	return &c
 }
 
@@ -70,11 +72,11 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 360
+	stateBytes     = 384
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 368
+	snapshotBytes  = 432
 	messageBytes   = 264
 	recordBytes    = 128
 	composedBytes  = 64
@@ -84,13 +86,15 @@ const (
 	elementBytes   = 240
 	gatheredBytes  = 120
 	receivedBytes  = 720 // with what it names
+	arrivedBytes   = 32
+	nameBytes      = 16 // of a name that a connector has as well
 )
 
 // Bytes estimates the memory that the state takes.
 func (s *State) Bytes() int {
-	n := stateBytes + s.bytes + len(s.control) + len(s.data) + valuesBytes*len(s.values) + keyBytes*len(s.Keys) + resolvedBytes*len(s.Consumed)
+	n := stateBytes + s.bytes + len(s.control) + len(s.data) + valuesBytes*len(s.values) + keyBytes*len(s.Keys) + resolvedBytes*len(s.Consumed) + arrivedBytes*len(s.came)
 	if s.Snapshot != nil {
-		n += snapshotBytes + len(s.Snapshot.Input) + len(s.Snapshot.Output) + len(s.Snapshot.Error) + len(s.Snapshot.LastFailure)
+		n += snapshotBytes + len(s.Snapshot.Input) + len(s.Snapshot.Output) + len(s.Snapshot.Error) + len(s.Snapshot.LastFailure) + nameBytes*(len(s.Snapshot.Counted)+len(s.Snapshot.Came))
 	}
 	if s.dead != nil {
 		n += messageBytes + len(s.dead.Body)
@@ -128,8 +132,11 @@ func (s *State) Bytes() int {
 	return n
 }
 
-// Waiting reports how many incoming connectors are unresolved, of a.
+// Waiting reports how many incoming connectors are unresolved, of a; none once it is decided (R35).
 func (s *State) Waiting(a *Activity) int {
+	if a.isDecided(s) {
+		return 0
+	}
 	if s.control == nil {
 		return len(a.InControl) + len(a.InData)
 	}
@@ -137,8 +144,11 @@ func (s *State) Waiting(a *Activity) int {
 }
 
 // Unresolved names the activities whose control or data connectors into a are not
-// resolved yet, in the table's order.
+// resolved yet, in the table's order; none once it is decided (R35).
 func (s *State) Unresolved(a *Activity) []processtable.ActivityID {
+	if a.isDecided(s) {
+		return nil
+	}
 	var out []processtable.ActivityID
 	for i, c := range a.InControl {
 		if s.control == nil || s.control[i] == message.Unresolved {
@@ -287,6 +297,9 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 		s.bytes += container.Footprint(values)
 		s.encoded += len(m.Body)
 	}
+	if a.First > 0 {
+		s.arrive(&m)
+	}
 	s.Note(m)
 	s.Keys = append(s.Keys, m.Key())
 	s.Consumed = append(s.Consumed, behaviour.Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})
@@ -337,8 +350,12 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 		return a.given(s)
 	}
 	in := container.New(a.Input)
+	var first verdict
+	if a.First > 0 {
+		first = a.verdict(s)
+	}
 	for i, d := range a.InData {
-		if s.data == nil || s.values[i] == nil {
+		if s.data == nil || s.values[i] == nil || !a.counts(&first, d.From) {
 			continue
 		}
 		if err := assign(in, sent(d.Mappings, s.data[i]), s.values[i]); err != nil {

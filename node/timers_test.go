@@ -66,6 +66,7 @@ func (s *story) open() {
 	}
 	registry, err := program.NewRegistry(map[processtable.ProgramID]program.Spec{
 		"fail": {Kind: program.KindBuiltin, Builtin: "fail", Concurrency: 1},
+		"echo": {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 1},
 	}, program.Options{})
 	if err != nil {
 		s.Fatal(err)
@@ -100,6 +101,12 @@ func (s *story) observe(r record.AuditRecord) {
 		if r.Activity != "x" {
 			s.heard = append(s.heard, fmt.Sprintf("%d: %s ran", n, r.Activity))
 		}
+	case record.EventNotified:
+		s.heard = append(s.heard, fmt.Sprintf("%d: %s notifies, number %d: %s", n, r.Activity, r.Iteration, r.Reason))
+	case record.EventDecided:
+		s.heard = append(s.heard, fmt.Sprintf("%d: %s begins with %v", n, r.Activity, r.Counted))
+	case record.EventRaced:
+		s.heard = append(s.heard, fmt.Sprintf("%d: %s: %s", n, r.Activity, r.Reason))
 	case record.EventStarted, record.EventEnded, record.EventSkipped, record.EventStopped,
 		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
 		record.EventCancelled, record.EventCancelling, record.EventBegun, record.EventReturned:

@@ -232,6 +232,7 @@ var moreFields = []string{
 	keyChild: "process", keyIndependent: "independent",
 	keyMember: "for_each", keyParallel: "parallel", keyUntil: "until", keyFailed: "failed", keyCallNode: "at", keyCallOf: "nodes of at",
 	keyReceive: "receive", keySend: "send",
+	keyFirst: "first", keyNotify: "notices",
 }
 
 func (d *decoder) activity() *Activity {
@@ -332,6 +333,12 @@ func (d *decoder) moreField(a *Activity, key int) {
 		a.Receive = d.receive()
 	case keySend:
 		a.Send = d.send()
+	case keyFirst:
+		d.since(BundleFormat)
+		a.First = d.number(maxConnectors)
+	case keyNotify:
+		d.since(BundleFormat)
+		a.Notify = items(d, MaxNotices, d.notice)
 	}
 }
 

@@ -179,10 +179,10 @@ func (v *validator) detourTargets(x Detour) error {
 			seen[to] = true
 		}
 	}
-	if slices.Contains(x.OutControl, Sink) && len(x.OutControl) > 1 {
-		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
-	}
 	from := v.row(x.Activity)
+	if slices.Contains(x.OutControl, Sink) && slices.ContainsFunc(x.OutControl, func(to ActivityID) bool { return to != Sink && !v.mayNotWait(from.Inside, to) }) {
+		return errors.New("control connectors to sink and to activities: sink follows only what has no successors, or none that wait for it")
+	}
 	if err := v.sameEnds("control", from.Inside, v.remoteControl[from], x.OutControl); err != nil {
 		return err
 	}

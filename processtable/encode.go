@@ -80,6 +80,9 @@ const (
 
 	keyReceive = 18 // from format 7 on, as the next: a map
 	keySend    = 19
+
+	keyFirst  = 14 // from format 7 on
+	keyNotify = 16 // from format 7 on: list of notices
 )
 
 // Keys of a connector: the other end, where it lives, and what the connector has.
@@ -192,6 +195,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		if t.Format < BundleFormat && (a.Bundle != nil || a.Call != nil) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no bundles and no calls", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
+		if t.Format < BundleFormat && (a.First != 0 || len(a.Notify) > 0) {
+			return nil, fmt.Errorf("%s: activity %s: format %d has no start with the first connectors, and no notices", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
@@ -421,6 +427,8 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 	m.Bool(keyIndependent, a.Independent)
 	e.begins(&m, a)
 	e.events(&m, a)
+	m.Int(keyFirst, int64(a.First))
+	list(&m, keyNotify, a.Notify, e.notice)
 	return m.B
 }
 

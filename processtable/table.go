@@ -256,6 +256,12 @@ type Activity struct {
 	// Receive is what one of KindReceive waits for, Send what one of KindSend sends; from format 7 on.
 	Receive *Receive
 	Send    *Send
+	// First: it is decided TRUE with this many of the incoming control connectors TRUE, without the others,
+	// and FALSE once so many cannot be; Start says the same of them all. 0: all are waited for (N14). From format 7 on.
+	First int
+	// Notify are programs that run beside the work, once each or again and again, which nobody waits for: those of
+	// sink, of the process, over its input and at the origin (N23). From format 7 on.
+	Notify []Notice
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool

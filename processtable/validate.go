@@ -227,6 +227,12 @@ func (v *validator) meaning(a *Activity) error {
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
+	if err := checkFirst(a); err != nil {
+		return err
+	}
+	if err := v.checkNotices(a); err != nil {
+		return err
+	}
 	if err := v.cancels(a); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (v *validator) control(a *Activity) error {
 		return errors.New("control connectors from source and from activities: source starts only what has no predecessors")
 	}
 	to := map[ActivityID]bool{}
-	otherwise, beside := 0, 0
+	otherwise, beside, awaited := 0, 0, false
 	for _, c := range a.OutControl {
 		if err := v.outgoing("control", a, c.To, c.Node, to); err != nil {
 			return err
@@ -37,15 +37,18 @@ func (v *validator) control(a *Activity) error {
 		switch {
 		case c.Otherwise:
 			otherwise++
-		case c.Condition != nil || a.Name != Source:
+		case c.Condition != nil || a.Name != Source && c.To != Sink:
 			beside++
+		}
+		if c.To != Sink && !v.mayNotWait(v.inside(a), c.To) {
+			awaited = true
 		}
 		if v.isLocal(RowID{Name: c.To, Inside: v.inside(a)}) && !v.inControl[ends{v.inside(a), a.Name, c.To}] {
 			return fmt.Errorf("outgoing control connector to %s: %s has none from it", c.To, c.To)
 		}
 	}
-	if to[Sink] && len(to) > 1 {
-		return errors.New("control connectors to sink and to activities: sink follows only what has no successors")
+	if to[Sink] && awaited {
+		return errors.New("control connectors to sink and to activities: sink follows only what has no successors, or none that wait for it")
 	}
 	if otherwise > 1 || otherwise == 1 && beside == 0 {
 		return errors.New("want at most one otherwise, beside other outgoing control connectors")

@@ -27,9 +27,10 @@ type Call struct {
 	Activity  string
 	Scope     string // the activity where it is, by its PATH: documents#2/check; empty at the top
 	Node      string
-	Iteration int    // from 1 in its scope
-	Attempt   int    // from 1
-	Key       string // the idempotency key (P1): the same for every attempt; a builtin needs none
+	Iteration int       // from 1 in its scope
+	Attempt   int       // from 1
+	Due       time.Time // the activity's deadline; zero: it has none
+	Key       string    // the idempotency key (P1): the same for every attempt; a builtin needs none
 
 	Input      *container.Struct // never nil; not changed and not kept
 	OutputType *container.Type   // never nil
@@ -111,7 +112,16 @@ func (c *Call) facts() []fact {
 		{"FMQM_ATTEMPT", "Fmqm-Attempt", strconv.Itoa(c.Attempt)},
 		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},
 		{"FMQM_NODE", "Fmqm-Node", c.Node},
+		{"FMQM_DUE", "Fmqm-Due", dueText(c.Due)},
 	}
+}
+
+// dueText is a time as programs are told it; empty: there is none.
+func dueText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339Nano)
 }
 
 // stopped gives the reason why run, derived from parent with a timeout, has ended.

@@ -205,6 +205,12 @@ func kindsOf(e record.Event) []string {
 	case record.EventPutBack:
 		return []string{"event.back"}
 	case record.EventReceived: // its end says so
+	case record.EventDecided:
+		return []string{"decision"}
+	case record.EventRaced:
+		return []string{"race"}
+	case record.EventNotified:
+		return []string{"notice"}
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

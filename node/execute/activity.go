@@ -95,9 +95,12 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if entry.Kind != program.KindBuiltin {
 		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
 	}
-	scope := ""
-	if run.entry.Scope != "" {
-		scope = run.entry.Scope.Path(run.entry.Activity)
+	scope, inside := "", run.entry.Scope
+	if _, notice := inside.OfNotice(); notice { // it is its activity's
+		inside = inside.Leave()
+	}
+	if inside != "" {
+		scope = inside.Path(run.entry.Activity)
 	}
 	return entry.Program.Run(ctx, program.Call{
 		Process:   t.ID().String(),
@@ -107,6 +110,7 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 		Node:      string(t.of.Self),
 		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
 		Key:   key,
+		Due:   run.call.Deadline,
 		Input: run.call.Input, OutputType: run.call.Output,
 		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
 		Log: func(line string) {

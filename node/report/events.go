@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"fmqm/api"
 	"fmqm/message"
@@ -46,10 +47,10 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventDropped, api.EventAnswered:
+	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
-		api.EventSent, api.EventReceived, api.EventPutBack:
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -121,6 +122,9 @@ var Events = map[record.Event]api.Event{
 	record.EventSent:       api.EventSent,
 	record.EventReceived:   api.EventReceived,
 	record.EventPutBack:    api.EventPutBack,
+	record.EventDecided:    api.EventDecided,
+	record.EventRaced:      api.EventRaced,
+	record.EventNotified:   api.EventNotified,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -141,6 +145,10 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	switch r.Event {
 	case record.EventFailed, record.EventInError:
 		if r.RC != 0 { // else most had none: a program that was killed, or could not be started
+			e.RC = &r.RC
+		}
+	case record.EventNotified:
+		if r.RC != 0 {
 			e.RC = &r.RC
 		}
 	case record.EventTerminated, record.EventIterated:
@@ -165,6 +173,8 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		if r.About != nil {
 			e.About = aboutEvent(r.About)
 		}
+	case record.EventDecided, record.EventRaced:
+		e.About = joined(r.Counted)
 	}
 	return e, true
 }
@@ -175,6 +185,15 @@ func aboutEvent(e *message.EventRef) string {
 		return string(e.Name)
 	}
 	return string(e.Name) + " " + e.Key
+}
+
+// joined are the names of activities, for people.
+func joined(names []processtable.ActivityID) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = string(name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // blockEvent says of a block what the end of its source or sink in a scope means for it.

@@ -45,7 +45,7 @@ func inspect(p behaviour.Process, messages []message.Message, executing map[mess
 	for _, m := range messages {
 		key := m.Entry()
 		a := p.Activity(key.Row())
-		if a == nil || m.Kind == message.KindWord { // which is no part of an entry
+		if _, notice := key.Scope.OfNotice(); a == nil || notice || m.Kind == message.KindWord { // a word is no part of an entry, and a notice none of what the instance waits for
 			continue
 		}
 		s := states[key]

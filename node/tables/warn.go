@@ -76,9 +76,10 @@ var otherwise = map[int]string{
 func unregistered(t *processtable.Table, r NodeReport) []string {
 	var out []string
 	for _, a := range t.Activities {
-		name := string(a.Program)
-		if a.Program != "" && !slices.Contains(r.Programs, name) && !slices.Contains(out, name) {
-			out = append(out, name)
+		for _, program := range a.Programs() {
+			if name := string(program); !slices.Contains(r.Programs, name) && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out

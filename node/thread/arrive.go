@@ -15,13 +15,13 @@ import (
 // decided with them.
 func (m *Machine) comes(all []record.Delivery) {
 	for i := range all {
-		m.coming[all[i].Entry] = slices.ContainsFunc(all[i].Messages, func(m message.Message) bool { return m.Kind != message.KindConnector })
+		m.coming[all[i].Entry] = m.beginsFirst(all[i].Entry) || slices.ContainsFunc(all[i].Messages, func(m message.Message) bool { return m.Kind != message.KindConnector })
 	}
 }
 
 // leads says whether what is about to be delivered for an entry comes before msg in what is decided of it:
-// it came first (N14). Of connectors that is so where it is cancelled; else an entry that lacks one is not
-// decided in any case.
+// it came first (N14). Of connectors that is so where it is cancelled, or begins with the first (R35); else an
+// entry that lacks one is not decided in any case.
 func (m *Machine) leads(key message.Entry, msg *message.Message) bool {
 	races, comes := m.coming[key]
 	return comes && (races || msg.Kind == message.KindCancel)

@@ -39,7 +39,7 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []behaviour.Refuse) {
 // late takes what arrives for an entry that has ended (N7): it is set aside. Where a store
 // was lost, here or at a peer, a repeat of what the entry was ended with is no cause for
 // alarm, and is dropped: who lost his store runs again, and sends again, what he does not
-// know any more (S4).
+// know any more (S4). Nor is what lost a race (R35).
 func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []message.Message) {
 	reason := "late: the activity has already terminated"
 	if ended.Removed != nil {
@@ -47,11 +47,14 @@ func (m *Machine) late(key message.Entry, ended record.AuditRecord, messages []m
 	}
 	var asides []record.Refused
 	for i := range messages {
+		if m.comesTooLate(key, &messages[i]) {
+			continue
+		}
 		if messages[i].Kind == message.KindConnector && !(repeats(ended, messages[i]) && (m.losses.Any || m.diesTwice(&messages[i]))) {
 			asides = append(asides, m.aside(messages[i], reason))
 		}
 	}
-	m.drop(key, messages, asides)
+	m.lost(key, &ended, messages, asides)
 }
 
 // diesTwice says whether a message may come twice although no store was lost: of an activity that was

@@ -121,6 +121,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	s.tx.Audit = append(s.tx.Audit, m.signals(e.Key, known, &effects)...)
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
+		s.tx.Audit = append(s.tx.Audit, m.raced(e.Key, known, effects.Outcome)...)
 	}
 	for i := range effects.Put {
 		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Instance != e.Key.Instance {
@@ -294,6 +295,8 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Cancelled:  record.EventCancelled,
 	behaviour.Cancelling: record.EventCancelling,
 	behaviour.Began:      record.EventBegun,
+	behaviour.Decided:    record.EventDecided,
+	behaviour.Notified:   record.EventNotified,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -303,7 +306,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
-		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About,
+		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About, Counted: o.Counted,
 	}
 	if o.Child != (message.Child{}) {
 		r.Child = &o.Child
@@ -316,7 +319,10 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 			r.Event = record.EventEnded
 		}
 	}
-	if r.Event == record.EventFailed || r.Event == record.EventInError {
+	if _, notice := key.Scope.OfNotice(); notice { // it is a line of the activity's history
+		r.Scope = key.Scope.Leave()
+	}
+	if r.Event == record.EventFailed || r.Event == record.EventInError || r.Event == record.EventNotified && r.Failure != "" {
 		if e := m.table.Get(key); e != nil && e.Result != nil {
 			r.Stderr = e.Result.Said
 		}

@@ -42,6 +42,9 @@ func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, boo
 		scope = scope.Leave()
 	}
 	for ; scope != ""; scope = scope.Leave() {
+		if _, notice := scope.OfNotice(); notice { // it begins with its activity
+			continue
+		}
 		block := scope.Leave().Row(scope.Inside())
 		if home, known := m.process.Table().NodeOf(block); known && home == m.self {
 			return birth{e.Instance, scope}, true

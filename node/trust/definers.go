@@ -43,8 +43,10 @@ func (d Definer) mayDefine(name string) bool { return allowed(d.Processes, name)
 // mayRun says whether all programs of the activities that a table hosts may be run.
 func (d Definer) mayRun(t *processtable.Table) (processtable.ProgramID, bool) {
 	for _, a := range t.Activities {
-		if a.Program != "" && !allowed(d.Programs, string(a.Program)) {
-			return a.Program, false
+		for _, program := range a.Programs() {
+			if !allowed(d.Programs, string(program)) {
+				return program, false
+			}
 		}
 	}
 	return "", true

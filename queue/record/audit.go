@@ -28,6 +28,9 @@ const (
 	EventCancelling Event = 15 // some of what is inside of an activity was cancelled, before it is ended
 	EventBegun      Event = 16 // an instance of another process was begun for an activity: Child (N19)
 	EventReturned   Event = 17 // Child has come back, with its output or with Reason
+	EventDecided    Event = 20 // an activity that is decided with the first connectors: Counted
+	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
+	EventNotified   Event = 22 // a program has run beside the activity's work: Reason says which, and why it failed, if it did (N23)
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24)
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
@@ -36,7 +39,17 @@ const (
 
 // Valid says whether it is one that this program knows.
 func (e Event) Valid() bool {
-	return EventStarted <= e && e <= EventReturned || EventSent <= e && e < events
+	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e <= EventNotified || EventSent <= e && e < events
+}
+
+// Events gives all events.
+func Events() (all []Event) {
+	for e := EventStarted; e < events; e++ {
+		if e.Valid() {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // MaxStderr is how many bytes of what a program said last are kept.
@@ -78,8 +91,11 @@ type AuditRecord struct {
 	Parent *message.Parent `json:",omitempty"`
 	// About is the event that the record is about: of EventSent, EventReceived and EventPutBack, and of the end of a round of
 	// a receive that has taken it.
-	About  *message.EventRef `json:",omitempty"`
-	Stderr string            `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	About *message.EventRef `json:",omitempty"`
+	// Counted are the activities whose connectors counted, of one that is decided with the first of them, in
+	// the order in which these came: of EventDecided and of the activity's end (N14).
+	Counted []processtable.ActivityID `json:",omitempty"`
+	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

@@ -113,6 +113,10 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(26)
 		w.B = message.AppendEventRef(w.B, a.About)
 	}
+	w.Array(27, len(a.Counted))
+	for _, counted := range a.Counted {
+		w.B = cbor.AppendText(w.B, string(counted))
+	}
 	return w.B
 }
 
@@ -137,7 +141,7 @@ func ValidateAudit(a *AuditRecord) error {
 		return fmt.Errorf("audit record of unknown event %d", a.Event)
 	case a.Scope != "" && (a.Event == EventStarted || a.Event == EventEnded):
 		return fmt.Errorf("audit record: an instance begins and ends at the top of its process, and not in scope %q", a.Scope)
-	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions:
+	case len(a.Consumed) > maxMentions || len(a.Sent) > maxMentions || len(a.Counted) > maxMentions:
 		return fmt.Errorf("audit record: it names more than %d messages", maxMentions)
 	case len(a.By) > message.MaxBy || !utf8.ValidString(a.By):
 		return errors.New("audit record: the name of who commanded is too long or not UTF-8")
@@ -226,6 +230,10 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 26:
 		about := message.ReadEventRef(f.Reader)
 		a.About = &about
+	case 27:
+		for range f.Items(maxMentions) {
+			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))
+		}
 	default:
 		f.Unknown()
 	}
@@ -353,7 +361,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, events:
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, events:
 		return 0, false
 	}
 	return 0, false

@@ -105,7 +105,7 @@ func (d *drawing) activity(g *graph, s *step) {
 
 // startCondition draws every kind of it; all is what most have.
 func (d *drawing) startCondition(s *step) {
-	if len(s.before) == 0 {
+	if len(s.before) == 0 || d.first(s) {
 		return
 	}
 	switch d.upTo(8, "start condition") {

@@ -66,6 +66,19 @@ func (d *drawing) waits(s *step) bool {
 	return true
 }
 
+// first has an activity begin with the first connectors.
+func (d *drawing) first(s *step) bool {
+	if !d.races || len(s.before) < 2 || !d.in(2, "first") {
+		return false
+	}
+	if k := 1 + d.upTo(len(s.before)-2, "k"); k > 1 {
+		d.line("start: {first: %d}", k)
+	} else {
+		d.line("start: first")
+	}
+	return true
+}
+
 // cancels draws whom an activity cancels: others that neither come before it nor after.
 func (d *drawing) cancels(g *graph, s *step) {
 	if !d.races {

@@ -132,7 +132,22 @@ var mutants = []mutant{
 		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut"},
 	}},
 	{"deadline-anew", "a deadline is counted anew in each iteration", "races", []change{
-		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline}", "Run: at.Run, Input: next}"},
+		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline, Counted", "Run: at.Run, Input: next, Counted"},
+	}},
+	{"first-false", "a connector that is FALSE counts among the first", "races 7 ends", []change{
+		{"navigator/first.go", "case !s.control[i].IsTrue():", "case s.control[i] == message.Unresolved:"},
+	}},
+	{"first-anew", "which connectors counted is forgotten with the next iteration", "races 3", []change{
+		{"navigator/snapshot.go", "Counted: at.Counted, Came: at.Came, ", ""},
+	}},
+	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", []change{
+		{"node/thread/arrive.go", "m.beginsFirst(all[i].Entry) || slices", "slices"},
+	}},
+	{"first-late-data", "data of a connector that did not count are part of the input", "7 ends input", []change{
+		{"navigator/state.go", "s.values[i] == nil || !a.counts(&first, d.From)", "s.values[i] == nil || false && !a.counts(&first, d.From)"},
+	}},
+	{"first-late-aside", "a connector that came too late is set aside as refused", "ends", []change{
+		{"node/thread/first.go", "return m.beginsFirst(key) && msg.Kind", "return m.beginsFirst(key) && msg.Clock == 0 && msg.Kind"},
 	}},
 	{"returned-late", "a block that has returned times out afterwards", "races", []change{
 		{"navigator/ending.go", "return s.expired() && !a.limits() && (s.InError() || !a.hasReturned(s))", "return s.expired() && !a.limits()"},

@@ -23,15 +23,23 @@ type Due struct {
 
 // Fact is one thing that a site has on disk of an instance; exactly one of these is set.
 type Fact struct {
-	Set    *Due // a timer is set
-	Came   *Due // its time has come
-	Record *record.AuditRecord
+	Set     *Due // a timer is set
+	Came    *Due // its time has come
+	Arrived *Arrived
+	Record  *record.AuditRecord
+}
+
+// Arrived is a connector of an activity that begins with the first ones, as it came to its queue.
+type Arrived struct {
+	Entry   message.Entry
+	Source  processtable.ActivityID
+	Control message.Truth
 }
 
 // Admissible says what in the history of an instance cannot be: facts are in the order in which they
 // came to the disks of all sites. Of one that has finished nothing may go on.
 func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
-	j := &judge{places: Places(p), timers: map[string]*timer{}, of: map[string][]*record.AuditRecord{}}
+	j := &judge{places: Places(p), timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}}
 	for i := range facts {
 		f := &facts[i]
 		switch {
@@ -39,6 +47,9 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 			j.set(f.Set)
 		case f.Came != nil:
 			j.came(f.Came)
+		case f.Arrived != nil:
+			path := f.Arrived.Entry.Scope.Path(f.Arrived.Entry.Activity)
+			j.arrived[path] = append(j.arrived[path], f.Arrived)
 		default:
 			j.take(f.Record)
 		}
@@ -51,10 +62,11 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 
 // judge judges a history.
 type judge struct {
-	places map[string]Place
-	timers map[string]*timer
-	of     map[string][]*record.AuditRecord // by path, what has happened so far
-	all    []string
+	places  map[string]Place
+	timers  map[string]*timer
+	arrived map[string][]*Arrived            // by path, in the order in which they came
+	of      map[string][]*record.AuditRecord // by path, what has happened so far
+	all     []string
 }
 
 // timer is what is known of an activity's deadline.
@@ -105,6 +117,9 @@ func (j *judge) take(r *record.AuditRecord) {
 		}
 		if r.Event == record.EventCancelled {
 			j.attempted(path, r)
+		}
+		if place.Start.Kind == definition.StartFirst {
+			j.first(path, place, r)
 		}
 	}
 	if r.Event == record.EventCancelled {

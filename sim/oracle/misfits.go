@@ -127,6 +127,9 @@ func (m *misfits) control(g *definition.Graph, scope string) {
 	states := m.states[scope]
 	for _, c := range g.Control {
 		before, known := states[c.Source]
+		if activity(g, c.Target).Start.Kind == definition.StartFirst { // it does not wait for all
+			continue
+		}
 		around := (states[c.Target] == api.ActivitySkipped || startsOnFalse(g, c.Target)) && m.passedAround(scope, c.Source)
 		if known && ended(states[c.Target]) && states[c.Target] != api.ActivityCancelled && !ended(before) && before != api.ActivityUnknown && !around {
 			m.add("%s is %s, and %s before it %s", api.InScope(scope, c.Target), states[c.Target], c.Source, before)

@@ -23,6 +23,7 @@ type course struct {
 	end      *record.AuditRecord         // nil: it has not ended
 	passed   bool                        // what leads out of it was resolved before it ended (N6)
 	got      map[int]*record.AuditRecord // by iteration: the event that a receive has taken
+	counted  []string                    // which connectors it began with, if it does not wait for all
 }
 
 // OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
@@ -42,6 +43,11 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 			c.failed[r.Iteration]++
 		case record.EventInError:
 			c.inError = r
+		case record.EventDecided:
+			c.counted = nil
+			for _, source := range r.Counted {
+				c.counted = append(c.counted, string(source))
+			}
 		case record.EventPassed:
 			c.passed = true
 		case record.EventSent:
@@ -73,7 +79,7 @@ func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 		return interpret.Race{Stays: a.Receive != nil && at.Iteration > 0}
 	}
 	race := c.race(a, at)
-	if a.Receive != nil && at.Iteration > 0 && race == (interpret.Race{}) {
+	if a.Receive != nil && at.Iteration > 0 && race.First == interpret.Itself {
 		race = r.outcomes.received(c, at.Iteration)
 	}
 	return race
@@ -109,8 +115,11 @@ func (c *course) race(a *definition.Activity, at interpret.At) (race interpret.R
 	if c.hasFailedLate() {
 		ended(c.inError, false)
 	}
-	if c.end != nil && race == (interpret.Race{}) {
+	if c.end != nil && race.First == interpret.Itself && race.Caught == "" {
 		ended(c.end, c.inError != nil)
+	}
+	if at.Iteration == 0 {
+		race.Counted = c.counted
 	}
 	return race
 }

@@ -2,12 +2,14 @@ package world
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"fmqm/api"
 	"fmqm/definition"
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
@@ -19,11 +21,23 @@ import (
 // hasRaces: something can end an activity otherwise than by itself and its programs.
 func hasRaces(p *definition.Process) bool {
 	for _, a := range p.All() {
-		if a.Deadline != nil || len(a.Cancels) > 0 || a.Block != nil && a.Continues {
+		if a.Deadline != nil || len(a.Cancels) > 0 || a.Block != nil && a.Continues || a.Start.Kind == definition.StartFirst {
 			return true
 		}
 	}
 	return false
+}
+
+// beginsFirst says of the activities of a process which begin with the first connectors.
+func (w *World) beginsFirst(id processtable.ProcessID) func(processtable.ActivityID) bool {
+	i := slices.IndexFunc(w.cases, func(p *prepared) bool { return p.id == id.String() })
+	return func(a processtable.ActivityID) bool {
+		if i < 0 {
+			return false
+		}
+		place, known := w.cases[i].places[string(a)]
+		return known && place.Start.Kind == definition.StartFirst
+	}
 }
 
 // timer notes what is set.
@@ -43,6 +57,9 @@ func (x *watch) note(t *transaction) {
 	for i := range t.came {
 		x.facts[t.came[i].Entry.Instance] = append(x.facts[t.came[i].Entry.Instance], oracle.Fact{Came: &t.came[i]})
 	}
+	for i := range t.arrived {
+		x.facts[t.arrived[i].Entry.Instance] = append(x.facts[t.arrived[i].Entry.Instance], oracle.Fact{Arrived: &t.arrived[i]})
+	}
 	for i := range t.set {
 		x.facts[t.set[i].Entry.Instance] = append(x.facts[t.set[i].Entry.Instance], oracle.Fact{Set: &t.set[i]})
 	}
@@ -51,6 +68,8 @@ func (x *watch) note(t *transaction) {
 		switch {
 		case r.TimedOut:
 			x.world.journal.met("timed out")
+		case r.Event == record.EventRaced:
+			x.world.journal.met("too late")
 		case r.Event == record.EventCancelled:
 			x.world.journal.met("cancelled")
 		case r.Failure != "" && r.Event == record.EventTerminated:

@@ -16,7 +16,8 @@ import (
 type transaction struct {
 	put, removed map[message.Entry][]message.Key
 	records      []record.AuditRecord
-	set, came    []oracle.Due  // timers
+	set, came    []oracle.Due // timers
+	arrived      []oracle.Arrived
 	items        map[name]int  // put for a peer
 	taken        map[name]bool // what it sent
 }
@@ -26,9 +27,9 @@ func newTransaction() *transaction {
 }
 
 // message notes what comes to and goes from a process queue.
-func (d *shadow) message(t *transaction, op *store.Op) error {
+func (d *shadow) message(w *World, t *transaction, op *store.Op) error {
 	k := record.KeyReader{Rest: op.Key[1:]}
-	k.Process()
+	first := w.beginsFirst(k.Process())
 	e := k.Entry()
 	m := k.MessageKey(&e)
 	if err := k.End(); err != nil {
@@ -51,7 +52,15 @@ func (d *shadow) message(t *transaction, op *store.Op) error {
 	if m.Kind == message.KindDue {
 		t.came = append(t.came, oracle.Due{Entry: e, Key: m})
 	}
-	return nil
+	if m.Kind != message.KindConnector || !first(e.Activity) {
+		return nil
+	}
+	d.races[e] = true
+	s, err := record.ReadMessage(op.Key, op.Value)
+	if err == nil {
+		t.arrived = append(t.arrived, oracle.Arrived{Entry: e, Source: m.Source, Control: s.Message.Control})
+	}
+	return err
 }
 
 // audited notes what is recorded.
@@ -190,6 +199,8 @@ func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
 		return true
 	case k.Kind == message.KindReturn:
 		return early
+	case k.Kind == message.KindConnector && d.races[e]: // it does not wait for all
+		return true
 	}
 	return how == record.EventCancelled
 }

@@ -41,6 +41,7 @@ type watch struct {
 type shadow struct {
 	messages map[message.Entry]map[message.Key]bool // in process queues
 	ended    map[message.Entry]bool
+	races    map[message.Entry]bool         // it begins with the first connectors
 	early    map[message.Entry]record.Event // how those have ended that have not by themselves
 	started  map[uuid.UUID]bool
 	sent     map[lane]uint64 // the number of the newest
@@ -64,7 +65,7 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, started: map[uuid.UUID]bool{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
 	}
@@ -77,7 +78,7 @@ func (d *shadow) clone() *shadow {
 	for e, keys := range d.messages {
 		c.messages[e] = maps.Clone(keys)
 	}
-	c.ended, c.early, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.started)
+	c.ended, c.early, c.races, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.races), maps.Clone(d.started)
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
 	c.audit = maps.Clone(d.audit)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
@@ -178,7 +179,7 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 		op := &ops[i]
 		switch op.Key[0] {
 		case record.ClassMessage:
-			err = d.message(t, op)
+			err = d.message(x.world, t, op)
 		case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 			err = x.audited(s, t, op)
 		case record.ClassTimer:

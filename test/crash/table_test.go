@@ -198,6 +198,16 @@ var transactions = []transaction{
 		kept: "It has ended as cancelled, its timers are gone, and what leads out of it is FALSE.",
 	},
 	{
+		kind: "decision", what: "An activity begins with the first connectors, and does not wait for the others: which counted, and the input, are in a snapshot (N14).", victims: "B", scenario: contest,
+		lost: "What had come is in its entry, under the numbers with which it came. It is decided again, with the same outcome.",
+		kept: "Which counted is known, whatever has come meanwhile, and its program runs with that input.",
+	},
+	{
+		kind: "race", what: "A connector into such an activity has come too late: it goes with the activity's end, or is taken out after that, with a line of history (N14).", victims: "B", scenario: contest,
+		lost: "It is still in the queue, and comes too late again.",
+		kept: "It is gone, and has changed nothing. History says what had won.",
+	},
+	{
 		kind: "child", what: "A subprocess begins: its snapshot is put, and what begins the instance of another process, for its source (N19).", victims: "A", scenario: family,
 		lost: "Nothing has begun. It is found again whether the instance can begin, and it begins with the same identifier.",
 		kept: "What begins the instance is in the queue of its process. The activity waits for what comes back.",

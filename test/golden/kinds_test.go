@@ -49,7 +49,9 @@ var passing = []string{"migrating", "padding"}
 
 // coming are the kinds that no release has written yet. The golden files of the first one that does
 // have to have them, as what TestMake makes has: then this list is empty again.
-var coming = []string{}
+var coming = []string{
+	"event 20", "event 21", "event 22",
+}
 
 // meta finds the names of meta records in the row of formats.md.
 var meta = regexp.MustCompile("(?m)^\\| `m` \\| meta \\| (.*?) \\|")
@@ -66,7 +68,7 @@ func known(t *testing.T) kinds {
 			k["message "+kind.String()] = true
 		}
 	}
-	for e := record.EventStarted; e.Valid(); e++ {
+	for _, e := range record.Events() {
 		k[fmt.Sprint("event ", e)] = true
 	}
 	page, err := os.ReadFile("../../docs/formats.md")

@@ -205,6 +205,12 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return t.marks.begun + " " + e.Activity + " has " + e.About
 	case api.EventPutBack:
 		return t.marks.other + " " + e.Activity + " puts " + e.About + " back"
+	case api.EventDecided:
+		return fmt.Sprintf("%s %s begins with %s", t.marks.other, e.Activity, e.About)
+	case api.EventNotified:
+		return fmt.Sprintf("%s %s notifies: %s", t.marks.other, e.Activity, e.Reason)
+	case api.EventRaced:
+		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventEnded:
 		return t.marks.begun + " ended"
 	case api.EventTerminated:
@@ -246,10 +252,10 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Strong(text)
 	case api.EventEnded, api.EventTerminated, api.EventReturned:
 		return t.style.Good(text)
-	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling:
+	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
 	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered,
-		api.EventSent, api.EventReceived, api.EventPutBack:
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)

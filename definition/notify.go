@@ -1,0 +1,133 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/processtable"
+)
+
+// Notice is a program that runs beside the work of an activity, or of an instance (N23).
+type Notice struct {
+	Pos     Pos
+	Program string
+	First   *Moment // never nil
+	Every   *Moment // a duration; nil: it runs once
+}
+
+var (
+	noticeKeys = []string{"after", "at", "every", "program", "staff"}
+	noticeForm = momentForm{"notify", "after", "at"}
+)
+
+const remedyNotify = "write `notify: [{after: 1d, program: remind}]`"
+
+// notify reads what runs beside the work of s.
+func (d *draft) notify(s *step, n *yaml.Node) (all []Notice) {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		d.is(n, yaml.SequenceNode, "a list of notices", remedyNotify)
+		return nil
+	}
+	if len(n.Content) == 0 || len(n.Content) > processtable.MaxNotices {
+		d.fail(d.pos(n), codeValue, fmt.Sprintf("notify has %d notices", len(n.Content)), fmt.Sprintf("write 1 to %d, or leave it out", processtable.MaxNotices))
+		return nil
+	}
+	for _, c := range n.Content {
+		if notice, ok := d.notice(s, c); ok {
+			all = append(all, notice)
+		}
+	}
+	return all
+}
+
+func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
+	out := Notice{Pos: d.pos(n), First: &Moment{Pos: d.pos(n), Fixed: 1}}
+	if !d.is(n, yaml.MappingNode, "the keys of a notice", remedyNotify) {
+		return out, false
+	}
+	f := d.fields(n, "a notice", noticeKeys)
+	after, at := f["after"], f["at"]
+	switch {
+	case after != nil && at != nil:
+		d.fail(d.pos(at), codeValue, "a notice has `after` and `at`", "keep one of them")
+	case after != nil:
+		d.momentValue(s, after, out.First, "after", "at")
+	case at != nil:
+		out.First.At = true
+		d.momentValue(s, at, out.First, "at", "after")
+	default:
+		d.fail(out.Pos, codeMissingKey, "a notice needs the key after, or at", remedyNotify)
+	}
+	if every := f["every"]; every != nil {
+		out.Every = &Moment{Pos: d.pos(every), Fixed: 1}
+		d.momentValue(s, every, out.Every, "every", "at")
+	}
+	if staff := f["staff"]; staff != nil {
+		d.fail(d.pos(staff), codeKeyNotHere, "a notice cannot be for people yet", "name a program that tells them: `program: remind`")
+		return out, false
+	}
+	program := f["program"]
+	if program == nil {
+		d.fail(out.Pos, codeMissingKey, "a notice needs the key program", remedyNotify)
+		return out, false
+	}
+	if isCommand(program) {
+		d.fail(d.pos(program), codeForm, fmt.Sprintf("expected the name of a program, found a command (%s)", formOf(program)), remedyCommand)
+		return out, false
+	}
+	out.Program, _ = d.name(program, programName)
+	return out, true
+}
+
+// noticesLate warns of what never comes, because the deadline ends the work before.
+func (d *draft) noticesLate(all []Notice, deadline *Moment) {
+	for _, n := range all {
+		if deadline == nil || deadline.Expr != nil || n.First.Expr != nil || n.First.At != deadline.At || n.First.Fixed < deadline.Fixed {
+			continue
+		}
+		d.warn(n.First.Pos, codeNotifyLate, fmt.Sprintf("%s comes never: the deadline is %s", noticeForm.written(n.First.inTable()), deadlineForm.written(deadline.inTable())),
+			"let it come before the deadline, or take the path of _TIMEOUT")
+	}
+}
+
+// isNoticed says whether a name is that of a program of a notice.
+func (d *draft) isNoticed(name string) bool {
+	for _, s := range d.steps {
+		for _, n := range s.Notify {
+			if n.Program == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noticesInTable are notices as tables have them.
+func noticesInTable(all []Notice) (out []processtable.Notice) {
+	for _, n := range all {
+		out = append(out, processtable.Notice{Program: processtable.ProgramID(n.Program), First: *n.First.inTable(), Every: n.Every.inTable()})
+	}
+	return out
+}
+
+// showNotices writes notices as the language has them: "after 1d remind, every 1h".
+func showNotices(all []processtable.Notice) string {
+	texts := make([]string, len(all))
+	for i, n := range all {
+		texts[i] = fmt.Sprintf("%s %s", noticeForm.written(&n.First), n.Program)
+		if n.Every != nil {
+			every := durationText(time.Duration(n.Every.Fixed))
+			if n.Every.Expr != nil {
+				every = n.Every.Expr.Text
+			}
+			texts[i] += ", every " + every
+		}
+	}
+	return strings.Join(texts, "; ")
+}

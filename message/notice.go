@@ -1,0 +1,21 @@
+package message
+
+import "fmqm/processtable"
+
+// Notice is the scope of a notice of an activity that is in s, by its number (N23).
+func (s Scope) Notice(number int) Scope {
+	return s.Enter(Frame{Composite: processtable.Noticing, Element: number})
+}
+
+// OfNotice gives the number of the notice that a scope is of; false: it is none's.
+func (s Scope) OfNotice() (number int, is bool) {
+	if s.Inside() != processtable.Noticing {
+		return 0, false
+	}
+	frames, err := s.Frames()
+	if err != nil {
+		return 0, false
+	}
+	n := frames[len(frames)-1].Element
+	return n, n >= 0
+}
