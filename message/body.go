@@ -298,11 +298,11 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(22)
 		w.B = appendBegun(w.B, &s)
 	}
-	w.Text(32, s.Event)
 	activities(&w, 28, s.Counted)
 	activities(&w, 29, s.Came)
 	w.Bool(30, s.Notices)
 	w.Int(31, int64(s.Every))
+	w.Text(32, s.Event)
 	return w.B
 }
 

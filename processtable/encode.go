@@ -426,9 +426,9 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 	}
 	m.Bool(keyIndependent, a.Independent)
 	e.begins(&m, a)
-	e.events(&m, a)
 	m.Int(keyFirst, int64(a.First))
 	list(&m, keyNotify, a.Notify, e.notice)
+	e.events(&m, a)
 	return m.B
 }
 
