@@ -81,9 +81,9 @@ func (a *Activity) awaitsInput() bool {
 // isDecided says whether nothing more is waited for (R2, R35).
 func (a *Activity) isDecided(s *State) bool { return a.First > 0 && a.verdict(s).decided }
 
-// counts says whether the data of a source are for the activity: where it is decided with the first
+// joined says whether the data of a source are for the activity: where it is decided with the first
 // connectors, those of what counted.
-func (a *Activity) counts(v *verdict, from processtable.ActivityID) bool {
+func (a *Activity) joined(v *verdict, from processtable.ActivityID) bool {
 	return a.First == 0 || slices.Contains(v.counted, from)
 }
 

@@ -355,7 +355,7 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 		first = a.verdict(s)
 	}
 	for i, d := range a.InData {
-		if s.data == nil || s.values[i] == nil || !a.counts(&first, d.From) {
+		if s.data == nil || s.values[i] == nil || !a.joined(&first, d.From) {
 			continue
 		}
 		if err := assign(in, sent(d.Mappings, s.data[i]), s.values[i]); err != nil {

@@ -3,6 +3,8 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"fmqm/api"
 	"fmqm/api/apitest"
 	"fmqm/cmd/internal/daemon/daemontest"
+	"fmqm/test/fleet"
 )
 
 // night is a process of a bundle whose executions run at the sites that they name, and of a call at one of two.
@@ -66,5 +69,88 @@ func TestCallsOverFourSites(t *testing.T) {
 	const want = `{"visits":[{"shop":"B","day":"monday"},{"shop":"D","day":"monday"},{"shop":"C","day":"monday"},{"shop":"B","day":"monday"}],"failed":0,"office":{"shop":"B","day":"monday"}}`
 	if s.State != api.InstanceFinished || string(s.Output) != want {
 		t.Fatalf("it is %s with %s, want %s\n%+v", s.State, s.Output, want, s.Activities)
+	}
+}
+
+// nightIn is a process of a bundle of calls of which one may err.
+const nightIn = `
+process: night-in
+version: 1
+structures:
+  Visit: {shop: string, day: string}
+  Plan: {shops: [string], day: string}
+  Report: {visits: [Visit], done: int, failed: int, count: int}
+input: Plan
+output: Report
+starts: [A]
+activities:
+  count: {node: A, program: PROGRAM, input: Visit, output: Visit, for_each: shop, at: {node: shop, of: [B, C]}}
+data:
+  - source -> count: {shop: shops, day: day}
+  - count -> sink: {visits: _RESULTS, failed: _FAILED, done: _DONE, count: _COUNT}
+`
+
+// R32, R33: an element in error waits for an operator, wherever it is done, and the others go on; the origin is told
+// once, and a retry that is asked at home reaches it by its path.
+func TestAnElementInError(t *testing.T) {
+	n := newNetwork(t)
+	for _, s := range []string{"A", "B", "C"} {
+		n.start(s)
+	}
+	a := n.daemons["A"].Node
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if _, err := a.Upload(ctx, apitest.Upload(t, strings.ReplaceAll(nightIn, "PROGRAM", "refuse"))); err != nil {
+		t.Fatal(err)
+	}
+	id := uuid.Must(uuid.NewV7())
+	if _, err := a.Start(ctx, api.StartRequest{
+		Instance: id, Process: "night-in", Input: json.RawMessage(`{"shops":["B","C","X"],"day":"monday"}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var s api.Status
+	soon, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	err := fleet.Until(soon, func() (ok bool, err error) {
+		if s, err = a.Status(ctx, id); err != nil {
+			return false, err
+		}
+		e := s.Activities[0].Elements
+		return e != nil && e.InError == 3, nil
+	})
+	if want := (api.Elements{Count: 3, InError: 3}); err != nil || *s.Activities[0].Elements != want || s.Activities[0].Kind != api.KindBundle {
+		t.Fatalf("the bundle is %+v, %v", s.Activities, err)
+	}
+	for _, r := range []api.StatusRequest{{Scope: "count"}, {Tree: true}} {
+		s, err := a.StatusOf(ctx, id, r)
+		var got []string
+		for _, x := range s.Activities {
+			got = append(got, x.Scope+" "+x.Activity+" at "+x.At+" is "+string(x.State))
+		}
+		want := "count[0] count at B is in-error, count[1] count at C is in-error, count[2] count at  is in-error"
+		if r.Tree {
+			want = " count at  is running, " + want
+		}
+		if strings.Join(got, ", ") != want || err != nil {
+			t.Errorf("%+v: %s, %v, want %s", r, strings.Join(got, ", "), err, want)
+		}
+	}
+	w, err := a.WhyOf(ctx, id, api.WhyRequest{})
+	if err != nil || len(w.Waits) != 3 || w.Waits[0].Scope != "count[0]" || !strings.Contains(w.Waits[0].For, "waiting for an operator to retry") {
+		t.Errorf("why: %+v, %v", w, err)
+	}
+	for i, at := range []string{"B", "C", "A"} {
+		word, err := n.daemons[at].Node.Retry(ctx, id, api.RetryRequest{Activity: "count[" + strconv.Itoa(i) + "]", Output: json.RawMessage(`{"shop":"` + at + `","day":"by hand"}`)})
+		if err != nil || word.Result != api.WordDone {
+			t.Errorf("retry of count[%d]: %+v, %v", i, word, err)
+		}
+	}
+	if s, err = a.Wait(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"visits":[{"shop":"B","day":"by hand"},{"shop":"C","day":"by hand"},{"shop":"A","day":"by hand"}],"done":3,"failed":0,"count":3}`
+	if s.State != api.InstanceFinished || string(s.Output) != want || s.InError != 0 {
+		t.Errorf("it is %s with %s, want %s", s.State, s.Output, want)
 	}
 }
