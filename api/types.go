@@ -46,6 +46,7 @@ const (
 	KindBlock   = "block"
 	KindWait    = "wait"
 	KindProcess = "process"
+	KindBundle  = "bundle"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -122,6 +123,8 @@ type Activity struct {
 	Activity   string          `json:"activity"`
 	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
 	Node       string          `json:"node"`
+	At         string          `json:"at,omitempty"`            // of a call: the node where its work is done
+	Elements   *Elements       `json:"elements,omitempty"`      // of a bundle, as far as they are known
 	Child      *InstanceID     `json:"child,omitempty"`         // of a subprocess: the instance that was begun last
 	Of         string          `json:"child_process,omitempty"` // which is of NAME@VERSION
 	State      ActivityState   `json:"state"`
@@ -454,4 +457,16 @@ type Place struct {
 	Activity string `json:"activity"`
 	Node     string `json:"node"`
 	Inside   string `json:"inside,omitempty"` // the innermost block around it; empty: none
+	// Each: it is a bundle, as far as the node can tell. At are the nodes at which the work of a call may be done.
+	Each bool     `json:"each,omitempty"`
+	At   []string `json:"at,omitempty"`
+}
+
+// Elements says how many elements of a bundle have come to what.
+type Elements struct {
+	Count     int `json:"count"`
+	Done      int `json:"done"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+	InError   int `json:"in_error"`
 }

@@ -36,11 +36,16 @@ type View struct {
 	Attempts   int                       // that failed, and the last one where the program had ended
 	Started    time.Time                 // of the last attempt that has ended; of a composite, of the iteration under way
 	Child      message.Child             // the instance that was begun for it last (N19)
+	At         processtable.NodeID       // of a call: where its work was begun last (N20)
+	Elements   *Elements                 // of a bundle that has begun (N21); nil: it is none, or has not
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container
 	Input      *container.Struct         // of what is ready or in error; nil: it cannot be made, or not yet
 }
+
+// Elements says how many elements of a bundle have come to what.
+type Elements struct{ Count, Done, Failed, Cancelled, InError int }
 
 // Lacks says whether an entry lacks a connector message from an activity: it waits for that, or it
 // absorbs it before it ends.

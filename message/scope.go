@@ -86,15 +86,60 @@ func (s Scope) Enter(f Frame) Scope {
 }
 
 // Path names an activity in the scope as people read it: "documents#2/check". The runs of a
-// composite have one path.
+// composite have one path. What a bundle or a call has begun has the name of that: one element is "count[17]",
+// what is inside of one that is a block "line[3]#2/pick", and what does the work of a call is the call.
 func (s Scope) Path(activity processtable.ActivityID) string {
-	path := ""
 	frames, _ := s.Frames() // what an entry is in has that form
+	last := string(activity)
+	for n := len(frames) - 1; n >= 0 && frames[n].Composite == activity; n-- {
+		if f := frames[n]; f.Element >= 0 {
+			f.Run = 0
+			last = f.String()
+		}
+		frames = frames[:n]
+	}
+	var around Scope
 	for _, f := range frames {
 		f.Run = 0
-		path += f.String() + "/"
+		around = around.Enter(f)
 	}
-	return path + string(activity)
+	if around == "" {
+		return last
+	}
+	return string(around.Shown()) + "/" + last
+}
+
+// Shown is the scope as people are shown it: an element and the iteration in it are one, as in "line[3]#2".
+// Full gives the scope again.
+func (s Scope) Shown() Scope {
+	frames, _ := s.Frames()
+	var shown Scope
+	for i := 0; i < len(frames); i++ {
+		f := frames[i]
+		if i+1 < len(frames) && f.Element >= 0 && f.Iteration == 0 && frames[i+1].Composite == f.Composite && frames[i+1].Run == 0 && frames[i+1].Element < 0 {
+			i++
+			f.Iteration = frames[i].Iteration
+		}
+		shown = shown.Enter(f)
+	}
+	return shown
+}
+
+// Full is the scope that people name by what Shown gives. What is no scope stays as it is.
+func (s Scope) Full() Scope {
+	frames, err := s.Frames()
+	if err != nil || !strings.ContainsRune(string(s), '[') {
+		return s
+	}
+	var full Scope
+	for _, f := range frames {
+		if f.Element >= 0 && f.Iteration > 0 {
+			full = full.Enter(Frame{Composite: f.Composite, Run: f.Run, Element: f.Element})
+			f.Run, f.Element = 0, -1
+		}
+		full = full.Enter(f)
+	}
+	return full
 }
 
 // Leave is the scope that the innermost composite of s is in.

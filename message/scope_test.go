@@ -176,3 +176,31 @@ func TestAPathHasNoRuns(t *testing.T) {
 		}
 	}
 }
+
+// What a bundle or a call has begun has one name for people, however many scopes it takes.
+func TestOneNameForWhatIsBegun(t *testing.T) {
+	for _, c := range []struct {
+		scope    Scope
+		activity processtable.ActivityID
+		path     string
+	}{
+		{"count[3]", "count", "count[3]"},
+		{"count[3]~2", "count", "count[3]"},
+		{"count[3]/count#1", "count", "count[3]"},
+		{"count#1", "count", "count"},
+		{"line[3]/line#2", "pick", "line[3]#2/pick"},
+		{"waves#2/install[4]/install~1#1", "install", "waves#2/install[4]"},
+		{"waves#2/line[4]~1/line#3/in[0]", "in", "waves#2/line[4]#3/in[0]"},
+		{"documents#2", "check", "documents#2/check"},
+	} {
+		if got := c.scope.Path(c.activity); got != c.path {
+			t.Errorf("%q, %s: %q, want %q", c.scope, c.activity, got, c.path)
+		}
+		if back := c.scope.Shown().Full(); back != c.scope {
+			t.Errorf("%q is shown as %q, which is %q", c.scope, c.scope.Shown(), back)
+		}
+	}
+	if got := Scope("line[3]/line#2").Shown(); got != "line[3]#2" {
+		t.Errorf("it is shown as %q", got)
+	}
+}

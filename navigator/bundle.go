@@ -352,3 +352,26 @@ const cancelledElement = "cancelled"
 
 // deadlineElement is the error of an element that its deadline has ended.
 const deadlineElement = "deadline"
+
+// counts says how many elements have come to what; nil: it has begun none.
+func (a *Activity) counts(s *State) *behaviour.Elements {
+	at := s.progress()
+	if at.Gathered == nil {
+		return nil
+	}
+	out := &behaviour.Elements{Done: at.Gathered.Done, Failed: at.Gathered.Failed}
+	if list, err := a.elements(s); err == nil {
+		out.Count = len(list.all)
+	}
+	if at.Gathered.Closed {
+		out.Cancelled = out.Count - out.Done
+		return out
+	}
+	for _, o := range s.elements.cameOf(&at) {
+		if out.Done++; o.failed() {
+			out.Failed++
+		}
+	}
+	out.InError, _ = s.elements.erring(&at)
+	return out
+}

@@ -25,7 +25,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		} else if a.Kind == processtable.KindWait {
 			v.Due = at.Until
 		}
-		v.Deadline, v.Child = at.Deadline, at.Child
+		v.Deadline, v.Child, v.At, v.Elements = at.Deadline, at.Child, at.At, a.counts(s)
 	}
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended

@@ -22,6 +22,7 @@ func (a *Answers) StatusOf(ctx context.Context, id message.InstanceID, r api.Sta
 	if err != nil {
 		return api.Status{}, err
 	}
+	r.After = string(message.Scope(r.After).Full())
 	if _, after := api.CutScope(r.After); after != "" && !g.Has(after) {
 		return api.Status{}, g.NoActivity(after)
 	}
@@ -31,6 +32,14 @@ func (a *Answers) StatusOf(ctx context.Context, id message.InstanceID, r api.Sta
 		r.Limit = cmp.Or(r.Limit, api.MaxPage)
 		of, err = a.gatherMore(ctx, g, report.Question{Tree: &report.Page{States: r.States, After: r.After, Limit: r.Limit}})
 	case r.Scope != "":
+		if bundle, found := g.Bundle(r.Scope); found {
+			r.Limit = cmp.Or(r.Limit, api.MaxPage)
+			of, err = a.gatherMore(ctx, g, report.Question{Tree: &report.Page{States: r.States, After: cmp.Or(r.After, bundle), Limit: r.Limit}})
+			if err == nil {
+				of.ShowElements(&s, bundle, r)
+			}
+			return s, err
+		}
 		of, r.Scope, err = a.enter(ctx, g, r.Scope)
 	}
 	if err != nil {

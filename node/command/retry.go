@@ -61,6 +61,9 @@ func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.Re
 		return nil, err
 	}
 	home, there := g.Host(scope, activity)
+	if work, at, found := g.Work(scope, activity); found { // what does the work of a call is at its node
+		scope, home, there = work, at, true
+	}
 	if !there {
 		return nil, api.Errorf(api.CodeNotFound, seeScopes, "%s has no %s", g.Process, api.InScope(scope, activity))
 	}
@@ -75,19 +78,24 @@ func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.Re
 // execution is the activity that a request means, and its scope: one inside of blocks that is named
 // alone is its one execution that is in error.
 func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string, err error) {
-	switch _, err := message.Scope(r.Scope).Frames(); {
+	scope, activity = r.Scope, r.Activity
+	if of := message.Scope(activity).Inside(); strings.Contains(activity, "[") { // an element: count[17]
+		scope, activity = api.InScope(scope, activity), string(of)
+	}
+	scope = string(message.Scope(scope).Full())
+	switch _, err := message.Scope(scope).Frames(); {
 	case !g.Has(r.Activity):
 		return "", "", g.NoActivity(r.Activity)
 	case err != nil:
 		return "", "", api.Errorf(api.CodeUsage, seeScopes, "retry %s: %v", r.Activity, err)
 	}
-	if r.Scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity && p.Inside != "" }) {
-		return r.Scope, r.Activity, nil
+	if scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity && (p.Inside != "" || p.Each) }) {
+		return scope, activity, nil
 	}
 	var found []string
 	for _, a := range g.Errors() {
 		if a.Activity == r.Activity {
-			found = append(found, api.InScope(a.Scope, a.Activity))
+			found = append(found, api.InScope(a.Scope, a.Activity)) // as entries have it
 		}
 	}
 	switch len(found) {
@@ -98,6 +106,10 @@ func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string,
 		return scope, activity, nil
 	}
 	more := ""
+	for i, name := range found {
+		scope, activity := api.CutScope(name)
+		found[i] = message.Scope(scope).Path(processtable.ActivityID(activity))
+	}
 	if n := len(found) - severalShown; n > 0 {
 		found, more = found[:severalShown], fmt.Sprintf(", and %d more", n)
 	}
@@ -161,7 +173,11 @@ func (c *Commands) hosted(id processtable.ProcessID, scope message.Scope, activi
 
 // rowOf is an activity's row, wherever it is inside of; source and sink are those of what the scope is inside of.
 func rowOf(t *processtable.Table, scope message.Scope, activity processtable.ActivityID) processtable.RowID {
-	if row, known := t.Of(activity); known {
+	row, known := t.Of(activity)
+	if begun := scope.Row(activity); known && begun.Begun > 0 {
+		return begun
+	}
+	if known {
 		return row
 	}
 	return scope.Row(activity)

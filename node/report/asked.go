@@ -182,6 +182,8 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindWait
 	case a.Kind == processtable.KindProcess:
 		return api.KindProcess
+	case a.Kind == processtable.KindBundle:
+		return api.KindBundle
 	}
 	return ""
 }

@@ -39,8 +39,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		if scope == "" && added(activity) {
 			return atOrigin
 		}
-		host, there := places.host(message.Scope(scope), activity)
-		return there && host == name
+		return places.hosts(message.Scope(scope), activity, name)
 	}
 	r.Activities = slices.DeleteFunc(r.Activities, func(a api.Activity) bool { return !hosts(a.Scope, a.Activity) })
 	r.Waits = slices.DeleteFunc(r.Waits, func(w Waiting) bool { return !hosts(w.Scope, w.Activity) })

@@ -28,6 +28,14 @@ func (g *Gathered) History() api.HistoryAnswer {
 		}
 	}
 	slices.SortStableFunc(a.Events, compareEvents)
+	for i := range a.Events {
+		e := &a.Events[i]
+		scope := message.Scope(e.Scope)
+		if isWork(scope, e.Activity) {
+			scope = scope.Leave()
+		}
+		e.Scope = string(scope.Shown())
+	}
 	return a
 }
 
@@ -156,6 +164,8 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()
+		} else if len(r.Sent) > 0 { // of a call
+			e.About = string(r.Sent[0].Node)
 		}
 	}
 	return e, true

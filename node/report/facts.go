@@ -207,6 +207,15 @@ func RosterOf(t *processtable.Table) []api.Place {
 	out := make([]api.Place, len(t.Roster))
 	for i, p := range t.Roster {
 		out[i] = api.Place{Activity: string(p.Activity), Node: string(p.Node), Inside: string(p.Inside)}
+		if a := t.Activity(processtable.RowID{Name: p.Activity, Inside: p.Inside}); a != nil {
+			out[i].Each = a.Bundle != nil
+		}
+		if w := t.WorkersOf(p.Activity); w != nil {
+			out[i].Each = w.Each
+			for _, n := range w.Nodes {
+				out[i].At = append(out[i].At, string(n))
+			}
+		}
 	}
 	return out
 }
@@ -281,7 +290,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	r.Activities = append(r.Activities, api.Activity{
 		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State, Child: child, Of: of,
 		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
-		Output: shownOutput(a, l.Output), Due: dueOf(a, l),
+		Output: shownOutput(a, l.Output), Due: dueOf(a, l), At: string(l.At), Elements: elementsOf(l.Elements),
 	})
 	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
 	if l.State == api.ActivitySkipped && aside == 0 {
@@ -421,7 +430,43 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	out.Started, out.Ended = rec.Started, rec.Time
 	out.Timeout, out.Error = rec.TimedOut, rec.Failure
 	out.Output = shownOutput(a, rec.Output)
+	if a.Kind == processtable.KindBundle {
+		out.Elements = elementsIn(a, rec.Output)
+	}
 	return out
+}
+
+// elementsOf are the counts of a bundle under way.
+func elementsOf(e *behaviour.Elements) *api.Elements {
+	if e == nil {
+		return nil
+	}
+	out := api.Elements(*e)
+	return &out
+}
+
+// elementsIn are the counts of a bundle that has ended, by its output, as far as that has them.
+func elementsIn(a *processtable.Activity, encoded []byte) *api.Elements {
+	v, err := container.DecodeCBOR(a.Output, encoded)
+	output, ok := v.(*container.Struct)
+	if err != nil || !ok {
+		return nil
+	}
+	of := func(member string) (n int, has bool) {
+		i, has := a.Output.MemberIndex(member)
+		if has {
+			number, _ := output.Fields[i].(int64)
+			n = int(number)
+		}
+		return n, has
+	}
+	count, counted := of(processtable.MemberCount)
+	done, ended := of(processtable.MemberDone)
+	failed, judged := of(processtable.MemberFailed)
+	if !counted || !ended || !judged {
+		return nil
+	}
+	return &api.Elements{Count: count, Done: done, Failed: failed, Cancelled: count - done}
 }
 
 // shownRun: runs are counted for people from 1 on, and told from the second on.

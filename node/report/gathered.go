@@ -49,6 +49,12 @@ func (g *Gathered) Add(node string, r Report) {
 	if len(r.Roster) > 0 && (len(g.Roster) == 0 || node == g.Self) {
 		g.Roster = r.Roster
 	}
+	for _, p := range r.Roster { // who hosts a bundle knows that it is one
+		if i := slices.IndexFunc(g.Roster, func(o api.Place) bool { return o.Activity == p.Activity && o.Node == node }); i >= 0 && p.Each && !g.Roster[i].Each {
+			g.Roster = slices.Clone(g.Roster)
+			g.Roster[i].Each = true
+		}
+	}
 	switch {
 	case g.Origin == "":
 		g.Origin = r.Origin
@@ -89,6 +95,9 @@ func (g *Gathered) Clock() (clock uint64) {
 func (g *Gathered) Nodes() (nodes []processtable.NodeID) {
 	for _, p := range g.Roster {
 		nodes = append(nodes, processtable.NodeID(p.Node))
+		for _, at := range p.At {
+			nodes = append(nodes, processtable.NodeID(at))
+		}
 	}
 	if g.Origin != "" {
 		nodes = append(nodes, processtable.NodeID(g.Origin))
@@ -189,7 +198,7 @@ func (g *Gathered) Waits() map[string]Waiting {
 	out := map[string]Waiting{}
 	for node, r := range g.Reports {
 		for _, w := range r.Waits {
-			if host, there := places.host(message.Scope(w.Scope), w.Activity); there && host == node {
+			if places.hosts(message.Scope(w.Scope), w.Activity, node) {
 				out[api.InScope(w.Scope, w.Activity)] = w
 			}
 		}

@@ -78,13 +78,13 @@ func (r *reading) hear() {
 	for node, report := range r.Reports {
 		for _, a := range report.Activities {
 			name := api.InScope(a.Scope, a.Activity)
-			host, there := r.host(message.Scope(a.Scope), a.Activity)
-			if _, twice := r.told[name]; there && host == node && !twice {
+			if _, twice := r.told[name]; r.hosts(message.Scope(a.Scope), a.Activity, node) && !twice {
 				a.Node = node
 				r.told[name] = a
 			}
 		}
 	}
+	r.joinWork()
 	for _, n := range r.atOrigin().Notices {
 		scope, activity := api.CutScope(n)
 		host, there := r.host(message.Scope(scope), activity)
@@ -135,7 +135,7 @@ func (r *reading) in(scope message.Scope, state api.ActivityState) {
 		default:
 			a = r.at(scope, p.Activity)
 		}
-		if r.add(a); r.Asked.Tree != nil && r.block(p.Activity) && strings.Count(string(scope), "/") < message.MaxNesting {
+		if r.add(a); r.Asked.Tree != nil && (r.block(p.Activity) || len(r.begun[api.InScope(string(scope), p.Activity)]) > 0) && strings.Count(string(scope), "/") < message.MaxNesting {
 			r.inner(scope, a)
 		}
 	}
@@ -179,9 +179,16 @@ func (r *reading) inner(outer message.Scope, block api.Activity) {
 	scopes := slices.Collect(maps.Keys(began))
 	slices.SortFunc(scopes, func(x, y message.Scope) int { return slices.Compare(r.order(x, ""), r.order(y, "")) })
 	for _, scope := range scopes {
-		r.in(scope, "")
+		if frames, _ := scope.Frames(); frames[len(frames)-1].Element < 0 {
+			r.in(scope, "")
+			continue
+		}
+		element := r.at(scope, block.Activity)
+		if r.add(element); r.block(block.Activity) {
+			r.inner(scope, element)
+		}
 	}
-	if len(scopes) == 0 {
+	if len(scopes) == 0 && r.block(block.Activity) {
 		r.in(outer.Enter(message.Frame{Composite: processtable.ActivityID(block.Activity), Element: -1}), neverBegan(block.State))
 	}
 }
@@ -228,7 +235,7 @@ func (r *reading) add(a api.Activity) {
 		a = r.outdated(a)
 	}
 	switch {
-	case a.Kind == api.KindProcess:
+	case a.Kind == api.KindProcess, a.Kind == api.KindBundle:
 	case r.flat: // what there is without blocks needs no word for it
 		a.Kind = ""
 	case r.block(a.Activity):

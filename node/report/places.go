@@ -22,7 +22,7 @@ func placesOf(roster []api.Place) *places {
 	for i, at := range roster {
 		p.index[at.Activity] = i
 		p.inside[at.Inside] = append(p.inside[at.Inside], i)
-		p.flat = p.flat && at.Inside == ""
+		p.flat = p.flat && at.Inside == "" && !at.Each && len(at.At) == 0
 	}
 	return p
 }
@@ -38,15 +38,39 @@ func (p *places) fits(scope message.Scope) bool {
 	if err != nil || p.flat {
 		return err == nil
 	}
-	inside := ""
+	inside, element := "", false
 	for _, f := range frames {
-		i, known := p.index[string(f.Composite)]
-		if !known || p.all[i].Inside != inside || !p.block(string(f.Composite)) || f.Iteration == 0 {
+		name := string(f.Composite)
+		i, known := p.index[name]
+		switch {
+		case !known, p.all[i].Inside != inside && !(element && inside == name):
+			return false
+		case f.Element >= 0 && (f.Iteration > 0 || inside == name),
+			f.Element < 0 && (f.Iteration == 0 || !p.block(name) && len(p.all[i].At) == 0):
 			return false
 		}
-		inside = string(f.Composite)
+		inside, element = name, f.Element >= 0
 	}
 	return true
+}
+
+// hosts says whether a node has what an activity is in a scope: also what a bundle, or a call, has begun
+// there, of the same name.
+func (p *places) hosts(scope message.Scope, activity, node string) bool {
+	if i, known := p.index[activity]; known && isWork(scope, activity) {
+		return p.fits(scope) && slices.Contains(p.all[i].At, node)
+	}
+	host, there := p.host(scope, activity)
+	return there && host == node
+}
+
+// isWork says whether an activity in a scope is what does the work of a call.
+func isWork(scope message.Scope, activity string) bool {
+	if string(scope.Inside()) != activity {
+		return false
+	}
+	frames, err := scope.Frames()
+	return err == nil && frames[len(frames)-1].Element < 0
 }
 
 // host is the node where an activity lives, or, in a block, its source or sink; false: it cannot be in
@@ -59,7 +83,7 @@ func (p *places) host(scope message.Scope, activity string) (string, bool) {
 		}
 	}
 	i, known := p.index[name]
-	if !known || !p.fits(scope) || !p.flat && name == activity && p.all[i].Inside != inside {
+	if !known || !p.fits(scope) || !p.flat && name == activity && p.all[i].Inside != inside && inside != name {
 		return "", false
 	}
 	return p.all[i].Node, true
@@ -105,6 +129,7 @@ func (p *places) rank(activity string) int {
 // inPath says whether an activity in a scope is what a PATH names, or inside of it: "documents" is the
 // block in all its iterations, "documents#2" one of these, "check" an activity wherever it is.
 func inPath(path, scope, activity string) bool {
+	path = string(message.Scope(path).Full())
 	outer, last := api.CutScope(path)
 	if strings.ContainsAny(last, "[~#") {
 		return message.Scope(scope).Within(message.Scope(path))

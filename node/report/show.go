@@ -32,10 +32,52 @@ func (r *reading) show(s *api.Status, q api.StatusRequest) {
 	}
 }
 
+// asShown names scopes as people do.
+func asShown(s *api.Status) {
+	s.Scope = string(message.Scope(s.Scope).Shown())
+	for i := range s.Activities {
+		s.Activities[i].Scope = string(message.Scope(s.Activities[i].Scope).Shown())
+	}
+	if scope, activity := api.CutScope(s.Next); scope != "" {
+		s.Next = api.InScope(string(message.Scope(scope).Shown()), activity)
+	}
+}
+
+// Bundle gives the bundle that a PATH names, in its scope; false: it names none.
+func (g *Gathered) Bundle(path string) (bundle string, found bool) {
+	r := g.read()
+	scope, name := api.CutScope(string(message.Scope(path).Full()))
+	i, known := r.index[name]
+	if !known || !r.all[i].Each || !r.fits(message.Scope(scope)) || r.all[i].Inside != string(message.Scope(scope).Inside()) {
+		return "", false
+	}
+	return api.InScope(scope, name), true
+}
+
+// ShowElements adds to a status the executions of a bundle, of those that were gathered.
+func (g *Gathered) ShowElements(s *api.Status, bundle string, q api.StatusRequest) {
+	r := g.read()
+	outer, name := api.CutScope(bundle)
+	end := r.end
+	r.lines = slices.DeleteFunc(r.lines, func(a api.Activity) bool {
+		scope := message.Scope(a.Scope)
+		return a.Activity != name || scope.Inside() != processtable.ActivityID(name) || string(scope.Leave()) != outer
+	})
+	if end != nil && !message.Scope(end.name()).Within(message.Scope(bundle)) && string(end.scope.Leave()) != outer {
+		r.end = nil // the page has all of it
+	}
+	q.Tree = true
+	r.show(s, q)
+	s.Scope = bundle
+	s.More = g.more()
+	asShown(s)
+}
+
 // Show adds to a status the activities that a request asks for, of those that were gathered for it. The
 // scope of the request is one that Enter has given.
 func (g *Gathered) Show(s *api.Status, q api.StatusRequest) {
 	g.read().show(s, q)
+	asShown(s)
 	if s.More = g.more(); g.Unreachable != nil {
 		s.Unreachable = g.Unreachable
 	}
@@ -90,7 +132,7 @@ func newest(block api.Activity) message.Scope {
 // a block that is named alone. Where more has to be asked to tell, it names the scopes.
 func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err error) {
 	r := g.read()
-	frames, err := message.Scope(path).Frames()
+	frames, err := message.Scope(path).Full().Frames()
 	if err != nil {
 		return "", nil, api.Errorf(api.CodeUsage, "write blocks with their iterations, such as documents#2, or documents for its newest", "scope %s: %v", path, err)
 	}
@@ -99,8 +141,17 @@ func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err er
 			frames = slices.Insert(frames, i, message.Frame{Composite: processtable.ActivityID(name), Element: -1})
 		}
 	}
-	for _, f := range frames {
+	frames = r.inElements(frames)
+	for i, f := range frames {
 		name := string(f.Composite)
+		if f.Element >= 0 { // its home says of which run the elements are
+			if f.Run == 0 {
+				f.Run = max(0, r.at(scope, name).Run-1)
+			}
+			scope = scope.Enter(f)
+			continue
+		}
+		element := i > 0 && frames[i-1].Element >= 0 && frames[i-1].Composite == f.Composite
 		if nowhere(string(scope)) {
 			f.Iteration = 0
 		}
@@ -109,7 +160,7 @@ func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err er
 			return "", nil, r.NoActivity(name)
 		case !r.block(name):
 			return "", nil, api.Errorf(api.CodeUsage, "name a block, or leave --scope out", "scope %s: %s is no block: nothing is inside of it", path, name)
-		case r.all[i].Inside != string(scope.Inside()):
+		case r.all[i].Inside != string(scope.Inside()) && !element:
 			return "", nil, api.Errorf(api.CodeNotFound, "write "+strings.Join(append(r.around(name), name), "/"), "scope %s: %s is not inside of %s", path, name, scope)
 		}
 		if !slices.Contains(g.scopes(), string(scope)) && !nowhere(string(scope)) {
@@ -142,6 +193,18 @@ func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err er
 		ask = all
 	}
 	return scope, ask, nil
+}
+
+// inElements adds to frames the block that an element is, where only the element is named.
+func (r *reading) inElements(frames []message.Frame) (all []message.Frame) {
+	for i, f := range frames {
+		all = append(all, f)
+		next := i+1 < len(frames) && frames[i+1].Composite == f.Composite
+		if f.Element >= 0 && !next && r.block(string(f.Composite)) {
+			all = append(all, message.Frame{Composite: f.Composite, Element: -1})
+		}
+	}
+	return all
 }
 
 // Has says whether a PATH ends with an activity of the process, or an iteration of one.

@@ -46,12 +46,15 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 	slices.SortStableFunc(a.Waits, func(x, y api.Wait) int { // what is inside of a block was not asked for in order
 		return slices.Compare(r.order(message.Scope(x.Scope), x.Activity), r.order(message.Scope(y.Scope), y.Activity))
 	})
+	for i := range a.Waits {
+		a.Waits[i].Scope = string(message.Scope(a.Waits[i].Scope).Shown())
+	}
 	return a
 }
 
 // saidInside: a block is under way, and what is inside of it says why.
 func (r *reading) saidInside(block api.Wait, all []api.Wait) bool {
-	return block.State == api.ActivityRunning && r.block(block.Activity) && slices.ContainsFunc(all, func(w api.Wait) bool {
+	return block.State == api.ActivityRunning && (r.block(block.Activity) || r.all[r.index[block.Activity]].Each) && slices.ContainsFunc(all, func(w api.Wait) bool {
 		return w.Scope != block.Scope && inPath(api.InScope(block.Scope, block.Activity), w.Scope, w.Activity)
 	})
 }
@@ -100,6 +103,13 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		out.For = "program " + w.Program + " is running"
 		if a.Child != nil {
 			out.For, out.Child = fmt.Sprintf("instance %s of %s is under way", a.Child, a.Of), a.Child
+		} else if e := a.Elements; e != nil {
+			out.For = fmt.Sprintf("%d of its %d elements have returned", e.Done, e.Count)
+			if e.InError > 0 {
+				out.For += fmt.Sprintf(", and %d are in error: see fmqm status --scope %s", e.InError, api.InScope(a.Scope, a.Activity))
+			}
+		} else if a.At != "" && w.Program == "" {
+			out.For = "its work was begun at " + a.At
 		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
 		} else if w.Program == "" && !w.Due.IsZero() {

@@ -3,6 +3,8 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"fmqm/api"
 	"fmqm/api/apitest"
 	"fmqm/cmd/internal/daemon/daemontest"
+	"fmqm/test/fleet"
 )
 
 // night is a process of a bundle whose executions run at the sites that they name, and of a call at one of two.
@@ -67,4 +70,77 @@ func TestCallsOverFourSites(t *testing.T) {
 	if s.State != api.InstanceFinished || string(s.Output) != want {
 		t.Fatalf("it is %s with %s, want %s\n%+v", s.State, s.Output, want, s.Activities)
 	}
+}
+
+// nightIn is a process of a bundle of calls of which one may err.
+const nightIn = `
+process: night-in
+version: 1
+structures:
+  Visit: {shop: string, day: string}
+  Plan: {shops: [string], day: string}
+  Report: {visits: [Visit], done: int, failed: int, count: int}
+input: Plan
+output: Report
+starts: [A]
+activities:
+  count: {node: A, program: PROGRAM, input: Visit, output: Visit, for_each: shop, at: {node: shop, of: [B, C]}}
+data:
+  - source -> count: {shop: shops, day: day}
+  - count -> sink: {visits: _RESULTS, failed: _FAILED, done: _DONE, count: _COUNT}
+`
+
+// R32, R33: an element in error waits for an operator, wherever it is done, and the others go on; the origin is told
+// once, and a retry that is asked at home reaches it by its path.
+func TestAnElementInError(t *testing.T) {
+	n := newNetwork(t)
+	for _, s := range []string{"A", "B", "C"} {
+		n.start(s)
+	}
+	a := n.daemons["A"].Node
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if _, err := a.Upload(ctx, apitest.Upload(t, strings.ReplaceAll(nightIn, "PROGRAM", "refuse"))); err != nil {
+		t.Fatal(err)
+	}
+	id := uuid.Must(uuid.NewV7())
+	if _, err := a.Start(ctx, api.StartRequest{
+		Instance: id, Process: "night-in", Input: json.RawMessage(`{"shops":["B","C","X"],"day":"monday"}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var s api.Status
+	soon, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	if err := fleet.Until(soon, func() (ok bool, err error) {
+		if s, err = a.Status(ctx, id); err != nil {
+			return false, err
+		}
+		e := s.Activities[0].Elements
+		return e != nil && e.InError == 3, nil
+	}); err != nil {
+		b, _ := json.MarshalIndent(s, "", " ")
+		t.Fatalf("it is %s", b)
+	}
+	b, _ := json.Marshal(s)
+	t.Logf("%s", b)
+	for _, r := range []api.StatusRequest{{Scope: "count"}, {Tree: true}} {
+		s, err := a.StatusOf(ctx, id, r)
+		b, _ := json.Marshal(s)
+		t.Logf("%s %v", b, err)
+	}
+	w, err := a.WhyOf(ctx, id, api.WhyRequest{})
+	b, _ = json.Marshal(w)
+	t.Logf("%s %v", b, err)
+	for i, shop := range []string{"B", "C", "X"} {
+		word, err := a.Retry(ctx, id, api.RetryRequest{Activity: "count[" + strconv.Itoa(i) + "]", Output: json.RawMessage(`{"shop":"` + shop + `","day":"by hand"}`)})
+		b, _ = json.Marshal(word)
+		t.Logf("%s %v", b, err)
+	}
+	s, err = a.Wait(ctx, id)
+	b, _ = json.Marshal(s)
+	t.Logf("%s %v", b, err)
+	h, err := a.HistoryOf(ctx, id, api.HistoryRequest{})
+	b, _ = json.Marshal(h)
+	t.Logf("%s %v", b, err)
 }

@@ -60,6 +60,7 @@ func (n *network) config(site string, peers ...string) *config.Config {
 	for _, p := range []string{"receive-order", "check-credit", "check-stock", "ship", "reject"} {
 		fmt.Fprintf(&b, "  %s: {builtin: echo}\n", p)
 	}
+	b.WriteString("  refuse: {builtin: fail}\n")
 	return daemontest.Config(n.t, n.dir, site, b.String())
 }
 

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"fmqm/api"
+	"fmqm/message"
+)
+
+// joinWork shows a call, and what does its work at another node, as one activity: where that is under way it
+// says how the call is.
+func (r *reading) joinWork() {
+	for name, work := range r.told {
+		scope := message.Scope(work.Scope)
+		if !isWork(scope, work.Activity) || !r.calls(work.Activity) {
+			continue
+		}
+		outer := api.InScope(string(scope.Leave()), work.Activity)
+		delete(r.told, name)
+		call, told := r.told[outer]
+		if frames, _ := scope.Frames(); !told || call.Run != shownRun(frames[len(frames)-1].Run) {
+			continue
+		}
+		if call.At = work.Node; work.Kind != "" {
+			call.Kind = work.Kind
+		}
+		if call.State == api.ActivityRunning && !work.State.Ended() && work.State != api.ActivityInactive {
+			call.State, call.Reason, call.Iterations, call.Attempts, call.RC = work.State, work.Reason, work.Iterations, work.Attempts, work.RC
+			call.Child, call.Of, call.Output, call.Input, call.Stderr = work.Child, work.Of, work.Output, work.Input, work.Stderr
+		}
+		r.told[outer] = call
+		if w, waits := r.waits[name]; waits {
+			w.Scope, w.Activity = call.Scope, call.Activity
+			r.waits[outer] = w
+			delete(r.waits, name)
+		}
+	}
+}
+
+// calls says whether the work of an activity is done at nodes that its input names.
+func (p *places) calls(activity string) bool {
+	i, known := p.index[activity]
+	return known && len(p.all[i].At) > 0
+}
+
+// Work finds what does the work of a call, in a scope of its own and at its node, where that has not ended and the
+// call has not erred itself.
+func (g *Gathered) Work(scope, activity string) (work, node string, found bool) {
+	places := placesOf(g.Roster)
+	for at, report := range g.Reports {
+		for i := range report.Activities {
+			a := &report.Activities[i]
+			within := message.Scope(a.Scope)
+			if a.Activity == activity && a.State == api.ActivityInError && isWork(within, activity) && string(within.Leave()) == scope && places.hosts(within, activity, at) {
+				return a.Scope, at, true
+			}
+		}
+	}
+	return "", "", false
+}
