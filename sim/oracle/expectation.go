@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
@@ -121,7 +120,7 @@ func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
 func byPath(all []Attempt) map[string][]Attempt {
 	of := map[string][]Attempt{}
 	for _, a := range all {
-		path := api.InScope(a.Scope, a.Activity)
+		path := pathOf(a.Scope, a.Activity)
 		of[path] = append(of[path], a)
 	}
 	return of
