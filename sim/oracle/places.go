@@ -90,6 +90,9 @@ func (p Place) Fits(scope string) error {
 
 // step takes from frames those of something around the activity: of its element, and of its iteration.
 func (p Place) step(around *definition.Activity, frames []message.Frame, element, iteration bool) ([]message.Frame, error) {
+	if element && iteration && len(frames) > 0 && string(frames[0].Composite) == around.Name && frames[0].Element < 0 && frames[0].Iteration == 0 {
+		return frames[1:], nil // nothing of it has begun
+	}
 	if element {
 		if len(frames) == 0 || string(frames[0].Composite) != around.Name || frames[0].Element < 0 || frames[0].Iteration != 0 {
 			return nil, fmt.Errorf("%s is inside of an element of %s, and not in %v", p.Name, around.Name, frames)
