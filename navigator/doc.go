@@ -112,4 +112,26 @@
 //	     sink has the instance's record. Where it has come before sink is decided, a marker is
 //	     put at the origin, as an operator's is, and sink tells the other nodes of it (R16,
 //	     R29). An instance for which it cannot be reckoned is not started. (N23)
+//	R31  A bundle whose start condition is TRUE begins one execution for each element of its list, in
+//	     the list's order, as long as fewer than its parallel are under way: a message with the
+//	     element's input, and the snapshot. An execution is another row of its name, in a scope with
+//	     the element; its end returns, and is none of another run. Until is evaluated after each
+//	     return, in the order in which they came: once it is TRUE no other return counts, and what
+//	     is open is cancelled. When nothing is open, and nothing is to begin, the bundle terminates:
+//	     its output has what is read of the outcomes, in the list's order, defaults and the error
+//	     "cancelled" where until has left an element. Failed is what its deadline or an error has
+//	     ended, and what the bundle's condition says. Returns are put together into chunks, so that
+//	     each is written a few times however many there are. Results above the limit of a container put
+//	     the bundle in error, as does a list above 100,000. (N21)
+//	R32  What is in error inside of a bundle tells the bundle, in place of the origin; of several the
+//	     nearest, unless a block around goes on after errors (R22). The bundle tells what is around
+//	     it, or the origin, how many elements are in error, and of the first; and when none is. (N21, N4)
+//	R33  A call whose start condition is TRUE has its work done at the node that its expression gives,
+//	     one of its list, else it is in error: a message to that node with the input, and the snapshot,
+//	     which names the node. The work is another row of its name, in a scope of its own. Its end
+//	     returns output, _RC, and how it has ended, and then R7 applies, and no exit condition. A
+//	     return says of which node it is; one of another node, or run, is none. Where the call ends
+//	     before its work, that is cancelled. (N20)
+//	R34  Nothing is decided of what a bundle or a call has begun before its begin has come, but that
+//	     it is cancelled (R23) or stopped (R16). (N12)
 package navigator

@@ -184,6 +184,8 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindProcess
 	case a.Kind == processtable.KindBundle:
 		return api.KindBundle
+	case a.Kind == processtable.KindCall: // what does its work says more
+		return api.KindProgram
 	}
 	return ""
 }

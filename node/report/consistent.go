@@ -52,7 +52,8 @@ func (r *reading) returned(scope string) string {
 	for _, f := range frames {
 		block, told := r.told[api.InScope(string(around), string(f.Composite))]
 		ended := block.State == api.ActivitySkipped || block.State == api.ActivityTerminated && block.RC != nil && !endedEarly(block) // not by an operator's terminate
-		if told && (ended || block.Iterations > f.Iteration) {
+		left := f.Element >= 0 && block.Elements != nil && block.Elements.Cancelled > 0                                               // what until has left ends a moment later
+		if told && (ended && !left || f.Iteration > 0 && block.Iterations > f.Iteration) {
 			return block.Node
 		}
 		around = around.Enter(f)

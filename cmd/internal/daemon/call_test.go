@@ -112,35 +112,45 @@ func TestAnElementInError(t *testing.T) {
 	var s api.Status
 	soon, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	if err := fleet.Until(soon, func() (ok bool, err error) {
+	err := fleet.Until(soon, func() (ok bool, err error) {
 		if s, err = a.Status(ctx, id); err != nil {
 			return false, err
 		}
 		e := s.Activities[0].Elements
 		return e != nil && e.InError == 3, nil
-	}); err != nil {
-		b, _ := json.MarshalIndent(s, "", " ")
-		t.Fatalf("it is %s", b)
+	})
+	if want := (api.Elements{Count: 3, InError: 3}); err != nil || *s.Activities[0].Elements != want || s.Activities[0].Kind != api.KindBundle {
+		t.Fatalf("the bundle is %+v, %v", s.Activities, err)
 	}
-	b, _ := json.Marshal(s)
-	t.Logf("%s", b)
 	for _, r := range []api.StatusRequest{{Scope: "count"}, {Tree: true}} {
 		s, err := a.StatusOf(ctx, id, r)
-		b, _ := json.Marshal(s)
-		t.Logf("%s %v", b, err)
+		var got []string
+		for _, x := range s.Activities {
+			got = append(got, x.Scope+" "+x.Activity+" at "+x.At+" is "+string(x.State))
+		}
+		want := "count[0] count at B is in-error, count[1] count at C is in-error, count[2] count at  is in-error"
+		if r.Tree {
+			want = " count at  is running, " + want
+		}
+		if strings.Join(got, ", ") != want || err != nil {
+			t.Errorf("%+v: %s, %v, want %s", r, strings.Join(got, ", "), err, want)
+		}
 	}
 	w, err := a.WhyOf(ctx, id, api.WhyRequest{})
-	b, _ = json.Marshal(w)
-	t.Logf("%s %v", b, err)
-	for i, shop := range []string{"B", "C", "X"} {
-		word, err := a.Retry(ctx, id, api.RetryRequest{Activity: "count[" + strconv.Itoa(i) + "]", Output: json.RawMessage(`{"shop":"` + shop + `","day":"by hand"}`)})
-		b, _ = json.Marshal(word)
-		t.Logf("%s %v", b, err)
+	if err != nil || len(w.Waits) != 3 || w.Waits[0].Scope != "count[0]" || !strings.Contains(w.Waits[0].For, "waiting for an operator to retry") {
+		t.Errorf("why: %+v, %v", w, err)
 	}
-	s, err = a.Wait(ctx, id)
-	b, _ = json.Marshal(s)
-	t.Logf("%s %v", b, err)
-	h, err := a.HistoryOf(ctx, id, api.HistoryRequest{})
-	b, _ = json.Marshal(h)
-	t.Logf("%s %v", b, err)
+	for i, at := range []string{"B", "C", "A"} {
+		word, err := n.daemons[at].Node.Retry(ctx, id, api.RetryRequest{Activity: "count[" + strconv.Itoa(i) + "]", Output: json.RawMessage(`{"shop":"` + at + `","day":"by hand"}`)})
+		if err != nil || word.Result != api.WordDone {
+			t.Errorf("retry of count[%d]: %+v, %v", i, word, err)
+		}
+	}
+	if s, err = a.Wait(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"visits":[{"shop":"B","day":"by hand"},{"shop":"C","day":"by hand"},{"shop":"A","day":"by hand"}],"done":3,"failed":0,"count":3}`
+	if s.State != api.InstanceFinished || string(s.Output) != want || s.InError != 0 {
+		t.Errorf("it is %s with %s, want %s", s.State, s.Output, want)
+	}
 }
