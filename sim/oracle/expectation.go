@@ -10,6 +10,7 @@ import (
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
+	"fmqm/queue/record"
 )
 
 // Attempt is one attempt that a program was asked for.
@@ -107,8 +108,11 @@ func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
 	}
 	c := e.outcomes.of[path]
 	r := c.endedEarly()
-	if r == nil {
+	if r == nil || c.work != nil && c.work.Event == record.EventTerminated {
 		return attempts
+	}
+	if c.work != nil {
+		r = c.work
 	}
 	iteration := max(1, r.Iteration)
 	if last := attempts[len(attempts)-1]; last.Iteration == iteration && last.Attempt == c.failed[iteration]+1 {
