@@ -38,6 +38,12 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 	}
 }
 
+// gathers: a bundle takes returns of its elements into what it says of itself (N21).
+func (t *transaction) gathers(e message.Entry, k message.Key) bool {
+	return k.Kind == message.KindReturn && k.Source == e.Activity && isElement(k.Scope) &&
+		slices.ContainsFunc(t.put[e], func(k message.Key) bool { return k.Kind == message.KindSnapshot })
+}
+
 // isElement: the innermost frame of a scope is of an element.
 func isElement(s message.Scope) bool {
 	frames, err := s.Frames()
