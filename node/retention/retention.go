@@ -336,12 +336,16 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 // work of a composite began, only its own entry knows; but what began in a scope ends there, each
 // activity once, so those of one composite have ended in the same scopes (N10).
 func allEnded(t *processtable.Table, s *audit.Size) bool {
-	ended := map[processtable.ActivityID]audit.Scopes{} // by the innermost composite
+	type inside struct { // an execution of a bundle, and what is in it, are inside of one name
+		composite processtable.ActivityID
+		depth     int
+	}
+	ended := map[inside]audit.Scopes{}
 	for _, a := range t.Activities {
 		switch {
 		case a.Added():
 		case len(a.Path) > 0:
-			around, in := a.Path[len(a.Path)-1].Activity, s.Inside[a.Name]
+			around, in := inside{a.Path[len(a.Path)-1].Activity, len(a.Path)}, s.Inside[a.Name]
 			if before, known := ended[around]; known && before != in {
 				return false
 			}
