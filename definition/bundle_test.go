@@ -40,7 +40,7 @@ func TestN21RowsOfABundleOfCalls(t *testing.T) {
 	if got, want := container.Shape(bundle.Input), "{day: string, until: timestamp, shop: [string]}"; got != want {
 		t.Errorf("the bundle takes %s, want %s", got, want)
 	}
-	if got, want := container.Shape(bundle.Output), "{_RESULTS: [Count], _ERRORS: [string], _FAILED: int}"; got != want {
+	if got, want := container.Shape(bundle.Output), "{_RESULTS: [Count], _ERRORS: [string], _COUNT: int, _DONE: int, _FAILED: int}"; got != want {
 		t.Errorf("the bundle gives %s, want %s: what nothing reads is not collected", got, want)
 	}
 	if call.Kind != processtable.KindCall || call.Call.Node.Text != "shop" || len(call.Call.Of) != 12 || call.Deadline == nil || !call.Continues || call.Row().Begun != 1 {

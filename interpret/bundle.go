@@ -188,7 +188,7 @@ func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (
 	of.enter(g.scope.element(one.Name, number))
 	e := &element{number: number, graph: of, step: of.steps[0]}
 	b.elements = append(b.elements, e)
-	e.step.given = input
+	e.step.given, e.step.feedback = input, s.feedback
 	if !of.loses(e.step, e.step.at) {
 		of.execute(e.step)
 	}

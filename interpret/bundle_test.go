@@ -161,9 +161,14 @@ func TestN21ResultsThatAreTooLarge(t *testing.T) {
 
 // exit, feedback and attempts are those of one execution.
 func TestN21LoopsOfElements(t *testing.T) {
-	r := bundleRun(t, counting(", exit: counted > 1"), `"s0", "s1"`, `{"count[0]": [{output: {counted: 1}}, {output: {counted: 2}}], "count[1]": [{output: {counted: 9}}]}`)
-	if got := []int{r.Activities[0].Each[0].Iterations, r.Activities[0].Each[1].Iterations}; !slices.Equal(got, []int{2, 1}) {
+	text := strings.Replace(counting(", exit: counted > 1"), "data:\n", "data:\n  - count -> count: {shop: shop}\n", 1)
+	r := bundleRun(t, text, `"s0", "s1"`, `{"count[0]": [{output: {shop: again, counted: 1}}, {output: {counted: 2}}], "count[1]": [{output: {counted: 9}}]}`)
+	each := r.Activities[0].Each
+	if got := []int{each[0].Iterations, each[1].Iterations}; !slices.Equal(got, []int{2, 1}) {
 		t.Errorf("iterations %v", got)
+	}
+	if got, _ := each[0].Input.MarshalJSON(); string(got) != `{"shop":"again"}` {
+		t.Errorf("the input of the second iteration is %s", got)
 	}
 }
 

@@ -140,6 +140,9 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 		}
 		return Race{Counted: l.entries[0].counted}
 	}
+	if at.Back { // entries are of attempts
+		return Race{}
+	}
 	l := r.playing[r.chain+a.Name]
 	if a.Bundle != nil { // as a whole it is cancelled if its elements are
 		l = r.begin(a.Name, Scope(at.Scope.Path(a.Name)))

@@ -22,6 +22,9 @@ import (
 // block around has ended no iteration of it begins any more: what has waited for one is taken out. So it comes
 // where a site has lost its store: peers send again what was inside, and the block is cancelled before it has
 // begun anew.
+//
+// What a bundle or a call that lives here has begun has a message of its own that says so (N20, N21): what comes for it
+// before that waits, and is taken out with what it would be part of.
 
 // birth is what something belongs to that has begun here: an instance, or an iteration of a block.
 type birth struct {
@@ -37,11 +40,7 @@ func (b birth) source() message.Entry {
 // birth is the innermost that an entry belongs to of those that begin at this node; false: none does,
 // as far as is known.
 func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, bool) {
-	scope := e.Scope
-	for range e.Row().Begun { // what a bundle or a call begins has its begin itself (N20, N21)
-		scope = scope.Leave()
-	}
-	for ; scope != ""; scope = scope.Leave() {
+	for scope := e.Scope; scope != ""; scope = scope.Leave() {
 		if _, notice := scope.OfNotice(); notice { // it begins with its activity
 			continue
 		}

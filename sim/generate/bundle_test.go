@@ -64,7 +64,7 @@ func noteKind(seen map[string]int, a *definition.Activity) {
 	if b.Parallel == 1 {
 		seen["parallel 1"]++
 	}
-	if len(b.Output.Members) == 0 {
+	if len(b.Output.Members) == 3 {
 		seen["collected nothing"]++
 	}
 }

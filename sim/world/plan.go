@@ -57,6 +57,7 @@ const (
 	Joins    Kind = "joins"
 	Racing   Kind = "racing"
 	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
+	Bundling Kind = "bundling"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -162,6 +163,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.SteadyAt(names(p.Sites)).Example(p.Number)
 	case DeadWood:
 		return generate.DeadWoodAt(names(p.Sites)).Example(p.Number)
+	case Bundling:
+		return generate.BundlingAt(names(p.Sites)).Example(p.Number)
 	case Racing:
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Joins:
