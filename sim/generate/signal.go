@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -30,12 +31,13 @@ func (d *drawing) declare() {
 	}
 	var written []string
 	for i := range 1 + d.upTo(1, "events") {
-		e := event{fmt.Sprintf("e%d", i), d.maybeStructure("data of an event")}
-		d.events = append(d.events, e)
-		data := "{}"
+		data, e := "{}", event{data: d.maybeStructure("data of an event")}
 		if e.data != nil {
 			data = e.data.name
 		}
+		// No two processes mean events with other data by one name.
+		e.name = fmt.Sprintf("e%d-%08x", i, crc32.ChecksumIEEE([]byte(d.text.String()+data)))
+		d.events = append(d.events, e)
 		written = append(written, fmt.Sprintf("%s: %s", e.name, data))
 	}
 	d.line("events: {%s}", strings.Join(written, ", "))

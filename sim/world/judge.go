@@ -8,6 +8,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/node"
+	"fmqm/processtable"
 	"fmqm/sim/oracle"
 )
 
@@ -272,7 +273,7 @@ func (s *site) remembers() string {
 		return err.Error()
 	}
 	for i := range stats.Processes {
-		if p := &stats.Processes[i]; p.Entries > 0 {
+		if p := &stats.Processes[i]; p.Entries > 0 && p.Process != processtable.EventQueue {
 			return fmt.Sprintf("%d entries of %s in memory (%d ready, %d running, %d waiting)", p.Entries, p.Process, p.Ready, p.Running, p.Waiting)
 		}
 	}
