@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/interpret"
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/sim/oracle"
@@ -158,6 +159,9 @@ func (c *client) waitsFor() string {
 	expected, err := c.expected()
 	if err != nil {
 		return err.Error()
+	}
+	if expected.Result.State == interpret.Running { // its deadline is still to come
+		return "something in it waits for an event"
 	}
 	if differ := oracle.Differences(status, expected.Result); len(differ) > 0 {
 		return strings.Join(differ, "; ")
