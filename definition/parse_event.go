@@ -2,8 +2,10 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -254,6 +256,9 @@ func (d *draft) keep(s *step, n *yaml.Node) *Moment {
 		return m
 	}
 	d.momentValue(s, n, m, "keep", "keep")
+	if m.Expr == nil && m.Fixed > int64(processtable.MaxKeep) {
+		d.fail(m.Pos, codeLimit, fmt.Sprintf("keep is %s", durationText(time.Duration(m.Fixed))), fmt.Sprintf("use at most %s", durationText(processtable.MaxKeep)))
+	}
 	return m
 }
 
@@ -344,10 +349,5 @@ func (p *processDraft) hasNode(name string) bool {
 			return true
 		}
 	}
-	for _, n := range p.result.Starts {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.result.Starts, name)
 }

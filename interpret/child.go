@@ -24,6 +24,7 @@ type Families interface {
 type family struct {
 	processes  definition.Children
 	begun      int
+	events     exchange
 	impossible []error // outcomes of races that cannot be
 }
 
@@ -36,29 +37,48 @@ func (in *instance) childOf(a *definition.Activity) *definition.Process {
 }
 
 // subprocess is an attempt: an instance of p that runs to its end. Without one, it is the last thing that
-// the activity does: something waits in there for an operator.
+// the activity does: something waits in there for an operator, or for an event.
 func (g *graph) subprocess(s *step, call Call, p *definition.Process) (o Outcome, ended bool) {
-	a, prefix := s.activity, ""
-	result, err := g.begins(a, call, p)
-	if result != nil {
-		if g.opts.LastIterations {
-			s.result.Children = nil
-		}
-		s.result.Children = append(s.result.Children, Child{Scope: g.scope.iteration(a.Name, call.Iteration), Result: result})
-		prefix = fmt.Sprintf("an instance of %s@%d: ", p.Name, p.Version)
-	}
+	result, err := g.runChild(s, call, p)
 	switch {
 	case err != nil:
-		return Outcome{Err: prefix + err.Error()}, true
+		s.child = nil
+		return Outcome{Err: err.Error()}, true
 	case result.State != Finished:
-		g.failed = true
+		g.failed = g.failed || result.State == InError
 		return Outcome{}, false
 	}
-	return Outcome{Output: container.Reshape(result.Output, a.Output)}, true
+	s.child = nil
+	return Outcome{Output: container.Reshape(result.Output, s.activity.Output)}, true
 }
 
-// begins runs an instance of p, if there can be one.
-func (in *instance) begins(a *definition.Activity, call Call, p *definition.Process) (*Result, error) {
+// runChild has the instance of an attempt go on, or begins it if there can be one, and gives what has become of it.
+func (g *graph) runChild(s *step, call Call, p *definition.Process) (*Result, error) {
+	if s.child != nil {
+		result, err := s.child.goOn()
+		if err == nil {
+			s.result.Children[len(s.result.Children)-1].Result = result
+		}
+		return result, err
+	}
+	inner, err := g.begins(s.activity, call, p)
+	if err != nil {
+		return nil, err
+	}
+	s.child = inner
+	result, err := inner.run(p, container.Reshape(call.Input, p.Input))
+	if err != nil {
+		return nil, err
+	}
+	if g.opts.LastIterations {
+		s.result.Children = nil
+	}
+	s.result.Children = append(s.result.Children, Child{Scope: g.scope.iteration(s.activity.Name, call.Iteration), Result: result})
+	return result, nil
+}
+
+// begins makes an instance of p, if there can be one.
+func (in *instance) begins(a *definition.Activity, call Call, p *definition.Process) (*instance, error) {
 	depth := in.deeper()
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it would begin an instance of %s@%d too deep inside of others: does a process begin itself, with no condition that ends this? %d are the limit, and fewer where processes have several subprocesses", p.Name, p.Version, maxDepth)
@@ -80,10 +100,8 @@ func (in *instance) begins(a *definition.Activity, call Call, p *definition.Proc
 	}
 	inner.races, _ = inner.programs.(Races)
 	inner.opts.Observe = nil
-	if in.opts.Instance != "" {
-		inner.opts.Instance = fmt.Sprintf("%s/%s.%d", in.opts.Instance, call.Scope.iteration(a.Name, call.Iteration), call.Attempt)
-	}
-	return inner.run(p, container.Reshape(call.Input, p.Input))
+	inner.opts.Instance = fmt.Sprintf("%s/%s.%d", in.opts.Instance, call.Scope.iteration(a.Name, call.Iteration), call.Attempt)
+	return inner, nil
 }
 
 // deeper is the depth of an instance that one of the process's subprocesses begins: each costs 1, and 2
@@ -96,24 +114,27 @@ func (in *instance) deeper() int {
 	return depth
 }
 
-// run runs one instance of p.
+// run runs one instance of p, as far as it goes.
 func (in *instance) run(p *definition.Process, input *container.Struct) (*Result, error) {
 	for _, a := range p.All() {
 		if a.Child != nil {
 			in.children++
 		}
 	}
-	top, err := in.graph(&p.Graph, nil)
-	if err != nil {
+	var err error
+	if in.top, err = in.graph(&p.Graph, nil); err != nil {
 		return nil, err
 	}
-	ended, err := top.play("", input)
+	in.process = p
+	ended, err := in.top.play("", input)
 	if err != nil {
 		return nil, fmt.Errorf("it is not started: %w", err)
 	}
-	top.unbroken()
-	return in.result(p, top, ended)
+	return in.result(ended)
 }
+
+// goOn runs on an instance in which something has waited for an event.
+func (in *instance) goOn() (*Result, error) { return in.result(in.top.goOn()) }
 
 // Child is an instance that a subprocess has begun.
 type Child struct {

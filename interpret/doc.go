@@ -30,6 +30,10 @@
 //   - The conditions out of source are over the input; what source begins without one is not
 //     beside its otherwise. One that fails refuses the start; of a block it skips everything
 //     inside, and puts the block in error.
+//   - A receive (N24) takes the first event of its names and key that activities of this run have sent to
+//     its node and that no other has taken, whoever has waited longest, and waits for it where it is not
+//     there. What it gets may be an outcome, too ([Got]): then it comes from outside, or from one send. Where nothing of
+//     the run goes on, deadlines come, in file order: of what waits, or of what is around it.
 //   - What ends an activity otherwise than by itself is the outcome of a race (N14), and said
 //     by who runs the process ([Races]). Where nobody says it, a deadline comes too late, and so
 //     does what cancels, but for what cannot end without it.

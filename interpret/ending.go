@@ -23,13 +23,18 @@ func (in *instance) moment(m *definition.Moment, input *container.Struct) error 
 	if m.At {
 		want = container.Timestamp
 	}
-	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
-	e, err := condition.LoadExpr(m.Expr.Checked, scope, container.Scalar(want))
-	if err != nil {
-		return err
-	}
-	_, err = e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
+	_, err := in.value(m.Expr, input, want)
 	return err
+}
+
+// value evaluates an expression over an input.
+func (in *instance) value(c *definition.Condition, input *container.Struct, want container.Kind) (container.Value, error) {
+	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
+	e, err := condition.LoadExpr(c.Checked, scope, container.Scalar(want))
+	if err != nil {
+		return nil, err
+	}
+	return e.Eval(&condition.Spent{}, input, &condition.Values{Instance: in.opts.Instance})
 }
 
 // ask asks how an execution's race came out, where it has come so far.
@@ -140,6 +145,7 @@ func (g *graph) endEarly(s *step, values condition.Values) {
 	if values.Timeout {
 		reason = fmt.Sprintf("the deadline of %s has come", s.activity.Name)
 	}
+	g.family.events.leave(s)
 	s.stopInside(reason)
 	s.early, s.result.TimedOut, s.result.Failure = true, values.Timeout, values.Error
 	s.gives(container.New(s.activity.Output), values)
@@ -199,11 +205,18 @@ func (s *step) stop(reason string) {
 		return
 	}
 	s.stopInside(reason)
+	if s.waits != nil {
+		s.of.family.events.leave(s)
+	}
 	s.held, s.result.State, s.result.Error, s.result.RC, s.result.Output = false, Cancelled, reason, nil, nil
 }
 
 // stopInside stops what is inside of a block. Of one that has not begun all is in no iteration.
 func (s *step) stopInside(reason string) {
+	if s.child != nil {
+		s.child.top.leave()
+		s.child = nil
+	}
 	if s.inside == nil {
 		return
 	}
@@ -226,6 +239,8 @@ func (g *graph) unbroken() {
 			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
 		case s.result.State == Running && s.inside != nil:
 			s.inside.unbroken()
+		case s.result.State == Running && s.child != nil && s.child.top.waits():
+			s.child.top.unbroken()
 		}
 	}
 }

@@ -21,21 +21,31 @@ func (g *graph) execute(s *step) {
 	} else {
 		err = g.begin(s, input)
 	}
-	for iteration := 1; err == nil; iteration++ {
-		s.result.Iterations, s.result.Input = iteration, input
-		var done bool
-		if done, err = g.once(s, iteration, input); err != nil || !done {
-			break
-		}
+	done := false
+	if err == nil {
+		done, err = g.once(s, 1, input)
+	}
+	g.proceed(s, done, err)
+}
+
+// proceed is what follows from an iteration: the end, or others until one of them does not come to its end.
+func (g *graph) proceed(s *step, done bool, err error) {
+	for done && err == nil {
 		s.spent = condition.Spent{}
-		if done, err = s.exits(); err != nil {
+		var exits bool
+		if exits, err = s.exits(); err != nil {
 			break
 		}
-		if done {
+		if exits {
 			g.terminate(s)
 			return
 		}
-		input, err = s.next(iteration, input)
+		var input *container.Struct
+		if input, err = s.next(s.result.Iterations, s.result.Input); err != nil {
+			break
+		}
+		s.result.Iterations, s.result.Input = s.result.Iterations+1, input
+		done, err = g.once(s, s.result.Iterations, input)
 	}
 	if err != nil {
 		g.fail(s, err)
@@ -82,8 +92,11 @@ func (s *step) next(iteration int, input *container.Struct) (*container.Struct, 
 // activity has ended in another way, or goes no further.
 func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool, err error) {
 	s.result.RC, s.result.Output = nil, nil
-	if s.inside == nil {
-		return g.attempts(s, iteration, input)
+	switch {
+	case s.activity.Receive != nil:
+		return g.receive(s, iteration, input)
+	case s.inside == nil:
+		return g.attempts(s, Call{Scope: g.scope, Iteration: iteration, Attempt: 1, Input: input})
 	}
 	s.thrown = nil
 	scope := g.scope.iteration(s.activity.Name, iteration)
@@ -91,10 +104,20 @@ func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool
 	if g.opts.LastIterations {
 		s.result.Inside = nil
 	}
-	s.result.Inside = append(s.result.Inside, s.inside.results())
+	s.result.Inside = append(s.result.Inside, nil)
 	if err != nil {
+		s.seeInside()
 		return false, fmt.Errorf("source of %s: %w", scope, err)
 	}
+	return g.returned(s, iteration, ended)
+}
+
+// seeInside notes what has become of what is inside of a block, in its last iteration.
+func (s *step) seeInside() { s.result.Inside[len(s.result.Inside)-1] = s.inside.results() }
+
+// returned is what follows when nothing more goes on inside of a block; ended: its iteration has come to its end.
+func (g *graph) returned(s *step, iteration int, ended bool) (done bool, err error) {
+	s.seeInside()
 	s.result.State = Running
 	if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) || g.catch(s, ended) || !ended {
 		return false, nil
@@ -117,20 +140,20 @@ func (s *step) gives(output *container.Struct, values condition.Values) {
 	s.result.Output, s.result.RC = output, &values.RC
 }
 
-// attempts runs the program until it has a result or retry's attempts are used up.
-func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done bool, err error) {
-	a := s.activity
-	var failure string
-	for attempt := 1; attempt <= max(1, a.RetryAttempts); attempt++ {
-		s.result.Attempts = attempt
-		if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: attempt}) {
+// attempts runs the program until it has a result or retry's attempts are used up, from this attempt on.
+func (g *graph) attempts(s *step, call Call) (done bool, err error) {
+	a, input := s.activity, call.Input
+	for {
+		s.result.Attempts = call.Attempt
+		at := At{Scope: g.scope, Iteration: call.Iteration, Attempt: call.Attempt}
+		if s.child == nil && g.loses(s, at) {
 			return false, nil
 		}
-		call := Call{Scope: g.scope, Iteration: iteration, Attempt: attempt, Input: input.Clone()}
+		call.Input = input.Clone()
 		outcome, ended := g.invoke(s, call)
 		if !ended {
 			s.result.State, s.result.RC = Running, nil
-			g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: attempt})
+			g.loses(s, at)
 			return false, nil
 		}
 		if g.opts.Observe != nil && a.Program != "" {
@@ -140,16 +163,21 @@ func (g *graph) attempts(s *step, iteration int, input *container.Struct) (done 
 		if outcome.Err == "" {
 			s.result.RC = &outcome.RC
 		}
-		if failure = failureOf(a, &outcome); failure == "" {
+		failure := failureOf(a, &outcome)
+		if failure == "" {
 			s.gives(outcome.Output, condition.Values{RC: outcome.RC})
 			return true, nil
 		}
+		if call.Attempt < max(1, a.RetryAttempts) {
+			call.Attempt++
+			continue
+		}
+		if a.Continues {
+			g.carryOn(s, failure)
+			return false, nil
+		}
+		return false, errors.New(failure)
 	}
-	if a.Continues {
-		g.carryOn(s, failure)
-		return false, nil
-	}
-	return false, errors.New(failure)
 }
 
 // invoke makes an attempt. A subprocess may not end it.
@@ -157,6 +185,11 @@ func (g *graph) invoke(s *step, call Call) (o Outcome, ended bool) {
 	a := s.activity
 	if p := g.childOf(a); p != nil {
 		return g.subprocess(s, call, p)
+	}
+	if a.Send != nil {
+		if err := g.sends(s, call.Input); err != nil {
+			return Outcome{Err: err.Error()}, true
+		}
 	}
 	if a.Program == "" && a.Child == nil {
 		return Echo(call.Input, a.Output), true

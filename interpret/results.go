@@ -35,6 +35,9 @@ const MaxResults = 8 << 20
 // last failed attempt, while the activity is in error. What is inside of a block has by then
 // come as far as its own entries say. {} is an iteration that ends by itself.
 //
+// {event: paid, output: {...}} is what a receive gets from outside, in an iteration; a missing output has the
+// defaults. One without a list, or whose entry is {}, takes what an activity of the run sends to it.
+//
 // Processes that are given are those of [Options]: of a subprocess that is run pack/look names the list of
 // look in the instance that pack begins, and pack#2/look from its second iteration on; look alone does
 // too, where the process has no activity of that name. Every instance starts lists anew.
@@ -99,6 +102,7 @@ type list struct {
 
 type entry struct {
 	first  First
+	got    *Got // of a receive
 	rc     int64
 	output *container.Struct // nil: echo
 	err    string
@@ -138,7 +142,8 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 	if !l.attempts {
 		l.next = at.Iteration + at.Attempt - 2
 	}
-	return Race{First: l.entries[min(l.next, len(l.entries)-1)].first}
+	e := l.entries[min(l.next, len(l.entries)-1)]
+	return Race{First: e.first, Got: e.got}
 }
 
 // begin gives the activity's list in a scope: the last one that begins in none of the
@@ -240,7 +245,7 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 	from, err := found.from(path)
 	begins := found.written(from)
 	switch before := r.begun[begins]; {
-	case !attempts && a.Deadline == nil && !found.cancelled:
+	case !attempts && a.Deadline == nil && !found.cancelled && a.Receive == nil:
 		r.fail(key, "%s", runsNone(a))
 		return false
 	case err != nil:
@@ -275,6 +280,10 @@ func runsNone(a *definition.Activity) string {
 		return fmt.Sprintf("%s is a block and runs no program: give the results of what is inside it", a.Name)
 	case a.Child != nil:
 		return fmt.Sprintf("%s is a subprocess, and %s is given and run: give the results of what is in it, such as %s/ACTIVITY", a.Name, a.Child, a.Name)
+	case a.Receive != nil:
+		return fmt.Sprintf("%s receives events and runs no program: write {event: %s, output: {...}}", a.Name, a.Receive.Events[0].Name)
+	case a.Send != nil:
+		return fmt.Sprintf("activity %s sends an event and runs no program: remove it here", a.Name)
 	case a.Wait != nil:
 		return fmt.Sprintf("activity %s waits and runs no program: remove it here", a.Name)
 	}
@@ -289,7 +298,7 @@ func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 		keys = append(keys, key.Value)
 		switch key.Value {
 		case "rc", "output", "error":
-			if !attempts {
+			if !attempts && !(key.Value == "output" && a.Receive != nil) {
 				r.fail(key, "%s", runsNone(a))
 				return
 			}
@@ -305,6 +314,8 @@ func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 			}
 		case "output":
 			e.output = r.output(a, value)
+		case "event":
+			r.event(a, key, value, &e)
 		case "error":
 			e.err = value.Value
 			if value.Kind != yaml.ScalarNode || e.err == "" {
@@ -317,11 +328,29 @@ func (r *resultsReader) entry(p place, attempts bool, n *yaml.Node) entry {
 			e.first = Canceller
 			r.race(key, value, p.cancelled, fmt.Sprintf("nothing cancels %s: name it under `cancels` of another activity, or remove this", a.Name))
 		default:
-			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled", a.Name, key.Value)
+			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled; of a receive, event and output", a.Name, key.Value)
 		}
 	})
+	if a.Receive != nil && slices.Contains(keys, "output") && !slices.Contains(keys, "event") {
+		r.fail(n, "%s: output without event: write which event has it, {event: %s, output: {...}}", a.Name, a.Receive.Events[0].Name)
+	}
+	if e.got != nil {
+		e.got.Output, e.output = e.output, nil
+	}
 	r.apart(a, n, keys)
 	return e
+}
+
+// event reads which event a receive gets.
+func (r *resultsReader) event(a *definition.Activity, key, value *yaml.Node, e *entry) {
+	switch {
+	case a.Receive == nil:
+		r.fail(key, "%s receives no events: remove event here", a.Name)
+	case value.Kind != yaml.ScalarNode || !slices.Contains(a.Receive.Names(), value.Value):
+		r.fail(value, "%s receives %s", a.Name, strings.Join(a.Receive.Names(), ", "))
+	default:
+		e.got = &Got{Event: value.Value}
+	}
 }
 
 // race checks that a race can come out so.

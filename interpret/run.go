@@ -1,6 +1,7 @@
 package interpret
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -29,9 +30,16 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 	if err := container.CheckValue(p.Input, input); err != nil {
 		return nil, fmt.Errorf("run %s@%d: input: %w", p.Name, p.Version, err)
 	}
+	opts.Instance = cmp.Or(opts.Instance, "instance")
 	in := &instance{programs: programs, opts: opts, family: &family{processes: definition.ChildrenOf(opts.Processes)}}
 	in.races, _ = programs.(Races)
 	result, err := in.run(p, input.Clone())
+	for err == nil && result.State != Finished && in.top.expire() {
+		result, err = in.goOn()
+	}
+	if err == nil && in.top.waits() {
+		in.top.unbroken()
+	}
 	if len(in.family.impossible) > 0 {
 		err = errors.Join(in.family.impossible...)
 	}
@@ -50,6 +58,8 @@ type instance struct {
 	family   *family
 	depth    int // how deep it is inside of others
 	children int // subprocesses that its process has
+	process  *definition.Process
+	top      *graph
 }
 
 // graph is a graph under way, its activities joined by connectors: that of the process, or
@@ -89,6 +99,14 @@ type step struct {
 	worked     map[*definition.Condition]*condition.Expr
 	spent      condition.Spent // of the conditions about the last iteration's output
 	result     ActivityResult
+
+	child *instance // that a subprocess has begun, and that has not ended
+
+	of    *instance // of a receive that waits: in which instance
+	waits *Awaited  // nil: it does not wait
+	wants string    // the path of the send whose event it gets; empty: any that it receives
+	stays bool      // it waits for what is not of this run
+	got   *sent     // what it takes next
 }
 
 type control struct {
@@ -207,14 +225,19 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 		return false, err
 	}
 	g.send(g.source, truths)
-	for len(g.ready) > 0 || g.interrupt() {
+	return g.goOn() && err == nil, err
+}
+
+// goOn plays the graph on, as far as it goes, and says whether it came to its end.
+func (g *graph) goOn() bool {
+	for len(g.ready) > 0 || g.wake() || g.interrupt() {
 		for len(g.ready) > 0 {
 			s := g.ready[0]
 			g.ready = g.ready[1:]
 			g.decide(s)
 		}
 	}
-	return g.sink.ran && err == nil, err
+	return g.sink.ran
 }
 
 // enter makes the graph one of which nothing has begun, in a scope.
@@ -223,6 +246,7 @@ func (g *graph) enter(scope Scope) {
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
 		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
+		s.child, s.waits, s.wants, s.stays, s.got = nil, nil, "", false, nil
 		if a := s.activity; a != nil {
 			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
 		}
@@ -293,11 +317,14 @@ func (g *graph) results() []ActivityResult {
 	return all
 }
 
-func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Result, error) {
-	result := &Result{Process: p, State: InError, Activities: top.results()}
+func (in *instance) result(ended bool) (*Result, error) {
+	result := &Result{Process: in.process, State: InError, Activities: in.top.results()}
+	if !in.top.waits() { // else something more may come
+		in.top.unbroken()
+	}
 	switch {
 	case ended:
-		output, err := top.sink.input(p.Output)
+		output, err := in.top.sink.input(in.process.Output)
 		if err == nil {
 			_, err = container.EncodeCBOR(output)
 		}
@@ -306,10 +333,24 @@ func (in *instance) result(p *definition.Process, top *graph, ended bool) (*Resu
 			return result, nil
 		}
 		result.State, result.Output = Finished, output
+	case in.top.waits():
+		if !result.inError() {
+			result.State = Running
+		}
 	case !in.failed:
 		return nil, errors.New("it stands still without an error: its connectors have a cycle")
 	}
 	return result, nil
+}
+
+// inError says whether an activity is, also in what subprocesses have begun.
+func (r *Result) inError() bool {
+	for a := range r.Family() {
+		if a.State == InError {
+			return true
+		}
+	}
+	return false
 }
 
 // undecided is the state of an activity that still waits for a connector. What cancels it has come to it

@@ -36,6 +36,12 @@ type activityStatus struct {
 	Failure    string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
+	Waits      *awaitedStatus  `json:"waits,omitempty"` // of a receive that waits
+}
+
+type awaitedStatus struct {
+	Events []string `json:"events"`
+	Key    string   `json:"key,omitempty"`
 }
 
 // StatusJSON writes a result in the shape of an instance's status, so that the two can
@@ -60,7 +66,8 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 		return nil, fmt.Errorf("status of %s: output: %w", s.Process, err)
 	}
 	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool {
-		return a.Definition.Block != nil || a.Definition.Wait != nil || a.Definition.Child != nil
+		of := a.Definition
+		return of.Block != nil || of.Wait != nil || of.Child != nil || of.Receive != nil || of.Send != nil
 	})
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
@@ -88,6 +95,10 @@ func kindOf(a *definition.Activity) string {
 		return "wait"
 	case a.Child != nil:
 		return "process"
+	case a.Receive != nil:
+		return "receive"
+	case a.Send != nil:
+		return "send"
 	case a.Empty:
 		return "empty"
 	}
@@ -102,6 +113,9 @@ func activityStatusOf(a *ActivityResult) (activityStatus, error) {
 	if n := len(a.Children); n > 0 {
 		of := a.Children[n-1].Result.Process
 		s.Process = fmt.Sprintf("%s@%d", of.Name, of.Version)
+	}
+	if w := a.Waits; w != nil {
+		s.Waits = &awaitedStatus{w.Events, w.Key}
 	}
 	if a.State != Terminated {
 		return s, nil

@@ -77,6 +77,10 @@ type Race struct {
 	// Dead says of an activity that is cancelled before it was decided that what leads out of it had been
 	// resolved by then, on a dead path.
 	Dead bool
+	// Got is what a receive gets; nil: what an activity of the run sends to it. Stays says that it waits for what
+	// the run does not have.
+	Got   *Got
+	Stays bool
 }
 
 // Options of a run. The zero value will do.
@@ -87,7 +91,7 @@ type Options struct {
 	// LastIterations forgets what was inside a block in all iterations but its last: for
 	// loops of which nobody asks how they came to their end.
 	LastIterations bool
-	Instance       string // what _INSTANCE says
+	Instance       string // what _INSTANCE says; empty: "instance"
 	// Processes are those that subprocesses may be instances of. Others are done by Programs, as if
 	// they were programs.
 	Processes []*definition.Process
@@ -100,7 +104,7 @@ type State string
 const (
 	Inactive   State = "inactive"   // nothing has arrived
 	Waiting    State = "waiting"    // some connectors are resolved, or it is to be cancelled once all are
-	Running    State = "running"    // a block or subprocess with something inside that does not go on
+	Running    State = "running"    // a receive that waits, or a block or subprocess with something inside that does not go on
 	InError    State = "in-error"   // also of an instance: something is, and nothing else can go on
 	Terminated State = "terminated" // it ran
 	Skipped    State = "skipped"    // dead path
@@ -113,7 +117,7 @@ const Finished State = "finished"
 // Result is what became of an instance.
 type Result struct {
 	Process    *definition.Process
-	State      State             // Finished or InError
+	State      State             // Finished or InError, or Running: what has not ended waits for events
 	Output     *container.Struct // the process's output; nil unless Finished
 	Error      string            // why it is InError though no activity is
 	Activities []ActivityResult  // at the top, in file order; [Result.All] has those inside blocks too
@@ -141,6 +145,9 @@ type ActivityResult struct {
 	// iteration, or of the last one ([Options].LastIterations). A skipped block has them
 	// once, all skipped, in no iteration; so has one that was cancelled before it began.
 	Inside [][]ActivityResult
+	// Event is, of a receive, what its last iteration has got (_EVENT); Waits what it waits for, nil if it does not.
+	Event string
+	Waits *Awaited
 	// Children are, of a subprocess whose definition is given, the instances that it has begun: of each
 	// attempt, or the last one ([Options].LastIterations).
 	Children []Child

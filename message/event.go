@@ -16,8 +16,8 @@ import (
 
 // Limits of an event.
 const (
-	MaxEventID = 256                       // bytes of an identifier that was given from outside
-	MaxKeep    = 10 * 366 * 24 * time.Hour // how long one may be kept
+	MaxEventID = 256                  // bytes of an identifier that was given from outside
+	MaxKeep    = processtable.MaxKeep // how long one may be kept
 )
 
 // Event is the body of a KindEvent message (N24): what was sent, by whom, and, at the node where it is

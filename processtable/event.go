@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/condition"
 	"fmqm/container"
@@ -12,8 +13,9 @@ import (
 
 // Limits of events (N24).
 const (
-	MaxEvents   = 64  // that one activity waits for
-	MaxEventKey = 256 // bytes of a key
+	MaxEvents   = 64                        // that one activity waits for
+	MaxEventKey = 256                       // bytes of a key
+	MaxKeep     = 10 * 366 * 24 * time.Hour // how long one may be kept
 )
 
 // EventID names an event; names are as of programs.

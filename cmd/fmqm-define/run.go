@@ -39,6 +39,10 @@ documents#2/check names that of check from iteration 2 of the block documents on
 {timeout: true} says that the deadline of the activity, or of a block, comes first, and
 {cancelled: true} that what cancels it does. Without them both come too late.
 
+A receive takes what an activity of the run sends to its node, in the order of the run.
+{event: paid, output: {...}} is what it gets from outside. If nothing comes its deadline
+does; without one the run ends with 1, saying what it waits for.
+
 A subprocess is run, too, where one of the files has its process; without, it takes results
 or behaves as echo. pack/look names look in the instance that pack begins, pack#2/look that
 of its second iteration; look alone does, where the process itself has no look. What is in
@@ -92,14 +96,14 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	play := interpret.Programs(interpret.EchoAll)
+	play, instance := interpret.Programs(interpret.EchoAll), ""
 	if files := c.StringSlice("programs"); len(files) > 0 {
 		real, err := openPrograms(c, process, files)
 		if err != nil {
 			return err
 		}
 		defer real.close()
-		play = real
+		play, instance = real, real.instance
 	}
 	if results != "" {
 		text, err := readInputFile(c, results)
@@ -110,7 +114,7 @@ func run(c *cli.Context) error {
 			return fmt.Errorf("%s: %w", results, err)
 		}
 	}
-	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == "", Processes: given})
+	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == "", Processes: given, Instance: instance})
 	if err != nil {
 		return err
 	}
@@ -263,8 +267,12 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 	rows := make([][]string, len(shown))
 	for i, a := range shown {
 		row := []string{a.Activity, a.Node, string(a.State), "", "", cmp.Or(a.Error, a.Failure)}
-		if a.TimedOut && row[5] == "" {
+		switch {
+		case row[5] != "":
+		case a.TimedOut:
 			row[5] = "the deadline has come"
+		case a.Waits != nil:
+			row[5] = "waits for " + a.Waits.String()
 		}
 		if v.tree {
 			row[0] = strings.Repeat("  ", strings.Count(a.Path(), "/")) + a.Path()
@@ -287,12 +295,15 @@ func rowsOf(shown []*interpret.ActivityResult, v view) ([][]string, error) {
 	return rows, nil
 }
 
-// reasons says why activities are in error.
+// reasons says why activities are in error, or what they wait for.
 func reasons(r *interpret.Result) string {
 	var all []string
 	for a := range r.Family() {
 		if a.State == interpret.InError {
 			all = append(all, a.Path()+": "+a.Error)
+		}
+		if a.Waits != nil {
+			all = append(all, a.Path()+" waits for "+a.Waits.String())
 		}
 	}
 	if r.Error != "" {

@@ -98,6 +98,8 @@ type drawing struct {
 	nodes      []string
 	steady     bool // see Steady
 	races      bool // see Racing
+	signals    bool // see SignalsAt
+	events     []event
 	text       strings.Builder
 	structures []*structure
 	input      *structure // of the process; nil: none
@@ -124,9 +126,11 @@ type step struct {
 	out           int // control connectors out of it
 	otherwise     bool
 	exit          bool
-	late          bool // it has a deadline
-	read          bool // a connector out of it asks for that
-	continues     bool // it goes on after errors
+	late          bool     // it has a deadline
+	read          bool     // a connector out of it asks for that
+	continues     bool     // it goes on after errors
+	receives      []string // names of events
+	sends         bool
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }
@@ -148,6 +152,7 @@ func (d *drawing) process() {
 	g := &graph{input: d.maybeStructure("input"), output: d.maybeStructure("output")}
 	d.input = g.input
 	d.containers(g.input, g.output)
+	d.declare()
 	if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}

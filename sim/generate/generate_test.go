@@ -29,7 +29,7 @@ func load(t interface{ Fatalf(string, ...any) }, c *Case) *definition.Process {
 
 func TestDefinitionsAreFreeOfErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := rapid.OneOf(Cases(), Steady(), Racing()).Draw(t, "case")
+		c := rapid.OneOf(Cases(), Steady(), Racing(), SignalsAt(Nodes)).Draw(t, "case")
 		p := load(t, c)
 		if _, err := definition.Compile(p); err != nil {
 			t.Fatalf("compile: %v\n%s", err, c)
@@ -89,6 +89,33 @@ func TestJoins(t *testing.T) {
 			}
 		}
 	})
+}
+
+// N24: of the events that are drawn some meet a receive, others do not, and no receive waits for ever.
+func TestSignals(t *testing.T) {
+	got, late := 0, 0
+	for n := range 200 {
+		c := SignalsAt(Nodes).Example(n)
+		p := load(t, c)
+		r, err := interpret.Run(p, container.New(p.Input), Interpreted(c), interpret.Options{})
+		if err != nil {
+			continue // a condition out of source fails
+		}
+		if r.State == interpret.Running {
+			t.Fatalf("something waits\n%s", c)
+		}
+		for a := range r.All() {
+			switch {
+			case a.Event != "":
+				got++
+			case a.Definition.Receive != nil && a.TimedOut:
+				late++
+			}
+		}
+	}
+	if got < 20 || late < 40 {
+		t.Errorf("%d receives got an event, and %d none", got, late)
+	}
 }
 
 func TestResultIsAFunction(t *testing.T) {

@@ -53,13 +53,18 @@ func (d *drawing) activities(g *graph) {
 }
 
 func (d *drawing) activity(g *graph, s *step) {
-	d.line("node: %s", pick(d, d.nodes, "node"))
+	node := pick(d, d.nodes, "node")
 	s.exit = d.loops(g, s)
 	s.input, s.output = d.maybeStructure("input"), d.maybeStructure("output")
 	if g.counts(s) || s.block && s.exit {
 		s.output = pick(d, d.structures, "what counts")
 	}
 	d.containers(s.input, s.output)
+	d.signal(g, s)
+	if len(s.receives) > 0 {
+		node = d.meeting()
+	}
+	d.line("node: %s", node)
 	d.startCondition(s)
 	d.loop(s)
 	switch {
@@ -71,6 +76,12 @@ func (d *drawing) activity(g *graph, s *step) {
 			inside.loops++
 		}
 		d.graph(inside)
+		return
+	case len(s.receives) > 0:
+		d.receive(g, s)
+		return
+	case s.sends:
+		d.send(g, s)
 		return
 	case d.in(6, "empty") && !g.counts(s):
 		d.cancels(g, s)
@@ -161,7 +172,7 @@ func (d *drawing) loop(s *step) {
 	}
 	d.line("exit: %s", quoted(exit(s)))
 	d.line("max_iterations: %d", most+d.upTo(more, "max iterations"))
-	if !s.block {
+	if !s.block && len(s.receives) == 0 {
 		d.line("again: {after: 1ms, max: 1ms}")
 	}
 }

@@ -98,6 +98,8 @@ func (d *drawing) atDeadline(s *step) string {
 // word draws a comparison that asks how s has ended, or nothing.
 func (d *drawing) word(s *step) string {
 	switch {
+	case len(s.receives) > 0 && d.in(2, "which event"):
+		return d.came(s)
 	case s.late && d.in(6, "timeout"):
 		return pick(d, []string{"_TIMEOUT", "!_TIMEOUT"}, "timeout")
 	case s.continues && d.in(4, "error"):
@@ -114,6 +116,8 @@ func (s *step) words(of string) []string {
 		return []string{"_RC"}
 	case of == "bool" && s.late:
 		return []string{"_TIMEOUT"}
+	case of == "string" && len(s.receives) > 0:
+		return []string{"_EVENT"}
 	case of == "string" && s.continues:
 		return []string{"_ERROR"}
 	}

@@ -10,27 +10,31 @@ import (
 
 // Outcomes are how the races of a run came out (N14), as its audit says. They are given to the
 // interpreter, which refuses what cannot be; whether each had a cause is for Admissible.
-type Outcomes struct{ of map[string]*course }
+type Outcomes struct {
+	of   map[string]*course
+	sent map[processtable.ActivityID]string // by token of an event, the path of who has sent it
+}
 
 // course is what is recorded of an execution.
 type course struct {
 	activity string
-	failed   map[int]int         // by iteration: attempts that were to be repeated
-	inError  *record.AuditRecord // nil: it never was
-	end      *record.AuditRecord // nil: it has not ended
-	passed   bool                // what leads out of it was resolved before it ended (N6)
+	failed   map[int]int                 // by iteration: attempts that were to be repeated
+	inError  *record.AuditRecord         // nil: it never was
+	end      *record.AuditRecord         // nil: it has not ended
+	passed   bool                        // what leads out of it was resolved before it ended (N6)
+	got      map[int]*record.AuditRecord // by iteration: the event that a receive has taken
 }
 
 // OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
 // which they came.
 func OutcomesOf(records []record.AuditRecord) *Outcomes {
-	o := &Outcomes{of: map[string]*course{}}
+	o := &Outcomes{of: map[string]*course{}, sent: map[processtable.ActivityID]string{}}
 	for i := range records {
 		r := &records[i]
 		path := r.Scope.Path(r.Activity)
 		c := o.of[path]
 		if c == nil {
-			c = &course{activity: string(r.Activity), failed: map[int]int{}}
+			c = &course{activity: string(r.Activity), failed: map[int]int{}, got: map[int]*record.AuditRecord{}}
 			o.of[path] = c
 		}
 		switch r.Event {
@@ -40,6 +44,10 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 			c.inError = r
 		case record.EventPassed:
 			c.passed = true
+		case record.EventSent:
+			o.sent[r.About.Token] = path
+		case record.EventReceived:
+			c.got[r.Iteration] = r
 		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
 			c.end = r
 		default:
@@ -62,9 +70,23 @@ type racing struct {
 func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 	c := r.outcomes.of[at.Scope.Path(a.Name)]
 	if c == nil {
-		return interpret.Race{}
+		return interpret.Race{Stays: a.Receive != nil && at.Iteration > 0}
 	}
-	return c.race(a, at)
+	race := c.race(a, at)
+	if a.Receive != nil && at.Iteration > 0 && race == (interpret.Race{}) {
+		race = r.outcomes.received(c, at.Iteration)
+	}
+	return race
+}
+
+// received says what a receive has got in an iteration: of this instance's own events, since it asks for those of no
+// other.
+func (o *Outcomes) received(c *course, iteration int) interpret.Race {
+	r := c.got[iteration]
+	if r == nil {
+		return interpret.Race{Stays: true}
+	}
+	return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), From: o.sent[r.About.Token]}}
 }
 
 // race says what came first, at a place in the course.

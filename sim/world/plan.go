@@ -56,6 +56,7 @@ const (
 	DeadWood Kind = "deadwood"
 	Joins    Kind = "joins"
 	Racing   Kind = "racing"
+	Signals  Kind = "signals"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -160,6 +161,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.DeadWoodAt(names(p.Sites)).Example(p.Number)
 	case Racing:
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
+	case Signals:
+		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn:
