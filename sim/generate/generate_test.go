@@ -113,7 +113,7 @@ func TestSignals(t *testing.T) {
 			}
 		}
 	}
-	if got < 20 || late < 40 {
+	if got < 12 || late < 40 {
 		t.Errorf("%d receives got an event, and %d none", got, late)
 	}
 }
