@@ -53,11 +53,12 @@ type Spoken struct {
 	Clock    uint64 // of the source's transaction
 	RC       int64
 	Ending   message.Ending
-	Reason   string        // that history gives for the transaction
-	Output   []byte        // CBOR container of the source; nil if it did not run
-	Kind     message.Kind  // 0: a connector
-	Number   uint64        // of the message, among those of its kind from the source
-	Within   message.Scope // that Target is in
+	Reason   string            // that history gives for the transaction
+	Output   []byte            // CBOR container of the source; nil if it did not run. Of an event: the body of its message
+	Event    *message.EventRef // that the source has received; nil: none
+	Kind     message.Kind      // 0: a connector
+	Number   uint64            // of the message, among those of its kind from the source
+	Within   message.Scope     // that Target is in
 	Target   processtable.ActivityID
 	Node     processtable.NodeID
 	Control  message.Truth

@@ -183,7 +183,7 @@ func TestFormats(t *testing.T) {
 		{"Condition", number, constants(t, table, "keyText", "keyReads")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
 		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldNumber")},
-		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindChunk")},
+		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindOver")},
 		{"Record", number, written(t, "message/body.go", "EncodeRecord")},
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
 		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},
@@ -192,7 +192,7 @@ func TestFormats(t *testing.T) {
 		{"Answer", number, written(t, "message/word.go", "EncodeAnswer")},
 		{"Keys", letter, constants(t, "queue/record/keys.go", "ClassMeta", "ClassRemoved")},
 		{"Audit record", number, written(t, "queue/record/auditcodec.go", "AppendAudit")},
-		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventNotified")},
+		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventPutBack")},
 		{"Removed instance", number, written(t, "queue/record/removed.go", "EncodeRemoved")},
 		{"Refused message", number, constants(t, "queue/record/refused.go", "refusedTime", "refusedHeader")},
 		{"Frame", number, tagged(t, "link/frame/codec.go", "wireFrame")},
@@ -216,7 +216,7 @@ func TestFormats(t *testing.T) {
 // The small enumerations stand in a line: each number of them is named.
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
-		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindCall"},
+		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindSend"},
 		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "TrueFailed"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},

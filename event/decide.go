@@ -191,7 +191,7 @@ func (d *decision) match(e *kept, w *waiting) {
 	d.moved += len(body)
 	d.Put = append(d.Put, message.Message{Header: message.Header{
 		Queue: message.Queue{Process: taker.Process, Node: d.node}, Instance: taker.Instance, Scope: taker.Scope, Activity: taker.Activity,
-		SourceScope: taker.Scope, Source: e.token, Kind: message.KindEvent, Clock: message.Next(w.wait.Clock),
+		SourceScope: taker.Scope, Source: e.token, Kind: message.KindEvent, Clock: message.Next(max(w.wait.Clock, e.clock)), // it is received after it was sent
 	}, Body: body})
 	if e.event.Sender == nil || e.event.Node != d.node { // what an activity here sends comes once
 		past := message.Past{Event: e.event, Taker: &taker, At: d.now, Until: d.now.Add(e.event.Until.Sub(e.event.Since))}

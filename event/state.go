@@ -28,6 +28,7 @@ type kept struct {
 	event message.Event
 	token processtable.ActivityID
 	order message.Arrival
+	clock uint64 // of the message that brought it
 }
 
 // waiting is a receive that waits.
@@ -107,7 +108,7 @@ func (s *State) add(m *message.Message) error {
 			order = e.Arrival
 		}
 		s.dropEvent(m.Source)
-		s.events = insert(s.events, kept{e, m.Source, order}, func(k *kept) (message.Arrival, processtable.ActivityID) { return k.order, k.token })
+		s.events = insert(s.events, kept{e, m.Source, order, m.Clock}, func(k *kept) (message.Arrival, processtable.ActivityID) { return k.order, k.token })
 		s.bytes += len(e.Data)
 	case message.KindWait:
 		w, err := message.DecodeWait(m.Body)

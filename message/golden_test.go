@@ -1,6 +1,7 @@
 package message_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -97,6 +98,8 @@ func messages() map[string]kept {
 	of := parent()
 	subprocess.Parent = &of
 	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
+	received := snapshot
+	received.Event = "part-arrived"
 	element, worked, chunk := returning(), returning(), header(message.KindChunk)
 	element.Activity, element.Source, element.SourceScope = "count", "count", "count[7]"
 	late := message.Return{Output: []byte{0x81, 4}, RC: -1, Ending: message.Ending{TimedOut: true}, Failed: true}
@@ -110,7 +113,8 @@ func messages() map[string]kept {
 	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
-	return map[string]kept{
+	all := map[string]kept{
+		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
 		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
 		"return of an element": {element, late},
@@ -153,6 +157,8 @@ func messages() map[string]kept {
 		"answer, output":       {ordered.Reply("B", wrong), wrong},
 		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
+	maps.Copy(all, ofEvents())
+	return all
 }
 
 // N17: messages of every kind, with bodies of every version, stay readable for ever, and
@@ -196,6 +202,12 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeStart(m.Body)
 	case message.KindChunk:
 		return message.DecodeChunk(m.Body)
+	case message.KindEvent:
+		return message.DecodeEvent(m.Body)
+	case message.KindWait:
+		return message.DecodeWait(m.Body)
+	case message.KindPast:
+		return message.DecodePast(m.Body)
 	default:
 		return nil, nil
 	}

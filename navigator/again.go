@@ -30,6 +30,9 @@ func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
 // Again builds a message once more that the activity has sent.
 func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	m := s.Message(a.process.table)
+	if m.Kind == message.KindEvent {
+		return eventAgain(s)
+	}
 	if m.Kind == message.KindCancel || m.Kind == message.KindReturn || m.Kind == message.KindBegin {
 		return a.saidAgain(m, s)
 	}
@@ -45,7 +48,7 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			r := behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String()}
+			r := behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String(), Event: s.Event}
 			values, err := a.out[t.data].values(&r, s.Data, &condition.Spent{}, s.Target)
 			if err == nil {
 				m.Body, err = container.EncodeValues(values)
@@ -54,6 +57,17 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 		}
 	}
 	return m, errors.New("the table has no data connector between them")
+}
+
+// eventAgain builds an event once more that was sent to another node, which knows a repeat by its token (N24).
+func eventAgain(s behaviour.Spoken) (message.Message, error) {
+	e, err := message.DecodeEvent(s.Output)
+	if err != nil {
+		return message.Message{}, fmt.Errorf("read the event: %w", err)
+	}
+	m := e.Message(s.Node)
+	m.Clock = s.Clock
+	return m, nil
 }
 
 // saidAgain builds once more what cancels, tells a block of an error, begins the work of a call, or returns from that.

@@ -145,4 +145,16 @@
 //	     before its work, that is cancelled. (N20)
 //	R34  Nothing is decided of what a bundle or a call has begun before its begin has come, but that
 //	     it is cancelled (R23) or stopped (R16). (N12)
+//	R37  A receive whose start condition is TRUE waits: its snapshot, and a message for the event
+//	     queue of its node for each event that it may receive, with its key. The first that
+//	     comes back, by arrival, ends the round: output takes the members of the same name and
+//	     type, _EVENT names it, then R6 and R7 apply. One that is there when the deadline has
+//	     come as well has come before it. A key that is empty or cannot be evaluated puts the
+//	     activity in error. (N24)
+//	R38  When a round of a receive is over, in whatever way, the transaction takes out what still
+//	     waits of it, and puts back what had come beside the event that it took, to its place
+//	     in the queue; so does what absorbs an event that comes later. (N24)
+//	R39  A send terminates as an empty activity does, and its event goes with that, to the event
+//	     queue of the node that is named or that its input says: once for each execution, by a
+//	     token that is made of it. What cannot be sent puts it in error before anything is. (N24)
 package navigator

@@ -228,7 +228,9 @@ func (a *Activity) tidy(s *State, e behaviour.Effects) behaviour.Effects {
 			e.Takes = append(e.Takes, message.Key{Kind: message.KindEvent, Source: r.token, Scope: s.Entry.Scope})
 		}
 		if !used {
-			e.Put = append(e.Put, r.event.Back(a.process.table.Node))
+			back := r.event.Back(a.process.table.Node)
+			back.Clock = message.Next(s.Clock)
+			e.Put = append(e.Put, back)
 		}
 	}
 	if over {

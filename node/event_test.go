@@ -1,8 +1,10 @@
 package node_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/internal/store/badger"
 	"fmqm/node"
+	"fmqm/queue/backup"
+	"fmqm/queue/inspect"
 )
 
 const repair = `
@@ -347,4 +352,175 @@ func TestAnEmptyKey(t *testing.T) {
 			t.Errorf("%s is %s, %v: %+v", process, s.State, err, s.Activities)
 		}
 	}
+}
+
+// send sends an event from outside.
+func send(t *testing.T, n *node.Node, r api.EventRequest) api.EventAnswer {
+	t.Helper()
+	a, err := n.SendEvent(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// N24: an event that is sent from outside reaches its receive; a repeat changes nothing.
+func TestAnEventFromOutside(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	part := api.EventRequest{Event: "part_arrived", Key: "J-7", ID: "delivery 1", Data: json.RawMessage(`{"serial": "S-1"}`)}
+	if a := send(t, n, part); a.Result != api.EventKept || a.Node != "A" {
+		t.Errorf("it was answered %+v", a)
+	}
+	if a := send(t, n, part); a.Result != api.EventKnown {
+		t.Errorf("a repeat was answered %+v", a)
+	}
+	list, err := n.Events(t.Context(), api.EventsRequest{Limit: 10})
+	if err != nil || len(list.Events) != 1 || list.Events[0].ID != "delivery 1" || string(list.Events[0].Data) != `{"serial":"S-1","note":""}` || list.Events[0].State != api.EventStored {
+		t.Fatalf("kept are %+v, %v", list, err)
+	}
+	id := beginOf(t, n, "repair", `{"job": "J-7"}`)
+	ended(t, n, id, arrived)
+	if a := send(t, n, part); a.Result != api.EventKnown {
+		t.Errorf("a repeat of what was taken was answered %+v", a)
+	}
+	k, err := n.Event(t.Context(), "delivery 1")
+	if err != nil || k.State != api.EventTaken || k.Instance != id || k.Activity != "arrival" {
+		t.Errorf("it is %+v, %v", k, err)
+	}
+	waiting := beginOf(t, n, "repair", `{"job": "J-7"}`)
+	waits(t, n, waiting, "arrival")
+	list, err = n.Events(t.Context(), api.EventsRequest{Waiting: true, Limit: 10})
+	if err != nil || len(list.Events) != 2 || list.Events[0].Instance != waiting || list.Events[0].State != api.EventWaiting {
+		t.Errorf("waiting are %+v, %v", list, err)
+	}
+	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "delivery 1"})
+	ended(t, n, waiting, `{"serial":"","note":"","event":"cancelled"}`)
+}
+
+// What no process receives is refused, and so is what has another shape.
+func TestEventsThatAreRefused(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	for _, tc := range []struct {
+		r    api.EventRequest
+		want string
+	}{
+		{api.EventRequest{Event: "part_arived", ID: "x"}, "no process at A receives the event part_arived"},
+		{api.EventRequest{Event: "part_arrived", ID: "x", Data: json.RawMessage(`{"serial": 3}`)}, "event part_arrived: data"},
+		{api.EventRequest{Event: "cancelled", ID: "x", Data: json.RawMessage(`{"serial": "S-1"}`)}, "event cancelled: data"},
+		{api.EventRequest{Event: "cancelled"}, "the identifier of an event"},
+		{api.EventRequest{Event: "cancelled", ID: "x", Key: strings.Repeat("k", 257)}, "the key of an event"},
+		{api.EventRequest{Event: "cancelled", ID: "x", Keep: "soon"}, `keep: "soon" is no duration`},
+		{api.EventRequest{Event: "cancelled", ID: "x", At: "B"}, "A has no link to B"},
+	} {
+		if a, err := n.SendEvent(t.Context(), tc.r); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %+v, %v, want %s", tc.r, a, err, tc.want)
+		}
+	}
+	if list, err := n.Events(t.Context(), api.EventsRequest{Limit: 10}); err != nil || len(list.Events) > 0 {
+		t.Errorf("kept are %+v, %v", list, err)
+	}
+}
+
+// An event that was kept is let go of; one that is kept no longer than it may be is set aside, and no receive takes it.
+func TestEventsGo(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	kept := func() (states []string) {
+		list, err := n.Events(t.Context(), api.EventsRequest{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range list.Events {
+			states = append(states, string(k.State))
+		}
+		return states
+	}
+	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "one"})
+	if _, err := n.DropEvent(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return len(kept()) == 0 })
+	if _, err := n.DropEvent(t.Context(), "one"); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("dropped again: %v", err)
+	}
+	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "two", Keep: "1ms"})
+	until(t, func() bool { return slices.Equal(kept(), []string{"expired"}) })
+	id := beginOf(t, n, "repair", `{"job": "J-7"}`)
+	waits(t, n, id, "arrival")
+	if _, err := n.DropEvent(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return len(kept()) == 0 })
+	waits(t, n, id, "arrival")
+}
+
+// Invariant 10: what waits costs nothing but memory, and of that what the cache allows: no task each. All of it has its
+// event.
+func TestManyReceivesWait(t *testing.T) {
+	const many = 500
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	ids := make([]api.InstanceID, many)
+	before := runtime.NumGoroutine()
+	for i := range ids {
+		ids[i] = beginOf(t, n, "repair", fmt.Sprintf(`{"job": "J-%d"}`, i%(many/2)))
+	}
+	waits(t, n, ids[many-1], "arrival")
+	if now := runtime.NumGoroutine(); now > before+20 {
+		t.Errorf("there are %d goroutines, and were %d", now, before)
+	}
+	for i := range ids {
+		send(t, n, api.EventRequest{Event: "cancelled", Key: fmt.Sprintf("J-%d", i%(many/2)), ID: fmt.Sprint("off ", i)})
+	}
+	for _, id := range ids {
+		ended(t, n, id, `{"serial":"","note":"","event":"cancelled"}`)
+	}
+}
+
+// What is kept, what waits, and what is remembered goes into a backup and out of it.
+func TestEventsInABackup(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	part := func(job, id string) api.EventRequest {
+		return api.EventRequest{Event: "part_arrived", Key: job, ID: id, Data: json.RawMessage(`{"serial": "S-1"}`)}
+	}
+	send(t, n, part("J-1", "taken"))
+	ended(t, n, beginOf(t, n, "repair", `{"job": "J-1"}`), arrived)
+	send(t, n, part("J-2", "kept"))
+	waiting := beginOf(t, n, "repair", `{"job": "J-3"}`)
+	waits(t, n, waiting, "arrival")
+	var file bytes.Buffer
+	if err := n.WriteBackup(t.Context(), &file); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := badger.Open(badger.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(&file, engine, nil); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	restored, err := node.Open(node.Options{Name: "A", Engine: engine, Registry: builtins(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored.Launch()
+	defer func() {
+		if err := restored.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for job, id := range map[string]string{"J-1": "taken", "J-2": "kept"} {
+		if a := send(t, restored, part(job, id)); a.Result != api.EventKnown {
+			t.Errorf("%s: %+v", id, a)
+		}
+	}
+	ended(t, restored, beginOf(t, restored, "repair", `{"job": "J-2"}`), arrived)
+	send(t, restored, part("J-3", "new"))
+	ended(t, restored, waiting, arrived)
 }

@@ -58,6 +58,7 @@ type Config struct {
 	Limits          Limits
 	Audit           Audit
 	NoSchedules     bool // nothing is started by a schedule here
+	Events          Events
 }
 
 // Limits of sizes, in bytes.

@@ -89,6 +89,8 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &c.OldSignatures)
 		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
+		"events":    func(_, v *yaml.Node) { r.events(v, c) },
+		"accept":    func(_, v *yaml.Node) { r.accept(v, c) },
 
 		"remote_operators": func(_, v *yaml.Node) { r.remoteOperators(v, c) },
 	}

@@ -126,7 +126,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
-				Control: sent.Control, Data: sent.Data, Lane: sent.Lane,
+				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About,
 				Onward: sent.Control.IsFalse() && passed[target],
 			})
 		}
@@ -172,6 +172,10 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 			continue
 		}
 		o.send = len(o.spoken) > 0 && !o.unknown && (!at.Ended || open)
+		if !o.send && !o.over { // an event is for others, whatever has become of who sent it (N24)
+			o.spoken = slices.DeleteFunc(o.spoken, func(p behaviour.Spoken) bool { return p.Kind != message.KindEvent })
+			o.send = len(o.spoken) > 0
+		}
 		if o.over { // what the peer had is not needed any more, and who ended it has to say so
 			o.send = (o.send || open) && o.origin != s.peer && (asked || s.planned)
 		}

@@ -63,7 +63,9 @@ func (m *Machine) putBack(key message.Entry, messages []message.Message) (back [
 			continue
 		}
 		ref := e.Ref()
-		back = append(back, e.Back(m.self))
+		kept := e.Back(m.self)
+		kept.Clock = msg.Clock
+		back = append(back, kept)
 		lines = append(lines, record.AuditRecord{
 			Time: m.now, Clock: msg.Clock, Process: m.id(), Definition: m.process.Definition(), Instance: key.Instance,
 			Scope: key.Scope, Activity: key.Activity, Event: record.EventPutBack, About: &ref,

@@ -113,7 +113,7 @@ func TestSignals(t *testing.T) {
 			}
 		}
 	}
-	if got < 25 || late < 50 {
+	if got < 12 || late < 40 {
 		t.Errorf("%d receives got an event, and %d none", got, late)
 	}
 }

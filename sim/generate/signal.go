@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -29,13 +30,18 @@ func (d *drawing) declare() {
 		return
 	}
 	var written []string
-	for i := range 1 + d.upTo(1, "events") {
-		e := event{fmt.Sprintf("e%d", i), d.maybeStructure("data of an event")}
-		d.events = append(d.events, e)
-		data := "{}"
+	most := 1
+	if d.in(2, "several events") {
+		most = 3
+	}
+	for i := range 1 + d.upTo(most-1, "events") {
+		data, e := "{}", event{data: d.maybeStructure("data of an event")}
 		if e.data != nil {
 			data = e.data.name
 		}
+		// No two processes mean events with other data by one name.
+		e.name = fmt.Sprintf("e%d-%08x", i, crc32.ChecksumIEEE([]byte(d.text.String()+data)))
+		d.events = append(d.events, e)
 		written = append(written, fmt.Sprintf("%s: %s", e.name, data))
 	}
 	d.line("events: {%s}", strings.Join(written, ", "))
@@ -57,7 +63,7 @@ func (d *drawing) signal(g *graph, s *step) {
 
 // meeting is a site where events are received: mostly the first one, so that they meet.
 func (d *drawing) meeting() string {
-	if d.in(4, "far") {
+	if d.in(8, "far") {
 		return pick(d, d.nodes, "meeting")
 	}
 	return d.nodes[0]
@@ -71,13 +77,25 @@ func (d *drawing) eventNames() []string {
 	return names
 }
 
-// keys are few, so that events meet who waits for them.
-var keys = []string{"_INSTANCE", "_INSTANCE", "_INSTANCE", `_INSTANCE + "/2"`}
+// key is mostly the same, so that events meet who waits for them.
+func (d *drawing) key() string {
+	if d.in(8, "another key") {
+		return `'_INSTANCE + "/2"'`
+	}
+	return "_INSTANCE"
+}
+
+// patience is how long a receive waits: mostly long enough for what is sent.
+var patience = []string{"15ms", "2s", "10s", "2m", "1h"}
 
 // receive writes that an activity receives events.
 func (d *drawing) receive(g *graph, s *step) {
 	s.late = true
-	d.line("deadline: {%s}", d.moment(s, "after", "at"))
+	when := "after: " + pick(d, patience, "patience")
+	if d.in(4, "any time") {
+		when = d.moment(s, "after", "at")
+	}
+	d.line("deadline: {%s}", when)
 	if s.out > 1 && d.in(3, "choice") {
 		d.line("choice: first_match")
 	}
@@ -86,13 +104,13 @@ func (d *drawing) receive(g *graph, s *step) {
 	if len(s.receives) > 1 || d.in(2, "of one") {
 		what = fmt.Sprintf("one_of: [%s]", strings.Join(s.receives, ", "))
 	}
-	d.line("receive: {%s, key: %s}", what, quotedInside(pick(d, keys, "key")))
+	d.line("receive: {%s, key: %s}", what, d.key())
 }
 
 // send writes that an activity sends an event, to any site.
 func (d *drawing) send(g *graph, s *step) {
 	d.cancels(g, s)
-	text := fmt.Sprintf("event: %s, key: %s", pick(d, d.events, "sent").name, quotedInside(pick(d, keys, "key")))
+	text := fmt.Sprintf("event: %s, key: %s", pick(d, d.events, "sent").name, d.key())
 	switch d.upTo(6, "to") {
 	case 1, 2, 3, 4, 5:
 		text += ", to: " + d.meeting()
@@ -103,14 +121,6 @@ func (d *drawing) send(g *graph, s *step) {
 		text += ", keep: " + pick(d, []string{"1m", "1h", "30d"}, "how long")
 	}
 	d.line("send: {%s}", text)
-}
-
-// quotedInside writes an expression as it is carried within braces.
-func quotedInside(text string) string {
-	if strings.ContainsAny(text, `"`) {
-		return "'" + text + "'"
-	}
-	return text
 }
 
 // came draws a comparison that asks which event has come.

@@ -39,7 +39,7 @@ type Arrived struct {
 // Admissible says what in the history of an instance cannot be: facts are in the order in which they
 // came to the disks of all sites. Of one that has finished nothing may go on.
 func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
-	j := &judge{places: Places(p), timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}}
+	j := &judge{places: Places(p), timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
 	for i := range facts {
 		f := &facts[i]
 		switch {
@@ -64,9 +64,11 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 type judge struct {
 	places  map[string]Place
 	timers  map[string]*timer
-	arrived map[string][]*Arrived            // by path, in the order in which they came
-	of      map[string][]*record.AuditRecord // by path, what has happened so far
-	begun   map[string]int                   // by path of a bundle: up to its last element of which anything is recorded
+	arrived map[string][]*Arrived              // by path, in the order in which they came
+	of      map[string][]*record.AuditRecord   // by path, what has happened so far
+	begun   map[string]int                     // by path of a bundle: up to its last element of which anything is recorded
+	sent    map[processtable.ActivityID]uint64 // by token of an event, when it was sent
+	taken   map[processtable.ActivityID]string // and who has received it
 	all     []string
 }
 
@@ -130,6 +132,12 @@ func (j *judge) take(r *record.AuditRecord) {
 	}
 	if r.Event == record.EventCancelled {
 		j.cancelled(path, r)
+	}
+	if r.Event == record.EventSent {
+		j.sent[r.About.Token] = r.Clock
+	}
+	if r.Event == record.EventReceived {
+		j.received(path, place, r)
 	}
 	if isEnd(r) {
 		if j.find(path, isEnd) != nil {
@@ -209,6 +217,22 @@ func (j *judge) timedOut(path string, place Place, r *record.AuditRecord) {
 // inside is the scope of a block's iteration that a record tells of.
 func inside(r *record.AuditRecord) message.Scope {
 	return r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
+}
+
+// received: it is an event that the receive waits for, was sent before, and no other has received it (N24). Whoever
+// is asked for is of this instance: its events have it for their key.
+func (j *judge) received(path string, place Place, r *record.AuditRecord) {
+	about := r.About
+	if place.Activity == nil || place.Receive == nil || !slices.Contains(place.Receive.Names(), string(about.Name)) {
+		j.add("%s has received %s, and does not wait for it", path, about.Name)
+	}
+	if clock, was := j.sent[about.Token]; !was || clock >= r.Clock {
+		j.add("%s has received %s of %s at %d, and nothing had sent it before (%d)", path, about.Name, about.Node, r.Clock, clock)
+	}
+	if other, was := j.taken[about.Token]; was {
+		j.add("%s has received an event that %s had received", path, other)
+	}
+	j.taken[about.Token] = path
 }
 
 // attempted: of attempts an end counts those that have failed, and the one under way, if there was one.

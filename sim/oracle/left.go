@@ -57,7 +57,7 @@ func LeftFor(e store.Engine, peer processtable.NodeID) (_ string, waiting int, _
 			case forPeer(key):
 				waiting++
 				return true
-			case t.class == record.ClassStaged && isOwned(e, key, value):
+			case t.class == record.ClassStaged && isOwned(e, key, value), isKept(t.class, key, value):
 				return true
 			}
 			if count++; count <= shownLeft {
@@ -76,6 +76,20 @@ func LeftFor(e store.Engine, peer processtable.NodeID) (_ string, waiting int, _
 		}
 	}
 	return strings.Join(left, "\n"), waiting, nil
+}
+
+// isKept says whether a record is of an event that no receive has taken, or of one that was taken and is remembered for
+// a while (N24): neither is of an instance that has ended. A receive that waits is.
+func isKept(class byte, key, value []byte) bool {
+	switch class {
+	case record.ClassMessage:
+		m, err := record.ReadMessage(key, value)
+		return err == nil && m.Message.Queue.Process == processtable.EventQueue && (m.Message.Kind == message.KindEvent || m.Message.Kind == message.KindPast)
+	case record.ClassTimer:
+		timer, err := record.ReadTimer(key, value)
+		return err == nil && timer.Process == processtable.EventQueue
+	}
+	return false
 }
 
 // isOwned says whether the record is there that a staged body is of.

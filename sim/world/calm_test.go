@@ -56,6 +56,14 @@ func TestADistributedRunIsTheInterpretersRun(t *testing.T) {
 	}
 }
 
+// N24: so it is with processes whose activities send events to each other, given who has got which.
+func TestN24EventsAreTheInterpretersRun(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		holds(t, calm(seed, world.Signals, 18))
+	}
+}
+
 // N6: so it is with processes in which most paths die.
 func TestN6DeadWoodIsTheInterpretersRun(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,7 @@ func Draw(seed uint64) Plan {
 	d.people()
 	d.versions()
 	d.large()
+	d.signals()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -274,6 +275,20 @@ func (d *drawing) large() {
 	}
 	for i := range d.plan.Processes {
 		d.plan.Processes[i].Large = !d.in(4)
+	}
+}
+
+// signals draws, for few worlds, a process whose activities send events and receive them (N24). Sites of the version
+// before know none.
+func (d *drawing) signals() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "signals", Kind: Signals, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
+	for range 1 + d.IntN(4) {
+		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/interpret"
 	"fmqm/node"
+	"fmqm/processtable"
 	"fmqm/sim/oracle"
 )
 
@@ -158,6 +160,9 @@ func (c *client) waitsFor() string {
 	if err != nil {
 		return err.Error()
 	}
+	if expected.Result.State == interpret.Running { // its deadline is still to come
+		return "something in it waits for an event"
+	}
 	if differ := oracle.Differences(status, expected.Result); len(differ) > 0 {
 		return strings.Join(differ, "; ")
 	}
@@ -272,7 +277,7 @@ func (s *site) remembers() string {
 		return err.Error()
 	}
 	for i := range stats.Processes {
-		if p := &stats.Processes[i]; p.Entries > 0 {
+		if p := &stats.Processes[i]; p.Entries > 0 && p.Process != processtable.EventQueue {
 			return fmt.Sprintf("%d entries of %s in memory (%d ready, %d running, %d waiting)", p.Entries, p.Process, p.Ready, p.Running, p.Waiting)
 		}
 	}

@@ -58,6 +58,7 @@ const (
 	Racing   Kind = "racing"
 	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
 	Bundling Kind = "bundling"
+	Signals  Kind = "signals"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -167,6 +168,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.BundlingAt(names(p.Sites)).Example(p.Number)
 	case Racing:
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
+	case Signals:
+		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn, Parent:

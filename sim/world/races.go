@@ -74,6 +74,10 @@ func (x *watch) note(t *transaction) {
 			x.world.journal.met("cancelled")
 		case r.Failure != "" && r.Event == record.EventTerminated:
 			x.world.journal.met("error passed")
+		case r.Event == record.EventReceived:
+			x.world.journal.met("event received")
+		case r.Event == record.EventPutBack:
+			x.world.journal.met("event put back")
 		}
 		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{Record: r})
 	}

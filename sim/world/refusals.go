@@ -281,8 +281,10 @@ func (x *watch) wanted(s *site, op *store.Op) {
 	case record.ClassTable:
 		x.isUploaded(s, k.Process())
 	case record.ClassMessage, record.ClassRecord, record.ClassMarker:
-		x.isUploaded(s, k.Process())
-		x.isStarted(s, k.Entry().Instance)
+		if p := k.Process(); p != processtable.EventQueue { // it is of no instance (N24)
+			x.isUploaded(s, p)
+			x.isStarted(s, k.Entry().Instance)
+		}
 	case record.ClassInstance, record.ClassEnd, record.ClassHistory, record.ClassRemoved:
 		x.isStarted(s, uuid.UUID(k.Bytes(len(uuid.UUID{}))))
 	}

@@ -261,6 +261,7 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 			if t.items[to.Node]--; t.items[to.Node] < 0 {
 				x.world.breaks("3", "%s ends at %s, and what it sends to %s at %s is not in its transaction", shown(entryOf(r)), s.name, to.Target, to.Node)
 			}
+		case to.Kind == message.KindEvent && t.keeps(r.About.Token):
 		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
 		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
 		case (isWork(message.Key{Kind: to.Kind}) || to.Kind == message.KindCancel) && t.recorded(target): // it goes on with that in this very transaction
@@ -268,6 +269,16 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)
 		}
 	}
+}
+
+// keeps: an event comes into the queue of the site's own, which is of no instance (N24).
+func (t *transaction) keeps(token processtable.ActivityID) bool {
+	for _, keys := range t.put {
+		if slices.ContainsFunc(keys, func(k message.Key) bool { return k.Kind == message.KindEvent && k.Source == token }) {
+			return true
+		}
+	}
+	return false
 }
 
 func consumes(r *record.AuditRecord, source processtable.ActivityID) bool {

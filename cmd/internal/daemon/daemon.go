@@ -159,6 +159,7 @@ func limits(c *config.Config) node.Limits {
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
 		Audit:       retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
 		NoSchedules: c.NoSchedules,
+		KeepEvents:  c.Events.Keep, Events: c.Events.Limit, EventsOf: c.Events.From,
 	}
 }
 
