@@ -116,10 +116,21 @@ func (b *Basis) Passing() (keys []message.Key) {
 	return keys
 }
 
+// fewTaken is up to how many a search one by one is cheaper than a map.
+const fewTaken = 8
+
 // Forget takes messages out of the set that were removed while the entry goes on.
 func (b *Basis) Forget(taken []message.Key) {
-	if len(taken) > 0 {
+	switch {
+	case len(taken) == 0:
+	case len(taken) <= fewTaken:
 		b.Keys = slices.DeleteFunc(b.Keys, func(k message.Key) bool { return slices.Contains(taken, k) })
+	default:
+		gone := make(map[message.Key]bool, len(taken))
+		for _, k := range taken {
+			gone[k] = true
+		}
+		b.Keys = slices.DeleteFunc(b.Keys, func(k message.Key) bool { return gone[k] })
 	}
 }
 

@@ -183,7 +183,7 @@ func TestFormats(t *testing.T) {
 		{"Condition", number, constants(t, table, "keyText", "keyReads")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
 		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldNumber")},
-		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindStart")},
+		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindOver")},
 		{"Record", number, written(t, "message/body.go", "EncodeRecord")},
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
 		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},
@@ -192,7 +192,7 @@ func TestFormats(t *testing.T) {
 		{"Answer", number, written(t, "message/word.go", "EncodeAnswer")},
 		{"Keys", letter, constants(t, "queue/record/keys.go", "ClassMeta", "ClassRemoved")},
 		{"Audit record", number, written(t, "queue/record/auditcodec.go", "AppendAudit")},
-		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventReturned")},
+		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventPutBack")},
 		{"Removed instance", number, written(t, "queue/record/removed.go", "EncodeRemoved")},
 		{"Refused message", number, constants(t, "queue/record/refused.go", "refusedTime", "refusedHeader")},
 		{"Frame", number, tagged(t, "link/frame/codec.go", "wireFrame")},
@@ -216,7 +216,7 @@ func TestFormats(t *testing.T) {
 // The small enumerations stand in a line: each number of them is named.
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
-		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindProcess"},
+		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindSend"},
 		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "TrueFailed"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},
@@ -236,7 +236,7 @@ func TestEnumerations(t *testing.T) {
 
 // The page is about the versions that this code writes, and says its limits.
 func TestVersionsAndLimits(t *testing.T) {
-	if v := []int{processtable.FormatVersion, message.FormatVersion, frame.MaxVersion, seal.Version}; !slices.Equal(v, []int{6, 4, 3, 2}) {
+	if v := []int{processtable.FormatVersion, message.FormatVersion, frame.MaxVersion, seal.Version}; !slices.Equal(v, []int{7, 4, 3, 2}) {
 		t.Errorf("the code writes versions %v: describe them in formats.md, beside version 1, which stays", v)
 	}
 	for heading, want := range map[string][]string{

@@ -331,20 +331,23 @@ func checkBody[B any](t *rapid.T, b B, encode func(B) []byte, decode func([]byte
 
 func TestMalformedBodies(t *testing.T) {
 	decoders := map[string]func([]byte) error{
-		"record":   func(b []byte) error { _, err := message.DecodeRecord(b); return err },
-		"snapshot": func(b []byte) error { _, err := message.DecodeSnapshot(b); return err },
-		"notice":   func(b []byte) error { _, err := message.DecodeNotice(b); return err },
-		"marker":   func(b []byte) error { _, err := message.DecodeMarker(b); return err },
-		"cancel":   func(b []byte) error { _, err := message.DecodeCancel(b); return err },
-		"begin":    func(b []byte) error { _, err := message.DecodeBegin(b); return err },
-		"return":   func(b []byte) error { _, err := message.DecodeReturn(b); return err },
-		"start":    func(b []byte) error { _, err := message.DecodeStart(b); return err },
+		"record":     func(b []byte) error { _, err := message.DecodeRecord(b); return err },
+		"snapshot":   func(b []byte) error { _, err := message.DecodeSnapshot(b); return err },
+		"notice":     func(b []byte) error { _, err := message.DecodeNotice(b); return err },
+		"marker":     func(b []byte) error { _, err := message.DecodeMarker(b); return err },
+		"cancel":     func(b []byte) error { _, err := message.DecodeCancel(b); return err },
+		"begin":      func(b []byte) error { _, err := message.DecodeBegin(b); return err },
+		"return":     func(b []byte) error { _, err := message.DecodeReturn(b); return err },
+		"start":      func(b []byte) error { _, err := message.DecodeStart(b); return err },
+		"event":      func(b []byte) error { _, err := message.DecodeEvent(b); return err },
+		"wait":       func(b []byte) error { _, err := message.DecodeWait(b); return err },
+		"past event": func(b []byte) error { _, err := message.DecodePast(b); return err },
 	}
 	for what, decode := range decoders {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "expected array of version and fields"},
-			{"later version", "\x82\x05\xa0", "version 5: this node reads version"},
+			{"later version", "\x82\x06\xa0", "version 6: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},

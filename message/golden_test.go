@@ -1,6 +1,7 @@
 package message_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -96,7 +97,10 @@ func messages() map[string]kept {
 	of := parent()
 	subprocess.Parent = &of
 	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
-	return map[string]kept{
+	received := snapshot
+	received.Event = "part-arrived"
+	all := map[string]kept{
+		"snapshot 5, event": {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"start":             {starting(), message.Start{Parent: of, Input: []byte{0x81, 3}}},
 		"return of a child": {ofChild(), message.Return{Output: []byte{0x81, 4}}},
 		"record 2":          {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(subprocess)}, subprocess},
@@ -132,6 +136,8 @@ func messages() map[string]kept {
 		"answer, output":    {ordered.Reply("B", wrong), wrong},
 		"table":             {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
+	maps.Copy(all, ofEvents())
+	return all
 }
 
 // N17: messages of every kind, with bodies of every version, stay readable for ever, and
@@ -173,6 +179,12 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeReturn(m.Body)
 	case message.KindStart:
 		return message.DecodeStart(m.Body)
+	case message.KindEvent:
+		return message.DecodeEvent(m.Body)
+	case message.KindWait:
+		return message.DecodeWait(m.Body)
+	case message.KindPast:
+		return message.DecodePast(m.Body)
 	default:
 		return nil, nil
 	}

@@ -70,6 +70,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	case processtable.KindSend:
 		return a.send(s, input, now)
 	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock: // the last three were seen to
+	case processtable.KindBundle, processtable.KindCall:
 	}
 	at := s.progress()
 	if a.Deadline != nil && at.Deadline.IsZero() {

@@ -112,4 +112,16 @@
 //	     sink has the instance's record. Where it has come before sink is decided, a marker is
 //	     put at the origin, as an operator's is, and sink tells the other nodes of it (R16,
 //	     R29). An instance for which it cannot be reckoned is not started. (N23)
+//	R37  A receive whose start condition is TRUE waits: its snapshot, and a message for the event
+//	     queue of its node for each event that it may receive, with its key. The first that
+//	     comes back, by arrival, ends the round: output takes the members of the same name and
+//	     type, _EVENT names it, then R6 and R7 apply. One that is there when the deadline has
+//	     come as well has come before it. A key that is empty or cannot be evaluated puts the
+//	     activity in error. (N24)
+//	R38  When a round of a receive is over, in whatever way, the transaction takes out what still
+//	     waits of it, and puts back what had come beside the event that it took, to its place
+//	     in the queue; so does what absorbs an event that comes later. (N24)
+//	R39  A send terminates as an empty activity does, and its event goes with that, to the event
+//	     queue of the node that is named or that its input says: once for each execution, by a
+//	     token that is made of it. What cannot be sent puts it in error before anything is. (N24)
 package navigator

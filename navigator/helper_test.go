@@ -78,7 +78,8 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 		row.Input = container.Empty
 	case processtable.KindSink:
 		row.Output = container.Empty
-	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess:
+	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess,
+		processtable.KindBundle, processtable.KindCall, processtable.KindReceive, processtable.KindSend:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)
@@ -430,7 +431,7 @@ func showMessage(p *Process, m message.Message) string {
 		if marker.Relay {
 			line += ", relayed"
 		}
-	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer:
+	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}
 	return line

@@ -72,6 +72,7 @@ func (s site) RefusedOf(i message.InstanceID) ([]report.Refused, error) {
 // Stored tells who observes or waits what has become of a word of an operator here. It is on disk.
 func (s site) Stored(tx *record.Tx, of message.InstanceID) {
 	s.answers.Settled(tx.Settle)
+	s.postbox.Written(tx)
 	s.observe(tx)
 	s.answers.Changed(of, false)
 }

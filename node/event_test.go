@@ -3,6 +3,7 @@ package node_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -449,4 +450,27 @@ func TestEventsGo(t *testing.T) {
 	}
 	until(t, func() bool { return len(kept()) == 0 })
 	waits(t, n, id, "arrival")
+}
+
+// Invariant 10: what waits costs nothing but memory, and of that what the cache allows: no task each. All of it has its
+// event.
+func TestManyReceivesWait(t *testing.T) {
+	const many = 500
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	ids := make([]api.InstanceID, many)
+	before := runtime.NumGoroutine()
+	for i := range ids {
+		ids[i] = beginOf(t, n, "repair", fmt.Sprintf(`{"job": "J-%d"}`, i%(many/2)))
+	}
+	waits(t, n, ids[many-1], "arrival")
+	if now := runtime.NumGoroutine(); now > before+20 {
+		t.Errorf("there are %d goroutines, and were %d", now, before)
+	}
+	for i := range ids {
+		send(t, n, api.EventRequest{Event: "cancelled", Key: fmt.Sprintf("J-%d", i%(many/2)), ID: fmt.Sprint("off ", i)})
+	}
+	for _, id := range ids {
+		ended(t, n, id, `{"serial":"","note":"","event":"cancelled"}`)
+	}
 }

@@ -59,8 +59,8 @@ func (n *Node) DropEvent(ctx context.Context, id string) (api.KeptEvent, error) 
 }
 
 // JudgeEvent says what becomes of an event that a peer has brought.
-func (p postbox) JudgeEvent(peer processtable.NodeID, m message.Message) (*message.Message, record.Timer, string, error) {
-	return p.postbox.Judge(peer, m)
+func (s site) JudgeEvent(peer processtable.NodeID, m message.Message) (*message.Message, record.Timer, string, error) {
+	return s.postbox.Judge(peer, m)
 }
 
 // EventsFull says whether as many events are kept as may be.

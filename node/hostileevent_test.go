@@ -182,3 +182,24 @@ func TestTheLimitOfEvents(t *testing.T) {
 		t.Errorf("kept are %+v", kept)
 	}
 }
+
+// What was refused is judged again when an operator retries it: by then the site may take it.
+func TestARefusedEventIsRetried(t *testing.T) {
+	w := eventWorld(t)
+	limits := *w.a.limits.Load()
+	limits.EventsOf = []processtable.NodeID{}
+	w.a.limits.Store(&limits)
+	e := partOf(w, 1)
+	w.accept(e.Message("A"))
+	if _, err := w.a.RetryRefused(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "events of B are not taken here") {
+		t.Errorf("a retry: %v", err)
+	}
+	limits.EventsOf = nil
+	w.a.limits.Store(&limits)
+	if d, err := w.a.RetryRefused(t.Context(), 1); err != nil || d.Done != api.RefusedDelivered {
+		t.Errorf("a retry: %+v, %v", d, err)
+	}
+	if kept := w.kept(); len(kept) != 1 || kept[0].From != "B" {
+		t.Errorf("kept are %+v", kept)
+	}
+}

@@ -6,4 +6,4 @@ var EventQueue = ProcessID{Name: "@events", Version: 1}
 
 // EventMeets is the activity of an entry of an EventQueue: in it events of one name, shape and key meet the
 // receives that wait for such.
-const EventMeets ActivityID = "meets"
+const EventMeets = "meets"

@@ -107,7 +107,14 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		return json.Marshal(shown)
 	case message.KindConnector:
 		return a.values(m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart:
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart,
+		message.KindWait, message.KindPast, message.KindOver:
+	case message.KindEvent:
+		e, err := message.DecodeEvent(m.Body)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string]any{"event": e.Name, "key": e.Key, "from": e.Node, "id": e.ID, "sent": e.Sent})
 	}
 	return nil, nil
 }

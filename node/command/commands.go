@@ -67,6 +67,9 @@ type Site interface {
 	Judge(context.Context, processtable.ProcessID, thread.Verdict) (thread.Answer, error)
 	// Misplaced says why a message that a peer has brought is not for here, or nothing.
 	Misplaced(peer processtable.NodeID, m *message.Message) (string, error)
+	// JudgeEvent says what becomes of an event that a peer has brought: the message that is put, with its timer; or why
+	// it is not taken. With neither it is a repeat.
+	JudgeEvent(peer processtable.NodeID, m message.Message) (kept *message.Message, timer record.Timer, reason string, err error)
 	// RefusedOf gives the refused messages of an instance that process threads here have set
 	// aside, the newest first.
 	RefusedOf(message.InstanceID) ([]report.Refused, error)

@@ -68,6 +68,9 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 	if v.Message.Kind == message.KindTable {
 		return c.tableAgain(v)
 	}
+	if v.Message.Kind == message.KindEvent {
+		return c.eventAgain(v)
+	}
 	here := c.Site.Process(v.Message.Queue.Process) != nil // before it is judged: by the table, or to wait for it
 	reason, err := c.misplaced(v)
 	if err != nil {
@@ -143,6 +146,25 @@ func (c *Commands) tableAgain(v *verdict) (api.RefusedDecision, error) {
 	return d, err
 }
 
+// eventAgain judges an event once more that a peer has brought, or lets go of it (N24).
+func (c *Commands) eventAgain(v *verdict) (api.RefusedDecision, error) {
+	if v.Drop {
+		return c.givenUp(v, "no receive is told of it")
+	}
+	kept, timer, reason, err := c.Site.JudgeEvent(v.aside.Peer, v.Message)
+	switch {
+	case err != nil:
+		return api.RefusedDecision{}, err
+	case reason != "":
+		return c.givenUp(v, reason)
+	}
+	tx, d := &record.Tx{}, api.RefusedDecision{Done: api.RefusedDelivered, Text: "it is in the event queue"}
+	if kept != nil {
+		tx.Put, tx.Timers = []message.Message{*kept}, []record.Timer{timer}
+	}
+	return c.settleAside(v, tx, d)
+}
+
 // settleAside commits what became of a message that no process thread has to do with. It waits for
 // that also when who asked has gone: more follows from it than the answer.
 func (c *Commands) settleAside(v *verdict, tx *record.Tx, d api.RefusedDecision) (api.RefusedDecision, error) {
@@ -150,7 +172,7 @@ func (c *Commands) settleAside(v *verdict, tx *record.Tx, d api.RefusedDecision)
 	tx.Settle = []uint64{d.Number}
 	event, reason := v.Event()
 	// A word says nothing of its instance, least of all where that was started, by which retention goes.
-	if v.Message.Activity != "" && v.Message.Instance != (message.InstanceID{}) && !v.Message.Kind.OfWord() {
+	if v.Message.Activity != "" && v.Message.Instance != (message.InstanceID{}) && !v.Message.Kind.OfWord() && !v.Message.OfEvents() {
 		tx.Audit = []record.AuditRecord{{
 			Time: c.Scheduler.Now(), Clock: message.Next(v.Message.Clock), Process: v.Message.Queue.Process, Definition: v.Message.Definition,
 			Instance: v.Message.Instance, Origin: v.Message.Origin, Scope: v.Message.Scope, Activity: v.Message.Activity, Event: event, Reason: reason, By: v.By,

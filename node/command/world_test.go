@@ -281,6 +281,10 @@ func (fake) Judge(context.Context, processtable.ProcessID, thread.Verdict) (thre
 	panic("no story asks the process thread about refused messages")
 }
 
+func (fake) JudgeEvent(processtable.NodeID, message.Message) (*message.Message, record.Timer, string, error) {
+	return nil, record.Timer{}, "", nil
+}
+
 func (fake) Misplaced(processtable.NodeID, *message.Message) (string, error) { return "", nil }
 
 func (fake) RefusedOf(message.InstanceID) ([]report.Refused, error) { return nil, nil }

@@ -142,7 +142,7 @@ func (p *processMeter) stats(id processtable.ProcessID) ProcessStats {
 		Entries: int(p.entries.Load()), Ready: int(p.ready.Load()), Running: int(p.running.Load()),
 		Waiting: int(p.waiting.Load()), InError: int(p.inError.Load()), Absorbed: p.absorbed.Load(),
 	}
-	for e := record.EventStarted; e <= record.EventPutBack; e++ {
+	for _, e := range record.Events() {
 		s.Events[e] = p.events[e].Load()
 	}
 	return s

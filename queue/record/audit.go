@@ -39,6 +39,16 @@ func (e Event) Valid() bool {
 	return EventStarted <= e && e <= EventReturned || EventSent <= e && e < events
 }
 
+// Events gives all events.
+func Events() (all []Event) {
+	for e := EventStarted; e < events; e++ {
+		if e.Valid() {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // MaxStderr is how many bytes of what a program said last are kept.
 const MaxStderr = 2 << 10
 

@@ -110,7 +110,7 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.B = m.B
 	}
 	if a.About != nil {
-		w.Key(26)
+		w.Key(28)
 		w.B = message.AppendEventRef(w.B, a.About)
 	}
 	return w.B
@@ -223,7 +223,7 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		decodeEnding(&a.Ending, f.Reader)
 	case 23:
 		decodeFamily(a, f.Reader)
-	case 26:
+	case 28:
 		about := message.ReadEventRef(f.Reader)
 		a.About = &about
 	default:
