@@ -485,7 +485,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
-	t.Children = c.children
+	t.Children, t.History = c.children, c.p.History
 	for _, s := range c.p.Schedules {
 		if processtable.NodeID(s.Node) == node {
 			t.Schedules = append(t.Schedules, s.inTable())

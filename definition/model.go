@@ -29,6 +29,7 @@ type Process struct {
 	Starts      []string // in file order, or the nodes of activities without predecessors
 	Schedules   []*Schedule
 	Deadline    *Moment  // of an instance, from its start; nil: none
+	History     int      // iterations of each loop whose history is kept; 0: all
 	Notify      []Notice // at the origin, over the input
 	Graph
 }

@@ -71,6 +71,7 @@ func (s site) RefusedTaken(numbers []uint64) { s.answers.Settled(numbers) }
 // Written counts what a thread's transaction has put on disk, and tells who observes or waits.
 func (s site) Written(tx *record.Tx, of message.InstanceID) {
 	s.setAside.Add(uint64(len(tx.Refuse)))
+	s.retain.Iterated(tx)
 	s.observe(tx)
 	s.answers.Changed(of, decisive(tx))
 }

@@ -94,7 +94,7 @@ var tableFields = []string{
 	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
-	keySchedules: "schedules", keyChildren: "subprocesses",
+	keySchedules: "schedules", keyChildren: "subprocesses", keyHistory: "history",
 }
 
 func (d *decoder) tableField(key int) {
@@ -141,6 +141,9 @@ func (d *decoder) tableField(key int) {
 	case keyChildren:
 		d.since(ModelFormat)
 		t.Children = d.number(maxActivities)
+	case keyHistory:
+		d.since(BundleFormat)
+		t.History = d.number(math.MaxInt32)
 	}
 }
 

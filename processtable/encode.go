@@ -32,6 +32,7 @@ const (
 	keyResolvers  = 14 // from format 2 on: list of [node, places]
 	keySchedules  = 15 // from format 6 on
 	keyChildren   = 16 // from format 6 on
+	keyHistory    = 18 // from format 7 on
 )
 
 // Keys of an activity.
@@ -224,6 +225,10 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: format %d has no subprocesses", QueueName(t.Process, t.Node), t.Format)
 	}
 	m.Uint(keyChildren, uint64(t.Children))
+	if t.History != 0 && t.Format < BundleFormat {
+		return nil, fmt.Errorf("%s: format %d keeps the history of all iterations", QueueName(t.Process, t.Node), t.Format)
+	}
+	m.Int(keyHistory, int64(t.History))
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}

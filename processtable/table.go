@@ -113,6 +113,7 @@ type Table struct {
 	Detours    []Detour    // in the roster's order; from format 2 on
 	Resolvers  []Resolver  // by node; from format 2 on
 	Schedules  []Schedule  // by which instances are started at this node, in file order; from format 6 on
+	History    int         // of each loop the iterations of which the audit is kept; 0: all. From format 7 on
 	Children   int         // activities of the process that begin instances, at all nodes; from format 6 on
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is

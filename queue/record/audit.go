@@ -31,7 +31,8 @@ const (
 	EventDecided    Event = 20 // an activity that is decided with the first connectors: Counted
 	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
 	EventNotified   Event = 22 // a program has run beside the activity's work: Reason says which, and why it failed, if it did (N23)
-	events          Event = 23
+	EventThinned    Event = 23 // retention has removed the iterations of a block up to Iteration: activity is its source, in a scope without iteration (N16)
+	events          Event = 24
 )
 
 // Valid says whether it is one that this program knows.

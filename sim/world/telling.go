@@ -148,7 +148,7 @@ func eventOf(e record.Event) string {
 		record.EventInError: "is in error", record.EventRetried: "is retried", record.EventPassed: "is passed",
 		record.EventDropped: "does without a message that was refused", record.EventAsked: "is asked for at its site by an operator", record.EventAnswered: "is what an operator is answered about",
 		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
-		record.EventDecided: "is decided with the first connectors", record.EventRaced: "has a connector that came too late", record.EventNotified: "has a notice",
+		record.EventDecided: "is decided with the first connectors", record.EventRaced: "has a connector that came too late", record.EventNotified: "has a notice", record.EventThinned: "has fewer iterations in the audit",
 	}
 	if text := texts[e]; text != "" {
 		return text
