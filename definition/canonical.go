@@ -34,6 +34,7 @@ type canonicalProcess struct {
 	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
 	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
 	Notify     []canonicalNotice    `cbor:"20,keyasint,omitempty"`
+	History    int                  `cbor:"21,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -187,7 +188,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Input:      p.Input.String(), Output: p.Output.String(),
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
-		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify),
+		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify), History: p.History,
 	}, nil
 }
 

@@ -502,7 +502,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
-	t.Children, t.Workers = c.children, c.workers
+	t.Children, t.Workers, t.History = c.children, c.workers, c.p.History
 	for _, s := range c.p.Schedules {
 		if processtable.NodeID(s.Node) == node {
 			t.Schedules = append(t.Schedules, s.inTable())

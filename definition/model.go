@@ -30,6 +30,7 @@ type Process struct {
 	Schedules   []*Schedule
 	Deadline    *Moment  // of an instance, from its start; nil: none
 	Events      []*Event // that it declares, in file order
+	History     int      // iterations of each loop whose history is kept; 0: all
 	Notify      []Notice // at the origin, over the input
 	Graph
 }

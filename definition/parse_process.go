@@ -15,8 +15,9 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "activities", "control", "data", "last_wins", "events",
+		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "history", "activities", "control", "data", "last_wins", "events",
 	}
+	historyKeys  = []string{"iterations"}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
 		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "notify", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at", "receive", "send",
@@ -77,6 +78,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.result.Deadline = p.top.moment(&step{Activity: &Activity{}, block: p.top, input: p.top.input}, f["deadline"], deadlineForm)
 	p.result.Notify = p.top.notify(&step{Activity: &Activity{}, block: p.top, input: p.top.input}, f["notify"])
 	p.top.noticesLate(p.result.Notify, p.result.Deadline)
+	p.history(f["history"])
 	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong
 		for _, d := range p.graphs {
 			d.checkUse()

@@ -68,6 +68,7 @@ func TestSchemaHasTheKeys(t *testing.T) {
 		{"retry", at(t, activity, "properties", "retry"), retryKeys},
 		{"wait", at(t, activity, "properties", "wait"), waitForm.keys()},
 		{"notice", at(t, s, "$defs", "notice"), noticeKeys},
+		{"history", at(t, s, "properties", "history"), historyKeys},
 		{"deadline", at(t, activity, "properties", "deadline"), deadlineForm.keys()},
 		{"at", at(t, activity, "properties", "at"), callKeys},
 		{"receive", at(t, activity, "properties", "receive"), receiveKeys},

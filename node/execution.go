@@ -73,6 +73,7 @@ func (s site) RefusedTaken(numbers []uint64) { s.answers.Settled(numbers) }
 func (s site) Written(tx *record.Tx, of message.InstanceID) {
 	s.setAside.Add(uint64(len(tx.Refuse)))
 	s.postbox.Written(tx)
+	s.retain.Iterated(tx)
 	s.observe(tx)
 	s.answers.Changed(of, decisive(tx))
 }

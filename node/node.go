@@ -255,6 +255,11 @@ func (n *Node) Launch() {
 		}
 	})
 	n.tasks.Go(func() {
+		if err := n.retain.RunLoops(n.running); err != nil {
+			n.fatal(err)
+		}
+	})
+	n.tasks.Go(func() {
 		if err := n.schedules.Run(n.begins); err != nil {
 			n.fatal(err)
 		}

@@ -94,7 +94,7 @@ var tableFields = []string{
 	keyFormat: "format", keyProcess: "process", keyVersion: "version", keyNode: "node", keyDefinition: "definition hash",
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
-	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers",
+	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers", keyHistory: "history",
 }
 
 func (d *decoder) tableField(key int) {
@@ -144,6 +144,9 @@ func (d *decoder) tableField(key int) {
 	case keyWorkers:
 		d.since(BundleFormat)
 		t.Workers = items(d, maxActivities, d.worker)
+	case keyHistory:
+		d.since(BundleFormat)
+		t.History = d.number(math.MaxInt32)
 	}
 }
 

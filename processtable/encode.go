@@ -33,6 +33,7 @@ const (
 	keySchedules  = 15 // from format 6 on
 	keyChildren   = 16 // from format 6 on
 	keyWorkers    = 17 // from format 7 on: list of [place, each, nodes]
+	keyHistory    = 18 // from format 7 on
 )
 
 // Keys of an activity.
@@ -243,6 +244,10 @@ func encode(t *Table) ([]byte, error) {
 	if err := writeWorkers(&m, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
+	if t.History != 0 && t.Format < BundleFormat {
+		return nil, fmt.Errorf("%s: format %d keeps the history of all iterations", QueueName(t.Process, t.Node), t.Format)
+	}
+	m.Int(keyHistory, int64(t.History))
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}

@@ -116,6 +116,7 @@ type Table struct {
 	Schedules  []Schedule  // by which instances are started at this node, in file order; from format 6 on
 	Children   int         // instances that activities of the process may have begun at once, at all nodes: of each subprocess one, times Parallel of the bundles around it; from format 6 on
 	Workers    []Worker    // of the calls of the process, at all nodes, in the roster's order; from format 7 on
+	History    int         // of each loop the iterations of which the audit is kept; 0: all. From format 7 on
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.

@@ -211,6 +211,8 @@ func kindsOf(e record.Event) []string {
 		return []string{"race"}
 	case record.EventNotified:
 		return []string{"notice"}
+	case record.EventThinned:
+		return []string{"thin"}
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

@@ -137,6 +137,9 @@ var Events = map[record.Event]api.Event{
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
 func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEvent, tells bool) {
+	if r.Event == record.EventThinned {
+		return e, false
+	}
 	e = api.HistoryEvent{
 		Clock: r.Clock, Time: r.Time, Node: string(node), Scope: string(r.Scope), Activity: string(r.Activity), Event: Events[r.Event],
 		Iteration: r.Iteration, Run: shownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,

@@ -42,7 +42,8 @@ func (p Policy) none() bool { return p == Policy{} }
 //     this node hosts has its record of having ended; inside of a composite, whose work may
 //     never have begun, in each scope in which another of them has. Each has then consumed a message over
 //     each of its connectors, and each of those is resolved once (invariant 4), also on dead
-//     paths that were passed around (N6): whatever comes later is a repeat. Of an instance
+//     paths that were passed around (N6): whatever comes later is a repeat, or came too late for what begins with the
+//     first connectors (N14), which is let go. Of an instance
 //     that an operator terminated some activities never had an entry; there the marker, which
 //     stays, absorbs what comes (N7).
 //
@@ -67,6 +68,7 @@ type Retention struct {
 	options Options
 	Bounds  Bounds     // tests have smaller ones
 	wake    *task.Bell // the policy was changed
+	loops   loops
 
 	policy  atomic.Pointer[Policy]
 	freed   int64         // bytes of audit records removed since room was given back
@@ -141,6 +143,7 @@ func New(o Options) *Retention {
 		Bounds: Bounds{Page: 256, Candidates: 1 << 16, Records: 256, Reclaim: 64 << 20},
 	}
 	r.policy.Store(&o.Policy)
+	r.loops.bell, r.loops.pending = o.Scheduler.Bell(), map[message.InstanceID]processtable.ProcessID{}
 	return r
 }
 
@@ -167,7 +170,7 @@ func (r *Retention) Run(ctx context.Context) error {
 			err = r.Reclaim(ctx)
 		}
 		switch {
-		case ctx.Err() != nil, errors.Is(err, queue.ErrStopped):
+		case ctx.Err() != nil, stopped(err):
 			return nil
 		case err != nil:
 			return err
@@ -178,6 +181,8 @@ func (r *Retention) Run(ctx context.Context) error {
 		pause = max(period, share*r.options.Scheduler.Now().Sub(began))
 	}
 }
+
+func stopped(err error) bool { return errors.Is(err, queue.ErrStopped) }
 
 // wait waits for a time, or until the policy changes; without a policy, only for that. It
 // gives false when ctx has ended.

@@ -225,7 +225,7 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 	case m.another(end) != "":
 		m.setAside(key, d.Messages, m.another(end))
 		return
-	case end != nil && (end.Event == record.EventStopped || end.Event == record.EventCancelled): // N7, N25: what arrives is absorbed
+	case end != nil && (end.Event == record.EventStopped || end.Event == record.EventCancelled || end.Event == record.EventThinned): // N7, N16, N25: what arrives is absorbed
 		m.drop(key, d.Messages, nil)
 		return
 	case end != nil: // N7

@@ -107,7 +107,7 @@ var eventNames = map[record.Event]string{
 	record.EventStarted: "started", record.EventEnded: "ended", record.EventIterated: "iterated", record.EventFailed: "failed",
 	record.EventTerminated: "terminated", record.EventSkipped: "skipped", record.EventStopped: "stopped", record.EventPassed: "passed",
 	record.EventAsked: "asked", record.EventAnswered: "answered", record.EventBegun: "begun", record.EventReturned: "returned",
-	record.EventDecided: "decided", record.EventRaced: "raced", record.EventNotified: "notified",
+	record.EventDecided: "decided", record.EventRaced: "raced", record.EventNotified: "notified", record.EventThinned: "thinned",
 	record.EventCancelled: "cancelled", record.EventCancelling: "cancelling",
 }
 

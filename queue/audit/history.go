@@ -32,6 +32,11 @@ func (q *Queue) Ended(e message.Entry) (record.AuditRecord, bool, error) {
 	if err != nil || found {
 		return a, found, err
 	}
+	if e.Scope != "" {
+		if a, found, err = q.thinnedEnd(e); err != nil || found {
+			return a, found, err
+		}
+	}
 	return q.removedEnd(e) // read after it: where that record is gone, this one is there
 }
 
@@ -111,7 +116,9 @@ func (q *Queue) History(i message.InstanceID) ([]record.AuditRecord, error) {
 			found = found[:before]
 			return q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
 				a, err := q.records.Audit(key, value)
-				found = append(found, a)
+				if a.Event != record.EventThinned { // nothing has happened then
+					found = append(found, a)
+				}
 				return err
 			})
 		})

@@ -81,7 +81,9 @@ func (q *Queue) ViewPart(i message.InstanceID, of processtable.ProcessID, p Part
 func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of processtable.ProcessID, p *Part) error {
 	take := func(key, value []byte) error {
 		a, err := in.Audit(key, value)
-		v.Ends = append(v.Ends, a)
+		if a.Event != record.EventThinned { // nothing has ended with that
+			v.Ends = append(v.Ends, a)
+		}
 		return err
 	}
 	if err := in.Each(store.ScanOptions{Prefix: append([]byte{record.ClassInstance}, i[:]...)}, take); err != nil {

@@ -31,6 +31,7 @@ const (
 	EventDecided    Event = 20 // an activity that is decided with the first connectors: Counted
 	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
 	EventNotified   Event = 22 // a program has run beside the activity's work: Reason says which, and why it failed, if it did (N23)
+	EventThinned    Event = 23 // retention has removed the iterations of a block up to Iteration: activity is its source, in a scope without iteration (N16)
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24)
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
@@ -39,7 +40,7 @@ const (
 
 // Valid says whether it is one that this program knows.
 func (e Event) Valid() bool {
-	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e <= EventNotified || EventSent <= e && e < events
+	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e <= EventThinned || EventSent <= e && e < events
 }
 
 // Events gives all events.

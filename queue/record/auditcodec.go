@@ -358,7 +358,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 			return InstanceEnded, false
 		}
 		return 0, true
-	case EventTerminated, EventSkipped, EventCancelled:
+	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
 		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, events:
