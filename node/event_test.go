@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -11,7 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/internal/store/badger"
 	"fmqm/node"
+	"fmqm/queue/backup"
+	"fmqm/queue/inspect"
 )
 
 const repair = `
@@ -473,4 +477,50 @@ func TestManyReceivesWait(t *testing.T) {
 	for _, id := range ids {
 		ended(t, n, id, `{"serial":"","note":"","event":"cancelled"}`)
 	}
+}
+
+// What is kept, what waits, and what is remembered goes into a backup and out of it.
+func TestEventsInABackup(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	part := func(job, id string) api.EventRequest {
+		return api.EventRequest{Event: "part_arrived", Key: job, ID: id, Data: json.RawMessage(`{"serial": "S-1"}`)}
+	}
+	send(t, n, part("J-1", "taken"))
+	ended(t, n, beginOf(t, n, "repair", `{"job": "J-1"}`), arrived)
+	send(t, n, part("J-2", "kept"))
+	waiting := beginOf(t, n, "repair", `{"job": "J-3"}`)
+	waits(t, n, waiting, "arrival")
+	var file bytes.Buffer
+	if err := n.WriteBackup(t.Context(), &file); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := badger.Open(badger.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(&file, engine, nil); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	restored, err := node.Open(node.Options{Name: "A", Engine: engine, Registry: builtins(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored.Launch()
+	defer func() {
+		if err := restored.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for job, id := range map[string]string{"J-1": "taken", "J-2": "kept"} {
+		if a := send(t, restored, part(job, id)); a.Result != api.EventKnown {
+			t.Errorf("%s: %+v", id, a)
+		}
+	}
+	ended(t, restored, beginOf(t, restored, "repair", `{"job": "J-2"}`), arrived)
+	send(t, restored, part("J-3", "new"))
+	ended(t, restored, waiting, arrived)
 }
