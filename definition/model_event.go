@@ -8,6 +8,12 @@ import (
 	"fmqm/processtable"
 )
 
+// Limits of events.
+const (
+	MaxEventKey = processtable.MaxEventKey // bytes of a key
+	MaxKeep     = processtable.MaxKeep     // how long one may be kept
+)
+
 // Event is one that a process receives or sends (N24).
 type Event struct {
 	Pos  Pos

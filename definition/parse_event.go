@@ -213,9 +213,9 @@ func (d *draft) constantKey(s *step, key *Condition) {
 		return
 	}
 	value, err := loaded.Eval(&condition.Spent{}, container.New(s.input.members), &condition.Values{})
-	if text, ok := value.(string); err == nil && ok && (text == "" || len(text) > processtable.MaxEventKey) {
+	if text, ok := value.(string); err == nil && ok && (text == "" || len(text) > MaxEventKey) {
 		d.fail(key.Pos, codeValue, fmt.Sprintf("a key of %d bytes is none", len(text)),
-			fmt.Sprintf("write a key of 1 to %d bytes, or leave `key` out for events without a key", processtable.MaxEventKey))
+			fmt.Sprintf("write a key of 1 to %d bytes, or leave `key` out for events without a key", MaxEventKey))
 	}
 }
 
@@ -256,8 +256,8 @@ func (d *draft) keep(s *step, n *yaml.Node) *Moment {
 		return m
 	}
 	d.momentValue(s, n, m, "keep", "keep")
-	if m.Expr == nil && m.Fixed > int64(processtable.MaxKeep) {
-		d.fail(m.Pos, codeLimit, fmt.Sprintf("keep is %s", durationText(time.Duration(m.Fixed))), fmt.Sprintf("use at most %s", durationText(processtable.MaxKeep)))
+	if m.Expr == nil && m.Fixed > int64(MaxKeep) {
+		d.fail(m.Pos, codeLimit, fmt.Sprintf("keep is %s", durationText(time.Duration(m.Fixed))), fmt.Sprintf("use at most %s", durationText(MaxKeep)))
 	}
 	return m
 }

@@ -177,8 +177,10 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 // A key that a kind of activity does not have is refused there by the parser and by the schema.
 func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
-	kinds := map[kinds]string{kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}",
-		kindReceive: "receive: {event: e}", kindSend: "send: {event: e}"}
+	kinds := map[kinds]string{
+		kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}",
+		kindReceive: "receive: {event: e}", kindSend: "send: {event: e}",
+	}
 	values := map[string]string{
 		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent",
 	}

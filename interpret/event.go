@@ -10,7 +10,6 @@ import (
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/definition"
-	"fmqm/processtable"
 )
 
 // What is received here is what activities of the same run have sent, each event once, in the order of the
@@ -153,8 +152,8 @@ func (in *instance) kept(m *definition.Moment, input *container.Struct) error {
 	if err != nil {
 		return err
 	}
-	if keep, _ := v.(time.Duration); keep <= 0 || keep > processtable.MaxKeep {
-		return fmt.Errorf("%s is not above 0, and at most %s", keep, processtable.MaxKeep)
+	if keep, _ := v.(time.Duration); keep <= 0 || keep > definition.MaxKeep {
+		return fmt.Errorf("%s is not above 0, and at most %s", keep, definition.MaxKeep)
 	}
 	return nil
 }
@@ -170,8 +169,8 @@ func (in *instance) eventKey(c *definition.Condition, input *container.Struct) (
 		return "", fmt.Errorf("key: %w", err)
 	case key == "":
 		return "", errors.New("key: it is empty: give a text, or leave `key` out for events without a key")
-	case len(key) > processtable.MaxEventKey:
-		return "", fmt.Errorf("key: it has %d bytes, and the limit is %d", len(key), processtable.MaxEventKey)
+	case len(key) > definition.MaxEventKey:
+		return "", fmt.Errorf("key: it has %d bytes, and the limit is %d", len(key), definition.MaxEventKey)
 	}
 	return key, nil
 }

@@ -78,6 +78,14 @@ func told(t *testing.T, history string) (all []oracle.Fact) {
 			r.Event, r.Reason = record.EventInError, "broken"
 		case "timed-out":
 			r.Event, r.TimedOut, r.RC = record.EventTerminated, true, -1
+		case "sent", "received": // TOKEN, of the event paid, or NAME/TOKEN
+			r.Event, r.About = record.EventSent, &message.EventRef{Name: "paid", Node: "A", Token: processtable.ActivityID(words[3])}
+			if name, token, named := strings.Cut(words[3], "/"); named {
+				r.About.Name, r.About.Token = processtable.EventID(name), processtable.ActivityID(token)
+			}
+			if words[2] == "received" {
+				r.Event = record.EventReceived
+			}
 		case "caught":
 			r.Event, r.Failure, r.RC = record.EventTerminated, strings.ReplaceAll(words[3], "_", " "), -1
 		default:
@@ -94,6 +102,39 @@ func told(t *testing.T, history string) (all []oracle.Fact) {
 		all = append(all, oracle.Fact{Record: r})
 	}
 	return all
+}
+
+// N24: what is received was sent before, and by nobody else received; and the receive waits for it.
+func TestN24WhatAReceiveCanGet(t *testing.T) {
+	processes, wrong := definition.Load("p.yaml", []byte(`
+process: p
+version: 1
+events: {paid: {}, sent: {}}
+activities:
+  a: {node: A, receive: {event: paid}}
+  b: {node: A, receive: {one_of: [sent, paid]}}
+  s: {node: A, send: {event: paid}}
+  t: {node: A, send: {event: sent}}
+`))
+	if len(processes) != 1 {
+		t.Fatal(wrong)
+	}
+	for history, want := range map[string]string{
+		"1 s sent x\n2 a received x":                                       "",
+		"1 s sent x\n1 t sent sent/y\n2 a received x\n2 b received sent/y": "",
+		"2 a received x":                             "a has received paid of A at 2, and nothing had sent it before",
+		"1 s sent x\n2 a received y":                 "a has received paid of A at 2, and nothing had sent it before",
+		"3 s sent x\n3 a received x":                 "a has received paid of A at 3, and nothing had sent it before",
+		"2 a received x\n1 s sent x":                 "a has received paid of A at 2, and nothing had sent it before",
+		"1 s sent x\n2 a received x\n3 b received x": "b has received an event that a had received",
+		"1 t sent sent/y\n2 a received sent/y":       "a has received sent, and does not wait for it",
+		"1 s sent x\n2 t received x":                 "t has received paid, and does not wait for it",
+	} {
+		got := oracle.Admissible(processes[0], told(t, history), false)
+		if want == "" && len(got) > 0 || want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], want)) {
+			t.Errorf("%s: %q, want %q", history, got, want)
+		}
+	}
 }
 
 // N14: each outcome has one cause, which came before it; what has none is named.
