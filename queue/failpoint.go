@@ -90,10 +90,14 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 			kinds = append(kinds, "inside")
 		case kind == message.KindStart: // which its source takes later
 			kinds = append(kinds, "child")
+		case kind == message.KindWait:
+			kinds = append(kinds, "wait")
+		case kind == message.KindEvent && !tx.Put[i].OfEvents():
+			kinds = append(kinds, "match")
 		}
 	}
 	for i := range tx.Timers {
-		if tx.Timers[i].Name != "" { // that of a pause has none
+		if t := &tx.Timers[i]; t.Name != "" && t.Process != processtable.EventQueue { // that of a pause has none
 			kinds = append(kinds, "deadline")
 		}
 	}
@@ -202,9 +206,7 @@ func kindsOf(e record.Event) []string {
 		return []string{"back"}
 	case record.EventSent:
 		return []string{"event"}
-	case record.EventPutBack:
-		return []string{"event.back"}
-	case record.EventReceived: // its end says so
+	case record.EventReceived, record.EventPutBack: // the end of the receive says so
 	case record.EventDecided:
 		return []string{"decision"}
 	case record.EventRaced:

@@ -372,6 +372,42 @@ control:
 	},
 }
 
+// meeting has an activity that waits for an event, which one of the other site sends.
+var meeting = &scenario{
+	process: `
+process: meeting
+version: 1
+structures:
+  Order: {n: int, text: string}
+  Part: {text: string}
+events:
+  part_arrived: Part
+  cancelled: {}
+input: Order
+output: Order
+starts: [A]
+activities:
+  ready: {node: B, program: pass, input: Order, output: Order}
+  tell: {node: B, send: {event: part_arrived, key: _INSTANCE, to: A}, input: Part}
+  arrival: {node: A, receive: {one_of: [cancelled, part_arrived], key: _INSTANCE}, output: Part}
+control:
+  - ready -> tell
+data:
+  - source -> ready
+  - ready -> tell
+  - arrival -> sink
+  - ready -> sink: {n: n}
+`,
+	input: order,
+	want: []string{
+		"source started 1", "ready terminated 1", "tell sent 1", "tell terminated 1", "arrival received 1", "arrival terminated 1", "sink ended 1",
+	},
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		w.ended(ctx)
+	},
+}
+
 // parent is the process with these programs in its activities.
 func parent(pack, late string) string {
 	return `

@@ -233,6 +233,21 @@ var transactions = []transaction{
 		kept: "The markers are in the transmission queues.",
 	},
 	{
+		kind: "wait", what: "A receive is decided: its snapshot, and a message for the event queue of its node for each event that it may receive, are put (N24).", victims: "A", scenario: meeting,
+		lost: "Nothing waits. The receive is decided again, and waits then.",
+		kept: "What waits is found at open. An event that comes, or has come meanwhile, goes to it.",
+	},
+	{
+		kind: "event", what: "An activity sends an event: it ends, and the event is put, here for the event queue of the other node (N24).", victims: "B", scenario: meeting,
+		lost: "The activity has not ended, and nothing was sent. It is decided again, and sends the event under the same token.",
+		kept: "The event is in the transmission queue. It is sent once.",
+	},
+	{
+		kind: "match", what: "An event meets a receive: both are taken out of the event queue, and the event is put for the receive (N24).", victims: "A", scenario: meeting,
+		lost: "Both are still in the event queue, and meet again after the start.",
+		kept: "The event is the receive's, which ends with it. The event is remembered, so that a repeat of it is none.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",

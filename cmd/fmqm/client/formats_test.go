@@ -21,7 +21,7 @@ func TestAWrongFormatAsksNothing(t *testing.T) {
 		return r.code, r.err, r.out + strings.Join(asked, ", ")
 	}
 	clitest.Formats(t, client.App(), map[string]string{
-		"INSTANCE": id, "ACTIVITY": "credit", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p",
+		"INSTANCE": id, "ACTIVITY": "credit", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p", "NAME": "paid", "ID": "x",
 		"rebuild": "--all --yes",
 	}, run)
 	for _, args := range [][]string{
