@@ -59,7 +59,7 @@ type ManifestTable struct {
 	File       string   `json:"file"`   // the name to store it under, such as purchase-order@1.A.table
 	SHA256     string   `json:"sha256"` // of its encoded form, hexadecimal
 	Bytes      int      `json:"bytes"`
-	Activities []string `json:"activities"` // hosted there, in file order, without source and sink
+	Activities []string `json:"activities"` // hosted or done there, in file order, without source and sink
 }
 
 // Compile binds a process to its nodes (paper §3.2). It adds source and sink (N1),
@@ -167,7 +167,7 @@ func manifestTable(t *processtable.Table, encoded []byte) ManifestTable {
 	sum := sha256.Sum256(encoded)
 	hosted := []string{}
 	for _, place := range t.Roster {
-		if place.Node == t.Node {
+		if w := t.WorkersOf(place.Activity); place.Node == t.Node || w != nil && slices.Contains(w.Nodes, t.Node) {
 			hosted = append(hosted, string(place.Activity))
 		}
 	}

@@ -41,7 +41,7 @@ type Bundle struct {
 	Until    *Condition // over _COUNT, _DONE and _FAILED; nil: it does not end before all have returned
 	Failed   *Condition // over one execution's output and _RC; nil: nothing more counts as failed
 	// Input is what connectors from outside lead to: that of one execution with Member as a list, or the one
-	// member _STRUCT. Output has those of _RESULTS, _ERRORS, _RCS, _COUNT, _DONE and _FAILED that anything
+	// member _STRUCT. Output has _COUNT, _DONE and _FAILED, and those of _RESULTS, _ERRORS and _RCS that anything
 	// outside reads.
 	Input, Output *container.Type
 }

@@ -44,9 +44,17 @@ func (d *draft) frames(s *step) {
 }
 
 func (d *draft) tooDeep(s *step, depth int) {
-	what := "the block " + s.Name
-	if s.Block == nil {
+	what, blocks := "the block "+s.Name, 1
+	for around := d; around.of != nil; around = around.outer {
+		blocks++
+	}
+	switch {
+	case s.Block == nil:
 		what = s.Name
+	case blocks == depth:
+		d.fail(s.Pos, codeLimit, fmt.Sprintf("%s is nested %d blocks deep", what, depth),
+			fmt.Sprintf("use at most %d blocks inside one another: make the inner ones a process of their own, or join some", maxNested))
+		return
 	}
 	d.fail(s.Pos, codeLimit, fmt.Sprintf("%s is nested %d deep", what, depth),
 		fmt.Sprintf("use at most %d blocks, `for_each` and `at` inside one another: make the inner ones a process of their own, or join some", maxNested))

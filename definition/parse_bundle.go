@@ -189,7 +189,10 @@ func (b *Bundle) isList(m Mapping) bool {
 	return ok && len(m.To) == 1 && m.To[0] == i
 }
 
-// collect leaves of what a bundle gives only what is read (N21).
+// countWords are those that cost nothing to collect: a status tells them.
+const countWords = condition.WordCount | condition.WordDone | condition.WordFailed
+
+// collect leaves of what a bundle gives the counts, and of its lists those that are read (N21).
 func (d *draft) collect() {
 	for _, s := range d.steps {
 		if s.outside == nil {
@@ -198,7 +201,7 @@ func (d *draft) collect() {
 		var members []container.Member
 		at := map[int]int{}
 		for i, m := range s.outside.output.members.Members {
-			if word, _ := condition.WordNamed(m.Name); s.reads&word != 0 {
+			if word, _ := condition.WordNamed(m.Name); (s.reads|countWords)&word != 0 {
 				at[i] = len(members)
 				members = append(members, m)
 			}

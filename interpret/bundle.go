@@ -15,6 +15,7 @@ type bundle struct {
 	elements []*element // that were begun, in the list's order
 	done     int        // elements that have returned
 	failed   int        // of these
+	bytes    int        // of what is read of their outputs and errors
 	over     bool       // what has not returned is cancelled
 	until    *condition.Condition
 	failing  *condition.Condition
@@ -25,6 +26,7 @@ type element struct {
 	number   int
 	graph    *graph
 	step     *step
+	failed   bool
 	returned bool
 }
 
@@ -186,29 +188,40 @@ func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (
 	of.enter(g.scope.element(one.Name, number))
 	e := &element{number: number, graph: of, step: of.steps[0]}
 	b.elements = append(b.elements, e)
-	e.step.given = input
+	e.step.given, e.step.feedback = input, s.feedback
 	if !of.loses(e.step, e.step.at) {
 		of.execute(e.step)
 	}
 	if e.step.result.State == "" { // it is held
 		e.step.result.State = Inactive
 	}
+	b.judge(e)
 	return e, nil
+}
+
+// judge asks whether an execution that has ended counts as failed: by itself, or else because `failed` says so. Where
+// that fails it is in error, as it is where a transition condition does.
+func (b *bundle) judge(e *element) {
+	s := e.step
+	if e.failed = s.early; s.result.State != Terminated || b.failing == nil || s.early {
+		return
+	}
+	var err error
+	if e.failed, err = b.failing.EvalWithin(&s.spent, s.output, &s.values); err != nil {
+		s.ran = false
+		e.graph.fail(s, fmt.Errorf("failed condition %q: %w", b.of.Failed.Checked.Text, err))
+	}
 }
 
 // returns counts an element that has ended, and asks whether that ends the bundle.
 func (b *bundle) returns(e *element) error {
 	e.returned = true
 	b.done++
-	failed := e.step.early
-	if b.failing != nil && !failed {
-		var err error
-		if failed, err = b.failing.Eval(e.step.output, e.step.values.RC); err != nil {
-			return fmt.Errorf("failed condition %q, of element %d: %w", b.of.Failed.Checked.Text, e.number, err)
-		}
-	}
-	if failed {
+	if e.failed {
 		b.failed++
+	}
+	if err := b.weigh(e); err != nil {
+		return err
 	}
 	if b.until == nil {
 		return nil
@@ -218,6 +231,24 @@ func (b *bundle) returns(e *element) error {
 	var err error
 	if b.over, err = b.until.Eval(now, 0); err != nil {
 		return fmt.Errorf("until condition %q: %w", b.of.Until.Checked.Text, err)
+	}
+	return nil
+}
+
+// weigh holds what the elements give together to the limit of a container.
+func (b *bundle) weigh(e *element) error {
+	if _, read := b.of.Output.MemberIndex("_RESULTS"); read {
+		encoded, err := container.EncodeCBOR(e.step.output)
+		if err != nil {
+			return err
+		}
+		b.bytes += len(encoded)
+	}
+	if _, read := b.of.Output.MemberIndex("_ERRORS"); read {
+		b.bytes += len(e.step.values.Error)
+	}
+	if b.bytes > container.MaxEncoded {
+		return fmt.Errorf("the results of %d elements take %d bytes, above the limit of a container, %d", b.done, b.bytes, container.MaxEncoded)
 	}
 	return nil
 }

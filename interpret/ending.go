@@ -212,22 +212,25 @@ func (s *step) stop(reason string) {
 
 // stopInside stops what is inside of a block. Of one that has not begun all is in no iteration.
 func (s *step) stopInside(reason string) {
+	inside := s.inside
 	if s.bundle != nil {
 		s.bundle.stop(reason)
 		s.bundle.tell(s)
+	} else if inside == nil {
+		inside = s.unbegun
 	}
-	if s.inside == nil {
+	if inside == nil {
 		return
 	}
 	last := len(s.result.Inside) - 1
 	if last < 0 {
-		s.inside.enter(Scope(s.result.Path()))
+		inside.enter(Scope(s.result.Path()))
 		s.result.Inside, last = make([][]ActivityResult, 1), 0
 	}
-	for _, inner := range s.inside.steps {
+	for _, inner := range inside.steps {
 		inner.stop(reason)
 	}
-	s.result.Inside[last] = s.inside.results()
+	s.result.Inside[last] = inside.results()
 }
 
 // unbroken says of what was cancelled, as the races have it, and nothing has cancelled it.

@@ -39,6 +39,10 @@ func (g *graph) execute(s *step) {
 		if done, err = s.exits(); err != nil {
 			break
 		}
+		if done && s.activity.Call != nil && g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: s.result.Attempts + 1, Back: true}) {
+			s.result.State = Running
+			return
+		}
 		if done {
 			g.terminate(s)
 			return

@@ -131,6 +131,9 @@ func (r *results) Race(a *definition.Activity, at At) Race {
 		r.playing[r.chain+a.Name] = r.begin(a.Name, at.Scope)
 		return Race{}
 	}
+	if at.Back { // entries are of attempts
+		return Race{}
+	}
 	l := r.playing[r.chain+a.Name]
 	if a.Bundle != nil { // as a whole it is cancelled if its elements are
 		l = r.begin(a.Name, Scope(at.Scope.Path(a.Name)))

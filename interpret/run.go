@@ -68,6 +68,7 @@ type graph struct {
 type step struct {
 	activity   *definition.Activity // nil: source or sink
 	inside     *graph               // of a block
+	unbegun    *graph               // of a block for each element: what is inside while nothing has begun
 	bundle     *bundle              // of a bundle that was decided
 	given      *container.Struct    // the input of one execution of a bundle
 	in, out    []*control
@@ -135,7 +136,8 @@ func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) 
 	for _, a := range def.Activities {
 		s := &step{activity: a}
 		if a.Bundle != nil && a.Block != nil { // each element has its own
-			if _, err := in.graph(a.Block, catcher); err != nil {
+			var err error
+			if s.unbegun, err = in.graph(a.Block, catcher); err != nil {
 				return nil, fmt.Errorf("block %s: %w", a.Name, err)
 			}
 		} else if a.Block != nil {
@@ -261,14 +263,18 @@ func (g *graph) decide(s *step) {
 // skip skips an activity with all that is inside of it.
 func (g *graph) skip(s *step) {
 	s.result.State = Skipped
-	if s.inside == nil {
+	inside := s.inside
+	if inside == nil {
+		inside = s.unbegun
+	}
+	if inside == nil {
 		return
 	}
-	s.inside.enter(Scope(g.scope.Path(s.activity.Name)))
-	for _, inner := range s.inside.steps {
-		s.inside.skip(inner)
+	inside.enter(Scope(g.scope.Path(s.activity.Name)))
+	for _, inner := range inside.steps {
+		inside.skip(inner)
 	}
-	s.result.Inside = [][]ActivityResult{s.inside.results()}
+	s.result.Inside = [][]ActivityResult{inside.results()}
 }
 
 // send resolves the connectors out of a step that has ended.

@@ -80,8 +80,6 @@ type part struct {
 	odd     bool // what stands behind the name is neither
 }
 
-func (p part) plain() bool { return !p.odd && p.element < 0 && p.number == 0 }
-
 func partsOf(path string) []part {
 	var parts []part
 	for text := range strings.SplitSeq(path, "/") {

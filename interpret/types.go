@@ -69,6 +69,7 @@ type At struct {
 	Iteration int  // 0: it is not decided yet
 	Attempt   int  // the one that would come next in the iteration; of a block that is under way 1
 	InError   bool // it waits for an operator
+	Back      bool // of a call: what does its work has ended, and its result is on its way
 }
 
 // First is what has come first.

@@ -260,8 +260,8 @@ type Activity struct {
 // that of one element, and what is done, repeated and limited is its own.
 //
 // The bundle's own Input is that of one execution with Member as a list of its type, or the one
-// member _STRUCT, a list of whole inputs. Its Output has those of the members _RESULTS (the outputs), _ERRORS
-// (texts), _RCS, _COUNT, _DONE and _FAILED (numbers) that anything reads.
+// member _STRUCT, a list of whole inputs. Its Output has _COUNT, _DONE and _FAILED (numbers), and those of
+// the members _RESULTS (the outputs), _ERRORS (texts) and _RCS that anything reads.
 type Bundle struct {
 	Member   string             // of one execution's input; empty: each element is a whole input
 	Parallel int                // elements that are under way at once, at most; 1 to MaxParallel

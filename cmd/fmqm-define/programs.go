@@ -64,12 +64,12 @@ func (r *realPrograms) close() {
 	}
 }
 
-// find gives an activity's program: that of its own node's configuration if it is there, else
+// find gives an activity's program: that of the configuration of the node where it is done if it is there, else
 // that of the first one that has it.
-func (r *realPrograms) find(a *definition.Activity) (programs.Program, bool) {
+func (r *realPrograms) find(a *definition.Activity, node string) (programs.Program, bool) {
 	for _, own := range []bool{true, false} {
 		for _, n := range r.nodes {
-			if own && n.node != a.Node {
+			if own && n.node != node {
 				continue
 			}
 			if e, ok := n.registry.Lookup(processtable.ProgramID(a.Program)); ok {
@@ -91,12 +91,12 @@ func (r *realPrograms) Child(a *definition.Activity, call interpret.Call, p *def
 
 // Run invokes a program once.
 func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpret.Outcome {
-	p, ok := r.find(a)
+	p, ok := r.find(a, call.Node)
 	if !ok && a.Child != nil {
 		return interpret.Outcome{Err: fmt.Sprintf("process %s is in none of the files: name its file too, or add an entry to --results", a.Child)}
 	}
 	if !ok {
-		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, a.Node)}
+		return interpret.Outcome{Err: fmt.Sprintf("program %s is in no configuration of --programs: add the configuration of %s, or an entry to --results", a.Program, call.Node)}
 	}
 	path, scope := call.Scope.Path(a.Name), ""
 	if call.Scope != "" {
@@ -104,7 +104,7 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 	}
 	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, path, fmt.Sprint(call.Iteration)}, "\x00")))
 	got := p.Run(r.ctx, programs.Call{
-		Process: r.process, Instance: r.instance, Activity: a.Name, Scope: scope, Node: a.Node,
+		Process: r.process, Instance: r.instance, Activity: a.Name, Scope: scope, Node: call.Node,
 		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:16]), // as long as a node's
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput,
 		RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,

@@ -35,7 +35,9 @@ FILE of --results is YAML or JSON: a list for each activity with one entry for e
 iteration. The last entry repeats:
 {credit: [{rc: 1}, {rc: 0, output: {approved: true}}], ship: [{error: no van}]}
 In another iteration of a block around the activity its list starts anew;
-documents#2/check names that of check from iteration 2 of the block documents on.
+documents#2/check names that of check from iteration 2 of the block documents on. Of an
+activity with for_each count[3] names the list of the fourth element, and count that of all
+others; what is inside of a block for each element is line[3]#2/pick.
 {timeout: true} says that the deadline of the activity, or of a block, comes first, and
 {cancelled: true} that what cancels it does. Without them both come too late.
 
@@ -46,8 +48,8 @@ error in there keeps the subprocess running. Of several processes that one is ru
 other begins, or the one that --process names.
 
 Of a process with blocks the top is shown, each block in one line. --scope shows what is
-inside a block, in its last iteration or in that of documents#2; --tree shows all, also
-what is in the instances of subprocesses.`,
+inside a block, in its last iteration or in that of documents#2, or the elements of one with
+for_each; --tree shows all, also what is in the instances of subprocesses.`,
 		UsageText: `fmqm-define run purchase-order.yaml --input '{"customer": "acme", "quantity": 1, "amount": 500}'
 fmqm-define run purchase-order.yaml --input @order.json --results results.yaml -o json
 fmqm-define run purchase-order.yaml --input @order.json --programs /etc/fmqm/fmqmd.yaml
@@ -58,7 +60,7 @@ fmqm-define run order.yaml pack-line.yaml --tree`,
 			&cli.StringFlag{Name: "results", Usage: "take the results of programs from `FILE`"},
 			&cli.StringSliceFlag{Name: "programs", Usage: "run the real programs of the node's configuration `CONFIG`; can be repeated"},
 			&cli.StringFlag{Name: "process", Usage: "run process `NAME[@VERSION]` of several"},
-			&cli.StringFlag{Name: "scope", Usage: "show what is in the scope `PATH`: documents, the block's last iteration, or documents#2"},
+			&cli.StringFlag{Name: "scope", Usage: "show what is in the scope `PATH`: documents, the block's last iteration, or documents#2; count, the elements of what has for_each"},
 			&cli.BoolFlag{Name: "tree", Usage: "show everything, also inside blocks and subprocesses, in each iteration"},
 			shared.OutputFlag(),
 		},

@@ -12,7 +12,7 @@ import (
 )
 
 // warn names programs that a node has not registered, processes that it would begin and has not, and
-// pairs of nodes that a connector joins and no link does.
+// pairs of nodes that a connector joins, or work that is done elsewhere, and no link does.
 func (u *upload) warn(ctx context.Context) {
 	here := u.here
 	var ask []processtable.NodeID
@@ -48,8 +48,12 @@ func (u *upload) warn(ctx context.Context) {
 			if report.Broker && known[processtable.NodeID(peer)].Broker {
 				continue
 			}
+			leads := "a connector leads"
+			if !slices.Contains(connected(t), processtable.NodeID(peer)) {
+				leads = "work of `at` goes"
+			}
 			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
-				"%s: a connector leads from %s to %s, and %s has no link to %s: its messages wait until one is configured", t.Process, t.Node, peer, t.Node, peer))
+				"%s: %s from %s to %s, and %s has no link to %s: its messages wait until one is configured", t.Process, leads, t.Node, peer, t.Node, peer))
 		}
 	}
 }
@@ -84,31 +88,52 @@ func unregistered(t *processtable.Table, r NodeReport) []string {
 	return out
 }
 
-// unlinked gives the nodes that connectors of t lead to and that its node has no link
-// to. Sink may be at any node where an instance may start.
+// unlinked gives the nodes that connectors of t lead to, or work that is done elsewhere goes to or comes from, and
+// that its node has no link to.
 func unlinked(t *processtable.Table, r NodeReport) []string {
 	var out []string
 	known := map[string]bool{string(t.Node): true}
 	for _, peer := range r.Peers {
 		known[peer] = true
 	}
-	add := func(node processtable.NodeID) {
+	for _, node := range slices.Concat(connected(t), called(t)) {
 		if name := string(node); !known[name] {
 			known[name] = true
 			out = append(out, name)
 		}
 	}
+	slices.Sort(out)
+	return out
+}
+
+// connected gives the nodes that connectors of t lead to. Sink may be at any node where an instance may start.
+func connected(t *processtable.Table) []processtable.NodeID {
+	var out []processtable.NodeID
 	for _, a := range t.Activities {
 		for _, node := range a.TargetNodes() {
-			if node != processtable.Origin {
-				add(node)
+			if node == processtable.Origin {
+				out = append(out, t.Starts...)
 				continue
 			}
-			for _, s := range t.Starts {
-				add(s)
+			out = append(out, node)
+		}
+	}
+	return out
+}
+
+// called gives the nodes to which calls send what is to be done, and those of calls of which it is done here (N20).
+func called(t *processtable.Table) []processtable.NodeID {
+	var out []processtable.NodeID
+	for _, a := range t.Activities {
+		switch {
+		case a.Call != nil:
+			out = append(out, a.Call.Of...)
+		case a.Begun():
+			if row, known := t.Of(a.Name); known {
+				home, _ := t.NodeOf(row)
+				out = append(out, home)
 			}
 		}
 	}
-	slices.Sort(out)
 	return out
 }

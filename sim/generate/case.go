@@ -98,12 +98,14 @@ type drawing struct {
 	nodes      []string
 	steady     bool // see Steady
 	races      bool // see Racing
+	bundling   bool // see Bundling
 	text       strings.Builder
 	structures []*structure
 	input      *structure // of the process; nil: none
 	deepest    int        // how many blocks are inside one another, where there are any
 	blocks     int        // that may still be drawn
 	within     int        // how many blocks are around what is written now
+	frames     int        // how many of them are bundles
 }
 
 // graph is what the process consists of, or a block: source and sink are the containers of that.
@@ -127,6 +129,7 @@ type step struct {
 	late          bool // it has a deadline
 	read          bool // a connector out of it asks for that
 	continues     bool // it goes on after errors
+	bundle        *bundled
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }

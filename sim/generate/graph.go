@@ -60,6 +60,7 @@ func (d *drawing) activity(g *graph, s *step) {
 		s.output = pick(d, d.structures, "what counts")
 	}
 	d.containers(s.input, s.output)
+	d.bundle(g, s)
 	d.startCondition(s)
 	d.loop(s)
 	switch {
@@ -69,6 +70,10 @@ func (d *drawing) activity(g *graph, s *step) {
 		inside := &graph{of: s, input: s.input, output: s.output, loops: g.loops}
 		if s.exit {
 			inside.loops++
+		}
+		if s.bundle != nil {
+			d.frames++
+			defer func() { d.frames-- }()
 		}
 		d.graph(inside)
 		return
@@ -82,6 +87,7 @@ func (d *drawing) activity(g *graph, s *step) {
 		d.early(s)
 		d.cancels(g, s)
 		d.line("program: %s", pick(d, Programs, "program"))
+		d.call(s)
 	}
 	d.repeats(s)
 }
@@ -210,6 +216,9 @@ func (d *drawing) transition(p *step) string {
 		p.otherwise = true
 		return ": otherwise"
 	}
+	if p.bundle != nil {
+		return ": " + quoted(d.overBundle(p))
+	}
 	return ": " + quoted(d.condition(p))
 }
 
@@ -239,11 +248,16 @@ func (d *drawing) data(g *graph) {
 	}
 	for _, s := range g.steps {
 		if d.in(2, "from source") {
-			add("source", s.name, g.input, s.input, input, nil)
+			add("source", s.name, g.input, s.takes(), input, nil)
+		} else if s.bundle != nil && !d.in(8, "no list") {
+			if list := d.listOf(s, g.input); list != "" {
+				lines = append(lines, fmt.Sprintf("  - source -> %s%s", s.name, list))
+			}
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
-				add(p.name, s.name, p.output, s.input, anActivity, p)
+				of, by := p.giver()
+				add(p.name, s.name, p.gives(), s.takes(), of, by)
 			}
 		}
 		if s.exit && !d.in(3, "no feedback") {
@@ -254,7 +268,8 @@ func (d *drawing) data(g *graph) {
 			lines = append(lines, fmt.Sprintf("  - %s -> sink", s.name))
 		case g.of != nil && g.of.exit && d.steady: // it would hide what counts
 		case d.in(3, "to sink"):
-			add(s.name, "sink", s.output, g.output, anActivity, s)
+			of, by := s.giver()
+			add(s.name, "sink", s.gives(), g.output, of, by)
 		}
 	}
 	if d.in(6, "through") {
@@ -268,7 +283,7 @@ func (d *drawing) mapping(source, target *structure, of giver, by *step) (string
 	if target == nil {
 		return "", false
 	}
-	if source != nil && d.in(2, "same names") {
+	if source != nil && !source.outside && !target.outside && d.in(2, "same names") {
 		return "", true
 	}
 	var pairs []string

@@ -84,6 +84,9 @@ func (d *drawing) cancels(g *graph, s *step) {
 
 // atDeadline draws a condition that asks whether the deadline has ended s.
 func (d *drawing) atDeadline(s *step) string {
+	if s.bundle != nil {
+		return pick(d, []string{"_FAILED > 0", "_FAILED == 0", `_ERRORS.exists(e, e == "deadline")`, "_FAILED > 0 || _DONE > 1"}, "at the deadline")
+	}
 	switch d.upTo(3, "at the deadline") {
 	case 0:
 		return "_TIMEOUT"

@@ -9,6 +9,7 @@ import (
 type structure struct {
 	name    string
 	members []member
+	outside bool // it is of a bundle: no member is what one of that name is elsewhere
 }
 
 // member is a member of a structure, or by its path one of a structure inside it.

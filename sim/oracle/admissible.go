@@ -31,7 +31,7 @@ type Fact struct {
 // Admissible says what in the history of an instance cannot be: facts are in the order in which they
 // came to the disks of all sites. Of one that has finished nothing may go on.
 func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
-	j := &judge{places: Places(p), timers: map[string]*timer{}, of: map[string][]*record.AuditRecord{}}
+	j := &judge{places: Places(p), timers: map[string]*timer{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}}
 	for i := range facts {
 		f := &facts[i]
 		switch {
@@ -54,6 +54,7 @@ type judge struct {
 	places map[string]Place
 	timers map[string]*timer
 	of     map[string][]*record.AuditRecord // by path, what has happened so far
+	begun  map[string]int                   // by path of a bundle: up to its last element of which anything is recorded
 	all    []string
 }
 
@@ -96,6 +97,11 @@ func (j *judge) came(d *Due) {
 func (j *judge) take(r *record.AuditRecord) {
 	path := r.Scope.Path(r.Activity)
 	place, known := j.places[string(r.Activity)]
+	j.element(r.Scope)
+	if known && isWork(r.Scope, r.Activity) {
+		j.work(path, place, r)
+		return
+	}
 	if known && !isOwn(r.Activity) {
 		if r.TimedOut {
 			j.timedOut(path, place, r)
@@ -103,7 +109,7 @@ func (j *judge) take(r *record.AuditRecord) {
 		if r.Failure != "" {
 			j.failed(path, place, r)
 		}
-		if r.Event == record.EventCancelled {
+		if r.Event == record.EventCancelled && place.Call == nil && place.Bundle == nil {
 			j.attempted(path, r)
 		}
 	}
@@ -114,6 +120,35 @@ func (j *judge) take(r *record.AuditRecord) {
 		if j.find(path, isEnd) != nil {
 			j.add("%s ends twice", path)
 		}
+	}
+	j.of[path] = append(j.of[path], r)
+}
+
+// element notes how far the bundles around came.
+func (j *judge) element(scope message.Scope) {
+	for ; scope != ""; scope = scope.Leave() {
+		if f, ok := last(scope); ok && f.Element >= 0 {
+			path := scope.Leave().Path(f.Composite)
+			j.begun[path] = max(j.begun[path], f.Element+1)
+		}
+	}
+}
+
+// work takes what is recorded of what does the work of a call: it has its own attempts, and its end is that of the
+// call's work only.
+func (j *judge) work(path string, place Place, r *record.AuditRecord) {
+	if place.Call == nil {
+		j.add("%s is the work of a call, and there is none", path)
+	}
+	if r.TimedOut {
+		j.add("%s has timed out where its work is done, and its deadline is not there", path)
+	}
+	if isEnd(r) {
+		if j.find("work of "+path, isEnd) != nil {
+			j.add("the work of %s ends twice", path)
+		}
+		j.of["work of "+path] = append(j.of["work of "+path], r)
+		return
 	}
 	j.of[path] = append(j.of[path], r)
 }
@@ -151,7 +186,9 @@ func (j *judge) timedOut(path string, place Place, r *record.AuditRecord) {
 	if place.Block != nil && j.find(path, isError) == nil && j.find(inside(r).Path(processtable.Sink), hasRun) != nil {
 		j.add("%s has timed out, and its iteration %d had returned", path, r.Iteration)
 	}
-	j.attempted(path, r)
+	if place.Call == nil {
+		j.attempted(path, r)
+	}
 }
 
 // inside is the scope of a block's iteration that a record tells of.
@@ -227,11 +264,22 @@ func (j *judge) byAnother(r *record.AuditRecord) bool {
 func (j *judge) byAround(r *record.AuditRecord) bool {
 	for scope := r.Scope; scope != ""; scope = scope.Leave() {
 		block := scope.Leave().Path(scope.Inside())
+		if f, ok := last(scope); ok && f.Element >= 0 && j.byBundle(block, scope.Inside(), r) {
+			return true
+		}
 		if j.find(block, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && inside(o) == scope && endsEarly(o) }) != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// byBundle: a bundle around it has ended early before, or may leave what is under way.
+func (j *judge) byBundle(path string, name processtable.ActivityID, r *record.AuditRecord) bool {
+	if b := j.places[string(name)].Bundle; b != nil && b.Until != nil {
+		return true
+	}
+	return j.find(path, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && endsEarly(o) }) != nil
 }
 
 // endsEarly: with that, what is inside of a block is cancelled.
@@ -245,6 +293,15 @@ func (j *judge) nothingLeft(g *definition.Graph, scope message.Scope) {
 		path := scope.Path(processtable.ActivityID(a.Name))
 		if j.find(path, isEnd) == nil {
 			j.add("%s has not ended, and the instance has", path)
+		}
+		if a.Bundle != nil {
+			for n := range j.begun[path] {
+				one := *a
+				one.Bundle = nil
+				element := scope.Enter(message.Frame{Composite: processtable.ActivityID(a.Name), Element: n})
+				j.nothingLeft(&definition.Graph{Activities: []*definition.Activity{&one}}, element)
+			}
+			continue
 		}
 		for i := 1; a.Block != nil && i <= max(1, a.MaxIterations); i++ {
 			within := scope.Enter(message.Frame{Composite: processtable.ActivityID(a.Name), Iteration: i, Element: -1})

@@ -29,7 +29,7 @@ func Differences(got api.Status, want *interpret.Result) []string {
 	has, top := map[string]api.Activity{}, []string{}
 	lines := slices.DeleteFunc(slices.Clone(got.Activities), neverBegun)
 	for _, g := range lines {
-		has[api.InScope(g.Scope, g.Activity)] = g
+		has[pathOf(g.Scope, g.Activity)] = g
 		if g.Scope == "" {
 			top = append(top, g.Activity)
 		}
@@ -47,8 +47,17 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		g := has[path]
 		differ(path+": node", g.Node, w.Node)
 		differ(path+": state", g.State, w.State)
-		differ(path+": iterations", g.Iterations, w.Iterations)
-		differ(path+": attempts", g.Attempts, attempts(w))
+		if w.Definition.Bundle != nil {
+			if w.State == interpret.Terminated {
+				differ(path+": elements", g.Elements, w.Counts)
+			}
+			continue
+		}
+		differ(path+": at", g.At, w.At)
+		if w.Definition.Call == nil { // what is done elsewhere says what it has come to, and not how often it was tried
+			differ(path+": iterations", g.Iterations, w.Iterations)
+			differ(path+": attempts", g.Attempts, attempts(w))
+		}
 		differ(path+": rc", show(g.RC), show(w.RC))
 		differ(path+": timeout", g.Timeout, w.TimedOut && w.State == interpret.Terminated)
 		differ(path+": error", g.Error, failure(w))

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
+	"fmqm/queue/record"
 )
 
 // Attempt is one attempt that a program was asked for.
@@ -108,8 +108,11 @@ func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
 	}
 	c := e.outcomes.of[path]
 	r := c.endedEarly()
-	if r == nil {
+	if r == nil || c.work != nil && c.work.Event == record.EventTerminated {
 		return attempts
+	}
+	if c.work != nil {
+		r = c.work
 	}
 	iteration := max(1, r.Iteration)
 	if last := attempts[len(attempts)-1]; last.Iteration == iteration && last.Attempt == c.failed[iteration]+1 {
@@ -121,7 +124,7 @@ func (e *Expectation) concluded(path string, attempts []Attempt) []Attempt {
 func byPath(all []Attempt) map[string][]Attempt {
 	of := map[string][]Attempt{}
 	for _, a := range all {
-		path := api.InScope(a.Scope, a.Activity)
+		path := pathOf(a.Scope, a.Activity)
 		of[path] = append(of[path], a)
 	}
 	return of

@@ -18,7 +18,7 @@ func Misfits(got api.Status, p *definition.Process) []string {
 	m := &misfits{Status: got, places: Places(p), states: map[string]map[string]api.ActivityState{}, early: map[string]bool{}}
 	for i := range got.Activities {
 		if a := &got.Activities[i]; a.State == api.ActivityCancelled || a.Timeout || a.Error != "" {
-			m.early[api.InScope(a.Scope, a.Activity)] = true
+			m.early[pathOf(a.Scope, a.Activity)] = true
 		}
 	}
 	for i := range got.Activities {
@@ -29,6 +29,10 @@ func Misfits(got api.Status, p *definition.Process) []string {
 	}
 	for scope := range m.states {
 		g := &p.Graph
+		if f, ok := last(message.Scope(scope)); ok && f.Element >= 0 && f.Iteration == 0 {
+			m.element(message.Scope(scope), f)
+			continue
+		}
 		if scope != "" {
 			g = m.places[string(message.Scope(scope).Inside())].Block
 			m.inside(message.Scope(scope))
@@ -54,7 +58,7 @@ func (m *misfits) add(format string, args ...any) {
 
 // look looks at an activity by itself.
 func (m *misfits) look(a *api.Activity) {
-	path := api.InScope(a.Scope, a.Activity)
+	path := pathOf(a.Scope, a.Activity)
 	if m.nowhere(a) {
 		return
 	}
@@ -77,11 +81,35 @@ func (m *misfits) look(a *api.Activity) {
 // givenUp: a block around has ended early.
 func (m *misfits) givenUp(scope message.Scope) bool {
 	for ; scope != ""; scope = scope.Leave() {
-		if m.early[api.InScope(string(scope.Leave()), string(scope.Inside()))] {
+		around, name := outer(scope)
+		for _, path := range []string{pathOf(around, name), pathOf(scope.Leave(), name)} {
+			if m.early[path] {
+				return true
+			}
+		}
+		if b := m.places[name].Bundle; b != nil && b.Until != nil { // which leaves what is under way
 			return true
 		}
 	}
 	return false
+}
+
+// outer is what has begun what is in a scope, as answers name it: of the iteration of an element that element.
+func outer(scope message.Scope) (around message.Scope, name string) {
+	around, name = scope.Leave(), string(scope.Inside())
+	if f, ok := last(scope); ok && f.Element >= 0 && f.Iteration > 0 {
+		around = around.Enter(message.Frame{Composite: f.Composite, Element: f.Element, Run: f.Run})
+	}
+	return around, name
+}
+
+// element holds one execution of a bundle to the bundle.
+func (m *misfits) element(scope message.Scope, f message.Frame) {
+	name := string(f.Composite)
+	bundle, state := m.states[string(scope.Leave())][name], m.states[string(scope)][name]
+	if ended(bundle) && !ended(state) && state != api.ActivityUnknown && !m.givenUp(scope) {
+		m.add("%s is %s, and the bundle %s", scope, state, bundle)
+	}
 }
 
 // nowhere: it is inside of a block of which no iteration is known. What that means for it, the block says.
@@ -95,7 +123,8 @@ func (m *misfits) nowhere(a *api.Activity) bool {
 
 // inside holds what is in an iteration of a block to the block, and to its next iteration.
 func (m *misfits) inside(scope message.Scope) {
-	around, block := string(scope.Leave()), string(scope.Inside())
+	outside, block := outer(scope)
+	around := string(outside)
 	state := m.states[around][block]
 	for name, inner := range m.states[string(scope)] {
 		if ended(inner) || inner == api.ActivityUnknown || m.passedAround(string(scope), name) {
@@ -103,7 +132,7 @@ func (m *misfits) inside(scope message.Scope) {
 		}
 		path := api.InScope(string(scope), name)
 		if ended(state) && !m.givenUp(scope) {
-			m.add("%s is %s, and %s around it %s", path, inner, api.InScope(around, block), state)
+			m.add("%s is %s, and %s around it %s", path, inner, pathOf(around, block), state)
 		}
 		if next := following(scope); m.states[next] != nil {
 			m.add("%s is %s, and %s has begun", path, inner, next)

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
@@ -10,7 +11,16 @@ import (
 
 // Outcomes are how the races of a run came out (N14), as its audit says. They are given to the
 // interpreter, which refuses what cannot be; whether each had a cause is for Admissible.
-type Outcomes struct{ of map[string]*course }
+type Outcomes struct {
+	of      map[string]*course
+	bundles map[string]*elements
+}
+
+// elements are what is recorded of those of a bundle.
+type elements struct {
+	begun int   // up to the last one of which anything is
+	ended []int // those that have ended by themselves, in the order in which they did
+}
 
 // course is what is recorded of an execution.
 type course struct {
@@ -19,15 +29,17 @@ type course struct {
 	inError  *record.AuditRecord // nil: it never was
 	end      *record.AuditRecord // nil: it has not ended
 	passed   bool                // what leads out of it was resolved before it ended (N6)
+	work     *record.AuditRecord // of a call: how what does its work has ended; nil: it has not, or it is none
 }
 
 // OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
 // which they came.
 func OutcomesOf(records []record.AuditRecord) *Outcomes {
-	o := &Outcomes{of: map[string]*course{}}
+	o := &Outcomes{of: map[string]*course{}, bundles: map[string]*elements{}}
 	for i := range records {
 		r := &records[i]
 		path := r.Scope.Path(r.Activity)
+		o.element(r)
 		c := o.of[path]
 		if c == nil {
 			c = &course{activity: string(r.Activity), failed: map[int]int{}}
@@ -41,11 +53,65 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 		case record.EventPassed:
 			c.passed = true
 		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
+			if isWork(r.Scope, r.Activity) {
+				c.work = r
+				continue
+			}
 			c.end = r
 		default:
 		}
 	}
 	return o
+}
+
+// element notes what a record says of the bundles around.
+func (o *Outcomes) element(r *record.AuditRecord) {
+	for scope := r.Scope; scope != ""; scope = scope.Leave() {
+		f, ok := last(scope)
+		if !ok || f.Element < 0 {
+			continue
+		}
+		path := scope.Leave().Path(f.Composite)
+		e := o.bundles[path]
+		if e == nil {
+			e = &elements{}
+			o.bundles[path] = e
+		}
+		e.begun = max(e.begun, f.Element+1)
+		if scope == r.Scope && isElement(r.Scope, r.Activity) && r.Event == record.EventTerminated {
+			e.ended = append(e.ended, f.Element)
+		}
+	}
+}
+
+// Bundle implements interpret.Bundles. What has ended at the bundle's site has returned in that moment; what was too
+// late for until, the bundle's end has not counted.
+func (r racing) Bundle(a *definition.Activity, scope interpret.Scope) (came interpret.Came, known bool) {
+	path := scope.Path(a.Name)
+	if e := r.outcomes.bundles[path]; e != nil {
+		came.Begun, came.Returned = e.begun, e.ended
+	}
+	if c := r.outcomes.of[path]; c != nil && c.end != nil && c.end.Event == record.EventTerminated {
+		if done, counted := doneOf(a, c.end.Output); counted && done < len(came.Returned) {
+			came.Returned = came.Returned[:done]
+		}
+	}
+	return came, true
+}
+
+// doneOf is how many elements a bundle's output says that have returned.
+func doneOf(a *definition.Activity, output []byte) (int, bool) {
+	i, has := a.Bundle.Output.MemberIndex(processtable.MemberDone)
+	if !has {
+		return 0, false
+	}
+	v, err := container.DecodeCBOR(a.Bundle.Output, output)
+	s, ok := v.(*container.Struct)
+	if err != nil || !ok {
+		return 0, false
+	}
+	done, _ := s.Fields[i].(int64)
+	return int(done), true
 }
 
 // Races has programs say how races came out as well.
@@ -64,7 +130,29 @@ func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 	if c == nil {
 		return interpret.Race{}
 	}
+	if a.Call != nil && a.Bundle == nil {
+		return c.called(a, at)
+	}
 	return c.race(a, at)
+}
+
+// called is race of a call: how far it had come is told by what does its work.
+func (c *course) called(a *definition.Activity, at interpret.At) interpret.Race {
+	of := *c
+	if c.end != nil && c.work != nil && c.end.Iteration > 0 {
+		end := *c.end
+		end.Iteration, end.Attempt = c.work.Iteration, c.work.Attempt
+		of.end = &end
+		if returned := c.work.Event == record.EventTerminated; returned != at.Back {
+			of.end = nil
+		}
+	} else if at.Back {
+		of.end = nil
+	}
+	if at.Back { // whatever attempts there were
+		at.Attempt = of.failed[at.Iteration] + 1
+	}
+	return of.race(a, at)
 }
 
 // race says what came first, at a place in the course.

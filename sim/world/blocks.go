@@ -11,13 +11,18 @@ import (
 // isWork: a block and its inside have it for each other (N12).
 func isWork(k message.Key) bool { return k.Kind == message.KindBegin || k.Kind == message.KindReturn }
 
-// begins holds a transaction that begins iterations of blocks to N12 and N18: in it the block says that
-// it has, and takes what came back of the iteration before, which has come to its end.
+// begins holds a transaction that begins iterations of blocks, or elements of bundles, to N12 and N18: in it the
+// composite says that it has; a block takes what came back of the iteration before, which has come to its end. What a
+// call begins may be at another site.
 func (x *watch) begins(s *site, d *shadow, t *transaction) {
 	if x.lost[s.name] || d.filled {
 		return
 	}
 	for _, inside := range t.begun() {
+		named := inside.Activity == inside.Scope.Inside() // what begins it has its name
+		if named && !isElement(inside.Scope) {
+			continue
+		}
 		block := message.Entry{Instance: inside.Instance, Scope: inside.Scope.Leave(), Activity: inside.Scope.Inside()}
 		if !slices.ContainsFunc(t.put[block], func(k message.Key) bool { return k.Kind == message.KindSnapshot }) && !t.recorded(block) {
 			x.world.breaks("3", "%s begins at %s, and not in one transaction with what %s says of it", inside.Scope, s.name, shown(block))
@@ -26,11 +31,23 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 			x.world.breaks("4", "%s begins at %s, and %s has not ended", inside.Scope, s.name, shown(sink))
 		}
 		for k := range d.messages[block] {
-			if k.Kind == message.KindReturn && k.Scope != inside.Scope {
+			if k.Kind == message.KindReturn && k.Scope != inside.Scope && !named {
 				x.world.breaks("3", "%s begins at %s, and what came back of %s stays", inside.Scope, s.name, k.Scope)
 			}
 		}
 	}
+}
+
+// gathers: a bundle takes returns of its elements into what it says of itself (N21).
+func (t *transaction) gathers(e message.Entry, k message.Key) bool {
+	return k.Kind == message.KindReturn && k.Source == e.Activity && isElement(k.Scope) &&
+		slices.ContainsFunc(t.put[e], func(k message.Key) bool { return k.Kind == message.KindSnapshot })
+}
+
+// isElement: the innermost frame of a scope is of an element.
+func isElement(s message.Scope) bool {
+	frames, err := s.Frames()
+	return err == nil && len(frames) > 0 && frames[len(frames)-1].Element >= 0
 }
 
 // begun gives the sources of the iterations that begin in the transaction: what begins one is put, or

@@ -56,6 +56,7 @@ const (
 	DeadWood Kind = "deadwood"
 	Joins    Kind = "joins"
 	Racing   Kind = "racing"
+	Bundling Kind = "bundling"
 )
 
 // Instance is one that a client starts, and starts again.
@@ -158,6 +159,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.SteadyAt(names(p.Sites)).Example(p.Number)
 	case DeadWood:
 		return generate.DeadWoodAt(names(p.Sites)).Example(p.Number)
+	case Bundling:
+		return generate.BundlingAt(names(p.Sites)).Example(p.Number)
 	case Racing:
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Joins:

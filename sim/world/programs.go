@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -109,6 +110,9 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", path, call.Instance, call.Iteration, call.Attempt)
 	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", path, call.Instance, call.Iteration, call.Attempt, digest(input))
 	scope, _ := api.CutScope(path)
+	if strings.HasSuffix(path, "]") { // it is an element
+		scope = path
+	}
 	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
 		Scope: scope, Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
 	})

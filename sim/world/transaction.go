@@ -149,7 +149,8 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 		if d.ended[e] && !slices.ContainsFunc(keys, func(k message.Key) bool { return !d.absorbs(e, k) }) {
 			continue
 		}
-		if slices.ContainsFunc(keys, isConnector) || slices.ContainsFunc(keys, isWork) && !t.recorded(e) {
+		uncounted := func(k message.Key) bool { return isWork(k) && !t.gathers(e, k) }
+		if slices.ContainsFunc(keys, isConnector) || slices.ContainsFunc(keys, uncounted) && !t.recorded(e) {
 			gone = append(gone, shown(e))
 		}
 	}

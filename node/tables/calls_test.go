@@ -1,0 +1,38 @@
+package tables
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fmqm/api"
+	"fmqm/link"
+)
+
+// N20: an upload tells of sites between which work goes, and no link does.
+func TestUploadTellsOfSitesThatOnlyWorkJoins(t *testing.T) {
+	const order = "process: order\nversion: 1\nstructures: {S: {x: string, l: [string]}}\ninput: S\nactivities:\n" +
+		"  a: {node: A, program: p, input: S, for_each: x, at: {node: x, of: [A, B, C]}}\n  b: {node: D, program: p}\n" +
+		"control:\n  - a -> b\ndata:\n  - source -> a: {x: l}\n"
+	w := newWorld(t)
+	w.links["B"] = link.Status{Peer: "B"}
+	all, tables := tablesOf(t, order)
+	got, err := w.Upload(context.Background(), api.UploadRequest{PlanOnly: true, Tables: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"order@1: work of `at` goes from A to C, and A has no link to C: its messages wait until one is configured",
+		"order@1: a connector leads from A to D, and A has no link to D: its messages wait until one is configured",
+	}
+	told := slices.DeleteFunc(got.Warnings, func(line string) bool { return !strings.Contains(line, " has no link to ") })
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	if got := unlinked(tables[1], NodeReport{}); !slices.Equal(got, []string{"A"}) {
+		t.Errorf("where the work is done it returns to %v, want A", got)
+	}
+}
