@@ -78,7 +78,7 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 		row.Input = container.Empty
 	case processtable.KindSink:
 		row.Output = container.Empty
-	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess:
+	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess, processtable.KindBundle, processtable.KindCall:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)
@@ -421,7 +421,7 @@ func showMessage(p *Process, m message.Message) string {
 		case r.Error != "":
 			line = fmt.Sprintf("error in %s to %s: %s", m.SourceScope, m.Activity, r.Error)
 		}
-	case message.KindStart:
+	case message.KindStart, message.KindChunk:
 		start, err := message.DecodeStart(m.Body)
 		line = fmt.Sprintf("starts %s at %s: %s%s", m.Queue.Process, m.Queue.Node, shown(start.Input), text(err))
 	case message.KindMarker:

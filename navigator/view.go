@@ -88,8 +88,8 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 // Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
 // or of a subprocess, whose output the call has (R20, R29).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
-	switch a.Kind {
-	case processtable.KindBlock, processtable.KindSource, processtable.KindProcess, processtable.KindBundle, processtable.KindCall:
+	switch {
+	case a.Kind == processtable.KindBlock, a.Kind == processtable.KindSource, a.Kind == processtable.KindProcess, a.Kind == processtable.KindBundle, a.Kind == processtable.KindCall:
 		return behaviour.Result{Output: call.Input, RC: call.RC, Ending: call.Ending, Instance: call.Instance, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)
