@@ -56,13 +56,16 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 }
 
 // Targets names the nodes into whose queues an activity sends when it ends, of an instance
-// of that origin.
+// of that origin. What does the work of a call returns to the node of that.
 func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
-	out := make([]processtable.NodeID, len(a.targets))
+	out := make([]processtable.NodeID, len(a.targets), len(a.targets)+1)
 	for i, t := range a.targets {
 		if out[i] = t.node; t.node == processtable.Origin {
 			out[i] = origin
 		}
+	}
+	if a.Begun() {
+		out = append(out, a.around().node)
 	}
 	return out
 }
