@@ -77,6 +77,16 @@ func (s Scope) Row(activity processtable.ActivityID) processtable.RowID {
 	return row
 }
 
+// Element is the number of the innermost element of a bundle that it is in, from 0 on; empty: it is in none.
+func (s Scope) Element() string {
+	from := strings.LastIndexByte(string(s), '[')
+	if from < 0 {
+		return ""
+	}
+	number, _, _ := strings.Cut(string(s[from+1:]), "]")
+	return number
+}
+
 // Enter is the scope of what is inside of a composite that is in s.
 func (s Scope) Enter(f Frame) Scope {
 	if s == "" {

@@ -200,6 +200,11 @@ func TestOneNameForWhatIsBegun(t *testing.T) {
 			t.Errorf("%q is shown as %q, which is %q", c.scope, c.scope.Shown(), back)
 		}
 	}
+	for scope, want := range map[Scope]string{"": "", "documents#2": "", "line[3]/line#2": "3", "a[12]~1/b#1/c[0]/d#4": "0"} {
+		if got := scope.Element(); got != want {
+			t.Errorf("%q is in element %q, want %q", scope, got, want)
+		}
+	}
 	if got := Scope("line[3]/line#2").Shown(); got != "line[3]#2" {
 		t.Errorf("it is shown as %q", got)
 	}

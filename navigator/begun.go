@@ -102,18 +102,18 @@ func (a *Activity) underWay(s *State, at *message.Snapshot) []addressee {
 		return nil
 	}
 	var all []addressee
-	switch a.Kind {
-	case processtable.KindBlock:
+	switch {
+	case a.Kind == processtable.KindBlock:
 		within := a.within(s, at)
 		for _, t := range a.inside {
 			all = append(all, addressee{t, within})
 		}
-	case processtable.KindBundle:
+	case a.Kind == processtable.KindBundle:
 		here := target{activity: a.Name, node: a.process.table.Node}
 		for _, n := range at.Gathered.Open {
 			all = append(all, addressee{here, a.element(s, at, n)})
 		}
-	case processtable.KindCall:
+	case a.Kind == processtable.KindCall:
 		if s.backFromCall(a, at) == nil {
 			all = append(all, addressee{target{activity: a.Name, node: at.At}, a.within(s, at)})
 		}

@@ -69,12 +69,12 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 // foldReturn takes what an iteration of a block has come to (R20), or that something inside of it
 // would wait for an operator (R22).
 func (a *Activity) foldReturn(s *State, m message.Message) error {
-	switch a.Kind {
-	case processtable.KindProcess:
+	switch {
+	case a.Kind == processtable.KindProcess:
 		return a.foldChild(s, m)
-	case processtable.KindBundle:
+	case a.Kind == processtable.KindBundle:
 		return a.foldElement(s, m)
-	case processtable.KindCall:
+	case a.Kind == processtable.KindCall:
 		return a.foldCalled(s, m)
 	}
 	ends := (m.Source == processtable.Sink || m.Source == processtable.Source) && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name
@@ -234,10 +234,10 @@ func (a *Activity) catches(s *State, at *message.Snapshot) (reason string, caugh
 // hasReturned says whether the iteration under way has come back.
 func (a *Activity) hasReturned(s *State) bool {
 	at := s.progress()
-	switch a.Kind {
-	case processtable.KindProcess:
+	switch {
+	case a.Kind == processtable.KindProcess:
 		return s.backFrom(&at) != nil
-	case processtable.KindCall:
+	case a.Kind == processtable.KindCall:
 		return s.backFromCall(a, &at) != nil
 	}
 	if a.Kind == processtable.KindReceive {

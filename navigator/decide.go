@@ -65,12 +65,12 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	if s.pausing() { // R19
 		return behaviour.Effects{}
 	}
-	switch a.Kind {
-	case processtable.KindBlock:
+	switch {
+	case a.Kind == processtable.KindBlock:
 		return a.goInside(s, now)
-	case processtable.KindBundle:
+	case a.Kind == processtable.KindBundle:
 		return a.bundle(s, now)
-	case processtable.KindCall:
+	case a.Kind == processtable.KindCall:
 		return a.call(s, now)
 	}
 	if a.Kind == processtable.KindProcess && s.progress().Begun {

@@ -422,7 +422,7 @@ func showMessage(p *Process, m message.Message) string {
 		case r.Error != "":
 			line = fmt.Sprintf("error in %s to %s: %s", m.SourceScope, m.Activity, r.Error)
 		}
-	case message.KindStart:
+	case message.KindStart, message.KindChunk:
 		start, err := message.DecodeStart(m.Body)
 		line = fmt.Sprintf("starts %s at %s: %s%s", m.Queue.Process, m.Queue.Node, shown(start.Input), text(err))
 	case message.KindMarker:

@@ -57,9 +57,9 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 }
 
 // Targets names the nodes into whose queues an activity sends when it ends, of an instance
-// of that origin.
+// of that origin. What does the work of a call returns to the node of that.
 func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
-	out := make([]processtable.NodeID, len(a.targets))
+	out := make([]processtable.NodeID, len(a.targets), len(a.targets)+1)
 	for i, t := range a.targets {
 		if out[i] = t.node; t.node == processtable.Origin {
 			out[i] = origin
@@ -67,6 +67,9 @@ func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
 	}
 	if a.Send != nil {
 		out = append(out, a.Send.Targets()...)
+	}
+	if a.Begun() {
+		out = append(out, a.around().node)
 	}
 	return out
 }
@@ -92,8 +95,8 @@ func (a *Activity) Values(m message.Message) ([]behaviour.Value, error) {
 // Compute is the result of an empty activity (R14), or of an iteration of a block or of its source,
 // or of a subprocess, whose output the call has (R20, R29).
 func (a *Activity) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
-	switch a.Kind {
-	case processtable.KindBlock, processtable.KindSource, processtable.KindProcess, processtable.KindBundle, processtable.KindCall, processtable.KindReceive:
+	switch {
+	case a.Kind == processtable.KindBlock, a.Kind == processtable.KindSource, a.Kind == processtable.KindProcess, a.Kind == processtable.KindBundle, a.Kind == processtable.KindCall, a.Kind == processtable.KindReceive:
 		return behaviour.Result{Output: call.Input, RC: call.RC, Ending: call.Ending, Instance: call.Instance, Event: call.Event, Started: started, Ended: started}
 	}
 	return a.Echo(call.Input, started)

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -99,5 +100,82 @@ func TestKindsOfBundles(t *testing.T) {
 		`"packed":[{"amount":1,"note":"a"},{"amount":2,"note":"b"},{"amount":3,"note":"c"}]}`
 	if s.State != api.InstanceFinished || string(s.Output) != want {
 		t.Errorf("it is %s with %s, want %s", s.State, s.Output, want)
+	}
+}
+
+// ending has bundles that are ended early: by until, by the deadline of a block around, and by an error that a block
+// around catches.
+const ending = `
+process: ending
+version: 1
+structures:
+  N: {n: int}
+  In: {ns: [int]}
+  Out: {errors: [string], done: int, late: bool, why: string, failed: int}
+input: In
+output: Out
+activities:
+  some: {node: A, program: echo, input: N, output: N, for_each: n, parallel: 2, until: _DONE == 3}
+  guard:
+    node: A
+    deadline: {after: 30ms}
+    input: In
+    activities:
+      rest: {node: A, wait: {for: 10h}, input: N, output: N, for_each: n}
+    data:
+      - source -> rest: {n: ns}
+  try:
+    node: A
+    on_error: continue
+    input: In
+    activities:
+      err: {node: A, program: fail, input: N, output: N, for_each: n}
+    data:
+      - source -> err: {n: ns}
+  goes: {node: A, program: fail, input: N, output: N, for_each: n, on_error: continue}
+  end: {node: A, empty: true, input: Out, output: Out}
+control:
+  - some -> end
+  - guard -> end: _TIMEOUT || !_TIMEOUT
+  - try -> end: _ERROR != "" || _ERROR == ""
+  - goes -> end
+data:
+  - source -> some: {n: ns}
+  - source -> guard: {ns: ns}
+  - source -> try: {ns: ns}
+  - source -> goes: {n: ns}
+  - some -> end: {errors: _ERRORS, done: _DONE}
+  - guard -> end: {late: _TIMEOUT}
+  - try -> end: {why: _ERROR}
+  - goes -> end: {failed: _FAILED}
+  - end -> sink
+`
+
+// R31, R21, R22, R23: until ends a bundle early; one that is inside of a block ends with that, and an error inside
+// of an element is one inside of the block.
+func TestBundlesThatAreEndedEarly(t *testing.T) {
+	n := openNode(t, "A", "")
+	upload(t, n, ending)
+	s := run(t, n, "ending", `{"ns":[0,1,2,3,4,5]}`)
+	var out struct {
+		Errors       []string
+		Done, Failed int
+		Late         bool
+		Why          string
+	}
+	if err := json.Unmarshal(s.Output, &out); err != nil || s.State != api.InstanceFinished {
+		t.Fatalf("it is %s with %s: %v", s.State, s.Output, err)
+	}
+	if strings.Count(strings.Join(out.Errors, " "), "cancelled") != 3 || out.Done != 3 || !out.Late || !strings.Contains(out.Why, "err") || out.Failed != 6 {
+		t.Errorf("the output is %s", s.Output)
+	}
+	tree, err := n.StatusOf(t.Context(), s.Instance, api.StatusRequest{Tree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range tree.Activities {
+		if !a.State.Ended() {
+			t.Errorf("%s in %q is %s: %s", a.Activity, a.Scope, a.State, a.Reason)
+		}
 	}
 }

@@ -340,10 +340,10 @@ func (a *Activity) Inside() ActivityID {
 // Inner is the step of the static path to what is inside of a block, or of a bundle or a call to what that
 // begins.
 func (a *Activity) Inner() Composite {
-	switch a.Kind {
-	case KindBundle:
+	switch {
+	case a.Kind == KindBundle:
 		return Composite{Activity: a.Name, Elements: true}
-	case KindCall:
+	case a.Kind == KindCall:
 		return Composite{Activity: a.Name, Iterations: 1}
 	}
 	c := Composite{Activity: a.Name, Iterations: 1, Catches: a.Continues}

@@ -26,6 +26,7 @@ type Call struct {
 	Instance  string
 	Activity  string
 	Scope     string // the activity where it is, by its PATH: documents#2/check; empty at the top
+	Element   string // the number of the innermost element around it, from 0 on; empty: it is in no bundle
 	Node      string
 	Iteration int       // from 1 in its scope
 	Attempt   int       // from 1
@@ -108,6 +109,7 @@ func (c *Call) facts() []fact {
 		{"FMQM_INSTANCE", "Fmqm-Instance", c.Instance},
 		{"FMQM_ACTIVITY", "Fmqm-Activity", c.Activity},
 		{"FMQM_SCOPE", "Fmqm-Scope", c.Scope},
+		{"FMQM_ELEMENT", "Fmqm-Element", c.Element},
 		{"FMQM_ITERATION", "Fmqm-Iteration", strconv.Itoa(c.Iteration)},
 		{"FMQM_ATTEMPT", "Fmqm-Attempt", strconv.Itoa(c.Attempt)},
 		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},

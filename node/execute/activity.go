@@ -95,18 +95,20 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if entry.Kind != program.KindBuiltin {
 		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
 	}
-	scope, inside := "", run.entry.Scope
+	inside := run.entry.Scope
 	if _, notice := inside.OfNotice(); notice { // it is its activity's
 		inside = inside.Leave()
 	}
-	if inside != "" {
-		scope = inside.Path(run.entry.Activity)
+	scope := inside.Path(run.entry.Activity)
+	if scope == string(run.entry.Activity) { // it is at the top, or the work of a call that is
+		scope = ""
 	}
 	return entry.Program.Run(ctx, program.Call{
 		Process:   t.ID().String(),
 		Instance:  run.entry.Instance.String(),
 		Activity:  string(run.entry.Activity),
 		Scope:     scope,
+		Element:   run.entry.Scope.Element(),
 		Node:      string(t.of.Self),
 		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
 		Key:   key,

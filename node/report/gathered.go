@@ -225,7 +225,7 @@ func (r *reading) canGoOn() bool {
 		scope := newest(*a)
 		in := inside[string(scope)]
 		broken := slices.ContainsFunc(in, func(a *api.Activity) bool { return held[api.InScope(a.Scope, a.Activity)] })
-		return a.State == api.ActivityRunning && r.block(a.Activity) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
+		return a.State == api.ActivityRunning && r.block(a.Activity) && !r.isBundle(a) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
 	}
 	for changed := true; changed; {
 		changed = false
@@ -233,7 +233,7 @@ func (r *reading) canGoOn() bool {
 			a := &r.lines[i]
 			name := api.InScope(a.Scope, a.Activity)
 			waits := slices.ContainsFunc(r.waits[name].For, func(from string) bool { return held[api.InScope(a.Scope, from)] })
-			if !held[name] && (waits || stuck(a)) {
+			if !held[name] && (waits || stuck(a) || r.waits[name].Stuck && a.State == api.ActivityRunning) {
 				held[name], changed = true, true
 			}
 		}
