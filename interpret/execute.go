@@ -39,9 +39,11 @@ func (g *graph) execute(s *step) {
 		if done, err = s.exits(); err != nil {
 			break
 		}
-		if done && s.activity.Call != nil && g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: s.result.Attempts + 1, Back: true}) {
+		if done && s.activity.Call != nil { // its result is on its way
 			s.result.State = Running
-			return
+			if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: s.result.Attempts + 1, Back: true}) {
+				return
+			}
 		}
 		if done {
 			g.terminate(s)
