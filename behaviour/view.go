@@ -44,8 +44,9 @@ type View struct {
 	Input      *container.Struct         // of what is ready or in error; nil: it cannot be made, or not yet
 }
 
-// Elements says how many elements of a bundle have come to what.
-type Elements struct{ Count, Done, Failed, Cancelled, InError int }
+// Elements says how many elements of a bundle have come to what. UnderWay have begun and not returned, those in
+// error among them.
+type Elements struct{ Count, Done, Failed, Cancelled, InError, UnderWay int }
 
 // Lacks says whether an entry lacks a connector message from an activity: it waits for that, or it
 // absorbs it before it ends.

@@ -373,5 +373,6 @@ func (a *Activity) counts(s *State) *behaviour.Elements {
 		}
 	}
 	out.InError, _ = s.elements.erring(&at)
+	out.UnderWay = at.Gathered.Next - out.Done
 	return out
 }

@@ -350,7 +350,7 @@ func TestR32OneNoticeForAllElements(t *testing.T) {
 	plainly(t, plan{parallel: 3}, 8, doubled(1, 4), func(t *rapid.T, p *place) {
 		bundle, s := p.state(message.Entry{Instance: instance, Activity: "count"})
 		v := bundle.View(s, noon)
-		if want := (behaviour.Elements{Count: 8, Done: 6, InError: 2}); *v.Elements != want {
+		if want := (behaviour.Elements{Count: 8, Done: 6, InError: 2, UnderWay: 2}); *v.Elements != want {
 			t.Fatalf("elements are %+v, want %+v", v.Elements, want)
 		}
 		if last := p.notices[len(p.notices)-1]; last.Cleared || !strings.HasPrefix(last.Error, "2 elements are in error, the first of them count[1]: no 1") {

@@ -297,6 +297,9 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		return // what it still absorbs holds up nobody, and comes
 	}
 	w := Waiting{Scope: string(l.Scope), Activity: string(a.Name), Program: string(a.Program), Due: l.Due, At: &Execution{l.Iterations, l.Run}, Aside: aside}
+	if e := l.Elements; e != nil {
+		w.Stuck = e.InError > 0 && e.InError == e.UnderWay
+	}
 	if l.unstarted {
 		w.Held = notStarted(f.table(), l)
 	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
@@ -441,8 +444,7 @@ func elementsOf(e *behaviour.Elements) *api.Elements {
 	if e == nil {
 		return nil
 	}
-	out := api.Elements(*e)
-	return &out
+	return &api.Elements{Count: e.Count, Done: e.Done, Failed: e.Failed, Cancelled: e.Cancelled, InError: e.InError}
 }
 
 // elementsIn are the counts of a bundle that has ended, by its output, as far as that has them.

@@ -207,19 +207,15 @@ func (g *Gathered) Waits() map[string]Waiting {
 }
 
 // canGoOn reports whether any activity that has not ended is not held up, over however many connectors,
-// by one in error. What its node did not tell may go on. So may a block or a bundle, unless what is inside is known
+// by one in error. What its node did not tell may go on. So may a block, unless what is inside is known
 // and all of it ended or held up.
 func (r *reading) canGoOn() bool {
 	held := map[string]bool{}
-	inside := map[string][]*api.Activity{}   // by scope
-	elements := map[string][]*api.Activity{} // by bundle
+	inside := map[string][]*api.Activity{} // by scope
 	for i := range r.lines {
 		a := &r.lines[i]
 		held[api.InScope(a.Scope, a.Activity)] = a.State == api.ActivityInError
 		inside[a.Scope] = append(inside[a.Scope], a)
-		if bundle, is := bundleOf(a); is {
-			elements[bundle] = append(elements[bundle], a)
-		}
 	}
 	goesOn := func(a *api.Activity) bool {
 		report := r.Reports[a.Node]
@@ -229,10 +225,7 @@ func (r *reading) canGoOn() bool {
 		scope := newest(*a)
 		in := inside[string(scope)]
 		broken := slices.ContainsFunc(in, func(a *api.Activity) bool { return held[api.InScope(a.Scope, a.Activity)] })
-		if of := elements[api.InScope(a.Scope, a.Activity)]; a.Kind == api.KindBundle { // what it has not begun waits for room
-			return a.State == api.ActivityRunning && slices.ContainsFunc(of, func(e *api.Activity) bool { return held[api.InScope(e.Scope, e.Activity)] }) && !slices.ContainsFunc(of, goesOn)
-		}
-		return a.State == api.ActivityRunning && r.block(a.Activity) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
+		return a.State == api.ActivityRunning && r.block(a.Activity) && !r.isBundle(a) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
 	}
 	for changed := true; changed; {
 		changed = false
@@ -240,21 +233,10 @@ func (r *reading) canGoOn() bool {
 			a := &r.lines[i]
 			name := api.InScope(a.Scope, a.Activity)
 			waits := slices.ContainsFunc(r.waits[name].For, func(from string) bool { return held[api.InScope(a.Scope, from)] })
-			if !held[name] && (waits || stuck(a)) {
+			if !held[name] && (waits || stuck(a) || r.waits[name].Stuck && a.State == api.ActivityRunning) {
 				held[name], changed = true, true
 			}
 		}
 	}
 	return slices.ContainsFunc(r.lines, func(a api.Activity) bool { return goesOn(&a) })
-}
-
-// bundleOf names the bundle of which an activity is one execution, as api.InScope does, and says whether it is one.
-func bundleOf(a *api.Activity) (string, bool) {
-	scope := message.Scope(a.Scope)
-	frames, err := scope.Frames()
-	if err != nil || len(frames) == 0 {
-		return "", false
-	}
-	f := frames[len(frames)-1]
-	return api.InScope(string(scope.Leave()), a.Activity), string(f.Composite) == a.Activity && f.Element >= 0
 }

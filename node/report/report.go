@@ -67,6 +67,8 @@ type Waiting struct {
 	// At is the execution that it is in; nil: of an older node. A word about it names this one.
 	At    *Execution `json:"at,omitempty"`
 	Aside uint64     `json:"aside,omitempty"` // number of a message that it would need, and that was set aside (L5)
+	// Stuck: of a bundle, all elements that are under way are in error.
+	Stuck bool `json:"stuck,omitempty"`
 }
 
 // Execution names one execution of an activity, as in message.Execution.

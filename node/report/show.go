@@ -98,7 +98,7 @@ func (g *Gathered) Open() (scopes []string) {
 		if a.State.Ended() || nowhere(a.Scope) {
 			continue
 		}
-		if open(message.Scope(a.Scope)); a.State == api.ActivityRunning && r.block(a.Activity) && a.Kind != api.KindBundle {
+		if open(message.Scope(a.Scope)); a.State == api.ActivityRunning && r.block(a.Activity) && !r.isBundle(&a) {
 			open(newest(a))
 		}
 	}

@@ -56,3 +56,9 @@ func (g *Gathered) Work(scope, activity string) (work, node string, found bool) 
 	}
 	return "", "", false
 }
+
+// isBundle says whether a line is that of a bundle, and not that of one of its elements.
+func (p *places) isBundle(a *api.Activity) bool {
+	i, known := p.index[a.Activity]
+	return known && p.all[i].Each && string(message.Scope(a.Scope).Inside()) != a.Activity
+}
