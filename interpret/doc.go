@@ -42,5 +42,12 @@
 //     resolved. Inside of a block that is cancelled or has ended
 //     early all is cancelled that has not ended.
 //
+//   - Of a bundle (N21) each element is an execution by itself, with its own input; they return in
+//     the list's order, or as who runs the process says ([Bundles]). One that waits for an
+//     operator takes its place among those that may be under way at once. until is asked
+//     after each return; what has not returned then is cancelled. Results are in the list's order.
+//   - A call (N20) is done at the node that its input names, which [Call] says; another one than
+//     those that it lists is an error.
+//
 // It does no I/O.
 package interpret
