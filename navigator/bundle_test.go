@@ -21,9 +21,12 @@ var (
 	counted = container.NewStructure("Counted", []container.Member{{Name: "n", Type: container.Scalar(container.Int), Default: int64(-7)}})
 	visits  = container.NewStructure("", []container.Member{{Name: "shop", Type: container.Scalar(container.String)}, {Name: "n", Type: container.NewList(container.Scalar(container.Int))}})
 	results = container.NewStructure("", []container.Member{
-		{Name: processtable.MemberResults, Type: container.NewList(counted)}, {Name: processtable.MemberErrors, Type: container.NewList(container.Scalar(container.String))},
-		{Name: processtable.MemberRCs, Type: container.NewList(container.Scalar(container.Int))}, {Name: processtable.MemberCount, Type: container.Scalar(container.Int)},
-		{Name: processtable.MemberDone, Type: container.Scalar(container.Int)}, {Name: processtable.MemberFailed, Type: container.Scalar(container.Int)},
+		{Name: processtable.MemberResults, Type: container.NewList(counted)},
+		{Name: processtable.MemberErrors, Type: container.NewList(container.Scalar(container.String))},
+		{Name: processtable.MemberRCs, Type: container.NewList(container.Scalar(container.Int))},
+		{Name: processtable.MemberCount, Type: container.Scalar(container.Int)},
+		{Name: processtable.MemberDone, Type: container.Scalar(container.Int)},
+		{Name: processtable.MemberFailed, Type: container.Scalar(container.Int)},
 	})
 )
 
@@ -52,8 +55,10 @@ func counting(t testing.TB, w plan) *Process {
 	t.Helper()
 	always := condition.Logic{Op: condition.LogicAnd}
 	elements := []processtable.Composite{{Activity: "count", Elements: true}}
-	toCount := []processtable.Mapping{{From: container.Path{0}, To: container.Path{0}, Type: container.Scalar(container.String), Source: "shop", Target: "shop"},
-		{From: container.Path{1}, To: container.Path{1}, Type: visits.Members[1].Type, Source: "n", Target: "n"}}
+	toCount := []processtable.Mapping{
+		{From: container.Path{0}, To: container.Path{0}, Type: container.Scalar(container.String), Source: "shop", Target: "shop"},
+		{From: container.Path{1}, To: container.Path{1}, Type: visits.Members[1].Type, Source: "n", Target: "n"},
+	}
 	var toSink []processtable.Mapping
 	for i, m := range results.Members {
 		toSink = append(toSink, processtable.Mapping{From: container.Path{i}, To: container.Path{i}, Type: m.Type, Source: m.Name, Target: m.Name})
