@@ -154,21 +154,18 @@ func (in *instance) came(s *step) (Came, bool) {
 	return Came{}, false
 }
 
-// returnedAs takes those elements as returned of which it is known. Whether until held is asked after the last of
-// them: it was not TRUE before, or the others had not returned.
+// returnedAs takes those elements as returned of which it is known, in that order, until `until` holds.
 func (b *bundle) returnedAs(g *graph, s *step, came Came) error {
 	if len(b.elements) < came.Begun {
 		g.cannot(s, "%d of its elements cannot have begun: it has %d, and room for %d at once", came.Begun, b.count, b.of.Parallel)
 	}
-	until := b.until
-	b.until = nil
-	for i, number := range came.Returned {
-		if number >= len(b.elements) || b.elements[number].step.result.State != Terminated || b.elements[number].returned {
+	for _, number := range came.Returned {
+		switch {
+		case b.over:
+			return nil
+		case number >= len(b.elements) || b.elements[number].step.result.State != Terminated || b.elements[number].returned:
 			g.cannot(s, "its element %d cannot have returned", number)
 			continue
-		}
-		if i == len(came.Returned)-1 {
-			b.until = until
 		}
 		if err := b.returns(b.elements[number]); err != nil {
 			return err

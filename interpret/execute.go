@@ -44,9 +44,11 @@ func (g *graph) proceed(s *step, done bool, err error) {
 		if exits, err = s.exits(); err != nil {
 			break
 		}
-		if exits && s.activity.Call != nil && g.loses(s, At{Scope: g.scope, Iteration: s.result.Iterations, Attempt: s.result.Attempts + 1, Back: true}) {
+		if exits && s.activity.Call != nil { // its result is on its way
 			s.result.State = Running
-			return
+			if g.loses(s, At{Scope: g.scope, Iteration: s.result.Iterations, Attempt: s.result.Attempts + 1, Back: true}) {
+				return
+			}
 		}
 		if exits {
 			g.terminate(s)

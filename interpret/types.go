@@ -60,7 +60,7 @@ type Bundles interface {
 // Came is how far a bundle came.
 type Came struct {
 	Begun    int   // the first so many of its elements
-	Returned []int // those of them that had returned before until held, or what else has ended the bundle, in any order
+	Returned []int // those of them that have ended by themselves, in the order in which they returned: `until` is asked after each
 }
 
 // At is how far an execution has come.

@@ -17,6 +17,9 @@ func (a *Admission) refuses(peer processtable.NodeID, p behaviour.Process, m *me
 	}
 	switch m.Kind {
 	case message.KindNotice:
+		if m.Activity != processtable.Sink || m.Scope != "" { // it is for a bundle, which need not be at the origin (N21)
+			return "", nil
+		}
 		return a.strayNotice(m)
 	case message.KindMarker:
 		return a.usurped(peer, m)

@@ -123,6 +123,12 @@ func (r *reading) allScopes() {
 // in has the activities of one scope. Of those in a block that never began is told as is said for all
 // of them, in state.
 func (r *reading) in(scope message.Scope, state api.ActivityState) {
+	if frames, err := scope.Frames(); err == nil && len(frames) > 0 && frames[len(frames)-1].Element >= 0 { // of one execution of a bundle
+		if name := string(scope.Inside()); state == "" && r.told[api.InScope(string(scope), name)].State != "" {
+			r.add(r.at(scope, name))
+		}
+		return
+	}
 	for _, i := range r.inside[string(scope.Inside())] {
 		p := r.all[i]
 		var a api.Activity

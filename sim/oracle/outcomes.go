@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
@@ -96,34 +95,12 @@ func (o *Outcomes) element(r *record.AuditRecord) {
 	}
 }
 
-// Bundle implements interpret.Bundles. What has ended at the bundle's site has returned in that moment; what was too
-// late for until, the bundle's end has not counted.
+// Bundle implements interpret.Bundles. What has ended at the bundle's site has returned in that moment.
 func (r racing) Bundle(a *definition.Activity, scope interpret.Scope) (came interpret.Came, known bool) {
-	path := scope.Path(a.Name)
-	if e := r.outcomes.bundles[path]; e != nil {
+	if e := r.outcomes.bundles[scope.Path(a.Name)]; e != nil {
 		came.Begun, came.Returned = e.begun, e.ended
 	}
-	if c := r.outcomes.of[path]; c != nil && c.end != nil && c.end.Event == record.EventTerminated {
-		if done, counted := doneOf(a, c.end.Output); counted && done < len(came.Returned) {
-			came.Returned = came.Returned[:done]
-		}
-	}
 	return came, true
-}
-
-// doneOf is how many elements a bundle's output says that have returned.
-func doneOf(a *definition.Activity, output []byte) (int, bool) {
-	i, has := a.Bundle.Output.MemberIndex(processtable.MemberDone)
-	if !has {
-		return 0, false
-	}
-	v, err := container.DecodeCBOR(a.Bundle.Output, output)
-	s, ok := v.(*container.Struct)
-	if err != nil || !ok {
-		return 0, false
-	}
-	done, _ := s.Fields[i].(int64)
-	return int(done), true
 }
 
 // Races has programs say how races came out as well.

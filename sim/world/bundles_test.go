@@ -10,7 +10,7 @@ import (
 // returned before the rest was left.
 func TestN21BundlesAreTheInterpretersRun(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	for seed := range uint64(10) {
 		holds(t, calm(seed, world.Bundling, 10))
 	}
 }
