@@ -44,7 +44,9 @@ var scenarios = []scenario{
 	{"pair", pair},
 	{"fan", fan},
 	{"dead", deadBranch},
+	{"model", model},
 	{"parked", parked},
+	{"pending", pending},
 	{"catchup", catchUp},
 	{"routes", routes},
 }

@@ -97,8 +97,17 @@ func (s *site) again(ctx context.Context, dir string) (time.Duration, error) {
 // park starts the instances and waits until each waits.
 func (s *site) park(ctx context.Context) error {
 	reached := s.done.reached(parkedInstances)
+	err := s.start(ctx, parkedInstances)
+	if err == nil {
+		<-reached
+	}
+	return err
+}
+
+// start starts n instances, and awaits the end of none.
+func (s *site) start(ctx context.Context, n int64) error {
 	var left atomic.Int64
-	left.Store(parkedInstances)
+	left.Store(n)
 	err := parallel(64, func() error {
 		for left.Add(-1) >= 0 {
 			if _, err := s.begin(ctx, "bench"); err != nil {
@@ -107,9 +116,6 @@ func (s *site) park(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err == nil {
-		<-reached
-	}
 	s.mu.Lock()
 	s.ends = map[uuid.UUID]chan struct{}{} // cleared, it would keep its room
 	s.mu.Unlock()

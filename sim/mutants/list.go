@@ -155,7 +155,7 @@ var mutants = []mutant{
 	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", []change{
 		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
 	}},
-	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "7 ends", []change{
+	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "3 7 ends", []change{
 		{"navigator/mapping.go", "	return message.DataWords\n", "	return message.DataPresent\n"},
 	}},
 	{"all-matches", "where the first match is taken the others are as well", "7 ends", []change{
@@ -163,5 +163,15 @@ var mutants = []mutant{
 	}},
 	{"overtaken", "a cascade decides what has lost a race to what is about to be delivered", "3 races 7", []change{
 		{"node/thread/arrive.go", "return comes && (races || msg.Kind == message.KindCancel)", "return comes && races && msg.Kind == 0"},
+	}},
+	// What activities begin instances of (N19).
+	{"one-child", "two activities of an instance begin one and the same instance", "3 5 7 ends", []change{
+		{"message/child.go", "string(p.Scope), string(p.Activity), of.String()}", "of.String()}"},
+	}},
+	{"orphan", "who ends an activity early leaves the instance that it has begun", "7 12 ends", []change{
+		{"navigator/child.go", "a.Independent || !at.Begun || s.backFrom(&at) != nil", "a.Kind == processtable.KindProcess"},
+	}},
+	{"returns-apart", "what an instance has come to returns to the wrong activity of its parent", "3 5 7 ends", []change{
+		{"message/child.go", "Instance: p.Instance, Scope: p.Scope, Activity: p.Activity,\n			SourceScope", "Instance: p.Instance, Scope: \"\", Activity: p.Activity,\n			SourceScope"},
 	}},
 }

@@ -48,7 +48,9 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		differ(path+": node", g.Node, w.Node)
 		differ(path+": state", g.State, w.State)
 		differ(path+": iterations", g.Iterations, w.Iterations)
-		differ(path+": attempts", g.Attempts, attempts(w))
+		if g.Child == nil { // else attempts have failed as long as the table was not there that it begins an instance of
+			differ(path+": attempts", g.Attempts, attempts(w))
+		}
 		differ(path+": rc", show(g.RC), show(w.RC))
 		differ(path+": timeout", g.Timeout, w.TimedOut && w.State == interpret.Terminated)
 		differ(path+": error", g.Error, failure(w))

@@ -188,7 +188,7 @@ func (w *World) uploadOf(p *prepared, a api.UploadAnswer) string {
 func (w *World) refusedOf(a api.RefusedAnswer) string {
 	for i := range a.Messages {
 		m := &a.Messages[i]
-		if w.client(m.Instance) == nil || w.site(name(m.From)) == nil || i > 0 && m.Number >= a.Messages[i-1].Number {
+		if w.client(m.Instance) == nil && !w.watch.children[m.Instance] || w.site(name(m.From)) == nil || i > 0 && m.Number >= a.Messages[i-1].Number {
 			return fmt.Sprintf("message %d of %s from %s", m.Number, m.Instance, m.From)
 		}
 	}
@@ -304,14 +304,21 @@ func (w *World) listed(at name, r api.ListRequest, a api.ListAnswer, before *api
 		c := w.client(x.Instance)
 		ended := x.State == api.InstanceFinished || x.State == api.InstanceTerminated
 		switch {
+		case c == nil && w.watch.children[x.Instance]: // its parent's node has begun it, and says whose it is
 		case c == nil:
 			return fmt.Sprintf("it tells of %s, which nobody starts", x.Instance)
 		case x.Process != c.of.id, x.Origin != string(c.of.origin), !r.Everywhere && c.of.origin != at:
 			return fmt.Sprintf("it tells of %s of %s, started at %s; that is of %s, started at %s", c.id(), x.Process, x.Origin, c.of.id, c.of.origin)
-		case !c.isOf(r.Process), r.State != "" && x.State != r.State, ended && !r.All && r.State == "", x.Started.Before(r.Since):
-			return fmt.Sprintf("it tells of %s of %s, which is %s since %v", c.id(), x.Process, x.State, x.Started)
+		}
+		switch {
+		case c != nil && !c.isOf(r.Process), r.State != "" && x.State != r.State, ended && !r.All && r.State == "", x.Started.Before(r.Since):
+			return fmt.Sprintf("it tells of %s of %s, which is %s since %v", x.Instance, x.Process, x.State, x.Started)
 		case !last.IsZero() && x.Started.After(last):
-			return fmt.Sprintf("it tells of %s after what was started before it", c.id())
+			return fmt.Sprintf("it tells of %s after what was started before it", x.Instance)
+		}
+		if c == nil {
+			last = x.Started
+			continue
 		}
 		for _, e := range x.Errors {
 			if wrong := c.of.activityOf(e.Scope, e.Activity, e.Node); wrong != "" {

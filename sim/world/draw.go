@@ -87,6 +87,11 @@ func (d *drawing) processes() {
 		p.At = time.Duration(d.Int64N(int64(5 * time.Second)))
 		p.Sites = slices.Clone(d.plan.Sites)
 		d.plan.Processes = append(d.plan.Processes, p)
+		if p.Kind == Steady && d.in(2) {
+			d.plan.Processes = append(d.plan.Processes, Process{
+				Name: p.Name + "-parent", Kind: Parent, Number: d.IntN(1 << 30), Through: d.site(), At: p.At + time.Duration(d.Int64N(int64(time.Second))), Sites: p.Sites,
+			})
+		}
 	}
 }
 

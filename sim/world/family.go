@@ -3,16 +3,31 @@ package world
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/processtable"
 	"fmqm/queue/record"
 	"fmqm/sim/generate"
 	"fmqm/sim/oracle"
 )
 
 // A family are processes of which some begin instances of others (N19), which stand before them in the plan.
+
+// parentOf draws a process that begins instances of the one before it; where these do not finish, or how they end is for
+// a run to say, it is one like others.
+func (p *Process) parentOf(before []*prepared) *generate.Case {
+	if len(before) > 0 {
+		child := before[len(before)-1]
+		if child.expect != nil && child.expect.Result.State == interpret.Finished {
+			return child.drawn.ParentOf(child.process.Name, child.process.Starts, names(p.Sites), p.Number)
+		}
+	}
+	return generate.SteadyAt(names(p.Sites)).Example(p.Number)
+}
 
 // familyOf gives what the programs of a process do, where an instance that an activity begins is run in one
 // place as well.
@@ -88,8 +103,15 @@ func (p *prepared) withoutChildren() {
 	p.expect.Attempts = slices.DeleteFunc(p.expect.Attempts, func(a oracle.Attempt) bool { return begins[a.Activity] })
 }
 
-// family notes what activities begin, and end before its time: that is as if an operator had done it.
-func (x *watch) family(r *record.AuditRecord) {
+// underWay is how long the end of an instance may be under way to the disk when it is to be ended.
+const underWay = time.Minute
+
+// family notes what activities begin, and end before its time: that is as if an operator had done it, and
+// ends what was begun as well, unless that is independent (N19).
+func (x *watch) family(s *site, r *record.AuditRecord) {
+	if at, left := x.left[r.Instance]; left && r.Event == record.EventEnded && x.world.tasks.Elapsed()-at > underWay && !x.lost[s.name] && !x.cloned[s.name] {
+		x.world.breaks("ends", "%s goes on to its end at %s, and the activity that has begun it was ended before", r.Instance, s.name)
+	}
 	if r.Child == nil {
 		return
 	}
@@ -100,5 +122,20 @@ func (x *watch) family(r *record.AuditRecord) {
 		x.world.weaker[id] = x.world.weaker[r.Instance]
 	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut:
 		x.world.touched[id]++
+		if !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}] {
+			x.left[id] = x.world.tasks.Elapsed()
+		}
 	}
+}
+
+// independent says whether what an activity begins goes on where that is ended.
+func (w *World) independent(r *record.AuditRecord) bool {
+	for _, p := range w.cases {
+		for _, a := range p.process.All() {
+			if p.id == r.Process.String() && a.Name == string(r.Activity) {
+				return a.Independent
+			}
+		}
+	}
+	return true
 }

@@ -32,7 +32,7 @@ type prepared struct {
 
 // prepare draws a process, of which an activity may begin instances of those before it.
 func prepare(p *Process, before []*prepared) (*prepared, error) {
-	c := p.drawn()
+	c := p.drawn(before)
 	loaded, diagnostics := definition.Load(p.Name+".yaml", []byte(c.Text(p.Name)))
 	if len(loaded) != 1 {
 		return nil, fmt.Errorf("process %s: %v", p.Name, diagnostics)

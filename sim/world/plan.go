@@ -57,6 +57,7 @@ const (
 	Joins    Kind = "joins"
 	Racing   Kind = "racing"
 	Signals  Kind = "signals"
+	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
 )
 
 // Instance is one that a client starts, and starts again.
@@ -144,9 +145,12 @@ func names(sites []name) []string {
 	return all
 }
 
-// drawn gives the case of a process.
-func (p *Process) drawn() *generate.Case {
+// drawn gives the case of a process, which may begin instances of those before it.
+func (p *Process) drawn(before []*prepared) *generate.Case {
 	c := p.ofKind()
+	if p.Kind == Parent {
+		c = p.parentOf(before)
+	}
 	c.Large = p.Large
 	return c
 }
@@ -165,7 +169,7 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
-	case Drawn:
+	case Drawn, Parent:
 	}
 	return generate.CasesAt(names(p.Sites)).Example(p.Number)
 }

@@ -13,10 +13,11 @@ func Story(r *Report) string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p := &r.Plan
 	say("seed %d: %s", p.Seed, sites(p))
-	for i := range p.Processes {
+	cases, _ := p.prepared() // Run has said why one cannot be
+	for i := range cases {
 		x := &p.Processes[i]
 		say("process %s (%s %d%s), uploaded through %s after %v:", x.Name, x.Kind, x.Number, map[bool]string{true: ", with large texts"}[x.Large], x.Through, brief(x.At))
-		say("%s", indent(x.drawn().Text(x.Name)))
+		say("%s", indent(cases[i].drawn.Text(x.Name)))
 	}
 	for i, x := range p.Instances {
 		say("instance %d is %s of %s: started after %v%s", i, x.ID, p.Processes[x.Process].Name, brief(x.At), startedAgain(x.Again))

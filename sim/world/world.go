@@ -105,7 +105,8 @@ func newWorld(plan Plan, o Options) *World {
 	for _, n := range plan.Sites {
 		w.sites = append(w.sites, newSite(w, n))
 	}
-	if err := w.prepare(); err != nil {
+	var err error
+	if w.cases, err = w.plan.prepared(); err != nil {
 		w.breaks("plan", "%v", err)
 	}
 	return w
@@ -154,16 +155,16 @@ func (w *World) breaks(invariant, format string, args ...any) {
 	}
 }
 
-// prepare draws the processes and asks the interpreter about the instances.
-func (w *World) prepare() error {
-	for i := range w.plan.Processes {
-		p, err := prepare(&w.plan.Processes[i], w.cases)
+// prepared draws the processes and asks the interpreter about the instances. Where it fails it gives those before.
+func (p *Plan) prepared() (cases []*prepared, err error) {
+	for i := range p.Processes {
+		c, err := prepare(&p.Processes[i], cases)
 		if err != nil {
-			return err
+			return cases, err
 		}
-		w.cases = append(w.cases, p)
+		cases = append(cases, c)
 	}
-	return nil
+	return cases, nil
 }
 
 // begin opens the sites, and lets the plan begin.

@@ -50,7 +50,6 @@ var passing = []string{"migrating", "padding"}
 // coming are the kinds that no release has written yet. The golden files of the first one that does
 // have to have them, as what TestMake makes has: then this list is empty again.
 var coming = []string{
-	"message start", "event 16", "event 17", "meta schedule",
 	"message event", "message wait", "message past", "message over", "event 26", "event 27", "event 28",
 }
 
