@@ -95,12 +95,9 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if entry.Kind != program.KindBuiltin {
 		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
 	}
-	scope, inside := "", run.entry.Scope
-	if _, notice := inside.OfNotice(); notice { // it is its activity's
-		inside = inside.Leave()
-	}
-	if inside != "" {
-		scope = inside.Path(run.entry.Activity)
+	scope := "" // of a notice its own
+	if run.entry.Scope != "" {
+		scope = run.entry.Scope.Path(run.entry.Activity)
 	}
 	return entry.Program.Run(ctx, program.Call{
 		Process:   t.ID().String(),
