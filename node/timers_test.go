@@ -109,7 +109,7 @@ func (s *story) observe(r record.AuditRecord) {
 		s.heard = append(s.heard, fmt.Sprintf("%d: %s: %s", n, r.Activity, r.Reason))
 	case record.EventStarted, record.EventEnded, record.EventSkipped, record.EventStopped,
 		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling, record.EventBegun, record.EventReturned:
+		record.EventCancelled, record.EventCancelling, record.EventBegun, record.EventReturned, record.EventThinned:
 	}
 }
 
