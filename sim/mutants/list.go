@@ -143,10 +143,7 @@ var mutants = []mutant{
 	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", []change{
 		{"node/thread/arrive.go", "m.beginsFirst(all[i].Entry) || slices", "slices"},
 	}},
-	{"first-late-data", "data of a connector that did not count are part of the input", "7 ends input", []change{
-		{"navigator/state.go", "s.values[i] == nil || !a.counts(&first, d.From)", "s.values[i] == nil || false && !a.counts(&first, d.From)"},
-	}},
-	{"first-late-aside", "a connector that came too late is set aside as refused", "ends", []change{
+	{"first-late-aside", "a connector that came too late is set aside as refused", "5 ends", []change{
 		{"node/thread/first.go", "return m.beginsFirst(key) && msg.Kind", "return m.beginsFirst(key) && msg.Clock == 0 && msg.Kind"},
 	}},
 	{"returned-late", "a block that has returned times out afterwards", "races", []change{
