@@ -8,7 +8,7 @@ import (
 // withNotices is withTimes, whose activity with a deadline has notices, and so has the process.
 func withNotices() *Table {
 	t := withTimes()
-	t.Format = BundleFormat
+	t.Format, t.History = BundleFormat, 100
 	for _, a := range t.Activities {
 		switch {
 		case a.Deadline != nil:

@@ -95,12 +95,8 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if entry.Kind != program.KindBuiltin {
 		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
 	}
-	inside := run.entry.Scope
-	if _, notice := inside.OfNotice(); notice { // it is its activity's
-		inside = inside.Leave()
-	}
-	scope := inside.Path(run.entry.Activity)
-	if scope == string(run.entry.Activity) { // it is at the top, or the work of a call that is
+	scope := run.entry.Scope.Path(run.entry.Activity) // of a notice its own
+	if scope == string(run.entry.Activity) {          // it is at the top, or the work of a call that is
 		scope = ""
 	}
 	return entry.Program.Run(ctx, program.Call{

@@ -175,7 +175,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.Reason = "key " + r.Reason
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling:
+		record.EventCancelled, record.EventCancelling, record.EventThinned:
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()

@@ -27,6 +27,15 @@ type loops struct {
 	mu      sync.Mutex
 	bell    *task.Bell
 	pending map[message.InstanceID]processtable.ProcessID
+
+	thinning sync.Mutex // held by who removes them
+	came     map[message.InstanceID]*came
+}
+
+// came is how far the last look at an instance came, so that the next one begins there. It may be forgotten.
+type came struct {
+	clock uint64                // of the history
+	above map[message.Entry]int // by loop: the iterations that have gone
 }
 
 // maxPending bounds the instances that wait for their turn; one that finds no room comes with a later iteration.
@@ -34,6 +43,9 @@ const maxPending = 1 << 14
 
 // thinEvery is after how many iterations, at least, an instance is looked at: each look reads what is kept of it.
 const thinEvery = 16
+
+// thinRecords is how many records one transaction removes: each begins with a look at what is kept.
+const thinRecords = 2048
 
 // Iterated is told of what a process thread has written, by the committer: it does not wait.
 func (r *Retention) Iterated(tx *record.Tx) {
@@ -79,11 +91,22 @@ func (r *Retention) Thin(ctx context.Context, process processtable.ProcessID, id
 	if p == nil || p.Table().History == 0 {
 		return nil
 	}
+	r.loops.thinning.Lock()
+	defer r.loops.thinning.Unlock()
 	began := r.options.Scheduler.Now()
-	all, err := r.options.Queue.Loops(id)
+	if len(r.loops.came) >= maxPending {
+		clear(r.loops.came)
+	}
+	last := r.loops.came[id]
+	if last == nil {
+		last = &came{above: map[message.Entry]int{}}
+		r.loops.came[id] = last
+	}
+	all, next, err := r.options.Queue.Loops(id, last.clock)
 	if err != nil {
 		return err
 	}
+	last.clock = max(last.clock, next)
 	open, err := r.options.Queue.BrowseInstance(process, id)
 	if err != nil {
 		return err
@@ -94,12 +117,15 @@ func (r *Retention) Thin(ctx context.Context, process processtable.ProcessID, id
 		if row == nil || below <= 1 {
 			continue
 		}
-		thin := audit.Thin{Loop: l.Entry, Below: below, Block: row.Kind == processtable.KindBlock, Time: began, Limit: r.Bounds.Records}
+		thin := audit.Thin{Loop: l.Entry, Below: below, Block: row.Kind == processtable.KindBlock, Time: began, Limit: thinRecords, Above: last.above[l.Entry], Clock: last.clock}
 		if thin.Block && slices.ContainsFunc(open, func(m message.Message) bool { return inside(m.Scope, l.Entry, below) }) {
 			continue // what waits there is seen to first
 		}
 		if err := r.thin(ctx, thin); err != nil {
 			return err
+		}
+		if ctx.Err() == nil {
+			last.above[l.Entry] = below - 1
 		}
 	}
 	return nil

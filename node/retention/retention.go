@@ -143,6 +143,7 @@ func New(o Options) *Retention {
 		Bounds: Bounds{Page: 256, Candidates: 1 << 16, Records: 256, Reclaim: 64 << 20},
 	}
 	r.policy.Store(&o.Policy)
+	r.loops.came = map[message.InstanceID]*came{}
 	r.loops.bell, r.loops.pending = o.Scheduler.Bell(), map[message.InstanceID]processtable.ProcessID{}
 	return r
 }

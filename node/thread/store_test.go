@@ -455,7 +455,8 @@ func ends(e record.Event) bool {
 	case record.EventStarted, record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventStopped, record.EventCancelled:
 		return true
 	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling,
-		record.EventBegun, record.EventReturned, record.EventSent, record.EventReceived, record.EventPutBack:
+		record.EventBegun, record.EventReturned, record.EventSent, record.EventReceived, record.EventPutBack,
+		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned:
 	}
 	return false
 }

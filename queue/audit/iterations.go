@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,10 +23,18 @@ type Loop struct {
 
 // Loops gives those of an instance that have iterated here, in the order of their entries. It reads what the audit
 // queue has of the instance.
-func (q *Queue) Loops(i message.InstanceID) ([]Loop, error) {
+//
+// Of the history it reads what is of a clock from there on; next is where what stays begins: no line before it is
+// of an iteration.
+func (q *Queue) Loops(i message.InstanceID, clock uint64) (_ []Loop, next uint64, err error) {
 	highest := map[message.Entry]int{}
-	err := q.records.Each(store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, i[:]...)}, func(key, value []byte) error {
+	history := append([]byte{record.ClassHistory}, i[:]...)
+	o := store.ScanOptions{Prefix: history, From: binary.BigEndian.AppendUint64(slices.Clone(history), clock)}
+	err = q.records.Each(o, func(key, value []byte) error {
 		a, _, err := record.ReadAuditHead(key, value)
+		if err == nil && next == 0 && (a.Iteration > 0 || a.Scope != "") {
+			next = a.Clock
+		}
 		if err == nil && a.Event == record.EventIterated {
 			e := message.Entry{Instance: i, Scope: a.Scope, Activity: a.Activity}
 			highest[e] = max(highest[e], a.Iteration)
@@ -33,7 +42,7 @@ func (q *Queue) Loops(i message.InstanceID) ([]Loop, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("loops of instance %s: %w", i, q.records.Judge(err))
+		return nil, 0, fmt.Errorf("loops of instance %s: %w", i, q.records.Judge(err))
 	}
 	all := make([]Loop, 0, len(highest))
 	for e, n := range highest {
@@ -42,14 +51,16 @@ func (q *Queue) Loops(i message.InstanceID) ([]Loop, error) {
 	slices.SortFunc(all, func(a, b Loop) int {
 		return bytes.Compare(record.AppendEndKey(nil, &a.Entry), record.AppendEndKey(nil, &b.Entry))
 	})
-	return all, nil
+	return all, next, nil
 }
 
 // Thin says which iterations of a loop are to go, while its instance goes on.
 type Thin struct {
 	Loop  message.Entry
-	Below int  // iterations below this one go
-	Block bool // with all that is inside of them
+	Below int    // iterations below this one go
+	Above int    // iterations up to this one have gone before; 0: it is not known
+	Clock uint64 // of the history, what is of a lower clock has been looked at before
+	Block bool   // with all that is inside of them
 	Time  time.Time
 	Limit int // audit records of one transaction, at least 1
 }
@@ -63,8 +74,8 @@ type Thin struct {
 func (q *Queue) Thin(t Thin) (tx *record.Tx, removed int, more bool, err error) {
 	tx = &record.Tx{}
 	last := record.AuditRecord{}
-	for _, class := range []byte{record.ClassEnd, record.ClassHistory} {
-		err := q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, t.Loop.Instance[:]...)}, func(key, value []byte) error {
+	for _, where := range t.places() {
+		err := q.records.Each(where, func(key, value []byte) error {
 			a, ref, err := record.ReadAuditHead(key, value)
 			if err != nil || !t.takes(&a) {
 				return err
@@ -94,6 +105,25 @@ func (q *Queue) Thin(t Thin) (tx *record.Tx, removed int, more bool, err error) 
 		})
 	}
 	return tx, removed, more, nil
+}
+
+// places are where the records are looked for. What has gone leaves traces in the engine, over which each look
+// would go: so it begins behind them where it is known how far the one before came.
+func (t *Thin) places() (all []store.ScanOptions) {
+	ends := append([]byte{record.ClassEnd}, t.Loop.Instance[:]...)
+	switch {
+	case t.Block && t.Above == 0:
+		all = append(all, store.ScanOptions{Prefix: ends})
+	case t.Block:
+		for i := t.Above + 1; i < t.Below; i++ {
+			within := t.Loop.Scope.Enter(message.Frame{Composite: t.Loop.Activity, Iteration: i, Element: -1})
+			all = append(all, store.ScanOptions{Prefix: append(slices.Clone(ends), within...)})
+		}
+		again := t.Loop.Scope.Enter(message.Frame{Composite: t.Loop.Activity, Element: -1}) + "~" // runs after the first, which are few
+		all = append(all, store.ScanOptions{Prefix: append(slices.Clone(ends), again...)})
+	}
+	history := append([]byte{record.ClassHistory}, t.Loop.Instance[:]...)
+	return append(all, store.ScanOptions{Prefix: history, From: binary.BigEndian.AppendUint64(slices.Clone(history), t.Clock)})
 }
 
 // overOf is the entry under which stands up to which iteration of a block all is over: that of its source in a

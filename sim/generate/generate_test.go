@@ -305,6 +305,8 @@ func noteGraph(seen map[string]int, p *definition.Graph) {
 			seen["start at_least"]++
 		case definition.StartExpression:
 			seen["start expression"]++
+		case definition.StartFirst:
+			seen["start first"]++
 		case definition.StartAll:
 		}
 		if a.Empty {

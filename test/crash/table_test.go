@@ -208,6 +208,11 @@ var transactions = []transaction{
 		kept: "It is gone, and has changed nothing. History says what had won.",
 	},
 	{
+		kind: "notice", what: "A program of `notify` has run beside the work of an activity: its entry ends, or has the time of the next, with a line of history (N23).", victims: "B", scenario: contest,
+		lost: "The message of the timer is in the notice's entry. Its program runs again under the same key, if the activity has not ended meanwhile.",
+		kept: "History says that it has run. Nothing of it is left, or its next time is set.",
+	},
+	{
 		kind: "child", what: "A subprocess begins: its snapshot is put, and what begins the instance of another process, for its source (N19).", victims: "A", scenario: family,
 		lost: "Nothing has begun. It is found again whether the instance can begin, and it begins with the same identifier.",
 		kept: "What begins the instance is in the queue of its process. The activity waits for what comes back.",
