@@ -109,13 +109,13 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		}
 		w.B = m.B
 	}
+	w.Array(26, len(a.Counted))
+	for _, counted := range a.Counted {
+		w.B = cbor.AppendText(w.B, string(counted))
+	}
 	if a.About != nil {
 		w.Key(28)
 		w.B = message.AppendEventRef(w.B, a.About)
-	}
-	w.Array(27, len(a.Counted))
-	for _, counted := range a.Counted {
-		w.B = cbor.AppendText(w.B, string(counted))
 	}
 	return w.B
 }
@@ -230,7 +230,7 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 28:
 		about := message.ReadEventRef(f.Reader)
 		a.About = &about
-	case 27:
+	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))
 		}

@@ -1,6 +1,7 @@
 package world_test
 
 import (
+"fmt"
 	"testing"
 
 	"fmqm/sim/world"
@@ -10,7 +11,7 @@ import (
 // returned before the rest was left.
 func TestN21BundlesAreTheInterpretersRun(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(10) {
-		holds(t, calm(seed, world.Bundling, 10))
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { holds(t, calm(seed, world.Bundling, 10)) })
 	}
 }
