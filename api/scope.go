@@ -40,6 +40,16 @@ func InScope(scope, activity string) string {
 	return scope + "/" + activity
 }
 
+// Shown names an activity where it is, as people read and write it: as InScope does, but that one execution
+// of an activity with for_each, which is in a scope of its own, is "count[3]" alone.
+func Shown(scope, activity string) string {
+	last := scope[strings.LastIndexByte(scope, '/')+1:]
+	if name, _, element := strings.Cut(last, "["); element && name == activity && strings.HasSuffix(last, "]") {
+		return scope
+	}
+	return InScope(scope, activity)
+}
+
 // CutScope takes apart what InScope has put together.
 func CutScope(text string) (scope, activity string) {
 	if at := strings.LastIndexByte(text, '/'); at >= 0 {

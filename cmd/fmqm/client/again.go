@@ -59,7 +59,7 @@ func planAgain(c *cli.Context, s *starter, st api.Status) error {
 	known := map[string][]string{}
 	for _, a := range st.Activities {
 		if a.Node != self && a.State != api.ActivityUnknown && a.State != api.ActivityInactive {
-			known[a.Node] = append(known[a.Node], fmt.Sprintf("%s %s", api.InScope(a.Scope, a.Activity), a.State))
+			known[a.Node] = append(known[a.Node], fmt.Sprintf("%s %s", api.Shown(a.Scope, a.Activity), a.State))
 		}
 	}
 	input := string(s.input)

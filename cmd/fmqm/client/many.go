@@ -137,7 +137,7 @@ func (m *many) summary(deeds []deed) string {
 	for _, d := range deeds {
 		instances[d.Instance] = true
 		if d.Activity != "" {
-			places[api.InScope(d.Scope, d.Activity)+" at "+d.Node]++
+			places[api.Shown(d.Scope, d.Activity)+" at "+d.Node]++
 		} else {
 			places[d.Process+" from "+d.Node]++
 		}
@@ -163,7 +163,7 @@ func (m *many) list(p *common.Printer) (*common.List, func(deed) error) {
 	columns := []string{"INSTANCE", "PROCESS", "STATE", "ACTIVITY", "NODE", "PLAN", "RESULT", "REASON"}
 	l := p.List(false, columns...)
 	return l, func(d deed) error {
-		return l.Row(d, d.Instance.String(), d.Process, string(d.State), dash(api.InScope(d.Scope, d.Activity)), dash(d.Node), d.Plan, dash(d.Result), d.Reason)
+		return l.Row(d, d.Instance.String(), d.Process, string(d.State), dash(api.Shown(d.Scope, d.Activity)), dash(d.Node), d.Plan, dash(d.Result), d.Reason)
 	}
 }
 
@@ -255,7 +255,7 @@ func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures,
 func sayQueued(c *cli.Context, deeds []deed) {
 	queued := slices.DeleteFunc(slices.Clone(deeds), func(d deed) bool { return d.Result != string(api.WordQueued) })
 	for _, d := range queued[:min(len(queued), manyShown)] {
-		common.Talk(c, "queued: %s", common.OneLine(askWord(d.Instance, api.InScope(d.Scope, d.Activity), d.Node, d.ID)))
+		common.Talk(c, "queued: %s", common.OneLine(askWord(d.Instance, api.Shown(d.Scope, d.Activity), d.Node, d.ID)))
 	}
 	if cut := len(queued) - manyShown; cut > 0 {
 		common.Talk(c, "and %d more are queued: fmqm history of each instance has what comes of them; with -o json or jsonl every line has its id", cut)

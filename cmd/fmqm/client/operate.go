@@ -96,7 +96,7 @@ func retry(c *cli.Context) error {
 	if err != nil {
 		return output.Explain(c, err)
 	}
-	name := cmp.Or(api.InScope(word.Scope, word.Activity), c.Args().Get(1))
+	name := cmp.Or(api.Shown(word.Scope, word.Activity), c.Args().Get(1))
 	if word.Result == api.WordQueued {
 		common.Talk(c, "queued: %s: %s", word.Reason, askWord(id, name, word.Node, word.ID))
 	} else {
@@ -141,7 +141,7 @@ func retriesOf(c *cli.Context, a asked, id api.InstanceID, path string) (deeds [
 		}
 		warn(c, st.Unreachable, st.More)
 		for _, at := range st.Activities {
-			if name := api.InScope(at.Scope, at.Activity); at.Activity == path || name == path {
+			if name := api.Shown(at.Scope, at.Activity); at.Activity == path || name == path {
 				deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: "retry", Reason: at.Reason})
 			}
 		}

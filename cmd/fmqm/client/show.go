@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"fmqm/api"
@@ -72,7 +73,7 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 		lines = slices.Insert(lines, 2, [2]string{"key", common.OneLine(st.Key)})
 	}
 	if p := st.Parent; p != nil {
-		lines = slices.Insert(lines, 2, [2]string{"parent", fmt.Sprintf("%s of %s, instance %s", api.InScope(p.Scope, p.Activity), p.Process, p.Instance)})
+		lines = slices.Insert(lines, 2, [2]string{"parent", fmt.Sprintf("%s of %s, instance %s", api.Shown(p.Scope, p.Activity), p.Process, p.Instance)})
 	}
 	if !st.Ended.IsZero() {
 		lines = append(lines, [2]string{"ended", common.Time(st.Ended)})
@@ -171,14 +172,29 @@ func rc(n *int64) string {
 var eventColumns = []string{"CLOCK", "TIME", "NODE", "ACTIVITY", "EVENT", "ITERATION", "ATTEMPT", "RC", "REASON"}
 
 func eventRow(l *common.List, e api.HistoryEvent) error {
-	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, api.InScope(e.Scope, e.Activity), string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), reasonOf(e))
+	return l.Row(e, strconv.FormatUint(e.Clock, 10), common.Time(e.Time), e.Node, api.Shown(e.Scope, e.Activity), string(e.Event), number(e.Iteration), number(e.Attempt), rc(e.RC), reasonOf(e))
+}
+
+// about says what an event of the history is about.
+func about(e api.HistoryEvent) string {
+	switch e.Event {
+	case api.EventSent, api.EventReceived, api.EventPutBack:
+		return "event " + e.About
+	case api.EventDecided, api.EventRaced:
+		return "with " + e.About
+	default:
+	}
+	if _, err := uuid.Parse(e.About); err != nil { // of a call: where its work was begun
+		return "at " + e.About
+	}
+	return "instance " + e.About
 }
 
 // reasonOf is why something happened, and by whom, where somebody did it by hand.
 func reasonOf(e api.HistoryEvent) string {
 	switch {
 	case e.Reason == "" && e.About != "":
-		return "instance " + e.About
+		return about(e)
 	case e.By == "" || strings.Contains(e.Reason, e.By):
 		return told(e.Reason, e.Stderr)
 	case e.Reason == "":
@@ -281,7 +297,7 @@ is inside of it.`,
 // eachWait gives the waits, and behind each for the instance of a subprocess those of that.
 func eachWait(c *cli.Context, a asked, waits []api.Wait, under string, left *int, row func(name string, w api.Wait) error) error {
 	for _, w := range waits {
-		name := under + api.InScope(w.Scope, w.Activity)
+		name := under + api.Shown(w.Scope, w.Activity)
 		if err := row(name, w); err != nil {
 			return err
 		}

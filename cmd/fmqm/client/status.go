@@ -76,7 +76,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 		rows := make([][]string, len(st.Activities))
 		below, depth := make([]detail, len(st.Activities)), make([]int, len(st.Activities))
 		for i, a := range st.Activities {
-			name := api.InScope(a.Scope, a.Activity)
+			name := api.Shown(a.Scope, a.Activity)
 			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), whyEnded(&a)}
 			depth[i] = depthOf(st.Scope, a.Scope)
 			below[i] = detail{name, a.Node, a.State, a.Input, a.Stderr}
@@ -118,7 +118,7 @@ func addChildren(c *cli.Context, a asked, st *api.Status, left *int) error {
 		*left--
 		child, err := a.client.StatusOf(c.Context, *activity.Child, api.StatusRequest{Tree: true})
 		if err != nil {
-			common.Talk(c, "instance %s, which %s has begun: %v", activity.Child, api.InScope(activity.Scope, activity.Activity), err)
+			common.Talk(c, "instance %s, which %s has begun: %v", activity.Child, api.Shown(activity.Scope, activity.Activity), err)
 			continue
 		}
 		if err := addChildren(c, a, &child, left); err != nil {
@@ -137,6 +137,23 @@ func depthOf(shown, scope string) int {
 	return 1 + strings.Count(scope, "/")
 }
 
+// elements says how far an activity with for_each has come.
+func elements(e *api.Elements) string {
+	all := []string{fmt.Sprintf("%d elements", e.Count), fmt.Sprintf("%d done", e.Done)}
+	if e.Count == 1 {
+		all[0] = "1 element"
+	}
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{e.Failed, "failed"}, {e.Cancelled, "cancelled"}, {e.InError, "in error"}} {
+		if more.n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", more.n, more.what))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // whyEnded is what people are told of how an activity has ended, or of what it is in.
 func whyEnded(a *api.Activity) string {
 	switch {
@@ -146,6 +163,8 @@ func whyEnded(a *api.Activity) string {
 		return "goes on after an error: " + a.Error
 	case a.Reason == "" && a.Child != nil && a.State == api.ActivityRunning:
 		return "instance " + a.Child.String() + " of " + a.Of
+	case a.Reason == "" && a.Elements != nil:
+		return elements(a.Elements)
 	}
 	return a.Reason
 }

@@ -96,7 +96,7 @@ func (t *timeline) column() int {
 
 // event prints one event.
 func (t *timeline) event(e api.HistoryEvent) error {
-	e.Node, e.Activity, e.Event = common.OneLine(e.Node), common.OneLine(api.InScope(e.Scope, e.Activity)), api.Event(common.OneLine(string(e.Event)))
+	e.Node, e.Activity, e.Event = common.OneLine(e.Node), common.OneLine(api.Shown(e.Scope, e.Activity)), api.Event(common.OneLine(string(e.Event)))
 	t.know(e.Node)
 	var b strings.Builder
 	if t.stale && t.column() > 0 {

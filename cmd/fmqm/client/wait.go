@@ -170,7 +170,7 @@ func outcome(st api.Status) error {
 		if a.State != api.ActivityInError {
 			continue
 		}
-		name := api.InScope(a.Scope, a.Activity)
+		name := api.Shown(a.Scope, a.Activity)
 		bad = append(bad, name)
 		if line := fmt.Sprintf("%s at %s: %s", name, a.Node, a.Reason); !strings.HasSuffix(st.Reason, line) {
 			text += "\n  " + common.OneLine(line)
