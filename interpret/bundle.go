@@ -12,11 +12,13 @@ import (
 type bundle struct {
 	of       *definition.Bundle
 	count    int
-	elements []*element // that were begun, in the list's order
-	done     int        // elements that have returned
-	failed   int        // of these
-	bytes    int        // of what is read of their outputs and errors
-	over     bool       // what has not returned is cancelled
+	inputs   []*container.Struct // of each element
+	elements []*element          // that were begun, in the list's order
+	told     int                 // of those elements of which it is known in which order they returned
+	done     int                 // elements that have returned
+	failed   int                 // of these
+	bytes    int                 // of what is read of their outputs and errors
+	over     bool                // what has not returned is cancelled
 	until    *condition.Condition
 	failing  *condition.Condition
 }
@@ -26,6 +28,7 @@ type element struct {
 	number   int
 	graph    *graph
 	step     *step
+	judged   bool // it has ended, and whether it counts as failed was asked
 	failed   bool
 	returned bool
 }
@@ -49,11 +52,21 @@ func (g *graph) executeEach(s *step) {
 		return
 	}
 	b, err := newBundle(s.activity)
-	if err == nil {
-		s.bundle = b
-		err = b.run(g, s, elementsOf(s.activity, input))
+	if err != nil {
+		g.fail(s, err)
+		return
 	}
-	s.result.State = Running
+	s.bundle, s.result.State = b, Running
+	b.inputs = elementsOf(s.activity, input)
+	b.count = len(b.inputs)
+	g.goOnEach(s)
+}
+
+// goOnEach takes a bundle as far as it goes: elements begin, and return; with the last one, or once `until`
+// holds, it ends.
+func (g *graph) goOnEach(s *step) {
+	b := s.bundle
+	err := b.run(g, s)
 	b.tell(s)
 	switch {
 	case g.loses(s, At{Scope: g.scope, Iteration: 1, Attempt: 1}):
@@ -119,31 +132,49 @@ func elementsOf(a *definition.Activity, input *container.Struct) []*container.St
 	return inputs
 }
 
-// run begins elements while there is room for them. One that waits takes its place.
-func (b *bundle) run(g *graph, s *step, inputs []*container.Struct) error {
-	b.count = len(inputs)
+// run begins elements while there is room for them, and takes what has returned. One that waits takes its place.
+func (b *bundle) run(g *graph, s *step) error {
 	came, known := g.came(s)
-	begun, waiting := b.count, 0
+	begun := b.count
 	if known {
 		begun = min(begun, came.Begun)
 	}
-	for i := 0; i < begun && waiting < b.of.Parallel && !b.over; i++ {
-		e, err := b.begin(g, s, i, inputs[i])
-		switch {
-		case err != nil:
+	for _, e := range b.elements { // which may have gone on meanwhile
+		if err := b.takes(e, known); err != nil {
 			return err
-		case e.step.result.State != Terminated:
-			waiting++
-		case !known:
-			if err := b.returns(e); err != nil {
-				return err
-			}
+		}
+	}
+	for len(b.elements) < begun && b.underWay() < b.of.Parallel && !b.over {
+		e, err := b.begin(g, s, len(b.elements))
+		if err == nil {
+			err = b.takes(e, known)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if !known {
 		return nil
 	}
 	return b.returnedAs(g, s, came)
+}
+
+// underWay is how many elements have not ended.
+func (b *bundle) underWay() (n int) {
+	for _, e := range b.elements {
+		if e.step.result.State != Terminated {
+			n++
+		}
+	}
+	return n
+}
+
+// takes takes an element that has ended as returned, unless it is known when elements did.
+func (b *bundle) takes(e *element, known bool) error {
+	if b.judge(e); known || e.returned || e.step.result.State != Terminated || b.over {
+		return nil
+	}
+	return b.returns(e)
 }
 
 // came asks how far a bundle came.
@@ -156,26 +187,26 @@ func (in *instance) came(s *step) (Came, bool) {
 
 // returnedAs takes those elements as returned of which it is known, in that order, until `until` holds.
 func (b *bundle) returnedAs(g *graph, s *step, came Came) error {
-	if len(b.elements) < came.Begun {
+	if len(b.elements) < came.Begun && !s.stuck() {
 		g.cannot(s, "%d of its elements cannot have begun: it has %d, and room for %d at once", came.Begun, b.count, b.of.Parallel)
 	}
-	for _, number := range came.Returned {
-		switch {
-		case b.over:
+	for ; b.told < len(came.Returned) && !b.over; b.told++ {
+		switch number := came.Returned[b.told]; {
+		case number < len(b.elements) && b.elements[number].step.result.State == Terminated && !b.elements[number].returned:
+			if err := b.returns(b.elements[number]); err != nil {
+				return err
+			}
+		case s.stuck(): // it may go on, when what something waits for has come
 			return nil
-		case number >= len(b.elements) || b.elements[number].step.result.State != Terminated || b.elements[number].returned:
+		default:
 			g.cannot(s, "its element %d cannot have returned", number)
-			continue
-		}
-		if err := b.returns(b.elements[number]); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
 // begin runs one element, as far as it goes.
-func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (*element, error) {
+func (b *bundle) begin(g *graph, s *step, number int) (*element, error) {
 	one := *s.activity
 	one.Bundle, one.Cancels, one.FirstMatch = nil, nil, false
 	of, err := g.graph(&definition.Graph{Activities: []*definition.Activity{&one}}, g.catcher)
@@ -185,14 +216,13 @@ func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (
 	of.enter(g.scope.element(one.Name, number))
 	e := &element{number: number, graph: of, step: of.steps[0]}
 	b.elements = append(b.elements, e)
-	e.step.given, e.step.feedback = input, s.feedback
+	e.step.given, e.step.feedback = b.inputs[number], s.feedback
 	if !of.loses(e.step, e.step.at) {
 		of.execute(e.step)
 	}
 	if e.step.result.State == "" { // it is held
 		e.step.result.State = Inactive
 	}
-	b.judge(e)
 	return e, nil
 }
 
@@ -200,7 +230,10 @@ func (b *bundle) begin(g *graph, s *step, number int, input *container.Struct) (
 // that fails it is in error, as it is where a transition condition does.
 func (b *bundle) judge(e *element) {
 	s := e.step
-	if e.failed = s.early; s.result.State != Terminated || b.failing == nil || s.early {
+	if e.judged || s.result.State != Terminated {
+		return
+	}
+	if e.judged, e.failed = true, s.early; b.failing == nil || s.early {
 		return
 	}
 	var err error

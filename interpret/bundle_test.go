@@ -395,3 +395,63 @@ func TestN25BundlesAreCancelled(t *testing.T) {
 		t.Errorf("_ERROR is %q", got)
 	}
 }
+
+const awaiting = `
+process: multi
+version: 1
+structures:
+  In: {shops: [string]}
+  Job: {job: string}
+  Arrival: {serial: string}
+  Say: {job: string, serial: string}
+  Out: {got: [Arrival], failed: int}
+events: {part: Arrival}
+input: In
+output: Out
+starts: [A]
+activities:
+  arrival: {node: A, for_each: job, parallel: 1, receive: {event: part, key: job}, input: Job, output: Arrival, deadline: {after: 1h}}
+  tell:
+    node: A
+    for_each: job
+    input: Job
+    activities:
+      late: {node: A, program: late}
+      say:  {node: A, send: {event: part, key: job}, input: Say}
+    control: [late -> say]
+    data:
+      - source -> say: {job: job, serial: job}
+data:
+  - source -> arrival: {job: shops}
+  - source -> tell: {job: shops}
+  - arrival -> sink: {got: _RESULTS, failed: _FAILED}
+`
+
+// N24: elements may wait for events, and go on when these have come; each has its own deadline.
+func TestElementsWaitForEvents(t *testing.T) {
+	for _, c := range []struct {
+		name, results string
+		want          []string
+	}{
+		{"sent later", ``, []string{"x", "y", "z"}},
+		{"one is never sent", `"tell[1]#1/late": [{error: away}]`, []string{"x", "deadline", "z"}},
+		{"from outside", `{"tell[1]#1/late": [{error: away}], "arrival[1]": [{event: part, output: {serial: S}}]}`, []string{"x", "S", "z"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for a := range bundleRun(t, awaiting, `"x", "y", "z"`, c.results).All() {
+				switch {
+				case a.Activity != "arrival" || a.Scope == "":
+				case a.TimedOut:
+					got = append(got, "deadline")
+				case a.State == Terminated:
+					serial, _ := a.Output.Fields[0].(string)
+					got = append(got, serial)
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

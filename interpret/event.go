@@ -259,7 +259,7 @@ func (g *graph) expire() bool {
 			continue
 		case s.waits != nil && s.stays, s.waits == nil && !s.stuck():
 			continue
-		case s.inside != nil && s.inside.expire(), s.child != nil && s.child.top.expire():
+		case slices.ContainsFunc(s.under(), (*graph).expire):
 			g.resume(s)
 		case s.timed:
 			g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
@@ -277,28 +277,32 @@ func (s *step) stuck() bool { return s.hasInside((*graph).waits) }
 // stirs says whether something inside of a composite can go on.
 func (s *step) stirs() bool { return s.hasInside((*graph).stirs) }
 
-// hasInside asks of the graph that is under way inside of a composite; FALSE where there is none.
+// hasInside asks of the graphs that are under way inside of a composite; FALSE where there is none.
 func (s *step) hasInside(is func(g *graph) bool) bool {
+	return s.result.State == Running && slices.ContainsFunc(s.under(), is)
+}
+
+// under are the graphs that a composite has begun: of a bundle one for each element.
+func (s *step) under() (all []*graph) {
 	switch {
-	case s.result.State != Running:
-		return false
+	case s.bundle != nil:
+		for _, e := range s.bundle.elements {
+			all = append(all, e.graph)
+		}
 	case s.inside != nil:
-		return is(s.inside)
+		all = append(all, s.inside)
 	case s.child != nil:
-		return is(s.child.top)
+		all = append(all, s.child.top)
 	}
-	return false
+	return all
 }
 
 // leave ends all that waits for events in a graph, in what is inside of it and in what it has begun.
 func (g *graph) leave() {
 	for _, s := range g.steps {
 		g.family.events.leave(s)
-		if s.inside != nil {
-			s.inside.leave()
-		}
-		if s.child != nil {
-			s.child.top.leave()
+		for _, inside := range s.under() {
+			inside.leave()
 		}
 	}
 }
@@ -330,6 +334,11 @@ func (g *graph) wake() bool {
 func (g *graph) resume(s *step) {
 	iteration, input := s.result.Iterations, s.result.Input
 	switch {
+	case s.bundle != nil:
+		for _, e := range s.bundle.elements {
+			e.graph.goOn()
+		}
+		g.goOnEach(s)
 	case s.activity.Receive != nil:
 		g.proceed(s, true, g.take(s))
 	case s.inside != nil:
