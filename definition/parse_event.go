@@ -278,7 +278,7 @@ func (d *draft) sentTo(s *step, sent *Send, n *yaml.Node) {
 	}
 	f := d.fields(n, "to", toKeys)
 	if d.required(n, f, "of", "to", "write the nodes that may come up, `of: [B, C]`; a site that is always the same is `to: NODE`") {
-		sent.Of = d.nodeList(f["of"])
+		sent.Of = d.nodesMeant(f["of"], nodeList{maxSet, "this names no node", "name the nodes that may come up", "this names %d nodes", "use at most %d"})
 	}
 	if d.required(n, f, "node", "to", "write `node: EXPRESSION`, over the input, such as a member") {
 		if text, ok := d.scalar(f["node"], "an expression over the input, a text"); ok {
@@ -299,36 +299,6 @@ func (d *draft) targetExpression(s *step, sent *Send, n *yaml.Node, text string)
 	sent.ToExpr = d.textExpression(s, n, text, "a node is a string")
 }
 
-// nodeList reads a list of nodes.
-func (p *processDraft) nodeList(n *yaml.Node) (all []string) {
-	remedy := "write it as [A, B]"
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		remedy = fmt.Sprintf("write it as [%s]", n.Value)
-	}
-	if !p.is(n, yaml.SequenceNode, "a list of nodes", remedy) {
-		return nil
-	}
-	switch {
-	case len(n.Content) == 0:
-		p.fail(p.pos(n), codeValue, "this names no node", "name the nodes that may come up")
-	case len(n.Content) > maxStarts:
-		p.fail(p.pos(n.Content[maxStarts]), codeLimit, fmt.Sprintf("this names %d nodes", len(n.Content)), fmt.Sprintf("use at most %d", maxStarts))
-		return nil
-	}
-	named := map[string]bool{}
-	for _, c := range n.Content {
-		switch name, ok := p.name(c, nodeName); {
-		case !ok:
-		case named[name]:
-			p.fail(p.pos(c), codeDuplicateName, fmt.Sprintf("node %s is named twice", name), "remove one of the two")
-		default:
-			named[name] = true
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
 // memberAsNode reports a send to what is the name of a member, and of no node of the process.
 func (d *draft) memberAsNode() {
 	for _, s := range d.steps {
@@ -336,7 +306,7 @@ func (d *draft) memberAsNode() {
 			continue
 		}
 		if _, ok := s.input.members.MemberIndex(s.Send.To); ok {
-			d.fail(s.Send.Pos, codeUnknownName, fmt.Sprintf("no activity has the node %s, and %s has a member %[1]s", s.Send.To, s.input.members),
+			d.fail(s.Send.Pos, codeUnknownName, fmt.Sprintf("no activity and no set has the node %s, and %s has a member %[1]s", s.Send.To, s.input.members),
 				fmt.Sprintf("for a site from the data write `to: {node: %s, of: [B, C]}`", s.Send.To))
 		}
 	}
