@@ -45,6 +45,7 @@ var scenarios = []scenario{
 	{"fan", fan},
 	{"dead", deadBranch},
 	{"model", model},
+	{"bundle", bundle},
 	{"parked", parked},
 	{"pending", pending},
 	{"catchup", catchUp},
