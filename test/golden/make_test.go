@@ -91,11 +91,15 @@ func begin(t *testing.T, dir string) {
 //     large; messages that wait for a table
 //   - A, which sends C again what that lost, is killed between two messages of it, and has an
 //     operator's word apart for D, which could not read it when A heard it last
-//   - B, which has some parts of a large message, a word, a due timer and what has returned
-//     to a block that no thread has looked at yet, and has stopped its link to C
+//   - B, which has some parts of a large message, a word, a due timer, what has returned to a block
+//     and what drops an event, which no thread has looked at yet, and has stopped its link to C; a
+//     bundle of which some has been put together, an activity that began with the first of two, a notice
+//     that was given, a loop of which iterations were removed, a receive that waits, an event that was
+//     put back and one that is too old
 //   - C, which was restored from a backup, has a block under way and one that has just begun,
 //     deadlines, a wait, has cancelled something of its own and of D, and has begun an instance of a
-//     subprocess of which no thread has looked at that yet; at B one has ended
+//     subprocess of which no thread has looked at that yet, nor at the event that a receive was given;
+//     at B one has ended
 //   - D, whose store was made by a release that reads no words, has an
 //     answer, a word and a table for B; retention has removed instances, and a transaction that
 //     is too large for a commit is on disk, with none of its changes made
@@ -427,10 +431,12 @@ func (m *maker) cut() {
 	m.Until(m.ctx, "A has found B", func() bool { return m.Sites["A"].Link(m.ctx, "B").State == "connected" })
 	m.start("B", 19, "judged", "go", judgedSize)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(19)), "turns  begun", 1)
+	m.format7()
 	m.start("A", 14, "soon", "hold", 0)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(14)), "failed", 1)
 	hold.On()
 	hold.Reached(m.ctx)
+	m.drop()
 	m.returned()
 	m.word("A", 13, "near")
 	m.Until(m.ctx, "B has the word", func() bool { return m.Sites["A"].Link(m.ctx, "B").Waiting == 0 })

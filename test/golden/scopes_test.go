@@ -240,9 +240,11 @@ func (m *maker) returned() {
 func (m *maker) enter() {
 	m.Helper()
 	m.family("C")
+	m.listen()
 	m.born.On()
 	m.start("C", 43, "parent_at_C", "go", 0)
 	m.born.Reached(m.ctx)
+	m.speak()
 	input, err := json.Marshal(map[string]any{"n": 5, "text": strings.Repeat("x", judgedSize)})
 	if err != nil {
 		m.Fatal(err)
