@@ -11,8 +11,8 @@ import (
 
 // What is believed of what another node reports (invariant 11): it speaks for the
 // activities that it hosts, in scopes in which they can be, and for an instance's state where that was
-// started. What it hosts is for this node's own table to say. Where that is not here, the table of whoever
-// answered first is shown, and nothing is done by it.
+// started. What it hosts is for this node's own table to say, but for which of that are bundles: only a host's table
+// has that. Where no table is here, that of whoever answered first is shown, and nothing is done by it.
 
 // Believed gives what of a report of a node counts, by this node's table of the process if it
 // has one; false: it has no part in the process that it speaks of.
@@ -21,7 +21,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		if !table.HasPart(node) {
 			return r, false
 		}
-		r.Roster = RosterOf(table)
+		r.Roster = withBundles(RosterOf(table), map[string]Report{string(node): r})
 		if !table.MayStart(processtable.NodeID(r.Origin)) {
 			r.Origin = ""
 		}

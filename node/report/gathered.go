@@ -49,18 +49,30 @@ func (g *Gathered) Add(node string, r Report) {
 	if len(r.Roster) > 0 && (len(g.Roster) == 0 || node == g.Self) {
 		g.Roster = r.Roster
 	}
-	for _, p := range r.Roster { // who hosts a bundle knows that it is one
-		if i := slices.IndexFunc(g.Roster, func(o api.Place) bool { return o.Activity == p.Activity && o.Node == node }); i >= 0 && p.Each && !g.Roster[i].Each {
-			g.Roster = slices.Clone(g.Roster)
-			g.Roster[i].Each = true
-		}
-	}
+	g.Roster = withBundles(g.Roster, g.Reports)
 	switch {
 	case g.Origin == "":
 		g.Origin = r.Origin
 	case r.Origin != "" && r.Origin != g.Origin && g.Reports[g.Self].Origin == "":
 		g.Contested = r.Origin
 	}
+}
+
+// withBundles gives a roster in which those are bundles, too, of which their hosts say so.
+func withBundles(roster []api.Place, reports map[string]Report) []api.Place {
+	type hosted struct{ activity, node string }
+	each := map[hosted]bool{}
+	for node, r := range reports {
+		for _, p := range r.Roster {
+			each[hosted{p.Activity, node}] = p.Each
+		}
+	}
+	roster = slices.Clone(roster)
+	for i := range roster {
+		p := &roster[i]
+		p.Each = p.Each || each[hosted{p.Activity, p.Node}]
+	}
+	return roster
 }
 
 // Known says whether any node knows the instance.

@@ -111,3 +111,38 @@ func TestWhereAPageEndsIsAnActivityOfWhoSaysIt(t *testing.T) {
 		}
 	}
 }
+
+// N21, invariant 11: only the table of who hosts a bundle says that it is one, so its host is believed, also once this
+// node has answered again. Nobody then looks for iterations of the bundle itself, of which there are none.
+func TestN21WhoHostsABundleSaysThatItIsOne(t *testing.T) {
+	table := &processtable.Table{
+		Format: processtable.BlockFormat, Process: processtable.ProcessID{Name: "p", Version: 1}, Node: "A", Starts: []processtable.NodeID{"A"},
+		Roster: []processtable.Place{{Activity: "b", Node: "C"}, {Activity: "c", Node: "C", Inside: "b"}, {Activity: "d", Node: "D"}},
+	}
+	b := func(scope string, iterations int) api.Activity {
+		return api.Activity{Scope: scope, Activity: "b", Node: "C", State: api.ActivityRunning, Iterations: iterations}
+	}
+	g := NewGathered("A", api.InstanceID{1})
+	own := Report{Known: true, Process: "p@1", Origin: "A", State: api.InstanceRunning, Roster: RosterOf(table)}
+	says := func(node string, bundle string, all ...api.Activity) {
+		r := Report{Known: true, Process: "p@1", Origin: "A", Roster: RosterOf(table), Activities: all}
+		for i := range r.Roster {
+			r.Roster[i].Each = r.Roster[i].Activity == bundle
+		}
+		r, _ = r.Believed(processtable.NodeID(node), table)
+		g.Add(node, r)
+	}
+	g.Add("A", own)
+	says("C", "b", b("", 1), b("b[0]", 1), line("b[0]/b#1", "c", "C", api.ActivityInError))
+	says("D", "c")
+	g.Add("A", own)
+	g.Asked.Scopes = []string{""}
+	if got, want := strings.Join(g.Open(), " "), "b[0] b[0]/b#1"; got != want {
+		t.Errorf("open: %s, want %s", got, want)
+	}
+	for _, p := range g.Roster {
+		if p.Each != (p.Activity == "b") {
+			t.Errorf("%s is a bundle: %t", p.Activity, p.Each)
+		}
+	}
+}

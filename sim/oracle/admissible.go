@@ -126,7 +126,7 @@ func (j *judge) take(r *record.AuditRecord) {
 		if r.Event == record.EventCancelled && place.Call == nil && place.Bundle == nil {
 			j.attempted(path, r)
 		}
-		if place.Start.Kind == definition.StartFirst {
+		if place.Start.Kind == definition.StartFirst && !isElement(r.Scope, r.Activity) {
 			j.first(path, place, r)
 		}
 	}

@@ -137,6 +137,32 @@ activities:
 	}
 }
 
+// N21: it is the bundle that begins with the first connectors, and not each of its elements once more.
+func TestN21TheBundleIsDecidedAndNotItsElements(t *testing.T) {
+	processes, wrong := definition.Load("p.yaml", []byte(`
+process: p
+version: 1
+structures:
+  In: {n: int}
+activities:
+  a: {node: A, program: x}
+  b: {node: A, program: x}
+  e: {node: A, program: x, start: first, input: In, for_each: n}
+control: [a -> e, b -> e]
+data: [{source -> e: {n: '([1, 2])'}}]
+`))
+	if len(processes) != 1 {
+		t.Fatal(wrong)
+	}
+	if got := oracle.Admissible(processes[0], told(t, "2 e[0]/e ran\n3 e[1]/e ran"), false); len(got) > 0 {
+		t.Errorf("of its elements: %q", got)
+	}
+	got := oracle.Admissible(processes[0], told(t, "4 e ran"), false)
+	if want := "e ends with [], which it was not decided with"; len(got) != 1 || got[0] != want {
+		t.Errorf("of the bundle: %q, want %q", got, want)
+	}
+}
+
 // N14: each outcome has one cause, which came before it; what has none is named.
 func TestN14WhatAHistoryCanBe(t *testing.T) {
 	processes, wrong := definition.Load("p.yaml", []byte(raced))
