@@ -86,8 +86,12 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 			kinds = append(kinds, kindOfEnding(&tx.Put[i]))
 		case kind == message.KindMarker:
 			kinds = append(kinds, "terminate")
-		case kind == message.KindBegin: // which its source takes later
-			kinds = append(kinds, "inside")
+		case kind == message.KindBegin: // which its source, or the row of the work, takes later
+			kinds = append(kinds, kindOfBegin(&tx.Put[i]))
+		case kind == message.KindReturn && tx.Put[i].Source == tx.Put[i].Activity && tx.Accept == nil:
+			kinds = append(kinds, kindOfReturn(&tx.Put[i]))
+		case kind == message.KindChunk:
+			kinds = append(kinds, "gather")
 		case kind == message.KindStart: // which its source takes later
 			kinds = append(kinds, "child")
 		case kind == message.KindWait:
@@ -105,7 +109,42 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		kinds = append(kinds, kindsOf(tx.Audit[i].Event)...)
 		kinds = append(kinds, kindsOfEnd(&tx.Audit[i])...)
 	}
-	return kinds
+	return append(kinds, kindsOfWhole(tx)...)
+}
+
+// kindOfBegin says what begins: an iteration of a block, an element of a bundle, or the work of a call.
+func kindOfBegin(m *message.Message) string {
+	if m.Activity == processtable.Source {
+		return "inside"
+	}
+	if frames, err := m.Scope.Frames(); err == nil && len(frames) > 0 && frames[len(frames)-1].Element >= 0 {
+		return "bundle"
+	}
+	return "call"
+}
+
+// kindOfReturn says what has ended of a bundle or a call: a return of the work of a call has a number.
+func kindOfReturn(m *message.Message) string {
+	if m.Number == 0 {
+		return "element"
+	}
+	return "work"
+}
+
+// kindsOfWhole says whether a bundle, or a call, ends with what it has begun.
+func kindsOfWhole(tx *record.Tx) []string {
+	if len(tx.Consume) == 0 || len(tx.Audit) == 0 || tx.Audit[0].Event != record.EventTerminated {
+		return nil
+	}
+	for i := range tx.Consume[0].Keys {
+		switch k := &tx.Consume[0].Keys[i]; {
+		case k.Kind == message.KindChunk, k.Kind == message.KindReturn && k.Source == tx.Audit[0].Activity && k.Number == 0:
+			return []string{"results"}
+		case k.Kind == message.KindReturn && k.Source == tx.Audit[0].Activity:
+			return []string{"called"}
+		}
+	}
+	return nil
 }
 
 // kindOfEnding says whether a parent ends a child, or the child's home tells another node of it.

@@ -20,9 +20,13 @@
 //
 //	table, start, termination, iteration, attempt, error, retry    of a process
 //	inside, return      a block begins an iteration; that has ended
+//	bundle, element     a bundle begins elements; one of them has ended
+//	gather, results     outcomes of elements are put together; the bundle ends with them
+//	call, work, called  a call begins its work; that has ended; the call ends with it
 //	child, born, back   the instance of a subprocess is begun, starts, has ended
 //	abort, relay        a parent ends it; the other nodes are told
 //	terminate, stop     a marker of a terminated instance; an entry of it ends
+//	thin                iterations of a loop go that its process does not keep
 //	pass, skip          a dead path passes around a node; that node absorbs its record
 //	accept, trim        of a link's messages; and, of what is accepted,
 //	part, whole         parts of a large message; the last of them

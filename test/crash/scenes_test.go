@@ -29,7 +29,9 @@ type scenario struct {
 	events   map[string]int // how often the history has what is not there exactly once
 	want     []string       // and what of it must be there
 	ends     api.InstanceState
-	chunks   map[string]uint64 // bodies at rest in the end, in chunks; by site
+	ran      int                     // executions for which programs ran, each under its key; 0: it is not counted
+	gone     func(scope string) bool // what of the status retention may have removed; nil: nothing
+	chunks   map[string]uint64       // bodies at rest in the end, in chunks; by site
 }
 
 const order = `{"n":5,"text":"as it was"}`

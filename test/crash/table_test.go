@@ -253,6 +253,56 @@ var transactions = []transaction{
 		kept: "The event is the receive's, which ends with it. The event is remembered, so that a repeat of it is none.",
 	},
 	{
+		kind: "bundle", what: "A bundle begins elements: its snapshot, and what begins each of them, are put (N21).", victims: "B", scenario: bundled,
+		lost: "None of them has begun. The bundle is decided again, with the same list.",
+		kept: "They begin, each under its number in the list. The bundle knows which are under way.",
+	},
+	{
+		kind: "bundle:2", what: "The same, for the next elements, as there is room again.", victims: "B", scenario: bundled,
+		lost: "Those before are under way, or have returned, and do not begin again. The next begin with the room that there is then.",
+		kept: "They begin. None of them, and none of those before, begins again.",
+	},
+	{
+		kind: "element", what: "An element of a bundle ends, and returns to the bundle what it has come to (N21).", victims: "B", scenario: bundled,
+		lost: "It has not ended. Its program runs again under the same key.",
+		kept: "What came back is in the bundle's entry, and counts in the order in which it came.",
+	},
+	{
+		kind: "gather", what: "What has come back of elements is put together: a message with the outcomes takes the place of the returns, with a snapshot (N21).", victims: "B", scenario: bundled,
+		lost: "The returns are in the bundle's entry, and are put together again.",
+		kept: "The returns are gone, and each outcome is in the message once.",
+	},
+	{
+		kind: "results", what: "A bundle ends with the results of its elements (N21).", victims: "B", scenario: bundled,
+		lost: "All that came back is in its entry, in messages put together and in returns. It is decided again, with the same results.",
+		kept: "The bundle has ended, with each result at its place in the list. Nothing of it is left.",
+	},
+	{
+		kind: "call", what: "A call begins its work: a snapshot that names the node, and what begins the work there, are put (N20).", victims: "A", scenario: calls,
+		lost: "Nothing has begun. It is decided again, and its input names the same node.",
+		kept: "What begins the work is in the transmission queue to that node. The call waits for what comes back from there.",
+	},
+	{
+		kind: "work", what: "The work of a call ends at the node where it was done: it is recorded, and what it has come to is put for the call (N20).", victims: "B", scenario: calls,
+		lost: "It has not ended. Its program runs again under the same key.",
+		kept: "Nothing of it is left there. What it has come to is in the transmission queue to the call.",
+	},
+	{
+		kind: "called", what: "A call ends with what came back from its work (N20).", victims: "A", scenario: calls,
+		lost: "What came back is in its entry. It is decided again, with the same output, and its work is not done again.",
+		kept: "The call has ended, and what leads out of it is resolved.",
+	},
+	{
+		kind: "cancel", what: "The work of a call is cancelled where it is done, here because the call's deadline has come (N20, N25).", victims: "B", scenario: calls,
+		lost: "The message that cancels it is in its entry. It is cancelled after the start.",
+		kept: "It has ended as cancelled, and returns nothing.",
+	},
+	{
+		kind: "thin", what: "Iterations of a block go that its process does not keep, while the instance goes on; one record stays, which says that they are over (N16).", victims: "A", scenario: rounds,
+		lost: "They are all still there. They go with those that are over when it is next looked, after more iterations.",
+		kept: "They are gone, and what would come for one of them is absorbed. The loop goes on.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",
