@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// elements are more than what is put together at once, and more than may be under way.
-const elements = 200
+// elements are more than those that are put together, 128, and those under way, 100, are: so there is always some of them to
+// begin when outcomes are put together.
+const elements = 240
 
 // bundled has an element for each line of a list, at the other site, and takes the results in the list's order.
 var bundled = &scenario{
