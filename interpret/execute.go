@@ -44,14 +44,10 @@ func (g *graph) proceed(s *step, done bool, err error) {
 		if exits, err = s.exits(); err != nil {
 			break
 		}
-		if exits && s.activity.Call != nil { // its result is on its way
-			s.result.State = Running
-			if g.loses(s, At{Scope: g.scope, Iteration: s.result.Iterations, Attempt: s.result.Attempts + 1, Back: true}) {
-				return
-			}
-		}
 		if exits {
-			g.terminate(s)
+			if !g.overtaken(s) {
+				g.terminate(s)
+			}
 			return
 		}
 		var input *container.Struct
@@ -205,12 +201,24 @@ func (g *graph) attempts(s *step, call Call) (done bool, err error) {
 			call.Attempt++
 			continue
 		}
-		if a.Continues {
-			g.carryOn(s, failure)
-			return false, nil
+		if !a.Continues {
+			return false, errors.New(failure)
 		}
-		return false, errors.New(failure)
+		if !g.overtaken(s) {
+			g.carryOn(s, failure)
+		}
+		return false, nil
 	}
+}
+
+// overtaken says whether something else ends a call while the result of its work, or what that has failed with, is on its
+// way home (N20).
+func (g *graph) overtaken(s *step) bool {
+	if s.activity.Call == nil {
+		return false
+	}
+	s.result.State = Running
+	return g.loses(s, At{Scope: g.scope, Iteration: s.result.Iterations, Attempt: s.result.Attempts + 1, Back: true})
 }
 
 // invoke makes an attempt. A subprocess may not end it.

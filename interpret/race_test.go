@@ -33,6 +33,39 @@ func runRaced(t *testing.T, p *definition.Process, results string, races map[str
 	}}, Options{})
 }
 
+// N20, N25: a call that is cancelled while the result of its work is on its way is cancelled, also where it would have gone
+// on after what that has failed with.
+func TestN20ACallIsOvertakenByWhatCancelsIt(t *testing.T) {
+	p := loadAll(t, `
+process: p
+version: 1
+structures:
+  In: {at: string}
+input: In
+activities:
+  a: {node: A, program: p, input: In, at: {node: at, of: [B, C]}, on_error: continue}
+  c: {node: A, program: p, cancels: [a]}
+data: [source -> a]
+`)[0]
+	for _, results := range []string{`{}`, `{a: [{error: broken}]}`, `{a: [{rc: 2}]}`} {
+		for overtaken, want := range map[bool]State{true: Cancelled, false: Terminated} {
+			programs := raced{ProgramFunc(parsed(t, p, results).Run), func(a *definition.Activity, at At) Race {
+				if overtaken && at.Back {
+					return Race{First: Canceller}
+				}
+				return Race{}
+			}}
+			r, err := Run(p, input(t, p, `{"at": "B"}`), programs, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Activities[0].State; got != want {
+				t.Errorf("%s, overtaken: %t: a is %s, want %s", results, overtaken, got, want)
+			}
+		}
+	}
+}
+
 // N14: whoever knows how the races of a run came out says it, and how far an execution had come.
 func TestRaces(t *testing.T) {
 	const looping = `

@@ -191,15 +191,19 @@ func (c *client) differsInTheEnd(got api.Status) string {
 	return ""
 }
 
-// status is the instance's with all that is in it: what is too large for one answer, in pages.
+// status is the instance's with all that is in it: what is too large for one answer, or too much for one page, in pages.
 func (c *client) status() (api.Status, error) {
 	whole, err := c.statusAt(c.of.origin, api.StatusRequest{Tree: true})
-	if err != nil || len(whole.More) == 0 {
+	limit := 200
+	switch {
+	case err != nil, len(whole.More) == 0 && whole.Next == "":
 		return whole, err
+	case len(whole.More) > 0:
+		limit = 2
 	}
-	whole.Activities = nil
+	whole.Activities, whole.Next = nil, ""
 	for next := ""; ; {
-		page, err := c.statusAt(c.of.origin, api.StatusRequest{Tree: true, Limit: 2, After: next})
+		page, err := c.statusAt(c.of.origin, api.StatusRequest{Tree: true, Limit: limit, After: next})
 		if err != nil {
 			return page, err
 		}
