@@ -292,6 +292,9 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output), Due: dueOf(a, l), Waits: waitOf(l), At: string(l.At), Elements: elementsOf(l.Elements),
 	})
+	if a.Kind == processtable.KindBundle { // iterations are of its elements
+		r.Activities[len(r.Activities)-1].Iterations = 0
+	}
 	aside := asideOf(f.Refused, f.Process.Activity(a.Row()), l)
 	if l.State == api.ActivitySkipped && aside == 0 {
 		return // what it still absorbs holds up nobody, and comes
@@ -445,8 +448,8 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	out.Started, out.Ended = rec.Started, rec.Time
 	out.Timeout, out.Error = rec.TimedOut, rec.Failure
 	out.Output = shownOutput(a, rec.Output)
-	if a.Kind == processtable.KindBundle {
-		out.Elements = elementsIn(a, rec.Output)
+	if a.Kind == processtable.KindBundle { // return codes and iterations are of its elements (N21)
+		out.RC, out.Iterations, out.Elements = nil, 0, elementsIn(a, rec.Output)
 	}
 	return out
 }
