@@ -208,6 +208,9 @@ func (s *step) stop(reason string) {
 		return
 	}
 	s.stopInside(reason)
+	if s.bundle != nil && len(s.bundle.elements) == 0 {
+		s.stopBlock(s.unbegun, reason)
+	}
 	if s.waits != nil {
 		s.of.family.events.leave(s)
 	}
@@ -227,6 +230,11 @@ func (s *step) stopInside(reason string) {
 		s.child.top.leave()
 		s.child = nil
 	}
+	s.stopBlock(inside, reason)
+}
+
+// stopBlock stops what is inside of a block, if it is one.
+func (s *step) stopBlock(inside *graph, reason string) {
 	if inside == nil {
 		return
 	}

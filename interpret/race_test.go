@@ -66,6 +66,32 @@ data: [source -> a]
 	}
 }
 
+// N21, N25: a block for each element that is cancelled before it has begun one is cancelled with all that is inside.
+func TestN25ABundleWithoutElementsIsCancelledWithItsInside(t *testing.T) {
+	p := loadAll(t, `
+process: p
+version: 1
+structures:
+  In: {n: int}
+activities:
+  b:
+    node: A
+    input: In
+    for_each: n
+    activities:
+      i: {node: A, program: p}
+  c: {node: A, program: p, cancels: [b]}
+`)[0]
+	r, err := runRaced(t, p, `{}`, map[string]Race{"b 1.1": {First: Canceller}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := r.Activities[0]
+	if b.State != Cancelled || len(b.Inside) != 1 || b.Inside[0][0].State != Cancelled {
+		t.Errorf("b is %s, inside of it: %+v", b.State, b.Inside)
+	}
+}
+
 // N14: whoever knows how the races of a run came out says it, and how far an execution had come.
 func TestRaces(t *testing.T) {
 	const looping = `

@@ -112,7 +112,7 @@ func (j *judge) take(r *record.AuditRecord) {
 	path := r.Scope.Path(r.Activity)
 	place, known := j.places[string(r.Activity)]
 	j.element(r.Scope)
-	if known && isWork(r.Scope, r.Activity) {
+	if known && IsWork(r.Scope, r.Activity) {
 		j.work(path, place, r)
 		return
 	}

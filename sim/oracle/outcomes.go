@@ -64,7 +64,7 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 		case record.EventReceived:
 			c.got[r.Iteration] = r
 		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
-			if isWork(r.Scope, r.Activity) {
+			if IsWork(r.Scope, r.Activity) {
 				c.work = r
 				continue
 			}

@@ -21,14 +21,14 @@ func pathOf[S ~string, A ~string](scope S, activity A) string {
 	return message.Scope(scope).Full().Path(processtable.ActivityID(activity))
 }
 
-// isElement says whether a record is of one execution of a bundle, isWork whether it is of what does the work of a
-// call: both have the name of what has begun them.
+// isElement says whether a record is of one execution of a bundle, which has the bundle's name.
 func isElement(scope message.Scope, activity processtable.ActivityID) bool {
 	f, ok := last(scope)
 	return ok && f.Composite == activity && f.Element >= 0
 }
 
-func isWork(scope message.Scope, activity processtable.ActivityID) bool {
+// IsWork says whether a record is of what does the work of a call, in a scope of its own: it has the call's name.
+func IsWork(scope message.Scope, activity processtable.ActivityID) bool {
 	f, ok := last(scope)
 	return ok && f.Composite == activity && f.Element < 0
 }

@@ -15,6 +15,7 @@ import (
 	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // An answer is about what was asked: about that instance, that site, what the filter of a list lets
@@ -43,7 +44,7 @@ func (x *watch) recorded(at name, r *record.AuditRecord) {
 }
 
 // toldAs is how a history tells of a record. Source and sink of a block are the engine's: with them an
-// iteration begins and returns.
+// iteration begins and returns. What does the work of a call is told as the call.
 func toldAs(at name, r *record.AuditRecord) (h happening, tells bool) {
 	h = happening{at, r.Clock, r.Time.UnixNano(), string(r.Scope), string(r.Activity), report.Events[r.Event]}
 	engines := r.Scope != "" && (r.Activity == processtable.Source || r.Activity == processtable.Sink)
@@ -57,6 +58,11 @@ func toldAs(at name, r *record.AuditRecord) (h happening, tells bool) {
 	case engines && (r.Event == record.EventStopped || r.Event == record.EventSkipped || r.Event == record.EventCancelled):
 		return h, false
 	}
+	scope := message.Scope(h.scope)
+	if oracle.IsWork(scope, processtable.ActivityID(h.activity)) {
+		scope = scope.Leave()
+	}
+	h.scope = string(scope.Shown())
 	return h, h.event != ""
 }
 

@@ -8,8 +8,11 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/node"
 	"fmqm/node/execute"
+	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // Invariant 7: an answer that is right, but of another instance, site, page or filter than was asked.
@@ -68,6 +71,26 @@ func answersAreOf(t *testing.T, ctx context.Context, n *node.Node, one, other *c
 	}
 	if h.Events = h.Events[1:]; w.watch.historyOf(one, h, own) == "" {
 		t.Errorf("history: it may lack what is on disk")
+	}
+}
+
+// N18, N20, N21: a history tells of an iteration as the block, of a call's work as the call, and of an element in one with
+// its iteration; so does what its answers are held to.
+func TestARecordIsToldAsAHistoryTellsIt(t *testing.T) {
+	for path, want := range map[string]string{
+		"a": "a terminated", "b#2/a": "b#2/a terminated", "c#1/c": "c terminated", "b#2/c#1/c": "b#2/c terminated",
+		"e[3]/e": "e[3]/e terminated", "e[3]/e#1/e": "e[3]/e terminated", "e[3]/e#1/a": "e[3]#1/a terminated",
+		"b#2/source": "b begun", "e[3]/e#1/sink": "e[3]/e returned",
+	} {
+		scope, activity := api.CutScope(path)
+		h, tells := toldAs("A", &record.AuditRecord{Scope: message.Scope(scope), Activity: processtable.ActivityID(activity), Event: record.EventTerminated})
+		got := h.activity + " " + string(h.event)
+		if h.scope != "" {
+			got = h.scope + "/" + got
+		}
+		if !tells || got != want {
+			t.Errorf("%s: told, %t, as %s, want %s", path, tells, got, want)
+		}
 	}
 }
 
