@@ -144,7 +144,7 @@ func (c *course) called(a *definition.Activity, at interpret.At) interpret.Race 
 	of := *c
 	if c.end != nil && c.work != nil && c.end.Iteration > 0 {
 		end := *c.end
-		end.Iteration, end.Attempt = c.work.Iteration, c.work.Attempt
+		end.Iteration, end.Attempt = max(1, c.work.Iteration), max(1, c.work.Attempt) // that ends it may come before what begins it
 		of.end = &end
 		if returned := c.work.Event == record.EventTerminated; returned != at.Back {
 			of.end = nil

@@ -83,7 +83,7 @@ func (d *drawing) sites() {
 
 func (d *drawing) processes() {
 	for i := range 1 + d.IntN(3) {
-		p := Process{Name: fmt.Sprintf("p%d", i), Kind: []Kind{Drawn, Steady, DeadWood, Racing}[d.IntN(4)], Number: d.IntN(1 << 30), Through: d.site()}
+		p := Process{Name: fmt.Sprintf("p%d", i), Kind: []Kind{Drawn, Steady, DeadWood, Racing, Bundling}[d.IntN(5)], Number: d.IntN(1 << 30), Through: d.site()}
 		p.At = time.Duration(d.Int64N(int64(5 * time.Second)))
 		p.Sites = slices.Clone(d.plan.Sites)
 		d.plan.Processes = append(d.plan.Processes, p)

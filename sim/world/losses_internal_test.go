@@ -3,9 +3,11 @@ package world
 import (
 	"testing"
 
+	"fmqm/definition"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // Invariants 3 and 5 after the loss of a store: of an instance in which that site has a part a message
@@ -71,6 +73,18 @@ control: [a -> b]
 			if broken != c.breaks {
 				t.Errorf("%s, at %s: breaks %q, want %q", c.what, at, broken, c.breaks)
 			}
+		}
+	}
+}
+
+// N20: a site where the work of a call may be done has a part in the process, and can lose what it has done of it.
+func TestN20WhoDoesTheWorkOfACallHasAPart(t *testing.T) {
+	p := &prepared{origin: "A", places: map[string]oracle.Place{
+		"a": {Activity: &definition.Activity{Node: "B", Call: &definition.Call{Of: []string{"B", "C"}}}},
+	}}
+	for at, want := range map[name]bool{"A": true, "B": true, "C": true, "D": false} {
+		if p.hasPart(at) != want {
+			t.Errorf("%s has a part: %t", at, !want)
 		}
 	}
 }

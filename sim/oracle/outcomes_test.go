@@ -1,0 +1,31 @@
+package oracle_test
+
+import (
+	"testing"
+
+	"fmqm/definition"
+	"fmqm/interpret"
+	"fmqm/message"
+	"fmqm/queue/record"
+	"fmqm/sim/oracle"
+)
+
+// N14, N20: what ends a call may come to where its work is done before what begins that. The call was begun then, and has
+// made no attempt.
+func TestN20ACallEndsBeforeItsWorkBegins(t *testing.T) {
+	a := &definition.Activity{Name: "a", Call: &definition.Call{}}
+	races := oracle.OutcomesOf([]record.AuditRecord{
+		{Activity: "a", Event: record.EventTerminated, Ending: message.Ending{TimedOut: true}, Iteration: 1, Attempt: 1},
+		{Scope: "a#1", Activity: "a", Event: record.EventCancelled},
+	}).Races(nil).(interpret.Races)
+	for at, want := range map[interpret.At]interpret.First{
+		{}:                         interpret.Itself,
+		{Iteration: 1, Attempt: 1}: interpret.Deadline,
+		{Iteration: 1, Attempt: 2}: interpret.Itself,
+		{Iteration: 1, Back: true}: interpret.Itself,
+	} {
+		if got := races.Race(a, at).First; got != want {
+			t.Errorf("%+v: %v comes first, want %v", at, got, want)
+		}
+	}
+}
