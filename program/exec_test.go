@@ -39,7 +39,7 @@ func TestExecTellsTheFactsInACleanEnvironment(t *testing.T) {
 	c.NoOutput, c.OutputType, c.Log = true, container.Empty, func(l string) { lines = append(lines, l) }
 	r := register(t, spec, program.Options{Home: "/home/fmqm"}).Run(context.Background(), c)
 	want := []string{
-		"FMQM_ACTIVITY=credit", "FMQM_ATTEMPT=3", "FMQM_ELEMENT=", "FMQM_IDEMPOTENCY_KEY=" + ownKey,
+		"FMQM_ACTIVITY=credit", "FMQM_ATTEMPT=3", "FMQM_DUE=", "FMQM_ELEMENT=", "FMQM_IDEMPOTENCY_KEY=" + ownKey,
 		"FMQM_INSTANCE=0197c0de-0000-7000-8000-000000000001", "FMQM_ITERATION=2", "FMQM_NODE=B", "FMQM_PROCESS=purchase-order@1",
 		"FMQM_SCOPE=orders#4/credit",
 		"GREETING=hello", "HOME=/home/fmqm", "LANG=de_DE", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD=" + dir,

@@ -104,7 +104,11 @@ type fact struct{ env, header, value string }
 
 // facts gives a program's contract: environment variables of exec, headers of http.
 func (c *Call) facts() []fact {
-	all := []fact{
+	due := ""
+	if !c.Due.IsZero() {
+		due = c.Due.UTC().Format(time.RFC3339Nano)
+	}
+	return []fact{
 		{"FMQM_PROCESS", "Fmqm-Process", c.Process},
 		{"FMQM_INSTANCE", "Fmqm-Instance", c.Instance},
 		{"FMQM_ACTIVITY", "Fmqm-Activity", c.Activity},
@@ -114,11 +118,8 @@ func (c *Call) facts() []fact {
 		{"FMQM_ATTEMPT", "Fmqm-Attempt", strconv.Itoa(c.Attempt)},
 		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},
 		{"FMQM_NODE", "Fmqm-Node", c.Node},
+		{"FMQM_DUE", "Fmqm-Due", due},
 	}
-	if !c.Due.IsZero() {
-		all = append(all, fact{"FMQM_DUE", "Fmqm-Due", c.Due.UTC().Format(time.RFC3339Nano)})
-	}
-	return all
 }
 
 // stopped gives the reason why run, derived from parent with a timeout, has ended.
