@@ -249,10 +249,12 @@ func (s *step) stopBlock(inside *graph, reason string) {
 	s.result.Inside[last] = inside.results()
 }
 
-// unbroken says of what was cancelled, as the races have it, and nothing has cancelled it.
+// unbroken says of what was cancelled, as the races have it, and nothing has cancelled it. What is on a dead path that was
+// passed on holds up nobody: a block whose iteration has come to its end may be in error then, and cancel it at its deadline.
 func (g *graph) unbroken() {
 	for _, s := range g.steps {
 		switch {
+		case s.held && s.dead:
 		case s.held:
 			g.cannot(s, "what cancels it cannot have come first: nothing that cancels it has run, and no block around it has ended early: have one do so, or let it end by itself")
 		case s.result.State == Running && s.inside != nil:
