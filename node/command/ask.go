@@ -49,7 +49,7 @@ func (o *wish) message() message.Message {
 // shown is what the operator is told of it.
 func (o *wish) shown(r api.WordResult) api.Word {
 	return api.Word{
-		Instance: o.entry.Instance, Scope: string(o.entry.Scope), Activity: string(o.entry.Activity), Word: string(o.word.Wish),
+		Instance: o.entry.Instance, Scope: string(o.entry.Scope.Shown()), Activity: string(o.entry.Activity), Word: string(o.word.Wish),
 		ID: o.word.ID, Result: r, Node: string(o.home),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fmqm/api"
@@ -238,8 +239,20 @@ func (w *World) retry(e Event) {
 func (c *client) retry(at name, scope, activity string) error {
 	return c.world.answered(at, "retry "+api.InScope(scope, activity)+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
 		word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Scope: scope, Activity: activity})
+		if c.of.does(word, scope, activity) { // the one that is in error, of a bundle's or call's (N20, N21)
+			return otherThan(c.id(), word.Instance.String()), err
+		}
 		return otherThan(fmt.Sprint(c.id(), scope, activity, c.of.places[activity].Node), fmt.Sprint(word.Instance, word.Scope, word.Activity, word.Node)), err
 	})
+}
+
+// does says whether a word that was said of an activity is answered of what does its work: an element of it,
+// or what it has done at a node that it may name.
+func (p *prepared) does(word api.Word, scope, activity string) bool {
+	work, found := strings.CutPrefix(word.Scope, scope)
+	home := p.places[activity]
+	at := word.Node == home.Node || home.Call != nil && slices.Contains(home.Call.Of, word.Node)
+	return found && strings.HasPrefix(strings.TrimPrefix(work, "/"), activity) && word.Activity == activity && at
 }
 
 // refused is an operator who deals with the messages that a site has refused: each is retried
