@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -249,8 +250,12 @@ func (c changes) left() string {
 }
 
 // mayStay: an operator's word and its answer are told by history, and carried by links; and who was
-// upgraded says what it reads now, once it is called again.
+// upgraded says what it reads now, once it is called again. What an event queue has is kept for its time, and then
+// set aside, whatever is asked meanwhile (N24).
 func mayStay(key, value []byte) bool {
+	if bytes.Contains(key, []byte(processtable.EventQueue.Name)) {
+		return true
+	}
 	switch key[0] {
 	case record.ClassLow, record.ClassAccepted:
 		return true
