@@ -185,15 +185,7 @@ func (a *Activity) call(s *State, now time.Time) behaviour.Effects {
 		}
 		return a.evaluate(s, *r, now)
 	}
-	input, err := a.InputOf(s)
-	if err != nil {
-		return a.fail(s, at, message.CauseInput, err.Error(), now)
-	}
-	encoded, err := container.EncodeCBOR(input)
-	if err != nil {
-		return a.fail(s, at, message.CauseInput, fmt.Sprintf("encode the input: %v", err), now)
-	}
-	pause, err := a.decided(s, &at, input, now)
+	input, encoded, pause, err := a.enters(s, &at, now)
 	if err == nil {
 		at.At, err = a.where(s, input)
 	}

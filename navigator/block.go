@@ -148,15 +148,7 @@ func (a *Activity) within(s *State, at *message.Snapshot) message.Scope {
 func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if !at.Begun {
-		input, err := a.InputOf(s)
-		if err != nil {
-			return a.fail(s, at, message.CauseInput, err.Error(), now)
-		}
-		encoded, err := container.EncodeCBOR(input)
-		if err != nil {
-			return a.fail(s, at, message.CauseInput, fmt.Sprintf("encode the input: %v", err), now)
-		}
-		pause, err := a.decided(s, &at, input, now)
+		_, encoded, pause, err := a.enters(s, &at, now)
 		if err != nil {
 			return a.fail(s, at, message.CauseInput, err.Error(), now)
 		}
@@ -175,6 +167,18 @@ func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
 		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output}}
 	}
 	return a.Conclude(s, *r, now)
+}
+
+// enters gives the input with which a composite begins, also as a message has it; at gets its deadline, which is so far away.
+func (a *Activity) enters(s *State, at *message.Snapshot, now time.Time) (input *container.Struct, encoded []byte, pause time.Duration, err error) {
+	if input, err = a.InputOf(s); err != nil {
+		return nil, nil, 0, err
+	}
+	if encoded, err = container.EncodeCBOR(input); err != nil {
+		return nil, nil, 0, fmt.Errorf("encode the input: %w", err)
+	}
+	pause, err = a.decided(s, at, input, now)
+	return input, encoded, pause, err
 }
 
 // begin begins an iteration: at is the block's snapshot of it.
