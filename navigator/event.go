@@ -78,7 +78,7 @@ func (a *Activity) eventKey(s *State, input *container.Struct) (string, error) {
 	case key == "":
 		return "", fmt.Errorf("the key of %s is empty: give it a text, or leave `key` out to mean events without one", a.Name)
 	case len(key) > processtable.MaxEventKey:
-		return "", fmt.Errorf("the key of %s has %d bytes, and at most %d are allowed", a.Name, len(key), processtable.MaxEventKey)
+		return "", fmt.Errorf("the key of %s has %d bytes, and at most %d are allowed: use something short, such as an order number", a.Name, len(key), processtable.MaxEventKey)
 	}
 	return key, nil
 }
@@ -286,7 +286,7 @@ func (a *Activity) event(s *State, input *container.Struct, now time.Time) (mess
 			return message.Message{}, fmt.Errorf("to: %w", err)
 		}
 		if to = processtable.NodeID(text); !slices.Contains(a.Send.Of, to) {
-			return message.Message{}, fmt.Errorf("event %s is to be sent to %q, which is none of %s's `of`", a.Send.Event, text, a.Name)
+			return message.Message{}, fmt.Errorf("event %s is to be sent to %q, and the nodes are %v: correct what gives it, or name the node in of", a.Send.Event, text, a.Send.Of)
 		}
 	}
 	var keep time.Duration
@@ -295,7 +295,7 @@ func (a *Activity) event(s *State, input *container.Struct, now time.Time) (mess
 			return message.Message{}, fmt.Errorf("keep: %w", err)
 		}
 		if keep <= 0 || keep > message.MaxKeep {
-			return message.Message{}, fmt.Errorf("keep of event %s is %s: it is above 0, and at most %s", a.Send.Event, keep, message.MaxKeep)
+			return message.Message{}, fmt.Errorf("keep of event %s is %s: it has to be above 0, and at most %s: correct what gives it", a.Send.Event, keep, message.MaxKeep)
 		}
 	}
 	data := container.New(a.Send.Type)

@@ -87,7 +87,7 @@ func (a *Activity) joined(v *verdict, from processtable.ActivityID) bool {
 	return a.First == 0 || slices.Contains(v.counted, from)
 }
 
-// begins with the first connectors: which counted, and the input of what had come by then, are kept before
+// decideFirst begins with the first connectors: which counted, and the input of what had come by then, are kept before
 // anything runs, so that it is the same whatever comes later (R35, N14).
 func (a *Activity) decideFirst(s *State, now time.Time) behaviour.Effects {
 	at, v := s.progress(), a.verdict(s)
