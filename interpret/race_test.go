@@ -92,6 +92,45 @@ activities:
 	}
 }
 
+// N6, N25: what is on a dead path that somebody has passed on may hear of a cancel before it does of that: when a block,
+// whose last iteration has come to its end so, is in error and ends at its deadline.
+func TestN25ADeadPathIsCancelledOnceItsBlockIsInError(t *testing.T) {
+	p := loadAll(t, `
+process: p
+version: 1
+structures:
+  S: {n: int}
+activities:
+  e:
+    node: A
+    output: S
+    exit: n > 1
+    max_iterations: 1
+    deadline: {after: 1m}
+    activities:
+      x: {node: A, program: p, output: S}
+      y: {node: C, program: p}
+    control: [x -> y: n > 5]
+    data: [x -> sink]
+  late: {node: A, program: p}
+control: [e -> late: _TIMEOUT]
+`)[0]
+	r, err := runRaced(t, p, `{}`, map[string]Race{
+		"e#1/y 0.0":      {First: Canceller, Dead: true},
+		"e 1.2 in error": {First: Deadline},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.Activities[0]
+	if y := e.Inside[0][1]; e.State != Terminated || !e.TimedOut || y.State != Cancelled {
+		t.Errorf("e is %s, timed out %t, and y %s: want terminated, true and cancelled", e.State, e.TimedOut, y.State)
+	}
+	if late := r.Activities[1].State; late != Terminated {
+		t.Errorf("late is %s", late)
+	}
+}
+
 // N14: whoever knows how the races of a run came out says it, and how far an execution had come.
 func TestRaces(t *testing.T) {
 	const looping = `
