@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/node/report"
 )
 
@@ -40,6 +41,16 @@ func TestN18ExecutionThatIsMeant(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s in %q: %s\nwant %s", c.activity, c.scope, got, c.want)
+		}
+	}
+}
+
+// N15, N21: the answer to a word says where as everybody does: what is inside of an element that is a block is at line[3]#2.
+func TestAWordSaysWhereAsPeopleDo(t *testing.T) {
+	for scope, want := range map[message.Scope]string{"": "", "documents#2": "documents#2", "count[3]": "count[3]", "line[3]/line#2": "line[3]#2"} {
+		o := wish{entry: message.Entry{Scope: scope, Activity: "pick"}}
+		if got := o.shown(api.WordDone).Scope; got != want {
+			t.Errorf("of what is in %q it says %q, want %q", scope, got, want)
 		}
 	}
 }
