@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/store"
 	"fmqm/internal/store/badger"
 	"fmqm/node"
 	"fmqm/node/trust"
@@ -205,15 +206,11 @@ func TestADefinerWhoGoes(t *testing.T) {
 	}
 }
 
-// A signature goes with its table into a backup and out of it. Verify looks at it, and
-// dump says whose it is.
-func TestASignatureInABackup(t *testing.T) {
-	n := openNode(t, "A", "")
-	if line := uploaded(t, n, signed(t, compiled(t, chain), 1)); line.Result != api.ResultStored {
-		t.Fatalf("%+v", line)
-	}
+// restoredOf is a store that was filled from a backup of a node, and in which nothing is damaged.
+func restoredOf(t *testing.T, n *node.Node) store.Engine {
+	t.Helper()
 	var file bytes.Buffer
-	if err := n.WriteBackup(context.Background(), &file); err != nil {
+	if err := n.WriteBackup(t.Context(), &file); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := badger.Open(badger.Options{InMemory: true})
@@ -226,6 +223,17 @@ func TestASignatureInABackup(t *testing.T) {
 	if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
+	return engine
+}
+
+// A signature goes with its table into a backup and out of it. Verify looks at it, and
+// dump says whose it is.
+func TestASignatureInABackup(t *testing.T) {
+	n := openNode(t, "A", "")
+	if line := uploaded(t, n, signed(t, compiled(t, chain), 1)); line.Result != api.ResultStored {
+		t.Fatalf("%+v", line)
+	}
+	engine := restoredOf(t, n)
 	var definers []string
 	if err := inspect.Dump(engine, func(d inspect.Dumped) error {
 		if d.Definer != "" {

@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -12,10 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/internal/store/badger"
 	"fmqm/node"
-	"fmqm/queue/backup"
-	"fmqm/queue/inspect"
 )
 
 const repair = `
@@ -491,20 +487,7 @@ func TestEventsInABackup(t *testing.T) {
 	send(t, n, part("J-2", "kept"))
 	waiting := beginOf(t, n, "repair", `{"job": "J-3"}`)
 	waits(t, n, waiting, "arrival")
-	var file bytes.Buffer
-	if err := n.WriteBackup(t.Context(), &file); err != nil {
-		t.Fatal(err)
-	}
-	engine, err := badger.Open(badger.Options{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := backup.Restore(&file, engine, nil); err != nil {
-		t.Fatal(err)
-	}
-	if report, err := inspect.Verify(engine); err != nil || len(report.Problems) != 0 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	engine := restoredOf(t, n)
 	restored, err := node.Open(node.Options{Name: "A", Engine: engine, Registry: builtins(t)})
 	if err != nil {
 		t.Fatal(err)
