@@ -7,8 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"fmqm/api"
+	"fmqm/definition"
 	"fmqm/internal/store"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // What worlds of some seed have found, as small as it can be said.
@@ -158,6 +163,37 @@ func TestALargeTransactionOfACopyHasHappened(t *testing.T) {
 		}
 		if got := strings.Join(keys, " "); err != nil || got != step.counts {
 			t.Errorf("%q count, %v; want %q", got, err, step.counts)
+		}
+	}
+}
+
+// N15, N20: an answer to a word says where as people do, whatever it was asked by (seed 2576); of a bundle it
+// may be about the one element that is in error (seed 4081). Of all else it is what was asked for.
+func TestN15AnAnswerToAWordIsAboutWhatItWasSaidOf(t *testing.T) {
+	instance, at := uuid.UUID{15: 1}, &definition.Activity{Node: "B"}
+	p := &prepared{places: map[string]oracle.Place{"a2": {Activity: at}, "line": {Activity: at}}}
+	for _, c := range []struct {
+		scope, activity string
+		word            api.Word
+		about           bool
+	}{
+		{"", "a2", api.Word{Activity: "a2", Node: "B"}, true},
+		{"", "a2", api.Word{Activity: "a2", Node: "A"}, false},
+		{"", "a2", api.Word{Activity: "a", Node: "B"}, false},
+		{"a[0]/a#1", "a2", api.Word{Scope: "a[0]#1", Activity: "a2", Node: "B"}, true},
+		{"a[0]/a#1", "a2", api.Word{Scope: "a[1]#1", Activity: "a2", Node: "B"}, false},
+		{"", "line", api.Word{Scope: "line[3]", Activity: "line", Node: "B"}, true},
+		{"b#1", "line", api.Word{Scope: "b#1/line[3]", Activity: "line", Node: "B"}, true},
+		{"b#1", "line", api.Word{Scope: "b#2/line[3]", Activity: "line", Node: "B"}, false},
+	} {
+		c.word.Instance = instance
+		wrong := p.otherWord(c.word, instance.String(), c.scope, c.activity)
+		if (wrong == "") != c.about {
+			t.Errorf("asked about %s in %q, told of %s in %q at %s: %q", c.activity, c.scope, c.word.Activity, c.word.Scope, c.word.Node, wrong)
+		}
+		c.word.Instance = uuid.UUID{15: 2}
+		if p.otherWord(c.word, instance.String(), c.scope, c.activity) == "" {
+			t.Errorf("an answer about %s of another instance is taken", c.activity)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"fmqm/api"
 	"fmqm/api/apitest"
 	"fmqm/definition"
+	"fmqm/message"
 	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/sim/generate"
@@ -239,11 +240,17 @@ func (w *World) retry(e Event) {
 func (c *client) retry(at name, scope, activity string) error {
 	return c.world.answered(at, "retry "+api.InScope(scope, activity)+" of "+c.id(), func(ctx context.Context, n *node.Node) (string, error) {
 		word, err := n.Retry(ctx, c.instance.ID, api.RetryRequest{Scope: scope, Activity: activity})
-		if c.of.does(word, scope, activity) { // the one that is in error, of a bundle's or call's (N20, N21)
-			return otherThan(c.id(), word.Instance.String()), err
-		}
-		return otherThan(fmt.Sprint(c.id(), scope, activity, c.of.places[activity].Node), fmt.Sprint(word.Instance, word.Scope, word.Activity, word.Node)), err
+		return c.of.otherWord(word, c.id(), scope, activity), err
 	})
+}
+
+// otherWord says what the answer to a word is about that was said of something else. It says where as people do.
+func (p *prepared) otherWord(word api.Word, instance, scope, activity string) string {
+	scope = string(message.Scope(scope).Shown())
+	if p.does(word, scope, activity) { // the one that is in error, of a bundle's or call's (N20, N21)
+		return otherThan(instance, word.Instance.String())
+	}
+	return otherThan(fmt.Sprint(instance, scope, activity, p.places[activity].Node), fmt.Sprint(word.Instance, word.Scope, word.Activity, word.Node))
 }
 
 // does says whether a word that was said of an activity is answered of what does its work: an element of it,
