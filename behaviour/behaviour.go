@@ -57,8 +57,8 @@ type Evaluator interface {
 	Compute(call Invoke, started time.Time) Result
 	// Slow says whether what follows from a result may take so long that Judge is to be asked
 	// for it first.
-	Slow(Result) bool
-	Judge(Result) Judgement
+	Slow(*Result) bool
+	Judge(*Result) Judgement
 	// Values gives what a connector message brings; nil: the row has no data connector from its
 	// source.
 	Values(message.Message) ([]Value, error)

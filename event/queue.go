@@ -113,10 +113,10 @@ func (meeting) Targets(processtable.NodeID) []processtable.NodeID { return nil }
 func (meeting) Compute(behaviour.Invoke, time.Time) behaviour.Result { return behaviour.Result{} }
 
 // Slow: no condition is evaluated.
-func (meeting) Slow(behaviour.Result) bool { return false }
+func (meeting) Slow(*behaviour.Result) bool { return false }
 
 // Judge judges nothing.
-func (meeting) Judge(behaviour.Result) behaviour.Judgement { return nil }
+func (meeting) Judge(*behaviour.Result) behaviour.Judgement { return nil }
 
 // Values are none.
 func (meeting) Values(message.Message) ([]behaviour.Value, error) { return nil, nil }

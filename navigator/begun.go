@@ -180,7 +180,7 @@ func (a *Activity) call(s *State, now time.Time) behaviour.Effects {
 			return a.fail(s, at, message.CauseResult, err.Error(), now)
 		case r == nil:
 			return behaviour.Effects{}
-		case a.Slow(*r):
+		case a.Slow(r):
 			return a.judgedApart(at, *r)
 		}
 		return a.evaluate(s, *r, now)

@@ -163,7 +163,7 @@ func (a *Activity) goInside(s *State, now time.Time) behaviour.Effects {
 		return a.fail(s, at, message.CauseResult, err.Error(), now)
 	case r == nil:
 		return behaviour.Effects{}
-	case a.Slow(*r):
+	case a.Slow(r):
 		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output}}
 	}
 	return a.Conclude(s, *r, now)
@@ -270,7 +270,7 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 		return a.abandon(s, fmt.Sprintf("read the input: %v", err))
 	}
 	r := behaviour.Result{Output: input, Instance: s.Entry.Instance.String(), Started: now, Ended: now}
-	if a.Slow(r) {
+	if a.Slow(&r) {
 		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Instance: r.Instance, Output: a.Output}}
 	}
 	return a.Conclude(s, r, now)

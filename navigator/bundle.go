@@ -151,7 +151,7 @@ func (a *Activity) finish(s *State, r *round, now time.Time) behaviour.Effects {
 	switch {
 	case err != nil:
 		return a.fail(s, s.progress(), message.CauseResult, err.Error(), now)
-	case a.Slow(*result) && !r.g.Closed:
+	case a.Slow(result) && !r.g.Closed:
 		return a.judgedApart(r.at, *result)
 	}
 	return a.healed(s, a.evaluate(s, *result, now), now)

@@ -20,7 +20,7 @@ func (a *Activity) comesBack(s *State, now time.Time) behaviour.Effects {
 		return a.fail(s, at, message.CauseResult, err.Error(), now)
 	case r == nil:
 		return behaviour.Effects{}
-	case a.Slow(*r):
+	case a.Slow(r):
 		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output}}
 	}
 	return a.Conclude(s, *r, now)

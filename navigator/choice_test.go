@@ -31,12 +31,12 @@ func TestR24SourceChooses(t *testing.T) {
 		}
 		want := append(append([]string{"terminated, ends"}, tc.want...), "to sink at H: record")
 		expect(t, source, e, want...)
-		start.Judged = source.Judge(behaviour.Result{Output: start.Input})
+		start.Judged = source.Judge(&behaviour.Result{Output: start.Input})
 		if e, err = p.Start(start); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, source, e, want...)
-		start.Judged = &judged{done: true, truths: []message.Truth{F, F, F}, data: source.judge(behaviour.Result{Output: start.Input}).data} // it is not made once more
+		start.Judged = &judged{done: true, truths: []message.Truth{F, F, F}, data: source.judge(&behaviour.Result{Output: start.Input}).data} // it is not made once more
 		if e, err = p.Start(start); err != nil || !strings.Contains(show(p, e), "to c at H: FALSE") {
 			t.Errorf("with another judgement: %s, %v", show(p, e), err)
 		}
@@ -55,7 +55,7 @@ func TestR24AFailedConditionRefusesTheStart(t *testing.T) {
 		t.Errorf("it puts %s", show(p, e))
 	}
 	source := p.activities.Get(processtable.RowID{Name: processtable.Source})
-	judged := source.Judge(behaviour.Result{Output: value(t, `{"n": 0}`)})
+	judged := source.Judge(&behaviour.Result{Output: value(t, `{"n": 0}`)})
 	_, err = p.Start(behaviour.Start{Instance: instance, Input: value(t, `{"n": 0}`), Judged: judged, Now: noon})
 	contains(t, err, "division by zero")
 }
@@ -148,7 +148,7 @@ func TestR24ALongInputIsJudgedApart(t *testing.T) {
 		t.Fatalf("it is decided where it lies: %s", show(p, source.Decide(s, noon)))
 	}
 	r := source.Compute(*call, noon)
-	r.Judged = source.Judge(r)
+	r.Judged = source.Judge(&r)
 	expect(t, source, source.Conclude(s, r, noon), "terminated, ends", "to i at H: FALSE data 0", "to j at H: TRUE")
 }
 

@@ -116,7 +116,7 @@ func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviou
 
 // echoes terminates an activity that runs no program, at once unless its conditions are slow (R14).
 func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) behaviour.Effects {
-	if r := a.Echo(input, now); !a.Slow(r) {
+	if r := a.Echo(input, now); !a.Slow(&r) {
 		return a.conclude(s, r, now)
 	}
 	return a.invoke(s.progress(), input)
@@ -150,7 +150,7 @@ func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behavio
 	case r.Err == "" && r.Child != message.Child{}:
 		return a.beginChild(s, r, now)
 	}
-	if r.Err == "" && !a.hasEnded(r) { // R10
+	if r.Err == "" && !a.hasEnded(&r) { // R10
 		if r.Err = fmt.Sprintf("return code %d", r.RC); !a.Continues {
 			r.Err += fmt.Sprintf(", and no condition or mapping of %s reads %s", a.Name, condition.RC)
 		}
@@ -162,7 +162,7 @@ func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behavio
 }
 
 // hasEnded: a return code is 0, or data (R10).
-func (a *Activity) hasEnded(r behaviour.Result) bool {
+func (a *Activity) hasEnded(r *behaviour.Result) bool {
 	return r.RC == 0 || a.RCIsData || a.Kind == processtable.KindCall // whose work has ended so
 }
 
@@ -175,13 +175,13 @@ const (
 // Slow says whether the conditions of a result may take so long that they are to be
 // evaluated apart from what decides: by Judge, beforehand. All others together take some
 // milliseconds at most.
-func (a *Activity) Slow(r behaviour.Result) bool {
+func (a *Activity) Slow(r *behaviour.Result) bool {
 	return a.asks > 0 && (a.long || a.asks > quickTexts || container.Above(r.Output, quickData))
 }
 
 // Judge evaluates the conditions of a result, or gives nil where none are asked for it.
 // It may run beside everything else.
-func (a *Activity) Judge(r behaviour.Result) behaviour.Judgement {
+func (a *Activity) Judge(r *behaviour.Result) behaviour.Judgement {
 	if r.Err != "" || !a.hasEnded(r) {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (a *Activity) Judge(r behaviour.Result) behaviour.Judgement {
 }
 
 // judgement is a's of r, made beforehand or now.
-func (a *Activity) judgement(r behaviour.Result) *judged {
+func (a *Activity) judgement(r *behaviour.Result) *judged {
 	if j, ok := r.Judged.(*judged); ok && j != nil {
 		return j
 	}
@@ -207,25 +207,25 @@ type judged struct {
 	failed  bool                // of an element of a bundle: it counts as failed (R31)
 }
 
-func (a *Activity) judge(r behaviour.Result) *judged {
+func (a *Activity) judge(r *behaviour.Result) *judged {
 	j := &judged{done: true}
 	var spent condition.Spent
 	var err error
-	if a.exit != nil && byItself(&r) {
-		if j.done, err = a.exit.EvalWithin(&spent, r.Output, values(&r)); err != nil { // R12
+	if a.exit != nil && byItself(r) {
+		if j.done, err = a.exit.EvalWithin(&spent, r.Output, values(r)); err != nil { // R12
 			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
 			return j
 		}
 	}
 	if !j.done {
-		j.next, j.nextErr = a.fed.values(&r, message.DataPresent, &spent, a.Name)
+		j.next, j.nextErr = a.fed.values(r, message.DataPresent, &spent, a.Name)
 		return j
 	}
 	if j.truths, err = a.transitions(r, &spent); err == nil {
 		j.data, err = a.sends(r, &spent)
 	}
-	if err == nil && a.failed != nil && byItself(&r) {
-		if j.failed, err = a.failed.EvalWithin(&spent, r.Output, values(&r)); err != nil {
+	if err == nil && a.failed != nil && byItself(r) {
+		if j.failed, err = a.failed.EvalWithin(&spent, r.Output, values(r)); err != nil {
 			err = fmt.Errorf("failed: %w", err)
 		}
 	}
@@ -236,11 +236,11 @@ func (a *Activity) judge(r behaviour.Result) *judged {
 }
 
 // sends gives the values that each data connector out of the activity carries (R26).
-func (a *Activity) sends(r behaviour.Result, spent *condition.Spent) ([][]container.Value, error) {
+func (a *Activity) sends(r *behaviour.Result, spent *condition.Spent) ([][]container.Value, error) {
 	all := make([][]container.Value, len(a.OutData))
 	for i, d := range a.OutData {
 		var err error
-		if all[i], err = a.out[i].values(&r, dataOf(&r), spent, d.To); err != nil {
+		if all[i], err = a.out[i].values(r, dataOf(r), spent, d.To); err != nil {
 			return nil, err
 		}
 	}
@@ -249,7 +249,7 @@ func (a *Activity) sends(r behaviour.Result, spent *condition.Spent) ([][]contai
 
 // evaluate takes an output container through the exit and transition conditions.
 func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
-	j := a.judgement(r)
+	j := a.judgement(&r)
 	switch {
 	case j.reason != "":
 		return a.failEvaluated(s, r, j.reason, now)
@@ -264,7 +264,7 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 
 // transitions evaluates every outgoing control connector (R7, R8, R24, R25), beside what the exit
 // condition took.
-func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]message.Truth, error) {
+func (a *Activity) transitions(r *behaviour.Result, spent *condition.Spent) ([]message.Truth, error) {
 	truths := make([]message.Truth, len(a.OutControl))
 	otherwise, taken := -1, false
 	for i, c := range a.OutControl {
@@ -273,21 +273,21 @@ func (a *Activity) transitions(r behaviour.Result, spent *condition.Spent) ([]me
 			continue
 		}
 		if c.To == processtable.Sink && a.outgoing[i] == nil { // which waits for what nothing else waits for, and is no choice (R35)
-			truths[i] = a.truth(true, &r)
+			truths[i] = a.truth(true, r)
 			continue
 		}
 		holds, cond := !taken || !a.FirstMatch, a.outgoing[i]
 		if holds && cond != nil {
 			var err error
-			if holds, err = cond.EvalWithin(spent, r.Output, values(&r)); err != nil { // R12
+			if holds, err = cond.EvalWithin(spent, r.Output, values(r)); err != nil { // R12
 				return nil, fmt.Errorf("transition condition %q to %s: %w", c.Condition.Text, c.To, err)
 			}
 		}
 		taken = taken || holds && (cond != nil || a.Kind != processtable.KindSource)
-		truths[i] = a.truth(holds, &r)
+		truths[i] = a.truth(holds, r)
 	}
 	if otherwise >= 0 {
-		truths[otherwise] = a.truth(!taken, &r)
+		truths[otherwise] = a.truth(!taken, r)
 	}
 	return truths, nil
 }

@@ -352,7 +352,7 @@ func TestR17JudgedBeforehand(t *testing.T) {
 	if err != nil || r == nil {
 		t.Fatal(r, err)
 	}
-	r.Judged = x.Judge(*r)
+	r.Judged = x.Judge(r)
 	for _, other := range []*container.Struct{nil, value(t, `{"n": 2, "text": "by hand"}`)} {
 		if _, err := x.Resume(s, other, r, noon); !errors.Is(err, behaviour.ErrReviewed) {
 			t.Errorf("another retry takes what was judged: %v", err)

@@ -196,7 +196,7 @@ func (a *Activity) takes(s *State, at *message.Snapshot, now time.Time) behaviou
 	for _, m := range known.echo {
 		r.Output.Assign(container.Path{m.to}, data.Fields[m.from])
 	}
-	if a.Slow(r) {
+	if a.Slow(&r) {
 		return behaviour.Effects{Invoke: &behaviour.Invoke{
 			Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output, Event: r.Event,
 		}}

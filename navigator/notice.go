@@ -341,10 +341,10 @@ func (n *notice) Compute(call behaviour.Invoke, started time.Time) behaviour.Res
 }
 
 // Slow, Judge and Values: a notice evaluates nothing.
-func (n *notice) Slow(behaviour.Result) bool { return false }
+func (n *notice) Slow(*behaviour.Result) bool { return false }
 
 // Judge gives nothing.
-func (n *notice) Judge(behaviour.Result) behaviour.Judgement { return nil }
+func (n *notice) Judge(*behaviour.Result) behaviour.Judgement { return nil }
 
 // Values gives nothing.
 func (n *notice) Values(message.Message) ([]behaviour.Value, error) { return nil, nil }

@@ -209,10 +209,10 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 		if reviewed != nil {
 			r.Judged = reviewed.Judged
 		}
-		r.Judged = a.judgement(*r)
+		r.Judged = a.judgement(r)
 	}
 	var e behaviour.Effects
-	if r == nil || output == nil && a.usedUp(at, a.judgement(*r)) {
+	if r == nil || output == nil && a.usedUp(at, a.judgement(r)) {
 		e = a.restart(healed, at, now)
 	} else {
 		e = a.evaluate(healed, *r, now)

@@ -28,7 +28,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	}}
 	r := behaviour.Result{Output: o.Input, Instance: o.Instance.String(), Started: o.Now, Ended: o.Now}
 	r.Judged = o.Judged
-	judged := source.judgement(r)
+	judged := source.judgement(&r)
 	if judged.reason != "" { // R24
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, judged.reason)
 	}

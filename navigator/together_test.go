@@ -35,7 +35,7 @@ func TestR12ConditionsThatTakeTooMuchTogether(t *testing.T) {
 	x = split(60)
 	s := folded(t, x, from(t, x, "a", T, ""))
 	r := ran(t, 0, long)
-	r.Judged = x.Judge(r)
+	r.Judged = x.Judge(&r)
 	at := kept(t, x, s, x.Conclude(s, r, noon))
 	if !s.InError() || !at.HasOutput || !strings.HasPrefix(at.Error, `transition condition "!text.matches(\"b$\")`) ||
 		!strings.HasSuffix(at.Error, "the conditions of this activity took more than 10000000 steps together: make the texts and lists in its output shorter, "+

@@ -50,7 +50,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 		failpoint.Hit("program.begin")
 		result := t.attempt(ctx, run)
 		if result != nil {
-			result.Judged, _ = t.of.judge(t.of.Running, run.behaviour, *result) // not if the node is stopping
+			result.Judged, _ = t.of.judge(t.of.Running, run.behaviour, result) // not if the node is stopping
 		}
 		failpoint.Hit("program.ended")
 		t.meter.running.Add(-1)
@@ -131,7 +131,7 @@ func idempotencyKey(e message.Entry, iteration, run int) string {
 func (t *Thread) echo(ctx context.Context, run *invocation) {
 	r := run.behaviour.Compute(run.call, run.started)
 	var err error
-	r.Judged, err = t.of.judge(ctx, run.behaviour, r)
+	r.Judged, err = t.of.judge(ctx, run.behaviour, &r)
 	t.places.Release(thread.Routing)
 	if err == nil || t.of.Running.Err() == nil {
 		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
@@ -144,7 +144,7 @@ func (t *Thread) evaluate(e thread.Evaluate) {
 	t.programs.Go(func() {
 		r := e.Result
 		var err error
-		if r.Judged, err = t.of.judge(t.of.Running, e.Behaviour, r); err == nil {
+		if r.Judged, err = t.of.judge(t.of.Running, e.Behaviour, &r); err == nil {
 			t.Tell(thread.Evaluated{Token: e.Token, Result: r})
 		}
 	})

@@ -109,7 +109,7 @@ func (t *Thread) startable(ctx context.Context, p behaviour.Process, i message.I
 	}
 	start := behaviour.Start{Instance: i, Input: input, Now: run.started}
 	source := p.Activity(processtable.RowID{Name: processtable.Source})
-	if start.Judged, err = t.of.judge(ctx, source, behaviour.Result{Output: input, Instance: i.String()}); err != nil {
+	if start.Judged, err = t.of.judge(ctx, source, &behaviour.Result{Output: input, Instance: i.String()}); err != nil {
 		return err
 	}
 	_, err = p.Start(start)

@@ -112,7 +112,7 @@ func (x *Execution) ProgramStats() []ProgramStats { return x.meters.stats() }
 // it ran; of an empty activity's in an activity thread of its own, which takes a place as a program
 // does; of a retry's where that is asked for, and so of a start's input. The process thread goes on
 // meanwhile, and so do health checks, which ask it.
-func (x *Execution) judge(ctx context.Context, b behaviour.Behaviour, r behaviour.Result) (behaviour.Judgement, error) {
+func (x *Execution) judge(ctx context.Context, b behaviour.Behaviour, r *behaviour.Result) (behaviour.Judgement, error) {
 	if !b.Slow(r) {
 		return b.Judge(r), nil
 	}

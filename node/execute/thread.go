@@ -152,7 +152,7 @@ func await[A any](ctx context.Context, t *Thread, answer *task.Answer[A]) (A, er
 func (t *Thread) Start(ctx context.Context, s behaviour.Start) (thread.Answer, error) {
 	if source := t.process.Activity(processtable.RowID{Name: processtable.Source}); source != nil {
 		var err error
-		if s.Judged, err = t.of.judge(ctx, source, behaviour.Result{Output: s.Input, Instance: s.Instance.String()}); err != nil {
+		if s.Judged, err = t.of.judge(ctx, source, &behaviour.Result{Output: s.Input, Instance: s.Instance.String()}); err != nil {
 			return thread.Answer{}, err
 		}
 	}

@@ -193,7 +193,7 @@ func (m *Machine) resume(e *instancetable.Entry, s behaviour.State, r behaviour.
 	if err != nil {
 		return behaviour.Effects{}, nil, err
 	}
-	slowly := reviewed != nil && e.Behaviour.Slow(*reviewed)
+	slowly := reviewed != nil && e.Behaviour.Slow(reviewed)
 	if slowly && r.Reviewed == nil {
 		return behaviour.Effects{}, reviewed, nil
 	}

@@ -75,7 +75,7 @@ func (s *site) perform(e Effect) {
 		s.replies[e.Word] = e.Answer
 	case Evaluate:
 		r := e.Result
-		r.Judged = e.Behaviour.Judge(r)
+		r.Judged = e.Behaviour.Judge(&r)
 		s.event(Evaluated{e.Token, r})
 	case Fail:
 		s.failure = e.Err
@@ -207,7 +207,7 @@ func (s *site) finish(i int) {
 	var result behaviour.Result
 	if run.call.Program == Routing {
 		result = run.activity.Compute(run.call, run.started)
-		result.Judged = run.activity.Judge(result)
+		result.Judged = run.activity.Judge(&result)
 	} else {
 		result = s.world.result(run)
 	}
