@@ -109,6 +109,7 @@ func TestProblems(t *testing.T) {
 		"amount > 1 then":          "11 then is not part of a condition: leave it out, and write only what must be TRUE",
 		"${amount} > 1":            "0 $ is not part of a condition: write a member by its name alone, without $ and braces",
 		"quantity > '5'":           "9 > does not take quantity (int) and \"5\" (string): write 5 without quotes",
+		"ran(approved)":            "3 ran asks how an activity has ended, and that only a start condition can: write `start: ran(ACTIVITY)` at the activity that the connector leads to",
 		"not(true)":                "3 there is no function not: write !(...)",
 		"customer.size(1) == 1":    "13 string.size(int) does not exist: use it as in size(list) or size(string)",
 		"size() == 1":              "4 size takes an argument: use it as in size(list) or size(string)",
