@@ -141,6 +141,9 @@ func (x *explainer) call(e ast.Expr) {
 	if name == "contains" && len(args) == 2 && x.ast.GetType(args[0].ID()).Kind() == types.ListKind && source(args[0]) != "" && source(args[1]) != "" {
 		remedy = fmt.Sprintf("write %s in %s", source(args[1]), source(args[0]))
 	}
+	if len(args) == 1 && !call.IsMemberFunction() && name == "duration" && x.ast.GetType(args[0].ID()).Kind() == types.IntKind && source(args[0]) != "" {
+		remedy = fmt.Sprintf(`write duration(string(%s) + "s")`, source(args[0]))
+	}
 	switch {
 	case len(args) == 0:
 		x.add(e, name+" takes an argument", remedy)

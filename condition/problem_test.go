@@ -38,6 +38,8 @@ func TestProblems(t *testing.T) {
 		"approved &&":                         "11 the condition ends too soon: write what follows the last operator",
 		"(approved":                           "9 not understood: expected ')': close what is open: ( [ {",
 		"approved)":                           "8 not understood: the condition is already complete before this: open what is closed: ) ] }",
+		"deadline > now + 2h":                 "18 2h is no duration in a condition: write duration(\"2h\")",
+		"deadline > 14d":                      "13 14d is no duration in a condition: write duration(\"336h\")",
 		"approved approved":                   "9 not understood: the condition is already complete before this: join the two with && or ||",
 		"for == 1":                            "0 for is a word of the language and cannot be a name: use the name of a member",
 		"in == 1":                             "0 in is a word of the language and cannot be a name: use the name of a member",

@@ -86,6 +86,11 @@ var foreignKeys = map[string]map[string]foreign{
 		"version": {remedy: "write `process: NAME@VERSION`"},
 		"split switch case exclusive xor gateway first_match": {key: "choice", remedy: remedyChoice},
 	}),
+	"a start condition": words(map[string]foreign{
+		"any or":                 {key: "at_least", remedy: "write `start: any`, or an expression over the predecessors, a || b"},
+		"all and":                {key: "at_least", remedy: "write `start: all`, or an expression over the predecessors, a && b"},
+		"min minimum count n of": {key: "at_least"},
+	}),
 	"receive": words(map[string]foreign{
 		"name signal message type":                 {key: "event"},
 		"any any_of events first first_of either":  {key: "one_of"},
