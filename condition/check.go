@@ -200,8 +200,11 @@ func (v *vocabulary) unknown(name string) (message, remedy string) {
 		return RC + " is not known here", "use it in an exit or transition condition, where a program has ended"
 	case isWord:
 		return fmt.Sprintf("%s is of %s", name, words[word.index()].of), words[word.index()].use
-	case len(v.scope.Members.Members) == 0 && v.scope.Words == 0 && remedy == useOne:
+	case len(v.scope.Members.Members) == 0 && v.scope.Words == 0 && remedy == useOne, len(v.scope.Members.Members) == 0 && v.scope.Words == WordInstance:
 		key := v.container()
+		if v.scope.Words == WordInstance { // also of a process
+			return fmt.Sprintf("there is no member %s, because there is no %s", name, key), fmt.Sprintf("write `%s: STRUCTURE`, with a structure that has this member", key)
+		}
 		return fmt.Sprintf("there is no member %s, because there is no %s", name, key), fmt.Sprintf("write `%s: STRUCTURE` at the activity, with a structure that has this member", key)
 	case v.scope.Members.Name == "":
 		return fmt.Sprintf("there is no member %s; the container has %s", name, few(names)), remedy

@@ -51,6 +51,8 @@ func (x *explainer) explain(err *common.Error) {
 		x.selection(e)
 	case x.ast.GetType(e.ID()).Kind() != types.ErrorKind:
 		x.problems = append(x.problems, notBool(x.text, x.ast, e, "this"))
+	case e.Kind() == ast.IdentKind && !x.words.start && asksForEnd.MatchString(x.text[:place(x.text, x.ast, e)]):
+		// the function around it is what does not belong here
 	case e.Kind() == ast.IdentKind:
 		message, remedy := x.words.unknown(e.AsIdent())
 		x.add(e, message, remedy)
@@ -105,6 +107,9 @@ func (x *explainer) selection(e ast.Expr) {
 	x.add(e, fmt.Sprintf("%s has no member %s; it has %s", t.TypeName(), sel.FieldName(), few(names)), remedy)
 }
 
+// asksForEnd ends before what is asked how it has ended.
+var asksForEnd = regexp.MustCompile(`\b(?:ran|skipped|failed)\s*\(\s*$`)
+
 // call explains an operator or function that does not exist or cannot take what it
 // is given.
 func (x *explainer) call(e ast.Expr) {
@@ -115,11 +120,16 @@ func (x *explainer) call(e ast.Expr) {
 		x.operator(e, name, op, args)
 		return
 	}
-	if x.words.start && ends[name] != 0 {
+	switch {
+	case x.words.start && ends[name] != 0:
 		x.problems = append(x.problems, endProblem(name, x.words.names(), place(x.text, x.ast, e)))
 		return
+	case ends[name] != 0:
+		x.add(e, fmt.Sprintf("%s asks how an activity has ended, and that only a start condition can", name),
+			fmt.Sprintf("write `start: %s(ACTIVITY)` at the activity that the connector leads to", name))
+		return
 	}
-	if message, remedy, ok := unknownFunction(name, x.words.form); ok {
+	if message, remedy, ok := unknownFunction(name, x.words); ok {
 		x.add(e, message, remedy)
 		return
 	}
@@ -130,6 +140,9 @@ func (x *explainer) call(e ast.Expr) {
 	remedy := "use it as in " + functions[name]
 	if name == "contains" && len(args) == 2 && x.ast.GetType(args[0].ID()).Kind() == types.ListKind && source(args[0]) != "" && source(args[1]) != "" {
 		remedy = fmt.Sprintf("write %s in %s", source(args[1]), source(args[0]))
+	}
+	if len(args) == 1 && !call.IsMemberFunction() && name == "duration" && x.ast.GetType(args[0].ID()).Kind() == types.IntKind && source(args[0]) != "" {
+		remedy = fmt.Sprintf(`write duration(string(%s) + "s")`, source(args[0]))
 	}
 	switch {
 	case len(args) == 0:
@@ -160,7 +173,7 @@ var functions = map[string]string{
 var macros = map[string]bool{"all": true, "exists": true, "exists_one": true, "map": true, "filter": true}
 
 // unknownFunction explains a function that is not there; ok is FALSE for one that is.
-func unknownFunction(name string, f form) (message, remedy string, ok bool) {
+func unknownFunction(name string, v *vocabulary) (message, remedy string, ok bool) {
 	switch name {
 	case "has":
 		return "has() is not needed: every member has a value, its default if nothing was assigned",
@@ -170,7 +183,7 @@ func unknownFunction(name string, f form) (message, remedy string, ok bool) {
 	case "uint":
 		return "uint() is not in this language", "use int()", true
 	case "now", "date", "today", "time":
-		return fmt.Sprintf("%s() does not exist: %s must give the same result whenever it is evaluated", name, forms[f].any),
+		return fmt.Sprintf("%s() does not exist: %s must give the same result whenever it is evaluated", name, forms[v.form].any),
 			"let the program put the time into a member", true
 	case "len", "length", "count":
 		return name + "() does not exist", "write size(...)", true
@@ -181,7 +194,9 @@ func unknownFunction(name string, f form) (message, remedy string, ok bool) {
 		return "", "", false
 	}
 	remedy = "functions are size, contains, startsWith, endsWith, matches, int, double, string, duration, timestamp, all, exists, filter, map"
-	if near, found := container.Nearest(name, slices.Sorted(maps.Keys(functions))); found {
+	if v.start {
+		remedy = "a start condition names predecessors, and asks ran(X), skipped(X), failed(X)"
+	} else if near, found := container.Nearest(name, slices.Sorted(maps.Keys(functions))); found {
 		remedy = "did you mean " + near
 	}
 	return fmt.Sprintf("there is no function %s", name), remedy, true

@@ -184,7 +184,7 @@ func TestStartConditionsMayAskHowPredecessorsEnded(t *testing.T) {
 		"ran(a, b)":        "3 ran" + one + "ran(a)",
 		"ran(true)":        "3 ran" + one + "ran(a)",
 		"ran == skipped":   "0 ran is not a predecessor; predecessors are a, b: use one of them, or add a control connector from it; 7 skipped is not a predecessor; predecessors are a, b: use one of them, or add a control connector from it",
-		"finished(a) && b": "8 there is no function finished: functions are size, contains, startsWith, endsWith, matches, int, double, string, duration, timestamp, all, exists, filter, map",
+		"finished(a) && b": "8 there is no function finished: a start condition names predecessors, and asks ran(X), skipped(X), failed(X)",
 	} {
 		if _, problems := CheckStart(text, names); written(problems) != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, written(problems), want)

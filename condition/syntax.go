@@ -3,6 +3,7 @@ package condition
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -82,6 +83,18 @@ func endOfString(text string, i int) int {
 // otherWords are what people write who think of another language.
 var otherWords = regexp.MustCompile(`(?i)\b(and|or|not|is|like|between)\b`)
 
+// bareDuration is a duration as keys of the language take it.
+var bareDuration = regexp.MustCompile(`\b(\d{1,9})(ms|s|m|h|d)\b`)
+
+// celDuration is a duration as CEL has it, which knows no days.
+func celDuration(number, unit string) string {
+	if unit != "d" {
+		return number + unit
+	}
+	days, _ := strconv.Atoi(number) // digits, and few
+	return strconv.Itoa(24*days) + "h"
+}
+
 var wordRemedies = map[string]string{
 	"and": "write && for and", "or": "write || for or", "not": "write ! for not",
 	"is": "write == for is", "like": `write name.matches("...") or name.startsWith("...")`,
@@ -110,6 +123,10 @@ func syntaxProblem(text string, err *common.Error, f form) Problem {
 	if IsReserved(here) {
 		p.Message = fmt.Sprintf("%s is a word of the language and cannot be a name", here)
 		p.Remedy = "use the name of a member"
+		return p
+	}
+	if m := bareDuration.FindStringSubmatch(unquoted(text)); m != nil {
+		p.Message, p.Remedy = fmt.Sprintf("%s is no duration in %s", m[0], forms[f].any), fmt.Sprintf(`write duration("%s")`, celDuration(m[1], m[2]))
 		return p
 	}
 	if m := otherWords.FindString(unquoted(text)); m != "" {

@@ -75,6 +75,8 @@ func (s *step) onlyInside(name, text string) (what, remedy string, ok bool) {
 		remedy = "read _FAILED, or _ERRORS, in which a deadline is `deadline`"
 	case isWord && word == condition.WordError:
 		remedy = "read _FAILED, or _ERRORS, the list of them"
+	case isWord && word == condition.WordEvent:
+		remedy = "put the receive into a block with for_each, and map _EVENT to its sink"
 	default:
 		return "", "", false
 	}

@@ -201,13 +201,21 @@ func (d *draft) startExpression(s *step, n *yaml.Node) {
 		return // some predecessors are not known
 	}
 	logic, problems := condition.CheckStart(text, d.predecessors(s))
-	if remedy, ok := startMeant(text); ok && len(problems) > 0 {
-		d.fail(d.pos(n), codeStart, fmt.Sprintf("%s is not a start condition", strings.TrimSpace(text)), remedy)
+	if remedy, ok := startMeant(d.uncut(n, text)); ok && len(problems) > 0 {
+		d.fail(d.pos(n), codeStart, fmt.Sprintf("%s is not a start condition", strings.TrimSpace(d.uncut(n, text))), remedy)
 		return
 	}
 	d.failCondition(n, codeStart, problems)
 	s.expression = logic
 	d.asks(s)
+}
+
+// uncut is what is written for a condition, also where YAML has cut it.
+func (d *draft) uncut(n *yaml.Node, text string) string {
+	if c, cut := d.cutByComment(n); cut {
+		return c.text
+	}
+	return text
 }
 
 // predecessors gives the sources of the control connectors into s, in file order.

@@ -257,6 +257,8 @@ func (d *draft) namesMember(n *yaml.Node, t *container.Type) bool {
 			written = quoteYAML(n.Value)
 		}
 		d.fail(d.pos(n), codeForm, fmt.Sprintf("%s is a value, and a mapping copies members", written), remedyConstant(written))
+	case appendMeant.MatchString(written):
+		d.fail(d.pos(n), codeForm, "append is of the target, not of the source", fmt.Sprintf("write {append(LIST): %s}", appendMeant.FindStringSubmatch(written)[1]))
 	default:
 		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member", n.Value), "name a member of the source; "+remedyWorked(written))
 	}

@@ -130,7 +130,11 @@ func appended(n *yaml.Node) (*yaml.Node, bool) {
 
 // namesTarget is namesMember of what is set: to work that out helps nobody.
 func (d *draft) namesTarget(n *yaml.Node, t *container.Type) bool {
-	if strings.ContainsAny(n.Value, "()") {
+	if m := appendMeant.FindStringSubmatch(strings.TrimSpace(n.Value)); m != nil {
+		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member", n.Value), fmt.Sprintf("write append(%s)", m[1]))
+		return false
+	}
+	if strings.ContainsAny(n.Value, "()+=") {
 		d.fail(d.pos(n), codeForm, fmt.Sprintf("%q is not a member", n.Value), "name a member of the target, or append(LIST) to add an element to a list")
 		return false
 	}

@@ -75,6 +75,23 @@ func (d *draft) memberAsEnd(name string) (string, bool) {
 	return "a connector leads from activity to activity; name members behind its colon, as `- a -> b: {target: source}`", dotted && known
 }
 
+// insideAsEnd is the remedy for a connector to what is inside of a composite: count[0], documents#2, documents/check.
+func (d *draft) insideAsEnd(name string) (string, bool) {
+	at := strings.IndexAny(name, "[#/.")
+	if at < 0 {
+		return "", false
+	}
+	around, known := d.byName[name[:at]]
+	_, inside := d.home[name[at+1:]]
+	switch {
+	case !known || name[at] == '.' && !inside:
+		return "", false
+	case name[at] == '[' && around.Bundle != nil:
+		return fmt.Sprintf("%s is connected as a whole, when all its elements have ended: write %[1]s, and read _RESULTS", around.Name), true
+	}
+	return fmt.Sprintf("%s is connected as a whole: write %[1]s; what is needed from inside is mapped to its sink", around.Name), true
+}
+
 // processEnds are words of others for source and sink.
 var processEnds = map[string]string{
 	"input": sourceEnd, "inputs": sourceEnd, "start": sourceEnd, "begin": sourceEnd, "output": sinkEnd, "outputs": sinkEnd, "result": sinkEnd, "end": sinkEnd,
@@ -170,6 +187,8 @@ func (d *draft) given(s *step) string {
 
 var (
 	firstName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*`)
+	endMeantOf   = regexp.MustCompile(`\b(ran|skipped|failed)[ \t]+([A-Za-z_]\w*)\b`)
+	appendMeant  = regexp.MustCompile(`^append(?:\s+|\s*\(\s*)([A-Za-z_][\w.]*)\s*\)?$`)
 	atLeastMeant = regexp.MustCompile(`^(?:at[_ -]?least\W*)?([0-9]+)\W*$`)
 )
 
@@ -184,6 +203,9 @@ func startMeant(text string) (string, bool) {
 	}
 	if lower := strings.ToLower(text); lower == "all" || lower == "any" || lower == startFirst {
 		return "write start: " + lower, true
+	}
+	if m := endMeantOf.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("write %s(%s)", m[1], m[2]), true
 	}
 	if firstWord.MatchString(text) {
 		return "write `start: first` or {first: 2} alone: it counts the connectors that are TRUE, and asks nothing else", true

@@ -222,6 +222,10 @@ func (d *draft) onError(s *step, n *yaml.Node) {
 
 // either reads which of two words is written; empty: none of them.
 func (d *draft) either(n *yaml.Node, key, one, other string) string {
+	if n.Kind == yaml.MappingNode {
+		d.is(n, yaml.ScalarNode, one+" or "+other, fmt.Sprintf("write `%s: %s` or `%[1]s: %[3]s`", key, one, other))
+		return ""
+	}
 	text, ok := d.scalar(n, one+" or "+other)
 	if ok && text != one && text != other {
 		d.fail(d.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, text), fmt.Sprintf("write `%s: %s` or `%[1]s: %[3]s`", key, one, other))

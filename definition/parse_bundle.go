@@ -59,7 +59,9 @@ func (d *draft) bundle(s *step, f map[string]*yaml.Node) {
 	}
 	input := s.input
 	input.outside, input.at, input.members = true, s.Bundle.Pos, container.Empty // unknown
-	if name, ok := d.scalar(n, "a member of the input"); ok && !s.input.unknown() {
+	if n.Kind == yaml.MappingNode {
+		d.is(n, yaml.ScalarNode, "a member of the input", "name the member that takes one element; the list is given by the data connector")
+	} else if name, ok := d.scalar(n, "a member of the input"); ok && !s.input.unknown() {
 		input.members = d.outerInput(s, n, name)
 	}
 	output := s.output
@@ -122,6 +124,11 @@ func remedyForEach(d *draft, name string, t *container.Type) string {
 	if member, _, dotted := strings.Cut(name, "."); dotted {
 		if _, ok := t.MemberIndex(member); ok {
 			return remedy + ", not a part of it; the list is given by the data connector"
+		}
+	}
+	if member, _, loop := strings.Cut(name, " in "); loop {
+		if _, ok := t.MemberIndex(member); ok {
+			return remedy + ": " + member + "; the list is given by the data connector"
 		}
 	}
 	if near, ok := d.nearest(name, t.MemberNames()); ok {

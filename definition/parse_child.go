@@ -13,6 +13,10 @@ import (
 // child reads of which process an activity begins instances: NAME, or NAME@VERSION.
 func (d *draft) child(s *step, n *yaml.Node) {
 	s.Child = &Child{Pos: d.pos(n)}
+	if n.Kind == yaml.MappingNode {
+		d.is(n, yaml.ScalarNode, "the name of a process", "write `process: NAME`, or `process: NAME@VERSION`")
+		return
+	}
 	text, ok := d.scalar(n, "the name of a process")
 	if !ok {
 		return

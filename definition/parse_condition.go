@@ -184,6 +184,16 @@ func (l *loader) cutByComment(n *yaml.Node) (writtenCondition, bool) {
 	return c, ok && plain && len(c.text) > len(n.Value) && strings.HasPrefix(c.text, n.Value)
 }
 
+// cutInBraces says whether a key is the rest of a condition, which a comma within braces has cut off: the
+// condition is reported.
+func (l *loader) cutInBraces(before *yaml.Node, e entry) bool {
+	if before == nil || before.Kind != yaml.ScalarNode || e.value.Tag != "!!null" || strings.Count(e.key.Value, ")") <= strings.Count(e.key.Value, "(") {
+		return false
+	}
+	c, ok := l.conditionAt(l.pos(before))
+	return ok && c.flow && strings.Count(before.Value, "(") > strings.Count(before.Value, ")")
+}
+
 // failCondition reports the problems of a condition at their places.
 func (l *loader) failCondition(n *yaml.Node, code string, problems []condition.Problem) {
 	if len(problems) == 0 {

@@ -79,7 +79,10 @@ func (d *draft) connector(item *yaml.Node, kind, example string) (connector, boo
 // end finds the activity that a connector names at one end, source or sink.
 func (d *draft) end(name string, at Pos, end string) *step {
 	s, ok := d.byName[name]
-	remedy, member := d.memberAsEnd(name)
+	remedy, member := d.insideAsEnd(name)
+	if !member {
+		remedy, member = d.memberAsEnd(name)
+	}
 	switch {
 	case ok:
 	case member:

@@ -29,7 +29,7 @@ func (f momentForm) keys() []string { return []string{f.after, f.at} }
 func (f momentForm) whole(n *yaml.Node) string {
 	value := n.Value
 	switch {
-	case n.Kind != yaml.ScalarNode || strings.TrimSpace(value) == "":
+	case n.Kind != yaml.ScalarNode || strings.TrimSpace(value) == "" || n.Tag == "!!bool":
 		return fmt.Sprintf("write `%s: {%s: 2h}`, or `{%s: TIME}`", f.key, f.after, f.at)
 	case n.Tag == "!!int":
 		return fmt.Sprintf("write `%s: {%s: %ss}`", f.key, f.after, value)

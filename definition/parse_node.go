@@ -74,10 +74,18 @@ func (l *loader) entries(n *yaml.Node, code, what string) []entry {
 // fields reads a mapping with fixed keys. Owner is for messages: "an activity".
 func (l *loader) fields(n *yaml.Node, owner string, keys []string) map[string]*yaml.Node {
 	values := map[string]*yaml.Node{}
-	var meant []entry
+	var (
+		meant  []entry
+		before *yaml.Node // the value in front
+	)
 	for _, e := range l.entries(n, codeDuplicateKey, "key") {
+		last := before
+		before = e.value
 		if slices.Contains(keys, e.key.Value) {
 			values[e.key.Value] = e.value
+			continue
+		}
+		if l.cutInBraces(last, e) {
 			continue
 		}
 		if key, rest, ok := strings.Cut(e.key.Value, ":"); ok && slices.Contains(keys, key) {

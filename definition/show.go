@@ -15,7 +15,8 @@ type ShownTable struct {
 	Process    string           `json:"process"` // name@version
 	Number     int              `json:"number"`  // of the process in this listing: the 0 of Q_A,0
 	Node       string           `json:"node"`
-	Queue      string           `json:"queue"` // Q_A,0
+	Queue      string           `json:"queue"`           // Q_A,0
+	Bytes      int              `json:"bytes,omitempty"` // of the encoded table, without a signature; 0: not known
 	Activities []ShownActivity  `json:"activities"`
 	Structures []ShownStructure `json:"structures,omitempty"`
 	Detours    []ShownDetour    `json:"detours,omitempty"`
@@ -362,6 +363,7 @@ func (s *Shown) Text(room int) string {
 	if len(s.Tables) > 0 {
 		b.WriteByte('\n')
 		writeLegend(&b, s.Tables)
+		writeSizes(&b, s.Tables)
 	}
 	return b.String()
 }

@@ -1,10 +1,12 @@
 package docs
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -197,5 +199,71 @@ func TestEveryDiagnosticIsListed(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 30 {
 		t.Errorf("codes (-in the code +on the page):\n%s", diff)
+	}
+}
+
+// anchor is how pages link to a heading.
+func anchor(heading string) string {
+	kept := regexp.MustCompile(`[^a-z0-9_ -]`).ReplaceAllString(strings.ToLower(heading), "")
+	return strings.ReplaceAll(kept, " ", "-")
+}
+
+// The list at the top of the page has each of its sections, and what the page leads to is there.
+func TestTheListOfTheLanguageIsWhole(t *testing.T) {
+	text, err := os.ReadFile("language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, _, _ := strings.Cut(string(text), "\n## ")
+	all := heading.FindAllStringSubmatch(string(text), -1)[1:] // without the title
+	if len(all) < 25 {
+		t.Fatalf("%d headings", len(all))
+	}
+	places := map[string]bool{}
+	for _, h := range all {
+		if places[anchor(h[1])] = true; !strings.Contains(top, "](#"+anchor(h[1])+")") {
+			t.Errorf("the list does not lead to %q", h[1])
+		}
+	}
+	for _, link := range regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+		if !places[link[1]] {
+			t.Errorf("the page has no heading for #%s", link[1])
+		}
+	}
+}
+
+// What editors are told of, the page has: each key of a process and of an activity stands in a table, and in
+// an example.
+func TestThePageHasEveryKey(t *testing.T) {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Defs       map[string]struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(definition.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var examples strings.Builder
+	for _, b := range blocks(t, "language.md") {
+		if b.kind == "yaml" {
+			examples.WriteString(b.text)
+		}
+	}
+	keys := slices.Concat(slices.Collect(maps.Keys(schema.Properties)), slices.Collect(maps.Keys(schema.Defs["activity"].Properties)))
+	if len(schema.Properties) < 10 || len(keys) < 30 {
+		t.Fatalf("%d keys of a process and %d in all: %v", len(schema.Properties), len(keys), keys)
+	}
+	for _, key := range keys {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + key + "`").Match(text) {
+			t.Errorf("no table has %s", key)
+		}
+		if !regexp.MustCompile(`\b` + key + `:`).MatchString(examples.String()) {
+			t.Errorf("no example has %s", key)
+		}
 	}
 }

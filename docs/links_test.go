@@ -183,7 +183,7 @@ func TestPlacesOfLinks(t *testing.T) {
 		}
 		var places []string
 		for _, h := range heading.FindAllStringSubmatch(string(other), -1) {
-			places = append(places, strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+			places = append(places, anchor(h[1]))
 		}
 		if !slices.Contains(places, m[2]) {
 			t.Errorf("%s has no heading for #%s", page, m[2])

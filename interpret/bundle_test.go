@@ -298,8 +298,10 @@ func TestResultsOfNoElement(t *testing.T) {
 		}
 	}
 	p = loadAll(t, counting(""))
-	if _, err := ParseResults(p[0], []byte(`"count#2": [{rc: 0}]`)); err == nil || !strings.Contains(err.Error(), "count has elements, which count from 0: write count[2]") {
-		t.Error(err)
+	for path, want := range map[string]string{"count#2": "count[2]", "count[-1]": "count[0]", "count[x]": "count[0]"} {
+		if _, err := ParseResults(p[0], []byte(`"`+path+`": [{rc: 0}]`)); err == nil || !strings.Contains(err.Error(), "count has elements, which count from 0: write "+want) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 	if _, err := ParseResults(p[0], []byte(`"count[1]": [{cancelled: true}]`)); err == nil || !strings.Contains(err.Error(), "nothing cancels count") {
 		t.Error(err)

@@ -244,8 +244,8 @@ func (p place) from(path []part) ([]level, error) {
 		return levels, p.limits(levels)
 	case own.element >= 0 && !isBundle && len(p.around) == 0:
 		return nil, fmt.Errorf("%s has no for_each, and so no elements: write %s, whose list has an entry for each iteration", own.name, own.name)
-	case isBundle && own.number > 0 && p.activity.Block == nil:
-		return nil, fmt.Errorf("%s has elements, which count from 0: write %s", own.name, Scope(p.scope(levels)).element(own.name, own.number))
+	case isBundle && (own.number > 0 || own.odd) && p.activity.Block == nil:
+		return nil, fmt.Errorf("%s has elements, which count from 0: write %s", own.name, Scope(p.scope(levels)).element(own.name, max(0, own.number)))
 	case len(p.around) == 0:
 		return nil, fmt.Errorf("%s is %s: write %s, whose list has an entry for each iteration", own.name, p.where(), own.name)
 	}

@@ -22,7 +22,8 @@ func showCommand() *cli.Command {
 process, the activity, its incoming and outgoing control connectors (CC) and data
 connectors (DC), and their conditions. Q_A,0 is the queue of process 0 at node A. Below
 each table stand the activities of other nodes that this node skips on their behalf when
-they are on a dead path, and the nodes that may do the same for activities of this node.
+they are on a dead path, and the nodes that may do the same for activities of this node;
+at the end, how large the tables are.
 A table that is wider than the terminal is shown as a list; -o wide shows the table.`,
 		UsageText: `fmqm-define show purchase-order.yaml
 fmqm-define show purchase-order.yaml --node B
@@ -66,10 +67,11 @@ func (s *source) show(c *cli.Context, node string, one bool) (*definition.Shown,
 	shown := &definition.Shown{}
 	var nodes []string
 	for _, p := range s.processes {
-		_, err := s.compile(c, p, func(t *processtable.Table, _ []byte) error {
+		_, err := s.compile(c, p, func(t *processtable.Table, encoded []byte) error {
 			nodes = append(nodes, string(t.Node))
 			if !one || string(t.Node) == node {
 				shown.Add(t)
+				shown.Tables[len(shown.Tables)-1].Bytes = len(encoded)
 			}
 			return nil
 		})

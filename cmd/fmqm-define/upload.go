@@ -14,6 +14,7 @@ import (
 
 	"fmqm/api"
 	shared "fmqm/cmd/internal/cli"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -82,6 +83,7 @@ func upload(c *cli.Context) error {
 	if how.key != nil {
 		shared.Talk(c, "plan: %s", how)
 	}
+	shared.Talk(c, "plan: %s", sizes(request.Tables))
 	if c.Bool("plan") {
 		return report(printer, plan.Nodes)
 	}
@@ -199,6 +201,18 @@ func (s *source) tables(c *cli.Context, how signing) ([]api.Table, error) {
 		}
 	}
 	return tables, nil
+}
+
+// sizes says how much is to be sent, and the largest of it.
+func sizes(tables []api.Table) string {
+	all, largest := int64(0), tables[0]
+	for _, t := range tables {
+		if all += int64(len(t.Table)); len(t.Table) > len(largest.Table) {
+			largest = t
+		}
+	}
+	return fmt.Sprintf("%s of %s in all, at most %s (%s for %s), of %s that a node takes", text.Counted(len(tables), "table", "tables"),
+		shared.Bytes(all), shared.Bytes(int64(len(largest.Table))), largest.Process, largest.Node, shared.Bytes(processtable.MaxEncoded))
 }
 
 // planLine says in words what the upload will do at a node.

@@ -37,11 +37,12 @@ const demoOrder = `{"customer": "carol", "item": "anchor", "quantity": 3, "amoun
 func demoCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "demo",
-		Usage: "see it work: four sites, one order, one power cut",
+		Usage: "see it work: four sites, an order, a count of stock, two power cuts",
 		Description: "Starts four sites in this process, with stores in a temporary directory. Sends an order through\n" +
-			"them, kills one site in the middle, and brings it back. This takes some seconds. The sites talk\n" +
-			"directly, or with --broker through a RabbitMQ. With a broker they use certificates, and leave the\n" +
-			"queues fmqm.A to fmqm.D in its virtual host.",
+			"them, kills one site in the middle, and brings it back. Then three sites count their stock at once;\n" +
+			"one is killed and stays away, until a deadline goes on without it. This takes some 15 seconds. The\n" +
+			"sites talk directly, or with --broker through a RabbitMQ. With a broker they use certificates, and\n" +
+			"leave the queues fmqm.A to fmqm.D in its virtual host.",
 		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo\nfmqmd demo --broker amqp://localhost/fmqm-demo",
 		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and keep it"},
@@ -102,19 +103,30 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 	if err := d.upload(ctx); err != nil {
 		return err
 	}
-	d.stage.title("An order of 4,800 comes in at site A. Above 1,000 the credit office at B has to agree.")
 	if err := d.order(ctx); err != nil {
+		return err
+	}
+	if err := d.count(ctx); err != nil {
+		return err
+	}
+	d.stage.epilogue(d.dir, kept)
+	return nil
+}
+
+// order plays the first half: an order over four sites, one of which dies and comes back.
+func (d *demo) order(ctx context.Context) error {
+	d.stage.subject("order")
+	d.stage.title("An order of 4,800 comes in at site A. Above 1,000 the credit office at B has to agree.")
+	if err := d.begin(ctx, demoProcess, json.RawMessage(demoOrder)); err != nil {
 		return err
 	}
 	if err := d.until(ctx, "credit at B to run", func(s api.Status) bool { return stateOf(s, "credit") == api.ActivityRunning }); err != nil {
 		return err
 	}
 	d.stage.title("Power cut at B, in the middle of its program. The other sites go on with their work.")
-	if err := d.daemons["B"].Kill(); err != nil {
+	if err := d.kill("B"); err != nil {
 		return err
 	}
-	delete(d.daemons, "B")
-	d.stage.kill("B")
 	if err := d.until(ctx, "stock at A to end", func(s api.Status) bool { return stateOf(s, "stock") == api.ActivityTerminated }); err != nil {
 		return err
 	}
@@ -126,38 +138,44 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 		return err
 	}
 	d.stage.back("B")
-	wait, cancel := context.WithTimeout(ctx, demoTimeout)
-	defer cancel()
-	status, err := d.daemons["A"].Node.Wait(wait, d.instance)
+	status, err := d.finished(ctx)
 	if err != nil {
 		return err
 	}
-	if status.State != api.InstanceFinished {
-		return cli.Failedf("the order is %s and not finished: %s", status.State, status.Reason)
-	}
 	d.stage.settle()
 	d.stage.result(status)
-	d.stage.epilogue(d.dir, kept)
+	return nil
+}
+
+// kill cuts the power of a site.
+func (d *demo) kill(site string) error {
+	if err := d.daemons[site].Kill(); err != nil {
+		return err
+	}
+	delete(d.daemons, site)
+	d.stage.kill(site)
 	return nil
 }
 
 func (d *demo) upload(ctx context.Context) error {
-	r, err := demoTables(d.dir, d.definer)
-	if err != nil {
-		return err
-	}
 	if err := d.connected(ctx); err != nil {
 		return err
 	}
-	answer, err := d.daemons["A"].Node.Upload(ctx, r)
-	if err != nil {
-		return err
-	}
-	for _, line := range answer.Nodes {
-		if line.Result != api.ResultStored && line.Result != api.ResultUnchanged {
-			return cli.Failedf("the table for %s is %s: %s", line.Node, line.Result, line.Reason)
+	for _, process := range []string{demoProcess, demoCount} {
+		r, err := demoTables(d.dir, process, d.definer)
+		if err != nil {
+			return err
 		}
-		d.stage.note(line.Node, "has its process table")
+		answer, err := d.daemons["A"].Node.Upload(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, line := range answer.Nodes {
+			if line.Result != api.ResultStored && line.Result != api.ResultUnchanged {
+				return cli.Failedf("the table of %s for %s is %s: %s", process, line.Node, line.Result, line.Reason)
+			}
+			d.stage.note(line.Node, "has its table of the process "+process)
+		}
 	}
 	return nil
 }
@@ -180,18 +198,17 @@ func (d *demo) connected(ctx context.Context) error {
 	})
 }
 
-func (d *demo) order(ctx context.Context) error {
+// begin starts what the next scenes are about, at A.
+func (d *demo) begin(ctx context.Context, process string, input json.RawMessage) error {
 	d.instance = uuid.Must(uuid.NewV7())
-	_, err := d.daemons["A"].Node.Start(ctx, api.StartRequest{
-		Instance: d.instance, Process: demoProcess, Input: json.RawMessage(demoOrder),
-	})
+	_, err := d.daemons["A"].Node.Start(ctx, api.StartRequest{Instance: d.instance, Process: process, Input: input})
 	return err
 }
 
-// until waits for something to be true of the order.
+// until waits for something to be true of what was begun, with all that is inside.
 func (d *demo) until(ctx context.Context, what string, is func(api.Status) bool) error {
 	return d.poll(ctx, what, func() (bool, error) {
-		s, err := d.daemons["A"].Node.Status(ctx, d.instance)
+		s, err := d.daemons["A"].Node.StatusOf(ctx, d.instance, api.StatusRequest{Tree: true})
 		return err == nil && is(s), err
 	})
 }
@@ -214,16 +231,17 @@ func (d *demo) poll(ctx context.Context, what string, is func() (bool, error)) e
 	}
 }
 
-func stateOf(s api.Status, activity string) api.ActivityState {
+// stateOf gives the state of an activity, or of an element of a bundle by its PATH.
+func stateOf(s api.Status, path string) api.ActivityState {
 	for _, a := range s.Activities {
-		if a.Activity == activity {
+		if a.Activity == path || a.Scope == path {
 			return a.State
 		}
 	}
 	return ""
 }
 
-// tellWaiting says what the order waits for while B is down, as fmqm why does.
+// tellWaiting says what waits for what while a site is down, as fmqm why does.
 func (d *demo) tellWaiting(ctx context.Context) error {
 	d.stage.settle()
 	why, err := d.daemons["A"].Node.Why(ctx, d.instance, "")

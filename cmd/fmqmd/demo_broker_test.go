@@ -37,7 +37,7 @@ func TestDemoOverABroker(t *testing.T) {
 			if exit != 0 {
 				t.Fatalf("exit %d: %s\n%s", exit, talk, out)
 			}
-			for _, want := range []string{"through the broker " + broker.Addr(), "B  killed", "B  started again", "The order is finished."} {
+			for _, want := range []string{"through the broker " + broker.Addr(), "B  killed", "B  started again", "The order is finished.", "A  count[1]: its deadline has come", "The count is finished."} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is missing:\n%s", want, out)
 				}

@@ -4,9 +4,11 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +46,9 @@ func demoFiles(dir string, broker demoBroker) (ed25519.PrivateKey, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the example: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, demoCount+".yaml"), demoCountText, 0o600); err != nil {
+		return nil, fmt.Errorf("write the second process: %w", err)
 	}
 	ports, err := freePorts(len(demoSites))
 	if err != nil {
@@ -103,6 +108,9 @@ func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	for _, p := range purchaseorder.Programs[site] {
 		fmt.Fprintf(&b, "  %s: {exec: [/bin/sh, -c, 'sleep %.1f; exec ./programs/%s'], dir: .}\n", p, demoDelay.Seconds(), p)
 	}
+	for _, p := range slices.Sorted(maps.Keys(demoShelves[site])) {
+		fmt.Fprintf(&b, "  %s: {exec: [/bin/sh, -c, 'sleep %.1f; %s']}\n", p, demoDelay.Seconds(), demoShelves[site][p])
+	}
 	return b.String()
 }
 
@@ -128,10 +136,10 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// demoTables compiles the example and signs its tables, as fmqm-define does; key nil:
+// demoTables compiles a process and signs its tables, as fmqm-define does; key nil:
 // unsigned.
-func demoTables(dir string, key ed25519.PrivateKey) (api.UploadRequest, error) {
-	r, err := compile(filepath.Join(dir, demoProcess+".yaml"))
+func demoTables(dir, process string, key ed25519.PrivateKey) (api.UploadRequest, error) {
+	r, err := compile(filepath.Join(dir, process+".yaml"))
 	if err != nil || key == nil {
 		return r, err
 	}

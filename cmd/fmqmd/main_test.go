@@ -35,9 +35,10 @@ func fmqmd(args ...string) (exit int, out, talk string) {
 	return exit, stdout.String(), stderr.String()
 }
 
-// The demo shows an order over four sites, one of which dies in the middle: into a
-// pipe as plain lines, in the order in which a newcomer would tell it.
-func TestDemoShowsTheOrderSurviveAPowerCut(t *testing.T) {
+// The demo shows an order over four sites, one of which dies in the middle, and a count at
+// three sites, one of which stays away: into a pipe as plain lines, in the order in which
+// a newcomer would tell it.
+func TestDemoShowsWhatSurvivesAPowerCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	exit, out, talk := fmqmd("demo", "--keep", dir)
 	if exit != 0 {
@@ -45,7 +46,8 @@ func TestDemoShowsTheOrderSurviveAPowerCut(t *testing.T) {
 	}
 	rest := out
 	for _, want := range []string{
-		"D  has its process table",
+		"D  has its table of the process purchase-order",
+		"D  has its table of the process stock-count",
 		"A  the order is started",
 		"A  receive -> credit at B: TRUE + data",
 		"B  killed",
@@ -57,6 +59,21 @@ func TestDemoShowsTheOrderSurviveAPowerCut(t *testing.T) {
 		"A  the order has ended",
 		"The order is finished.",
 		"credit   at B  terminated, 2 iterations",
+		"A  the count is started",
+		"A  count[1] -> count[1] at C: begin",
+		"C  killed",
+		"has come back", // of B or D
+		"has come back",
+		"count[1] at A: its work was begun at C, and that is unreachable",
+		"A  count[1]: its deadline has come",
+		"A  count has run: all its elements have ended",
+		"A  close is skipped: a dead path",
+		"A  the count has ended",
+		"C  started again",
+		"C  count[1] ", // is cancelled, or has run once more before it hears of that
+		"The count is finished.",
+		"count    at A  terminated, 3 elements, 1 without an answer",
+		`{"counts":[{"counted":12},{"counted":0},{"counted":7}],"errors":["","deadline",""],"late":true}`,
 		"What to type next",
 	} {
 		at := strings.Index(rest, want)
