@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 // The examples through real daemons with their own configurations and programs: each
 // case ends as under the interpreter, activity by activity (invariant 7).
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout"} {
+	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout", "insurance-claim"} {
 		t.Run(name, func(t *testing.T) {
 			e := exampletest.Load(t, "../../../examples/"+name) // before any program runs: one that is being written cannot
 			t.Parallel()
@@ -83,7 +84,7 @@ func (n *exampleNet) start(site string) {
 // upload sends the tables by way of a node that has a link to every other one.
 func (n *exampleNet) upload() {
 	n.t.Helper()
-	tables, err := apitest.Tables(n.example.Process)
+	tables, err := apitest.Tables(n.example.Processes...)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -123,35 +124,29 @@ func (n *exampleNet) connected(d *daemon.Daemon) {
 	})
 }
 
-// try starts a case, brings back who was away, and compares how it ends.
+// try starts a case, brings back who was away, sends its events, and compares how it ends.
 func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
-	for _, site := range c.Away {
+	for _, site := range slices.Concat(c.Away, c.Gone) {
 		daemontest.Stop(n.t, n.daemons[site])
-	}
-	id, err := api.NewInstance()
-	if c.Key != "" {
-		id, err = api.KeyedInstance(n.example.Process.Name, c.Key), nil
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	start := api.StartRequest{Instance: id, Process: n.example.Process.Name, Input: c.Input}
-	for range 2 { // the second finds the first (N2)
-		if _, err := n.daemons[c.At].Node.Start(ctx, start); err != nil {
-			t.Fatal(err)
-		}
-	}
+	id := n.begin(ctx, t, c.At, n.example.Process.Name, c.Key, c.Input)
 	for _, site := range c.Away {
 		n.start(site)
 	}
+	for i, e := range c.Events {
+		n.send(ctx, t, e, c.Name+" "+strconv.Itoa(i))
+	}
 	status, err := n.daemons[c.At].Node.Wait(ctx, id)
-	for err == nil && len(status.Unreachable) > 0 { // a site may answer late
+	for err == nil && len(status.Unreachable) > len(c.Gone) { // a site may answer late
 		status, err = n.daemons[c.At].Node.Status(ctx, id)
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, site := range c.Gone {
+		n.start(site)
 	}
 	text, err := json.Marshal(status)
 	if err != nil {
@@ -159,8 +154,42 @@ func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 	}
 	got := exampletest.ParseStatus(t, text)
 	n.example.Check(t, c, got)
+	n.example.CheckFiles(t, c)
 	want := exampletest.StatusOf(t, n.example.Interpret(t, c))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("other than under the interpreter (-want +got):\n%s", diff)
+	}
+}
+
+// begin starts an instance, twice: the second finds the first (N2).
+func (n *exampleNet) begin(ctx context.Context, t *testing.T, at, process, key string, input json.RawMessage) api.InstanceID {
+	t.Helper()
+	id, err := api.NewInstance()
+	if key != "" {
+		id, err = api.KeyedInstance(process, key), nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := n.daemons[at].Node.Start(ctx, api.StartRequest{Instance: id, Process: process, Input: input}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id
+}
+
+// send sends an event, twice, or has a process do it.
+func (n *exampleNet) send(ctx context.Context, t *testing.T, e exampletest.Event, id string) {
+	t.Helper()
+	if e.Process != "" {
+		n.begin(ctx, t, e.From, e.Process, id, e.Data)
+		return
+	}
+	for range 2 {
+		r := api.EventRequest{Event: e.Event, Key: e.Key, ID: strings.ReplaceAll(id, " ", "-"), Data: e.Data}
+		if _, err := n.daemons[e.At].Node.SendEvent(ctx, r); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
