@@ -58,10 +58,11 @@ func (u *upload) warn(ctx context.Context) {
 	}
 }
 
-// warnUnread names a node that cannot read its table yet, by what it has said last (N17).
+// warnUnread names a node that cannot read its table yet, by what it has said last (N17). One that has answered
+// has said what it reads just now: what is on disk of it may be older, where the two have only met.
 func (u *upload) warnUnread(i int) {
 	t := u.tables[i]
-	if plan := u.answer.Nodes[i].Plan; t.Node == u.here.Self || plan != api.PlanAdd && plan != api.PlanUnknown {
+	if u.answer.Nodes[i].Plan != api.PlanUnknown {
 		return
 	}
 	needs := message.Needs{Format: 1, Kind: message.KindTable, Body: 1, Table: uint8(min(processtable.ReaderOf(u.request.Tables[i].Table), 255))}
