@@ -109,7 +109,7 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 				out.For += fmt.Sprintf(", and %d are in error: see fmqm status --scope %s", e.InError, api.InScope(a.Scope, a.Activity))
 			}
 		} else if a.At != "" && w.Program == "" {
-			out.For = "its work was begun at " + a.At
+			out.For, out.At = "its work was begun at "+a.At, a.At
 		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
 		} else if a.Waits != nil {

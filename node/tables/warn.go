@@ -59,14 +59,16 @@ func (u *upload) warn(ctx context.Context) {
 }
 
 // warnUnread names a node that cannot read its table yet, by what it has said last (N17). One that has answered
-// has said what it reads just now: what is on disk of it may be older, where the two have only met.
+// has said what it reads just now: what is on disk of it may be older, where the two have only met. Of one that was
+// never heard nothing is known.
 func (u *upload) warnUnread(i int) {
 	t := u.tables[i]
-	if u.answer.Nodes[i].Plan != api.PlanUnknown {
+	to := u.here.Queue.Transmission(t.Node)
+	if u.answer.Nodes[i].Plan != api.PlanUnknown || to.Reads() == message.Before() {
 		return
 	}
 	needs := message.Needs{Format: 1, Kind: message.KindTable, Body: 1, Table: uint8(min(processtable.ReaderOf(u.request.Tables[i].Table), 255))}
-	if lacks := u.here.Queue.Transmission(t.Node).Lacks(needs); lacks != "" {
+	if lacks := to.Lacks(needs); lacks != "" {
 		u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
 			"%s: %s cannot read its table yet: it lacks %s: the table waits until %s is upgraded%s", t.Process, t.Node, lacks, t.Node, otherwise[int(needs.Table)]))
 	}
