@@ -110,16 +110,18 @@ func unlinked(t *processtable.Table, r NodeReport) []string {
 	return out
 }
 
-// connected gives the nodes that connectors of t lead to. Sink may be at any node where an instance may start.
+// connected gives the nodes that connectors of t lead to. Those of others than source to sink may lead to any node
+// where an instance may start.
 func connected(t *processtable.Table) []processtable.NodeID {
 	var out []processtable.NodeID
 	for _, a := range t.Activities {
 		for _, node := range a.TargetNodes() {
-			if node == processtable.Origin {
+			switch {
+			case node != processtable.Origin:
+				out = append(out, node)
+			case a.Name != processtable.Source: // source is where sink is
 				out = append(out, t.Starts...)
-				continue
 			}
-			out = append(out, node)
 		}
 	}
 	return out
