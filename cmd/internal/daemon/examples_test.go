@@ -25,7 +25,7 @@ import (
 // The examples through real daemons with their own configurations and programs: each
 // case ends as under the interpreter, activity by activity (invariant 7).
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout", "insurance-claim", "stock-night", "ship-repair"} {
+	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout", "insurance-claim", "stock-night", "ship-repair", "warehouse-order"} {
 		t.Run(name, func(t *testing.T) {
 			e := exampletest.Load(t, "../../../examples/"+name) // before any program runs: one that is being written cannot
 			t.Parallel()
