@@ -150,6 +150,7 @@ func processes(t *testing.T, file string) []*definition.Process {
 func Run(t *testing.T, dir string) {
 	e := Load(t, dir)
 	t.Run("parts fit", e.checkParts)
+	t.Run("results run", e.checkResults)
 	for _, c := range e.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			e.Check(t, c, StatusOf(t, e.Interpret(t, c)))
@@ -199,6 +200,34 @@ func (e *Example) checkParts(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(e.Dir, "README.md"))
 	if lines := strings.Count(strings.TrimSpace(string(text)), "\n") + 1; err != nil || lines > 25 {
 		t.Errorf("README.md has %d lines: %v", lines, err)
+	}
+}
+
+// checkResults: each file of results finishes a run of what its line `# input:` says, without any program.
+func (e *Example) checkResults(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(e.Dir, "results", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(text), "\n# input: ")
+		line, _, _ := strings.Cut(after, "\n")
+		input, err := container.DecodeJSON(e.Process.Input, []byte(line))
+		if err != nil {
+			t.Fatalf("%s: input: %v", filepath.Base(file), err)
+		}
+		programs, err := interpret.ParseResults(e.Process, text, e.Processes...)
+		if err != nil {
+			t.Fatalf("%s: %v", filepath.Base(file), err)
+		}
+		r, err := interpret.Run(e.Process, input, programs, interpret.Options{Processes: e.Processes})
+		if err != nil || r.State != interpret.Finished {
+			t.Errorf("%s: %+v, %v", filepath.Base(file), r, err)
+		}
 	}
 }
 

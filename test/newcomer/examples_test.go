@@ -38,6 +38,9 @@ func TestTheExamplesAsOnePaste(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
+			if strings.Contains(out, "fmqm-define: ") { // of fmqm one command ends with 5, as the README says
+				t.Errorf("a definition is refused, or does not finish:\n%s", out)
+			}
 			for _, want := range wants {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is not in\n%s", want, out)
