@@ -260,6 +260,8 @@ func (x *explainer) oneType(op string, a, b ast.Expr, ta, tb *types.Type) string
 		return "join two comparisons with &&, as in 1 < n && n < 5"
 	case either(types.TimestampType):
 		return "write " + functions["timestamp"]
+	case either(types.DurationType) && (op == "*" || op == "/"):
+		return "use + and - with durations, or map one that is as long as is wanted"
 	case either(types.DurationType):
 		return "write " + functions["duration"]
 	case either(types.BoolType) && (op == "==" || op == "!="):

@@ -86,6 +86,7 @@ func TestProblems(t *testing.T) {
 		"approved == 1":                        "9 == does not take approved (bool) and 1 (int): write the bool alone, or with ! before it",
 		"due > '2024-01-01'":                   `4 > does not take due (timestamp) and "2024-01-01" (string): write timestamp("2024-05-01T12:00:00Z")`,
 		"patience > 60":                        `9 > does not take patience (duration) and 60 (int): write duration("1h30m")`,
+		"patience / 2 > patience":              "9 / does not take patience (duration) and 2 (int): use + and - with durations, or map one that is as long as is wanted",
 		"-customer == ''":                      "0 customer (string) cannot be negated: use - before numbers and durations only",
 		"lines[approved] == first":             "5 lines ([Line]) cannot be indexed by approved (bool): index a list by an int",
 		"amount.exists(x, x > 1)":              "0 all, exists, map and filter go over a list, not over amount (double): name a list",

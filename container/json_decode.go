@@ -120,7 +120,7 @@ func wanted(t *Type) string {
 	case Timestamp:
 		return `a time of RFC 3339 in a string, such as "2024-05-01T12:00:00Z"`
 	case Duration:
-		return `a duration in a string, such as "1h30m" or "2.5s"`
+		return `a duration in a string, such as "1h30m", "2.5s" or "14d"`
 	case List:
 		return "a list [ ] of " + t.Elem.String()
 	case Structure:

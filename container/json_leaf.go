@@ -20,7 +20,7 @@ func parseText(t *Type, s string) (Value, error) {
 		err := v.UnmarshalText([]byte(s))
 		return v.UTC(), err
 	case Duration:
-		v, err := time.ParseDuration(s)
+		v, err := ParseDuration(s)
 		return v, err
 	default:
 		return nil, errors.ErrUnsupported

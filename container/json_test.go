@@ -155,8 +155,8 @@ func TestMalformedJSON(t *testing.T) {
 		`{"due": "yesterday"}`:                `due: expected timestamp, found "yesterday": write a time of RFC 3339 in a string, such as "2024-05-01T12:00:00Z"`,
 		`{"due": "0000-01-01T00:00:00Z"}`:     `due: the timestamp 0000-01-01 00:00:00 +0000 UTC is out of range: use a time in the years 1 to 9999`,
 		`{"due": 5}`:                          `due: expected timestamp, found 5: write a time of RFC 3339 in a string, such as "2024-05-01T12:00:00Z"`,
-		`{"patience": "1 day"}`:               `patience: expected duration, found "1 day": write a duration in a string, such as "1h30m" or "2.5s"`,
-		`{"patience": 60}`:                    `patience: expected duration, found 60: write a duration in a string, such as "1h30m" or "2.5s"`,
+		`{"patience": "1 day"}`:               `patience: expected duration, found "1 day": write a duration in a string, such as "1h30m", "2.5s" or "14d"`,
+		`{"patience": 60}`:                    `patience: expected duration, found 60: write a duration in a string, such as "1h30m", "2.5s" or "14d"`,
 		`{"customer": "\ud800"}`:              `customer: "\ud800" has half of a surrogate pair: write the whole character`,
 		`{"customer": 12345678901234567890123456789012345678901234567890}`: `customer: expected string, found 1234567890123456789012345678901234567890…: write a string, such as "text"`,
 	} {

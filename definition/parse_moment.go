@@ -90,8 +90,8 @@ func (d *draft) momentValue(s *step, n *yaml.Node, m *Moment, key, other string)
 }
 
 func (d *draft) fixedDuration(n *yaml.Node, m *Moment, key, text string) {
-	v, ok := parseDuration(text)
-	if !ok || v <= 0 {
+	v, err := container.ParseDuration(text)
+	if err != nil || v <= 0 {
 		d.fail(d.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)), remedyDuration+", or an expression of type duration")
 		return
 	}
@@ -152,25 +152,6 @@ func isConstant(text string) bool { return strings.IndexAny(text, "0123456789+-.
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339, text)
 	return err == nil
-}
-
-// parseDuration reads a duration as Go has it, with days of 24 hours before the rest.
-func parseDuration(text string) (time.Duration, bool) {
-	count, rest, hasDays := strings.Cut(text, "d")
-	if !hasDays {
-		v, err := time.ParseDuration(text)
-		return v, err == nil
-	}
-	days, err := time.ParseDuration(count + "h")
-	if err != nil || strings.Trim(count, "0123456789.") != "" || days > math.MaxInt64/24 {
-		return 0, false
-	}
-	days *= 24
-	if rest == "" {
-		return days, true
-	}
-	v, err := time.ParseDuration(rest)
-	return days + v, err == nil && isConstant(rest) && v >= 0 && days+v >= days
 }
 
 // durationText is a duration as the language has it.

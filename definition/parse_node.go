@@ -181,8 +181,8 @@ func (l *loader) integer(n *yaml.Node, key string, least, most int) (int, bool) 
 
 // isWait says whether a text is a duration above 0.
 func isWait(text string) bool {
-	v, ok := parseDuration(text)
-	return ok && v > 0
+	v, err := container.ParseDuration(text)
+	return err == nil && v > 0
 }
 
 const remedyDuration = "write a duration above 0, such as 500ms, 10s, 1h30m or 14d"
@@ -196,8 +196,8 @@ func (l *loader) wait(n *yaml.Node, key string, preset time.Duration) time.Durat
 	if !ok {
 		return preset
 	}
-	v, ok := parseDuration(text)
-	if !ok || v <= 0 {
+	v, err := container.ParseDuration(text)
+	if err != nil || v <= 0 {
 		l.fail(l.pos(n), codeValue, fmt.Sprintf("%s cannot be %s", key, strconv.Quote(text)), remedyDuration)
 		return preset
 	}

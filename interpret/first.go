@@ -97,7 +97,7 @@ func (g *graph) first(s *step) (counted []*step, decided bool) {
 	case dead > len(s.in)-k:
 		return nil, true
 	case r.said != nil:
-		return s.asSaid(r.said)
+		return g.asSaid(s, r.said)
 	case len(r.true) < k:
 		return nil, false
 	}
@@ -114,8 +114,8 @@ func (g *graph) first(s *step) (counted []*step, decided bool) {
 	return counted, true
 }
 
-// asSaid finds what the races say: it waits for all of it.
-func (s *step) asSaid(names []string) (counted []*step, decided bool) {
+// asSaid finds what the races say: it waits for all of it, and for the data of source, which are always there.
+func (g *graph) asSaid(s *step, names []string) (counted []*step, decided bool) {
 	for _, name := range names {
 		var of *step
 		for _, c := range s.in {
@@ -132,6 +132,14 @@ func (s *step) asSaid(names []string) (counted []*step, decided bool) {
 			return nil, false
 		}
 		counted = append(counted, of)
+	}
+	for _, d := range s.inData {
+		if d.from == g.source && !s.follows(d.from) && !slices.Contains(counted, d.from) {
+			if !d.came {
+				return nil, false
+			}
+			counted = append(counted, d.from)
+		}
 	}
 	return counted, true
 }

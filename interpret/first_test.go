@@ -34,6 +34,10 @@ func TestFirst(t *testing.T) {
 			`finished {"n":2,"s":"x","b":false,"l":[]}`,
 		},
 		{
+			"as the results say, with the data of source, which are always there", strings.Replace(asked, "data:", "data:\n  - source -> order: {l: \"([7])\"}", 1),
+			`{north: [{output: {n: 1}}], south: [{output: {n: 2, s: x, b: true}}], order: [{first: [south]}]}`, `finished {"n":2,"s":"x","b":false,"l":[7]}`,
+		},
+		{
 			"with the first that is TRUE", asked, `{south: [{output: {n: 2, s: x, b: true}}]}`,
 			`finished {"n":2,"s":"x","b":false,"l":[]}`,
 		},

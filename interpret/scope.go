@@ -29,6 +29,16 @@ func (s Scope) Path(activity string) string {
 	return string(s) + "/" + activity
 }
 
+// Element is the number of the innermost element around what is in the scope; empty: there is none.
+func (s Scope) Element() string {
+	from := strings.LastIndexByte(string(s), '[')
+	number, _, _ := strings.Cut(string(s[from+1:]), "]")
+	if from < 0 {
+		return ""
+	}
+	return number
+}
+
 // isElementOf says whether the scope is an element of a bundle.
 func (s Scope) isElementOf(bundle string) bool {
 	last := string(s[strings.LastIndexByte(string(s), '/')+1:])

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
@@ -32,24 +33,48 @@ type Case struct {
 	At    string          `json:"at"`             // the node where it is started
 	Key   string          `json:"key,omitempty"`  // its start key
 	Away  []string        `json:"away,omitempty"` // nodes that come up only after the start
+	Gone  []string        `json:"gone,omitempty"` // nodes that come up only after its end
 	Input json.RawMessage `json:"input"`
-	State string          `json:"state"`
+	// Events are sent from outside when it has been started, Results say the same, and which deadlines
+	// come, where there are no nodes: as the file of `fmqm-define run --results`.
+	Events  []Event         `json:"events,omitempty"`
+	Results json.RawMessage `json:"results,omitempty"`
+	State   string          `json:"state"`
 	// States are those of the activities, with the iterations of those that ran more
 	// than once, such as "terminated 3".
 	States map[string]string `json:"states"`
 	Output json.RawMessage   `json:"output,omitempty"` // of a finished instance
+	// Files are patterns of what its programs leave, at nodes: of each there is at least one.
+	Files []string `json:"files,omitempty"`
+}
+
+// Event is one that somebody sends, or that another process does.
+type Event struct {
+	Event string          `json:"event"`
+	At    string          `json:"at"` // the node whose event queue it is for
+	Key   string          `json:"key"`
+	Data  json.RawMessage `json:"data,omitempty"`
+	// Process is that of an instance which sends it: it is started at From, with Data as its input.
+	Process string `json:"process,omitempty"`
+	From    string `json:"from,omitempty"`
 }
 
 // Example is one example, loaded.
 type Example struct {
-	Dir     string // the copy
-	Process *definition.Process
-	Configs map[string]*config.Config // by node
-	Cases   []Case
+	Dir       string                    // the copy
+	Process   *definition.Process       // the one with the example's name
+	Processes []*definition.Process     // all of its file
+	Configs   map[string]*config.Config // by node
+	Cases     []Case
+
+	alone map[string]*config.Config // those of another copy: for runs without nodes
 }
 
 // waits are those between attempts and iterations, which a test has no time for.
-var waits = regexp.MustCompile(`\b(backoff|max_backoff|after|max): [0-9]+[smh]\b`)
+var (
+	waits     = regexp.MustCompile(`\b(?:retry|again): \{[^}]*\}`)
+	durations = regexp.MustCompile(`\b(backoff|max_backoff|after|max): [0-9]+[smh]\b`)
+)
 
 // Load copies the example in dir and loads it. Its definition is DIR.yaml in DIR, and
 // must check without a warning; every other YAML file is a node's configuration.
@@ -59,24 +84,16 @@ func Load(t *testing.T, dir string) *Example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Example{Dir: filepath.Join(t.TempDir(), filepath.Base(dir)), Configs: map[string]*config.Config{}}
-	if err := os.CopyFS(e.Dir, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(e.Dir, "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if filepath.Base(file) == filepath.Base(dir)+".yaml" {
-			e.Process = process(t, file)
-			continue
+	e := &Example{Dir: filepath.Join(t.TempDir(), filepath.Base(dir))}
+	e.Configs, e.alone = copied(t, dir, e.Dir), copied(t, dir, filepath.Join(t.TempDir(), filepath.Base(dir)))
+	e.Processes = processes(t, filepath.Join(e.Dir, filepath.Base(dir)+".yaml"))
+	for _, p := range e.Processes {
+		if p.Name == filepath.Base(dir) {
+			e.Process = p
 		}
-		c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Configs[string(c.Node)] = c
+	}
+	if e.Process == nil {
+		t.Fatalf("no process %s", filepath.Base(dir))
 	}
 	text, err := os.ReadFile(filepath.Join(e.Dir, "testdata", "cases.json"))
 	if err != nil {
@@ -88,7 +105,32 @@ func Load(t *testing.T, dir string) *Example {
 	return e
 }
 
-func process(t *testing.T, file string) *definition.Process {
+// copied copies an example, and gives the configurations of its nodes there.
+func copied(t *testing.T, from, to string) map[string]*config.Config {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(to, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs := map[string]*config.Config{}
+	for _, file := range files {
+		if filepath.Base(file) == filepath.Base(to)+".yaml" {
+			continue
+		}
+		c, err := config.Load(file, func(string) string { return "" }, config.Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		configs[string(c.Node)] = c
+	}
+	return configs
+}
+
+// processes are those of a file, without the waits.
+func processes(t *testing.T, file string) []*definition.Process {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -98,11 +140,9 @@ func process(t *testing.T, file string) *definition.Process {
 	for _, d := range diagnostics {
 		t.Error(d.Text(text))
 	}
-	processes, _ := definition.Load(filepath.Base(file), waits.ReplaceAll(text, []byte("$1: 10ms")))
-	if len(processes) != 1 {
-		t.Fatalf("%d processes in %s, want 1", len(processes), file)
-	}
-	return processes[0]
+	quick := waits.ReplaceAllFunc(text, func(wait []byte) []byte { return durations.ReplaceAll(wait, []byte("$1: 10ms")) })
+	all, _ := definition.Load(filepath.Base(file), quick)
+	return all
 }
 
 // Run is the whole test of an example in one place, without nodes: its parts fit, and
@@ -110,6 +150,7 @@ func process(t *testing.T, file string) *definition.Process {
 func Run(t *testing.T, dir string) {
 	e := Load(t, dir)
 	t.Run("parts fit", e.checkParts)
+	t.Run("results run", e.checkResults)
 	for _, c := range e.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			e.Check(t, c, StatusOf(t, e.Interpret(t, c)))
@@ -120,12 +161,7 @@ func Run(t *testing.T, dir string) {
 // checkParts: every program is registered where it is needed and nowhere else, nodes
 // find one another, and the README is short.
 func (e *Example) checkParts(t *testing.T) {
-	needed := map[string][]string{}
-	for _, a := range e.Process.Activities {
-		if !a.Empty && !slices.Contains(needed[a.Node], a.Program) {
-			needed[a.Node] = append(needed[a.Node], a.Program)
-		}
-	}
+	needed := e.needed()
 	for node, c := range e.Configs {
 		var registered []string
 		for name, p := range c.Programs {
@@ -141,6 +177,9 @@ func (e *Example) checkParts(t *testing.T) {
 		}
 		for peer, p := range c.Peers {
 			other := e.Configs[string(peer)]
+			if other == nil && slices.Contains(e.called(), string(peer)) {
+				continue
+			}
 			if other == nil {
 				t.Fatalf("%s has a peer %s, which has no configuration", node, peer)
 			}
@@ -152,8 +191,9 @@ func (e *Example) checkParts(t *testing.T) {
 			}
 		}
 	}
+	called := e.called()
 	for node := range needed {
-		if e.Configs[node] == nil {
+		if e.Configs[node] == nil && !slices.Contains(called, node) {
 			t.Errorf("node %s has no configuration", node)
 		}
 	}
@@ -163,6 +203,80 @@ func (e *Example) checkParts(t *testing.T) {
 	}
 }
 
+// checkResults: each file of results finishes a run of what its line `# input:` says, without any program.
+func (e *Example) checkResults(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(e.Dir, "results", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(text), "\n# input: ")
+		line, _, _ := strings.Cut(after, "\n")
+		input, err := container.DecodeJSON(e.Process.Input, []byte(line))
+		if err != nil {
+			t.Fatalf("%s: input: %v", filepath.Base(file), err)
+		}
+		programs, err := interpret.ParseResults(e.Process, text, e.Processes...)
+		if err != nil {
+			t.Fatalf("%s: %v", filepath.Base(file), err)
+		}
+		r, err := interpret.Run(e.Process, input, programs, interpret.Options{Processes: e.Processes})
+		if err != nil || r.State != interpret.Finished {
+			t.Errorf("%s: %+v, %v", filepath.Base(file), r, err)
+		}
+	}
+}
+
+// called are the nodes to which only `at` leads: of many that are alike only some have a configuration.
+func (e *Example) called() (nodes []string) {
+	hosts := []string{}
+	for _, p := range e.Processes {
+		hosts = append(hosts, p.Starts...)
+		for _, a := range p.All() {
+			if hosts = append(hosts, a.Node); a.Call != nil {
+				nodes = append(nodes, a.Call.Of...)
+			}
+		}
+	}
+	return slices.DeleteFunc(nodes, func(node string) bool { return slices.Contains(hosts, node) })
+}
+
+// needed are the programs that the activities of each node name, and the nodes that only start, or route.
+func (e *Example) needed() map[string][]string {
+	needed := map[string][]string{}
+	need := func(program string, nodes ...string) {
+		for _, node := range nodes {
+			if all := needed[node]; program == "" || slices.Contains(all, program) {
+				needed[node] = all
+				continue
+			}
+			needed[node] = append(needed[node], program)
+		}
+	}
+	for _, p := range e.Processes {
+		need("", p.Starts...)
+		for _, n := range p.Notify {
+			need(n.Program, p.Starts...)
+		}
+		for _, a := range p.All() {
+			need("", a.Node)
+			for _, n := range a.Notify {
+				need(n.Program, a.Node)
+			}
+			if a.Call == nil {
+				need(a.Program, a.Node)
+			} else {
+				need(a.Program, a.Call.Of...)
+			}
+		}
+	}
+	return needed
+}
+
 // Interpret runs a case in one place with the real programs.
 func (e *Example) Interpret(t *testing.T, c Case) *interpret.Result {
 	t.Helper()
@@ -170,48 +284,73 @@ func (e *Example) Interpret(t *testing.T, c Case) *interpret.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := interpret.Run(e.Process, input, e.programs(t), interpret.Options{})
+	programs := Programs(t, e.alone, e.Process, func(path string, iteration int) string { return e.key(t, path, iteration) })
+	if len(c.Results) > 0 {
+		if programs, err = interpret.ParseResultsOver(e.Process, c.Results, programs, e.Processes...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := interpret.Run(e.Process, input, programs, interpret.Options{Processes: e.Processes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
 }
 
-func (e *Example) programs(t *testing.T) interpret.Programs {
-	t.Helper()
-	return Programs(t, e.Configs, e.Process, func(activity string, iteration int) string { return e.key(t, activity, iteration) })
-}
-
 // Programs are what the configurations of a process's nodes register, run as the nodes
-// would, under the idempotency keys that key gives.
-func Programs(t *testing.T, configs map[string]*config.Config, p *definition.Process, key func(activity string, iteration int) string) interpret.Programs {
+// would, under the idempotency keys that key gives to paths and iterations.
+func Programs(t *testing.T, configs map[string]*config.Config, p *definition.Process, key func(path string, iteration int) string) interpret.Programs {
 	t.Helper()
-	sites := map[string]*program.Registry{}
+	r := &realPrograms{t: t, sites: map[string]*program.Registry{}, process: p, key: key}
 	for node, c := range configs {
-		r, err := program.NewRegistry(c.Programs, program.Options{})
+		registry, err := program.NewRegistry(c.Programs, program.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(r.Close)
-		sites[node] = r
+		t.Cleanup(registry.Close)
+		r.sites[node] = registry
 	}
-	return interpret.ProgramFunc(func(a *definition.Activity, call interpret.Call) interpret.Outcome {
-		entry, ok := sites[a.Node].Lookup(processtable.ProgramID(a.Program))
-		if !ok {
-			return interpret.Outcome{Err: "program " + a.Program + " is not registered at " + a.Node}
-		}
-		r := entry.Program.Run(t.Context(), program.Call{
-			Process: fmt.Sprintf("%s@%d", p.Name, p.Version), Instance: "instance", Activity: a.Name, Node: a.Node,
-			Iteration: call.Iteration, Attempt: call.Attempt, Key: key(a.Name, call.Iteration),
-			Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,
-			Log: func(line string) { t.Logf("%s: %s", a.Name, line) },
-		})
-		if r.Err != nil {
-			t.Logf("%s: %v", a.Name, r.Err)
-			return interpret.Outcome{Err: r.Err.Error()}
-		}
-		return interpret.Outcome{RC: r.RC, Output: r.Output}
+	return r
+}
+
+// realPrograms are those of an instance, or of one that a subprocess has begun.
+type realPrograms struct {
+	t       *testing.T
+	sites   map[string]*program.Registry
+	process *definition.Process
+	around  string // the paths of the subprocesses around it
+	key     func(path string, iteration int) string
+}
+
+// Child gives those of an instance that a subprocess begins: its keys are of its own.
+func (r *realPrograms) Child(a *definition.Activity, call interpret.Call, p *definition.Process) interpret.Programs {
+	inner := *r
+	inner.process, inner.around = p, fmt.Sprintf("%s%s#%d.%d/", r.around, call.Scope.Path(a.Name), call.Iteration, call.Attempt)
+	return &inner
+}
+
+// Run runs a program where the activity is done.
+func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpret.Outcome {
+	site := r.sites[call.Node]
+	if site == nil {
+		return interpret.Outcome{Err: "node " + call.Node + " has no configuration"}
+	}
+	entry, ok := site.Lookup(processtable.ProgramID(a.Program))
+	if !ok {
+		return interpret.Outcome{Err: "program " + a.Program + " is not registered at " + call.Node}
+	}
+	path := call.Scope.Path(a.Name)
+	got := entry.Program.Run(r.t.Context(), program.Call{
+		Process: fmt.Sprintf("%s@%d", r.process.Name, r.process.Version), Instance: "instance", Activity: a.Name, Node: call.Node,
+		Element: call.Scope.Element(), Iteration: call.Iteration, Attempt: call.Attempt, Key: r.key(r.around+path, call.Iteration),
+		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,
+		Log: func(line string) { r.t.Logf("%s: %s", path, line) },
 	})
+	if got.Err != nil {
+		r.t.Logf("%s: %v", path, got.Err)
+		return interpret.Outcome{Err: got.Err.Error()}
+	}
+	return interpret.Outcome{RC: got.RC, Output: got.Output}
 }
 
 // key is an idempotency key that no other run has, in any test: what carries the key of
@@ -228,6 +367,7 @@ type Status struct {
 	Activities []struct {
 		Activity   string          `json:"activity"`
 		Node       string          `json:"node"`
+		Kind       string          `json:"kind"`
 		State      string          `json:"state"`
 		Iterations int             `json:"iterations"`
 		Attempts   int             `json:"attempts"`
@@ -256,6 +396,9 @@ func ParseStatus(t *testing.T, text []byte) (s Status) {
 		if a := &s.Activities[i]; a.State != string(interpret.Terminated) {
 			a.RC, a.Output = nil, nil // the interpreter tells them of what has terminated
 		}
+		if a := &s.Activities[i]; a.Kind == api.KindBundle {
+			a.Output = nil // the interpreter tells what it collects of whoever reads it
+		}
 	}
 	return s
 }
@@ -278,6 +421,16 @@ func (e *Example) Check(t *testing.T, c Case, s Status) {
 	}
 	if diff := cmp.Diff(anything(t, c.Output), anything(t, s.Output)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+// CheckFiles looks for what the programs of a case leave behind.
+func (e *Example) CheckFiles(t *testing.T, c Case) {
+	t.Helper()
+	for _, pattern := range c.Files {
+		if found, err := filepath.Glob(filepath.Join(e.Dir, pattern)); err != nil || len(found) == 0 {
+			t.Errorf("there is no file %s: %v", pattern, err)
+		}
 	}
 }
 

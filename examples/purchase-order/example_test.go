@@ -244,7 +244,7 @@ func ask(t *testing.T, p *definition.Process, activity string, input []byte, out
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := realPrograms(t, p).Run(a, interpret.Call{Iteration: 2, Attempt: 1, Input: in})
+	o := realPrograms(t, p).Run(a, interpret.Call{Node: a.Node, Iteration: 2, Attempt: 1, Input: in})
 	if o.Err != "" || o.RC != 0 {
 		t.Fatalf("%s ended with _RC %d: %s", a.Program, o.RC, o.Err)
 	}

@@ -113,7 +113,9 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		} else if a.Kind == api.KindBlock {
 			out.For = fmt.Sprintf("iteration %d is under way", a.Iterations)
 		} else if a.Waits != nil {
-			out.For, out.Due = waitingFor(a.Waits), a.Due
+			if out.For, out.Due = waitingFor(a.Waits), a.Due; !out.Due.IsZero() {
+				out.For += "; its deadline comes"
+			}
 		} else if w.Program == "" && !w.Due.IsZero() {
 			out.For, out.Due = "waits; it goes on", w.Due
 		}

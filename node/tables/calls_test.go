@@ -32,6 +32,13 @@ func TestUploadTellsOfSitesThatOnlyWorkJoins(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
+	// Source is where sink is: of two sites that may start it neither leads to the other.
+	const two = "process: two\nversion: 1\nstructures: {S: {x: string}}\ninput: S\noutput: S\nstarts: [A, B]\nactivities:\n" +
+		"  a: {node: C, program: p, input: S}\ndata:\n  - source -> a\n  - source -> sink\n"
+	_, started := tablesOf(t, two)
+	if got := unlinked(started[0], NodeReport{}); !slices.Equal(got, []string{"C"}) {
+		t.Errorf("of A the source leads to %v, want C", got)
+	}
 	if got := unlinked(tables[1], NodeReport{}); !slices.Equal(got, []string{"A"}) {
 		t.Errorf("where the work is done it returns to %v, want A", got)
 	}

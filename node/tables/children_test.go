@@ -25,8 +25,19 @@ type answering struct {
 }
 
 func (w answering) Query(_ context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error) {
-	if peer != "B" || kind != AskNode {
+	if peer != "B" || kind != AskNode && kind != AskTable {
 		return nil, errors.New("nobody answers")
+	}
+	if kind == AskTable {
+		var q Question
+		if err := json.Unmarshal(body, &q); err != nil {
+			return nil, err
+		}
+		r, err := w.b.Report(q)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(r)
 	}
 	var q NodeQuestion
 	if err := json.Unmarshal(body, &q); err != nil {

@@ -58,14 +58,17 @@ func (u *upload) warn(ctx context.Context) {
 	}
 }
 
-// warnUnread names a node that cannot read its table yet, by what it has said last (N17).
+// warnUnread names a node that cannot read its table yet, by what it has said last (N17). One that has answered
+// has said what it reads just now: what is on disk of it may be older, where the two have only met. Of one that was
+// never heard nothing is known.
 func (u *upload) warnUnread(i int) {
 	t := u.tables[i]
-	if plan := u.answer.Nodes[i].Plan; t.Node == u.here.Self || plan != api.PlanAdd && plan != api.PlanUnknown {
+	to := u.here.Queue.Transmission(t.Node)
+	if u.answer.Nodes[i].Plan != api.PlanUnknown || to.Reads() == message.Before() {
 		return
 	}
 	needs := message.Needs{Format: 1, Kind: message.KindTable, Body: 1, Table: uint8(min(processtable.ReaderOf(u.request.Tables[i].Table), 255))}
-	if lacks := u.here.Queue.Transmission(t.Node).Lacks(needs); lacks != "" {
+	if lacks := to.Lacks(needs); lacks != "" {
 		u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
 			"%s: %s cannot read its table yet: it lacks %s: the table waits until %s is upgraded%s", t.Process, t.Node, lacks, t.Node, otherwise[int(needs.Table)]))
 	}
@@ -107,16 +110,18 @@ func unlinked(t *processtable.Table, r NodeReport) []string {
 	return out
 }
 
-// connected gives the nodes that connectors of t lead to. Sink may be at any node where an instance may start.
+// connected gives the nodes that connectors of t lead to. Those of others than source to sink may lead to any node
+// where an instance may start.
 func connected(t *processtable.Table) []processtable.NodeID {
 	var out []processtable.NodeID
 	for _, a := range t.Activities {
 		for _, node := range a.TargetNodes() {
-			if node == processtable.Origin {
+			switch {
+			case node != processtable.Origin:
+				out = append(out, node)
+			case a.Name != processtable.Source: // source is where sink is
 				out = append(out, t.Starts...)
-				continue
 			}
-			out = append(out, node)
 		}
 	}
 	return out

@@ -17,6 +17,13 @@ func (t *Transmission) PeerReads(r message.Reads) {
 	t.of.committer.Reads(commit.Reads{Peer: t.peer, Reads: r})
 }
 
+// Reads gives what the peer has said last that it reads; [message.Before] of one that was never heard.
+func (t *Transmission) Reads() message.Reads {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reads
+}
+
 // Lacks says what the peer lacks to read a message, for people; empty: it reads it, as far as
 // it has said. A peer that was never heard is taken to read what the version before this did.
 func (t *Transmission) Lacks(needs message.Needs) string {

@@ -104,8 +104,16 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	return err
 }
 
-// unheard says which nodes did not answer.
+// unheard says which nodes did not answer: of very many only some, since who was never heard is mostly
+// new, or has no part in this.
 func unheard(nodes []api.Unreachable) string {
+	const shown = 8
+	more := ""
+	if len(nodes) > shown {
+		nodes, more = slices.Clone(nodes), fmt.Sprintf(", and %d more (fmqm nodes)", len(nodes)-shown)
+		slices.SortStableFunc(nodes, func(a, b api.Unreachable) int { return b.LastHeard.Compare(a.LastHeard) })
+		nodes = nodes[:shown]
+	}
 	texts := make([]string, len(nodes))
 	for i, n := range nodes {
 		texts[i] = n.Node + " (last heard " + common.Time(n.LastHeard) + ")"
@@ -116,7 +124,7 @@ func unheard(nodes []api.Unreachable) string {
 			texts[i] = n.Node + " (" + common.OneLine(n.Reason) + ")"
 		}
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(texts, ", ") + more
 }
 
 // behind says which nodes tell less than others know of them.

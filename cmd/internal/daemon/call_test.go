@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +62,13 @@ func TestCallsOverFourSites(t *testing.T) {
 	daemontest.Stop(t, n.daemons["A"])
 	n.start("A")
 	a = n.daemons["A"].Node
+	until(t, "why names D, which is not heard", func() bool {
+		why, err := a.Why(ctx, id, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(why.Waits, func(w api.Wait) bool { return w.State == api.ActivityRunning && w.At == "D" && !w.Heard })
+	})
 	n.start("D")
 	s, err := a.Wait(ctx, id)
 	if err != nil {

@@ -1,0 +1,9 @@
+package insuranceclaim
+
+import (
+	"testing"
+
+	"fmqm/examples/exampletest"
+)
+
+func TestInsuranceClaim(t *testing.T) { exampletest.Run(t, ".") }

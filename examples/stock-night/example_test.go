@@ -1,0 +1,9 @@
+package stocknight
+
+import (
+	"testing"
+
+	"fmqm/examples/exampletest"
+)
+
+func TestStockNight(t *testing.T) { exampletest.Run(t, ".") }
