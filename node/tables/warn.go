@@ -111,15 +111,24 @@ func unlinked(t *processtable.Table, r NodeReport) []string {
 func connected(t *processtable.Table) []processtable.NodeID {
 	var out []processtable.NodeID
 	for _, a := range t.Activities {
+		home, _ := t.NodeOf(a.Row())
 		for _, node := range a.TargetNodes() {
-			if node == processtable.Origin {
-				out = append(out, t.Starts...)
-				continue
-			}
-			out = append(out, node)
+			out = append(out, nodesOf(t, home, node)...)
 		}
 	}
 	return out
+}
+
+// nodesOf gives the nodes that a place may be, seen from another one of the same instance: what is at the origin meets
+// the rest that is there at one node.
+func nodesOf(t *processtable.Table, from, to processtable.NodeID) []processtable.NodeID {
+	switch {
+	case to != processtable.Origin:
+		return []processtable.NodeID{to}
+	case from == processtable.Origin:
+		return nil
+	}
+	return t.Starts
 }
 
 // called gives the nodes to which calls send what is to be done, and those of calls of which it is done here (N20).
@@ -132,7 +141,7 @@ func called(t *processtable.Table) []processtable.NodeID {
 		case a.Begun():
 			if row, known := t.Of(a.Name); known {
 				home, _ := t.NodeOf(row)
-				out = append(out, home)
+				out = append(out, nodesOf(t, t.Node, home)...)
 			}
 		}
 	}
