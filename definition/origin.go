@@ -43,8 +43,8 @@ func (l *loader) named(n *yaml.Node, node string) bool {
 	if node != OriginNode {
 		return true
 	}
-	l.fail(l.pos(n), codeValue, fmt.Sprintf("%s is another node in each instance, the one where that was started: it cannot be listed here", OriginNode),
-		fmt.Sprintf("name the nodes themselves, such as [A, B]; only `node` and `to` of an activity take %s", OriginNode))
+	l.fail(l.pos(n), codeValue, fmt.Sprintf("%s is another node in each instance, the one where that was started, and cannot stand here", OriginNode),
+		fmt.Sprintf("name the nodes themselves; only `node` and `to` of an activity take %s", OriginNode))
 	return false
 }
 

@@ -414,10 +414,11 @@ func grid(t ShownTable) [][][]string {
 // writeEnds says, below a table, what else ends its activities, or what they end.
 func writeEnds(b *strings.Builder, t ShownTable) {
 	for _, a := range t.Activities {
-		all := a.begins()
+		var all []string
 		if a.AtOrigin {
 			all = append(all, "is here for instances that were started here")
 		}
+		all = append(all, a.begins()...)
 		if a.Child != "" {
 			of := "is an instance of " + a.Child
 			if a.Autonomy != "" {

@@ -189,7 +189,7 @@ func (t *Table) Hosting(node NodeID) bool {
 	if t.index != nil {
 		return t.index.hosting[node]
 	}
-	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node }) ||
+	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node && node != Origin }) ||
 		slices.ContainsFunc(t.Workers, func(w Worker) bool { return slices.Contains(w.Nodes, node) })
 }
 
