@@ -45,7 +45,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
-	made.locate()
+	oracle.Locate(made.process, string(made.origin))
 	if made.races = hasRaces(made.process); made.races {
 		return made, nil
 	}
@@ -54,19 +54,6 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	}
 	made.withoutChildren()
 	return made, nil
-}
-
-// locate writes out where activities are of which the definition says that they are where an instance is started: for
-// who judges, not for the sites.
-func (p *prepared) locate() {
-	for _, a := range p.process.All() {
-		if a.Node == definition.OriginNode {
-			a.Node = string(p.origin)
-		}
-		if a.Send != nil && a.Send.To == definition.OriginNode {
-			a.Send.To = string(p.origin)
-		}
-	}
 }
 
 // hasPart: something of the process's instances is done at a site.
