@@ -38,8 +38,8 @@ func (p *Process) hostsAtOrigin() bool {
 	return false
 }
 
-// named reports OriginNode where nodes are listed or one is named for all instances: it is no name of one.
-func (l *loader) named(n *yaml.Node, node string) bool {
+// isNodeName reports OriginNode where nodes are listed or one is named for all instances: it is no name of one.
+func (l *loader) isNodeName(n *yaml.Node, node string) bool {
 	if node != OriginNode {
 		return true
 	}

@@ -31,10 +31,13 @@ activities:
 control: [note -> far, far -> slow, slow -> last, far -> round]
 data: [last -> sink]
 `)
-	p.Events = []Event{{At: time.Minute, Do: Lose, Site: "B", For: time.Second}}
+	p.Events = []Event{{At: 30 * time.Second, Do: Lose, Site: "B", For: time.Second}}
 	r := Run(p, Options{Lines: true})
 	if r.Broken != nil {
 		t.Fatal(Story(r))
+	}
+	if !says(r, `"peer":"B"`) || !says(r, "operator ordered a rebuild of the peer") {
+		t.Errorf("B was not rebuilt\n%s", Story(r))
 	}
 	for _, activity := range []string{"note", "here", "round", "last"} {
 		ends := func(at name) bool {
