@@ -19,7 +19,8 @@ func (w *world) meddle() {
 	row := rows[w.rand.IntN(len(rows))]
 	started := w.starts[w.rand.IntN(len(w.starts))]
 	home, _ := s.process.Table().NodeOf(row.Row())
-	if !started.heard() || home == processtable.Origin && row.Name != processtable.Source && started.site != s {
+	atOrigin := row.Name == processtable.Sink || home == processtable.Origin && row.Name != processtable.Source // the entry has no scope: of a block's sink it is the process's
+	if !started.heard() || atOrigin && started.site != s {
 		return // what comes for them is judged before it is put
 	}
 	e := message.Entry{Instance: started.call.Instance, Activity: row.Name}
