@@ -43,12 +43,24 @@ func eventShapes(processes []*Process, compared func(sender, receiver *Process) 
 				continue
 			}
 			there := slices.DeleteFunc(slices.Clone(receivers[a.Send.Event.Name]), func(r receiver) bool {
-				return !slices.Contains(a.Send.Targets(), r.activity.Node)
+				return !p.reaches(a.Send, r)
 			})
 			found = append(found, sentWrong(p, a, there, compared)...)
 		}
 	}
 	return found
+}
+
+// reaches says whether an event may be sent to where an activity receives: of one process what is at the origin
+// meets there, and what others have there may be at any node that starts them.
+func (p *Process) reaches(s *Send, r receiver) bool {
+	received := r.process.NodesOf(r.activity.Node)
+	for _, to := range s.Targets() {
+		if slices.ContainsFunc(p.NodesOf(to), func(node string) bool { return slices.Contains(received, node) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // sentWrong says what is wrong with what an activity sends, for those who receive it.

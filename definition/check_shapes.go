@@ -28,7 +28,7 @@ func shapes(processes []*Process, compared func(parent, child *Process) bool) []
 				continue
 			}
 			if child := all.Of(a); child != nil && compared(p, child) {
-				found = append(append(found, misfits(a, child)...), notStarted(a, child)...)
+				found = append(append(found, misfits(a, child)...), notStarted(p, a, child)...)
 			}
 		}
 	}
@@ -65,10 +65,13 @@ func misfits(a *Activity, child *Process) []Diagnostic {
 }
 
 // notStarted says that an activity's node is none where its process may be started.
-func notStarted(a *Activity, child *Process) []Diagnostic {
-	nodes, which, some := []string{a.Node}, "the node of "+a.Name, "one"
-	if a.Call != nil {
+func notStarted(p *Process, a *Activity, child *Process) []Diagnostic {
+	nodes, which, some := p.NodesOf(a.Node), "the node of "+a.Name, "one"
+	switch {
+	case a.Call != nil:
 		nodes, which, some = a.Call.Of, "one of the nodes of "+a.Name, "some"
+	case a.Node == OriginNode:
+		which = fmt.Sprintf("where %s may be started, and %s begins it", p.Name, a.Name)
 	}
 	i := slices.IndexFunc(nodes, func(node string) bool { return !slices.Contains(child.Starts, node) })
 	if i < 0 {

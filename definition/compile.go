@@ -167,7 +167,7 @@ func manifestTable(t *processtable.Table, encoded []byte) ManifestTable {
 	sum := sha256.Sum256(encoded)
 	hosted := []string{}
 	for _, place := range t.Roster {
-		if w := t.WorkersOf(place.Activity); place.Node == t.Node || w != nil && slices.Contains(w.Nodes, t.Node) {
+		if w := t.WorkersOf(place.Activity); t.HasPlace(place) || w != nil && slices.Contains(w.Nodes, t.Node) {
 			hosted = append(hosted, string(place.Activity))
 		}
 	}
@@ -239,7 +239,7 @@ func (c *compiler) graph(of *Graph, input, output *container.Type, path []proces
 	c.add(g.source, node)
 	c.add(g.sink, node)
 	for _, a := range of.Activities {
-		host, each := processtable.NodeID(a.Node), parallel
+		host, each := placeOf(a.Node), parallel
 		row, last := c.rowsOf(a, path)
 		c.add(row, host)
 		c.byName[row.Name] = row.Row()
@@ -460,7 +460,9 @@ func (c *compiler) data(g *graph, d *Data) error {
 func (c *compiler) nodes() []processtable.NodeID {
 	nodes := slices.Clone(c.starts)
 	for _, place := range c.roster {
-		nodes = append(nodes, place.Node)
+		if place.Node != processtable.Origin {
+			nodes = append(nodes, place.Node)
+		}
 	}
 	for _, w := range c.workers {
 		nodes = append(nodes, w.Nodes...)
@@ -487,7 +489,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	}
 	for _, place := range c.roster {
 		begun := c.begun[place.Activity]
-		if place.Node != node {
+		if place.Node != node && (place.Node != processtable.Origin || !start) {
 			t.Activities = append(t.Activities, begun.workAt(node)...)
 			continue
 		}

@@ -74,6 +74,14 @@ func (e *startTooLarge) remedy() string {
 // below 1 MiB.
 const maxStart = 1_000_000
 
+// nameBytes is how long the name of an activity's node may be: who starts the process may have any.
+func nameBytes(to processtable.ActivityID, node processtable.NodeID) int {
+	if node == processtable.Origin && to != processtable.Sink {
+		return processtable.MaxName
+	}
+	return len(node)
+}
+
 // startEach is what an activity takes there beside its name and that of its node: marks and
 // lengths, and its number in the link.
 const startEach = 16
@@ -86,7 +94,7 @@ func (c *graph) checkStart() error {
 	add := func(to processtable.ActivityID, node processtable.NodeID) {
 		if !joined[to] {
 			joined[to] = true
-			bytes += len(to) + len(node) + startEach
+			bytes += len(to) + nameBytes(to, node) + startEach
 		}
 	}
 	for _, o := range c.source.OutControl {

@@ -31,7 +31,7 @@ func (c *compiler) detoursAfter(a *processtable.Activity, node processtable.Node
 		open = open[:len(open)-1]
 		for _, k := range from.OutControl {
 			// What the node hosts itself is begun with in its turn.
-			if to := c.next(from, k.To); to.DiesAlone() && k.Node != node {
+			if to := c.next(from, k.To); to.DiesAlone() && k.Node != node && k.Node != processtable.Origin {
 				taken[k.To] = true // of one predecessor only: it comes here once for each node
 				open = append(open, to)
 			}
@@ -82,7 +82,8 @@ func (c *compiler) resolvers(t *processtable.Table) []processtable.Resolver {
 }
 
 // resolvingNodes gives the nodes that may resolve the connectors out of an activity:
-// its host, and where it dies alone those that may resolve the connector into it.
+// its host, and where it dies alone those that may resolve the connector into it; what is at the origin nobody
+// passes around.
 func (c *compiler) resolvingNodes(name processtable.ActivityID) []processtable.NodeID {
 	var chain []*processtable.Activity // from the activity up to the first that is known, or does not die alone
 	for a := c.rows[c.byName[name]]; c.resolving[a.Name] == nil; a = c.next(a, a.InControl[0].From) {
@@ -93,7 +94,7 @@ func (c *compiler) resolvingNodes(name processtable.ActivityID) []processtable.N
 	}
 	for i, a := range slices.Backward(chain) {
 		nodes := []processtable.NodeID{c.places[a.Row()]}
-		if a.DiesAlone() {
+		if a.DiesAlone() && nodes[0] != processtable.Origin { // R40
 			above := c.resolving[chain[i].InControl[0].From]
 			if slices.Contains(above, nodes[0]) {
 				nodes = above

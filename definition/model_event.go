@@ -79,7 +79,7 @@ func (s *Send) inTable() *processtable.Send {
 	if s == nil {
 		return nil
 	}
-	t := &processtable.Send{Event: processtable.EventID(s.Event.Name), Type: s.Event.Type, To: processtable.NodeID(s.To), Keep: s.Keep.inTable()}
+	t := &processtable.Send{Event: processtable.EventID(s.Event.Name), Type: s.Event.Type, To: placeOf(s.To), Keep: s.Keep.inTable()}
 	if s.Key != nil {
 		t.Key = &s.Key.Checked
 	}
@@ -113,7 +113,7 @@ func sends(s *processtable.Send) string {
 	}
 	text += ", to "
 	if s.ToExpr == nil {
-		text += string(s.To)
+		text += s.To.Word()
 	} else {
 		var of []string
 		for _, n := range s.Of {

@@ -54,7 +54,7 @@ func (d *draft) call(s *step, n *yaml.Node) {
 
 // isNode says whether a text is the name of a node of the process, as far as it is read.
 func (d *draft) isNode(name string) bool {
-	if slices.Contains(d.result.Starts, name) {
+	if name == OriginNode || slices.Contains(d.result.Starts, name) {
 		return true
 	}
 	for _, set := range d.sets {

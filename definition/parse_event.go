@@ -302,7 +302,7 @@ func (d *draft) targetExpression(s *step, sent *Send, n *yaml.Node, text string)
 // memberAsNode reports a send to what is the name of a member, and of no node of the process.
 func (d *draft) memberAsNode() {
 	for _, s := range d.steps {
-		if s.Send == nil || s.Send.To == "" || s.Send.To == s.Node || d.hasNode(s.Send.To) {
+		if s.Send == nil || s.Send.To == "" || s.Send.To == s.Node || s.Send.To == OriginNode || d.hasNode(s.Send.To) {
 			continue
 		}
 		if _, ok := s.input.members.MemberIndex(s.Send.To); ok {

@@ -162,12 +162,15 @@ func (p *processDraft) defaultStarts(n *yaml.Node) {
 	if n != nil {
 		return
 	}
-	named := map[string]bool{"": true}
+	named := map[string]bool{"": true, OriginNode: true}
 	for _, s := range p.top.steps {
 		if p.top.begins(s) && !named[s.Node] {
 			named[s.Node] = true
 			p.result.Starts = append(p.result.Starts, s.Node)
 		}
+	}
+	if len(p.result.Starts) == 0 {
+		p.originless()
 	}
 }
 

@@ -108,6 +108,7 @@ func (p *processDraft) scheduleNode(s *Schedule, n *yaml.Node) {
 		return
 	}
 	name, ok := p.name(n, nodeName)
+	ok = ok && p.isNodeName(n, name)
 	if ok && len(p.result.Starts) > 0 && !slices.Contains(p.result.Starts, name) {
 		p.fail(p.pos(n), codeSchedule, fmt.Sprintf("the process cannot be started at %s", name),
 			fmt.Sprintf("add it to starts, or name one of: %s", strings.Join(p.result.Starts, ", ")))

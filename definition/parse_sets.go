@@ -46,6 +46,7 @@ func (p *processDraft) nodeSets(n *yaml.Node) {
 	}
 	for _, e := range entries {
 		name, ok := p.name(e.key, setName)
+		ok = ok && p.isNodeName(e.key, name)
 		p.sets = append(p.sets, &nodeSet{at: p.pos(e.key), name: name, used: !ok})
 	}
 	for i, e := range entries {
@@ -115,7 +116,7 @@ func (p *processDraft) listOfNodes(n *yaml.Node, list nodeList, each func(n *yam
 	named := map[string]bool{}
 	for _, c := range n.Content {
 		name, ok := p.name(c, nodeName)
-		if !ok {
+		if !ok || !p.isNodeName(c, name) {
 			continue
 		}
 		for _, node := range each(c, name) {

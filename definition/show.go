@@ -64,9 +64,10 @@ type ShownActivity struct {
 	Cancels    []string         `json:"cancels,omitempty"`
 	Bundle     *ShownBundle     `json:"bundle,omitempty"`
 	Call       *ShownCall       `json:"at,omitempty"`
-	Role       string           `json:"begun,omitempty"`   // of a row that another of its name begins: each (of a bundle), or work (of a call)
-	Receive    string           `json:"receive,omitempty"` // what it waits for: "paid or called_off, key order"
-	Send       string           `json:"send,omitempty"`    // what it sends: "paid, key order, to office"
+	Role       string           `json:"begun,omitempty"`     // of a row that another of its name begins: each (of a bundle), or work (of a call)
+	Receive    string           `json:"receive,omitempty"`   // what it waits for: "paid or called_off, key order"
+	Send       string           `json:"send,omitempty"`      // what it sends: "paid, key order, to office"
+	AtOrigin   bool             `json:"at_origin,omitempty"` // of the instances that were started here only
 }
 
 // ShownConnector is an outgoing connector: "t4, Q_D,0, CONDITION" in the paper.
@@ -101,7 +102,10 @@ func (s *Shown) Add(t *processtable.Table) {
 	}
 	shown := ShownTable{Process: t.Process.String(), Number: n, Node: string(t.Node), Queue: queueLabel(t.Node, n)}
 	for _, a := range t.Activities {
-		shown.Activities = append(shown.Activities, showActivity(a, n))
+		row := showActivity(a, n)
+		home, _ := t.NodeOf(a.Row())
+		row.AtOrigin = home == processtable.Origin && !a.Added()
+		shown.Activities = append(shown.Activities, row)
 	}
 	shown.Structures = showStructures(t)
 	shown.Detours, shown.Resolvers = showDetours(t, n), showResolvers(t)
@@ -217,7 +221,7 @@ func showDetours(t *processtable.Table, process int) []ShownDetour {
 func showResolvers(t *processtable.Table) []ShownResolver {
 	var all []ShownResolver
 	for _, r := range t.Resolvers {
-		s := ShownResolver{Node: string(r.Node)}
+		s := ShownResolver{Node: r.Node.Word()}
 		for _, a := range r.Activities {
 			s.Activities = append(s.Activities, string(a))
 		}
@@ -412,7 +416,11 @@ func grid(t ShownTable) [][][]string {
 // writeEnds says, below a table, what else ends its activities, or what they end.
 func writeEnds(b *strings.Builder, t ShownTable) {
 	for _, a := range t.Activities {
-		all := a.begins()
+		var all []string
+		if a.AtOrigin {
+			all = append(all, "is here for instances that were started here")
+		}
+		all = append(all, a.begins()...)
 		if a.Child != "" {
 			of := "is an instance of " + a.Child
 			if a.Autonomy != "" {

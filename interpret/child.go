@@ -100,6 +100,7 @@ func (in *instance) begins(a *definition.Activity, call Call, p *definition.Proc
 	}
 	inner.races, _ = inner.programs.(Races)
 	inner.opts.Observe = nil
+	inner.opts.Origin = call.Node
 	inner.opts.Instance = fmt.Sprintf("%s/%s.%d", in.opts.Instance, call.Scope.iteration(a.Name, call.Iteration), call.Attempt)
 	return inner, nil
 }

@@ -60,7 +60,7 @@ type exchange struct {
 func (s *step) takes(e *sent) bool {
 	a := s.activity
 	switch {
-	case e.taken || e.node != a.Node || e.key != s.waits.Key:
+	case e.taken || e.node != s.of.home(a) || e.key != s.waits.Key:
 		return false
 	case s.wants != "":
 		return e.by == s.of && e.from == s.wants
@@ -125,7 +125,7 @@ func (g *graph) sends(s *step, input *container.Struct) error {
 	if err != nil {
 		return err
 	}
-	to := def.To
+	to := g.located(def.To)
 	if def.ToExpr != nil {
 		if to, err = g.text(def.ToExpr, input); err != nil {
 			return fmt.Errorf("to: %w", err)

@@ -80,7 +80,7 @@ func (g *graph) begin(s *step, input *container.Struct) error {
 
 // place finds out where an activity is done (N20).
 func (g *graph) place(s *step, input *container.Struct) error {
-	s.node = s.activity.Node
+	s.node = g.home(s.activity)
 	call := s.activity.Call
 	if call == nil {
 		return nil

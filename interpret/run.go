@@ -32,6 +32,9 @@ func Run(p *definition.Process, input *container.Struct, programs Programs, opts
 		return nil, fmt.Errorf("run %s@%d: input: %w", p.Name, p.Version, err)
 	}
 	opts.Instance = cmp.Or(opts.Instance, "instance")
+	if opts.Origin == "" && len(p.Starts) > 0 {
+		opts.Origin = p.Starts[0]
+	}
 	in := &instance{programs: programs, opts: opts, family: &family{processes: definition.ChildrenOf(opts.Processes)}}
 	in.races, _ = programs.(Races)
 	result, err := in.run(p, input.Clone())
@@ -61,6 +64,17 @@ type instance struct {
 	children int // subprocesses that its process has
 	process  *definition.Process
 	top      *graph
+}
+
+// home is where an activity is at home: its connectors end there, and events come there.
+func (in *instance) home(a *definition.Activity) string { return in.located(a.Node) }
+
+// located is a node of the language in this instance.
+func (in *instance) located(node string) string {
+	if node == definition.OriginNode {
+		return in.opts.Origin
+	}
+	return node
 }
 
 // graph is a graph under way, its activities joined by connectors: that of the process, or
@@ -265,7 +279,7 @@ func (g *graph) enter(scope Scope) {
 		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		s.child, s.waits, s.wants, s.stays, s.got = nil, nil, "", false, nil
 		if a := s.activity; a != nil {
-			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: a.Node}
+			s.result = ActivityResult{Definition: a, Scope: scope, Activity: a.Name, Node: g.home(a)}
 		}
 	}
 }

@@ -110,6 +110,9 @@ type Options struct {
 	// loops of which nobody asks how they came to their end.
 	LastIterations bool
 	Instance       string // what _INSTANCE says; empty: "instance"
+	// Origin is the node where the instance is started, at which activities are of which the definition says so; empty:
+	// the first that may start it. That of a subprocess is where its activity is done (N20).
+	Origin string
 	// Processes are those that subprocesses may be instances of. Others are done by Programs, as if
 	// they were programs.
 	Processes []*definition.Process

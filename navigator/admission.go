@@ -19,6 +19,9 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 	if reason := behaviour.Misplaced(t, h.Activity, h.Scope); reason != "" {
 		return reason
 	}
+	if reason := refusesOrigin(t, h); reason != "" {
+		return reason
+	}
 	switch h.Kind {
 	case message.KindMarker:
 		if !t.HasPart(peer) {
@@ -66,7 +69,7 @@ func (p *Process) refusesConnector(peer processtable.NodeID, h *message.Header) 
 	entry := h.Entry()
 	target := p.rows.Get(entry.Row())
 	if target == nil {
-		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
+		return notHosted(t, h)
 	}
 	host, reason := hostOf(t, h)
 	switch {
@@ -95,7 +98,7 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 	t, entry := p.table, h.Entry()
 	target := p.activities.Get(entry.Row())
 	if target == nil {
-		return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
+		return notHosted(t, h)
 	}
 	if target.Kind == processtable.KindCall && h.Kind == message.KindReturn {
 		return refusesCalled(peer, t, target, h)
@@ -154,18 +157,30 @@ func (p *Process) diesAlone(row processtable.RowID) bool {
 	return a != nil && a.diesAlone
 }
 
-// hostOf gives the node that a message's source lives at: for source of the process, the
-// origin alone.
+func notHosted(t *processtable.Table, h *message.Header) string {
+	return fmt.Sprintf("activity %s of %s is not hosted at %s", h.Activity, t.Process, t.Node)
+}
+
+// refusesOrigin: what is hosted where its instance was started is here for the instances that were started here (R40).
+// That they were, as the message says, the process thread asks (invariant 11).
+func refusesOrigin(t *processtable.Table, h *message.Header) string {
+	entry := h.Entry()
+	if node, known := t.NodeOf(entry.Row()); known && node == processtable.Origin && h.Origin != t.Node {
+		return fmt.Sprintf("activity %s of %s is hosted where the instance was started, and it says that this was at %s", h.Activity, t.Process, h.Origin)
+	}
+	return ""
+}
+
+// hostOf gives the node that a message's source lives at: of what is at the origin, as source of the process is, that
+// alone (R40).
 func hostOf(t *processtable.Table, h *message.Header) (host processtable.NodeID, reason string) {
-	host, ok := t.NodeOf(h.SourceRow())
+	host, ok := t.HostOf(h.SourceRow(), h.Origin)
 	ok = ok && placed(t, h.SourceScope)
 	switch {
 	case !ok && h.SourceScope != "":
 		return "", fmt.Sprintf("%s has no activity %s in the scope %q", t.Process, h.Source, h.SourceScope)
 	case !ok:
 		return "", fmt.Sprintf("%s has no activity %s", t.Process, h.Source)
-	case host == processtable.Origin && h.Source == processtable.Source:
-		return h.Origin, ""
 	}
 	return host, ""
 }
@@ -201,7 +216,7 @@ func placed(t *processtable.Table, scope message.Scope) bool {
 // then it can only say that the activity is dead (N6).
 func onBehalf(peer, host processtable.NodeID, t *processtable.Table, h *message.Header) string {
 	switch {
-	case !t.MayResolve(peer, h.Source):
+	case !t.MayResolve(peer, h.Source, h.Origin):
 		return hostedElsewhere(peer, host, t, h)
 	case h.Control != message.Unresolved && h.Control != dead(t) || h.Data > message.DataAbsent:
 		return fmt.Sprintf("activity %s of %s is hosted at %s: %s may only say on its behalf that it was skipped", h.Source, t.Process, host, peer)
@@ -215,7 +230,7 @@ func hostedElsewhere(peer, host processtable.NodeID, t *processtable.Table, h *m
 
 // refusesSource says why peer may not speak for the source of a message, or nothing.
 func refusesSource(peer processtable.NodeID, t *processtable.Table, h *message.Header) string {
-	if row := h.SourceRow(); row.Begun > 0 && t.Hosts(row, peer) && placed(t, h.SourceScope) {
+	if row := h.SourceRow(); row.Begun > 0 && t.Hosts(row, peer, h.Origin) && placed(t, h.SourceScope) {
 		return ""
 	}
 	switch host, reason := hostOf(t, h); {

@@ -399,12 +399,8 @@ func (a *Activity) Echo(input *container.Struct, now time.Time) behaviour.Result
 
 // onward is the header of a message to one target.
 func (a *Activity) onward(s *State, t target) message.Message {
-	node := t.node
-	if node == processtable.Origin {
-		node = s.Origin
-	}
 	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: a.process.table.Process, Node: node},
+		Queue:      message.Queue{Process: a.process.table.Process, Node: t.node.At(s.Origin)},
 		Definition: a.process.Definition(),
 		Instance:   s.Entry.Instance,
 		Origin:     s.Origin,

@@ -157,4 +157,9 @@
 //	R39  A send terminates as an empty activity does, and its event goes with that, to the event
 //	     queue of the node that is named or that its input says: once for each execution, by a
 //	     token that is made of it. What cannot be sent puts it in error before anything is. (N24)
+//	R40  What the table has at the origin is hosted where the instance was started, as source and sink are:
+//	     whoever sends to it takes the node from the header's origin, and only that node may speak for it. Every node
+//	     that may start an instance has its row, and takes what is for it only of instances that it has started
+//	     itself. Nobody passes around it (R18): where the origin is not heard the instance could not end either. In a
+//	     subprocess the origin is where the child began. (N20)
 package navigator

@@ -279,7 +279,7 @@ func (a *Activity) event(s *State, input *container.Struct, now time.Time) (mess
 	if err != nil {
 		return message.Message{}, err
 	}
-	to := a.Send.To
+	to := a.Send.To.At(s.Origin)
 	if a.signal.to != nil {
 		text, err := a.text(s, a.signal.to, input)
 		if err != nil {

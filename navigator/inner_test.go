@@ -20,6 +20,10 @@ func TestWhoMayCancelOrReturn(t *testing.T) {
 			Kind: kind, Source: source, SourceScope: from, Activity: to, Scope: in,
 		}
 	}
+	ofHere := func(h message.Header) message.Header {
+		h.Origin = here
+		return h
+	}
 	const back, cancel = message.KindReturn, message.KindCancel
 	for _, tc := range []struct {
 		name string
@@ -40,7 +44,8 @@ func TestWhoMayCancelOrReturn(t *testing.T) {
 		{"as the block around", "N", says(cancel, "b", "", "i", "b#1"), "activity b of p@1 is hosted at H, and the message came from N"},
 		{"as another block", "H", says(cancel, "x", "", "i", "b#1"), "it says that x cancels i, and that is not inside of it"},
 		{"what is not here", "N", says(cancel, "j", "b#1", "j", "b#1"), "it says that j cancels j, which the table of p@1 here does not allow"},
-		{"the sink of the process", "N", says(cancel, "j", "b#1", "sink", ""), "it says that j cancels sink"},
+		{"the sink of the process", "N", ofHere(says(cancel, "j", "b#1", "sink", "")), "it says that j cancels sink"},
+		{"the sink that is elsewhere", "N", says(cancel, "j", "b#1", "sink", ""), "activity sink of p@1 is hosted where the instance was started, and it says that this was at O"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := p.Refuses(tc.peer, &tc.h); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {

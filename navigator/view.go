@@ -61,15 +61,15 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
 	out := make([]processtable.NodeID, len(a.targets), len(a.targets)+1)
 	for i, t := range a.targets {
-		if out[i] = t.node; t.node == processtable.Origin {
-			out[i] = origin
-		}
+		out[i] = t.node.At(origin)
 	}
 	if a.Send != nil {
-		out = append(out, a.Send.Targets()...)
+		for _, to := range a.Send.Targets() {
+			out = append(out, to.At(origin))
+		}
 	}
 	if a.Begun() {
-		out = append(out, a.around().node)
+		out = append(out, a.around().node.At(origin))
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func (v *validator) workers() error {
 			}
 			seen[n] = true
 		}
-		if p := v.index.places[w.Activity]; p.Node == v.t.Node {
+		if p := v.index.places[w.Activity]; v.t.HasPlace(p) {
 			row := w.row()
 			if row.Begun--; row.Begun == 0 {
 				row.Inside = p.Inside

@@ -75,7 +75,7 @@ func TestRowsOfOneName(t *testing.T) {
 			if n, ok := table.NodeOf(row); ok != (begun < 2) || ok && n != "A" {
 				t.Errorf("%s: row %v lives at %q, %v", node, row, n, ok)
 			}
-			if table.Hosts(row, "B") != (begun == 2) || !table.Hosts(row, "A") {
+			if table.Hosts(row, "B", "B") != (begun == 2) || !table.Hosts(row, "A", "B") {
 				t.Errorf("%s: row %v: it is hosted elsewhere than it should", node, row)
 			}
 		}

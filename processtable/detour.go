@@ -215,7 +215,7 @@ func (v *validator) resolvers() error {
 	}
 	var before NodeID
 	for _, r := range v.t.Resolvers {
-		if !ValidNode(string(r.Node)) || r.Node == v.t.Node || r.Node <= before || len(r.Activities) == 0 {
+		if !v.t.validPlace(r.Node) || r.Node == v.t.Node || r.Node <= before || len(r.Activities) == 0 {
 			return fmt.Errorf("resolver %q: want the names of other nodes, in order, each once and with activities", r.Node)
 		}
 		before = r.Node

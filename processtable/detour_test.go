@@ -65,12 +65,12 @@ func TestMayResolve(t *testing.T) {
 			{"C", Source, false},
 			{"nobody", "credit", false},
 		} {
-			if got := table.MayResolve(tc.node, tc.activity); got != tc.want {
+			if got := table.MayResolve(tc.node, tc.activity, "A"); got != tc.want {
 				t.Errorf("%s: %s may resolve %s: %v", what, tc.node, tc.activity, got)
 			}
 		}
 	}
-	if sample().MayResolve("C", "credit") {
+	if sample().MayResolve("C", "credit", "A") {
 		t.Error("a table of format 1 lets nobody")
 	}
 }

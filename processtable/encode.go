@@ -21,7 +21,7 @@ const (
 	keyVersion    = 3
 	keyNode       = 4
 	keyDefinition = 5
-	keyRoster     = 6 // list of [activity, node], from format 5 on with the place, counted from 1, of the composite around it, or 0
+	keyRoster     = 6 // list of [activity, node], from format 5 on with the place, counted from 1, of the composite around it, or 0; node may be Origin from format 7 on
 	keyStarts     = 7
 	keyStructures = 8
 	keyConditions = 9
@@ -222,6 +222,9 @@ func encode(t *Table) ([]byte, error) {
 	m.Text(keyNode, string(t.Node))
 	m.Key(keyDefinition)
 	m.B = cbor.AppendBytes(m.B, t.Definition[:])
+	if t.Format < BundleFormat && t.OriginHosts() {
+		return nil, fmt.Errorf("%s: format %d has no activities where the instance was started", QueueName(t.Process, t.Node), t.Format)
+	}
 	if err := writeRoster(&m, t); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}

@@ -41,7 +41,7 @@ type Send struct {
 	Event EventID
 	Type  *container.Type    // as of ReceivedEvent
 	Key   *condition.Checked // over the input, a text; nil: without a key
-	To    NodeID             // where it is sent; empty: ToExpr says so
+	To    NodeID             // where it is sent, or Origin; empty: ToExpr says so
 	// ToExpr is over the input, a text: one of Of, else the activity is in error. Both are only set
 	// where To is empty.
 	ToExpr *condition.Checked
@@ -201,7 +201,7 @@ func (s *Send) valid() error {
 	}
 	seen := map[NodeID]bool{}
 	for _, n := range s.Targets() {
-		if !ValidNode(string(n)) || seen[n] {
+		if !ValidNode(string(n)) && (n != Origin || s.To == "") || seen[n] {
 			return fmt.Errorf("it is sent to %q: that is not a name, or occurs twice", n)
 		}
 		seen[n] = true

@@ -97,7 +97,8 @@ func TestRefusalsOfEvents(t *testing.T) {
 		{"to nowhere", func(t *Table) { t.Activities[done].Send.To = "" }, "it is sent to a node, or to what an expression gives"},
 		{"to one and to others", func(t *Table) { t.Activities[tell].Send.To = "C" }, "it is sent to a node, or to what an expression gives"},
 		{"to one twice", func(t *Table) { t.Activities[tell].Send.Of[1] = "A" }, `it is sent to "A": that is not a name, or occurs twice`},
-		{"to no name", func(t *Table) { t.Activities[done].Send.To = Origin }, `it is sent to "@origin": that is not a name`},
+		{"to no name", func(t *Table) { t.Activities[done].Send.To = "@else" }, `it is sent to "@else": that is not a name`},
+		{"to one of which none is a name", func(t *Table) { t.Activities[tell].Send.Of[1] = Origin }, `it is sent to "@origin": that is not a name`},
 		{"kept for less than nothing", func(t *Table) { t.Activities[done].Send.Keep.Fixed = -1 }, "it is kept for a fixed time above 0"},
 		{"kept until a day", func(t *Table) { t.Activities[done].Send.Keep.At = true }, "it is kept for a fixed time above 0"},
 		{"of another behaviour", func(t *Table) {

@@ -68,8 +68,10 @@ func newIndex(t *Table) *index {
 	}
 	for _, p := range t.Roster {
 		x.places[p.Activity] = p
-		x.nodes[p.Node] = false
-		x.hosting[p.Node] = true
+		if p.Node != Origin {
+			x.nodes[p.Node] = false
+			x.hosting[p.Node] = true
+		}
 	}
 	for i := range t.Workers {
 		w := &t.Workers[i]
@@ -110,7 +112,7 @@ func (t *Table) Activity(row RowID) *Activity {
 }
 
 // NodeOf says where an activity lives, from the roster: Source and Sink of a block where the block
-// does, those of the process at Origin, one execution of a bundle where the bundle does. It is false for
+// does, those of the process at Origin, one execution of a bundle where the bundle does. HostOf says it of an instance. It is false for
 // what the process does not have, and for the work of a call, which has several places (Hosts).
 func (t *Table) NodeOf(row RowID) (NodeID, bool) {
 	name := row.Name
@@ -150,15 +152,6 @@ func (t *Table) Of(name ActivityID) (RowID, bool) {
 	return RowID{Name: name, Inside: p.Inside}, ok
 }
 
-// Hosts says whether a node has the row of an activity.
-func (t *Table) Hosts(row RowID, node NodeID) bool {
-	if t.isWork(row) {
-		return slices.Contains(t.WorkersOf(row.Name).Nodes, node)
-	}
-	n, ok := t.NodeOf(row)
-	return ok && n == node
-}
-
 // WorkersOf says where the work of an activity is done; nil: it is no call.
 func (t *Table) WorkersOf(name ActivityID) *Worker {
 	if t.index != nil {
@@ -190,13 +183,13 @@ func (w *Worker) row() RowID {
 	return row
 }
 
-// Hosting says whether a node hosts an activity of the process, or may do the work of one. Others that have a
-// part in it only start instances.
+// Hosting says whether a node hosts an activity of every instance, or may do the work of one. Others that have a
+// part in the process start instances, and host what is at Origin of these only.
 func (t *Table) Hosting(node NodeID) bool {
 	if t.index != nil {
 		return t.index.hosting[node]
 	}
-	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node }) ||
+	return slices.ContainsFunc(t.Roster, func(p Place) bool { return p.Node == node && node != Origin }) ||
 		slices.ContainsFunc(t.Workers, func(w Worker) bool { return slices.Contains(w.Nodes, node) })
 }
 
@@ -204,7 +197,9 @@ func (t *Table) Hosting(node NodeID) bool {
 func (t *Table) Nodes() []NodeID {
 	all := slices.Clone(t.Starts)
 	for _, p := range t.Roster {
-		all = append(all, p.Node)
+		if p.Node != Origin {
+			all = append(all, p.Node)
+		}
 	}
 	for _, w := range t.Workers {
 		all = append(all, w.Nodes...)
@@ -234,9 +229,13 @@ func (t *Table) HasPart(node NodeID) bool {
 	return slices.Contains(t.Nodes(), node)
 }
 
-// MayResolve says whether a node may resolve, on the behalf of its host, the connectors
-// of an activity that lead into this table's activities (N6).
-func (t *Table) MayResolve(node NodeID, activity ActivityID) bool {
+// MayResolve says whether a node may resolve, on the behalf of its host, the connectors of an activity that lead into
+// this table's activities (N6), in an instance that was started at origin.
+func (t *Table) MayResolve(node NodeID, activity ActivityID, origin NodeID) bool {
+	return t.resolves(node, activity) || node == origin && t.resolves(Origin, activity)
+}
+
+func (t *Table) resolves(node NodeID, activity ActivityID) bool {
 	if t.index != nil {
 		return t.index.resolvers[resolution{node, activity}]
 	}

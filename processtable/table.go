@@ -15,7 +15,7 @@ import (
 // a behaviour of their own, and those inside of composites (N10), version 5 blocks (N18) with what
 // is inside of them in the roster, choices of the first match, and conditions out of source, version 6
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
-// start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), and events (N24). There is no version 3:
+// start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), events (N24), and activities at Origin. There is no version 3:
 // links have that number for tables in an envelope (EnvelopeFormat).
 const FormatVersion = 7
 
@@ -75,7 +75,7 @@ type (
 )
 
 // Origin stands in a table for "the node where the instance was started": the
-// place of sink, which no table can know (N1).
+// place of sink, which no table can know (N1), and from format 7 on of activities (N20).
 const Origin NodeID = "@origin"
 
 // The two activities that the compiler adds (N1).
@@ -107,7 +107,7 @@ type Table struct {
 	Node       NodeID // whose table this is
 	Definition DefinitionHash
 	Roster     []Place  // every activity of the process, in file order, without source and sink
-	Starts     []NodeID // where an instance may be started; those nodes' tables hold source and sink
+	Starts     []NodeID // where an instance may be started; those nodes' tables hold source and sink, and what is at Origin
 	Input      *container.Type
 	Output     *container.Type
 	Activities []*Activity // those hosted here, in file order; a block's source and sink behind it; at start nodes the process's source first and sink last
@@ -138,7 +138,7 @@ type Detour struct {
 // Resolver is a node that may resolve, on the behalf of their host, the connectors of
 // activities that lead into this table's (N6, invariant 11); FALSE and "no data" only.
 type Resolver struct {
-	Node       NodeID
+	Node       NodeID       // or Origin, from format 7 on
 	Activities []ActivityID // in the roster's order
 }
 
@@ -152,7 +152,7 @@ type Worker struct {
 // Place says where an activity lives.
 type Place struct {
 	Activity ActivityID
-	Node     NodeID
+	Node     NodeID     // or Origin, from format 7 on
 	Inside   ActivityID // the innermost composite around it, which stands before it; empty: none. From format 5 on
 }
 

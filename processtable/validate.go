@@ -160,13 +160,13 @@ func (v *validator) hosted() error {
 		switch {
 		case !ValidActivity(string(p.Activity)) || p.Activity == Source || p.Activity == Sink:
 			return fmt.Errorf("roster: %q cannot name an activity", p.Activity)
-		case !ValidNode(string(p.Node)):
+		case !v.t.validPlace(p.Node):
 			return fmt.Errorf("roster: %s: node %q is not a name", p.Activity, p.Node)
 		case seen[p.Activity]:
 			return fmt.Errorf("roster: %s occurs twice", p.Activity)
 		}
 		seen[p.Activity] = true
-		if p.Node != v.t.Node {
+		if !v.t.HasPlace(p) {
 			want = v.work(want, p)
 			continue
 		}
@@ -324,7 +324,7 @@ func (v *validator) path(a *Activity) error {
 			return fmt.Errorf("path: the roster does not have %s inside of %q", c.Activity, around)
 		}
 		block := v.t.Activity(RowAt(c.Activity, a.Path[:i]))
-		if block == nil && place.Node == v.t.Node || block != nil && c != block.Inner() {
+		if block == nil && v.t.HasPlace(place) || block != nil && c != block.Inner() {
 			return fmt.Errorf("path: %s has other numbers there than it has itself", c.Activity)
 		}
 	}

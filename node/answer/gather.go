@@ -149,7 +149,7 @@ func (a *Answers) unknownInstance(id message.InstanceID, missing []processtable.
 // named gives the nodes whose answer matters, as far as is known.
 func (s *gathering) named() []processtable.NodeID {
 	nodes := append(s.g.Nodes(), s.of.Self)
-	if len(s.g.Roster) == 0 {
+	if len(s.g.Roster) == 0 || s.g.Unlocated() {
 		nodes = append(nodes, s.of.Site.Peers()...)
 	}
 	slices.Sort(nodes)

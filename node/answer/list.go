@@ -122,7 +122,7 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 		i.Origin = string(node)
 		id, _ := processtable.ParseProcessID(i.Process)
 		i.Errors = slices.DeleteFunc(shownErrors(i.Errors), func(e api.ActivityError) bool {
-			host := a.hostOf(id, message.Scope(e.Scope).Row(processtable.ActivityID(e.Activity)))
+			host := a.hostOf(id, message.Scope(e.Scope).Row(processtable.ActivityID(e.Activity)), node)
 			return host == "" || host != e.Node
 		})
 	}

@@ -235,18 +235,18 @@ func (a *Answers) listRunning(i *api.Instance, started record.AuditRecord) error
 		}
 		if notice, err := message.DecodeNotice(m.Body); err == nil && !notice.Cleared {
 			i.InError++
-			i.Errors = append(i.Errors, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(started.Process, m.SourceRow()), Reason: notice.Error})
+			i.Errors = append(i.Errors, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(started.Process, m.SourceRow(), a.Self), Reason: notice.Error})
 		}
 	}
 	return nil
 }
 
-func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.RowID) string {
+func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.RowID, origin processtable.NodeID) string {
 	t := a.tableOf(id)
 	if t == nil {
 		return ""
 	}
-	host, _ := t.NodeOf(activity)
+	host, _ := t.HostOf(activity, origin)
 	return string(host)
 }
 

@@ -53,7 +53,7 @@ func (a *Answers) sender(m *message.Header) processtable.NodeID {
 		return m.OnBehalf
 	}
 	if t := a.tableOf(m.Queue.Process); t != nil {
-		if node, ok := t.NodeOf(m.SourceRow()); ok && node != processtable.Origin {
+		if node, ok := t.HostOf(m.SourceRow(), m.Origin); ok && node != "" {
 			return node
 		}
 	}

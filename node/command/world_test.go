@@ -253,7 +253,7 @@ func (f fake) Gather(_ context.Context, id message.InstanceID, _ string) (*repor
 	f.unlocked("others are asked")
 	g := report.NewGathered("A", id)
 	g.Add("A", report.Report{
-		Known: true, Process: f.id().String(), Origin: "A", State: api.InstanceRunning, Clock: 3, Roster: report.RosterOf(f.process.Table()),
+		Known: true, Process: f.id().String(), Origin: "A", State: api.InstanceRunning, Clock: 3, Roster: report.RosterOf(f.process.Table(), "A"),
 	})
 	return g, nil
 }

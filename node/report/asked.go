@@ -123,7 +123,7 @@ type picked struct {
 
 // pick reads the ends of a page.
 func (f *picked) pick(t *processtable.Table, page *Page, ended []message.Entry, end func(message.Entry) (record.AuditRecord, error)) (all []record.AuditRecord, err error) {
-	places := placesOf(RosterOf(t))
+	places := placesOf(RosterOf(t, ""))
 	after := page.after(places)
 	lines := make([]spot, len(ended))
 	for i, e := range ended {

@@ -21,10 +21,10 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 		if !table.HasPart(node) {
 			return r, false
 		}
-		r.Roster = withBundles(RosterOf(table), map[string]Report{string(node): r})
 		if !table.MayStart(processtable.NodeID(r.Origin)) {
 			r.Origin = ""
 		}
+		r.Roster = withBundles(RosterOf(table, processtable.NodeID(r.Origin)), map[string]Report{string(node): r})
 	} else if !sound(r.Roster) {
 		r.Roster = nil
 	}

@@ -53,8 +53,9 @@ func (f *Facts) Report(q Question) Report {
 	case v.Removed != nil:
 		return f.removed(&q)
 	}
+	origin := processtable.NodeID(originOf(v))
 	r := Report{
-		Known: f.Known, Process: f.table().Process.String(), Origin: originOf(v), Roster: RosterOf(f.table()),
+		Known: f.Known, Process: f.table().Process.String(), Origin: string(origin), Roster: RosterOf(f.table(), origin),
 		Clock: clockOf(v), Anew: f.Anew, Disk: f.Disk, Begun: f.told.begun, Upto: f.told.upto,
 	}
 	ended := ends{}
@@ -75,7 +76,7 @@ func (f *Facts) Report(q Question) Report {
 	} else {
 		r.tell(f.table(), &q, lives, v.Events)
 	}
-	r.Heard = heardFrom(f.table(), ended, lives)
+	r.Heard = heardFrom(f.table(), origin, ended, lives)
 	return r
 }
 
@@ -134,7 +135,7 @@ func clockOf(v *audit.InstanceView) (clock uint64) {
 
 // heardFrom names the activities of other nodes whose messages have come: they have ended,
 // whatever their nodes said a moment before.
-func heardFrom(t *processtable.Table, ended ends, lives []live) []string {
+func heardFrom(t *processtable.Table, origin processtable.NodeID, ended ends, lives []live) []string {
 	heard := scopes{}
 	for _, rec := range ended {
 		for _, c := range rec.Consumed {
@@ -148,7 +149,7 @@ func heardFrom(t *processtable.Table, ended ends, lives []live) []string {
 	}
 	var out []string
 	for _, p := range t.Roster {
-		if p.Node == t.Node {
+		if p.Node.At(origin) == t.Node {
 			continue
 		}
 		for _, scope := range heard.of(processtable.RowID{Name: p.Activity}) {
@@ -178,7 +179,7 @@ func (f *Facts) removed(q *Question) Report {
 	removed := f.View.Removed
 	r := Report{
 		Known: true, Process: removed.Process.String(), Origin: string(removed.Origin), Removed: removed.Time,
-		Roster: RosterOf(f.table()), Disk: f.Disk,
+		Roster: RosterOf(f.table(), removed.Origin), Disk: f.Disk,
 	}
 	if s := removed.Start; s != nil {
 		r.State, r.Key, r.Started, r.Ended = api.InstanceFinished, s.Key, s.Started, s.Ended
@@ -187,7 +188,7 @@ func (f *Facts) removed(q *Question) Report {
 		}
 	}
 	for _, a := range f.table().Activities {
-		if a.Added() {
+		if a.Added() || f.elsewhere(a, removed.Origin) {
 			continue
 		}
 		for _, scope := range q.scopesOf(f.table(), a, nil) {
@@ -202,23 +203,6 @@ func (f *Facts) removed(q *Question) Report {
 
 // removedAudit is why a node does not know any more what has become of an activity.
 const removedAudit = "it has ended; retention removed its audit"
-
-func RosterOf(t *processtable.Table) []api.Place {
-	out := make([]api.Place, len(t.Roster))
-	for i, p := range t.Roster {
-		out[i] = api.Place{Activity: string(p.Activity), Node: string(p.Node), Inside: string(p.Inside)}
-		if a := t.Activity(processtable.RowID{Name: p.Activity, Inside: p.Inside}); a != nil {
-			out[i].Each = a.Bundle != nil
-		}
-		if w := t.WorkersOf(p.Activity); w != nil {
-			out[i].Each = w.Each
-			for _, n := range w.Nodes {
-				out[i].At = append(out[i].At, string(n))
-			}
-		}
-	}
-	return out
-}
 
 // instance adds what only the origin knows.
 func (f *Facts) instance(r *Report, ended ends) {
@@ -261,6 +245,9 @@ func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 		}
 	}
 	for _, a := range f.table().Activities {
+		if f.elsewhere(a, processtable.NodeID(r.Origin)) {
+			continue
+		}
 		if len(a.Path) > 0 && !a.Added() {
 			r.Inside = append(r.Inside, string(a.Name))
 		}

@@ -49,13 +49,13 @@ func (g *Gathered) Add(node string, r Report) {
 	if len(r.Roster) > 0 && (len(g.Roster) == 0 || node == g.Self) {
 		g.Roster = r.Roster
 	}
-	g.Roster = withBundles(g.Roster, g.Reports)
 	switch {
 	case g.Origin == "":
 		g.Origin = r.Origin
 	case r.Origin != "" && r.Origin != g.Origin && g.Reports[g.Self].Origin == "":
 		g.Contested = r.Origin
 	}
+	g.Roster = withBundles(located(g.Roster, g.Origin), g.Reports)
 }
 
 // withBundles gives a roster in which those are bundles, too, of which their hosts say so.
@@ -106,7 +106,9 @@ func (g *Gathered) Clock() (clock uint64) {
 // Nodes are those of the roster, and the origin, as far as they are known.
 func (g *Gathered) Nodes() (nodes []processtable.NodeID) {
 	for _, p := range g.Roster {
-		nodes = append(nodes, processtable.NodeID(p.Node))
+		if p.Node != unlocated {
+			nodes = append(nodes, processtable.NodeID(p.Node))
+		}
 		for _, at := range p.At {
 			nodes = append(nodes, processtable.NodeID(at))
 		}

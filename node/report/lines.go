@@ -254,7 +254,7 @@ func (r *reading) add(a api.Activity) {
 
 // untold is an activity of which its node has told nothing.
 func (r *reading) untold(p api.Place, scope message.Scope) api.Activity {
-	a := api.Activity{Scope: string(scope), Activity: p.Activity, Node: p.Node, State: api.ActivityUnknown}
+	a := api.Activity{Scope: string(scope), Activity: p.Activity, Node: processtable.NodeID(p.Node).Word(), State: api.ActivityUnknown}
 	report, answered := r.Reports[p.Node]
 	switch {
 	case slices.Contains(r.Tableless, p.Node):

@@ -124,7 +124,7 @@ func (l *live) awaitStart(self processtable.NodeID, ended ends) {
 func notStarted(t *processtable.Table, l *live) string {
 	var from []string
 	for _, source := range l.Has {
-		node, _ := t.NodeOf(l.Scope.Row(source))
+		node, _ := t.HostOf(l.Scope.Row(source), l.Origin)
 		from = append(from, fmt.Sprintf("%s (%s)", node, source))
 	}
 	return fmt.Sprintf("waiting for its instance to be started: %s says that it was started at %s, which does not know it as one of %s. "+

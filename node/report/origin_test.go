@@ -35,7 +35,7 @@ func TestWhoDidNotStartAnInstanceDoesNotEndIt(t *testing.T) {
 		events  int
 	}{
 		{"A knows that it has started it", says("A", "A", start), says("B", "B", start, end), says("C", "A"), 1},
-		{"A knows nothing", Report{Process: "p@1", Roster: RosterOf(table)}, says("B", "B", start, end), says("C", "C", start, end), 0},
+		{"A knows nothing", Report{Process: "p@1", Roster: RosterOf(table, "A")}, says("B", "B", start, end), says("C", "C", start, end), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewGathered("A", api.InstanceID{1})

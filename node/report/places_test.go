@@ -123,9 +123,9 @@ func TestN21WhoHostsABundleSaysThatItIsOne(t *testing.T) {
 		return api.Activity{Scope: scope, Activity: "b", Node: "C", State: api.ActivityRunning, Iterations: iterations}
 	}
 	g := NewGathered("A", api.InstanceID{1})
-	own := Report{Known: true, Process: "p@1", Origin: "A", State: api.InstanceRunning, Roster: RosterOf(table)}
+	own := Report{Known: true, Process: "p@1", Origin: "A", State: api.InstanceRunning, Roster: RosterOf(table, "A")}
 	says := func(node string, bundle string, all ...api.Activity) {
-		r := Report{Known: true, Process: "p@1", Origin: "A", Roster: RosterOf(table), Activities: all}
+		r := Report{Known: true, Process: "p@1", Origin: "A", Roster: RosterOf(table, "A"), Activities: all}
 		for i := range r.Roster {
 			r.Roster[i].Each = r.Roster[i].Activity == bundle
 		}

@@ -335,13 +335,13 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 	if err != nil || marker != nil && marker.Origin == s.Origin {
 		return err == nil, true, err
 	}
-	return allEnded(p.Table(), s), false, nil
+	return allEnded(p.Table(), r.options.Self, s), false, nil
 }
 
-// allEnded says whether every activity of a table has ended, wherever one must have. How often the
+// allEnded says whether every activity that a node has of an instance has ended, wherever one must have. How often the
 // work of a composite began, only its own entry knows; but what began in a scope ends there, each
 // activity once, so those of one composite have ended in the same scopes (N10).
-func allEnded(t *processtable.Table, s *audit.Size) bool {
+func allEnded(t *processtable.Table, self processtable.NodeID, s *audit.Size) bool {
 	type inside struct { // an execution of a bundle, and what is in it, are inside of one name
 		composite processtable.ActivityID
 		depth     int
@@ -349,7 +349,7 @@ func allEnded(t *processtable.Table, s *audit.Size) bool {
 	ended := map[inside]audit.Scopes{}
 	for _, a := range t.Activities {
 		switch {
-		case a.Added():
+		case a.Added(), !t.Hosts(a.Row(), self, s.Origin):
 		case len(a.Path) > 0:
 			around, in := inside{a.Path[len(a.Path)-1].Activity, len(a.Path)}, s.Inside[a.Name]
 			if before, known := ended[around]; known && before != in {

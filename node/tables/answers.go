@@ -157,7 +157,7 @@ func (t *Tables) Definitions() api.DefinitionsAnswer {
 		table := p.Table()
 		d := api.Definition{
 			Process: table.Process.Name, Version: table.Process.Version, Definition: table.Definition.String(),
-			Node: string(t.Self), Starts: []string{}, Activities: report.RosterOf(table),
+			Node: string(t.Self), Starts: []string{}, Activities: report.RosterOf(table, processtable.OriginWord),
 		}
 		for _, s := range table.Starts {
 			d.Starts = append(d.Starts, string(s))

@@ -110,21 +110,29 @@ func unlinked(t *processtable.Table, r NodeReport) []string {
 	return out
 }
 
-// connected gives the nodes that connectors of t lead to. Those of others than source to sink may lead to any node
+// connected gives the nodes that connectors of t lead to. Those from elsewhere to the origin may lead to any node
 // where an instance may start.
 func connected(t *processtable.Table) []processtable.NodeID {
 	var out []processtable.NodeID
 	for _, a := range t.Activities {
+		home, _ := t.NodeOf(a.Row())
 		for _, node := range a.TargetNodes() {
-			switch {
-			case node != processtable.Origin:
-				out = append(out, node)
-			case a.Name != processtable.Source: // source is where sink is
-				out = append(out, t.Starts...)
-			}
+			out = append(out, nodesOf(t, home, node)...)
 		}
 	}
 	return out
+}
+
+// nodesOf gives the nodes that a place may be, seen from another one of the same instance: what is at the origin meets
+// the rest that is there at one node.
+func nodesOf(t *processtable.Table, from, to processtable.NodeID) []processtable.NodeID {
+	switch {
+	case to != processtable.Origin:
+		return []processtable.NodeID{to}
+	case from == processtable.Origin:
+		return nil
+	}
+	return t.Starts
 }
 
 // called gives the nodes to which calls send what is to be done, and those of calls of which it is done here (N20).
@@ -137,7 +145,7 @@ func called(t *processtable.Table) []processtable.NodeID {
 		case a.Begun():
 			if row, known := t.Of(a.Name); known {
 				home, _ := t.NodeOf(row)
-				out = append(out, home)
+				out = append(out, nodesOf(t, t.Node, home)...)
 			}
 		}
 	}

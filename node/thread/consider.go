@@ -26,13 +26,14 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 		m.consider(e)
 		return
 	}
-	switch m.started(e, cmp.Or(e.Known.Origin, refused[0].Message.Origin)) {
+	origin := cmp.Or(e.Known.Origin, refused[0].Message.Origin)
+	switch m.started(e, origin) {
 	case wasStarted:
 		m.refuse(e, refused)
 	case wasNotStarted:
 		m.unstarted(e, refused)
 	case startUnknown:
-		m.awaitAnswer(e, refused)
+		m.awaitAnswer(e, origin, refused)
 	}
 }
 
@@ -58,7 +59,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	}
 	switch m.started(e, e.Known.Origin) {
 	case startUnknown:
-		m.awaitAnswer(e, nil)
+		m.awaitAnswer(e, e.Known.Origin, nil)
 		return
 	case wasNotStarted:
 		m.unstarted(e, nil)

@@ -18,7 +18,9 @@ func (w *world) meddle() {
 	rows := s.process.Table().Activities
 	row := rows[w.rand.IntN(len(rows))]
 	started := w.starts[w.rand.IntN(len(w.starts))]
-	if !started.heard() || row.Name == processtable.Sink && started.site != s {
+	home, _ := s.process.Table().NodeOf(row.Row())
+	atOrigin := row.Name == processtable.Sink || home == processtable.Origin && row.Name != processtable.Source // the entry has no scope: of a block's sink it is the process's
+	if !started.heard() || atOrigin && started.site != s {
 		return // what comes for them is judged before it is put
 	}
 	e := message.Entry{Instance: started.call.Instance, Activity: row.Name}

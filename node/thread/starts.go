@@ -44,19 +44,24 @@ func (m *Machine) birth(e message.Entry, origin processtable.NodeID) (birth, boo
 		if _, notice := scope.OfNotice(); notice { // it begins with its activity
 			continue
 		}
-		block := scope.Leave().Row(scope.Inside())
-		if home, known := m.process.Table().NodeOf(block); known && home == m.self {
+		if m.hosts(scope.Leave().Row(scope.Inside()), origin) {
 			return birth{e.Instance, scope}, true
 		}
 	}
 	return birth{instance: e.Instance}, origin == m.self
 }
 
+// hosts says whether an activity lives here, of an instance that was started at origin.
+func (m *Machine) hosts(row processtable.RowID, origin processtable.NodeID) bool {
+	home, known := m.process.Table().HostOf(row, origin)
+	return known && home == m.self
+}
+
 // blocks are those around that live here, whose end says that it never begins.
-func (b birth) blocks(m *Machine) (all []message.Entry) {
+func (b birth) blocks(m *Machine, origin processtable.NodeID) (all []message.Entry) {
 	for scope := b.scope; scope != ""; scope = scope.Leave() {
 		block := message.Entry{Instance: b.instance, Scope: scope.Leave(), Activity: scope.Inside()}
-		if home, known := m.process.Table().NodeOf(block.Row()); known && home == m.self {
+		if m.hosts(block.Row(), origin) {
 			all = append(all, block)
 		}
 	}
@@ -223,14 +228,14 @@ type undecided struct {
 	stopped bool          // an operator has ended it
 }
 
-// awaitAnswer lets an entry wait until it is known whether its instance was started.
-func (m *Machine) awaitAnswer(e *instancetable.Entry, refused []behaviour.Refuse) {
-	id, _ := m.birth(e.Key, m.self)
+// awaitAnswer lets an entry wait until it is known whether its instance was started, which it says was at origin.
+func (m *Machine) awaitAnswer(e *instancetable.Entry, origin processtable.NodeID, refused []behaviour.Refuse) {
+	id, _ := m.birth(e.Key, origin)
 	q := m.starts.asked[id]
 	if q == nil {
 		q = &startQuestion{of: id}
 		m.starts.asked[id] = q
-		m.load(q, HowEnded, append([]message.Entry{id.source()}, id.blocks(m)...)...)
+		m.load(q, HowEnded, append([]message.Entry{id.source()}, id.blocks(m, origin)...)...)
 	}
 	q.waiting = append(q.waiting, undecided{e.Key, refused, keysOf(e, refused), e.Known.Stopped})
 }

@@ -100,6 +100,7 @@ type drawing struct {
 	races      bool // see Racing
 	bundling   bool // see Bundling
 	signals    bool // see SignalsAt
+	atOrigin   bool // some activities are hosted where the instance was started (N20)
 	events     []event
 	text       strings.Builder
 	structures []*structure
@@ -158,6 +159,7 @@ func (d *drawing) process() {
 	d.declare()
 	if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
+		d.atOrigin = d.in(2, "at the origin")
 	}
 	d.nesting()
 	d.graph(g)

@@ -172,7 +172,7 @@ func TestEverythingComesAbout(t *testing.T) {
 				"exit condition", "transition", "failed", "max_iterations", "otherwise", "feedback", "_RC mapped", "nested", "list", "default input",
 				"start any", "start at_least", "start expression", "empty", "several sources", "from source", "to sink", "starts",
 				"block terminated", "block in-error", "block skipped", "block running", "block iterated often", "block with feedback", "block with start condition",
-				"3 blocks deep", "inside terminated", "inside skipped", "inside in-error", "inside iterated", "inside empty", "inside from source", "inside to sink",
+				"3 blocks deep", "at the origin", "inside terminated", "inside skipped", "inside in-error", "inside iterated", "inside empty", "inside from source", "inside to sink",
 			} {
 				if seen[want] < 10 {
 					t.Errorf("%q came about %d times in 1,000 processes: the generator has become too narrow", want, seen[want])
@@ -270,6 +270,11 @@ func noteDefinition(seen map[string]int, c *Case, p *definition.Process) {
 	}
 	if strings.Contains(c.Text("x"), "starts:") {
 		seen["starts"]++
+	}
+	for _, a := range p.All() {
+		if a.Node == definition.OriginNode {
+			seen["at the origin"]++
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"fmqm/definition"
 )
 
 // graph draws what the process consists of, or a block.
@@ -64,6 +66,9 @@ func (d *drawing) activity(g *graph, s *step) {
 	d.signal(g, s)
 	if len(s.receives) > 0 {
 		node = d.meeting()
+	}
+	if d.atOrigin && d.in(3, "here") {
+		node = definition.OriginNode
 	}
 	d.line("node: %s", node)
 	d.startCondition(s)

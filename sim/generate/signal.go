@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"fmqm/definition"
 )
 
 // SignalsAt draws processes as RacingAt does, in which activities send events and others receive them as
@@ -113,7 +115,11 @@ func (d *drawing) send(g *graph, s *step) {
 	text := fmt.Sprintf("event: %s, key: %s", pick(d, d.events, "sent").name, d.key())
 	switch d.upTo(6, "to") {
 	case 1, 2, 3, 4, 5:
-		text += ", to: " + d.meeting()
+		to := d.meeting()
+		if d.atOrigin && d.in(2, "to the origin") {
+			to = definition.OriginNode
+		}
+		text += ", to: " + to
 	case 6:
 		text += fmt.Sprintf(", to: {node: '\"%s\"', of: [%s]}", d.meeting(), strings.Join(d.nodes, ", "))
 	}

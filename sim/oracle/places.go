@@ -54,6 +54,19 @@ func Places(p *definition.Process) map[string]Place {
 	return all
 }
 
+// Locate writes out in a process where activities are of which it says that they are where an instance is started, for
+// who judges instances that are started at one node. Its tables are compiled before.
+func Locate(p *definition.Process, origin string) {
+	for _, a := range p.All() {
+		if a.Node == definition.OriginNode {
+			a.Node = origin
+		}
+		if a.Send != nil && a.Send.To == definition.OriginNode {
+			a.Send.To = origin
+		}
+	}
+}
+
 // Scope is where the activity is in the iterations of the blocks around it, all of them the same one, and in the
 // first element of each bundle.
 func (p Place) Scope(iteration int) message.Scope {

@@ -45,6 +45,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
+	oracle.Locate(made.process, string(made.origin))
 	if made.races = hasRaces(made.process); made.races {
 		return made, nil
 	}

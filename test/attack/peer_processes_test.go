@@ -82,7 +82,7 @@ func newIntruder(t *testing.T) *intruder {
 	i := &intruder{world: w, marks: marks, gate: gate, tables: map[string]*processtable.Table{}}
 	i.line = w.party("M", w.pki).call("A")
 	i.line.until(link.StateConnected)
-	for _, text := range []string{ward, stuck, common, later, rogue, nest} {
+	for _, text := range []string{ward, stuck, common, later, rogue, nest, originLog} {
 		processes, problems := definition.Load("process.yaml", []byte(text))
 		if definition.HasErrors(problems) {
 			t.Fatal(problems)

@@ -298,6 +298,11 @@ var transactions = []transaction{
 		kept: "It has ended as cancelled, and returns nothing.",
 	},
 	{
+		kind: "termination", what: "The same, in a process of which activities are hosted where the instance was started (N20).", victims: "AB", scenario: origins,
+		lost: "Its messages are still in the queue, and say where the instance was started. It is decided again, there.",
+		kept: "What it sent to the origin is in the queues of the node that has started the instance, and nowhere else.",
+	},
+	{
 		kind: "thin", what: "Iterations of a block go that its process does not keep, while the instance goes on; one record stays, which says that they are over (N16).", victims: "A", scenario: rounds,
 		lost: "They are all still there. They go with those that are over when it is next looked, after more iterations.",
 		kept: "They are gone, and what would come for one of them is absorbed. The loop goes on.",

@@ -118,6 +118,7 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 	if w.Flat && !w.isFlat(loaded[0]) {
 		return "", nil
 	}
+	oracle.Locate(loaded[0], homeOf(loaded[0], drawn))
 	expect, err := oracle.Expect(loaded[0], json.RawMessage(drawn.Input), generate.Interpreted(drawn))
 	if err != nil {
 		w.t.Fatal(err)
@@ -151,7 +152,11 @@ func (w *Work) upload(through *Site, text string) {
 
 // Home is where an instance is started.
 func (w *Work) Home(p *Play) *Site {
-	return w.fleet.Sites[p.Process.Starts[p.Drawn.Start%len(p.Process.Starts)]]
+	return w.fleet.Sites[homeOf(p.Process, p.Drawn)]
+}
+
+func homeOf(p *definition.Process, drawn *generate.Case) string {
+	return p.Starts[drawn.Start%len(p.Starts)]
 }
 
 // Expected is how many attempts of programs the interpreter makes.
