@@ -1,6 +1,12 @@
 package main
 
-var mutants = []mutant{
+import "slices"
+
+// mutants are all of them.
+var mutants = slices.Concat(ofAll, ofBundles, ofEvents)
+
+// ofAll are those of what every process has, of blocks, of ends before their time and of subprocesses.
+var ofAll = []mutant{
 	// What is confirmed is what the store says that it has, so an answer under another token does no
 	// harm by itself: both defences go, as they once were not there.
 	{"stale-answer", "the answer to an accept of before a reload counts for the one that is under way", "5 ends", []change{
