@@ -18,6 +18,11 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 	if x.lost[s.name] || d.filled {
 		return
 	}
+	for i := range t.records {
+		if r := &t.records[i]; ends(r) && isElement(r.Scope) && r.Activity == r.Scope.Inside() {
+			delete(d.elements[bundleOf(entryOf(r))], r.Scope)
+		}
+	}
 	for _, inside := range t.begun() {
 		named := inside.Activity == inside.Scope.Inside() // what begins it has its name
 		if named && !isElement(inside.Scope) {
@@ -26,6 +31,9 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 		block := message.Entry{Instance: inside.Instance, Scope: inside.Scope.Leave(), Activity: inside.Scope.Inside()}
 		if !slices.ContainsFunc(t.put[block], func(k message.Key) bool { return k.Kind == message.KindSnapshot }) && !t.recorded(block) {
 			x.world.breaks("3", "%s begins at %s, and not in one transaction with what %s says of it", inside.Scope, s.name, shown(block))
+		}
+		if named {
+			x.parallel(s, d, inside)
 		}
 		if sink, any := sinkBefore(inside); any && !d.ended[sink] && !x.touched(block) { // else it may be of another run
 			x.world.breaks("4", "%s begins at %s, and %s has not ended", inside.Scope, s.name, shown(sink))
@@ -36,6 +44,52 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 			}
 		}
 	}
+}
+
+// bundleOf is the bundle that an element is of, in the run of that.
+func bundleOf(element message.Entry) message.Entry {
+	return message.Entry{Instance: element.Instance, Scope: element.Scope.Leave(), Activity: element.Activity}
+}
+
+// parallel: of an element that begins no more are under way than there may be (N21). Of a run before there is nothing
+// in the way: what is open of that is cancelled.
+func (x *watch) parallel(s *site, d *shadow, element message.Entry) {
+	bundle := bundleOf(element)
+	if d.ended[element] {
+		return
+	}
+	if d.elements[bundle] == nil {
+		d.elements[bundle] = map[message.Scope]bool{}
+	}
+	d.elements[bundle][element.Scope] = true
+	under := 0
+	for scope := range d.elements[bundle] {
+		if runOf(scope) == runOf(element.Scope) {
+			under++
+		}
+	}
+	if most := x.world.parallelOf(bundle); most > 0 && under > most {
+		x.world.breaks("4", "%d elements of %s are under way at %s, and %d may be", under, shown(bundle), s.name, most)
+	}
+}
+
+// runOf is the run in which the innermost frame of a scope is.
+func runOf(s message.Scope) int {
+	frames, err := s.Frames()
+	if err != nil || len(frames) == 0 {
+		return 0
+	}
+	return frames[len(frames)-1].Run
+}
+
+// parallelOf is how many elements of a bundle may be under way; 0: nobody knows.
+func (w *World) parallelOf(bundle message.Entry) int {
+	for _, c := range w.clients {
+		if c.instance.ID == bundle.Instance && c.of.places[string(bundle.Activity)].Bundle != nil {
+			return c.of.places[string(bundle.Activity)].Bundle.Parallel
+		}
+	}
+	return 0
 }
 
 // gathers: a bundle takes returns of its elements into what it says of itself (N21).

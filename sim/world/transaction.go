@@ -49,6 +49,9 @@ func (d *shadow) message(w *World, t *transaction, op *store.Op) error {
 	}
 	d.messages[e][m] = true
 	t.put[e] = append(t.put[e], m)
+	if e.Activity == processtable.EventMeets {
+		return d.queue(queued{e, m}, op)
+	}
 	if m.Kind == message.KindDue {
 		t.came = append(t.came, oracle.Due{Entry: e, Key: m})
 	}
@@ -171,6 +174,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 		}
 	}
 	x.begins(s, d, t)
+	x.events(s, d, t)
 	if len(gone) > 0 {
 		x.world.breaks("3", "messages of %s are taken out at %s, and it does not end", slices.Min(gone), s.name)
 	}

@@ -41,8 +41,10 @@ type watch struct {
 type shadow struct {
 	messages map[message.Entry]map[message.Key]bool // in process queues
 	ended    map[message.Entry]bool
-	races    map[message.Entry]bool         // it begins with the first connectors
-	early    map[message.Entry]record.Event // how those have ended that have not by themselves
+	races    map[message.Entry]bool                   // it begins with the first connectors
+	early    map[message.Entry]record.Event           // how those have ended that have not by themselves
+	queued   map[queued]message.Arrival               // of what lies where events meet receives: when it came first
+	elements map[message.Entry]map[message.Scope]bool // of a bundle: those that have begun, and have not ended
 	started  map[uuid.UUID]bool
 	sent     map[lane]uint64 // the number of the newest
 	low      map[lane]record.Position
@@ -66,6 +68,7 @@ func newWatch(w *World) *watch {
 func newShadow() *shadow {
 	return &shadow{
 		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		queued: map[queued]message.Arrival{}, elements: map[message.Entry]map[message.Scope]bool{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
 	}
@@ -79,6 +82,10 @@ func (d *shadow) clone() *shadow {
 		c.messages[e] = maps.Clone(keys)
 	}
 	c.ended, c.early, c.races, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.races), maps.Clone(d.started)
+	c.queued, c.elements = maps.Clone(d.queued), map[message.Entry]map[message.Scope]bool{}
+	for e, open := range d.elements {
+		c.elements[e] = maps.Clone(open)
+	}
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
 	c.audit = maps.Clone(d.audit)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
