@@ -73,7 +73,7 @@ func (d *drawing) bundle(g *graph, s *step) {
 		d.line("parallel: %d", parallel)
 	}
 	if (d.races || parallel == 1) && d.in(3, "until") {
-		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2"}, "until"))
+		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2", "_DONE / (_DONE - 2) > 5"}, "until"))
 	}
 }
 

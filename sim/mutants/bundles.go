@@ -3,7 +3,8 @@ package main
 // ofBundles are those of bundles and calls (N20, N21).
 var ofBundles = []mutant{
 	// What came back of another run is let go of in memory as well, so both defences of each go.
-	{"other-run", "what came back of another run of a bundle, or of a call, counts", "3 4 5 7 ends", []change{
+	{"other-run", "what came back of another run of a block, a bundle or a call counts", "4", []change{
+		{"navigator/block.go", "return r.scope == within && r.source == source", "return r.scope.Leave() == within.Leave() && r.source == source"},
 		{"navigator/gather.go", "	case of.run != at.Run:\n		return of.run < at.Run\n", ""},
 		{"navigator/gather.go", "open && of.run == at.Run {", "open {"},
 		{"navigator/begun.go", "r.scope == within && r.number == number", "r.scope.Leave() == within.Leave() && r.number == number"},
@@ -16,7 +17,7 @@ var ofBundles = []mutant{
 		{"navigator/bundle.go", "	for _, o := range collected {\n", "	for n, o := range collected {\n		o.Element = n\n"},
 	}},
 	{"chunk-twice", "of results that were put together the number counts twice", "7 ends", []change{
-		{"navigator/bundle.go", "		collected = append(collected, chunk.Outcomes...)\n", "		collected = append(collected, chunk.Outcomes...)\n		done += len(chunk.Outcomes)\n"},
+		{"navigator/bundle.go", "	done, failed := r.g.Done, r.g.Failed\n", "	done, failed := r.g.Done+len(collected), r.g.Failed\n"},
 	}},
 	{"chunk-lost", "results that are put together with others are not among the results", "7 ends", []change{
 		{"navigator/bundle.go", "		collected = append(collected, chunk.Outcomes...)\n", "		collected = append(collected, chunk.Outcomes[:len(chunk.Outcomes)/2]...)\n"},

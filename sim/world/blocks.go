@@ -6,6 +6,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
+	"fmqm/sim/oracle"
 )
 
 // isWork: a block and its inside have it for each other (N12).
@@ -22,6 +23,9 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 		if r := &t.records[i]; ends(r) && isElement(r.Scope) && r.Activity == r.Scope.Inside() {
 			delete(d.elements[bundleOf(entryOf(r))], r.Scope)
 		}
+	}
+	for i := range t.records {
+		x.returned(s, d, &t.records[i])
 	}
 	for _, inside := range t.begun() {
 		named := inside.Activity == inside.Scope.Inside() // what begins it has its name
@@ -51,6 +55,29 @@ func bundleOf(element message.Entry) message.Entry {
 	return message.Entry{Instance: element.Instance, Scope: element.Scope.Leave(), Activity: element.Activity}
 }
 
+// returned: what has come to its end by itself has had all come back that it had begun in that run (N12), whatever
+// operators have done before: of a block sink has ended in that iteration, of a bundle without until each element.
+func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
+	if r.Event != record.EventTerminated && r.Event != record.EventIterated || r.Ending != (message.Ending{}) {
+		return
+	}
+	place, known := x.world.placeOf(entryOf(r))
+	switch {
+	case !known || oracle.IsWork(r.Scope, r.Activity):
+	case place.Bundle != nil && !isElement(r.Scope):
+		for scope := range d.elements[entryOf(r)] {
+			if place.Bundle.Until == nil && runOf(scope) == r.Run {
+				x.world.breaks("4", "%s ends at %s, and %s of its run is under way", shown(entryOf(r)), s.name, scope)
+			}
+		}
+	case place.Block != nil:
+		inside := r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
+		if sink := (message.Entry{Instance: r.Instance, Scope: inside, Activity: processtable.Sink}); !d.ended[sink] {
+			x.world.breaks("4", "%s has come to the end of iteration %d at %s, and %s has not ended", shown(entryOf(r)), r.Iteration, s.name, shown(sink))
+		}
+	}
+}
+
 // parallel: of an element that begins no more are under way than there may be (N21). Of a run before there is nothing
 // in the way: what is open of that is cancelled.
 func (x *watch) parallel(s *site, d *shadow, element message.Entry) {
@@ -68,8 +95,8 @@ func (x *watch) parallel(s *site, d *shadow, element message.Entry) {
 			under++
 		}
 	}
-	if most := x.world.parallelOf(bundle); most > 0 && under > most {
-		x.world.breaks("4", "%d elements of %s are under way at %s, and %d may be", under, shown(bundle), s.name, most)
+	if place, known := x.world.placeOf(bundle); known && place.Bundle != nil && under > place.Bundle.Parallel {
+		x.world.breaks("4", "%d elements of %s are under way at %s, and %d may be", under, shown(bundle), s.name, place.Bundle.Parallel)
 	}
 }
 
@@ -82,14 +109,14 @@ func runOf(s message.Scope) int {
 	return frames[len(frames)-1].Run
 }
 
-// parallelOf is how many elements of a bundle may be under way; 0: nobody knows.
-func (w *World) parallelOf(bundle message.Entry) int {
+// placeOf is where the process of an instance that a client has started has an activity.
+func (w *World) placeOf(e message.Entry) (place oracle.Place, known bool) {
 	for _, c := range w.clients {
-		if c.instance.ID == bundle.Instance && c.of.places[string(bundle.Activity)].Bundle != nil {
-			return c.of.places[string(bundle.Activity)].Bundle.Parallel
+		if c.instance.ID == e.Instance {
+			place, known = c.of.places[string(e.Activity)]
 		}
 	}
-	return 0
+	return place, known
 }
 
 // gathers: a bundle takes returns of its elements into what it says of itself (N21).
