@@ -303,7 +303,7 @@ func (d *drawing) people() {
 	if d.in(4) {
 		d.add(Event{At: d.moment(), Do: Terminate, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
 	}
-	if d.in(6) {
+	if d.in(3) {
 		d.add(Event{At: d.moment(), Do: Retry, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
 	}
 }

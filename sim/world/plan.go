@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,6 +61,11 @@ const (
 	Bundling Kind = "bundling"
 	Signals  Kind = "signals"
 )
+
+// Has says whether a process of the plan is of that kind.
+func (p *Plan) Has(k Kind) bool {
+	return slices.ContainsFunc(p.Processes, func(of Process) bool { return of.Kind == k })
+}
 
 // Instance is one that a client starts, and starts again.
 type Instance struct {
