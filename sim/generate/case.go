@@ -100,6 +100,7 @@ type drawing struct {
 	races      bool // see Racing
 	bundling   bool // see Bundling
 	signals    bool // see SignalsAt
+	timed      bool // see TimedAt
 	events     []event
 	text       strings.Builder
 	structures []*structure
@@ -156,6 +157,7 @@ func (d *drawing) process() {
 	d.input = g.input
 	d.containers(g.input, g.output)
 	d.declare()
+	d.times()
 	if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}

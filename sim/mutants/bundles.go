@@ -6,7 +6,7 @@ const bundling = "bundling"
 // ofBundles are those of bundles and calls (N20, N21).
 var ofBundles = []mutant{
 	// What came back of another run is let go of in memory as well, so both defences of each go.
-	{"other-run", "what came back of another run of a block, a bundle or a call counts", "4", bundling, []change{
+	{"other-run", "what came back of another run of a block, a bundle or a call counts", "4 7 ends", bundling, []change{
 		{"navigator/block.go", "return r.scope == within && r.source == source", "return r.scope.Leave() == within.Leave() && r.source == source"},
 		{"navigator/gather.go", "	case of.run != at.Run:\n		return of.run < at.Run\n", ""},
 		{"navigator/gather.go", "open && of.run == at.Run {", "open {"},

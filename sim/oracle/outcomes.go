@@ -77,6 +77,9 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 
 // element notes what a record says of the bundles around.
 func (o *Outcomes) element(r *record.AuditRecord) {
+	if isSaid(r) {
+		return
+	}
 	for scope := r.Scope; scope != ""; scope = scope.Leave() {
 		f, ok := last(scope)
 		if !ok || f.Element < 0 {
@@ -93,6 +96,11 @@ func (o *Outcomes) element(r *record.AuditRecord) {
 			e.ended = append(e.ended, f.Element)
 		}
 	}
+}
+
+// isSaid: the record is of what an operator has said of an execution, which need not be there (N15).
+func isSaid(r *record.AuditRecord) bool {
+	return r.Event == record.EventAsked || r.Event == record.EventAnswered || r.Event == record.EventDropped
 }
 
 // Bundle implements interpret.Bundles. What has ended at the bundle's site has returned in that moment.

@@ -29,3 +29,16 @@ func TestN20ACallEndsBeforeItsWorkBegins(t *testing.T) {
 		}
 	}
 }
+
+// N15, N21: an operator may speak of an element that a bundle has not; that does not begin it.
+func TestN21AWordBeginsNoElement(t *testing.T) {
+	a := &definition.Activity{Name: "a", Bundle: &definition.Bundle{}}
+	races := oracle.OutcomesOf([]record.AuditRecord{
+		{Scope: "a[0]", Activity: "a", Event: record.EventTerminated},
+		{Scope: "a[1]", Activity: "a", Event: record.EventAsked},
+		{Scope: "a[2]", Activity: "a", Event: record.EventAnswered},
+	}).Races(nil).(interpret.Bundles)
+	if came, _ := races.Bundle(a, ""); came.Begun != 1 || len(came.Returned) != 1 {
+		t.Errorf("it came to %+v", came)
+	}
+}

@@ -1,7 +1,9 @@
 package world
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"fmqm/message"
 	"fmqm/processtable"
@@ -22,6 +24,7 @@ func (x *watch) begins(s *site, d *shadow, t *transaction) {
 	for i := range t.records {
 		if r := &t.records[i]; ends(r) && isElement(r.Scope) && r.Activity == r.Scope.Inside() {
 			delete(d.elements[bundleOf(entryOf(r))], r.Scope)
+			d.returned[inRun{bundleOf(entryOf(r)), runOf(r.Scope)}]++
 		}
 	}
 	for i := range t.records {
@@ -58,6 +61,9 @@ func bundleOf(element message.Entry) message.Entry {
 // returned: what has come to its end by itself has had all come back that it had begun in that run (N12), whatever
 // operators have done before: of a block sink has ended in that iteration, of a bundle without until each element.
 func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
+	if after, of := untilAfter(r); of && after > d.returned[inRun{entryOf(r), r.Run}] {
+		x.world.breaks("4", "%s is in error at %s, after %d elements as it says, of which %d are of its run", shown(entryOf(r)), s.name, after, d.returned[inRun{entryOf(r), r.Run}])
+	}
 	if r.Event != record.EventTerminated && r.Event != record.EventIterated || r.Ending != (message.Ending{}) {
 		return
 	}
@@ -76,6 +82,22 @@ func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
 			x.world.breaks("4", "%s has come to the end of iteration %d at %s, and %s has not ended", shown(entryOf(r)), r.Iteration, s.name, shown(sink))
 		}
 	}
+}
+
+// inRun is a bundle in one of its runs.
+type inRun struct {
+	bundle message.Entry
+	run    int
+}
+
+// untilAfter: until could not be evaluated after so many elements had come back.
+func untilAfter(r *record.AuditRecord) (elements int, of bool) {
+	if r.Event != record.EventInError || !strings.HasPrefix(r.Reason, "until ") {
+		return 0, false
+	}
+	_, after, found := strings.Cut(r.Reason, ", after ")
+	_, err := fmt.Sscanf(after, "%d elements", &elements)
+	return elements, found && err == nil
 }
 
 // parallel: of an element that begins no more are under way than there may be (N21). Of a run before there is nothing

@@ -28,6 +28,7 @@ func Draw(seed uint64) Plan {
 	d.versions()
 	d.large()
 	d.signals()
+	d.timed()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -292,6 +293,20 @@ func (d *drawing) signals() {
 	}
 }
 
+// timed draws, for few worlds, a process with notices, a deadline of its own, and loops of whose history little is kept
+// (N16, N23). Sites of the version before know none.
+func (d *drawing) timed() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "timed", Kind: Timed, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
+	for range 1 + d.IntN(2) {
+		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
+	}
+}
+
 // people draws who asks and decides.
 func (d *drawing) people() {
 	for range d.IntN(8) {
@@ -305,5 +320,10 @@ func (d *drawing) people() {
 	}
 	if d.in(3) {
 		d.add(Event{At: d.moment(), Do: Retry, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
+	}
+	for i := range d.plan.Instances { // what has begun elements goes on with others under way
+		if at := d.plan.Instances[i]; d.plan.Processes[at.Process].Kind == Bundling && d.in(3) {
+			d.add(Event{At: min(at.At+d.between(time.Second, 10*time.Minute), d.plan.Clear-1), Do: Retry, Site: d.site(), Instance: i})
+		}
 	}
 }

@@ -60,6 +60,7 @@ const (
 	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
 	Bundling Kind = "bundling"
 	Signals  Kind = "signals"
+	Timed    Kind = "timed"
 )
 
 // Has says whether a process of the plan is of that kind.
@@ -176,6 +177,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Signals:
 		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
+	case Timed:
+		return generate.TimedAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn, Parent:
