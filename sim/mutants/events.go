@@ -5,7 +5,7 @@ const signals = "signals"
 
 // ofEvents are those of events (N24).
 var ofEvents = []mutant{
-	{"given-twice", "an event is given to a receive, and stays for the next", "3 races", signals, []change{
+	{"given-twice", "an event is given to a receive, and stays for the next", "3 races ends", signals, []change{
 		{"event/decide.go", "func (d *decision) match(e *kept, w *waiting) {\n	d.takeEvent(e)\n", "func (d *decision) match(e *kept, w *waiting) {\n"},
 	}},
 	{"put-back-last", "an event that is put back comes last in its queue", "races", signals, []change{

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are all of them.
-var mutants = slices.Concat(ofAll, ofBundles, ofEvents)
+var mutants = slices.Concat(ofAll, ofBundles, ofEvents, ofTimes)
 
 // ofAll are those of what every process has, of blocks, of ends before their time and of subprocesses.
 var ofAll = []mutant{

@@ -78,6 +78,8 @@ func (x *watch) note(t *transaction) {
 			x.world.journal.met("error passed")
 		case r.Event == record.EventReceived:
 			x.world.journal.met("event received")
+		case r.Event == record.EventThinned:
+			x.world.journal.met("thinned")
 		case r.Event == record.EventPutBack:
 			x.world.journal.met("event put back")
 		}
