@@ -101,6 +101,7 @@ type drawing struct {
 	bundling   bool // see Bundling
 	signals    bool // see SignalsAt
 	timed      bool // see TimedAt
+	scheduled  bool // see ScheduledAt
 	events     []event
 	text       strings.Builder
 	structures []*structure
@@ -158,7 +159,9 @@ func (d *drawing) process() {
 	d.containers(g.input, g.output)
 	d.declare()
 	d.times()
-	if d.in(4, "starts") {
+	if d.scheduled {
+		d.schedule()
+	} else if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 	}
 	d.nesting()

@@ -27,7 +27,7 @@ var ofEvents = []mutant{
 		{"node/thread/signal.go", "		back = append(back, kept)\n", ""},
 	}},
 	{"sent-apart", "a send ends, and its event goes in another transaction", "3", signals, []change{
-		{"node/execute/turn.go", "	t.of.Queue.Submit(tx)\n", "	rest, done := &record.Tx{}, tx.Done\n	for i := 0; i < len(tx.Put); i++ {\n		if m := tx.Put[i]; m.Kind == message.KindEvent && m.Scope == \"\" && m.Instance == (message.InstanceID{}) {\n			rest.Put, tx.Put = append(rest.Put, m), append(tx.Put[:i:i], tx.Put[i+1:]...)\n			i--\n		}\n	}\n	tx.Done = func(err error) {\n		if done(err); err == nil && len(rest.Put) > 0 {\n			t.programs.Go(func() { t.of.Queue.Submit(rest) })\n		}\n	}\n	t.of.Queue.Submit(tx)\n"},
+		{"node/execute/turn.go", "	t.of.Queue.Submit(tx)\n", "	rest, done := &record.Tx{}, tx.Done\n	for i := 0; i < len(tx.Put); i++ {\n		if m := tx.Put[i]; m.Kind == message.KindEvent && m.Activity == processtable.EventMeets && len(tx.Audit) > 0 {\n			rest.Put, tx.Put = append(rest.Put, m), append(tx.Put[:i:i], tx.Put[i+1:]...)\n			i--\n		}\n	}\n	tx.Done = func(err error) {\n		if done(err); err == nil && len(rest.Put) > 0 {\n			t.programs.Go(func() { t.of.Queue.Submit(rest) })\n		}\n	}\n	t.of.Queue.Submit(tx)\n"},
 	}},
 	{"sent-anew", "an event that is sent in another iteration is taken for the one before", "3 7 races ends", signals, []change{
 		{"message/event.go", "append([]string{string(e.Node)}, e.Sender.names()...), e.Sender.Iteration, e.Sender.Run)", "[]string{string(e.Node), e.Sender.Instance.String()}, 0, 0)"},

@@ -1,7 +1,10 @@
 package main
 
-// timed is the kind of processes that have them.
-const timed = "timed"
+// Kinds of processes that have them.
+const (
+	timed     = "timed"
+	scheduled = "scheduled"
+)
 
 // ofTimes are those of notices, of the deadlines of processes, and of histories that keep few iterations (N16, N23).
 var ofTimes = []mutant{
@@ -23,6 +26,15 @@ var ofTimes = []mutant{
 	}},
 	{"limit-silent", "the deadline of a process ends nothing", "ends", timed, []change{
 		{"navigator/limit.go", "	e.Put = append(e.Put, message.Message{\n", "	_ = append(e.Put, message.Message{\n"},
+	}},
+	{"due-early", "an instance is started before it is due", "schedules 12", scheduled, []change{
+		{"node/schedules/schedules.go", "	due, passed := p.due(state.Until, now)\n", "	due, passed := p.due(state.Until, now.Add(2*time.Minute))\n"},
+	}},
+	{"due-missed", "of times that were missed only the last is made up for, whatever the schedule says", "schedules", scheduled, []change{
+		{"node/schedules/due.go", "len(times) == 0 || m == processtable.MissedAll", "len(times) == 0"},
+	}},
+	{"due-again", "an instance of a schedule has another identifier each time it is tried", "5 12 schedules", scheduled, []change{
+		{"node/schedules/due.go", "d.at.UTC().Format(time.RFC3339))\n	return", "d.at.UTC().Format(time.RFC3339Nano)+\" again\")\n	return"},
 	}},
 	{"thinned-more", "the history loses iterations that it is to keep", "ends 7", timed, []change{
 		{"node/retention/iterations.go", "below := l.Iteration - p.Table().History + 1", "below := l.Iteration + 1"},

@@ -29,6 +29,7 @@ func Draw(seed uint64) Plan {
 	d.large()
 	d.signals()
 	d.timed()
+	d.scheduled()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -305,6 +306,16 @@ func (d *drawing) timed() {
 	for range 1 + d.IntN(2) {
 		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
 	}
+}
+
+// scheduled draws, for few worlds, a process whose instances a schedule starts (N23).
+func (d *drawing) scheduled() {
+	if len(d.plan.Before) > 0 || d.plan.Clear < 4*time.Minute || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "scheduled", Kind: Scheduled, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
 }
 
 // people draws who asks and decides.

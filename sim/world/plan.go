@@ -51,16 +51,17 @@ type Kind string
 
 // The kinds of package generate.
 const (
-	Given    Kind = "given"
-	Drawn    Kind = "drawn"
-	Steady   Kind = "steady"
-	DeadWood Kind = "deadwood"
-	Joins    Kind = "joins"
-	Racing   Kind = "racing"
-	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
-	Bundling Kind = "bundling"
-	Signals  Kind = "signals"
-	Timed    Kind = "timed"
+	Given     Kind = "given"
+	Drawn     Kind = "drawn"
+	Steady    Kind = "steady"
+	DeadWood  Kind = "deadwood"
+	Joins     Kind = "joins"
+	Racing    Kind = "racing"
+	Parent    Kind = "parent" // it begins instances of the one before it in the plan, where these finish
+	Bundling  Kind = "bundling"
+	Signals   Kind = "signals"
+	Timed     Kind = "timed"
+	Scheduled Kind = "scheduled" // a schedule starts its instances, and nobody else
 )
 
 // Has says whether a process of the plan is of that kind.
@@ -177,6 +178,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Signals:
 		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
+	case Scheduled:
+		return generate.ScheduledAt(names(p.Sites)).Example(p.Number)
 	case Timed:
 		return generate.TimedAt(names(p.Sites)).Example(p.Number)
 	case Joins:

@@ -87,6 +87,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 			x.world.breaks("5", "%s starts twice at %s", r.Instance, s.name)
 		}
 		d.started[r.Instance] = true
+		x.scheduled(s, r.Instance)
 	}
 	return nil
 }
