@@ -154,7 +154,7 @@ func (c *course) called(a *definition.Activity, at interpret.At) interpret.Race 
 		end := *c.end
 		end.Iteration, end.Attempt = max(1, c.work.Iteration), max(1, c.work.Attempt) // that ends it may come before what begins it
 		of.end = &end
-		if returned := c.work.Event == record.EventTerminated; returned != at.Back {
+		if returned := c.work.Event == record.EventTerminated; returned != at.Back && !at.InError {
 			of.end = nil
 		}
 	} else if at.Back {

@@ -42,3 +42,22 @@ func TestN21AWordBeginsNoElement(t *testing.T) {
 		t.Errorf("it came to %+v", came)
 	}
 }
+
+// N20, N23: a call whose work has returned may be in error for what follows, and its deadline ends it then (seed 177).
+func TestN23ACallInErrorIsEndedByItsDeadline(t *testing.T) {
+	a := &definition.Activity{Name: "a", Call: &definition.Call{}}
+	races := oracle.OutcomesOf([]record.AuditRecord{
+		{Scope: "a#1", Activity: "a", Event: record.EventTerminated, Iteration: 1, Attempt: 1},
+		{Activity: "a", Event: record.EventInError, Iteration: 1},
+		{Activity: "a", Event: record.EventTerminated, Ending: message.Ending{TimedOut: true}, Iteration: 1, Attempt: 1},
+	}).Races(nil).(interpret.Races)
+	for at, want := range map[interpret.At]interpret.First{
+		{Iteration: 1, Attempt: 1}:                interpret.Itself,
+		{Iteration: 1, Attempt: 1, Back: true}:    interpret.Itself,
+		{Iteration: 1, Attempt: 1, InError: true}: interpret.Deadline,
+	} {
+		if got := races.Race(a, at).First; got != want {
+			t.Errorf("%+v: %v comes first, want %v", at, got, want)
+		}
+	}
+}
