@@ -249,14 +249,14 @@ func inside(r *record.AuditRecord) message.Scope {
 	return r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
 }
 
-// received: it is an event that the receive waits for, was sent before, and no other has received it (N24). Whoever
-// is asked for is of this instance: its events have it for their key.
+// received: it is an event that the receive waits for, was sent before, unless it came from outside, and no other has
+// received it (N24). Whoever is asked for is of this instance: its events have it for their key.
 func (j *judge) received(path string, place Place, r *record.AuditRecord) {
 	about := r.About
 	if place.Activity == nil || place.Receive == nil || !slices.Contains(place.Receive.Names(), string(about.Name)) {
 		j.add("%s has received %s, and does not wait for it", path, about.Name)
 	}
-	if clock, was := j.sent[about.Token]; !was || clock >= r.Clock {
+	if clock, was := j.sent[about.Token]; about.ID == "" && (!was || clock >= r.Clock) {
 		j.add("%s has received %s of %s at %d, and nothing had sent it before (%d)", path, about.Name, about.Node, r.Clock, clock)
 	}
 	if other, was := j.taken[about.Token]; was {

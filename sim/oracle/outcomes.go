@@ -1,6 +1,9 @@
 package oracle
 
 import (
+	"slices"
+
+	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
@@ -132,17 +135,21 @@ func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 	}
 	race := c.race(a, at)
 	if a.Receive != nil && at.Iteration > 0 && race.First == interpret.Itself {
-		race = r.outcomes.received(c, at.Iteration)
+		race = r.outcomes.received(a, c, at.Iteration)
 	}
 	return race
 }
 
 // received says what a receive has got in an iteration: of this instance's own events, since it asks for those of no
-// other.
-func (o *Outcomes) received(c *course, iteration int) interpret.Race {
+// other, or of those that came from outside, which have the defaults.
+func (o *Outcomes) received(a *definition.Activity, c *course, iteration int) interpret.Race {
 	r := c.got[iteration]
 	if r == nil {
 		return interpret.Race{Stays: true}
+	}
+	if i := slices.Index(a.Receive.Names(), string(r.About.Name)); r.About.ID != "" && i >= 0 {
+		data := container.New(a.Receive.Events[i].Type)
+		return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), Output: interpret.Echo(data, a.Output).Output}}
 	}
 	return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), From: o.sent[r.About.Token]}}
 }

@@ -182,7 +182,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong:
 	}
 	d.add(e)
 }
@@ -291,6 +291,21 @@ func (d *drawing) signals() {
 	})
 	for range 1 + d.IntN(4) {
 		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
+		for range d.IntN(3) {
+			d.outside(len(d.plan.Instances) - 1)
+		}
+	}
+}
+
+// outside draws an event that somebody outside sends to an instance, and repeats where the answer may be lost.
+func (d *drawing) outside(instance int) {
+	e := Event{At: d.plan.Instances[instance].At, Do: Signal, Site: d.plan.Sites[0], Number: d.IntN(3), Instance: instance}
+	if d.in(3) {
+		e.Site = d.site()
+	}
+	for range 1 + d.IntN(3) {
+		e.At = min(e.At+d.between(10*time.Millisecond, 5*time.Minute), d.plan.Clear-1)
+		d.add(e)
 	}
 }
 

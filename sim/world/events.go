@@ -1,10 +1,14 @@
 package world
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	"fmqm/api"
 	"fmqm/internal/store"
 	"fmqm/message"
+	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 )
@@ -58,6 +62,22 @@ func (x *watch) events(s *site, d *shadow, t *transaction) {
 			}
 		}
 	}
+}
+
+// signal is somebody outside who sends an event to an instance, to the first site, where most receives of it are.
+func (w *World) signal(e Event) {
+	c := w.clients[e.Instance]
+	events := c.of.process.Events
+	if len(events) == 0 {
+		return
+	}
+	r := api.EventRequest{
+		Event: events[e.Number%len(events)].Name, Key: c.id(), ID: fmt.Sprintf("%s %d", c.id(), e.Number), At: string(w.plan.Sites[0]),
+	}
+	_ = w.answered(e.Site, "event "+r.ID, func(ctx context.Context, n *node.Node) (string, error) {
+		answer, err := n.SendEvent(ctx, r)
+		return otherThan(r.Event+r.Key+r.ID, answer.Event+answer.Key+answer.ID), err
+	})
 }
 
 // puts: the transaction puts the event on, to a receive, or back to where events meet these.
