@@ -32,7 +32,7 @@ var ofEvents = []mutant{
 	{"sent-anew", "an event that is sent in another iteration is taken for the one before", "3 7 races ends", signals, []change{
 		{"message/event.go", "append([]string{string(e.Node)}, e.Sender.names()...), e.Sender.Iteration, e.Sender.Run)", "[]string{string(e.Node), e.Sender.Instance.String()}, 0, 0)"},
 	}},
-	{"any-key", "events meet receives whatever their keys", "races", signals, []change{
+	{"any-key", "events meet receives whatever their keys", "races ends", signals, []change{
 		{"message/event.go", "string(shape[:]), key})", "string(shape[:]), key[:0]})"},
 	}},
 	{"identifier-forgotten", "that an event of elsewhere was taken is not remembered", "races", signals, []change{
