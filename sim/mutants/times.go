@@ -13,7 +13,7 @@ var ofTimes = []mutant{
 	}},
 	{"notice-again", "a program that runs beside the work once runs again and again", "races ends", timed, []change{
 		{"navigator/notice.go", "	if s.at.Every == 0 {\n		return behaviour.Effects{Ends: true, Outcome: told}\n	}\n", ""},
-		{"navigator/notice.go", "	if at.Due = at.Due.Add(at.Every); !at.Due.After(now) {\n		at.Due = now.Add(at.Every)\n", "	if at.Due = at.Due.Add(max(at.Every, time.Hour)); !at.Due.After(now) {\n		at.Due = now.Add(max(at.Every, time.Hour))\n"},
+		{"navigator/notice.go", "	if at.Due = at.Due.Add(at.Every); !at.Due.After(now) {\n		at.Due = now.Add(at.Every)\n", "	if at.Due = at.Due.Add(max(at.Every, time.Minute)); !at.Due.After(now) {\n		at.Due = now.Add(max(at.Every, time.Minute))\n"},
 	}},
 	{"notice-stays", "a notice goes on when its activity has ended", "races ends", timed, []change{
 		{"navigator/notice.go", "	case message.KindCancel:\n		s.over = true\n", "	case message.KindCancel:\n"},

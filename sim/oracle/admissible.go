@@ -161,10 +161,12 @@ func (j *judge) take(r *record.AuditRecord) {
 // notified: a program has run beside the work, once for each time that it was due, and before that has ended; no connector
 // has to do with it (N23).
 func (j *judge) notified(path string, place Place, r *record.AuditRecord) {
-	switch {
-	case r.Scope == "" && r.Activity == processtable.Sink && len(j.process.Notify) > 0:
-	case place.Activity == nil || len(place.Notify) == 0:
+	notices := place.notices(j.process, r)
+	if len(notices) == 0 {
 		j.add("%s has no notices, and one has run", path)
+	}
+	if r.Iteration > 1 && !slices.ContainsFunc(notices, func(n definition.Notice) bool { return n.Every != nil }) {
+		j.add("a notice of %s has run for the %d. time, and none is to run again", path, r.Iteration)
 	}
 	if j.notices[path]--; j.notices[path] < 0 {
 		j.add("a notice of %s has run, and none was due", path)
@@ -175,6 +177,17 @@ func (j *judge) notified(path string, place Place, r *record.AuditRecord) {
 	if len(r.Sent) > 0 || len(r.Consumed) > 0 {
 		j.add("a notice of %s sends %d messages, and has taken %d connectors", path, len(r.Sent), len(r.Consumed))
 	}
+}
+
+// notices are those of what a record is of: of sink they are the process's.
+func (p Place) notices(process *definition.Process, r *record.AuditRecord) []definition.Notice {
+	switch {
+	case r.Scope == "" && r.Activity == processtable.Sink:
+		return process.Notify
+	case p.Activity == nil:
+		return nil
+	}
+	return p.Notify
 }
 
 // element notes how far the bundles around came.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -64,6 +65,9 @@ func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
 	if after, of := untilAfter(r); of && after > d.returned[inRun{entryOf(r), r.Run}] {
 		x.world.breaks("4", "%s is in error at %s, after %d elements as it says, of which %d are of its run", shown(entryOf(r)), s.name, after, d.returned[inRun{entryOf(r), r.Run}])
 	}
+	if r.Event == record.EventTerminated || r.Event == record.EventCancelled {
+		x.abandoned(s, d, r)
+	}
 	if r.Event != record.EventTerminated && r.Event != record.EventIterated || r.Ending != (message.Ending{}) {
 		return
 	}
@@ -80,6 +84,19 @@ func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
 		inside := r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
 		if sink := (message.Entry{Instance: r.Instance, Scope: inside, Activity: processtable.Sink}); !d.ended[sink] {
 			x.world.breaks("4", "%s has come to the end of iteration %d at %s, and %s has not ended", shown(entryOf(r)), r.Iteration, s.name, shown(sink))
+		}
+	}
+}
+
+// abandoned: whatever of a bundle is still under way when it ends is cancelled with that (N21, N25).
+func (x *watch) abandoned(s *site, d *shadow, r *record.AuditRecord) {
+	if isElement(r.Scope) && r.Activity == r.Scope.Inside() {
+		return
+	}
+	for scope := range d.elements[entryOf(r)] {
+		element := message.Entry{Instance: r.Instance, Scope: scope, Activity: r.Activity}
+		if cancelled := func(k message.Key) bool { return k.Kind == message.KindCancel }; !slices.ContainsFunc(slices.Collect(maps.Keys(d.messages[element])), cancelled) {
+			x.world.breaks("3", "%s ends at %s, and does not cancel %s, which is under way", shown(entryOf(r)), s.name, scope)
 		}
 	}
 }
