@@ -457,3 +457,28 @@ func TestElementsWaitForEvents(t *testing.T) {
 		})
 	}
 }
+
+// N21: an element of the list that has not begun is told of as nodes do: it is inactive, or what is inside of it is.
+func TestN21AnElementThatHasNotBegun(t *testing.T) {
+	for _, tc := range []struct{ text, results, path, want string }{
+		{counting(", parallel: 1"), `{count: [{error: x}]}`, "count[2]", `"scope":"count","activities":[{"activity":"count","scope":"count[2]","kind":"program","node":"A","state":"inactive"}]`},
+		{lines, `{pick: [{error: x}, {error: x}, {error: x}]}`, "line[5]", "error: line has 3 elements, the last is line[2]"},
+		{
+			strings.Replace(lines, "for_each: item", "for_each: item\n    parallel: 1", 1), `{pick: [{error: x}]}`, "line[1]",
+			`"scope":"line[1]","activities":[{"activity":"pick","scope":"line[1]","kind":"program","node":"B","state":"inactive"},{"activity":"pack","scope":"line[1]","kind":"process","node":"A","state":"inactive"}]`,
+		},
+	} {
+		r := bundleRun(t, tc.text, `"a", "b", "c"`, tc.results)
+		got := ""
+		if shown, err := r.In(tc.path); err != nil {
+			got = "error: " + err.Error()
+		} else if b, err := StatusJSONOf(r, shown); err != nil {
+			t.Fatal(err)
+		} else {
+			got = string(b)
+		}
+		if !strings.Contains(got, tc.want) {
+			t.Errorf("in %s is %s\nwant %s", tc.path, got, tc.want)
+		}
+	}
+}

@@ -30,8 +30,8 @@ func all(activities []ActivityResult, yield func(*ActivityResult) bool) bool {
 }
 
 // In gives what is in the scope that a path names: "documents#2"; "documents" is the last
-// iteration of that block, "count" the elements of that bundle, and "" the top. It fails if there is no such
-// scope, saying how far the block or bundle came.
+// iteration of that block, "count" the elements of that bundle, and "" the top. An element of the list that has not begun
+// is inactive. It fails if there is no such scope, saying how far the block or bundle came.
 func (r *Result) In(path string) ([]*ActivityResult, error) {
 	activities := r.Activities
 	if path == "" {
@@ -55,12 +55,12 @@ func (a *ActivityResult) in(p part) ([]ActivityResult, error) {
 	nothing := fmt.Errorf("%s is %s: nothing has begun inside it", a.Path(), a.State)
 	if a.Definition.Bundle != nil {
 		switch {
+		case p.element >= len(a.Each) && (a.Counts == nil || p.element < a.Counts.Count):
+			return a.unbegun(p.element), nil
 		case len(a.Each) == 0:
 			return nil, nothing
 		case p.element < 0:
 			return a.Each, nil
-		case p.element >= len(a.Each) && a.Counts.Count > len(a.Each):
-			return nil, fmt.Errorf("of %s %d elements have begun, the last is %s", a.Path(), len(a.Each), a.Each[len(a.Each)-1].Path())
 		case p.element >= len(a.Each):
 			return nil, fmt.Errorf("%s has %d elements, the last is %s", a.Path(), len(a.Each), a.Each[len(a.Each)-1].Path())
 		case a.Definition.Block == nil:
@@ -80,6 +80,21 @@ func (a *ActivityResult) in(p part) ([]ActivityResult, error) {
 		return nil, nothing
 	}
 	return nil, fmt.Errorf("%s has come to iteration %d: write %s", a.Path(), a.Iterations, a.Scope.iteration(p.name, a.Iterations))
+}
+
+// unbegun is an element of a bundle that has not begun, as every node tells of it, or what is inside of it.
+func (a *ActivityResult) unbegun(element int) []ActivityResult {
+	one := *a.Definition
+	one.Bundle = nil
+	scope := a.Scope.element(a.Activity, element)
+	if one.Block == nil {
+		return []ActivityResult{{Definition: &one, Scope: scope, Activity: a.Activity, Node: a.Node, State: Inactive}}
+	}
+	var inside []ActivityResult
+	for _, of := range one.Block.Activities {
+		inside = append(inside, ActivityResult{Definition: of, Scope: scope, Activity: of.Name, Node: of.Node, State: Inactive})
+	}
+	return inside
 }
 
 func pointers(activities []ActivityResult) []*ActivityResult {

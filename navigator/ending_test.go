@@ -148,6 +148,31 @@ func TestR21AFailingConditionAfterADeadline(t *testing.T) {
 	}
 }
 
+// R12, R21: a deadline that comes in error, and ends nothing since a condition fails over the defaults, is no attempt more
+// (seed 617).
+func TestR21ADeadlineIsNoAttempt(t *testing.T) {
+	m := newModel(t, "x", "y").control("source -> x", "x -> y: 1 / n > 0")
+	m.rows["x"].Deadline = until(m, time.Hour)
+	x := m.prepare().activities.Get(processtable.RowID{Name: "x"})
+	s := folded(t, x, from(t, x, processtable.Source, T, ""))
+	kept(t, x, s, x.Decide(s, noon))
+	attempts := func() int { return x.View(s, noon).Attempts }
+	for e := x.Conclude(s, failed("no answer"), noon); ; e = x.Conclude(s, failed("no answer"), noon) {
+		if kept(t, x, s, e); s.InError() {
+			break
+		}
+	}
+	made := attempts()
+	comeTime(t, x, s, "deadline", noon.Add(time.Hour))
+	kept(t, x, s, x.Decide(s, noon))
+	if !s.InError() || made == 0 || attempts() != made {
+		t.Errorf("it shows %d attempts, and had made %d", attempts(), made)
+	}
+	if e, err := x.Resume(s, value(t, `{"n": 1}`), nil, noon); err != nil || e.Outcome.Attempt != made {
+		t.Errorf("it has ended in attempt %d of %d: %v", e.Outcome.Attempt, made, err)
+	}
+}
+
 // R22: without attempts left it terminates, and _ERROR says why; data connectors carry words only.
 func TestR22WhatGoesOnAfterErrors(t *testing.T) {
 	p, x := worded(t)

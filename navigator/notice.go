@@ -76,7 +76,24 @@ func (a *Activity) beginNotices(s *State, now time.Time) behaviour.Effects {
 		at.Notices = false
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
+	if a.isComposite() {
+		return a.beginsNoticed(s, at, pause, begun, now)
+	}
 	e := a.set(a.keep(s, at, behaviour.Outcome{}), timerDeadline, pause)
+	e.Put = append(e.Put, begun...)
+	return e
+}
+
+// beginsNoticed begins what a block, a bundle or a call has done in the same transaction as its notices, so that neither is
+// there without the other: what ends it finds it begun (N12). One that ends at once has none.
+func (a *Activity) beginsNoticed(s *State, at message.Snapshot, pause time.Duration, begun []message.Message, now time.Time) behaviour.Effects {
+	next := s.clone()
+	next.Snapshot = &at
+	e := a.decide(next, now)
+	if e.Ends || e.Invoke != nil { // what is evaluated apart comes back to s, which has begun none
+		return e
+	}
+	e = a.set(e, timerDeadline, pause)
 	e.Put = append(e.Put, begun...)
 	return e
 }

@@ -187,3 +187,20 @@ func TestR36TheNoticesOfAProcess(t *testing.T) {
 		t.Errorf("the end is %s", show(sink.process, end))
 	}
 }
+
+// R36, N12: what a block begins goes with its notices, in one transaction: whatever ends it finds it begun, or not decided.
+func TestR36ABlockBeginsWithItsNotices(t *testing.T) {
+	m := newModel(t, "b", "i", "x").block("b", "i").
+		control("source -> b", "b -> x", "b/source -> i", "i -> b/sink").
+		data("source -> b: n = n", "b/source -> i: n = n", "i -> b/sink: n = n")
+	p := m.set("b", func(row *processtable.Activity) {
+		row.Notify = []processtable.Notice{{Program: "remind", First: processtable.Moment{Fixed: int64(time.Hour)}}}
+	}).prepare()
+	b := rowIn(p, "b", "")
+	s := folded(t, b, from(t, b, processtable.Source, T, `{"n": 4}`))
+	e := b.Decide(s, noon)
+	noticeOf(t, b, e)
+	comes(t, rowIn(p, processtable.Source, "b"), e, message.KindBegin)
+	kept(t, b, s, e)
+	expect(t, b, b.Decide(s, noon), "waits")
+}

@@ -89,6 +89,9 @@ func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, no
 		return a.abandon(s, reason)
 	}
 	at := s.progress()
+	if s.InError() && !at.HasOutput && at.Attempt > 0 && !byItself(&r) {
+		at.Attempt-- // an output is of the attempt behind those that have failed, and its deadline has ended the last one of these
+	}
 	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
 	if a.Kind == processtable.KindProcess || a.Kind == processtable.KindReceive {
 		at.Begun = false

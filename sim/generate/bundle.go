@@ -72,8 +72,8 @@ func (d *drawing) bundle(g *graph, s *step) {
 		parallel = 1 + d.upTo(2, "parallel")
 		d.line("parallel: %d", parallel)
 	}
-	if (d.races || parallel == 1) && d.in(3, "until") {
-		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2"}, "until"))
+	if (d.races || parallel == 1) && d.in(2, "until") {
+		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2", "_DONE / (_DONE - 2) > 5", "_DONE > 1 && 2 / _FAILED > 5"}, "until"))
 	}
 }
 

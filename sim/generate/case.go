@@ -101,6 +101,8 @@ type drawing struct {
 	bundling   bool // see Bundling
 	signals    bool // see SignalsAt
 	atOrigin   bool // some activities are hosted where the instance was started (N20)
+	timed      bool // see TimedAt
+	scheduled  bool // see ScheduledAt
 	events     []event
 	text       strings.Builder
 	structures []*structure
@@ -157,7 +159,10 @@ func (d *drawing) process() {
 	d.input = g.input
 	d.containers(g.input, g.output)
 	d.declare()
-	if d.in(4, "starts") {
+	d.times()
+	if d.scheduled {
+		d.schedule()
+	} else if d.in(4, "starts") {
 		d.line("starts: [%s]", strings.Join(d.subset(d.nodes, "start node"), ", "))
 		d.atOrigin = d.in(2, "at the origin")
 	}

@@ -9,8 +9,8 @@
 //     input, so that a distributed run and the oracle can be given the same program results.
 //   - Nothing waits long: pauses between iterations and attempts are a millisecond,
 //     loops end after a few iterations.
-//   - Only [Racing] draws deadlines, waits, errors that are caught, cancelling and the first match: how
-//     races come out is for the run to say.
+//   - Only [Racing] and what is drawn as it is ([Bundling], [SignalsAt], [TimedAt]) have deadlines, waits, errors that are
+//     caught, cancelling and the first match: how races come out is for the run to say.
 //   - About one process in three has blocks, mostly one inside another at most, and then less
 //     beside them.
 //

@@ -29,7 +29,7 @@ func load(t interface{ Fatalf(string, ...any) }, c *Case) *definition.Process {
 
 func TestDefinitionsAreFreeOfErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := rapid.OneOf(Cases(), Steady(), Racing(), Bundling(), SignalsAt(Nodes)).Draw(t, "case")
+		c := rapid.OneOf(Cases(), Steady(), Racing(), Bundling(), SignalsAt(Nodes), TimedAt(Nodes), ScheduledAt(Nodes)).Draw(t, "case")
 		p := load(t, c)
 		if _, err := definition.Compile(p); err != nil {
 			t.Fatalf("compile: %v\n%s", err, c)

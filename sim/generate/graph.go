@@ -181,6 +181,9 @@ func (d *drawing) loop(s *step) {
 	if s.block && d.steady && d.deepest == 1 && d.in(6, "many") {
 		exit, most = d.late, 60
 	}
+	if d.timed && d.steady && s.output != nil && d.deepest <= 1 && d.in(3, "lasting") {
+		exit, most = d.lasting, 60
+	}
 	d.line("exit: %s", quoted(exit(s)))
 	d.line("max_iterations: %d", most+d.upTo(more, "max iterations"))
 	if !s.block && len(s.receives) == 0 {

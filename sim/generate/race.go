@@ -36,6 +36,7 @@ func (d *drawing) early(s *step) {
 	if s.out > 1 && d.in(3, "choice") {
 		d.line("choice: first_match")
 	}
+	d.notices(s)
 }
 
 // Times that programs, most of which are quick and some slow, come before and after; worlds begin at

@@ -55,10 +55,10 @@ func (d *drawing) signal(g *graph, s *step) {
 		return
 	}
 	switch n := d.upTo(5, "signal"); {
-	case n > 3 && s.out > 0:
+	case n > 2 && s.out > 0:
 		s.receives = d.subset(d.eventNames(), "received")
 		slices.Sort(s.receives)
-	case n > 1 && !s.exit:
+	case n > 0 && !s.exit:
 		s.sends = true
 	}
 }

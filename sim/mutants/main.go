@@ -30,6 +30,7 @@ type mutant struct {
 	name    string
 	what    string
 	caught  string // by which invariants: the names, apart by a blank
+	kind    string // worlds with a process of that kind are run; empty: all
 	changes []change
 }
 
@@ -67,7 +68,7 @@ func run(out io.Writer, names []string, minutes float64, base uint64) error {
 			return fmt.Errorf("mutant %s: %w", m.name, err)
 		}
 		began := time.Now()
-		caught, took, err := hunt(binary, minutes, base)
+		caught, took, err := hunt(binary, minutes, base, m.kind)
 		if err != nil {
 			return fmt.Errorf("mutant %s: %w", m.name, err)
 		}
@@ -152,8 +153,8 @@ var figures = regexp.MustCompile(`(?m)^\d+ worlds .* events`)
 
 // hunt runs worlds until one breaks an invariant, and says which, and how many it took; no
 // invariant: none was broken.
-func hunt(binary string, minutes float64, base uint64) (caught, took string, err error) {
-	out, err := exec.Command(binary, "-brief", "-minutes", fmt.Sprint(minutes), "-base", fmt.Sprint(base)).CombinedOutput()
+func hunt(binary string, minutes float64, base uint64, kind string) (caught, took string, err error) {
+	out, err := exec.Command(binary, "-brief", "-minutes", fmt.Sprint(minutes), "-base", fmt.Sprint(base), "-of", kind).CombinedOutput()
 	took = string(figures.Find(out))
 	var exit *exec.ExitError
 	switch found := broken.Find(out); {

@@ -39,7 +39,7 @@ type Arrived struct {
 // Admissible says what in the history of an instance cannot be: facts are in the order in which they
 // came to the disks of all sites. Of one that has finished nothing may go on.
 func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
-	j := &judge{places: Places(p), timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
+	j := &judge{process: p, places: Places(p), notices: map[string]int{}, timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
 	for i := range facts {
 		f := &facts[i]
 		switch {
@@ -62,6 +62,8 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 
 // judge judges a history.
 type judge struct {
+	process *definition.Process
+	notices map[string]int // by path of what has them: how often one was due, and has not run since
 	places  map[string]Place
 	timers  map[string]*timer
 	arrived map[string][]*Arrived              // by path, in the order in which they came
@@ -98,6 +100,9 @@ func (j *judge) set(d *Due) {
 }
 
 func (j *judge) came(d *Due) {
+	if _, notice := d.Entry.Scope.OfNotice(); notice {
+		j.notices[d.Entry.Scope.Leave().Path(d.Entry.Activity)]++
+	}
 	if d.Key.Source != deadline {
 		return
 	}
@@ -111,7 +116,13 @@ func (j *judge) came(d *Due) {
 func (j *judge) take(r *record.AuditRecord) {
 	path := r.Scope.Path(r.Activity)
 	place, known := j.places[string(r.Activity)]
-	j.element(r.Scope)
+	if !isSaid(r) {
+		j.element(r.Scope)
+	}
+	if r.Event == record.EventNotified {
+		j.notified(path, place, r)
+		return
+	}
 	if known && IsWork(r.Scope, r.Activity) {
 		j.work(path, place, r)
 		return
@@ -145,6 +156,38 @@ func (j *judge) take(r *record.AuditRecord) {
 		}
 	}
 	j.of[path] = append(j.of[path], r)
+}
+
+// notified: a program has run beside the work, once for each time that it was due, and before that has ended; no connector
+// has to do with it (N23).
+func (j *judge) notified(path string, place Place, r *record.AuditRecord) {
+	notices := place.notices(j.process, r)
+	if len(notices) == 0 {
+		j.add("%s has no notices, and one has run", path)
+	}
+	if r.Iteration > 1 && !slices.ContainsFunc(notices, func(n definition.Notice) bool { return n.Every != nil }) {
+		j.add("a notice of %s has run for the %d. time, and none is to run again", path, r.Iteration)
+	}
+	if j.notices[path]--; j.notices[path] < 0 {
+		j.add("a notice of %s has run, and none was due", path)
+	}
+	if e := j.find(path, isEnd); e != nil {
+		j.add("a notice of %s has run, and that had ended", path)
+	}
+	if len(r.Sent) > 0 || len(r.Consumed) > 0 {
+		j.add("a notice of %s sends %d messages, and has taken %d connectors", path, len(r.Sent), len(r.Consumed))
+	}
+}
+
+// notices are those of what a record is of: of sink they are the process's.
+func (p Place) notices(process *definition.Process, r *record.AuditRecord) []definition.Notice {
+	switch {
+	case r.Scope == "" && r.Activity == processtable.Sink:
+		return process.Notify
+	case p.Activity == nil:
+		return nil
+	}
+	return p.Notify
 }
 
 // element notes how far the bundles around came.
@@ -219,14 +262,14 @@ func inside(r *record.AuditRecord) message.Scope {
 	return r.Scope.Enter(message.Frame{Composite: r.Activity, Iteration: r.Iteration, Run: r.Run, Element: -1})
 }
 
-// received: it is an event that the receive waits for, was sent before, and no other has received it (N24). Whoever
-// is asked for is of this instance: its events have it for their key.
+// received: it is an event that the receive waits for, was sent before, unless it came from outside, and no other has
+// received it (N24). Whoever is asked for is of this instance: its events have it for their key.
 func (j *judge) received(path string, place Place, r *record.AuditRecord) {
 	about := r.About
 	if place.Activity == nil || place.Receive == nil || !slices.Contains(place.Receive.Names(), string(about.Name)) {
 		j.add("%s has received %s, and does not wait for it", path, about.Name)
 	}
-	if clock, was := j.sent[about.Token]; !was || clock >= r.Clock {
+	if clock, was := j.sent[about.Token]; about.ID == "" && (!was || clock >= r.Clock) {
 		j.add("%s has received %s of %s at %d, and nothing had sent it before (%d)", path, about.Name, about.Node, r.Clock, clock)
 	}
 	if other, was := j.taken[about.Token]; was {

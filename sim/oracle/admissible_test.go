@@ -218,3 +218,32 @@ func TestN14WhatAHistoryCanBe(t *testing.T) {
 		})
 	}
 }
+
+// N23: a program runs beside the work once for each time that it was due, and not once that has ended.
+func TestN23ANoticeHasItsTime(t *testing.T) {
+	text := strings.Replace(raced, "cancels: [d]}", "cancels: [d], notify: [{after: 1s, program: x}]}", 1)
+	processes, wrong := definition.Load("p.yaml", []byte(text))
+	if len(processes) != 1 {
+		t.Fatal(wrong)
+	}
+	e := message.Entry{Scope: message.Scope("").Notice(0), Activity: "c"}
+	came := oracle.Fact{Came: &oracle.Due{Entry: e, Key: message.DueKey(&e, "", time.Unix(1, 0))}}
+	runs := func(activity processtable.ActivityID) oracle.Fact {
+		return oracle.Fact{Record: &record.AuditRecord{Activity: activity, Clock: 5, Event: record.EventNotified, Iteration: 1}}
+	}
+	ends := oracle.Fact{Record: &record.AuditRecord{Activity: "c", Clock: 6, Event: record.EventTerminated, Iteration: 1}}
+	for _, tc := range []struct {
+		facts []oracle.Fact
+		want  string
+	}{
+		{[]oracle.Fact{came, runs("c"), ends}, ""},
+		{[]oracle.Fact{runs("c"), came, ends}, "a notice of c has run, and none was due"},
+		{[]oracle.Fact{came, runs("c"), runs("c")}, "a notice of c has run, and none was due"},
+		{[]oracle.Fact{came, ends, runs("c")}, "a notice of c has run, and that had ended"},
+		{[]oracle.Fact{came, runs("d")}, "d has no notices, and one has run; a notice of d has run, and none was due"},
+	} {
+		if got := strings.Join(oracle.Admissible(processes[0], tc.facts, false), "; "); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}

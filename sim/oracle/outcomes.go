@@ -1,6 +1,9 @@
 package oracle
 
 import (
+	"slices"
+
+	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
@@ -77,6 +80,9 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 
 // element notes what a record says of the bundles around.
 func (o *Outcomes) element(r *record.AuditRecord) {
+	if isSaid(r) {
+		return
+	}
 	for scope := r.Scope; scope != ""; scope = scope.Leave() {
 		f, ok := last(scope)
 		if !ok || f.Element < 0 {
@@ -93,6 +99,11 @@ func (o *Outcomes) element(r *record.AuditRecord) {
 			e.ended = append(e.ended, f.Element)
 		}
 	}
+}
+
+// isSaid: the record is of what an operator has said of an execution, which need not be there (N15).
+func isSaid(r *record.AuditRecord) bool {
+	return r.Event == record.EventAsked || r.Event == record.EventAnswered || r.Event == record.EventDropped
 }
 
 // Bundle implements interpret.Bundles. What has ended at the bundle's site has returned in that moment.
@@ -124,17 +135,21 @@ func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 	}
 	race := c.race(a, at)
 	if a.Receive != nil && at.Iteration > 0 && race.First == interpret.Itself {
-		race = r.outcomes.received(c, at.Iteration)
+		race = r.outcomes.received(a, c, at.Iteration)
 	}
 	return race
 }
 
 // received says what a receive has got in an iteration: of this instance's own events, since it asks for those of no
-// other.
-func (o *Outcomes) received(c *course, iteration int) interpret.Race {
+// other, or of those that came from outside, which have the defaults.
+func (o *Outcomes) received(a *definition.Activity, c *course, iteration int) interpret.Race {
 	r := c.got[iteration]
 	if r == nil {
 		return interpret.Race{Stays: true}
+	}
+	if i := slices.Index(a.Receive.Names(), string(r.About.Name)); r.About.ID != "" && i >= 0 {
+		data := container.New(a.Receive.Events[i].Type)
+		return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), Output: interpret.Echo(data, a.Output).Output}}
 	}
 	return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), From: o.sent[r.About.Token]}}
 }
@@ -146,7 +161,7 @@ func (c *course) called(a *definition.Activity, at interpret.At) interpret.Race 
 		end := *c.end
 		end.Iteration, end.Attempt = max(1, c.work.Iteration), max(1, c.work.Attempt) // that ends it may come before what begins it
 		of.end = &end
-		if returned := c.work.Event == record.EventTerminated; returned != at.Back {
+		if returned := c.work.Event == record.EventTerminated; returned != at.Back && !at.InError {
 			of.end = nil
 		}
 	} else if at.Back {

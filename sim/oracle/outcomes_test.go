@@ -29,3 +29,35 @@ func TestN20ACallEndsBeforeItsWorkBegins(t *testing.T) {
 		}
 	}
 }
+
+// N15, N21: an operator may speak of an element that a bundle has not; that does not begin it.
+func TestN21AWordBeginsNoElement(t *testing.T) {
+	a := &definition.Activity{Name: "a", Bundle: &definition.Bundle{}}
+	races := oracle.OutcomesOf([]record.AuditRecord{
+		{Scope: "a[0]", Activity: "a", Event: record.EventTerminated},
+		{Scope: "a[1]", Activity: "a", Event: record.EventAsked},
+		{Scope: "a[2]", Activity: "a", Event: record.EventAnswered},
+	}).Races(nil).(interpret.Bundles)
+	if came, _ := races.Bundle(a, ""); came.Begun != 1 || len(came.Returned) != 1 {
+		t.Errorf("it came to %+v", came)
+	}
+}
+
+// N20, N23: a call whose work has returned may be in error for what follows, and its deadline ends it then (seed 177).
+func TestN23ACallInErrorIsEndedByItsDeadline(t *testing.T) {
+	a := &definition.Activity{Name: "a", Call: &definition.Call{}}
+	races := oracle.OutcomesOf([]record.AuditRecord{
+		{Scope: "a#1", Activity: "a", Event: record.EventTerminated, Iteration: 1, Attempt: 1},
+		{Activity: "a", Event: record.EventInError, Iteration: 1},
+		{Activity: "a", Event: record.EventTerminated, Ending: message.Ending{TimedOut: true}, Iteration: 1, Attempt: 1},
+	}).Races(nil).(interpret.Races)
+	for at, want := range map[interpret.At]interpret.First{
+		{Iteration: 1, Attempt: 1}:                interpret.Itself,
+		{Iteration: 1, Attempt: 1, Back: true}:    interpret.Itself,
+		{Iteration: 1, Attempt: 1, InError: true}: interpret.Deadline,
+	} {
+		if got := races.Race(a, at).First; got != want {
+			t.Errorf("%+v: %v comes first, want %v", at, got, want)
+		}
+	}
+}

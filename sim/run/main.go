@@ -3,6 +3,7 @@
 //	run -seed N                 one world, and its hash
 //	run -seeds N -base B        N worlds from seed B on, on all cores
 //	run -minutes M -base B      as many as there is time for
+//	run -of signals ...         of many those that have a process of that kind
 //
 // A world that breaks an invariant is shrunk and told (with -brief only named), and the exit
 // code is 1.
@@ -28,13 +29,14 @@ func main() {
 	base := flag.Uint64("base", 1, "the first seed")
 	minutes := flag.Float64("minutes", 0, "run worlds for so long instead")
 	lines := flag.Bool("lines", false, "with -seed: print every event")
+	kind := flag.String("of", "", "of many: only those with a process of this kind, such as signals")
 	brief := flag.Bool("brief", false, "of many: do not shrink the one that breaks an invariant")
 	flag.Parse()
 	failed := false
 	if *seed >= 0 {
 		failed = one(os.Stdout, uint64(*seed), *lines)
 	} else {
-		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)), *brief)
+		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)), world.Kind(*kind), *brief)
 	}
 	if failed {
 		os.Exit(1)
@@ -78,7 +80,7 @@ func hangs(out io.Writer, seed uint64) {
 const shrinkAsks = 1000
 
 // many runs worlds on all cores, until one fails, all are run, or the time is over.
-func many(out io.Writer, base, seeds uint64, limit time.Duration, brief bool) (failed bool) {
+func many(out io.Writer, base, seeds uint64, limit time.Duration, kind world.Kind, brief bool) (failed bool) {
 	var total world.Totals
 	began := time.Now()
 	var mu sync.Mutex
@@ -102,8 +104,12 @@ func many(out io.Writer, base, seeds uint64, limit time.Duration, brief bool) (f
 				if !more {
 					return
 				}
+				plan := world.Draw(seed)
+				if kind != "" && !plan.Has(kind) {
+					continue
+				}
 				stuck := time.AfterFunc(patience, func() { hangs(out, seed) })
-				r := world.Run(world.Draw(seed), world.Options{})
+				r := world.Run(plan, world.Options{})
 				stuck.Stop()
 				mu.Lock()
 				total.Add(r)

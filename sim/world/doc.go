@@ -20,8 +20,11 @@
 //	 3  at each commit: what ends takes just the messages that its record names, and all that the
 //	    record says was sent is in the same transaction (transaction.go); what begins an iteration of a
 //	    block comes with the block's state, and takes what came back of the one before (blocks.go)
+//	    a bundle and its elements likewise; an event goes from its queue into a receive, from there back or into its
+//	    history, and is lost nowhere (events.go; N24)
 //	 4  at each commit: an activity ends once at its site, in each scope (transaction.go); an iteration of
-//	    a block begins when the one before has ended (blocks.go)
+//	    a block begins when the one before has ended; what a block or a bundle ends with has come back in that run, and no
+//	    more elements are under way than may be (blocks.go)
 //	 5  at each commit: a lane's numbers have no gap, nothing is taken twice, what is let go is on the
 //	    peer's disk with the same hash, and nothing comes for what has ended (watch.go, transaction.go);
 //	    a site of the version before is sent nothing that it cannot read, and is named where tables for it
@@ -43,6 +46,10 @@
 //	    end a refusal changes no disk (refusals.go)
 //	races  at the end: how the races of an instance came out is read from its audit and given to the
 //	    interpreter (invariant 7); and each outcome has its cause in the history (oracle.Admissible; N14)
+//	    At each commit: of events, and of receives, the one that came first meets the other (events.go); an
+//	    instance is ended by the deadline of its process only once that has come (races.go)
+//	schedules  at each start: it is due, at the site that the schedule names, and no instance is started once operators have
+//	    suspended it; at the end: none was missed where all are made up for (schedules.go; N23)
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //
 // "Ends" is what comes after the weather: every instance ends, and nothing is left in any store.

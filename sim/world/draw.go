@@ -28,6 +28,8 @@ func Draw(seed uint64) Plan {
 	d.versions()
 	d.large()
 	d.signals()
+	d.timed()
+	d.scheduled()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -180,7 +182,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong:
 	}
 	d.add(e)
 }
@@ -289,7 +291,46 @@ func (d *drawing) signals() {
 	})
 	for range 1 + d.IntN(4) {
 		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
+		for range d.IntN(3) {
+			d.outside(len(d.plan.Instances) - 1)
+		}
 	}
+}
+
+// outside draws an event that somebody outside sends to an instance, and repeats where the answer may be lost.
+func (d *drawing) outside(instance int) {
+	e := Event{At: d.plan.Instances[instance].At, Do: Signal, Site: d.plan.Sites[0], Number: d.IntN(3), Instance: instance}
+	if d.in(3) {
+		e.Site = d.site()
+	}
+	for range 1 + d.IntN(3) {
+		e.At = min(e.At+d.between(10*time.Millisecond, 5*time.Minute), d.plan.Clear-1)
+		d.add(e)
+	}
+}
+
+// timed draws, for few worlds, a process with notices, a deadline of its own, and loops of whose history little is kept
+// (N16, N23). Sites of the version before know none.
+func (d *drawing) timed() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "timed", Kind: Timed, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
+	for range 1 + d.IntN(2) {
+		d.plan.Instances = append(d.plan.Instances, Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()})
+	}
+}
+
+// scheduled draws, for few worlds, a process whose instances a schedule starts (N23).
+func (d *drawing) scheduled() {
+	if len(d.plan.Before) > 0 || d.plan.Clear < 4*time.Minute || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "scheduled", Kind: Scheduled, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
 }
 
 // people draws who asks and decides.
@@ -303,7 +344,12 @@ func (d *drawing) people() {
 	if d.in(4) {
 		d.add(Event{At: d.moment(), Do: Terminate, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
 	}
-	if d.in(6) {
+	if d.in(3) {
 		d.add(Event{At: d.moment(), Do: Retry, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
+	}
+	for i := range d.plan.Instances { // what has begun elements goes on with others under way
+		if at := d.plan.Instances[i]; d.plan.Processes[at.Process].Kind == Bundling && d.in(3) {
+			d.add(Event{At: min(at.At+d.between(time.Second, 10*time.Minute), d.plan.Clear-1), Do: Retry, Site: d.site(), Instance: i})
+		}
 	}
 }

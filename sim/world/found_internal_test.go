@@ -183,6 +183,8 @@ func TestN15AnAnswerToAWordIsAboutWhatItWasSaidOf(t *testing.T) {
 		{"a[0]/a#1", "a2", api.Word{Scope: "a[0]#1", Activity: "a2", Node: "B"}, true},
 		{"a[0]/a#1", "a2", api.Word{Scope: "a[1]#1", Activity: "a2", Node: "B"}, false},
 		{"", "line", api.Word{Scope: "line[3]", Activity: "line", Node: "B"}, true},
+		{"line[3]", "line", api.Word{Scope: "line[3]#1", Activity: "line", Node: "B"}, true}, // what does the work of a call
+		{"line[3]", "line", api.Word{Scope: "line[4]#1", Activity: "line", Node: "B"}, false},
 		{"b#1", "line", api.Word{Scope: "b#1/line[3]", Activity: "line", Node: "B"}, true},
 		{"b#1", "line", api.Word{Scope: "b#2/line[3]", Activity: "line", Node: "B"}, false},
 	} {

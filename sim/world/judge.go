@@ -18,6 +18,10 @@ import (
 func (w *World) finish() {
 	w.clearUp()
 	w.upgradeWho()
+	if !w.await("not every schedule is suspended", w.allSuspended) {
+		return
+	}
+	w.noneMissed()
 	if !w.await("not every instance ends", w.allEnded) || !w.await("not every process is uploaded", w.allUploaded) {
 		return
 	}

@@ -257,7 +257,7 @@ func (p *prepared) otherWord(word api.Word, instance, scope, activity string) st
 // does says whether a word that was said of an activity is answered of what does its work: an element of it,
 // or what it has done at a node that it may name.
 func (p *prepared) does(word api.Word, scope, activity string) bool {
-	work, found := strings.CutPrefix(word.Scope, scope)
+	work, found := strings.CutPrefix(string(message.Scope(word.Scope).Full()), string(message.Scope(scope).Full()))
 	home := p.places[activity]
 	at := word.Node == home.Node || home.Call != nil && slices.Contains(home.Call.Of, word.Node)
 	return found && strings.HasPrefix(strings.TrimPrefix(work, "/"), activity) && word.Activity == activity && at

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,16 +51,23 @@ type Kind string
 
 // The kinds of package generate.
 const (
-	Given    Kind = "given"
-	Drawn    Kind = "drawn"
-	Steady   Kind = "steady"
-	DeadWood Kind = "deadwood"
-	Joins    Kind = "joins"
-	Racing   Kind = "racing"
-	Parent   Kind = "parent" // it begins instances of the one before it in the plan, where these finish
-	Bundling Kind = "bundling"
-	Signals  Kind = "signals"
+	Given     Kind = "given"
+	Drawn     Kind = "drawn"
+	Steady    Kind = "steady"
+	DeadWood  Kind = "deadwood"
+	Joins     Kind = "joins"
+	Racing    Kind = "racing"
+	Parent    Kind = "parent" // it begins instances of the one before it in the plan, where these finish
+	Bundling  Kind = "bundling"
+	Signals   Kind = "signals"
+	Timed     Kind = "timed"
+	Scheduled Kind = "scheduled" // a schedule starts its instances, and nobody else
 )
+
+// Has says whether a process of the plan is of that kind.
+func (p *Plan) Has(k Kind) bool {
+	return slices.ContainsFunc(p.Processes, func(of Process) bool { return of.Kind == k })
+}
 
 // Instance is one that a client starts, and starts again.
 type Instance struct {
@@ -106,6 +114,7 @@ const (
 	Ask       Deed = "ask"        // somebody asks question Number, of instance Instance
 	Terminate Deed = "terminate"  // an operator ends instance Instance
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
+	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
 )
 
@@ -170,6 +179,10 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.RacingAt(names(p.Sites)).Example(p.Number)
 	case Signals:
 		return generate.SignalsAt(names(p.Sites)).Example(p.Number)
+	case Scheduled:
+		return generate.ScheduledAt(names(p.Sites)).Example(p.Number)
+	case Timed:
+		return generate.TimedAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn, Parent:
@@ -180,5 +193,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong,
 }

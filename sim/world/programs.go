@@ -109,14 +109,12 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 	}
 	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", path, call.Instance, call.Iteration, call.Attempt)
 	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", path, call.Instance, call.Iteration, call.Attempt, digest(input))
-	scope, _ := api.CutScope(path)
-	if strings.HasSuffix(path, "]") { // it is an element
-		scope = path
-	}
-	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
-		Scope: scope, Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
-	})
 	e := execution{call.Instance, path, call.Iteration}
+	if isNotice(path) {
+		w.journal.met("notified")
+	} else {
+		p.attempted(call, path, input)
+	}
 	if key, ran := p.keys[e]; ran && key != call.Key && w.touched[uuid.MustParse(call.Instance)] == 0 {
 		w.breaks("9", "%v ran under the keys %s and %s", e, key, call.Key)
 	}
@@ -134,6 +132,24 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 		c = &generate.Case{}
 	}
 	return c
+}
+
+// isNotice: a program runs beside the work of what a path names (N23): no activity is inside of a source.
+func isNotice(path string) bool {
+	return strings.HasPrefix(path, noticing) || strings.Contains(path, "/"+noticing)
+}
+
+const noticing = string(processtable.Noticing) + "["
+
+// attempted notes an attempt of an activity's own program.
+func (p *play) attempted(call *program.Call, path string, input []byte) {
+	scope, _ := api.CutScope(path)
+	if strings.HasSuffix(path, "]") { // it is an element
+		scope = path
+	}
+	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
+		Scope: scope, Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
+	})
 }
 
 func (p *play) leave(at name, call *program.Call) {

@@ -55,6 +55,7 @@ func (x *watch) timer(t *transaction, op *store.Op) error {
 // note keeps what races are judged by: of one transaction what it was decided on first.
 func (x *watch) note(t *transaction) {
 	for i := range t.came {
+		x.limited(&t.came[i])
 		x.facts[t.came[i].Entry.Instance] = append(x.facts[t.came[i].Entry.Instance], oracle.Fact{Came: &t.came[i]})
 	}
 	for i := range t.arrived {
@@ -65,6 +66,7 @@ func (x *watch) note(t *transaction) {
 	}
 	for i := range t.records {
 		r := &t.records[i]
+		x.stopped(r)
 		switch {
 		case r.TimedOut:
 			x.world.journal.met("timed out")
@@ -76,10 +78,37 @@ func (x *watch) note(t *transaction) {
 			x.world.journal.met("error passed")
 		case r.Event == record.EventReceived:
 			x.world.journal.met("event received")
+		case r.Event == record.EventThinned:
+			x.world.journal.met("thinned")
 		case r.Event == record.EventPutBack:
 			x.world.journal.met("event put back")
 		}
 		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{Record: r})
+	}
+}
+
+// limited: the deadline of a process has come (N23). What follows is as if an operator had ended the instance.
+func (x *watch) limited(d *oracle.Due) {
+	if d.Entry.Activity != processtable.Sink || d.Entry.Scope != "" || d.Key.Source != "deadline" {
+		return
+	}
+	x.limits[d.Entry.Instance] = true
+	x.world.touched[d.Entry.Instance]++
+}
+
+// byDeadline is who has ended an instance at the deadline of its process.
+const byDeadline = "its deadline"
+
+// stopped: an instance has ended before its time. Where that was its deadline, that has come.
+func (x *watch) stopped(r *record.AuditRecord) {
+	if r.Event != record.EventStopped || r.Scope != "" || r.Activity != processtable.Sink {
+		return
+	}
+	if r.By != byDeadline {
+		return
+	}
+	if x.world.journal.met("limited"); !x.limits[r.Instance] {
+		x.world.breaks("races", "%s is ended by its deadline, which has not come", r.Instance)
 	}
 }
 

@@ -49,6 +49,9 @@ func (d *shadow) message(w *World, t *transaction, op *store.Op) error {
 	}
 	d.messages[e][m] = true
 	t.put[e] = append(t.put[e], m)
+	if e.Activity == processtable.EventMeets {
+		return d.queue(queued{e, m}, op)
+	}
 	if m.Kind == message.KindDue {
 		t.came = append(t.came, oracle.Due{Entry: e, Key: m})
 	}
@@ -84,6 +87,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 			x.world.breaks("5", "%s starts twice at %s", r.Instance, s.name)
 		}
 		d.started[r.Instance] = true
+		x.scheduled(s, r.Instance)
 	}
 	return nil
 }
@@ -97,7 +101,7 @@ func (x *watch) numbered(s *site, key []byte, r record.AuditRecord) bool {
 	}
 	d, says := x.shadows[s.name], digest(record.AppendAudit(nil, &r, false))
 	before, there := d.audit[string(key)]
-	if d.audit[string(key)] = says; there && before != says {
+	if d.audit[string(key)] = says; there && before != says && r.Event != record.EventThinned { // that says up to which iteration (N16)
 		x.world.breaks("8", "%s writes another record in the place of that of %s", s.name, shown(entryOf(&r)))
 	}
 	return there
@@ -171,6 +175,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 		}
 	}
 	x.begins(s, d, t)
+	x.events(s, d, t)
 	if len(gone) > 0 {
 		x.world.breaks("3", "messages of %s are taken out at %s, and it does not end", slices.Min(gone), s.name)
 	}
@@ -264,6 +269,7 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 		case to.Kind == message.KindEvent && t.keeps(r.About.Token):
 		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
 		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
+		case to.Kind == message.KindCancel && isNotice(to.Scope.Path(to.Target)) && len(x.shadows[s.name].messages[target]) == 0: // it ends with that, and says nothing
 		case (isWork(message.Key{Kind: to.Kind}) || to.Kind == message.KindCancel) && t.recorded(target): // it goes on with that in this very transaction
 		default:
 			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)

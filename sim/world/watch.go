@@ -31,6 +31,7 @@ type watch struct {
 	starts   map[uuid.UUID]bool              // that somebody starts
 	children map[uuid.UUID]bool              // of them, those that activities have begun
 	left     map[uuid.UUID]time.Duration     // of these, since when those are to end whose activity was ended
+	limits   map[uuid.UUID]bool              // of which the deadline of the process has come
 	changes  changes                         // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
@@ -41,8 +42,11 @@ type watch struct {
 type shadow struct {
 	messages map[message.Entry]map[message.Key]bool // in process queues
 	ended    map[message.Entry]bool
-	races    map[message.Entry]bool         // it begins with the first connectors
-	early    map[message.Entry]record.Event // how those have ended that have not by themselves
+	races    map[message.Entry]bool                   // it begins with the first connectors
+	early    map[message.Entry]record.Event           // how those have ended that have not by themselves
+	queued   map[queued]message.Arrival               // of what lies where events meet receives: when it came first
+	elements map[message.Entry]map[message.Scope]bool // of a bundle: those that have begun, and have not ended
+	returned map[inRun]int                            // how many elements have ended
 	started  map[uuid.UUID]bool
 	sent     map[lane]uint64 // the number of the newest
 	low      map[lane]record.Position
@@ -56,7 +60,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
@@ -66,6 +70,7 @@ func newWatch(w *World) *watch {
 func newShadow() *shadow {
 	return &shadow{
 		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		queued: map[queued]message.Arrival{}, elements: map[message.Entry]map[message.Scope]bool{}, returned: map[inRun]int{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
 	}
@@ -79,6 +84,10 @@ func (d *shadow) clone() *shadow {
 		c.messages[e] = maps.Clone(keys)
 	}
 	c.ended, c.early, c.races, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.races), maps.Clone(d.started)
+	c.queued, c.returned, c.elements = maps.Clone(d.queued), maps.Clone(d.returned), map[message.Entry]map[message.Scope]bool{}
+	for e, open := range d.elements {
+		c.elements[e] = maps.Clone(open)
+	}
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
 	c.audit = maps.Clone(d.audit)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}

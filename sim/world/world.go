@@ -73,15 +73,16 @@ type World struct {
 	// registry gives the programs of a life of a site: play's, unless a test says otherwise.
 	registry func(at name, by task.Scheduler) *program.Registry
 	// fate, a test's, may keep a commit under way for as long as it wants, and say what becomes of it.
-	fate    func(*site, *store.Batch) (fate memory.Fate, held bool)
-	watch   *watch
-	cases   []*prepared // by process
-	clients []*client
-	touched map[uuid.UUID]int  // by how many commands an operator has dealt with an instance, or may have: it need not be as the interpreter says
-	weaker  map[uuid.UUID]bool // in which a site has a part that has lost its store: only what comes of them is compared
-	clear   bool
-	over    bool
-	broken  *Violation
+	fate      func(*site, *store.Batch) (fate memory.Fate, held bool)
+	watch     *watch
+	cases     []*prepared // by process
+	clients   []*client
+	schedules []*timetable
+	touched   map[uuid.UUID]int  // by how many commands an operator has dealt with an instance, or may have: it need not be as the interpreter says
+	weaker    map[uuid.UUID]bool // in which a site has a part that has lost its store: only what comes of them is compared
+	clear     bool
+	over      bool
+	broken    *Violation
 
 	recovered int // nodes that were opened on a store that was not new
 }
@@ -109,6 +110,7 @@ func newWorld(plan Plan, o Options) *World {
 	if w.cases, err = w.plan.prepared(); err != nil {
 		w.breaks("plan", "%v", err)
 	}
+	w.timetables()
 	return w
 }
 
