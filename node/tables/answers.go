@@ -25,8 +25,12 @@ type Question struct {
 	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
 	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
 	Network string `json:"network,omitempty"` // which network it is signed for; empty: the signature names none
-	// Definition is that of the table that is to be taken; empty: of an older node, or none is.
+	// Definition is that of the table that is to be taken, or that the asker has; empty: of an older node, or none is.
 	Definition string `json:"definition,omitempty"`
+	// State is how the version is at the asker, if that is one of the process's sites, and Has are the sites that it
+	// knows to have stored it (see current.go); empty: of an older node, or it does not say.
+	State api.VersionState `json:"state,omitempty"`
+	Has   []string         `json:"has,omitempty"`
 }
 
 // Report answers a Question.
@@ -41,6 +45,9 @@ type Report struct {
 	Untrusted  string `json:"untrusted,omitempty"`  // why it does not take one of that definer
 
 	Behaviours []processtable.BehaviourID `json:"behaviours,omitempty"` // that the node knows beside FlowMark's
+
+	State api.VersionState `json:"state,omitempty"` // of what is found; empty, of an older node: current
+	Has   []string         `json:"has,omitempty"`   // of what is not current: the sites that the node knows to have stored it
 }
 
 // NodeReport is what an upload needs to know of a site.
@@ -82,6 +89,7 @@ func (t *Tables) Report(q Question) (Report, error) {
 	}
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
+		r.State, r.Has = t.standing(t.Site.Process(id).Table())
 	}
 	return r, nil
 }
@@ -89,15 +97,18 @@ func (t *Tables) Report(q Question) (Report, error) {
 // ReportTo is Report for a peer. Who has no part in the process, and brings a table of
 // it, is told only what he could find out by sending that: whether it would be taken.
 func (t *Tables) ReportTo(peer processtable.NodeID, q Question) (Report, error) {
+	t.heard(peer, q)
 	r, err := t.Report(q)
 	if err != nil || !r.Found || t.concerns(peer, q.Process) {
 		return r, err
 	}
 	switch {
 	case q.Table == "":
-		r.Found, r.Definition, r.Format, r.Refused = false, "", 0, ""
+		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has = false, "", 0, "", "", nil
 	case q.Definition != r.Definition:
-		r.Definition, r.Format = "", 0 // another one
+		r.Definition, r.Format, r.State, r.Has = "", 0, "", nil // another one
+	default:
+		r.Has = nil // which other sites there are
 	}
 	return r, nil
 }
@@ -162,6 +173,7 @@ func (t *Tables) Definitions() api.DefinitionsAnswer {
 		for _, s := range table.Starts {
 			d.Starts = append(d.Starts, string(s))
 		}
+		d.State, d.Lacking = t.Told(table.Process)
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
 			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter
