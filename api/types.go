@@ -472,8 +472,8 @@ type Definition struct {
 	// with that signature; empty: the signature says neither.
 	Network string    `json:"network,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
-	// State says whether the version is current there, and Lacking, if it is not, which sites have not said that
-	// they have stored it. An older node does not say it: what it has is current.
+	// State says whether the version is current there, and Lacking which sites have not said that they have stored
+	// it; none of them counts for the first version of a name. An older node says neither: what it has is current.
 	State   VersionState `json:"state,omitempty"`
 	Lacking []string     `json:"lacking,omitempty"`
 }
@@ -484,7 +484,7 @@ type VersionState string
 
 const (
 	VersionStored  VersionState = "stored"  // the node has its table, and not all its sites have said that they do
-	VersionCurrent VersionState = "current" // all its sites have stored it, or its upload said so
+	VersionCurrent VersionState = "current" // all its sites have stored it, or its upload said so; or there is none before it
 )
 
 // NotYet says of which sites it is not known that they have stored a version, for people.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,8 +71,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	s, err := n.answers.Started(r.Instance, t.ID())
 	if id := t.ID(); r.Process == id.Name {
 		if _, newer := n.current(id.Name); newer != nil && newer.ID().Version > id.Version {
-			_, lacking := n.tables.Told(newer.ID())
-			s.Newer = &api.Newer{Process: newer.ID().String(), Lacking: lacking}
+			s.Newer = &api.Newer{Process: newer.ID().String(), Lacking: n.tables.Lacking(newer.ID())}
 		}
 	}
 	return told(s, err)
@@ -130,9 +128,9 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	if err != nil {
 		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the current version", "start: %v", err)
 	}
-	var t, newer *execute.Thread
+	var t *execute.Thread
 	if id.Version == 0 {
-		t, newer = n.current(id.Name)
+		t, _ = n.current(id.Name)
 		switch started, _, found, err := n.queue.Instance(r.Instance); {
 		case err != nil:
 			return nil, asAPI(err)
@@ -142,11 +140,7 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	} else {
 		t = n.thread(id)
 	}
-	switch {
-	case t == nil && newer != nil:
-		why, remedy := n.notCurrent(newer.ID())
-		return nil, api.Errorf(api.CodeRefused, remedy, "start %s: %s", r.Process, why)
-	case t == nil:
+	if t == nil {
 		return nil, n.notHere(ctx, r.Process, id)
 	}
 	if !t.Process().Table().IsStart() {
@@ -154,12 +148,6 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 			"%s may not be started at %s, only at %s", t.ID(), n.name, join(t.Process().Table().Starts))
 	}
 	return t, nil
-}
-
-// notCurrent says why NAME is no version here, although one is stored, and what to do.
-func (n *Node) notCurrent(id processtable.ProcessID) (why, remedy string) {
-	return fmt.Sprintf("no version of %s is current at %s: %s is stored, and %s", id.Name, n.name, id, n.tables.Waits(id)),
-		fmt.Sprintf("write %s, or wait for these sites, or upload it again with --now", id)
 }
 
 // notHere refuses a start where the table is missing, naming nodes that have it (N2). What

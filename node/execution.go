@@ -48,14 +48,10 @@ func (s site) HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (process
 func (s site) Subprocess(c processtable.Child) (behaviour.Process, error) {
 	id := processtable.ProcessID(c)
 	t := s.thread(id)
-	var newer *execute.Thread
 	if c.Version == 0 {
-		t, newer = s.current(c.Name)
+		t, _ = s.current(c.Name)
 	}
 	switch {
-	case t == nil && newer != nil:
-		why, remedy := s.notCurrent(newer.ID())
-		return nil, fmt.Errorf("%s: %s, and retry", why, remedy)
 	case t == nil:
 		return nil, fmt.Errorf("no table of %s at %s: %supload it with fmqm-define upload, and retry", id, s.name, s.meant(id))
 	case !t.Process().Table().IsStart():

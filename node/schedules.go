@@ -25,7 +25,7 @@ func (n *Node) loadSchedules() (err error) {
 
 // Tables are those of the versions that are current here, by name and version.
 func (t timetable) Tables() []*processtable.Table {
-	return slices.DeleteFunc(t.allTables(), func(table *processtable.Table) bool { return t.queue.IsPending(table.Process) })
+	return slices.DeleteFunc(t.allTables(), func(table *processtable.Table) bool { return !t.queue.IsCurrent(table.Process) })
 }
 
 // allTables are those of the processes that are here, by name and version.

@@ -74,10 +74,10 @@ func (n *Node) current(name string) (current, newer *execute.Thread) {
 	for _, t := range n.threads() { // versions rise
 		switch {
 		case t.ID().Name != name:
-		case n.queue.IsPending(t.ID()):
-			newer = t
-		default:
+		case n.queue.IsCurrent(t.ID()):
 			current, newer = t, nil
+		default:
+			newer = t
 		}
 	}
 	return current, newer

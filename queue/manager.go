@@ -69,7 +69,7 @@ type Manager struct {
 		processes map[processtable.ProcessID]*process
 	}
 
-	// durable are the tables that are on disk, and which of them are not current yet.
+	// durable are the tables that are on disk, and which of them are pending.
 	durable struct {
 		sync.Mutex
 		tables  map[processtable.ProcessID]processtable.DefinitionHash

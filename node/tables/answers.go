@@ -27,10 +27,10 @@ type Question struct {
 	Network string `json:"network,omitempty"` // which network it is signed for; empty: the signature names none
 	// Definition is that of the table that is to be taken, or that the asker has; empty: of an older node, or none is.
 	Definition string `json:"definition,omitempty"`
-	// State is how the version is at the asker, if that is one of the process's sites, and Has are the sites that it
-	// knows to have stored it (see current.go); empty: of an older node, or it does not say.
-	State api.VersionState `json:"state,omitempty"`
-	Has   []string         `json:"has,omitempty"`
+	// Has are the sites that the asker knows to have stored its version, itself among them, and All says that it knows
+	// it of all (see current.go). Neither: of an older node, or it does not say.
+	Has []string `json:"has,omitempty"`
+	All bool     `json:"all,omitempty"`
 }
 
 // Report answers a Question.
@@ -47,7 +47,8 @@ type Report struct {
 	Behaviours []processtable.BehaviourID `json:"behaviours,omitempty"` // that the node knows beside FlowMark's
 
 	State api.VersionState `json:"state,omitempty"` // of what is found; empty, of an older node: current
-	Has   []string         `json:"has,omitempty"`   // of what is not current: the sites that the node knows to have stored it
+	Has   []string         `json:"has,omitempty"`   // the sites that the node knows to have stored it
+	All   bool             `json:"all,omitempty"`   // it knows that of all
 }
 
 // NodeReport is what an upload needs to know of a site.
@@ -89,7 +90,8 @@ func (t *Tables) Report(q Question) (Report, error) {
 	}
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
-		r.State, r.Has = t.standing(t.Site.Process(id).Table())
+		r.State = t.state(id)
+		r.All, r.Has = t.known(t.Site.Process(id).Table())
 	}
 	return r, nil
 }
@@ -104,9 +106,9 @@ func (t *Tables) ReportTo(peer processtable.NodeID, q Question) (Report, error) 
 	}
 	switch {
 	case q.Table == "":
-		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has = false, "", 0, "", "", nil
+		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has, r.All = false, "", 0, "", "", nil, false
 	case q.Definition != r.Definition:
-		r.Definition, r.Format, r.State, r.Has = "", 0, "", nil // another one
+		r.Definition, r.Format, r.State, r.Has, r.All = "", 0, "", nil, false // another one
 	default:
 		r.Has = nil // which other sites there are
 	}
@@ -173,7 +175,7 @@ func (t *Tables) Definitions() api.DefinitionsAnswer {
 		for _, s := range table.Starts {
 			d.Starts = append(d.Starts, string(s))
 		}
-		d.State, d.Lacking = t.Told(table.Process)
+		d.State, d.Lacking = t.state(table.Process), t.Lacking(table.Process)
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
 			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter

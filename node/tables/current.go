@@ -88,10 +88,10 @@ func (t *Tables) look(ctx context.Context, table *processtable.Table) (news bool
 	for _, r := range t.askAll(ctx, table) {
 		if r.Err == nil && r.Answer.Found && r.Answer.Definition == table.Definition.String() {
 			has := append([]string{string(r.Node)}, r.Answer.Has...)
-			news = t.note(table, has, r.Answer.State == api.VersionCurrent) || news
+			news = t.note(table, has, r.Answer.All) || news
 		}
 	}
-	if len(t.Lacking(table.Process)) > 0 || !t.Queue.IsPending(table.Process) {
+	if !t.Queue.IsPending(table.Process) || len(t.Lacking(table.Process)) > 0 {
 		return news, nil
 	}
 	if err := t.Site.Commit(ctx, &record.Tx{Current: []processtable.ProcessID{table.Process}}); err != nil {
@@ -111,33 +111,31 @@ func (t *Tables) askAll(ctx context.Context, table *processtable.Table) []questi
 		}
 	}
 	q := Question{Process: table.Process.String(), Definition: table.Definition.String()}
-	q.State, q.Has = t.standing(table)
+	q.All, q.Has = t.known(table)
 	return question.All[Report](ctx, t.Scheduler, t.Site, heard, AskTable, q)
 }
 
-// standing is how a version is here, and of which sites it is known that they have it.
-func (t *Tables) standing(table *processtable.Table) (api.VersionState, []string) {
+// known says of which sites it is known here that they have a version that is here: of all, or of some.
+func (t *Tables) known(table *processtable.Table) (all bool, has []string) {
 	if !t.Queue.IsPending(table.Process) {
-		return api.VersionCurrent, nil
+		return true, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	has := []string{string(t.Self)}
 	for _, node := range table.Nodes() {
-		if t.has[table.Process][node] {
+		if node == t.Self || t.has[table.Process][node] {
 			has = append(has, string(node))
 		}
 	}
-	return api.VersionStored, has
+	return false, has
 }
 
-// note notes that sites have a version that is pending here, or that it is current at one, and so all of
-// them are taken to have it; it says whether that is news.
-func (t *Tables) note(table *processtable.Table, has []string, current bool) (news bool) {
+// note notes that sites have a version that is pending here, or all of them; it says whether that is news.
+func (t *Tables) note(table *processtable.Table, has []string, all bool) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, node := range table.Nodes() {
-		if node == t.Self || t.has[table.Process][node] || !current && !slices.Contains(has, string(node)) {
+		if node == t.Self || t.has[table.Process][node] || !all && !slices.Contains(has, string(node)) {
 			continue
 		}
 		if t.has[table.Process] == nil {
@@ -152,28 +150,40 @@ func (t *Tables) note(table *processtable.Table, has []string, current bool) (ne
 // in the process: the others have no say.
 func (t *Tables) heard(peer processtable.NodeID, q Question) {
 	id, err := processtable.ParseProcessID(q.Process)
-	if err != nil || q.State == "" || !t.Queue.IsPending(id) || !t.concerns(peer, q.Process) {
+	if err != nil || !q.All && len(q.Has) == 0 || !t.Queue.IsPending(id) || !t.concerns(peer, q.Process) {
 		return
 	}
 	table := t.Site.Process(id).Table()
-	if q.Definition == table.Definition.String() && t.note(table, append([]string{string(peer)}, q.Has...), q.State == api.VersionCurrent) {
+	if q.Definition == table.Definition.String() && t.note(table, append([]string{string(peer)}, q.Has...), q.All) {
 		t.wake.Ring()
 	}
 }
 
 // Lacking are the sites of a process of which it is not known here that they have stored a version; none of
-// one that is current, or not here.
-func (t *Tables) Lacking(id processtable.ProcessID) []processtable.NodeID {
+// one that is not pending.
+func (t *Tables) Lacking(id processtable.ProcessID) (lacking []string) {
 	p := t.Site.Process(id)
 	if p == nil || !t.Queue.IsPending(id) {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.DeleteFunc(p.Table().Nodes(), func(node processtable.NodeID) bool { return node == t.Self || t.has[id][node] })
+	_, has := t.known(p.Table())
+	for _, node := range p.Table().Nodes() {
+		if !slices.Contains(has, string(node)) {
+			lacking = append(lacking, string(node))
+		}
+	}
+	return lacking
 }
 
-// NowCurrent: it is on disk that versions are not pending any more. The committer may call it.
+// state says how a version that is here is, for people.
+func (t *Tables) state(id processtable.ProcessID) api.VersionState {
+	if t.Queue.IsCurrent(id) {
+		return api.VersionCurrent
+	}
+	return api.VersionStored
+}
+
+// NowCurrent: it is on disk that versions are pending no more. The committer may call it.
 func (t *Tables) NowCurrent(ids ...processtable.ProcessID) {
 	if len(ids) == 0 {
 		return
@@ -192,24 +202,3 @@ func (t *Tables) NowCurrent(ids ...processtable.ProcessID) {
 
 // alone says whether a site is the only one of a process: what it stores is current.
 func alone(table *processtable.Table) bool { return len(table.Nodes()) <= 1 }
-
-// Told says how a version is here, for people.
-func (t *Tables) Told(id processtable.ProcessID) (state api.VersionState, lacking []string) {
-	if !t.Queue.IsPending(id) {
-		return api.VersionCurrent, nil
-	}
-	for _, node := range t.Lacking(id) {
-		lacking = append(lacking, string(node))
-	}
-	return api.VersionStored, lacking
-}
-
-// Waits says for which sites a version waits that is not current, for people.
-func (t *Tables) Waits(id processtable.ProcessID) string {
-	lacking := t.Lacking(id)
-	if len(lacking) == 0 {
-		return "all its sites have it: it is about to be"
-	}
-	_, names := t.Told(id)
-	return api.NotYet(names)
-}

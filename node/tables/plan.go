@@ -34,7 +34,7 @@ func (u *upload) plan(ctx context.Context) error {
 		default:
 			u.planOther(t, answers[i], &line)
 			if line.Plan == api.PlanUnchanged {
-				u.has(i, answers[i].Answer.State)
+				u.there[i] = answers[i].Answer
 			}
 		}
 		if line.Plan == api.PlanAdd || line.Plan == api.PlanUnknown {
@@ -65,7 +65,7 @@ func (u *upload) planOwn(i int, line *api.UploadNode) error {
 		return nil
 	}
 	line.Plan = api.PlanUnchanged
-	u.states[i], _ = here.Told(t.Process)
+	u.there[i] = Report{State: here.state(t.Process), All: !here.Queue.IsPending(t.Process)}
 	encoded, _, _, err := here.Queue.Table(t.Process)
 	if err != nil {
 		return fmt.Errorf("read the table of %s: %w", t.Process, err)

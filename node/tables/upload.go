@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ type upload struct {
 	own     []int                                  // indexes of the tables of this node that are new here
 	formats map[processtable.ProcessID]otherFormat // what nodes have in another format than the upload's
 	met     map[processtable.NodeID]bool           // sites to which this upload made a link
-	states  map[int]api.VersionState               // of tables that their node has, by index, as it has said last
+	there   map[int]Report                         // of tables that their node has, by index: what it has said last
 
 	definitions map[processtable.ProcessID]map[processtable.DefinitionHash]bool // in this upload; made when asked for
 
@@ -48,7 +47,7 @@ type upload struct {
 func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
 	u := &upload{
 		here: t, request: r,
-		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{}, states: map[int]api.VersionState{},
+		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{}, there: map[int]Report{},
 		answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}},
 	}
 	for _, table := range r.Tables {
@@ -176,7 +175,7 @@ func (u *upload) send(own []behaviour.Process) error {
 		switch {
 		case line.Plan == api.PlanUnchanged:
 			line.Result = api.ResultUnchanged
-			if now := u.request.Now && u.states[i] == api.VersionStored; now && t.Node == here.Self {
+			if now := u.request.Now && u.pending(i); now && t.Node == here.Self {
 				tx.Current = append(tx.Current, t.Process)
 			} else if now {
 				tx.Put = append(tx.Put, u.bring(i, message.KindCurrent))
@@ -261,7 +260,7 @@ func (u *upload) arrived(i int, r *Report) bool {
 	switch {
 	case r.Found && r.Definition == u.tables[i].Definition.String():
 		line.Result, line.Reason = api.ResultStored, ""
-		u.has(i, r.State)
+		u.there[i] = *r
 	case r.Refused != "":
 		line.Result, line.Reason = api.ResultRefused, r.Refused
 	default:
@@ -270,8 +269,8 @@ func (u *upload) arrived(i int, r *Report) bool {
 	return true
 }
 
-// has notes how a version is at its node; an older one does not say it: what it has is current.
-func (u *upload) has(i int, state api.VersionState) { u.states[i] = cmp.Or(state, api.VersionCurrent) }
+// pending says whether a version is pending at its node. Of an older node nothing is.
+func (u *upload) pending(i int) bool { return u.there[i].State != "" && !u.there[i].All }
 
 // awaitCurrent waits a moment for the versions that all their nodes have: these find out from each other
 // that they are current. Then it says how each is.
@@ -279,27 +278,24 @@ func (u *upload) awaitCurrent(ctx context.Context) {
 	ctx, cancel := u.here.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
 	for i, t := range u.tables {
-		for u.askState(ctx, i) && u.everywhere(t.Process) && ctx.Err() == nil {
+		for u.askAgain(ctx, i) && u.everywhere(t.Process) && ctx.Err() == nil {
 			_ = task.Sleep(ctx, u.here.Scheduler, uploadPause)
 		}
-		u.answer.Nodes[i].State = u.states[i]
+		u.answer.Nodes[i].State = u.there[i].State
 	}
 }
 
-// askState asks, unless that is known, whether a version has become current at a node that has it, and says
-// whether it has not.
-func (u *upload) askState(ctx context.Context, i int) (pending bool) {
-	t := u.tables[i]
-	_, has := u.states[i]
-	switch {
+// askAgain asks whether a version is still pending at a node that has it.
+func (u *upload) askAgain(ctx context.Context, i int) (pending bool) {
+	switch t := u.tables[i]; {
 	case t.Node == u.here.Self:
-		u.states[i], _ = u.here.Told(t.Process)
-	case has && u.states[i] == api.VersionStored:
+		u.there[i] = Report{State: u.here.state(t.Process), All: !u.here.Queue.IsPending(t.Process)}
+	case u.pending(i):
 		if r, ok := u.asked(ctx, i); ok && r.Found {
-			u.has(i, r.State)
+			u.there[i] = r
 		}
 	}
-	return u.states[i] == api.VersionStored
+	return u.pending(i)
 }
 
 // everywhere says whether all nodes of this upload have their table of a process.

@@ -133,7 +133,7 @@ type Table struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
 	Stores     bool // Ops have its record: it was not here when the work was prepared
-	Pending    bool // and that it is not current yet
+	Pending    bool // and that it is pending
 }
 
 // Accept advances what was accepted of a peer in a lane.

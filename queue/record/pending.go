@@ -6,8 +6,9 @@ import (
 	"fmqm/processtable"
 )
 
-// A version of a process is pending from when its table is stored until it is current (N19): a record says so
-// of those that are. So what is stored without one is current, as all tables are that older versions have stored.
+// A version of a process is pending from when its table is stored until all its sites have theirs, as far as is
+// known here, or somebody says that it is current at once (N19): a record says so of those that are. So what is
+// stored without one is current, as all tables are that older versions of this program have stored.
 
 // PendingKey is that of the record that a version is pending.
 func PendingKey(p processtable.ProcessID) []byte {

@@ -58,7 +58,7 @@ type TableRecord struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
 	Encoded    []byte
-	Pending    bool // it is not current when it is stored (N19)
+	Pending    bool // when it is stored (N19)
 }
 
 // Accept advances what was accepted from a peer. The committer checks that Number-Count,
