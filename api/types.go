@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -489,11 +488,10 @@ const (
 
 // NotYet says of which sites it is not known that they have stored a version, for people.
 func NotYet(lacking []string) string {
-	verb := "have"
 	if len(lacking) == 1 {
-		verb = "has"
+		return lacking[0] + " has not said that it has it"
 	}
-	return fmt.Sprintf("%s %s not said that they have it", strings.Join(lacking, ", "), verb)
+	return strings.Join(lacking, ", ") + " have not said that they have it"
 }
 
 // Newer is a version of a process that is stored at a node, higher than what NAME alone is there, and not current.
