@@ -28,6 +28,7 @@ func Draw(seed uint64) Plan {
 	d.versions()
 	d.large()
 	d.signals()
+	d.hurry()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
