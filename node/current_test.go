@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +16,20 @@ import (
 	"fmqm/api/apitest"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
+	"fmqm/message"
+	"fmqm/node/trust"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // N19: a version is current once all its sites have stored it, or at once where its upload says so; NAME alone is
 // the highest that is. The stories are of vintages, with these words besides:
 //
 //	chain SITE...                 as define, but each has a link to the one before and to the one behind only
-//	put VERSION at=SITE [now]     uploads a version of p, at a site
-//	list at=SITE                  which versions there are
+//	put VERSION at=SITE [now] [of=NAME]   uploads a version of p, or of another process, at a site
+//	list at=SITE                          which versions there are
+//	start N at=SITE [of=NAME]             of which version the instance is, and of its subprocess, if it has one
+//	schedules at=SITE                     which start instances there
 func TestCurrentVersions(t *testing.T) {
 	datadriven.Walk(t, "testdata/current", func(t *testing.T, path string) {
 		v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
@@ -45,13 +52,15 @@ func (v *vintages) versions(d *datadriven.TestData) (told []string) {
 		v.chain(words)
 		return []string{"ok"}
 	case "put":
-		r := apitest.Upload(v, fmt.Sprintf("process: p\nversion: %s\n%s", words[0], d.Input))
+		r := apitest.Upload(v, fmt.Sprintf("process: %s\nversion: %s\n%s", cmp.Or(named["of"], "p"), words[0], d.Input))
 		r.Now = slices.Contains(words, "now")
 		return v.puts(named["at"], r)
 	case "list":
 		return v.list(named["at"])
 	case "start":
-		return v.starts(named["at"], words)
+		return v.starts(named["at"], cmp.Or(named["of"], "p"), words[0])
+	case "schedules":
+		return v.schedules(named["at"])
 	}
 	return v.do(d)
 }
@@ -101,10 +110,11 @@ func (v *vintages) list(at string) (told []string) {
 	return told
 }
 
-// starts starts an instance of p, and says of which version it is.
-func (v *vintages) starts(at string, words []string) (told []string) {
+// starts starts an instance, and says of which version it is.
+func (v *vintages) starts(at, process, instance string) (told []string) {
 	v.does(v.sites[at], func(ctx context.Context) {
-		s, err := v.sites[at].node.Start(ctx, api.StartRequest{Instance: v.instance(words[0]), Process: "p"})
+		n, id := v.sites[at].node, v.instance(instance)
+		s, err := n.Start(ctx, api.StartRequest{Instance: id, Process: process})
 		if err != nil {
 			told = answered(err)
 			return
@@ -112,6 +122,28 @@ func (v *vintages) starts(at string, words []string) (told []string) {
 		told = append(told, s.Process)
 		if n := s.Newer; n != nil {
 			told = append(told, n.Process+" is stored: "+api.NotYet(n.Lacking))
+		}
+		_ = task.Sleep(ctx, v.sites[at].by, time.Second) // what it begins has begun
+		if s, err = n.Status(ctx, id); err != nil {
+			told = append(told, answered(err)...)
+		}
+		for _, a := range s.Activities {
+			if a.Of != "" {
+				told = append(told, a.Activity+" is "+a.Of)
+			}
+		}
+	})
+	return told
+}
+
+func (v *vintages) schedules(at string) (told []string) {
+	v.does(v.sites[at], func(ctx context.Context) {
+		a, err := v.sites[at].node.Schedules(ctx)
+		if err != nil {
+			told = answered(err)
+		}
+		for _, s := range a.Schedules {
+			told = append(told, fmt.Sprintf("%s every %s", s.Process, s.Every))
 		}
 	})
 	return told
@@ -156,6 +188,60 @@ func TestWhoIsBelievedThatSitesHaveAVersion(t *testing.T) {
 	lacks("[C]")
 	says("B", of, `"has": ["B", "C"]`)
 	lacks("[]")
+}
+
+// Who says that a version is current at once has to bring a table that the site would store: a peer that has none
+// for it, or one of a definer whom it does not trust, or of another definition, says it in vain; and the version
+// stays as it was (invariant 11).
+func TestWhoMaySayThatAVersionIsCurrent(t *testing.T) {
+	const text = "process: p\nversion: %d\nactivities: {x: {node: A, program: %s}, y: {node: B, program: w}, z: {node: C, program: w}}\ncontrol: [x -> y, y -> z]"
+	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
+	v.control = v.tasks.NewSite(0)
+	v.chain([]string{"A", "B"})
+	defer v.control.Kill()
+	a, b := v.sites["A"], v.sites["B"]
+	defer a.down()
+	defer b.down()
+	v.puts("A", apitest.Upload(t, fmt.Sprintf(text, 1, "w")))
+	second := apitest.Upload(t, fmt.Sprintf(text, 2, "w"))
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	for i := range second.Tables {
+		signed, err := processtable.Sign(second.Tables[i].Table, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Tables[i].Table = signed
+	}
+	v.puts("A", second)
+	a.node.SetDefiners(trust.Definers{Required: true, Known: []trust.Definer{{Key: key.Public().(ed25519.PublicKey)}}})
+	id := processtable.ProcessID{Name: "p", Version: 2}
+	of := func(r api.UploadRequest, node string) []byte {
+		at := slices.IndexFunc(r.Tables, func(t api.Table) bool { return t.Node == node })
+		return r.Tables[at].Table
+	}
+	for _, c := range []struct {
+		name    string
+		table   []byte
+		current bool
+	}{
+		{"no table", []byte("now"), false},
+		{"the table of the peer itself", of(second, "B"), false},
+		{"one that nobody signed", of(apitest.Upload(t, fmt.Sprintf(text, 2, "w")), "A"), false},
+		{"another definition", of(apitest.Upload(t, fmt.Sprintf(text, 2, "other")), "A"), false},
+		{"a table that the site would store", of(second, "A"), true},
+	} {
+		v.does(b, func(ctx context.Context) {
+			if err := b.node.commit(ctx, &record.Tx{Put: []message.Message{{
+				Header: message.Header{Queue: message.Queue{Process: id, Node: "A"}, Kind: message.KindCurrent}, Body: c.table,
+			}}}); err != nil {
+				t.Error(err)
+			}
+		})
+		v.pass(time.Second)
+		if pending := a.node.queue.IsPending(id); pending == c.current {
+			t.Errorf("%s: it is pending: %t", c.name, pending)
+		}
+	}
 }
 
 // A daemon that is killed before, while or after a version has become current goes on from what is on disk.
