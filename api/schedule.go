@@ -19,7 +19,7 @@ const (
 // Schedule is one by which a node starts instances of a process. State, Last, Instance, Missed and
 // Reason are of all schedules that the process has there.
 type Schedule struct {
-	Process  string        `json:"process"` // NAME@VERSION, of the newest there
+	Process  string        `json:"process"` // NAME@VERSION, of the version that is current there
 	Node     string        `json:"node"`
 	Cron     string        `json:"cron,omitempty"`
 	Zone     string        `json:"zone,omitempty"`  // of Cron; missing: UTC

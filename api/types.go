@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,7 +58,7 @@ const (
 // what is repeated after an upload still finds what it has started.
 type StartRequest struct {
 	Instance InstanceID      `json:"instance"`
-	Process  string          `json:"process"`         // NAME@VERSION, or NAME for the newest
+	Process  string          `json:"process"`         // NAME@VERSION, or NAME for the highest that is current
 	Input    json.RawMessage `json:"input,omitempty"` // one JSON object; nothing: all defaults
 	Key      string          `json:"key,omitempty"`   // what Instance was derived from, to be shown; at most 1 KiB
 }
@@ -84,6 +85,8 @@ type Status struct {
 	// Children are the instances that its activities have begun, of fmqm status --tree: who asks a node
 	// asks for each himself.
 	Children []Status `json:"children,omitempty"`
+	// Newer is, of a start of NAME alone, a higher version that is stored there and not current.
+	Newer *Newer `json:"newer,omitempty"`
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
@@ -396,6 +399,7 @@ type UploadRequest struct {
 	Tables       []Table `json:"tables"`
 	AllowNewNode bool    `json:"allow_new_node,omitempty"` // also for nodes that nobody has a link to
 	PlanOnly     bool    `json:"plan_only,omitempty"`      // change nothing
+	Now          bool    `json:"now,omitempty"`            // the versions are current at once, also those that are stored already
 }
 
 // Table is a compiled process table on its way to its node.
@@ -444,6 +448,8 @@ type UploadNode struct {
 	// uploaded with that signature; empty: the signature says neither.
 	Network string    `json:"network,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
+	// State says whether the version is current there, as far as the node that was asked knows it; empty in a plan.
+	State VersionState `json:"state,omitempty"`
 }
 
 // DefinitionsAnswer is what the node has tables of.
@@ -465,6 +471,33 @@ type Definition struct {
 	// with that signature; empty: the signature says neither.
 	Network string    `json:"network,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
+	// State says whether the version is current there, and Lacking which sites have not said that they have stored
+	// it; none of them counts for the first version of a name. An older node says neither: what it has is current.
+	State   VersionState `json:"state,omitempty"`
+	Lacking []string     `json:"lacking,omitempty"`
+}
+
+// VersionState says whether a version of a process is current at a node: NAME alone is the highest that is.
+// The words are API.
+type VersionState string
+
+const (
+	VersionStored  VersionState = "stored"  // the node has its table, and not all its sites have said that they do
+	VersionCurrent VersionState = "current" // all its sites have stored it, or its upload said so; or there is none before it
+)
+
+// NotYet says of which sites it is not known that they have stored a version, for people.
+func NotYet(lacking []string) string {
+	if len(lacking) == 1 {
+		return lacking[0] + " has not said that it has it"
+	}
+	return strings.Join(lacking, ", ") + " have not said that they have it"
+}
+
+// Newer is a version of a process that is stored at a node, higher than what NAME alone is there, and not current.
+type Newer struct {
+	Process string   `json:"process"` // NAME@VERSION
+	Lacking []string `json:"lacking"` // the sites that have not said that they have stored it
 }
 
 // Place says where an activity lives.

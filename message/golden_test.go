@@ -94,6 +94,8 @@ func messages() map[string]kept {
 	table := header(message.KindTable)
 	table.Instance, table.Activity, table.Source, table.Control, table.Data = uuid.Nil, "", "", 0, 0
 	table.OnBehalf, table.Onward = "", false
+	now := table
+	now.Kind = message.KindCurrent
 	subprocess, ended := record, message.Marker{Reason: "its parent was cancelled", Time: at, By: "its parent", Relay: true}
 	of := parent()
 	subprocess.Parent = &of
@@ -155,6 +157,7 @@ func messages() map[string]kept {
 		"answer":               {ordered.Reply("B", answer), answer},
 		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
 		"answer, output":       {ordered.Reply("B", wrong), wrong},
+		"current":              {message.Message{Header: now, Body: []byte{0xa1, 1, 2}}, nil},
 		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
 	maps.Copy(all, ofEvents())

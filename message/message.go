@@ -90,7 +90,13 @@ const (
 	// KindOver takes something out of an event queue: a receive waits no more, or an operator drops an
 	// event. It never leaves its node. Source is the token of that.
 	KindOver Kind = 19
+	// KindCurrent brings a process table that is current at once (N19), to a node that has it already
+	// too. Who brings it proves with it that it may. Body: an encoded table.
+	KindCurrent Kind = 20
 )
+
+// OfTable says whether it brings a process table.
+func (k Kind) OfTable() bool { return k == KindTable || k == KindCurrent }
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
 func (k Kind) OfWord() bool { return k == KindWord || k == KindAnswer }
@@ -101,6 +107,7 @@ var kindNames = [...]string{
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 	KindStart: "start", KindChunk: "chunk",
 	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
+	KindCurrent: "current",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

@@ -16,7 +16,7 @@ func TestWhatANodeReads(t *testing.T) {
 			Queue: Queue{Process: processtable.ProcessID{Name: "p", Version: 1}, Node: "B"}, Instance: uuid.UUID{1},
 			Activity: "a", Kind: k, Origin: "A", Clock: 1,
 		}
-		if k == KindTable {
+		if k.OfTable() {
 			h.Instance, h.Activity, h.Definition = uuid.UUID{}, "", processtable.ShortHash{1}
 		}
 		return h
@@ -35,6 +35,7 @@ func TestWhatANodeReads(t *testing.T) {
 		"marker of a newer form":  {KindMarker, newer, false, false},
 		"table":                   {KindTable, table(2), true, true},
 		"table of format 4":       {KindTable, table(4), true, false},
+		"table, current at once":  {KindCurrent, table(2), true, false},
 		"table of a newer format": {KindTable, table(processtable.FormatVersion + 1), false, false},
 		"notice":                  {KindNotice, EncodeNotice(Notice{Error: "e"}), true, true},
 	} {

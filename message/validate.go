@@ -93,7 +93,7 @@ func (h *Header) validateKind() error {
 		}
 	case KindMarker:
 		needsActivity = false
-	case KindTable:
+	case KindTable, KindCurrent:
 		return nil
 	default:
 		return invalid("kind %d is unknown", h.Kind)

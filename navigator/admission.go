@@ -35,7 +35,7 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return p.refusesBegin(peer, h)
 	case message.KindReturn, message.KindCancel:
 		return p.refusesInner(peer, h)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindStart, message.KindChunk: // none is of a process's work between sites
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindCurrent, message.KindDue, message.KindStart, message.KindChunk: // none is of a process's work between sites
 	case message.KindEvent, message.KindWait, message.KindPast, message.KindOver: // of no process
 	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
 	}

@@ -219,7 +219,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		}
 		return a.foldChunk(s, m)
 	case message.KindDue: // R19
-	case message.KindTable:
+	case message.KindTable, message.KindCurrent:
 		return refuse("a process table is not for an activity")
 	default:
 		return refuse("message of unknown kind %d", m.Kind)

@@ -68,7 +68,13 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if known {
 		return n.Status(ctx, r.Instance)
 	}
-	return told(n.answers.Started(r.Instance, t.ID()))
+	s, err := n.answers.Started(r.Instance, t.ID())
+	if id := t.ID(); r.Process == id.Name {
+		if _, newer := n.current(id.Name); newer != nil && newer.ID().Version > id.Version {
+			s.Newer = &api.Newer{Process: newer.ID().String(), Lacking: n.tables.Lacking(newer.ID())}
+		}
+	}
+	return told(s, err)
 }
 
 // Begin is Start without the status.
@@ -120,11 +126,11 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thread, error) {
 	id, err := processtable.ParseProcessID(r.Process)
 	if err != nil {
-		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the newest version", "start: %v", err)
+		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the current version", "start: %v", err)
 	}
 	var t *execute.Thread
 	if id.Version == 0 {
-		t = n.newest(id.Name)
+		t, _ = n.current(id.Name)
 		switch started, _, found, err := n.queue.Instance(r.Instance); {
 		case err != nil:
 			return nil, asAPI(err)

@@ -24,7 +24,7 @@ func (n *Node) loadEvents() (err error) {
 }
 
 // Tables are those of the processes that are here, by name and version.
-func (p postbox) Tables() []*processtable.Table { return timetable(p).Tables() }
+func (p postbox) Tables() []*processtable.Table { return p.allTables() }
 
 // EventsLimit is how many events may be kept.
 func (p postbox) EventsLimit() int { return cmp.Or(p.limits.Load().Events, EventsLimit) }

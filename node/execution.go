@@ -49,7 +49,7 @@ func (s site) Subprocess(c processtable.Child) (behaviour.Process, error) {
 	id := processtable.ProcessID(c)
 	t := s.thread(id)
 	if c.Version == 0 {
-		t = s.newest(c.Name)
+		t, _ = s.current(c.Name)
 	}
 	switch {
 	case t == nil:

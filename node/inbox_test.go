@@ -112,7 +112,7 @@ func (w *inboxWorld) add(text string) *processtable.Table {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p, _, err := w.a.tables.Judge(encoded)
+	p, _, err := w.a.tables.Judge(encoded, false)
 	if err != nil {
 		w.t.Fatal(err)
 	}

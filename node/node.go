@@ -260,6 +260,11 @@ func (n *Node) Launch() {
 		}
 	})
 	n.tasks.Go(func() {
+		if err := n.tables.Run(n.begins); err != nil {
+			n.fatal(err)
+		}
+	})
+	n.tasks.Go(func() {
 		if err := n.schedules.Run(n.begins); err != nil {
 			n.fatal(err)
 		}

@@ -117,7 +117,7 @@ func TestWhatWaitedIsJudgedAtTheNextStart(t *testing.T) {
 	if n := a.queue.ParkedCount(w.table.Process); n != 4 {
 		t.Fatalf("%d wait, want 4", n)
 	}
-	p, _, err := a.tables.Judge(encoded)
+	p, _, err := a.tables.Judge(encoded, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -219,7 +219,7 @@ func (p *pressedNode) install() {
 				continue
 			}
 			encoded := compiled.Encoded[i]
-			prepared, _, err := p.n.tables.Judge(encoded)
+			prepared, _, err := p.n.tables.Judge(encoded, false)
 			if err != nil {
 				p.t.Fatal(err)
 			}

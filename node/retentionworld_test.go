@@ -205,7 +205,7 @@ func (k *keeper) table(text string) {
 			k.must(err)
 			continue
 		}
-		p, _, err := k.tables.Judge(encoded)
+		p, _, err := k.tables.Judge(encoded, false)
 		k.must(err)
 		k.must(k.commit(context.Background(), &record.Tx{Tables: []record.TableRecord{tables.Record(p, encoded)}}))
 		k.tables.Install(p)

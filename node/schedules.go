@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	"fmqm/api"
 	"fmqm/message"
@@ -22,14 +23,25 @@ func (n *Node) loadSchedules() (err error) {
 	return err
 }
 
-// Tables are those of the processes that are here, by name and version.
+// Tables are those of the versions that are current here, by name and version.
 func (t timetable) Tables() []*processtable.Table {
-	threads := t.threads()
+	return slices.DeleteFunc(t.allTables(), func(table *processtable.Table) bool { return !t.queue.IsCurrent(table.Process) })
+}
+
+// allTables are those of the processes that are here, by name and version.
+func (n *Node) allTables() []*processtable.Table {
+	threads := n.threads()
 	all := make([]*processtable.Table, len(threads))
 	for i := range threads {
 		all[i] = threads[i].Process().Table()
 	}
 	return all
+}
+
+// TurnedCurrent: a version is current that was not. Schedules go by it from now on.
+func (s site) TurnedCurrent(id processtable.ProcessID) {
+	s.log.Info().Stringer("process", id).Msg("process is current")
+	s.schedules.Changed()
 }
 
 // Held says why the node starts no instance of a process now.

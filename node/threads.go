@@ -68,17 +68,19 @@ func (n *Node) thread(id processtable.ProcessID) *execute.Thread {
 	return n.processes[id]
 }
 
-// newest gives the thread of the highest version of a process, or nil.
-func (n *Node) newest(name string) *execute.Thread {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var found *execute.Thread
-	for id, t := range n.processes {
-		if id.Name == name && (found == nil || id.Version > found.ID().Version) {
-			found = t
+// current gives the thread of the highest version of a process that is current here (N19), or nil; and the
+// highest that is not, if that is above it.
+func (n *Node) current(name string) (current, newer *execute.Thread) {
+	for _, t := range n.threads() { // versions rise
+		switch {
+		case t.ID().Name != name:
+		case n.queue.IsCurrent(t.ID()):
+			current, newer = t, nil
+		default:
+			newer = t
 		}
 	}
-	return found
+	return current, newer
 }
 
 // threads gives all process threads by process name and version.

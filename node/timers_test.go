@@ -138,7 +138,7 @@ func (s *story) pass(d time.Duration) {
 
 func (s *story) define(text string) {
 	compiled := definitiontest.Compile(s.T, "process: p\nversion: 1\n"+text, definition.CompileOptions{})
-	p, isNew, err := s.node.tables.Judge(compiled.Encoded[0])
+	p, isNew, err := s.node.tables.Judge(compiled.Encoded[0], false)
 	if err != nil || !isNew {
 		s.Fatal(isNew, err)
 	}

@@ -50,7 +50,7 @@ func TestANodeThatCannotReadItsStoreSaysSo(t *testing.T) {
 	}
 	compiled := definitiontest.Compile(t, pressed, definition.CompileOptions{})
 	at := slices.IndexFunc(compiled.Tables, func(table *processtable.Table) bool { return table.Node == "A" })
-	p, _, err := n.tables.Judge(compiled.Encoded[at])
+	p, _, err := n.tables.Judge(compiled.Encoded[at], false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,9 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 	if len(tx.Tables) > 0 {
 		kinds = append(kinds, "table")
 	}
+	if len(tx.Current) > 0 {
+		kinds = append(kinds, "current")
+	}
 	for i := range tx.Put {
 		switch kind := tx.Put[i].Kind; {
 		case kind == message.KindMarker && len(tx.Consume) > 0:

@@ -69,10 +69,11 @@ type Manager struct {
 		processes map[processtable.ProcessID]*process
 	}
 
-	// durable are the tables that are on disk.
+	// durable are the tables that are on disk, and which of them are pending.
 	durable struct {
 		sync.Mutex
-		tables map[processtable.ProcessID]processtable.DefinitionHash
+		tables  map[processtable.ProcessID]processtable.DefinitionHash
+		pending map[processtable.ProcessID]bool
 	}
 
 	// The committer's own.

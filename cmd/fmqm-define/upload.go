@@ -30,6 +30,10 @@ not, and no FILE has. The report says for each node and process: stored,
 queued (the node is unreachable, and gets its table when it is back), unchanged, or
 refused with the reason. The exit code is 4 if a table was refused, else 0.
 
+A version is current once all its sites have stored it. Until then NAME alone, of fmqm start,
+schedules and subprocesses, is the version before it. With --now it is current at once, also
+one that was uploaded before.
+
 Every table is signed, so that a node can check who defines what it runs
 (` + "`definers`" + ` in its configuration). The key is that of --key, or else your own,
 ~/.config/fmqm/definer.key, which the first upload makes; see keygen. A node with a
@@ -41,11 +45,13 @@ goes on to the others whenever they are reached.`,
 fmqm-define upload purchase-order.yaml --to unix:/run/fmqm/fmqmd.sock --plan
 fmqm-define upload processes/*.yaml --plan
 fmqm-define upload --allow-new-node purchase-order.yaml
+fmqm-define upload --now purchase-order.yaml
 fmqm-define upload purchase-order.yaml --network production --expires 2h
 fmqm-define upload purchase-order.yaml --key credential:definer`,
 		Flags: append([]cli.Flag{
 			shared.ToFlag(),
 			&cli.BoolFlag{Name: "allow-new-node", Usage: "also send tables for nodes that no site has a link to; they wait until one has"},
+			&cli.BoolFlag{Name: "now", Usage: "the version is current at once, also where sites have not stored it yet"},
 			tableFormatFlag(),
 			&cli.BoolFlag{Name: "plan", Usage: "show what would change, and change nothing"},
 			shared.TimeoutFlag(),
@@ -103,7 +109,37 @@ func upload(c *cli.Context) error {
 			shared.Talk(c, "warning: %s", w)
 		}
 	}
+	for _, text := range notCurrent(done.Nodes) {
+		shared.Talk(c, "%s", text)
+	}
 	return report(printer, done.Nodes)
+}
+
+// notCurrent says which versions are not current yet after an upload, and why.
+func notCurrent(nodes []api.UploadNode) (all []string) {
+	stored := map[string]bool{}
+	for _, l := range nodes {
+		if l.State != api.VersionStored || stored[l.Process] {
+			continue
+		}
+		stored[l.Process] = true
+		why := "the sites have not told each other yet that all of them have it"
+		if waits := waitsFor(nodes, l.Process); len(waits) > 0 {
+			why = api.NotYet(waits)
+		}
+		all = append(all, fmt.Sprintf("%s is stored, and not current yet: %s: until then the name alone is the version before it (--now: at once)", l.Process, why))
+	}
+	return all
+}
+
+// waitsFor are the sites of a process that have no table of it yet.
+func waitsFor(nodes []api.UploadNode, process string) (waits []string) {
+	for _, l := range nodes {
+		if l.Process == process && l.Result != api.ResultStored && l.Result != api.ResultUnchanged {
+			waits = append(waits, l.Node)
+		}
+	}
+	return waits
 }
 
 // planUpload compiles the processes of all files, and asks what their upload would change.
@@ -132,7 +168,7 @@ func planUpload(c *cli.Context, client *api.Client, sources []*source, how signi
 }
 
 func askPlan(c *cli.Context, client *api.Client, sources []*source, how signing) (r api.UploadRequest, plan api.UploadAnswer, err error) {
-	r = api.UploadRequest{AllowNewNode: c.Bool("allow-new-node"), PlanOnly: true}
+	r = api.UploadRequest{AllowNewNode: c.Bool("allow-new-node"), Now: c.Bool("now"), PlanOnly: true}
 	size := 0
 	for _, s := range sources {
 		tables, err := s.tables(c, how)
@@ -279,7 +315,11 @@ func listCommand() *cli.Command {
 		Usage: "list the processes that a node has",
 		Description: `STARTS names the nodes where an instance may start. DEFINER is the beginning of the key
 that signed the table, as in ` + "`definers`" + ` of configurations, or - if
-the table is not signed. NETWORK is the network that it is signed for, or - for none.`,
+the table is not signed. NETWORK is the network that it is signed for, or - for none.
+
+STATE is current, or stored: NAME alone is the highest version that is current at the node. A
+version is current once all its sites have stored it, with upload --now, or where there is none
+before it. LACKING names the sites that have not said that they have it.`,
 		UsageText: `fmqm-define list --to http://127.0.0.1:7411
 fmqm-define list -o jsonl`,
 		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
@@ -306,10 +346,11 @@ func list(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER", "NETWORK")
+	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER", "NETWORK", "STATE", "LACKING")
 	for _, d := range answer.Definitions {
 		short := d.Definition[:min(12, len(d.Definition))]
-		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer), cmp.Or(d.Network, "-")); err != nil {
+		state, lacking := string(cmp.Or(d.State, api.VersionCurrent)), cmp.Or(strings.Join(d.Lacking, ","), "-")
+		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer), cmp.Or(d.Network, "-"), state, lacking); err != nil {
 			return err
 		}
 	}

@@ -53,12 +53,15 @@ type Site interface {
 
 // Tables says which process tables the site takes. *tables.Tables does.
 type Tables interface {
-	// Judge says whether a table may be stored, and makes it ready; isNew is false if it is here.
-	Judge(encoded []byte) (p behaviour.Process, isNew bool, err error)
+	// Judge says whether a table may be stored, or be current at once, and makes it ready; isNew is false if it
+	// is here.
+	Judge(encoded []byte, now bool) (p behaviour.Process, isNew bool, err error)
 	// Refused remembers why a table was not taken.
 	Refused(id processtable.ProcessID, table []byte, why error)
 	// Install takes up a table that is on disk. The committer may call it.
 	Install(p behaviour.Process)
+	// NowCurrent is told which versions are current that were not. The committer may call it.
+	NowCurrent(...processtable.ProcessID)
 }
 
 // Commands are what operators of other sites command. *command.Commands are.

@@ -32,7 +32,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		}
 	}
 	switch h.Kind {
-	case message.KindTable:
+	case message.KindTable, message.KindCurrent:
 		return ""
 	case message.KindConnector:
 		return impossibleConnector(self, h)

@@ -186,6 +186,7 @@ func (a *acceptance) taken() {
 	for _, p := range a.tables {
 		a.Tables.Install(p)
 	}
+	a.Tables.NowCurrent(a.tx.Current...)
 	for _, told := range a.stored {
 		told()
 	}
@@ -232,7 +233,7 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 		return nil
 	case m.Kind.OfWord():
 		return a.word(m, encoded)
-	case m.Kind == message.KindTable:
+	case m.Kind.OfTable():
 		a.table(m, encoded)
 		return nil
 	case m.Kind == message.KindEvent:
@@ -308,19 +309,21 @@ func (a *acceptance) event(m message.Message, encoded []byte) error {
 // table stores a process table, or sets it aside. Who defined it is what counts, and not who
 // brings it.
 func (a *acceptance) table(m message.Message, encoded []byte) {
-	p, isNew, err := a.Tables.Judge(m.Body)
+	now := m.Kind == message.KindCurrent
+	p, isNew, err := a.Tables.Judge(m.Body, now)
 	if err == nil && p.Table().Process != m.Queue.Process {
 		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table().Process, m.Queue.Process)
 	}
 	if err == nil && isNew {
 		isNew, err = a.first(p.Table())
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		a.Tables.Refused(m.Queue.Process, m.Body, err)
 		a.aside(encoded, err.Error())
-	case isNew:
-		a.tx.Tables = append(a.tx.Tables, tables.Record(p, m.Body))
+		return
+	}
+	tables.Add(a.tx, p, m.Body, isNew, now)
+	if isNew {
 		a.tables = append(a.tables, p)
 	}
 }

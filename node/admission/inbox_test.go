@@ -193,7 +193,7 @@ func TestAMessageWaitsForATableToBeTakenUp(t *testing.T) {
 	by.Go(func() {
 		defer func() { ended = true }()
 		w := worldOn(t, by, memory.Options{By: by})
-		p, _, err := w.Judge(w.encoded)
+		p, _, err := w.Judge(w.encoded, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,6 +57,7 @@ type world struct {
 	up      map[processtable.ProcessID]behaviour.Process
 	asked   func() // before each answer of Process
 	refused []error
+	current []processtable.ProcessID // that it was told of
 	taken   []*record.Tx
 
 	unnamed bool // everybody's commands are taken
@@ -145,7 +146,7 @@ func (w *world) Taken(tx *record.Tx) {
 	w.taken = append(w.taken, tx)
 }
 
-func (w *world) Judge(encoded []byte) (behaviour.Process, bool, error) {
+func (w *world) Judge(encoded []byte, _ bool) (behaviour.Process, bool, error) {
 	table, err := processtable.Decode(encoded)
 	if err != nil {
 		return nil, false, err
@@ -156,6 +157,12 @@ func (w *world) Judge(encoded []byte) (behaviour.Process, bool, error) {
 	}
 	p, err := navigator.Prepare(table, nil)
 	return p, err == nil && !found, err
+}
+
+func (w *world) NowCurrent(ids ...processtable.ProcessID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current = append(w.current, ids...)
 }
 
 func (w *world) Refused(_ processtable.ProcessID, _ []byte, why error) {

@@ -80,10 +80,12 @@ type Site interface {
 
 // Tables are those of the site: *tables.Tables.
 type Tables interface {
-	// Judge says whether a table may be stored here, and makes it ready.
-	Judge(encoded []byte) (p behaviour.Process, isNew bool, err error)
+	// Judge says whether a table may be stored here, or be current at once, and makes it ready.
+	Judge(encoded []byte, now bool) (p behaviour.Process, isNew bool, err error)
 	// Install takes a table up that is stored.
 	Install(behaviour.Process)
+	// NowCurrent is told which versions are current that were not.
+	NowCurrent(...processtable.ProcessID)
 }
 
 // New makes Commands. It reads nothing.

@@ -65,7 +65,7 @@ func (c *Commands) judgeAside(ctx context.Context, v *verdict) (d api.RefusedDec
 	if v.Message, err = message.Decode(v.aside.Message); err != nil {
 		return c.givenUp(v, "it cannot be read")
 	}
-	if v.Message.Kind == message.KindTable {
+	if v.Message.Kind.OfTable() {
 		return c.tableAgain(v)
 	}
 	if v.Message.Kind == message.KindEvent {
@@ -131,17 +131,19 @@ func (c *Commands) tableAgain(v *verdict) (api.RefusedDecision, error) {
 	if v.Drop {
 		return c.givenUp(v, "upload it again")
 	}
-	p, isNew, err := c.Tables.Judge(v.Message.Body)
+	now := v.Message.Kind == message.KindCurrent
+	p, isNew, err := c.Tables.Judge(v.Message.Body, now)
 	if err != nil {
 		return api.RefusedDecision{}, pointless(v.Number, err.Error())
 	}
 	tx := &record.Tx{}
-	if isNew {
-		tx.Tables = []record.TableRecord{tables.Record(p, v.Message.Body)}
-	}
+	tables.Add(tx, p, v.Message.Body, isNew, now)
 	d, err := c.settleAside(v, tx, api.RefusedDecision{Done: api.RefusedStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
 	if err == nil && isNew {
 		c.Tables.Install(p)
+	}
+	if err == nil {
+		c.Tables.NowCurrent(tx.Current...)
 	}
 	return d, err
 }

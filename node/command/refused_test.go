@@ -184,7 +184,7 @@ func (l *leaving) Stored(tx *record.Tx, _ message.InstanceID) { l.settled = tx.S
 // everyTable takes every table for the site.
 type everyTable struct{ *leaving }
 
-func (everyTable) Judge(encoded []byte) (behaviour.Process, bool, error) {
+func (everyTable) Judge(encoded []byte, _ bool) (behaviour.Process, bool, error) {
 	table, err := processtable.Decode(encoded)
 	if err != nil {
 		return nil, false, err
@@ -194,6 +194,8 @@ func (everyTable) Judge(encoded []byte) (behaviour.Process, bool, error) {
 }
 
 func (e everyTable) Install(p behaviour.Process) { e.up = p }
+
+func (everyTable) NowCurrent(...processtable.ProcessID) {}
 
 // What an operator has decided about a refused message is done to its end, also where he does not
 // wait for that: a table that is stored is taken up.

@@ -8,7 +8,7 @@
 //     of a process start nothing twice (N2).
 //   - How far a process has come is a record of the store. What was due while the node was down, or
 //     the schedules suspended, is made up for as each schedule says (missed), and counted where not.
-//   - The newest version here counts. Rules that were not here before are due from now on.
+//   - The current version here counts (package tables). Rules that were not here before are due from now on.
 //   - No decision of navigation asks this clock (invariant 14): a clock that is wrong starts an
 //     instance early or late.
 //   - While the node takes on no work (S3) a start waits.

@@ -28,7 +28,7 @@ type Schedules struct {
 	known   map[string]record.Schedule
 
 	mu    sync.Mutex
-	plans map[string]*plan // by name of the process, of the newest version that was seen
+	plans map[string]*plan // by name of the process, of the current version that was seen
 }
 
 // Options make Schedules. All are to be set.
@@ -49,7 +49,7 @@ type Queue interface {
 
 // Site is the node whose schedules they are.
 type Site interface {
-	// Tables are those of the processes that are here, by name and version.
+	// Tables are those of the versions that are current here, by name and version.
 	Tables() []*processtable.Table
 	// Held says why the node starts no instance of a process now; nil: it does.
 	Held(*processtable.Table) error
@@ -87,7 +87,7 @@ func (s *Schedules) Set(off bool) {
 	}
 }
 
-// Changed: a table has come.
+// Changed: a table has come, or a version has become current.
 func (s *Schedules) Changed() { s.wake.Ring() }
 
 // Run starts what is due until ctx ends, or the store. An error is one after which nothing here can
@@ -136,7 +136,7 @@ func (s *Schedules) round(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// processes are those that have schedules here, by name, each in its newest version.
+// processes are those that have schedules here, by name, each in its current version: the highest that is.
 func (s *Schedules) processes() []*plan {
 	newest := map[string]*processtable.Table{}
 	for _, t := range s.options.Site.Tables() {

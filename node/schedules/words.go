@@ -28,7 +28,7 @@ func (s *Schedules) List(ctx context.Context) (api.SchedulesAnswer, error) {
 func (s *Schedules) Say(ctx context.Context, process string, w api.ScheduleWord, by string) (api.SchedulesAnswer, error) {
 	id, err := processtable.ParseProcessID(process)
 	if err != nil || id.Version != 0 {
-		return api.SchedulesAnswer{}, api.Errorf(api.CodeUsage, "write NAME alone: the newest version counts", "%q is not the name of a process", process)
+		return api.SchedulesAnswer{}, api.Errorf(api.CodeUsage, "write NAME alone: the current version counts", "%q is not the name of a process", process)
 	}
 	all := s.processes()
 	i := slices.IndexFunc(all, func(p *plan) bool { return p.table.Process.Name == id.Name })

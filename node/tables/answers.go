@@ -25,8 +25,12 @@ type Question struct {
 	Table   string `json:"table,omitempty"`   // SHA-256 of the table that is to be taken; empty: of an older node, or none is
 	Definer string `json:"definer,omitempty"` // who signed it: the key, in base64
 	Network string `json:"network,omitempty"` // which network it is signed for; empty: the signature names none
-	// Definition is that of the table that is to be taken; empty: of an older node, or none is.
+	// Definition is that of the table that is to be taken, or that the asker has; empty: of an older node, or none is.
 	Definition string `json:"definition,omitempty"`
+	// Has are the sites that the asker knows to have stored its version, itself among them, and All says that it knows
+	// it of all (see current.go). Neither: of an older node, or it does not say.
+	Has []string `json:"has,omitempty"`
+	All bool     `json:"all,omitempty"`
 }
 
 // Report answers a Question.
@@ -41,6 +45,10 @@ type Report struct {
 	Untrusted  string `json:"untrusted,omitempty"`  // why it does not take one of that definer
 
 	Behaviours []processtable.BehaviourID `json:"behaviours,omitempty"` // that the node knows beside FlowMark's
+
+	State api.VersionState `json:"state,omitempty"` // of what is found; empty, of an older node: current
+	Has   []string         `json:"has,omitempty"`   // the sites that the node knows to have stored it
+	All   bool             `json:"all,omitempty"`   // it knows that of all
 }
 
 // NodeReport is what an upload needs to know of a site.
@@ -82,6 +90,8 @@ func (t *Tables) Report(q Question) (Report, error) {
 	}
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
+		r.State = t.state(id)
+		r.All, r.Has = t.known(t.Site.Process(id).Table())
 	}
 	return r, nil
 }
@@ -89,15 +99,18 @@ func (t *Tables) Report(q Question) (Report, error) {
 // ReportTo is Report for a peer. Who has no part in the process, and brings a table of
 // it, is told only what he could find out by sending that: whether it would be taken.
 func (t *Tables) ReportTo(peer processtable.NodeID, q Question) (Report, error) {
+	t.heard(peer, q)
 	r, err := t.Report(q)
 	if err != nil || !r.Found || t.concerns(peer, q.Process) {
 		return r, err
 	}
 	switch {
 	case q.Table == "":
-		r.Found, r.Definition, r.Format, r.Refused = false, "", 0, ""
+		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has, r.All = false, "", 0, "", "", nil, false
 	case q.Definition != r.Definition:
-		r.Definition, r.Format = "", 0 // another one
+		r.Definition, r.Format, r.State, r.Has, r.All = "", 0, "", nil, false // another one
+	default:
+		r.Has = nil // which other sites there are
 	}
 	return r, nil
 }
@@ -162,6 +175,7 @@ func (t *Tables) Definitions() api.DefinitionsAnswer {
 		for _, s := range table.Starts {
 			d.Starts = append(d.Starts, string(s))
 		}
+		d.State, d.Lacking = t.state(table.Process), t.Lacking(table.Process)
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
 			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter

@@ -24,7 +24,7 @@ func (t *Tables) ReportNode(q NodeQuestion) NodeReport {
 	r.Children = map[string]string{}
 	for _, child := range q.Children {
 		id, err := processtable.ParseProcessID(child)
-		if err != nil || slices.ContainsFunc(has, func(p processtable.ProcessID) bool { return isOf(p, id) }) {
+		if err != nil || slices.ContainsFunc(has, func(p processtable.ProcessID) bool { return isOf(p, id) && (id.Version > 0 || t.Queue.IsCurrent(p)) }) {
 			continue
 		}
 		r.Children[child] = instead(id, has)
@@ -43,7 +43,8 @@ func (t *Tables) startable() []processtable.ProcessID {
 	return all
 }
 
-// isOf says whether a process is one that is asked for: in any version, where none is named.
+// isOf says whether a process is one that is asked for: in any version, where none is named (of which one has to
+// be current).
 func isOf(p, asked processtable.ProcessID) bool {
 	return p.Name == asked.Name && (asked.Version == 0 || p.Version == asked.Version)
 }

@@ -4,6 +4,7 @@
 //	tables.go   what may be stored here, is made ready and taken up
 //	answers.go  what sites ask one another about tables, and what people are told
 //	plan.go     what an upload would change, and where
+//	current.go  which versions are current: what the sites of a process tell each other
 //	upload.go   the upload: stored here and put on its way to the others in one transaction
 //	warn.go     what its sender should know although nobody refuses
 //
@@ -22,6 +23,11 @@
 //     table comes: in an upload, over a link, or from the refused messages.
 //   - An upload is for all its sites or for none of those that can be asked; a plan, and an upload
 //     that is refused, leave nothing behind. All tables of a process have one format (N6).
+//   - A version is current once it is known here that all its sites have stored it (N19), or a table that could be
+//     stored has come with the word that it is. Of whom a site has heard it is in memory, and asked again after a
+//     start: it only grows, so no order and no repeat matters. The store has which versions are pending, put with
+//     their tables. Only who has a part in a process is believed that others have stored it. A site that is cut
+//     off keeps a version from being current, and nothing else.
 //   - What an upload has put on disk is taken up, and has its links, also where who sent it has gone.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called. So Install
 //     may be called by the committer, which waits for nobody.

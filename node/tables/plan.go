@@ -33,6 +33,9 @@ func (u *upload) plan(ctx context.Context) error {
 			}
 		default:
 			u.planOther(t, answers[i], &line)
+			if line.Plan == api.PlanUnchanged {
+				u.there[i] = answers[i].Answer
+			}
 		}
 		if line.Plan == api.PlanAdd || line.Plan == api.PlanUnknown {
 			if reason := u.here.definers.Load().Barred(u.here.Self, t, u.here.Scheduler.Now()); reason != "" {
@@ -62,6 +65,7 @@ func (u *upload) planOwn(i int, line *api.UploadNode) error {
 		return nil
 	}
 	line.Plan = api.PlanUnchanged
+	u.there[i] = Report{State: here.state(t.Process), All: !here.Queue.IsPending(t.Process)}
 	encoded, _, _, err := here.Queue.Table(t.Process)
 	if err != nil {
 		return fmt.Errorf("read the table of %s: %w", t.Process, err)

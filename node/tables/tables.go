@@ -28,8 +28,14 @@ type Tables struct {
 	Options
 	definers atomic.Pointer[trust.Definers]
 
+	wake *task.Bell // of Run
+
 	mu      sync.Mutex
 	refused map[processtable.ProcessID]refusal // tables that came and were refused, since the start
+	// has are, of each version that is pending, the other sites of which it is known that they have it; turned
+	// are those that have become current, of which the others are still to be told.
+	has    map[processtable.ProcessID]map[processtable.NodeID]bool
+	turned []processtable.ProcessID
 }
 
 // Options make Tables. All but Behaviours, Definers and Reads are to be set.
@@ -54,6 +60,8 @@ type Site interface {
 	Processes() []behaviour.Process // by name and version
 	// TakeUp starts the process thread of a table that is on disk, if it has none.
 	TakeUp(behaviour.Process)
+	// TurnedCurrent: a version is current that was not. The committer may call it.
+	TurnedCurrent(processtable.ProcessID)
 	// Commit submits a transaction, and waits for it, or for ctx.
 	Commit(ctx context.Context, tx *record.Tx) error
 	// TableLimit is what one table may have here, in bytes; 0: no limit but the language's.
@@ -73,7 +81,10 @@ type Site interface {
 
 // New makes Tables. It reads nothing: see Load.
 func New(o Options) *Tables {
-	t := &Tables{Options: o, refused: map[processtable.ProcessID]refusal{}}
+	t := &Tables{
+		Options: o, wake: o.Scheduler.Bell(),
+		refused: map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
+	}
 	t.definers.Store(&o.Definers)
 	return t
 }
@@ -120,8 +131,10 @@ func (t *Tables) read(encoded []byte) (*processtable.Table, error) {
 }
 
 // Judge says whether a table may be stored here, and makes it ready. New is false if it is
-// there already. It changes nothing: who stores it commits [Record] of it, and then calls Install.
-func (t *Tables) Judge(encoded []byte) (p behaviour.Process, isNew bool, err error) {
+// there already. It changes nothing: who stores it commits what [Add] adds, and then calls Install.
+// Now: it comes to be current at once. Who brings it may say so if he could have stored it: also of what is
+// here already its definer has to be one whom this site trusts.
+func (t *Tables) Judge(encoded []byte, now bool) (p behaviour.Process, isNew bool, err error) {
 	if err := t.fits(encoded); err != nil {
 		return nil, false, err
 	}
@@ -131,6 +144,11 @@ func (t *Tables) Judge(encoded []byte) (p behaviour.Process, isNew bool, err err
 	}
 	if isNew, err = t.mayStore(table); err != nil {
 		return nil, false, err
+	}
+	if now && !isNew {
+		if err := t.trusts(table); err != nil {
+			return nil, false, err
+		}
 	}
 	p, err = t.ready(table)
 	return p, isNew && err == nil, err
@@ -154,18 +172,26 @@ func (t *Tables) mayStore(table *processtable.Table) (isNew bool, err error) {
 	if found {
 		return false, nil
 	}
+	if err := t.trusts(table); err != nil {
+		return false, err
+	}
+	if reason := strange(table, t.Behaviours.Names()); reason != "" {
+		return false, errors.New(reason)
+	}
+	return true, nil
+}
+
+// trusts says why the definer of a table may not have it stored here; nil: he may.
+func (t *Tables) trusts(table *processtable.Table) error {
 	definers := t.definers.Load()
 	reason := definers.Untrusted(t.Self, table.Process, trust.SignerOf(table))
 	if reason == "" {
 		reason = definers.Overreaches(t.Self, table)
 	}
-	if reason == "" {
-		reason = strange(table, t.Behaviours.Names())
-	}
 	if reason != "" {
-		return false, errors.New(reason)
+		return errors.New(reason)
 	}
-	return true, nil
+	return nil
 }
 
 func errBound(id processtable.ProcessID, node processtable.NodeID) error {
@@ -188,9 +214,27 @@ func strange(t *processtable.Table, known []processtable.BehaviourID) string {
 	return ""
 }
 
-// Record is what is stored of a table.
+// Record is what is stored of a table: it is pending, unless no other site has to store one (N19).
 func Record(p behaviour.Process, encoded []byte) record.TableRecord {
-	return record.TableRecord{Process: p.Table().Process, Definition: p.Table().Definition, Encoded: encoded}
+	return record.TableRecord{Process: p.Table().Process, Definition: p.Table().Definition, Encoded: encoded, Pending: !alone(p.Table())}
+}
+
+// Add adds a table that was judged to a transaction. Now: its version is current, whatever the transaction,
+// or the store, has of it. Who has committed it calls NowCurrent with tx.Current.
+func Add(tx *record.Tx, p behaviour.Process, encoded []byte, isNew, now bool) {
+	if isNew {
+		tx.Tables = append(tx.Tables, Record(p, encoded))
+	}
+	if !now {
+		return
+	}
+	id := p.Table().Process
+	for i := range tx.Tables {
+		if t := &tx.Tables[i]; t.Process == id {
+			t.Pending = false
+		}
+	}
+	tx.Current = append(tx.Current, id)
 }
 
 // Install takes up a table that is on disk. What waited for the table (N3) is found by its
@@ -200,6 +244,7 @@ func (t *Tables) Install(p behaviour.Process) {
 	delete(t.refused, p.Table().Process)
 	t.mu.Unlock()
 	t.Site.TakeUp(p)
+	t.wake.Ring()
 }
 
 // SetDefiners sets whose tables are accepted from now on. Stored tables stay, whoever

@@ -46,7 +46,7 @@ func TestWhatMayBeStored(t *testing.T) {
 	first := encodedFor(t, one, "A")
 	refused := func(what string, encoded []byte, want string) {
 		t.Helper()
-		if _, isNew, err := w.Judge(encoded); isNew || err == nil || !strings.Contains(err.Error(), want) {
+		if _, isNew, err := w.Judge(encoded, false); isNew || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: new %t, %v, want %q", what, isNew, err, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestWhatMayBeStored(t *testing.T) {
 	refused("one that nobody signed", first, "one@1 is not signed")
 	w.SetDefiners(trust.Definers{})
 	w.store(first)
-	if _, isNew, err := w.Judge(first); isNew || err != nil {
+	if _, isNew, err := w.Judge(first, false); isNew || err != nil {
 		t.Errorf("the same again: new %t, %v", isNew, err)
 	}
 	w.limit = 0

@@ -33,6 +33,7 @@ type upload struct {
 	own     []int                                  // indexes of the tables of this node that are new here
 	formats map[processtable.ProcessID]otherFormat // what nodes have in another format than the upload's
 	met     map[processtable.NodeID]bool           // sites to which this upload made a link
+	there   map[int]Report                         // of tables that their node has, by index: what it has said last
 
 	definitions map[processtable.ProcessID]map[processtable.DefinitionHash]bool // in this upload; made when asked for
 
@@ -46,7 +47,7 @@ type upload struct {
 func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
 	u := &upload{
 		here: t, request: r,
-		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{},
+		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{}, there: map[int]Report{},
 		answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}},
 	}
 	for _, table := range r.Tables {
@@ -78,6 +79,37 @@ func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAns
 	}
 	u.await(ctx)
 	return u.answer, nil
+}
+
+// bring is the message that brings a table to its node. One that is to be current at once comes as that (N19).
+func (u *upload) bring(i int, kind message.Kind) message.Message {
+	t := u.tables[i]
+	return message.Message{
+		Header: message.Header{
+			Queue:      message.Queue{Process: t.Process, Node: t.Node},
+			Definition: t.Definition.Short(), Origin: u.here.Self, Kind: kind, Lane: message.LaneData,
+		},
+		Body: u.request.Tables[i].Table,
+	}
+}
+
+// brings are the messages with which the table of another node goes there. To a node that does not read
+// KindCurrent it goes as ever, and what that stores is current; one that is not heard may have been
+// upgraded since, and gets both.
+func (u *upload) brings(i int) []message.Message {
+	table, current := u.bring(i, message.KindTable), u.bring(i, message.KindCurrent)
+	if !u.request.Now {
+		return []message.Message{table}
+	}
+	peer := u.tables[i].Node
+	l, _ := u.here.Site.LinkTo(peer)
+	switch reads := u.here.Queue.Transmission(peer).Lacks(message.NeedsOf(&current)) == ""; {
+	case reads:
+		return []message.Message{current}
+	case l.State == link.StateConnected:
+		return []message.Message{table}
+	}
+	return []message.Message{table, current}
 }
 
 func decodeUpload(table api.Table) (*processtable.Table, error) {
@@ -136,27 +168,26 @@ func (u *upload) send(own []behaviour.Process) error {
 	here := u.here
 	tx := &record.Tx{}
 	for at, i := range u.own {
-		tx.Tables = append(tx.Tables, Record(own[at], u.request.Tables[i].Table))
+		Add(tx, own[at], u.request.Tables[i].Table, true, u.request.Now)
 	}
 	for i, t := range u.tables {
 		line := &u.answer.Nodes[i]
 		switch {
 		case line.Plan == api.PlanUnchanged:
 			line.Result = api.ResultUnchanged
+			if now := u.request.Now && u.pending(i); now && t.Node == here.Self {
+				tx.Current = append(tx.Current, t.Process)
+			} else if now {
+				tx.Put = append(tx.Put, u.bring(i, message.KindCurrent))
+			}
 		case t.Node == here.Self:
 			line.Result = api.ResultStored
 		default:
 			line.Result = api.ResultQueued
-			tx.Put = append(tx.Put, message.Message{
-				Header: message.Header{
-					Queue:      message.Queue{Process: t.Process, Node: t.Node},
-					Definition: t.Definition.Short(), Origin: here.Self, Kind: message.KindTable, Lane: message.LaneData,
-				},
-				Body: u.request.Tables[i].Table,
-			})
+			tx.Put = append(tx.Put, u.brings(i)...)
 		}
 	}
-	if len(tx.Tables) == 0 && len(tx.Put) == 0 {
+	if len(tx.Tables)+len(tx.Put)+len(tx.Current) == 0 {
 		return nil
 	}
 	if err := here.Site.Commit(context.Background(), tx); err != nil { // it ends with the queue at the latest
@@ -176,44 +207,100 @@ func (u *upload) send(own []behaviour.Process) error {
 	for _, p := range own {
 		here.Install(p)
 	}
+	here.NowCurrent(tx.Current...)
 	return nil
 }
 
 // await asks the nodes that are heard what became of their tables; those that are not
-// stay queued. A link that was just made has a moment to be connected.
+// stay queued. A link that was just made has a moment to be connected. Where all have theirs, it waits
+// until the nodes know that of each other.
 func (u *upload) await(ctx context.Context) {
-	here := u.here
-	ctx, cancel := here.Scheduler.WithTimeout(ctx, uploadTimeout)
+	ctx, cancel := u.here.Scheduler.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	fresh, end := here.Scheduler.WithTimeout(ctx, question.Timeout)
+	fresh, end := u.here.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer end()
-	for i, t := range u.tables {
-		line := &u.answer.Nodes[i]
-		for line.Result == api.ResultQueued && ctx.Err() == nil {
-			l, linked := here.Site.LinkTo(t.Node)
-			if !linked {
+	for i := range u.tables {
+		for u.answer.Nodes[i].Result == api.ResultQueued && ctx.Err() == nil && u.heard(fresh, i) {
+			if r, ok := u.asked(ctx, i); !ok || u.arrived(i, &r) {
 				break
 			}
-			if l.State != link.StateConnected {
-				if l.State != link.StateConnecting || !u.met[t.Node] || fresh.Err() != nil {
-					break
-				}
-				_ = task.Sleep(fresh, here.Scheduler, uploadPause)
-				continue
-			}
-			r := question.All[Report](ctx, here.Scheduler, here.Site, []processtable.NodeID{t.Node}, AskTable, about(t, u.request.Tables[i].Table))[0]
-			switch {
-			case r.Err != nil:
-			case r.Answer.Found && r.Answer.Definition == t.Definition.String():
-				line.Result, line.Reason = api.ResultStored, ""
-			case r.Answer.Refused != "":
-				line.Result, line.Reason = api.ResultRefused, r.Answer.Refused
-			default:
-				_ = task.Sleep(ctx, here.Scheduler, uploadPause)
-			}
-			if r.Err != nil {
-				break
-			}
+			_ = task.Sleep(ctx, u.here.Scheduler, uploadPause)
 		}
 	}
+	u.awaitCurrent(ctx)
+}
+
+// heard says whether a table's node can be asked; it gives a link that was just made a moment.
+func (u *upload) heard(fresh context.Context, i int) bool {
+	node := u.tables[i].Node
+	for {
+		l, linked := u.here.Site.LinkTo(node)
+		switch {
+		case !linked:
+			return false
+		case l.State == link.StateConnected:
+			return true
+		case l.State != link.StateConnecting || !u.met[node] || fresh.Err() != nil:
+			return false
+		}
+		_ = task.Sleep(fresh, u.here.Scheduler, uploadPause)
+	}
+}
+
+// asked asks a table's node about it.
+func (u *upload) asked(ctx context.Context, i int) (Report, bool) {
+	t := u.tables[i]
+	r := question.All[Report](ctx, u.here.Scheduler, u.here.Site, []processtable.NodeID{t.Node}, AskTable, about(t, u.request.Tables[i].Table))[0]
+	return r.Answer, r.Err == nil
+}
+
+// arrived says whether a node has decided about its table.
+func (u *upload) arrived(i int, r *Report) bool {
+	line := &u.answer.Nodes[i]
+	switch {
+	case r.Found && r.Definition == u.tables[i].Definition.String():
+		line.Result, line.Reason = api.ResultStored, ""
+		u.there[i] = *r
+	case r.Refused != "":
+		line.Result, line.Reason = api.ResultRefused, r.Refused
+	default:
+		return false
+	}
+	return true
+}
+
+// pending says whether a version is pending at its node. Of an older node nothing is.
+func (u *upload) pending(i int) bool { return u.there[i].State != "" && !u.there[i].All }
+
+// awaitCurrent waits a moment for the versions that all their nodes have: these find out from each other
+// that they are current. Then it says how each is.
+func (u *upload) awaitCurrent(ctx context.Context) {
+	ctx, cancel := u.here.Scheduler.WithTimeout(ctx, question.Timeout)
+	defer cancel()
+	for i, t := range u.tables {
+		for u.askAgain(ctx, i) && u.everywhere(t.Process) && ctx.Err() == nil {
+			_ = task.Sleep(ctx, u.here.Scheduler, uploadPause)
+		}
+		u.answer.Nodes[i].State = u.there[i].State
+	}
+}
+
+// askAgain asks whether a version is still pending at a node that has it.
+func (u *upload) askAgain(ctx context.Context, i int) (pending bool) {
+	switch t := u.tables[i]; {
+	case t.Node == u.here.Self:
+		u.there[i] = Report{State: u.here.state(t.Process), All: !u.here.Queue.IsPending(t.Process)}
+	case u.pending(i):
+		if r, ok := u.asked(ctx, i); ok && r.Found {
+			u.there[i] = r
+		}
+	}
+	return u.pending(i)
+}
+
+// everywhere says whether all nodes of this upload have their table of a process.
+func (u *upload) everywhere(id processtable.ProcessID) bool {
+	return !slices.ContainsFunc(u.answer.Nodes, func(l api.UploadNode) bool {
+		return l.Process == id.String() && l.Result != api.ResultStored && l.Result != api.ResultUnchanged
+	})
 }

@@ -20,10 +20,11 @@ import (
 // world is the site A with a store and without a network: nobody whom it asks is heard.
 type world struct {
 	*Tables
-	t     *testing.T
-	up    map[processtable.ProcessID]behaviour.Process
-	links map[processtable.NodeID]link.Status
-	limit int
+	t      *testing.T
+	up     map[processtable.ProcessID]behaviour.Process
+	links  map[processtable.NodeID]link.Status
+	limit  int
+	turned []processtable.ProcessID // current, as it was told
 	// meanwhile happens once, when the next transaction has been made ready: its error is what
 	// becomes of that.
 	meanwhile func() error
@@ -99,7 +100,7 @@ func (w *world) Meet(peer processtable.NodeID) {
 // store stores a table of A, and takes it up.
 func (w *world) store(encoded []byte) {
 	w.t.Helper()
-	p, isNew, err := w.Judge(encoded)
+	p, isNew, err := w.Judge(encoded, false)
 	if err != nil || !isNew {
 		w.t.Fatalf("new %t, %v", isNew, err)
 	}
@@ -108,3 +109,5 @@ func (w *world) store(encoded []byte) {
 	}
 	w.Install(p)
 }
+
+func (w *world) TurnedCurrent(id processtable.ProcessID) { w.turned = append(w.turned, id) }

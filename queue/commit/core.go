@@ -117,8 +117,9 @@ type Facts struct {
 	Accepted []AcceptedFact
 	Peers    []Bind
 	Tables   []Table
-	Markers  []message.InstanceID // of instances that an operator has ended
-	Moves    []MoveFact           // what is to be moved next
+	Current  []processtable.ProcessID // versions that are pending no more
+	Markers  []message.InstanceID     // of instances that an operator has ended
+	Moves    []MoveFact               // what is to be moved next
 }
 
 // LaneEnd is both ends of a lane of a transmission queue.

@@ -345,6 +345,7 @@ func (c *Core) apply(w *Work) {
 		c.Tables[t.Process] = t.Definition
 		g.facts.Tables = append(g.facts.Tables, t)
 	}
+	g.facts.Current = append(g.facts.Current, w.Current...)
 	g.batch.Ops = append(g.batch.Ops, w.extra...)
 	g.batch.Ops = append(g.batch.Ops, w.Ops...)
 	g.works = append(g.works, w)

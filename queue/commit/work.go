@@ -49,6 +49,7 @@ type Work struct {
 	Audits   []Audit
 	Links    []Link
 	Tables   []Table
+	Current  []processtable.ProcessID // that are pending no more
 	Parks    []processtable.ProcessID // of messages that are to wait for a table
 	Settle   []uint64                 // refused messages that go
 	SettleOp int                      // of Ops, that notes the highest number ever settled
@@ -132,6 +133,7 @@ type Table struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
 	Stores     bool // Ops have its record: it was not here when the work was prepared
+	Pending    bool // and that it is pending
 }
 
 // Accept advances what was accepted of a peer in a lane.

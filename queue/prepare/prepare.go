@@ -127,6 +127,9 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	for i := range tx.Tables {
 		b.table(&tx.Tables[i])
 	}
+	for _, p := range tx.Current {
+		b.current(p)
+	}
 	if tx.Accept != nil {
 		b.accept(tx.Accept)
 	}
@@ -198,7 +201,7 @@ func (b *builder) untimer(t *record.Timer) {
 func (b *builder) table(t *record.TableRecord) {
 	bound, known := b.p.Bound(t.Process)
 	stores := !known || bound != t.Definition
-	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition, Stores: stores})
+	b.Tables = append(b.Tables, commit.Table{Process: t.Process, Definition: t.Definition, Stores: stores, Pending: stores && t.Pending})
 	if !stores {
 		return // nothing changes
 	}
@@ -207,6 +210,16 @@ func (b *builder) table(t *record.TableRecord) {
 	key := b.cut(start)
 	value := append(record.Begin(nil), t.Definition[:]...)
 	b.Replaces = append(b.Replaces, b.large(key, value, t.Encoded))
+	if t.Pending {
+		key := record.PendingKey(t.Process)
+		b.op(key, record.New(key))
+	}
+}
+
+// current removes the record that a version is pending.
+func (b *builder) current(p processtable.ProcessID) {
+	b.Current = append(b.Current, p)
+	b.op(record.PendingKey(p), nil)
 }
 
 // rebuild adds the record of how far a rebuilding has come with the transaction.

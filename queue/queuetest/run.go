@@ -26,6 +26,7 @@ func Run(t *testing.T, open storetest.Open) {
 		{"records with a marker are told of", testMarkedRecords},
 		{"markers cost others nothing", testMarkersCostOthersNothing},
 		{"tables", testTables},
+		{"versions that are pending", testPending},
 		{"parked messages", testParked},
 		{"messages parked by an older version", testOldParked},
 		{"usage of peers", testUsage},

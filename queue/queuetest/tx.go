@@ -418,6 +418,43 @@ func testMarkersCostOthersNothing(t *testing.T, open storetest.Open) {
 	}
 }
 
+// testPending: a version is pending until it is said to be current; while all of a name are, the first is current.
+func testPending(t *testing.T, open storetest.Open) {
+	s := newSite(t, open)
+	first, second := processtable.ProcessID{Name: "p", Version: 1}, processtable.ProcessID{Name: "p", Version: 2}
+	stored := func(id processtable.ProcessID) record.TableRecord {
+		return record.TableRecord{Process: id, Definition: defP, Encoded: []byte("table"), Pending: true}
+	}
+	here := func(when, want string) {
+		t.Helper()
+		for range 2 {
+			var current []string
+			for _, id := range []processtable.ProcessID{first, second} {
+				if s.IsCurrent(id) {
+					current = append(current, id.String())
+				}
+			}
+			if got := fmt.Sprintf("%v current, %v pending", current, s.Pending()); got != want {
+				t.Errorf("%s: %s, want %s", when, got, want)
+			}
+			s.reopen()
+		}
+	}
+	s.must(&record.Tx{Tables: []record.TableRecord{stored(first)}})
+	s.must(&record.Tx{Tables: []record.TableRecord{stored(second)}})
+	here("stored", "[p@1] current, [p@1 p@2] pending")
+	s.must(&record.Tx{Current: []processtable.ProcessID{first}})
+	here("the first is current", "[p@1] current, [p@2] pending")
+	s.must(&record.Tx{Tables: []record.TableRecord{stored(first)}}) // it is here: nothing changes
+	here("the first comes again", "[p@1] current, [p@2] pending")
+	s.must(&record.Tx{Current: []processtable.ProcessID{second, second}})
+	here("the second is current", "[p@1 p@2] current, [] pending")
+	s.must(&record.Tx{Tables: []record.TableRecord{{Process: procQ, Definition: defP}}, Current: []processtable.ProcessID{procQ}})
+	if s.IsPending(procQ) {
+		t.Error("what is stored as current is pending")
+	}
+}
+
 func testTables(t *testing.T, open storetest.Open) {
 	s := newSite(t, open)
 	if _, _, found, err := s.Table(procP); found || err != nil {

@@ -115,7 +115,7 @@ func classOf(k message.Kind) byte {
 		return ClassMarker
 	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
 		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,
-		message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
+		message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent:
 		return ClassMessage
 	}
 	return ClassMessage

@@ -17,8 +17,9 @@ type Tx struct {
 	Came    []Timer           // their time has come: they go, and Put has their messages
 	Audit   []AuditRecord
 	Tables  []TableRecord
-	Accept  *Accept   // what a link has accepted with this transaction
-	Refuse  []Refused // messages that are kept as refused (L5)
+	Current []processtable.ProcessID // these versions are pending no more; what is not pending stays so
+	Accept  *Accept                  // what a link has accepted with this transaction
+	Refuse  []Refused                // messages that are kept as refused (L5)
 	// Park are messages whose process has no table here (N3); the transaction is refused with
 	// ErrTabled if it has. Unpark are those that wait no more, as ParkedFor gave them; each may
 	// be taken once.
@@ -57,6 +58,7 @@ type TableRecord struct {
 	Process    processtable.ProcessID
 	Definition processtable.DefinitionHash
 	Encoded    []byte
+	Pending    bool // when it is stored (N19)
 }
 
 // Accept advances what was accepted from a peer. The committer checks that Number-Count,

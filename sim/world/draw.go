@@ -30,6 +30,7 @@ func Draw(seed uint64) Plan {
 	d.signals()
 	d.timed()
 	d.scheduled()
+	d.hurry()
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }

@@ -42,6 +42,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	starts := loaded[0].Starts
 	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], places: oracle.Places(loaded[0]), origin: name(starts[c.Start%len(starts)])}
 	var err error
+	made.upload.Now = p.Now
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}

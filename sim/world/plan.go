@@ -41,6 +41,7 @@ type Process struct {
 	Number  int    // of the case among those of its kind and sites
 	Body    string `json:",omitempty"` // of the kind Given: its definition, without its name
 	Large   bool   `json:",omitempty"` // its programs give large texts
+	Now     bool   `json:",omitempty"` // its upload says that it is current at once
 	At      time.Duration
 	Through name
 	Sites   []name // that it may use

@@ -16,7 +16,7 @@ func Story(r *Report) string {
 	cases, _ := p.prepared() // Run has said why one cannot be
 	for i := range cases {
 		x := &p.Processes[i]
-		say("process %s (%s %d%s), uploaded through %s after %v:", x.Name, x.Kind, x.Number, map[bool]string{true: ", with large texts"}[x.Large], x.Through, brief(x.At))
+		say("process %s (%s %d%s), uploaded through %s after %v:", x.Name, x.Kind, x.Number, map[bool]string{true: ", with large texts"}[x.Large]+map[bool]string{true: ", current at once"}[x.Now], x.Through, brief(x.At))
 		say("%s", indent(cases[i].drawn.Text(x.Name)))
 	}
 	for i, x := range p.Instances {

@@ -140,7 +140,7 @@ func kindOf(k message.Key) string {
 		return "a chunk"
 	case message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
 		return "a message about an event"
-	case message.KindRecord, message.KindMarker, message.KindTable, message.KindAnswer:
+	case message.KindRecord, message.KindMarker, message.KindTable, message.KindCurrent, message.KindAnswer:
 	}
 	return fmt.Sprintf("a message of kind %d", k.Kind)
 }

@@ -27,12 +27,13 @@ type watch struct {
 	lost    map[name]bool // sites of which a disk was lost
 	cloned  map[name]bool // sites of which a clone ran: nobody saw what that had on disk
 
-	uploads  map[processtable.ProcessID]bool // that somebody uploads
-	starts   map[uuid.UUID]bool              // that somebody starts
-	children map[uuid.UUID]bool              // of them, those that activities have begun
-	left     map[uuid.UUID]time.Duration     // of these, since when those are to end whose activity was ended
-	limits   map[uuid.UUID]bool              // of which the deadline of the process has come
-	changes  changes                         // since something was asked for; nil: nobody wants to know
+	uploads  map[processtable.ProcessID]bool          // that somebody uploads
+	tabled   map[processtable.ProcessID]map[name]bool // the sites that ever had a table of it on disk
+	starts   map[uuid.UUID]bool                       // that somebody starts
+	children map[uuid.UUID]bool                       // of them, those that activities have begun
+	left     map[uuid.UUID]time.Duration              // of these, since when those are to end whose activity was ended
+	limits   map[uuid.UUID]bool                       // of which the deadline of the process has come
+	changes  changes                                  // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
 	facts    map[uuid.UUID][]oracle.Fact      // by which races are judged (N14)
@@ -60,7 +61,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
@@ -197,6 +198,10 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 			err = x.item(s, t, op)
 		case record.ClassApart:
 			err = x.apart(s, t, op)
+		case record.ClassTable:
+			err = x.stored(s, op)
+		case record.ClassMeta:
+			x.current(s, op)
 		case record.ClassLow:
 			err = x.trimmed(s, d, op)
 		case record.ClassAccepted:

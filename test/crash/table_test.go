@@ -133,6 +133,16 @@ var transactions = []transaction{
 		kept: "The table is here. Its signature is not checked again.",
 	},
 	{
+		kind: "current", what: "A site knows that all sites of a version have stored it: it is current there (N19).", victims: "AB", scenario: versions,
+		lost: "The version is pending, as it was stored. The site asks the others again, and they say again what they have.",
+		kept: "The version is current. The others are told, or ask.",
+	},
+	{
+		kind: "current", what: "An upload says that a version is current at once: it is, at the node that is asked, and at the others when that comes (N19).", victims: "AB", scenario: hurried,
+		lost: "Nothing was stored at the node that was asked, and the upload is repeated; or its sender still has what it sent, and sends it again.",
+		kept: "The version is current, whatever other sites have.",
+	},
+	{
 		kind: "aside", what: "The node refuses what a peer sent, here a table of a definer that it does not know: the link accepts it, and it is kept as a refused message (L5).", victims: "B", scenario: untrusted,
 		lost: "The peer got no acknowledgement, and sends it again. It is refused then.",
 		kept: "It is kept with the reason, under a number. The peer does not send it again.",

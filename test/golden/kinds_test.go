@@ -52,6 +52,7 @@ var passing = []string{"migrating", "padding"}
 var coming = []string{
 	"event 20", "event 21", "event 22", "event 23", "message chunk",
 	"message event", "message wait", "message past", "message over", "event 26", "event 27", "event 28",
+	"message current", "meta pending",
 }
 
 // meta finds the names of meta records in the row of formats.md.

@@ -101,7 +101,7 @@ func begin(t *testing.T, dir string) {
 //     subprocess of which no thread has looked at that yet, nor at the event that a receive was given;
 //     at B one has ended
 //   - D, whose store was made by a release that reads no words, has an
-//     answer, a word and a table for B; retention has removed instances, and a transaction that
+//     answer, a word, a table and a table that is current at once for B; retention has removed instances, and a transaction that
 //     is too large for a commit is on disk, with none of its changes made
 func makeSet(t *testing.T, dir, release string) {
 	t.Helper()
@@ -323,6 +323,7 @@ func (m *maker) upgrade() {
 	m.until("D", fmt.Sprintf("fmqm status %s", instance(12)), "terminated", 1)
 	m.word("D", 12, "near")
 	m.command("D", "fmqm-define", "upload", filepath.Join(m.dir, "spare.yaml"))
+	m.command("D", "fmqm-define", "upload", filepath.Join(m.dir, "spare.yaml"), "--now")
 	b.Start()
 	b.Answers()
 }

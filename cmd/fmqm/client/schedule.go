@@ -33,7 +33,7 @@ refused while the instance before has not ended: exit code 4.`),
 func scheduleListCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list the schedules of a node, and when they are due",
-		Description: `Prints a line for each schedule: its process, in the newest version that the node has; when it is
+		Description: `Prints a line for each schedule: its process, in the version that is current at the node; when it is
 due (WHEN) and the NEXT time; the time for which an instance was started LAST, and that INSTANCE;
 how many times were MISSED, so that no instance was started for them; and why, for the last of
 those, if the node was there.`,

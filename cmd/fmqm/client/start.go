@@ -22,7 +22,8 @@ const maxCount = 1_000_000
 func startCommand() *cli.Command {
 	return &cli.Command{
 		Name: "start", Usage: "start instances of a process", ArgsUsage: "PROCESS[@VERSION]",
-		Description: `Starts an instance and prints its status. Without a version it takes the newest one. The
+		Description: `Starts an instance and prints its status. Without a version it takes the highest that
+is current there (fmqm-define list), and says so where a higher one is stored. The
 process must be allowed to start at this node.
 
 If no answer comes, the command asks again for the same instance, so nothing starts twice.
@@ -136,6 +137,7 @@ type starter struct {
 	talk     func(string)
 	silence  *silence         // with wait
 	begun    func(api.Status) // with wait: it is started, and now waited for; nil: nobody wants to know
+	newer    sync.Once        // whether it was said that a higher version is stored
 }
 
 // request makes the request for the i-th instance, from 1.
@@ -164,6 +166,9 @@ func (s *starter) one(ctx context.Context, i int) (api.Status, error) {
 		return api.Status{}, err
 	}
 	st, err := s.start(ctx, request)
+	if err == nil {
+		s.tellNewer(st)
+	}
 	if err != nil || !s.wait {
 		return st, err
 	}
@@ -171,6 +176,20 @@ func (s *starter) one(ctx context.Context, i int) (api.Status, error) {
 		s.begun(st)
 	}
 	return waiter{s.client, s.silence}.until(ctx, st)
+}
+
+// tellNewer says, once, that NAME alone was not the highest version that is stored, and why.
+func (s *starter) tellNewer(st api.Status) {
+	if st.Newer == nil {
+		return
+	}
+	s.newer.Do(func() {
+		why := "its sites have just said that they have it"
+		if len(st.Newer.Lacking) > 0 {
+			why = api.NotYet(st.Newer.Lacking)
+		}
+		s.talk(fmt.Sprintf("started %s: %s is stored, and not current yet: %s (fmqm-define upload --now: at once)", st.Process, st.Newer.Process, why))
+	})
 }
 
 // start asks until an answer comes. Asking again is safe, since it is for the same
