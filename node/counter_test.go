@@ -350,8 +350,8 @@ func (c *counter) Again(s behaviour.Spoken) (message.Message, error) {
 func (c *counter) Targets(processtable.NodeID) []processtable.NodeID { return c.row.TargetNodes() }
 
 func (c *counter) Compute(behaviour.Invoke, time.Time) behaviour.Result { return behaviour.Result{} }
-func (c *counter) Slow(*behaviour.Result) bool                           { return false }
-func (c *counter) Judge(*behaviour.Result) behaviour.Judgement           { return nil }
+func (c *counter) Slow(*behaviour.Result) bool                          { return false }
+func (c *counter) Judge(*behaviour.Result) behaviour.Judgement          { return nil }
 
 // Values gives the number that a message brings: 0 where its source was skipped.
 func (c *counter) Values(m message.Message) ([]behaviour.Value, error) {

@@ -64,7 +64,10 @@ func (u *upload) warn(ctx context.Context) {
 func (u *upload) warnUnread(i int) {
 	t := u.tables[i]
 	to := u.here.Queue.Transmission(t.Node)
-	if u.answer.Nodes[i].Plan != api.PlanUnknown || to.Reads() == message.Before() {
+	if u.answer.Nodes[i].Plan != api.PlanUnknown {
+		return
+	}
+	if s, _ := u.here.Site.LinkTo(t.Node); s.LastHeard.IsZero() && to.Reads() == message.Before() {
 		return
 	}
 	needs := message.Needs{Format: 1, Kind: message.KindTable, Body: 1, Table: uint8(min(processtable.ReaderOf(u.request.Tables[i].Table), 255))}

@@ -269,12 +269,22 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 		case to.Kind == message.KindEvent && t.keeps(r.About.Token):
 		case slices.ContainsFunc(t.put[target], func(k message.Key) bool { return k.Source == r.Activity }):
 		case slices.ContainsFunc(t.records, func(other record.AuditRecord) bool { return entryOf(&other) == target && consumes(&other, r.Activity) }):
-		case to.Kind == message.KindCancel && isNotice(to.Scope.Path(to.Target)) && len(x.shadows[s.name].messages[target]) == 0: // it ends with that, and says nothing
+		case to.Kind == message.KindCancel && isNotice(to.Scope.Path(to.Target)) && x.shadows[s.name].isEmpty(target): // it ends with that, and says nothing
 		case (isWork(message.Key{Kind: to.Kind}) || to.Kind == message.KindCancel) && t.recorded(target): // it goes on with that in this very transaction
 		default:
 			x.world.breaks("3", "%s ends at %s, and what it sends to %s there is not in its transaction", shown(entryOf(r)), s.name, to.Target)
 		}
 	}
+}
+
+// isEmpty: nothing is left of an entry, but for a time that came as it ended and is to be absorbed.
+func (d *shadow) isEmpty(e message.Entry) bool {
+	for k := range d.messages[e] {
+		if k.Kind != message.KindDue {
+			return false
+		}
+	}
+	return true
 }
 
 // keeps: an event comes into the queue of the site's own, which is of no instance (N24).
