@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/behaviour"
+	"fmqm/definition"
+	"fmqm/definition/definitiontest"
+	"fmqm/navigator"
+	"fmqm/processtable"
+	"fmqm/queue/audit"
 )
 
 // What an answer may claim of two activities, a at A and b at B after it, as A, where the
@@ -70,6 +77,56 @@ func TestCut(t *testing.T) {
 				t.Errorf("clocks %+v", clocks)
 			}
 		})
+	}
+}
+
+const begins = `
+process: p
+version: 1
+structures: {Job: {shop: string}, Jobs: {shops: [string], shop: string}}
+input: Jobs
+activities:
+  a: {node: B, program: p}
+  plain: {node: C, program: p}
+  each: {node: C, program: p, input: Job, for_each: shop}
+  call: {node: C, program: p, input: Job, at: {node: shop, of: [C, D]}}
+control: [a -> plain, a -> each, a -> call]
+data:
+  - source -> each: {shop: shops}
+  - source -> call: {shop: shop}
+`
+
+// N1, N6, N20, N21: the instance has finished, and its origin has passed a dead path around C, which has not
+// heard of that. A bundle and a call are told of there like any other activity: C is behind with them, although
+// what they would have begun is nowhere.
+func TestBundlesAndCallsHaveEndedWithTheirInstance(t *testing.T) {
+	tables := definitiontest.TablesOf(t, begins, definition.CompileOptions{})
+	p, err := navigator.Prepare(tables["C"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Facts{
+		Self: "C", Process: p, View: &audit.InstanceView{},
+		Held: func(behaviour.Behaviour, *processtable.Activity, processtable.NodeID) string { return "" },
+	}
+	for name, q := range map[string]Question{"the top": {Scopes: []string{""}}, "a page of all": {Tree: &Page{Limit: 100}}} {
+		g := NewGathered("B", api.InstanceID{1})
+		g.Asked = q
+		g.Add("B", Report{
+			Known: true, Process: "p@1", Origin: "B", Roster: RosterOf(tables["B"], "B"), State: api.InstanceFinished, Clock: 5,
+			Activities: []api.Activity{{Activity: "a", Node: "B", State: api.ActivityTerminated}},
+		})
+		r, believed := c.Report(q).Believed("C", tables["B"])
+		if !believed {
+			t.Fatal("C is not believed")
+		}
+		g.Add("C", r)
+		if got, want := shown(g.Status().Activities), "a terminated, plain unknown, each unknown, call unknown"; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+		if behind := g.Behind(); !slices.Equal(behind, []processtable.NodeID{"C"}) {
+			t.Errorf("%s: behind are %v, want C", name, behind)
+		}
 	}
 }
 

@@ -248,7 +248,7 @@ func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 		if f.elsewhere(a, processtable.NodeID(r.Origin)) {
 			continue
 		}
-		if len(a.Path) > 0 && !a.Added() {
+		if len(a.Path) > 0 && !a.Added() && !a.Begun() { // what a bundle or a call begins has its name, and says nothing of where that is
 			r.Inside = append(r.Inside, string(a.Name))
 		}
 		for _, scope := range q.scopesOf(f.table(), a, known.of(a.Row())) {
