@@ -131,6 +131,45 @@ control: [a -> c, c -> a2, a2 -> b]
 	}
 }
 
+// N15: an operator's command is under way when the weather clears, to an instance of which a site has lost its
+// part, and is refused later: before the instance can end (seed 1774), or long after that. Until then it counts,
+// but nobody ends the instance for it, or takes it as it is; after that it is as the interpreter says.
+func TestN15ACommandThatIsRefusedLateIsNoReasonToEndAnInstance(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 10 * time.Minute} {
+		t.Run(after.String(), func(t *testing.T) {
+			p := given(1, `
+starts: [A]
+activities:
+  a: {node: A, program: many}
+  b: {node: B, program: many}
+control: [a -> b]
+`)
+			p.Events = []Event{{At: 4 * time.Second, Do: Lose, Site: "B", For: time.Hour}}
+			w := newWorld(p, Options{Lines: true})
+			told := false
+			w.control.AfterFunc(p.Clear-time.Second, func() {
+				c := w.clients[0]
+				defer c.deals()()
+				c.commanded(func() error {
+					w.sleep(time.Second + after)
+					if told = true; w.touched[c.instance.ID] != 1 || c.ended {
+						t.Errorf("while it is under way it counts %d times; the instance is taken as it is: %t", w.touched[c.instance.ID], c.ended)
+					}
+					return api.Errorf(api.CodeRefused, "see its status", "there is nothing to retry")
+				})
+			})
+			r := w.run()
+			if r.Broken != nil {
+				t.Fatal(Story(r))
+			}
+			c := w.clients[0]
+			if !told || !w.weaker[c.instance.ID] || w.touched[c.instance.ID] != 0 || c.state != api.InstanceFinished || says(r, "terminate "+c.id()) {
+				t.Errorf("the command is refused: %t; the instance is %s\n%s", told, c.state, Story(r))
+			}
+		})
+	}
+}
+
 // says: whether a line of a world has a text.
 func says(r *Report, text string) bool {
 	return slices.ContainsFunc(r.Lines, func(line string) bool { return strings.Contains(line, text) })

@@ -146,12 +146,15 @@ func (c *client) waitsFor() string {
 		return err.Error()
 	}
 	c.state = status.State
+	if c.dealing > 0 { // what is still refused neither excuses anything, nor gives reason to end it
+		return "an operator is dealing with it"
+	}
 	if c.stands(status) {
 		c.commanded(func() error { return c.terminate(c.of.origin) })
 	}
 	if c.world.touched[c.instance.ID] > 0 || c.world.weaker[c.instance.ID] && c.of.races {
 		if status.State == api.InstanceRunning && c.world.touched[c.instance.ID] > 0 && c.world.weaker[c.instance.ID] {
-			_ = c.terminate(c.of.origin) // that it was terminated may be lost: an operator does it once more
+			c.commanded(func() error { return c.terminate(c.of.origin) }) // that it was terminated may be lost: an operator does it once more
 		}
 		if status.State == api.InstanceRunning || len(status.Unreachable) > 0 {
 			return string(status.State)

@@ -103,6 +103,7 @@ type client struct {
 	started  bool              // somebody was told so
 	ended    bool              // all that comes of it has come
 	state    api.InstanceState // by then
+	dealing  int               // how many operators are dealing with it: what they have done is not known before they are told
 }
 
 func (c *client) id() string { return c.instance.ID.String() }
@@ -188,10 +189,18 @@ func (w *World) fits(c *client, at name, s api.Status) {
 // terminate is an operator who ends an instance.
 func (w *World) terminate(e Event) {
 	c := w.clients[e.Instance]
+	defer c.deals()()
 	c.commanded(func() error { return c.terminate(e.Site) })
 }
 
-// commanded: an operator deals with the instance. If that is refused, it is as it was.
+// deals: an operator deals with the instance, until it is over.
+func (c *client) deals() (over func()) {
+	c.dealing++
+	return func() { c.dealing-- }
+}
+
+// commanded: an operator deals with the instance. It counts at once, since it may be done long before that is
+// told; if it is refused, all is as it was.
 func (c *client) commanded(command func() error) {
 	c.world.touched[c.instance.ID]++
 	if isRefusal(command()) {
@@ -220,6 +229,7 @@ func (c *client) terminate(at name) error {
 // that is asked can say, and in the first iteration of the blocks around it.
 func (w *World) retry(e Event) {
 	c := w.clients[e.Instance]
+	defer c.deals()()
 	status, _ := c.statusAt(e.Site, api.StatusRequest{Tree: true})
 	asked := map[string]bool{}
 	retry := func(scope, activity string) {
