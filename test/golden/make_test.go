@@ -96,12 +96,12 @@ func begin(t *testing.T, dir string) {
 //     bundle of which some has been put together, an activity that began with the first of two, a notice
 //     that was given, a loop of which iterations were removed, a receive that waits, an event that was
 //     put back and one that is too old
-//   - C, which was restored from a backup, has a block under way and one that has just begun,
+//   - C, which was restored from a backup, has a table for B that is current at once, a block under way and one that has just begun,
 //     deadlines, a wait, has cancelled something of its own and of D, and has begun an instance of a
 //     subprocess of which no thread has looked at that yet, nor at the event that a receive was given;
 //     at B one has ended
 //   - D, whose store was made by a release that reads no words, has an
-//     answer, a word, a table and a table that is current at once for B; retention has removed instances, and a transaction that
+//     answer, a word and a table for B; retention has removed instances, and a transaction that
 //     is too large for a commit is on disk, with none of its changes made
 func makeSet(t *testing.T, dir, release string) {
 	t.Helper()
@@ -323,7 +323,6 @@ func (m *maker) upgrade() {
 	m.until("D", fmt.Sprintf("fmqm status %s", instance(12)), "terminated", 1)
 	m.word("D", 12, "near")
 	m.command("D", "fmqm-define", "upload", filepath.Join(m.dir, "spare.yaml"))
-	m.command("D", "fmqm-define", "upload", filepath.Join(m.dir, "spare.yaml"), "--now")
 	b.Start()
 	b.Answers()
 }

@@ -192,6 +192,16 @@ activities:
   look: {node: C, program: pass}
 `
 
+// sudden is a process that C says is current at once, to B, which has stopped the link.
+const sudden = `
+process: sudden
+version: 1
+starts: [C]
+activities:
+  one: {node: C, program: pass}
+  two: {node: B, program: pass}
+`
+
 // file writes a process.
 func file(t *testing.T, process string) string {
 	t.Helper()
@@ -240,6 +250,7 @@ func (m *maker) returned() {
 func (m *maker) enter() {
 	m.Helper()
 	m.family("C")
+	m.command("C", "fmqm-define", "upload", file(m.T, sudden), "--now")
 	m.listen()
 	m.born.On()
 	m.start("C", 43, "parent_at_C", "go", 0)
