@@ -43,9 +43,6 @@ type Behaviour interface {
 	// Again builds a message once more that it has sent (S4). It has everything that took effect
 	// in the first one; the trace is not kept.
 	Again(Spoken) (message.Message, error)
-	// Targets names the nodes into whose queues it sends when it ends, of an instance that was
-	// started at origin: for quotas.
-	Targets(origin processtable.NodeID) []processtable.NodeID
 
 	Evaluator
 }

@@ -106,9 +106,6 @@ func (meeting) Again(behaviour.Spoken) (message.Message, error) {
 	return message.Message{}, errNoProcess
 }
 
-// Targets are none: what is taken stays at the node.
-func (meeting) Targets(processtable.NodeID) []processtable.NodeID { return nil }
-
 // Compute computes nothing.
 func (meeting) Compute(behaviour.Invoke, time.Time) behaviour.Result { return behaviour.Result{} }
 
