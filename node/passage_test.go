@@ -46,9 +46,11 @@ func TestAnEventThatWasPassedOnIsBuiltAgain(t *testing.T) {
 		t.Errorf("while it waits for B a rebuild sends %+v, %v", plan, err)
 	}
 	k.queue.Transmission("B").Trim(message.LaneData, 1)
+	k.must(k.commit(t.Context(), &record.Tx{})) // a trim is written with the next
 	if plan, err = k.rebuilds.Report(t.Context(), record.Rebuild{Peer: "B"}); err != nil || plan.Messages != 1 || plan.Instances != 0 {
 		t.Errorf("a rebuild sends %+v, %v", plan, err)
 	}
+	k.clock.pass(time.Minute)
 	for _, policy := range []retention.Policy{{Age: time.Hour}, {Age: time.Nanosecond}} {
 		if err := k.retain.Round(context.Background(), policy); err != nil {
 			t.Fatal(err)
