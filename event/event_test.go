@@ -399,7 +399,7 @@ func TestAStateFollowsItsTransactions(t *testing.T) {
 	e := w.meets.Decide(s, w.now)
 	before := len(w.store)
 	w.carryOut(t, e)
-	s.Known().Forget(e.Takes)
+	s.Forget(e.Takes)
 	for _, m := range e.Put {
 		if m.OfEvents() {
 			if err := w.meets.Fold(s, w.store[m.Key()]); err != nil {
@@ -407,8 +407,8 @@ func TestAStateFollowsItsTransactions(t *testing.T) {
 			}
 		}
 	}
-	if got := s.(*State); len(got.events) != 2 || len(got.waits) != 0 || len(got.past) != 3 || len(got.Keys) != before-3 {
-		t.Errorf("it has %d events, %d waits, remembers %d, with %d keys", len(got.events), len(got.waits), len(got.past), len(got.Keys))
+	if got := s.(*State); got.events.len() != 2 || got.waits.len() != 0 || len(got.past) != 3 || before != 8 {
+		t.Errorf("it has %d events, %d waits, remembers %d, of %d messages", got.events.len(), got.waits.len(), len(got.past), before)
 	}
 	if e := w.meets.Decide(s, w.now); !e.Waits() {
 		t.Errorf("it decides once more: %+v", e)

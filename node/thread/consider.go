@@ -75,7 +75,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case effects.Invoke != nil:
 		m.makeReady(e, effects.Invoke)
 	case effects.Waits():
-		if e.Known.Empty() {
+		if e.State.Empty() {
 			m.table.Remove(e.Key)
 		}
 	default:
