@@ -106,7 +106,7 @@ func (d *decision) drops() {
 	}
 }
 
-// expires sets aside what is too old (E7), and forgets what was remembered long enough.
+// expires sets aside what is too old (E7), and forgets what was remembered, or set aside, long enough.
 func (d *decision) expires() {
 	for _, k := range d.dues {
 		if d.full() {
@@ -118,7 +118,7 @@ func (d *decision) expires() {
 			e, token := p.event()
 			if token == k.Source && message.DueNumber(e.Until) == k.Number && !d.gone[keyOf(message.KindEvent, token)] {
 				d.take(keyOf(message.KindEvent, token))
-				d.remember(token, message.Past{Event: e, At: d.now})
+				d.remember(token, message.Past{Event: e, At: d.now, Until: d.now.Add(e.Until.Sub(e.Since))})
 				continue
 			}
 		}

@@ -262,6 +262,23 @@ func TestAWaitGoes(t *testing.T) {
 	}
 }
 
+// E7: what is too old is set aside, and goes when it has been there as long again: nothing of it is left.
+func TestWhatIsTooOldGoes(t *testing.T) {
+	w := newWorld()
+	w.put(w.event("a"))
+	w.settle(t)
+	w.pass(dayLong)
+	w.settle(t)
+	w.pass(dayLong - time.Second)
+	if w.settle(t); w.count(message.KindPast) != 1 {
+		t.Fatalf("before its time there are %v", w.store)
+	}
+	w.pass(time.Second)
+	if w.settle(t); len(w.store) > 0 || len(w.timers) > 0 {
+		t.Errorf("left are %v, and the timers %v", w.store, w.timers)
+	}
+}
+
 // E7: what is too old is set aside, and no receive takes it; an operator drops it.
 func TestTooOld(t *testing.T) {
 	w := newWorld()

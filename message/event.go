@@ -64,7 +64,7 @@ type Past struct {
 	Event Event   // without Data where it was taken
 	Taker *Parent // nil: it was not taken, but set aside since it was too old
 	At    time.Time
-	Until time.Time // it is forgotten then; zero: never
+	Until time.Time // it goes then; zero: never
 }
 
 // Token names an event within the entry where it is kept, and wherever it is spoken of: by who sent it, and
