@@ -82,8 +82,9 @@ func (s *State) Holds(k message.Key) bool {
 	case message.KindPast:
 		_, there := s.past[idOf(k.Source)]
 		return there
+	default:
+		return s.passing[k]
 	}
-	return s.passing[k]
 }
 
 // Fold adds what a message says (E1).

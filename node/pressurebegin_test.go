@@ -59,6 +59,22 @@ control:
 data:
   - source -> each
 ---
+process: hurrying
+version: 1
+structures:
+  Visit: {shop: string}
+input: Visit
+activities:
+  gate: {node: A, program: gate, input: Visit, output: Visit}
+  visit: {node: A, at: {node: shop, of: [B, C]}, program: quick, input: Visit, deadline: {after: 100ms}}
+  late: {node: A, empty: true}
+control:
+  - gate -> visit
+  - visit -> late: _TIMEOUT
+data:
+  - source -> gate
+  - source -> visit
+---
 process: waves
 version: 1
 structures:
@@ -200,4 +216,20 @@ func TestABundleUnderWayBeginsNoMoreOnALowDisk(t *testing.T) {
 		"make room on the file system of the data directory")
 	p.low(false)
 	p.told.await(t, happened(api.EventEnded, bundle, "sink"))
+}
+
+// N20, N23: the deadline of a call is counted also while it waits for room.
+func TestADeadlineOfACallThatWaitsForItsQueue(t *testing.T) {
+	p := newPressedNode(t, 1000)
+	p.install(begins)
+	id := p.startWith("hurrying", `{"shop":"B"}`)
+	p.runs(id)
+	p.fill()
+	before, _ := p.n.queue.Transmission("B").Size()
+	p.open()
+	p.told.await(t, happened(api.EventEnded, id, "sink"))
+	p.is(id, "late", api.ActivityTerminated)
+	if after, _ := p.n.queue.Transmission("B").Size(); after != before {
+		t.Errorf("%d messages wait for B, and %d did", after, before)
+	}
 }
