@@ -42,6 +42,11 @@ func (a *Activity) prepareBegun(t *processtable.Table, load func(*condition.Chec
 // isElement says whether the row is one execution of a bundle.
 func (a *Activity) isElement() bool { return a.Begun() && a.Path[len(a.Path)-1].Elements }
 
+// isComposite says whether the activity's work is done by other entries of its instance (N12).
+func (a *Activity) isComposite() bool {
+	return a.Kind == processtable.KindBlock || a.Kind == processtable.KindBundle || a.Kind == processtable.KindCall
+}
+
 // isWork says whether the row does the work of a call.
 func (a *Activity) isWork() bool { return a.Begun() && !a.Path[len(a.Path)-1].Elements }
 

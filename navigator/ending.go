@@ -90,8 +90,8 @@ func (a *Activity) giveUp(s *State, started, now time.Time) behaviour.Effects {
 			What: behaviour.Cancelled, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, Reason: s.cancel.reason, Child: at.Child,
 		}}
 		a.tried(s, &e, started)
-		if !s.Own && started.IsZero() {
-			e.Outcome.Iteration = 0
+		if unbegun := a.isComposite() && at.Started.IsZero() && !s.InError(); unbegun || !s.Own && started.IsZero() {
+			e.Outcome.Iteration = 0 // it was decided at most
 		}
 		if !s.cancel.around && !s.passed {
 			e.Put = a.dead(s)
