@@ -43,9 +43,6 @@ type Behaviour interface {
 	// Again builds a message once more that it has sent (S4). It has everything that took effect
 	// in the first one; the trace is not kept.
 	Again(Spoken) (message.Message, error)
-	// Targets names the nodes into whose queues it sends when it ends, of an instance that was
-	// started at origin: for quotas.
-	Targets(origin processtable.NodeID) []processtable.NodeID
 
 	Evaluator
 }
@@ -78,6 +75,11 @@ type State interface {
 	Interrupted() bool
 	// Timers are those that are set for the entry; of those that have come it has a message.
 	Timers() []Timer
+	// Empty reports that no message was folded, Holds that one was. Forget takes messages out that were removed while the
+	// entry goes on. A Basis does these for entries of few messages.
+	Empty() bool
+	Holds(message.Key) bool
+	Forget(taken []message.Key)
 }
 
 // Basis is what is known of an entry whatever its behaviour.
@@ -99,6 +101,9 @@ func (b *Basis) Known() *Basis { return b }
 
 // Empty reports that no message was folded.
 func (b *Basis) Empty() bool { return len(b.Keys) == 0 && !b.Stopped }
+
+// Holds says whether a message was folded.
+func (b *Basis) Holds(k message.Key) bool { return slices.Contains(b.Keys, k) }
 
 // Came says whether the time of a timer has come (N13).
 func (b *Basis) Came(t Timer) bool {

@@ -48,6 +48,10 @@ func (e *Effects) Waits() bool {
 // can give a program this name. It says which instance is to begin (Result.Child), and begins nothing.
 const Subprocess processtable.ProgramID = "@process"
 
+// Begin is the program of what is begun in scopes of its own, of bundles and calls (N20, N21): no configuration can give a
+// program this name. It does nothing but to say that there is room for it (Result.Begins).
+const Begin processtable.ProgramID = "@begin"
+
 // Invoke asks for one attempt of a program. Iteration and Attempt count from 1, Run
 // from 0.
 type Invoke struct {
@@ -61,6 +65,8 @@ type Invoke struct {
 	RC int64
 	message.Ending
 	Event *message.EventRef // of a receive: with which it ends
+	// To are the nodes into whose queues it will send: it waits while one is at its quota (S3).
+	To []processtable.NodeID
 	// Child, with Subprocess as the program: of which process an instance is to begin (N19).
 	Child *processtable.Child
 
@@ -133,6 +139,7 @@ type Result struct {
 	Given    bool              // somebody has given the output by hand
 	Said     string            // what the program wrote last to its standard error; for the history, nothing is decided by it
 	Child    message.Child     // of Subprocess: the instance that is to begin; with it, Output means nothing
+	Begins   bool              // of Begin: what is to begin has room; Output means nothing
 	Judged   Judgement         // of this very result, made beforehand; nil: Conclude makes it
 }
 

@@ -3,6 +3,7 @@ package behaviour
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"time"
 
 	"fmqm/container"
@@ -72,6 +73,17 @@ type Spoken struct {
 // Row is the row of the source.
 func (s *Spoken) Row() processtable.RowID {
 	return s.Scope.Row(s.Source)
+}
+
+// SentEvent builds an event once more that was sent to another node, which knows a repeat by its token (N24).
+func (s *Spoken) SentEvent() (message.Message, error) {
+	e, err := message.DecodeEvent(s.Output)
+	if err != nil {
+		return message.Message{}, fmt.Errorf("read the event: %w", err)
+	}
+	m := e.Message(s.Node)
+	m.Clock = s.Clock
+	return m, nil
 }
 
 // Message is the message without what it has of the source's output. It is of the process of

@@ -39,6 +39,8 @@ type View struct {
 	Key        string                    // and with this key; empty: without one
 	Child      message.Child             // the instance that was begun for it last (N19)
 	At         processtable.NodeID       // of a call: where its work was begun last (N20)
+	Begins     bool                      // it has begun some of its work, and could begin more
+	To         []processtable.NodeID     // of what is ready, or Begins: nodes into whose queues it will send (Invoke.To)
 	Elements   *Elements                 // of a bundle that has begun (N21); nil: it is none, or has not
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output

@@ -48,6 +48,7 @@ var scenarios = []scenario{
 	{"bundle", bundle},
 	{"parked", parked},
 	{"pending", pending},
+	{"receiving", receiving},
 	{"catchup", catchUp},
 	{"routes", routes},
 }

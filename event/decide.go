@@ -21,7 +21,6 @@ const (
 // taken is remembered.
 func (b meeting) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	s.sync()
 	if s.Stopped {
 		return behaviour.Effects{} // no instance is meant
 	}
@@ -51,7 +50,7 @@ func keyOf(kind message.Kind, token processtable.ActivityID) message.Key {
 }
 
 func (d *decision) take(k message.Key) {
-	if d.known[k] && !d.gone[k] {
+	if d.Holds(k) && !d.gone[k] {
 		d.gone[k] = true
 		d.Takes = append(d.Takes, k)
 	}
@@ -68,70 +67,70 @@ func (d *decision) untime(name string, until time.Time) {
 	}
 }
 
-func (d *decision) takeEvent(k *kept) {
-	d.take(keyOf(message.KindEvent, k.token))
-	d.untime(string(k.token), k.event.Until)
+// takeEvent takes an event.
+func (d *decision) takeEvent(p *placed) {
+	e, token := p.event()
+	d.take(keyOf(message.KindEvent, token))
+	d.untime(string(token), e.Until)
 }
 
-func (d *decision) takePast(token processtable.ActivityID, p *message.Past) {
-	d.take(keyOf(message.KindPast, token))
-	d.untime(ofPast(token), p.Until)
+// event is one of State.events, with its token: it was read when it was folded.
+func (p *placed) event() (message.Event, processtable.ActivityID) {
+	e, _ := message.DecodeEvent([]byte(p.body))
+	return e, e.Token()
+}
+
+// wait is one of State.waits, likewise.
+func (p *placed) wait() (message.Wait, processtable.ActivityID) {
+	w, _ := message.DecodeWait([]byte(p.body))
+	return w, w.Token()
+}
+
+func (d *decision) takePast(p *remembered) {
+	d.take(keyOf(message.KindPast, p.token))
+	d.untime(ofPast(p.token), p.Until)
 }
 
 // drops takes out what is over (E6), and what an operator drops.
 func (d *decision) drops() {
-	if len(d.over) == 0 {
-		return
-	}
-	over := map[processtable.ActivityID]bool{}
 	for _, k := range d.over {
-		over[k.Source] = true
+		i := idOf(k.Source)
 		d.take(k)
 		d.take(keyOf(message.KindWait, k.Source))
-	}
-	for i := range d.events {
-		if over[d.events[i].token] {
-			d.takeEvent(&d.events[i])
+		if e := d.events.get(i); e != nil && !d.gone[keyOf(message.KindEvent, k.Source)] {
+			d.takeEvent(e)
 		}
-	}
-	for token := range over {
-		if p, known := d.past[token]; known && p.Taker == nil {
-			d.takePast(token, &p)
+		if p, known := d.past[i]; known && p.Taker == nil && !d.gone[keyOf(message.KindPast, k.Source)] {
+			d.takePast(&p)
 		}
 	}
 }
 
-// expires sets aside what is too old (E7), and forgets what was remembered long enough.
+// expires sets aside what is too old (E7), and forgets what was remembered, or set aside, long enough.
 func (d *decision) expires() {
-	if len(d.dues) == 0 {
-		return
-	}
-	events := make(map[processtable.ActivityID]*kept, len(d.events))
-	for i := range d.events {
-		events[d.events[i].token] = &d.events[i]
-	}
-	past := make(map[processtable.ActivityID]processtable.ActivityID, len(d.past)) // by the name of the timer
-	for token := range d.past {
-		past[processtable.ActivityID(ofPast(token))] = token
-	}
 	for _, k := range d.dues {
 		if d.full() {
 			return
 		}
 		d.take(k)
-		e, token := events[k.Source], past[k.Source]
-		if e != nil && message.DueNumber(e.event.Until) == k.Number && !d.gone[keyOf(message.KindEvent, e.token)] {
-			d.take(keyOf(message.KindEvent, e.token))
-			d.remember(e.token, message.Past{Event: e.event, At: d.now})
-		} else if p, known := d.past[token]; known && !p.Until.IsZero() && message.DueNumber(p.Until) == k.Number {
-			d.take(keyOf(message.KindPast, token))
+		i := idOf(k.Source) // also of the name of a timer of what is past
+		if p := d.events.get(i); p != nil {
+			e, token := p.event()
+			if token == k.Source && message.DueNumber(e.Until) == k.Number && !d.gone[keyOf(message.KindEvent, token)] {
+				d.take(keyOf(message.KindEvent, token))
+				d.remember(token, message.Past{Event: e, At: d.now, Until: d.now.Add(e.Until.Sub(e.Since))})
+				continue
+			}
+		}
+		if p, known := d.past[i]; known && ofPast(p.token) == string(k.Source) && !p.Until.IsZero() && message.DueNumber(p.Until) == k.Number {
+			d.take(keyOf(message.KindPast, p.token))
 		}
 	}
 }
 
 // remember puts what is known of an event that no receive takes any more.
 func (d *decision) remember(token processtable.ActivityID, p message.Past) {
-	if before, known := d.past[token]; known && before.Until != p.Until {
+	if before, known := d.past[idOf(token)]; known && before.Until != p.Until {
 		d.untime(ofPast(token), before.Until)
 	}
 	h := message.ToMeeting(d.node, d.Entry, token, message.KindPast)
@@ -146,69 +145,86 @@ func (d *decision) remember(token processtable.ActivityID, p message.Past) {
 
 // repeats lets go of events that have been taken before (E4), and forgets that of what was put back (E5).
 func (d *decision) repeats() {
-	if len(d.past) == 0 {
-		return
-	}
-	for i := range d.events {
-		e := &d.events[i]
-		p, known := d.past[e.token]
+	for _, token := range slices.Sorted(maps.Values(d.repeated)) {
+		p := d.past[idOf(token)]
+		e := d.events.get(idOf(token))
+		event, _ := e.event()
 		switch {
-		case !known || d.gone[keyOf(message.KindEvent, e.token)] || d.gone[keyOf(message.KindPast, e.token)]:
-		case e.event.Arrival == message.Arrival{}:
+		case d.gone[keyOf(message.KindEvent, token)] || d.gone[keyOf(message.KindPast, token)]:
+		case event.Arrival == message.Arrival{}:
 			d.takeEvent(e)
 		case p.Taker != nil:
-			d.takePast(e.token, &p)
+			d.takePast(&p)
 		}
 	}
 }
 
 // matches gives the first events to the receives that have waited longest (E2, E3).
 func (d *decision) matches() {
-	at := 0
-	for i := range d.events {
-		e := &d.events[i]
-		if d.gone[keyOf(message.KindEvent, e.token)] {
-			continue
-		}
-		for at < len(d.waits) && d.gone[keyOf(message.KindWait, d.waits[at].token)] {
-			at++
-		}
-		if at == len(d.waits) || d.full() {
+	if d.waits.len() == 0 {
+		return
+	}
+	waits := walk{line: &d.waits}
+	for events := (walk{line: &d.events}); !d.full(); {
+		e := d.stays(&events, message.KindEvent)
+		if e == nil {
 			return
 		}
-		d.match(e, &d.waits[at])
-		at++
+		w := d.stays(&waits, message.KindWait)
+		if w == nil {
+			return
+		}
+		d.match(e, w)
 	}
 }
 
-func (d *decision) match(e *kept, w *waiting) {
-	d.takeEvent(e)
-	d.take(keyOf(message.KindWait, w.token))
-	taker := w.wait.Taker
-	given := e.event
-	given.Arrival, given.Taker = e.order, &message.Round{Iteration: taker.Iteration, Run: taker.Run}
+// stays gives the next one of a line that the decision does not take for another reason; nil: there is none.
+func (d *decision) stays(of *walk, kind message.Kind) *placed {
+	for p := of.next(); p != nil; p = of.next() {
+		if len(d.gone) == 0 || !d.takes(kind, p) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (d *decision) takes(kind message.Kind, p *placed) bool {
+	var token processtable.ActivityID
+	if kind == message.KindEvent {
+		_, token = p.event()
+	} else {
+		_, token = p.wait()
+	}
+	return d.gone[keyOf(kind, token)]
+}
+
+func (d *decision) match(p, q *placed) {
+	e, token := p.event()
+	w, waiting := q.wait()
+	d.takeEvent(p)
+	d.take(keyOf(message.KindWait, waiting))
+	taker := w.Taker
+	given := e
+	given.Arrival, given.Taker = p.order, &message.Round{Iteration: taker.Iteration, Run: taker.Run}
 	body := message.EncodeEvent(given)
 	d.moved += len(body)
 	d.Put = append(d.Put, message.Message{Header: message.Header{
 		Queue: message.Queue{Process: taker.Process, Node: d.node}, Instance: taker.Instance, Scope: taker.Scope, Activity: taker.Activity,
-		SourceScope: taker.Scope, Source: e.token, Kind: message.KindEvent, Clock: message.Next(max(w.wait.Clock, e.clock)), // it is received after it was sent
+		SourceScope: taker.Scope, Source: token, Kind: message.KindEvent, Clock: message.Next(max(w.Clock, p.clock)), // it is received after it was sent
 	}, Body: body})
-	if e.event.Sender == nil || e.event.Node != d.node { // what an activity here sends comes once
-		past := message.Past{Event: e.event, Taker: &taker, At: d.now, Until: d.now.Add(e.event.Until.Sub(e.event.Since))}
+	if e.Sender == nil || e.Node != d.node { // what an activity here sends comes once
+		past := message.Past{Event: e, Taker: &taker, At: d.now, Until: d.now.Add(e.Until.Sub(e.Since))}
 		past.Event.Data = nil
-		d.remember(e.token, past)
+		d.remember(token, past)
 	}
 }
 
 // forgets lets go of what was taken earliest, where too much is remembered (E4).
 func (d *decision) forgets() {
-	if len(d.past) <= mostRemember || d.full() {
-		return
-	}
-	tokens := slices.SortedFunc(maps.Keys(d.past), func(a, b processtable.ActivityID) int { return d.past[a].At.Compare(d.past[b].At) })
-	for _, token := range tokens[:len(tokens)-mostRemember] {
-		if p := d.past[token]; p.Taker != nil && !d.full() {
-			d.takePast(token, &p)
+	all := walk{line: &d.earliest}
+	for beyond := len(d.past) - mostRemember; beyond > 0 && !d.full(); beyond-- {
+		if p := d.past[all.next().id]; p.Taker != nil && !d.gone[keyOf(message.KindPast, p.token)] {
+			d.takePast(&p)
 		}
 	}
 }

@@ -26,6 +26,6 @@
 //	    it was taken: another one with its token is let go. An entry remembers 10,000, and forgets the earliest beyond that.
 //	E5  What is put back was taken before: it is not remembered any more.
 //	E6  A wait goes with what says that its receive is over. Where only that is there, the wait was taken.
-//	E7  An event whose time has come is set aside: no receive takes it, and it is there until an operator
-//	    drops it. No clock is asked: the message of its timer says so. (N13)
+//	E7  An event whose time has come is set aside: no receive takes it, and it is there as long again, or
+//	    until an operator drops it. No clock is asked: the message of its timer says so. (N13)
 package event

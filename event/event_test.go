@@ -262,6 +262,23 @@ func TestAWaitGoes(t *testing.T) {
 	}
 }
 
+// E7: what is too old is set aside, and goes when it has been there as long again: nothing of it is left.
+func TestWhatIsTooOldGoes(t *testing.T) {
+	w := newWorld()
+	w.put(w.event("a"))
+	w.settle(t)
+	w.pass(dayLong)
+	w.settle(t)
+	w.pass(dayLong - time.Second)
+	if w.settle(t); w.count(message.KindPast) != 1 {
+		t.Fatalf("before its time there are %v", w.store)
+	}
+	w.pass(time.Second)
+	if w.settle(t); len(w.store) > 0 || len(w.timers) > 0 {
+		t.Errorf("left are %v, and the timers %v", w.store, w.timers)
+	}
+}
+
 // E7: what is too old is set aside, and no receive takes it; an operator drops it.
 func TestTooOld(t *testing.T) {
 	w := newWorld()
@@ -399,7 +416,7 @@ func TestAStateFollowsItsTransactions(t *testing.T) {
 	e := w.meets.Decide(s, w.now)
 	before := len(w.store)
 	w.carryOut(t, e)
-	s.Known().Forget(e.Takes)
+	s.Forget(e.Takes)
 	for _, m := range e.Put {
 		if m.OfEvents() {
 			if err := w.meets.Fold(s, w.store[m.Key()]); err != nil {
@@ -407,8 +424,8 @@ func TestAStateFollowsItsTransactions(t *testing.T) {
 			}
 		}
 	}
-	if got := s.(*State); len(got.events) != 2 || len(got.waits) != 0 || len(got.past) != 3 || len(got.Keys) != before-3 {
-		t.Errorf("it has %d events, %d waits, remembers %d, with %d keys", len(got.events), len(got.waits), len(got.past), len(got.Keys))
+	if got := s.(*State); got.events.len() != 2 || got.waits.len() != 0 || len(got.past) != 3 || before != 8 {
+		t.Errorf("it has %d events, %d waits, remembers %d, of %d messages", got.events.len(), got.waits.len(), len(got.past), before)
 	}
 	if e := w.meets.Decide(s, w.now); !e.Waits() {
 		t.Errorf("it decides once more: %+v", e)

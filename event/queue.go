@@ -60,9 +60,14 @@ func (q *Queue) PassAround(message.Message) (message.Message, behaviour.Effects,
 	return message.Message{}, behaviour.Effects{}, false
 }
 
-// Again builds nothing: who sent an event does.
-func (q *Queue) Again(behaviour.Spoken) (message.Message, error) {
-	return message.Message{}, errNoProcess
+// Again builds an event once more that was passed on from here (S4). One that an activity has sent is for that one's
+// process to build.
+func (q *Queue) Again(s behaviour.Spoken) (message.Message, error) {
+	m, err := s.SentEvent()
+	if err != nil {
+		err = fmt.Errorf("build an event for %s again: %w", s.Node, err)
+	}
+	return m, err
 }
 
 // meeting is the behaviour of an entry.
@@ -105,9 +110,6 @@ func (meeting) Follows(processtable.ActivityID) bool { return false }
 func (meeting) Again(behaviour.Spoken) (message.Message, error) {
 	return message.Message{}, errNoProcess
 }
-
-// Targets are none: what is taken stays at the node.
-func (meeting) Targets(processtable.NodeID) []processtable.NodeID { return nil }
 
 // Compute computes nothing.
 func (meeting) Compute(behaviour.Invoke, time.Time) behaviour.Result { return behaviour.Result{} }

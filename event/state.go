@@ -1,7 +1,6 @@
 package event
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,31 +10,23 @@ import (
 	"fmqm/processtable"
 )
 
-// State is what the messages of an entry say.
+// State is what the messages of an entry say. Thousands may lie in one entry, so it does not list their keys, as others do:
+// what a transaction takes, and what it costs to find it, is of the number that it takes.
 type State struct {
 	behaviour.Basis
-	events []kept    // in the order in which they came
-	waits  []waiting // likewise
-	past   map[processtable.ActivityID]message.Past
-	over   []message.Key // of what is to go
-	dues   []message.Key // of timers that have come
-	known  map[message.Key]bool
-	bytes  int // of the data of events
+	events, waits line
+	past          map[id]remembered
+	earliest      line                           // of past, by when that was
+	repeated      map[id]processtable.ActivityID // what is among events, and past
+	passing       map[message.Key]bool           // of over and dues
+	over          []message.Key                  // of what is to go
+	dues          []message.Key                  // of timers that have come
 }
 
-// kept is an event.
-type kept struct {
-	event message.Event
+// remembered is a KindPast.
+type remembered struct {
+	message.Past
 	token processtable.ActivityID
-	order message.Arrival
-	clock uint64 // of the message that brought it
-}
-
-// waiting is a receive that waits.
-type waiting struct {
-	wait  message.Wait
-	token processtable.ActivityID
-	order message.Arrival
 }
 
 var _ behaviour.State = (*State)(nil)
@@ -48,25 +39,23 @@ func (meeting) Empty(e message.Entry) behaviour.State {
 // Clone gives a State that can be folded on without changing s.
 func (s *State) Clone() behaviour.State {
 	c := *s
-	c.Keys = slices.Clone(s.Keys)
-	c.events, c.waits = slices.Clone(s.events), slices.Clone(s.waits)
+	c.events, c.waits, c.earliest = s.events.clone(), s.waits.clone(), s.earliest.clone()
+	c.past, c.repeated, c.passing = maps.Clone(s.past), maps.Clone(s.repeated), maps.Clone(s.passing)
 	c.over, c.dues = slices.Clone(s.over), slices.Clone(s.dues)
-	c.past, c.known = maps.Clone(s.past), maps.Clone(s.known)
 	return &c
 }
 
 // What things take in memory, about.
 const (
-	stateBytes = 256
-	keyBytes   = 160 // in the list and the map of them, with its text
-	eventBytes = 480
-	waitBytes  = 320
-	pastBytes  = 640
+	stateBytes   = 256
+	placedBytes  = 112 // in a line, beside the body
+	pastBytes    = 800
+	passingBytes = 240
 )
 
 // Bytes estimates the memory that the state takes.
 func (s *State) Bytes() int {
-	return stateBytes + s.bytes + keyBytes*len(s.Keys) + eventBytes*len(s.events) + waitBytes*len(s.waits) + pastBytes*len(s.past)
+	return stateBytes + s.events.bytes + s.waits.bytes + placedBytes*(s.events.len()+s.waits.len()) + pastBytes*len(s.past) + passingBytes*len(s.passing)
 }
 
 // InError: no entry waits for an operator.
@@ -78,25 +67,38 @@ func (s *State) Interrupted() bool { return false }
 // Timers are none that a decision would have to name: each event's was set with it, and is taken with it.
 func (s *State) Timers() []behaviour.Timer { return nil }
 
+// Empty reports that there is no message.
+func (s *State) Empty() bool {
+	return s.events.len()+s.waits.len()+len(s.past)+len(s.passing) == 0
+}
+
+// Holds says whether a message was folded.
+func (s *State) Holds(k message.Key) bool {
+	switch k.Kind {
+	case message.KindEvent:
+		return s.events.has(idOf(k.Source))
+	case message.KindWait:
+		return s.waits.has(idOf(k.Source))
+	case message.KindPast:
+		_, there := s.past[idOf(k.Source)]
+		return there
+	default:
+		return s.passing[k]
+	}
+}
+
 // Fold adds what a message says (E1).
 func (meeting) Fold(of behaviour.State, m message.Message) error {
 	s := of.(*State)
-	s.sync()
 	if err := s.add(&m); err != nil {
 		return &behaviour.Refusal{Reason: fmt.Sprintf("message of kind %s: %v", m.Kind, err)}
 	}
 	s.Note(m)
-	if key := m.Key(); !s.known[key] {
-		if s.known == nil {
-			s.known = map[message.Key]bool{}
-		}
-		s.known[key] = true
-		s.Keys = append(s.Keys, key)
-	}
 	return nil
 }
 
 func (s *State) add(m *message.Message) error {
+	i := idOf(m.Source)
 	switch m.Kind {
 	case message.KindEvent:
 		e, err := message.DecodeEvent(m.Body)
@@ -107,82 +109,79 @@ func (s *State) add(m *message.Message) error {
 		if e.Arrival != (message.Arrival{}) { // E2
 			order = e.Arrival
 		}
-		s.dropEvent(m.Source)
-		s.events = insert(s.events, kept{e, m.Source, order, m.Clock}, func(k *kept) (message.Arrival, processtable.ActivityID) { return k.order, k.token })
-		s.bytes += len(e.Data)
+		s.events.add(placed{order, m.Clock, i, string(m.Body)})
+		if _, known := s.past[i]; known {
+			s.repeats(i, m.Source)
+		}
 	case message.KindWait:
-		w, err := message.DecodeWait(m.Body)
-		if err != nil {
+		if _, err := message.DecodeWait(m.Body); err != nil {
 			return err
 		}
-		s.waits = slices.DeleteFunc(s.waits, func(o waiting) bool { return o.token == m.Source })
-		s.waits = insert(s.waits, waiting{w, m.Source, m.Arrival}, func(w *waiting) (message.Arrival, processtable.ActivityID) { return w.order, w.token })
+		s.waits.add(placed{m.Arrival, m.Clock, i, string(m.Body)})
 	case message.KindPast:
 		p, err := message.DecodePast(m.Body)
 		if err != nil {
 			return err
 		}
 		if s.past == nil {
-			s.past = map[processtable.ActivityID]message.Past{}
+			s.past = map[id]remembered{}
 		}
-		s.past[m.Source] = p
+		s.past[i] = remembered{p, m.Source}
+		s.earliest.add(placed{order: message.Arrival{Commit: uint64(max(0, p.At.UnixNano()))}, id: i})
+		if s.events.has(i) {
+			s.repeats(i, m.Source)
+		}
 	case message.KindOver:
-		if key := m.Key(); !s.known[key] {
-			s.over = append(s.over, key)
-		}
+		s.over = s.pass(s.over, m.Key())
 	case message.KindDue:
-		if key := m.Key(); !s.known[key] {
-			s.dues = append(s.dues, key)
-		}
+		s.dues = s.pass(s.dues, m.Key())
 	default:
 		return fmt.Errorf("it is for no event queue")
 	}
 	return nil
 }
 
-// insert puts one where it belongs by its arrival; most come last.
-func insert[T any](all []T, one T, order func(*T) (message.Arrival, processtable.ActivityID)) []T {
-	at, token := order(&one)
-	i, _ := slices.BinarySearchFunc(all, one, func(o, _ T) int {
-		other, otherToken := order(&o)
-		return cmp.Or(other.Compare(at), cmp.Compare(otherToken, token))
-	})
-	return slices.Insert(all, i, one)
+func (s *State) repeats(i id, token processtable.ActivityID) {
+	if s.repeated == nil {
+		s.repeated = map[id]processtable.ActivityID{}
+	}
+	s.repeated[i] = token
 }
 
-func (s *State) dropEvent(token processtable.ActivityID) {
-	if !s.known[message.Key{Kind: message.KindEvent, Source: token}] {
-		return
+// pass adds the key of what the next decisions take.
+func (s *State) pass(to []message.Key, k message.Key) []message.Key {
+	if s.passing[k] {
+		return to
 	}
-	s.events = slices.DeleteFunc(s.events, func(k kept) bool {
-		if k.token == token {
-			s.bytes -= len(k.event.Data)
-		}
-		return k.token == token
-	})
+	if s.passing == nil {
+		s.passing = map[message.Key]bool{}
+	}
+	s.passing[k] = true
+	return append(to, k)
 }
 
-// sync forgets what a transaction has taken since: the messages that are not among Keys any more.
-func (s *State) sync() {
-	if len(s.Keys) == len(s.known) {
-		return
-	}
-	clear(s.known)
-	for _, k := range s.Keys {
-		s.known[k] = true
-	}
-	has := func(kind message.Kind, token processtable.ActivityID) bool {
-		return s.known[message.Key{Kind: kind, Source: token}]
-	}
-	s.events = slices.DeleteFunc(s.events, func(k kept) bool {
-		gone := !has(message.KindEvent, k.token)
-		if gone {
-			s.bytes -= len(k.event.Data)
+// Forget takes messages out that a transaction has removed.
+func (s *State) Forget(taken []message.Key) {
+	passed := false
+	for _, k := range taken {
+		i := idOf(k.Source)
+		switch k.Kind {
+		case message.KindEvent:
+			s.events.remove(i)
+			delete(s.repeated, i)
+		case message.KindWait:
+			s.waits.remove(i)
+		case message.KindPast:
+			delete(s.past, i)
+			delete(s.repeated, i)
+			s.earliest.remove(i)
+		default:
+			delete(s.passing, k)
+			passed = true
 		}
-		return gone
-	})
-	s.waits = slices.DeleteFunc(s.waits, func(w waiting) bool { return !has(message.KindWait, w.token) })
-	maps.DeleteFunc(s.past, func(token processtable.ActivityID, _ message.Past) bool { return !has(message.KindPast, token) })
-	gone := func(k message.Key) bool { return !s.known[k] }
-	s.over, s.dues = slices.DeleteFunc(s.over, gone), slices.DeleteFunc(s.dues, gone)
+	}
+	if passed {
+		gone := func(k message.Key) bool { return !s.passing[k] }
+		s.over, s.dues = slices.DeleteFunc(s.over, gone), slices.DeleteFunc(s.dues, gone)
+	}
 }

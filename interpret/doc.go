@@ -39,7 +39,8 @@
 //
 //   - A receive (N24) takes the first event of its names and key that activities of this run have sent to
 //     its node and that no other has taken, whoever has waited longest, and waits for it where it is not
-//     there. What it gets may be an outcome, too ([Got]): then it comes from outside, or from one send. Where nothing of
+//     there. What it gets may be an outcome, too ([Got]): then it comes from outside, or from one send, and
+//     what ends a block around it comes later than the event. Where nothing of
 //     the run goes on, deadlines come, in file order: of what waits, or of what is around it.
 //
 //   - An activity that begins with the first connectors is decided as soon as so many are TRUE, or cannot be: in the

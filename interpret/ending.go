@@ -58,6 +58,9 @@ func (g *graph) loses(s *step, at At) bool {
 			}
 			return false
 		}
+		if race.Unbegun {
+			s.result.At = ""
+		}
 		g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
 		return true
 	case Canceller, Around:
@@ -187,7 +190,7 @@ func (s *step) hasEnded() bool {
 func (g *graph) interrupt() bool {
 	for _, forced := range []bool{false, true} {
 		for _, s := range g.steps {
-			if s.marked == "" || s.hasEnded() || !s.resolved() {
+			if s.marked == "" || s.hasEnded() || !s.resolved() || s.awaits() {
 				continue
 			}
 			first := g.ask(s, s.at).First

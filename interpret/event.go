@@ -257,11 +257,11 @@ func (g *graph) expire() bool {
 		switch {
 		case s.result.State != Running:
 			continue
-		case s.waits != nil && s.stays, s.waits == nil && !s.stuck():
+		case s.waits != nil && (s.stays || s.wants != ""), s.waits == nil && !s.stuck():
 			continue
 		case slices.ContainsFunc(s.under(), (*graph).expire):
 			g.resume(s)
-		case s.timed:
+		case s.timed && !s.awaits():
 			g.endEarly(s, condition.Values{RC: noCode, Timeout: true})
 		default:
 			continue
@@ -273,6 +273,10 @@ func (g *graph) expire() bool {
 
 // stuck says whether something inside of a composite waits for an event.
 func (s *step) stuck() bool { return s.hasInside((*graph).waits) }
+
+// awaits says whether something inside of a composite gets an event that is still to be sent, as the races have it. It got
+// that before anything ended it, so what ends the composite comes later.
+func (s *step) awaits() bool { return s.hasInside((*graph).awaits) }
 
 // stirs says whether something inside of a composite can go on.
 func (s *step) stirs() bool { return s.hasInside((*graph).stirs) }
@@ -309,6 +313,10 @@ func (g *graph) leave() {
 
 func (g *graph) waits() bool {
 	return slices.ContainsFunc(g.steps, func(s *step) bool { return s.waits != nil || s.stuck() })
+}
+
+func (g *graph) awaits() bool {
+	return slices.ContainsFunc(g.steps, func(s *step) bool { return s.wants != "" || s.awaits() })
 }
 
 func (g *graph) stirs() bool {

@@ -148,7 +148,7 @@ func (s *step) seeInside() { s.result.Inside[len(s.result.Inside)-1] = s.inside.
 func (g *graph) returned(s *step, iteration int, ended bool) (done bool, err error) {
 	s.seeInside()
 	s.result.State = Running
-	if g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) || g.catch(s, ended) || !ended {
+	if !ended && s.awaits() || g.loses(s, At{Scope: g.scope, Iteration: iteration, Attempt: 1}) || g.catch(s, ended) || !ended {
 		return false, nil
 	}
 	s.inside.unbroken()

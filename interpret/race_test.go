@@ -66,6 +66,87 @@ data: [source -> a]
 	}
 }
 
+// N20, N23: a call that its deadline ends before there was room to begin its work is done nowhere.
+func TestN20ACallThatWasNotBegunIsDoneNowhere(t *testing.T) {
+	p := loadAll(t, `
+process: p
+version: 1
+activities:
+  a: {node: A, program: p, deadline: {after: 1m}, at: {node: '"B"', of: [B]}}
+  c: {node: A, program: p}
+control:
+  - a -> c: _TIMEOUT
+`)[0]
+	for unbegun, want := range map[bool]string{true: "", false: "B"} {
+		r, err := runRaced(t, p, `{}`, map[string]Race{"a 1.1": {First: Deadline, Unbegun: unbegun}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := r.Activities[0]; !a.TimedOut || a.At != want {
+			t.Errorf("unbegun: %t: it has ended at its deadline: %t; it was done at %q, want %q", unbegun, a.TimedOut, a.At, want)
+		}
+	}
+}
+
+// N14, N24: what is in a composite, and has got an event, got it before anything ended the composite or itself, also where
+// the event is sent later in the order of the run: even once a deadline that comes before it has come.
+func TestN24AnEventComesBeforeWhatEndsAComposite(t *testing.T) {
+	for _, tc := range []struct {
+		kind, way, in string
+		first         []First
+	}{
+		{"deadline: {after: 1m}", "b -> d: _TIMEOUT", "b#1", []First{Itself, Deadline, Canceller}},
+		{"for_each: n, input: In", "b -> d\ndata:\n  - source -> b: {n: n}", "b[0]#1", []First{Itself, Canceller}},
+	} {
+		p := loadAll(t, fmt.Sprintf(`
+process: p
+version: 1
+structures:
+  In: {n: int}
+  List: {n: {type: [int], default: [1]}}
+input: List
+events: {e: In}
+activities:
+  b:
+    node: A
+    %s
+    activities:
+      i: {node: A, receive: {event: e}, deadline: {after: 1m}}
+      j: {node: A, program: p}
+      k: {node: A, program: p}
+    control:
+      - i -> j
+      - i -> k: _TIMEOUT
+  d: {node: A, program: p}
+  c: {node: A, program: p, cancels: [b]}
+  f: {node: A, receive: {event: e, key: '"f"'}, deadline: {after: 1h}}
+  s: {node: A, send: {event: e}}
+control:
+  - c -> f
+  - f -> s: _TIMEOUT
+  - %s
+`, strings.ReplaceAll(tc.kind, ", ", "\n    "), tc.way))[0]
+		for _, first := range tc.first {
+			r, err := runRaced(t, p, `{}`, map[string]Race{
+				"b 1.1": {First: first}, tc.in + "/i 1.1": {Got: &Got{Event: "e", From: "s"}},
+			})
+			if err != nil {
+				t.Fatalf("%s, %v: %v", tc.kind, first, err)
+			}
+			ran := false
+			for a := range r.All() {
+				ran = ran || a.Activity == "i"
+				if a.Activity == "i" && (a.State != Terminated || a.Event != "e" || a.TimedOut) {
+					t.Errorf("%s %s, %v: i is %s, with %q, timeout: %t", a.Path(), tc.kind, first, a.State, a.Event, a.TimedOut)
+				}
+			}
+			if !ran {
+				t.Errorf("%s, %v: there is no i", tc.kind, first)
+			}
+		}
+	}
+}
+
 // N21, N25: a block for each element that is cancelled before it has begun one is cancelled with all that is inside.
 func TestN25ABundleWithoutElementsIsCancelledWithItsInside(t *testing.T) {
 	p := loadAll(t, `

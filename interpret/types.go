@@ -92,6 +92,8 @@ type Race struct {
 	// Dead says of an activity that is cancelled before it was decided that what leads out of it had been
 	// resolved by then, on a dead path.
 	Dead bool
+	// Unbegun says of a call which its deadline ends that its work was begun nowhere: there was no room for that yet.
+	Unbegun bool
 	// Got is what a receive gets; nil: what an activity of the run sends to it. Stays says that it waits for what
 	// the run does not have.
 	Got   *Got

@@ -64,7 +64,7 @@ type Past struct {
 	Event Event   // without Data where it was taken
 	Taker *Parent // nil: it was not taken, but set aside since it was too old
 	At    time.Time
-	Until time.Time // it is forgotten then; zero: never
+	Until time.Time // it goes then; zero: never
 }
 
 // Token names an event within the entry where it is kept, and wherever it is spoken of: by who sent it, and
@@ -125,9 +125,21 @@ func IsWaitToken(name processtable.ActivityID) bool {
 // MeetingOf is the entry of an EventQueue where events of one name, shape and key meet receives.
 func MeetingOf(name processtable.EventID, shape Shape, key string) Entry {
 	sum := sumOf("fmqm meeting 1", []string{string(name), string(shape[:]), key})
+	return Entry{Instance: unstartedID(sum[:]), Activity: processtable.EventMeets}
+}
+
+// PassageOf is under which identifier the audit of a node has that it passed an event on: of no instance, and of this event
+// only.
+func PassageOf(token processtable.ActivityID) InstanceID {
+	sum := sumOf("fmqm passage 1", []string{string(token)})
+	return unstartedID(sum[:])
+}
+
+// unstartedID makes an identifier that no instance has: it is of no time.
+func unstartedID(sum []byte) InstanceID {
 	id := InstanceID(sum[:16])
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // UUIDv8
-	return Entry{Instance: id, Activity: processtable.EventMeets}
+	return id
 }
 
 // ToMeeting is the header of a message to the entry of node where an event of e's kind meets receives.

@@ -31,7 +31,7 @@ func (p *Process) Again(s behaviour.Spoken) (message.Message, error) {
 func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	m := s.Message(a.process.table)
 	if m.Kind == message.KindEvent {
-		return eventAgain(s)
+		return s.SentEvent()
 	}
 	if m.Kind == message.KindCancel || m.Kind == message.KindReturn || m.Kind == message.KindBegin {
 		return a.saidAgain(m, s)
@@ -57,17 +57,6 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 		}
 	}
 	return m, errors.New("the table has no data connector between them")
-}
-
-// eventAgain builds an event once more that was sent to another node, which knows a repeat by its token (N24).
-func eventAgain(s behaviour.Spoken) (message.Message, error) {
-	e, err := message.DecodeEvent(s.Output)
-	if err != nil {
-		return message.Message{}, fmt.Errorf("read the event: %w", err)
-	}
-	m := e.Message(s.Node)
-	m.Clock = s.Clock
-	return m, nil
 }
 
 // saidAgain builds once more what cancels, tells a block of an error, begins the work of a call, or returns from that.

@@ -175,8 +175,9 @@ func (a *Activity) foldCalled(s *State, m message.Message) error {
 	return nil
 }
 
-// call has the work of a call done at the node that its input names, or takes what has come back (R33).
-func (a *Activity) call(s *State, now time.Time) behaviour.Effects {
+// call has the work of a call done at the node that its input names, once there is room for that, or takes what has come
+// back (R33).
+func (a *Activity) call(s *State, room bool, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Begun {
 		r, err := a.called(s, &at, now)
@@ -196,6 +197,12 @@ func (a *Activity) call(s *State, now time.Time) behaviour.Effects {
 	}
 	if err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	switch {
+	case a.undated(s):
+		return a.date(s, input, now)
+	case !room:
+		return a.askRoom(s, at, at.At)
 	}
 	at.Begun, at.Started, at.Cancelled, at.Attempt = true, now, 0, 0
 	e := a.keep(s, at, behaviour.Outcome{

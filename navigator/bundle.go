@@ -27,8 +27,9 @@ type round struct {
 	total int // elements
 }
 
-// bundle has its elements done, so many at once as there may be, and ends with their results (R31).
-func (a *Activity) bundle(s *State, now time.Time) behaviour.Effects {
+// bundle has its elements done, so many at once as there may be, and ends with their results (R31). Elements begin
+// once there is room for that.
+func (a *Activity) bundle(s *State, room bool, now time.Time) behaviour.Effects {
 	list, err := a.elements(s)
 	if err != nil {
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
@@ -55,22 +56,28 @@ func (a *Activity) bundle(s *State, now time.Time) behaviour.Effects {
 	if r.g.Closed || r.g.Next == r.total && len(r.came) == len(r.g.Open) {
 		return a.gathered(s, &r, now)
 	}
-	return a.goAhead(s, &r, first, now)
+	return a.goAhead(s, &r, first, room, now)
 }
 
-// goAhead begins elements as long as there is room, compacts what has come back, and tells of errors: one transaction, where
-// there is any of it.
-func (a *Activity) goAhead(s *State, r *round, first bool, now time.Time) behaviour.Effects {
-	begins, err := a.beginSome(s, r)
-	if err != nil {
-		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
+// goAhead begins elements as long as there are fewer than may be at once, compacts what has come back, and tells of errors:
+// one transaction, where there is any of it. What does not begin anything waits for no room (S3).
+func (a *Activity) goAhead(s *State, r *round, first, room bool, now time.Time) behaviour.Effects {
+	erring, reason := s.elements.erring(&r.at)
+	told := erring != r.g.Told
+	if a.free(r) > 0 && !room && !told {
+		return a.askRoom(s, s.progress(), a.process.table.Node)
+	}
+	var begins []message.Message
+	if room {
+		var err error
+		if begins, err = a.beginSome(s, r); err != nil {
+			return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
+		}
 	}
 	var chunk []message.Message
 	if len(r.came) >= compactFrom {
 		chunk = a.compact(s, r, r.came)
 	}
-	erring, reason := s.elements.erring(&r.at)
-	told := erring != r.g.Told
 	r.g.Told = erring
 	if !first && !told && len(begins)+len(chunk) == 0 && r.at.Gathered.Chunk == s.Snapshot.Gathered.Chunk && len(r.g.Open) == len(s.Snapshot.Gathered.Open) {
 		return behaviour.Effects{}
@@ -83,10 +90,15 @@ func (a *Activity) goAhead(s *State, r *round, first bool, now time.Time) behavi
 	return e
 }
 
-// beginSome begins the next elements, as many as there is room for.
+// free is how many elements may begin now.
+func (a *Activity) free(r *round) int {
+	return min(a.Bundle.Parallel-(len(r.g.Open)-len(r.came)), r.total-r.g.Next)
+}
+
+// beginSome begins the next elements, as many as may be at once.
 func (a *Activity) beginSome(s *State, r *round) (begins []message.Message, err error) {
 	bytes := 0
-	for room := a.Bundle.Parallel - (len(r.g.Open) - len(r.came)); room > 0 && r.g.Next < r.total && len(begins) < beginBatch; room-- {
+	for free := a.free(r); free > 0 && len(begins) < beginBatch; free-- {
 		input, err := a.inputOf(s, r.g.Next)
 		if err != nil {
 			return nil, err

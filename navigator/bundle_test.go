@@ -126,6 +126,8 @@ type place struct {
 	largest int // so many messages lay in one entry
 	notices []message.Notice
 	program func(n int64) behaviour.Result
+	full    bool // nothing may begin
+	begun   int  // elements, and work of calls
 }
 
 func newPlace(t *rapid.T, p *Process, input string, program func(n int64) behaviour.Result) *place {
@@ -151,6 +153,9 @@ func (w *place) put(all []message.Message) {
 		}
 		m, _ = message.Decode(encoded)
 		m.Arrival = message.Arrival{Commit: w.commits, Index: uint32(i)}
+		if m.Kind == message.KindBegin {
+			w.begun++
+		}
 		if m.Kind == message.KindNotice && m.Activity == processtable.Sink {
 			n, _ := message.DecodeNotice(m.Body)
 			w.notices = append(w.notices, n)
@@ -189,9 +194,16 @@ func (w *place) decide(e message.Entry) bool {
 	a, s := w.state(e)
 	effects := a.Decide(s, noon)
 	if call := effects.Invoke; call != nil {
-		result := a.Compute(*call, noon)
-		if call.Program != "" {
+		var result behaviour.Result
+		switch {
+		case call.Program == behaviour.Begin && w.full:
+			return false
+		case call.Program == behaviour.Begin:
+			result = behaviour.Result{Begins: true}
+		case call.Program != "":
 			result = w.program(call.Input.Fields[1].(int64))
+		default:
+			result = a.Compute(*call, noon)
 		}
 		effects = a.Conclude(s, result, noon)
 	}
@@ -349,6 +361,42 @@ func TestR31UntilLeavesTheRest(t *testing.T) {
 	})
 }
 
+// R31, R33, S3: without room no element begins, and no work of a call; what has begun returns, and until is asked of it.
+func TestR31NothingBeginsWithoutRoom(tb *testing.T) {
+	for _, w := range []plan{{parallel: 3}, {parallel: 3, until: "_DONE == 3"}, {parallel: 3, called: true}} {
+		process := counting(tb, w)
+		rapid.Check(tb, func(t *rapid.T) {
+			var p *place
+			p = newPlace(t, process, numbers(9), func(n int64) behaviour.Result {
+				p.full = true // there is none any more, from when the first program runs
+				return doubled()(n)
+			})
+			p.full = true
+			if p.run(); p.begun > 0 {
+				t.Fatalf("%d have begun without room", p.begun)
+			}
+			p.full = false
+			p.run()
+			_, ended := p.ended[message.Entry{Instance: instance, Activity: "count"}]
+			if w.called || w.until != "" {
+				if ended != (w.until != "") || !ended && p.begun > 6 {
+					t.Fatalf("%d have begun; it has ended: %t", p.begun, ended)
+				}
+				return
+			}
+			bundle, s := p.state(message.Entry{Instance: instance, Activity: "count"})
+			if v := bundle.View(s, noon); p.begun != 3 || ended || !v.Begins || v.Elements.Done != 3 {
+				t.Fatalf("%d have begun; it has ended: %t; it is shown with %+v, begins: %t", p.begun, ended, v.Elements, v.Begins)
+			}
+			p.program, p.full = doubled(), false
+			p.run()
+			if got := p.output(); !strings.Contains(got, `"_COUNT":9,"_DONE":9`) {
+				t.Errorf("it comes to %s", got)
+			}
+		})
+	}
+}
+
 // R32: an element in error waits for an operator, and the others go on. The origin is told of all together, and
 // when none is in error any more.
 func TestR32OneNoticeForAllElements(t *testing.T) {
@@ -406,6 +454,9 @@ func TestR31ReturnsArePutTogether(t *testing.T) {
 			t.Fatal("it does not end")
 		}
 		end = bundle.Decide(s, noon)
+		if end.Invoke != nil && end.Invoke.Program == behaviour.Begin {
+			end = bundle.Conclude(s, behaviour.Result{Begins: true}, noon)
+		}
 		if end.Ends {
 			break
 		}

@@ -69,9 +69,9 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	case a.Kind == processtable.KindBlock:
 		return a.goInside(s, now)
 	case a.Kind == processtable.KindBundle:
-		return a.bundle(s, now)
+		return a.bundle(s, false, now)
 	case a.Kind == processtable.KindCall:
-		return a.call(s, now)
+		return a.call(s, false, now)
 	}
 	if a.Kind == processtable.KindProcess && s.progress().Begun {
 		return a.comesBack(s, now)
@@ -91,21 +91,32 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.send(s, input, now)
 	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock, processtable.KindBundle, processtable.KindCall: // all but the first two were seen to
 	}
-	at := s.progress()
-	if a.Deadline != nil && at.Deadline.IsZero() {
-		pause, err := a.decided(s, &at, input, now)
-		if err != nil {
-			return a.fail(s, at, message.CauseInput, err.Error(), now)
-		}
-		return a.set(a.keep(s, at, behaviour.Outcome{}), timerDeadline, pause)
+	if a.undated(s) {
+		return a.date(s, input, now)
 	}
-	return a.invoke(at, input)
+	return a.invoke(s, input)
+}
+
+// undated: the activity has a deadline, and it was not reckoned yet.
+func (a *Activity) undated(s *State) bool {
+	return a.Deadline != nil && s.progress().Deadline.IsZero()
+}
+
+// date reckons the deadline, before what may be long in coming (R21).
+func (a *Activity) date(s *State, input *container.Struct, now time.Time) behaviour.Effects {
+	at := s.progress()
+	pause, err := a.decided(s, &at, input, now)
+	if err != nil {
+		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	return a.set(a.keep(s, at, behaviour.Outcome{}), timerDeadline, pause)
 }
 
 // invoke has one attempt made (R4).
-func (a *Activity) invoke(at message.Snapshot, input *container.Struct) behaviour.Effects {
+func (a *Activity) invoke(s *State, input *container.Struct) behaviour.Effects {
+	at := s.progress()
 	call := behaviour.Invoke{
-		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input,
+		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input, To: a.sendsTo(s),
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue, Deadline: at.Deadline,
 	}
 	if a.Kind == processtable.KindProcess { // R29
@@ -119,7 +130,29 @@ func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) beha
 	if r := a.Echo(input, now); !a.Slow(&r) {
 		return a.conclude(s, r, now)
 	}
-	return a.invoke(s.progress(), input)
+	return a.apart(s, input)
+}
+
+// apart is echoes beside what decides. Its connectors wait for no quota; an event that it sends does.
+func (a *Activity) apart(s *State, input *container.Struct, to ...processtable.NodeID) behaviour.Effects {
+	e := a.invoke(s, input)
+	e.Invoke.To = to
+	return e
+}
+
+// askRoom asks for room to begin work in scopes of its own, some of it at a node (S3).
+func (a *Activity) askRoom(s *State, at message.Snapshot, node processtable.NodeID) behaviour.Effects {
+	return behaviour.Effects{Invoke: &behaviour.Invoke{
+		Program: behaviour.Begin, Iteration: at.Iteration, Attempt: 1, Run: at.Run, Output: a.Output, To: append(a.sendsTo(s), node),
+	}}
+}
+
+// beginsAhead begins what has room.
+func (a *Activity) beginsAhead(s *State, now time.Time) behaviour.Effects {
+	if a.Kind == processtable.KindBundle {
+		return a.bundle(s, true, now)
+	}
+	return a.call(s, true, now)
 }
 
 // InError reports that the entry waits for an operator.
@@ -149,6 +182,8 @@ func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behavio
 		return a.expire(s, r.Started, now)
 	case r.Err == "" && r.Child != message.Child{}:
 		return a.beginChild(s, r, now)
+	case r.Err == "" && r.Begins:
+		return a.beginsAhead(s, now)
 	}
 	if r.Err == "" && !a.hasEnded(&r) { // R10
 		if r.Err = fmt.Sprintf("return code %d", r.RC); !a.Continues {

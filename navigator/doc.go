@@ -124,8 +124,8 @@
 //	     the process are sink's, once it has the instance's record. When its time has come its program runs, and again every
 //	     so often; nobody waits for it, and what fails is told in history. The end of its activity cancels it. (N23)
 //	R31  A bundle whose start condition is TRUE begins one execution for each element of its list, in
-//	     the list's order, as long as fewer than its parallel are under way: a message with the
-//	     element's input, and the snapshot. An execution is another row of its name, in a scope with
+//	     the list's order, as long as fewer than its parallel are under way, once an invocation has
+//	     found room (S3): a message with the element's input, and the snapshot. An execution is another row of its name, in a scope with
 //	     the element; its end returns, and is none of another run. Until is evaluated after each
 //	     return, in the order in which they came: once it is TRUE no other return counts, and what
 //	     is open is cancelled. When nothing is open, and nothing is to begin, the bundle terminates:
@@ -138,8 +138,8 @@
 //	     nearest, unless a block around goes on after errors (R22). The bundle tells what is around
 //	     it, or the origin, how many elements are in error, and of the first; and when none is. (N21, N4)
 //	R33  A call whose start condition is TRUE has its work done at the node that its expression gives,
-//	     one of its list, else it is in error: a message to that node with the input, and the snapshot,
-//	     which names the node. The work is another row of its name, in a scope of its own. Its end
+//	     one of its list, else it is in error: once an invocation has found room in the queue to there
+//	     (S3), a message with the input, and the snapshot, which names the node. The work is another row of its name, in a scope of its own. Its end
 //	     returns output, _RC, and how it has ended, and then R7 applies, and no exit condition. A
 //	     return says of which node it is; one of another node, or run, is none. Where the call ends
 //	     before its work, that is cancelled. (N20)
@@ -156,7 +156,8 @@
 //	     in the queue; so does what absorbs an event that comes later. (N24)
 //	R39  A send terminates as an empty activity does, and its event goes with that, to the event
 //	     queue of the node that is named or that its input says: once for each execution, by a
-//	     token that is made of it. What cannot be sent puts it in error before anything is. (N24)
+//	     token that is made of it. What cannot be sent puts it in error before anything is. One for
+//	     another node waits for room in the queue to there. (N24, S3)
 //	R40  What the table has at the origin is hosted where the instance was started, as source and sink are:
 //	     whoever sends to it takes the node from the header's origin, and only that node may speak for it. Every node
 //	     that may start an instance has its row, and takes what is for it only of instances that it has started

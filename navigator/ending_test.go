@@ -403,6 +403,24 @@ func TestR23Cancelled(t *testing.T) {
 	expect(t, x, x.Decide(erring, noon), append(dead, "to sink at O: notice cleared=true attempts=0 ")...)
 }
 
+// R23, R35: a block that is cancelled once it is decided, and before it has begun anything, is in no iteration: its history
+// says so, and nothing inside of it is cancelled.
+func TestR23CancelledBeforeItBegins(t *testing.T) {
+	b := rowIn(looping(t), "b", "")
+	by := own(b, message.KindCancel, message.EncodeCancel(message.Cancel{Reason: "w has ended, and cancels it"}))
+	by.Source = "w"
+	decided := folded(t, b, from(t, b, processtable.Source, T, `{"n": 4}`))
+	kept(t, b, decided, b.keep(decided, decided.progress(), behaviour.Outcome{What: behaviour.Decided}))
+	begun := decided.clone()
+	kept(t, b, begun, b.Decide(begun, noon))
+	for want, s := range []*State{decided, begun} {
+		fold(t, b, s, by)
+		if e := b.Decide(s, noon); !e.Ends || e.Outcome.What != behaviour.Cancelled || e.Outcome.Iteration != want {
+			t.Errorf("it comes to %s in iteration %d, want %d", show(b.process, e), e.Outcome.Iteration, want)
+		}
+	}
+}
+
 // R23: where all around it is cancelled nobody is told; and a block cancels what is inside of it.
 func TestR23CancelledFromAround(t *testing.T) {
 	p := catching(t)

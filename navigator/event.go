@@ -315,10 +315,15 @@ func (a *Activity) event(s *State, input *container.Struct, now time.Time) (mess
 	return m, nil
 }
 
-// send is a KindSend's that was decided TRUE: what cannot be sent is told of before it ends (R39).
+// send is a KindSend's that was decided TRUE: what cannot be sent is told of before it ends, and what is
+// for another node waits for room in the queue to there (R39).
 func (a *Activity) send(s *State, input *container.Struct, now time.Time) behaviour.Effects {
-	if _, err := a.event(s, input, now); err != nil {
+	m, err := a.event(s, input, now)
+	switch {
+	case err != nil:
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
+	case m.Queue.Node != a.process.table.Node: // S3
+		return a.apart(s, input, m.Queue.Node)
 	}
 	return a.echoes(s, input, now)
 }

@@ -349,9 +349,6 @@ func (n *notice) Again(sp behaviour.Spoken) (message.Message, error) {
 	return message.Message{}, fmt.Errorf("a notice of %s has sent nothing", sp.Source)
 }
 
-// Targets says that it sends nothing.
-func (n *notice) Targets(processtable.NodeID) []processtable.NodeID { return nil }
-
 // Compute is not asked: a notice has a program.
 func (n *notice) Compute(call behaviour.Invoke, started time.Time) behaviour.Result {
 	return behaviour.Result{Output: call.Input, Started: started, Ended: started}

@@ -18,7 +18,8 @@ func TestR40WhatIsSentToTheOrigin(t *testing.T) {
 	s.Origin = origin
 	expect(t, a, a.Conclude(s, ran(t, 0, `{"n": 2}`), noon),
 		"terminated, ends", "to x at O: TRUE data 2", "to y at N: TRUE")
-	if got := a.Targets("Q"); !slices.Equal(got, []processtable.NodeID{"Q", "N"}) {
+	s.Origin = "Q"
+	if got := a.sendsTo(s); !slices.Equal(got, []processtable.NodeID{"Q", "N"}) {
 		t.Errorf("of an instance of Q it sends to %v", got)
 	}
 }

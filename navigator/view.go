@@ -43,10 +43,17 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	case len(v.Waits) > 0 || a.Kind == processtable.KindSink && a.top():
 	case (s.progress().Begun || a.Kind == processtable.KindWait) && a.starts(s):
 		v.Progress = behaviour.Begun
+		if a.Kind == processtable.KindBundle {
+			if e := a.Decide(s, now); e.Invoke != nil && e.Invoke.Program == behaviour.Begin {
+				v.Begins, v.To = true, e.Invoke.To
+			}
+		}
 	default:
 		v.Progress = behaviour.Ready
 		if e := a.Decide(s, now); e.Ends {
 			v.Progress = behaviour.Deciding
+		} else if e.Invoke != nil {
+			v.To = e.Invoke.To
 		}
 	}
 	v.Events, v.Key = a.awaits(s)
@@ -56,20 +63,15 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	return v
 }
 
-// Targets names the nodes into whose queues an activity sends when it ends, of an instance
-// of that origin. What does the work of a call returns to the node of that.
-func (a *Activity) Targets(origin processtable.NodeID) []processtable.NodeID {
+// sendsTo names the nodes into whose queues an activity sends when it ends. What does the work of a call
+// returns to the node of that.
+func (a *Activity) sendsTo(s *State) []processtable.NodeID {
 	out := make([]processtable.NodeID, len(a.targets), len(a.targets)+1)
 	for i, t := range a.targets {
-		out[i] = t.node.At(origin)
-	}
-	if a.Send != nil {
-		for _, to := range a.Send.Targets() {
-			out = append(out, to.At(origin))
-		}
+		out[i] = t.node.At(s.Origin)
 	}
 	if a.Begun() {
-		out = append(out, a.around().node.At(origin))
+		out = append(out, a.around().node.At(s.Origin))
 	}
 	return out
 }

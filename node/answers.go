@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/node/answer"
 	"fmqm/node/report"
@@ -110,8 +109,8 @@ func (s site) Anew() bool { return s.rebuilds.Anew() }
 func (s site) DiskLow() string { return s.pressure.disk() }
 
 // Held says what keeps an activity that could run from running.
-func (s site) Held(b behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string {
-	return s.pressure.why(b, row, origin)
+func (s site) Held(row *processtable.Activity, to []processtable.NodeID) string {
+	return s.pressure.why(row, to)
 }
 
 // Broker is the access to the broker, nil where there is none.

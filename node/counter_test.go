@@ -347,8 +347,6 @@ func (c *counter) Again(s behaviour.Spoken) (message.Message, error) {
 	return m, err
 }
 
-func (c *counter) Targets(processtable.NodeID) []processtable.NodeID { return c.row.TargetNodes() }
-
 func (c *counter) Compute(behaviour.Invoke, time.Time) behaviour.Result { return behaviour.Result{} }
 func (c *counter) Slow(*behaviour.Result) bool                          { return false }
 func (c *counter) Judge(*behaviour.Result) behaviour.Judgement          { return nil }

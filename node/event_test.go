@@ -441,15 +441,34 @@ func TestEventsGo(t *testing.T) {
 	if _, err := n.DropEvent(t.Context(), "one"); api.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("dropped again: %v", err)
 	}
-	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "two", Keep: "1ms"})
+	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "two", Keep: "1s"})
 	until(t, func() bool { return slices.Equal(kept(), []string{"expired"}) })
 	id := beginOf(t, n, "repair", `{"job": "J-7"}`)
 	waits(t, n, id, "arrival")
-	if _, err := n.DropEvent(t.Context(), "two"); err != nil {
-		t.Fatal(err)
-	}
-	until(t, func() bool { return len(kept()) == 0 })
+	until(t, func() bool { return len(kept()) == 0 }) // it goes by itself
 	waits(t, n, id, "arrival")
+}
+
+// N24: from its commit to the end of its receive an event costs three durable writes: it is kept, it meets the receive, and
+// the receive ends.
+func TestAnEventCostsThreeWrites(t *testing.T) {
+	n := openNode(t, "A", "")
+	uploadFamily(t, n, repair)
+	id := beginOf(t, n, "repair", `{"job": "J-7"}`)
+	waits(t, n, id, "arrival")
+	writes := func() uint64 {
+		s, err := n.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Queue.Commits
+	}
+	before := writes()
+	send(t, n, api.EventRequest{Event: "cancelled", Key: "J-7", ID: "one"})
+	ended(t, n, id, `{"serial":"","note":"","event":"cancelled"}`)
+	if got := writes() - before; got != 3 {
+		t.Errorf("it cost %d durable writes", got)
+	}
 }
 
 // Invariant 10: what waits costs nothing but memory, and of that what the cache allows: no task each. All of it has its

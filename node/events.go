@@ -19,7 +19,7 @@ type postbox struct{ site }
 
 // loadEvents counts the events that the store has.
 func (n *Node) loadEvents() (err error) {
-	n.postbox, err = events.New(events.Options{Self: n.name, Site: postbox{site{n}}, Queue: n.queue, Scheduler: n.sched})
+	n.postbox, err = events.New(events.Options{Self: n.name, Site: postbox{site{n}}, Queue: n.queue, Scheduler: n.sched, Log: n.log})
 	return err
 }
 

@@ -38,9 +38,9 @@ func (s site) Concurrency(id processtable.ProgramID) int {
 // CheckSize holds a container to the node's limit.
 func (s site) CheckSize(c *container.Struct) error { return s.checkSize(c) }
 
-// HeldBy names a peer whose transmission queue is at its quota, and into which an activity would send.
-func (s site) HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool) {
-	return s.pressure.heldBy(b, origin)
+// HeldBy names the first of some nodes whose transmission queue is at its quota.
+func (s site) HeldBy(to []processtable.NodeID) (processtable.NodeID, bool) {
+	return s.pressure.heldBy(to)
 }
 
 // Subprocess finds the process of which an activity here begins an instance: without a version, as a

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/node/thread"
@@ -123,13 +122,12 @@ func (p *pressure) fullFor(t *processtable.Table) (processtable.NodeID, bool) {
 	return "", false
 }
 
-// heldBy names a peer whose transmission queue is at its quota, and into which an
-// activity would send, of an instance of that origin.
-func (p *pressure) heldBy(a behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool) {
+// heldBy names the first of some nodes, into which an activity would send, whose transmission queue is at its quota.
+func (p *pressure) heldBy(to []processtable.NodeID) (processtable.NodeID, bool) {
 	if p.node.limits.Load().Transmission == 0 {
 		return "", false
 	}
-	for _, peer := range a.Targets(origin) {
+	for _, peer := range to {
 		if p.over(peer) {
 			return peer, true
 		}
@@ -137,13 +135,13 @@ func (p *pressure) heldBy(a behaviour.Behaviour, origin processtable.NodeID) (pr
 	return "", false
 }
 
-// why says what keeps an activity that could run from running, and what to do about it;
+// why says what keeps an activity that could go on, and would send to some nodes, from that, and what to do about it;
 // nothing if it only waits for its turn.
-func (p *pressure) why(a behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string {
+func (p *pressure) why(row *processtable.Activity, to []processtable.NodeID) string {
 	if disk := p.disk(); disk != "" {
 		return disk
 	}
-	peer, held := p.heldBy(a, origin)
+	peer, held := p.heldBy(to)
 	if !held && row.Child != nil {
 		if child, err := (site{p.node}).Subprocess(*row.Child); err == nil {
 			peer, held = p.fullFor(child.Table())

@@ -194,7 +194,7 @@ func newPressedNode(t *testing.T, quota int64) *pressedNode {
 		}
 		registry.Close()
 	})
-	p.install()
+	p.install(pressed)
 	return p
 }
 
@@ -203,9 +203,9 @@ func happened(e api.Event, id uuid.UUID, activity string) string {
 	return fmt.Sprintf("%s %s %s.", e, id, activity)
 }
 
-func (p *pressedNode) install() {
+func (p *pressedNode) install(text string) {
 	p.t.Helper()
-	processes, problems := definition.Load("pressed.yaml", []byte(pressed))
+	processes, problems := definition.Load("pressed.yaml", []byte(text))
 	if definition.HasErrors(problems) {
 		p.t.Fatal(problems)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/behaviour"
+	"fmqm/event"
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/node/admission"
@@ -152,6 +153,7 @@ func (s site) Taken(tx *record.Tx) {
 func (n *Node) loadRebuilds() (err error) {
 	n.rebuilds, err = rebuild.New(rebuild.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log, Running: n.running, Tasks: n.tasks,
+		Events: event.NewQueue(n.name),
 	})
 	return err
 }

@@ -44,7 +44,7 @@ type Site interface {
 	// DiskLow says why this node takes on nothing, where room on its disk is low; else nothing.
 	DiskLow() string
 	// Held says what keeps an activity that could run from running, or nothing.
-	Held(b behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string
+	Held(row *processtable.Activity, to []processtable.NodeID) string
 
 	Stopping() bool               // its links have ended, or will at once
 	Peers() []processtable.NodeID // to which there are links, sorted

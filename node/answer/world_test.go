@@ -108,7 +108,7 @@ func (w *world) Processes() []behaviour.Process {
 func (w *world) Running(message.InstanceID) map[message.Entry]report.Run { return nil }
 func (w *world) Anew() bool                                              { return false }
 func (w *world) DiskLow() string                                         { return "" }
-func (w *world) Held(behaviour.Behaviour, *processtable.Activity, processtable.NodeID) string {
+func (w *world) Held(*processtable.Activity, []processtable.NodeID) string {
 	return ""
 }
 func (w *world) Broker() *api.Broker                            { return nil }

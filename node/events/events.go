@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"fmqm/container"
 	"fmqm/internal/task"
 	"fmqm/message"
@@ -19,6 +21,7 @@ import (
 type Events struct {
 	Options
 	count atomic.Int64 // of those that are kept
+	old   atomic.Int64 // that were set aside and not told of
 
 	mu      sync.Mutex
 	sending map[processtable.ActivityID]*task.Gate // what is being sent from outside, by its token
@@ -30,6 +33,7 @@ type Options struct {
 	Site      Site
 	Queue     *queue.Manager
 	Scheduler task.Scheduler
+	Log       zerolog.Logger
 }
 
 // Site is the node whose events they are.
@@ -57,15 +61,7 @@ const browsed = 256
 // New makes Events, and counts what is kept.
 func New(o Options) (*Events, error) {
 	e := &Events{Options: o, sending: map[processtable.ActivityID]*task.Gate{}}
-	kept := 0
-	err := e.each(context.Background(), message.Entry{}, func(_ message.Entry, messages []message.Message) bool {
-		for i := range messages {
-			if messages[i].Kind == message.KindEvent {
-				kept++
-			}
-		}
-		return true
-	})
+	kept, err := o.Queue.Count(processtable.EventQueue, message.KindEvent)
 	e.count.Add(int64(kept))
 	return e, err
 }
@@ -91,6 +87,7 @@ func (e *Events) each(ctx context.Context, after message.Entry, visit func(messa
 // may call it.
 func (e *Events) Written(tx *record.Tx) {
 	change := 0
+	e.tellOld(tx)
 	for i := range tx.Put {
 		if m := &tx.Put[i]; m.Kind == message.KindEvent && m.OfEvents() && m.Queue.Node == e.Self {
 			change++
@@ -108,6 +105,27 @@ func (e *Events) Written(tx *record.Tx) {
 	}
 	if change != 0 {
 		e.count.Add(int64(change))
+	}
+}
+
+// oldTold is how often at most it is told how many events were set aside.
+const oldTold = time.Second
+
+// tellOld has it said in the log how many events nothing has received in time: they are set aside, and go by themselves.
+func (e *Events) tellOld(tx *record.Tx) {
+	for i := range tx.Put {
+		m := &tx.Put[i]
+		if m.Kind != message.KindPast || !m.OfEvents() {
+			continue
+		}
+		p, err := message.DecodePast(m.Body)
+		if err != nil || p.Taker != nil || e.old.Add(1) > 1 {
+			continue
+		}
+		e.Scheduler.AfterFunc(oldTold, func() {
+			e.Log.Warn().Int64("events", e.old.Swap(0)).Str("event", string(p.Event.Name)).Str("key", p.Event.Key).
+				Msg("no process has received events in time: they are set aside, and removed after as long again")
+		})
 	}
 }
 

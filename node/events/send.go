@@ -74,7 +74,19 @@ func (e *Events) passOn(ctx context.Context, to processtable.NodeID, sent messag
 	case e.Site.FullTo(to):
 		return api.Errorf(api.CodeRefused, "repeat it once the link has carried some of them", "as many messages wait at %s for %s as may (limits.transmission)", e.Self, to)
 	}
-	return e.Site.Commit(ctx, &record.Tx{Put: []message.Message{sent.Message(to)}})
+	m := sent.Message(to)
+	return e.Site.Commit(ctx, &record.Tx{Put: []message.Message{m}, Audit: []record.AuditRecord{e.passage(&m, sent)}})
+}
+
+// passage is the record of an event that is passed on: of what it has that is sent again if the other node loses its
+// store (S4). It is of no instance, and its identifier is the event's.
+func (e *Events) passage(m *message.Message, sent message.Event) record.AuditRecord {
+	ref := sent.Ref()
+	return record.AuditRecord{
+		Time: sent.Sent, Clock: 1, Process: processtable.EventQueue, Instance: message.PassageOf(ref.Token), Origin: e.Self, Activity: processtable.EventMeets,
+		Event: record.EventSent, About: &ref, By: sent.By, Output: m.Body,
+		Sent: []record.Sent{{Kind: message.KindEvent, Target: m.Activity, Node: m.Queue.Node, Lane: m.Lane}},
+	}
 }
 
 // request is the event that somebody wants to send.

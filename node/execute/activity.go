@@ -28,6 +28,12 @@ func (t *Thread) invoke(e thread.Invoke) {
 	ctx, cancel := t.of.Scheduler.WithCancel(t.of.Running)
 	run := &invocation{token: e.Token, entry: e.Entry, behaviour: e.Behaviour, call: e.Call, started: t.now, end: cancel}
 	t.runs[e.Token] = run
+	if run.call.Program == behaviour.Begin {
+		defer cancel()
+		t.places.Release(behaviour.Begin)
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: behaviour.Result{Begins: true, Started: run.started, Ended: run.started}})
+		return
+	}
 	if run.call.Program == thread.Routing {
 		t.programs.Go(func() {
 			defer cancel()

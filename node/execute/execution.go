@@ -57,7 +57,7 @@ type Site interface {
 	CheckSize(*container.Struct) error
 	// HeldBy names a peer whose transmission queue is at its quota, and into which an activity
 	// would send, of an instance of that origin (S3).
-	HeldBy(b behaviour.Behaviour, origin processtable.NodeID) (processtable.NodeID, bool)
+	HeldBy(to []processtable.NodeID) (processtable.NodeID, bool)
 
 	// Subprocess is the process of which an activity here begins an instance, or why it cannot (N19).
 	Subprocess(processtable.Child) (behaviour.Process, error)
@@ -89,7 +89,7 @@ func New(o Options) *Execution {
 			switch places := o.Site.Concurrency(id); {
 			case id == thread.Routing:
 				return maxRouting
-			case id == behaviour.Subprocess && places > 0: // none while room on the disk is low
+			case (id == behaviour.Subprocess || id == behaviour.Begin) && places > 0: // none while room on the disk is low
 				return maxSubprocesses
 			default:
 				return places

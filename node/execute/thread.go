@@ -245,10 +245,6 @@ func (t *Thread) askPlace(e thread.Ask) thread.Event {
 // holds says whether an activity that could run must stay ready, since a transmission
 // queue into which it would send is at its quota (S3).
 func (t *Thread) holds(e thread.Ask) bool {
-	a := t.process.Activity(e.Row)
-	if e.Program == thread.Routing || a == nil {
-		return false
-	}
-	_, held := t.of.Site.HeldBy(a, e.Origin)
+	_, held := t.of.Site.HeldBy(e.To)
 	return held || e.Program == behaviour.Subprocess && t.holdsChild(e.Row)
 }

@@ -59,8 +59,9 @@ type Options struct {
 	Queue     *queue.Manager
 	Scheduler task.Scheduler
 	Log       zerolog.Logger
-	Running   context.Context // ends when the node stops
-	Tasks     *task.Group     // that end with it
+	Running   context.Context   // ends when the node stops
+	Tasks     *task.Group       // that end with it
+	Events    behaviour.Process // the event queue, which builds again what was passed on
 }
 
 // Site is the node that sends again, as far as a rebuild needs to know it.
@@ -329,7 +330,9 @@ func (m *Rebuilds) tellUnknown(ctx context.Context, b *api.Rebuild, mark record.
 				b.Unknown = append(b.Unknown, api.UnknownInstance{Instance: o.instance, Process: o.process.String(), UnderWay: open, Child: message.DepthOf(o.instance) > 0})
 			case s.planned && o.send:
 				b.Messages += uint64(max(len(o.spoken), 1)) // at least a marker
-				b.Instances++
+				if !o.passage() {
+					b.Instances++
+				}
 			}
 		}
 		return nil

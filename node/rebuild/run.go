@@ -220,7 +220,7 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 		}
 		tx := &record.Tx{}
 		mark := r.mark
-		if part == 0 {
+		if part == 0 && !o.passage() {
 			mark.Instances++
 		}
 		size := 0

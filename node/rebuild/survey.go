@@ -38,6 +38,9 @@ type owed struct {
 	unknown  bool // it was started at the peer, which does not know it
 }
 
+// passage: it is no instance, but an event that was passed on.
+func (o *owed) passage() bool { return o.process == processtable.EventQueue }
+
 // read gives what instances were sent, in the order of ids; all includes those that were
 // started at the peer and of which nothing was sent there.
 func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
@@ -66,6 +69,9 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			continue
 		}
 		o := owed{instance: id, process: history[own].Process, origin: history[own].Origin, def: s.of.Site.Process(history[own].Process)}
+		if o.passage() {
+			o.def = s.of.Events
+		}
 		if o.def == nil {
 			continue
 		}
@@ -140,6 +146,9 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtable.NodeID]bool) error {
 	byNode := map[processtable.NodeID][]int{}
 	for i := range found {
+		if found[i].passage() {
+			continue
+		}
 		byNode[found[i].origin] = append(byNode[found[i].origin], i)
 		if found[i].origin != s.peer {
 			byNode[s.peer] = append(byNode[s.peer], i)
@@ -163,6 +172,10 @@ func (s *survey) judge(ctx context.Context, found []owed, unasked map[processtab
 	}
 	for i := range found {
 		o := &found[i]
+		if o.passage() { // nobody has to be asked (N24)
+			o.send = len(o.spoken) > 0
+			continue
+		}
 		at, asked := standings[o.origin][i]
 		o.unknown = o.origin == s.peer && !at.Started && (asked || s.planned)
 		open := standings[s.peer][i].Open

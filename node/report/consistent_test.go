@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"
 	"fmqm/navigator"
@@ -107,7 +106,7 @@ func TestBundlesAndCallsHaveEndedWithTheirInstance(t *testing.T) {
 	}
 	c := Facts{
 		Self: "C", Process: p, View: &audit.InstanceView{},
-		Held: func(behaviour.Behaviour, *processtable.Activity, processtable.NodeID) string { return "" },
+		Held: func(*processtable.Activity, []processtable.NodeID) string { return "" },
 	}
 	for name, q := range map[string]Question{"the top": {Scopes: []string{""}}, "a page of all": {Tree: &Page{Limit: 100}}} {
 		g := NewGathered("B", api.InstanceID{1})

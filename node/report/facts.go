@@ -37,7 +37,7 @@ type Facts struct {
 	Anew    bool   // the store is a new or an older one
 	Disk    string // why the site takes on nothing, where room on its disk is low
 	// Held says what keeps an activity that could run from running, or nothing.
-	Held func(b behaviour.Behaviour, row *processtable.Activity, origin processtable.NodeID) string
+	Held func(row *processtable.Activity, to []processtable.NodeID) string
 
 	told picked
 }
@@ -292,8 +292,8 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	}
 	if l.unstarted {
 		w.Held = notStarted(f.table(), l)
-	} else if l.State == api.ActivityReady && !l.Due.After(f.Now) {
-		w.Held = cmp.Or(l.Held, f.Held(f.Process.Activity(a.Row()), a, l.Origin))
+	} else if (l.State == api.ActivityReady || l.Begins) && !l.Due.After(f.Now) {
+		w.Held = cmp.Or(l.Held, f.Held(a, l.To))
 	}
 	for _, from := range l.Waits {
 		w.For = append(w.For, string(from))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"
 	"fmqm/navigator"
@@ -45,7 +44,7 @@ func TestR40WhoTellsOfWhatIsAtTheOrigin(t *testing.T) {
 		started := record.AuditRecord{Activity: processtable.Source, Event: record.EventStarted, Origin: origin, Process: processtable.ProcessID{Name: "p", Version: 1}}
 		f := Facts{
 			Self: "A", Process: preparedAt(t, "A"), Known: true, View: &audit.InstanceView{Events: []record.AuditRecord{started}},
-			Held: func(behaviour.Behaviour, *processtable.Activity, processtable.NodeID) string { return "" },
+			Held: func(*processtable.Activity, []processtable.NodeID) string { return "" },
 		}
 		var told []string
 		r := f.Report(Question{Scopes: []string{""}})

@@ -101,7 +101,9 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		}
 	case api.ActivityRunning:
 		out.For = "program " + w.Program + " is running"
-		if a.Child != nil {
+		if w.Held != "" { // of a bundle: the elements that are to begin
+			out.For = w.Held
+		} else if a.Child != nil {
 			out.For, out.Child = fmt.Sprintf("instance %s of %s is under way", a.Child, a.Of), a.Child
 		} else if e := a.Elements; e != nil {
 			out.For = fmt.Sprintf("%d of its %d elements have returned", e.Done, e.Count)
@@ -126,6 +128,9 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		}
 		if a.Kind == api.KindBlock {
 			out.For = "its next iteration is about to begin"
+		}
+		if w.Program == "" && a.Kind == api.KindSend {
+			out.For = "its event is about to be sent"
 		}
 		switch {
 		case w.Held != "":

@@ -323,6 +323,9 @@ func (r *Retention) walk(ctx context.Context, floor candidate, given Policy) (fo
 // over says whether an instance is over at this node, as far as this node can know it;
 // stopped: by an operator's terminate.
 func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
+	if s.Process == processtable.EventQueue { // an event that was passed on, which is of no instance (N24)
+		return true, false, nil
+	}
 	p, q := r.options.Site.Process(s.Process), r.options.Queue
 	if p == nil || s.Origin == "" || s.Origin == r.options.Self && !s.Over {
 		return false, false, nil

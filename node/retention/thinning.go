@@ -69,8 +69,8 @@ type thinning struct {
 	policy  Policy
 	given   Policy // the site's when the round began
 	silent  map[processtable.NodeID]bool
-	left    Stats // of the whole audit queue
-	removed uint64
+	left    Stats  // of the whole audit queue
+	removed uint64 // with a record that stays
 	kept    uint64 // beyond the limits, and not to be removed
 }
 
@@ -108,8 +108,9 @@ func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err err
 			if err := t.forget(ctx, c.instance, verdicts[i].stopped); err != nil {
 				return false, err
 			}
-			t.Retention.removed.Add(1)
-			t.removed++
+			if t.Retention.removed.Add(1); verdicts[i].remnant {
+				t.removed++
+			}
 			t.left.Instances--
 			t.left.Bytes -= c.bytes
 			t.freed += c.bytes
@@ -122,6 +123,7 @@ func (t *thinning) run(ctx context.Context, all []candidate) (more bool, err err
 type fate struct {
 	goes    bool
 	stopped bool
+	remnant bool // a small record of it stays
 }
 
 // judge says which of a batch may go: those that are over here and have ended at their
@@ -141,6 +143,7 @@ func (t *thinning) judge(ctx context.Context, batch []candidate) ([]fate, error)
 				return nil, err
 			}
 		}
+		fates[i].remnant = s.Process != processtable.EventQueue
 		switch sizes[i] = s; {
 		case !over:
 		case s.Origin == t.options.Self:

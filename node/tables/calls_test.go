@@ -43,3 +43,32 @@ func TestUploadTellsOfSitesThatOnlyWorkJoins(t *testing.T) {
 		t.Errorf("where the work is done it returns to %v, want A", got)
 	}
 }
+
+// N23, N24: an upload tells of sites that only an event joins, and of programs that only a notice runs, of an activity or
+// of the process.
+func TestUploadTellsOfEventsAndNotices(t *testing.T) {
+	const order = "process: order\nversion: 1\nstructures: {S: {x: string}}\nevents: {e: {}}\ninput: S\n" +
+		"notify: [{after: 2d, program: tell}]\nactivities:\n" +
+		"  a: {node: A, wait: {for: 1d}}\n  b: {node: A, send: {event: e, to: C}}\n" +
+		"  c: {node: A, send: {event: e, to: {node: x, of: [A, B, D]}}, input: S}\n" +
+		"  d: {node: A, program: p, notify: [{after: 1d, program: remind}]}\n" +
+		"data:\n  - source -> c\n"
+	w := newWorld(t)
+	w.links["B"] = link.Status{Peer: "B"}
+	all, _ := tablesOf(t, order)
+	got, err := w.Upload(context.Background(), api.UploadRequest{PlanOnly: true, Tables: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"order@1: program tell is not registered at A: add it to `programs` there, or its activities go in error",
+		"order@1: program remind is not registered at A: add it to `programs` there, or its activities go in error",
+		"order@1: an event goes from A to C, and A has no link to C: its messages wait until one is configured",
+		"order@1: an event goes from A to D, and A has no link to D: its messages wait until one is configured",
+	}
+	slices.Sort(want)
+	slices.Sort(got.Warnings)
+	if diff := cmp.Diff(want, got.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}

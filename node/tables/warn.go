@@ -12,7 +12,7 @@ import (
 )
 
 // warn names programs that a node has not registered, processes that it would begin and has not, and
-// pairs of nodes that a connector joins, or work that is done elsewhere, and no link does.
+// pairs of nodes that a connector joins, or work that is done elsewhere, or an event, and no link does.
 func (u *upload) warn(ctx context.Context) {
 	here := u.here
 	var ask []processtable.NodeID
@@ -48,8 +48,10 @@ func (u *upload) warn(ctx context.Context) {
 			if report.Broker && known[processtable.NodeID(peer)].Broker {
 				continue
 			}
-			leads := "a connector leads"
-			if !slices.Contains(connected(t), processtable.NodeID(peer)) {
+			leads := "an event goes"
+			if node := processtable.NodeID(peer); slices.Contains(connected(t), node) {
+				leads = "a connector leads"
+			} else if slices.Contains(called(t), node) {
 				leads = "work of `at` goes"
 			}
 			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
@@ -95,15 +97,15 @@ func unregistered(t *processtable.Table, r NodeReport) []string {
 	return out
 }
 
-// unlinked gives the nodes that connectors of t lead to, or work that is done elsewhere goes to or comes from, and
-// that its node has no link to.
+// unlinked gives the nodes that connectors of t lead to, or work that is done elsewhere goes to or comes from, or events
+// go to, and that its node has no link to.
 func unlinked(t *processtable.Table, r NodeReport) []string {
 	var out []string
 	known := map[string]bool{string(t.Node): true}
 	for _, peer := range r.Peers {
 		known[peer] = true
 	}
-	for _, node := range slices.Concat(connected(t), called(t)) {
+	for _, node := range slices.Concat(connected(t), called(t), told(t)) {
 		if name := string(node); !known[name] {
 			known[name] = true
 			out = append(out, name)
@@ -150,6 +152,17 @@ func called(t *processtable.Table) []processtable.NodeID {
 				home, _ := t.NodeOf(row)
 				out = append(out, nodesOf(t, t.Node, home)...)
 			}
+		}
+	}
+	return out
+}
+
+// told gives the nodes to which activities send events (N24).
+func told(t *processtable.Table) []processtable.NodeID {
+	var out []processtable.NodeID
+	for _, a := range t.Activities {
+		if a.Send != nil {
+			out = append(out, a.Send.Targets()...)
 		}
 	}
 	return out

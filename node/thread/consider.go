@@ -51,7 +51,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		}
 		return
 	case instancetable.Ready:
-		if !e.State.Interrupted() {
+		if !e.State.Interrupted() && !m.yields(e) {
 			return
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
@@ -76,12 +76,18 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case effects.Invoke != nil:
 		m.makeReady(e, effects.Invoke)
 	case effects.Waits():
-		if e.Known.Empty() {
+		if e.State.Empty() {
 			m.table.Remove(e.Key)
 		}
 	default:
 		m.settle(e, effects)
 	}
+}
+
+// yields says whether something has come that goes before what an entry is ready for: what has begun some of its
+// work, and is to begin more, ends meanwhile.
+func (m *Machine) yields(e *instancetable.Entry) bool {
+	return e.Program == behaviour.Begin && e.Behaviour.Decide(e.State, m.now).Invoke == nil
 }
 
 // attempt is one of a program, under way.

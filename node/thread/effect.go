@@ -50,13 +50,13 @@ type Browse struct {
 	Limit int           // of entries
 }
 
-// Ask asks for a place of a program, for an activity of an instance started at Origin.
+// Ask asks for a place of a program, for an activity that will send to some nodes.
 // Granted or HeldBack answers, at some time.
 type Ask struct {
 	Token   Token
 	Program processtable.ProgramID
 	Row     processtable.RowID
-	Origin  processtable.NodeID
+	To      []processtable.NodeID
 }
 
 // GiveBack gives back a place that was granted.

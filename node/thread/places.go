@@ -25,6 +25,7 @@ type places struct {
 type readyEntry struct {
 	*instancetable.Entry
 	bytes int
+	to    []processtable.NodeID // into whose queues it will send
 }
 
 // question is what was asked for the first of a list.
@@ -72,19 +73,20 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 		return
 	}
 	m.table.SetPhase(e, instancetable.Ready)
-	p.ready[program] = append(p.ready[program], readyEntry{e, bytes})
+	p.ready[program] = append(p.ready[program], readyEntry{e, bytes, call.To})
 	p.bytes += bytes
 	if _, asked := p.asked[program]; !asked {
-		m.askPlace(program, e, call)
+		m.askPlace(program, call)
 	}
 }
 
-// askPlace asks for a place. call is what was decided just now; nil: that was before.
-func (m *Machine) askPlace(program processtable.ProgramID, e *instancetable.Entry, call *behaviour.Invoke) {
+// askPlace asks for a place for the first of a list. call is what was decided for it just now; nil: that was before.
+func (m *Machine) askPlace(program processtable.ProgramID, call *behaviour.Invoke) {
 	token, p := m.next(), &m.places
-	p.asked[program] = question{entry: e, call: call, rooms: p.rooms}
+	first := p.ready[program][0]
+	p.asked[program] = question{entry: first.Entry, call: call, rooms: p.rooms}
 	p.programs[token] = program
-	m.do(Ask{token, program, e.Key.Row(), e.Known.Origin})
+	m.do(Ask{token, program, first.Key.Row(), first.to})
 }
 
 // answered gives what was asked under a token, and the entry, taken out of its list; nil: it
@@ -169,8 +171,8 @@ func (m *Machine) askNext(program processtable.ProgramID) {
 	if _, asked := p.asked[program]; asked {
 		return
 	}
-	if e := m.first(program); e != nil {
-		m.askPlace(program, e, nil)
+	if m.first(program) != nil {
+		m.askPlace(program, nil)
 		return
 	}
 	delete(p.ready, program)

@@ -111,7 +111,7 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	for _, msg := range effects.Put {
 		if msg.Entry() == e.Key {
 			s.own = append(s.own, msg)
-			if key := msg.Key(); slices.Contains(e.Known.Keys, key) {
+			if key := msg.Key(); e.State.Holds(key) {
 				consume.Replaces = append(consume.Replaces, key)
 			}
 		}
@@ -183,7 +183,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			}
 		}
 		if s.kept != nil {
-			s.kept.Known.Forget(s.taken)
+			s.kept.State.Forget(s.taken)
 			m.goOn(s.kept, s.own)
 		}
 	case Stopped:
@@ -230,7 +230,7 @@ func (m *Machine) forget(key message.Entry) {
 		return
 	}
 	d := record.Delivery{Entry: key, Messages: e.Newcomers}
-	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return slices.Contains(e.Known.Keys, n.Key()) }) {
+	if slices.ContainsFunc(e.Newcomers, func(n message.Message) bool { return e.State.Holds(n.Key()) }) {
 		// A browse had found it before the mailbox gave it, and it ended with the entry; or it
 		// has come once more.
 		m.ask(d, m.lacking(key)|Messages, nil)

@@ -194,7 +194,7 @@ func (s *site) invoke(e Invoke) {
 		}
 	}
 	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Behaviour, call: e.Call, started: s.world.now})
-	if e.Call.Program == Routing { // its conditions are evaluated apart
+	if e.Call.Program == Routing || e.Call.Program == behaviour.Begin { // its conditions are evaluated apart; it says that there is room
 		return
 	}
 	s.world.invoked[execution{e.Entry, e.Call.Iteration, e.Call.Attempt, e.Call.Run}]++
@@ -208,6 +208,8 @@ func (s *site) finish(i int) {
 	if run.call.Program == Routing {
 		result = run.activity.Compute(run.call, run.started)
 		result.Judged = run.activity.Judge(&result)
+	} else if run.call.Program == behaviour.Begin {
+		result = behaviour.Result{Begins: true}
 	} else {
 		result = s.world.result(run)
 	}

@@ -197,7 +197,7 @@ func (m *Machine) unstarted(e *instancetable.Entry, refused []behaviour.Refuse) 
 		m.table.Remove(e.Key)
 		m.dropKeys(e.Key, keysOf(e, refused), nil)
 	case len(refused) > 0:
-		if e.Known.Empty() {
+		if e.State.Empty() {
 			m.table.Remove(e.Key)
 		}
 		m.setRefusedAside(e.Key, refused)

@@ -218,7 +218,7 @@ type Forget struct {
 // removed. The caller knows that the instance has ended, and that nothing of it is or can
 // be under way here. Records of another instance of the same identifier stay.
 //
-// It is refused if there is nothing to remove.
+// Of an event that was passed on (N24) nothing is left. It is refused if there is nothing to remove.
 func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 	s, found, err := q.AuditSizeOf(f.Instance)
 	if err == nil && !found {
@@ -234,7 +234,10 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 			return nil, false, err
 		}
 	}
-	tx = &record.Tx{Forget: []store.Op{{Key: record.RemovedKey(f.Instance), Value: record.EncodeRemoved(r)}}}
+	tx = &record.Tx{}
+	if r.Process != processtable.EventQueue { // what was passed on comes from nobody again (N24)
+		tx.Forget = append(tx.Forget, store.Op{Key: record.RemovedKey(f.Instance), Value: record.EncodeRemoved(r)})
+	}
 	records := 0
 	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
 		err := q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, f.Instance[:]...)}, func(key, value []byte) error {

@@ -169,3 +169,24 @@ func (q *Queues) Records(id processtable.ProcessID, after message.InstanceID, li
 	}
 	return found, more, nil
 }
+
+// Count gives how many messages of a kind a process queue has. It reads their keys only.
+func (q *Queues) Count(id processtable.ProcessID, kind message.Kind) (n int, err error) {
+	o := store.ScanOptions{Prefix: record.AppendProcess(nil, record.ClassMessage, id), KeysOnly: true}
+	err = q.records.Each(o, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[len(o.Prefix):]}
+		e := k.Entry()
+		m := k.MessageKey(&e)
+		if err := k.End(); err != nil {
+			return record.Damaged(key, err.Error())
+		}
+		if m.Kind == kind {
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count messages of the queue of %s: %w", id, q.records.Judge(err))
+	}
+	return n, nil
+}

@@ -32,7 +32,7 @@ const (
 	EventRaced      Event = 21 // a connector into such an activity came too late: Reason says what had won
 	EventNotified   Event = 22 // a program has run beside the activity's work: Reason says which, and why it failed, if it did (N23)
 	EventThinned    Event = 23 // retention has removed the iterations of a block up to Iteration: activity is its source, in a scope without iteration (N16)
-	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24)
+	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
 	events          Event = 29

@@ -35,6 +35,7 @@ type course struct {
 	got      map[int]*record.AuditRecord // by iteration: the event that a receive has taken
 	counted  []string                    // which connectors it began with, if it does not wait for all
 	work     *record.AuditRecord         // of a call: how what does its work has ended; nil: it has not, or it is none
+	begun    bool                        // its work was begun, or an instance
 }
 
 // OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
@@ -62,6 +63,8 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 			}
 		case record.EventPassed:
 			c.passed = true
+		case record.EventBegun:
+			c.begun = c.begun || !IsWork(r.Scope, r.Activity)
 		case record.EventSent:
 			o.sent[r.About.Token] = path
 		case record.EventReceived:
@@ -170,7 +173,9 @@ func (c *course) called(a *definition.Activity, at interpret.At) interpret.Race 
 	if at.Back { // whatever attempts there were
 		at.Attempt = of.failed[at.Iteration] + 1
 	}
-	return of.race(a, at)
+	race := of.race(a, at)
+	race.Unbegun = race.First == interpret.Deadline && !c.begun
+	return race
 }
 
 // race says what came first, at a place in the course.

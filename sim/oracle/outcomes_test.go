@@ -10,6 +10,28 @@ import (
 	"fmqm/sim/oracle"
 )
 
+// N14, N20, S3: a call whose deadline comes while it waits for room has begun its work nowhere.
+func TestN20ADeadlineComesBeforeThereIsRoom(t *testing.T) {
+	a := &definition.Activity{Name: "a", Call: &definition.Call{}}
+	begins := record.AuditRecord{Activity: "a", Event: record.EventBegun, Iteration: 1, Attempt: 1}
+	ofWork := begins // an instance, where the work is done
+	ofWork.Scope = "a#1"
+	end := record.AuditRecord{Activity: "a", Event: record.EventTerminated, Ending: message.Ending{TimedOut: true}, Iteration: 1, Attempt: 1}
+	for _, tc := range []struct {
+		records []record.AuditRecord
+		unbegun bool
+	}{
+		{[]record.AuditRecord{end}, true},
+		{[]record.AuditRecord{begins, end}, false},
+		{[]record.AuditRecord{ofWork, end}, true},
+	} {
+		race := oracle.OutcomesOf(tc.records).Races(nil).(interpret.Races).Race(a, interpret.At{Iteration: 1, Attempt: 1})
+		if race.First != interpret.Deadline || race.Unbegun != tc.unbegun {
+			t.Errorf("of %d records: %v comes first, unbegun: %t, want %t", len(tc.records), race.First, race.Unbegun, tc.unbegun)
+		}
+	}
+}
+
 // N14, N20: what ends a call may come to where its work is done before what begins that. The call was begun then, and has
 // made no attempt.
 func TestN20ACallEndsBeforeItsWorkBegins(t *testing.T) {
