@@ -32,6 +32,11 @@ type keyState struct {
 
 func (s *keyState) Known() *behaviour.Basis { return &s.Basis }
 
+// Empty, Holds and Forget are those of Basis.
+func (s *keyState) Empty() bool                { return s.Basis.Empty() }
+func (s *keyState) Holds(key message.Key) bool { return s.Basis.Holds(key) }
+func (s *keyState) Forget(taken []message.Key) { s.Basis.Forget(taken) }
+
 func (s *keyState) Bytes() int { return 256 + 32*len(s.Keys) }
 
 func entry(name string, messages int) *Entry {
