@@ -60,7 +60,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.decideFirst(s, now)
 	}
 	if len(a.notices) > 0 && !s.progress().Notices { // R36
-		return a.beginNotices(s, now)
+		return a.beginNotices(s, false, now)
 	}
 	if s.pausing() { // R19
 		return behaviour.Effects{}
@@ -147,9 +147,12 @@ func (a *Activity) askRoom(s *State, at message.Snapshot, node processtable.Node
 	}}
 }
 
-// beginsAhead begins what has room.
+// beginsAhead begins what has room, with its notices.
 func (a *Activity) beginsAhead(s *State, now time.Time) behaviour.Effects {
-	if a.Kind == processtable.KindBundle {
+	switch {
+	case len(a.notices) > 0 && !s.progress().Notices:
+		return a.beginNotices(s, true, now)
+	case a.Kind == processtable.KindBundle:
 		return a.bundle(s, true, now)
 	}
 	return a.call(s, true, now)

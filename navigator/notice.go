@@ -60,8 +60,8 @@ func (a *Activity) notifies(s *State, at *message.Snapshot, input *container.Str
 	return all, nil
 }
 
-// beginNotices begins the notices of an activity that was decided TRUE (R36).
-func (a *Activity) beginNotices(s *State, now time.Time) behaviour.Effects {
+// beginNotices begins the notices of an activity that was decided TRUE (R36); room: what is to begin has it.
+func (a *Activity) beginNotices(s *State, room bool, now time.Time) behaviour.Effects {
 	at := s.progress()
 	input, err := a.InputOf(s)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *Activity) beginNotices(s *State, now time.Time) behaviour.Effects {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
 	if a.isComposite() {
-		return a.beginsNoticed(s, at, pause, begun, now)
+		return a.beginsNoticed(s, room, at, pause, begun, now)
 	}
 	e := a.set(a.keep(s, at, behaviour.Outcome{}), timerDeadline, pause)
 	e.Put = append(e.Put, begun...)
@@ -86,11 +86,15 @@ func (a *Activity) beginNotices(s *State, now time.Time) behaviour.Effects {
 
 // beginsNoticed begins what a block, a bundle or a call has done in the same transaction as its notices, so that neither is
 // there without the other: what ends it finds it begun (N12). One that ends at once has none.
-func (a *Activity) beginsNoticed(s *State, at message.Snapshot, pause time.Duration, begun []message.Message, now time.Time) behaviour.Effects {
+func (a *Activity) beginsNoticed(s *State, room bool, at message.Snapshot, pause time.Duration, begun []message.Message, now time.Time) behaviour.Effects {
 	next := s.clone()
 	next.Snapshot = &at
-	e := a.decide(next, now)
-	if e.Ends || e.Invoke != nil { // what is evaluated apart comes back to s, which has begun none
+	begin := a.decide
+	if room {
+		begin = a.beginsAhead
+	}
+	e := begin(next, now)
+	if e.Ends || e.Invoke != nil { // what is evaluated apart, or asks for room, comes back to s, which has begun none
 		return e
 	}
 	e = a.set(e, timerDeadline, pause)

@@ -204,3 +204,44 @@ func TestR36ABlockBeginsWithItsNotices(t *testing.T) {
 	kept(t, b, s, e)
 	expect(t, b, b.Decide(s, noon), "waits")
 }
+
+// R36, S3: what waits for room before it begins, begins its notices with its work, once.
+func TestR36ABundleBeginsWithItsNotices(t *testing.T) {
+	table := counting(t, plan{parallel: 2}).table
+	for _, row := range table.Activities {
+		if row.Bundle != nil {
+			row.Notify = []processtable.Notice{{Program: "remind", First: processtable.Moment{Fixed: int64(time.Hour)}}}
+		}
+	}
+	p, err := Prepare(table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := rowIn(p, "count", "")
+	input, err := container.DecodeJSON(table.Input, []byte(numbers(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := from(t, b, processtable.Source, message.Unresolved, "")
+	m.Control, m.Data = T, message.DataPresent
+	copied := mappings{b.InData[0].Mappings, make([]*condition.Expr, len(b.InData[0].Mappings))}
+	values, err := copied.values(&behaviour.Result{Output: input}, m.Data, nil, b.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Body, err = container.EncodeValues(values); err != nil {
+		t.Fatal(err)
+	}
+	s := folded(t, b, m)
+	asks := b.Decide(s, noon)
+	if asks.Invoke == nil || asks.Invoke.Program != behaviour.Begin {
+		t.Fatalf("it does not ask for room: %s", show(p, asks))
+	}
+	e := b.Conclude(s, behaviour.Result{Begins: true}, noon)
+	noticeOf(t, b, e)
+	if n := len(e.Put); n < 4 { // its state, the notice, two elements
+		t.Errorf("it begins %s", show(p, e))
+	}
+	kept(t, b, s, e)
+	expect(t, b, b.Decide(s, noon), "waits")
+}

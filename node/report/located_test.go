@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"fmqm/behaviour"
+
 	"fmqm/api"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"fmqm/api"
 	"fmqm/internal/store"
 	"fmqm/message"
@@ -74,6 +76,8 @@ func (w *World) signal(e Event) {
 	r := api.EventRequest{
 		Event: events[e.Number%len(events)].Name, Key: c.id(), ID: fmt.Sprintf("%s %d", c.id(), e.Number), At: string(w.plan.Sites[0]),
 	}
+	passed := message.Event{Node: e.Site, ID: r.ID}
+	w.watch.starts[uuid.UUID(message.PassageOf(passed.Token()))] = true // where the site notes that it has passed it on (S4)
 	_ = w.answered(e.Site, "event "+r.ID, func(ctx context.Context, n *node.Node) (string, error) {
 		answer, err := n.SendEvent(ctx, r)
 		return otherThan(r.Event+r.Key+r.ID, answer.Event+answer.Key+answer.ID), err
