@@ -35,7 +35,7 @@ var ofBundles = []mutant{
 		{"navigator/gather.go", "return o.counted || o.err != \"\" || o.ending != message.Ending{}", "return o.counted"},
 	}},
 	{"parallel", "a bundle begins more elements than may be under way", "4", bundling, []change{
-		{"navigator/bundle.go", "for room := a.Bundle.Parallel - (len(r.g.Open) - len(r.came)); ", "for room := a.Bundle.Parallel + 1 - (len(r.g.Open) - len(r.came)); "},
+		{"navigator/bundle.go", "	return min(a.Bundle.Parallel-(len(r.g.Open)-len(r.came)), ", "	return min(a.Bundle.Parallel+1-(len(r.g.Open)-len(r.came)), "},
 	}},
 	{"element-uncancelled", "a bundle that ends early leaves the first element that is under way", "3 5 7 races ends", bundling, []change{
 		{"navigator/begun.go", "		for _, n := range at.Gathered.Open {\n", "		for _, n := range at.Gathered.Open[min(1, len(at.Gathered.Open)):] {\n"},

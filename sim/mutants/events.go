@@ -6,13 +6,13 @@ const signals = "signals"
 // ofEvents are those of events (N24).
 var ofEvents = []mutant{
 	{"given-twice", "an event is given to a receive, and stays for the next", "3 races ends", signals, []change{
-		{"event/decide.go", "func (d *decision) match(e *kept, w *waiting) {\n	d.takeEvent(e)\n", "func (d *decision) match(e *kept, w *waiting) {\n"},
+		{"event/decide.go", "	d.takeEvent(p)\n	d.take(keyOf(message.KindWait, waiting))\n", "	d.take(keyOf(message.KindWait, waiting))\n"},
 	}},
 	{"put-back-last", "an event that is put back comes last in its queue", "races", signals, []change{
 		{"event/state.go", "		if e.Arrival != (message.Arrival{}) { // E2\n			order = e.Arrival\n		}\n", ""},
 	}},
 	{"last-first", "of events that wait the one that came last is given first", "races", signals, []change{
-		{"event/state.go", "cmp.Or(other.Compare(at), cmp.Compare(otherToken, token))", "cmp.Or(at.Compare(other), cmp.Compare(otherToken, token))"},
+		{"event/line.go", "cmp.Or(p.order.Compare(q.order), ", "cmp.Or(q.order.Compare(p.order), "},
 	}},
 	{"wait-over", "a receive that waits no more is given an event all the same", "3 5 races ends", signals, []change{
 		{"event/decide.go", "		d.take(keyOf(message.KindWait, k.Source))\n", ""},
@@ -36,10 +36,10 @@ var ofEvents = []mutant{
 		{"message/event.go", "string(shape[:]), key})", "string(shape[:]), key[:0]})"},
 	}},
 	{"identifier-forgotten", "that an event of elsewhere was taken is not remembered", "races", signals, []change{
-		{"event/decide.go", "	if e.event.Sender == nil || e.event.Node != d.node { // what", "	if false { // what"},
+		{"event/decide.go", "	if e.Sender == nil || e.Node != d.node { // what", "	if false { // what"},
 	}},
 	{"too-old", "an event that is too old is not set aside", "ends", signals, []change{
-		{"event/decide.go", "	if len(d.dues) == 0 {\n", "	if len(d.dues) >= 0 {\n"},
+		{"event/decide.go", "	for _, k := range d.dues {", "	for _, k := range d.dues[len(d.dues):] {"},
 	}},
 	{"round-before", "a receive takes what was given to its round before", "races 7", signals, []change{
 		{"navigator/event.go", "return at.Begun && *r.event.Taker == message.Round{Iteration: at.Iteration, Run: at.Run}", "return at.Begun"},
