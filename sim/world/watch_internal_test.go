@@ -201,3 +201,25 @@ func TestARecoveryIsOfAStoreThatWasNotNew(t *testing.T) {
 		}
 	}
 }
+
+// R36: a notice that what cancels it ends says nothing. Only a time may lie in its place then, which came as it ended
+// (seeds 1904, 1920).
+func TestWhatIsLeftOfANotice(t *testing.T) {
+	notice := message.Entry{Scope: "source[1]", Activity: "b"}
+	for name, c := range map[string]struct {
+		left  []message.Kind
+		empty bool
+	}{
+		"nothing": {nil, true}, "a time": {[]message.Kind{message.KindDue}, true},
+		"its state": {[]message.Kind{message.KindSnapshot}, false}, "its state and a time": {[]message.Kind{message.KindDue, message.KindSnapshot}, false},
+	} {
+		d := newShadow()
+		d.messages[notice] = map[message.Key]bool{}
+		for _, kind := range c.left {
+			d.messages[notice][message.Key{Kind: kind}] = true
+		}
+		if d.isEmpty(notice) != c.empty {
+			t.Errorf("%s is left: empty is %t", name, !c.empty)
+		}
+	}
+}
