@@ -51,14 +51,14 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 	return v
 }
 
-// all asks for all activities: of a process without blocks and bundles that is the top, as sites of earlier
-// releases tell it too.
+// all asks for all activities: of a process in which nothing has a scope of its own that is the top, as sites of
+// earlier releases tell it too.
 func (p *Play) all() api.StatusRequest {
 	return api.StatusRequest{Tree: nests(p.Process)}
 }
 
 func nests(p *definition.Process) bool {
-	return slices.ContainsFunc(p.Activities, func(a *definition.Activity) bool { return a.Block != nil || a.Bundle != nil })
+	return slices.ContainsFunc(p.Activities, func(a *definition.Activity) bool { return a.Block != nil || a.Bundle != nil || a.Call != nil })
 }
 
 // compare waits until an instance is as the interpreter says, and ends it where it is
