@@ -59,7 +59,7 @@ test: build tested-with
 	$(GO) vet ./...
 	$(TEST) $(RACE) $(or $(filter-out $(patsubst ./%,fmqm/%,$(LONG) $(WORLDS) $(ALONE)),$(shell $(GO) list ./...)),$(error go list names no package))
 	$(TEST) $(WORLDS) $(ALONE)
-	$(GO) run ./sim/run -seeds 500
+	$(GO) run ./sim/run -seeds 200 -base 301  # those before are of TestWorlds
 
 test-long: build tested-with
 	$(GO) run ./sim/run -seeds 5000
