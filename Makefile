@@ -13,7 +13,7 @@ LONG = ./test/broker ./test/crash ./test/golden ./test/partition ./test/rebuild 
 
 # Each test runs each time: many run daemons that are built beside them, and where only a daemon has changed
 # Go would give the result of the time before.
-TEST = $(GO) test -count 1 -timeout $(TIMEOUT)
+TEST = $(GO) test -vet off -count 1 -timeout $(TIMEOUT)
 
 # What runs one task at a time has no races to find. With the race detector a world is twenty times slower
 # and takes gigabytes, the limits of definitions are tried in minutes. internal/purity holds the rest of
