@@ -140,7 +140,7 @@ func loop(t *testing.T, iterations int, history string) looped {
 // queue is as short, and of its audit no more than the last n iterations, and those that have come since the last
 // look, are kept while it goes on. The test says what that comes to.
 func TestN16IterationsThatAreOverAreRemoved(t *testing.T) {
-	const iterations, kept = 3000, 20
+	const iterations, kept = 2000, 20
 	all, some := loop(t, iterations/10, ""), loop(t, iterations, fmt.Sprintf("history: {iterations: %d}", kept))
 	t.Logf("all is kept: %d iterations, records %v, messages %v, %d in the end, heap %d KiB", iterations/10, all.records, all.messages, all.left, all.heap>>10)
 	t.Logf("%d are kept: %d iterations, records %v, messages %v, %d in the end, heap %d KiB", kept, iterations, some.records, some.messages, some.left, some.heap>>10)

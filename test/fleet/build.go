@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,10 @@ import (
 
 // Bin is the directory of the binaries that are tested, once Main has built them.
 var Bin string
+
+// made is where `make build` leaves binaries, seen from a package that uses Main. What of them is of today's
+// sources, by its build ID, Go does not link again.
+const made = "../../bin"
 
 // beside is how many parallel tests run beside each other at least: mostly they wait, for
 // daemons and for brokers.
@@ -39,6 +45,10 @@ func Main(m interface{ Run() int }, tags ...string) int {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(strconv.Itoa(max(beside, runtime.GOMAXPROCS(0))))
+	}
+	if err := os.CopyFS(dir, os.DirFS(made)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(os.Stderr, "copy what make build has left: %v\n", err)
+		return 1
 	}
 	command := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", dir+string(filepath.Separator),
 		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/test/sites/actor")

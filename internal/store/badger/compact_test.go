@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,20 +44,45 @@ const (
 	ofHistory = 25_000 // bytes of each
 )
 
-func newHistory(t *testing.T, dir string) *history {
+// A past is a store at rest that has all records of a history: it takes seconds to write, so
+// tests write it once and copy it.
+type past struct {
+	dir  string
+	want contents // what stays
+}
+
+func newPast(t *testing.T) *past {
 	t.Helper()
-	h := &history{t: t, e: mustOpen(t, Options{Dir: dir}), want: contents{}}
-	h.e.compactPause = 0
+	p := &past{dir: t.TempDir(), want: contents{}}
+	h := p.open(t, p.dir)
 	random := rand.NewChaCha8([32]byte{7})
 	h.each(func(b *store.Batch, n int) {
 		value := make([]byte, ofHistory)
 		_, _ = random.Read(value)
 		b.Put(historyKey(n), value)
 		if n%20 == 0 {
-			h.want[string(historyKey(n))] = string(value)
+			p.want[string(historyKey(n))] = string(value)
 		}
 	})
 	h.settle()
+	mustClose(t, h.e)
+	return p
+}
+
+func (p *past) open(t *testing.T, dir string) *history {
+	t.Helper()
+	h := &history{t: t, e: mustOpen(t, Options{Dir: dir}), want: maps.Clone(p.want)}
+	h.e.compactPause = 0
+	return h
+}
+
+// history makes one in dir: of a copy of the past, most is removed.
+func (p *past) history(t *testing.T, dir string) *history {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	h := p.open(t, dir)
 	h.each(func(b *store.Batch, n int) {
 		if n%20 != 0 {
 			b.Delete(historyKey(n))
@@ -138,15 +164,23 @@ func (h *history) holds() {
 	}
 }
 
-// TestCompactGivesRoomBack: what was removed takes room until it is called, and none
+// TestCompact has a history for each of its parts.
+func TestCompact(t *testing.T) {
+	p := newPast(t)
+	t.Run("gives room back", func(t *testing.T) { testCompactGivesRoomBack(t, p) })
+	t.Run("ends", func(t *testing.T) { testCompactEnds(t, p) })
+	t.Run("of a rotten table", func(t *testing.T) { testCompactOfARottenTable(t, p) })
+}
+
+// testCompactGivesRoomBack: what was removed takes room until it is called, and none
 // behind it: while commits go on, and where the store was opened anew and nothing was
 // committed since.
-func TestCompactGivesRoomBack(t *testing.T) {
+func testCompactGivesRoomBack(t *testing.T, p *past) {
 	const all = inHistory * ofHistory
 	for _, reopened := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopened %v", reopened), func(t *testing.T) {
 			dir := t.TempDir()
-			h := newHistory(t, dir)
+			h := p.history(t, dir)
 			if reopened {
 				mustClose(t, h.e)
 				h.e = mustOpen(t, Options{Dir: dir})
@@ -188,11 +222,11 @@ func TestCompactGivesRoomBack(t *testing.T) {
 	}
 }
 
-// TestCompactEnds with its context, with Close, and where there is no room; what it had
+// testCompactEnds with its context, with Close, and where there is no room; what it had
 // done until then does no harm.
-func TestCompactEnds(t *testing.T) {
+func testCompactEnds(t *testing.T, p *past) {
 	dir := t.TempDir()
-	h := newHistory(t, dir)
+	h := p.history(t, dir)
 	h.pad()
 	steps := 0
 	h.e.flattened = func() { steps++ }
@@ -226,7 +260,7 @@ func TestCompactEnds(t *testing.T) {
 	mustClose(t, h.e)
 
 	dir = t.TempDir()
-	h = newHistory(t, dir)
+	h = p.history(t, dir)
 	h.pad()
 	done := make(chan error)
 	begun := make(chan struct{}, 1)
@@ -245,10 +279,10 @@ func TestCompactEnds(t *testing.T) {
 	}
 }
 
-// TestCompactOfARottenTable ends the store's work, and the table stays.
-func TestCompactOfARottenTable(t *testing.T) {
+// testCompactOfARottenTable ends the store's work, and the table stays.
+func testCompactOfARottenTable(t *testing.T, p *past) {
 	dir := t.TempDir()
-	h := newHistory(t, dir)
+	h := p.history(t, dir)
 	h.pad()
 	tables := h.e.db.Tables()
 	path := table.NewFilename(tables[0].ID, dir)

@@ -80,7 +80,8 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		used := len(bytes.TrimRight(data, "\x00")) + 40
-		if random.IntN(20) == 0 {
+		anywhere := random.IntN(20) == 0
+		if anywhere {
 			used = int(size)
 		}
 		at, bit := random.Int64N(min(int64(used), size)), uint(random.IntN(8))
@@ -89,7 +90,7 @@ func TestFlippedBits(t *testing.T) {
 		c := count[name]
 		c[got]++
 		count[name] = c
-		if got == harmless {
+		if got == harmless || anywhere { // a bit far behind a file's end leaves megabytes of zeros to be read each time
 			copyStore(t, master, dir)
 		} else {
 			flip(t, path, at, bit)
