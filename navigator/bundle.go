@@ -99,7 +99,7 @@ func (a *Activity) free(r *round) int {
 func (a *Activity) beginSome(s *State, r *round) (begins []message.Message, err error) {
 	bytes := 0
 	for free := a.free(r); free > 0 && len(begins) < beginBatch; free-- {
-		input, err := a.inputOf(s, r.g.Next)
+		input, err := a.inputOfElement(s, r.g.Next)
 		if err != nil {
 			return nil, err
 		}
@@ -221,12 +221,13 @@ func (a *Activity) reopen(s *State, reason string) (out []message.Message) {
 	return a.cancelsOf(s, a.underWay(s, &at), reason)
 }
 
-// elements are those of a bundle's input, built once.
+// elements are those of a bundle's input, built once. Nobody changes it, so a list of thousands of structures is there
+// once.
 func (a *Activity) elements(s *State) (*listed, error) {
 	if s.list != nil {
 		return s.list, nil
 	}
-	input, err := a.InputOf(s)
+	input, err := a.inputOf(s, (*container.Struct).Share)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +251,8 @@ type listed struct {
 	bytes  int // in memory
 }
 
-// inputOf is the input of one element, as a begin has it.
-func (a *Activity) inputOf(s *State, n int) ([]byte, error) {
+// inputOfElement is the input of one element, as a begin has it.
+func (a *Activity) inputOfElement(s *State, n int) ([]byte, error) {
 	element := s.list.all[n]
 	if a.Bundle.Member != "" {
 		in := &container.Struct{Type: a.one.Input, Fields: slices.Clone(s.list.input.Fields)}
