@@ -46,6 +46,7 @@ var scenarios = []scenario{
 	{"dead", deadBranch},
 	{"model", model},
 	{"bundle", bundle},
+	{"spread", overFour},
 	{"parked", parked},
 	{"pending", pending},
 	{"receiving", receiving},

@@ -48,10 +48,9 @@ func parkedBeside(ctx context.Context, dir string, fresh *freshNode) ([]figure, 
 	if err != nil {
 		return nil, err
 	}
-	first, err := s.again(ctx, dir)
+	restart, err := s.again(ctx, dir)
 	return append(
-		figures,
-		figure{Name: "  restart to the first new instance's end", Value: first.Seconds(), Unit: "s", Goal: "at most 3"},
+		append(figures, restart...),
 		compareTurns("  1,000 instances beside them", "at most 1.1", full),
 		compareCPU("    CPU of them", full),
 		compareTurns("  1,000 instances before they were parked", "", empty),
@@ -79,19 +78,24 @@ func (s *site) parking(ctx context.Context) ([]figure, error) {
 }
 
 // again stops the node, opens it once more, and gives how long it is until a new
-// instance has ended.
-func (s *site) again(ctx context.Context, dir string) (time.Duration, error) {
+// instance has ended, and the CPU time of that: a busy machine makes the first longer, and
+// hardly the second.
+func (s *site) again(ctx context.Context, dir string) ([]figure, error) {
 	if err := s.stop(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	begun := time.Now()
+	begun, cpu := time.Now(), cpuTime()
 	s, err := openSite(dir, "A", nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	err = s.named(ctx, besideProcess)
 	took := time.Since(begun)
-	return took, errors.Join(err, s.stop(ctx))
+	cpu = cpuTime() - cpu
+	return []figure{
+		{Name: "  restart to the first new instance's end", Value: took.Seconds(), Unit: "s", Goal: "at most 3"},
+		{Name: "    CPU until then", Value: cpu.Seconds(), Unit: "s"},
+	}, errors.Join(err, s.stop(ctx))
 }
 
 // park starts the instances and waits until each waits.

@@ -76,11 +76,17 @@ func (s *Struct) Get(p Path) Value {
 // Assign gives the member that p leads to the value v, which must be of its type. A
 // structure is assigned leaf by leaf, a list is one leaf (N8). What is mutable is
 // copied, so v stays the caller's.
-func (s *Struct) Assign(p Path, v Value) {
+func (s *Struct) Assign(p Path, v Value) { s.set(p, v, CloneValue) }
+
+// Share is Assign of a value that nobody changes any more: lists and bytes of it are the same ones in both,
+// so that a list of a hundred thousand structures is not there twice.
+func (s *Struct) Share(p Path, v Value) { s.set(p, v, func(v Value) Value { return v }) }
+
+func (s *Struct) set(p Path, v Value, leaf func(Value) Value) {
 	for _, m := range p[:len(p)-1] {
 		s = s.Fields[m].(*Struct)
 	}
-	s.assign(p[len(p)-1], v)
+	s.assign(p[len(p)-1], v, leaf)
 }
 
 // Append adds v, which must be of its elements' type, to the end of the list that p leads to. What is
@@ -99,14 +105,14 @@ func (s *Struct) Append(p Path, v Value) error {
 
 // assign keeps nested structures in place and so their own *Type, which may be
 // another instance than that of v.
-func (s *Struct) assign(i int, v Value) {
+func (s *Struct) assign(i int, v Value, leaf func(Value) Value) {
 	from, ok := v.(*Struct)
 	if !ok {
-		s.Fields[i] = CloneValue(v)
+		s.Fields[i] = leaf(v)
 		return
 	}
 	to := s.Fields[i].(*Struct)
 	for j := range to.Fields {
-		to.assign(j, from.Fields[j])
+		to.assign(j, from.Fields[j], leaf)
 	}
 }

@@ -292,6 +292,37 @@ func TestAssignIsLeafByLeaf(t *testing.T) {
 	}
 }
 
+// Share takes lists and bytes as they are; structures are assigned leaf by leaf, and what is appended to a list that is
+// shared is in one of them only.
+func TestShare(t *testing.T) {
+	list := []Value{New(orderType().Members[6].Type)}
+	target, source := New(orderType()), New(orderType())
+	resolve := func(path string) Path {
+		p, _, err := target.Type.Resolve(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	source.Share(resolve("lines"), list)
+	source.Assign(resolve("first.sku"), "A-1")
+	nested := target.Fields[6].(*Struct)
+	target.Share(resolve("lines"), source.Get(resolve("lines")))
+	target.Share(resolve("first"), source.Get(resolve("first")))
+	if target.Fields[6].(*Struct) != nested || !Equal(target, source) {
+		t.Errorf("got %v, want %v in the same structures", target, source)
+	}
+	if shared := target.Get(resolve("lines")).([]Value); &shared[0] != &list[0] {
+		t.Error("the list was copied")
+	}
+	if err := target.Append(resolve("lines"), New(orderType().Members[6].Type)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(source.Get(resolve("lines")).([]Value)); n != 1 {
+		t.Errorf("what was appended to the list of one is in the other: %d elements", n)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"customer", "amount", "quantity"}
 	for name, want := range map[string]string{

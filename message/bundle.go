@@ -61,10 +61,19 @@ func EncodeChunk(c Chunk) []byte {
 
 // DecodeChunk reads the body of a KindChunk message. The outputs are parts of data.
 func DecodeChunk(data []byte) (c Chunk, err error) {
+	c.Level, err = EachOutcome(data, func(o Outcome) { c.Outcomes = append(c.Outcomes, o) })
+	return c, err
+}
+
+// EachOutcome reads the body of a KindChunk message, and gives its level. It calls visit for each outcome that it comes
+// to, also of a body that turns out to be damaged behind it: there may be tens of thousands, and none is kept. The
+// outputs are parts of data.
+func EachOutcome(data []byte, visit func(Outcome)) (level int, err error) {
+	count := 0
 	_, err = decodeBody("chunk", 1, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
-			c.Level = int(f.Uint(maxLevels))
+			level = int(f.Uint(maxLevels))
 		case 1:
 			for range f.Array(MaxElement + 1) {
 				if f.Err() != nil {
@@ -75,16 +84,17 @@ func DecodeChunk(data []byte) (c Chunk, err error) {
 				if o.RC = f.Reader.Int(); len(o.Output) == 0 {
 					o.Output = nil
 				}
-				c.Outcomes = append(c.Outcomes, o)
+				count++
+				visit(o)
 			}
 		default:
 			f.Unknown()
 		}
 	})
-	if err == nil && len(c.Outcomes) == 0 {
+	if err == nil && count == 0 {
 		err = fmt.Errorf("%w: chunk: it has no outcomes", ErrFormat)
 	}
-	return c, err
+	return level, err
 }
 
 // appendBegun appends what a snapshot says of what a bundle has begun, or a call: not of both.

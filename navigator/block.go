@@ -308,7 +308,7 @@ func (a *Activity) back(s *State, r message.Return) message.Message {
 
 // encodedInput is the input that the connectors have brought, as an output is kept.
 func (a *Activity) encodedInput(s *State) ([]byte, error) {
-	input, err := a.build(s)
+	input, err := a.build(s, (*container.Struct).Assign)
 	if err != nil {
 		return nil, err
 	}

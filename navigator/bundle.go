@@ -99,7 +99,7 @@ func (a *Activity) free(r *round) int {
 func (a *Activity) beginSome(s *State, r *round) (begins []message.Message, err error) {
 	bytes := 0
 	for free := a.free(r); free > 0 && len(begins) < beginBatch; free-- {
-		input, err := a.inputOf(s, r.g.Next)
+		input, err := a.inputOfElement(s, r.g.Next)
 		if err != nil {
 			return nil, err
 		}
@@ -221,12 +221,13 @@ func (a *Activity) reopen(s *State, reason string) (out []message.Message) {
 	return a.cancelsOf(s, a.underWay(s, &at), reason)
 }
 
-// elements are those of a bundle's input, built once.
+// elements are those of a bundle's input, built once. Nobody changes it, so a list of thousands of structures is there
+// once.
 func (a *Activity) elements(s *State) (*listed, error) {
 	if s.list != nil {
 		return s.list, nil
 	}
-	input, err := a.InputOf(s)
+	input, err := a.inputOf(s, (*container.Struct).Share)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +251,8 @@ type listed struct {
 	bytes  int // in memory
 }
 
-// inputOf is the input of one element, as a begin has it.
-func (a *Activity) inputOf(s *State, n int) ([]byte, error) {
+// inputOfElement is the input of one element, as a begin has it.
+func (a *Activity) inputOfElement(s *State, n int) ([]byte, error) {
 	element := s.list.all[n]
 	if a.Bundle.Member != "" {
 		in := &container.Struct{Type: a.one.Input, Fields: slices.Clone(s.list.input.Fields)}
@@ -310,35 +311,35 @@ func (a *Activity) sizeOf(came []*element) (n int) {
 // resultOf is what the bundle has come to, in the order of the list: what is not there was cancelled.
 func (a *Activity) resultOf(s *State, r *round, now time.Time) (*behaviour.Result, error) {
 	output := container.New(a.Output)
-	results, collected := make([]container.Value, r.total), make([]message.Outcome, 0, r.total)
-	errs, rcs := make([]container.Value, r.total), make([]container.Value, r.total)
+	results, errs, rcs := make([]container.Value, r.total), make([]container.Value, r.total), make([]container.Value, r.total)
 	for i := range r.total {
 		errs[i], rcs[i] = cancelledElement, int64(noCode)
 	}
+	_, wants := a.gives(processtable.MemberResults)
+	var wrong error
+	take := func(o message.Outcome) {
+		errs[o.Element], rcs[o.Element] = o.Error, o.RC
+		if !wants || o.Output == nil || wrong != nil {
+			return
+		}
+		if results[o.Element], wrong = container.DecodeCBOR(a.one.Output, o.Output); wrong != nil {
+			wrong = fmt.Errorf("read what element %d has returned: %w", o.Element, wrong)
+		}
+	}
 	for _, number := range r.g.Chunks {
-		chunk, err := message.DecodeChunk(s.elements.chunks[number].body)
-		if err != nil {
+		if _, err := message.EachOutcome(s.elements.chunks[number].body, take); err != nil {
 			return nil, fmt.Errorf("read chunk %d of the results: %w", number, err)
 		}
-		collected = append(collected, chunk.Outcomes...)
 	}
 	done, failed := r.g.Done, r.g.Failed
 	for _, o := range r.came {
-		collected = append(collected, a.outcome(o))
+		take(a.outcome(o))
 		if done++; o.failed() {
 			failed++
 		}
 	}
-	_, wants := a.gives(processtable.MemberResults)
-	for _, o := range collected {
-		errs[o.Element], rcs[o.Element] = o.Error, o.RC
-		if wants && o.Output != nil {
-			v, err := container.DecodeCBOR(a.one.Output, o.Output)
-			if err != nil {
-				return nil, fmt.Errorf("read what element %d has returned: %w", o.Element, err)
-			}
-			results[o.Element] = v
-		}
+	if wrong != nil {
+		return nil, wrong
 	}
 	for i := range results {
 		if wants && results[i] == nil {

@@ -513,3 +513,28 @@ func TestR33ANodeThatIsNotOfTheList(t *testing.T) {
 		}
 	}
 }
+
+// A bundle's list is the one that came: of a hundred thousand structures a copy would be as much again, for as long as
+// the bundle lasts. What a program is given stays its own (R5).
+func TestABundleSharesItsList(t *testing.T) {
+	p := counting(t, plan{parallel: 2})
+	rapid.Check(t, func(t *rapid.T) {
+		w := newPlace(t, p, `{"shop":"north","n":[1,2,3]}`, nil)
+		a, s := w.state(message.Entry{Instance: instance, Activity: "count"})
+		list, err := a.elements(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		came := s.values[0][1].([]container.Value)
+		if len(list.all) != 3 || &list.all[0] != &came[0] {
+			t.Fatalf("the elements are %v, a copy of %v", list.all, came)
+		}
+		input, err := a.InputOf(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := input.Fields[1].([]container.Value); &own[0] == &came[0] {
+			t.Fatal("an input shares the list that came")
+		}
+	})
+}

@@ -143,7 +143,7 @@ func (a *Activity) foldNotice(s *State, m message.Message) error {
 
 // foldChunk takes outcomes that were put together.
 func (a *Activity) foldChunk(s *State, m message.Message) error {
-	c, err := message.DecodeChunk(m.Body)
+	level, err := message.EachOutcome(m.Body, func(message.Outcome) {})
 	if err != nil {
 		return refuse("chunk %d of %s: %v", m.Number, a.Name, err)
 	}
@@ -153,7 +153,7 @@ func (a *Activity) foldChunk(s *State, m message.Message) error {
 	}
 	g := s.gathering()
 	if _, known := g.chunks[m.Number]; !known {
-		g.chunks[m.Number] = chunk{c.Level, m.Body}
+		g.chunks[m.Number] = chunk{level, m.Body}
 		g.bytes += len(m.Body)
 	}
 	return nil

@@ -92,11 +92,14 @@ func dataOf(r *behaviour.Result) message.Data {
 	return message.DataWords
 }
 
+// setter sets a member: with a copy, or with what has come itself, of what nobody changes.
+type setter = func(in *container.Struct, at container.Path, v container.Value)
+
 // assign sets what mappings bring, in their order (R5, R27).
-func assign(in *container.Struct, all []processtable.Mapping, values []container.Value) error {
+func assign(in *container.Struct, all []processtable.Mapping, values []container.Value, set setter) error {
 	for i, m := range all {
 		if !m.Append {
-			in.Assign(m.To, values[i])
+			set(in, m.To, values[i])
 		} else if err := in.Append(m.To, values[i]); err != nil {
 			return fmt.Errorf("%s: %w", m.Target, err)
 		}

@@ -52,7 +52,7 @@ func (a *Activity) feedback(s *State, j *judged) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := assign(input, a.Feedback, j.next); err != nil {
+	if err := assign(input, a.Feedback, j.next, (*container.Struct).Assign); err != nil {
 		return nil, err
 	}
 	encoded, err := container.EncodeCBOR(input)

@@ -323,7 +323,11 @@ func (a *Activity) values(connector int, m message.Message) ([]container.Value, 
 // within the limit of a container; mapped together they need not be. That is looked at
 // only where the messages are large enough for it.
 func (a *Activity) InputOf(s *State) (*container.Struct, error) {
-	in, err := a.build(s)
+	return a.inputOf(s, (*container.Struct).Assign)
+}
+
+func (a *Activity) inputOf(s *State, set setter) (*container.Struct, error) {
+	in, err := a.build(s, set)
 	if err != nil || container.ZeroSize(a.Input)+s.encoded <= container.MaxEncoded {
 		return in, err
 	}
@@ -334,7 +338,7 @@ func (a *Activity) InputOf(s *State) (*container.Struct, error) {
 }
 
 // build is InputOf without regard to its size.
-func (a *Activity) build(s *State) (*container.Struct, error) {
+func (a *Activity) build(s *State, set setter) (*container.Struct, error) {
 	if s.Snapshot != nil && s.Snapshot.Input != nil {
 		v, err := container.DecodeCBOR(a.Input, s.Snapshot.Input)
 		if err != nil {
@@ -358,7 +362,7 @@ func (a *Activity) build(s *State) (*container.Struct, error) {
 		if s.data == nil || s.values[i] == nil || !a.joined(&first, d.From) {
 			continue
 		}
-		if err := assign(in, sent(d.Mappings, s.data[i]), s.values[i]); err != nil {
+		if err := assign(in, sent(d.Mappings, s.data[i]), s.values[i], set); err != nil {
 			return nil, fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err)
 		}
 	}

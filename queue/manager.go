@@ -53,7 +53,7 @@ type Manager struct {
 	incarnation record.Incarnation
 	maxBatch    int64
 	preparer    prepare.Preparer
-	works       sync.Pool
+	works       works
 	load        *mailbox.Load // of all mailboxes
 	background  *task.Group   // of what reads beside the commits
 	closing     atomic.Bool   // it is to end

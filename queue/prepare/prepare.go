@@ -66,7 +66,13 @@ const (
 	// maxKeptBuffer bounds what Changes that are used again hold, in bytes: what a link accepts at
 	// once, 512 KiB of items, fits.
 	maxKeptBuffer = 1 << 20
+	// From here on Changes hold more than most transactions need: of the buffer in bytes, and of operations.
+	largeBuffer     = 64 << 10
+	largeOperations = 128
 )
+
+// Large says whether c holds memory for a large transaction.
+func (c *Changes) Large() bool { return cap(c.buf) > largeBuffer || cap(c.Ops) > largeOperations }
 
 // Reset empties c for another transaction, which encodes into the same memory; its Ticket stays.
 // It is false where that is more than is worth keeping.
