@@ -6,7 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"fmqm/definition")
+	"fmqm/definition"
+)
 
 // listens is what programs do that are told how many elements a bundle has, when it begins.
 type listens interface {
