@@ -104,22 +104,6 @@ func (g *Gathered) Clock() (clock uint64) {
 	return min(clock, message.MaxClock)
 }
 
-// Nodes are those of the roster, and the origin, as far as they are known.
-func (g *Gathered) Nodes() (nodes []processtable.NodeID) {
-	for _, p := range g.Roster {
-		if p.Node != unlocated {
-			nodes = append(nodes, processtable.NodeID(p.Node))
-		}
-		for _, at := range p.At {
-			nodes = append(nodes, processtable.NodeID(at))
-		}
-	}
-	if g.Origin != "" {
-		nodes = append(nodes, processtable.NodeID(g.Origin))
-	}
-	return nodes
-}
-
 // atOrigin is what the node tells where the instance was started; nothing as long as it has not
 // answered, or the nodes disagree about which that is.
 func (g *Gathered) atOrigin() (r Report) {
