@@ -64,14 +64,17 @@ type StartRequest struct {
 
 // Status is what is known of an instance over all nodes. Times are for people.
 type Status struct {
-	Instance    InstanceID      `json:"instance"`
-	Process     string          `json:"process"`          // NAME@VERSION
-	Key         string          `json:"key,omitempty"`    // that it was started with
-	Parent      *Parent         `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
-	State       InstanceState   `json:"state"`
-	InError     int             `json:"in_error,omitempty"` // activities in error, wherever they are
-	Reason      string          `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
-	By          string          `json:"by,omitempty"`       // who has terminated it, as "alice at B"
+	Instance InstanceID    `json:"instance"`
+	Process  string        `json:"process"`          // NAME@VERSION
+	Key      string        `json:"key,omitempty"`    // that it was started with
+	Parent   *Parent       `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
+	State    InstanceState `json:"state"`
+	InError  int           `json:"in_error,omitempty"` // activities in error, wherever they are
+	Reason   string        `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
+	// ErrorIn is, of one in error in which nothing itself is, the activity in an instance that a subprocess has
+	// begun, at whatever depth: without its name, where the node that was asked has no part in that process.
+	ErrorIn     *Parent         `json:"error_in,omitempty"`
+	By          string          `json:"by,omitempty"` // who has terminated it, as "alice at B"
 	Started     time.Time       `json:"started,omitzero"`
 	Ended       time.Time       `json:"ended,omitzero"`
 	Output      json.RawMessage `json:"output,omitempty"` // of a finished instance
@@ -91,7 +94,7 @@ type Status struct {
 	More []string `json:"more,omitempty"`
 }
 
-// Parent is an activity of another instance that has begun one.
+// Parent is an activity of another instance: that has begun one, or of [Status.ErrorIn].
 type Parent struct {
 	Instance InstanceID `json:"instance"`
 	Process  string     `json:"process"` // NAME@VERSION

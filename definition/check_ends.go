@@ -15,7 +15,7 @@ import (
 // deadlinesRead reports deadlines of which nothing that follows knows.
 func (d *draft) deadlinesRead() {
 	for _, s := range d.steps {
-		if s.Deadline == nil || s.Wait != nil || s.Empty || s.Send != nil || s.pathRead(condition.WordTimeout) || d.hasOtherwise(s) || s.outUnsure || s.outUnknown || d.asksTimeAnywhere(s) {
+		if s.Deadline == nil || s.Deadline.unread || s.Wait != nil || s.Empty || s.Send != nil || s.pathRead(condition.WordTimeout) || d.hasOtherwise(s) || s.outUnsure || s.outUnknown || d.asksTimeAnywhere(s) {
 			continue
 		}
 		of, reads := s.Name, "_TIMEOUT"

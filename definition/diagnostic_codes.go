@@ -63,6 +63,7 @@ const (
 	codeEventUnset     = "event-unset"           // warning
 	codeEventKey       = "event-key"             // warning
 	codeNoEffect       = "no-effect"             // warning
+	codeNodeMember     = "node-member"           // warning
 	codeNotifyLate     = "notify-late"           // warning
 	codeMore           = "more"                  // there is more than is shown; see First
 	CodeUnreadable     = "unreadable"            // for who reads files: one that cannot be read

@@ -129,6 +129,8 @@ type Moment struct {
 	At    bool       // it is a time of the calendar; else it is counted from when the activity was decided
 	Fixed int64      // where there is no Expr: nanoseconds, since 1970 or to be counted; above 0
 	Expr  *Condition // over the input: of type timestamp, or duration
+
+	unread bool // what is written was reported: nothing else is said of it
 }
 
 // Child is a process of which an activity begins an instance (N19).

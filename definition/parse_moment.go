@@ -35,8 +35,10 @@ func (f momentForm) whole(n *yaml.Node) string {
 		return fmt.Sprintf("write `%s: {%s: %ss}`", f.key, f.after, value)
 	case isTime(value):
 		return fmt.Sprintf("write `%s: {%s: %s}`", f.key, f.at, value)
-	case isConstant(value):
+	case isWait(value):
 		return fmt.Sprintf("write `%s: {%s: %s}`", f.key, f.after, value)
+	case isConstant(value):
+		return fmt.Sprintf("write `%s: {%s: 2h}`, or `{%s: TIME}`", f.key, f.after, f.at)
 	}
 	return fmt.Sprintf("write `%s: {%s: %s}` if that is a duration, `{%s: %[3]s}` if it is a time", f.key, f.after, value, f.at)
 }
@@ -47,6 +49,8 @@ func (d *draft) moment(s *step, n *yaml.Node, form momentForm) *Moment {
 		return nil
 	}
 	m := &Moment{Pos: d.pos(n), Fixed: 1}
+	errorsBefore := d.errors
+	defer func() { m.unread = d.errors > errorsBefore }()
 	if !d.is(n, yaml.MappingNode, fmt.Sprintf("`%s` or `%s`", form.after, form.at), form.whole(n)) {
 		return m
 	}

@@ -59,6 +59,9 @@ func (g *graph) executeEach(s *step) {
 	s.bundle, s.result.State = b, Running
 	b.inputs = elementsOf(s.activity, input)
 	b.count = len(b.inputs)
+	if c, ok := g.programs.(listens); ok {
+		c.counted(s.activity, b.count)
+	}
 	g.goOnEach(s)
 }
 

@@ -308,6 +308,37 @@ func TestResultsOfNoElement(t *testing.T) {
 	}
 }
 
+// A result of an element beyond the list is told at its place once the list is known; of what has not run
+// nothing is said.
+func TestResultsBeyondTheList(t *testing.T) {
+	p := loadAll(t, counting(""))
+	for _, tc := range []struct{ shops, results, want string }{
+		{`["x", "y"]`, "\"count[1]\": [{rc: 0}]", ""},
+		{`["x", "y"]`, "\n\"count[2]\": [{rc: 0}]", "results: 2:1: count[2]: the list of count had 2, and elements count from 0: the last is count[1]"},
+		{`[]`, "\"count[0]\": [{rc: 0}]", "results: 1:1: count[0]: the list of count had 0, and elements count from 0: remove it, or give the list elements"},
+	} {
+		programs, err := ParseResults(p[0], []byte(tc.results))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Unused(programs); err != nil {
+			t.Errorf("%s: before the run: %v", tc.results, err)
+		}
+		for range 2 { // a run leaves nothing to the next
+			input, err := container.DecodeJSON(p[0].Input, []byte(`{"shops": `+tc.shops+`}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Run(p[0], input, programs, Options{Processes: p}); err != nil {
+				t.Fatal(err)
+			}
+			if err := Unused(programs); tc.want == "" && err != nil || tc.want != "" && fmt.Sprint(err) != tc.want {
+				t.Errorf("%s of %s: %v, want %s", tc.results, tc.shops, err, tc.want)
+			}
+		}
+	}
+}
+
 // Who runs a process says how far a bundle came: which had returned before until held (N14).
 type came struct {
 	Programs

@@ -43,7 +43,7 @@ const MaxResults = 8 << 20
 // look in the instance that pack begins, and pack#2/look from its second iteration on; look alone does
 // too, where the process has no activity of that name. Every instance starts lists anew.
 //
-// Errors name line and column; all of them are reported. The result serves one run at a time,
+// Errors name line and column; all of them are reported. What is only known from the run says [Unused]. The result serves one run at a time,
 // any number of them.
 func ParseResults(p *definition.Process, file []byte, given ...*definition.Process) (Programs, error) {
 	return ParseResultsOver(p, file, EchoAll, given...)
@@ -68,7 +68,7 @@ func ParseResultsOver(p *definition.Process, file []byte, others Programs, given
 	for _, l := range r.lists {
 		l.sort()
 	}
-	return &results{lists: r.lists, playing: map[string]*list{}, others: others}, nil
+	return &results{lists: r.lists, playing: map[string]*list{}, others: others, named: r.named, counts: map[string]int{}}, nil
 }
 
 // results plays the entries of each activity.
@@ -77,6 +77,9 @@ type results struct {
 	playing map[string]*list  // by activity: of its execution under way; nil: it has none
 
 	others Programs // of activities without entries
+
+	named  []namedElement
+	counts map[string]int // by bundle: how many elements it had at most in the run
 
 	chain string  // the subprocesses around the instance: "pack/", and in lists before the activity
 	at    []level // where that is
@@ -204,6 +207,7 @@ type resultsReader struct {
 	places   *places
 	lists    map[string]*lists     // by activity
 	begun    map[string]*yaml.Node // by path: the key of the list that begins there
+	named    []namedElement
 	problems []error
 }
 
@@ -266,6 +270,7 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 		return false
 	}
 	r.begun[begins] = key
+	r.named = append(r.named, found.elements(from, key)...)
 	l := &list{from: from, entries: make([]entry, len(value.Content)), attempts: attempts}
 	before := len(r.problems)
 	for i, n := range value.Content {

@@ -173,3 +173,69 @@ func TestAStrangerDoesNotMakeAStoreNew(t *testing.T) {
 		t.Error("a site of the process has not")
 	}
 }
+
+// beginning is a process of A and C in which an instance of begun is begun at A, of which only A has a part.
+const (
+	beginning = `
+process: begins
+version: 1
+activities:
+  pack: {node: A, process: begun}
+  ship: {node: C, program: nothing}
+control: [pack -> ship]
+`
+	begun = `
+process: begun
+version: 1
+activities:
+  wrap: {node: A, program: nothing}
+`
+)
+
+// Whether what an activity has begun goes on is told to who has a part in that activity's process, and to nobody else,
+// nor of any other instance; which of its activities is in error, only to who has a part in it, too.
+func TestWhoIsToldOfChildren(t *testing.T) {
+	w := inboxWorldOf(t, orders, true)
+	w.add(beginning)
+	w.add(begun)
+	id := uuid.Must(uuid.NewV7())
+	if _, err := w.a.Start(t.Context(), api.StartRequest{Instance: id, Process: "begins"}); err != nil {
+		t.Fatal(err)
+	}
+	var child message.InstanceID
+	if !w.until(func() bool { // it is in error; C is not heard
+		s, err := w.a.Status(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range s.Activities {
+			if a.Child != nil {
+				child = *a.Child
+			}
+		}
+		c, err := w.a.Status(t.Context(), child)
+		return err == nil && c.State == api.InstanceInError
+	}) {
+		t.Fatal("the child is not in error")
+	}
+	ask := func(peer processtable.NodeID, parent, about message.InstanceID) string {
+		return w.asked(peer, answer.AskChildren, report.ChildrenQuestion{Parent: parent, Instances: []message.InstanceID{about}})
+	}
+	for _, tc := range []struct {
+		who           string
+		peer          processtable.NodeID
+		parent, about message.InstanceID
+	}{
+		{"a peer with no part", "B", id, child},
+		{"of another parent", "C", child, child},
+		{"of what nobody has begun", "C", id, id},
+		{"of nothing", "C", id, uuid.Must(uuid.NewV7())},
+	} {
+		if got := ask(tc.peer, tc.parent, tc.about); got != "{}" {
+			t.Errorf("%s: told %s", tc.who, got)
+		}
+	}
+	if got, want := ask("C", id, child), `{"in_error":1,"error_in":{"instance":"`+child.String()+`","process":"begun@1","activity":""}}`; got != want {
+		t.Errorf("a peer with a part is told\n%s, want\n%s", got, want)
+	}
+}

@@ -123,6 +123,9 @@ func run(c *cli.Context) error {
 	if err := printResult(printer, result, v); err != nil {
 		return err
 	}
+	if err := interpret.Unused(play); err != nil {
+		return fmt.Errorf("%s: %w", results, err)
+	}
 	if result.State != interpret.Finished {
 		return shared.Failedf("%s@%d is %s: %s", process.Name, process.Version, result.State, reasons(result))
 	}

@@ -311,8 +311,8 @@ func (a *acceptance) event(m message.Message, encoded []byte) error {
 func (a *acceptance) table(m message.Message, encoded []byte) {
 	now := m.Kind == message.KindCurrent
 	p, isNew, err := a.Tables.Judge(m.Body, now)
-	if err == nil && p.Table().Process != m.Queue.Process {
-		err = fmt.Errorf("it carries a table of %s, and says that it is of %s", p.Table().Process, m.Queue.Process)
+	if err == nil {
+		err = tables.Named(p, m.Queue.Process)
 	}
 	if err == nil && isNew {
 		isNew, err = a.first(p.Table())

@@ -148,7 +148,7 @@ func (a *Answers) unknownInstance(id message.InstanceID, missing []processtable.
 
 // named gives the nodes whose answer matters, as far as is known.
 func (s *gathering) named() []processtable.NodeID {
-	nodes := append(s.g.Nodes(), s.of.Self)
+	nodes := append(s.g.Nodes(s.isSilent), s.of.Self)
 	if len(s.g.Roster) == 0 || s.g.Unlocated() {
 		nodes = append(nodes, s.of.Site.Peers()...)
 	}
@@ -156,10 +156,20 @@ func (s *gathering) named() []processtable.NodeID {
 	return slices.Compact(nodes)
 }
 
+// isSilent: the node was asked, and did not answer.
+func (s *gathering) isSilent(node processtable.NodeID) bool {
+	a := s.asked[node]
+	return a != nil && !a.pending && !a.answered
+}
+
 // ask asks who was named and not asked yet, and again, now that the process is known, who
 // had nothing to tell: such a node tells what it hosts. It says whether an answer is to come.
 func (s *gathering) ask(ctx context.Context) (pending bool) {
-	for _, node := range s.named() {
+	nodes := s.named()
+	if s.q.Tree != nil {
+		nodes = append(nodes, s.g.Workers()...)
+	}
+	for _, node := range nodes {
 		a := s.asked[node]
 		_, told := s.g.Reports[string(node)]
 		if a == nil || a.answered && a.process != s.g.Process && !told {

@@ -49,14 +49,17 @@ func (a *Answers) StatusOf(ctx context.Context, id message.InstanceID, r api.Sta
 	return s, nil
 }
 
-// standing is Gather of all that says whether an instance goes on: where something is in error, also of what
-// is beside it in its block.
+// standing is Gather of all that says whether an instance goes on: where something is in error, or done by another
+// instance, also of what is beside it in its block, and of that instance.
 func (a *Answers) standing(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
 	g, err := a.Gather(ctx, id, "")
-	if err != nil || len(g.Errors()) == 0 {
-		return g, err
+	if err == nil && g.MayStand() {
+		g, err = a.gatherOpen(ctx, g)
 	}
-	return a.gatherOpen(ctx, g)
+	if err == nil {
+		a.askChildren(ctx, g)
+	}
+	return g, err
 }
 
 // enter finds the scope that a PATH names, and asks for what is in it.
@@ -115,6 +118,7 @@ func (a *Answers) Why(ctx context.Context, id message.InstanceID, r api.WhyReque
 	if err != nil {
 		return api.WhyAnswer{}, err
 	}
+	a.askChildren(ctx, g)
 	return g.Why(r.Activity, func(node string) (bool, time.Time) { return a.heard(g, node) }), nil
 }
 

@@ -133,6 +133,9 @@ func (c *Commands) tableAgain(v *verdict) (api.RefusedDecision, error) {
 	}
 	now := v.Message.Kind == message.KindCurrent
 	p, isNew, err := c.Tables.Judge(v.Message.Body, now)
+	if err == nil {
+		err = tables.Named(p, v.Message.Queue.Process)
+	}
 	if err != nil {
 		return api.RefusedDecision{}, pointless(v.Number, err.Error())
 	}

@@ -288,7 +288,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	}
 	w := Waiting{Scope: string(l.Scope), Activity: string(a.Name), Program: string(a.Program), Due: l.Due, At: &Execution{l.Iterations, l.Run}, Aside: aside}
 	if e := l.Elements; e != nil {
-		w.Stuck = e.InError > 0 && e.InError == e.UnderWay
+		w.Stuck, w.UnderWay = e.InError > 0 && e.InError == e.UnderWay, e.UnderWay
 	}
 	if l.unstarted {
 		w.Held = notStarted(f.table(), l)

@@ -22,9 +22,10 @@ type Gathered struct {
 	Unreachable []api.Unreachable
 	Tableless   []string // nodes that answered, and have no table of the process
 
-	own            bool   // this node knows the instance itself
-	Other, OtherBy string // the instance is said to be of another process, and by whom
-	Contested      string // another node that is said to be its origin
+	stuck          map[message.InstanceID]ChildrenReport // of children: those that stand in error
+	own            bool                                  // this node knows the instance itself
+	Other, OtherBy string                                // the instance is said to be of another process, and by whom
+	Contested      string                                // another node that is said to be its origin
 }
 
 // NewGathered is empty: self asks about an instance.
@@ -103,22 +104,6 @@ func (g *Gathered) Clock() (clock uint64) {
 	return min(clock, message.MaxClock)
 }
 
-// Nodes are those of the roster, and the origin, as far as they are known.
-func (g *Gathered) Nodes() (nodes []processtable.NodeID) {
-	for _, p := range g.Roster {
-		if p.Node != unlocated {
-			nodes = append(nodes, processtable.NodeID(p.Node))
-		}
-		for _, at := range p.At {
-			nodes = append(nodes, processtable.NodeID(at))
-		}
-	}
-	if g.Origin != "" {
-		nodes = append(nodes, processtable.NodeID(g.Origin))
-	}
-	return nodes
-}
-
 // atOrigin is what the node tells where the instance was started; nothing as long as it has not
 // answered, or the nodes disagree about which that is.
 func (g *Gathered) atOrigin() (r Report) {
@@ -185,9 +170,13 @@ func (r *reading) status() api.Status {
 	if s.State == api.InstanceTerminated {
 		s.Reason, s.By = "terminated by "+cmp.Or(origin.By, "an operator"), origin.By
 	}
-	if s.State == api.InstanceRunning && s.InError > 0 && !r.canGoOn() {
+	if s.State == api.InstanceRunning && s.InError+len(r.stuck) > 0 && !r.canGoOn(r.hasStuck) {
 		s.State = api.InstanceInError
-		s.Reason = "activity " + api.InScope(broken.Scope, broken.Activity) + " at " + broken.Node + ": " + broken.Reason
+		r.addStuck(&s)
+		if broken != nil {
+			s.ErrorIn = nil
+			s.Reason = "activity " + api.InScope(broken.Scope, broken.Activity) + " at " + broken.Node + ": " + broken.Reason
+		}
 	}
 	return s
 }
@@ -221,14 +210,14 @@ func (g *Gathered) Waits() map[string]Waiting {
 }
 
 // canGoOn reports whether any activity that has not ended is not held up, over however many connectors,
-// by one in error. What its node did not tell may go on. So may a block, unless what is inside is known
-// and all of it ended or held up.
-func (r *reading) canGoOn() bool {
+// by one in error, or by one whose work is done by an instance that does not go on either, as childStuck says. What its
+// node did not tell may go on. So may a block, unless what is inside is known and all of it ended or held up.
+func (r *reading) canGoOn(childStuck func(*api.Activity) bool) bool {
 	held := map[string]bool{}
 	inside := map[string][]*api.Activity{} // by scope
 	for i := range r.lines {
 		a := &r.lines[i]
-		held[api.InScope(a.Scope, a.Activity)] = a.State == api.ActivityInError
+		held[api.InScope(a.Scope, a.Activity)] = a.State == api.ActivityInError || childStuck(a)
 		inside[a.Scope] = append(inside[a.Scope], a)
 	}
 	goesOn := func(a *api.Activity) bool {
@@ -241,13 +230,22 @@ func (r *reading) canGoOn() bool {
 		broken := slices.ContainsFunc(in, func(a *api.Activity) bool { return held[api.InScope(a.Scope, a.Activity)] })
 		return a.State == api.ActivityRunning && r.block(a.Activity) && !r.isBundle(a) && slices.Contains(r.scopes(), string(scope)) && broken && !slices.ContainsFunc(in, goesOn)
 	}
+	stuckEach := func(a *api.Activity) bool { // a bundle, by its elements
+		w, elements := r.waits[api.InScope(a.Scope, a.Activity)], 0
+		for element, is := range held {
+			if scope, name := api.CutScope(element); is && name == a.Activity && string(message.Scope(scope).Leave()) == a.Scope && message.Scope(scope).Inside() == processtable.ActivityID(name) {
+				elements++
+			}
+		}
+		return a.State == api.ActivityRunning && (w.Stuck || w.UnderWay > 0 && elements >= w.UnderWay)
+	}
 	for changed := true; changed; {
 		changed = false
 		for i := range r.lines {
 			a := &r.lines[i]
 			name := api.InScope(a.Scope, a.Activity)
 			waits := slices.ContainsFunc(r.waits[name].For, func(from string) bool { return held[api.InScope(a.Scope, from)] })
-			if !held[name] && (waits || stuck(a) || r.waits[name].Stuck && a.State == api.ActivityRunning) {
+			if !held[name] && (waits || stuck(a) || r.isBundle(a) && stuckEach(a)) {
 				held[name], changed = true, true
 			}
 		}

@@ -1,14 +1,15 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
-	"fmqm/behaviour"
-
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/definition"
 	"fmqm/definition/definitiontest"
+	"fmqm/message"
 	"fmqm/navigator"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
@@ -86,7 +87,7 @@ func TestR40WhereWhatIsAtTheOriginIs(t *testing.T) {
 	if a := g.Status().Activities[0]; !g.Unlocated() || a.Node != processtable.OriginWord || a.State != api.ActivityUnknown {
 		t.Errorf("before anybody knows it is %+v", a)
 	}
-	if nodes := g.Nodes(); len(nodes) != 1 || nodes[0] != "C" {
+	if nodes := g.Nodes(nobody); len(nodes) != 1 || nodes[0] != "C" {
 		t.Errorf("the nodes to ask are %v", nodes)
 	}
 	g.Add("A", says("A", "A"))
@@ -102,5 +103,41 @@ func TestR40WhereWhatIsAtTheOriginIs(t *testing.T) {
 	g.Add("B", says("B", "B"))
 	if a := g.Status().Activities[0]; a.Node != "A" || a.State != api.ActivityUnknown {
 		t.Errorf("C knows that A has started it, B says that it has, and note is %+v", a)
+	}
+}
+
+func nobody(processtable.NodeID) bool { return false }
+
+// N20: of the nodes that may do the work of a call those are asked at which it is under way, as its home says; all, where
+// that does not answer, and of the history.
+func TestNodesOfCalls(t *testing.T) {
+	roster := []api.Place{{Activity: "count", Node: "office", Each: true, At: []string{"s1", "s2", "s3"}}}
+	report := Report{Known: true, Process: "stock@1", Origin: "office", Roster: roster, Activities: []api.Activity{
+		{Activity: "count", Node: "office", Kind: api.KindBundle, State: api.ActivityRunning},
+		{Scope: "count[0]", Activity: "count", Node: "office", At: "s1", State: api.ActivityTerminated},
+		{Scope: "count[1]", Activity: "count", Node: "office", At: "s2", State: api.ActivityRunning},
+	}}
+	office := func(n processtable.NodeID) bool { return n == "office" }
+	for name, tc := range map[string]struct {
+		q      Question
+		silent func(processtable.NodeID) bool
+		want   []processtable.NodeID
+	}{
+		"of what goes on":              {Question{Scopes: []string{""}}, nobody, []processtable.NodeID{"office", "s2"}},
+		"of all that there is":         {Question{Tree: &Page{}}, nobody, []processtable.NodeID{"office", "s2"}},
+		"home does not answer":         {Question{Scopes: []string{""}}, office, []processtable.NodeID{"office", "s1", "s2", "s3"}},
+		"of what has happened in them": {Question{History: true}, nobody, []processtable.NodeID{"office", "s1", "s2", "s3"}},
+	} {
+		g := NewGathered("office", message.InstanceID{1})
+		g.Asked = tc.q
+		g.Add("office", report)
+		got := g.Nodes(tc.silent)
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	if g := NewGathered("office", message.InstanceID{1}); len(g.Workers()) > 0 {
+		t.Error("nobody has told of any")
 	}
 }

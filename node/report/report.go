@@ -69,6 +69,8 @@ type Waiting struct {
 	Aside uint64     `json:"aside,omitempty"` // number of a message that it would need, and that was set aside (L5)
 	// Stuck: of a bundle, all elements that are under way are in error.
 	Stuck bool `json:"stuck,omitempty"`
+	// UnderWay: of a bundle, how many elements are. Nodes of the version before do not tell.
+	UnderWay int `json:"under_way,omitempty"`
 }
 
 // Execution names one execution of an activity, as in message.Execution.

@@ -219,6 +219,14 @@ func Record(p behaviour.Process, encoded []byte) record.TableRecord {
 	return record.TableRecord{Process: p.Table().Process, Definition: p.Table().Definition, Encoded: encoded, Pending: !alone(p.Table())}
 }
 
+// Named says whether a table is of the process that the message says which brings it: who decides about that goes by it.
+func Named(p behaviour.Process, said processtable.ProcessID) error {
+	if of := p.Table().Process; of != said {
+		return fmt.Errorf("it carries a table of %s, and says that it is of %s", of, said)
+	}
+	return nil
+}
+
 // Add adds a table that was judged to a transaction. Now: its version is current, whatever the transaction,
 // or the store, has of it. Who has committed it calls NowCurrent with tx.Current.
 func Add(tx *record.Tx, p behaviour.Process, encoded []byte, isNew, now bool) {

@@ -109,3 +109,25 @@ func TestN19RebuildNamesChildren(t *testing.T) {
 		t.Errorf("exit %d %s\n%s", r.code, r.err, r.out)
 	}
 }
+
+// N19: who waits for an instance that stands in error with what it has begun is told which activity of which instance to
+// retry, or where to ask for that.
+func TestN19WaitNamesWhatIsInErrorInChildren(t *testing.T) {
+	child := uuid.MustParse(strings.Replace(id, "8", "9", 1))
+	for _, tc := range []struct {
+		in   api.Parent
+		want string
+	}{
+		{api.Parent{Instance: child, Process: "line@2", Scope: "box#2", Activity: "wrap"}, "\n  remove the cause, then: fmqm retry " + child.String() + " box#2/wrap\n"},
+		{api.Parent{Instance: child, Process: "line@2"}, "\n  ask a node of line@2 why: fmqm why " + child.String() + "\n"},
+	} {
+		last := fullStatus()
+		last.State, last.Reason, last.ErrorIn, last.Activities = api.InstanceInError, "instance "+child.String()+" of line@2, which pack has begun at A, is in error", &tc.in, nil
+		to := apitest.Serve(t, &apitest.Backend{
+			OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) { return last, nil },
+		})
+		if r := fmqm(to, "", "wait", id); r.code != 1 || !strings.Contains(r.err, "instance "+id+" is in error: "+last.Reason) || !strings.Contains(r.err, tc.want) {
+			t.Errorf("exit %d %s\nwant %s", r.code, r.err, tc.want)
+		}
+	}
+}

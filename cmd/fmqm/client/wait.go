@@ -20,7 +20,7 @@ func waitCommand() *cli.Command {
 		Name: "wait", Usage: "wait until an instance has ended or is stuck in error", ArgsUsage: "INSTANCE",
 		Description: `Prints the status at the end, as start --wait does. It ends with 0 only if the instance has
 finished. It ends with 1 and the reason if the instance was terminated, or is in error and
-nothing else goes on. Without --timeout it waits for ever, also while the node that it asks is
+nothing else goes on; what is in error may be in an instance that a subprocess has begun. Without --timeout it waits for ever, also while the node that it asks is
 away, such as during a restart: it says so, and asks again. If the node
 does not answer to begin with, it ends with 5. With --timeout it ends with 5 when the time is
 over, and the instance goes on.`,
@@ -177,11 +177,21 @@ func outcome(st api.Status) error {
 		}
 	}
 	if st.State == api.InstanceInError {
-		activity := "ACTIVITY"
-		if len(bad) == 1 {
-			activity = bad[0]
-		}
-		text += fmt.Sprintf("\n  remove the cause, then: fmqm retry %s %s", st.Instance, activity)
+		text += "\n  " + remedyOf(&st, bad)
 	}
 	return common.Failedf("%s", text)
+}
+
+// remedyOf says how an instance in error goes on; bad are those of its activities in error that are told.
+func remedyOf(st *api.Status, bad []string) string {
+	instance, activity := st.Instance, "ACTIVITY"
+	switch in := st.ErrorIn; {
+	case in != nil && in.Activity == "":
+		return fmt.Sprintf("ask a node of %s why: fmqm why %s", common.OneLine(in.Process), in.Instance)
+	case in != nil:
+		instance, activity = in.Instance, common.OneLine(api.Shown(in.Scope, in.Activity))
+	case len(bad) == 1:
+		activity = bad[0]
+	}
+	return fmt.Sprintf("remove the cause, then: fmqm retry %s %s", instance, activity)
 }
