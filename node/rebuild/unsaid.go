@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/message"
@@ -60,6 +61,7 @@ func (s *survey) passed(ctx context.Context, unasked map[processtable.NodeID]boo
 		for i := range found {
 			found[i].spoken = s.passedAround(&found[i])
 		}
+		found = slices.DeleteFunc(found, func(o owed) bool { return len(o.spoken) == 0 })
 		err := s.judge(ctx, found, unasked)
 		for i := range found {
 			if err == nil && found[i].send {
