@@ -33,8 +33,8 @@ type owed struct {
 	spoken   []behaviour.Spoken
 	sent     int                    // of these were sent; the others nobody had to say before
 	waits    []record.EntryMessages // of it, of what queues has found
-	over     bool            // an operator has terminated it: its origin sends the peer a marker again
-	removed  *record.Removed // the instance had ended, and retention has removed what was sent of it
+	over     bool                   // an operator has terminated it: its origin sends the peer a marker again
+	removed  *record.Removed        // the instance had ended, and retention has removed what was sent of it
 	send     bool
 	stale    bool // the peer has the instance, started there, as one that has not ended
 	unknown  bool // it was started at the peer, which does not know it
