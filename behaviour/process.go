@@ -32,6 +32,10 @@ type Process interface {
 	// on another node's behalf (S4). It has everything that took effect in the first one; the
 	// trace is not kept. An error names the activity.
 	Again(Spoken) (message.Message, error)
+	// Unsaid gives what an activity of this table says to a node about its end, where it has told nobody of
+	// that: it was skipped, and whoever has passed around it has told (N6), or it was cancelled with all that is
+	// around it (N25). Of end it reads what is said of the source, Node and Reason; nothing: it has nothing to say there.
+	Unsaid(end Spoken) []Spoken
 }
 
 // Start describes a new instance.

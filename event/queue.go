@@ -70,6 +70,9 @@ func (q *Queue) Again(s behaviour.Spoken) (message.Message, error) {
 	return m, err
 }
 
+// Unsaid: nothing that ends in an event queue tells a node of it.
+func (q *Queue) Unsaid(behaviour.Spoken) []behaviour.Spoken { return nil }
+
 // meeting is the behaviour of an entry.
 type meeting struct{ node processtable.NodeID }
 

@@ -66,10 +66,41 @@ func (a *Activity) saidAgain(m message.Message, s behaviour.Spoken) (message.Mes
 		m.Body = message.EncodeCancel(message.Cancel{Reason: s.Reason})
 	case m.Kind == message.KindBegin:
 		m.Body = message.EncodeBegin(message.Begin{Input: s.Output})
-	case a.isWork() && s.Number != 0:
+	case a.isWork() && s.Number != 0 && len(s.Output) > 0:
 		m.Body = message.EncodeReturn(message.Return{Output: s.Output, RC: s.RC, Ending: s.Ending})
 	default:
 		m.Body = message.EncodeReturn(message.Return{Error: s.Reason})
 	}
 	return m, nil
+}
+
+// Unsaid gives what a hosted activity that has told nobody of its end says of it to a node that has lost its store
+// (R41): that it is dead; and of the work of a call, which has ended without a return, that it was cancelled.
+func (p *Process) Unsaid(end behaviour.Spoken) []behaviour.Spoken {
+	a := p.activities.Get(end.Row())
+	if a == nil {
+		return nil
+	}
+	var all []behaviour.Spoken
+	end.Within, end.Lane = end.Scope, message.LaneControl
+	for _, t := range a.targets {
+		if t.node.At(end.Origin) != end.Node {
+			continue
+		}
+		s := end
+		s.Reason, s.Target = "", t.activity
+		if t.control >= 0 {
+			s.Control = dead(p.table)
+		}
+		if t.data >= 0 {
+			s.Data = message.DataAbsent
+		}
+		all = append(all, s)
+	}
+	if a.isWork() && a.around().node.At(end.Origin) == end.Node {
+		end.Kind, end.Number, end.Within, end.Target, end.Lane = message.KindReturn, a.workNumber(), end.Scope.Leave(), a.Name, message.LaneData
+		end.Reason = fmt.Sprintf("its work at %s was cancelled, before %s lost its store: %s", p.table.Node, end.Node, end.Reason)
+		all = append(all, end)
+	}
+	return all
 }

@@ -229,7 +229,7 @@ func (a *Activity) where(s *State, input *container.Struct) (processtable.NodeID
 func (a *Activity) called(s *State, at *message.Snapshot, now time.Time) (*behaviour.Result, error) {
 	back := s.backFromCall(a, at)
 	switch {
-	case back == nil:
+	case back == nil, back.err != "" && a.Deadline != nil: // R41: it may be that which had cancelled the work
 		return nil, nil
 	case back.err != "":
 		return nil, errors.New(back.err)

@@ -242,7 +242,8 @@ func (a *Activity) hasReturned(s *State) bool {
 	case a.Kind == processtable.KindProcess:
 		return s.backFrom(&at) != nil
 	case a.Kind == processtable.KindCall:
-		return s.backFromCall(a, &at) != nil
+		back := s.backFromCall(a, &at)
+		return back != nil && back.err == ""
 	}
 	if a.Kind == processtable.KindReceive {
 		return s.first(&at) != nil

@@ -163,4 +163,8 @@
 //	     that may start an instance has its row, and takes what is for it only of instances that it has started
 //	     itself. Nobody passes around it (R18): where the origin is not heard the instance could not end either. In a
 //	     subprocess the origin is where the child began. (N20)
+//	R41  An activity that has ended and told nobody of that, since another node had passed around it (R18) or all
+//	     around it was cancelled (R23), tells a node that has lost its store: that it is dead, and so, of one
+//	     that was passed around, before it ends; and of the work of a call, that it was cancelled: then the call
+//	     waits for its deadline, and is in error if it has none. (N14, S4)
 package navigator

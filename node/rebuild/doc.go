@@ -4,6 +4,7 @@
 //	rebuild.go    an operator's word, made durable; how far each rebuild is; what is known of lost stores
 //	run.go        one rebuild, from its mark in the store to the end
 //	survey.go     what of the audit queue the peer is to have again
+//	unsaid.go     what the peer is told now that nobody had to be told before
 //	over.go       what waits here of instances that have ended, and will not come any more
 //	questions.go  what nodes ask one another about it
 //

@@ -358,6 +358,15 @@ func (m *Rebuilds) tellUnknown(ctx context.Context, b *api.Rebuild, mark record.
 		}
 		after = ids[len(ids)-1]
 	}
+	if s.planned {
+		err := s.passed(ctx, unasked, func(o *owed) error {
+			b.Messages += uint64(len(o.spoken))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	err := s.queues(ctx, m.Site.Processes(), func(origin processtable.NodeID) bool { return origin == mark.Peer }, page)
 	for peer := range unasked {
 		b.Unasked = append(b.Unasked, string(peer))

@@ -155,6 +155,11 @@ func (r *rebuilding) taken() bool {
 
 // send puts again what the next instances were sent, and ends when there are none.
 func (r *rebuilding) send(ctx context.Context) error {
+	if r.mark.After == (message.InstanceID{}) {
+		if err := r.sendPassed(ctx); err != nil {
+			return err
+		}
+	}
 	ids := []message.InstanceID{r.mark.After}
 	if r.mark.Part == 0 {
 		var err error
@@ -203,35 +208,18 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 	}
 	part := uint64(0)
 	if r.mark.After == o.instance {
-		part = r.mark.Part
+		part = min(r.mark.Part, uint64(o.sent)) // more may have ended since that nobody had told of
 	}
 	for part < uint64(len(o.spoken)) {
-		roomy, err := r.roomy()
+		tx, next, err := r.chunk(ctx, o, part)
 		if err != nil {
 			return err
 		}
-		if !roomy {
-			r.say("the transmission queue is long", nil)
-			r.pause(ctx)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			continue
-		}
-		tx := &record.Tx{}
 		mark := r.mark
 		if part == 0 && !o.passage() {
 			mark.Instances++
 		}
-		size := 0
-		for ; part < uint64(len(o.spoken)) && len(tx.Put) < chunkSize && size < chunkBytes; part++ {
-			m, err := o.def.Again(o.spoken[part])
-			if err != nil {
-				return fmt.Errorf("instance %s: %w", o.instance, err)
-			}
-			size += len(m.Body)
-			tx.Put = append(tx.Put, m)
-		}
+		part = next
 		mark.Messages += uint64(len(tx.Put))
 		mark.After, mark.Part = o.instance, part
 		if err := r.commit(tx, mark); err != nil {
@@ -240,6 +228,36 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 		failpoint.Hit("rebuild.chunk")
 	}
 	return nil
+}
+
+// chunk builds what one transaction puts of what an instance was sent, from part on, once there is room for
+// it. The next one begins at next.
+func (r *rebuilding) chunk(ctx context.Context, o *owed, part uint64) (tx *record.Tx, next uint64, err error) {
+	for {
+		roomy, err := r.roomy()
+		if err != nil {
+			return nil, part, err
+		}
+		if roomy {
+			break
+		}
+		r.say("the transmission queue is long", nil)
+		r.pause(ctx)
+		if ctx.Err() != nil {
+			return nil, part, ctx.Err()
+		}
+	}
+	tx = &record.Tx{}
+	size := 0
+	for ; part < uint64(len(o.spoken)) && len(tx.Put) < chunkSize && size < chunkBytes; part++ {
+		m, err := o.def.Again(o.spoken[part])
+		if err != nil {
+			return nil, part, fmt.Errorf("instance %s: %w", o.instance, err)
+		}
+		size += len(m.Body)
+		tx.Put = append(tx.Put, m)
+	}
+	return tx, part, nil
 }
 
 // end notes that everything is on its way, and up to which numbers.

@@ -31,8 +31,10 @@ type owed struct {
 	origin   processtable.NodeID
 	def      behaviour.Process
 	spoken   []behaviour.Spoken
-	over     bool            // an operator has terminated it: its origin sends the peer a marker again
-	removed  *record.Removed // the instance had ended, and retention has removed what was sent of it
+	sent     int                    // of these were sent; the others nobody had to say before
+	waits    []record.EntryMessages // of it, of what queues has found
+	over     bool                   // an operator has terminated it: its origin sends the peer a marker again
+	removed  *record.Removed        // the instance had ended, and retention has removed what was sent of it
 	send     bool
 	stale    bool // the peer has the instance, started there, as one that has not ended
 	unknown  bool // it was started at the peer, which does not know it
@@ -76,6 +78,8 @@ func (s *survey) read(ids []message.InstanceID, all bool) ([]owed, error) {
 			continue
 		}
 		o.spoken = s.spoken(history, upto)
+		o.sent = len(o.spoken)
+		o.spoken = append(o.spoken, s.unsaid(o.def, history)...)
 		marker, err := s.of.Queue.Marker(o.process, o.instance)
 		if err != nil {
 			return nil, err
@@ -241,6 +245,8 @@ func (s *survey) queues(ctx context.Context, processes []behaviour.Process, from
 				if len(found) == 0 || found[len(found)-1].instance != e.Entry.Instance {
 					found = append(found, owed{instance: e.Entry.Instance, process: id, origin: e.Messages[0].Origin, def: p})
 				}
+				last := &found[len(found)-1]
+				last.waits = append(last.waits, e)
 			}
 			if err := visit(found); err != nil {
 				return err

@@ -11,20 +11,24 @@ import (
 	"fmqm/queue/record"
 )
 
-// comes notes which entries have newcomers, of those that are to be delivered now, and whether a race may be
-// decided with them.
+// comes notes what is to be delivered now, and for which entries.
 func (m *Machine) comes(all []record.Delivery) {
 	for i := range all {
-		m.coming[all[i].Entry] = m.beginsFirst(all[i].Entry) || slices.ContainsFunc(all[i].Messages, func(m message.Message) bool { return m.Kind != message.KindConnector })
+		m.coming[all[i].Entry] = all[i].Messages
 	}
 }
 
 // leads says whether what is about to be delivered for an entry comes before msg in what is decided of it:
-// it came first (N14). Of connectors that is so where it is cancelled, or begins with the first (R35); else an
-// entry that lacks one is not decided in any case.
+// it came first (N14). Of connectors that is so where it is cancelled, or begins with the first (R35), and of one that
+// says the same, as where a store was lost; else an entry that lacks one is not decided in any case.
 func (m *Machine) leads(key message.Entry, msg *message.Message) bool {
-	races, comes := m.coming[key]
-	return comes && (races || msg.Kind == message.KindCancel)
+	newcomers, comes := m.coming[key]
+	if !comes || msg.Kind == message.KindCancel {
+		return comes
+	}
+	return m.beginsFirst(key) || slices.ContainsFunc(newcomers, func(n message.Message) bool {
+		return n.Kind != message.KindConnector || n.Key() == msg.Key()
+	})
 }
 
 // deliver takes newcomers of one entry.

@@ -47,7 +47,7 @@ type Machine struct {
 	dropping map[message.Entry]int        // transactions under way that take messages from an entry in no decision of its own
 	gathers  map[message.Entry]*gathering // facts that a settlement lacks, by its primary entry
 	running  map[message.Entry]attempt
-	coming   map[message.Entry]bool // newcomers are about to be delivered: true: a race may be decided with them
+	coming   map[message.Entry][]message.Message // newcomers that are about to be delivered
 	places   places
 
 	undropped  []dropped                        // to drop again, once the mail was read
@@ -88,7 +88,7 @@ func New(c Config) *Machine {
 		dropping: map[message.Entry]int{},
 		gathers:  map[message.Entry]*gathering{},
 		running:  map[message.Entry]attempt{},
-		coming:   map[message.Entry]bool{},
+		coming:   map[message.Entry][]message.Message{},
 		places:   newPlaces(c.Limits.Bytes),
 		starting: map[message.InstanceID]*starting{},
 		commands: map[commandKey]*word{}, evaluating: map[Token]*word{},

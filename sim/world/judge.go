@@ -30,6 +30,7 @@ func (w *World) finish() {
 		w.conclude(c)
 	}
 	w.upgradeAll()
+	w.rebuildOnceMore()
 	if w.await("all instances have ended, and something is left", w.left) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) &&
 		w.await("all sites have it, and a version is not current", w.allCurrent) {
 		w.refuses()
@@ -149,9 +150,6 @@ func (c *client) waitsFor() string {
 	if c.dealing > 0 { // what is still refused neither excuses anything, nor gives reason to end it
 		return "an operator is dealing with it"
 	}
-	if c.stands(status) {
-		c.commanded(func() error { return c.terminate(c.of.origin) })
-	}
 	if c.world.touched[c.instance.ID] > 0 || c.world.weaker[c.instance.ID] && c.of.races {
 		if status.State == api.InstanceRunning && c.world.touched[c.instance.ID] > 0 && c.world.weaker[c.instance.ID] {
 			c.commanded(func() error { return c.terminate(c.of.origin) }) // that it was terminated may be lost: an operator does it once more
@@ -176,14 +174,6 @@ func (c *client) waitsFor() string {
 	}
 	c.compare(expected) // in the moment in which it is so: a deadline may end what is in error
 	return ""
-}
-
-// stands: a race came out otherwise at a site that has lost its store than what others were told before, and
-// they keep to that. So the instance may wait for ever for what a dead path has passed around: an operator ends it.
-func (c *client) stands(got api.Status) bool {
-	w := c.world
-	return got.State == api.InstanceRunning && c.of.races && w.weaker[c.instance.ID] && w.touched[c.instance.ID] == 0 &&
-		w.tasks.Elapsed()-max(w.watch.last, w.plan.Clear) > patience/4
 }
 
 // differsInTheEnd compares what came of an instance of which a site may have lost something:

@@ -135,6 +135,14 @@ func (w *World) rebuild(s *site) {
 	}
 }
 
+// rebuildOnceMore: what comes to peers of a site after its rebuild, and waits there for what the site has decided
+// otherwise, the next one ends once the instances have ended.
+func (w *World) rebuildOnceMore() {
+	for _, s := range w.sites {
+		s.rebuilt = min(s.rebuilt, w.rebuilds()-1)
+	}
+}
+
 // rebuilds is how often operators rebuild a site, until nothing of it is lacking: what its activities have
 // begun is known there once they have begun it again, and then the same of that.
 func (w *World) rebuilds() int {

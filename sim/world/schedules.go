@@ -60,6 +60,9 @@ func (x *watch) scheduled(s *site, id uuid.UUID) {
 		x.world.journal.met("scheduled")
 		t.started[at.Unix()] = true
 		x.world.clients = append(x.world.clients, &client{world: x.world, instance: &Instance{ID: id}, of: t.of, started: true})
+		for lost := range x.lost {
+			x.resent[id] = x.resent[id] || t.of.hasPart(lost)
+		}
 		switch now := begun.Add(x.world.tasks.Elapsed()); {
 		case t.of.origin != s.name:
 			x.world.breaks("schedules", "%s starts the instance of %v of %s, and not %s", s.name, at, t.of.id, t.of.origin)

@@ -131,7 +131,9 @@ func (x *watch) touched(e message.Entry) bool { return x.world.touched[e.Instanc
 
 // repeated: a message for what has ended may come once more, and is let go of: a site that has a part
 // in the instance has lost its store, and sends or is sent again what it had.
-func (x *watch) repeated(e message.Entry) bool { return x.world.weaker[e.Instance] }
+func (x *watch) repeated(e message.Entry) bool {
+	return x.world.weaker[e.Instance] || x.resent[e.Instance]
+}
 
 // judge holds a transaction to what may be (invariants 3, 4 and 5).
 func (x *watch) judge(s *site, d *shadow, t *transaction) {

@@ -23,9 +23,10 @@ type watch struct {
 	world   *World
 	shadows map[name]*shadow
 	commits int
-	last    time.Duration // when the last one was
-	lost    map[name]bool // sites of which a disk was lost
-	cloned  map[name]bool // sites of which a clone ran: nobody saw what that had on disk
+	last    time.Duration      // when the last one was
+	lost    map[name]bool      // sites of which a disk was lost
+	resent  map[uuid.UUID]bool // instances that a schedule has started since, in which such a site has a part
+	cloned  map[name]bool      // sites of which a clone ran: nobody saw what that had on disk
 
 	uploads  map[processtable.ProcessID]bool          // that somebody uploads
 	tabled   map[processtable.ProcessID]map[name]bool // the sites that ever had a table of it on disk
@@ -61,7 +62,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
