@@ -163,7 +163,7 @@ func (d *drawing) loops(g *graph, s *step) bool {
 	if s.block {
 		return g.loops < 2 && d.in(2+2*g.loops, "exit")
 	}
-	return d.in(4, "exit")
+	return d.in(4, "exit") || d.signals && d.in(4, "more exits")
 }
 
 // loop draws an exit condition. Blocks have few iterations: each is of all that is inside.
