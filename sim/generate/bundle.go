@@ -135,7 +135,13 @@ func (d *drawing) listOf(s *step, source *structure) string {
 	if len(from) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": {%s: %s}", s.bundle.member, pick(d, from, "list"))
+	pairs := []string{fmt.Sprintf("%s: %s", s.bundle.member, pick(d, from, "list"))}
+	for _, to := range s.bundle.takes.members {
+		if same := source.of(to.of); len(same) > 0 && to.path != s.bundle.member && d.in(4, "beside the list") {
+			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, same, "from")))
+		}
+	}
+	return ": {" + strings.Join(pairs, ", ") + "}"
 }
 
 // overBundle draws a condition out of a bundle.
