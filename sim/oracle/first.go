@@ -66,7 +66,9 @@ func (j *judge) decided(path string, place Place, r *record.AuditRecord) {
 		return
 	}
 	for _, source := range sourcesOf(place.In, place.Name) {
-		if !slices.ContainsFunc(r.Consumed, func(c record.Consumed) bool { return c.Key.Source == processtable.ActivityID(source) && c.Control != message.Unresolved }) {
+		if !slices.ContainsFunc(r.Consumed, func(c record.Consumed) bool {
+			return c.Key.Source == processtable.ActivityID(source) && c.Control != message.Unresolved
+		}) {
 			j.add("%s has ended, and what leads into it from %s was not resolved", path, source)
 		}
 	}
