@@ -161,7 +161,7 @@ func (d *drawing) expression(s *step, depth int) string {
 // one is done often enough.
 func (d *drawing) loops(g *graph, s *step) bool {
 	if s.block {
-		return g.loops < 2 && d.in(2+2*g.loops, "exit")
+		return g.loops < 2 && (d.in(2+2*g.loops, "exit") || d.thins && d.in(2, "more exits"))
 	}
 	return d.in(4, "exit") || d.signals && d.in(4, "more exits")
 }
@@ -181,7 +181,7 @@ func (d *drawing) loop(s *step) {
 	if s.block && d.steady && d.deepest == 1 && d.in(6, "many") {
 		exit, most = d.late, 60
 	}
-	if d.timed && d.steady && s.output != nil && d.deepest <= 1 && d.in(3, "lasting") {
+	if d.lasts(s) {
 		exit, most = d.lasting, 60
 	}
 	d.line("exit: %s", quoted(exit(s)))

@@ -309,7 +309,7 @@ func (d *drawing) outside(instance int) {
 		d.add(e)
 	}
 	if d.in(2) { // one after the other, so that a receive takes one of them, and another is under way to it
-		for n := range 2 + d.IntN(4) {
+		for n := range 3 + d.IntN(6) {
 			e.At, e.Number = min(e.At+time.Duration(d.Int64N(int64(5*time.Millisecond))), d.plan.Clear-1), 3+n
 			d.add(e)
 		}
