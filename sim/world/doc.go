@@ -49,13 +49,12 @@
 //	    interpreter (invariant 7); and each outcome has its cause in the history (oracle.Admissible; N14)
 //	    At each commit: of events, and of receives, the one that came first meets the other (events.go); an
 //	    instance is ended by the deadline of its process only once that has come (races.go)
-//	told  at the end: the site where an instance in error was started was told so (judge.go; N4, R32)
 //	schedules  at each start: it is due, at the site that the schedule names, and no instance is started once operators have
 //	    suspended it; at the end: none was missed where all are made up for (schedules.go; N23)
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //
 // "Ends" is what comes after the weather: every instance ends, also one of which the deadline of its process has come while
-// it is in error, and nothing is left in any store. Of what is in error then all that others do (blocks, bundles, calls) is
+// it is in error, the site where one in error was started knows that (N4, R32), and nothing is left in any store. Of what is in error then all that others do (blocks, bundles, calls) is
 // begun once more before operators end it, so that what comes back is of one run and not of another.
 // After an operator's word that is not refused 3, 5 and 7 are held to less, of that instance; and after
 // the loss of a store 5 and 7, of the instances in which that site has a part: see watch.touched and
