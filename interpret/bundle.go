@@ -350,5 +350,6 @@ func (b *bundle) give(s *step) error {
 		return fmt.Errorf("encode what the elements of %s have given: %w", s.activity.Name, err)
 	}
 	s.output, s.values, s.spent = output, condition.Values{}, condition.Spent{}
+	s.result.Output = output
 	return nil
 }

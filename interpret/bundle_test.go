@@ -98,6 +98,10 @@ func TestN21EachElement(t *testing.T) {
 	wantStates(t, r,
 		"count terminated{2 2 0 0 0}", "count[0] terminated", "count[1] terminated", "bad skipped", "good terminated",
 		`{"counts":[{"shop":"s0","counted":0},{"shop":"x","counted":7}],"errors":["",""],"codes":[0,0],"all":2,"done":2,"failed":0}`)
+	text, err := r.Activities[0].Output.MarshalJSON()
+	if want := `{"_RESULTS":[{"shop":"s0","counted":0},{"shop":"x","counted":7}],"_ERRORS":["",""],"_RCS":[0,0],"_COUNT":2,"_DONE":2,"_FAILED":0}`; err != nil || string(text) != want {
+		t.Errorf("the bundle gives %s, want %s: %v", text, want, err)
+	}
 }
 
 func TestN21AnEmptyListEndsAtOnce(t *testing.T) {

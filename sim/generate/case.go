@@ -104,6 +104,7 @@ type drawing struct {
 	signals    bool // see SignalsAt
 	atOrigin   bool // some activities are hosted where the instance was started (N20)
 	timed      bool // see TimedAt
+	thins      bool // its history keeps few iterations
 	scheduled  bool // see ScheduledAt
 	events     []event
 	text       strings.Builder

@@ -161,9 +161,9 @@ func (d *drawing) expression(s *step, depth int) string {
 // one is done often enough.
 func (d *drawing) loops(g *graph, s *step) bool {
 	if s.block {
-		return g.loops < 2 && d.in(2+2*g.loops, "exit")
+		return g.loops < 2 && (d.in(2+2*g.loops, "exit") || d.thins && d.in(2, "more exits"))
 	}
-	return d.in(4, "exit")
+	return d.in(4, "exit") || d.signals && d.in(4, "more exits")
 }
 
 // loop draws an exit condition. Blocks have few iterations: each is of all that is inside.
@@ -181,7 +181,7 @@ func (d *drawing) loop(s *step) {
 	if s.block && d.steady && d.deepest == 1 && d.in(6, "many") {
 		exit, most = d.late, 60
 	}
-	if d.timed && d.steady && s.output != nil && d.deepest <= 1 && d.in(3, "lasting") {
+	if d.lasts(s) {
 		exit, most = d.lasting, 60
 	}
 	d.line("exit: %s", quoted(exit(s)))
@@ -266,12 +266,12 @@ func (d *drawing) data(g *graph) {
 		}
 	}
 	for _, s := range g.steps {
-		if d.in(2, "from source") {
-			add("source", s.name, g.input, s.takes(), input, nil)
-		} else if s.bundle != nil && !d.in(8, "no list") {
+		if s.bundle != nil && !d.in(8, "no list") {
 			if list := d.listOf(s, g.input); list != "" {
 				lines = append(lines, fmt.Sprintf("  - source -> %s%s", s.name, list))
 			}
+		} else if d.in(2, "from source") {
+			add("source", s.name, g.input, s.takes(), input, nil)
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {

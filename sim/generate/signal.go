@@ -32,11 +32,7 @@ func (d *drawing) declare() {
 		return
 	}
 	var written []string
-	most := 1
-	if d.in(2, "several events") {
-		most = 3
-	}
-	for i := range 1 + d.upTo(most-1, "events") {
+	for i := range 1 + d.upTo(2, "events") {
 		data, e := "{}", event{data: d.maybeStructure("data of an event")}
 		if e.data != nil {
 			data = e.data.name

@@ -24,8 +24,8 @@ func (d *drawing) times() {
 	if d.in(3, "deadline of the process") {
 		d.line("deadline: {%s}", d.moment(&step{input: d.input}, "after", "at"))
 	}
-	if d.in(2, "history") {
-		d.line("history: {iterations: %d}", 1+d.upTo(2, "iterations kept"))
+	if d.thins = d.in(2, "history"); d.thins {
+		d.line("history: {iterations: %d}", 1+d.upTo(5, "iterations kept"))
 	}
 	d.notices(&step{input: d.input})
 }
@@ -49,5 +49,11 @@ func (d *drawing) notices(s *step) {
 	d.line("notify: [%s]", strings.Join(all, ", "))
 }
 
-// lasting is an exit condition that comes true after more iterations than history keeps, and than are looked at once.
-func (d *drawing) lasting(*step) string { return "i0 > 17 && i0 < 100" }
+// lasting is an exit condition that comes true after more iterations than history keeps, and soon after the first look at
+// them (which is at the sixteenth), so that what that has to leave is still what history keeps.
+func (d *drawing) lasting(*step) string { return "i0 > 16 && i0 < 100" }
+
+// lasts draws whether an activity that has an exit condition takes that one.
+func (d *drawing) lasts(s *step) bool {
+	return d.timed && d.steady && s.output != nil && d.deepest <= 1 && (d.in(3, "lasting") || d.thins && s.block && d.in(2, "more lasting"))
+}

@@ -43,7 +43,7 @@ var ofBundles = []mutant{
 	{"errors-untold", "a bundle does not tell that elements are in error", "7 ends", bundling, []change{
 		{"navigator/bundle.go", "	told := erring != r.g.Told\n", "	told := erring != r.g.Told && erring == 0\n"},
 	}},
-	{"call-elsewhere", "the work of a call is done at the first node of its list, whatever its expression gives", "7", bundling, []change{
+	{"call-elsewhere", "the work of a call is done at the first node of its list, whatever its expression gives", "7 ends", bundling, []change{
 		{"navigator/begun.go", "	return processtable.NodeID(node), nil\n", "	return a.Call.Of[0], nil\n"},
 	}},
 	{"other-node", "what returns to a call says another node than the one that has done the work", "3 5 7 ends", bundling, []change{
@@ -52,7 +52,9 @@ var ofBundles = []mutant{
 	{"call-uncancelled", "a call that ends before its work leaves that", "5 7 races ends", bundling, []change{
 		{"navigator/begun.go", "		if s.backFromCall(a, at) == nil {\n", "		if at.At == \"\" {\n"},
 	}},
-	{"unbegun", "what a bundle or a call begins is decided before that has come", "3 4 5 7 ends", bundling, []change{
-		{"navigator/begun.go", "return a.Begun() && (s.inner == nil || !s.inner.begun)", "return a.Begun() && s.inner == nil && s.cancel != nil"},
+	// Nothing but a loss brings anything for what is begun before its begin, so that it is decided before shows only
+	// in what it is decided with.
+	{"unbegun", "what a bundle or a call begins is decided without the input that comes with its begin", "7 ends", bundling, []change{
+		{"navigator/begun.go", "DecodeCBOR(a.Input, s.inner.input)", "DecodeCBOR(a.Input, s.inner.input)\n	if empty := container.New(a.Input); err == nil {\n		v = empty\n	}"},
 	}},
 }

@@ -3,13 +3,16 @@ package main
 // signals is the kind of processes that have them.
 const signals = "signals"
 
+// lateMatch: an event is given to a receive of which the end has been written meanwhile.
+var lateMatch = change{"queue/commit/stale.go", "m != nil && (m.newest > 0 ||", "m != nil && (m.newest > 0 && k.Entry.Activity != processtable.EventMeets ||"}
+
 // ofEvents are those of events (N24).
 var ofEvents = []mutant{
 	{"given-twice", "an event is given to a receive, and stays for the next", "3 races ends", signals, []change{
 		{"event/decide.go", "	d.takeEvent(p)\n	d.take(keyOf(message.KindWait, waiting))\n", "	d.take(keyOf(message.KindWait, waiting))\n"},
 	}},
 	{"put-back-last", "an event that is put back comes last in its queue", "races", signals, []change{
-		{"event/state.go", "		if e.Arrival != (message.Arrival{}) { // E2\n			order = e.Arrival\n		}\n", ""},
+		{"event/state.go", "		if e.Arrival != (message.Arrival{}) { // E2\n			order = e.Arrival\n", "		if e.Arrival != (message.Arrival{}) { // E2\n"},
 	}},
 	{"last-first", "of events that wait the one that came last is given first", "races", signals, []change{
 		{"event/line.go", "cmp.Or(p.order.Compare(q.order), ", "cmp.Or(q.order.Compare(p.order), "},
@@ -23,7 +26,9 @@ var ofEvents = []mutant{
 	{"not-put-back", "what had come beside the event that a receive takes is lost", "3", signals, []change{
 		{"navigator/event.go", "		if !used {\n			back", "		if !used && !current {\n			back"},
 	}},
+	// The committer refuses to give an event to a receive once that is over, or its round, so both defences of each go.
 	{"absorbed", "an event that comes for a receive that is over is absorbed", "3", signals, []change{
+		lateMatch,
 		{"node/thread/signal.go", "		back = append(back, kept)\n", ""},
 	}},
 	{"sent-apart", "a send ends, and its event goes in another transaction", "3", signals, []change{
@@ -41,7 +46,8 @@ var ofEvents = []mutant{
 	{"too-old", "an event that is too old is not set aside", "ends", signals, []change{
 		{"event/decide.go", "	for _, k := range d.dues {", "	for _, k := range d.dues[len(d.dues):] {"},
 	}},
-	{"round-before", "a receive takes what was given to its round before", "races 7", signals, []change{
+	{"round-before", "a receive takes what was given to its round before", "races 7 ends", signals, []change{
+		lateMatch,
 		{"navigator/event.go", "return at.Begun && *r.event.Taker == message.Round{Iteration: at.Iteration, Run: at.Run}", "return at.Begun"},
 	}},
 }

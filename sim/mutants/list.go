@@ -5,6 +5,9 @@ import "slices"
 // mutants are all of them.
 var mutants = slices.Concat(ofAll, ofBundles, ofEvents, ofTimes)
 
+// racing is the kind of processes in which activities end otherwise than by themselves.
+const racing = "racing"
+
 // ofAll are those of what every process has, of blocks, of ends before their time and of subprocesses.
 var ofAll = []mutant{
 	// What is confirmed is what the store says that it has, so an answer under another token does no
@@ -131,55 +134,55 @@ var ofAll = []mutant{
 		{"node/backend.go", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n", "	input, err := decodeInput(t.Process().Table().Input, r.Input)\n	if err != nil {\n		_, _ = t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: container.New(t.Process().Table().Input), Now: n.sched.Now()})\n"},
 	}},
 	// What ends an activity otherwise than by itself (N14, N22, N23, N25).
-	{"old-due", "a timer of another time counts for a deadline", "races", "", []change{
+	{"old-due", "a timer of another time counts for a deadline", "races", racing, []change{
 		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut && func() bool {\n		for _, k := range s.Keys {\n			if k.Kind == message.KindDue {\n				return true\n			}\n		}\n		return false\n	}()"},
 	}},
-	{"timeout-undue", "a deadline ends an activity before it has come", "races", "", []change{
+	{"timeout-undue", "a deadline ends an activity before it has come", "races", racing, []change{
 		{"navigator/moment.go", "&& !at.TimedOut && s.Came(behaviour.Timer{Name: timerDeadline, Due: at.Deadline})", "&& !at.TimedOut"},
 	}},
-	{"deadline-anew", "a deadline is counted anew in each iteration", "races", "", []change{
+	{"deadline-anew", "a deadline is counted anew in each iteration", "races", racing, []change{
 		{"navigator/snapshot.go", "Run: at.Run, Input: next, Deadline: at.Deadline, Counted", "Run: at.Run, Input: next, Counted"},
 	}},
-	{"first-false", "a connector that is FALSE counts among the first", "races 7 ends", "", []change{
+	{"first-false", "a connector that is FALSE counts among the first", "races 7 ends", racing, []change{
 		{"navigator/first.go", "case !s.control[i].IsTrue():", "case s.control[i] == message.Unresolved:"},
 	}},
-	{"first-anew", "which connectors counted is forgotten with the next iteration", "races 3", "", []change{
+	{"first-anew", "which connectors counted is forgotten with the next iteration", "races 3", racing, []change{
 		{"navigator/snapshot.go", "Counted: at.Counted, Came: at.Came, ", ""},
 	}},
-	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", "", []change{
+	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", racing, []change{
 		{"node/thread/arrive.go", "m.beginsFirst(all[i].Entry) || slices", "slices"},
 	}},
-	{"first-late-aside", "a connector that came too late is set aside as refused", "5 ends", "", []change{
+	{"first-late-aside", "a connector that came too late is set aside as refused", "5 ends", racing, []change{
 		{"node/thread/first.go", "return m.beginsFirst(key) && msg.Kind", "return m.beginsFirst(key) && msg.Clock == 0 && msg.Kind"},
 	}},
-	{"returned-late", "a block that has returned times out afterwards", "races", "", []change{
+	{"returned-late", "a block that has returned times out afterwards", "races", racing, []change{
 		{"navigator/ending.go", "return s.expired() && !a.limits() && (s.InError() || !a.hasReturned(s))", "return s.expired() && !a.limits()"},
 	}},
-	{"next-iteration", "what cancels an activity cancels the one in the next iteration", "races 3 5 7 ends", "", []change{
+	{"next-iteration", "what cancels an activity cancels the one in the next iteration", "races 3 5 7 ends", racing, []change{
 		{"navigator/ending.go", "		m.Kind = message.KindCancel\n		m.Body", "		m.Kind = message.KindCancel\n		if frames, err := m.Scope.Frames(); err == nil && len(frames) > 0 {\n			frames[len(frames)-1].Iteration++\n			m.Scope = m.Scope.Leave().Enter(frames[len(frames)-1])\n		}\n		m.Body"},
 	}},
-	{"cancelled-true", "what is cancelled sends TRUE", "races 7 ends", "", []change{
+	{"cancelled-true", "what is cancelled sends TRUE", "races 7 ends", racing, []change{
 		{"navigator/ending.go", "			e.Put = a.dead(s)\n", "			e.Put = a.dead(s)\n			for i := range e.Put {\n				if e.Put[i].Control == message.False {\n					e.Put[i].Control = message.True\n				}\n			}\n"},
 	}},
-	{"cancelled-early", "what is cancelled ends before all that leads into it is resolved", "3 5 7 races ends", "", []change{
+	{"cancelled-early", "what is cancelled ends before all that leads into it is resolved", "3 5 7 races ends", racing, []change{
 		{"navigator/ending.go", "return s.cancel != nil && (s.cancel.around || s.Waiting(a) == 0)", "return s.cancel != nil && (s.cancel.around || s.Waiting(a) >= 0)"},
 	}},
-	{"cancelled-twice", "what is cancelled from around waits for what leads into it, where another one cancels it as well", "ends", "", []change{
+	{"cancelled-twice", "what is cancelled from around waits for what leads into it, where another one cancels it as well", "ends", racing, []change{
 		{"navigator/ending.go", "next.around = next.around || s.cancel.around", "next.around = next.around && s.cancel.around"},
 	}},
-	{"cancel-leaves", "of what is inside of a block that ends early one is not cancelled", "races 7 ends", "", []change{
+	{"cancel-leaves", "of what is inside of a block that ends early one is not cancelled", "races 7 ends", racing, []change{
 		{"navigator/ending.go", "	e.Put = append(cancels, e.Put...)\n", "	e.Put = append(cancels[:max(0, len(cancels)-1)], e.Put...)\n"},
 	}},
-	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", "", []change{
+	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", racing, []change{
 		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
 	}},
-	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "3 7 ends", "", []change{
+	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "3 7 ends", racing, []change{
 		{"navigator/mapping.go", "	return message.DataWords\n", "	return message.DataPresent\n"},
 	}},
-	{"all-matches", "where the first match is taken the others are as well", "7 ends", "", []change{
+	{"all-matches", "where the first match is taken the others are as well", "7 ends", racing, []change{
 		{"navigator/decide.go", "holds, cond := !taken || !a.FirstMatch, a.outgoing[i]", "holds, cond := !taken || a.FirstMatch || true, a.outgoing[i]"},
 	}},
-	{"overtaken", "a cascade decides what has lost a race to what is about to be delivered", "3 races 7", "", []change{
+	{"overtaken", "a cascade decides what has lost a race to what is about to be delivered", "3 races 7", racing, []change{
 		{"node/thread/arrive.go", "return comes && (races || msg.Kind == message.KindCancel)", "return comes && races && msg.Kind == 0"},
 	}},
 	// What activities begin instances of (N19).

@@ -137,8 +137,12 @@ func (j *judge) take(r *record.AuditRecord) {
 		if r.Event == record.EventCancelled && place.Call == nil && place.Bundle == nil {
 			j.attempted(path, r)
 		}
-		if place.Start.Kind == definition.StartFirst && !isElement(r.Scope, r.Activity) {
+		switch {
+		case isElement(r.Scope, r.Activity):
+		case place.Start.Kind == definition.StartFirst:
 			j.first(path, place, r)
+		default:
+			j.decided(path, place, r)
 		}
 	}
 	if r.Event == record.EventCancelled {

@@ -17,8 +17,9 @@ process: p
 version: 1
 activities:
   a: {node: A, program: x, deadline: {after: 1s}, retry: {attempts: 3}}
-  c: {node: B, program: x, cancels: [d]}
+  c: {node: B, program: x, cancels: [d, f]}
   d: {node: A, program: x}
+  f: {node: A, program: x}
   b:
     node: A
     deadline: {after: 1s}
@@ -28,14 +29,15 @@ activities:
       j: {node: A, program: x}
     control: [i -> j]
   z: {node: A, program: x, start: any}
-control: [{a -> z: _TIMEOUT}, {b -> z: _TIMEOUT}, c -> z, d -> z]
+control: [{a -> z: _TIMEOUT}, {b -> z: _TIMEOUT}, c -> z, d -> z, d -> f]
 `
 
 // told are facts of an instance, one a line:
 //
 //	set PATH N, due PATH N                           its deadline, in N seconds
 //	CLOCK PATH ran|skipped|cancelled|failed|in-error|timed-out|caught [reason] [iteration=N attempt=N]
-//	... TRUE                                         it sends that on
+//	... TRUE|FALSE                                   it sends that on
+//	... with=a,b                                     what led into it from a and b was resolved
 func told(t *testing.T, history string) (all []oracle.Fact) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(history)) {
@@ -95,8 +97,13 @@ func told(t *testing.T, history string) (all []oracle.Fact) {
 			if n, is := strings.CutPrefix(w, "attempt="); is {
 				r.Attempt = number(n)
 			}
-			if w == "TRUE" {
-				r.Sent = []record.Sent{{Target: "z", Control: message.True}}
+			if sources, is := strings.CutPrefix(w, "with="); is {
+				for source := range strings.SplitSeq(sources, ",") {
+					r.Consumed = append(r.Consumed, record.Consumed{Key: message.Key{Source: processtable.ActivityID(source)}, Control: message.True})
+				}
+			}
+			if w == "TRUE" || w == "FALSE" {
+				r.Sent = []record.Sent{{Target: "z", Control: map[string]message.Truth{"TRUE": message.True, "FALSE": message.False}[w]}}
 			}
 		}
 		all = append(all, oracle.Fact{Record: r})
@@ -204,11 +211,17 @@ func TestN14WhatAHistoryCanBe(t *testing.T) {
 		{"of outside", "2 d in-error\n4 b caught d:_broken", false, `b has caught "d: broken"`},
 		{"what is not to go on", "4 d caught x", false, "d goes on after an error, and is not to"},
 
-		{"all has ended", "1 a ran\n1 c ran\n1 d ran\n1 b skipped\n1 z ran", true, ""},
-		{"something has not", "1 a ran\n1 c ran\n1 d ran\n1 b skipped", true, "z has not ended, and the instance has"},
-		{"an iteration has returned", "1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran\n4 b#1/sink ran\n5 b ran", true, ""},
-		{"it has not", "1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran\n5 b ran", true, "b#1 has begun, and has neither returned nor was it cancelled"},
-		{"something inside is left", "set b 5\n1 a ran\n1 c ran\n1 d ran\n1 z ran\n1 b#1/source ran\ndue b 5\n4 b timed-out\n5 b#1/sink cancelled\n6 b#1/i cancelled", true, "b#1/j has not ended"},
+		{"all has ended", "1 a ran\n1 c ran\n1 d ran\n1 f skipped\n1 b skipped\n1 z ran with=a,b,c,d", true, ""},
+		{"something has not", "1 a ran\n1 c ran\n1 d ran\n1 f skipped\n1 b skipped", true, "z has not ended, and the instance has"},
+		{"an iteration has returned", "1 a ran\n1 c ran\n1 d ran\n1 f skipped\n1 z ran with=a,b,c,d\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran with=i\n4 b#1/sink ran\n5 b ran", true, ""},
+		{"it has not", "1 a ran\n1 c ran\n1 d ran\n1 f skipped\n1 z ran with=a,b,c,d\n1 b#1/source ran\n2 b#1/i ran\n3 b#1/j ran with=i\n5 b ran", true, "b#1 has begun, and has neither returned nor was it cancelled"},
+		{"something inside is left", "set b 5\n1 a ran\n1 c ran\n1 d ran\n1 f skipped\n1 z ran with=a,b,c,d\n1 b#1/source ran\ndue b 5\n4 b timed-out\n5 b#1/sink cancelled\n6 b#1/i cancelled", true, "b#1/j has not ended"},
+
+		{"all that leads into it is resolved", "1 a ran\n3 z ran with=a,b,c,d", false, ""},
+		{"something that leads into it is not", "1 a ran\n3 z ran with=a,b,c", false, "z has ended, and what leads into it from d was not resolved"},
+		{"it is cancelled before that", "2 c ran\n4 f cancelled FALSE", false, "f has ended, and what leads into it from d was not resolved"},
+		{"it is cancelled, and says nothing", "2 c ran\n4 f cancelled", false, ""},
+		{"it was skipped before that", "3 z skipped with=a", false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := oracle.Admissible(processes[0], told(t, tc.history), tc.finished)
@@ -221,7 +234,7 @@ func TestN14WhatAHistoryCanBe(t *testing.T) {
 
 // N23: a program runs beside the work once for each time that it was due, and not once that has ended.
 func TestN23ANoticeHasItsTime(t *testing.T) {
-	text := strings.Replace(raced, "cancels: [d]}", "cancels: [d], notify: [{after: 1s, program: x}]}", 1)
+	text := strings.Replace(raced, "cancels: [d, f]}", "cancels: [d, f], notify: [{after: 1s, program: x}]}", 1)
 	processes, wrong := definition.Load("p.yaml", []byte(text))
 	if len(processes) != 1 {
 		t.Fatal(wrong)

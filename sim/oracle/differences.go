@@ -55,6 +55,7 @@ func Differences(got api.Status, want *interpret.Result) []string {
 		if w.Definition.Bundle != nil {
 			if w.State == interpret.Terminated {
 				differ(path+": elements", g.Elements, w.Counts)
+				differ(path+": results", string(g.Output), written(w.Output))
 			}
 			continue
 		}

@@ -58,3 +58,18 @@ func controlOf(place Place, all []processtable.ActivityID) (control []processtab
 	}
 	return control
 }
+
+// decided holds an activity that waits for all connectors to that: who runs, or is cancelled and says so, ends with each of
+// them, so that sink still ends last (N14).
+func (j *judge) decided(path string, place Place, r *record.AuditRecord) {
+	if r.Event != record.EventTerminated && (r.Event != record.EventCancelled || !tells(r)) {
+		return
+	}
+	for _, source := range sourcesOf(place.In, place.Name) {
+		if !slices.ContainsFunc(r.Consumed, func(c record.Consumed) bool {
+			return c.Key.Source == processtable.ActivityID(source) && c.Control != message.Unresolved
+		}) {
+			j.add("%s has ended, and what leads into it from %s was not resolved", path, source)
+		}
+	}
+}

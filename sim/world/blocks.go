@@ -68,7 +68,8 @@ func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
 	if r.Event == record.EventTerminated || r.Event == record.EventCancelled {
 		x.abandoned(s, d, r)
 	}
-	if r.Event != record.EventTerminated && r.Event != record.EventIterated || r.Ending != (message.Ending{}) {
+	judged := r.Event == record.EventInError && strings.HasPrefix(r.Reason, "exit condition ") // what has come back is
+	if r.Event != record.EventTerminated && r.Event != record.EventIterated && !judged || r.Ending != (message.Ending{}) {
 		return
 	}
 	place, known := x.world.placeOf(entryOf(r))

@@ -53,7 +53,9 @@
 //	    suspended it; at the end: none was missed where all are made up for (schedules.go; N23)
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //
-// "Ends" is what comes after the weather: every instance ends, and nothing is left in any store.
+// "Ends" is what comes after the weather: every instance ends, also one of which the deadline of its process has come while
+// it is in error, the site where one in error was started knows that (N4, R32), and nothing is left in any store. Of what is in error then all that others do (blocks, bundles, calls) is
+// begun once more before operators end it, so that what comes back is of one run and not of another.
 // After an operator's word that is not refused 3, 5 and 7 are held to less, of that instance; and after
 // the loss of a store 5 and 7, of the instances in which that site has a part: see watch.touched and
 // watch.repeated. [Report.Hash] is over all events.

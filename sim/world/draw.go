@@ -308,6 +308,12 @@ func (d *drawing) outside(instance int) {
 		e.At = min(e.At+d.between(10*time.Millisecond, 5*time.Minute), d.plan.Clear-1)
 		d.add(e)
 	}
+	if d.in(2) { // one after the other, so that a receive takes one of them, and another is under way to it
+		for n := range 3 + d.IntN(6) {
+			e.At, e.Number = min(e.At+time.Duration(d.Int64N(int64(5*time.Millisecond))), d.plan.Clear-1), 3+n
+			d.add(e)
+		}
+	}
 }
 
 // timed draws, for few worlds, a process with notices, a deadline of its own, and loops of whose history little is kept

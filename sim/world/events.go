@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -66,16 +67,21 @@ func (x *watch) events(s *site, d *shadow, t *transaction) {
 	}
 }
 
-// signal is somebody outside who sends an event to an instance, to the first site, where most receives of it are.
+// signal is somebody outside who sends an event to an instance: one that a receive of it waits for, to the site of that.
 func (w *World) signal(e Event) {
 	c := w.clients[e.Instance]
-	events := c.of.process.Events
-	if len(events) == 0 {
+	var waited []api.EventRequest
+	for _, name := range slices.Sorted(maps.Keys(c.of.places)) {
+		if r := c.of.places[name]; r.Receive != nil {
+			for _, event := range r.Receive.Names() {
+				waited = append(waited, api.EventRequest{Event: event, Key: c.id(), ID: fmt.Sprintf("%s %d", c.id(), e.Number), At: r.Node})
+			}
+		}
+	}
+	if len(waited) == 0 {
 		return
 	}
-	r := api.EventRequest{
-		Event: events[e.Number%len(events)].Name, Key: c.id(), ID: fmt.Sprintf("%s %d", c.id(), e.Number), At: string(w.plan.Sites[0]),
-	}
+	r := waited[e.Number%len(waited)]
 	passed := message.Event{Node: e.Site, ID: r.ID}
 	w.watch.starts[uuid.UUID(message.PassageOf(passed.Token()))] = true // where the site notes that it has passed it on (S4)
 	_ = w.answered(e.Site, "event "+r.ID, func(ctx context.Context, n *node.Node) (string, error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fmqm/api"
 	"fmqm/interpret"
 	"fmqm/node"
@@ -23,6 +25,9 @@ func (w *World) finish() {
 	}
 	w.noneMissed()
 	if !w.await("not every instance ends", w.allEnded) || !w.await("not every process is uploaded", w.allUploaded) {
+		return
+	}
+	if !w.await("not every site is told what is in error", w.allTold) {
 		return
 	}
 	w.judgeRaces()
@@ -157,7 +162,7 @@ func (c *client) waitsFor() string {
 		if status.State == api.InstanceRunning || len(status.Unreachable) > 0 {
 			return string(status.State)
 		}
-		return ""
+		return c.outlives(status)
 	}
 	if c.world.weaker[c.instance.ID] {
 		return c.differsInTheEnd(status)
@@ -239,6 +244,7 @@ func (w *World) conclude(c *client) {
 		return
 	}
 	w.touched[c.instance.ID]++
+	w.anew(c)
 	for w.broken == nil {
 		err := c.terminate(c.of.origin)
 		if err == nil || api.CodeOf(err) == api.CodeRefused { // it has ended
@@ -246,6 +252,54 @@ func (w *World) conclude(c *client) {
 		}
 		w.sleep(5 * time.Second)
 	}
+}
+
+// anew is an operator who has begun once more what others do for an activity in error, before its instance is ended: what
+// had come back of it does not count any more (N12).
+func (w *World) anew(c *client) {
+	status, err := c.status()
+	if err != nil || status.State != api.InstanceInError {
+		return
+	}
+	begun := false
+	for _, a := range status.Activities {
+		if of := c.of.places[a.Activity]; a.State == api.ActivityInError && of.Activity != nil && (of.Block != nil || of.Bundle != nil || of.Call != nil) {
+			begun = c.retry(c.of.origin, a.Scope, a.Activity) == nil || begun
+		}
+	}
+	if begun {
+		w.journal.met("anew")
+		w.sleep(time.Minute)
+	}
+}
+
+// allTold says of which instance in error the site where it was started does not know that: a list there would not
+// find it (N4, R32).
+func (w *World) allTold() string {
+	for _, s := range w.sites {
+		running := map[uuid.UUID]bool{} // and nothing was told of an error
+		r := api.ListRequest{All: true, Limit: 100}
+		for more := true; more; {
+			more = false
+			err := w.answered(s.name, listText(r), func(ctx context.Context, n *node.Node) (string, error) {
+				a, err := n.List(ctx, r)
+				for i := range a.Instances {
+					running[a.Instances[i].Instance] = a.Instances[i].State == api.InstanceRunning && a.Instances[i].InError == 0
+				}
+				more, r.Next = a.More, a.Next
+				return "", err
+			})
+			if err != nil {
+				return err.Error()
+			}
+		}
+		for _, c := range w.clients {
+			if c.of.origin == s.name && c.state == api.InstanceInError && running[c.instance.ID] && w.touched[c.instance.ID] == 0 && !w.weaker[c.instance.ID] {
+				return fmt.Sprintf("%s is in error, and was never told so of %s", s.name, c.id())
+			}
+		}
+	}
+	return ""
 }
 
 // left says what is left in any store that should be empty.

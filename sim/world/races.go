@@ -92,8 +92,34 @@ func (x *watch) limited(d *oracle.Due) {
 	if d.Entry.Activity != processtable.Sink || d.Entry.Scope != "" || d.Key.Source != "deadline" {
 		return
 	}
-	x.limits[d.Entry.Instance] = true
+	if _, before := x.limits[d.Entry.Instance]; !before {
+		x.limits[d.Entry.Instance] = x.world.tasks.Elapsed()
+	}
 	x.world.touched[d.Entry.Instance]++
+}
+
+// overdue: an instance goes on to its end although the deadline of its process has come (N23). Both may come to one disk, and
+// what has come is decided once the site is up and reads it.
+func (x *watch) overdue(s *site, r *record.AuditRecord) {
+	at, came := x.limits[r.Instance]
+	if !came || r.Event != record.EventEnded || x.lost[s.name] || x.cloned[s.name] {
+		return
+	}
+	if s.life != nil {
+		at = max(at, s.life.since)
+	}
+	if x.world.tasks.Elapsed()-max(at, s.slowest) > underWay {
+		x.world.breaks("ends", "%s goes on to its end at %s, and its deadline had come before", r.Instance, s.name)
+	}
+}
+
+// outlives says that the deadline of an instance's process has come, and has not ended it.
+func (c *client) outlives(got api.Status) string {
+	w := c.world
+	if _, came := w.watch.limits[c.instance.ID]; came && got.State == api.InstanceInError && !w.weaker[c.instance.ID] {
+		return "the deadline of its process has come, and it is still in error"
+	}
+	return ""
 }
 
 // byDeadline is who has ended an instance at the deadline of its process.
@@ -107,7 +133,8 @@ func (x *watch) stopped(r *record.AuditRecord) {
 	if r.By != byDeadline {
 		return
 	}
-	if x.world.journal.met("limited"); !x.limits[r.Instance] {
+	x.world.journal.met("limited")
+	if _, came := x.limits[r.Instance]; !came {
 		x.world.breaks("races", "%s is ended by its deadline, which has not come", r.Instance)
 	}
 }

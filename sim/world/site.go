@@ -50,6 +50,7 @@ type life struct {
 	by      *task.Site
 	node    *node.Node // nil: it is not open yet
 	failing bool       // its disk has failed: it ends by itself
+	since   time.Duration
 }
 
 // armed is a fault that waits for a commit or a read.
@@ -73,7 +74,7 @@ func (s *site) start() {
 	if s.life != nil || w.tasks.Elapsed() < s.rest {
 		return
 	}
-	l := &life{by: w.tasks.NewSite(s.offset)}
+	l := &life{by: w.tasks.NewSite(s.offset), since: w.tasks.Elapsed()}
 	s.life = l
 	s.lives++
 	w.journal.note(string(s.name), "starts", "for the %d. time", s.lives)

@@ -81,6 +81,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	t.records = append(t.records, r)
 	x.recorded(s.name, &r)
 	x.family(s, &r)
+	x.overdue(s, &r)
 	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
 		d := x.shadows[s.name]
 		if d.started[r.Instance] {

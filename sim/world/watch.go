@@ -33,7 +33,7 @@ type watch struct {
 	starts   map[uuid.UUID]bool                       // that somebody starts
 	children map[uuid.UUID]bool                       // of them, those that activities have begun
 	left     map[uuid.UUID]time.Duration              // of these, since when those are to end whose activity was ended
-	limits   map[uuid.UUID]bool                       // of which the deadline of the process has come
+	limits   map[uuid.UUID]time.Duration              // when the deadline of the process came
 	changes  changes                                  // since something was asked for; nil: nobody wants to know
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk
@@ -62,7 +62,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]bool{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
