@@ -150,7 +150,7 @@ var ofAll = []mutant{
 		{"navigator/snapshot.go", "Counted: at.Counted, Came: at.Came, ", ""},
 	}},
 	{"first-overtaken", "what is about to be delivered does not come before a message of a cascade", "3", racing, []change{
-		{"node/thread/arrive.go", "m.beginsFirst(all[i].Entry) || slices", "slices"},
+		{"node/thread/arrive.go", "return m.beginsFirst(key) || slices", "return slices"},
 	}},
 	{"first-late-aside", "a connector that came too late is set aside as refused", "5 ends", racing, []change{
 		{"node/thread/first.go", "return m.beginsFirst(key) && msg.Kind", "return m.beginsFirst(key) && msg.Clock == 0 && msg.Kind"},
@@ -183,7 +183,7 @@ var ofAll = []mutant{
 		{"navigator/decide.go", "holds, cond := !taken || !a.FirstMatch, a.outgoing[i]", "holds, cond := !taken || a.FirstMatch || true, a.outgoing[i]"},
 	}},
 	{"overtaken", "a cascade decides what has lost a race to what is about to be delivered", "3 races 7", racing, []change{
-		{"node/thread/arrive.go", "return comes && (races || msg.Kind == message.KindCancel)", "return comes && races && msg.Kind == 0"},
+		{"node/thread/arrive.go", "!comes || msg.Kind == message.KindCancel {\n\t\treturn comes", "!comes || msg.Kind != 0 {\n\t\treturn false"},
 	}},
 	// What activities begin instances of (N19).
 	{"one-child", "two activities of an instance begin one and the same instance", "3 5 7 ends", "", []change{
