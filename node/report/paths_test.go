@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"testing"
 
 	"fmqm/api"
@@ -36,7 +37,8 @@ func TestPathsThatThereCannotBe(t *testing.T) {
 		"count[x]":          `scope count[x]: message format: scope: element of "count[x]": want a number from 0 to 99999 in brackets`,
 	} {
 		err := g.NoPath(path)
-		if got, _ := err.(*api.Error); err == nil && want != "" || err != nil && (got == nil || got.Message != want || got.Remedy == "") {
+		var got *api.Error
+		if errors.As(err, &got) != (want != "") || got != nil && (got.Message != want || got.Remedy == "") {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
