@@ -32,6 +32,9 @@ func (a *Answers) StatusOf(ctx context.Context, id message.InstanceID, r api.Sta
 		r.Limit = cmp.Or(r.Limit, api.MaxPage)
 		of, err = a.gatherMore(ctx, g, report.Question{Tree: &report.Page{States: r.States, After: r.After, Limit: r.Limit}})
 	case r.Scope != "":
+		if err := g.NoPath(r.Scope); err != nil {
+			return s, err
+		}
 		if bundle, found := g.Bundle(r.Scope); found {
 			r.Limit = cmp.Or(r.Limit, api.MaxPage)
 			of, err = a.gatherMore(ctx, g, report.Question{Tree: &report.Page{States: r.States, After: cmp.Or(r.After, bundle), Limit: r.Limit}})
@@ -122,10 +125,10 @@ func (a *Answers) Why(ctx context.Context, id message.InstanceID, r api.WhyReque
 	return g.Why(r.Activity, func(node string) (bool, time.Time) { return a.heard(g, node) }), nil
 }
 
-// named is the error of a PATH that names nothing of the process; empty names all.
+// named is the error of a PATH that names nothing of the process, or what it cannot have; empty names all.
 func named(g *report.Gathered, path string) error {
 	if path == "" || g.Has(path) {
-		return nil
+		return g.NoPath(path)
 	}
 	_, name := api.CutScope(path)
 	return g.NoActivity(name)

@@ -134,7 +134,7 @@ func (g *Gathered) Enter(path string) (scope message.Scope, ask []string, err er
 	r := g.read()
 	frames, err := message.Scope(path).Full().Frames()
 	if err != nil {
-		return "", nil, api.Errorf(api.CodeUsage, "write blocks with their iterations, such as documents#2, or documents for its newest", "scope %s: %v", path, err)
+		return "", nil, noScope(path, err)
 	}
 	if len(frames) > 0 {
 		for i, name := range r.around(string(frames[0].Composite)) {

@@ -77,7 +77,7 @@ func printStatus(p *common.Printer, st api.Status) error {
 		below, depth := make([]detail, len(st.Activities)), make([]int, len(st.Activities))
 		for i, a := range st.Activities {
 			name := api.Shown(a.Scope, a.Activity)
-			rows[i] = []string{name, a.Node, string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), whyEnded(&a)}
+			rows[i] = []string{name, nodeOf(&a), string(a.State), number(a.Iterations), rc(a.RC), when(a.Started), when(a.Ended), whyEnded(&a)}
 			depth[i] = depthOf(st.Scope, a.Scope)
 			below[i] = detail{name, a.Node, a.State, a.Input, a.Stderr}
 		}
@@ -135,6 +135,14 @@ func depthOf(shown, scope string) int {
 		return 0
 	}
 	return 1 + strings.Count(scope, "/")
+}
+
+// nodeOf is where an activity is, and, of a call, where its work is done, as fmqm-define run shows it.
+func nodeOf(a *api.Activity) string {
+	if a.At == "" || a.At == a.Node {
+		return a.Node
+	}
+	return a.Node + ", at " + a.At
 }
 
 // elements says how far an activity with for_each has come.
