@@ -8,17 +8,15 @@ import (
 
 // checkNodes warns of nodes that are probably meant to come from the data: a program or subprocess has a node that is
 // called like a text of its input, and nothing else of the process names that node (N20). It is a warning, since a site
-// may be called so. Starts says that the file names the nodes where it may be started.
-func (p *processDraft) checkNodes(starts bool) {
+// may be called so; where the process may be started there is one.
+func (p *processDraft) checkNodes() {
 	named := map[string]bool{OriginNode: true}
 	name := func(nodes ...string) {
 		for _, node := range nodes {
 			named[node] = true
 		}
 	}
-	if starts {
-		name(p.result.Starts...)
-	}
+	name(p.result.Starts...)
 	for _, set := range p.sets {
 		name(set.nodes...)
 	}

@@ -86,7 +86,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 		}
 		p.checkLastWins()
 		p.checkSets()
-		p.checkNodes(f["starts"] != nil)
+		p.checkNodes()
 		p.checkEvents()
 		p.checkTables()
 	}

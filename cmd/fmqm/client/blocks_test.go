@@ -122,3 +122,19 @@ func TestN18RetryAll(t *testing.T) {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
+
+// The table of a status says where the work of a call is done, and what a receive waits for.
+func TestStatusSaysWhereAndForWhat(t *testing.T) {
+	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
+		return api.Status{Process: "claim@1", State: api.InstanceRunning, Activities: []api.Activity{
+			{Activity: "count", Node: "office", At: "s03", State: api.ActivityRunning},
+			{Activity: "arrival", Node: "office", State: api.ActivityRunning, Waits: &api.EventWait{Events: []string{"arrived", "cancelled"}, Key: "J-7"}},
+		}}, nil
+	}})
+	r := fmqm(to, "", "status", id)
+	for _, want := range []string{"\ncount     office, at s03  running", "waits for arrived or cancelled, key J-7\n"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+}

@@ -162,6 +162,15 @@ func elements(e *api.Elements) string {
 	return strings.Join(all, ", ")
 }
 
+// awaited says for which events a receive waits, as fmqm-define run does.
+func awaited(w *api.EventWait) string {
+	text := "waits for " + strings.Join(w.Events, " or ")
+	if w.Key != "" {
+		text += ", key " + w.Key
+	}
+	return text
+}
+
 // whyEnded is what people are told of how an activity has ended, or of what it is in.
 func whyEnded(a *api.Activity) string {
 	switch {
@@ -173,6 +182,8 @@ func whyEnded(a *api.Activity) string {
 		return "instance " + a.Child.String() + " of " + a.Of
 	case a.Reason == "" && a.Elements != nil:
 		return elements(a.Elements)
+	case a.Reason == "" && a.Waits != nil:
+		return awaited(a.Waits)
 	}
 	return a.Reason
 }
