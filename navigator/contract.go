@@ -17,7 +17,8 @@ var (
 func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	s := of.(*State)
 	e, err := a.command(s, c, now)
-	return a.whole(s, e), err
+	a.complete(s, &e)
+	return e, err
 }
 
 func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {

@@ -16,12 +16,16 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	return a.whole(s, a.decide(s, now))
+	e := a.decide(s, now)
+	a.complete(s, &e)
+	return e
 }
 
-// whole adds to what follows for the entry what is the same whatever it is that follows.
-func (a *Activity) whole(s *State, e behaviour.Effects) behaviour.Effects {
-	return a.tidy(s, a.withNotices(s, a.withRace(s, e)))
+// complete adds to what follows for the entry what is the same whatever it is that follows.
+func (a *Activity) complete(s *State, e *behaviour.Effects) {
+	a.tellRace(s, e)
+	a.endNotices(s, e)
+	a.tidy(s, e)
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
@@ -172,7 +176,9 @@ func (s *State) progress() message.Snapshot {
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	return a.whole(s, a.conclude(s, r, now))
+	e := a.conclude(s, r, now)
+	a.complete(s, &e)
+	return e
 }
 
 func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behaviour.Effects {

@@ -206,13 +206,16 @@ func (a *Activity) takes(s *State, at *message.Snapshot, now time.Time) behaviou
 
 // tidy adds what a receive owes the event queue (R38): when a round is over, its waits go, and what came beside the
 // event that it took goes back to its place; so does what came when its round was over.
-func (a *Activity) tidy(s *State, e behaviour.Effects) behaviour.Effects {
+func (a *Activity) tidy(s *State, e *behaviour.Effects) {
+	if a.Kind != processtable.KindReceive || e.Invoke != nil {
+		return
+	}
 	at := s.progress()
 	given := s.given()
-	if a.Kind != processtable.KindReceive || e.Invoke != nil || !at.Begun && len(given) == 0 {
-		return e
+	if !at.Begun && len(given) == 0 {
+		return
 	}
-	over := at.Begun && (e.Ends || a.leaves(s, &at, &e))
+	over := at.Begun && (e.Ends || a.leaves(s, &at, e))
 	came := map[processtable.EventID]bool{}
 	for i := range given {
 		r := &given[i]
@@ -236,7 +239,6 @@ func (a *Activity) tidy(s *State, e behaviour.Effects) behaviour.Effects {
 	if over {
 		e.Put = append(e.Put, a.unwait(s, &at, came)...)
 	}
-	return e
 }
 
 // leaves says whether effects end the round of a snapshot without ending the entry.

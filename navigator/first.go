@@ -102,19 +102,18 @@ func (a *Activity) decideFirst(s *State, now time.Time) behaviour.Effects {
 	return a.keep(s, at, behaviour.Outcome{What: behaviour.Decided, Counted: v.counted})
 }
 
-// withRace says in the outcome which connectors counted, and at the end which came too late.
-func (a *Activity) withRace(s *State, e behaviour.Effects) behaviour.Effects {
+// tellRace says in the outcome which connectors counted, and at the end which came too late.
+func (a *Activity) tellRace(s *State, e *behaviour.Effects) {
 	if a.First == 0 || e.Outcome.What == behaviour.Nothing || s.Snapshot == nil || len(s.Snapshot.Counted) == 0 {
-		return e
+		return
 	}
 	e.Outcome.Counted = s.Snapshot.Counted
 	if !e.Ends {
-		return e
+		return
 	}
 	for _, c := range s.came {
 		if !slices.Contains(s.Snapshot.Counted, c.from) && !slices.Contains(s.Snapshot.Came, c.from) {
 			e.Outcome.Raced = append(e.Outcome.Raced, c.from)
 		}
 	}
-	return e
 }

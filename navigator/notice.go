@@ -125,10 +125,10 @@ func (a *Activity) beginProcessNotices(s *State, now time.Time) behaviour.Effect
 	return e
 }
 
-// withNotices ends the notices with their activity (R36).
-func (a *Activity) withNotices(s *State, e behaviour.Effects) behaviour.Effects {
+// endNotices ends the notices with their activity (R36).
+func (a *Activity) endNotices(s *State, e *behaviour.Effects) {
 	if !e.Ends || s.Snapshot == nil || !s.Snapshot.Notices || e.Outcome.What == behaviour.Stopped { // all of the instance is stopped then
-		return e
+		return
 	}
 	body := message.EncodeCancel(message.Cancel{Reason: string(a.Name) + " has ended"})
 	for i := range a.notices {
@@ -136,7 +136,6 @@ func (a *Activity) withNotices(s *State, e behaviour.Effects) behaviour.Effects 
 		m.Kind, m.Scope, m.Body = message.KindCancel, s.Entry.Scope.Notice(i), body
 		e.Put = append(e.Put, m)
 	}
-	return e
 }
 
 // notice is what runs beside the work of an activity (R36): one of its entries is one notice, by the number in

@@ -31,6 +31,7 @@ type Activity struct {
 	runsAlone bool                // N5
 	dataTypes [][]*container.Type // of each InData's values
 	targets   []target
+	sending   []processtable.NodeID  // where those are, and what it returns to
 	inside    []target               // all that is inside of a block, with its source and sink
 	one       *processtable.Activity // of a bundle: the row of one execution
 	until     *condition.Condition   // of a bundle; nil: all of it is done
@@ -177,6 +178,7 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		return nil, err
 	}
 	a.targets = targetsOf(row)
+	a.sending = a.sendingOf()
 	a.echo = echoOf(row.Input, row.Output)
 	if row.Kind == processtable.KindBlock {
 		a.inside = insideOf(p.table, row)

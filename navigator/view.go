@@ -3,6 +3,7 @@ package navigator
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,14 +67,25 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 // sendsTo names the nodes into whose queues an activity sends when it ends. What does the work of a call
 // returns to the node of that.
 func (a *Activity) sendsTo(s *State) []processtable.NodeID {
-	out := make([]processtable.NodeID, len(a.targets), len(a.targets)+1)
-	for i, t := range a.targets {
-		out[i] = t.node.At(s.Origin)
+	if !slices.Contains(a.sending, processtable.Origin) {
+		return a.sending // of all instances
 	}
-	if a.Begun() {
-		out = append(out, a.around().node.At(s.Origin))
+	out := slices.Clone(a.sending)
+	for i, node := range out {
+		out[i] = node.At(s.Origin)
 	}
 	return out
+}
+
+func (a *Activity) sendingOf() []processtable.NodeID {
+	var out []processtable.NodeID
+	for _, t := range a.targets {
+		out = append(out, t.node)
+	}
+	if a.Begun() {
+		out = append(out, a.around().node)
+	}
+	return slices.Clip(out)
 }
 
 // Values gives what a connector message brings to the activity; nil: the table has no data

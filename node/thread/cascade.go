@@ -98,9 +98,9 @@ func (m *Machine) decide(s *settlement, msg *message.Message) bool {
 	switch {
 	case effects.Ends:
 		t.ends = true
-		m.addEntry(s, t.entry, t.state.Known(), t.entry.Known.Keys, effects)
-	case effects.Outcome.What == behaviour.Passed && m.fits(s, effects):
-		m.passOn(s, t, effects)
+		m.addEntry(s, t.entry, t.state.Known(), t.entry.Known.Keys, &effects)
+	case effects.Outcome.What == behaviour.Passed && m.fits(s, &effects):
+		m.passOn(s, t, &effects)
 	}
 	return true
 }
@@ -110,17 +110,17 @@ func (m *Machine) decide(s *settlement, msg *message.Message) bool {
 // this node has no link to one of the nodes beyond: its host may have.
 func (m *Machine) passAround(s *settlement, msg message.Message) {
 	record, effects, ok := m.process.PassAround(msg)
-	if !ok || !m.fits(s, effects) || slices.ContainsFunc(effects.Put, func(p message.Message) bool { return !m.reaches(p.Queue.Node) }) {
+	if !ok || !m.fits(s, &effects) || slices.ContainsFunc(effects.Put, func(p message.Message) bool { return !m.reaches(p.Queue.Node) }) {
 		s.tx.Put = append(s.tx.Put, msg)
 		return
 	}
 	s.tx.Put = append(s.tx.Put, record)
-	m.addPassed(s, msg.Entry(), &behaviour.Basis{Origin: msg.Origin}, effects)
+	m.addPassed(s, msg.Entry(), &behaviour.Basis{Origin: msg.Origin}, &effects)
 }
 
 // passOn is passAround for an entry here that waits for data: its record is the message
 // that made it dead, which is put with this transaction.
-func (m *Machine) passOn(s *settlement, t *tentative, effects behaviour.Effects) {
+func (m *Machine) passOn(s *settlement, t *tentative, effects *behaviour.Effects) {
 	for _, msg := range effects.Put {
 		if msg.Entry() != t.entry.Key {
 			continue
@@ -139,16 +139,16 @@ func (m *Machine) passOn(s *settlement, t *tentative, effects behaviour.Effects)
 }
 
 // addPassed adds what leads out of a dead activity whose entry goes on, here or elsewhere.
-func (m *Machine) addPassed(s *settlement, key message.Entry, known *behaviour.Basis, effects behaviour.Effects) {
+func (m *Machine) addPassed(s *settlement, key message.Entry, known *behaviour.Basis, effects *behaviour.Effects) {
 	s.ops += len(effects.Put) + 1
 	s.tx.Audit = append(s.tx.Audit, m.audit(key, known, effects))
-	for _, msg := range effects.Put {
-		s.route(msg)
+	for i := range effects.Put {
+		s.route(&effects.Put[i])
 	}
 }
 
 // fits says whether effects are within what is left of a transaction's bounds (N5).
-func (m *Machine) fits(s *settlement, effects behaviour.Effects) bool {
+func (m *Machine) fits(s *settlement, effects *behaviour.Effects) bool {
 	return s.ops+len(effects.Put)+1 <= m.bound && s.bytes < cascadeBytes
 }
 

@@ -176,9 +176,9 @@ func (m *Machine) retry(w *word, c *command, e *instancetable.Entry) {
 		effects.Outcome.By, effects.Outcome.Reason = retried.By, retried.Reason
 	}
 	if effects.Outcome.What != behaviour.Retried { // what the retry led to comes after it
-		s.tx.Audit = append(s.tx.Audit, m.audit(key, e.Known, behaviour.Effects{Outcome: retried}))
+		s.tx.Audit = append(s.tx.Audit, m.audit(key, e.Known, &behaviour.Effects{Outcome: retried}))
 	}
-	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
+	m.addEntry(s, e, e.Known, e.Known.Keys, &effects)
 	s.tx.Consume[0].Keys = append(slices.Clone(s.tx.Consume[0].Keys), c.message.Key())
 	s.tx.Audit[0].Word = c.record(message.WordDone)
 	if c.order.Reply {
@@ -273,7 +273,7 @@ func (m *Machine) reply(w *word, a message.Answer, line bool) {
 	key := c.message.Entry()
 	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key, Keys: []message.Key{c.message.Key()}}}}
 	if line {
-		r := m.audit(key, &behaviour.Basis{Entry: key, Origin: c.message.Origin}, behaviour.Effects{Outcome: behaviour.Outcome{Clock: message.Next(c.message.Clock)}})
+		r := m.audit(key, &behaviour.Basis{Entry: key, Origin: c.message.Origin}, &behaviour.Effects{Outcome: behaviour.Outcome{Clock: message.Next(c.message.Clock)}})
 		r.Event, r.By, r.Reason, r.Word = record.EventAnswered, c.order.By(), a.Text, c.record(a.Result)
 		tx.Audit = append(tx.Audit, r)
 	}

@@ -80,7 +80,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 			m.table.Remove(e.Key)
 		}
 	default:
-		m.settle(e, effects)
+		m.settle(e, &effects)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // raced are the lines of an activity's history about connectors that came too late for it, by the time it ends
 // (N14).
-func (m *Machine) raced(key message.Entry, known *behaviour.Basis, o behaviour.Outcome) (all []record.AuditRecord) {
+func (m *Machine) raced(key message.Entry, known *behaviour.Basis, o *behaviour.Outcome) (all []record.AuditRecord) {
 	for _, from := range o.Raced {
 		all = append(all, m.race(key, known.Origin, o.Clock, from, o.Counted))
 	}

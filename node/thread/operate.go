@@ -67,7 +67,7 @@ func (m *Machine) begin(w *word, say Start) {
 	s := newSettlement(e)
 	s.entry, s.word = nil, w // source has none in the table
 	effects.Outcome.Reason = o.Key
-	m.addEntry(s, e, e.Known, nil, effects)
+	m.addEntry(s, e, e.Known, nil, &effects)
 	m.finish(s)
 }
 

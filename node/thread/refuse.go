@@ -27,7 +27,7 @@ func (m *Machine) refuse(e *instancetable.Entry, refused []behaviour.Refuse) {
 	}
 	s := newSettlement(e)
 	s.reload = true
-	m.addEntry(s, e, e.Known, nil, effects)
+	m.addEntry(s, e, e.Known, nil, &effects)
 	for i := range refused {
 		s.tx.Consume[0].Keys = append(s.tx.Consume[0].Keys, refused[i].Message.Key())
 		s.tx.Refuse = append(s.tx.Refuse, m.aside(refused[i].Message, refused[i].Reason))

@@ -26,7 +26,7 @@ func TestN10WhatEndsInsideOfAComposite(t *testing.T) {
 		put("", processtable.Sink, message.KindNotice, 0),
 		put("b#1", "c", message.KindConnector, 0),
 	}}
-	inner := m.audit(message.Entry{Scope: "b#1", Activity: processtable.Sink}, &behaviour.Basis{}, effects)
+	inner := m.audit(message.Entry{Scope: "b#1", Activity: processtable.Sink}, &behaviour.Basis{}, &effects)
 	if inner.Event != record.EventTerminated {
 		t.Errorf("the sink of a block ends as event %d", inner.Event)
 	}
@@ -38,7 +38,7 @@ func TestN10WhatEndsInsideOfAComposite(t *testing.T) {
 		t.Errorf("sent %+v, want %+v", inner.Sent, want)
 	}
 	for activity, event := range map[processtable.ActivityID]record.Event{processtable.Source: record.EventStarted, processtable.Sink: record.EventEnded} {
-		if r := m.audit(message.Entry{Activity: activity}, &behaviour.Basis{}, effects); r.Event != event {
+		if r := m.audit(message.Entry{Activity: activity}, &behaviour.Basis{}, &effects); r.Event != event {
 			t.Errorf("%s of the process ends as event %d", activity, r.Event)
 		}
 	}

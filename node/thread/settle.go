@@ -38,7 +38,7 @@ func newSettlement(e *instancetable.Entry) *settlement {
 
 // settle makes effects durable: one transaction with everything that follows from
 // them at this node without a program.
-func (m *Machine) settle(e *instancetable.Entry, effects behaviour.Effects) {
+func (m *Machine) settle(e *instancetable.Entry, effects *behaviour.Effects) {
 	s := newSettlement(e)
 	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
 	m.finish(s)
@@ -80,7 +80,7 @@ func (m *Machine) take(s *settlement) {
 func (m *Machine) submit(s *settlement) { m.commit(s.tx, commitment{settlement: s}) }
 
 // addEntry adds one entry's effects. keys are those of its messages that are stored.
-func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behaviour.Basis, keys []message.Key, effects behaviour.Effects) {
+func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behaviour.Basis, keys []message.Key, effects *behaviour.Effects) {
 	consume := record.Consume{Process: m.id(), Entry: e.Key}
 	before := e.State.Timers()
 	for _, t := range before {
@@ -108,9 +108,10 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		s.tx.Timers = append(s.tx.Timers, record.Timer{Name: t.Name, Due: t.Due, Pause: t.Pause, Process: m.id(), Entry: e.Key})
 	}
 	s.ops += len(consume.Keys) + len(effects.Put) + 1
-	for _, msg := range effects.Put {
+	for i := range effects.Put {
+		msg := &effects.Put[i]
 		if msg.Entry() == e.Key {
-			s.own = append(s.own, msg)
+			s.own = append(s.own, *msg)
 			if key := msg.Key(); e.State.Holds(key) {
 				consume.Replaces = append(consume.Replaces, key)
 			}
@@ -118,21 +119,21 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 		s.route(msg)
 	}
 	s.tx.Consume = append(s.tx.Consume, consume)
-	s.tx.Audit = append(s.tx.Audit, m.signals(e.Key, known, &effects)...)
+	s.tx.Audit = append(s.tx.Audit, m.signals(e.Key, known, effects)...)
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
-		s.tx.Audit = append(s.tx.Audit, m.raced(e.Key, known, effects.Outcome)...)
+		s.tx.Audit = append(s.tx.Audit, m.raced(e.Key, known, &effects.Outcome)...)
 	}
 	for i := range effects.Put {
 		if back := &effects.Put[i]; back.Kind == message.KindReturn && back.Instance != e.Key.Instance {
-			s.tx.Audit = append(s.tx.Audit, m.returned(e.Key.Instance, back, effects.Outcome))
+			s.tx.Audit = append(s.tx.Audit, m.returned(e.Key.Instance, back, &effects.Outcome))
 		}
 	}
 }
 
 // returned is the line of an activity's history that an instance which was begun for it has come back
 // (N19), written where that ends.
-func (m *Machine) returned(child message.InstanceID, back *message.Message, end behaviour.Outcome) record.AuditRecord {
+func (m *Machine) returned(child message.InstanceID, back *message.Message, end *behaviour.Outcome) record.AuditRecord {
 	r := record.AuditRecord{
 		Time: m.now, Clock: back.Clock, Process: back.Queue.Process, Instance: back.Instance, Scope: back.Scope, Activity: back.Activity,
 		Event: record.EventReturned, Started: end.Started, Reason: end.Reason, Child: &message.Child{Instance: child, Process: m.id()},
@@ -150,13 +151,13 @@ func has(timers []behaviour.Timer, t behaviour.Timer) bool {
 
 // route sends a message on its way: connectors, begins and returns may take effect in this very
 // transaction, everything else is put.
-func (s *settlement) route(msg message.Message) {
+func (s *settlement) route(msg *message.Message) {
 	s.bytes += len(msg.Body)
 	switch msg.Kind {
 	case message.KindConnector, message.KindBegin, message.KindReturn, message.KindCancel:
-		s.offered = append(s.offered, msg)
+		s.offered = append(s.offered, *msg)
 	default:
-		s.tx.Put = append(s.tx.Put, msg)
+		s.tx.Put = append(s.tx.Put, *msg)
 	}
 }
 
@@ -205,7 +206,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 			}
 			next := newSettlement(at)
 			next.unsent = true
-			m.addEntry(next, at, at.Known, at.Known.Keys, effects)
+			m.addEntry(next, at, at.Known, at.Known.Keys, &effects)
 			m.finish(next)
 		}
 	case NotAside, Failed:
@@ -300,8 +301,8 @@ var eventOf = map[behaviour.What]record.Event{
 }
 
 // audit is the record of one entry's effects, written in their transaction.
-func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour.Effects) record.AuditRecord {
-	o := effects.Outcome
+func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviour.Effects) record.AuditRecord {
+	o := &effects.Outcome
 	r := record.AuditRecord{
 		Time: m.now, Clock: o.Clock, Process: m.id(), Definition: m.process.Definition(),
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
@@ -309,7 +310,8 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects behaviour
 		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About, Counted: o.Counted,
 	}
 	if o.Child != (message.Child{}) {
-		r.Child = &o.Child
+		child := o.Child
+		r.Child = &child
 	}
 	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {

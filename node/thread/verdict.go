@@ -110,7 +110,7 @@ func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answ
 	if !healing.Waits() {
 		view := e.Behaviour.View(e.State, m.now)
 		s, known, iteration, run = newSettlement(e), e.Known, view.Iterations, view.Run
-		m.addEntry(s, e, e.Known, nil, healing)
+		m.addEntry(s, e, e.Known, nil, &healing)
 	} else {
 		s.tx.Consume = []record.Consume{{Process: m.id(), Entry: key}}
 	}
@@ -126,7 +126,7 @@ func (m *Machine) carryOut(w *word, v *Verdict, put message.Message, answer Answ
 // verdictRecord is the line of history about an operator's word.
 func (m *Machine) verdictRecord(v *Verdict, known *behaviour.Basis, iteration, run int) record.AuditRecord {
 	o := behaviour.Outcome{What: behaviour.Retried, Clock: message.Next(known.Clock), Iteration: iteration, Run: run}
-	r := m.audit(v.Message.Entry(), known, behaviour.Effects{Outcome: o})
+	r := m.audit(v.Message.Entry(), known, &behaviour.Effects{Outcome: o})
 	r.Event, r.Reason = v.Event()
 	r.By = v.By
 	return r

@@ -20,6 +20,15 @@ func BundlingAt(nodes []string) *rapid.Generator[*Case] {
 	})
 }
 
+// Nested draws what Bundling does where nothing races, so that what comes of a process is known before anything
+// of it has run; nine in ten finish.
+func Nested() *rapid.Generator[*Case] {
+	return cases(Nodes, func(d *drawing) {
+		d.bundling, d.steady = true, true
+		d.process()
+	})
+}
+
 // bundled is what makes an activity a bundle.
 type bundled struct {
 	member       string     // that takes one element

@@ -75,8 +75,8 @@ func cases(nodes []string, process func(*drawing)) *rapid.Generator[*Case] {
 	})
 }
 
-// Named gives the process that a name stands for, drawn-N of Cases or steady-N of
-// Steady: always the same one, so that programs in processes of their own know what they
+// Named gives the process that a name stands for, drawn-N of Cases, steady-N of Steady or nested-N of
+// Nested: always the same one, so that programs in processes of their own know what they
 // are to give. A version (@1) may follow.
 func Named(process string) (*Case, error) {
 	name, _, _ := strings.Cut(process, "@")
@@ -88,8 +88,10 @@ func Named(process string) (*Case, error) {
 		return Cases().Example(n), nil
 	case kind == "steady":
 		return Steady().Example(n), nil
+	case kind == "nested":
+		return Nested().Example(n), nil
 	}
-	return nil, fmt.Errorf("process %q: expected drawn-N or steady-N", process)
+	return nil, fmt.Errorf("process %q: expected drawn-N, steady-N or nested-N", process)
 }
 
 // drawing is a process that is being drawn.

@@ -197,8 +197,11 @@ func TestNamed(t *testing.T) {
 	if c, err := Named("steady-17@1"); err != nil || c.String() != Steady().Example(17).String() {
 		t.Errorf("steady-17: %v", err)
 	}
+	if c, err := Named("nested-17@1"); err != nil || c.String() != Nested().Example(17).String() {
+		t.Errorf("nested-17: %v", err)
+	}
 	for _, name := range []string{"", "drawn", "drawn-", "drawn-x@1", "other-1", "17"} {
-		if _, err := Named(name); err == nil || !strings.Contains(err.Error(), "expected drawn-N or steady-N") {
+		if _, err := Named(name); err == nil || !strings.Contains(err.Error(), "expected drawn-N, steady-N or nested-N") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

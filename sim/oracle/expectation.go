@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
@@ -19,6 +20,16 @@ type Attempt struct {
 	Activity           string
 	Iteration, Attempt int
 	Input              string // JSON
+}
+
+// AttemptScope is the scope of an attempt whose execution programs were told by that path: an element of a bundle is
+// in a scope of its own.
+func AttemptScope(path string) string {
+	if strings.HasSuffix(path, "]") {
+		return path
+	}
+	scope, _ := api.CutScope(path)
+	return scope
 }
 
 // Expectation is what the interpreter says of a process with an input.

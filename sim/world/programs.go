@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"fmqm/api"
 	"fmqm/container"
 	"fmqm/internal/task"
 	"fmqm/processtable"
@@ -143,12 +142,8 @@ const noticing = string(processtable.Noticing) + "["
 
 // attempted notes an attempt of an activity's own program.
 func (p *play) attempted(call *program.Call, path string, input []byte) {
-	scope, _ := api.CutScope(path)
-	if strings.HasSuffix(path, "]") { // it is an element
-		scope = path
-	}
 	p.attempts[call.Instance] = append(p.attempts[call.Instance], oracle.Attempt{
-		Scope: scope, Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
+		Scope: oracle.AttemptScope(path), Activity: call.Activity, Iteration: call.Iteration, Attempt: call.Attempt, Input: string(input),
 	})
 }
 

@@ -58,6 +58,7 @@ func newScene(t *testing.T, o options) *scene {
 	t.Helper()
 	rabbittest.Need(t)
 	s := &scene{t: t, proxies: map[string]*faultnet.Proxy{}, work: fleet.NewWork(t, o.seed)}
+	s.work.Nested = true
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)

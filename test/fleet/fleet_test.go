@@ -16,6 +16,7 @@ func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
 func TestAFleetThatIsKilledIsTheInterpretersRun(t *testing.T) {
 	t.Parallel()
 	work := fleet.NewWork(t, 1)
+	work.Nested = true
 	f := fleet.New(t, fleet.Options{Links: fleet.DialAll, Programs: work.Programs})
 	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 	defer cancel()

@@ -51,14 +51,14 @@ func (w *Work) Judge(ctx context.Context) Verdict {
 	return v
 }
 
-// all asks for all activities: of a process without blocks that is the top, as sites of earlier
-// releases tell it too.
+// all asks for all activities: of a process in which nothing has a scope of its own that is the top, as sites of
+// earlier releases tell it too.
 func (p *Play) all() api.StatusRequest {
-	return api.StatusRequest{Tree: hasBlocks(p.Process)}
+	return api.StatusRequest{Tree: nests(p.Process)}
 }
 
-func hasBlocks(p *definition.Process) bool {
-	return slices.ContainsFunc(p.Activities, func(a *definition.Activity) bool { return a.Block != nil })
+func nests(p *definition.Process) bool {
+	return slices.ContainsFunc(p.Activities, func(a *definition.Activity) bool { return a.Block != nil || a.Bundle != nil || a.Call != nil })
 }
 
 // compare waits until an instance is as the interpreter says, and ends it where it is
@@ -160,9 +160,8 @@ func (w *Work) executions(lines []line) {
 	keys := map[execution]string{}
 	owners := map[string]execution{}
 	for _, l := range lines {
-		scope, _ := api.CutScope(l.path())
 		byInstance[l.Instance] = append(byInstance[l.Instance], oracle.Attempt{
-			Scope: scope, Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
+			Scope: oracle.AttemptScope(l.path()), Activity: l.Activity, Iteration: l.Iteration, Attempt: l.Attempt, Input: l.Input,
 		})
 		e := execution{l.Instance, l.path(), l.Iteration}
 		if key, ran := keys[e]; ran && key != l.Key {

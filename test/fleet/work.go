@@ -27,6 +27,9 @@ type Work struct {
 	// Steady work is of processes of which nine in ten finish (generate.Steady), and not
 	// of such as fail in every way. It is set before Define.
 	Steady bool
+	// Nested work is for every second process of bundles and calls beside blocks (generate.Nested). It is set
+	// before Define.
+	Nested bool
 	// Flat work has tables that sites of a release before read, so no blocks and nothing that came
 	// later. It is set before Define.
 	Flat bool
@@ -104,6 +107,9 @@ func (w *Work) draw(number, instances int) (text string, home *Site) {
 	kind := "drawn"
 	if w.Steady {
 		kind = "steady"
+	}
+	if w.Nested && number%2 == 1 {
+		kind = "nested"
 	}
 	name := fmt.Sprintf("%s-%d", kind, number)
 	drawn, err := generate.Named(name)

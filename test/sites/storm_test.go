@@ -85,7 +85,7 @@ type storm struct {
 func newStorm(t *testing.T, w weather) *storm {
 	s := &storm{weather: w, t: t, rand: rand.New(rand.NewPCG(uint64(w.seed), 1)), inRow: map[*site]int{}, work: fleet.NewWork(t, w.seed)}
 	s.disk = &flood{storm: s, name: fleet.Names[s.rand.IntN(len(fleet.Names))]}
-	s.work.Steady, s.work.Waits = true, s.disk.refuses
+	s.work.Steady, s.work.Nested, s.work.Waits = true, true, s.disk.refuses
 	programs := map[string][]string{}
 	for _, site := range fleet.Names {
 		programs[site] = s.work.Programs(site)

@@ -1,5 +1,5 @@
 // Command actor is the program of random processes in the tests with real daemons. It
-// gives the result that was drawn for the process `drawn-N` or `steady-N`, and appends a
+// gives the result that was drawn for the process `drawn-N`, `steady-N` or `nested-N`, and appends a
 // line to a file for each attempt.
 //
 //	actor FILE DIR
