@@ -82,7 +82,7 @@ func (d *drawing) bundle(g *graph, s *step) {
 		d.line("parallel: %d", parallel)
 	}
 	if (d.races || parallel == 1) && d.in(2, "until") {
-		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2", "_DONE / (_DONE - 2) > 5", "_DONE / (_DONE - 1) > 5", "_DONE > 1 && 2 / _FAILED > 5"}, "until"))
+		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2", "_DONE / (_DONE - 2) > 5", "_DONE > 1 && 2 / _FAILED > 5"}, "until"))
 	}
 }
 
@@ -138,19 +138,10 @@ func (d *drawing) listOf(s *step, source *structure) string {
 	for _, list := range lists[s.bundle.of] {
 		from = append(from, "'("+list+")'")
 	}
-	if s.bundle.of == "int" && !s.block && d.frames == 0 && d.in(20, "long") {
-		from = []string{"'([" + strings.Repeat("1, 2, 3, ", 50) + "0])'"} // above what is put together (R31)
-	}
 	if len(from) == 0 {
 		return ""
 	}
-	pairs := []string{fmt.Sprintf("%s: %s", s.bundle.member, pick(d, from, "list"))}
-	for _, to := range s.bundle.takes.members {
-		if same := source.of(to.of); len(same) > 0 && to.path != s.bundle.member && d.in(4, "beside the list") {
-			pairs = append(pairs, fmt.Sprintf("%s: %s", to.path, pick(d, same, "from")))
-		}
-	}
-	return ": {" + strings.Join(pairs, ", ") + "}"
+	return fmt.Sprintf(": {%s: %s}", s.bundle.member, pick(d, from, "list"))
 }
 
 // overBundle draws a condition out of a bundle.

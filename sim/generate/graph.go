@@ -266,12 +266,12 @@ func (d *drawing) data(g *graph) {
 		}
 	}
 	for _, s := range g.steps {
-		if s.bundle != nil && !d.in(8, "no list") {
+		if d.in(2, "from source") {
+			add("source", s.name, g.input, s.takes(), input, nil)
+		} else if s.bundle != nil && !d.in(8, "no list") {
 			if list := d.listOf(s, g.input); list != "" {
 				lines = append(lines, fmt.Sprintf("  - source -> %s%s", s.name, list))
 			}
-		} else if d.in(2, "from source") {
-			add("source", s.name, g.input, s.takes(), input, nil)
 		}
 		for _, p := range g.steps { // not the map: it has no order
 			if s.above[p] && d.in(2, "data") {
