@@ -88,3 +88,38 @@ func TestFirstThatCannotBe(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// What is dead with its only control connector is passed around (R18): it is skipped, and what follows on it is decided,
+// although data for it is still to come, of an activity in error before one that did not wait for that.
+func TestPassedAround(t *testing.T) {
+	const text = `
+activities:
+  south: {node: A, program: p, output: S, retry: {attempts: 1}}
+  north: {node: A, program: p, output: S}
+  order: {node: A, program: p, output: S, start: first}
+  dead: {node: A, program: p, input: S}
+  beyond: {node: A, program: p}
+  other: {node: A, program: p, start: "!dead"}
+control:
+  - north -> order
+  - south -> order
+  - order -> dead: n > 5
+  - dead -> beyond
+  - dead -> other
+data:
+  - south -> dead: {n: n}
+`
+	p := load(t, head+text)
+	for results, want := range map[string]string{
+		`{north: [{}], south: [{error: no}]}`: "in-error south:in-error dead:skipped beyond:skipped",
+		`{north: [{}], south: [{}]}`:          `finished {"n":0,"s":"","b":false,"l":[]} dead:skipped beyond:skipped`,
+	} {
+		r, err := Run(p, nil, parsed(t, p, results), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(t, r); got != want {
+			t.Errorf("%s: %s\nwant %s", results, got, want)
+		}
+	}
+}

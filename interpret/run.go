@@ -87,6 +87,7 @@ type graph struct {
 	sink    *step
 	steps   []*step // in file order
 	ready   []*step // decided, in the order in which that came about
+	dying   []*step // that are dead with their only control connector
 }
 
 // step is an activity with its connectors, each list in file order.
@@ -258,7 +259,7 @@ func (g *graph) play(scope Scope, input *container.Struct) (ended bool, err erro
 
 // goOn plays the graph on, as far as it goes, and says whether it came to its end.
 func (g *graph) goOn() bool {
-	for len(g.ready) > 0 || g.wake() || g.interrupt() {
+	for len(g.ready) > 0 || g.passAround() || g.wake() || g.interrupt() {
 		for len(g.ready) > 0 {
 			s := g.ready[0]
 			g.ready = g.ready[1:]
@@ -271,7 +272,7 @@ func (g *graph) goOn() bool {
 
 // enter makes the graph one of which nothing has begun, in a scope.
 func (g *graph) enter(scope Scope) {
-	g.scope = scope
+	g.scope, g.dying = scope, nil
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
 		s.bundle, s.given = nil, nil
@@ -290,7 +291,7 @@ func (g *graph) decide(s *step) {
 	case s == g.sink:
 		s.ran = true
 		return
-	case s.result.State == Cancelled, g.loses(s, s.at):
+	case s.hasEnded(), s.dead, g.loses(s, s.at): // what was passed around has sent what it sends
 		return
 	}
 	starts, err := s.starts()
@@ -326,12 +327,37 @@ func (g *graph) skip(s *step) {
 func (g *graph) send(s *step, truths []bool) {
 	for i, c := range s.out {
 		c.truth, c.how = truths[i], s.ending()
-		g.arrived(c.to)
+		if g.arrived(c.to); !c.truth && s != g.source && c.to.diesAlone() {
+			g.dying = append(g.dying, c.to)
+		}
 	}
 	for _, d := range s.outData {
 		g.arrived(d.to)
 	}
 	g.firsts(s)
+}
+
+// passAround skips what is dead with the only control connector into it, although data for it is still to come, as from
+// an activity in error (N6, R18). It says whether there was one.
+func (g *graph) passAround() bool {
+	for len(g.dying) > 0 {
+		s := g.dying[0]
+		g.dying = g.dying[1:]
+		if s.unresolved > 0 && !s.hasEnded() && !s.held {
+			g.decide(s)
+			return true
+		}
+	}
+	return false
+}
+
+// diesAlone says whether the activity is dead with the only control connector into it.
+func (s *step) diesAlone() bool {
+	if s.activity == nil || len(s.in) != 1 || s.beginsFirst() {
+		return false
+	}
+	start := s.activity.Start
+	return start.Kind != definition.StartExpression || start.Text == s.in[0].def.Source
 }
 
 func (g *graph) arrived(s *step) {

@@ -36,6 +36,8 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.giveUp(s, time.Time{}, now)
 	case a.isExpired(s):
 		return a.expire(s, time.Time{}, now)
+	case s.InError() && a.limits(): // R30
+		return a.limit(s, now)
 	case s.InError():
 		return behaviour.Effects{}
 	case s.Waiting(a) > 0 && a.notifiesProcess(s): // R36

@@ -20,7 +20,7 @@ func (a *Activity) limits() bool {
 func (a *Activity) limit(s *State, now time.Time) behaviour.Effects {
 	at := s.progress()
 	switch {
-	case s.Record == nil:
+	case s.Record == nil, s.InError() && at.Deadline.IsZero(): // it may be what cannot be reckoned
 		return behaviour.Effects{}
 	case at.Deadline.IsZero():
 		input, err := container.DecodeCBOR(a.process.table.Input, s.Record.Input)

@@ -1,6 +1,7 @@
 package navigator
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,25 @@ func TestR30TheDeadlineOfAProcess(t *testing.T) {
 	fold(t, sink, s, m)
 	if e := sink.Decide(s, noon); !e.Ends || e.Outcome.What != behaviour.Stopped || !strings.Contains(e.Outcome.Reason, "terminated by its deadline") {
 		t.Errorf("then it is %+v", e)
+	}
+}
+
+// R30: also where sink itself is in error.
+func TestR30TheDeadlineOfASinkInError(t *testing.T) {
+	_, sink, s := limited(t)
+	kept(t, sink, s, sink.Decide(s, noon))
+	kept(t, sink, s, sink.Refused(s, from(t, sink, sink.InControl[0].From, T, "{}"), "it was changed on its way", noon))
+	if e := sink.Decide(s, noon.Add(time.Hour)); !s.InError() || len(e.Put)+len(e.Timers) > 0 {
+		t.Errorf("before it has come it does %+v", e)
+	}
+	comeTime(t, sink, s, timerDeadline, noon.Add(2*time.Hour))
+	e := sink.Decide(s, noon.Add(2*time.Hour))
+	if !slices.ContainsFunc(e.Put, func(put message.Message) bool { return put.Kind == message.KindMarker }) {
+		t.Fatalf("it puts %+v", e.Put)
+	}
+	kept(t, sink, s, e)
+	if e := sink.Decide(s, noon.Add(3*time.Hour)); !s.InError() || len(e.Put) > 0 {
+		t.Errorf("and once more %+v", e.Put)
 	}
 }
 
