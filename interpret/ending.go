@@ -190,7 +190,7 @@ func (s *step) hasEnded() bool {
 func (g *graph) interrupt() bool {
 	for _, forced := range []bool{false, true} {
 		for _, s := range g.steps {
-			if s.marked == "" || s.hasEnded() || !s.resolved() || s.awaits() {
+			if s.marked == "" || s.hasEnded() || !s.resolved() || s.awaits() || s.wants != "" {
 				continue
 			}
 			first := g.ask(s, s.at).First

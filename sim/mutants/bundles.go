@@ -17,13 +17,13 @@ var ofBundles = []mutant{
 		{"node/execute/turn.go", "	t.of.Queue.Submit(tx)\n", "	rest, done := &record.Tx{}, tx.Done\n	for i := 0; i < len(tx.Put); i++ {\n		m := tx.Put[i]\n		begins := m.Kind == message.KindSnapshot && slices.ContainsFunc(tx.Put, func(o message.Message) bool { return o.Kind == message.KindBegin && o.Activity == m.Activity })\n		if begins {\n			rest.Put, tx.Put = append(rest.Put, m), append(tx.Put[:i:i], tx.Put[i+1:]...)\n			i--\n		}\n	}\n	tx.Done = func(err error) {\n		if done(err); err == nil && len(rest.Put) > 0 {\n			t.programs.Go(func() { t.of.Queue.Submit(rest) })\n		}\n	}\n	t.of.Queue.Submit(tx)\n"},
 	}},
 	{"arrival-order", "the results of a bundle are in the order in which they came", "7 ends", bundling, []change{
-		{"navigator/bundle.go", "	for _, o := range collected {\n", "	for n, o := range collected {\n		o.Element = n\n"},
+		{"navigator/bundle.go", "	take := func(o message.Outcome) {\n", "	n := -1\n	take := func(o message.Outcome) {\n		n++\n		o.Element = n\n"},
 	}},
 	{"chunk-twice", "of results that were put together the number counts twice", "7 ends", bundling, []change{
-		{"navigator/bundle.go", "	done, failed := r.g.Done, r.g.Failed\n", "	done, failed := r.g.Done+len(collected), r.g.Failed\n"},
+		{"navigator/bundle.go", "	done, failed := r.g.Done, r.g.Failed\n", "	done, failed := r.g.Done+len(r.g.Chunks), r.g.Failed\n"},
 	}},
 	{"chunk-lost", "results that are put together with others are not among the results", "7 ends", bundling, []change{
-		{"navigator/bundle.go", "		collected = append(collected, chunk.Outcomes...)\n", "		collected = append(collected, chunk.Outcomes[:len(chunk.Outcomes)/2]...)\n"},
+		{"navigator/bundle.go", "		if _, err := message.EachOutcome(s.elements.chunks[number].body, take); err != nil {\n", "		n := 0\n		if _, err := message.EachOutcome(s.elements.chunks[number].body, func(o message.Outcome) {\n			if n++; n%2 == 0 {\n				take(o)\n			}\n		}); err != nil {\n"},
 	}},
 	{"until-leaves", "until ends a bundle, and does not cancel what is left", "3 5 7 races ends", bundling, []change{
 		{"navigator/bundle.go", "	if r.g.Closed && len(r.g.Open) > len(r.came) {\n", "	if r.g.Closed && len(r.g.Open) > len(r.came)+r.total {\n"},

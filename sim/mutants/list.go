@@ -116,7 +116,7 @@ var ofAll = []mutant{
 		{"navigator/process.go", "		return nil\n	}\n	return p.rows.Get(row)\n", "		return nil\n	}\n	if row.Name == processtable.Sink {\n		row.Inside = \"\"\n	}\n	return p.rows.Get(row)\n"},
 	}},
 	{"no-feedback", "the next iteration of a block has the input of the first", "7 ends", "", []change{
-		{"navigator/snapshot.go", "	if err := assign(input, a.Feedback, j.next); err != nil {\n", "	of := a.Feedback\n	if a.Kind == processtable.KindBlock {\n		of = nil\n	}\n	if err := assign(input, of, j.next); err != nil {\n"},
+		{"navigator/snapshot.go", "	if err := assign(input, a.Feedback, j.next, (*container.Struct).Assign); err != nil {\n", "	of := a.Feedback\n	if a.Kind == processtable.KindBlock {\n		of = nil\n	}\n	if err := assign(input, of, j.next, (*container.Struct).Assign); err != nil {\n"},
 	}},
 	{"appended-first", "what is appended to a list comes first in it", "7 ends", "", []change{
 		{"container/path.go", "append(slices.Clip(list), CloneValue(v))", "append([]Value{CloneValue(v)}, list...)"},
