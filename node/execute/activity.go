@@ -31,7 +31,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 	if run.call.Program == behaviour.Begin {
 		defer cancel()
 		t.places.Release(behaviour.Begin)
-		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: behaviour.Result{Begins: true, Started: run.started, Ended: run.started}})
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: &behaviour.Result{Begins: true, Started: run.started, Ended: run.started}})
 		return
 	}
 	if run.call.Program == thread.Routing {
@@ -66,7 +66,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 		}
 		t.of.meters.of(run.call.Program).ended(result.RC, result.Err != "", result.Ended.Sub(result.Started))
 		t.shown.end(run.entry)
-		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: *result})
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: result})
 	})
 }
 
@@ -135,12 +135,12 @@ func idempotencyKey(e message.Entry, iteration, run int) string {
 
 // echo is the activity thread of an empty activity. If the node stops it never was.
 func (t *Thread) echo(ctx context.Context, run *invocation) {
-	r := run.behaviour.Compute(run.call, run.started)
+	r := run.behaviour.Compute(*run.call, run.started)
 	var err error
 	r.Judged, err = t.of.judge(ctx, run.behaviour, &r)
 	t.places.Release(thread.Routing)
 	if err == nil || t.of.Running.Err() == nil {
-		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: &r})
 	}
 }
 

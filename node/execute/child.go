@@ -29,7 +29,7 @@ func (t *Thread) beginning(ctx context.Context, run *invocation) {
 	r.Ended = t.of.Scheduler.Now()
 	t.places.Release(run.call.Program)
 	if t.of.Running.Err() == nil {
-		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: r})
+		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: &r})
 	}
 }
 

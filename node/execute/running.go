@@ -17,7 +17,7 @@ type invocation struct {
 	token     thread.Token
 	entry     message.Entry
 	behaviour behaviour.Behaviour
-	call      behaviour.Invoke
+	call      *behaviour.Invoke
 	started   time.Time
 	end       context.CancelFunc     // ends the program early
 	said      stderrTail             // what the program has said last
@@ -79,7 +79,7 @@ func (x *executing) of(i message.InstanceID) map[message.Entry]report.Run {
 
 // told is what is told of an attempt.
 func (a *attempt) told() report.Run {
-	r := report.Run{Call: a.call, Started: a.started, Ended: a.ended, Said: a.said.String()}
+	r := report.Run{Call: *a.call, Started: a.started, Ended: a.ended, Said: a.said.String()}
 	if lacks := a.lacks.Load(); lacks != nil {
 		r.Lacks = *lacks
 	}

@@ -96,7 +96,7 @@ type attempt struct {
 	interrupted bool
 }
 
-func (m *Machine) invoke(e *instancetable.Entry, call behaviour.Invoke) {
+func (m *Machine) invoke(e *instancetable.Entry, call *behaviour.Invoke) {
 	token := m.next()
 	m.running[e.Key] = attempt{token: token}
 	m.table.SetPhase(e, instancetable.Running)
@@ -113,7 +113,7 @@ func (m *Machine) ended(p Ended) {
 	if e == nil || e.Phase != instancetable.Running {
 		return
 	}
-	e.Result = &p.Result
+	e.Result = p.Result
 	m.table.SetPhase(e, instancetable.Waiting)
 	m.consider(e)
 }

@@ -68,7 +68,7 @@ type Invoke struct {
 	Token     Token
 	Entry     message.Entry
 	Behaviour behaviour.Behaviour
-	Call      behaviour.Invoke
+	Call      *behaviour.Invoke
 }
 
 // Evaluate asks for the conditions of a result, which may take long; Evaluated answers.

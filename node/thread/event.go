@@ -89,7 +89,7 @@ type HeldBack struct{ Token Token }
 type Ended struct {
 	Token  Token
 	Entry  message.Entry
-	Result behaviour.Result
+	Result *behaviour.Result
 }
 
 // Room: there is room again for what was held back.

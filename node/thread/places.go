@@ -141,7 +141,7 @@ func (m *Machine) granted(token Token) {
 		}
 	}
 	if e != nil && call != nil {
-		m.invoke(e, *call)
+		m.invoke(e, call)
 	} else {
 		m.do(GiveBack{program})
 	}

@@ -158,7 +158,7 @@ func (s *script) do(d *datadriven.TestData) {
 		s.end(token())
 	case "fail":
 		run := s.asked[token()].(Invoke)
-		s.give(token(), Ended{token(), run.Entry, behaviour.Result{Err: "no such file", Started: s.now, Ended: s.now}})
+		s.give(token(), Ended{token(), run.Entry, &behaviour.Result{Err: "no such file", Started: s.now, Ended: s.now}})
 	case "due":
 		s.due(s.entry(words[0], words[1]), strings.Join(words[2:], ""))
 	case "again":
@@ -360,7 +360,7 @@ func (s *script) end(token Token) {
 	if c := run.Call.Child; c != nil { // a child is called by the attempt that has begun it
 		r.Child = message.Child{Process: processtable.ProcessID{Name: c.Name, Version: 1}, Instance: identifier(100*run.Call.Run + run.Call.Attempt)}
 	}
-	s.give(token, Ended{token, run.Entry, r})
+	s.give(token, Ended{token, run.Entry, &r})
 }
 
 // born is what begins an instance for an activity of another process here.

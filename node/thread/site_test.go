@@ -193,7 +193,7 @@ func (s *site) invoke(e Invoke) {
 			s.world.t.Fatalf("%s is invoked while it runs\n%s", e.Entry.Activity, s.world.given)
 		}
 	}
-	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Behaviour, call: e.Call, started: s.world.now})
+	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Behaviour, call: *e.Call, started: s.world.now})
 	if e.Call.Program == Routing || e.Call.Program == behaviour.Begin { // its conditions are evaluated apart; it says that there is room
 		return
 	}
@@ -218,7 +218,7 @@ func (s *site) finish(i int) {
 		result = behaviour.Result{Err: "ended early", Started: run.started, Ended: s.world.now}
 	}
 	s.release(run.call.Program)
-	s.events = append(s.events, Ended{run.token, run.entry, result})
+	s.events = append(s.events, Ended{run.token, run.entry, &result})
 }
 
 // commit writes some of what was submitted. Now and then a transaction is refused as
