@@ -161,9 +161,6 @@ func (m *maker) format7() {
 		m.command("B", "fmqm-define", "upload", file(m.T, process))
 	}
 	b := m.Sites["B"]
-	if _, err := b.Client.SendEvent(m.ctx, api.EventRequest{Event: "one", Key: "nobody", ID: tooOld, Keep: "1s"}); err != nil {
-		m.Fatal(err)
-	}
 	if _, err := b.Client.Start(m.ctx, api.StartRequest{Instance: instance(44), Process: "many", Input: orders(m.T)}); err != nil {
 		m.Fatal(err)
 	}
@@ -178,6 +175,10 @@ func (m *maker) format7() {
 		return !strings.Contains(m.ask(b, fmt.Sprintf("fmqm history %s", instance(46))), "laps#1/")
 	})
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(47)), "put-back", 1)
+	// It is dropped soon after it has expired: then it stays for as long again.
+	if _, err := b.Client.SendEvent(m.ctx, api.EventRequest{Event: "one", Key: "nobody", ID: tooOld, Keep: "15s"}); err != nil {
+		m.Fatal(err)
+	}
 	m.until("B", fmt.Sprintf("fmqm event show %s", tooOld), string(api.EventExpired), 1)
 }
 
