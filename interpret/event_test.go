@@ -342,6 +342,40 @@ c terminated`,
 	}
 }
 
+// N14, N25: a receive that has got an event is not cancelled before, also where what sends it comes later in the run than
+// what cancels it: that is in the block around it, and the send is not.
+func TestAReceiveThatGetsAnEventIsNotCancelled(t *testing.T) {
+	p := load(t, eventHead+`
+activities:
+  b:
+    node: A
+    activities:
+      r: {node: A, receive: {event: a}, output: D}
+      c: {node: A, program: p, cancels: [r]}
+  s: {node: A, send: {event: a}, input: S}
+data: [source -> s]
+`)
+	for got, want := range map[*Got]string{{Event: "a", From: "s"}: "finished b#1/r terminated", nil: "finished b#1/r cancelled"} {
+		r, err := Run(p, input(t, p, `{"n": 6}`), raced{EchoAll, func(a *definition.Activity, at At) Race {
+			if a.Name != "r" || at.Iteration == 0 {
+				return Race{}
+			}
+			if got == nil {
+				return Race{First: Canceller}
+			}
+			return Race{Got: got}
+		}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a := range r.All() {
+			if a.Activity == "r" && string(r.State)+" "+a.Path()+" "+string(a.State) != want {
+				t.Errorf("%s %s %s, want %s", r.State, a.Path(), a.State, want)
+			}
+		}
+	}
+}
+
 // N14: outcomes say which event a receive has got: of which send of the run, or one from outside.
 func TestOutcomesOfReceives(t *testing.T) {
 	const text = `

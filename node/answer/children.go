@@ -17,7 +17,7 @@ const AskChildren = "children"
 
 // askChildren finds out whether the instances go on that activities have begun, where it depends on these whether g
 // does (N19): of each node at once, until one says that one does. That a node does not answer, or is too old to be
-// asked, means that they may.
+// asked, or says what cannot be, means that they may.
 func (a *Answers) askChildren(ctx context.Context, g *report.Gathered) {
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
@@ -25,7 +25,7 @@ func (a *Answers) askChildren(ctx context.Context, g *report.Gathered) {
 	for _, node := range slices.Sorted(maps.Keys(children)) {
 		q := report.ChildrenQuestion{Parent: g.Instance, Instances: children[node]}
 		r, err := a.childrenAt(ctx, node, q)
-		if err != nil || r.InError <= 0 {
+		if err != nil || !r.Stands() {
 			return
 		}
 		g.Stuck(q.Instances, r)

@@ -24,6 +24,26 @@ type ChildrenReport struct {
 	ErrorIn *api.Parent `json:"error_in,omitempty"` // the activity there, or in what that has begun in its turn; for others without its name
 }
 
+// most is how many activities a node may say to be in error: more cannot be in one store.
+const most = 1 << 30
+
+// Stands says whether none of the children goes on, as far as the answer can be one: an activity there that it names has a
+// name that there can be, since people are told to type it (invariant 11).
+func (r *ChildrenReport) Stands() bool {
+	if r.InError <= 0 || r.InError > most || r.ErrorIn == nil {
+		return false
+	}
+	at := r.ErrorIn
+	if _, err := processtable.ParseProcessID(at.Process); err != nil {
+		return false
+	}
+	if at.Activity == "" {
+		return at.Scope == ""
+	}
+	_, err := message.Scope(at.Scope).Full().Frames()
+	return err == nil && (processtable.ValidActivity(at.Activity) || added(at.Activity))
+}
+
 // Children gives the instances that activities have begun on which it depends whether an instance goes on, by the node
 // where they were started: nothing else does. None: whatever they do, it is known how it stands.
 func (g *Gathered) Children() map[processtable.NodeID][]message.InstanceID {
