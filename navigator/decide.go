@@ -62,10 +62,10 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	if !a.starts(s) { // R3
 		return a.skip(s)
 	}
-	if a.First > 0 && len(s.progress().Counted) == 0 { // R35
+	if a.First > 0 && len(s.reached().Counted) == 0 { // R35
 		return a.decideFirst(s, now)
 	}
-	if len(a.notices) > 0 && !s.progress().Notices { // R36
+	if len(a.notices) > 0 && !s.reached().Notices { // R36
 		return a.beginNotices(s, false, now)
 	}
 	if s.pausing() { // R19
@@ -79,7 +79,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	case a.Kind == processtable.KindCall:
 		return a.call(s, false, now)
 	}
-	if a.Kind == processtable.KindProcess && s.progress().Begun {
+	if a.Kind == processtable.KindProcess && s.reached().Begun {
 		return a.comesBack(s, now)
 	}
 	input, err := a.InputOf(s)
@@ -105,7 +105,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 
 // undated: the activity has a deadline, and it was not reckoned yet.
 func (a *Activity) undated(s *State) bool {
-	return a.Deadline != nil && s.progress().Deadline.IsZero()
+	return a.Deadline != nil && s.reached().Deadline.IsZero()
 }
 
 // date reckons the deadline, before what may be long in coming (R21).
@@ -120,7 +120,7 @@ func (a *Activity) date(s *State, input *container.Struct, now time.Time) behavi
 
 // invoke has one attempt made (R4).
 func (a *Activity) invoke(s *State, input *container.Struct) behaviour.Effects {
-	at := s.progress()
+	at := s.reached()
 	call := behaviour.Invoke{
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input, To: a.sendsTo(s),
 		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue, Deadline: at.Deadline,
@@ -156,7 +156,7 @@ func (a *Activity) askRoom(s *State, at message.Snapshot, node processtable.Node
 // beginsAhead begins what has room, with its notices.
 func (a *Activity) beginsAhead(s *State, now time.Time) behaviour.Effects {
 	switch {
-	case len(a.notices) > 0 && !s.progress().Notices:
+	case len(a.notices) > 0 && !s.reached().Notices:
 		return a.beginNotices(s, true, now)
 	case a.Kind == processtable.KindBundle:
 		return a.bundle(s, true, now)
@@ -168,12 +168,17 @@ func (a *Activity) beginsAhead(s *State, now time.Time) behaviour.Effects {
 func (s *State) InError() bool { return s.Snapshot != nil && s.Snapshot.Failed }
 
 // progress is the snapshot, or what it would say before there is one.
-func (s *State) progress() message.Snapshot {
+func (s *State) progress() message.Snapshot { return *s.reached() }
+
+// reached is where progress lies: only to be read.
+func (s *State) reached() *message.Snapshot {
 	if s.Snapshot == nil {
-		return message.Snapshot{Iteration: 1}
+		return &atFirst
 	}
-	return *s.Snapshot
+	return s.Snapshot
 }
+
+var atFirst = message.Snapshot{Iteration: 1}
 
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
@@ -302,7 +307,7 @@ func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behavio
 	case !j.done:
 		return a.again(s, r, j, now)
 	}
-	at := s.progress()
+	at := s.reached()
 	return a.terminate(s, r, j, behaviour.Outcome{
 		What: behaviour.Terminated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, Ending: r.Ending, About: r.Event,
 	})
@@ -344,7 +349,7 @@ func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviou
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
 	}
-	o.Clock, o.Output, o.Child = message.Next(s.Clock), encoded, s.progress().Child
+	o.Clock, o.Output, o.Child = message.Next(s.Clock), encoded, s.reached().Child
 	e := behaviour.Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
 	for _, t := range a.targets {
 		m := a.onward(s, t)
@@ -421,7 +426,7 @@ func (a *Activity) end(s *State) behaviour.Effects {
 
 // stop ends an entry of a terminated instance (R16).
 func (a *Activity) stop(s *State, now time.Time) behaviour.Effects {
-	at := s.progress()
+	at := s.reached()
 	reason := "instance terminated by " + cmp.Or(s.StoppedBy, "an operator")
 	e := behaviour.Effects{Ends: true, Put: a.abort(s, reason, now), Outcome: behaviour.Outcome{
 		What: behaviour.Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,

@@ -23,7 +23,7 @@ func byItself(r *behaviour.Result) bool { return r.Ending == message.Ending{} }
 
 // ended is the result of an activity that has not ended by itself: its output has the defaults.
 func (a *Activity) ended(s *State, how message.Ending, rc int64, now time.Time) behaviour.Result {
-	return behaviour.Result{RC: rc, Output: container.New(a.Output), Ending: how, Started: s.progress().Started, Ended: now}
+	return behaviour.Result{RC: rc, Output: container.New(a.Output), Ending: how, Started: s.reached().Started, Ended: now}
 }
 
 // isExpired says whether the deadline ends the activity (R21).

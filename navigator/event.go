@@ -346,7 +346,7 @@ func (a *Activity) sent(s *State, r *behaviour.Result) ([]message.Message, error
 
 // awaits gives what a receive waits for, for people.
 func (a *Activity) awaits(s *State) (events []processtable.EventID, key string) {
-	if a.Kind != processtable.KindReceive || !s.progress().Begun {
+	if a.Kind != processtable.KindReceive || !s.reached().Begun {
 		return nil, ""
 	}
 	for _, e := range a.Receive.Events {

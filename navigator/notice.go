@@ -105,7 +105,7 @@ func (a *Activity) beginsNoticed(s *State, room bool, at message.Snapshot, pause
 // notifiesProcess says whether sink has still to begin the notices of its process, which it does once it knows the
 // instance, as it sets the deadline (R30, R36).
 func (a *Activity) notifiesProcess(s *State) bool {
-	return len(a.notices) > 0 && a.Kind == processtable.KindSink && s.Record != nil && !s.progress().Notices
+	return len(a.notices) > 0 && a.Kind == processtable.KindSink && s.Record != nil && !s.reached().Notices
 }
 
 // beginProcessNotices begins the notices of the process.

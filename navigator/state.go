@@ -66,7 +66,7 @@ func (s *State) Timers() []behaviour.Timer {
 
 // pausing reports that a pause is not over.
 func (s *State) pausing() bool {
-	due := s.progress().Due
+	due := s.reached().Due
 	return !due.IsZero() && !s.Came(behaviour.Timer{Due: due})
 }
 

@@ -15,7 +15,7 @@ import (
 // View gives what others may see of an entry. now is for what it would be decided at.
 func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	s := of.(*State)
-	v := behaviour.View{Waits: s.Unresolved(a), Own: s.Own, Run: s.progress().Run}
+	v := behaviour.View{Waits: s.Unresolved(a), Own: s.Own, Run: s.reached().Run}
 	for _, c := range s.Consumed {
 		v.Has = append(v.Has, c.Key.Source)
 	}
@@ -42,7 +42,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	case s.passed:
 		v.Progress, v.Waits = behaviour.Absorbing, nil
 	case len(v.Waits) > 0 || a.Kind == processtable.KindSink && a.top():
-	case (s.progress().Begun || a.Kind == processtable.KindWait) && a.starts(s):
+	case (s.reached().Begun || a.Kind == processtable.KindWait) && a.starts(s):
 		v.Progress = behaviour.Begun
 		if a.Kind == processtable.KindBundle {
 			if e := a.Decide(s, now); e.Invoke != nil && e.Invoke.Program == behaviour.Begin {

@@ -17,7 +17,7 @@ import (
 // keeping is a program that keeps the output that it gives.
 type keeping struct{ output *container.Struct }
 
-func (k *keeping) Run(_ context.Context, call program.Call) program.Result {
+func (k *keeping) Run(_ context.Context, call *program.Call) program.Result {
 	k.output = container.New(call.OutputType)
 	return program.Result{Output: k.output}
 }

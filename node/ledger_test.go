@@ -21,7 +21,7 @@ import (
 // broken is a program that fails before it could be started.
 type broken struct{ result program.Result }
 
-func (b broken) Run(context.Context, program.Call) program.Result { return b.result }
+func (b broken) Run(context.Context, *program.Call) program.Result { return b.result }
 
 // nodeWith opens and launches a node whose only program, echo, ends with a result.
 func nodeWith(t *testing.T, r program.Result) *node.Node {

@@ -21,7 +21,7 @@ type starved struct {
 	tries  chan int // the number of the attempt, for each try
 }
 
-func (s *starved) Run(_ context.Context, c program.Call) program.Result {
+func (s *starved) Run(_ context.Context, c *program.Call) program.Result {
 	select {
 	case s.tries <- c.Attempt:
 	default:

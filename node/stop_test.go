@@ -20,7 +20,7 @@ import (
 // gated is a program that ends when its gate opens, or when it is ended.
 type gated struct{ begun, gate chan struct{} }
 
-func (g gated) Run(ctx context.Context, _ program.Call) program.Result {
+func (g gated) Run(ctx context.Context, _ *program.Call) program.Result {
 	close(g.begun)
 	select {
 	case <-g.gate:

@@ -71,9 +71,8 @@ func (n *Node) thread(id processtable.ProcessID) *execute.Thread {
 // current gives the thread of the highest version of a process that is current here (N19), or nil; and the
 // highest that is not, if that is above it.
 func (n *Node) current(name string) (current, newer *execute.Thread) {
-	for _, t := range n.threads() { // versions rise
+	for _, t := range n.versions(name) {
 		switch {
-		case t.ID().Name != name:
 		case n.queue.IsCurrent(t.ID()):
 			current, newer = t, nil
 		default:
@@ -81,6 +80,19 @@ func (n *Node) current(name string) (current, newer *execute.Thread) {
 		}
 	}
 	return current, newer
+}
+
+// versions gives the threads of a process, by version.
+func (n *Node) versions(name string) (all []*execute.Thread) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, t := range n.processes {
+		if id.Name == name {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, byID)
+	return all
 }
 
 // threads gives all process threads by process name and version.
@@ -95,8 +107,10 @@ func (n *Node) allThreads() []*execute.Thread { return append(n.threads(), n.eve
 
 // sortedThreads is threads; n.mu is held.
 func (n *Node) sortedThreads() []*execute.Thread {
-	return slices.SortedFunc(maps.Values(n.processes), func(a, b *execute.Thread) int { return a.ID().Compare(b.ID()) })
+	return slices.SortedFunc(maps.Values(n.processes), byID)
 }
+
+func byID(a, b *execute.Thread) int { return a.ID().Compare(b.ID()) }
 
 // reachOf says which nodes of a process messages have a way to; n.mu is held.
 func (n *Node) reachOf(p behaviour.Process) thread.Reach {

@@ -17,7 +17,7 @@ type where struct {
 	keys   map[string]bool
 }
 
-func (w *where) Run(_ context.Context, c program.Call) program.Result {
+func (w *where) Run(_ context.Context, c *program.Call) program.Result {
 	w.scopes, w.keys[c.Key] = append(w.scopes, c.Activity+" in "+c.Scope), true
 	out := container.New(c.OutputType)
 	if len(w.scopes) > 2 {

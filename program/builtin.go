@@ -41,7 +41,7 @@ func newBuiltin(name string, timeout time.Duration) (Program, error) {
 	return &builtin{run: run, timeout: timeout}, nil
 }
 
-func (b *builtin) Run(ctx context.Context, c Call) Result {
+func (b *builtin) Run(ctx context.Context, c *Call) Result {
 	r := Result{Started: time.Now()}
 	run := ctx
 	if b.timeout > 0 {
@@ -49,7 +49,7 @@ func (b *builtin) Run(ctx context.Context, c Call) Result {
 		run, cancel = context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 	}
-	r.RC, r.Output, r.Err = b.run(run, &c)
+	r.RC, r.Output, r.Err = b.run(run, c)
 	if r.Err != nil && run.Err() != nil {
 		r.Err = stopped(ctx, b.timeout)
 	}

@@ -76,9 +76,9 @@ func newCommand(s Spec, o Options) (Program, error) {
 	return c, nil
 }
 
-func (p *command) Run(ctx context.Context, c Call) Result {
+func (p *command) Run(ctx context.Context, c *Call) Result {
 	r := Result{Started: time.Now()}
-	r.RC, r.Output, r.Err = p.attempt(ctx, &c)
+	r.RC, r.Output, r.Err = p.attempt(ctx, c)
 	r.Err = secrets(nil).reason(short(r.Err))
 	r.Final = errors.Is(r.Err, ErrSuspect)
 	r.Ended = time.Now()

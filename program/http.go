@@ -123,9 +123,9 @@ func newService(s Spec, o Options) (Program, error) {
 	return p, nil
 }
 
-func (p *service) Run(ctx context.Context, c Call) Result {
+func (p *service) Run(ctx context.Context, c *Call) Result {
 	r := Result{Started: time.Now()}
-	r.RC, r.Output, r.Err = p.run(ctx, &c)
+	r.RC, r.Output, r.Err = p.run(ctx, c)
 	r.Err = secrets(nil).reason(short(r.Err))
 	r.Ended = time.Now()
 	return r

@@ -507,7 +507,7 @@ func BenchmarkExec(b *testing.B) {
 				o.Ledger = l
 			}
 			p := register(b, shell(`:`), o)
-			c := program.Call{Key: uuid.NewString(), Node: "B", Attempt: 1, Input: container.New(order), OutputType: order}
+			c := &program.Call{Key: uuid.NewString(), Node: "B", Attempt: 1, Input: container.New(order), OutputType: order}
 			for b.Loop() {
 				if r := p.Run(context.Background(), c); r.Err != nil {
 					b.Fatal(r.Err)

@@ -16,8 +16,9 @@ import (
 // Program is something that can be invoked. It is safe for concurrent use.
 type Program interface {
 	// Run invokes the program once and returns when it has ended. It never panics for
-	// what the program does, and takes as long as the program, its timeout, or ctx.
-	Run(ctx context.Context, call Call) Result
+	// what the program does, and takes as long as the program, its timeout, or ctx. The call
+	// is the caller's, and is not changed.
+	Run(ctx context.Context, call *Call) Result
 }
 
 // Call is one invocation.

@@ -49,8 +49,8 @@ func value(t *testing.T, typ *container.Type, json string) *container.Struct {
 var ownKey = uuid.NewString()
 
 // call gives the invocation that tests change as they need.
-func call(t *testing.T) program.Call {
-	return program.Call{
+func call(t *testing.T) *program.Call {
+	return &program.Call{
 		Process: "purchase-order@1", Instance: "0197c0de-0000-7000-8000-000000000001", Activity: "credit", Scope: "orders#4/credit", Node: "B",
 		Iteration: 2, Attempt: 3, Key: ownKey,
 		Input: value(t, order, `{"customer": "ann", "quantity": 4}`), OutputType: order,
@@ -209,7 +209,7 @@ func BenchmarkNoop(b *testing.B) {
 		b.Fatal(err)
 	}
 	e, _ := r.Lookup("p")
-	c := program.Call{Input: container.New(order), OutputType: order}
+	c := &program.Call{Input: container.New(order), OutputType: order}
 	for b.Loop() {
 		e.Program.Run(b.Context(), c)
 	}

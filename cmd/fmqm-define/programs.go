@@ -103,7 +103,7 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 		scope = path
 	}
 	key := sha256.Sum256([]byte(strings.Join([]string{r.instance, path, fmt.Sprint(call.Iteration)}, "\x00")))
-	got := p.Run(r.ctx, programs.Call{
+	got := p.Run(r.ctx, &programs.Call{
 		Process: r.process, Instance: r.instance, Activity: a.Name, Scope: scope, Element: call.Scope.Element(), Node: call.Node,
 		Iteration: call.Iteration, Attempt: call.Attempt, Key: hex.EncodeToString(key[:16]), // as long as a node's
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput,

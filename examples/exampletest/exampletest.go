@@ -340,7 +340,7 @@ func (r *realPrograms) Run(a *definition.Activity, call interpret.Call) interpre
 		return interpret.Outcome{Err: "program " + a.Program + " is not registered at " + call.Node}
 	}
 	path := call.Scope.Path(a.Name)
-	got := entry.Program.Run(r.t.Context(), program.Call{
+	got := entry.Program.Run(r.t.Context(), &program.Call{
 		Process: fmt.Sprintf("%s@%d", r.process.Name, r.process.Version), Instance: "instance", Activity: a.Name, Node: call.Node,
 		Element: call.Scope.Element(), Iteration: call.Iteration, Attempt: call.Attempt, Key: r.key(r.around+path, call.Iteration),
 		Input: call.Input, OutputType: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.OnRC == definition.OnRCContinue,

@@ -53,6 +53,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 	t.meter.running.Add(1)
 	t.programs.Go(func() {
 		defer cancel()
+		grown()
 		failpoint.Hit("program.begin")
 		result := t.attempt(ctx, run)
 		if result != nil {
@@ -65,7 +66,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 			return // the node is stopping: this attempt never happened
 		}
 		t.of.meters.of(run.call.Program).ended(result.RC, result.Err != "", result.Ended.Sub(result.Started))
-		t.shown.end(run.entry)
+		t.shown.end(run)
 		t.Tell(thread.Ended{Token: run.token, Entry: run.entry, Result: result})
 	})
 }
@@ -105,7 +106,7 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if scope == string(run.entry.Activity) {          // it is at the top, or the work of a call that is
 		scope = ""
 	}
-	return entry.Program.Run(ctx, program.Call{
+	return entry.Program.Run(ctx, &program.Call{
 		Process:   t.ID().String(),
 		Instance:  run.entry.Instance.String(),
 		Activity:  string(run.entry.Activity),

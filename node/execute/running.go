@@ -22,37 +22,30 @@ type invocation struct {
 	end       context.CancelFunc     // ends the program early
 	said      stderrTail             // what the program has said last
 	lacks     atomic.Pointer[string] // why its program does not run yet; set by its activity thread
+	ended     bool                   // the program has; what it gave is being written. executing guards it
 }
 
-// executing is what a process thread publishes of the programs that run, for whoever asks:
-// the rest of what is known of an activity is in the store, and nobody who asks holds up
+// executing is what a process thread publishes of the programs that run, each from its begin until
+// what came of it is on disk, for whoever asks: the rest of what is known of an activity is in the store, and nobody who asks holds up
 // the thread. It is safe for concurrent use.
 type executing struct {
 	mu  sync.Mutex
-	all map[message.Entry]*attempt
+	all map[message.Entry]*invocation
 }
 
-// attempt is one of a program, from its begin until what came of it is on disk.
-type attempt struct {
-	*invocation
-	ended bool // the program has; what it gave is being written
-}
-
-func newExecuting() *executing { return &executing{all: map[message.Entry]*attempt{}} }
+func newExecuting() *executing { return &executing{all: map[message.Entry]*invocation{}} }
 
 func (x *executing) begin(run *invocation) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.all[run.entry] = &attempt{invocation: run}
+	x.all[run.entry] = run
 }
 
 // end: the program has ended.
-func (x *executing) end(e message.Entry) {
+func (x *executing) end(run *invocation) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if run := x.all[e]; run != nil {
-		run.ended = true
-	}
+	run.ended = true
 }
 
 // written: what an entry has come to is on disk. If its program had ended, it goes on from there.
@@ -77,8 +70,8 @@ func (x *executing) of(i message.InstanceID) map[message.Entry]report.Run {
 	return found
 }
 
-// told is what is told of an attempt.
-func (a *attempt) told() report.Run {
+// told is what is told of it.
+func (a *invocation) told() report.Run {
 	r := report.Run{Call: *a.call, Started: a.started, Ended: a.ended, Said: a.said.String()}
 	if lacks := a.lacks.Load(); lacks != nil {
 		r.Lacks = *lacks

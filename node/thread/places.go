@@ -124,6 +124,10 @@ func (p *places) drop(program processtable.ProgramID) {
 	list := p.ready[program]
 	p.bytes -= list[0].bytes
 	list[0] = readyEntry{}
+	if len(list) == 1 {
+		p.ready[program] = list[:0] // what it has grown to stays
+		return
+	}
 	p.ready[program] = list[1:]
 }
 

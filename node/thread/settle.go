@@ -30,10 +30,24 @@ type settlement struct {
 	unsent  bool  // it puts the entry in error because another could never be done
 	word    *word // that it carries out; nil: none
 	answer  Answer
+	room    room
+}
+
+// room is for the parts of a settlement of which most have one: it is allocated with it.
+type room struct {
+	tx      record.Tx
+	consume [1]record.Consume
+	audit   [1]record.AuditRecord
+	put     [1]message.Message
+	offered [1]message.Message
+	ended   [1]message.Entry
 }
 
 func newSettlement(e *instancetable.Entry) *settlement {
-	return &settlement{tx: &record.Tx{}, primary: e.Key, entry: e}
+	s := &settlement{primary: e.Key, entry: e}
+	s.tx, s.ended, s.offered = &s.room.tx, s.room.ended[:0], s.room.offered[:0]
+	s.tx.Consume, s.tx.Audit, s.tx.Put = s.room.consume[:0], s.room.audit[:0], s.room.put[:0]
+	return s
 }
 
 // settle makes effects durable: one transaction with everything that follows from
@@ -329,7 +343,8 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 			r.Stderr = e.Result.Said
 		}
 	}
-	if effects.Ends {
+	if effects.Ends && len(s.Consumed) > 0 {
+		r.Consumed = make([]record.Consumed, 0, len(s.Consumed))
 		for _, c := range s.Consumed {
 			r.Consumed = append(r.Consumed, record.Consumed(c))
 		}

@@ -11,10 +11,19 @@ import (
 // receive that is over goes back to its place in the event queue of this node.
 
 // signals are the lines about events of what an entry comes to.
-func (m *Machine) signals(key message.Entry, known *behaviour.Basis, effects *behaviour.Effects) (lines []record.AuditRecord) {
-	if m.id() == processtable.EventQueue {
+func (m *Machine) signals(key message.Entry, known *behaviour.Basis, effects *behaviour.Effects) []record.AuditRecord {
+	about := effects.Outcome.About
+	speaks := about != nil && about.Token != ""
+	for i := range effects.Put {
+		speaks = speaks || effects.Put[i].Kind == message.KindEvent
+	}
+	if !speaks || m.id() == processtable.EventQueue {
 		return nil
 	}
+	return m.signalled(key, known, effects)
+}
+
+func (m *Machine) signalled(key message.Entry, known *behaviour.Basis, effects *behaviour.Effects) (lines []record.AuditRecord) {
 	line := func(event record.Event, about message.EventRef) record.AuditRecord {
 		return record.AuditRecord{
 			Time: m.now, Clock: message.Next(known.Clock), Process: m.id(), Definition: m.process.Definition(), Instance: key.Instance, Origin: known.Origin,

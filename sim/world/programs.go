@@ -65,10 +65,10 @@ type actor struct {
 }
 
 // Run gives the result of the case, after a while.
-func (a actor) Run(ctx context.Context, call program.Call) program.Result {
+func (a actor) Run(ctx context.Context, call *program.Call) program.Result {
 	p, began := a.play, a.by.Now()
-	c := p.enter(a.site, &call)
-	defer p.leave(a.site, &call)
+	c := p.enter(a.site, call)
+	defer p.leave(a.site, call)
 	if err := a.linger(ctx); err != nil {
 		return program.Result{Err: fmt.Errorf("stopped by the node: %w", err), Started: began, Ended: a.by.Now()}
 	}

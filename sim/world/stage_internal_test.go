@@ -48,7 +48,7 @@ type gated struct {
 	by    task.Scheduler
 }
 
-func (g gated) Run(ctx context.Context, call program.Call) program.Result {
+func (g gated) Run(ctx context.Context, call *program.Call) program.Result {
 	if gate := g.stage.held[call.Activity]; gate != nil {
 		_, _ = g.by.Wait(ctx, gate)
 	}
