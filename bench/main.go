@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func main() {
 	profile := flag.String("cpuprofile", "", "with -only: write a CPU profile to this `FILE`")
 	fresh := flag.Bool("rounds", false, "what the scenario parked starts: for each line of standard input run a round on a fresh node, and print what it cost")
 	flag.Parse()
+	runtime.MemProfileRate = 0 // but where a scenario asks what is held
 	d := time.Duration(*seconds * float64(time.Second))
 	var err error
 	switch {

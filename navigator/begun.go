@@ -189,7 +189,7 @@ func (a *Activity) call(s *State, room bool, now time.Time) behaviour.Effects {
 		case a.Slow(r):
 			return a.judgedApart(at, *r)
 		}
-		return a.evaluate(s, *r, now)
+		return a.evaluate(s, r, now)
 	}
 	input, encoded, pause, err := a.enters(s, &at, now)
 	if err == nil {

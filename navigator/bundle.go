@@ -166,7 +166,7 @@ func (a *Activity) finish(s *State, r *round, now time.Time) behaviour.Effects {
 	case a.Slow(result) && !r.g.Closed:
 		return a.judgedApart(r.at, *result)
 	}
-	return a.healed(s, a.evaluate(s, *result, now), now)
+	return a.healed(s, a.evaluate(s, result, now), now)
 }
 
 // compact puts outcomes into a chunk, with those of chunks that are put together: one message, or none where

@@ -71,7 +71,7 @@ func (a *Activity) returnedChild(s *State, at *message.Snapshot, now time.Time) 
 }
 
 // beginChild begins the instance of which the invocation has found that it can be (R29).
-func (a *Activity) beginChild(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+func (a *Activity) beginChild(s *State, r *behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	input, err := a.encodedInput(s)
 	if err != nil {

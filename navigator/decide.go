@@ -134,7 +134,7 @@ func (a *Activity) invoke(s *State, input *container.Struct) behaviour.Effects {
 // echoes terminates an activity that runs no program, at once unless its conditions are slow (R14).
 func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) behaviour.Effects {
 	if r := a.Echo(input, now); !a.Slow(&r) {
-		return a.conclude(s, r, now)
+		return a.conclude(s, &r, now)
 	}
 	return a.apart(s, input)
 }
@@ -183,12 +183,12 @@ var atFirst = message.Snapshot{Iteration: 1}
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
-	e := a.conclude(s, r, now)
+	e := a.conclude(s, &r, now)
 	a.complete(s, &e)
 	return e
 }
 
-func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+func (a *Activity) conclude(s *State, r *behaviour.Result, now time.Time) behaviour.Effects {
 	switch {
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
@@ -201,7 +201,7 @@ func (a *Activity) conclude(s *State, r behaviour.Result, now time.Time) behavio
 	case r.Err == "" && r.Begins:
 		return a.beginsAhead(s, now)
 	}
-	if r.Err == "" && !a.hasEnded(&r) { // R10
+	if r.Err == "" && !a.hasEnded(r) { // R10
 		if r.Err = fmt.Sprintf("return code %d", r.RC); !a.Continues {
 			r.Err += fmt.Sprintf(", and no condition or mapping of %s reads %s", a.Name, condition.RC)
 		}
@@ -299,8 +299,8 @@ func (a *Activity) sends(r *behaviour.Result, spent *condition.Spent) ([][]conta
 }
 
 // evaluate takes an output container through the exit and transition conditions.
-func (a *Activity) evaluate(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
-	j := a.judgement(&r)
+func (a *Activity) evaluate(s *State, r *behaviour.Result, now time.Time) behaviour.Effects {
+	j := a.judgement(r)
 	switch {
 	case j.reason != "":
 		return a.failEvaluated(s, r, j.reason, now)
@@ -344,7 +344,7 @@ func (a *Activity) transitions(r *behaviour.Result, spent *condition.Spent) ([]m
 }
 
 // terminate ends an entry that ran, with one message for each target (R9).
-func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviour.Outcome) behaviour.Effects {
+func (a *Activity) terminate(s *State, r *behaviour.Result, j *judged, o behaviour.Outcome) behaviour.Effects {
 	encoded, err := container.EncodeCBOR(r.Output)
 	if err != nil {
 		return a.failEvaluated(s, r, fmt.Sprintf("encode the output container: %v", err), r.Ended)
@@ -357,7 +357,7 @@ func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviou
 			m.Control = j.truths[t.control]
 		}
 		if t.data >= 0 {
-			m.Data, m.Lane = dataOf(&r), message.LaneData
+			m.Data, m.Lane = dataOf(r), message.LaneData
 			m.Body, err = container.EncodeValues(j.data[t.data])
 			if n := len(m.Body); err == nil && n > message.MaxBody { // each value is within its limit; together they need not be
 				err = fmt.Errorf("its mappings bring %d bytes together, and a message carries at most %d", n, message.MaxBody)
@@ -372,7 +372,7 @@ func (a *Activity) terminate(s *State, r behaviour.Result, j *judged, o behaviou
 		e.Put = append(e.Put, a.returns(s, message.Return{Output: encoded, RC: r.RC, Ending: r.Ending, Failed: j.failed}))
 	}
 	e.Put = append(e.Put, a.cancels(s)...)
-	events, err := a.sent(s, &r)
+	events, err := a.sent(s, r)
 	if err != nil {
 		return a.failEvaluated(s, r, err.Error(), r.Ended)
 	}

@@ -36,7 +36,7 @@ func (a *Activity) isExpired(s *State) bool {
 func (a *Activity) expire(s *State, started, now time.Time) behaviour.Effects {
 	return a.without(s, fmt.Sprintf("the deadline of %s has come", a.Name), now, func() behaviour.Effects {
 		r := a.ended(s, message.Ending{TimedOut: true}, noCode, now)
-		e := a.evaluate(s, r, now)
+		e := a.evaluate(s, &r, now)
 		a.tried(s, &e, started)
 		return a.healed(s, e, now)
 	})
@@ -58,21 +58,22 @@ func (a *Activity) tried(s *State, e *behaviour.Effects, started time.Time) {
 }
 
 // carryOn terminates an activity that goes on after errors, when no attempt is left (R22).
-func (a *Activity) carryOn(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+func (a *Activity) carryOn(s *State, r *behaviour.Result, now time.Time) behaviour.Effects {
 	rc := r.RC
 	if rc == 0 {
 		rc = noCode
 	}
 	next := a.ended(s, message.Ending{Failure: r.Err}, rc, now)
 	next.Started = r.Started
-	return a.evaluate(s, next, now)
+	return a.evaluate(s, &next, now)
 }
 
 // caught terminates a block that goes on after errors, when something inside of it would wait for an
 // operator (R22). In error is none of it: the block has another end.
 func (a *Activity) caught(s *State, reason string, now time.Time) behaviour.Effects {
 	return a.without(s, fmt.Sprintf("%s goes on after an error: %s", a.Name, reason), now, func() behaviour.Effects {
-		return a.evaluate(s, a.ended(s, message.Ending{Failure: reason}, noCode, now), now)
+		r := a.ended(s, message.Ending{Failure: reason}, noCode, now)
+		return a.evaluate(s, &r, now)
 	})
 }
 

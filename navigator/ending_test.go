@@ -118,7 +118,7 @@ func TestR21OneDeadlineForTheActivation(t *testing.T) {
 func TestR21ADeadlineEndsAnError(t *testing.T) {
 	_, x := worded(t)
 	s := begunWithDeadline(t, x)
-	kept(t, x, s, x.failEvaluated(s, ran(t, 0, ""), "a condition", noon))
+	kept(t, x, s, x.failEvaluated(s, new(ran(t, 0, "")), "a condition", noon))
 	expect(t, x, x.Decide(s, noon), "waits")
 	comeTime(t, x, s, "deadline", noon.Add(time.Hour))
 	expect(t, x, x.Decide(s, noon), "terminated, ends", "to y at H: TRUE words", "to z at H: FALSE", "to sink at O: notice cleared=true attempts=0 ")
@@ -314,7 +314,7 @@ func TestR21TheDeadlineOfABlockInError(t *testing.T) {
 	sink := rowIn(p, processtable.Sink, "b")
 	at := &State{Basis: behaviour.Basis{Entry: message.Entry{Instance: instance, Scope: "b#1", Activity: processtable.Sink}, Origin: origin}}
 	fold(t, b, s, sink.giveBack(at).Put[0])
-	kept(t, b, s, b.failEvaluated(s, ran(t, 0, ""), "a condition", noon))
+	kept(t, b, s, b.failEvaluated(s, new(ran(t, 0, "")), "a condition", noon))
 	comeTime(t, b, s, "deadline", noon.Add(time.Hour))
 	if e := b.Decide(s, noon); !e.Ends || !e.Outcome.TimedOut {
 		t.Errorf("it comes to %s", show(p, e))
@@ -398,7 +398,7 @@ func TestR23Cancelled(t *testing.T) {
 		t.Errorf("of the attempt that ran its history has %d, %v", o.Attempt, o.Started)
 	}
 	erring := begunWithDeadline(t, x)
-	kept(t, x, erring, x.failEvaluated(erring, ran(t, 0, ""), "a condition", noon))
+	kept(t, x, erring, x.failEvaluated(erring, new(ran(t, 0, "")), "a condition", noon))
 	fold(t, x, erring, by)
 	expect(t, x, x.Decide(erring, noon), append(dead, "to sink at O: notice cleared=true attempts=0 ")...)
 }

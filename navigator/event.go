@@ -201,7 +201,7 @@ func (a *Activity) takes(s *State, at *message.Snapshot, now time.Time) behaviou
 			Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: r.Output, Output: a.Output, Event: r.Event,
 		}}
 	}
-	return a.conclude(s, r, now)
+	return a.conclude(s, &r, now)
 }
 
 // tidy adds what a receive owes the event queue (R38): when a round is over, its waits go, and what came beside the

@@ -16,7 +16,7 @@ import (
 const quickIterations = 3
 
 // again starts the next iteration (R6, R13).
-func (a *Activity) again(s *State, r behaviour.Result, j *judged, now time.Time) behaviour.Effects {
+func (a *Activity) again(s *State, r *behaviour.Result, j *judged, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Iteration >= a.MaxIterations {
 		return a.failEvaluated(s, r, fmt.Sprintf(
@@ -63,7 +63,7 @@ func (a *Activity) feedback(s *State, j *judged) ([]byte, error) {
 }
 
 // failedAttempt repeats the attempt after a pause, or gives up (R11).
-func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) behaviour.Effects {
+func (a *Activity) failedAttempt(s *State, r *behaviour.Result, now time.Time) behaviour.Effects {
 	at := s.progress()
 	at.Attempt++
 	if a.Kind == processtable.KindProcess {
@@ -84,12 +84,12 @@ func (a *Activity) failedAttempt(s *State, r behaviour.Result, now time.Time) be
 
 // failEvaluated puts the activity in error after its program ended, keeping the
 // output so that a retry evaluates it again (R12). For the source of a block it is the block (R24).
-func (a *Activity) failEvaluated(s *State, r behaviour.Result, reason string, now time.Time) behaviour.Effects {
+func (a *Activity) failEvaluated(s *State, r *behaviour.Result, reason string, now time.Time) behaviour.Effects {
 	if a.Kind == processtable.KindSource && !a.top() {
 		return a.abandon(s, reason)
 	}
 	at := s.progress()
-	if s.InError() && !at.HasOutput && at.Attempt > 0 && !byItself(&r) {
+	if s.InError() && !at.HasOutput && at.Attempt > 0 && !byItself(r) {
 		at.Attempt-- // an output is of the attempt behind those that have failed, and its deadline has ended the last one of these
 	}
 	at.RC, at.Started, at.Ending = r.RC, r.Started, r.Ending
@@ -218,7 +218,7 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 	if r == nil || output == nil && a.usedUp(at, a.judgement(r)) {
 		e = a.restart(healed, at, now)
 	} else {
-		e = a.evaluate(healed, *r, now)
+		e = a.evaluate(healed, r, now)
 	}
 	if e.Outcome.What != behaviour.InError {
 		e = a.tell(s, e, message.Notice{Cleared: true, Time: now})
@@ -307,7 +307,7 @@ func (a *Activity) tell(s *State, e behaviour.Effects, n message.Notice) behavio
 // stands: it is too large. A program that had ended is not run again by a retry.
 func (a *Activity) Unsent(s *State, r *behaviour.Result, reason string, now time.Time) behaviour.Effects {
 	if r = a.unsentReturn(s, r, now); r != nil && r.Err == "" && r.Output != nil {
-		return a.failEvaluated(s, *r, reason, now)
+		return a.failEvaluated(s, r, reason, now)
 	}
 	return a.fail(s, s.progress(), message.CauseUnsent, reason, now)
 }
