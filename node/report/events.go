@@ -31,11 +31,7 @@ func (g *Gathered) History() api.HistoryAnswer {
 	slices.SortStableFunc(a.Events, compareEvents)
 	for i := range a.Events {
 		e := &a.Events[i]
-		scope := message.Scope(e.Scope)
-		if isWork(scope, e.Activity) {
-			scope = scope.Leave()
-		}
-		e.Scope = string(scope.Shown())
+		e.Scope = ShownScope(message.Scope(e.Scope), e.Activity)
 	}
 	return a
 }
