@@ -61,7 +61,12 @@ func (q *ListQuestion) process() (processtable.ProcessID, error) {
 
 // ended: what is asked for has ended, or may have.
 func (q *ListQuestion) ended() bool {
-	return !q.InError && (q.All || q.State == api.InstanceFinished || q.State == api.InstanceTerminated)
+	return !q.InError && (q.All || q.asksEnded())
+}
+
+// asksEnded: only what has ended is asked for.
+func (q *ListQuestion) asksEnded() bool {
+	return q.State == api.InstanceFinished || q.State == api.InstanceTerminated
 }
 
 // asksErrors: only what an activity is in error in is asked for.
@@ -188,6 +193,9 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 			continue
 		}
 		i, err := a.listed(started, ended)
+		if err == nil && i.State == api.InstanceRunning && i.InError == 0 && !q.asksEnded() {
+			i.InError, err = a.inChild(started.Process, started.Instance)
+		}
 		if err != nil {
 			return nil, nil, at, err
 		}
@@ -229,9 +237,7 @@ func (a *Answers) listRunning(i *api.Instance, started record.AuditRecord) error
 		return nil
 	}
 	i.Errors, err = a.noticesOf(started.Process, started.Instance)
-	if i.InError = len(i.Errors); err == nil && i.InError == 0 {
-		i.InError, err = a.inChild(started.Process, started.Instance)
-	}
+	i.InError = len(i.Errors)
 	return err
 }
 
