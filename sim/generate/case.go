@@ -101,6 +101,7 @@ type drawing struct {
 	steady     bool // see Steady
 	races      bool // see Racing
 	bundling   bool // see Bundling
+	long       bool // some lists have more elements than lie in an entry one by one (R31)
 	signals    bool // see SignalsAt
 	atOrigin   bool // some activities are hosted where the instance was started (N20)
 	timed      bool // see TimedAt
