@@ -144,6 +144,7 @@ func (d *drawing) listOf(s *step, source *structure) string {
 		return ""
 	}
 	if d.long && s.bundle.of == "int" && !s.block && !s.exit && d.within == 0 && d.in(2, "long list") {
+		d.longest = true
 		return fmt.Sprintf(": {%s: '([%s0])'}", s.bundle.member, strings.Repeat("1, 2, 3, ", 50))
 	}
 	return fmt.Sprintf(": {%s: %s}", s.bundle.member, pick(d, from, "list"))
