@@ -36,6 +36,9 @@ func (e *Entry) Row() processtable.RowID {
 	return e.Scope.Row(e.Activity)
 }
 
+// Path is how people name the activity, as Scope.Path does.
+func (e *Entry) Path() string { return e.Scope.Path(e.Activity) }
+
 // Kind says what a message is. The numbers are part of the format.
 type Kind uint8
 

@@ -215,7 +215,7 @@ func (a *Activity) tidy(s *State, e *behaviour.Effects) {
 	if !at.Begun && len(given) == 0 {
 		return
 	}
-	over := at.Begun && (e.Ends || a.leaves(s, &at, e))
+	over, waits := at.Begun && (e.Ends || a.leaves(s, &at, e)), e.Waits()
 	came := map[processtable.EventID]bool{}
 	for i := range given {
 		r := &given[i]
@@ -238,6 +238,9 @@ func (a *Activity) tidy(s *State, e *behaviour.Effects) {
 	}
 	if over {
 		e.Put = append(e.Put, a.unwait(s, &at, came)...)
+	}
+	if waits && !e.Waits() { // its deadline stays set
+		e.Timers = slices.DeleteFunc(s.Timers(), s.Came)
 	}
 }
 

@@ -173,11 +173,11 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 	s := of.(*State)
 	switch {
 	case !s.InError():
-		return nil, fmt.Errorf("retry %s: it is not in error", a.Name)
+		return nil, fmt.Errorf("retry %s: it is not in error", s.Entry.Path())
 	case a.Kind == processtable.KindSink && output != nil:
-		return nil, fmt.Errorf("retry %s: it has no output: retry it without one", a.Name)
+		return nil, fmt.Errorf("retry %s: it has no output: retry it without one", s.Entry.Path())
 	case (s.passed || s.dead != nil) && output != nil:
-		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", a.Name)
+		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", s.Entry.Path())
 	case output != nil:
 		return &behaviour.Result{Output: output, Started: now, Ended: now, Given: true}, nil
 	case !s.Snapshot.HasOutput:
@@ -201,7 +201,7 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 		return behaviour.Effects{}, err
 	}
 	if reviewed != nil && (r == nil || r.RC != reviewed.RC || !container.Equal(r.Output, reviewed.Output)) {
-		return behaviour.Effects{}, fmt.Errorf("retry %s: %w", a.Name, behaviour.ErrReviewed)
+		return behaviour.Effects{}, fmt.Errorf("retry %s: %w", s.Entry.Path(), behaviour.ErrReviewed)
 	}
 	at := *s.Snapshot
 	healed := s.clone()

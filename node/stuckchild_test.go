@@ -2,12 +2,14 @@ package node_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"fmqm/api"
+	"fmqm/node"
 )
 
 // shipment begins pack-line through order@2, for each order.
@@ -77,11 +79,41 @@ func TestAnInstanceStandsInErrorWithItsChild(t *testing.T) {
 	if why, err := n.Why(t.Context(), s.Instance, ""); err != nil || why.State != api.InstanceInError || why.Reason != s.Reason {
 		t.Errorf("why says %s, %s, %v", why.State, why.Reason, err)
 	}
+	lists(t, n, s)
 	if _, err := n.Retry(t.Context(), *pack.Child, api.RetryRequest{Activity: "wrap", Output: json.RawMessage(`{"amount": 4}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := n.Wait(t.Context(), s.Instance); err != nil || s.State != api.InstanceFinished || s.ErrorIn != nil {
 		t.Errorf("it is %s, %v: %+v", s.State, err, s.ErrorIn)
+	}
+}
+
+// lists checks that lists say of an instance what its status does, whichever are asked for.
+func lists(t *testing.T, n *node.Node, want api.Status) {
+	t.Helper()
+	name, _, _ := strings.Cut(want.Process, "@")
+	for _, c := range []struct {
+		request api.ListRequest
+		has     bool
+	}{
+		{api.ListRequest{}, true},
+		{api.ListRequest{All: true, Process: name}, true},
+		{api.ListRequest{State: want.State}, true},
+		{api.ListRequest{State: api.InstanceInError, Process: want.Process}, want.State == api.InstanceInError},
+		{api.ListRequest{State: api.InstanceRunning}, want.State == api.InstanceRunning},
+		{api.ListRequest{InError: true, Process: name}, want.InError > 0},
+		{api.ListRequest{InError: true}, want.InError > 0},
+		{api.ListRequest{InError: true, Process: "another"}, false},
+	} {
+		c.request.Limit = 100
+		answer, err := n.List(t.Context(), c.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(answer.Instances, func(i api.Instance) bool { return i.Instance == want.Instance })
+		if at >= 0 != c.has || c.has && (answer.Instances[at].State != want.State || answer.Instances[at].InError != want.InError) {
+			t.Errorf("%+v: it stands at %d of %+v, want %t, %s with %d in error", c.request, at, answer.Instances, c.has, want.State, want.InError)
+		}
 	}
 }
 
@@ -120,5 +152,6 @@ func TestAnInstanceStandsInErrorWithAllOfItsChildren(t *testing.T) {
 		if s.InError != tc.inError || (s.ErrorIn != nil) != (tc.inError > 0) || s.ErrorIn != nil && (s.ErrorIn.Process != "slow@1" || s.ErrorIn.Activity != "fail") {
 			t.Errorf("%s: it is %s with %d in error, in %+v: %s", tc.amounts, s.State, s.InError, s.ErrorIn, s.Reason)
 		}
+		lists(t, n, s)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // N19: a table that comes is pending where other sites have to store theirs, until one comes that is current at
-// once: before it, with it, or behind it.
+// once: before it, with it, or behind it. That it is current is told once, however often it comes.
 func TestATableThatIsCurrentAtOnce(t *testing.T) {
 	for name, kinds := range map[string][][]message.Kind{
 		"alone":                  {{message.KindCurrent}},
@@ -16,6 +16,9 @@ func TestATableThatIsCurrentAtOnce(t *testing.T) {
 		"in one batch":           {{message.KindTable, message.KindCurrent}},
 		"in one batch, before":   {{message.KindCurrent, message.KindTable}},
 		"in one batch, and late": {{message.KindTable}, {message.KindTable, message.KindCurrent}},
+		"twice":                  {{message.KindCurrent}, {message.KindCurrent}},
+		"twice in one batch":     {{message.KindCurrent, message.KindCurrent}},
+		"again with its table":   {{message.KindTable}, {message.KindCurrent}, {message.KindTable, message.KindCurrent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, false)

@@ -322,7 +322,7 @@ func (a *acceptance) table(m message.Message, encoded []byte) {
 		a.aside(encoded, err.Error())
 		return
 	}
-	tables.Add(a.tx, p, m.Body, isNew, now)
+	tables.Add(a.tx, a.Queue, p, m.Body, isNew, now)
 	if isNew {
 		a.tables = append(a.tables, p)
 	}

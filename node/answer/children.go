@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fmqm/api"
+	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/node/question"
 	"fmqm/node/report"
@@ -76,6 +77,44 @@ func (a *Answers) ChildrenTo(ctx context.Context, peer processtable.NodeID, q re
 		}
 	}
 	return all, nil
+}
+
+// inChild gives how many activities have told of an error in an instance that one has begun here, at any depth (N19).
+// It looks at one child only: where that goes on the instance does, whatever the others do.
+func (a *Answers) inChild(id processtable.ProcessID, instance message.InstanceID) (int, error) {
+	for range message.MaxDepth {
+		t := a.tableOf(id)
+		if t == nil || !begins(t) {
+			return 0, nil
+		}
+		child, err := a.Queue.BegunBy(id, instance, func(row processtable.RowID) bool {
+			activity := t.Activity(row)
+			return activity != nil && activity.Kind == processtable.KindProcess
+		})
+		if err != nil || child == (message.Child{}) {
+			return 0, err
+		}
+		id, instance = child.Process, child.Instance
+		if told, err := a.noticesOf(id, instance); err != nil || len(told) > 0 {
+			return len(told), err
+		}
+	}
+	return 0, nil
+}
+
+// begins says whether an activity begins instances of other processes at this node.
+func begins(t *processtable.Table) bool {
+	return slices.ContainsFunc(t.Activities, func(a *processtable.Activity) bool { return a.Kind == processtable.KindProcess })
+}
+
+// noticedIn gives the process that the messages are of by which a list finds what it asks for: where what is in error may
+// be in an instance that one of that process has begun, all.
+func (a *Answers) noticedIn(q *ListQuestion) processtable.ProcessID {
+	of, _ := q.process()
+	if q.asksErrors() && slices.ContainsFunc(a.Site.Processes(), func(p behaviour.Process) bool { return q.of(p.Table().Process) && begins(p.Table()) }) {
+		return processtable.ProcessID{}
+	}
+	return of
 }
 
 // tellsOf says whether a peer, or this node itself, is told of instances of a process.

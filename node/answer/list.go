@@ -15,6 +15,7 @@ import (
 	"fmqm/link"
 	"fmqm/message"
 	"fmqm/node/question"
+	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
 )
@@ -168,6 +169,12 @@ func (l *merging) answer() api.ListAnswer {
 		}
 		l.all = l.all[:n]
 		l.down = placeOf(l.all[n-1])
+	}
+	for _, i := range l.all {
+		for at := range i.Errors {
+			e := &i.Errors[at]
+			e.Scope = report.ShownScope(message.Scope(e.Scope), e.Activity)
+		}
 	}
 	a := api.ListAnswer{Instances: l.all, More: l.more || len(l.all) < whole, Unreachable: l.unreachable}
 	if a.More {

@@ -61,8 +61,16 @@ func (q *ListQuestion) process() (processtable.ProcessID, error) {
 
 // ended: what is asked for has ended, or may have.
 func (q *ListQuestion) ended() bool {
-	return !q.InError && (q.All || q.State == api.InstanceFinished || q.State == api.InstanceTerminated)
+	return !q.InError && (q.All || q.asksEnded())
 }
+
+// asksEnded: only what has ended is asked for.
+func (q *ListQuestion) asksEnded() bool {
+	return q.State == api.InstanceFinished || q.State == api.InstanceTerminated
+}
+
+// asksErrors: only what an activity is in error in is asked for.
+func (q *ListQuestion) asksErrors() bool { return q.InError || q.State == api.InstanceInError }
 
 // below says whether a place is one of those that are asked for.
 func (q *ListQuestion) below(p audit.Place) bool {
@@ -101,7 +109,7 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 		return a.listUnstarted(ctx, q, of, shows)
 	}
 	places, err := a.Queue.Places(audit.ListOptions{
-		All: q.ended(), Process: of, InError: q.InError || q.State == api.InstanceInError,
+		All: q.ended(), Process: a.noticedIn(&q), InError: q.asksErrors(),
 		Since: q.Since, Before: q.after, Below: q.Below, Limit: listLooks,
 	})
 	if err != nil {
@@ -130,7 +138,7 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 			if i.Errors = shownErrors(i.Errors); !q.InError {
 				i.Errors = nil
 			}
-			if q.State == "" || i.State == q.State {
+			if (q.State == "" || i.State == q.State) && (!q.InError || i.InError > 0) {
 				r.Instances = append(r.Instances, i)
 				size += sizeOf(i)
 			}
@@ -185,6 +193,9 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 			continue
 		}
 		i, err := a.listed(started, ended)
+		if err == nil && i.State == api.InstanceRunning && i.InError == 0 && !q.asksEnded() {
+			i.InError, err = a.inChild(started.Process, started.Instance)
+		}
 		if err != nil {
 			return nil, nil, at, err
 		}
@@ -225,20 +236,26 @@ func (a *Answers) listRunning(i *api.Instance, started record.AuditRecord) error
 		i.State = api.InstanceTerminated
 		return nil
 	}
-	messages, err := a.Queue.Browse(started.Process, message.Entry{Instance: started.Instance, Activity: processtable.Sink})
+	i.Errors, err = a.noticesOf(started.Process, started.Instance)
+	i.InError = len(i.Errors)
+	return err
+}
+
+// noticesOf gives the activities of an instance that was started here that have told of an error.
+func (a *Answers) noticesOf(id processtable.ProcessID, instance message.InstanceID) (all []api.ActivityError, err error) {
+	messages, err := a.Queue.Browse(id, message.Entry{Instance: instance, Activity: processtable.Sink})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, m := range messages {
 		if m.Kind != message.KindNotice {
 			continue
 		}
 		if notice, err := message.DecodeNotice(m.Body); err == nil && !notice.Cleared {
-			i.InError++
-			i.Errors = append(i.Errors, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(started.Process, m.SourceRow(), a.Self), Reason: notice.Error})
+			all = append(all, api.ActivityError{Scope: string(m.SourceScope), Activity: string(m.Source), Node: a.hostOf(id, m.SourceRow(), a.Self), Reason: notice.Error})
 		}
 	}
-	return nil
+	return all, nil
 }
 
 func (a *Answers) hostOf(id processtable.ProcessID, activity processtable.RowID, origin processtable.NodeID) string {

@@ -13,6 +13,7 @@ import (
 	"fmqm/api"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/report"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 )
@@ -49,7 +50,7 @@ func (o *wish) message() message.Message {
 // shown is what the operator is told of it.
 func (o *wish) shown(r api.WordResult) api.Word {
 	return api.Word{
-		Instance: o.entry.Instance, Scope: string(o.entry.Scope.Shown()), Activity: string(o.entry.Activity), Word: string(o.word.Wish),
+		Instance: o.entry.Instance, Scope: report.ShownScope(o.entry.Scope, string(o.entry.Activity)), Activity: string(o.entry.Activity), Word: string(o.word.Wish),
 		ID: o.word.ID, Result: r, Node: string(o.home),
 	}
 }
@@ -92,7 +93,7 @@ func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answ
 	tx := c.putBy(o)
 	if len(tx.Put[0].Body) > message.MaxBody {
 		end()
-		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "retry %s: output: its JSON has %d bytes, which is more than a message carries", o.entry.Activity, len(o.word.Output))
+		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "retry %s: output: its JSON has %d bytes, which is more than a message carries", o.entry.Path(), len(o.word.Output))
 	}
 	done := task.NewAnswer[error](c.Scheduler)
 	tx.Done = func(err error) { // also where the one who asked has gone

@@ -53,4 +53,8 @@ func TestAWordSaysWhereAsPeopleDo(t *testing.T) {
 			t.Errorf("of what is in %q it says %q, want %q", scope, got, want)
 		}
 	}
+	work := wish{entry: message.Entry{Scope: "box#2/ask[3]/ask#1", Activity: "ask"}} // of a call
+	if w := work.shown(api.WordDone); api.Shown(w.Scope, w.Activity) != "box#2/ask[3]" {
+		t.Errorf("of the work of a call it says %+v", w)
+	}
 }

@@ -140,7 +140,7 @@ func (c *Commands) tableAgain(v *verdict) (api.RefusedDecision, error) {
 		return api.RefusedDecision{}, pointless(v.Number, err.Error())
 	}
 	tx := &record.Tx{}
-	tables.Add(tx, p, v.Message.Body, isNew, now)
+	tables.Add(tx, c.Queue, p, v.Message.Body, isNew, now)
 	d, err := c.settleAside(v, tx, api.RefusedDecision{Done: api.RefusedStored, Text: fmt.Sprintf("the table of %s is stored", p.Table().Process)})
 	if err == nil && isNew {
 		c.Tables.Install(p)

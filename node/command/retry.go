@@ -42,7 +42,7 @@ func (c *Commands) Retry(ctx context.Context, id message.InstanceID, r api.Retry
 	case g.Status().State == api.InstanceTerminated: // the activity's node may not have heard of it yet
 		return api.Word{}, api.Errorf(api.CodeRefused, "there is nothing to retry", "instance %s is %s", id, api.InstanceTerminated)
 	case !linked:
-		return api.Word{}, api.Errorf(api.CodeUnreachable, "retry it at that node", "%s hosts %s, and %s has no link to it", o.home, r.Activity, c.Self)
+		return api.Word{}, api.Errorf(api.CodeUnreachable, "retry it at that node", "%s hosts %s, and %s has no link to it", o.home, o.entry.Path(), c.Self)
 	case !c.readsWords(o.home):
 		return c.retryByQuestion(ctx, o)
 	}
@@ -153,7 +153,7 @@ func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
 	}
 	if len(o.word.Output) > 0 {
 		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Row()).Output, o.word.Output); err != nil {
-			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", o.entry.Activity)
+			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", o.entry.Path())
 		}
 	}
 	return c.ask(ctx, o)
@@ -205,7 +205,7 @@ type RetryReport struct {
 // retryByQuestion is Retry at a node of the version before, whose activities have no scopes.
 func (c *Commands) retryByQuestion(ctx context.Context, o *wish) (api.Word, error) {
 	if o.entry.Scope != "" {
-		return api.Word{}, api.Errorf(api.CodeRefused, seeScopes, "%s, where %s is, is of a version without composites", o.home, o.entry.Activity)
+		return api.Word{}, api.Errorf(api.CodeRefused, seeScopes, "%s, where %s is, is of a version without composites", o.home, o.entry.Path())
 	}
 	ctx, cancel := c.Scheduler.WithTimeout(ctx, answerTimeout)
 	defer cancel()

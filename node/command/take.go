@@ -89,7 +89,7 @@ func (c *Commands) mayNot(peer processtable.NodeID, m *message.Message, w *messa
 	if reason := behaviour.Misplaced(p.Table(), m.Activity, m.Scope); reason != "" {
 		return api.Errorf(api.CodeNotFound, seeScopes, "%s", reason)
 	}
-	return c.Allow(&Order{Peer: peer, Operator: w.Operator, Command: string(w.Wish), What: fmt.Sprintf("activity %s of instance %s", api.InScope(string(m.Scope), string(m.Activity)), m.Instance)})
+	return c.Allow(&Order{Peer: peer, Operator: w.Operator, Command: string(w.Wish), What: fmt.Sprintf("activity %s of instance %s", m.Scope.Path(m.Activity), m.Instance)})
 }
 
 // ruleAnswer takes the answer to a word that was asked here, once: it becomes a line of history.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 
 	"fmqm/api"
@@ -192,9 +191,4 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindProgram
 	}
 	return ""
-}
-
-// compareScopes orders scopes as people count: the ninth iteration before the tenth.
-func compareScopes(x, y message.Scope) int {
-	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
 }

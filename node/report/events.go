@@ -31,11 +31,7 @@ func (g *Gathered) History() api.HistoryAnswer {
 	slices.SortStableFunc(a.Events, compareEvents)
 	for i := range a.Events {
 		e := &a.Events[i]
-		scope := message.Scope(e.Scope)
-		if isWork(scope, e.Activity) {
-			scope = scope.Leave()
-		}
-		e.Scope = string(scope.Shown())
+		e.Scope = ShownScope(message.Scope(e.Scope), e.Activity)
 	}
 	return a
 }
@@ -44,7 +40,24 @@ func (g *Gathered) History() api.HistoryAnswer {
 // to something before what it leads to, whatever the clocks of nodes say (invariant 14).
 func compareEvents(x, y api.HistoryEvent) int {
 	return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(rank(x.Event), rank(y.Event)),
-		x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Scope, y.Scope), cmp.Compare(x.Activity, y.Activity))
+		x.Time.Compare(y.Time), cmp.Compare(x.Node, y.Node), compareScopes(message.Scope(x.Scope), message.Scope(y.Scope)), cmp.Compare(x.Activity, y.Activity))
+}
+
+// compareScopes orders scopes as people count: the ninth element, iteration or run before the tenth.
+func compareScopes(x, y message.Scope) int {
+	const decimals = "0123456789"
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	number := len(strings.TrimRight(string(x[:same]), decimals)) // where the one begins in which they may differ
+	digits := func(s message.Scope) int {
+		return len(s) - number - len(strings.TrimLeft(string(s[number:]), decimals))
+	}
+	if number > 0 && strings.IndexByte("[#~", x[number-1]) >= 0 && digits(x) != digits(y) {
+		return cmp.Compare(digits(x), digits(y))
+	}
+	return cmp.Compare(x, y)
 }
 
 // rank is where an event stands among those of one activity at one moment of the clock: an

@@ -32,6 +32,24 @@ func TestTheOrderOfHistory(t *testing.T) {
 	}
 }
 
+// At one moment elements, iterations and runs are in the order in which people count them.
+func TestHistoryCountsAsPeopleDo(t *testing.T) {
+	want := []string{
+		"box#2/line[9]#10", "box#10/line[2]#1", "box#10/line[2]#9", "box#10/line[2]#10", "box#10/line[2]#10~2", "box#10/line[2]#10~10",
+		"box#10/line[10]#1", "box10#1", "box2#1", "line[0]", "line[1]", "line[1]#2", "line[2]", "line[2]/step10", "line[2]/step2", "line[10]",
+	}
+	events := make([]api.HistoryEvent, len(want))
+	for i, scope := range want {
+		events[len(want)-1-i] = api.HistoryEvent{Clock: 4, Event: api.EventTerminated, Scope: scope, Activity: "pick"}
+	}
+	slices.SortStableFunc(events, compareEvents)
+	for i, e := range events {
+		if e.Scope != want[i] {
+			t.Errorf("%d is in %s, want %s", i, e.Scope, want[i])
+		}
+	}
+}
+
 // An attempt that ended without a return code has none in history.
 func TestHistoryHasNoReturnCodeOfWhatHadNone(t *testing.T) {
 	for _, c := range []struct {

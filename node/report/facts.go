@@ -408,6 +408,9 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	if rec.Child != nil {
 		out.Child, out.Of = childOf(rec.Child)
 	}
+	if a.Kind == processtable.KindCall {
+		out.At = f.begunAt(&rec)
+	}
 	switch rec.Event {
 	case record.EventSkipped:
 		out.State = api.ActivitySkipped

@@ -175,7 +175,7 @@ func (r *reading) status() api.Status {
 		r.addStuck(&s)
 		if broken != nil {
 			s.ErrorIn = nil
-			s.Reason = "activity " + api.InScope(broken.Scope, broken.Activity) + " at " + broken.Node + ": " + broken.Reason
+			s.Reason = "activity " + message.Scope(broken.Scope).Path(processtable.ActivityID(broken.Activity)) + " at " + broken.Node + ": " + broken.Reason
 		}
 	}
 	return s

@@ -73,6 +73,14 @@ func isWork(scope message.Scope, activity string) bool {
 	return err == nil && frames[len(frames)-1].Element < 0
 }
 
+// ShownScope is the scope of an activity as people are shown it: what does the work of a call is the call.
+func ShownScope(scope message.Scope, activity string) string {
+	if isWork(scope, activity) {
+		scope = scope.Leave()
+	}
+	return string(scope.Shown())
+}
+
 // host is the node where an activity lives, or, in a block, its source or sink; false: it cannot be in
 // that scope, or is the process's source or sink.
 func (p *places) host(scope message.Scope, activity string) (string, bool) {

@@ -108,7 +108,7 @@ func (g *Gathered) whyOf(heard HeardOf, a api.Activity, w Waiting, byName map[st
 		} else if e := a.Elements; e != nil {
 			out.For = fmt.Sprintf("%d of its %d elements have returned", e.Done, e.Count)
 			if e.InError > 0 {
-				out.For += fmt.Sprintf(", and %d are in error: see fmqm status --scope %s", e.InError, api.InScope(a.Scope, a.Activity))
+				out.For += fmt.Sprintf(", and %d are in error: see fmqm status --scope %s", e.InError, message.Scope(a.Scope).Path(processtable.ActivityID(a.Activity)))
 			}
 		} else if a.At != "" && w.Program == "" {
 			out.For, out.At = "its work was begun at "+a.At, a.At // which may be the one that does not answer

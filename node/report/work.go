@@ -3,6 +3,7 @@ package report
 import (
 	"fmqm/api"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // joinWork shows a call, and what does its work at another node, as one activity: where that is under way it
@@ -61,4 +62,16 @@ func (g *Gathered) Work(scope, activity string) (work, node string, found bool) 
 func (p *places) isBundle(a *api.Activity) bool {
 	i, known := p.index[a.Activity]
 	return known && p.all[i].Each && string(message.Scope(a.Scope).Inside()) != a.Activity
+}
+
+// begunAt is the node where the work of a call was begun last, of one that has ended; empty: it is not among the events
+// that were read. The record of an end does not say it.
+func (f *Facts) begunAt(end *record.AuditRecord) string {
+	for i := len(f.View.Events) - 1; i >= 0; i-- {
+		e := &f.View.Events[i]
+		if e.Event == record.EventBegun && e.Activity == end.Activity && e.Scope == end.Scope && len(e.Sent) > 0 {
+			return string(e.Sent[0].Node)
+		}
+	}
+	return ""
 }

@@ -228,8 +228,8 @@ func Named(p behaviour.Process, said processtable.ProcessID) error {
 }
 
 // Add adds a table that was judged to a transaction. Now: its version is current, whatever the transaction,
-// or the store, has of it. Who has committed it calls NowCurrent with tx.Current.
-func Add(tx *record.Tx, p behaviour.Process, encoded []byte, isNew, now bool) {
+// or the store q, has of it; what is current already stays so. Who has committed it calls NowCurrent with tx.Current.
+func Add(tx *record.Tx, q *queue.Manager, p behaviour.Process, encoded []byte, isNew, now bool) {
 	if isNew {
 		tx.Tables = append(tx.Tables, Record(p, encoded))
 	}
@@ -237,12 +237,15 @@ func Add(tx *record.Tx, p behaviour.Process, encoded []byte, isNew, now bool) {
 		return
 	}
 	id := p.Table().Process
+	turns := q.IsPending(id)
 	for i := range tx.Tables {
 		if t := &tx.Tables[i]; t.Process == id {
-			t.Pending = false
+			t.Pending, turns = false, true
 		}
 	}
-	tx.Current = append(tx.Current, id)
+	if turns && !slices.Contains(tx.Current, id) {
+		tx.Current = append(tx.Current, id)
+	}
 }
 
 // Install takes up a table that is on disk. What waited for the table (N3) is found by its

@@ -168,7 +168,7 @@ func (u *upload) send(own []behaviour.Process) error {
 	here := u.here
 	tx := &record.Tx{}
 	for at, i := range u.own {
-		Add(tx, own[at], u.request.Tables[i].Table, true, u.request.Now)
+		Add(tx, here.Queue, own[at], u.request.Tables[i].Table, true, u.request.Now)
 	}
 	for i, t := range u.tables {
 		line := &u.answer.Nodes[i]

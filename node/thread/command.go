@@ -122,15 +122,15 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 	case c.order.Wish != message.WishRetry:
 		m.refuseWord(w, e != nil || seen.end != nil && seen.end.Removed == nil, "%s does not know what %q is: upgrade it", m.self, c.order.Wish)
 	case e == nil && m.another(seen.end) != "":
-		m.refuseWord(w, false, "retry %s: %s", key.Activity, m.another(seen.end))
+		m.refuseWord(w, false, "retry %s: %s", key.Path(), m.another(seen.end))
 	case e == nil && seen.end != nil && c.order.Saw != nil:
 		m.overtaken(w, seen.end.Removed == nil, "it has ended")
 	case e == nil && seen.end != nil:
-		m.refuseWord(w, seen.end.Removed == nil, "retry %s: it is not in error, it has ended", key.Activity)
+		m.refuseWord(w, seen.end.Removed == nil, "retry %s: it is not in error, it has ended", key.Path())
 	case e == nil && seen.stopped:
-		m.refuseWord(w, false, "retry %s: %s", key.Activity, stoppedInstance)
+		m.refuseWord(w, false, "retry %s: %s", key.Path(), stoppedInstance)
 	case e == nil:
-		m.refuseWord(w, false, "retry %s: it is not in error, it has not begun at %s", key.Activity, m.self)
+		m.refuseWord(w, false, "retry %s: it is not in error, it has not begun at %s", key.Path(), m.self)
 	case e.Phase == instancetable.Settling: // what it comes to shows in a moment
 		m.postponed = append(m.postponed, w)
 	default:
@@ -148,7 +148,7 @@ func (m *Machine) retry(w *word, c *command, e *instancetable.Entry) {
 		m.overtaken(w, true, fmt.Sprintf("you saw iteration %d, run %d of it, and it is at iteration %d, run %d", saw.Iteration, saw.Run, view.Iterations, view.Run))
 		return
 	case e.Phase != instancetable.Waiting || !e.State.InError():
-		m.refuseWord(w, true, "retry %s: it is not in error", key.Activity)
+		m.refuseWord(w, true, "retry %s: it is not in error", key.Path())
 		return
 	}
 	output, err := m.outputOf(c)
@@ -253,13 +253,14 @@ func (m *Machine) refuseWord(w *word, line bool, format string, args ...any) {
 }
 
 func (m *Machine) overtaken(w *word, line bool, how string) {
-	activity := w.say.(*command).message.Activity
-	m.reply(w, message.Answer{Result: message.WordOvertaken, Text: fmt.Sprintf("retry %s: overtaken: %s", activity, how)}, line)
+	key := w.say.(*command).message.Entry()
+	m.reply(w, message.Answer{Result: message.WordOvertaken, Text: fmt.Sprintf("retry %s: overtaken: %s", key.Path(), how)}, line)
 }
 
 // wrongOutput answers what is wrong with the output that a word brings.
 func (m *Machine) wrongOutput(w *word, c *command, err error) {
-	a := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: output: %v", c.message.Activity, err)}
+	key := c.message.Entry()
+	a := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: output: %v", key.Path(), err)}
 	for _, p := range container.All(err) {
 		a.Problems = append(a.Problems, message.Problem{Path: p.Path, What: p.What, Remedy: p.Remedy, Token: p.Token})
 	}
@@ -295,7 +296,8 @@ func (m *Machine) obeyed(w *word, c *command, e Committed) {
 	case Done:
 		m.replied(w, message.Answer{Result: message.WordDone})
 	case TooLarge: // its entry is in error because of that, and it is answered so
-		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: %s", c.message.Activity, e.Text)}
+		key := c.message.Entry()
+		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: %s", key.Path(), e.Text)}
 		c.settled = &settledAnswer{refused, true}
 		m.postponed = append(m.postponed, w)
 	case Stale, NotAside, Stopped, Failed:

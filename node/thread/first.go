@@ -49,11 +49,12 @@ func (m *Machine) beginsFirst(key message.Entry) bool {
 	return a != nil && a.First > 0
 }
 
-// lost takes connectors out that lost a race against what had ended their activity, and says so in its
-// history, unless retention has removed that.
+// lost takes out what comes for an activity that has ended, and puts events back. Of connectors that lost a race
+// against what had ended it its history says so, unless retention has removed that.
 func (m *Machine) lost(key message.Entry, ended *record.AuditRecord, messages []message.Message, asides []record.Refused) {
 	keys := make([]message.Key, len(messages))
-	tx := &record.Tx{Refuse: asides}
+	back, lines := m.putBack(key, messages)
+	tx := &record.Tx{Refuse: asides, Put: back, Audit: slices.Clone(lines)}
 	for i := range messages {
 		msg := &messages[i]
 		keys[i] = msg.Key()
@@ -65,5 +66,5 @@ func (m *Machine) lost(key message.Entry, ended *record.AuditRecord, messages []
 		}
 	}
 	tx.Consume = []record.Consume{{Process: m.id(), Entry: key, Keys: keys}}
-	m.takeOut(&dropped{key: key, keys: keys, asides: asides}, tx)
+	m.takeOut(&dropped{key: key, keys: keys, asides: asides, back: back, lines: lines}, tx)
 }

@@ -33,6 +33,7 @@ import (
 //	cancel s x 1 [@SCOPE]   s cancels x of instance 1: that comes into the store
 //	refused s x 1        one that does not fit
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
+//	event go x 1 2       event go, which has met x of instance 1 in its second round, comes into the store
 //	marker 1             the marker of instance 1 comes into the store
 //	born 1               what begins instance 1 for activity c of instance 50 of q@1 comes into the store
 //	returns x 1 2 [REASON]   instance 2, which x of instance 1 has begun, comes back
@@ -108,6 +109,8 @@ func (s *script) do(d *datadriven.TestData) {
 		m := s.message(words, false)
 		m.Kind, m.Control, m.Body = message.KindCancel, message.Unresolved, message.EncodeCancel(message.Cancel{Reason: words[0] + " cancels it"})
 		s.arrive(m)
+	case "event":
+		s.arrive(s.met(s.entry(words[1], words[2]), processtable.EventID(words[0]), s.number(words[3])))
 	case "ended":
 		r := record.AuditRecord{
 			Process: processtable.ProcessID{Name: "q", Version: 1}, Event: record.EventTerminated,

@@ -109,6 +109,7 @@ var eventNames = map[record.Event]string{
 	record.EventAsked: "asked", record.EventAnswered: "answered", record.EventBegun: "begun", record.EventReturned: "returned",
 	record.EventDecided: "decided", record.EventRaced: "raced", record.EventNotified: "notified", record.EventThinned: "thinned",
 	record.EventCancelled: "cancelled", record.EventCancelling: "cancelling",
+	record.EventReceived: "received", record.EventPutBack: "put back",
 }
 
 const otherDefinition = "the sites were given different definitions"

@@ -6,6 +6,7 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +24,8 @@ type ListOptions struct {
 	// Process lists only its instances: of all versions if Version is 0, of every process if
 	// Name is empty. With All it is not looked at: what is listed then has no order by process.
 	Process processtable.ProcessID
-	// InError lists only running ones that an activity has told of an error, or of its end.
+	// InError lists only running ones that an activity has told of an error, or of its end, and those whose
+	// subprocesses have begun such ones. With Process only those are seen that are of it themselves.
 	InError bool
 	// Since leaves out what was started before.
 	Since time.Time
@@ -157,14 +159,44 @@ var fewPlaces = 4096 // tests have their own
 
 // running gives what started gives, of running instances only: those that have a record.
 func (q *Queue) running(o ListOptions, before []byte) ([][]byte, error) {
-	return q.startsOf(o, before, record.ClassRecord, func(*record.KeyReader) bool { return true })
+	those, err := q.having(o, record.ClassRecord, func(*record.KeyReader) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return q.startsOf(o, before, those)
 }
 
-// noticed gives what running gives, of those alone whose activities have told of an error.
+// noticed gives what running gives, of those alone whose activities have told of an error, or whose children's have.
 func (q *Queue) noticed(o ListOptions, before []byte) ([][]byte, error) {
-	return q.startsOf(o, before, record.ClassMessage, func(k *record.KeyReader) bool {
+	those, err := q.having(o, record.ClassMessage, func(k *record.KeyReader) bool {
 		return k.Name() == "" && k.Name() == string(processtable.Sink) && message.Kind(k.Bytes(1)[0]) == message.KindNotice
 	})
+	if err == nil {
+		err = q.addParents(those)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.startsOf(o, before, those)
+}
+
+// addParents adds those that have begun one of them here, and so on (N19). Their identifiers say which were begun so, and
+// nothing is read of the others.
+func (q *Queue) addParents(those map[message.InstanceID]bool) error {
+	for _, i := range slices.Collect(maps.Keys(those)) {
+		for message.DepthOf(i) > 0 {
+			started, found, err := q.auditAt(record.AppendInstanceKey(nil, i, record.InstanceStarted))
+			if err != nil {
+				return err
+			}
+			if !found || started.Parent == nil || those[started.Parent.Instance] {
+				break
+			}
+			i = started.Parent.Instance
+			those[i] = true
+		}
+	}
+	return nil
 }
 
 // Waiting is an instance of which something lies in the queue of a process.
@@ -195,10 +227,9 @@ func (q *Queue) Waiting(of processtable.ProcessID) (all []Waiting, err error) {
 	return all, nil
 }
 
-// startsOf gives the keys of the newest starts before a key, of the instances that have a
-// message of a class whose key, behind the instance, is as is says. It goes through keys
-// alone, and reads the start of a few at most.
-func (q *Queue) startsOf(o ListOptions, before []byte, class byte, is func(*record.KeyReader) bool) ([][]byte, error) {
+// having gives the instances that have a message of a class whose key, behind the instance, is as is says. It goes
+// through keys alone.
+func (q *Queue) having(o ListOptions, class byte, is func(*record.KeyReader) bool) (map[message.InstanceID]bool, error) {
 	those := map[message.InstanceID]bool{}
 	err := q.records.Each(store.ScanOptions{Prefix: o.prefix(class), KeysOnly: true}, func(key, _ []byte) error {
 		k := record.KeyReader{Rest: key[1:]}
@@ -208,10 +239,12 @@ func (q *Queue) startsOf(o ListOptions, before []byte, class byte, is func(*reco
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(those) > fewPlaces:
+	return those, err
+}
+
+// startsOf gives the keys of the newest starts before a key, of some instances. It reads the start of a few at most.
+func (q *Queue) startsOf(o ListOptions, before []byte, those map[message.InstanceID]bool) ([][]byte, error) {
+	if len(those) > fewPlaces {
 		return q.startsWith(o, before, func(i message.InstanceID) bool { return those[i] })
 	}
 	newest := newestStarts{o: o, before: before}

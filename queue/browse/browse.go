@@ -85,6 +85,61 @@ func (q *Queues) recordOf(id processtable.ProcessID, e *message.Entry) (found []
 	return found, err
 }
 
+// childLooks is how many keys BegunBy looks at.
+const childLooks = 1000
+
+// BegunBy gives the instance that an activity of some rows has begun for an instance (N19): of the first, in the order of
+// keys, that is under way; the zero one: it has begun none now, or there is none among the first keys of the instance.
+func (q *Queues) BegunBy(id processtable.ProcessID, i message.InstanceID, rows func(processtable.RowID) bool) (c message.Child, err error) {
+	prefix := append(record.AppendProcess(nil, record.ClassMessage, id), i[:]...)
+	var at []byte
+	looks := 0
+	err = q.records.Each(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[len(prefix)-len(i):]}
+		e := k.Entry()
+		m := k.MessageKey(&e)
+		if err := k.End(); err != nil {
+			return record.Damaged(key, err.Error())
+		}
+		if m.Kind == message.KindSnapshot && rows(e.Row()) {
+			at = bytes.Clone(key)
+		}
+		if looks++; at != nil || looks == childLooks {
+			return read.ErrEnough
+		}
+		return nil
+	})
+	if err == nil || errors.Is(err, read.ErrEnough) {
+		c, err = q.childIn(at)
+	}
+	if err != nil {
+		return c, fmt.Errorf("look for what instance %s has begun: %w", i, q.records.Judge(err))
+	}
+	return c, nil
+}
+
+// childIn is the instance that a snapshot says was begun; the zero one: none was, or the snapshot is gone.
+func (q *Queues) childIn(key []byte) (c message.Child, err error) {
+	if key == nil {
+		return c, nil
+	}
+	err = read.Again(func() error {
+		m, err := q.records.Message(key)
+		if err != nil {
+			return err
+		}
+		s, err := message.DecodeSnapshot(m.Body)
+		if err == nil && s.Begun {
+			c = s.Child
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return message.Child{}, nil
+	}
+	return c, err
+}
+
 // browse gives the messages under a prefix.
 func (q *Queues) browse(prefix []byte) ([]message.Message, error) {
 	var found []message.Message

@@ -52,6 +52,7 @@ func Run(t *testing.T, open storetest.Open) {
 		{"view of an instance", testInstanceView},
 		{"view of a part of an instance", testInstancePart},
 		{"instances", testInstances},
+		{"instances that subprocesses have begun", testChildren},
 		{"timers", testTimers},
 		{"timers after a restart", testTimersAfterRestart},
 		{"timers in the past", testTimersInThePast},

@@ -14,7 +14,7 @@ func Bundling() *rapid.Generator[*Case] { return BundlingAt(Nodes) }
 // BundlingAt is Bundling with other sites.
 func BundlingAt(nodes []string) *rapid.Generator[*Case] {
 	return cases(nodes, func(d *drawing) {
-		d.bundling, d.races = true, d.in(3, "races")
+		d.bundling, d.long, d.races = true, true, d.in(3, "races")
 		d.steady = !d.in(3, "unsteady")
 		d.process()
 	})
@@ -34,6 +34,7 @@ type bundled struct {
 	member       string     // that takes one element
 	of           string     // its type
 	takes, gives *structure // from outside
+	unread       bool       // until may leave elements, and nobody reads yet which
 }
 
 // lists are constants of lists, for members that take an element.
@@ -82,6 +83,7 @@ func (d *drawing) bundle(g *graph, s *step) {
 		d.line("parallel: %d", parallel)
 	}
 	if (d.races || parallel == 1) && d.in(2, "until") {
+		b.unread = true
 		d.line("until: %s", pick(d, []string{"_FAILED > 0", "_DONE >= 2", "_DONE == _COUNT - 1 || _FAILED > 1", "_DONE + _FAILED > 2", "_DONE / (_DONE - 2) > 5", "_DONE > 1 && 2 / _FAILED > 5"}, "until"))
 	}
 }
@@ -141,6 +143,10 @@ func (d *drawing) listOf(s *step, source *structure) string {
 	if len(from) == 0 {
 		return ""
 	}
+	if d.long && s.bundle.of == "int" && !s.block && !s.exit && d.within == 0 && d.in(2, "long list") {
+		d.longest = true
+		return fmt.Sprintf(": {%s: '([%s0])'}", s.bundle.member, strings.Repeat("1, 2, 3, ", 50))
+	}
 	return fmt.Sprintf(": {%s: %s}", s.bundle.member, pick(d, from, "list"))
 }
 
@@ -154,7 +160,11 @@ func (d *drawing) overBundle(s *step) string {
 }
 
 func (d *drawing) overElements(s *step) string {
-	m := pick(d, s.bundle.gives.members, "word")
+	from := s.bundle.gives.members
+	if s.bundle.unread {
+		s.bundle.unread, from = false, from[:2] // what single elements have come to
+	}
+	m := pick(d, from, "word")
 	if m.path == "_RESULTS" {
 		return d.form([]string{"_RESULTS.exists(r, r.b0)", "_RESULTS.size() > 1", "_RESULTS.all(r, r.i0 < 3)", "_RESULTS[0].b0"}, "results")
 	}

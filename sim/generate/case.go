@@ -22,8 +22,9 @@ type Case struct {
 	Start int    // where it is started: an index into the definition's start nodes, modulo their number
 	Large bool   // three in four of the texts that programs give do not fit into one record of a store
 
-	failing int // in a hundred attempts
-	odd     int // in a hundred ends whose return code is data: those with one other than 0
+	long    bool // a list of it is: then no text is large, since an answer would have hundreds of them
+	failing int  // in a hundred attempts
+	odd     int  // in a hundred ends whose return code is data: those with one other than 0
 }
 
 // Text is the definition as a file, of a process with that name.
@@ -69,6 +70,7 @@ func cases(nodes []string, process func(*drawing)) *rapid.Generator[*Case] {
 			Input:   d.processInput(),
 			Seed:    rapid.Uint64().Draw(t, "seed"),
 			Start:   d.upTo(3, "start"),
+			long:    d.longest,
 			failing: rapid.SampledFrom([]int{0, 0, 5, 20}).Draw(t, "failing"),
 			odd:     rapid.SampledFrom([]int{0, 20, 50}).Draw(t, "odd"),
 		}
@@ -101,6 +103,8 @@ type drawing struct {
 	steady     bool // see Steady
 	races      bool // see Racing
 	bundling   bool // see Bundling
+	long       bool // some lists have more elements than lie in an entry one by one (R31)
+	longest    bool // and one has
 	signals    bool // see SignalsAt
 	atOrigin   bool // some activities are hosted where the instance was started (N20)
 	timed      bool // see TimedAt

@@ -228,6 +228,9 @@ func (d *drawing) transition(p *step) string {
 		p.read = true
 		return ": " + quoted(d.atDeadline(p))
 	}
+	if p.bundle != nil && p.bundle.unread {
+		return ": " + quoted(d.overBundle(p))
+	}
 	switch n := d.upTo(9, "transition"); {
 	case n < 4:
 		return ""

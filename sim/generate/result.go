@@ -57,7 +57,7 @@ func (c *Case) Result(call Call) Result {
 		} else {
 			v = value(r, m.Type, call.turn())
 		}
-		if c.Large && m.Type.Kind == container.String && r.IntN(4) > 0 {
+		if c.Large && !c.long && m.Type.Kind == container.String && r.IntN(4) > 0 {
 			v = strings.Repeat("large ", 6_000+r.IntN(4_000))
 		}
 		result.Output.Assign(container.Path{i}, v)

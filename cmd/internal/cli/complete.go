@@ -257,7 +257,7 @@ func nodeCandidates(ctx context.Context, l lineSoFar, kind string, before []stri
 		}
 		for _, a := range st.Activities {
 			if a.State == api.ActivityInError {
-				found = append(found, candidate{api.InScope(a.Scope, a.Activity), a.Node + ": " + a.Reason})
+				found = append(found, candidate{api.Shown(a.Scope, a.Activity), a.Node + ": " + a.Reason})
 			}
 		}
 	default:

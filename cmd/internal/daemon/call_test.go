@@ -78,6 +78,19 @@ func TestCallsOverFourSites(t *testing.T) {
 	if s.State != api.InstanceFinished || string(s.Output) != want {
 		t.Fatalf("it is %s with %s, want %s\n%+v", s.State, s.Output, want, s.Activities)
 	}
+	for _, site := range []string{"B", "C", "D"} { // where it was done is known at home
+		daemontest.Stop(t, n.daemons[site])
+	}
+	for scope, want := range map[string]string{"": "count: , write: B", "count": "count[0]: B, count[1]: D, count[2]: C, count[3]: B"} {
+		s, err := a.StatusOf(ctx, id, api.StatusRequest{Scope: scope})
+		var at []string
+		for i := range s.Activities {
+			at = append(at, api.Shown(s.Activities[i].Scope, s.Activities[i].Activity)+": "+s.Activities[i].At)
+		}
+		if got := strings.Join(at, ", "); err != nil || got != want {
+			t.Errorf("in %q it was done at %s, %v; want %s", scope, got, err, want)
+		}
+	}
 }
 
 // nightIn is a process of a bundle of calls of which one may err.
