@@ -174,7 +174,7 @@ var ofAll = []mutant{
 		{"navigator/ending.go", "	e.Put = append(cancels, e.Put...)\n", "	e.Put = append(cancels[:max(0, len(cancels)-1)], e.Put...)\n"},
 	}},
 	{"catch-goes-on", "a block that has caught an error does not cancel the rest", "7 races ends", racing, []change{
-		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {\n		return a.evaluate", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {\n		return a.evaluate"},
+		{"navigator/ending.go", "	return a.without(s, fmt.Sprintf(\"%s goes on after an error: %s\", a.Name, reason), now, func() behaviour.Effects {", "	return func(then func() behaviour.Effects) behaviour.Effects { return then() }(func() behaviour.Effects {"},
 	}},
 	{"output-stays", "after a deadline, or an error that is caught, defaults take the place of values", "3 7 ends", racing, []change{
 		{"navigator/mapping.go", "	return message.DataWords\n", "	return message.DataPresent\n"},
