@@ -266,12 +266,13 @@ func (p *prepared) otherWord(word api.Word, instance, scope, activity string) st
 }
 
 // does says whether a word that was said of an activity is answered of what does its work: an element of it,
-// or what it has done at a node that it may name.
+// or what it has done at a node that it may name, which is told as the activity itself.
 func (p *prepared) does(word api.Word, scope, activity string) bool {
 	work, found := strings.CutPrefix(string(message.Scope(word.Scope).Full()), string(message.Scope(scope).Full()))
 	home := p.places[activity]
 	at := word.Node == home.Node || home.Call != nil && slices.Contains(home.Call.Of, word.Node)
-	return found && strings.HasPrefix(strings.TrimPrefix(work, "/"), activity) && word.Activity == activity && at
+	work = strings.TrimPrefix(work, "/")
+	return found && (work == "" || strings.HasPrefix(work, activity)) && word.Activity == activity && at
 }
 
 // refused is an operator who deals with the messages that a site has refused: each is retried
