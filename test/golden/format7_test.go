@@ -146,6 +146,8 @@ activities:
   begin: {node: C, process: listens, input: Order, output: Order}
   say:   {node: C, send: {event: said, key: text}, input: Order}
   again: {node: C, send: {event: said, key: text}, input: Order}
+control:
+  - say -> begin # so that the receive has its event before the thread of its process stands
 data:
   - source -> begin
   - source -> say
