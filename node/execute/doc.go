@@ -8,6 +8,7 @@
 //	execution.go  what all threads of a site have in common, and what they use of the node
 //	thread.go     a process thread: what it is told, and who waits for its answers
 //	read.go       what its machine wants to be read
+//	stack.go      the stack of an activity thread
 //	activity.go   activity threads: programs, and conditions that may take long
 //	child.go      what is to be found before an instance of another process begins for an activity
 //	turn.go       a turn of a process thread: its machine's events, then its effects

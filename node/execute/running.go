@@ -26,8 +26,8 @@ type invocation struct {
 }
 
 // executing is what a process thread publishes of the programs that run, each from its begin until
-// what came of it is on disk, for whoever asks: the rest of what is known of an activity is in the store, and nobody who asks holds up
-// the thread. It is safe for concurrent use.
+// what came of it is on disk, for whoever asks: the rest of what is known of an activity is in the
+// store, and nobody who asks holds up the thread. It is safe for concurrent use.
 type executing struct {
 	mu  sync.Mutex
 	all map[message.Entry]*invocation

@@ -210,7 +210,8 @@ func TestALargeTransactionOfACopyHasHappened(t *testing.T) {
 // may be about the one element that is in error (seed 4081). Of all else it is what was asked for.
 func TestN15AnAnswerToAWordIsAboutWhatItWasSaidOf(t *testing.T) {
 	instance, at := uuid.UUID{15: 1}, &definition.Activity{Node: "B"}
-	p := &prepared{places: map[string]oracle.Place{"a2": {Activity: at}, "line": {Activity: at}}}
+	call := &definition.Activity{Node: "B", Call: &definition.Call{Of: []string{"C", "D"}}}
+	p := &prepared{places: map[string]oracle.Place{"a2": {Activity: at}, "line": {Activity: at}, "ask": {Activity: call}}}
 	for _, c := range []struct {
 		scope, activity string
 		word            api.Word
@@ -226,6 +227,9 @@ func TestN15AnAnswerToAWordIsAboutWhatItWasSaidOf(t *testing.T) {
 		{"line[3]", "line", api.Word{Scope: "line[4]#1", Activity: "line", Node: "B"}, false},
 		{"b#1", "line", api.Word{Scope: "b#1/line[3]", Activity: "line", Node: "B"}, true},
 		{"b#1", "line", api.Word{Scope: "b#2/line[3]", Activity: "line", Node: "B"}, false},
+		{"b#1", "ask", api.Word{Scope: "b#1", Activity: "ask", Node: "D"}, true}, // its work, where that is done
+		{"b#1", "ask", api.Word{Scope: "b#1", Activity: "ask", Node: "A"}, false},
+		{"b#1", "ask", api.Word{Scope: "b#2", Activity: "ask", Node: "D"}, false},
 	} {
 		c.word.Instance = instance
 		wrong := p.otherWord(c.word, instance.String(), c.scope, c.activity)
