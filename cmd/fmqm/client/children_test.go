@@ -131,3 +131,25 @@ func TestN19WaitNamesWhatIsInErrorInChildren(t *testing.T) {
 		}
 	}
 }
+
+// N19: what a subprocess has begun may be ended with its parent before its turn comes: that is what was wanted. One that
+// has finished meanwhile was not ended.
+func TestN19WhatEndsWithItsParentIsTerminated(t *testing.T) {
+	for state, code := range map[api.InstanceState]int{api.InstanceTerminated: 0, api.InstanceFinished: 4} {
+		to := apitest.Serve(t, &apitest.Backend{
+			OnList: func(context.Context, api.ListRequest) (api.ListAnswer, error) {
+				return api.ListAnswer{Instances: []api.Instance{{Instance: uuid.MustParse(id), Process: "line@2", Origin: "A", State: api.InstanceInError}}}, nil
+			},
+			OnTerminate: func(_ context.Context, i api.InstanceID, _ string) error {
+				return api.Errorf(api.CodeRefused, "there is nothing to terminate", "instance %s is %s", i, state)
+			},
+			OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {
+				return api.Status{Instance: i, Process: "line@2", State: state}, nil
+			},
+		})
+		result := map[int]string{0: "done", 4: "failed"}[code]
+		if r := fmqm(to, "", "terminate", "--in-error", "--yes"); r.code != code || !strings.Contains(r.out, result) {
+			t.Errorf("of one that is %s: exit %d, %s\n%s", state, r.code, r.err, r.out)
+		}
+	}
+}

@@ -271,14 +271,26 @@ func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 			d.ID = word.ID
 		}
 	} else {
-		of := ""
-		if d.State == api.InstanceUnknown { // another process's instance may have the identifier as well
-			of = d.Process
-		}
-		d.err = client.Terminate(ctx, d.Instance, of)
-		d.Result, d.Reason = "done", ""
+		d.Result, d.err = "done", endOne(ctx, client, d)
 	}
 	if d.err != nil {
 		d.Result, d.Reason = "failed", d.err.Error()
 	}
+}
+
+// endOne ends an instance. One that has been ended meanwhile is what was wanted: what a subprocess has begun ends
+// with its parent, and the plan may have both.
+func endOne(ctx context.Context, client *api.Client, d *deed) error {
+	of := ""
+	if d.State == api.InstanceUnknown { // another process's instance may have the identifier as well
+		of = d.Process
+	}
+	err := client.Terminate(ctx, d.Instance, of)
+	if api.CodeOf(err) != api.CodeRefused || of != "" {
+		return err
+	}
+	if s, e := client.Status(ctx, d.Instance); e == nil && s.State == api.InstanceTerminated {
+		return nil
+	}
+	return err
 }
