@@ -42,6 +42,7 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("GET /v1/instances/{id}/history", answer(s.history))
 	mux.HandleFunc("GET /v1/instances/{id}/watch", s.watch)
 	mux.HandleFunc("GET /v1/instances/{id}/why", answer(s.why))
+	mux.HandleFunc("GET /v1/instances/{id}/logs", answer(s.logs))
 	mux.HandleFunc("POST /v1/instances/{id}/retry", answer(s.retry))
 	mux.HandleFunc("POST /v1/instances/{id}/terminate", answer(s.terminate))
 	mux.HandleFunc("GET /v1/dead", answer(s.refused))

@@ -107,12 +107,12 @@ func (q *Question) wants(e *api.HistoryEvent) bool {
 	switch {
 	case e.Clock < q.Since:
 		return false
-	case q.Activity == "" || inPath(q.Activity, e.Scope, e.Activity):
+	case q.Activity == "" || InPath(q.Activity, e.Scope, e.Activity):
 		return true
 	case e.Event != api.EventBegun && e.Event != api.EventReturned:
 		return false
 	}
-	return inPath(q.Activity, within(e.Scope, e.Activity, e.Iteration, e.Run), string(processtable.Source))
+	return InPath(q.Activity, within(e.Scope, e.Activity, e.Iteration, e.Run), string(processtable.Source))
 }
 
 // within is the scope of what is inside of a block in an iteration; run is as it is shown.
