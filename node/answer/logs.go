@@ -124,10 +124,7 @@ func shownLogs(node processtable.NodeID, all []logs.Attempt) []api.AttemptLog {
 		l := &all[i]
 		out[i] = api.AttemptLog{
 			Node: string(node), Scope: report.ShownScope(l.Scope, string(l.Activity)), Activity: string(l.Activity), Program: string(l.Program),
-			Iteration: l.Iteration, Run: l.Run, Attempt: l.Attempt, Started: l.Started, Ended: l.Ended, Error: l.Error, Skipped: l.Skipped, Text: l.Text,
-		}
-		if l.Run > 0 {
-			out[i].Run = l.Run + 1 // as the history has it
+			Iteration: l.Iteration, Run: report.ShownRun(l.Run), Attempt: l.Attempt, Started: l.Started, Ended: l.Ended, Error: l.Error, Skipped: l.Skipped, Text: l.Text,
 		}
 		if !l.Ended.IsZero() && l.Error == "" {
 			out[i].RC = &l.RC
