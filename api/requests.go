@@ -41,6 +41,7 @@ var requests = []Request{
 	{"GET /v1/instances/{id}/history", RightViewer, OfInstance, false, gives(server.history)},
 	{"GET /v1/instances/{id}/watch", RightViewer, OfInstance, false, server.watch},
 	{"GET /v1/instances/{id}/why", RightViewer, OfInstance, false, gives(server.why)},
+	{"GET /v1/instances/{id}/logs", RightViewer, OfInstance, false, gives(server.logs)},
 	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, gives(server.retry)},
 	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, gives(server.terminate)},
 	{"GET /v1/dead", RightViewer, OfSeveral, false, gives(server.refused)},
