@@ -82,6 +82,8 @@ func messages() map[string]kept {
 	ordered := header(message.KindWord)
 	ordered.Source, ordered.Control, ordered.Data, ordered.OnBehalf, ordered.Onward = "", 0, 0, "", false
 	ordered.Number = message.WordNumber(word.ID)
+	again := message.Word{ID: word.ID, Wish: message.WishRetry, Site: "B", Input: []byte(`{"account": 7}`)}
+	given := message.Word{ID: word.ID, Wish: "transfer", Site: "B", Operator: "alice", Person: "ann@B", To: "bob@B", Claim: 3}
 	answer := message.Answer{Word: word.ID, Result: message.WordOvertaken, Text: "retry credit: overtaken: it has ended", Time: at}
 	remedied := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "B refuses it", Remedy: "ask at B", Time: at}
 	wrong := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "output: no", Time: at, Problems: []message.Problem{
@@ -115,7 +117,16 @@ func messages() map[string]kept {
 	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
+	person, asked, stands := record, beginning(), starting()
+	person.Parent, person.By = &of, message.Doer{Person: "ann@ward", For: "carl@ward"}
+	who := message.Begin{Input: []byte{0x81, 3}, Did: message.Doers{"take": {Person: "ann@ward"}, "assess": person.By}}
+	asked.Body = message.EncodeBegin(who)
+	startedBy := message.Start{Parent: of, Input: []byte{0x81, 3}, By: message.Doer{Person: "b.o_b-2@office"}}
+	stands.Body = message.EncodeStart(startedBy)
 	all := map[string]kept{
+		"record 3":             {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(person)}, person},
+		"begin 2":              {asked, who},
+		"start 2":              {stands, startedBy},
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
 		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
@@ -154,6 +165,8 @@ func messages() map[string]kept {
 		"marker 2":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
 		"word":                 {message.Message{Header: ordered, Body: message.EncodeWord(word)}, word},
 		"word, blind":          {message.Message{Header: ordered, Body: message.EncodeWord(blind)}, blind},
+		"word 2":               {message.Message{Header: ordered, Body: message.EncodeWord(again)}, again},
+		"word 2, person":       {message.Message{Header: ordered, Body: message.EncodeWord(given)}, given},
 		"answer":               {ordered.Reply("B", answer), answer},
 		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
 		"answer, output":       {ordered.Reply("B", wrong), wrong},

@@ -78,8 +78,8 @@ const (
 	valuesBytes    = 24 // of a data connector, without what they hold
 	snapshotBytes  = 432
 	messageBytes   = 264
-	recordBytes    = 128
-	composedBytes  = 64
+	recordBytes    = 160
+	composedBytes  = 104
 	returnedBytes  = 112
 	cancelledBytes = 72
 	parentBytes    = 152
@@ -180,6 +180,9 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 			return refuse("snapshot of %s: %v", a.Name, err)
 		}
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
+			if s.Snapshot != nil && s.Snapshot.Run != snapshot.Run {
+				s.list = nil // an operator may have given it another input
+			}
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 			s.dropReturns()
 			s.dropElements()
@@ -270,7 +273,10 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	var values []container.Value
 	if hasData {
 		var err error
-		if values, err = a.values(di, m); err != nil {
+		if values, err = a.values(di, m); err == nil {
+			err = a.checkDoer(di, values)
+		}
+		if err != nil {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}
