@@ -56,10 +56,11 @@ type Options struct {
 	Grace        time.Duration // for programs that run when the node stops; default 10 s
 	Limits       Limits
 	Disk         Disk // nil: room is never low
-	LogDir       string // where it is kept what programs write; empty: nowhere
-	Definers     trust.Definers
-	Remote       trust.Operators // whose requests over links are taken; nil: nobody's
-	Staff        *staff.Staff    // who works here; nil: nobody
+	// LogDir is where it is kept what programs write; empty: nowhere.
+	LogDir   string
+	Definers trust.Definers
+	Remote   trust.Operators // whose requests over links are taken; nil: nobody's
+	Staff    *staff.Staff    // who works here; nil: nobody
 	// Formats are what this node's links say that it reads; zero: what this program reads. Tests
 	// have a site of the version before with frame.Before.
 	Formats frame.Formats
@@ -218,7 +219,7 @@ func Open(o Options) (*Node, error) {
 	n.limits.Store(&o.Limits)
 	n.SetStaff(o.Staff)
 	n.cleanUps.add(manager.Close)
-	n.cleanUps.add(n.logs.Close) // after the last program
+	n.cleanUps.add(n.logs.Close)
 	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))

@@ -60,8 +60,7 @@ func newCommand(s Spec, o Options) (Program, error) {
 	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
 	maps.Copy(env, s.Env)
 	c := &command{
-		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets,
-		redacted: redacted(s.Redact, s.Env),
+		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets, redacted: redacted(s.Redact, s.Env),
 		timeout: s.Timeout, grace: o.Grace, maxOutput: o.MaxOutput, ledger: o.Ledger,
 		user: s.User, free: s.Unconfined, tasks: s.Tasks, groups: o.Groups, fence: o.Fence, apart: o.Apart,
 	}

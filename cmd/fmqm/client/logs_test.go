@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fmqm/api"
+	"fmqm/api/apitest"
 	"fmqm/cmd/internal/cli"
 )
 
@@ -121,4 +124,35 @@ func (s *sites) logs(site string, args ...string) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// What is left out, runs, was repeated or could not be run is said; nothing that a node sends steers the
+// terminal.
+func TestLogsInWords(t *testing.T) {
+	at, rc := time.Date(2026, 3, 1, 10, 0, 0, 0, time.Local), int64(0)
+	var asked api.LogsRequest
+	to := apitest.Serve(t, &apitest.Backend{OnLogs: func(_ context.Context, _ api.InstanceID, r api.LogsRequest) (api.LogsAnswer, error) {
+		asked = r
+		return api.LogsAnswer{Process: "p@1", More: true, Unreachable: []api.Unreachable{{Node: "C"}}, Logs: []api.AttemptLog{
+			{Node: "B", Scope: "documents#2", Activity: "check", Program: "x", Iteration: 3, Run: 2, Attempt: 4, Started: at, Ended: at.Add(1500 * time.Millisecond), RC: &rc, Skipped: 70, Text: "a\x1b[1m\n\nb"},
+			{Node: "B\n", Activity: "a", Program: "x", Iteration: 1, Attempt: 1, Started: at, Ended: at, Error: "killed\nby SIGTERM", Text: "c"},
+			{Node: "B", Activity: "a", Program: "x", Iteration: 1, Attempt: 2, Started: at},
+		}}, nil
+	}})
+	begun := cli.Time(at)
+	want(t, "table", fmqm(to, "", "logs", id, "a", "--attempt", "2", "--limit", "7"), result{0, `==> documents#2/check at B, program x, iteration 3, run 2, attempt 4, begun ` + begun + `, return code 0 after 1.5s <==
+[70 bytes before this are not kept]
+a\x1b[1m
+
+b
+
+==> a at B , program x, attempt 1, begun ` + begun + `, failed after 0s: killed by SIGTERM <==
+c
+
+==> a at B, program x, attempt 2, begun ` + begun + `, runs <==
+[nothing so far]
+`, "unreachable: C (never heard since the daemon started): what they know is missing here\nthere are older attempts: name one activity, or write a higher --limit (up to 1000)\n"})
+	if asked != (api.LogsRequest{Activity: "a", Attempt: 2, Limit: 7}) {
+		t.Errorf("asked %+v", asked)
+	}
 }
