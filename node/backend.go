@@ -159,15 +159,19 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
 		}
 	}
-	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
+	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(ctx, id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
 		"no table of %s at %s", name, n.name)))
 }
 
 // meant says which process of those that are here somebody may have meant; empty: none.
-func (n *Node) meant(id processtable.ProcessID) string {
+func (n *Node) meant(ctx context.Context, id processtable.ProcessID) string {
+	caller := api.CallerOf(ctx)
 	names := map[string][]string{} // the versions, as they are written
 	for _, t := range n.threads() {
 		here := t.ID()
+		if !caller.Sees(here.String()) {
+			continue
+		}
 		names[here.Name] = append(names[here.Name], here.String())
 	}
 	if versions := names[id.Name]; len(versions) > 0 {
