@@ -65,7 +65,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if err != nil {
 		return api.Status{}, err
 	}
-	if known {
+	if known && api.CallerOf(ctx).Sees(t.ID().String()) { // who may start it and see nothing is told of this node's part
 		return n.Status(ctx, r.Instance)
 	}
 	s, err := n.answers.Started(r.Instance, t.ID())
@@ -88,6 +88,9 @@ func (n *Node) Begin(ctx context.Context, r api.StartRequest) error {
 func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, bool, error) {
 	t, err := n.startable(ctx, r)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := n.mayStart(ctx, t.Process().Table()); err != nil {
 		return nil, false, err
 	}
 	input, err := decodeInput(t.Process().Table().Input, r.Input)
