@@ -31,6 +31,7 @@
 //	GET  /v1/events                      ?name ?key ?waiting ?after ?limit -> EventsAnswer
 //	GET  /v1/events/{id}                                    -> KeptEvent
 //	POST /v1/events/{id}/drop            {}                -> KeptEvent
+//	GET  /v1/whoami                                         -> WhoAmI
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):
