@@ -44,6 +44,8 @@ func Handler(b Backend) http.Handler {
 	mux.HandleFunc("GET /v1/instances/{id}/why", answer(s.why))
 	mux.HandleFunc("POST /v1/instances/{id}/retry", answer(s.retry))
 	mux.HandleFunc("POST /v1/instances/{id}/terminate", answer(s.terminate))
+	mux.HandleFunc("POST /v1/instances/{id}/suspend", answer(s.suspend))
+	mux.HandleFunc("POST /v1/instances/{id}/resume", answer(s.resume))
 	mux.HandleFunc("GET /v1/dead", answer(s.refused))
 	mux.HandleFunc("GET /v1/dead/{number}", answer(s.refusedMessage))
 	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryRefused))

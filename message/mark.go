@@ -18,7 +18,8 @@ const MaxLifts = 100
 // a suspend names that no resume has lifted, in whatever order they came.
 type Mark struct {
 	ID WordID
-	// Scope and Activity say what is suspended, with all that is inside of it; empty: the instance.
+	// Scope and Activity say what is suspended, with all that is inside of it: without a scope each execution of
+	// the activity, without either the instance.
 	Scope    Scope
 	Activity processtable.ActivityID
 	Lifts    []WordID // of a resume: the suspends that it lifts; nil: it is a suspend
@@ -39,11 +40,14 @@ func (m *Mark) Resumes() bool { return len(m.Lifts) > 0 }
 // Holds says whether a suspend is of an entry: of its instance, of its activity, or of a composite
 // around it.
 func (m *Mark) Holds(e *Entry) bool {
-	if m.Activity == "" || m.Activity == e.Activity && m.Scope == e.Scope {
+	is := func(scope Scope, activity processtable.ActivityID) bool {
+		return activity == m.Activity && (m.Scope == "" || m.Scope == scope)
+	}
+	if m.Activity == "" || is(e.Scope, e.Activity) {
 		return true
 	}
 	for scope := e.Scope; scope != ""; scope = scope.Leave() {
-		if scope.Leave() == m.Scope && scope.Inside() == m.Activity {
+		if is(scope.Leave(), scope.Inside()) {
 			return true
 		}
 	}

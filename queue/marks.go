@@ -91,7 +91,10 @@ func (m *Manager) heedMarks(of []place) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(marks, func(msg message.Message) bool { mark, err := message.DecodeMark(msg.Body); return err == nil && mark.New }) {
+		if slices.ContainsFunc(marks, func(msg message.Message) bool {
+			mark, err := message.DecodeMark(msg.Body)
+			return err == nil && mark.New
+		}) {
 			m.process(of[i].process).Again(&of[i].entry)
 		}
 	}
