@@ -280,7 +280,7 @@ const (
 	EventPutBack    Event = "put-back"  // an event came for a receive that was over, or beside the one that it took: it is back in its place
 	EventDecided    Event = "decided"   // with the first control connectors into it: about says of which activities they are
 	EventRaced      Event = "raced"     // a connector into it came too late: about says what had won
-	EventSuspended  Event = "suspended" // the instance, where the event names no activity, or an activity; by an operator
+	EventSuspended  Event = "suspended" // the instance, with activity source, or an activity; by an operator
 	EventResumed    Event = "resumed"   // a suspend was lifted, by an operator or since its time has come
 	EventNotified   Event = "notified"  // a program of notify has run: the reason says which, and why it failed, if it did
 	EventPassed     Event = "passed"    // what leads out of a dead activity was resolved, there or at another node, before its host ended it

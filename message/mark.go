@@ -32,6 +32,8 @@ type Mark struct {
 	New bool
 	// Spread: with New, the other nodes of the process are to be told.
 	Spread bool
+	// Noted: with New, the line of the instance's history is written where that was started.
+	Noted bool
 }
 
 // Resumes says whether it lifts suspends.
@@ -60,7 +62,7 @@ func (m *Mark) Expired() Mark {
 	id[len(id)-1] ^= 1
 	return Mark{
 		ID: id, Scope: m.Scope, Activity: m.Activity, Lifts: []WordID{m.ID}, By: m.By,
-		Reason: "its time has come", Time: m.Until, New: true,
+		Reason: "its time has come", Time: m.Until, New: true, Noted: true,
 	}
 }
 
@@ -122,6 +124,7 @@ func EncodeMark(m Mark) []byte {
 	w.Time(7, m.Until)
 	w.Bool(8, m.New)
 	w.Bool(9, m.Spread)
+	w.Bool(10, m.Noted)
 	return w.B
 }
 
@@ -152,6 +155,8 @@ func DecodeMark(data []byte) (m Mark, err error) {
 			m.New = f.Bool()
 		case 9:
 			m.Spread = f.Bool()
+		case 10:
+			m.Noted = f.Bool()
 		default:
 			f.Unknown()
 		}
@@ -172,8 +177,8 @@ func (m *Mark) validate() error {
 		return fmt.Errorf("%w: mark: scope %.80q is not one of an activity", ErrFormat, m.Scope)
 	case m.Resumes() && !m.Until.IsZero():
 		return fmt.Errorf("%w: mark: what resumes has no end", ErrFormat)
-	case m.Spread && !m.New:
-		return fmt.Errorf("%w: mark: spread, and not new", ErrFormat)
+	case (m.Spread || m.Noted) && !m.New:
+		return fmt.Errorf("%w: mark: it says what is to be done of it, and is not new", ErrFormat)
 	}
 	return nil
 }

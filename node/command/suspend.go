@@ -176,7 +176,10 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 		}
 		mark.Time = c.Scheduler.Now()
 		msg := mark.Message(message.Queue{Process: id, Node: c.Self}, q.Instance, c.Self, message.Next(q.Clock))
-		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}}); err != nil {
+		line := record.Suspended(&mark)
+		line.Time, line.Clock, line.Origin = mark.Time, msg.Clock, c.Self
+		line.Process, line.Definition, line.Instance = id, p.Definition(), q.Instance
+		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}, Audit: []record.AuditRecord{line}}); err != nil {
 			return api.Word{}, err
 		}
 	}
@@ -225,7 +228,7 @@ func (c *Commands) marksOf(id processtable.ProcessID, i message.InstanceID) (mar
 func (q *SuspendQuestion) mark(force, all []message.Marked, by string) (m message.Mark, done bool, err error) {
 	m = message.Mark{
 		ID: q.ID, Scope: message.Scope(q.Scope), Activity: processtable.ActivityID(q.Activity),
-		By: by, Reason: q.Reason, Until: q.Until, New: true, Spread: true,
+		By: by, Reason: q.Reason, Until: q.Until, New: true, Spread: true, Noted: true,
 	}
 	same := func(s message.Marked) bool { return s.Scope == m.Scope && s.Activity == m.Activity }
 	if i := slices.IndexFunc(all, func(s message.Marked) bool { return s.ID == q.ID }); i >= 0 {

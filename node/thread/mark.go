@@ -30,6 +30,16 @@ func suspended(e *instancetable.Entry) bool {
 	return len(e.Suspends) > 0 && !e.Known.Stopped && held(e.Suspends, e.Known.Origin, e.Key)
 }
 
+// mark tells an entry of its instance's marks. What follows on a resume comes after it (invariant 14).
+func mark(e *instancetable.Entry, marks []message.Marked) {
+	e.Suspends = message.InForce(marks)
+	for i := range marks {
+		if m := &marks[i]; m.Resumes() && (e.Known.Origin == "" || m.Origin == e.Known.Origin) && m.Holds(&e.Key) {
+			e.Known.Clock = max(e.Known.Clock, m.Clock)
+		}
+	}
+}
+
 // stands says whether an entry stays as it is since it is suspended. What its program has come to is committed;
 // what an activity thread was to begin only is begun anew after the resume.
 func (m *Machine) stands(e *instancetable.Entry) bool {
@@ -118,7 +128,7 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 	switch {
 	case e != nil:
 		h.clock = max(h.clock, e.Known.Clock)
-		e.Suspends = message.InForce(h.marks)
+		mark(e, h.marks)
 		m.consider(e)
 	case slices.ContainsFunc(h.marks, func(s message.Marked) bool { return s.Resumes() }):
 		m.takeUp(key)
@@ -185,8 +195,9 @@ func (h *heeding) act(m *Machine, f *Facts) {
 	}
 	for i := range force {
 		if s := &force[i]; slices.ContainsFunc(f.Messages, func(due message.Message) bool { return comes(s, &due) }) {
-			expired := s.Expired()
-			tx.Put = append(tx.Put, expired.Message(m.queue(), h.id, s.Origin, message.Next(max(s.Clock, h.clock))))
+			expired := message.Marked{Origin: s.Origin, Clock: message.Next(max(s.Clock, h.clock)), Mark: s.Expired()}
+			tx.Put = append(tx.Put, expired.Message(m.queue(), h.id, s.Origin, expired.Clock))
+			h.note(m, tx, &expired)
 		}
 	}
 	if len(puts)+len(tx.Put)+len(tx.Consume) == 0 {
@@ -226,23 +237,24 @@ const untilTimer = "until"
 // settle has a new mark be one that was acted on.
 func (h *heeding) settle(m *Machine, tx *record.Tx, mark *message.Marked) {
 	done := mark.Mark
-	done.New, done.Spread = false, false
-	clock := message.Next(max(mark.Clock, h.clock))
-	tx.Put = append(tx.Put, done.Message(m.queue(), h.id, mark.Origin, clock))
+	done.New, done.Spread, done.Noted = false, false, false
+	tx.Put = append(tx.Put, done.Message(m.queue(), h.id, mark.Origin, mark.Clock))
 	if !mark.Until.IsZero() {
 		tx.Timers = append(tx.Timers, record.Timer{Name: untilTimer, Due: mark.Until, Process: m.id(), Entry: message.Entry{Instance: h.id}})
 	}
-	if mark.Origin != m.self {
-		return // the instance's history has it where that was started
+	if !mark.Noted {
+		h.note(m, tx, mark)
 	}
-	event := record.EventSuspended
-	if mark.Resumes() {
-		event = record.EventResumed
+}
+
+// note writes the line of the instance's history, which has it where that was started.
+func (h *heeding) note(m *Machine, tx *record.Tx, mark *message.Marked) {
+	if mark.Origin == m.self {
+		line := record.Suspended(&mark.Mark)
+		line.Time, line.Clock, line.Origin = m.now, message.Next(max(mark.Clock, h.clock)), m.self
+		line.Process, line.Definition, line.Instance = m.id(), m.process.Definition(), h.id
+		tx.Audit = append(tx.Audit, line)
 	}
-	tx.Audit = append(tx.Audit, record.AuditRecord{
-		Time: m.now, Clock: clock, Process: m.id(), Definition: m.process.Definition(), Instance: h.id, Origin: mark.Origin,
-		Scope: mark.Scope, Activity: mark.Activity, Event: event, Reason: mark.Reason, By: mark.By,
-	})
 }
 
 // spread tells the other nodes that have a part in the process of a mark that came to the origin.
@@ -251,7 +263,7 @@ func (m *Machine) spread(h *heeding, mark *message.Marked) (puts []message.Messa
 		return nil
 	}
 	told := mark.Mark
-	told.Spread = false
+	told.Spread, told.Noted = false, false
 	t := m.process.Table()
 	for _, node := range t.Nodes() {
 		if node == "" || node == m.self || !t.Hosting(node) {
@@ -272,7 +284,7 @@ func (m *Machine) toChildren(mark *message.Marked, children []Child) (puts []mes
 			continue
 		}
 		told := mark.Mark
-		told.Scope, told.Activity, told.Spread = "", "", true
+		told.Scope, told.Activity, told.Spread, told.Noted = "", "", true, false
 		puts = append(puts, told.Message(message.Queue{Process: c.Process, Node: m.self}, c.Instance, m.self, mark.Clock))
 	}
 	return puts

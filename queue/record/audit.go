@@ -35,7 +35,7 @@ const (
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
-	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, without one, the instance (N29)
+	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
 	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
 
@@ -126,6 +126,19 @@ func (a *AuditRecord) Hearsay() bool {
 	default:
 		return false
 	}
+}
+
+// Suspended is the line about a suspend or a resume (N29), but for when, and of which instance: one of all of it
+// is of its source, as its start is.
+func Suspended(m *message.Mark) AuditRecord {
+	r := AuditRecord{Event: EventSuspended, Scope: m.Scope, Activity: m.Activity, Reason: m.Reason, By: m.By}
+	if m.Activity == "" {
+		r.Activity = processtable.Source
+	}
+	if m.Resumes() {
+		r.Event = EventResumed
+	}
+	return r
 }
 
 // Word is what a record says of an operator's word.

@@ -211,7 +211,7 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return fmt.Sprintf("%s %s notifies: %s", t.marks.other, e.Activity, e.Reason)
 	case api.EventSuspended, api.EventResumed:
 		what := e.Activity
-		if what == "" {
+		if what == "source" {
 			what = "instance"
 		}
 		return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", t.marks.other, what, e.Event, e.By, e.Reason), ": ")
