@@ -30,8 +30,8 @@ func suspended(e *instancetable.Entry) bool {
 	return len(e.Suspends) > 0 && !e.Known.Stopped && held(e.Suspends, e.Known.Origin, e.Key)
 }
 
-// mark tells an entry of its instance's marks. What follows on a resume comes after it (invariant 14).
-func mark(e *instancetable.Entry, marks []message.Marked) {
+// tellMarks tells an entry of its instance's marks. What follows on a resume comes after it (invariant 14).
+func tellMarks(e *instancetable.Entry, marks []message.Marked) {
 	e.Suspends = message.InForce(marks)
 	for i := range marks {
 		if m := &marks[i]; m.Resumes() && (e.Known.Origin == "" || m.Origin == e.Known.Origin) && m.Holds(&e.Key) {
@@ -128,7 +128,7 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 	switch {
 	case e != nil:
 		h.clock = max(h.clock, e.Known.Clock)
-		mark(e, h.marks)
+		tellMarks(e, h.marks)
 		m.consider(e)
 	case slices.ContainsFunc(h.marks, func(s message.Marked) bool { return s.Resumes() }):
 		m.takeUp(key)
