@@ -13,6 +13,8 @@
 //	GET  /v1/instances/{id}/logs         ?activity ?attempt ?limit -> LogsAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
+//	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
+//	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
 //	GET  /v1/links                                          -> LinksAnswer

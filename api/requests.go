@@ -47,6 +47,8 @@ var requests = []Request{
 	{"GET /v1/instances/{id}/logs", RightViewer, OfInstance, false, false, gives(server.logs)},
 	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, false, gives(server.retry)},
 	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, false, gives(server.terminate)},
+	{"POST /v1/instances/{id}/suspend", RightOperator, OfInstance, true, false, gives(server.suspend)},
+	{"POST /v1/instances/{id}/resume", RightOperator, OfInstance, true, false, gives(server.resume)},
 	{"GET /v1/dead", RightViewer, OfSeveral, false, false, gives(server.refused)},
 	{"GET /v1/dead/{number}", RightViewer, OfMessage, false, false, gives(server.refusedMessage)},
 	{"POST /v1/dead/{number}/retry", RightOperator, OfMessage, true, false, gives(server.retryRefused)},
