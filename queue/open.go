@@ -84,6 +84,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.preparer.Bound = m.Bound
 	m.engine = read.Guard(engine, m.judge)
 	m.read = read.Records{Reader: m.engine, Damage: m.judge}
+	m.preparer.Standing = m.read.Standing
 	m.background = task.NewGroup(by)
 	m.Queues = browse.New(m.read)
 	m.lanes = lane.New(lane.Config{Records: m.read, Scheduler: by, Background: m.background, Committer: committer{m}})

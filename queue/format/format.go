@@ -55,7 +55,10 @@ func (s *Step) owns(shown []byte, changes []store.Op) error {
 // (N11), and timers with a name and a pause (N13). No record of format 1 changes. But a program
 // that knows only that one would leave what waits apart where it is, and would not say so: the
 // number keeps it from opening the store.
-var Steps = []Step{{}}
+//
+// Format 3 has the index of instances (record.ClassListed). A program of format 2 would not keep it, and what it
+// left would be missing in lists.
+var Steps = []Step{{}, index}
 
 // Newest is the one that a program with these steps writes.
 func Newest(steps []Step) byte { return byte(1 + len(steps)) }
