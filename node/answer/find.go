@@ -138,6 +138,10 @@ func (a *Answers) conditions(q *ListQuestion) (map[processtable.ProcessID]*input
 		if !q.of(t.Process) || source == nil {
 			continue
 		}
+		if len(source.Output.Members) == 0 {
+			refused = api.Errorf(api.CodeUsage, "leave out `where`, or name another process", "where: %s has no input", t.Process)
+			continue
+		}
 		scope := condition.Scope{Members: source.Output}
 		checked, problems := condition.Check(q.Where, scope)
 		if len(problems) > 0 {

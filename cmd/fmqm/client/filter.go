@@ -94,7 +94,7 @@ func (f *filter) readStates(c *cli.Context) error {
 	if slices.Contains(f.request.States, api.InstanceUnknown) {
 		for _, other := range []string{"in-error", "since", "parent", "started-before", "older", "activity", "starter", "where", "waiting-on"} {
 			if c.IsSet(other) || len(f.request.States) > 1 {
-				return common.Usagef("--state unknown: what waits for no start has neither a time nor an error, nor a parent: leave out --since, --in-error, --parent and the like, and other states; --process and --limit narrow it")
+				return common.Usagef("--state unknown: what waits for no start has neither a time nor an error, nor a parent: leave out --since, --in-error and --parent, what else asks for more, and other states: --process and --limit narrow it")
 			}
 		}
 	}
