@@ -50,7 +50,7 @@ func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, er
 	for _, step := range []func() error{
 		func() error { return m.bind(random, format.Newest(steps)) },
 		m.finishLarge,
-		func() error { return format.Migrate(m.engine, steps) },
+		func() error { return format.Migrate(m.engine, steps, o.Migrating) },
 		m.sweepPadding,
 		m.loadTables, m.loadPending, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
 	} {

@@ -29,7 +29,9 @@ func benchWorld(b *testing.B, count int) *world {
 	}
 	w := worldAt(b, "A", engine, task.Goroutines{})
 	b.Cleanup(w.close)
-	w.query = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) { return nil, link.ErrNotConnected }
+	w.query = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
+		return nil, link.ErrNotConnected
+	}
 	w.takeUp(fmt.Sprintf(claims, 1, ""))
 	w.takeUp(fmt.Sprintf(claims, 2, ", vip: bool"))
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

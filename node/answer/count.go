@@ -15,7 +15,7 @@ import (
 	"fmqm/queue/audit"
 )
 
-// countLooks is how many places of the index one answer counts.
+// countLooks is how many places of the index one answer counts, unless its time is over before.
 const countLooks = 500_000
 
 // countsByIndex: what is counted need not be read.
@@ -26,10 +26,10 @@ func (q *ListQuestion) countsByIndex() bool {
 
 // countHere counts what was started here, by the index: what runs counts as running, also where nothing goes on in it.
 // How many of those are in error is counted with the first page.
-func (a *Answers) countHere(q *ListQuestion, of processtable.ProcessID, shows func(processtable.ProcessID) bool) (r ListReport, err error) {
+func (a *Answers) countHere(ctx context.Context, q *ListQuestion, of processtable.ProcessID, shows func(processtable.ProcessID) bool) (r ListReport, err error) {
 	o := q.options(of, shows)
 	o.Limit = countLooks
-	n, err := a.Queue.CountInstances(o)
+	n, err := a.Queue.CountInstances(o, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		return ListReport{}, err
 	}
@@ -45,7 +45,7 @@ func (a *Answers) countHere(q *ListQuestion, of processtable.ProcessID, shows fu
 		c.InError = c.Count
 	case q.Below == (audit.Place{}) && o.States&audit.Running != 0:
 		o.InError = true
-		in, err := a.Queue.CountInstances(o)
+		in, err := a.Queue.CountInstances(o, nil)
 		if err != nil {
 			return ListReport{}, err
 		}

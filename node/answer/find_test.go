@@ -150,8 +150,17 @@ func (w *findWorld) run(d *datadriven.TestData) string {
 		if arg(d, "stopped") != "" {
 			event = record.EventStopped
 		}
-		w.commit(&record.Tx{Audit: []record.AuditRecord{{
-			Process: w.process(d), Instance: numbered(w.number(d)), Activity: processtable.Sink, Origin: "A", Event: event, Time: w.time("23:00"),
+		sink := message.Entry{Instance: numbered(w.number(d)), Activity: processtable.Sink}
+		take := record.Consume{Process: w.process(d), Entry: sink}
+		notices, err := w.Queue.Browse(take.Process, sink)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, m := range notices {
+			take.Keys = append(take.Keys, m.Key())
+		}
+		w.commit(&record.Tx{Consume: []record.Consume{take}, Audit: []record.AuditRecord{{
+			Process: take.Process, Instance: sink.Instance, Activity: processtable.Sink, Origin: "A", Event: event, Time: w.time("23:00"),
 		}}})
 	case "error":
 		w.put(d, message.Message{

@@ -167,7 +167,7 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 	case q.State == api.InstanceUnknown:
 		return a.listUnstarted(ctx, q, of, shows)
 	case q.Count && q.countsByIndex():
-		return a.countHere(&q, of, shows)
+		return a.countHere(ctx, &q, of, shows)
 	case q.Count:
 		q.Limit = api.MaxPage
 	}

@@ -35,11 +35,18 @@ type listing struct {
 type keyRange struct {
 	prefix []byte
 	of     record.Listed
-	tails  [][placeSize]byte // read, and not given yet
-	next   int               // of tails
-	from   []byte            // where reading goes on; nil: at the beginning
-	size   int               // keys that are read next
-	end    bool              // all are read
+	tails  []tail // read, and not given yet
+	next   int    // of tails
+	from   []byte // where reading goes on; nil: at the beginning
+	size   int    // keys that are read next
+	end    bool   // all are read
+}
+
+// tail is what a key has of a place.
+type tail struct {
+	at [placeSize]byte
+	// by: it is in error by what another instance was told, which may go on when it has ended.
+	by bool
 }
 
 // bound sets what of the ranges is read. below is exclusive.
@@ -136,11 +143,11 @@ func (l *listing) addRange(of record.Listed, id processtable.ProcessID) {
 func (l *listing) addUnplaced() error {
 	r := &keyRange{of: record.ListedUnplaced, end: true}
 	add := func(i message.InstanceID, p record.Standing) {
-		var tail [placeSize]byte
-		copy(tail[:], Place{p.Started, i}.tail())
+		t := tail{by: true}
+		copy(t.at[:], Place{p.Started, i}.tail())
 		of := l.o.Process
-		if (of.Name == "" || of.Name == p.Process.Name && (of.Version == 0 || of.Version == p.Process.Version)) && (l.o.Of == nil || l.o.Of(p.Process)) && l.within(tail[:]) {
-			r.tails = append(r.tails, tail)
+		if (of.Name == "" || of.Name == p.Process.Name && (of.Version == 0 || of.Version == p.Process.Version)) && (l.o.Of == nil || l.o.Of(p.Process)) && l.within(t.at[:]) {
+			r.tails = append(r.tails, t)
 		}
 	}
 	prefix := []byte{record.ClassListed, byte(record.ListedUnplaced)}
@@ -165,7 +172,7 @@ func (l *listing) addUnplaced() error {
 	if err != nil || len(r.tails) == 0 {
 		return err
 	}
-	slices.SortFunc(r.tails, func(x, y [placeSize]byte) int { return l.compare(x[:], y[:]) })
+	slices.SortFunc(r.tails, func(x, y tail) int { return l.compare(x.at[:], y.at[:]) })
 	l.ranges = append(l.ranges, r)
 	return nil
 }
@@ -214,12 +221,12 @@ func (l *listing) fill(r *keyRange) error {
 		if len(key) < len(r.prefix)+placeSize {
 			return record.Damaged(key, record.ErrKey.Error())
 		}
-		tail := key[len(r.prefix):][:placeSize]
+		at, cause := key[len(r.prefix):][:placeSize], key[len(r.prefix)+placeSize:]
 		switch {
-		case last != nil && bytes.Equal(tail, last):
+		case last != nil && bytes.Equal(at, last):
 			return nil
-		case l.within(tail):
-		case l.behind(tail):
+		case l.within(at):
+		case l.behind(at):
 			return read.ErrEnough
 		default: // before the first that is wanted
 			return nil
@@ -228,8 +235,8 @@ func (l *listing) fill(r *keyRange) error {
 			r.end = false
 			return read.ErrEnough
 		}
-		r.tails = append(r.tails, [placeSize]byte(tail))
-		last = r.tails[len(r.tails)-1][:]
+		r.tails = append(r.tails, tail{[placeSize]byte(at), len(cause) > 0 && !bytes.HasPrefix(cause, at[8:])})
+		last = r.tails[len(r.tails)-1].at[:]
 		return nil
 	})
 	if !r.end {
@@ -248,26 +255,26 @@ func (l *listing) run(visit func(Place, record.Listed) bool) error {
 	for {
 		var first *keyRange
 		for _, r := range l.ranges {
-			if r.next < len(r.tails) && (first == nil || l.compare(r.tails[r.next][:], first.tails[first.next][:]) < 0) {
+			if r.next < len(r.tails) && (first == nil || l.compare(r.tails[r.next].at[:], first.tails[first.next].at[:]) < 0) {
 				first = r
 			}
 		}
 		if first == nil {
 			return nil
 		}
-		tail := first.tails[first.next]
+		t := first.tails[first.next]
 		if first.next++; first.next == len(first.tails) {
 			if err := l.fill(first); err != nil {
 				return err
 			}
 		}
-		if last != nil && *last == tail {
+		if last != nil && *last == t.at {
 			continue
 		}
-		last = &tail
-		k := record.KeyReader{Rest: tail[:]}
+		last = &t.at
+		k := record.KeyReader{Rest: t.at[:]}
 		at := Place{Started: record.DueTime(k.Uint64()), Instance: message.InstanceID(k.Bytes(16))}
-		ended, err := l.endedInError(first.of, at.Instance)
+		ended, err := l.endedInError(t.by, at.Instance)
 		if err != nil {
 			return err
 		}
@@ -278,8 +285,8 @@ func (l *listing) run(visit func(Place, record.Listed) bool) error {
 }
 
 // endedInError: an instance has ended, and stands among those in error by what it has begun, which goes on by itself.
-func (l *listing) endedInError(of record.Listed, i message.InstanceID) (bool, error) {
-	if of != record.ListedInError && of != record.ListedUnplaced {
+func (l *listing) endedInError(by bool, i message.InstanceID) (bool, error) {
+	if !by {
 		return false, nil
 	}
 	_, err := l.in.Get(record.AppendInstanceKey(nil, i, record.InstanceEnded))

@@ -234,7 +234,7 @@ func (s *indexSite) same(when string) {
 	}
 	counted := 0
 	for c := o; ; {
-		n, err := s.CountInstances(c)
+		n, err := s.CountInstances(c, nil)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -129,14 +129,15 @@ func (q *Queue) Standing(i message.InstanceID) (record.Standing, bool, error) {
 	return q.records.Standing(i)
 }
 
-// CountInstances counts what Places would give, up to o.Limit of them. It goes through keys of the index alone.
-func (q *Queue) CountInstances(o ListOptions) (c Counts, err error) {
+// CountInstances counts what Places would give, up to o.Limit of them, or until enough says so, which it is asked now and
+// then; nil: it does not. It goes through keys of the index alone.
+func (q *Queue) CountInstances(o ListOptions, enough func() bool) (c Counts, err error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultListLimit
 	}
 	seen := 0
 	err = q.walk(o, true, mostRead, func(p Place, of record.Listed) bool {
-		if seen == o.Limit {
+		if seen == o.Limit || enough != nil && seen%mostRead == mostRead-1 && enough() {
 			c.More = true
 			return false
 		}

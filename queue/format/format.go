@@ -75,9 +75,10 @@ func Of(content []byte, newest byte) (format byte, err error) {
 	return content[0], nil
 }
 
-// Migrate brings a store to the newest format, from where it is.
-func Migrate(engine store.Engine, steps []Step) error {
-	m := migration{engine, read.Records{Reader: engine}}
+// Migrate brings a store to the newest format, from where it is. begins is told from which format to which, before
+// anything is changed, or where it goes on; nil: nobody is.
+func Migrate(engine store.Engine, steps []Step, begins func(from, to byte)) error {
+	m := migration{engine, read.Records{Reader: engine}, begins}
 	return m.take(steps)
 }
 
@@ -85,9 +86,18 @@ func Migrate(engine store.Engine, steps []Step) error {
 type migration struct {
 	engine store.Engine
 	read   read.Records
+	begins func(from, to byte)
 }
 
-func (m migration) take(steps []Step) error {
+// begin tells that a step begins or goes on, once.
+func (m *migration) begin(from, to byte) {
+	if m.begins != nil {
+		m.begins(from, to)
+	}
+	m.begins = nil
+}
+
+func (m *migration) take(steps []Step) error {
 	for {
 		content, err := m.read.Content(record.KeyFormat)
 		if err != nil {
@@ -100,6 +110,7 @@ func (m migration) take(steps []Step) error {
 		next, err := m.read.Content(record.KeyMigrating)
 		switch {
 		case err == nil && format > 1:
+			m.begin(format-1, Newest(steps))
 			err = m.takeStep(steps[format-2], next)
 		case err == nil:
 			err = record.Damaged(record.KeyMigrating, "no step leads to format 1")
@@ -107,6 +118,7 @@ func (m migration) take(steps []Step) error {
 		case format == Newest(steps):
 			return nil
 		default:
+			m.begin(format, Newest(steps))
 			format++
 			err = m.commitStep("migrate.begun", []store.Op{{Key: record.KeyFormat, Value: record.New(record.KeyFormat, format)}, progress(nil)})
 		}
