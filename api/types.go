@@ -194,16 +194,24 @@ type Unreachable struct {
 
 // ListRequest asks for the instances that were started at the node, newest first.
 type ListRequest struct {
-	All        bool          // also those that have ended
-	Everywhere bool          // also those that were started at other sites, of the processes that this node has a part in
-	State      InstanceState // only those in this state; empty: in any. With finished and terminated, those that have ended
-	Process    string        // only those of NAME or NAME@VERSION; empty: of any process
-	InError    bool          // only those with an activity in error
-	Since      time.Time     // only those that were started then or later
-	Parent     InstanceID    // only those that activities of this instance have begun; uuid.Nil: all
-	After      InstanceID    // the last one of the page before, started at the node; uuid.Nil: from the beginning
-	Next       string        // instead of After: ListAnswer.Next of the page before
-	Limit      int           // at most so many; 1 to MaxPage
+	All        bool            // also those that have ended
+	Everywhere bool            // also those that were started at other sites, of the processes that this node has a part in
+	State      InstanceState   // only those in this state; empty: in any. With finished and terminated, those that have ended
+	States     []InstanceState // instead of State: only those in one of these, of which none is unknown
+	Process    string          // only those of NAME or NAME@VERSION; empty: of any process
+	InError    bool            // only those with an activity in error
+	Since      time.Time       // only those that were started then or later
+	Until      time.Time       // only those that were started before
+	Parent     InstanceID      // only those that activities of this instance have begun; uuid.Nil: all
+	Activity   string          // only those of which something lies at this activity, at its node, or where it is in error
+	StartedBy  string          // only those that this one has started
+	Where      string          // only those of which the input fulfils this condition; with Process
+	WaitingOn  string          // only those of which messages wait for this node
+	Oldest     bool            // the oldest start first
+	Count      bool            // only how many there are: ListAnswer.Count
+	After      InstanceID      // the last one of the page before; uuid.Nil: from the beginning
+	Next       string          // instead of After: ListAnswer.Next of the page before
+	Limit      int             // at most so many; 1 to MaxPage
 }
 
 // ListAnswer is one page. More: there may be others, after Next. A page may have fewer than
@@ -213,6 +221,24 @@ type ListAnswer struct {
 	More        bool          `json:"more"`
 	Next        string        `json:"next,omitempty"`
 	Unreachable []Unreachable `json:"unreachable,omitempty"` // sites where instances may have been started, and that did not answer
+	Count       *ListCount    `json:"count,omitempty"`       // where it was asked for: of this page
+}
+
+// ListCount says how many instances a list has. What runs counts as running, also where nothing goes on in it, unless the
+// state in-error is asked for. InError: how many of those have an activity in error.
+type ListCount struct {
+	Count   int                   `json:"count"`
+	States  map[InstanceState]int `json:"states"`
+	InError int                   `json:"in_error"`
+}
+
+// Add adds what others have.
+func (c *ListCount) Add(others *ListCount) {
+	c.Count += others.Count
+	c.InError += others.InError
+	for state, n := range others.States {
+		c.States[state] += n
+	}
 }
 
 // TerminateRequest says which instance is to end. Process: where another site has made up instances of

@@ -175,7 +175,12 @@ type Node struct {
 // Open opens a node on its store. It does nothing until Launch.
 func Open(o Options) (*Node, error) {
 	o.defaults()
-	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Scheduler: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit})
+	manager, err := queue.Open(o.Engine, queue.Options{
+		Node: o.Name, Scheduler: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit,
+		Migrating: func(from, to byte) {
+			o.Log.Info().Uint8("from", from).Uint8("to", to).Msg("the store is brought to another format: nothing else happens meanwhile")
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open node %s: %w", o.Name, err)
 	}

@@ -22,6 +22,9 @@ func (b *builder) put(i int) {
 
 func (b *builder) putLocal(m *message.Message) {
 	entry := m.Entry()
+	if record.IsNotice(&entry, m.Kind) {
+		b.notice(m)
+	}
 	start := len(b.buf)
 	b.buf = record.AppendMessageKey(b.buf, m.Queue.Process, &entry, m.Key())
 	key := b.cut(start)

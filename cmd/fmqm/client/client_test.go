@@ -149,7 +149,7 @@ func TestList(t *testing.T) {
 		t.Errorf("the second page was asked for with %+v", asked[2])
 	}
 	r = fmqm(to, "", "list", "--all", "--limit", "2", "-o", "jsonl")
-	if strings.Count(r.out, "\n") != 2 || r.err != "there are more: --limit says how many are listed\n"+away {
+	if strings.Count(r.out, "\n") != 2 || r.err != "there are more: --limit says how many are listed, --after goes on behind the last of them\n"+away {
 		t.Errorf("with a limit: %+v", r)
 	}
 	asked = nil
