@@ -64,13 +64,15 @@ type StartRequest struct {
 
 // Status is what is known of an instance over all nodes. Times are for people.
 type Status struct {
-	Instance InstanceID    `json:"instance"`
-	Process  string        `json:"process"`          // NAME@VERSION
-	Key      string        `json:"key,omitempty"`    // that it was started with
-	Parent   *Parent       `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
-	State    InstanceState `json:"state"`
-	InError  int           `json:"in_error,omitempty"` // activities in error, wherever they are
-	Reason   string        `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
+	Instance InstanceID `json:"instance"`
+	Process  string     `json:"process"`       // NAME@VERSION
+	Key      string     `json:"key,omitempty"` // that it was started with
+	// StartedBy is who has started it by hand, as in a history; missing: nobody known, or an activity or a schedule.
+	StartedBy string        `json:"started_by,omitempty"`
+	Parent    *Parent       `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
+	State     InstanceState `json:"state"`
+	InError   int           `json:"in_error,omitempty"` // activities in error, wherever they are
+	Reason    string        `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
 	// ErrorIn is, of one in error in which nothing itself is, the activity in an instance that a subprocess has
 	// begun, at whatever depth: without its name, where the node that was asked has no part in that process.
 	ErrorIn     *Parent         `json:"error_in,omitempty"`
@@ -249,15 +251,16 @@ type TerminateRequest struct {
 
 // Instance is one line of a list.
 type Instance struct {
-	Instance InstanceID    `json:"instance"`
-	Process  string        `json:"process"`
-	Key      string        `json:"key,omitempty"`    // that it was started with
-	Parent   *Parent       `json:"parent,omitempty"` // as in Status
-	State    InstanceState `json:"state"`
-	InError  int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
-	Started  time.Time     `json:"started,omitzero"`
-	Ended    time.Time     `json:"ended,omitzero"`
-	Origin   string        `json:"origin,omitempty"` // the node where it was started
+	Instance  InstanceID    `json:"instance"`
+	Process   string        `json:"process"`
+	Key       string        `json:"key,omitempty"`        // that it was started with
+	StartedBy string        `json:"started_by,omitempty"` // as in Status
+	Parent    *Parent       `json:"parent,omitempty"`     // as in Status
+	State     InstanceState `json:"state"`
+	InError   int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
+	Started   time.Time     `json:"started,omitzero"`
+	Ended     time.Time     `json:"ended,omitzero"`
+	Origin    string        `json:"origin,omitempty"` // the node where it was started
 	// Errors are its activities in error, where only instances with such were asked for; at
 	// most 100.
 	Errors []ActivityError `json:"errors,omitempty"`

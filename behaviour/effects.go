@@ -109,7 +109,7 @@ type Outcome struct {
 	RC             int64
 	Started        time.Time
 	Reason         string
-	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
+	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"; of the end of source: who has started the instance
 	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 	// Counted are the activities whose connectors counted, of what is decided with the first of them: of Decided,

@@ -44,6 +44,7 @@ type Start struct {
 	Key      string // of fmqm start --key; empty if none
 	Input    *container.Struct
 	By       message.Doer // who starts it; zero: no person
+	Told     string       // who starts it, as the history has it: "user:bob at A", "ann@A"; empty: nobody known, or no hand
 	Trace    string
 	Now      time.Time
 	Judged   Judgement // of source, whose output is the input; nil: none was made beforehand

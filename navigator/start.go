@@ -35,7 +35,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	if err := p.checkLimit(s, o.Input, o.Now); err != nil {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
 	}
-	e := source.terminate(s, &r, judged, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now})
+	e := source.terminate(s, &r, judged, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now, By: o.Told})
 	if !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}

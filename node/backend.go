@@ -112,7 +112,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 	if err := n.queue.WaitCapacity(ctx); err != nil {
 		return nil, false, asAPI(err)
 	}
-	started, err := t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now()})
+	started, err := t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now(), By: starterOf(api.CallerOf(ctx)), Told: n.startedBy(ctx)})
 	switch {
 	case err != nil:
 		return nil, false, asAPI(err)

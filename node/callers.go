@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fmqm/api"
+	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/staff"
 	"fmqm/staff/who"
@@ -46,7 +47,10 @@ func (n *Node) mayStart(ctx context.Context, t *processtable.Table) error {
 	if caller.Person == "" {
 		return api.Denied(caller, api.RightClerk)
 	}
-	if t.Starters == nil {
+	switch {
+	case t.Starters == nil && !caller.Sees(t.Process.String()):
+		return n.notHere(ctx, t.Process.String(), t.Process)
+	case t.Starters == nil:
 		return api.Errorf(api.CodeRefused, "let an operator start it, or write `staff` into a new version of the process",
 			"%s may not start %s: the process does not say that people of the staff start it", caller.Name, t.Process)
 	}
@@ -79,4 +83,28 @@ func (n *Node) eligibleStarter(caller api.Caller, t *processtable.Table) error {
 		remedy = "ask " + strings.Join(names, ", ") + map[bool]string{true: ", who may", false: " and others, who may"}[whole] + "; or an operator"
 	}
 	return api.Errorf(api.CodeRefused, remedy, "%s may not start %s: its `staff` does not let him", caller.Name, t.Process)
+}
+
+// starterOf is the person whom `did(source)` and _BY of source name: for whom an operator acts, or who asks; zero: no person.
+func starterOf(c api.Caller) message.Doer {
+	switch {
+	case c.As != "":
+		return message.Doer{Person: c.As}
+	case c.Person != "":
+		return message.Doer{Person: c.Name}
+	}
+	return message.Doer{}
+}
+
+// startedBy is who starts an instance, as the history has it; empty: nobody known, or no hand does.
+func (n *Node) startedBy(ctx context.Context) string {
+	c := api.CallerOf(ctx)
+	if c.Name == "" {
+		return ""
+	}
+	by := n.commands.By(ctx)
+	if c.As != "" {
+		by += " for " + c.As
+	}
+	return by[:min(len(by), message.MaxBy)] // names are of ASCII
 }

@@ -328,7 +328,7 @@ func (p *page) read(ctx context.Context, places []audit.Place, limit int) (found
 func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) (i api.Instance, err error) {
 	i = api.Instance{
 		Instance: started.Instance, Process: started.Process.String(), Origin: string(a.Self),
-		Key: started.Reason, State: api.InstanceRunning, Started: started.Time, Parent: report.ParentOf(&started),
+		Key: started.Reason, State: api.InstanceRunning, Started: started.Time, Parent: report.ParentOf(&started), StartedBy: started.By,
 	}
 	switch {
 	case ended == nil:

@@ -81,7 +81,7 @@ func (c *Config) RightsSaid() string {
 	if c.Rights == nil {
 		return "no rights: whoever may ask may do all"
 	}
-	return fmt.Sprintf("rights in %d entries", len(c.Rights))
+	return fmt.Sprintf("rights granted: %d", len(c.Rights))
 }
 
 // rightsWarnings says what is probably not meant.

@@ -213,7 +213,7 @@ const removedAudit = "it has ended; retention removed its audit"
 func (f *Facts) instance(r *Report, ended ends) {
 	start, ok := ended[string(processtable.Source)]
 	if ok {
-		r.State, r.Key, r.Started, r.Parent = api.InstanceRunning, start.Reason, start.Time, ParentOf(&start)
+		r.State, r.Key, r.Started, r.Parent, r.StartedBy = api.InstanceRunning, start.Reason, start.Time, ParentOf(&start), start.By
 	}
 	end, over := ended[string(processtable.Sink)]
 	if !ok || !over {

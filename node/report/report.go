@@ -35,10 +35,11 @@ type Report struct {
 	Process    string             `json:"process,omitempty"`
 	Origin     string             `json:"origin,omitempty"`
 	Roster     []api.Place        `json:"roster,omitempty"`
-	State      api.InstanceState  `json:"state,omitempty"`  // of the origin: running, finished, terminated
-	Key        string             `json:"key,omitempty"`    // of the origin
-	Parent     *api.Parent        `json:"parent,omitempty"` // of the origin: the activity that has begun the instance
-	By         string             `json:"by,omitempty"`     // of the origin: who has terminated it
+	State      api.InstanceState  `json:"state,omitempty"`      // of the origin: running, finished, terminated
+	Key        string             `json:"key,omitempty"`        // of the origin
+	StartedBy  string             `json:"started_by,omitempty"` // of the origin: who has started it by hand
+	Parent     *api.Parent        `json:"parent,omitempty"`     // of the origin: the activity that has begun the instance
+	By         string             `json:"by,omitempty"`         // of the origin: who has terminated it
 	Started    time.Time          `json:"started,omitzero"`
 	Ended      time.Time          `json:"ended,omitzero"`
 	Output     json.RawMessage    `json:"output,omitempty"`

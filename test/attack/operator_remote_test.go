@@ -79,14 +79,14 @@ func (e *elsewhere) refused(id, who string, certified bool) {
 		e.t.Fatal(err)
 	}
 	for _, event := range h.Events {
-		if word := event.Event == api.EventAsked || event.Event == api.EventAnswered; event.By != "" && !word || event.Event == api.EventRetried || event.Event == api.EventStopped {
+		if word := event.Event == api.EventAsked || event.Event == api.EventAnswered || event.Event == api.EventStarted; event.By != "" && !word || event.Event == api.EventRetried || event.Event == api.EventStopped {
 			e.t.Errorf("the history has %+v", event)
 		}
 	}
 }
 
 // byWhom are the events of an instance, as a site tells them, that somebody did by hand; the
-// words that were asked for it are told apart.
+// words that were asked for it, and its start, are told apart.
 func (e *elsewhere) byWhom(site, id string) string {
 	e.t.Helper()
 	h, err := e.Sites[site].Client.History(e.ctx, uuid.MustParse(id))
@@ -95,7 +95,7 @@ func (e *elsewhere) byWhom(site, id string) string {
 	}
 	var all []string
 	for _, event := range h.Events {
-		if event.By != "" && event.Event != api.EventAsked && event.Event != api.EventAnswered {
+		if event.By != "" && event.Event != api.EventAsked && event.Event != api.EventAnswered && event.Event != api.EventStarted {
 			all = append(all, event.Activity+" "+string(event.Event)+" by "+event.By)
 		}
 	}

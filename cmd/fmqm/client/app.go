@@ -27,7 +27,7 @@ fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
 			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), suspendCommand(), resumeCommand(), refusedCommand(),
-			rebuildCommand(), scheduleCommand(), eventCommand(),
+			rebuildCommand(), scheduleCommand(), eventCommand(), whoamiCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},
 	}

@@ -53,7 +53,7 @@ fmqm start purchase-order@1 --input @order.json --instance 01970000-0000-7000-80
 			&cli.StringFlag{Name: "instance", Usage: "start the instance with the identifier `ID` again, after its site has lost it"},
 			&cli.BoolFlag{Name: "yes", Usage: "with --instance: do it; without it, only show what would be done"},
 			&cli.IntFlag{Name: "n", Value: 1, Usage: "start `COUNT` instances (default: 1)"},
-			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"},
+			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"}, common.AsFlag(),
 		),
 		Action: start,
 	}

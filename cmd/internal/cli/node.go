@@ -14,6 +14,11 @@ func ToFlag() cli.Flag {
 	return &cli.StringFlag{Name: "to", Usage: "ask the node at `ADDR`, http(s)://HOST:PORT or unix:/PATH (default: FMQM_TO, else " + api.DefaultTo + ")"}
 }
 
+// AsFlag is --as, for commands that an operator gives for a person; NewClient heeds it.
+func AsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "as", Usage: "as an operator, act for `PERSON` of the node's staff; the history says both"}
+}
+
 // TimeoutFlag is --timeout, for every command that asks a node.
 func TimeoutFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "timeout", Value: api.DefaultTimeout, Usage: fmt.Sprintf("wait for an answer as long as `DURATION` (default: %v)", api.DefaultTimeout)}
@@ -40,6 +45,7 @@ func NewClient(c *cli.Context) (*api.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
+	client.As(c.String("as"))
 	return client, nil
 }
 
