@@ -10,6 +10,7 @@
 //	GET  /v1/instances/{id}/history                         -> HistoryAnswer
 //	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended
 //	GET  /v1/instances/{id}/why                             -> WhyAnswer
+//	GET  /v1/instances/{id}/logs         ?activity ?attempt ?limit -> LogsAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	GET  /v1/nodes                                          -> NodesAnswer

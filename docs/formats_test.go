@@ -256,27 +256,17 @@ func TestVersionsAndLimits(t *testing.T) {
 	}
 }
 
-var route = regexp.MustCompile(`HandleFunc\("([A-Z]+ /[^"]+)"`)
-
 // Every request of the API is on the page, and every member of what it takes and gives.
 func TestAPI(t *testing.T) {
 	text := section(t, "API")
-	code, err := os.ReadFile("../api/server.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	routes := route.FindAllStringSubmatch(string(code), -1)
-	if len(routes) < 10 {
-		t.Errorf("found only %d requests in api/server.go", len(routes))
-	}
-	for _, r := range routes {
-		if !strings.Contains(text, "| `"+r[1]+"` |") {
-			t.Errorf("%s is not on the page", r[1])
+	for _, r := range api.Requests() {
+		if !strings.Contains(text, "| `"+r.Pattern+"` |") {
+			t.Errorf("%s is not on the page", r.Pattern)
 		}
 	}
 	for row, types := range map[string][]any{
 		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}, api.ActivityError{}},
-		"event": {api.HistoryEvent{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
+		"event": {api.HistoryEvent{}}, "attempt's log": {api.AttemptLog{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
 		"whole refused message": {api.RefusedMessage{}}, "decision": {api.RefusedDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
 		"refused message": {api.Refused{}}, "table to upload": {api.Table{}}, "line of an upload": {api.UploadNode{}},
@@ -321,7 +311,7 @@ func fields(t reflect.Type) func(func(string) bool) {
 // Every key that the reader of configurations knows is on the page, with the defaults.
 func TestConfigurationKeys(t *testing.T) {
 	text := section(t, "Configuration")
-	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go"} {
+	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go", "logs.go"} {
 		ast.Inspect(parse(t, "node/config/"+file), func(n ast.Node) bool {
 			pair, ok := n.(*ast.KeyValueExpr)
 			if !ok {

@@ -26,6 +26,8 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
 	case answer.AskList:
 		return question.Answer(body, func(q answer.ListQuestion) (answer.ListReport, error) { return n.answers.ListTo(ctx, peer, q) })
+	case answer.AskLogs:
+		return question.Answer(body, func(q answer.LogsQuestion) (answer.LogsReport, error) { return n.answers.LogsTo(peer, q), nil })
 	case answer.AskChildren:
 		return question.Answer(body, func(q report.ChildrenQuestion) (report.ChildrenReport, error) {
 			return n.answers.ChildrenTo(ctx, peer, q)

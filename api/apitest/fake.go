@@ -21,6 +21,7 @@ type Backend struct {
 	OnHistory     func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error)
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
 	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
+	OnLogs        func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
@@ -34,7 +35,10 @@ type Backend struct {
 	OnUpload      func(context.Context, api.UploadRequest) (api.UploadAnswer, error)
 }
 
-var _ api.Backend = (*Backend)(nil)
+var (
+	_ api.Backend   = (*Backend)(nil)
+	_ api.LogKeeper = (*Backend)(nil)
+)
 
 func unexpected(method string) error {
 	return api.Errorf(api.CodeFailed, "", "the test did not expect %s", method)
@@ -73,6 +77,13 @@ func (b *Backend) HistoryOf(ctx context.Context, id api.InstanceID, r api.Histor
 		return api.HistoryAnswer{}, unexpected("HistoryOf")
 	}
 	return b.OnHistory(ctx, id, r)
+}
+
+func (b *Backend) Logs(ctx context.Context, id api.InstanceID, r api.LogsRequest) (api.LogsAnswer, error) {
+	if b.OnLogs == nil {
+		return api.LogsAnswer{}, unexpected("Logs")
+	}
+	return b.OnLogs(ctx, id, r)
 }
 
 func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {

@@ -25,7 +25,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 unreachable or 
 fmqm list
 fmqm why ` + example,
 		Commands: []*cli.Command{
-			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(),
+			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
 			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
 			rebuildCommand(), scheduleCommand(), eventCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
