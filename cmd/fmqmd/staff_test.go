@@ -139,6 +139,48 @@ func TestStaffCommands(t *testing.T) {
 	}
 }
 
+// Who would be eligible now is what the site would say.
+func TestStaffWho(t *testing.T) {
+	path := people(t, t.TempDir(), `roles: [nurse]
+organisations: {ward-3: {manager: berta}}
+people:
+  ann:   {name: Ann Ames, roles: [nurse], organisation: ward-3, same: [aames@lab]}
+  bob:   {roles: [nurse], absent: true, substitute: carl}
+  berta: {roles: [nurse], organisation: ward-3}
+  carl:
+`)
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{`role("nurse")`}, 0, "PERSON  FOR  NAME\nann          Ann Ames\nberta\ncarl    bob\n"},
+		{[]string{`role("nurse")`, "-o", "jsonl"}, 0, `{"person":"ann","name":"Ann Ames"}` + "\n" + `{"person":"berta"}` + "\n" + `{"person":"carl","for":"bob"}` + "\n"},
+		{[]string{`role("nurse") && !did(take)`, "--did", "take=aames@lab"}, 0, "PERSON  FOR  NAME\nberta\ncarl    bob\n"},
+		{[]string{`role("nurse") && !did(take)`, "--did", "take=ann carl"}, 0, "PERSON  FOR  NAME\nberta\n"},
+		{[]string{`role("nurse") && !did(take) && !did(look)`, "--did", "take=ann", "--did", "look=berta@office"}, 0, "PERSON  FOR  NAME\ncarl    bob\n"},
+		{[]string{"manages(source)", "--did", "source=ann"}, 0, "PERSON  FOR  NAME\nberta\n"},
+		{[]string{"org(station) && amount > 100", "--input", `{"station": "ward-3", "amount": 200}`}, 0, "PERSON  FOR  NAME\nann          Ann Ames\nberta\n"},
+		{[]string{"watchers.exists(w, person(w)) && at.floor > 1.5", "--input", `{"watchers": ["carl", "zoe"], "at": {"floor": 2.5}}`}, 0, "carl\n"},
+		{[]string{`role("pilot")`}, 0, "nobody is eligible now"},
+		{[]string{`role("nurse`}, 2, `role("nurse: column 6: a string does not end`},
+		{[]string{"role(x)", "--input", `{"x": null}`}, 2, "--input: Input_x is null, so its type is not known: write a value, or leave it out"},
+		{[]string{"role(x)", "--input", `{"x": ["a", 1]}`}, 2, "--input: the elements of Input_x are of different types, string and int: make them alike"},
+		{[]string{"role(x)", "--input", `{"x-y": "a"}`}, 2, `"x-y" in Input cannot name a member`},
+		{[]string{"role(xs[0])", "--input", `{"xs": []}`}, 1, "who may do it: "},
+		{[]string{"did(take)", "--did", "take"}, 2, "--did take: write ACTIVITY=PERSON, such as assess=ann or source=ann@ward"},
+		{[]string{"did(take)", "--did", "take=an"}, 3, "an does not work here: ann?"},
+	} {
+		exit, out, talk := fmqmd(append([]string{"staff", "who", "--file", path, "--node", "ward"}, c.args...)...)
+		if exit != c.exit || !strings.Contains(out+talk, c.want) {
+			t.Errorf("staff who %q: %d\n%s%s\nwant %d, %s", c.args, exit, out, talk, c.exit, c.want)
+		}
+	}
+	if exit, _, talk := fmqmd("staff", "who", "did(take)", "--did", "take=ann", "--file", path); exit != 2 || !strings.Contains(talk, "--did take=ann: of which node? Write ann@NODE, or say with --node where the staff of --file works") {
+		t.Errorf("without a node: %d: %s", exit, talk)
+	}
+}
+
 // A time of absence is shown in the machine's time zone.
 func TestAbsencesAreShown(t *testing.T) {
 	from, until := time.Date(2026, 7, 1, 0, 0, 0, 0, time.Local), time.Date(2026, 7, 15, 0, 0, 0, 0, time.Local)
