@@ -321,7 +321,7 @@ func TestKeys(t *testing.T) {
 	key := func(role, doer string) string {
 		return ask(t, x, who.Ask{Staff: s, Now: may, Input: input(role, "x"), Did: doers("take=" + doer)}).Key()
 	}
-	if key("nurse", "ann@ward") != key("nurse", "ann@ward") {
+	if first, again := key("nurse", "ann@ward"), key("nurse", "ann@ward"); first != again {
 		t.Error("the same question has two keys")
 	}
 	seen := map[string]string{}
