@@ -47,6 +47,11 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q command.EndQuestion) (command.EndReport, error) {
 			return command.EndReport{Error: asAPI(n.commands.EndFor(ctx, peer, q))}, nil
 		})
+	case command.AskSuspend:
+		return question.Answer(body, func(q command.SuspendQuestion) (command.SuspendReport, error) {
+			w, err := n.commands.SuspendFor(ctx, peer, q)
+			return command.SuspendReport{Word: w, Error: asAPI(err)}, nil
+		})
 	case command.AskTerminate:
 		return question.Answer(body, func(q command.TerminateQuestion) (command.TerminateReport, error) {
 			return command.TerminateReport{Error: asAPI(n.commands.TerminateFor(ctx, peer, q))}, nil

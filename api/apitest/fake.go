@@ -24,6 +24,8 @@ type Backend struct {
 	OnLogs        func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
+	OnSuspend     func(context.Context, api.InstanceID, api.SuspendRequest) (api.Word, error)
+	OnResume      func(context.Context, api.InstanceID, api.ResumeRequest) (api.Word, error)
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
 	OnRetryDead   func(context.Context, uint64) (api.RefusedDecision, error)
@@ -105,6 +107,22 @@ func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryReque
 		return api.Word{}, unexpected("Retry")
 	}
 	return b.OnRetry(ctx, id, r)
+}
+
+// Suspend calls OnSuspend.
+func (b *Backend) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendRequest) (api.Word, error) {
+	if b.OnSuspend == nil {
+		return api.Word{}, unexpected("Suspend")
+	}
+	return b.OnSuspend(ctx, id, r)
+}
+
+// Resume calls OnResume.
+func (b *Backend) Resume(ctx context.Context, id api.InstanceID, r api.ResumeRequest) (api.Word, error) {
+	if b.OnResume == nil {
+		return api.Word{}, unexpected("Resume")
+	}
+	return b.OnResume(ctx, id, r)
 }
 
 func (b *Backend) Terminate(ctx context.Context, id api.InstanceID, process string) error {

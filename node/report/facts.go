@@ -68,6 +68,7 @@ func (f *Facts) Report(q Question) Report {
 		}
 		ended[api.InScope(string(rec.Scope), string(rec.Activity))] = rec
 	}
+	r.Marks = marksAt(v.Marks, origin)
 	lives := inspect(f.Process, v.Messages, f.Runs, f.Now)
 	f.instance(&r, ended)
 	f.activities(&r, &q, ended, lives)
@@ -85,10 +86,14 @@ func (f *Facts) table() *processtable.Table { return f.Process.Table() }
 // originOf is where an instance was started, as anything of it here says: whatever comes of
 // an instance names its origin.
 func originOf(v *audit.InstanceView) string {
-	if origin := StartedAt(v); origin != "" || v.Marker == nil {
-		return origin
+	origin := StartedAt(v)
+	switch {
+	case origin == "" && v.Marker != nil:
+		return string(v.Marker.Origin)
+	case origin == "" && len(v.Marks) > 0:
+		return string(v.Marks[0].Origin)
 	}
-	return string(v.Marker.Origin)
+	return origin
 }
 
 // StartedAt is originOf without a marker's word, which may have come before all else of the

@@ -75,6 +75,9 @@ func isWork(scope message.Scope, activity string) bool {
 
 // ShownScope is the scope of an activity as people are shown it: what does the work of a call is the call.
 func ShownScope(scope message.Scope, activity string) string {
+	if scope == "" {
+		return ""
+	}
 	if isWork(scope, activity) {
 		scope = scope.Leave()
 	}

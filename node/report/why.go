@@ -35,6 +35,9 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 			continue // a dead path may still absorb what comes
 		}
 		if w, waits := g.whyOf(heard, activity, what, byName); waits {
+			if s.State != api.InstanceFinished {
+				g.whySuspended(&w)
+			}
 			if w.Since.IsZero() {
 				w.Since = g.since(&s, activity)
 			}

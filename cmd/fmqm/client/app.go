@@ -26,7 +26,7 @@ fmqm list
 fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
-			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
+			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), suspendCommand(), resumeCommand(), refusedCommand(),
 			rebuildCommand(), scheduleCommand(), eventCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},
