@@ -19,7 +19,7 @@ func TestAWrongFormatDoesNothing(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	here := " --dir " + in("pki")
 	clitest.Formats(t, app(), map[string]string{
-		"FILE": in("file"), "DIR": in("backups"), "NODE": "A", "REQUEST": in("a.csr"),
+		"FILE": in("file"), "DIR": in("backups"), "NODE": "A", "REQUEST": in("a.csr"), "NAME": "ann", "EXPR": "did(a)",
 		"backup": "--to " + to, "dump": "--data " + in("data"),
 		"pki init": here, "pki request": "--name A" + here, "pki sign": "--name A" + here, "pki issue": here, "pki renew": here,
 	}, func(args []string) (int, string, string) {

@@ -19,6 +19,7 @@ func TestEveryMemberIsOnThePage(t *testing.T) {
 		"`fmqmd pki show` |":                shownCertificate{},
 		"`fmqmd staff check` |":             finding{},
 		"`fmqmd staff list`, `show` |":      shownPerson{},
+		"`fmqmd staff who` |":               eligiblePerson{},
 		"`fmqmd backup`, `fmqmd verify`":    backedUp{},
 		"`fmqmd verify` of a store":         inspect.Report{},
 	} {

@@ -23,11 +23,11 @@ func staffCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "staff", Usage: "check and show who works at this site",
 		Description: "The people of a site, with their roles, organisations, managers, substitutes and absences, are in\n" +
-			"the file that `staff` in the configuration names. check finds what is wrong with such a file.\n" +
-			"list and show print what it says. They read files and ask no daemon: a running daemon has what it\n" +
-			"has read at its start, or at the last `fmqmd reload`.",
-		UsageText:   "fmqmd staff check staff.yaml\nfmqmd staff list\nfmqmd staff show ann",
-		Subcommands: []*ucli.Command{staffCheckCommand(), staffListCommand(), staffShowCommand()},
+			"the file that `staff` in the configuration names. check finds what is wrong with such a file, list\n" +
+			"and show print what it says, and who lists for whom a staff expression holds. They read files and\n" +
+			"ask no daemon: a running daemon has what it has read at its start, or at the last `fmqmd reload`.",
+		UsageText:   "fmqmd staff check staff.yaml\nfmqmd staff list\nfmqmd staff show ann\nfmqmd staff who 'role(\"nurse\") && !did(take)' --did take=ann",
+		Subcommands: []*ucli.Command{staffCheckCommand(), staffListCommand(), staffShowCommand(), staffWhoCommand()},
 	}
 }
 

@@ -49,7 +49,9 @@ var (
 	may, midJuly, lateJuly = day(5, 1), day(7, 15), day(7, 25)
 )
 
-func day(month time.Month, day int) time.Time { return time.Date(2026, month, day, 12, 0, 0, 0, time.UTC) }
+func day(month time.Month, day int) time.Time {
+	return time.Date(2026, month, day, 12, 0, 0, 0, time.UTC)
+}
 
 // Terms of expressions.
 type w = processtable.Who
@@ -319,7 +321,7 @@ func TestKeys(t *testing.T) {
 	key := func(role, doer string) string {
 		return ask(t, x, who.Ask{Staff: s, Now: may, Input: input(role, "x"), Did: doers("take=" + doer)}).Key()
 	}
-	if key("nurse", "ann@ward") != key("nurse", "ann@ward") {
+	if first, again := key("nurse", "ann@ward"), key("nurse", "ann@ward"); first != again {
 		t.Error("the same question has two keys")
 	}
 	seen := map[string]string{}
