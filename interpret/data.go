@@ -37,7 +37,7 @@ func (s *step) expr(m definition.Mapping) (*condition.Expr, error) {
 	}
 	scope := s.conditions()
 	if s.activity == nil {
-		scope.Words = condition.WordInstance
+		scope.Words = condition.WordInstance | condition.WordBy
 	}
 	e, err := condition.LoadExpr(m.Expr.Checked, scope, m.Type)
 	if s.worked == nil {
