@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"fmqm/condition"
 	"fmt"
 
 	"fmqm/container"
@@ -77,7 +78,7 @@ type asked struct {
 
 // setter is the vertex that a mapping is of: at a deadline, and after an error, only words are set.
 func (s *sources) setter(c *Data, m Mapping) int {
-	if v, ok := s.alone[c.Source]; ok && !m.RC && m.Word == 0 && !m.OfWords {
+	if v, ok := s.alone[c.Source]; ok && !m.RC && (m.Word == 0 || m.Word == condition.WordBy) && !m.OfWords {
 		return v
 	}
 	return s.at[c.Source]

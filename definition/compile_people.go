@@ -11,7 +11,7 @@ import (
 // hidden adds the connectors that bring who did what an activity asks for (processtable.Manual): to a subprocess, where people have a
 // part in the process, who has started the instance.
 func (c *compiler) hidden(g *graph, a *Activity) error {
-	asks := a.Staff.asks()
+	asks := a.Staff.Asks()
 	if a.Child != nil && g.inside == "" && needsPeopleFormat(c.p) != "" {
 		asks = []string{sourceEnd}
 	}

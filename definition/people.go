@@ -64,8 +64,8 @@ func whoInTable(s *condition.Staff) *processtable.Who {
 	return t
 }
 
-// asks names the activities whose doers the expression asks for, each once.
-func (w *Who) asks() (all []string) {
+// Asks names the activities whose doers the expression asks for, each once.
+func (w *Who) Asks() (all []string) {
 	if w == nil || w.Staff == nil {
 		return nil
 	}

@@ -219,7 +219,7 @@ func (b *bundle) begin(g *graph, s *step, number int) (*element, error) {
 	of.enter(g.scope.element(one.Name, number))
 	e := &element{number: number, graph: of, step: of.steps[0]}
 	b.elements = append(b.elements, e)
-	e.step.given, e.step.feedback = b.inputs[number], s.feedback
+	e.step.given, e.step.feedback, e.step.doers = b.inputs[number], s.feedback, g.doersOf(s)
 	if !of.loses(e.step, e.step.at) {
 		of.execute(e.step)
 	}

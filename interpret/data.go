@@ -37,7 +37,7 @@ func (s *step) expr(m definition.Mapping) (*condition.Expr, error) {
 	}
 	scope := s.conditions()
 	if s.activity == nil {
-		scope.Words = condition.WordInstance
+		scope.Words = condition.WordInstance | condition.WordBy
 	}
 	e, err := condition.LoadExpr(m.Expr.Checked, scope, m.Type)
 	if s.worked == nil {
@@ -80,6 +80,8 @@ func (s *step) apply(mappings []definition.Mapping, worked map[int]container.Val
 		switch {
 		case m.RC:
 			v = s.values.RC
+		case m.Word == condition.WordBy && s.early: // nobody did it
+			continue
 		case m.Word != 0:
 			v = s.values.Of(m.Word)
 		case s.early && !m.OfWords:

@@ -155,7 +155,7 @@ func (g *graph) endEarly(s *step, values condition.Values) {
 	s.stopInside(reason)
 	s.early, s.result.TimedOut, s.result.Failure = true, values.Timeout, values.Error
 	s.gives(container.New(s.activity.Output), values)
-	s.spent = condition.Spent{}
+	s.spent, s.doneFor = condition.Spent{}, ""
 	g.terminate(s)
 }
 

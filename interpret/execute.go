@@ -194,7 +194,7 @@ func (g *graph) attempts(s *step, call Call) (done bool, err error) {
 		}
 		failure := failureOf(a, &outcome)
 		if failure == "" {
-			s.gives(outcome.Output, condition.Values{RC: outcome.RC})
+			s.gives(outcome.Output, condition.Values{RC: outcome.RC, By: outcome.By})
 			return true, nil
 		}
 		if call.Attempt < max(1, a.RetryAttempts) {
@@ -231,6 +231,10 @@ func (g *graph) invoke(s *step, call Call) (o Outcome, ended bool) {
 		if err := g.sends(s, call.Input); err != nil {
 			return Outcome{Err: err.Error()}, true
 		}
+	}
+	if a.Staff != nil {
+		call.Instance = g.opts.Instance
+		return g.does(s, call), true
 	}
 	if a.Program == "" && a.Child == nil {
 		return Echo(call.Input, a.Output), true
@@ -382,7 +386,7 @@ func (s *step) transitions() ([]bool, error) {
 // conditions are what the conditions of an activity, or of source, see.
 func (s *step) conditions() condition.Scope {
 	if s.activity == nil {
-		return condition.Scope{Members: s.output.Type}
+		return condition.Scope{Members: s.output.Type, Words: condition.WordBy}
 	}
 	if s.activity.Bundle != nil {
 		return condition.Scope{Members: s.activity.Bundle.Output}

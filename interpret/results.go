@@ -36,6 +36,10 @@ const MaxResults = 8 << 20
 // come as far as its own entries say. In the first entry {first: [credit, stock]} says with which connectors an
 // activity began that does not wait for all; without it, with those whose sources come first in this run. {} is an iteration that ends by itself.
 //
+// {by: dora, output: {...}} is what a person has done of a manual activity: its output is the draft, which has the input's members of
+// the same name and type, with the members that are given. Who did it cannot be whom its staff expression bars by what
+// was done before. One without a list is done by nobody, as echo.
+//
 // {event: paid, output: {...}} is what a receive gets from outside, in an iteration; a missing output has the
 // defaults. One without a list, or whose entry is {}, takes what an activity of the run sends to it.
 //
@@ -77,6 +81,7 @@ type results struct {
 	playing map[string]*list  // by activity: of its execution under way; nil: it has none
 
 	others Programs // of activities without entries
+	staff  Staff    // nil: of persons only is known what they did
 
 	named  []namedElement
 	counts map[string]int // by bundle: how many elements it had at most in the run
@@ -111,26 +116,38 @@ type entry struct {
 	rc      int64
 	output  *container.Struct // nil: echo
 	err     string
+
+	by           string   // of a manual activity: who did it; empty: nobody
+	named        []string // the members of output that are given
+	line, column int      // of by
 }
 
 // Run gives the activity's next entry. The first attempt in a scope starts its list anew.
 func (r *results) Run(a *definition.Activity, call Call) Outcome {
-	if call.Iteration == 1 && call.Attempt == 1 {
-		r.playing[r.chain+a.Name] = r.begin(a.Name, call.Scope)
-	}
-	l := r.playing[r.chain+a.Name]
-	if l == nil {
-		return r.others.Run(a, call)
-	}
-	e := l.entries[min(l.next, len(l.entries)-1)]
-	l.next++
+	e, listed := r.entryOf(a, call)
 	switch {
+	case !listed:
+		return r.others.Run(a, call)
 	case e.err != "":
 		return Outcome{Err: e.err}
 	case e.output == nil:
 		return Outcome{RC: e.rc, Output: Echo(call.Input, a.Output).Output}
 	}
 	return Outcome{RC: e.rc, Output: e.output.Clone()}
+}
+
+// entryOf gives the activity's next entry, if it has any.
+func (r *results) entryOf(a *definition.Activity, call Call) (entry, bool) {
+	if call.Iteration == 1 && call.Attempt == 1 {
+		r.playing[r.chain+a.Name] = r.begin(a.Name, call.Scope)
+	}
+	l := r.playing[r.chain+a.Name]
+	if l == nil {
+		return entry{}, false
+	}
+	e := l.entries[min(l.next, len(l.entries)-1)]
+	l.next++
+	return e, true
 }
 
 // Race gives what the activity's next entry says. Before it is decided its list starts anew,
@@ -288,7 +305,7 @@ func (r *resultsReader) listAt(key, value *yaml.Node, path []part, found place, 
 
 // takesResults says whether an activity's attempts are made by programs, or by results in their place.
 func (p *places) takesResults(a *definition.Activity) bool {
-	return a.Program != "" || a.Child != nil && !p.runs(a)
+	return a.Program != "" || a.Staff != nil || a.Child != nil && !p.runs(a)
 }
 
 // runsNone says of an activity without program why it has no results.
@@ -323,6 +340,10 @@ func (r *resultsReader) entry(p place, home *places, attempts bool, n *yaml.Node
 		}
 		switch key.Value {
 		case "rc":
+			if a.Staff != nil {
+				r.fail(key, "%s: the _RC of a manual activity is 0: write by and output", a.Name)
+				return
+			}
 			if a.Child != nil {
 				r.fail(key, "%s: the _RC of a subprocess is 0: write output or error", a.Name)
 				return
@@ -332,10 +353,18 @@ func (r *resultsReader) entry(p place, home *places, attempts bool, n *yaml.Node
 			}
 		case "output":
 			e.output = r.output(a, value)
+			for i := 0; i+1 < len(value.Content); i += 2 {
+				e.named = append(e.named, value.Content[i].Value)
+			}
+		case "by":
+			r.by(a, key, value, &e)
 		case "event":
 			r.event(a, key, value, &e)
 		case "error":
-			e.err = value.Value
+			if e.err = value.Value; a.Staff != nil {
+				r.fail(key, "%s: a person does it, and gives no error: write by and output, or timeout", a.Name)
+				return
+			}
 			if value.Kind != yaml.ScalarNode || e.err == "" {
 				r.fail(value, "%s: error: expected a text that says why", a.Name)
 			}
@@ -352,7 +381,7 @@ func (r *resultsReader) entry(p place, home *places, attempts bool, n *yaml.Node
 			e.first = Canceller
 			r.race(key, value, p.cancelled, fmt.Sprintf("nothing cancels %s: name it under `cancels` of another activity, or remove this", a.Name))
 		default:
-			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled, and may have first; of a receive, event and output", a.Name, key.Value)
+			r.fail(key, "%s: unknown key %s: a result has rc and output, or error, timeout or cancelled, and may have first; of a receive, event and output; of a manual activity, by and output", a.Name, key.Value)
 		}
 	})
 	if a.Receive != nil && slices.Contains(keys, "output") && !slices.Contains(keys, "event") {
@@ -363,6 +392,18 @@ func (r *resultsReader) entry(p place, home *places, attempts bool, n *yaml.Node
 	}
 	r.apart(a, n, keys)
 	return e
+}
+
+// by reads who did a manual activity.
+func (r *resultsReader) by(a *definition.Activity, key, value *yaml.Node, e *entry) {
+	switch {
+	case a.Staff == nil:
+		r.fail(key, "%s is no manual activity: remove by here", a.Name)
+	case value.Kind != yaml.ScalarNode || !person.MatchString(value.Value):
+		r.fail(value, "%s: by: expected the name of a person, such as ann, or ann@ward for somebody of another site", a.Name)
+	default:
+		e.by, e.line, e.column = value.Value, value.Line, value.Column
+	}
 }
 
 // event reads which event a receive gets.

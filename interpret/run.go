@@ -108,6 +108,8 @@ type step struct {
 	node       string               // where it is done
 	output     *container.Struct    // if it ran
 	values     condition.Values     // with it
+	doneFor    string               // whom values.By stood in for
+	doers      map[string]Doer      // of one execution of a bundle: who did what it asks for; nil: doersOf says it
 	early      bool                 // it did not end by itself, and gives the engine's words only
 	timed      bool                 // its deadline is set
 	at         At                   // how far it has come
@@ -275,7 +277,7 @@ func (g *graph) enter(scope Scope) {
 	g.scope, g.dying = scope, nil
 	for _, s := range append([]*step{g.sink}, g.steps...) {
 		s.unresolved, s.ran, s.output, s.values = len(s.in)+len(s.inData), false, nil, condition.Values{}
-		s.bundle, s.given = nil, nil
+		s.bundle, s.given, s.doneFor, s.doers = nil, nil, "", nil
 		s.forgetFirst()
 		s.early, s.timed, s.held, s.dead, s.marked, s.at = false, false, false, false, "", At{Scope: scope}
 		s.child, s.waits, s.wants, s.stays, s.got = nil, nil, "", false, nil

@@ -69,7 +69,7 @@ func StatusJSONOf(r *Result, shown []*ActivityResult) ([]byte, error) {
 	}
 	kinds := slices.ContainsFunc(r.Activities, func(a ActivityResult) bool {
 		of := a.Definition
-		return of.Bundle != nil || of.Block != nil || of.Wait != nil || of.Child != nil || of.Receive != nil || of.Send != nil
+		return of.Bundle != nil || of.Block != nil || of.Wait != nil || of.Child != nil || of.Receive != nil || of.Send != nil || of.Staff != nil
 	})
 	for _, a := range shown {
 		as, err := activityStatusOf(a)
@@ -106,6 +106,8 @@ func kindOf(a *definition.Activity) string {
 		return "receive"
 	case a.Send != nil:
 		return "send"
+	case a.Staff != nil:
+		return "manual"
 	case a.Empty:
 		return "empty"
 	}

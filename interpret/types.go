@@ -25,6 +25,8 @@ type Call struct {
 	Iteration int
 	Attempt   int
 	Input     *container.Struct
+	Instance  string          // of a manual activity, as the next: what _INSTANCE says
+	Doers     map[string]Doer // who did those that it asks for; of those that are not there nobody
 }
 
 // Outcome is how an attempt ended.
@@ -38,6 +40,10 @@ type Outcome struct {
 	BadOutput string
 	// Err says why the attempt has failed; RC and Output then mean nothing.
 	Err string
+	// By is, of a manual activity, who did it (name@node), For whom that person stood in for; empty: nobody.
+	By, For string
+	// Impossible says that this cannot be an outcome: the run ends with it.
+	Impossible error
 }
 
 // Races says how races came out. Programs that implement it are asked; the outcomes of others

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fmqm/behaviour"
+	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -80,7 +81,10 @@ func TestWhoDidItComesBesideTheData(t *testing.T) {
 // R42: also what a deadline has ended says who did it, as it says the words of the engine.
 func TestWhoDidItComesWithWords(t *testing.T) {
 	p := newModel(t, "assess", "approve").set("assess", func(a *processtable.Activity) { a.Deadline = &processtable.Moment{Fixed: 1} }).
-		control("source -> assess", "assess -> approve").data("assess -> approve: n = n").did("assess -> approve").prepare()
+		control("source -> assess", "assess -> approve").data("assess -> approve: n = n").set("assess", func(a *processtable.Activity) {
+		by := processtable.Mapping{Word: condition.WordBy, To: container.Path{1}, Type: container.Scalar(container.String)}
+		a.OutData[0].Mappings = append(a.OutData[0].Mappings, by)
+	}).did("assess -> approve").prepare()
 	assess, approve := p.activities.Get(processtable.RowID{Name: "assess"}), p.activities.Get(processtable.RowID{Name: "approve"})
 	r := assess.ended(folded(t, assess), message.Ending{TimedOut: true}, noCode, noon)
 	r.By = message.Doer{Person: "ann@ward"}
@@ -93,6 +97,9 @@ func TestWhoDidItComesWithWords(t *testing.T) {
 	}
 	if s == nil || s.data[0] != message.DataWords || approve.Doers(s)["assess"] != r.By {
 		t.Fatalf("assess says nothing: %s", show(p, e))
+	}
+	if len(s.values[0]) != 1 {
+		t.Errorf("_BY is carried, though nobody did it: %v", s.values[0])
 	}
 }
 

@@ -42,9 +42,10 @@ func (a *Activity) scope() condition.Scope {
 	return condition.Scope{Members: a.Output, RC: a.Kind != processtable.KindSource, Words: a.Words()}
 }
 
-// carried says whether a data connector carries a mapping's value: all, or those of the engine's words (R22).
+// carried says whether a data connector carries a mapping's value: all, or those of the engine's words (R22). Who did it
+// is nobody where the activity did not end by itself: so _BY takes no other value's place then.
 func carried(m *processtable.Mapping, data message.Data) bool {
-	return data != message.DataWords || m.RC || m.Did || m.Word != 0 || m.OfWords
+	return data != message.DataWords || m.RC || m.Did || m.Word != 0 && m.Word != condition.WordBy || m.OfWords
 }
 
 // sent are the mappings of which a data connector carries the values.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -117,6 +118,10 @@ func run(c *cli.Context) error {
 		}
 	}
 	result, err := interpret.Run(process, in, play, interpret.Options{LastIterations: !v.tree && v.scope == "", Processes: given, Instance: instance})
+	var barred *interpret.Barred
+	if errors.As(err, &barred) {
+		return fmt.Errorf("%s: %w", results, barred)
+	}
 	if err != nil {
 		return err
 	}
