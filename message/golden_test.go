@@ -70,6 +70,11 @@ func messages() map[string]kept {
 	cleared := message.Notice{Cleared: true, Time: at}
 	marker := message.Marker{Reason: "terminated", Time: at}
 	by := message.Marker{Reason: "terminated by alice at B", Time: at, By: "alice at B"}
+	suspends := message.Mark{
+		ID: uuid.MustParse("019aa8f0-7b00-7001-8002-030405060709"), Scope: "documents#2", Activity: "check", By: "alice at B", Reason: "stock-taking",
+		Time: at, Until: at.Add(time.Hour), New: true, Spread: true, Noted: true,
+	}
+	resumes := suspends.Expired()
 	begin, back, numbered := full(), full(), full()
 	begin.Scope, begin.SourceScope = "block#2", ""
 	back.Scope, back.SourceScope, back.Number = "", "line[3]#1/pick~1#4", 1<<40
@@ -170,6 +175,8 @@ func messages() map[string]kept {
 		"answer":               {ordered.Reply("B", answer), answer},
 		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
 		"answer, output":       {ordered.Reply("B", wrong), wrong},
+		"suspend":              {suspends.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 7), suspends},
+		"resume":               {resumes.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 8), resumes},
 		"current":              {message.Message{Header: now, Body: []byte{0xa1, 1, 2}}, nil},
 		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
@@ -204,6 +211,8 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeNotice(m.Body)
 	case message.KindMarker:
 		return message.DecodeMarker(m.Body)
+	case message.KindMark:
+		return message.DecodeMark(m.Body)
 	case message.KindWord:
 		return message.DecodeWord(m.Body)
 	case message.KindAnswer:

@@ -30,7 +30,8 @@ type SuspendQuestion struct {
 	Only     message.WordID     `json:"only,omitzero"`
 	Until    time.Time          `json:"until,omitzero"`
 	Reason   string             `json:"reason,omitempty"`
-	ID       message.WordID     `json:"id,omitzero"` // nil: one is made
+	ID       message.WordID     `json:"id,omitzero"`    // nil: one is made
+	Seen     []message.WordID   `json:"seen,omitempty"` // of a resume: suspends that any node has in force, as the asking one was told
 	Clock    uint64             `json:"clock,omitempty"`
 	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it
 }
@@ -76,6 +77,9 @@ func (c *Commands) suspend(ctx context.Context, q SuspendQuestion) (api.Word, er
 		return api.Word{}, err
 	}
 	q.Process, q.Clock, q.By = g.Process, g.Clock(), api.OperatorOf(ctx)
+	if q.Resume {
+		q.Seen = g.InForce(q.Scope, q.Activity)
+	}
 	if g.Origin != string(c.Self) {
 		return c.askToSuspend(ctx, processtable.NodeID(g.Origin), q)
 	}
@@ -136,7 +140,7 @@ func (c *Commands) SuspendFor(ctx context.Context, peer processtable.NodeID, q S
 	if refused := c.Allow(&by); refused != nil {
 		return api.Word{}, refused
 	}
-	if q.Clock > message.MaxClock || len(q.Reason) > api.MaxReason {
+	if q.Clock > message.MaxClock || len(q.Seen) > message.MaxLifts || len(q.Reason) > api.MaxReason {
 		return api.Word{}, api.Errorf(api.CodeRefused, "ask at "+string(c.Self)+" itself", "%s asks for what cannot be", peer)
 	}
 	return c.suspendHere(ctx, id, &q, by.By())
@@ -170,7 +174,13 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 	if err != nil {
 		return api.Word{}, err
 	}
-	if !done {
+	if done { // it is spread once more: a site may have lost its store since
+		mark.New, mark.Spread, mark.Noted = true, true, true
+		msg := mark.Message(message.Queue{Process: id, Node: c.Self}, q.Instance, c.Self, message.Next(q.Clock))
+		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}}); err != nil {
+			return api.Word{}, err
+		}
+	} else {
 		if mark.ID == (message.WordID{}) {
 			mark.ID = c.newWordID()
 		}
@@ -249,6 +259,12 @@ func (q *SuspendQuestion) mark(force, all []message.Marked, by string) (m messag
 		s := &force[i]
 		if wanted := q.Only == s.ID || q.Only == (message.WordID{}) && (q.Activity == "" || same(*s)); wanted {
 			m.Lifts = append(m.Lifts, s.ID)
+		}
+	}
+	for _, id := range q.Seen { // who has lost its store here knows nothing of what holds elsewhere
+		known := slices.ContainsFunc(all, func(s message.Marked) bool { return s.ID == id || slices.Contains(s.Lifts, id) })
+		if !known && (q.Only == id || q.Only == (message.WordID{})) && len(m.Lifts) < message.MaxLifts {
+			m.Lifts = append(m.Lifts, id)
 		}
 	}
 	switch {

@@ -52,6 +52,16 @@ func (g *Gathered) suspends() (in []Suspending) {
 	return in
 }
 
+// InForce names the suspends that any node has in force: those of an activity, or, without one, all.
+func (g *Gathered) InForce(scope, activity string) (ids []message.WordID) {
+	for _, s := range g.suspends() {
+		if len(ids) < message.MaxLifts && (activity == "" || s.Activity == activity && s.Scope == scope) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
 // allMarks are the marks of all nodes, each once, the oldest first.
 func (g *Gathered) allMarks() (all []Suspending) {
 	for _, r := range g.Reports {

@@ -39,6 +39,9 @@ const (
 	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
 
+// MaxEvent is the highest number that there can be of an event.
+const MaxEvent Event = 63
+
 // ranges are the numbers of the events, from each first to its last.
 var ranges = [...][2]Event{
 	{EventStarted, EventReturned},

@@ -183,7 +183,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Signal, Wrong:
 	}
 	d.add(e)
 }
@@ -351,12 +351,31 @@ func (d *drawing) people() {
 	if d.in(4) {
 		d.add(Event{At: d.moment(), Do: Terminate, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
 	}
+	d.rests()
 	if d.in(3) {
 		d.add(Event{At: d.moment(), Do: Retry, Site: d.site(), Instance: d.IntN(len(d.plan.Instances))})
 	}
 	for i := range d.plan.Instances { // what has begun elements goes on with others under way
 		if at := d.plan.Instances[i]; d.plan.Processes[at.Process].Kind == Bundling && d.in(3) {
 			d.add(Event{At: min(at.At+d.between(time.Second, 10*time.Minute), d.plan.Clear-1), Do: Retry, Site: d.site(), Instance: i})
+		}
+	}
+}
+
+// rests draws, for some worlds, what is suspended for a while (N29): by more than one, and of more than one activity.
+func (d *drawing) rests() {
+	if !d.in(3) {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		i := d.IntN(len(d.plan.Instances))
+		e := Event{At: min(d.plan.Instances[i].At+d.between(time.Millisecond, time.Minute), d.plan.Clear-1), Do: Suspend, Site: d.site(), Instance: i, Number: d.IntN(3)}
+		if d.in(3) {
+			e.For = d.between(time.Second, 10*time.Minute)
+		}
+		d.add(e)
+		if d.in(2) {
+			d.add(Event{At: min(e.At+d.between(time.Second, 5*time.Minute), d.plan.Clear-1), Do: Resume, Site: d.site(), Instance: i})
 		}
 	}
 }

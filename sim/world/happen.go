@@ -90,6 +90,10 @@ func (w *World) happen(e Event) {
 		w.question(e)
 	case Terminate:
 		w.terminate(e)
+	case Suspend:
+		w.suspend(e)
+	case Resume:
+		w.resume(e)
 	case Retry:
 		w.retry(e)
 	case Signal:
@@ -105,7 +109,7 @@ func (w *World) happen(e Event) {
 // is counted when they have an effect.
 func (w *World) atOnce(e Event, s *site) {
 	switch e.Do {
-	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Retry, Signal, Wrong:
+	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Suspend, Resume, Retry, Signal, Wrong:
 		w.journal.met(string(e.Do))
 	case Astray:
 		if !w.plan.Apart && s.routes != 1 && (w.plan.BothCall || e.Site < e.Peer) {

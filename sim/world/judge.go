@@ -152,6 +152,12 @@ func (c *client) waitsFor() string {
 		return err.Error()
 	}
 	c.state = status.State
+	if len(status.Suspends)+len(status.Pending) > 0 && c.dealing == 0 { // in the end somebody lets it go on
+		if len(status.Suspends) > 0 {
+			_ = c.goOn(c.of.origin)
+		}
+		return "it is suspended, or not every site knows that it is not"
+	}
 	if c.dealing > 0 { // what is still refused neither excuses anything, nor gives reason to end it
 		return "an operator is dealing with it"
 	}

@@ -114,6 +114,8 @@ const (
 	Upgrade   Deed = "upgrade"    // a site of the version before is stopped, and started as one of this
 	Ask       Deed = "ask"        // somebody asks question Number, of instance Instance
 	Terminate Deed = "terminate"  // an operator ends instance Instance
+	Suspend   Deed = "suspend"    // an operator suspends instance Instance, or, with Number, one of its activities; with For, until then
+	Resume    Deed = "resume"     // an operator lets instance Instance go on
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
@@ -194,5 +196,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Signal, Wrong,
 }

@@ -49,7 +49,7 @@ var passing = []string{"migrating", "padding"}
 
 // coming are the kinds that no release has written yet. The golden files of the first one that does
 // have to have them, as what TestMake makes has: then this list is empty again.
-var coming = []string{}
+var coming = []string{"message mark", "event 44", "event 45"}
 
 // meta finds the names of meta records in the row of formats.md.
 var meta = regexp.MustCompile("(?m)^\\| `m` \\| meta \\| (.*?) \\|")
